@@ -1,5 +1,5 @@
-/* A complete backend in plain C11: gemm in float by three loops. The smallest thing to start one's
- * own from; whatever is not set below is optional (plugin.h).
+/* A complete backend in plain C11: gemm in float by three loops. It is a minimal starting point for a
+ * new backend; every table entry that it leaves out is optional (plugin.h).
  *
  *   gcc -O2 -std=c11 -shared -fPIC -I src/cpp examples/plain_backend.c -o libdeepbench_plain.so
  *   python -m deepbench gemm m=64 n=64 k=64 --backend ./libdeepbench_plain.so
@@ -13,11 +13,12 @@
 #include "deepbench/fill.h"
 #include "deepbench/plugin.h"
 
-#define MOST_PRODUCTS (1LL << 27) /* a tenth of a second a call */
+#define MAX_PRODUCTS (1LL << 27) /* One call then takes about a tenth of a second. */
 
 struct deepbench_kernel {
   int64_t m, n, k, transposed_a, transposed_b;
-  float *a, *b, *c, *out; /* out = op(A) op(B) + C, column-major; all within `operands` */
+  /* out = op(A) op(B) + C, column-major. All pointers lie in `operands`. */
+  float *a, *b, *c, *out;
   float operands[];
 };
 
@@ -66,22 +67,27 @@ static deepbench_status device_count(int32_t* count) {
 }
 
 static deepbench_status describe_device(int32_t device, deepbench_sink sink) {
-  if (device != 0) return fail(DEEPBENCH_INVALID, "there is one device, 0");
+  if (device != 0) return fail(DEEPBENCH_INVALID, "the only device is 0");
   emit(sink, "name", "one core of this CPU");
   return DEEPBENCH_OK;
 }
 
-/* What is refused here costs a row, or a ceiling, nothing but its reason. */
+/* A refusal here ends only this row or ceiling, whose reason is the message. */
 static deepbench_status supports(const deepbench_problem* problem, deepbench_values options) {
-  if (strcmp(problem->op, "gemm") != 0) return fail(DEEPBENCH_UNSUPPORTED, "gemm only");
+  if (strcmp(problem->op, "gemm") != 0)
+    return fail(DEEPBENCH_UNSUPPORTED, "this backend supports only gemm");
   if (!is(problem->attributes, "precision", "float"))
-    return fail(DEEPBENCH_UNSUPPORTED, "float only");
-  if (is(options, "cache", "cold")) return fail(DEEPBENCH_UNSUPPORTED, "hot only");
-  if (!is(options, "inputs", "uniform")) return fail(DEEPBENCH_UNSUPPORTED, "uniform inputs only");
-  if (!is(options, "candidate", "")) return fail(DEEPBENCH_INVALID, "there is one way to do it");
+    return fail(DEEPBENCH_UNSUPPORTED, "this backend supports only precision=float");
+  if (is(options, "cache", "cold"))
+    return fail(DEEPBENCH_UNSUPPORTED, "this backend supports only cache=hot");
+  if (!is(options, "inputs", "uniform"))
+    return fail(DEEPBENCH_UNSUPPORTED, "this backend supports only inputs=uniform");
+  if (!is(options, "candidate", ""))
+    return fail(DEEPBENCH_INVALID, "this backend has only its default algorithm");
   const deepbench_kernel shape = shape_of(problem);
-  if ((double)shape.m * (double)shape.n * (double)shape.k > (double)MOST_PRODUCTS)
-    return fail(DEEPBENCH_UNSUPPORTED, "too large for three plain loops (m n k > 2^27)");
+  if ((double)shape.m * (double)shape.n * (double)shape.k > (double)MAX_PRODUCTS)
+    return fail(DEEPBENCH_UNSUPPORTED,
+                "the problem is too large for three plain loops (m n k > 2^27)");
   return DEEPBENCH_OK;
 }
 
@@ -93,7 +99,7 @@ static deepbench_status memory_needed(const deepbench_problem* problem, deepbenc
   return DEEPBENCH_OK;
 }
 
-/* Fills an operand from its stream of the generator, as verification expects. Returns its end. */
+/* Fills an operand from its random stream as verification expects. Returns its end. */
 static float* fill(float* operand, int64_t count, uint64_t seed, uint32_t stream) {
   for (int64_t i = 0; i < count; ++i) operand[i] = deepbench_uniform(seed, stream, (uint64_t)i);
   return operand + count;

@@ -82,7 +82,7 @@ def test_sums_are_exact(mpi: Path, tmp_path: Path) -> None:
     rows = exact_rows(mpi, tmp_path / "rows.jsonl", "mpi", "elements=30001")
     assert len(rows) == 6
     for row in rows:
-        own = any("its operation is ours" in note for note in row["notes"])
+        own = any("so deepbench registers its own operation" in note for note in row["notes"])
         assert own == (row["attributes"]["precision"] != "float")
 
 
@@ -115,7 +115,7 @@ def test_our_ring_by_mpi_needs_mpirun(tmp_path: Path, way: tuple[str, ...]) -> N
     assert done.returncode == 1, done.stderr
     [row] = rows_of(file)
     assert row["status"] == "unsupported"
-    assert row["reason"].startswith("ring: MPI knows only ranks that mpirun has started: mpirun")
+    assert row["reason"].startswith("ring: MPI needs ranks that mpirun starts: mpirun")
 
 
 # "exhaustive" is "best" without a limit of time, which a busy machine would reach.

@@ -1,8 +1,8 @@
-# Finds Eigen's headers. Nothing is linked: what we use of Eigen is compiled into the CPU backend.
+# Finds Eigen's headers. Eigen has no library to link: it is compiled into the CPU backend.
 #
-# Eigen_ROOT comes first, then the wheel cmeel-eigen of the interpreter that builds us, then CMake's
-# usual places. Defines Eigen_FOUND, Eigen_VERSION and Eigen_INCLUDE_DIR. The module is not called
-# FindEigen3, which is Eigen's own package's name.
+# The search order is Eigen_ROOT, the wheel cmeel-eigen of the Python interpreter that runs the build,
+# and CMake's default paths. The module defines Eigen_FOUND, Eigen_VERSION and Eigen_INCLUDE_DIR. Its
+# name is not FindEigen3, because Eigen itself installs a package of that name.
 find_package(Python COMPONENTS Interpreter QUIET)
 set(eigen_prefix "")
 if(Python_EXECUTABLE)

@@ -1,12 +1,14 @@
-# Finds oneDNN's C header (for its declarations only) and, where it comes as a wheel, the library
-# and the licences that go with it into our package. Nothing is linked with it.
+# Finds oneDNN's C header, which the build uses only for its declarations. If oneDNN comes as a
+# wheel, the module also finds the library and its licences, which the deepbench package contains.
+# No target links to oneDNN, because the CPU backend opens it at run time.
 #
-# oneDNN_ROOT comes first, then the wheel onednn-devel-cpu-gomp of the interpreter that builds us,
-# then CMake's usual places. Defines oneDNN_FOUND, oneDNN_VERSION and the target oneDNN::headers;
-# with a library to bundle also oneDNN_LIBRARY and oneDNN_LICENSES.
+# The search order is oneDNN_ROOT, the wheel onednn-devel-cpu-gomp of the Python interpreter that runs
+# the build, and CMake's default paths. The module defines oneDNN_FOUND, oneDNN_VERSION and the target
+# oneDNN::headers, and also oneDNN_LIBRARY and oneDNN_LICENSES if there is a library to bundle.
 
-# A wheel's files lie in an isolated build's overlay, a virtual environment or a user's prefix: its
-# own record knows where. Nothing is cached: the next build's environment is another folder.
+# A wheel's files are in the overlay of an isolated build, in a virtual environment or in the user's
+# prefix; the wheel's metadata records where. The results are not cached, because the next isolated
+# build uses a different folder.
 find_package(Python COMPONENTS Interpreter QUIET)
 set(onednn_prefix "")
 if(Python_EXECUTABLE)

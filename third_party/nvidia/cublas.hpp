@@ -1,4 +1,5 @@
-// What we call of cuBLAS, libcublas.so.12 and .13, and the types that cuBLASLt shares with it.
+// The functions of cuBLAS (libcublas.so.12 and .13) that deepbench calls, and the types that
+// cuBLASLt shares with it.
 #pragma once
 
 #include "cudart.hpp"
@@ -41,7 +42,7 @@ enum cublasMath_t : int {
   CUBLAS_MATH_DISALLOW_REDUCED_PRECISION_REDUCTION = 16,
 };
 
-// The numbered ones do nothing on devices of compute capability 7 and later.
+// The numbered algorithms have no effect on devices of compute capability 7 and later.
 enum cublasGemmAlgo_t : int {
   CUBLAS_GEMM_DEFAULT = -1,
   CUBLAS_GEMM_DEFAULT_TENSOR_OP = 99,

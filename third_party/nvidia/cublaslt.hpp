@@ -1,4 +1,4 @@
-// What we call of cuBLASLt, libcublasLt.so.12 and .13.
+// The functions of cuBLASLt (libcublasLt.so.12 and .13) that deepbench calls.
 #pragma once
 
 #include "cublas.hpp"
@@ -17,7 +17,7 @@ struct cublasLtMatmulAlgo_t {
 struct cublasLtMatmulHeuristicResult_t {
   cublasLtMatmulAlgo_t algo;
   size_t workspaceSize;
-  cublasStatus_t state;  // the other fields hold only if it is success
+  cublasStatus_t state;  // The other fields are valid only if this is CUBLAS_STATUS_SUCCESS.
   float wavesCount;
   int reserved[4];
 };

@@ -1,6 +1,7 @@
-// What we call of CUDA's run time, libcudart.so.12 and .13. Left out on purpose are functions whose
-// bare name means different things in the two: cudaGetDeviceProperties, cudaStreamGetCaptureInfo,
-// cudaGraphAddDependencies and the like, cudaMemAdvise, cudaMemPrefetchAsync, cudaMemcpyBatchAsync.
+// The functions of CUDA's run time (libcudart.so.12 and .13) that deepbench calls. It excludes
+// functions whose unversioned name has different meanings in the two majors:
+// cudaGetDeviceProperties, cudaStreamGetCaptureInfo, cudaGraphAddDependencies and similar
+// functions, cudaMemAdvise, cudaMemPrefetchAsync and cudaMemcpyBatchAsync.
 #pragma once
 
 #include "function_table.hpp"
@@ -96,7 +97,7 @@ enum cudaDeviceAttr : int {
   cudaDevAttrMemoryPoolsSupported = 115,
 };
 
-// All in uint64_t bytes.
+// The value of each attribute is a uint64_t number of bytes.
 enum cudaMemPoolAttr : int {
   cudaMemPoolAttrReleaseThreshold = 4,
   cudaMemPoolAttrReservedMemCurrent = 5,
@@ -200,7 +201,8 @@ enum : unsigned { cudaIpcMemLazyEnablePeerAccess = 1 };
   X(cudaError_t, cudaProfilerStart, ())                                                           \
   X(cudaError_t, cudaProfilerStop, ())
 
-// Of the tests alone: processes open one another's memory, and with it the way there.
+// Only the tests call it: opening the memory of another process (cudaIpcOpenMemHandle) enables peer
+// access by itself.
 #define DEEPBENCH_NVIDIA_CUDART_OPTIONAL(X) \
   X(cudaError_t, cudaDeviceEnablePeerAccess, (int peer, unsigned flags))
 

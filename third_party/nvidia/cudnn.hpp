@@ -1,5 +1,5 @@
-// What we call of cuDNN 9: versions and handles here; its interfaces in files of their own, whose
-// lists of functions this table takes up.
+// The functions of cuDNN 9 that deepbench calls. This header declares versions and handles; its
+// interfaces have separate headers, whose lists of functions are part of this table.
 #pragma once
 
 #include "cudart.hpp"

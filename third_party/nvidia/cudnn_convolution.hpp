@@ -1,5 +1,5 @@
-// cuDNN 9's older calls of convolutions, one an algorithm, which it has deprecated. Descriptors of
-// tensors stand with the recurrent layers, which cannot do without.
+// cuDNN 9's legacy convolution functions, which take an algorithm and which cuDNN has deprecated.
+// The tensor descriptors are in cudnn_rnn.hpp, because recurrent layers need them too.
 #pragma once
 
 #include "cudnn_types.hpp"
@@ -43,7 +43,7 @@ enum cudnnConvolutionBwdFilterAlgo_t : int {
   CUDNN_CONVOLUTION_BWD_FILTER_ALGO_FFT_TILING = 6,
 };
 
-// What the heuristics say of an algorithm, best first.
+// A result of the heuristics for one algorithm. Results are sorted, with the best first.
 struct cudnnConvolutionFwdAlgoPerf_t {
   cudnnConvolutionFwdAlgo_t algo;
   cudnnStatus_t status;

@@ -1,5 +1,5 @@
-// cuDNN 9's graph interface: descriptors with attributes, from which operations, engines, their
-// configurations and execution plans are made.
+// cuDNN 9's graph interface: descriptors with attributes, which define operations, engines, engine
+// configurations and execution plans.
 #pragma once
 
 #include "cudnn_types.hpp"
@@ -110,7 +110,8 @@ enum cudnnBackendHeurMode_t : int {
   CUDNN_HEUR_MODE_A = 3,
 };
 
-// Numbers of knobs: we only pass on what the library gives.
+// Only one knob type has a name here, because deepbench passes on the numbers that the library
+// returns.
 enum cudnnBackendKnobType_t : int { CUDNN_KNOB_TYPE_TILE_SIZE = 2 };
 
 #define DEEPBENCH_NVIDIA_CUDNN_GRAPH_REQUIRED(X)                                          \

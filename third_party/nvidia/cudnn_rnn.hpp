@@ -1,4 +1,4 @@
-// cuDNN 9's recurrent layers: one call for all steps of a sequence.
+// cuDNN 9's recurrent layers: one call computes all steps of a sequence.
 #pragma once
 
 #include "cudnn_types.hpp"

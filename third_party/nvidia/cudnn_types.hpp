@@ -1,4 +1,4 @@
-// What all of cuDNN 9's interfaces share: handles, statuses, types of data.
+// The types that all interfaces of cuDNN 9 share: handles, statuses and data types.
 #pragma once
 
 #include <cstddef>
@@ -8,7 +8,8 @@ namespace deepbench::nvidia {
 
 using cudnnHandle_t = struct cudnnContext*;
 
-// Thousands are the kind of error: 1 no start, 2 our mistake, 3 unsupported, 4 its own, 5 the run.
+// The thousands digit is the kind of error: 1 initialization failed, 2 a bad argument or call, 3
+// not supported, 4 an internal error, 5 execution failed.
 enum cudnnStatus_t : int {
   CUDNN_STATUS_SUCCESS = 0,
   CUDNN_STATUS_NOT_INITIALIZED = 1001,

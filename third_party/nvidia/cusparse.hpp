@@ -1,5 +1,5 @@
-// What we call of cuSPARSE, libcusparse.so.12 on CUDA 12 and on CUDA 13: handles, and products of a
-// sparse matrix with a dense matrix or a vector.
+// The functions of cuSPARSE (libcusparse.so.12 for both CUDA 12 and CUDA 13) that deepbench calls:
+// handles, and products of a sparse matrix with a dense matrix or a vector.
 #pragma once
 
 #include "cudart.hpp"

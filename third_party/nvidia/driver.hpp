@@ -1,5 +1,5 @@
-// What we call of CUDA's driver, libcuda.so.1: versions, names, and the loading of our own kernels.
-// The run time of the same process owns the contexts.
+// The functions of CUDA's driver (libcuda.so.1) that deepbench calls: versions, names and the
+// loading of built-in kernels. CUDA's run time in the same process owns the contexts.
 #pragma once
 
 #include "function_table.hpp"
@@ -62,7 +62,7 @@ struct CUuuid {
   char bytes[16];
 };
 
-// What a graph's node launches: `kern` where `func` is nullptr.
+// The launch parameters of a graph's kernel node. `kern` is the kernel if `func` is nullptr.
 struct CUDA_KERNEL_NODE_PARAMS_v2 {
   CUfunction func;
   unsigned gridDimX;

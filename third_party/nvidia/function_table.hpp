@@ -1,6 +1,6 @@
-// One list of functions a library, from which its table, the table's filling and the test of our
-// declarations are made. An entry is X(result, name, (parameters)); the name is the one that the
-// library exports, which the vendor's headers may map another to.
+// Each library has one list of functions. The list generates the table of function pointers, the
+// code that fills it, and the test of the declarations. An entry is X(result, name, (parameters)),
+// where name is the exported symbol; a macro in the vendor's headers may map another name to it.
 #pragma once
 
 #include <cstddef>
@@ -8,7 +8,8 @@
 
 namespace deepbench::nvidia {
 
-// A library without a required function is too old and not used; an optional one may be nullptr.
+// A library that lacks a required function is too old and is rejected; an optional function may be
+// nullptr.
 enum class Need { kRequired, kOptional };
 
 }  // namespace deepbench::nvidia
@@ -17,7 +18,8 @@ enum class Need { kRequired, kOptional };
 #define DEEPBENCH_NVIDIA_REQUIRED(result, name, parameters) visit(#name, name, Need::kRequired);
 #define DEEPBENCH_NVIDIA_OPTIONAL(result, name, parameters) visit(#name, name, Need::kOptional);
 
-// struct Table of function pointers. Calls visit(name, pointer, need) for each.
+// Defines a struct of function pointers. for_each() calls visit(name, pointer, need) for each of
+// them.
 #define DEEPBENCH_NVIDIA_TABLE(Table, REQUIRED, OPTIONAL) \
   struct Table {                                          \
     REQUIRED(DEEPBENCH_NVIDIA_MEMBER)                     \

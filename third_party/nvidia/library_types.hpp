@@ -1,4 +1,4 @@
-// What NVIDIA's mathematical libraries share: types of elements, and parts of a version.
+// The types that NVIDIA's mathematical libraries share: element types and the parts of a version.
 #pragma once
 
 namespace deepbench::nvidia {

@@ -1,4 +1,5 @@
-// What we call of NCCL, libnccl.so.2: communicators, by an id that ranks exchange, and sums.
+// The functions of NCCL (libnccl.so.2) that deepbench calls: communicators, which ranks create from
+// an exchanged id, and reductions.
 #pragma once
 
 #include "cudart.hpp"

@@ -1,5 +1,5 @@
-// nvJitLink, libnvJitLink.so.12 and .13: cuSPARSE cannot be loaded without it. We only ask
-// which, and before CUDA 12.3 it does not tell.
+// nvJitLink (libnvJitLink.so.12 and .13), which cuSPARSE needs. deepbench only queries its version,
+// which is available since CUDA 12.3.
 #pragma once
 
 #include "function_table.hpp"

@@ -1,4 +1,5 @@
-// What we call of NVML, the driver's libnvidia-ml.so.1: sensors and settings of a device.
+// The functions of NVML (the driver's libnvidia-ml.so.1) that deepbench calls: sensors and settings
+// of a device.
 #pragma once
 
 #include "function_table.hpp"
@@ -33,7 +34,7 @@ enum nvmlClockType_t : int {
   NVML_CLOCK_MEM = 2,
 };
 
-// Why the clocks are where they are. Those of old keep the name ThrottleReason.
+// The reasons for the current clocks. The older ones have ThrottleReason in their names.
 enum : unsigned long long {
   nvmlClocksEventReasonGpuIdle = 0x1,
   nvmlClocksEventReasonApplicationsClocksSetting = 0x2,
@@ -67,7 +68,8 @@ enum : unsigned long long {
     (nvmlDevice_t device, nvmlEnableState_t * current, nvmlEnableState_t * pending))              \
   X(nvmlReturn_t, nvmlDeviceGetPersistenceMode, (nvmlDevice_t device, nvmlEnableState_t * mode))
 
-// The two names of one question: drivers before 535 know the second alone.
+// The first two are the new and the old name of the same query; drivers before 535 only export the
+// old name.
 #define DEEPBENCH_NVIDIA_NVML_OPTIONAL(X)                    \
   X(nvmlReturn_t, nvmlDeviceGetCurrentClocksEventReasons,    \
     (nvmlDevice_t device, unsigned long long* reasons))      \

@@ -1,4 +1,4 @@
-// What we call of NVRTC, the compiler at run time, libnvrtc.so.12 and .13.
+// The functions of NVRTC, the run-time compiler (libnvrtc.so.12 and .13), that deepbench calls.
 #pragma once
 
 #include "function_table.hpp"

@@ -1,5 +1,6 @@
-// What we call of NVTX: named ranges, which profilers show. libnvtx3interop.so.1 or the older
-// libnvToolsExt.so.1; without either there are no names, and nothing else is lost.
+// The functions of NVTX that deepbench calls: named ranges, which profilers display. The library is
+// libnvtx3interop.so.1 or the older libnvToolsExt.so.1; without them, ranges are omitted and
+// everything else works.
 #pragma once
 
 #include "function_table.hpp"

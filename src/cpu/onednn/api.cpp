@@ -1,4 +1,4 @@
-// Loading oneDNN and the small wrappers around its C objects.
+// Loads oneDNN and wraps its C objects.
 #include "onednn/api.hpp"
 
 #include <cstdio>
@@ -8,13 +8,13 @@
 namespace deepbench::cpu::onednn {
 
 Api& Api::instance() {
-  static Api* api = new Api();  // never destroyed: OpenMP's threads outlive us
+  static Api* api = new Api();  // Never destroyed, because OpenMP's threads outlive static objects.
   return *api;
 }
 
 Api::Api()
     : library_(
-          {"libdnnl.so.3", "libdnnl.so.3.6"},  // the second is Debian's
+          {"libdnnl.so.3", "libdnnl.so.3.6"},  // Debian packages the library under the second name.
           "install deepbench where the wheel onednn-devel-cpu-gomp exists (Linux x86-64; Debian "
           "13: apt install libdnnl3.6), or name the folder of libdnnl.so.3 in "
           "DEEPBENCH_CPU_LIBRARY_PATH") {
@@ -23,14 +23,15 @@ Api::Api()
 }
 
 void Api::bind_functions() {
-#define DEEPBENCH_ONEDNN_BIND(name)                                                  \
-  if (!library_.bind(name##_f, "dnnl_" #name)) {                                     \
-    library_.reject(library_.path() + " has no dnnl_" #name ": oneDNN 3 is needed"); \
-    return;                                                                          \
+#define DEEPBENCH_ONEDNN_BIND(name)                                                        \
+  if (!library_.bind(name##_f, "dnnl_" #name)) {                                           \
+    library_.reject(library_.path() + " has no dnnl_" #name "; deepbench needs oneDNN 3"); \
+    return;                                                                                \
   }
   DEEPBENCH_ONEDNN_FUNCTIONS(DEEPBENCH_ONEDNN_BIND)
 #undef DEEPBENCH_ONEDNN_BIND
-  library_.bind(omp_set_num_threads_, "omp_set_num_threads");  // found among its dependencies
+  // dlsym finds it among the dependencies of oneDNN.
+  library_.bind(omp_set_num_threads_, "omp_set_num_threads");
 }
 
 void Api::start() {
@@ -38,14 +39,14 @@ void Api::start() {
   version_text_ = std::to_string(version->major) + "." + std::to_string(version->minor) + "." +
                   std::to_string(version->patch);
   if (version->major != DNNL_VERSION_MAJOR)
-    return library_.reject(library_.path() + " is oneDNN " + version_text_ + "; version " +
-                           std::to_string(DNNL_VERSION_MAJOR) + " is needed");
-  set_default_fpmath_mode_f(dnnl_fpmath_mode_strict);  // sgemm has no attributes of its own
+    return library_.reject(library_.path() + " is oneDNN " + version_text_ +
+                           "; deepbench needs version " + std::to_string(DNNL_VERSION_MAJOR));
+  set_default_fpmath_mode_f(dnnl_fpmath_mode_strict);  // dnnl_sgemm takes no attributes.
   dnnl_status_t status = engine_create_f(&engine_, dnnl_cpu, 0);
   if (status == dnnl_success)
     status = stream_create_f(&stream_, engine_, dnnl_stream_default_flags);
   if (status != dnnl_success)
-    library_.reject(std::string("oneDNN finds no processor it can use: ") + status_text(status));
+    library_.reject(std::string("oneDNN cannot create a CPU engine: ") + status_text(status));
 }
 
 void Api::use_threads(int threads) const {
@@ -77,8 +78,8 @@ std::string Api::isa_text() const {
 }
 
 bool Api::exact_int8() const {
-  // Sets of instructions are sets of bits. AVX2's own VNNI is left out: kernels for plain AVX2 are
-  // still chosen there for some shapes.
+  // An instruction set is a set of bits. The check excludes AVX2's VNNI, because oneDNN selects
+  // kernels for plain AVX2 on such processors for some shapes.
   constexpr unsigned kVnni = dnnl_cpu_isa_avx512_core_vnni;
   return (unsigned(get_effective_cpu_isa_f()) & kVnni) == kVnni;
 }
@@ -90,7 +91,8 @@ void Api::check(dnnl_status_t status, const char* doing) const {
     case dnnl_unimplemented:
       plugin::unsupported(text);
     case dnnl_invalid_arguments:
-      plugin::unsupported(text);  // the core has validated the problem: it is oneDNN's limit
+      // The core has validated the problem, so this is a limit of oneDNN.
+      plugin::unsupported(text);
     case dnnl_out_of_memory:
       throw plugin::Error(DEEPBENCH_OUT_OF_MEMORY, text);
     default:

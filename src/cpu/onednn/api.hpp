@@ -1,5 +1,5 @@
-// oneDNN's C functions that we call, filled by dlsym: its header is used for declarations only, so
-// that the backend loads where the library does not.
+// The C functions of oneDNN that the backend calls. dlsym fills the table and oneDNN's header only
+// provides declarations, so that the backend also loads on machines without the library.
 #pragma once
 
 #include <oneapi/dnnl/dnnl.h>
@@ -72,14 +72,15 @@ class Api {
   dnnl_engine_t engine() const { return engine_; }
   dnnl_stream_t stream() const { return stream_; }
 
-  // Threads of the calling thread's next calls: oneDNN takes OpenMP's own setting.
+  // Sets the number of threads of the next calls from this thread. oneDNN follows OpenMP's setting.
   void use_threads(int threads) const;
-  // "avx2 (0x7)": the instructions it will use, after ONEDNN_MAX_CPU_ISA.
+  // The instruction set that oneDNN uses, for example "avx2". ONEDNN_MAX_CPU_ISA can lower it.
   std::string isa_text() const;
-  // 8-bit products are summed in 32 bits directly (VNNI, AMX), not through saturating 16-bit sums.
+  // Whether oneDNN adds 8-bit products directly in 32 bits (VNNI, AMX) and not through 16-bit sums
+  // that saturate.
   bool exact_int8() const;
 
-  // Throws plugin::Error unless status is success; names what was being done.
+  // Throws plugin::Error unless `status` is success. `doing` names the failed step in the message.
   void check(dnnl_status_t status, const char* doing) const;
 
 #define DEEPBENCH_ONEDNN_MEMBER(name) decltype(&::dnnl_##name) name##_f = nullptr;
@@ -100,7 +101,7 @@ class Api {
 
 const char* status_text(dnnl_status_t status);
 
-// Owners of oneDNN's objects.
+// The deleter of the smart pointers to oneDNN's objects.
 struct Destroy {
   void operator()(dnnl_memory_desc_t it) const { Api::instance().memory_desc_destroy_f(it); }
   void operator()(dnnl_memory_t it) const { Api::instance().memory_destroy_f(it); }
@@ -119,7 +120,7 @@ using Attributes = Owned<dnnl_primitive_attr_t>;
 using PrimitiveDesc = Owned<dnnl_primitive_desc_t>;
 using Primitive = Owned<dnnl_primitive_t>;
 
-// Objects of dimensions, strides and pointers.
+// Create descriptions and objects from dimensions, strides and pointers.
 MemoryDesc plain_matrix(int64_t rows, int64_t columns, int64_t row_stride, int64_t column_stride,
                         dnnl_data_type_t type);
 MemoryDesc any_matrix(int64_t rows, int64_t columns, dnnl_data_type_t type);

@@ -1,4 +1,4 @@
-// What every operation through oneDNN answers alike.
+// The base class of all operations through oneDNN: it reports the library's version and path.
 #pragma once
 
 #include "implementation.hpp"

@@ -1,4 +1,4 @@
-// Executing primitives, and the questions that every operation asks of oneDNN.
+// Executes primitives and queries oneDNN about them.
 #include "onednn/primitive_call.hpp"
 
 #include <algorithm>
@@ -6,7 +6,7 @@
 namespace deepbench::cpu::onednn {
 namespace {
 
-constexpr double kMaxReorderNs = 300e6;  // ns, after which one more tells nothing
+constexpr double kMaxReorderNs = 300e6;  // A longer measurement of a reorder adds no information.
 constexpr double kMaxReferenceFlops = 1e9;
 
 }  // namespace
@@ -46,8 +46,9 @@ void PrimitiveCall::describe(plugin::Sink& sink) const {
   const std::string implementation = implementation_name(description_);
   describe_library(implementation, scratchpad_bytes_, sink);
   if (is_reference(implementation))
-    sink.text("note.reference",
-              "oneDNN has only its reference implementation of this, which no user would time");
+    sink.text(
+        "note.reference",
+        "oneDNN has only its reference implementation for this problem, which is not optimized");
   sink.real("planning_ns", planning_ns_);
   if (int64_t(scratchpad_bytes_) > workspace_limit_)
     sink.text("note.workspace", "oneDNN's scratchpad cannot be limited");
@@ -110,7 +111,7 @@ void reject_too_slow(const std::string& implementation, double flops) {
   if (is_too_slow(implementation, flops))
     plugin::unsupported("oneDNN " + Api::instance().version() +
                         " has only its reference implementation (" + implementation +
-                        ") for this, which would take seconds a call or more");
+                        ") for this problem, and one call would take seconds or longer");
 }
 
 bool is_saturating(const std::string& implementation) {
@@ -122,8 +123,8 @@ bool is_saturating(const std::string& implementation) {
 void reject_saturating(const std::string& implementation) {
   if (is_saturating(implementation))
     plugin::unsupported("oneDNN " + Api::instance().version() + "'s " + implementation +
-                        " adds products of 8-bit integers in 16 bits, which do not hold them; this "
-                        "processor has VNNI, which does without");
+                        " adds products of 8-bit integers in 16 bits, where they saturate; this "
+                        "processor has VNNI, whose implementations are exact");
 }
 
 double reorder(const_dnnl_memory_desc_t from_description, void* from,
@@ -194,7 +195,7 @@ void describe_emulation(deepbench_type type, plugin::Sink& sink) {
   const auto isa = unsigned(Api::instance().get_effective_cpu_isa_f());
   if (type == DEEPBENCH_BF16 && (isa & (kNative | kNativeOnAvx2)) == 0)
     sink.text("note.emulated",
-              "this processor has no bfloat16 instructions: oneDNN computes in float");
+              "oneDNN computes in float because this processor has no bfloat16 instructions");
 }
 
 Attributes strict_attributes() {
@@ -203,7 +204,7 @@ Attributes strict_attributes() {
   api.check(api.primitive_attr_create_f(&made), "creating attributes");
   Attributes attributes(made);
   api.check(api.primitive_attr_set_scratchpad_mode_f(made, dnnl_scratchpad_mode_user),
-            "asking for a scratchpad of ours");
+            "selecting a scratchpad of the caller");
   api.check(api.primitive_attr_set_fpmath_mode_f(made, dnnl_fpmath_mode_strict),
             "forbidding lower precisions");
   return attributes;

@@ -1,5 +1,6 @@
-// One oneDNN primitive as a prepared call: its arguments for every copy of the operands, its
-// scratchpad, and what all of oneDNN's rows say. Operations derive from it and add their arguments.
+// Runs one oneDNN primitive as a library call. The class holds the primitive's scratchpad and its
+// arguments for every copy of the operands, and reports what all rows through oneDNN have in
+// common. Operations derive from it and add their arguments.
 #pragma once
 
 #include <cstdint>
@@ -14,7 +15,7 @@
 
 namespace deepbench::cpu::onednn {
 
-// What all of oneDNN's calls have in common.
+// The parts that all calls into oneDNN share.
 class OnednnCall : public LibraryCall {
  public:
   explicit OnednnCall(int threads) : threads_(threads) {}
@@ -30,17 +31,17 @@ class OnednnCall : public LibraryCall {
 
 class PrimitiveCall : public OnednnCall {
  public:
-  // Creates the primitive, which takes its time, and its scratchpad. The description's owner must
-  // live as long as the call.
+  // Creates the primitive and its scratchpad; planning_ns reports how long the creation takes. The
+  // owner of `description` must live as long as the call.
   PrimitiveCall(const_dnnl_primitive_desc_t description, uint64_t copies, int64_t workspace_limit,
                 int threads);
 
   int run(uint64_t copy) override;
-  // Derived classes add to it.
+  // Derived classes extend this description.
   void describe(plugin::Sink& sink) const override;
 
  protected:
-  // The argument DNNL_ARG_... of this copy lies at `data`.
+  // Declares that the argument `argument` (DNNL_ARG_...) of this copy lies at `data`.
   void set(uint64_t copy, int argument, const_dnnl_memory_desc_t description, void* data);
   void set(uint64_t copy, int argument, MemoryObject memory);
   const_dnnl_memory_desc_t description(dnnl_query_t which, int index = 0) const;
@@ -58,46 +59,51 @@ class PrimitiveCall : public OnednnCall {
   double planning_ns_ = 0;
 };
 
-// The library's name of the implementation that a description stands for.
+// The name that oneDNN gives to the implementation behind `description`.
 std::string implementation_name(const_dnnl_primitive_desc_t description);
 uint64_t scratchpad_bytes(const_dnnl_primitive_desc_t description);
 
-// Goes on in the library's list to the implementation of this name, if there is one. Not by number:
-// what oneDNN has in its cache the list has once more.
+// Advances `description` in oneDNN's list to the implementation with this name and returns false if
+// the list has none. It compares names and not positions, because oneDNN lists a cached
+// implementation twice.
 bool advance_to(dnnl_primitive_desc_t description, const std::string& name);
-// Those behind the library's own choice, each once; the list is at its end then.
+// Lists each implementation behind oneDNN's default once. Leaves `description` at the end of the
+// list.
 std::vector<std::string> alternative_implementations(dnnl_primitive_desc_t description);
 
-// Whether it is oneDNN's plain loops. Recurrent layers' is no such: "ref" joins matrix products.
+// Whether the implementation is one of oneDNN's plain loops. An RNN implementation whose name
+// begins with "ref" is not one of them: it calls optimized matrix products.
 bool is_reference(const std::string& implementation);
-// Whether it is those, of some 10^8 multiplications a second, for so much work that it is no
-// answer, only a way to lose an hour.
+// Whether the implementation is a plain loop, which reaches about 10^8 multiplications per second,
+// and `flops` exceeds 10^9.
 bool is_too_slow(const std::string& implementation, double flops);
-// Throws plugin::Error, unsupported, if so.
+// Throws plugin::Error (unsupported) if is_too_slow() holds.
 void reject_too_slow(const std::string& implementation, double flops);
 
-// Whether it is for processors without VNNI, where this one has it: such implementations add
-// products of 8-bit integers in pairs of 16 bits, which do not hold those of all values.
+// Whether the implementation targets processors without VNNI although this processor has VNNI. Such
+// implementations add pairs of 8-bit products in 16 bits, which saturate for some values.
 bool is_saturating(const std::string& implementation);
-// Throws plugin::Error, unsupported, if so.
+// Throws plugin::Error (unsupported) if is_saturating() holds.
 void reject_saturating(const std::string& implementation);
 
-// Reorders data at `from` into `to`, up to `times` times; the median of what that took, in ns: the
-// first also touches fresh pages. `attributes` may name scales.
+// Reorders the data at `from` into `to`, up to `times` times, and returns the median time in ns.
+// The first reorder is slower because it also touches new pages. `attributes` may define scales.
 double reorder(const_dnnl_memory_desc_t from_description, void* from,
                const_dnnl_memory_desc_t to_description, void* to, int times = 5,
                const_dnnl_primitive_attr_t attributes = nullptr);
 
-// oneDNN's name for how an element is stored; dnnl_data_type_undef where it has none.
+// oneDNN's name of an element type, or dnnl_data_type_undef if oneDNN does not have the type.
 dnnl_data_type_t data_type(deepbench_type type);
 
-// Throws plugin::Error, unsupported, for the precisions that no processor of oneDNN's has.
+// Throws plugin::Error (unsupported) for a precision that oneDNN supports on no processor.
 void require_precision(Precision precision);
 
-// Where bfloat16 is computed in float, for want of instructions.
+// Adds a note to the row if oneDNN computes bfloat16 in float because the processor lacks the
+// instructions.
 void describe_emulation(deepbench_type type, plugin::Sink& sink);
 
-// Attributes of a primitive: a scratchpad of ours, no precision below the one asked for.
+// Attributes that select a caller-provided scratchpad and forbid precisions below the requested
+// one.
 Attributes strict_attributes();
 
 }  // namespace deepbench::cpu::onednn

@@ -1,4 +1,4 @@
-// Where the libraries of a Python environment are, by the place of a package in it.
+// The library folder of a Python environment, derived from the folder of a package in it.
 #include "deepbench/backend/python_environment.hpp"
 
 #include <doctest/doctest.h>
@@ -6,7 +6,7 @@
 namespace deepbench::plugin {
 namespace {
 
-TEST_CASE("libraries are looked for three folders up only from a folder of installed packages") {
+TEST_CASE("only a package folder of a Python environment implies a library folder") {
   CHECK(environment_library_folder("/env/lib/python3.12/site-packages/deepbench") == "/env/lib");
   CHECK(environment_library_folder("/usr/lib/python3/dist-packages/deepbench") == "/usr/lib");
   CHECK(environment_library_folder("/site-packages/deepbench") == "");

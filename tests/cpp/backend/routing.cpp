@@ -1,4 +1,4 @@
-// Routes: which library a problem and a candidate go to, and whose reason is told.
+// Routing: which library receives a problem and a candidate, and whose reason is reported.
 #include "deepbench/backend/routing.hpp"
 
 #include <doctest/doctest.h>
@@ -8,8 +8,8 @@
 namespace deepbench::plugin {
 namespace {
 
-// Knows candidates that begin with its name and a dash; refuses those that end in "-refused". Names
-// two, or as many as it is told.
+// Accepts candidates that begin with its name and a dash, and refuses those that end in "-refused".
+// Lists two candidates, or those of `ids`.
 class Library : public Implementation {
  public:
   explicit Library(std::string name, std::vector<std::string> ids = {"one", "two"})
@@ -35,7 +35,7 @@ class Library : public Implementation {
   std::vector<std::string> ids_;
 };
 
-// Not installed.
+// A library that is not installed.
 class Absent final : public Implementation {
  public:
   LibraryFacts library() override { return {"", "", "it was not found"}; }
@@ -45,7 +45,7 @@ class Absent final : public Implementation {
   std::unique_ptr<Kernel> prepare(const Problem&, const Options&) override { return nullptr; }
 };
 
-// Cannot say what it has.
+// A library whose candidates() fails.
 class Speechless final : public Library {
  public:
   Speechless() : Library("speechless") {}
@@ -96,7 +96,7 @@ constexpr Route kFallback[] = {{"gemm", "absent", true, absent, true},
                                {"gemm", "speechless", true, speechless, true},
                                {"gemm", "third", true, third, true}};
 
-// "ok", or the status and what is said.
+// Returns "ok", or the status and the message.
 template <class Routes>
 std::string chosen_of(const Routes& routes, const std::string& candidate,
                       const std::string& library = "") {
@@ -128,7 +128,8 @@ Ids candidates_of(const Routes& routes, const std::string& library = "") {
   return RouteSelection("fake", routes, problem, options).candidates();
 }
 
-TEST_CASE("routes: candidates of libraries that compete come in turns, the others' not at all") {
+TEST_CASE(
+    "routes: candidates of competing libraries alternate, and those of others are not listed") {
   CHECK(candidates_of(kRoutes) == Ids{"first-one", "first-two"});
   CHECK(candidates_of(kCompeting) ==
         Ids{"first:first-one", "third:third-one", "first:first-two", "third:third-two"});
@@ -139,26 +140,27 @@ TEST_CASE("routes: candidates of libraries that compete come in turns, the other
   CHECK(candidates_of(kCompeting, "second") == Ids{"second-one", "second-two"});
 }
 
-TEST_CASE("routes: candidates begin with the chosen library's, whether it competes or not") {
+TEST_CASE("routes: candidates begin with the chosen library's, even if it does not compete") {
   const Ids ids = {"second:second-one", "third:third-one", "second:second-two", "third:third-two"};
-  CHECK(candidates_of(kFallback) == ids);  // whose own fail cost the others nothing
+  // A library whose candidates() fails does not affect the others.
+  CHECK(candidates_of(kFallback) == ids);
 }
 
-TEST_CASE("routes: a candidate names its library, which may be named beside it") {
+TEST_CASE("routes: a candidate names its library, and the option library may name it too") {
   CHECK(chosen_of(kCompeting, "third:third-one") == "ok");
   CHECK(chosen_of(kCompeting, "third:third-one", "third") == "ok");
   CHECK(chosen_of(kCompeting, "third:third-one", "first") ==
         "2 library=first has no candidate 'third:third-one', which is one of third");
 }
 
-TEST_CASE("routes: a candidate that the first library knows and refuses is told as its refusal") {
+TEST_CASE("routes: the refusal of a known candidate by the first library is reported") {
   CHECK(chosen("") == "ok");
   CHECK(chosen("first-one") == "ok");
   CHECK(chosen("first-refused") == "1 first refuses");
   CHECK(chosen("first-refused", "first") == "1 first refuses");
 }
 
-TEST_CASE("routes: with a refusal it is told which preferred libraries are absent") {
+TEST_CASE("routes: a refusal also reports the preferred libraries that are absent") {
   CHECK(chosen_of(kAbsent, "first-one") == "ok");
   CHECK(chosen_of(kAbsent, "first-refused") ==
         "1 first refuses; there is no absent: it was not found");
@@ -171,7 +173,7 @@ TEST_CASE("routes: a candidate that no library knows is invalid") {
   CHECK(chosen("first-one", "third").rfind("2 library=third", 0) == 0);
 }
 
-TEST_CASE("routes: the precisions that work instead of one that is unsupported") {
+TEST_CASE("routes: an unsupported precision comes with the supported ones") {
   const testing::NamedValues values("m=1 precision=half trans_a=n");
   const Problem problem({"gemm", values.get()});
   std::vector<std::string> asked;

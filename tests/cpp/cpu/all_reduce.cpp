@@ -1,4 +1,5 @@
-// Sums over ranks: the ring over sockets between threads, its sums, and its lost neighbours.
+// Sums over ranks: the ring between threads over sockets and shared memory, its sums, and lost
+// neighbours.
 #include <doctest/doctest.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -25,7 +26,8 @@ std::unique_ptr<RingTransport> shared(int rank, int size, Connection right, Conn
   const auto name = [](int reader) {
     return "/deepbench-test-" + std::to_string(getpid()) + "-" + std::to_string(reader);
   };
-  static std::vector<Channel> writers;  // all of a ring's, before any is read
+  // The channels of the whole ring exist before any is opened.
+  static std::vector<Channel> writers;
   if (rank == 0) {
     writers.clear();
     for (int one = 0; one < size; ++one) writers.push_back(Channel::create(name((one + 1) % size)));
@@ -61,11 +63,11 @@ void on_ranks(int size, const std::function<void(int rank)>& body) {
   for (std::thread& thread : threads) thread.join();
 }
 
-void store(deepbench_type type, std::byte* at, uint64_t index, float value) {
+void store(deepbench_type type, std::byte* data, uint64_t index, float value) {
   if (type == DEEPBENCH_F32)
-    reinterpret_cast<float*>(at)[index] = value;
+    reinterpret_cast<float*>(data)[index] = value;
   else
-    reinterpret_cast<uint16_t*>(at)[index] =
+    reinterpret_cast<uint16_t*>(data)[index] =
         type == DEEPBENCH_F16 ? deepbench_to_half(value) : deepbench_to_bfloat16(value);
 }
 
@@ -87,15 +89,18 @@ TEST_CASE("the ring sums exactly, on every rank, in place and out of place") {
     for (const int ranks : {2, 3, 4}) {
       Ring ring = ring_of(ranks, type != DEEPBENCH_F16);
       for (const uint64_t elements : {1u, 33u, 4097u, 300001u, 1500001u}) {
-        if (elements > 300001 && (type != DEEPBENCH_F32 || ranks != 2)) continue;  // time
+        // Larger sizes run in one variant to save time.
+        if (elements > 300001 && (type != DEEPBENCH_F32 || ranks != 2)) continue;
         Values input = summands(ranks, type, elements), result = input;
         for (auto& bytes : result) std::fill(bytes.begin(), bytes.end(), std::byte{0xee});
         on_ranks(ranks, [&](int rank) {
-          const auto at = size_t(rank);
+          const auto index = size_t(rank);
           const RingPosition position = {rank, ranks};
-          barrier(*ring[at], position);
-          ring_all_reduce(*ring[at], position, type, input[at].data(), result[at].data(), elements);
-          ring_all_reduce(*ring[at], position, type, input[at].data(), input[at].data(), elements);
+          barrier(*ring[index], position);
+          ring_all_reduce(*ring[index], position, type, input[index].data(), result[index].data(),
+                          elements);
+          ring_all_reduce(*ring[index], position, type, input[index].data(), input[index].data(),
+                          elements);
         });
         uint64_t wrong = 0;
         for (uint64_t i = 0; i < elements; ++i) {
@@ -114,7 +119,7 @@ TEST_CASE("the ring sums exactly, on every rank, in place and out of place") {
   }
 }
 
-TEST_CASE("sums that round have the same bits on every rank, call after call") {
+TEST_CASE("rounded sums have the same bits on every rank and in every call") {
   constexpr int kRanks = 3;
   constexpr uint64_t kElements = 5000;
   Ring ring = ring_of(kRanks, true);
@@ -126,16 +131,16 @@ TEST_CASE("sums that round have the same bits on every rank, call after call") {
   for (int call = 0; call < 3; ++call) {
     Values result = input;
     on_ranks(kRanks, [&](int rank) {
-      const auto at = size_t(rank);
-      ring_all_reduce(*ring[at], {rank, kRanks}, DEEPBENCH_F32, input[at].data(), result[at].data(),
-                      kElements);
+      const auto index = size_t(rank);
+      ring_all_reduce(*ring[index], {rank, kRanks}, DEEPBENCH_F32, input[index].data(),
+                      result[index].data(), kElements);
     });
     if (call == 0) first = result;
     for (const auto& bytes : result) CHECK(bytes == first[0]);
   }
 }
 
-TEST_CASE("a neighbour that is gone or silent is lost") {
+TEST_CASE("a neighbour that disconnects or stays silent is reported as lost") {
   for (const int variant : {0, 1, 2, 3}) {
     const bool gone = variant % 2 == 0;
     Ring ring = ring_of(2, variant / 2 == 1, 0.1);
@@ -144,47 +149,47 @@ TEST_CASE("a neighbour that is gone or silent is lost") {
     auto* const bytes = reinterpret_cast<std::byte*>(input.data());
     try {
       ring_all_reduce(*ring[0], {0, 2}, DEEPBENCH_F32, bytes, bytes, input.size());
-      FAIL("it ended");
+      FAIL("the sum completed");
     } catch (const plugin::Error& error) {
       CHECK(error.status() == DEEPBENCH_DEVICE_LOST);
-      CHECK(std::string(error.what()).find(gone ? "closed the connection" : "silent") !=
+      CHECK(std::string(error.what()).find(gone ? "closed the connection" : "sent no data") !=
             std::string::npos);
     }
   }
 }
 
-TEST_CASE("a sum is given up at once when a rank has failed, who is not gone") {
-  deepbench_group told{};
-  told.struct_size = sizeof told;
-  told.size = 2;
-  told.lost = [](void*) { return int32_t{1}; };
-  plugin::join_ranks(told);
+TEST_CASE("a sum stops immediately when another rank has failed but is still connected") {
+  deepbench_group group{};
+  group.struct_size = sizeof group;
+  group.size = 2;
+  group.lost = [](void*) { return int32_t{1}; };
+  plugin::join_ranks(group);
   for (const bool in_memory : {true, false}) {
     Ring ring = ring_of(2, in_memory, 30);
     std::vector<float> input(100);
     auto* const bytes = reinterpret_cast<std::byte*>(input.data());
-    std::string said;
+    std::string message;
     try {
       ring_all_reduce(*ring[0], {0, 2}, DEEPBENCH_F32, bytes, bytes, input.size());
     } catch (const plugin::Error& error) {
-      said = error.what();
+      message = error.what();
     }
-    CHECK(said == "a rank has failed, and the sum was given up");
+    CHECK(message == "all_reduce stopped because another rank has failed");
   }
   plugin::internal::joined_ranks() = plugin::Ranks();
 }
 
-TEST_CASE("half and bfloat16 round to the nearest, ties to even, and overflow") {
+TEST_CASE("half and bfloat16 sums round to nearest, ties to even, and overflow to infinity") {
   const auto half = [](uint16_t a, uint16_t b) {
     std::array<uint16_t, 9> x{}, y{}, out{};
     x.fill(a), y.fill(b);
     add(DEEPBENCH_F16, x.data(), y.data(), out.data(), out.size());
-    CHECK(out[0] == out[8]);  // by vectors, and one by one
+    CHECK(out[0] == out[8]);  // Element 0 is computed in a vector and element 8 alone.
     return out[0];
   };
   CHECK(half(0x3c00, 0x3c00) == 0x4000);  // 1 + 1
-  CHECK(half(0x6800, 0x3c00) == 0x6800);  // 2048 + 1: a tie, down
-  CHECK(half(0x6801, 0x3c00) == 0x6802);  // 2050 + 1: a tie, up
+  CHECK(half(0x6800, 0x3c00) == 0x6800);  // 2048 + 1: a tie, rounds down
+  CHECK(half(0x6801, 0x3c00) == 0x6802);  // 2050 + 1: a tie, rounds up
   CHECK(half(0x7bff, 0x7bff) == 0x7c00);
   CHECK(half(0xfbff, 0xfbff) == 0xfc00);
   const auto bfloat16 = [](uint16_t a, uint16_t b) {
@@ -193,18 +198,18 @@ TEST_CASE("half and bfloat16 round to the nearest, ties to even, and overflow") 
     return out;
   };
   CHECK(bfloat16(0x3f80, 0x3f80) == 0x4000);
-  CHECK(bfloat16(0x4380, 0x3f80) == 0x4380);  // 256 + 1: a tie, down
+  CHECK(bfloat16(0x4380, 0x3f80) == 0x4380);  // 256 + 1: a tie, rounds down
   CHECK(bfloat16(0x4381, 0x3f80) == 0x4382);
   CHECK((bfloat16(0x7fc1, 0x3f80) & 0x7fc0) == 0x7fc0);
 }
 
-TEST_CASE("sums in place stay in range as long as is said") {
+TEST_CASE("in-place sums stay in range for the reported number of calls") {
   CHECK(sums_before_overflow(DEEPBENCH_F32, 2) == 104);
   CHECK(sums_before_overflow(DEEPBENCH_F16, 2) == 5);
   CHECK(sums_before_overflow(DEEPBENCH_BF16, 4) == 60);
 }
 
-TEST_CASE("one process alone is told how to be several") {
+TEST_CASE("the refusal for a single process names the option for several ranks") {
   const auto answer = cpu_test::supports("all_reduce", "elements=5 precision=float");
   CHECK(answer.status == DEEPBENCH_UNSUPPORTED);
   CHECK(answer.error.find("--ranks 2") != std::string::npos);

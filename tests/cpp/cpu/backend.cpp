@@ -1,4 +1,4 @@
-// The table as a whole: what the backend says of itself, its libraries and its device.
+// The whole plugin table: the backend's description of itself, its libraries and its device.
 #include <doctest/doctest.h>
 
 #include <string>
@@ -36,7 +36,7 @@ TEST_CASE("every library has a version and a path, or a reason") {
   }
 }
 
-TEST_CASE("the device is described with what ceilings and files need") {
+TEST_CASE("the device's description has the facts for ceilings and result files") {
   Emitted facts;
   REQUIRE(backend().describe_device(0, facts.sink()) == DEEPBENCH_OK);
   for (const char* name : {"name", "isa"}) CHECK_FALSE(facts.text(name).empty());
@@ -48,7 +48,7 @@ TEST_CASE("the device is described with what ceilings and files need") {
   CHECK(backend().describe_device(1, none.sink()) == DEEPBENCH_INVALID);
 }
 
-TEST_CASE("the environment names the threads") {
+TEST_CASE("the environment variables set the number of threads and their cores") {
   Emitted variables;
   const NamedValues options("threads=1");
   REQUIRE(backend().environment(options.get(), variables.sink()) == DEEPBENCH_OK);
@@ -57,7 +57,7 @@ TEST_CASE("the environment names the threads") {
         "{" + std::to_string(cpu::topology().cpus_for_threads(1).front()) + "}");
 }
 
-TEST_CASE("a group of an older core has no places on machines") {
+TEST_CASE("a group of an older core, without local ranks, counts as one machine") {
   deepbench_group group{};
   group.struct_size = offsetof(deepbench_group, local_rank);
   group.rank = 1, group.size = 3;

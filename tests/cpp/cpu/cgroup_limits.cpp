@@ -1,4 +1,4 @@
-// Quotas and memory limits of control groups, versions 1 and 2, from fixture files.
+// CPU quotas and memory limits of control groups, versions 1 and 2, from fixture files.
 #include "cgroup_limits.hpp"
 
 #include <doctest/doctest.h>
@@ -20,7 +20,7 @@ constexpr const char* kMeminfo =
     "MemTotal:       16384 kB\nMemFree:         1000 kB\nMemAvailable:    8192 kB";
 constexpr int64_t kKiB = 1024;
 
-TEST_CASE("no groups: the machine itself") {
+TEST_CASE("without groups the limits are those of the machine") {
   const TemporaryFolder folder;
   folder.write("proc/meminfo", kMeminfo);
   const CgroupLimits limits = read_cgroup_limits(root_of(folder));
@@ -31,7 +31,7 @@ TEST_CASE("no groups: the machine itself") {
   CHECK(memory.available_bytes == 8192 * kKiB);
 }
 
-TEST_CASE("version 2: the tightest of a group and its ancestors counts") {
+TEST_CASE("version 2: the tightest limit of a group and its ancestors counts") {
   const TemporaryFolder folder;
   folder.write("proc/meminfo", kMeminfo);
   folder.write("proc/self/cgroup", "0::/outer/inner");
@@ -46,13 +46,13 @@ TEST_CASE("version 2: the tightest of a group and its ancestors counts") {
   const CgroupLimits limits = read_cgroup_limits(root_of(folder));
   CHECK(limits.cores == doctest::Approx(3.5));
   CHECK(limits.memory_bytes == 4 << 20);
-  CHECK(limits.memory_used_bytes == 2 << 20);  // what can be reclaimed left out
+  CHECK(limits.memory_used_bytes == 2 << 20);  // Excludes memory that can be reclaimed.
   const MemoryState memory = read_memory(root_of(folder));
   CHECK(memory.total_bytes == 4 << 20);
   CHECK(memory.available_bytes == 2 << 20);
 }
 
-TEST_CASE("version 1: controllers of their own, in combined mounts") {
+TEST_CASE("version 1: separate controllers, in combined mounts") {
   const TemporaryFolder folder;
   folder.write("proc/meminfo", kMeminfo);
   folder.write("proc/self/cgroup", "5:cpu,cpuacct:/docker/abc\n4:memory:/docker/abc\n0::/");
@@ -80,12 +80,13 @@ TEST_CASE("inside a container the mount shows the group as its root") {
   folder.write("sys/fs/cgroup/box/cpu.max", "200000 100000");
   CHECK(read_cgroup_limits(root_of(folder)).cores == doctest::Approx(2));
 
-  folder.write("proc/self/cgroup", "0::/elsewhere");  // another namespace: the mount is all we see
+  // Another namespace: only the mount is visible.
+  folder.write("proc/self/cgroup", "0::/elsewhere");
   folder.write("sys/fs/cgroup/cpu.max", "400000 100000");
   CHECK(read_cgroup_limits(root_of(folder)).cores == doctest::Approx(4));
 }
 
-TEST_CASE("garbage is no limit") {
+TEST_CASE("malformed files imply no limit") {
   const TemporaryFolder folder;
   folder.write("proc/self/cgroup", "nonsense\n::::\n0");
   folder.write("proc/self/mountinfo",

@@ -1,5 +1,5 @@
-// Convolutions through oneDNN: each phase, precision, layout and candidate against plain loops; odd
-// shapes; poison in the library's layouts; cold regimes; what is refused and why.
+// Convolutions through oneDNN: each phase, precision, layout and candidate against plain loops,
+// with odd shapes, poison in the library's layouts, cold regimes, and refusals with their reasons.
 #include <doctest/doctest.h>
 
 #include <algorithm>
@@ -43,7 +43,7 @@ size_t count_wrong(const Conv& conv, const Emitted& facts, const std::vector<dou
   return wrong;
 }
 
-// The weighted sums of an output that was read element by element.
+// The projection of an output that was read element by element.
 std::vector<double> projected(const std::vector<double>& output, uint64_t rows, uint64_t seed) {
   std::vector<double> sums(rows);
   for (uint64_t i = 0; i < output.size(); ++i)
@@ -66,14 +66,15 @@ void check_kernel(const std::string& problem, const std::string& options) {
     CHECK(facts.number("conversion_ns") > 0);
   }
 
-  kernel.poison();  // which survives the way to verification's order
+  kernel.poison();  // Poison must survive the reorder to verification's order.
   CHECK(kernel.scan().count == outputs);
   CHECK(kernel.scan().untouched == outputs);
   CHECK(kernel.scan().non_finite == 0);
   CHECK(kernel.run(1).copies_touched == 1);
   const deepbench_scan scan = kernel.scan();
   CHECK(scan.count == outputs);
-  CHECK(scan.untouched <= (conv.saturates() ? outputs / 20 : 0));  // -127 is a value of its own
+  // -127 is also a possible result.
+  CHECK(scan.untouched <= (conv.saturates() ? outputs / 20 : 0));
   CHECK(scan.non_finite == 0);
   const std::vector<double> got = kernel.read(outputs);
   CHECK(count_wrong(conv, facts, got) == 0);
@@ -130,7 +131,7 @@ TEST_CASE("conv: odd shapes in every phase") {
           conv_text(shape, "fwd", std::string("int8 x_type=u8 y_type=") + y_type));
 }
 
-TEST_CASE("conv: candidates begin with the problem's own layout, each different") {
+TEST_CASE("conv: candidates differ and begin with the problem's layout") {
   if (!is_installed("onednn")) return;
   const std::string shape = "w=14 h=14 c=32 n=2 k=32 s=3 r=3 pad_w=1 pad_h=1";
   for (const char* layout : kConvLayouts) {
@@ -145,7 +146,7 @@ TEST_CASE("conv: candidates begin with the problem's own layout, each different"
   }
 }
 
-TEST_CASE("conv: what is stored otherwise is said") {
+TEST_CASE("conv: the row reports operands that are stored in another layout") {
   if (!is_installed("onednn")) return;
   const std::string shape = "w=14 h=14 c=32 n=2 k=32 s=3 r=3 pad_w=1 pad_h=1";
   const auto facts = [&](const char* phase, const char* layout) {
@@ -160,7 +161,7 @@ TEST_CASE("conv: what is stored otherwise is said") {
   CHECK(int8.has("fill.w") == int8.has("note.inputs"));
 }
 
-TEST_CASE("conv: oneDNN's reference is said while it is short, and refused beyond") {
+TEST_CASE("conv: oneDNN's reference implementation has a note, and is refused for large problems") {
   if (!is_installed("onednn")) return;
   const std::string small = "w=8 h=8 c=4 n=1 k=4 s=3 r=3";
   const Emitted facts = Kernel("conv", conv_text(small, "fwd", "int8", "nchw")).describe();
@@ -172,10 +173,10 @@ TEST_CASE("conv: oneDNN's reference is said while it is short, and refused beyon
   const std::string large_shape = "w=28 h=28 c=64 n=1 k=128 s=3 r=3 pad_w=1 pad_h=1";
   const SupportResult large = supports("conv", conv_text(large_shape, "fwd", "int8", "nchw"));
   CHECK(large.status == DEEPBENCH_UNSUPPORTED);
-  CHECK(large.error.find("which would take seconds a call or more") != std::string::npos);
+  CHECK(large.error.find("one call would take seconds or longer") != std::string::npos);
 }
 
-TEST_CASE("conv: oneDNN's limits come as its own words") {
+TEST_CASE("conv: a refusal contains oneDNN's reason") {
   if (!is_installed("onednn")) return;
   const std::string shape = "w=14 h=14 c=32 n=2 k=32 s=3 r=3";
   const auto reason = [&](const char* phase, const char* precision) {
@@ -191,13 +192,13 @@ TEST_CASE("conv: oneDNN's limits come as its own words") {
   CHECK((s8.empty() || s8.find("x_type=u8 is exact") != std::string::npos));
 }
 
-TEST_CASE("conv cold: every copy is called, and each gives the result") {
+TEST_CASE("conv cold: calls use every copy, and each gives the same result") {
   if (!is_installed("onednn")) return;
   for (const char* phase : kConvPhases) {
     const std::string problem = conv_text("w=56 h=56 c=64 n=2 k=64 s=3 r=3 pad_w=1", phase);
     Kernel kernel("conv", problem, "library=onednn seed=5 cache=cold");
     const Emitted facts = kernel.describe();
-    if (facts.text("cold") != "rotation") continue;  // a cache too large for 1024 copies
+    if (facts.text("cold") != "rotation") continue;  // The cache is too large for 1024 copies.
     const auto copies = uint64_t(facts.number("copies"));
     const Conv conv = conv_of(problem);
     const auto bytes = uint64_t(4 * (conv.x_size() + conv.w_size() + conv.y_size()));
@@ -216,7 +217,7 @@ TEST_CASE("conv cold: every copy is called, and each gives the result") {
   }
 }
 
-TEST_CASE("conv cold where copies do not suffice: flushed, each call on its own") {
+TEST_CASE("conv cold: if copies do not suffice, the caches are flushed before each isolated call") {
   if (!is_installed("onednn")) return;
   const std::string problem = conv_text("w=9 h=8 c=8 n=2 k=8 s=3 r=3");
   Kernel kernel("conv", problem, "library=onednn seed=5 cache=cold copies=4");
@@ -228,7 +229,7 @@ TEST_CASE("conv cold where copies do not suffice: flushed, each call on its own"
   CHECK(count_wrong(conv, facts, kernel.read(uint64_t(conv.output().size()))) == 0);
 }
 
-TEST_CASE("conv: what makes no sense is invalid, what is too large has no memory") {
+TEST_CASE("conv: unknown candidates are invalid, and huge problems run out of memory") {
   if (!is_installed("onednn")) return;
   const std::string problem = conv_text("w=9 h=8 c=8 n=2 k=8 s=3 r=3");
   for (const std::string id : {"nosuch", "library:", "library:0", "library:x", "library:77",

@@ -1,4 +1,4 @@
-// Cache regimes: how many copies, in which order, and what is flushed; buffers and workers.
+// Cache regimes: the number of copies, their order, and the flush; also buffers and workers.
 #include "copies.hpp"
 
 #include <doctest/doctest.h>
@@ -18,14 +18,14 @@ namespace {
 
 constexpr uint64_t kCache = uint64_t{32} << 20, kMemory = uint64_t{16} << 30;
 
-plugin::Options cold(int64_t most = 1024) {
+plugin::Options cold(int64_t max_copies = 1024) {
   plugin::Options options;
   options.cold = true;
-  options.copies = most;
+  options.copies = max_copies;
   return options;
 }
 
-TEST_CASE("hot is one copy") {
+TEST_CASE("the hot regime has one copy") {
   const CopyPlan plan = plan_copies(1 << 20, plugin::Options(), kCache, kMemory);
   CHECK(plan.regime == Regime::kHot);
   CHECK(plan.copies == 1);
@@ -42,19 +42,20 @@ TEST_CASE("a cold round covers three caches with at least two copies") {
   CHECK(plan_copies(uint64_t{1} << 30, cold(), kCache, kMemory).copies == 2);
 }
 
-TEST_CASE("where copies do not suffice the caches are flushed") {
+TEST_CASE("the caches are flushed if copies do not suffice") {
   for (const CopyPlan& plan :
-       {plan_copies(64, cold(), kCache, kMemory),                    // more than 1024 copies
-        plan_copies(1 << 20, cold(16), kCache, kMemory),             // more than allowed
-        plan_copies(1 << 20, cold(1), kCache, kMemory),              // only one allowed
-        plan_copies(uint64_t{9} << 30, cold(), kCache, kMemory)}) {  // more than the memory
+       {plan_copies(64, cold(), kCache, kMemory),         // It would take more than 1024 copies.
+        plan_copies(1 << 20, cold(16), kCache, kMemory),  // It would take more copies than allowed.
+        plan_copies(1 << 20, cold(1), kCache, kMemory),   // Only one copy is allowed.
+        // The copies do not fit in memory.
+        plan_copies(uint64_t{9} << 30, cold(), kCache, kMemory)}) {
     CHECK(plan.regime == Regime::kFlush);
     CHECK(plan.copies == 1);
     CHECK(plan.flush_bytes == 2 * kCache);
   }
 }
 
-TEST_CASE("hot calls of operands about as large as the cache are to be shuffled") {
+TEST_CASE("hot calls are shuffled if the operands are about as large as the cache") {
   const auto shuffles = [](uint64_t bytes, const plugin::Options& options = {}) {
     const CopyPlan plan = plan_copies(bytes, options, kCache, kMemory);
     return plugin::shuffle_near_cache_size(plan, bytes, kCache).shuffles;
@@ -66,7 +67,7 @@ TEST_CASE("hot calls of operands about as large as the cache are to be shuffled"
   CHECK_FALSE(shuffles(kCache, cold()));
 }
 
-TEST_CASE("the rotation goes on across batches") {
+TEST_CASE("the rotation continues across batches") {
   Rotation rotation(3);
   CHECK(rotation.next() == 0);
   CHECK(rotation.next() == 1);
@@ -78,7 +79,7 @@ TEST_CASE("the rotation goes on across batches") {
   CHECK(rotation.touched(7) == 3);
 }
 
-TEST_CASE("copies are alike, aligned and restored together") {
+TEST_CASE("copies are equal, aligned and restored together") {
   Copies copies(5001, 4);
   CHECK(copies.needed_bytes(5001, 4) == 4 * 8192);
   for (uint64_t i = 0; i < 4; ++i) CHECK(reinterpret_cast<uintptr_t>(copies.at(i)) % 4096 == 0);
@@ -93,19 +94,19 @@ TEST_CASE("copies are alike, aligned and restored together") {
   CHECK(small.at(1) - small.at(0) == 128);
 }
 
-TEST_CASE("buffers are aligned, zeroed, and refused with a size") {
+TEST_CASE("buffers are aligned and zeroed, and a refusal states the size") {
   const Buffer small(100), large(uint64_t{5} << 20), other(uint64_t{5} << 20);
   CHECK(reinterpret_cast<uintptr_t>(small.data()) % 4096 == 0);
   const auto in_page = [](const Buffer& buffer) {
     return reinterpret_cast<uintptr_t>(buffer.data()) % (2 << 20);
   };
   CHECK(in_page(large) % 64 == 0);
-  CHECK(in_page(large) != in_page(other));  // nor in one set of a cache
+  CHECK(in_page(large) != in_page(other));  // The buffers do not share cache sets either.
   CHECK(std::max(in_page(large), in_page(other)) < 1 << 17);
   CHECK(large.data()[(uint64_t{5} << 20) - 1] == std::byte{0});
   try {
     const Buffer impossible(uint64_t{1} << 62);
-    FAIL("it was given");
+    FAIL("the allocation succeeded");
   } catch (const plugin::Error& error) {
     CHECK(error.status() == DEEPBENCH_OUT_OF_MEMORY);
     CHECK(std::string(error.what()).find("4.6 EB") != std::string::npos);
@@ -136,7 +137,7 @@ TEST_CASE("parts are contiguous, disjoint and complete") {
     }
 }
 
-TEST_CASE("workers run every part once and hand errors on") {
+TEST_CASE("workers run every part once and pass on exceptions") {
   WorkerPool workers(topology().cpus_for_threads(3));
   std::vector<std::atomic<int>> seen(10000);
   workers.parallel_for(10000, 64, [&](uint64_t begin, uint64_t end, size_t) {
@@ -154,7 +155,7 @@ TEST_CASE("workers run every part once and hand errors on") {
   CHECK(calls == 3);
 }
 
-TEST_CASE("a barrier lets nobody through before all have come") {
+TEST_CASE("a barrier releases no worker before all have arrived") {
   WorkerPool workers(topology().cpus_for_threads(2));
   Barrier barrier(2);
   std::atomic<int> arrived{0}, early{0};

@@ -1,5 +1,5 @@
-// Matrix products through every library that is installed: each precision, transposition and
-// candidate against three loops; odd sizes; restoring; cold regimes; what is refused and why.
+// Matrix products through every installed library: each precision, transposition and candidate
+// against three loops, with odd sizes, restore, cold regimes, and refusals with their reasons.
 #include <doctest/doctest.h>
 
 #include <algorithm>
@@ -27,7 +27,7 @@ std::string option(const std::string& library, const std::string& rest = "") {
   return "library=" + library + " seed=5 " + rest;
 }
 
-// Runs one candidate once from fresh operands, compares everything.
+// Runs one candidate once from newly filled operands and compares all outputs.
 void check_candidate(const Gemm& gemm, const std::string& problem, const std::string& options) {
   CAPTURE(problem);
   CAPTURE(options);
@@ -71,7 +71,7 @@ void check_every_candidate(const std::string& library, const Dimensions& dimensi
   REQUIRE_FALSE(ids.empty());
   for (const std::string& id : ids) {
     check_candidate(gemm, problem, option(library, "candidate=" + id));
-    // By now oneDNN has each of them in its cache: a name still means the same.
+    // oneDNN has cached each of them at this point, and a name must still select the same one.
     const size_t colon = id.find(':');
     if (library != "onednn" || colon == std::string::npos) continue;
     if (id == "matmul:packed" || id == "matmul:add") continue;
@@ -102,14 +102,14 @@ TEST_CASE("odd sizes, vectors and single elements") {
   }
 }
 
-TEST_CASE("513 x 77 x 1001 in full, through the backend's own choice of library") {
+TEST_CASE("513 x 77 x 1001 in full, through the backend's default library") {
   if (!is_installed("onednn") && !is_installed("openblas") && !is_installed("mkl")) return;
   const Dimensions dimensions = {513, 77, 1001};
   check_candidate(gemm_of(dimensions, false, false, "float"),
                   gemm_text(dimensions, false, false, "float"), "seed=5");
 }
 
-TEST_CASE("float is the usual first case: oneDNN reports the processor's limits for the rest") {
+TEST_CASE("oneDNN supports float and reports the processor's limits for other precisions") {
   if (!is_installed("onednn")) return;
   const Dimensions d = {32, 32, 32};
   const auto reason = [&](const char* precision) {
@@ -123,11 +123,11 @@ TEST_CASE("float is the usual first case: oneDNN reports the processor's limits 
   CHECK((half.empty() || half.find("unimplemented") != std::string::npos));
 }
 
-TEST_CASE("BLAS libraries say why they do not do a precision") {
+TEST_CASE("BLAS libraries report why a precision is unsupported") {
   const Dimensions d = {32, 32, 32};
   if (is_installed("openblas")) {
     CHECK(supports("gemm", gemm_text(d, false, false, "bfloat16"), option("openblas"))
-              .error.find("float results") != std::string::npos);
+              .error.find("returns float") != std::string::npos);
     CHECK(supports("gemm", gemm_text(d, false, false, "int8"), option("openblas")).status ==
           DEEPBENCH_UNSUPPORTED);
     CHECK(supports("gemm", gemm_text({int64_t{1} << 31, 1, 1}, false, false, "float"),
@@ -142,7 +142,7 @@ TEST_CASE("BLAS libraries say why they do not do a precision") {
   }
 }
 
-TEST_CASE("in place: calls add up, restore brings C back") {
+TEST_CASE("in place: calls accumulate, and restore resets C") {
   for (const char* library : kLibraries) {
     if (!is_installed(library)) continue;
     const Dimensions d = {50, 40, 30};
@@ -159,7 +159,7 @@ TEST_CASE("in place: calls add up, restore brings C back") {
   }
 }
 
-TEST_CASE("in place: how often C must be restored depends on its range") {
+TEST_CASE("in place: the range of C decides how often it must be restored") {
   cpu::GemmStorage storage;
   storage.gemm = gemm_of({100, 100, 2500}, false, false, "float");
   CHECK(storage.calls_before_overflow(cpu::Inputs::kUniform) == 1 << 20);
@@ -173,7 +173,7 @@ TEST_CASE("in place: how often C must be restored depends on its range") {
   CHECK(storage.calls_before_overflow(cpu::Inputs::kUniform) < 10000);
 }
 
-TEST_CASE("a separate result leaves C alone") {
+TEST_CASE("a separate result leaves C unchanged") {
   if (!is_installed("onednn")) return;
   const Dimensions d = {50, 40, 30};
   Kernel kernel("gemm", gemm_text(d, false, true, "float"),
@@ -187,7 +187,7 @@ TEST_CASE("a separate result leaves C alone") {
   CHECK(kernel.scan().untouched == 2000);
 }
 
-TEST_CASE("int8 has no C to add, and says so") {
+TEST_CASE("int8 does not add C, and the row says so") {
   if (!is_installed("onednn")) return;
   Kernel kernel("gemm", gemm_text({20, 10, 30}, false, false, "int8"), option("onednn"));
   const Emitted facts = kernel.describe();
@@ -197,7 +197,7 @@ TEST_CASE("int8 has no C to add, and says so") {
   CHECK(facts.has("fill.a") == facts.has("note.inputs"));
 }
 
-TEST_CASE("cold: every copy is called, and each gives the result") {
+TEST_CASE("cold: calls use every copy, and each gives the same result") {
   const auto cache = uint64_t(cpu::topology().last_level_bytes);
   for (const char* library : kLibraries) {
     if (!is_installed(library)) continue;
@@ -206,7 +206,7 @@ TEST_CASE("cold: every copy is called, and each gives the result") {
     const std::string problem = gemm_text(d, false, false, "float");
     Kernel kernel("gemm", problem, option(library, "cache=cold"));
     const Emitted facts = kernel.describe();
-    if (facts.text("cold") != "rotation") continue;  // a cache too large for 1024 copies
+    if (facts.text("cold") != "rotation") continue;  // The cache is too large for 1024 copies.
     const auto copies = uint64_t(facts.number("copies"));
     CHECK(copies >= 2);
     CHECK(copies * bytes >= 3 * cache);
@@ -214,7 +214,7 @@ TEST_CASE("cold: every copy is called, and each gives the result") {
     const uint64_t expected =
         copies * bytes + 4 * 512 * 64 + uint64_t(facts.number("workspace_bytes"));
     CHECK(needed >= expected);
-    CHECK(needed < expected + 4096);  // a workspace takes whole cache lines or pages
+    CHECK(needed < expected + 4096);  // A workspace takes whole cache lines or pages.
 
     kernel.restore();
     const NaiveGemm naive(gemm_of(d, false, false, "float"), facts, 5);
@@ -222,7 +222,7 @@ TEST_CASE("cold: every copy is called, and each gives the result") {
     CHECK(naive.count_wrong(kernel.read(512 * 64)) == 0);
     const std::vector<double> first = kernel.project(512, 1);
     CHECK(kernel.run(copies / 2).copies_touched == copies / 2);
-    CHECK(kernel.project(512, 1) == first);  // every copy was called once, whichever this is
+    CHECK(kernel.project(512, 1) == first);  // Every copy was called once, so all are equal.
     for (uint64_t copy = 1 + copies / 2; copy < copies; ++copy) {
       kernel.run(1);
       CHECK(kernel.project(512, 1) == first);
@@ -232,7 +232,7 @@ TEST_CASE("cold: every copy is called, and each gives the result") {
   }
 }
 
-TEST_CASE("cold where copies do not suffice: flushed, each call on its own") {
+TEST_CASE("cold: if copies do not suffice, the caches are flushed before each isolated call") {
   for (const char* library : kLibraries) {
     if (!is_installed(library)) continue;
     Kernel kernel("gemm", gemm_text({8, 8, 8}, false, false, "float"),
@@ -244,13 +244,13 @@ TEST_CASE("cold where copies do not suffice: flushed, each call on its own") {
     const deepbench_batch batch = kernel.run(2);
     CHECK(batch.launch == DEEPBENCH_LAUNCH_ISOLATED);
     CHECK(batch.copies_touched == 1);
-    CHECK(batch.host_ns > batch.elapsed_ns);  // the flushes are outside
+    CHECK(batch.host_ns > batch.elapsed_ns);  // The elapsed time excludes the flushes.
     CHECK(NaiveGemm(gemm_of({8, 8, 8}, false, false, "float"), facts, 5)
               .count_wrong(kernel.read(64), 2) == 0);
   }
 }
 
-TEST_CASE("launches: as asked where it can be") {
+TEST_CASE("launches follow the request where the CPU supports it") {
   if (!is_installed("onednn")) return;
   Kernel kernel("gemm", gemm_text({64, 64, 64}, false, false, "float"), option("onednn"));
   CHECK(kernel.run(2, DEEPBENCH_LAUNCH_ISOLATED).launch == DEEPBENCH_LAUNCH_ISOLATED);
@@ -258,7 +258,7 @@ TEST_CASE("launches: as asked where it can be") {
   CHECK(kernel.run(2, DEEPBENCH_LAUNCH_STREAM, DEEPBENCH_REQUEST_MARKERS).count == 2);
 }
 
-TEST_CASE("the number of threads is the caller's") {
+TEST_CASE("the caller sets the number of threads") {
   for (const char* library : kLibraries) {
     if (!is_installed(library)) continue;
     Kernel one("gemm", gemm_text({64, 64, 64}, false, false, "float"),
@@ -279,7 +279,7 @@ TEST_CASE("inputs of zeros and ones") {
   for (const double value : ones.read(128)) CHECK(value == 11);
 }
 
-TEST_CASE("what makes no sense is invalid, what is too large has no memory") {
+TEST_CASE("invalid requests are refused, and huge problems run out of memory") {
   const std::string problem = gemm_text({32, 32, 32}, false, false, "float");
   CHECK(supports("gemm", problem, "library=nosuch").status == DEEPBENCH_INVALID);
   CHECK(supports("gemm", problem, "library=nosuch").error.find("onednn") != std::string::npos);
@@ -305,7 +305,7 @@ TEST_CASE("what makes no sense is invalid, what is too large has no memory") {
   }
 }
 
-TEST_CASE("slots refuse nonsense without harm") {
+TEST_CASE("the table's functions reject invalid arguments without damage") {
   if (!is_installed("onednn")) return;
   Kernel kernel("gemm", gemm_text({4, 4, 4}, false, false, "float"), option("onednn"));
   const deepbench_request none = {sizeof none, 0, 0, 0};

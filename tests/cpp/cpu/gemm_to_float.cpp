@@ -1,4 +1,4 @@
-// Products of half and bfloat16 matrices whose C is in float: MKL's, where it is installed.
+// Products of half and bfloat16 matrices whose C is in float, through MKL if it is installed.
 #include <doctest/doctest.h>
 
 #include <string>
@@ -15,14 +15,14 @@ namespace {
 constexpr const char* kPrecisions[] = {"bfloat16", "half"};
 constexpr const char* kOptions = "library=mkl seed=5";
 
-// MKL is there, and new enough for it.
+// Whether MKL is installed and its version supports the precision.
 bool is_precision_supported(const char* precision) {
   return is_installed("mkl") &&
          supports("gemm", gemm_text({8, 8, 8}, false, false, precision), kOptions).status ==
              DEEPBENCH_OK;
 }
 
-// What C must be, to within float's rounding: that of the precision would hide how it was filled.
+// The expected C to within float's rounding: rounding to the precision would hide how C was filled.
 NaiveGemm exact(const Dimensions& d, bool trans_a, bool trans_b, const char* precision,
                 const Emitted& facts) {
   Gemm gemm = gemm_of(d, trans_a, trans_b, precision);
@@ -30,7 +30,7 @@ NaiveGemm exact(const Dimensions& d, bool trans_a, bool trans_b, const char* pre
   return {gemm, facts, 5};
 }
 
-TEST_CASE("16 bits to float: every transposition, odd sizes, vectors, in float's precision") {
+TEST_CASE("16 bits to float: every transposition, odd sizes and vectors, to float's precision") {
   for (const char* precision : kPrecisions) {
     if (!is_precision_supported(precision)) continue;
     for (const Dimensions& d :
@@ -56,7 +56,7 @@ TEST_CASE("16 bits to float: every transposition, odd sizes, vectors, in float's
   }
 }
 
-TEST_CASE("16 bits to float: C begins with the precision's numbers, and the row says what it is") {
+TEST_CASE("16 bits to float: C begins with the precision's values, and the row has a note") {
   for (const char* precision : kPrecisions) {
     if (!is_precision_supported(precision)) continue;
     const Dimensions d = {50, 40, 30};
@@ -64,7 +64,7 @@ TEST_CASE("16 bits to float: C begins with the precision's numbers, and the row 
     const Emitted facts = kernel.describe();
     CHECK(facts.text("note.c").find("C in float") != std::string::npos);
     CHECK(facts.text("in_place") == "1");
-    CHECK(facts.number("restore_every") == 1 << 20);  // float's range, also of half
+    CHECK(facts.number("restore_every") == 1 << 20);  // The range of float applies, also for half.
     kernel.run(1);
     kernel.restore();
     CHECK(kernel.scan().untouched == 2000);
@@ -77,7 +77,7 @@ TEST_CASE("16 bits to float: C begins with the precision's numbers, and the row 
   }
 }
 
-TEST_CASE("16 bits to float: cold, every copy is called, and each gives the result") {
+TEST_CASE("16 bits to float: cold calls use every copy, and each gives the same result") {
   const auto cache = uint64_t(cpu::topology().last_level_bytes);
   for (const char* precision : kPrecisions) {
     if (!is_precision_supported(precision)) continue;
@@ -87,7 +87,7 @@ TEST_CASE("16 bits to float: cold, every copy is called, and each gives the resu
     const std::string options = std::string(kOptions) + " cache=cold";
     Kernel kernel("gemm", problem, options);
     const Emitted facts = kernel.describe();
-    if (facts.text("cold") != "rotation") continue;  // a cache too large for 1024 copies
+    if (facts.text("cold") != "rotation") continue;  // The cache is too large for 1024 copies.
     const auto copies = uint64_t(facts.number("copies"));
     CHECK(copies * bytes >= 3 * cache);
     const uint64_t needed = memory_needed("gemm", problem, options);
@@ -105,15 +105,16 @@ TEST_CASE("16 bits to float: cold, every copy is called, and each gives the resu
   }
 }
 
-TEST_CASE("16 bits to float: only where MKL is asked for") {
+TEST_CASE("16 bits to float: only library=mkl selects it") {
   for (const char* precision : kPrecisions) {
     const std::string problem = gemm_text({32, 32, 32}, false, false, precision);
-    if (supports("gemm", problem).status != DEEPBENCH_OK) continue;  // no other library does it
+    // No other library supports it.
+    if (supports("gemm", problem).status != DEEPBENCH_OK) continue;
     CHECK(Kernel("gemm", problem).describe().text("library").find("mkl") == std::string::npos);
   }
 }
 
-TEST_CASE("16 bits to float: C takes a float's memory and range") {
+TEST_CASE("16 bits to float: C has the size and range of float") {
   cpu::GemmStorage storage;
   storage.gemm = gemm_of({100, 30, 20}, false, false, "half");
   CHECK(storage.c_bytes() == 2 * 3000);

@@ -1,4 +1,4 @@
-// Calls through the table, fixture folders, environment variables.
+// Calls through the plugin table, folders of fixture files and environment variables.
 #include "harness.hpp"
 
 #include <cstdlib>
@@ -11,8 +11,8 @@
 namespace deepbench::cpu_test {
 namespace {
 
-// What the worker's parent does: the libraries' variables are set before any of them is loaded.
-// They are looked for where the build put them.
+// Sets the libraries' variables before any library is loaded, as the worker's parent process does,
+// and adds the build's library folder to the search path.
 struct Environment {
   Environment() {
     const char* user = std::getenv("DEEPBENCH_CPU_LIBRARY_PATH");
@@ -135,9 +135,9 @@ TemporaryFolder::~TemporaryFolder() {
 }
 
 void TemporaryFolder::write(const std::string& file, const std::string& text) const {
-  const std::filesystem::path at = std::filesystem::path(path_) / file;
-  std::filesystem::create_directories(at.parent_path());
-  std::ofstream(at) << text << "\n";
+  const std::filesystem::path target = std::filesystem::path(path_) / file;
+  std::filesystem::create_directories(target.parent_path());
+  std::ofstream(target) << text << "\n";
 }
 
 }  // namespace deepbench::cpu_test

@@ -1,4 +1,4 @@
-// The backend as the core sees it, through its table, in the form that tests want.
+// The backend as the core calls it, through its table, in a form that is convenient for tests.
 #pragma once
 
 #include <doctest/doctest.h>
@@ -46,18 +46,18 @@ class Kernel {
   deepbench_batch run(uint64_t count, int32_t launch = DEEPBENCH_LAUNCH_BEST, uint32_t flags = 0);
   void restore() { REQUIRE(backend().restore(handle_) == DEEPBENCH_OK); }
   void poison() { REQUIRE(backend().poison_outputs(handle_) == DEEPBENCH_OK); }
-  std::vector<double> read(uint64_t count) const;  // the first elements
+  std::vector<double> read(uint64_t count) const;  // Reads the first elements.
   deepbench_scan scan() const;
   std::vector<double> project(uint64_t rows, uint64_t seed) const;
   std::vector<double> read(const std::vector<uint64_t>& indices) const;
-  int32_t follow(const Kernel& other);  // deepbench_following
+  int32_t follow(const Kernel& other);  // Returns a value of deepbench_following.
   deepbench_kernel* handle() const { return handle_; }
 
  private:
   deepbench_kernel* handle_ = nullptr;
 };
 
-// A folder of fixture files, removed at the end.
+// A folder of fixture files that the destructor removes.
 class TemporaryFolder {
  public:
   TemporaryFolder();
@@ -66,7 +66,7 @@ class TemporaryFolder {
   TemporaryFolder& operator=(const TemporaryFolder&) = delete;
 
   const std::string& path() const { return path_; }
-  void write(const std::string& file, const std::string& text) const;  // folders are made
+  void write(const std::string& file, const std::string& text) const;  // Creates missing folders.
 
  private:
   std::string path_;

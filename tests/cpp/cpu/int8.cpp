@@ -1,5 +1,5 @@
-// The worst case of 8-bit products: operands at their extremes, through oneDNN's primitives as the
-// kernel plans them. Where sums pass through 16 bits, A's limited range must keep them exact.
+// The worst case of 8-bit products: operands at their extremes, through oneDNN's primitives in the
+// kernel's plan. If sums pass through 16 bits, A's limited range must keep them exact.
 #if defined(DEEPBENCH_HAS_ONEDNN)
 
 #include <doctest/doctest.h>
@@ -37,7 +37,8 @@ Range range_of(deepbench_type type) {
   }
 }
 
-// Constant extremes, and extremes alternating in every way that a kernel may pair neighbours.
+// Constant extremes, and extremes that alternate in every way in which a kernel may pair
+// neighbours.
 enum class Pattern { kLowHigh, kHighHigh, kLowLow, kAlternate, kPairs, kRandom };
 constexpr Pattern kPatterns[] = {Pattern::kLowHigh,   Pattern::kHighHigh, Pattern::kLowLow,
                                  Pattern::kAlternate, Pattern::kPairs,    Pattern::kRandom};
@@ -67,7 +68,7 @@ std::vector<int8_t> operand(int64_t count, Range range, Pattern pattern, bool is
   return data;
 }
 
-// Executes the plan on these operands, packing A where it asks for that.
+// Executes the plan on these operands and packs A if the plan requires it.
 std::vector<int32_t> multiply(const GemmPlan& plan, std::vector<int8_t>& a,
                               std::vector<int8_t>& b) {
   const Api& api = Api::instance();
@@ -114,9 +115,10 @@ uint64_t count_wrong(const Gemm& gemm, const std::vector<int8_t>& a, const std::
         sum += int64_t{a[gemm.index_a(i, l)]} *
                (gemm.b_type == DEEPBENCH_U8 ? int64_t{uint8_t(right)} : int64_t{right});
       }
-      // Some of oneDNN's kernels (AMX) pass their sums through float: exact up to 2^24.
-      const double off = std::abs(double(sum) - c[size_t(i + j * gemm.m)]);
-      wrong += off > std::abs(double(sum)) / (1 << 24) || (off > 0 && std::abs(sum) <= 1 << 24);
+      // Some of oneDNN's kernels (AMX) convert their sums to float, which is exact up to 2^24.
+      const double difference = std::abs(double(sum) - c[size_t(i + j * gemm.m)]);
+      wrong += difference > std::abs(double(sum)) / (1 << 24) ||
+               (difference > 0 && std::abs(sum) <= 1 << 24);
     }
   return wrong;
 }
@@ -150,7 +152,7 @@ TEST_CASE("products of extreme 8-bit numbers are exact") {
       }
 }
 
-// As if this processor had these instructions.
+// Makes oneDNN report these instructions for this processor.
 class Isa {
  public:
   explicit Isa(dnnl_cpu_isa_t isa) : real_(Api::instance().get_effective_cpu_isa_f) {
@@ -166,7 +168,7 @@ class Isa {
   decltype(Api::instance().get_effective_cpu_isa_f) real_;
 };
 
-TEST_CASE("implementations whose sums saturate count where A has its full range") {
+TEST_CASE("saturating implementations are rejected if A has its full range") {
   if (!Api::instance().library().loaded()) return;
   {
     const Isa isa(dnnl_cpu_isa_avx512_core_amx);
@@ -180,7 +182,7 @@ TEST_CASE("implementations whose sums saturate count where A has its full range"
   CHECK_FALSE(is_saturating("brg:avx512_core"));
 }
 
-TEST_CASE("the range of A follows the instructions that oneDNN will use") {
+TEST_CASE("the range of A follows the instructions that oneDNN uses") {
   if (!Api::instance().library().loaded()) return;
   const Gemm gemm = cpu_test::gemm_of({8, 8, 8}, false, false, "int8");
   const bool exact = Api::instance().exact_int8();

@@ -1,4 +1,4 @@
-// Moving memory: every kind, size, store and regime; the loops themselves for every vector unit.
+// Memory traffic: every kind, size, store and regime, and the loops of every vector unit.
 #include "deepbench/ops/memory/memory.hpp"
 
 #include <doctest/doctest.h>
@@ -26,7 +26,7 @@ uint32_t xor_of(uint64_t words, uint64_t seed) {
   return total;
 }
 
-TEST_CASE("read, write and copy give what they must, at every size") {
+TEST_CASE("read, write and copy give the right result at every size") {
   for (const uint64_t bytes : {4u, 60u, 64u, 68u, 4096u, 100004u, 2097152u, 5000000u}) {
     const uint64_t words = bytes / 4;
     CAPTURE(bytes);
@@ -61,7 +61,7 @@ TEST_CASE("read, write and copy give what they must, at every size") {
   }
 }
 
-TEST_CASE("reads, and buffers of less than a megabyte, have no non-temporal stores") {
+TEST_CASE("reads and buffers below a megabyte have no non-temporal candidate") {
   CHECK(candidates("memory", text("read", 1 << 24)) == std::vector<std::string>{"plain"});
   CHECK(candidates("memory", text("copy", 1 << 16)) == std::vector<std::string>{"plain"});
   CHECK(candidates("memory", text("copy", 1 << 24)) ==
@@ -86,7 +86,7 @@ TEST_CASE("constant inputs") {
   CHECK(zeros.read(1)[0] == 0);
 }
 
-TEST_CASE("cold: copies go round, or the caches are flushed") {
+TEST_CASE("cold: calls rotate through the copies, or the caches are flushed") {
   const auto cache = uint64_t(cpu::topology().last_level_bytes);
   const uint64_t bytes = (cache / 10 + 63) / 64 * 64;
   for (const std::string kind : {"read", "write", "copy"}) {
@@ -95,7 +95,7 @@ TEST_CASE("cold: copies go round, or the caches are flushed") {
     CHECK(facts.text("cold") == "rotation");
     const auto copies = uint64_t(facts.number("copies"));
     CHECK(copies * bytes * (kind == "copy" ? 2 : 1) >= 3 * cache);
-    for (uint64_t i = 0; i < copies; ++i) {  // every copy begins poisoned and is written
+    for (uint64_t i = 0; i < copies; ++i) {  // Every copy begins poisoned and is overwritten.
       CHECK(kernel.run(1).copies_touched == 1);
       CHECK(kernel.scan().untouched == 0);
     }
@@ -108,14 +108,14 @@ TEST_CASE("cold: copies go round, or the caches are flushed") {
   CHECK(batch.host_ns > batch.elapsed_ns);
 }
 
-TEST_CASE("memory that is needed is what is taken") {
+TEST_CASE("memory_needed reports the size of the allocations") {
   CHECK(memory_needed("memory", text("read", 4096)) == 4096);
   CHECK(memory_needed("memory", text("copy", 4096)) == 8192);
   CHECK(memory_needed("memory", text("copy", 4096), "cache=cold copies=1") ==
         8192 + 2 * uint64_t(cpu::topology().last_level_bytes));
 }
 
-TEST_CASE("what cannot be moved") {
+TEST_CASE("unsupported kinds, candidates, libraries and sizes are refused") {
   CHECK(supports("memory", text("h2d", 4096)).status == DEEPBENCH_UNSUPPORTED);
   CHECK(supports("memory", text("d2h", 4096)).error.find("kind=copy") != std::string::npos);
   CHECK(supports("memory", text("copy", 4096), "candidate=nontemporal").status ==
@@ -127,14 +127,14 @@ TEST_CASE("what cannot be moved") {
   CHECK(backend().prepare(&huge, options.get(), &kernel) == DEEPBENCH_OUT_OF_MEMORY);
 }
 
-TEST_CASE("the number of workers is the caller's") {
+TEST_CASE("the caller sets the number of workers") {
   Kernel kernel("memory", text("copy", 65536), "threads=3 seed=4");
   CHECK(kernel.describe().text("threads") == "3");
   kernel.run(5, DEEPBENCH_LAUNCH_ISOLATED);
   CHECK(kernel.read(16384)[16383] == double(memory_word(4, 16383)));
 }
 
-TEST_CASE("the loops of every vector unit that is here") {
+TEST_CASE("the loops of every vector unit of this processor") {
   std::vector<const cpu::Traffic*> all = {&cpu::plain_traffic(), &cpu::nontemporal_traffic()};
 #if defined(__x86_64__)
   if (cpu::isa().avx2) all.insert(all.end(), {&cpu::kPlainAvx2, &cpu::kNontemporalAvx2});
@@ -153,7 +153,7 @@ TEST_CASE("the loops of every vector unit that is here") {
       traffic->write(target, count, 0x1234567);
       CHECK(target[0] == 0x1234567);
       CHECK(target[count - 1] == 0x1234567);
-      CHECK(target[count] == 0xabcd);  // and not one word more
+      CHECK(target[count] == 0xabcd);  // The loops write no word beyond the end.
     }
 }
 

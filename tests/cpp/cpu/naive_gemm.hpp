@@ -1,4 +1,5 @@
-// A matrix product by three loops in double over fill.h's elements: what every library must give.
+// A matrix product by three loops in double over the elements of fill.h: the expected result of
+// every library.
 #pragma once
 
 #include <cmath>
@@ -34,7 +35,7 @@ inline Gemm gemm_of(const Dimensions& d, bool trans_a, bool trans_b, const std::
 
 class NaiveGemm {
  public:
-  // `facts` are the kernel's: they say what A holds and what beta is.
+  // `facts` are the kernel's facts; they define the type of A's values and beta.
   NaiveGemm(const Gemm& gemm, const Emitted& facts, uint64_t seed) : gemm_(gemm) {
     const deepbench_type a_type = facts.text("fill.a") == "s7" ? DEEPBENCH_S7 : gemm.precision.a;
     beta_ = facts.has("beta") ? facts.number("beta") : 1;
@@ -47,7 +48,8 @@ class NaiveGemm {
     seed_ = seed;
   }
 
-  // How many of `got` are wrong after `calls` calls in place since the last restore.
+  // Returns how many elements of `got` are wrong after `calls` in-place calls since the last
+  // restore.
   uint64_t count_wrong(const std::vector<double>& got, int calls = 1) const {
     uint64_t wrong = 0;
     for (int64_t j = 0; j < gemm_.n; ++j)
@@ -69,7 +71,7 @@ class NaiveGemm {
         calls * (gemm_.precision.output_roundoff *
                      (std::abs(expected) + 1 + (rounds_product_ ? std::abs(sum) : 0)) +
                  4 * std::sqrt(double(gemm_.k) * squares) * gemm_.precision.sum_roundoff);
-    return std::abs(got[index] - expected) <= bound;  // integers: exactly
+    return std::abs(got[index] - expected) <= bound;  // For integers the bound is 0.
   }
 
   Gemm gemm_;

@@ -1,5 +1,5 @@
-// Candidates of oneDNN when one of them cannot be planned: the others remain, the library's own
-// choice first.
+// The candidates of oneDNN when planning one of them fails: the others remain, with the default
+// first.
 #include <doctest/doctest.h>
 
 #include <algorithm>
@@ -14,15 +14,15 @@ namespace {
 
 using cpu::onednn::Api;
 
-// A function of oneDNN that runs out of memory at one of its calls, once.
+// Replaces a function of oneDNN; one of its calls returns "out of memory".
 template <class Function>
 class FailingOnce;
 template <class... Arguments>
 class FailingOnce<dnnl_status_t (*)(Arguments...)> {
  public:
   using Function = dnnl_status_t (*)(Arguments...);
-  FailingOnce(Function& function, int at) : function_(function) {
-    real_ = function, left_ = at;
+  FailingOnce(Function& function, int failing_call) : function_(function) {
+    real_ = function, left_ = failing_call;
     function = call;
   }
   ~FailingOnce() { function_ = real_; }
@@ -40,8 +40,9 @@ class FailingOnce<dnnl_status_t (*)(Arguments...)> {
   Function& function_;
 };
 
-// How many calls of `function` naming candidates takes; each is made to fail in turn, but for the
-// `first` ones, of the library's own choice: whether it does the problem, and then as a candidate.
+// Makes each call of `function` during the listing of candidates fail in turn, and returns the
+// number of calls. It skips the `first` calls, which plan the default: once to decide support and
+// once as a candidate.
 template <class Function>
 int check_survival(const std::string& op, const std::string& problem, Function& function,
                    int first) {
@@ -62,12 +63,12 @@ int check_survival(const std::string& op, const std::string& problem, Function& 
   return calls - 1;
 }
 
-TEST_CASE("a candidate of oneDNN that cannot be planned does not cost the others") {
+TEST_CASE("a candidate of oneDNN that cannot be planned does not remove the others") {
   const std::string layer =
       "cell=lstm hidden=64 batch=4 timesteps=2 phase=fwd mode=inference precision=float";
   if (supports("rnn", layer, "library=onednn").status != DEEPBENCH_OK) return;
   Api& api = Api::instance();
-  // Its own choice, twice, plain weights, and the layout of training, which takes two.
+  // The calls are the default twice, plain weights, and the layout of training, which takes two.
   CHECK(check_survival("rnn", layer, api.lstm_forward_primitive_desc_create_f, 2) == 5);
   CHECK(check_survival("gemm", "m=65 n=33 k=129 trans_a=n trans_b=n precision=float",
                        api.matmul_primitive_desc_create_f, 2) == 3);

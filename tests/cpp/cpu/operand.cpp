@@ -1,4 +1,4 @@
-// Filling, poisoning, scanning, projecting and reading operands of every type.
+// Fills, poisons, scans, projects and reads operands of every type.
 #include "operand.hpp"
 
 #include <doctest/doctest.h>
@@ -21,14 +21,14 @@ constexpr deepbench_type kTypes[] = {DEEPBENCH_F64,  DEEPBENCH_F32,  DEEPBENCH_F
 constexpr deepbench_type kFloats[] = {DEEPBENCH_F64,  DEEPBENCH_F32,  DEEPBENCH_F16,
                                       DEEPBENCH_BF16, DEEPBENCH_E4M3, DEEPBENCH_E5M2};
 
-// Above and below the size from which several threads share the work, and odd.
+// Odd counts below and above the size from which several threads share the work.
 constexpr uint64_t kCounts[] = {1, 63, 1000, 100003};
 
 Buffer array(deepbench_type type, uint64_t count) {
   return Buffer(count * uint64_t(size_of(type)));
 }
 
-TEST_CASE("every element of every type is fill.h's") {
+TEST_CASE("every element of every type equals that of fill.h") {
   for (const deepbench_type type : kTypes)
     for (const uint64_t count : kCounts) {
       const Buffer data = array(type, count);
@@ -68,7 +68,7 @@ TEST_CASE("zeros and ones") {
   CHECK_THROWS_AS(parse_inputs("random"), plugin::Error);
 }
 
-TEST_CASE("poison is found where it is, in every type") {
+TEST_CASE("a scan finds poison in every type") {
   for (const deepbench_type type : kTypes)
     for (const uint64_t count : kCounts) {
       CAPTURE(int(type));
@@ -85,14 +85,15 @@ TEST_CASE("poison is found where it is, in every type") {
     }
 }
 
-TEST_CASE("one infinity or one other not-a-number is seen") {
+TEST_CASE("a scan finds a single infinity or a NaN that is not poison") {
   const uint64_t infinities[] = {0x7ff0000000000000, 0xff800000, 0x7c00, 0xff80, 0xff, 0xfc};
   for (size_t t = 0; t < std::size(kFloats); ++t) {
     const deepbench_type type = kFloats[t];
     const Buffer data = array(type, 70001);
     fill(data.data(), type, 70001, Inputs::kUniform, 1, 0);
     const auto size = size_t(size_of(type));
-    std::memcpy(data.data() + 70000 * size, &infinities[t], size);  // e4m3 has a NaN instead
+    // e4m3 has no infinity; its value is a NaN.
+    std::memcpy(data.data() + 70000 * size, &infinities[t], size);
     const deepbench_scan found = scan(data.data(), type, 70001);
     CAPTURE(int(type));
     CHECK(found.untouched == 0);
@@ -100,7 +101,7 @@ TEST_CASE("one infinity or one other not-a-number is seen") {
   }
 }
 
-TEST_CASE("in place, what still has its old value is untouched") {
+TEST_CASE("in place, an element with its initial value counts as untouched") {
   const Buffer before = array(DEEPBENCH_F32, 50000), after = array(DEEPBENCH_F32, 50000);
   fill(before.data(), DEEPBENCH_F32, 50000, Inputs::kUniform, 1, 2);
   fill(after.data(), DEEPBENCH_F32, 50000, Inputs::kUniform, 1, 2);

@@ -1,5 +1,5 @@
-// Products with a packed factor, against plain loops: whole blocks and parts of them, of rows, of
-// depth and of columns.
+// Products with a packed factor against plain loops: whole and partial blocks of rows, of depth and
+// of columns.
 #include "ops/rnn/packed_matrix.hpp"
 
 #include <doctest/doctest.h>
@@ -17,7 +17,7 @@ std::vector<float> numbers(int64_t count, int step) {
   return made;
 }
 
-// Small multiples of 1/64: sums are exact in every order.
+// The values are small multiples of 1/8, so that sums are exact in every order.
 void check(int64_t m, int64_t k, int64_t n, bool adds) {
   const std::vector<float> a = numbers(m * k, 5), b = numbers(k * n, 7), before = numbers(m * n, 3);
   std::vector<float> c = before;

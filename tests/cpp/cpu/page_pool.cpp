@@ -1,4 +1,4 @@
-// Pages that go from one buffer to the next.
+// The page pool, which passes pages from one buffer to the next.
 #include "page_pool.hpp"
 
 #include <doctest/doctest.h>
@@ -22,9 +22,9 @@ bool is_zero(const std::byte* pages, uint64_t bytes) {
   return std::all_of(pages, pages + bytes, [](std::byte one) { return one == std::byte{0}; });
 }
 
-// Filled, so that it can be told whether it is cleared.
-std::byte* taken(PagePool& store, uint64_t bytes) {
-  std::byte* const pages = store.allocate(bytes);
+// Allocates pages and fills them, so that a later allocation reveals whether they are cleared.
+std::byte* taken(PagePool& pool, uint64_t bytes) {
+  std::byte* const pages = pool.allocate(bytes);
   REQUIRE(pages);
   CHECK(reinterpret_cast<uintptr_t>(pages) % kPage == 0);
   CHECK(is_zero(pages, bytes));
@@ -32,84 +32,84 @@ std::byte* taken(PagePool& store, uint64_t bytes) {
   return pages;
 }
 
-TEST_CASE("pages: what was given back is taken again, cleared") {
-  PagePool store(8 * kPage);
-  std::byte* const first = taken(store, 3 * kPage);
-  store.release(first, 3 * kPage);
-  CHECK(store.idle_bytes() == 3 * kPage);
-  CHECK(taken(store, kPage) == first);
-  CHECK(taken(store, 2 * kPage) == first + kPage);
-  CHECK(store.idle_bytes() == 0);
-  store.release(first + kPage, 2 * kPage);
-  store.release(first, kPage);  // grow together
-  CHECK(taken(store, 3 * kPage) == first);
-  store.release(first, kPage);
-  store.release(first + 2 * kPage, kPage);
-  store.release(first + kPage, kPage);  // with both sides
-  CHECK(taken(store, 3 * kPage) == first);
-  store.release(first, 3 * kPage);
+TEST_CASE("pages: released pages are reused and cleared") {
+  PagePool pool(8 * kPage);
+  std::byte* const first = taken(pool, 3 * kPage);
+  pool.release(first, 3 * kPage);
+  CHECK(pool.idle_bytes() == 3 * kPage);
+  CHECK(taken(pool, kPage) == first);
+  CHECK(taken(pool, 2 * kPage) == first + kPage);
+  CHECK(pool.idle_bytes() == 0);
+  pool.release(first + kPage, 2 * kPage);
+  pool.release(first, kPage);  // Adjacent extents merge.
+  CHECK(taken(pool, 3 * kPage) == first);
+  pool.release(first, kPage);
+  pool.release(first + 2 * kPage, kPage);
+  pool.release(first + kPage, kPage);  // It merges with both neighbours.
+  CHECK(taken(pool, 3 * kPage) == first);
+  pool.release(first, 3 * kPage);
 }
 
-TEST_CASE("pages: the smallest extent that suffices") {
-  PagePool store(16 * kPage);
-  std::byte* const all = taken(store, 8 * kPage);
-  store.release(all, 4 * kPage);
-  store.release(all + 5 * kPage, 2 * kPage);
-  CHECK(taken(store, 2 * kPage) == all + 5 * kPage);
-  CHECK(taken(store, 4 * kPage) == all);
-  store.release(all, 8 * kPage);
+TEST_CASE("pages: an allocation takes the smallest sufficient extent") {
+  PagePool pool(16 * kPage);
+  std::byte* const all = taken(pool, 8 * kPage);
+  pool.release(all, 4 * kPage);
+  pool.release(all + 5 * kPage, 2 * kPage);
+  CHECK(taken(pool, 2 * kPage) == all + 5 * kPage);
+  CHECK(taken(pool, 4 * kPage) == all);
+  pool.release(all, 8 * kPage);
 }
 
-TEST_CASE("pages: beyond the limit they go back to the system, and all do when asked to") {
-  PagePool store(2 * kPage);
-  std::byte* const first = taken(store, 2 * kPage);
-  std::byte* const second = taken(store, kPage);
-  store.release(first, 2 * kPage);
-  store.release(second, kPage);
-  CHECK(store.idle_bytes() == 2 * kPage);
-  store.clear();
-  CHECK(store.idle_bytes() == 0);
-  store.release(taken(store, kPage), kPage);
+TEST_CASE("pages: pages beyond the limit return to the system, and clear returns all") {
+  PagePool pool(2 * kPage);
+  std::byte* const first = taken(pool, 2 * kPage);
+  std::byte* const second = taken(pool, kPage);
+  pool.release(first, 2 * kPage);
+  pool.release(second, kPage);
+  CHECK(pool.idle_bytes() == 2 * kPage);
+  pool.clear();
+  CHECK(pool.idle_bytes() == 0);
+  pool.release(taken(pool, kPage), kPage);
   PagePool none(0);
   none.release(taken(none, kPage), kPage);
   CHECK(none.idle_bytes() == 0);
 }
 
-TEST_CASE("pages: what no machine has is refused") {
-  PagePool store(kPage);
-  CHECK(store.allocate(uint64_t{1} << 62) == nullptr);
-  CHECK(store.allocate(-kPage) == nullptr);
+TEST_CASE("pages: an impossible size is refused") {
+  PagePool pool(kPage);
+  CHECK(pool.allocate(uint64_t{1} << 62) == nullptr);
+  CHECK(pool.allocate(-kPage) == nullptr);
 }
 
-TEST_CASE("pages: a buffer gives them back once, to the store it has them from") {
-  PagePool store(64 * kPage);
-  constexpr uint64_t kStagger = 1 << 18;  // room for it
-  cpu::Buffer first(2 * kPage - kStagger, store);
+TEST_CASE("pages: a buffer releases its pages once, to the pool that it got them from") {
+  PagePool pool(64 * kPage);
+  constexpr uint64_t kStagger = 1 << 18;  // Room for the offset of a buffer's start.
+  cpu::Buffer first(2 * kPage - kStagger, pool);
   std::byte* const data = first.data();
   cpu::Buffer second(std::move(first));
   CHECK(second.data() == data);
-  first = cpu::Buffer(3 * kPage - kStagger, store);
+  first = cpu::Buffer(3 * kPage - kStagger, pool);
   second = cpu::Buffer();
   first = std::move(second);
   second = cpu::Buffer(100);
   first = cpu::Buffer(100), second = cpu::Buffer(100);
-  CHECK(store.idle_bytes() == (2 + 3) * kPage);
+  CHECK(pool.idle_bytes() == (2 + 3) * kPage);
 }
 
-TEST_CASE("pages: of buffers of references they are kept, and memory that is short has them back") {
-  PagePool& store = PagePool::for_references();
-  store.clear();
+TEST_CASE("pages: the pool for references caches pages and releases them when memory is short") {
+  PagePool& pool = PagePool::for_references();
+  pool.clear();
   { const cpu::Buffer buffer(4 * kPage); }
-  CHECK(store.idle_bytes() == 0);
+  CHECK(pool.idle_bytes() == 0);
   CHECK(PagePool::uncached().idle_bytes() == 0);
-  { const cpu::Buffer buffer(4 * kPage, store); }
-  const uint64_t idle = store.idle_bytes();
+  { const cpu::Buffer buffer(4 * kPage, pool); }
+  const uint64_t idle = pool.idle_bytes();
   CHECK((idle >= 4 * kPage) == (cpu::topology().memory_nodes == 1));
   CHECK(cpu::available_memory().available_bytes >= int64_t(idle));
   CHECK_NOTHROW(cpu::require_memory(kPage, "little"));
-  CHECK(store.idle_bytes() == idle);
+  CHECK(pool.idle_bytes() == idle);
   CHECK_THROWS(cpu::require_memory(uint64_t{1} << 60, "much"));
-  CHECK(store.idle_bytes() == 0);
+  CHECK(pool.idle_bytes() == 0);
 }
 
 }  // namespace

@@ -1,6 +1,6 @@
 // Recurrent layers through oneDNN and through the reference: every cell, phase and candidate
-// against loops in double; outputs scanned, projected and repeated; what is said, and what is
-// refused and why.
+// against loops in double, with scans, projections, repeated calls, notes of the row, and refusals
+// with their reasons.
 #include <doctest/doctest.h>
 
 #include <algorithm>
@@ -23,8 +23,8 @@ std::vector<double> exact(const Rnn& rnn, const std::string& mutant = "") {
   return rnn.is_forward() ? naive.forward() : naive.backward();
 }
 
-// How far float may be off: sums of `hidden` products, for dU of one product a step and sequence,
-// with random roundings that are handed on from step to step.
+// The tolerance for float: sums of `hidden` products, and for dU one product per step and sequence,
+// with random rounding errors that propagate from step to step.
 uint64_t count_wrong(const Rnn& rnn, const std::vector<double>& got,
                      const std::vector<double>& expected) {
   const double terms = double(rnn.hidden + rnn.timesteps * rnn.batch);
@@ -35,7 +35,7 @@ uint64_t count_wrong(const Rnn& rnn, const std::vector<double>& got,
   return wrong;
 }
 
-// One call on poisoned outputs, all of them compared; then more.
+// Runs one call on poisoned outputs and compares all of them, then runs two further calls.
 void check_layer(const Rnn& rnn, const std::string& problem, const std::string& options) {
   CAPTURE(problem);
   CAPTURE(options);
@@ -51,7 +51,8 @@ void check_layer(const Rnn& rnn, const std::string& problem, const std::string& 
   CHECK(count_wrong(rnn, first, exact(rnn)) == 0);
   kernel.poison();
   kernel.run(2);
-  CHECK(kernel.read(outputs) == first);  // bit for bit, whatever calls leave behind
+  // The outputs are equal bit for bit, whatever earlier calls leave behind.
+  CHECK(kernel.read(outputs) == first);
 }
 
 void check_every_candidate(const std::string& cell, const LayerSizes& sizes,
@@ -90,12 +91,12 @@ TEST_CASE("rnn: the reference, in every phase") {
       for (const LayerSizes& sizes : {kSmall, LayerSizes{1, 1, 1}, LayerSizes{33, 1, 7}})
         check_layer(rnn_of(cell, sizes, phase), rnn_text(cell, sizes, phase),
                     "library=reference threads=1");
-  const LayerSizes wide = {130, 40, 1};  // sequences that several threads share
+  const LayerSizes wide = {130, 40, 1};  // Several threads share the sequences.
   for (const char* cell : kCells)
     check_layer(rnn_of(cell, wide, "bwd"), rnn_text(cell, wide, "bwd"), "library=reference");
 }
 
-TEST_CASE("rnn: what is compared here tells cells from nearly the same") {
+TEST_CASE("rnn: the comparison detects slightly wrong cells") {
   for (const char* cell : kCells)
     for (const char* mutant : {"gates swapped", "last term dropped", "no input", "no inner bias",
                                "dU without step 0", "h' gets no gradient"}) {
@@ -109,7 +110,7 @@ TEST_CASE("rnn: what is compared here tells cells from nearly the same") {
     }
 }
 
-TEST_CASE("rnn: a projection is that of the outputs in their order") {
+TEST_CASE("rnn: a projection uses the outputs in the order of the problem") {
   for (const std::string library : {"onednn", "reference"}) {
     if (library == "onednn" && !is_installed("onednn")) continue;
     for (const char* phase : {"fwd", "bwd"}) {
@@ -128,14 +129,14 @@ TEST_CASE("rnn: a projection is that of the outputs in their order") {
   }
 }
 
-TEST_CASE("rnn: what a row must know is said") {
+TEST_CASE("rnn: the kernel describes the facts of its row") {
   if (!is_installed("onednn")) return;
   const Emitted forward =
       Kernel("rnn", rnn_text("lstm", {256, 4, 2}, "fwd", "inference")).describe();
   CHECK(forward.text("library").find("onednn 3") == 0);
   CHECK(forward.text("inputs") == "1");
   CHECK(forward.text("cell_state") == "float");
-  CHECK(forward.text("note.inputs").find("one input a step") != std::string::npos);
+  CHECK(forward.text("note.inputs").find("one input per step") != std::string::npos);
   CHECK(forward.text("converted") == "u");
   CHECK(forward.number("conversion_ns") > 0);
   CHECK(forward.number("threads") >= 1);
@@ -145,17 +146,17 @@ TEST_CASE("rnn: what a row must know is said") {
   const Emitted backward = Kernel("rnn", rnn_text("gru", kSmall, "bwd")).describe();
   CHECK_FALSE(backward.has("cell_state"));
   CHECK(backward.number("metric.reorder") > 0);
-  CHECK(backward.text("note.backward").find("zeroes") != std::string::npos);
+  CHECK(backward.text("note.backward").find("zeroing") != std::string::npos);
   const Emitted plain =
       Kernel("rnn", rnn_text("gru", kSmall, "bwd"), "candidate=rnn:plain").describe();
-  CHECK_FALSE(plain.has("converted"));  // backward takes U as the problem orders it
+  CHECK_FALSE(plain.has("converted"));  // The backward pass takes U in the problem's order.
 
   Emitted facts;
   REQUIRE(backend().describe(facts.sink()) == DEEPBENCH_OK);
   CHECK(facts.text("joint_phase.rnn") == "bwd");
 }
 
-TEST_CASE("rnn: cold copies all give the result") {
+TEST_CASE("rnn: all cold copies give the right result") {
   if (!is_installed("onednn")) return;
   const LayerSizes sizes = {256, 4, 2};
   for (const char* cell : {"lstm", "gru"})
@@ -165,7 +166,7 @@ TEST_CASE("rnn: cold copies all give the result") {
       const std::string problem = rnn_text(cell, sizes, phase, mode);
       Kernel kernel("rnn", problem, "cache=cold seed=5");
       const Emitted facts = kernel.describe();
-      if (facts.text("cold") != "rotation") continue;  // a cache too large for 1024 copies
+      if (facts.text("cold") != "rotation") continue;  // The cache is too large for 1024 copies.
       const auto copies = uint64_t(facts.number("copies"));
       const auto weight_bytes = uint64_t(4 * rnn.weights());
       CHECK(copies * weight_bytes * 2 >= uint64_t(cpu::topology().last_level_bytes));
@@ -181,8 +182,8 @@ TEST_CASE("rnn: cold copies all give the result") {
     }
 }
 
-// Of outputs, those that are not the integers of a layer in integers, which begins each step from
-// the outputs themselves. Where rounding may go either way there are a few.
+// Counts the outputs that differ from those of an integer layer, where each step starts from the
+// previous outputs in `got`. There may be a few, where rounding can go either way.
 uint64_t count_other_integers(const Rnn& rnn, const Emitted& facts, const std::vector<double>& got,
                               const std::string& mutant = "") {
   testing::NaiveInt8Rnn naive(rnn, facts.text("fill.u") == "s7" ? DEEPBENCH_S7 : DEEPBENCH_S8, 5);
@@ -197,7 +198,7 @@ uint64_t count_other_integers(const Rnn& rnn, const Emitted& facts, const std::v
   return others;
 }
 
-TEST_CASE("rnn: a candidate's id is only the one that is listed") {
+TEST_CASE("rnn: only the listed ids of candidates are valid") {
   if (!is_installed("onednn")) return;
   for (const char* cell : kCells) {
     const std::string problem = rnn_text(cell, kSmall);
@@ -209,7 +210,7 @@ TEST_CASE("rnn: a candidate's id is only the one that is listed") {
   }
 }
 
-TEST_CASE("rnn: 8-bit layers of oneDNN, hot and cold, and what it has none of") {
+TEST_CASE("rnn: 8-bit layers of oneDNN, hot and cold, and unsupported ones") {
   if (!is_installed("onednn")) return;
   for (const std::string cell : {"vanilla", "lstm", "gru", "gru_reset_before"})
     for (const LayerSizes& sizes :
@@ -241,7 +242,7 @@ TEST_CASE("rnn: 8-bit layers of oneDNN, hot and cold, and what it has none of") 
     }
 }
 
-TEST_CASE("rnn: what is compared here tells layers in integers from nearly the same") {
+TEST_CASE("rnn: the comparison detects slightly wrong integer layers") {
   if (!is_installed("onednn")) return;
   const LayerSizes sizes = {256, 4, 4};
   const Rnn rnn = rnn_of("lstm", sizes, "fwd", "int8");
@@ -255,7 +256,7 @@ TEST_CASE("rnn: what is compared here tells layers in integers from nearly the s
   }
 }
 
-TEST_CASE("rnn: inputs of zeros leave what biases of zero leave") {
+TEST_CASE("rnn: zero inputs and biases give zero outputs") {
   Kernel zeros("rnn", rnn_text("lstm", kSmall), "inputs=zeros library=reference");
   zeros.run(1);
   for (const double h : zeros.read(24 * 3 * 5)) CHECK(h == 0);
@@ -265,13 +266,13 @@ TEST_CASE("rnn: inputs of zeros leave what biases of zero leave") {
   for (const double h : integers.read(24 * 3 * 5)) CHECK(h == 0);
 }
 
-TEST_CASE("rnn: what is refused, and why") {
+TEST_CASE("rnn: refusals state their reasons") {
   const auto refused = [](const std::string& problem, const std::string& options) {
     const SupportResult answer = supports("rnn", problem, options);
     CHECK(answer.status == DEEPBENCH_UNSUPPORTED);
     return answer.error;
   };
-  // The reference is nobody's first choice, even where it is the only one that could.
+  // Automatic selection never takes the reference, even if no other library supports the problem.
   if (is_installed("onednn")) {
     for (const char* phase : {"bwd_data", "bwd_weights"})
       CHECK(refused(rnn_text("lstm", kSmall, phase), "").find("phase=bwd") != std::string::npos);
@@ -294,7 +295,7 @@ TEST_CASE("rnn: what is refused, and why") {
   refused(rnn_text("gru", kSmall), "library=openblas");
 }
 
-TEST_CASE("rnn: what is too large has no memory") {
+TEST_CASE("rnn: huge problems run out of memory") {
   for (const std::string library : {"onednn", "reference"}) {
     if (library == "onednn" && !is_installed("onednn")) continue;
     const NamedValues attributes(rnn_text("vanilla", {64, 1 << 20, 1 << 20}));

@@ -1,5 +1,5 @@
 // Recurrent layers in bfloat16 through oneDNN and through the reference: states are rounded and
-// handed on so.
+// passed on as bfloat16.
 #include <doctest/doctest.h>
 
 #include <algorithm>
@@ -14,7 +14,7 @@
 namespace deepbench::cpu_test {
 namespace {
 
-// Loops that round states to bfloat16 and hand them on so; sums are in double.
+// Loops that round states to bfloat16 and pass on the rounded values; sums are in double.
 std::vector<double> exact_narrow(const Rnn& rnn, const std::string& mutant = "") {
   testing::NaiveRnn<double> naive(rnn, 5);
   naive.narrow = true;
@@ -22,7 +22,8 @@ std::vector<double> exact_narrow(const Rnn& rnn, const std::string& mutant = "")
   return naive.forward();
 }
 
-// More than two roundings apart: where a sum in float falls on the other side, a state is one off.
+// Counts differences of more than two roundings. A state may be off by one rounding if a float sum
+// falls on the other side of a tie.
 uint64_t count_far(const std::vector<double>& got, const std::vector<double>& expected) {
   uint64_t far = got.size() != expected.size();
   for (size_t i = 0; i < std::min(got.size(), expected.size()); ++i)
@@ -31,7 +32,7 @@ uint64_t count_far(const std::vector<double>& got, const std::vector<double>& ex
   return far;
 }
 
-// After one call on poisoned outputs.
+// Returns the outputs after one call on poisoned outputs.
 std::vector<double> bfloat16_outputs(const std::string& problem, const std::string& candidate,
                                      uint64_t outputs) {
   Kernel kernel("rnn", problem, "library=onednn seed=5 candidate=" + candidate);
@@ -48,7 +49,7 @@ TEST_CASE("rnn: every cell, mode and candidate of oneDNN in bfloat16") {
         const std::string problem = rnn_text(cell, sizes, "fwd", mode, "bfloat16");
         CAPTURE(problem);
         const SupportResult answer = supports("rnn", problem, "library=onednn");
-        if (answer.status != DEEPBENCH_OK) {  // a processor without units for it
+        if (answer.status != DEEPBENCH_OK) {  // The processor has no units for bfloat16.
           CHECK(answer.error.find("unimplemented") != std::string::npos);
           continue;
         }
@@ -58,7 +59,7 @@ TEST_CASE("rnn: every cell, mode and candidate of oneDNN in bfloat16") {
       }
 }
 
-TEST_CASE("rnn: what is compared in bfloat16 tells cells from nearly the same") {
+TEST_CASE("rnn: the comparison in bfloat16 detects slightly wrong cells") {
   for (const char* cell : kCells)
     for (const char* mutant : {"last term dropped", "no input"}) {
       CAPTURE(cell);
@@ -68,7 +69,7 @@ TEST_CASE("rnn: what is compared in bfloat16 tells cells from nearly the same") 
     }
 }
 
-TEST_CASE("rnn: the reference in bfloat16 hands on rounded states") {
+TEST_CASE("rnn: the reference in bfloat16 passes on rounded states") {
   const LayerSizes sizes = {16, 2, 3};
   for (const char* cell : kCells) {
     Kernel kernel("rnn", rnn_text(cell, sizes, "fwd", "training", "bfloat16"),

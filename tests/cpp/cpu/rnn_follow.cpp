@@ -1,6 +1,6 @@
-// The reference of rnn's gradients where it starts from what the kernel under test kept: whom it
-// follows, whom it calls astray, on which side of ReLU's kink, and that verification of whole
-// kernels sees wrong ones.
+// The reference of rnn's gradients when it starts from the states of the kernel under test: which
+// kernels it follows, which it reports as astray, the side of ReLU's kink, and the detection of
+// wrong kernels by verification.
 #include <doctest/doctest.h>
 
 #include <algorithm>
@@ -53,7 +53,7 @@ std::vector<double> weighted_sums(const std::vector<double>& values, uint64_t ro
   return sums;
 }
 
-TEST_CASE("rnn: a reference that follows gives the same gradients, whatever is asked first") {
+TEST_CASE("rnn: a following reference gives the same gradients in every order of requests") {
   if (!is_onednn_installed()) return;
   for (const std::string cell : kCellsFollowed) {
     CAPTURE(cell);
@@ -73,7 +73,7 @@ TEST_CASE("rnn: a reference that follows gives the same gradients, whatever is a
     for (size_t i = 0; i < some.size(); ++i) CHECK(std::abs(some[i] - exact[crossings[i]]) < 1e-5);
     CHECK(largest_difference(reference.project(32, 9), weighted_sums(exact, 32, 9)) < 1e-3);
 
-    CHECK(largest_difference(reference.read(outputs), exact) < 1e-5);  // completes dU
+    CHECK(largest_difference(reference.read(outputs), exact) < 1e-5);  // Computes all of dU.
     CHECK(reference.scan().untouched == 0);
     CHECK(largest_difference(reference.project(32, 9), weighted_sums(exact, 32, 9)) < 1e-3);
     const std::vector<double> first = reference.read(outputs);
@@ -85,7 +85,7 @@ TEST_CASE("rnn: a reference that follows gives the same gradients, whatever is a
   }
 }
 
-TEST_CASE("rnn: a reference follows no forward pass of something else") {
+TEST_CASE("rnn: a reference does not follow the forward pass of another problem") {
   if (!is_onednn_installed()) return;
   for (const std::string cell : kCellsFollowed) {
     CAPTURE(cell);
@@ -105,7 +105,7 @@ TEST_CASE("rnn: a reference follows no forward pass of something else") {
   }
 }
 
-// What a forward pass might have kept, as the precision stores it.
+// A call that returns given states as those of its forward pass, in the storage of the precision.
 class FixedStatesCall final : public cpu::LibraryCall {
  public:
   FixedStatesCall(const Rnn& rnn, const std::vector<float>& states)
@@ -133,7 +133,7 @@ cpu::LayerStorage plain_storage(const Rnn& rnn) {
   return storage;
 }
 
-// dx, after a forward pass that kept these states.
+// Returns dx after a forward pass with these states.
 std::vector<float> followed_dx(const Rnn& rnn, const std::vector<float>& states,
                                deepbench_following& how) {
   cpu::ReferenceOperands operands(plain_storage(rnn), cpu::CopyPlan(), cpu::Inputs::kUniform, 1);
@@ -145,10 +145,10 @@ std::vector<float> followed_dx(const Rnn& rnn, const std::vector<float>& states,
   return {dx, dx + rnn.dx_elements()};
 }
 
-TEST_CASE("rnn: a reference that follows is on the same side of ReLU's kink") {
+TEST_CASE("rnn: a following reference is on the same side of ReLU's kink") {
   const Rnn rnn = layer("vanilla", 8, 64, 1000);
   std::vector<float> states = testing::NaiveRnn<float>(rnn).forward();
-  size_t nearest = 0;  // of the units that are just above zero
+  size_t nearest = 0;  // The unit with the smallest positive state.
   for (size_t i = 0; i < states.size(); ++i)
     if (states[i] > 0 && (states[nearest] == 0 || states[i] < states[nearest])) nearest = i;
   CAPTURE(states[nearest]);
@@ -159,7 +159,8 @@ TEST_CASE("rnn: a reference that follows is on the same side of ReLU's kink") {
   const std::vector<float> below = followed_dx(rnn, states, how);
   CHECK(how == DEEPBENCH_FOLLOWS);
   CHECK(std::abs(above[nearest / 8] - below[nearest / 8]) > 1e-3f);
-  CHECK(std::abs(above[nearest / 8 + 1] - below[nearest / 8 + 1]) < 1e-5f);  // another sequence
+  // Another sequence is unaffected.
+  CHECK(std::abs(above[nearest / 8 + 1] - below[nearest / 8 + 1]) < 1e-5f);
   for (const float far : {0.01f, std::nanf("")}) {
     states[nearest] = far;
     followed_dx(rnn, states, how);
@@ -167,8 +168,8 @@ TEST_CASE("rnn: a reference that follows is on the same side of ReLU's kink") {
   }
 }
 
-// A factor on every h(t) that no single h(t) shows.
-TEST_CASE("rnn: a forward pass that is off by a small part everywhere is astray") {
+// Multiplies every h(t) by a factor that is invisible in any single h(t).
+TEST_CASE("rnn: a forward pass with a small error everywhere is reported as astray") {
   for (const std::string cell : kCellsFollowed)
     for (const std::string precision : {"float", "bfloat16"}) {
       CAPTURE(cell);
@@ -193,7 +194,7 @@ TEST_CASE("rnn: a forward pass that is off by a small part everywhere is astray"
     }
 }
 
-// Beyond 2^29 multiplications.
+// A problem with more than 2^29 multiplications.
 Problem large_gradients(const std::string& cell) {
   const std::string timesteps = cell == "vanilla" ? "65" : "22";
   const Problem problem = Problem::parse(
@@ -207,7 +208,7 @@ struct Verified {
   std::string what, reason;
 };
 
-// What is under test has the inputs of that seed, and says that it is 1.
+// Verifies a kernel whose inputs have this seed although it claims seed 1.
 Verified verified(const Backend& cpu, const Problem& problem, int64_t seed,
                   const std::string& library = "") {
   Attributes options, of_reference;
@@ -231,7 +232,7 @@ Verified verified(const Backend& cpu, const Problem& problem, int64_t seed,
   return outcome;
 }
 
-TEST_CASE("rnn: large gradients of a library are verified by a reference that follows") {
+TEST_CASE("rnn: a following reference verifies large gradients of a library") {
   if (!is_onednn_installed()) return;
   const Backend cpu(&backend(), "");
   for (const std::string cell : kCellsFollowed) {
@@ -246,10 +247,11 @@ TEST_CASE("rnn: large gradients of a library are verified by a reference that fo
   }
 }
 
-// What is under test gives the right gradients, after a forward pass whose h(t) are those of the
+// Verifies a kernel with the right gradients that follow a forward pass whose h(t) are those of the
 // problem times `gain`.
 Verified verified_after(float gain) {
-  static const deepbench_kernel* keeping = nullptr;  // whom the core's kernel stands for
+  // The kernel that the core's kernel represents.
+  static const deepbench_kernel* keeping = nullptr;
   const Problem problem = Problem::parse(
       "rnn cell=vanilla hidden=8 batch=512 timesteps=520 phase=bwd precision=bfloat16");
   CHECK(problem.operation().reference_source(problem) == ReferenceSource::kReferenceKernel);
@@ -273,7 +275,7 @@ Verified verified_after(float gain) {
   return verified(Backend(&table, ""), problem, 1, "reference");
 }
 
-TEST_CASE("rnn: gradients after a forward pass that is off by a small part are incorrect") {
+TEST_CASE("rnn: gradients after a forward pass with a small error are incorrect") {
   const Verified right = verified_after(1);
   CHECK(right.follows);
   CHECK(right.good);
@@ -283,8 +285,8 @@ TEST_CASE("rnn: gradients after a forward pass that is off by a small part are i
   CHECK(wrong.reason.find("off by a small part everywhere") != std::string::npos);
 }
 
-// Of an earlier minor version, and one that says so itself.
-TEST_CASE("rnn: a backend that does not follow is verified by the reference's own forward pass") {
+// One backend is of an earlier minor version; the other one refuses.
+TEST_CASE("rnn: without following, the reference computes its forward pass for verification") {
   if (!is_onednn_installed()) return;
   deepbench_backend older = backend(), refusing = backend();
   older.follow = nullptr;

@@ -1,4 +1,4 @@
-// Layers that tests of recurrent layers on the CPU ask for.
+// The layers of the tests of recurrent layers on the CPU.
 #pragma once
 
 #include <cstdint>

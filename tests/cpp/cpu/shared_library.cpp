@@ -1,4 +1,4 @@
-// Reasons for libraries that are absent, broken or too old.
+// The reasons for absent, broken and outdated libraries.
 #include "shared_library.hpp"
 
 #include <doctest/doctest.h>
@@ -14,14 +14,14 @@ namespace {
 using cpu_test::ScopedEnvironmentVariable;
 using cpu_test::TemporaryFolder;
 
-TEST_CASE("an absent library is a reason with its cure") {
+TEST_CASE("the reason for an absent library names the remedy") {
   const SharedLibrary library({"libdeepbench_nowhere.so.9"}, "pip install nowhere");
   CHECK_FALSE(library.loaded());
   CHECK(library.reason() == "libdeepbench_nowhere.so.9 was not found; pip install nowhere");
   CHECK(library.find("anything") == nullptr);
 }
 
-TEST_CASE("a broken file is named") {
+TEST_CASE("the reason for a broken library names the file") {
   const TemporaryFolder folder;
   folder.write("libdeepbench_broken.so.1", "this is no library");
   const ScopedEnvironmentVariable path("DEEPBENCH_CPU_LIBRARY_PATH",
@@ -31,7 +31,7 @@ TEST_CASE("a broken file is named") {
   CHECK(library.reason().find(folder.path() + "/libdeepbench_broken.so.1") != std::string::npos);
 }
 
-TEST_CASE("the user's folders come first") {
+TEST_CASE("the user's folders are searched first") {
   const ScopedEnvironmentVariable path("DEEPBENCH_CPU_LIBRARY_PATH", "/first:/second");
   const auto folders = library_folders();
   REQUIRE(folders.size() > 2);
@@ -39,7 +39,7 @@ TEST_CASE("the user's folders come first") {
   CHECK(folders[1] == "/second");
 }
 
-TEST_CASE("the loader's own places are searched last; the file's real path is known") {
+TEST_CASE("the loader's default folders are searched last, and the path is the file's real path") {
   const SharedLibrary library({"libm.so.6"}, "");
   REQUIRE(library.loaded());
   CHECK(library.path().front() == '/');

@@ -1,5 +1,5 @@
-// Sparse products through every library that is there: each transposition, order and candidate
-// against three loops; empty rows; restoring; cold regimes; the dense baseline; what is refused.
+// Sparse products through every installed library: each transposition, order and candidate against
+// three loops, with empty rows, restore, cold regimes, the dense baseline, and refusals.
 #include <doctest/doctest.h>
 
 #include <cmath>
@@ -37,7 +37,7 @@ double a_element(const SparseGemm& g, int64_t i, int64_t l) {
   return deepbench_element(DEEPBENCH_F32, kSeed, SparseGemm::kStreamA, index);
 }
 
-// How many of `got` are wrong after `calls` calls in place.
+// Returns how many elements of `got` are wrong after `calls` in-place calls.
 uint64_t count_wrong(const SparseGemm& g, double beta, const std::vector<double>& got, int calls) {
   uint64_t wrong = 0;
   for (int64_t j = 0; j < g.n; ++j) {
@@ -124,18 +124,18 @@ TEST_CASE("sparse_gemm: single elements, vectors, dense and nearly empty matrice
   }
 }
 
-TEST_CASE("sparse_gemm: rows without a non-zero are not called untouched") {
+TEST_CASE("sparse_gemm: rows without a non-zero do not count as untouched") {
   if (!is_installed("eigen")) return;
-  const SparseGemm gemm = sparse_problem(500, 3, 10, 0.99);  // nine rows of ten are empty
+  const SparseGemm gemm = sparse_problem(500, 3, 10, 0.99);  // Nine of ten rows are empty.
   Kernel kernel("sparse_gemm", sparse_text(gemm), option("eigen"));
   kernel.poison();
-  CHECK(kernel.scan().untouched > 50);  // before the call: the others' outputs
+  CHECK(kernel.scan().untouched > 50);  // Poison sits only in the outputs of the other rows.
   CHECK(kernel.scan().untouched < 1500 / 2);
   kernel.run(1);
   CHECK(kernel.scan().untouched == 0);
 }
 
-TEST_CASE("sparse_gemm: in place, calls add up, restore brings C back") {
+TEST_CASE("sparse_gemm: in place, calls accumulate, and restore resets C") {
   for (const char* library : {"eigen", "mkl"}) {
     if (!is_installed(library)) continue;
     const SparseGemm gemm = sparse_problem(90, 20, 60, 0.7);
@@ -157,7 +157,7 @@ TEST_CASE("sparse_gemm: cold regimes") {
                   option("eigen", std::string("cache=cold ") + copies));
     const Emitted facts = kernel.describe();
     const bool flushed = facts.text("cold") == "flush";
-    CHECK((flushed || *copies == '\0'));  // caches may be too large for any number of copies
+    CHECK((flushed || *copies == '\0'));  // Caches may be too large for any number of copies.
     kernel.poison();
     const deepbench_batch batch = kernel.run(3);
     CHECK(batch.copies_touched == (flushed ? 1 : 3));
@@ -174,13 +174,13 @@ TEST_CASE("sparse_gemm: any number of threads") {
       if (variant == 0)
         check_candidate(gemm, option("eigen", std::string("candidate=tiles threads=") + threads));
     }
-  // Transposed, a vector has one column, which one thread computes.
+  // With a transposed A, a vector has one column, which one thread computes.
   Kernel kernel("sparse_gemm", sparse_text(sparse_problem(50, 1, 40, 0.9, 1)),
                 option("eigen", "threads=2"));
   CHECK(kernel.describe().number("threads") == 1);
 }
 
-TEST_CASE("sparse_gemm: the dense baseline leaves the operands as they were, or is left out") {
+TEST_CASE("sparse_gemm: the dense baseline leaves the operands unchanged and is optional") {
   if (!is_installed("onednn") && !is_installed("mkl")) return;
   if (!is_installed("eigen")) return;
   for (int variant = 0; variant < 8; ++variant) {
@@ -196,7 +196,7 @@ TEST_CASE("sparse_gemm: the dense baseline leaves the operands as they were, or 
   }
 }
 
-TEST_CASE("sparse_gemm: a wrong dense result is seen, whatever the order") {
+TEST_CASE("sparse_gemm: a wrong dense result is detected in every order") {
   for (int variant = 0; variant < 8; ++variant) {
     const SparseGemm g = sparse_problem(60, 9, 40, 0.8, variant);
     std::vector<float> b(size_t(g.k * g.n)), first(size_t(g.m * g.n));
@@ -217,18 +217,18 @@ TEST_CASE("sparse_gemm: a wrong dense result is seen, whatever the order") {
                                     adds ? first.data() : nullptr);
       };
       CHECK(wrong(c) == -1);
-      std::vector<float> off = c;
-      off[g.index_c(17, 4)] += 1e-3f;
-      CHECK(wrong(off) == 17);
-      off = c, off[g.index_c(59, 8)] = std::nanf("");
-      CHECK(wrong(off) == 59);
+      std::vector<float> altered = c;
+      altered[g.index_c(17, 4)] += 1e-3f;
+      CHECK(wrong(altered) == 17);
+      altered = c, altered[g.index_c(59, 8)] = std::nanf("");
+      CHECK(wrong(altered) == 59);
       CHECK(wrong(std::vector<float>(c.size())) >= 0);
-      if (adds) CHECK(wrong(first) >= 0);  // nothing was computed
+      if (adds) CHECK(wrong(first) >= 0);  // The library computed nothing.
     }
   }
 }
 
-TEST_CASE("sparse_gemm: the dense baseline has the sparse product's regime, or is left out") {
+TEST_CASE("sparse_gemm: the dense baseline has the sparse product's regime or is omitted") {
   const SparseGemm gemm = sparse_problem(300, 40, 200, 0.9);
   plugin::Options options;
   CHECK(cpu::plan_dense(gemm, {}, options).copies.copies == 1);
@@ -241,7 +241,7 @@ TEST_CASE("sparse_gemm: the dense baseline has the sparse product's regime, or i
   CHECK(flushed.bytes >= 300 * 200 * 4 + 5000);
   const cpu::CopyPlan rotation = {cpu::Regime::kRotation, 700, 0};
   const cpu::DensePlan rotated = cpu::plan_dense(gemm, rotation, options);
-  if (rotated.is_enabled()) {  // caches may be too large for any number of copies
+  if (rotated.is_enabled()) {  // Caches may be too large for any number of copies.
     CHECK(rotated.copies.regime == cpu::Regime::kRotation);
     CHECK(rotated.copies.copies >= 2);
     CHECK(rotated.bytes >= rotated.copies.copies * 300 * 200 * 4);
@@ -258,7 +258,7 @@ TEST_CASE("sparse_gemm: the dense baseline has the sparse product's regime, or i
   }
 }
 
-TEST_CASE("sparse_gemm: a row has what follows from its time after what the kernel told") {
+TEST_CASE("sparse_gemm: a row lists the kernel's metrics before those derived from its time") {
   if (!is_installed("eigen") || !is_installed("onednn")) return;
   Runner runner(std::string(testing::stage_folder()) + "/libdeepbench_cpu.so",
                 "ceilings=no samples=3");
@@ -277,7 +277,7 @@ TEST_CASE("sparse_gemm: a row has what follows from its time after what the kern
   for (const Metric& metric : once.metrics) CHECK(metric.name != "dense_time");
 }
 
-TEST_CASE("sparse_gemm: CSR is the definition, whatever the number of rows and columns") {
+TEST_CASE("sparse_gemm: CSR matches the definition for every number of rows and columns") {
   for (const int variant : {0, 1})
     for (const auto& [m, k] :
          {std::pair<int64_t, int64_t>{1, 1}, {3, 2500}, {700, 3}, {129, 1030}}) {
@@ -306,7 +306,7 @@ TEST_CASE("sparse_gemm: CSR is the definition, whatever the number of rows and c
     }
 }
 
-TEST_CASE("sparse_gemm: what is refused, and why") {
+TEST_CASE("sparse_gemm: refusals state their reasons") {
   const auto reason = [](const SparseGemm& gemm, const std::string& precision,
                          const std::string& options) {
     std::string problem = sparse_text(gemm);
@@ -321,25 +321,26 @@ TEST_CASE("sparse_gemm: what is refused, and why") {
   };
   const SparseGemm gemm = sparse_problem(20, 5, 30, 0.5);
   if (is_installed("eigen")) {
-    contains(reason(gemm, "bfloat16", option("eigen")), "none in bfloat16");
-    contains(reason(gemm, "int8", "seed=5"), "none in int8");
+    contains(reason(gemm, "bfloat16", option("eigen")), "not bfloat16");
+    contains(reason(gemm, "int8", "seed=5"), "not int8");
     contains(reason(gemm, "float", option("eigen", "candidate=nonsense")), "no candidate");
     contains(reason(sparse_problem(20, 5, 30, 0.5, 1), "float", option("eigen", "candidate=tiles")),
              "no candidate");
   }
   if (is_installed("mkl"))
-    contains(reason(sparse_problem(20, 5, 30, 0.5, 2), "float", option("mkl")), "not transposed");
+    contains(reason(sparse_problem(20, 5, 30, 0.5, 2), "float", option("mkl")), "transposed B");
   if (is_installed("onednn")) {
     contains(reason(gemm, "float", option("onednn")), "order=row");
-    contains(reason(sparse_problem(20, 5, 30, 0.5, 5), "float", option("onednn")), "no transposed");
+    contains(reason(sparse_problem(20, 5, 30, 0.5, 5), "float", option("onednn")),
+             "not support transposed");
   }
 }
 
-TEST_CASE("a team's members all do every job, awake or asleep") {
+TEST_CASE("every member of a team runs every job, whether it spins or sleeps") {
   for (const int size : {1, 2, 3}) {
     cpu::ThreadTeam team(cpu::topology().cpus_for_threads(size));
     CHECK(team.size() == size_t(size));
-    std::vector<uint64_t> done(size_t(size) * 16, 0);  // a line for each
+    std::vector<uint64_t> done(size_t(size) * 16, 0);  // One cache line per member.
     std::vector<uint64_t> seen(size_t(size) * 16, 0);
     for (int job = 0; job < 200; ++job) {
       if (job % 50 == 0) std::this_thread::sleep_for(std::chrono::milliseconds(20));

@@ -1,4 +1,4 @@
-// Cores, caches and places of machines that are folders of files.
+// Cores, caches and thread placement of machines that fixture files describe.
 #include "topology.hpp"
 
 #include <doctest/doctest.h>
@@ -22,11 +22,11 @@ SystemRoot root_of(const TemporaryFolder& folder) {
 
 void write_cpu(const TemporaryFolder& folder, int cpu, const std::string& siblings,
                const std::string& l3_sharers, const std::string& l3_size = "16384K") {
-  const std::string at = "sys/devices/system/cpu/cpu" + std::to_string(cpu);
-  folder.write(at + "/topology/core_cpus_list", siblings);
+  const std::string cpu_folder = "sys/devices/system/cpu/cpu" + std::to_string(cpu);
+  folder.write(cpu_folder + "/topology/core_cpus_list", siblings);
   const auto cache = [&](int index, int level, const std::string& type, const std::string& size,
                          const std::string& sharers) {
-    const std::string folder_name = at + "/cache/index" + std::to_string(index);
+    const std::string folder_name = cpu_folder + "/cache/index" + std::to_string(index);
     folder.write(folder_name + "/level", std::to_string(level));
     folder.write(folder_name + "/type", type);
     folder.write(folder_name + "/size", size);
@@ -38,7 +38,7 @@ void write_cpu(const TemporaryFolder& folder, int cpu, const std::string& siblin
   cache(3, 3, "Unified", l3_size, l3_sharers);
 }
 
-// Four cores of two threads, two last-level caches.
+// A machine with four cores of two hardware threads and two last-level caches.
 void write_machine(const TemporaryFolder& folder) {
   folder.write("sys/devices/system/cpu/online", "0-7");
   for (int core = 0; core < 4; ++core) {
@@ -49,7 +49,7 @@ void write_machine(const TemporaryFolder& folder) {
   }
 }
 
-TEST_CASE("one thread on each physical core, then the second ones, then again") {
+TEST_CASE("threads fill each physical core once, then the second hardware threads, then repeat") {
   const TemporaryFolder folder;
   write_machine(folder);
   const Topology topology = read_topology({0, 1, 2, 3, 4, 5, 6, 7}, root_of(folder));
@@ -62,7 +62,7 @@ TEST_CASE("one thread on each physical core, then the second ones, then again") 
   CHECK(topology.cpus_for_threads(10) == std::vector<int>{0, 1, 2, 3, 4, 5, 6, 7, 0, 1});
 }
 
-TEST_CASE("caches: what the threads' cores have together, shared ones once") {
+TEST_CASE("caches: the sum over the threads' cores counts shared caches once") {
   const TemporaryFolder folder;
   write_machine(folder);
   const Topology all = read_topology({0, 1, 2, 3, 4, 5, 6, 7}, root_of(folder));
@@ -75,7 +75,7 @@ TEST_CASE("caches: what the threads' cores have together, shared ones once") {
   CHECK(one_side.last_level_bytes == 16 << 20);
 }
 
-TEST_CASE("the affinity mask may leave only the second thread of a core") {
+TEST_CASE("the affinity mask may contain only the second hardware thread of a core") {
   const TemporaryFolder folder;
   write_machine(folder);
   const Topology topology = read_topology({5, 6}, root_of(folder));
@@ -84,7 +84,7 @@ TEST_CASE("the affinity mask may leave only the second thread of a core") {
   CHECK(topology.online_cpus == 8);
 }
 
-TEST_CASE("a quota is rounded down, to one thread at least") {
+TEST_CASE("a quota is rounded down to at least one thread") {
   const auto threads_with = [](const std::string& quota) {
     const TemporaryFolder folder;
     write_machine(folder);
@@ -101,7 +101,7 @@ TEST_CASE("a quota is rounded down, to one thread at least") {
   CHECK(threads_with("900000") == 4);
 }
 
-TEST_CASE("without sysfs every processor is a core, and the caches are an assumption") {
+TEST_CASE("without sysfs every processor counts as a core and cache sizes are assumed") {
   const TemporaryFolder folder;
   const Topology topology = read_topology({0, 1, 2}, root_of(folder));
   CHECK(topology.default_threads() == 3);
@@ -109,7 +109,7 @@ TEST_CASE("without sysfs every processor is a core, and the caches are an assump
   CHECK_FALSE(topology.has_cache_sizes);
 }
 
-TEST_CASE("hybrid processors: Intel's list, Arm's capacities") {
+TEST_CASE("hybrid processors: efficiency cores by Intel's list and Arm's capacities") {
   const TemporaryFolder intel;
   write_machine(intel);
   intel.write("sys/devices/cpu_core/cpus", "0-1,4-5");
@@ -126,7 +126,7 @@ TEST_CASE("hybrid processors: Intel's list, Arm's capacities") {
   CHECK(read_topology({0, 1, 2, 3}, root_of(arm)).efficiency_cores == 3);
 }
 
-TEST_CASE("memory nodes: those of the processors in use") {
+TEST_CASE("memory nodes: only those of the processors in use count") {
   const TemporaryFolder folder;
   write_machine(folder);
   const std::vector<int> all = {0, 1, 2, 3, 4, 5, 6, 7};
@@ -138,16 +138,16 @@ TEST_CASE("memory nodes: those of the processors in use") {
   CHECK(read_topology({2, 3}, root_of(folder)).memory_nodes == 1);
 }
 
-TEST_CASE("the process' own topology is sound") {
-  const Topology& ours = topology();
-  CHECK(ours.default_threads() >= 1);
-  CHECK(ours.last_level_bytes > 0);
+TEST_CASE("the topology of this process is valid") {
+  const Topology& current = topology();
+  CHECK(current.default_threads() >= 1);
+  CHECK(current.last_level_bytes > 0);
   CHECK(thread_count(3) == 3);
   const cpu_test::ScopedEnvironmentVariable set("OMP_NUM_THREADS", "5,2");
   CHECK(thread_count(0) == 5);
 }
 
-TEST_CASE("threads are named once each, one a core, for every library") {
+TEST_CASE("every library gets the number of threads and one core for each") {
   const TemporaryFolder folder;
   write_machine(folder);
   const Topology topology = read_topology({0, 1, 2, 3, 4, 5, 6, 7}, root_of(folder));
@@ -209,7 +209,8 @@ TEST_CASE("warnings: governor, load, hybrid cores, too many threads") {
         }) == 1);
   CHECK(text("ranks").empty());
 
-  folder.write("proc/loadavg", "6.50 3.00 1.00 1/812 4242");  // over, but nobody runs now
+  // The load average is high, but no process runs at present.
+  folder.write("proc/loadavg", "6.50 3.00 1.00 1/812 4242");
   for (int cpu = 0; cpu < 8; ++cpu)
     folder.write("sys/devices/system/cpu/cpu" + std::to_string(cpu) + "/cpufreq/scaling_governor",
                  "performance");
@@ -218,7 +219,7 @@ TEST_CASE("warnings: governor, load, hybrid cores, too many threads") {
   CHECK(later[0].first == "hybrid");
 }
 
-TEST_CASE("a quota that the threads exceed is said first") {
+TEST_CASE("a warning about an exceeded quota comes first") {
   const TemporaryFolder folder;
   write_machine(folder);
   Topology topology = read_topology({0, 1, 2, 3, 4, 5, 6, 7}, root_of(folder));

@@ -1,4 +1,4 @@
-// Support, memory and preparing, the same for all libraries.
+// Decides support, computes memory and prepares kernels in the same way for all libraries.
 #include "ops/all_reduce/all_reduce_implementation.hpp"
 
 #include "affinity.hpp"
@@ -13,7 +13,7 @@ CopyPlan plan_of(const AllReduce& all_reduce, const plugin::Options& options) {
   return plan_copies(AllReduceOperands::touched_bytes(all_reduce), options);
 }
 
-// The ranks of a machine take it at the same time.
+// All ranks of one machine allocate their operands at the same time.
 uint64_t memory_of_all(const AllReduce& all_reduce, const CopyPlan& copies) {
   return saturating_multiply(AllReduceOperands::needed_bytes(all_reduce, copies),
                              uint64_t(plugin::ranks().local_size()));
@@ -38,8 +38,8 @@ uint64_t AllReduceImplementation::memory_needed(const plugin::Problem& problem,
 
 std::vector<std::string> AllReduceImplementation::candidates(const plugin::Problem& problem,
                                                              const plugin::Options& options) {
-  // Only `best` has a limit, for which all ranks come, and only its time is limited. A name that is
-  // none is answered with the candidates too, by rank 0 alone.
+  // Only `--algorithm best` sets a limit, and then all ranks call this function. Only its time is
+  // limited. For an unknown name, rank 0 alone calls it in order to list the candidates.
   if (options.limit > 0) before_selection();
   return algorithms(all_reduce_problem(problem));
 }

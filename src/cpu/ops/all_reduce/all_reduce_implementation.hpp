@@ -1,4 +1,5 @@
-// What every library that sums over ranks shares: what it can sum, and a kernel of its call.
+// The base class of all libraries that sum over ranks: it checks the problem and makes a kernel
+// from the library's call.
 #pragma once
 
 #include <cstdint>
@@ -23,15 +24,16 @@ class AllReduceImplementation : public Implementation {
                                           const plugin::Options& options) final;
 
  protected:
-  // The library's algorithms, its default first.
+  // The library's algorithms. The first one is the default.
   virtual std::vector<std::string> algorithms(const AllReduce& all_reduce) = 0;
-  // Throws unsupported where this process or this problem is none for the library, or for the
-  // algorithm that was asked for, which is "" for its own choice.
+  // Throws plugin::Error (unsupported) if the library or the requested algorithm cannot run this
+  // problem in this process. `algorithm` is "" for the library's default.
   virtual void require(const AllReduce& all_reduce, const std::string& algorithm) {
     (void)all_reduce, (void)algorithm;
   }
-  // By all ranks, before algorithms are tried: what is slow, and done once in a process, would be
-  // in the time of the first that needs it, and leave none for the others.
+  // All ranks call this before selection tries algorithms. It does slow initialization that a
+  // process needs once; otherwise the first algorithm that needs it would use up the time of the
+  // others.
   virtual void before_selection() {}
   virtual std::unique_ptr<LibraryCall> call(const AllReduceOperands& operands,
                                             const std::string& algorithm) = 0;
@@ -40,7 +42,7 @@ class AllReduceImplementation : public Implementation {
   const std::string name_;
 };
 
-// Before a batch: ranks of one machine have cores of their own.
+// Call it before a batch: it binds each rank of a machine to different cores.
 void bind_rank();
 
 }  // namespace deepbench::cpu

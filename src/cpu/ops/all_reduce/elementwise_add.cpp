@@ -1,4 +1,5 @@
-// Loops of sums: compiled for every vector unit; half by the processor's own conversions.
+// Addition loops, compiled for every vector unit. Half precision uses the processor's conversion
+// instructions.
 #include "ops/all_reduce/elementwise_add.hpp"
 
 #if defined(__x86_64__)
@@ -17,7 +18,7 @@ DEEPBENCH_CPU_CLONES void add_f32(const float* a, const float* b, float* out, ui
   for (uint64_t i = 0; i < count; ++i) out[i] = a[i] + b[i];
 }
 
-// To the nearest, ties to even; a NaN stays one.
+// Rounds to nearest, ties to even, and keeps a NaN a NaN.
 inline uint16_t rounded_bfloat16(float value) {
   const uint32_t bits = deepbench_float_bits(value);
   const uint32_t rounded = bits + 0x7fffu + ((bits >> 16) & 1u);
@@ -31,7 +32,8 @@ DEEPBENCH_CPU_CLONES void add_bfloat16(const uint16_t* a, const uint16_t* b, uin
 }
 
 uint16_t rounded_half(float value) {
-  constexpr float kOverflow = 65520;  // what rounds beyond the largest half, 65504
+  // The smallest value that rounds beyond the largest half, 65504.
+  constexpr float kOverflow = 65520;
   if (value != value) return 0x7e00;
   if (std::fabs(value) >= kOverflow) return value > 0 ? 0x7c00 : 0xfc00;
   return deepbench_to_half(value);
@@ -43,7 +45,7 @@ void add_half_scalar(const uint16_t* a, const uint16_t* b, uint16_t* out, uint64
 }
 
 #if defined(__x86_64__)
-// Every processor with AVX2 converts halves.
+// Every processor with AVX2 also has F16C, which converts halves.
 __attribute__((target("avx2,f16c"))) void add_half_avx2(const uint16_t* a, const uint16_t* b,
                                                         uint16_t* out, uint64_t count) {
   uint64_t i = 0;
@@ -81,7 +83,7 @@ void add(deepbench_type type, const void* a, const void* b, void* out, uint64_t 
     case DEEPBENCH_BF16:
       return add_as<uint16_t>(add_bfloat16, a, b, out, count);
     default:
-      plugin::unsupported("sums over ranks are of float, half or bfloat16");
+      plugin::unsupported("all_reduce supports the precisions float, half and bfloat16");
   }
 }
 

@@ -1,4 +1,4 @@
-// Adding two parts of an operand, as its type stores them.
+// Adds two stretches of an operand element by element, in the operand's type.
 #pragma once
 
 #include <cstdint>
@@ -7,7 +7,7 @@
 
 namespace deepbench::cpu {
 
-// out[i] = a[i] + b[i], each sum rounded to the type: F32, F16 or BF16. `out` may be a or b.
+// Computes out[i] = a[i] + b[i], rounded to the type (F32, F16 or BF16). `out` may equal a or b.
 void add(deepbench_type type, const void* a, const void* b, void* out, uint64_t count);
 
 }  // namespace deepbench::cpu

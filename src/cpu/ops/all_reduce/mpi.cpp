@@ -1,4 +1,5 @@
-// all_reduce by MPI_Allreduce on host memory, as the original's OSU benchmark has it.
+// all_reduce through MPI_Allreduce on host memory, as in the OSU benchmark of the original
+// DeepBench.
 #include <limits>
 #include <string>
 #include <vector>
@@ -30,8 +31,9 @@ class MpiCall final : public LibraryCall {
     sink.text("algorithm", kAllreduce);
     sink.integer("workspace_bytes", 0);
     if (operands_.problem().precision.name != "float")
-      sink.text("note.sum", "MPI has no sum of " + std::string(operands_.problem().precision.name) +
-                                ": its operation is ours");
+      sink.text("note.sum", "MPI has no sum for " +
+                                std::string(operands_.problem().precision.name) +
+                                ", so deepbench registers its own operation");
   }
 
  private:
@@ -51,7 +53,7 @@ class MpiAllReduce final : public AllReduceImplementation {
         mpi_unavailable_reason("--library mpi, or --ranks 2 --library mpi, which does that");
     if (!reason.empty()) plugin::unsupported("mpi: " + reason);
     if (all_reduce.elements > std::numeric_limits<int>::max())
-      plugin::unsupported("mpi: counts of elements are of 31 bits");
+      plugin::unsupported("mpi: MPI_Allreduce takes at most 2^31 - 1 elements");
   }
   std::vector<std::string> algorithms(const AllReduce&) override { return {kAllreduce}; }
   std::unique_ptr<LibraryCall> call(const AllReduceOperands& operands,

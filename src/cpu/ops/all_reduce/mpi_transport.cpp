@@ -1,5 +1,6 @@
-// Messages of one tag between two ranks arrive in order: a pass is cut into pieces, alike on both
-// sides, and several are under way, so that one is summed while the next one comes.
+// Transfers one pass in pieces. Both sides cut a pass in the same way, and messages with the same
+// tag between two ranks arrive in order. Several pieces are in flight, so that a rank adds one
+// piece while the next one arrives.
 #include "ops/all_reduce/mpi_transport.hpp"
 
 #include <algorithm>
@@ -11,13 +12,13 @@
 namespace deepbench::cpu {
 namespace {
 
-constexpr uint64_t kMpiPieceBytes = 256 << 10;  // summed while it is still in the cache
-constexpr uint64_t kInFlight = 2;               // pieces in either direction
+constexpr uint64_t kMpiPieceBytes = 256 << 10;  // A piece stays in the cache until it is added.
+constexpr uint64_t kInFlight = 2;               // The number of pieces in each direction.
 constexpr double kMpiTimeoutS = 60;
 
 }  // namespace
 
-// What goes in one direction in one pass.
+// The state of the transfer in one direction during one pass.
 struct MpiTransport::Flow {
   explicit Flow(uint64_t all) : bytes(all), pieces((all + kMpiPieceBytes - 1) / kMpiPieceBytes) {}
 
@@ -28,14 +29,14 @@ struct MpiTransport::Flow {
   uint64_t bytes_of(uint64_t piece) const { return std::min(kMpiPieceBytes, bytes - begin(piece)); }
 
   const uint64_t bytes, pieces;
-  uint64_t started = 0, ended = 0;  // pieces
+  uint64_t started = 0, ended = 0;  // Both count pieces.
   std::array<Request, kInFlight> requests{};
 };
 
 MpiTransport::MpiTransport(Mpi& mpi, const plugin::Ranks& ranks)
     : mpi_(mpi), right_(ranks.right()), left_(ranks.left()), pieces_(kInFlight * kMpiPieceBytes) {}
 
-// Receives come first: what arrives for one that waits need not be kept by MPI.
+// Receives start first, so that MPI does not have to buffer an arriving piece.
 void MpiTransport::send_receive(const std::byte* out, uint64_t out_bytes, uint64_t in_bytes,
                                 const Consumer& consume) {
   const auto no_failure = [] { return static_cast<const char*>(nullptr); };
@@ -83,8 +84,8 @@ bool MpiTransport::send(Flow& flow) {
   return true;
 }
 
-// Of the oldest piece under way. Polled, and not waited for within MPI, which would not hear that a
-// rank has failed.
+// Tests the oldest piece in flight. It polls, because a wait inside MPI would not notice that
+// another rank has failed.
 bool MpiTransport::is_done(Flow& flow) {
   bool done = false;
   check(mpi_.test(&flow.request(flow.ended), &done), "MPI_Test");

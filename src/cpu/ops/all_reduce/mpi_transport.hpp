@@ -1,4 +1,5 @@
-// RingTransport by MPI, between any two ranks that its mpirun has started: what only MPI drives.
+// A RingTransport over MPI, between any two ranks that mpirun started. It also serves networks that
+// only MPI supports.
 #pragma once
 
 #include <memory>
@@ -12,7 +13,7 @@ namespace deepbench::cpu {
 
 class MpiTransport final : public RingTransport {
  public:
-  // Ranks of `mpi` are those of `ranks`.
+  // `mpi` and `ranks` must agree on rank numbers.
   MpiTransport(Mpi& mpi, const plugin::Ranks& ranks);
   void send_receive(const std::byte* out, uint64_t out_bytes, uint64_t in_bytes,
                     const Consumer& consume) override;
@@ -29,10 +30,10 @@ class MpiTransport final : public RingTransport {
 
   Mpi& mpi_;
   const int right_, left_;
-  std::vector<std::byte> pieces_;  // those that may be coming
+  std::vector<std::byte> pieces_;  // Receive buffers of the pieces in flight.
 };
 
-// All ranks at the same time. Throws as mpi() does.
+// All ranks call this at the same time. Throws as mpi() does.
 std::unique_ptr<RingTransport> connect_mpi(const plugin::Ranks& ranks);
 
 }  // namespace deepbench::cpu

@@ -1,4 +1,4 @@
-// all_reduce by oneCCL, the heir of Intel's MLSL that the original measured.
+// all_reduce through oneCCL, the successor of Intel MLSL, which the original DeepBench measured.
 #include <memory>
 #include <string>
 #include <vector>
@@ -24,7 +24,8 @@ class OneCclCall final : public LibraryCall {
   void begin_batch() override {
     bind_rank();
     float one = 1;
-    oneccl_.all_reduce(DEEPBENCH_F32, &one, &one, 1);  // nobody leaves before all have come
+    // This sum is a barrier: it returns only after all ranks have arrived.
+    oneccl_.all_reduce(DEEPBENCH_F32, &one, &one, 1);
   }
   void describe(plugin::Sink& sink) const override {
     sink.text("library", "oneccl " + oneccl_facts().version);

@@ -1,4 +1,4 @@
-// Names and calls: the x86-64 Linux convention of C++, of which oneCCL is a library.
+// Binds oneCCL, a C++ library, by its mangled names and calls it by the C++ ABI of x86-64 Linux.
 #include "ops/all_reduce/oneccl_api.hpp"
 
 #include <unistd.h>
@@ -36,12 +36,13 @@ constexpr const char* kAllReduceAttributes = "_ZN3ccl2v122default_allreduce_attr
 // ccl::datatype and ccl::reduction.
 constexpr int kFloat16 = 8, kFloat32 = 9, kBfloat16 = 11, kSum = 0;
 
-// Room for an object of any of its classes. As theirs, it is returned where the caller says, since
-// it has a destructor; theirs is called by name, where it matters.
+// Storage for an object of any oneCCL class. It has a destructor, so that the compiler returns it
+// through memory of the caller, as it does oneCCL's classes. Only events need their real
+// destructor, which is called by name.
 struct alignas(16) OpaqueObject {
   OpaqueObject() = default;
   OpaqueObject(const OpaqueObject&) = delete;
-  ~OpaqueObject() {}  // NOLINT: not trivial
+  ~OpaqueObject() {}  // NOLINT: the destructor must not be trivial.
   std::array<unsigned char, 512> bytes;
 };
 
@@ -76,8 +77,8 @@ std::string version_of_oneccl() {
 
 void set_if_unset(const char* name, const std::string& value) { setenv(name, value.c_str(), 0); }
 
-// Ranks that mpirun has not started find one another by what we exchange, over libfabric, which
-// looks for its parts where its own packages lie.
+// Without mpirun, the ranks find each other through the address that deepbench exchanges, over
+// libfabric. libfabric's library and providers lie in oneCCL's folder.
 void prepare_environment(const plugin::Ranks& ranks) {
   const std::string folder = oneccl_library().folder();
   set_if_unset("CCL_ATL_TRANSPORT", "ofi");
@@ -137,7 +138,7 @@ class Communicator final : public OneCcl {
 
 LibraryFacts oneccl_facts() {
 #if !defined(__x86_64__)
-  return {"", "", "oneCCL's C++ functions are called on x86-64 alone"};
+  return {"", "", "deepbench calls oneCCL's C++ functions on x86-64 only"};
 #endif
   const SharedLibrary& library = oneccl_library();
   if (!library.loaded()) return {"", "", library.reason()};

@@ -1,5 +1,5 @@
-// oneCCL without its header. It has no interface in C: these are its C++ functions by the names
-// that the compiler gives them, with objects of its classes as memory that we do not look into.
+// Calls oneCCL without its header. oneCCL has no C interface: this file calls its C++ functions by
+// their mangled names and treats objects of its classes as opaque memory.
 #pragma once
 
 #include <cstdint>
@@ -14,15 +14,15 @@ namespace deepbench::cpu {
 class OneCcl {
  public:
   virtual ~OneCcl() = default;
-  // ccl::allreduce and its event's wait(); `input` and `result` may be the same. Throws what it
-  // throws.
+  // Calls ccl::allreduce and waits for its event; `input` and `result` may be the same. Passes on
+  // the exceptions of oneCCL.
   virtual void all_reduce(deepbench_type type, const void* input, void* result, uint64_t count) = 0;
 };
 
 LibraryFacts oneccl_facts();
 
-// Made at the first call, for which all ranks come at the same time; never destroyed. Sets what the
-// user has not of the variables that oneCCL and its fabric read.
+// Creates the communicator at the first call, which all ranks make at the same time; it is never
+// destroyed. Sets the environment variables of oneCCL and libfabric that the user has not set.
 OneCcl& oneccl(const plugin::Ranks& ranks);
 
 }  // namespace deepbench::cpu

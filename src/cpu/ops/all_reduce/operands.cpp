@@ -1,4 +1,4 @@
-// Filling by the generator's summands; the rest as for any operand.
+// Fills the operands with deepbench_summand, whose sums over all ranks are exact.
 #include "ops/all_reduce/operands.hpp"
 
 #include <algorithm>
@@ -17,7 +17,7 @@ uint64_t payload(const AllReduce& all_reduce) {
                              uint64_t(size_of(all_reduce.precision.c)));
 }
 
-// Integers of deepbench_summand's size are exact in each of these.
+// The values of deepbench_summand are integers that each of these types stores exactly.
 void store(deepbench_type type, std::byte* out, uint64_t index, float value) {
   if (type == DEEPBENCH_F32)
     reinterpret_cast<float*>(out)[index] = value;

@@ -1,4 +1,4 @@
-// The operands of a sum over ranks: what this rank adds, and where the sum arrives.
+// The operands of all_reduce: the summand of this rank and the buffer that receives the sum.
 #pragma once
 
 #include <cstdint>
@@ -17,7 +17,7 @@ class AllReduceOperands final : public Operands {
                     Inputs inputs, uint64_t seed);
 
   static uint64_t touched_bytes(const AllReduce& all_reduce);
-  // By prepare, on this rank.
+  // The number of bytes that prepare() allocates on this rank.
   static uint64_t needed_bytes(const AllReduce& all_reduce, const CopyPlan& plan);
 
   const AllReduce& problem() const { return problem_; }
@@ -41,7 +41,7 @@ class AllReduceOperands final : public Operands {
   const AllReduce problem_;
   const int rank_, ranks_;
   Copies input_, result_;
-  Buffer initial_;  // in place: what input_ held at first
+  Buffer initial_;  // A copy of the initial input, for the in-place form.
 };
 
 }  // namespace deepbench::cpu

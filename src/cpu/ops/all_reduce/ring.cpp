@@ -1,4 +1,4 @@
-// all_reduce by our own ring, as a library.
+// all_reduce through the built-in ring algorithm, as a library.
 #include <memory>
 #include <string>
 #include <vector>
@@ -19,7 +19,8 @@ std::string mpi_unavailable_for_ring() {
   return mpi_unavailable_reason("--library ring --algorithm mpi");
 }
 
-// Made once each: rings outlive kernels. All ranks ask for the same at the same time.
+// Creates each transport once, because transports outlive kernels. All ranks request the same
+// transport at the same time.
 RingTransport& ring_transport(const std::string& algorithm) {
   if (algorithm == kShared) {
     static const std::unique_ptr<RingTransport> ring = connect_shared_memory(plugin::ranks());
@@ -82,7 +83,9 @@ class RingAllReduce final : public AllReduceImplementation {
     if (!mpi_unavailable_for_ring().empty()) return;
     try {
       mpi(plugin::ranks());
-    } catch (const plugin::Error&) {  // said again where it is tried: it must not cost the others
+      // Ignored here, because the same error is reported when selection tries the MPI transport. It
+      // must not prevent the other algorithms.
+    } catch (const plugin::Error&) {
     }
   }
   std::unique_ptr<LibraryCall> call(const AllReduceOperands& operands,

@@ -1,4 +1,4 @@
-// Scatter-reduce, then all-gather.
+// The two phases of a ring all-reduce: scatter-reduce, then all-gather.
 #include "ops/all_reduce/ring_algorithm.hpp"
 
 #include <cstring>
@@ -9,11 +9,12 @@
 namespace deepbench::cpu {
 namespace {
 
-constexpr uint64_t kGrainElements = 32;  // parts begin at whole cache lines
+// The number of elements in the unit of division, so that parts begin at whole cache lines.
+constexpr uint64_t kGrainElements = 32;
 
-// A part of the operand, of as many as there are ranks.
+// One of the parts of the operand; there are as many parts as ranks.
 struct Part {
-  uint64_t begin, bytes;  // bytes
+  uint64_t begin, bytes;  // Both count bytes.
 };
 
 Part part_of(int part, int parts, uint64_t elements, uint64_t element_bytes) {

@@ -1,4 +1,5 @@
-// The ring all-reduce that Baidu published: each rank sends to its right and hears from its left.
+// The ring all-reduce that Baidu published: each rank sends to its right neighbour and receives
+// from its left one.
 #pragma once
 
 #include <cstddef>
@@ -10,30 +11,32 @@
 
 namespace deepbench::cpu {
 
-// What connects a rank with its two neighbours.
+// Connects a rank to its two neighbours.
 class RingTransport {
  public:
   virtual ~RingTransport() = default;
 
-  // Sends `out_bytes` to the right while `in_bytes` come from the left. What comes is shown in
-  // pieces, in order, each a multiple of 4 bytes but for the last; it is gone after consume()
-  // returns. Throws plugin::Error with DEEPBENCH_DEVICE_LOST when a neighbour is gone or silent.
+  // Sends `out_bytes` to the right neighbour while it receives `in_bytes` from the left one. It
+  // passes the received bytes to consume() in order and in pieces; each piece except the last is a
+  // multiple of 4 bytes, and is valid only until consume() returns. Throws plugin::Error with
+  // DEEPBENCH_DEVICE_LOST if a neighbour closes the connection or stays silent.
   using Consumer = std::function<void(const std::byte* piece, uint64_t offset, uint64_t bytes)>;
   virtual void send_receive(const std::byte* out, uint64_t out_bytes, uint64_t in_bytes,
                             const Consumer& consume) = 0;
 };
 
-// A rank's place in the ring.
+// A rank's position in the ring.
 struct RingPosition {
   int rank = 0, size = 1;
 };
 
-// result = the sum of every rank's `input`; they may be the same. Each sum is made by one rank, in
-// the order of the ring, and copied to all: the same bits on every rank, call after call.
+// Computes result = the sum of `input` over all ranks; `input` and `result` may be the same. One
+// rank computes each element's sum, in the order of the ring, and copies it to all others. All
+// ranks therefore get the same bits in every call.
 void ring_all_reduce(RingTransport& transport, RingPosition position, deepbench_type type,
                      const std::byte* input, std::byte* result, uint64_t elements);
 
-// Returns on no rank before it was called on all.
+// Returns on a rank only after all ranks have called it.
 void barrier(RingTransport& transport, RingPosition position);
 
 }  // namespace deepbench::cpu

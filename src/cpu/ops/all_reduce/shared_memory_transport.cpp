@@ -1,4 +1,5 @@
-// A ring buffer of bytes in either direction, waited on by spinning, then by giving the core away.
+// Uses a ring buffer of bytes in each direction. A waiting rank spins first and then yields its
+// core.
 #include "ops/all_reduce/shared_memory_transport.hpp"
 
 #include <fcntl.h>
@@ -21,17 +22,18 @@ constexpr double kSharedMemoryTimeoutS = 60;
 
 [[noreturn]] void cannot_share(const std::string& what) {
   plugin::failed("no shared memory (" + what + ": " + std::strerror(errno) +
-                 "); --algorithm sockets does without");
+                 "); --algorithm sockets needs no shared memory");
 }
 
 bool has_hung_up(const Connection& connection) {
   pollfd one = {connection.descriptor(), POLLIN, 0};
-  return poll(&one, 1, 0) > 0;  // nothing is ever sent: what can be read is the end
+  // Nobody sends data over this connection, so it is readable only at its end.
+  return poll(&one, 1, 0) > 0;
 }
 
 }  // namespace
 
-// The counts go on for ever; their difference is what lies in between.
+// Both counts only grow; their difference is the number of bytes in the buffer.
 struct Channel::Memory {
   alignas(kLineBytes) std::atomic<uint64_t> written{0};
   alignas(kLineBytes) std::atomic<uint64_t> read{0};
@@ -59,7 +61,8 @@ Channel Channel::map(int descriptor, const std::string& name) {
 
 Channel Channel::create(const std::string& name) {
   const int descriptor = shm_open(name.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
-  // Taken now, not when it is first touched, where there would be no way to say that there is none.
+  // Allocates the memory here, where a shortage is an error that can be reported. The first access
+  // would raise a signal.
   if (descriptor >= 0 && posix_fallocate(descriptor, 0, sizeof(Memory)) != 0) {
     shm_unlink(name.c_str());
     ::close(descriptor);
@@ -80,7 +83,7 @@ Channel Channel::open(const std::string& name) {
 uint64_t Channel::write(const std::byte* data, uint64_t bytes) {
   const uint64_t written = memory_->written.load(std::memory_order_relaxed);
   const uint64_t room = kBytes - (written - memory_->read.load(std::memory_order_acquire));
-  // What must be cut is cut between two lines, so that no element is.
+  // Cuts data only at a line boundary, so that no element is split.
   const uint64_t count = room >= bytes ? bytes : room - room % kLineBytes, at = written % kBytes;
   const uint64_t first = std::min(count, kBytes - at);
   if (count == 0) return 0;
@@ -117,9 +120,9 @@ const char* SharedMemoryTransport::disconnected_neighbour() const {
                                   : nullptr;
 }
 
-// Both sides in turns of at most a part of the buffer, so that it never runs dry. What flows is
-// padded to whole lines: every pass begins at one, and no element is split where the buffer begins
-// again.
+// Alternates between sending and receiving at most a quarter of the buffer, so that neither buffer
+// runs empty. Each pass is padded to whole lines, so that every pass begins at a line and no
+// element is split where the buffer wraps around.
 void SharedMemoryTransport::send_receive(const std::byte* out, uint64_t out_bytes,
                                          uint64_t in_bytes, const Consumer& consume) {
   constexpr uint64_t kMax = Channel::kBytes / 4;
@@ -149,12 +152,12 @@ void SharedMemoryTransport::send_receive(const std::byte* out, uint64_t out_byte
 
 std::unique_ptr<RingTransport> connect_shared_memory(const plugin::Ranks& ranks) {
   NeighbourConnections connections = connect_neighbours(ranks);
-  // A name that nobody else has: the key by which the reader knew its left neighbour.
+  // A unique name: the key by which the reader accepted its left neighbour.
   const auto name = [&](int reader) {
     return "/deepbench-" + std::to_string(connections.keys[size_t(reader)]);
   };
   Channel right = Channel::create(name(ranks.right()));
-  ranks.exchange(char{1});  // all are there
+  ranks.exchange(char{1});  // All channels exist after this exchange.
   Channel left = Channel::open(name(ranks.rank()));
   return std::make_unique<SharedMemoryTransport>(
       std::move(right), std::move(left), std::move(connections.right), std::move(connections.left),

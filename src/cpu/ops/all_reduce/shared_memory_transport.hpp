@@ -1,4 +1,4 @@
-// RingTransport by shared memory, for ranks of one machine.
+// A RingTransport over shared memory, for ranks on one machine.
 #pragma once
 
 #include <atomic>
@@ -13,23 +13,26 @@
 
 namespace deepbench::cpu {
 
-// What flows from one process to another, through memory that both see: one writes, one reads.
+// A one-way byte channel between two processes in memory that both map. One process writes and the
+// other reads.
 class Channel {
  public:
-  static constexpr uint64_t kBytes = 1 << 20;  // a power of two, small enough for the caches
+  // A power of two that is small enough for the caches.
+  static constexpr uint64_t kBytes = 1 << 20;
 
   Channel() = default;
   ~Channel();
   Channel(Channel&& other) noexcept : memory_(other.memory_) { other.memory_ = nullptr; }
   Channel& operator=(Channel&& other) noexcept;
 
-  // A name of the system's shared memory; the reader takes it away.
+  // `name` is a POSIX shared memory name. open(), which the reader calls, removes it.
   static Channel create(const std::string& name);
   static Channel open(const std::string& name);
 
-  // Copies as much as there is room for; how many bytes that was.
+  // Copies as many bytes as there is room for and returns their number.
   uint64_t write(const std::byte* data, uint64_t bytes);
-  // The longest piece that can be looked at as it lies, at most `bytes`; nullptr for none.
+  // Returns the longest contiguous piece of at most `bytes`, and its length in `found`; nullptr if
+  // the channel is empty.
   const std::byte* peek(uint64_t bytes, uint64_t* found) const;
   void release(uint64_t bytes);
 
@@ -42,21 +45,21 @@ class Channel {
 
 class SharedMemoryTransport final : public RingTransport {
  public:
-  // The connections tell of a neighbour that is gone; nothing is sent over them.
+  // The connections detect a neighbour that is gone; no data crosses them.
   SharedMemoryTransport(Channel right, Channel left, Connection to_right, Connection to_left,
                         double timeout_s);
   void send_receive(const std::byte* out, uint64_t out_bytes, uint64_t in_bytes,
                     const Consumer& consume) override;
 
  private:
-  const char* disconnected_neighbour() const;  // which neighbour is, or nullptr
+  const char* disconnected_neighbour() const;  // The reason, or nullptr if both are connected.
 
   Channel right_, left_;
   Connection to_right_, to_left_;
   const double timeout_s_;
 };
 
-// Connects this rank with its neighbours on this machine; all ranks at the same time.
+// Connects this rank with its neighbours on this machine. All ranks call it at the same time.
 std::unique_ptr<RingTransport> connect_shared_memory(const plugin::Ranks& ranks);
 
 }  // namespace deepbench::cpu

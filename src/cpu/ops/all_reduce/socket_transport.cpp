@@ -1,4 +1,4 @@
-// Sending and hearing at the same time, without a thread.
+// Sends and receives at the same time in one thread, over non-blocking sockets.
 #include "ops/all_reduce/socket_transport.hpp"
 
 #include <arpa/inet.h>
@@ -21,7 +21,7 @@
 namespace deepbench::cpu {
 namespace {
 
-constexpr uint64_t kPieceBytes = 256 << 10;  // summed while it is still in the cache
+constexpr uint64_t kPieceBytes = 256 << 10;  // A piece stays in the cache until it is added.
 constexpr double kSocketTimeoutS = 60;
 constexpr int kConnectMs = 10000, kHandshakeMs = 1000, kPollMs = 200;
 
@@ -43,7 +43,8 @@ bool is_ready(int descriptor, short events, int limit_ms) {
   return poll(&one, 1, limit_ms) > 0;
 }
 
-// Where a rank's left neighbour finds it, and how it proves that it is the one.
+// The address at which a rank's left neighbour connects, and the key that proves the neighbour's
+// identity.
 struct Endpoint {
   char address[64];
   int32_t port;
@@ -57,7 +58,7 @@ AddressList numeric_address(const char* address, int port) {
   hints.ai_socktype = SOCK_STREAM;
   hints.ai_flags = AI_NUMERICHOST | AI_NUMERICSERV;
   if (getaddrinfo(address, std::to_string(port).c_str(), &hints, &found) != 0)
-    throw_device_lost(std::string("the address of a rank is none: ") + address);
+    throw_device_lost(std::string("a rank sent an invalid address: ") + address);
   return AddressList(found, &freeaddrinfo);
 }
 
@@ -70,7 +71,7 @@ Connection listen_at(const std::string& address, int32_t* port) {
       bind(listener.descriptor(), where->ai_addr, where->ai_addrlen) != 0 ||
       listen(listener.descriptor(), 8) != 0 ||
       getsockname(listener.descriptor(), reinterpret_cast<sockaddr*>(&bound), &size) != 0)
-    plugin::failed("no socket for its neighbour at " + address + ": " + last_error());
+    plugin::failed("cannot listen for its left neighbour at " + address + ": " + last_error());
   prepare_stream(listener.descriptor());
   *port =
       ntohs(bound.ss_family == AF_INET6 ? reinterpret_cast<const sockaddr_in6*>(&bound)->sin6_port
@@ -96,7 +97,7 @@ Connection connect_to(const Endpoint& endpoint) {
   return right;
 }
 
-// Whoever knows the key.
+// Accepts the first connection that sends the key.
 Connection accept_left(const Connection& listener, uint64_t key) {
   while (is_ready(listener.descriptor(), POLLIN, kConnectMs)) {
     Connection left(accept(listener.descriptor(), nullptr, nullptr));
@@ -129,7 +130,8 @@ SocketTransport::SocketTransport(Connection right, Connection left, double timeo
 struct SocketTransport::Transfer {
   const std::byte* out;
   uint64_t out_left, in_left;
-  uint64_t taken = 0, held = 0;  // of what came: shown, and waiting in piece_ to be
+  // `taken`: bytes passed to consume(). `held`: bytes that wait in piece_.
+  uint64_t taken = 0, held = 0;
 };
 
 bool SocketTransport::send(Transfer& transfer) {
@@ -163,9 +165,9 @@ void SocketTransport::wait(const Transfer& transfer) const {
   const Clock::time_point begin = Clock::now();
   while (poll(both, 2, kPollMs) <= 0) {
     if (plugin::ranks().must_abort())
-      throw_device_lost("a rank has failed, and the sum was given up");
+      throw_device_lost("all_reduce stopped because another rank has failed");
     if (elapsed_ns(begin, Clock::now()) > timeout_s_ * 1e9)
-      throw_device_lost("its neighbours are silent");
+      throw_device_lost("its neighbours sent no data within the timeout");
   }
 }
 

@@ -1,4 +1,4 @@
-// RingTransport by TCP: works between any two ranks, on one machine or two.
+// A RingTransport over TCP, between any two ranks, on one machine or on two.
 #pragma once
 
 #include <memory>
@@ -9,7 +9,7 @@
 
 namespace deepbench::cpu {
 
-// One end of a connection, closed with this object.
+// One end of a connection. The destructor closes it.
 class Connection {
  public:
   Connection() = default;
@@ -27,7 +27,7 @@ class Connection {
 
 class SocketTransport final : public RingTransport {
  public:
-  // `timeout_s`: a neighbour that is silent for so long is lost.
+  // A neighbour that is silent for `timeout_s` is lost.
   SocketTransport(Connection right, Connection left, double timeout_s);
   void send_receive(const std::byte* out, uint64_t out_bytes, uint64_t in_bytes,
                     const Consumer& consume) override;
@@ -43,14 +43,15 @@ class SocketTransport final : public RingTransport {
   std::vector<std::byte> piece_;
 };
 
-// This rank's connections, and what every rank's left neighbour has known it by.
+// The connections of this rank, and the key of every rank, which its left neighbour sends to
+// identify itself.
 struct NeighbourConnections {
   Connection right, left;
   std::vector<uint64_t> keys;
 };
 NeighbourConnections connect_neighbours(const plugin::Ranks& ranks);
 
-// Connects this rank with its neighbours; all ranks at the same time.
+// Connects this rank with its neighbours. All ranks call it at the same time.
 std::unique_ptr<RingTransport> connect_sockets(const plugin::Ranks& ranks);
 
 }  // namespace deepbench::cpu

@@ -1,4 +1,4 @@
-// Waiting for neighbours without a thread.
+// Waits for neighbours without a second thread.
 #pragma once
 
 #include <sched.h>
@@ -11,15 +11,15 @@
 
 namespace deepbench::cpu {
 
-// Spins, then gives the core away, and now and then looks whether it waits in vain.
+// Spins first, then yields the core, and regularly checks whether the wait has become pointless.
 class SpinBackoff {
  public:
   explicit SpinBackoff(double timeout_s) : timeout_s_(timeout_s) {}
 
   void reset() { turn_ = 0, idle_since_ns_ = 0; }
 
-  // One turn. `find_failure` says which neighbour is, or nullptr. Throws plugin::Error with
-  // DEEPBENCH_DEVICE_LOST.
+  // Waits one turn. `find_failure` returns a description of a neighbour's failure, or nullptr.
+  // Throws plugin::Error with DEEPBENCH_DEVICE_LOST on a failure or a timeout.
   template <class FindFailure>
   void wait(const FindFailure& find_failure) {
     if (turn_++ < kSpins) return relax();
@@ -28,22 +28,23 @@ class SpinBackoff {
   }
 
  private:
-  static constexpr uint64_t kSpins = 4000;  // some microseconds, before the core is given away
-  static constexpr uint64_t kCheckInterval = 1 << 8;  // turns of waiting without the core
+  // Some microseconds of spinning before the rank yields its core.
+  static constexpr uint64_t kSpins = 4000;
+  static constexpr uint64_t kCheckInterval = 1 << 8;  // The number of yields between two checks.
 
   void check_progress(const char* failure) {
     const double now_ns = elapsed_ns(Clock::time_point(), Clock::now());
     if (idle_since_ns_ == 0) idle_since_ns_ = now_ns;
     if (!failure && plugin::ranks().must_abort())
-      failure = "a rank has failed, and the sum was given up";
+      failure = "all_reduce stopped because another rank has failed";
     if (!failure && now_ns - idle_since_ns_ > timeout_s_ * 1e9)
-      failure = "its neighbours are silent";
+      failure = "its neighbours sent no data within the timeout";
     if (failure) throw plugin::Error(DEEPBENCH_DEVICE_LOST, failure);
   }
 
   const double timeout_s_;
   uint64_t turn_ = 0;
-  double idle_since_ns_ = 0;  // since when, at the first look
+  double idle_since_ns_ = 0;  // The time of the first check without progress.
 };
 
 }  // namespace deepbench::cpu

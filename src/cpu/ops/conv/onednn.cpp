@@ -1,4 +1,4 @@
-// Convolutions through oneDNN: forward, and the gradients of data and filters.
+// Convolutions through oneDNN: the forward pass and the gradients of the data and of the filters.
 #include "deepbench/plugin.hpp"
 #include "implementation.hpp"
 #include "onednn/onednn_implementation.hpp"
@@ -45,7 +45,7 @@ class ConvCall final : public PrimitiveCall {
     if (operands_.activations_reorder_ns() > 0)
       sink.metric("reorder", operands_.activations_reorder_ns() / 1e3, "us", "lower");
     if (plan_->is_winograd()) sink.text("accumulator", "winograd");
-    // Sums of integers are stored by way of float, exact up to 2^24.
+    // oneDNN stores integer sums by way of float, which is exact up to 2^24.
     if (plan_->conv.precision.precision == Precision::kInt8) sink.text("accumulator", "float");
     describe_emulation(plan_->inputs[0].type, sink);
   }
@@ -53,7 +53,7 @@ class ConvCall final : public PrimitiveCall {
  private:
   const std::shared_ptr<const ConvPlan> plan_;
   ConvOperands& operands_;
-  float scale_;  // of the sums, read in every call
+  float scale_;  // The scale of the sums. Every call reads it.
 };
 
 class OnednnConv final : public OnednnImplementation {
@@ -87,7 +87,7 @@ class OnednnConv final : public OnednnImplementation {
   }
 
  private:
-  // oneDNN chooses by the number of threads, so that it is set before it is asked.
+  // Sets the number of threads first, because oneDNN's choice depends on it.
   static ConvPlan plan(const plugin::Problem& problem, const plugin::Options& options) {
     Api::instance().use_threads(thread_count(options.threads));
     return plan_conv(conv_problem(problem), problem.text("layout"), options.candidate);

@@ -1,4 +1,4 @@
-// Filling, reordering and checking a convolution's operands.
+// Fills and reorders a convolution's operands and reads its output for verification.
 #include "ops/conv/onednn_operands.hpp"
 
 #include <cstring>
@@ -43,9 +43,9 @@ void ConvOperands::make_input(size_t which, Inputs inputs, uint64_t seed) {
   if (tensor.is_plain()) {
     std::memcpy(inputs_[which].at(0), plain->data(), tensor.plain_bytes());
   } else {
-    const double took =
+    const double elapsed =
         reorder(tensor.plain.get(), plain->data(), tensor.stored, inputs_[which].at(0));
-    (tensor.stream == Conv::kStreamW ? filters_reorder_ns_ : activations_reorder_ns_) += took;
+    (tensor.stream == Conv::kStreamW ? filters_reorder_ns_ : activations_reorder_ns_) += elapsed;
   }
   inputs_[which].replicate();
 }
@@ -67,12 +67,12 @@ void ConvOperands::describe(plugin::Sink& sink) const {
     if (input.type != DEEPBENCH_S7) continue;
     sink.text("fill.w", "s7");
     sink.text("note.inputs",
-              "the filters hold values in [-64, 63]: without VNNI the products of 8-bit numbers "
-              "pass through 16-bit sums, which the full range would saturate");
+              "the filters hold values in [-64, 63]: without VNNI, products of 8-bit integers "
+              "pass through 16-bit sums, which saturate for the full range");
   }
 }
 
-// In full: what pads the library's blocks as well.
+// Poisons the whole stored tensor, including the padding of the library's blocks.
 void ConvOperands::poison() {
   invalidate_ordered();
   const ConvTensor& tensor = plan_.output;

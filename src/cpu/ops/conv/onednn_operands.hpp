@@ -1,5 +1,5 @@
-// The operands of a convolution in memory, in the library's layouts, and its output as verification
-// counts it.
+// The operands of a convolution in memory, in the library's layouts, and its output in the element
+// order of verification.
 #pragma once
 
 #include <cstdint>
@@ -12,7 +12,7 @@
 
 namespace deepbench::cpu::onednn {
 
-// Of all operands and the output, the library's workspace aside.
+// The bytes of all operands, including the output and excluding the library's workspace.
 uint64_t conv_bytes(const ConvPlan& plan, const CopyPlan& copies);
 
 class ConvOperands final : public Operands {
@@ -24,10 +24,10 @@ class ConvOperands final : public Operands {
   void* input(size_t which, uint64_t copy) const;
   void* output(uint64_t copy) const { return output_.at(copy); }
 
-  // What it took to bring operands into the library's layouts, and the output out of it.
+  // The time of the reorders of operands into the library's layouts and of the output out of it.
   double filters_reorder_ns() const { return filters_reorder_ns_; }
   double activations_reorder_ns() const { return activations_reorder_ns_; }
-  // The output is about to change.
+  // Call this before a kernel changes the output.
   void invalidate_ordered() { ordered_copy_ = kNone; }
 
   void describe(plugin::Sink& sink) const override;
@@ -43,14 +43,16 @@ class ConvOperands final : public Operands {
   void time_output_reorder();
   const std::byte* ordered(uint64_t copy) const;
 
-  const std::shared_ptr<const ConvPlan> shared_plan_;  // with the call
+  const std::shared_ptr<const ConvPlan> shared_plan_;  // Shared with the call.
   const ConvPlan& plan_ = *shared_plan_;
   uint64_t copies_;
-  std::shared_ptr<const Buffer> shared_[2];  // stored as the problem does, one copy; else none
+  // Set when there is one copy in the problem's layout, and null otherwise.
+  std::shared_ptr<const Buffer> shared_[2];
   Copies inputs_[2], output_;
   double filters_reorder_ns_ = 0, activations_reorder_ns_ = 0;
-  mutable Buffer ordered_;  // the output in verification's order, where it is stored otherwise
-  mutable uint64_t ordered_copy_ = kNone;  // of which copy that is
+  // The output in verification's order, if the kernel stores it in another order.
+  mutable Buffer ordered_;
+  mutable uint64_t ordered_copy_ = kNone;  // The copy of the output that ordered_ holds.
 };
 
 }  // namespace deepbench::cpu::onednn

@@ -1,4 +1,4 @@
-// Candidates, layouts and primitives of oneDNN's convolutions.
+// Selects candidates, layouts and primitives of oneDNN's convolutions.
 #include "ops/conv/onednn_plan.hpp"
 
 #include <cstdlib>
@@ -14,14 +14,14 @@ using Dims = std::vector<int64_t>;
 
 constexpr const char* kLayoutNames[] = {"library", "nchw", "nhwc"};
 
-// How much slower than its other reference implementations that of convolution is.
+// How many times slower oneDNN's reference convolution is than its other reference implementations.
 constexpr double kReferenceSlowness = 10;
 
 const char* name_of(ConvLayout layout) { return kLayoutNames[int(layout)]; }
 
 bool is_int8(const Conv& conv) { return conv.precision.precision == Precision::kInt8; }
 
-// Layouts that a problem's layout leaves to choose from, the problem's own first.
+// The layouts that the problem's layout permits. The first one is the default.
 std::vector<ConvLayout> layouts_of(const std::string& layout) {
   if (layout == "nchw") return {ConvLayout::kNchw};
   if (layout == "nhwc") return {ConvLayout::kNhwc};
@@ -49,7 +49,7 @@ ConvCandidate parse(const std::string& id, const std::string& layout) {
 
 // ---- shapes -------------------------------------------------------------------------------------
 
-// Depth, height and width; the first only in three dimensions.
+// Depth, height and width; depth only in three dimensions.
 Dims spatial_dims(const Conv& conv, int64_t depth, int64_t height, int64_t width) {
   return conv.is_3d() ? Dims{depth, height, width} : Dims{height, width};
 }
@@ -72,7 +72,8 @@ Dims row_major(const Dims& dims) {
   return strides;
 }
 
-// ConvOutput's order. In filters with groups k takes two dimensions, that of the groups first.
+// The strides of ConvOutput's order. Filters with groups split k into two dimensions: the groups
+// come first.
 Dims ordered_strides(const Conv& conv, const Dims& dims) {
   Dims strides = row_major(dims);
   const ConvOutput output = conv.output();
@@ -156,13 +157,13 @@ void set_tensors(ConvPlan& plan) {
   plan.scale = strided_desc({1}, {1}, DEEPBENCH_F32);
 }
 
-// What the primitive is asked for, and which of its descriptions are whose.
+// Holds the arguments of the primitive and assigns each tensor's description to its role.
 class ConvRequest {
  public:
   ConvRequest(const Conv& conv, const ConvCandidate& candidate, const ConvPlan& plan)
       : c_(conv),
         algorithm_(candidate.winograd ? dnnl_convolution_winograd
-                   : is_int8(conv)    ? dnnl_convolution_direct  // Winograd's is not exact
+                   : is_int8(conv)    ? dnnl_convolution_direct  // Winograd is not exact
                                       : dnnl_convolution_auto),
         attributes_(strict_attributes()),
         strides_(spatial_dims(conv, conv.stride_d, conv.stride_h, conv.stride_w)),
@@ -170,16 +171,16 @@ class ConvRequest {
             spatial_dims(conv, conv.dilation_d - 1, conv.dilation_h - 1, conv.dilation_w - 1)),
         padding_(spatial_dims(conv, conv.pad_d, conv.pad_h, conv.pad_w)) {
     const dnnl_format_tag_t tag = tag_of(candidate.layout, conv.is_3d());
-    for (const ConvTensor* of : {&plan.inputs[0], &plan.inputs[1], &plan.output}) {
-      const char role = of->operand[0];
-      if (role == 'x') x_ = tagged_desc(x_dims(conv), of->type, tag);
-      if (role == 'w') w_ = tagged_desc(w_dims(conv), of->type, dnnl_format_tag_any);
-      if (role == 'd') y_ = tagged_desc(y_dims(conv), of->type, tag);
+    for (const ConvTensor* tensor : {&plan.inputs[0], &plan.inputs[1], &plan.output}) {
+      const char role = tensor->operand[0];
+      if (role == 'x') x_ = tagged_desc(x_dims(conv), tensor->type, tag);
+      if (role == 'w') w_ = tagged_desc(w_dims(conv), tensor->type, dnnl_format_tag_any);
+      if (role == 'd') y_ = tagged_desc(y_dims(conv), tensor->type, tag);
     }
     const Api& api = Api::instance();
     if (conv.saturates())
       api.check(api.primitive_attr_set_scales_mask_f(attributes_.get(), DNNL_ARG_SRC, 0),
-                "asking for scaled sums");
+                "selecting scaled sums");
   }
 
   dnnl_status_t create(dnnl_primitive_desc_t* made) const {
@@ -226,8 +227,9 @@ dnnl_query_t query_of(int argument) {
   }
 }
 
-// The status of creating the first implementation, or of the step on which the list ended: after so
-// many `steps`, or as many as it takes to the implementation that the candidate names.
+// Creates the primitive and advances by `steps` implementations, and then to the implementation
+// that the candidate names. Returns the status of the creation, or of the step at which the list
+// ended.
 dnnl_status_t create_primitive(ConvPlan& plan, int steps) {
   const Api& api = Api::instance();
   set_tensors(plan);
@@ -252,7 +254,7 @@ ConvPlan make_plan(const Conv& conv, const ConvCandidate& candidate, int steps,
   return plan;
 }
 
-// By its name alone within one layout: that is what names a candidate.
+// Within one layout the implementation's name decides, because it also names the candidate.
 bool is_same_plan(const ConvPlan& a, const ConvPlan& b) {
   const auto equal = Api::instance().memory_desc_equal_f;
   if (implementation_name(a.primitive.get()) != implementation_name(b.primitive.get()))
@@ -267,8 +269,8 @@ bool is_reference(const ConvPlan& plan) {
   return implementation_name(plan.primitive.get()).compare(0, 3, "ref") == 0;
 }
 
-// Where activations are signed, oneDNN's kernels for processors without VNNI take half of each
-// filter element, which drops its last bit.
+// For signed activations, oneDNN's kernels for processors without VNNI halve each filter element,
+// which drops its last bit.
 bool halves_filters(const ConvPlan& plan) {
   return is_int8(plan.conv) && plan.conv.x_type == DEEPBENCH_S8 && !Api::instance().exact_int8() &&
          !is_reference(plan);
@@ -283,25 +285,26 @@ void reject_lossy(const ConvPlan& plan) {
   if (is_int8(plan.conv)) reject_saturating(implementation_name(plan.primitive.get()));
   if (halves_filters(plan))
     plugin::unsupported("oneDNN " + Api::instance().version() +
-                        " halves the filters where activations are signed and the processor has no "
+                        " halves the filters if activations are signed and the processor has no "
                         "VNNI, which loses their last bit; x_type=u8 is exact");
 }
 
-// The plans that differ, each once.
+// The candidates whose plans differ, without duplicates.
 class CandidateList {
  public:
   explicit CandidateList(const Conv& conv) : conv_(conv) {}
 
-  // What the library has `steps` behind its own choice. Whether there may be more of this kind.
+  // Adds the implementation that follows oneDNN's default by `steps`. Returns whether there may be
+  // further implementations of this kind.
   bool add(const ConvCandidate& candidate, int steps) {
     dnnl_status_t status = dnnl_success;
     ConvPlan plan = make_plan(conv_, candidate, steps, status);
     if (status != dnnl_success) return false;
     if (steps > 0) plan.candidate.implementation = implementation_name(plan.primitive.get());
-    if (is_reference(plan) && !plans_.empty()) return false;  // always last, never the fastest
+    if (is_reference(plan) && !plans_.empty()) return false;  // comes last and is never the fastest
     if (is_lossy(plan)) return true;
-    for (const ConvPlan& before : plans_)
-      if (is_same_plan(before, plan)) return true;
+    for (const ConvPlan& other : plans_)
+      if (is_same_plan(other, plan)) return true;
     plans_.push_back(std::move(plan));
     return true;
   }
@@ -350,7 +353,7 @@ ConvPlan plan_conv(const Conv& conv, const std::string& layout, const std::strin
   ConvPlan plan = make_plan(conv, candidate, 0, status);
   if (status != dnnl_success && !id.empty()) reject_candidate("onednn", id);
   if (status != dnnl_success)
-    plugin::unsupported("oneDNN " + api.version() + " has no such convolution in " +
+    plugin::unsupported("oneDNN " + api.version() + " does not support this convolution in " +
                         std::string(conv.precision.name) + " for this processor (" +
                         api.isa_text() + "): " + status_text(status));
   reject_lossy(plan);
@@ -365,7 +368,8 @@ std::vector<std::string> conv_candidates(const Conv& conv, const std::string& la
     return if_possible([&] { return list.add(candidate, steps); }).value_or(true);
   };
   const ConvLayout default_layout = layouts_of(layout).front();
-  list.add({default_layout}, 0);  // the library's choice comes first, or none does
+  // The default comes first. If it is unsupported, so is every candidate.
+  list.add({default_layout}, 0);
   for (const ConvLayout one : layouts_of(layout))
     for (int steps = 0; steps < kMaxImplementations && add({one}, steps); ++steps) continue;
   if (!is_int8(conv)) add({default_layout, "", true}, 0);

@@ -1,4 +1,4 @@
-// Checks, memory and preparation for the BLAS libraries.
+// Checks problems, computes memory and prepares kernels for the BLAS libraries.
 #include "ops/gemm/blas.hpp"
 
 #include <algorithm>

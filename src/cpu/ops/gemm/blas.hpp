@@ -1,5 +1,5 @@
-// What OpenBLAS and MKL have in common: column-major C functions with 32-bit dimensions that add
-// into C in place. Our own declarations of them; neither library's header is needed.
+// The common part of OpenBLAS and MKL: column-major C functions with 32-bit dimensions that add to
+// C in place. deepbench declares them itself and needs neither library's header.
 #pragma once
 
 #include <cstdint>
@@ -14,7 +14,7 @@
 
 namespace deepbench::cpu::blas {
 
-// The constants of CBLAS and of MKL's extensions of it.
+// The constants of CBLAS and of MKL's extensions.
 inline constexpr int kColumnMajor = 102;
 inline constexpr int kNoTranspose = 111, kTranspose = 112;
 inline int transposition(bool transposed) { return transposed ? kTranspose : kNoTranspose; }
@@ -23,7 +23,7 @@ using Sgemm = void (*)(int order, int trans_a, int trans_b, int m, int n, int k,
                        const float* a, int lda, const float* b, int ldb, float beta, float* c,
                        int ldc);
 
-// Dimensions and leading dimensions as these libraries take them.
+// Dimensions and leading dimensions in the types of these libraries.
 struct Shape {
   explicit Shape(const Gemm& gemm)
       : m(int(gemm.m)),
@@ -44,7 +44,7 @@ inline void run_sgemm(Sgemm sgemm, const Shape& s, const GemmOperands& operands,
         static_cast<float*>(operands.c(copy)), s.m);
 }
 
-// The parts of an implementation that do not depend on which of them it is.
+// The parts of an implementation that both libraries share.
 class BlasGemm : public Implementation {
  public:
   void supports(const plugin::Problem& problem, const plugin::Options& options) override;
@@ -55,7 +55,8 @@ class BlasGemm : public Implementation {
                                           const plugin::Options& options) override;
 
  protected:
-  // Candidates of a supported problem, the default first. Throws if it is not supported.
+  // The candidates of a supported problem, with the default first. Throws plugin::Error if the
+  // problem is unsupported.
   virtual std::vector<std::string> candidates_of(const Gemm& gemm) = 0;
   virtual GemmStorage storage_of(const Gemm& gemm, const std::string& candidate) = 0;
   virtual std::unique_ptr<LibraryCall> make_call(GemmOperands& operands,

@@ -1,6 +1,6 @@
-// Matrix products through Intel MKL: cblas_sgemm, the same with A packed beforehand,
-// cblas_gemm_s8u8s32, and cblas_gemm_bf16bf16f32 and cblas_gemm_f16f16f32. These two have C in
-// float, which is not quite what half and bfloat16 ask for: rows say so, and MKL must be named.
+// Matrix products through Intel MKL: cblas_sgemm, cblas_sgemm with a packed A, cblas_gemm_s8u8s32,
+// cblas_gemm_bf16bf16f32 and cblas_gemm_f16f16f32. The last two leave C in float, which differs
+// from the definition of half and bfloat16: rows carry a note, and only library=mkl selects them.
 #include <algorithm>
 #include <array>
 #include <string>
@@ -36,7 +36,7 @@ class MklCall : public LibraryCall {
     sink.text("library", "mkl " + api_.version());
     sink.text("algorithm", algorithm_);
     sink.integer("workspace_bytes", 0);
-    sink.text("note.workspace", "MKL takes its workspace itself");
+    sink.text("note.workspace", "MKL allocates its workspace itself");
   }
 
  protected:
@@ -85,7 +85,7 @@ class PackedSgemmCall final : public MklCall {
  private:
   static constexpr int kRepeats = 5;
 
-  // The median of several: the first also touches fresh pages.
+  // Measures several times and takes the median, because the first pass also touches new pages.
   void pack(GemmOperands& operands) {
     const std::shared_ptr<const Buffer> plain = operands.plain_a();
     std::array<double, kRepeats> times{};
@@ -139,7 +139,7 @@ class ToFloatCall final : public MklCall {
     sink.text("note.c", "MKL leaves C in float; its bytes are counted as in " + precision);
     if (!native_)
       sink.text("note.emulated",
-                "this processor has no " + precision + " instructions: MKL does without");
+                "MKL emulates " + precision + " because this processor has no instructions for it");
   }
 
  private:
@@ -155,13 +155,14 @@ class MklGemm final : public blas::BlasGemm {
     return {api.version(), api.library().path(), ""};
   }
 
-  // Where nobody has asked for MKL, a product is not to have another C than other libraries give.
+  // Automatic selection excludes MKL for these products, because its C differs from that of other
+  // libraries.
   void supports(const plugin::Problem& problem, const plugin::Options& options) override {
     BlasGemm::supports(problem, options);
     const PrecisionInfo precision = gemm_problem(problem).precision;
     if (options.library.empty() && leaves_float(precision.precision))
       plugin::unsupported("MKL's product in " + std::string(precision.name) +
-                          " leaves C in float: library=mkl asks for it");
+                          " leaves C in float; library=mkl selects it");
   }
 
  protected:
@@ -213,7 +214,7 @@ class MklGemm final : public blas::BlasGemm {
     const Api& api = Api::instance();
     if (!function)
       plugin::unsupported("MKL " + api.version() + " has no cblas_" + name +
-                          ", which newer ones have");
+                          "; a newer version has it");
   }
 };
 

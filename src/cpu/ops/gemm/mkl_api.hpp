@@ -1,5 +1,5 @@
-// Intel MKL's C functions that we call, our own declarations of them, filled by dlsym from its
-// single dynamic library.
+// The functions of Intel MKL that the backend calls, with deepbench's declarations of them. dlsym
+// fills the table from MKL's single dynamic library.
 #pragma once
 
 #include <cstddef>
@@ -21,8 +21,8 @@ class Api {
   const std::string& version() const { return version_; }
 
   void use_threads(int threads);
-  // Sums of 8-bit products do not saturate. MKL picks its AVX-512 kernels on Intel's processors
-  // alone, unless it is told to hold back.
+  // Whether sums of 8-bit products do not saturate. MKL selects its AVX-512 kernels only on Intel's
+  // processors and only if MKL_ENABLE_INSTRUCTIONS is unset.
   bool exact_int8() const;
 
   blas::Sgemm sgemm = nullptr;
@@ -31,13 +31,14 @@ class Api {
                      const float* from, int ld, float* packed) = nullptr;
   void (*sgemm_compute)(int order, int trans_a, int trans_b, int m, int n, int k, const float* a,
                         int lda, const float* b, int ldb, float beta, float* c, int ldc) = nullptr;
-  // Column-major: A is signed, B unsigned.
+  // Column-major: A is signed and B is unsigned.
   void (*gemm_s8u8s32)(int order, int trans_a, int trans_b, int offset_kind, int m, int n, int k,
                        float alpha, const void* a, int lda, int8_t a_offset, const void* b, int ldb,
                        int8_t b_offset, float beta, int32_t* c, int ldc,
                        const int32_t* c_offset) = nullptr;
 
-  // C in float, A and B in 16 bits; null in an MKL without it.
+  // C is in float and A and B are in 16 bits. The pointer is null if this version of MKL lacks the
+  // function.
   using GemmToFloat = void (*)(int order, int trans_a, int trans_b, int m, int n, int k,
                                float alpha, const void* a, int lda, const void* b, int ldb,
                                float beta, float* c, int ldc);

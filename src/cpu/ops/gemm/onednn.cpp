@@ -1,4 +1,4 @@
-// Matrix products through oneDNN: prepared calls of matmul and sgemm.
+// Matrix products through oneDNN: prepared calls of matmul and of dnnl_sgemm.
 #include "deepbench/plugin.hpp"
 #include "implementation.hpp"
 #include "onednn/onednn_implementation.hpp"
@@ -29,8 +29,9 @@ class MatmulCall final : public PrimitiveCall {
     }
     if (plan_.storage.output == Output::kOverwrite) {
       sink.real("beta", 0);
-      sink.text("note.beta", "oneDNN adds an existing C in float, which is not exact: beta = 0");
-      // Seen with AMX: the 32-bit sums are stored by way of float, exact up to 2^24.
+      sink.text("note.beta",
+                "beta = 0, because oneDNN adds an existing C in float, which is not exact");
+      // With AMX, oneDNN stores the 32-bit sums by way of float, which is exact up to 2^24.
       sink.text("accumulator", "float");
     }
     describe_emulation(plan_.storage.a_type, sink);
@@ -57,7 +58,7 @@ class MatmulCall final : public PrimitiveCall {
   double conversion_ns_ = 0;
 };
 
-// oneDNN's BLAS-like function, row-major like the rest of it.
+// oneDNN's BLAS-like function. Like the rest of oneDNN it is row-major.
 class SgemmCall final : public OnednnCall {
  public:
   SgemmCall(const GemmOperands& operands, int threads) : OnednnCall(threads), operands_(operands) {}
@@ -112,7 +113,7 @@ class OnednnGemm final : public OnednnImplementation {
   }
 
  private:
-  // oneDNN chooses by the number of threads, so that it is set before it is asked.
+  // Sets the number of threads first, because oneDNN's choice depends on it.
   static GemmPlan plan(const plugin::Problem& problem, const plugin::Options& options) {
     Api::instance().use_threads(thread_count(options.threads));
     return plan_gemm(gemm_problem(problem), options.candidate);

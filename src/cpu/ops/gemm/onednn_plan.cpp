@@ -1,4 +1,4 @@
-// Candidates, layouts and attributes of oneDNN's matmul.
+// Selects candidates, layouts and attributes of oneDNN's matmul.
 #include "ops/gemm/onednn_plan.hpp"
 
 #include "deepbench/plugin.hpp"
@@ -28,7 +28,7 @@ GemmCandidate parse(const std::string& id, const Gemm& gemm) {
   return candidate;
 }
 
-// The whole matrix is added in float before it is rounded once to the result's type.
+// oneDNN adds the whole matrix C in float before it rounds once to the result's type.
 PostOps add_c(const GemmCandidate& candidate, const_dnnl_memory_desc_t c) {
   const Api& api = Api::instance();
   dnnl_post_ops_t made = nullptr;
@@ -111,7 +111,8 @@ std::vector<std::string> gemm_candidates(const Gemm& gemm) {
   const auto packed = if_possible([&] { return plan_gemm(gemm, "matmul:packed"); });
   if (packed &&
       !api.memory_desc_equal_f(packed->plain_a.get(), packed->description(dnnl_query_weights_md)))
-    ids.push_back("matmul:packed");  // else it is the first again
+    // An equal layout makes the candidate a duplicate of the default.
+    ids.push_back("matmul:packed");
   if (gemm.precision.precision == Precision::kFloat) ids.push_back("sgemm");
   if (!is_int8(gemm)) ids.push_back("matmul:add");
 

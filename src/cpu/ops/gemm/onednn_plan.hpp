@@ -1,6 +1,6 @@
-// A matrix product as oneDNN plans it: which primitive for which candidate, in which layouts.
-// oneDNN is row-major; our column-major C = op(A) op(B) is its C^T = op(B)^T op(A)^T, so its source
-// is our B, its weights are our A, and transposition is a matter of strides.
+// How oneDNN computes a matrix product: the primitive and the layouts of each candidate. oneDNN is
+// row-major: the problem's column-major C = op(A) op(B) is C^T = op(B)^T op(A)^T for oneDNN. Its
+// source is therefore B, its weights are A, and transposition only changes strides.
 #pragma once
 
 #include <cstdint>
@@ -14,18 +14,19 @@
 namespace deepbench::cpu::onednn {
 
 struct GemmCandidate {
-  bool sgemm = false;     // "sgemm": dnnl_sgemm
-  bool packed = false;    // "matmul:packed": A stored in the library's own layout beforehand
-  bool separate = false;  // "matmul:add": C and D are different matrices
-  std::string
-      implementation{};  // "matmul:gemm:jit": another than the library's own choice, by name
+  bool sgemm = false;  // "sgemm": dnnl_sgemm
+  // "matmul:packed": A is stored in the library's layout before the first call.
+  bool packed = false;
+  bool separate = false;  // "matmul:add": C and D are different matrices.
+  // "matmul:gemm:jit": an implementation other than the default, by its name.
+  std::string implementation{};
 };
 
 struct GemmPlan {
   GemmStorage storage;
   GemmCandidate candidate;
-  PrimitiveDesc primitive;  // none for sgemm
-  MemoryDesc plain_a;       // packed: A's layout in the problem
+  PrimitiveDesc primitive;  // Empty for sgemm.
+  MemoryDesc plain_a;       // For `packed`: A in the problem's layout.
   uint64_t scratchpad_bytes = 0;
 
   const_dnnl_memory_desc_t description(dnnl_query_t which) const;
@@ -34,7 +35,7 @@ struct GemmPlan {
 // Throws plugin::Error: unsupported with oneDNN's reason, or invalid for an unknown candidate.
 GemmPlan plan_gemm(const Gemm& gemm, const std::string& candidate);
 
-// Ids that plan_gemm takes for this problem, oneDNN's own choice first.
+// The ids that plan_gemm accepts for this problem. The first one is oneDNN's default.
 std::vector<std::string> gemm_candidates(const Gemm& gemm);
 
 }  // namespace deepbench::cpu::onednn

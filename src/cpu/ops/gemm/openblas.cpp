@@ -1,5 +1,5 @@
-// Matrix products through OpenBLAS: cblas_sgemm. Its bfloat16 product gives float results, which
-// is another problem.
+// Matrix products through OpenBLAS's cblas_sgemm. OpenBLAS's bfloat16 product is not offered: its
+// results are float, which makes it a different problem.
 #include <sched.h>
 
 #include <string>
@@ -19,17 +19,20 @@ namespace {
 class Openblas {
  public:
   static Openblas& instance() {
-    static Openblas* library = new Openblas();  // never destroyed: its threads outlive us
+    // Never destroyed, because OpenBLAS's threads outlive static objects.
+    static Openblas* library = new Openblas();
     return *library;
   }
 
   const SharedLibrary& library() const { return library_; }
   const std::string& version() const { return version_; }
-  const std::string& core() const { return core_; }  // the processor whose kernels it runs
+  // The processor type whose kernels OpenBLAS runs.
+  const std::string& core() const { return core_; }
   blas::Sgemm sgemm() const { return sgemm_; }
 
-  // Binds its threads, which are its own and not OpenMP's, one a core, the calling thread on the
-  // first. Costs nothing when repeated.
+  // Sets the number of threads and binds each to a core, with the calling thread on the first.
+  // OpenBLAS uses its thread pool and not OpenMP's, so the OpenMP settings do not apply. A repeated
+  // call costs nothing.
   void use_threads(int threads);
 
  private:
@@ -52,7 +55,7 @@ class Openblas {
   std::string version_ = "unknown", core_ = "unknown";
   blas::Sgemm sgemm_ = nullptr;
   void (*set_threads_)(int) = nullptr;
-  int (*set_affinity_)(int, size_t, cpu_set_t*) = nullptr;  // since 0.3.24
+  int (*set_affinity_)(int, size_t, cpu_set_t*) = nullptr;  // Available since OpenBLAS 0.3.24.
 };
 
 void Openblas::bind_functions() {
@@ -63,7 +66,8 @@ void Openblas::bind_functions() {
     return library_.reject(library_.path() + " lacks cblas_sgemm or openblas_set_num_threads");
   const std::string text = config();  // "OpenBLAS 0.3.30 DYNAMIC_ARCH ..."
   if (text.find("USE64BITINT") != std::string::npos)
-    return library_.reject(library_.path() + " has 64-bit integers; the 32-bit kind is needed");
+    return library_.reject(library_.path() +
+                           " uses 64-bit integers; deepbench needs the build with 32-bit integers");
   const auto words = split(text, ' ');
   if (words.size() > 1) version_ = words[1];
   if (bind(core_name, "openblas_get_corename")) core_ = core_name();
@@ -71,9 +75,9 @@ void Openblas::bind_functions() {
 }
 
 void Openblas::use_threads(int threads) {
-  thread_local int ours = 0;  // what this thread has set
-  if (ours == threads) return;
-  ours = threads;
+  thread_local int current = 0;  // The value that this thread has set.
+  if (current == threads) return;
+  current = threads;
   set_threads_(threads);
   const auto cpus = topology().cpus_for_threads(threads);
   bind_this_thread(cpus.front());
@@ -101,7 +105,7 @@ class OpenblasCall final : public LibraryCall {
     sink.text("library", "openblas " + Openblas::instance().version());
     sink.text("algorithm", "cblas_sgemm:" + Openblas::instance().core());
     sink.integer("workspace_bytes", 0);
-    sink.text("note.workspace", "OpenBLAS takes its workspace itself");
+    sink.text("note.workspace", "OpenBLAS allocates its workspace itself");
   }
 
  private:
@@ -122,7 +126,7 @@ class OpenblasGemm final : public blas::BlasGemm {
  protected:
   std::vector<std::string> candidates_of(const Gemm& gemm) override {
     if (gemm.precision.precision == Precision::kBfloat16)
-      plugin::unsupported("OpenBLAS' bfloat16 product gives float results, not bfloat16");
+      plugin::unsupported("OpenBLAS's bfloat16 product returns float and not bfloat16");
     if (gemm.precision.precision != Precision::kFloat)
       plugin::unsupported("OpenBLAS has no matrix product in " + std::string(gemm.precision.name));
     return {"sgemm"};

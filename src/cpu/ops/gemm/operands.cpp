@@ -1,4 +1,4 @@
-// Allocation, filling and checking of a matrix product's operands.
+// Allocates, fills and checks a matrix product's operands.
 #include "ops/gemm/operands.hpp"
 
 #include <cstring>
@@ -10,7 +10,8 @@
 namespace deepbench::cpu {
 namespace {
 
-constexpr int64_t kManyCalls = 1 << 20;  // what the seam takes for granted
+// The number of calls that the plugin interface treats as unlimited.
+constexpr int64_t kManyCalls = 1 << 20;
 
 uint64_t matrix_bytes(int64_t rows, int64_t columns, deepbench_type type) {
   return saturating_multiply(saturating_multiply(uint64_t(rows), uint64_t(columns)),
@@ -32,7 +33,7 @@ uint64_t GemmStorage::touched_bytes() const {
 uint64_t GemmStorage::needed_bytes(const CopyPlan& plan) const {
   uint64_t bytes = Copies::needed_bytes(a_bytes(), plan.copies);
   bytes = saturating_add(bytes, Copies::needed_bytes(b_bytes(), plan.copies));
-  bytes = saturating_add(bytes, Copies::needed_bytes(c_bytes(), plan.copies));  // C, or the only D
+  bytes = saturating_add(bytes, Copies::needed_bytes(c_bytes(), plan.copies));  // C, or the only D.
   if (output == Output::kSeparate)
     bytes = saturating_add(bytes, Copies::needed_bytes(c_bytes(), plan.copies));
   if (output == Output::kInPlace) bytes = saturating_add(bytes, c_bytes());
@@ -74,7 +75,7 @@ std::shared_ptr<const Buffer> GemmOperands::stored(deepbench_type type, uint64_t
   return OperandCache::instance().get(type, elements, inputs_, seed_, stream);
 }
 
-// The store has no float matrix of another type's numbers.
+// The operand cache stores values in their type; it has no float copy of another type's values.
 std::shared_ptr<const Buffer> GemmOperands::initial_c() const {
   const deepbench_type type = gemm().precision.c;
   if (!storage_.float_c) return stored(type, outputs(), Gemm::kStreamC);
@@ -84,7 +85,7 @@ std::shared_ptr<const Buffer> GemmOperands::initial_c() const {
   return made;
 }
 
-// One copy is taken from the store; several are ours.
+// Takes a single copy from the operand cache and allocates several copies itself.
 std::shared_ptr<const Buffer> GemmOperands::make_input(deepbench_type type, uint64_t elements,
                                                        uint32_t stream, Copies& copies) const {
   if (copies_ == 1) return stored(type, elements, stream);
@@ -110,8 +111,8 @@ void GemmOperands::describe(plugin::Sink& sink) const {
   if (storage_.a_type == DEEPBENCH_S7) {
     sink.text("fill.a", "s7");
     sink.text("note.inputs",
-              "A holds values in [-64, 63]: without VNNI the products of 8-bit numbers pass "
-              "through 16-bit sums, which the full range would saturate");
+              "A holds values in [-64, 63]: without VNNI, products of 8-bit integers pass "
+              "through 16-bit sums, which saturate for the full range");
   }
 }
 

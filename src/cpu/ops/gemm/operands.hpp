@@ -1,5 +1,5 @@
-// The operands of a matrix product in memory: where they lie, how they come into being, and what
-// verification asks of the result.
+// The operands of a matrix product: their storage, their initial values and the result for
+// verification.
 #pragma once
 
 #include <cstdint>
@@ -13,27 +13,28 @@
 namespace deepbench::cpu {
 
 enum class Output {
-  kInPlace,   // C is replaced by the result
-  kSeparate,  // C stays, D is the result
-  kOverwrite  // beta = 0: there is no C, D is the result
+  kInPlace,   // The result replaces C.
+  kSeparate,  // C is unchanged and D is the result.
+  kOverwrite  // beta = 0: there is no C and D is the result.
 };
 
 struct GemmStorage {
   Gemm gemm;
-  deepbench_type a_type = DEEPBENCH_F32;  // S7 where the full range would saturate
+  deepbench_type a_type = DEEPBENCH_F32;  // S7 if the full range would saturate.
   Output output = Output::kInPlace;
-  bool float_c = false;  // kInPlace: C holds the precision's numbers, and the result, in float
-  uint64_t packed_a_bytes = 0;  // A is stored in the library's own layout instead, this long
+  bool float_c = false;         // kInPlace: C holds the precision's values and the result in float.
+  uint64_t packed_a_bytes = 0;  // If not 0, A is stored in the library's layout with this size.
 
   deepbench_type c_type() const { return float_c ? DEEPBENCH_F32 : gemm.precision.c; }
   uint64_t plain_a_bytes() const;
   uint64_t a_bytes() const { return packed_a_bytes ? packed_a_bytes : plain_a_bytes(); }
   uint64_t b_bytes() const;
-  uint64_t c_bytes() const;        // of C, and of D: they have the same type
-  uint64_t touched_bytes() const;  // by one call
+  uint64_t c_bytes() const;        // The bytes of C, and also of D, which has the same type.
+  uint64_t touched_bytes() const;  // The bytes that one call reads and writes.
   // kInPlace: how many products can be added to C before a sum might leave C's range.
   int64_t calls_before_overflow(Inputs inputs) const;
-  uint64_t needed_bytes(const CopyPlan& plan) const;  // by prepare, the library's workspace aside
+  // The bytes that prepare() allocates, without the library's workspace.
+  uint64_t needed_bytes(const CopyPlan& plan) const;
 };
 
 class GemmOperands final : public Operands {
@@ -45,14 +46,14 @@ class GemmOperands final : public Operands {
   const Gemm& gemm() const { return storage_.gemm; }
   uint64_t copies() const { return copies_; }
 
-  // No library writes to A, B or a separate C: single copies are shared with other kernels.
+  // No library writes to A, B or a separate C, so that kernels share single copies.
   void* a(uint64_t copy) const { return shared_a_ ? shared_a_->data() : a_.at(copy); }
   void* b(uint64_t copy) const { return shared_b_ ? shared_b_->data() : b_.at(copy); }
-  // The result; C itself with kInPlace. With kOverwrite there is no C.
+  // The result: C itself with kInPlace, and D otherwise. With kOverwrite there is no C.
   void* c(uint64_t copy) const { return shared_c_ ? shared_c_->data() : c_.at(copy); }
   void* d(uint64_t copy) const;
 
-  // With packed_a_bytes: A as the problem stores it, to be packed into a(0).
+  // With packed_a_bytes: A in the problem's layout, for packing into a(0).
   std::shared_ptr<const Buffer> plain_a() const;
   void replicate_a() { a_.replicate(); }
 
@@ -76,9 +77,10 @@ class GemmOperands final : public Operands {
   GemmStorage storage_;
   Inputs inputs_;
   uint64_t seed_, copies_;
-  std::shared_ptr<const Buffer> shared_a_, shared_b_, shared_c_;  // one copy; else none
+  // Set when there is one copy, and null otherwise.
+  std::shared_ptr<const Buffer> shared_a_, shared_b_, shared_c_;
   Copies a_, b_, c_, d_;
-  std::shared_ptr<const Buffer> initial_c_;  // kInPlace: what restore() brings back
+  std::shared_ptr<const Buffer> initial_c_;  // kInPlace: the values that restore() writes.
 };
 
 }  // namespace deepbench::cpu

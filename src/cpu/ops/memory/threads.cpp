@@ -1,6 +1,6 @@
-// Moving memory with threads of our own: the ceilings of memory-bound work, and of every level of
-// the cache hierarchy. Each worker moves its own contiguous part; workers meet before and after a
-// batch, not between its calls.
+// Moves memory with the backend's worker threads. The results are the ceilings of memory-bound
+// work, for main memory and every cache level. Each worker moves a contiguous part. Workers
+// synchronize at the start and end of a batch and not between its calls.
 #include <algorithm>
 #include <atomic>
 #include <memory>
@@ -75,7 +75,7 @@ class MemoryKernel final : public plugin::Kernel {
   void project_output(uint64_t rows, uint64_t seed, double* sums) override;
 
  private:
-  // What one worker contributes to a read: on a line of its own, or the workers would fight for it.
+  // A worker's result of a read. It occupies a whole cache line to avoid false sharing.
   struct alignas(kLineBytes) Partial {
     uint32_t word = 0;
   };
@@ -92,7 +92,8 @@ class MemoryKernel final : public plugin::Kernel {
     return memory_.kind == MemoryKind::kRead ? &read_ : destination(rotation_.last());
   }
 
-  // By the workers that will read it: whose node the pages lie on is decided here.
+  // The worker that reads a part also fills it, because the first access decides on which NUMA node
+  // its pages lie.
   void fill_source(uint64_t copy) {
     workers_.run([&](size_t worker) {
       const uint64_t begin = begin_of(worker), end = begin_of(worker + 1), seed = seed_;
@@ -135,7 +136,7 @@ class MemoryKernel final : public plugin::Kernel {
   uint32_t read_ = kPoison;
 };
 
-// Both return the time between the meetings, as this worker saw it.
+// Both return the time between the two barriers, as this worker measures it.
 double MemoryKernel::run_stream(size_t worker, uint64_t count) {
   barrier_.wait();
   const Clock::time_point begin = Clock::now();
@@ -205,8 +206,8 @@ void MemoryKernel::read_output(const uint64_t* indices, size_t count, double* va
   }
 }
 
-// Random words are the poison by right once in 2^32: a copied word that equals its source was
-// written.
+// A random word equals the poison once in 2^32. A copied word that equals its source therefore
+// counts as written.
 void MemoryKernel::scan_output(deepbench_scan& scan) {
   std::atomic<uint64_t> untouched{0};
   const uint32_t* const out = output();
@@ -239,12 +240,12 @@ class ThreadsMemory final : public Implementation {
     const Memory memory = memory_problem(problem);
     if (memory.kind == MemoryKind::kHostToDevice || memory.kind == MemoryKind::kDeviceToHost)
       plugin::unsupported(
-          "the processor's memory is the host's: nothing lies between them; "
+          "the CPU uses the host's memory, so that there is no transfer to measure; "
           "kind=copy moves memory within it");
     const auto ids = candidates(problem, options);
     for (const std::string& id : ids)
       if (options.candidate.empty() || options.candidate == id) return;
-    plugin::invalid("there is no candidate '" + options.candidate + "' for this problem");
+    plugin::invalid("this problem has no candidate '" + options.candidate + "'");
   }
 
   uint64_t memory_needed(const plugin::Problem& problem, const plugin::Options& options) override {

@@ -1,4 +1,4 @@
-// The baseline of 16-byte vectors, and the choice among all.
+// The version for 16-byte vectors, and the choice among all versions.
 #include "isa.hpp"
 #include "ops/memory/traffic_loops.hpp"
 
@@ -36,7 +36,7 @@ const Traffic& nontemporal_traffic() {
 
 #else
 
-// Elsewhere the processor decides by itself when to write past its caches.
+// Other architectures decide in hardware when a store bypasses the caches.
 const Traffic& plain_traffic() { return kPlain; }
 const Traffic& nontemporal_traffic() { return kPlain; }
 

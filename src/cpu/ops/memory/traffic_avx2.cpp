@@ -1,4 +1,4 @@
-// Memory traffic by 32-byte vectors. The build compiles this file, and nothing else, for them.
+// Memory traffic with 32-byte vectors. The build compiles only this file for AVX2.
 #if defined(__AVX2__)
 
 #include <immintrin.h>

@@ -1,4 +1,4 @@
-// Memory traffic by 64-byte vectors. The build compiles this file, and nothing else, for them.
+// Memory traffic with 64-byte vectors. The build compiles only this file for AVX-512.
 #if defined(__AVX512F__)
 
 #include <immintrin.h>

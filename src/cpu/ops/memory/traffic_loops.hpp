@@ -1,7 +1,7 @@
-// The loops of traffic.hpp, written once over a vector type and a kind of store. Included by one
-// source file for each vector unit, which is compiled for it; everything here is local to that
-// file. Built with -fno-tree-loop-distribute-patterns: a call of memset or memcpy would choose its
-// stores itself.
+// The loops of traffic.hpp as templates over a vector type and a kind of store. One source file per
+// vector unit includes this header and is compiled for that unit, so everything here is local to
+// that file. The option -fno-tree-loop-distribute-patterns prevents calls of memset and memcpy,
+// which would choose their stores themselves.
 #pragma once
 
 #include <cstdint>
@@ -11,7 +11,7 @@
 namespace deepbench::cpu {
 namespace {
 
-// Independent chains and adjacent stores: enough to keep the load and store units busy.
+// The number of independent chains and adjacent stores that keeps the load and store units busy.
 constexpr uint64_t kBlock = 8;
 
 template <class Vector>
@@ -19,8 +19,8 @@ struct VectorSplit {
   static constexpr uint64_t kWords = sizeof(Vector) / sizeof(uint32_t);
   explicit VectorSplit(uint64_t count)
       : vectors(count / kWords), in_blocks(vectors / kBlock * kBlock) {}
-  uint64_t vectors;    // the rest is a tail of words
-  uint64_t in_blocks;  // of the vectors
+  uint64_t vectors;    // The remaining words form a tail.
+  uint64_t in_blocks;  // The number of vectors in whole blocks.
 };
 
 struct PlainStore {

@@ -1,5 +1,5 @@
-// Forward and backward through time. All workers go through the steps together and meet where one
-// needs what another has made.
+// The forward and backward passes through time. All workers advance through the steps together and
+// synchronize where one needs the result of another.
 #include "ops/rnn/composition.hpp"
 
 #include <algorithm>
@@ -34,11 +34,12 @@ Intermediates::Intermediates(const Rnn& rnn)
 uint64_t Intermediates::needed_bytes(const Rnn& rnn) {
   const int64_t passes = rnn.is_forward() ? 1 : 2;
   const int64_t states = (rnn.timesteps + 1) * rnn.states();
-  const int64_t own = (rnn.gates() + 2) * states + 3 * rnn.states();
-  // Of the weights' gradient: what is gathered for its crossings, and weighted for its projection.
+  const int64_t states_and_gates = (rnn.gates() + 2) * states + 3 * rnn.states();
+  // For the weights' gradient: rows and columns gathered for single elements, and the weighted sums
+  // of its projection.
   const int64_t crossing = (2 * std::min<int64_t>(256, rnn.hidden) + 1 + rnn.hidden / 8);
   const int64_t compared = rnn.is_forward() ? 0 : crossing * rnn.timesteps * rnn.batch;
-  return uint64_t(own + compared) * sizeof(float) +
+  return uint64_t(states_and_gates + compared) * sizeof(float) +
          uint64_t(passes) * PackedMatrix::needed_bytes(rnn.hidden, rnn.gates() * rnn.hidden);
 }
 
@@ -88,7 +89,7 @@ void Composition::describe(plugin::Sink& sink) const {
 
 // ---- steps -------------------------------------------------------------------------------------
 
-// Forward sums over j of U[row][j], backward over its rows.
+// Packs U for sums over j of U[row][j] (forward) or for sums over its rows (backward).
 std::vector<PackedMatrix> Composition::pack(bool transposed) const {
   std::vector<PackedMatrix> packed;
   for (int64_t gate = 0; gate < rnn_.gates(); gate += plain_gates()) {
@@ -129,7 +130,8 @@ CellGradient Composition::gradient(int64_t t, int64_t n) const {
   g.dh = Intermediates::at(intermediates_.dh, n * hidden());
   g.dc = Intermediates::at(intermediates_.dc, n * hidden());
   g.dreset = Intermediates::at(intermediates_.dreset, n * hidden());
-  for (int64_t gate = 0; gate < rnn_.gates(); ++gate)  // where the gates' values are read first
+  // ds overwrites the gates; the backward step reads their values first.
+  for (int64_t gate = 0; gate < rnn_.gates(); ++gate)
     g.ds[size_t(gate)] = gates(intermediates_.gates, t, gate) + n * row();
   g.dx = Intermediates::at(intermediates_.dx, t * rnn_.batch + n);
   return g;
@@ -177,15 +179,16 @@ void Composition::backward(int64_t t, size_t worker) {
 
 // ---- following ---------------------------------------------------------------------------------
 
-// Its h(t) make all gates in one product, and are checked on the way.
+// The states h(t) of the other kernel give the inputs of all gates in one product per group of
+// gates. The computation also checks each state.
 deepbench_following Composition::follow(const LibraryCall& other) {
   follows_ = gates_are_current_ = false;
-  const void* const kept = rnn_.is_forward() ? nullptr : other.forward_states();
-  if (!kept) return DEEPBENCH_ALONE;
+  const void* const other_states = rnn_.is_forward() ? nullptr : other.forward_states();
+  if (!other_states) return DEEPBENCH_ALONE;
   begin_batch();
   copy_ = 0;
   start();
-  copy_states(kept);
+  copy_states(other_states);
   const ForwardStateErrors errors = recompute_forward();
   if (!errors.all_within_limit) return DEEPBENCH_ALONE;
   if (!limits_.accept(errors)) return DEEPBENCH_ASTRAY;
@@ -202,7 +205,8 @@ void Composition::copy_states(const void* from) {
   });
 }
 
-// s of gates [first, first + count) of all steps: `from` (h', r h') times their U, transposed.
+// Computes s of the gates [first, first + count) for all steps: `from` (h' or r h') times U
+// transposed.
 void Composition::multiply_all(int64_t first, int64_t count, const float* from) const {
   multiply(rnn_.timesteps * rnn_.batch, count * hidden(), hidden(), {from, hidden(), false},
            {Intermediates::at(u_, first * hidden() * hidden()), hidden(), true},
@@ -231,17 +235,16 @@ ForwardStateErrors Composition::recompute_forward() {
 
 ForwardStateErrors Composition::recompute_sequence(int64_t n) const {
   const auto allowed = float(limits_.per_state());
-  std::vector<float> own(static_cast<size_t>(hidden()));
+  std::vector<float> recomputed(static_cast<size_t>(hidden()));
   ForwardStateErrors errors;
   for (int64_t t = 0; t < rnn_.timesteps; ++t) {
     CellStep s = step(t, n);
-    const float* const kept = s.h;
-    s.h = own.data();
+    const float* const followed = s.h;
+    s.h = recomputed.data();
     cell_.forward(s);
     for (int64_t i = 0; i < hidden(); ++i) {
-      const float error = std::fabs(kept[i] - s.h[i]);
-      errors.all_within_limit &=
-          error <= allowed * (1 + std::fabs(s.h[i]));  // a NaN is near nothing
+      const float error = std::fabs(followed[i] - s.h[i]);
+      errors.all_within_limit &= error <= allowed * (1 + std::fabs(s.h[i]));  // False for a NaN.
       errors.error += double(error) * error;
       errors.state += double(s.h[i]) * s.h[i];
     }
@@ -257,8 +260,8 @@ void Composition::start() {
   if (rnn_.cell == "lstm") copy_in(LayerPart::kC0, intermediates_.c);
 }
 
-// Who follows another kernel is only asked whether that is right, and computes of dU what it is
-// asked for.
+// When this kernel follows another one, verification reads only a part of dU, so that dU is
+// computed on demand.
 void Composition::finish() {
   if (rnn_.has_data_gradient()) {
     copy_out(intermediates_.dx, 0, LayerPart::kDx);

@@ -1,5 +1,5 @@
-// The reference's call: a recurrent layer and its gradients in float, step by step from products
-// and the pointwise code of reference_cells.hpp.
+// The call of the reference library: a recurrent layer and its gradients in float, step by step
+// from matrix products and the pointwise code of reference_cells.hpp.
 #pragma once
 
 #include <functional>
@@ -15,17 +15,17 @@
 
 namespace deepbench::cpu {
 
-// What lies between the operands, in floats.
+// The intermediate results of a layer, in float.
 struct Intermediates {
   explicit Intermediates(const Rnn& rnn);
-  static uint64_t needed_bytes(const Rnn& rnn);  // U packed for both directions included
+  static uint64_t needed_bytes(const Rnn& rnn);  // Includes U packed for both directions.
 
   static float* at(const Buffer& buffer, int64_t index) {
     return reinterpret_cast<float*>(buffer.data()) + index;
   }
 
-  Buffer h, c;            // [t][n][unit], the initial state first
-  Buffer gates;           // [t][n][gate][unit]; backward leaves the gradient of s in their place
+  Buffer h, c;   // [t][n][unit], beginning with the initial state.
+  Buffer gates;  // [t][n][gate][unit]; the backward pass overwrites them with the gradient of s.
   Buffer reset_term;      // [t][n][unit]
   Buffer dh, dc, dreset;  // [n][unit] of one step
   Buffer dx;              // [t][n]
@@ -41,10 +41,10 @@ class Composition final : public LibraryCall {
   void describe(plugin::Sink& sink) const override;
 
  private:
-  // Matrices.
   int64_t hidden() const { return rnn_.hidden; }
-  int64_t row() const { return rnn_.gates() * rnn_.hidden; }  // all gates of a sequence
-  int64_t plain_gates() const { return cell_.forward_reset ? 2 : rnn_.gates(); }  // that take h'
+  int64_t row() const { return rnn_.gates() * rnn_.hidden; }  // All gates of a sequence.
+  // The number of gates whose product takes h'.
+  int64_t plain_gates() const { return cell_.forward_reset ? 2 : rnn_.gates(); }
   float* states(const Buffer& buffer, int64_t t) const {
     return Intermediates::at(buffer, t * rnn_.states());
   }
@@ -54,19 +54,20 @@ class Composition final : public LibraryCall {
   const float* operand(LayerPart part, int64_t index) const {
     return static_cast<const float*>(operands_.at(part, copy_)) + index;
   }
-  // U's factors: of the gates that take h', then of gru_reset_before's candidate.
+  // Packs U for each product: that of the gates that take h', and for gru_reset_before that of the
+  // candidate.
   std::vector<PackedMatrix> pack(bool transposed) const;
 
-  // A step's pointwise part and what it is made of.
+  // The pointers to the operands and results of one step's pointwise part.
   CellStep step(int64_t t, int64_t n) const;
   CellGradient gradient(int64_t t, int64_t n) const;
 
-  // All of these run on every worker at once, each with its share of columns and sequences.
+  // All workers run these functions at the same time, each on its share of columns and sequences.
   void forward(int64_t t, size_t worker);
   void backward(int64_t t, size_t worker);
   void for_assigned_sequences(size_t worker, const std::function<void(int64_t)>& body);
 
-  // A forward pass whose h(t) are known: all steps at once.
+  // Computes a forward pass whose h(t) are known, with all steps in one product.
   void copy_states(const void* from);
   void multiply_all(int64_t first, int64_t count, const float* from) const;
   ForwardStateErrors recompute_forward();
@@ -84,11 +85,11 @@ class Composition final : public LibraryCall {
   const Intermediates intermediates_;
   const Buffer u_, wx_;
   const int threads_;
-  std::vector<PackedMatrix> forward_, backward_;  // made when first needed
+  std::vector<PackedMatrix> forward_, backward_;  // Packed at their first use.
   std::optional<WeightGradient> du_;
   Barrier barrier_;
-  bool follows_ = false;            // h is that of the kernel that is followed
-  bool gates_are_current_ = false;  // gates, c and reset_term are those of h
+  bool follows_ = false;            // Whether h holds the states of the followed kernel.
+  bool gates_are_current_ = false;  // Whether gates, c and reset_term belong to h.
   uint64_t copy_ = 0;
 };
 

@@ -17,12 +17,12 @@ namespace {
 
 constexpr int kTimedReorders = 3;
 
-// What one pass leaves to the other, and results that nobody looks at, by argument. All begin as
-// zeros, as the gradient of the last state shall be. There is one of each, whatever the cache
-// regime, like any workspace.
+// Buffers by argument: what one pass leaves for the other, and results that no one reads. All are
+// initialized to zero, as the gradient of the last state must be. Like a workspace, each exists
+// once in every cache regime.
 using PassBuffers = std::map<int, Buffer>;
 
-// One primitive on a layer's operands, with weights in the layout that it wants.
+// One primitive on a layer's operands, with weights in the primitive's layout.
 class Pass : public PrimitiveCall {
  public:
   Pass(const_dnnl_primitive_desc_t primitive, const LayerOperands& operands, uint64_t copies,
@@ -60,13 +60,13 @@ class Pass : public PrimitiveCall {
     const const_dnnl_memory_desc_t required = argument_description(primitive_, argument);
     const LayerStorage& storage = operands_.storage();
     weights = Copies(Api::instance().memory_desc_get_size_f(required), copies);
-    const double took =
+    const double elapsed =
         storage.is_quantised()
             ? quantise(storage.rnn, columns, plain.data(), required, weights.at(0), reorders)
             : reorder(problem_weights(storage.rnn, columns, data_type(storage.states)).get(),
                       plain.data(), required, weights.at(0), reorders);
     weights.replicate();
-    return took;
+    return elapsed;
   }
 
   void wrap(uint64_t copy) {
@@ -78,14 +78,14 @@ class Pass : public PrimitiveCall {
     for (const int argument : kOtherArguments) set_if_required(copy, argument, nullptr);
   }
 
-  // With no data: what remains of the other pass, or new.
+  // Without data, the argument gets the buffer of the other pass or a new one.
   void set_if_required(uint64_t copy, int argument, void* data) {
     const const_dnnl_memory_desc_t required = argument_description(primitive_, argument);
     if (!required) return;
     if (!data) {
-      const auto [at, is_new] = pass_buffers_.try_emplace(argument);
-      if (is_new) at->second = Buffer(Api::instance().memory_desc_get_size_f(required));
-      data = at->second.data();
+      const auto [buffer, is_new] = pass_buffers_.try_emplace(argument);
+      if (is_new) buffer->second = Buffer(Api::instance().memory_desc_get_size_f(required));
+      data = buffer->second.data();
     }
     set(copy, argument, required, data);
   }
@@ -97,7 +97,7 @@ class Pass : public PrimitiveCall {
   double conversion_ns_ = 0;
 };
 
-// The pass that is timed.
+// The timed pass.
 class LayerCall final : public Pass {
  public:
   LayerCall(LayerPlan plan, const LayerOperands& operands, PassBuffers pass_buffers,
@@ -119,27 +119,29 @@ class LayerCall final : public Pass {
     }
     if (implementation_name(plan_.timed()) == "ref")
       sink.text("note.algorithm",
-                "oneDNN calls ref what joins its matrix products by vectorised code of its own");
+                "oneDNN's implementation ref calls optimized matrix products and vectorized "
+                "pointwise code");
     sink.text("note.inputs",
-              "oneDNN has no layer without inputs: the product with one input a step is inside "
-              "the time");
+              "the time includes the product with one input per step, because oneDNN has no layer "
+              "without inputs");
     if (plan_.backward) describe_backward(sink);
     if (plan_.storage.is_quantised())
       sink.text("note.quantised",
-                "x, h and the weights are 8-bit integers, gates, c and the output float; weights "
-                "are quantised outside the time");
+                "x, h and the weights are 8-bit integers; the gates, c and the output are float. "
+                "The time "
+                "excludes the quantization of the weights");
     describe_emulation(plan_.storage.states, sink);
   }
 
  private:
   void describe_backward(plugin::Sink& sink) const {
     sink.text("note.backward",
-              "both gradients in one call, which first zeroes those of the weights; the forward "
-              "pass that it follows is outside the time");
+              "the time covers both gradients in one call, including the zeroing of the weights' "
+              "gradient; it excludes the preceding forward pass");
     sink.metric("reorder", reorder_ns_ / 1e3, "us", "lower");
   }
 
-  // What it would take to bring U's gradient into the problem's order.
+  // Measures the reorder of U's gradient into the problem's order.
   void time_reorder() {
     const Buffer plain(uint64_t(operands().rnn().weights()) * sizeof(float));
     reorder_ns_ = reorder(argument_description(plan_.timed(), DNNL_ARG_DIFF_WEIGHTS_ITER),
@@ -186,13 +188,13 @@ class OnednnRnn final : public OnednnImplementation {
   }
 
  private:
-  // oneDNN chooses by the number of threads, so that it is set before it is asked.
+  // Sets the number of threads first, because oneDNN's choice depends on it.
   static LayerPlan plan(const plugin::Problem& problem, const plugin::Options& options) {
     Api::instance().use_threads(thread_count(options.threads));
     return plan_layer(rnn_problem(problem), options.candidate);
   }
 
-  // Backward needs the states and the workspace of a real forward pass.
+  // The backward pass needs the states and the workspace of a real forward pass.
   static PassBuffers forward_pass(const LayerPlan& plan, const LayerOperands& operands,
                                   const plugin::Options& options) {
     Pass forward(plan.forward.get(), operands, 1, 1, {}, options);

@@ -1,4 +1,5 @@
-// Scales of oneDNN's 8-bit layers are powers of two, so that quantising fill.h's integers is exact.
+// Sets the scales of oneDNN's 8-bit layers. They are powers of two, so that quantizing the integers
+// of fill.h is exact.
 #include "ops/rnn/onednn_int8.hpp"
 
 #include "onednn/primitive_call.hpp"
@@ -7,7 +8,7 @@
 namespace deepbench::cpu::onednn {
 namespace {
 
-constexpr float kShift = 128;  // of the states: U8 holds them
+constexpr float kShift = 128;  // Shifts signed states into the range of U8.
 
 }  // namespace
 
@@ -19,9 +20,9 @@ void set_scales(const Rnn& rnn, dnnl_primitive_attr_t attributes) {
   const Api& api = Api::instance();
   const auto scale = float(rnn.weights_scale(int8_weight_type()));
   api.check(api.primitive_attr_set_rnn_data_qparams_f(attributes, float(Rnn::kDataScale), kShift),
-            "naming the scale of the states");
+            "setting the scale of the states");
   api.check(api.primitive_attr_set_rnn_weights_qparams_f(attributes, 1, 0, &scale),
-            "naming the scale of the weights");
+            "setting the scale of the weights");
 }
 
 double quantise(const Rnn& rnn, int64_t columns, void* from,
@@ -31,11 +32,11 @@ double quantise(const Rnn& rnn, int64_t columns, void* from,
   api.check(api.primitive_attr_create_f(&scales), "creating attributes");
   const Attributes attributes(scales);
   set_scales(rnn, scales);
-  const MemoryDesc had = problem_weights(rnn, columns, dnnl_f32);
-  const MemoryDesc turned = transposed_weights(rnn, columns, dnnl_f32);
-  const Buffer room(api.memory_desc_get_size_f(turned.get()));
-  return reorder(had.get(), from, turned.get(), room.data(), times) +
-         reorder(turned.get(), room.data(), to_description, to, times, scales);
+  const MemoryDesc plain = problem_weights(rnn, columns, dnnl_f32);
+  const MemoryDesc transposed = transposed_weights(rnn, columns, dnnl_f32);
+  const Buffer room(api.memory_desc_get_size_f(transposed.get()));
+  return reorder(plain.get(), from, transposed.get(), room.data(), times) +
+         reorder(transposed.get(), room.data(), to_description, to, times, scales);
 }
 
 }  // namespace deepbench::cpu::onednn

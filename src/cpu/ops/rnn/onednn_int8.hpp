@@ -1,4 +1,4 @@
-// What oneDNN's 8-bit layers need beside the others: scales, and weights that are quantised.
+// The additional needs of oneDNN's 8-bit layers: scales and quantized weights.
 #pragma once
 
 #include "deepbench/ops/rnn/rnn.hpp"
@@ -6,17 +6,18 @@
 
 namespace deepbench::cpu::onednn {
 
-// S7 where the processor sums products of the full range in 16 bits, which saturate.
+// S7 if the processor adds products in 16 bits, which saturate for the full range.
 deepbench_type int8_weight_type();
 
-// How numbers become integers, for a layer and for the reorder of its weights.
+// Sets the conversion of real numbers to integers, for a layer and for the reorder of its weights.
 void set_scales(const Rnn& rnn, dnnl_primitive_attr_t attributes);
 
-// Quantises weights of `columns` j, ordered as the problem's, into a layer's layout, which holds
-// sums of them, too, that undo the states' shift. Takes what reorder() says, in ns.
+// Quantizes weights with `columns` columns j from the problem's order into a layer's layout. That
+// layout also holds sums of the weights, which undo the states' shift. Returns the time of
+// reorder(), in ns.
 //
-// By way of [j][gate][unit]: oneDNN packs weights for AVX2 from either order, but for the kernels
-// of VNNI and AMX it quantises from this one alone, and calls anything else unimplemented.
+// It reorders to [j][gate][unit] first: oneDNN packs weights for AVX2 from either order, but for
+// VNNI and AMX it quantizes only from this order and reports "unimplemented" for all others.
 double quantise(const Rnn& rnn, int64_t columns, void* from,
                 const_dnnl_memory_desc_t to_description, void* to, int times);
 

@@ -1,4 +1,4 @@
-// Descriptions of oneDNN's recurrent layers, their candidates, and what it refuses.
+// Describes oneDNN's recurrent layers, lists their candidates and reports unsupported problems.
 #include "ops/rnn/onednn_plan.hpp"
 
 #include <algorithm>
@@ -12,12 +12,14 @@ namespace deepbench::cpu::onednn {
 namespace {
 
 constexpr dnnl_rnn_direction_t kDirection = dnnl_unidirectional_left2right;
-constexpr unsigned kOverwrite = dnnl_rnn_flags_diff_weights_overwrite;  // else gradients add up
+// Without this flag, oneDNN adds to the gradients.
+constexpr unsigned kOverwrite = dnnl_rnn_flags_diff_weights_overwrite;
 
 struct LayerCandidate {
-  bool plain = false;            // "rnn:plain": weights in the formats that oneDNN documents
-  bool as_training = false;      // "rnn:training": inference with the weights' layout of training
-  std::string implementation{};  // "rnn:ref:any": another than the library's own choice, by name
+  bool plain = false;        // "rnn:plain": weights in the formats that oneDNN documents.
+  bool as_training = false;  // "rnn:training": inference with the weights' layout of training.
+  // "rnn:ref:any": an implementation other than the default, by its name.
+  std::string implementation{};
 };
 
 LayerCandidate layer_candidate(const Rnn& rnn, const std::string& id) {
@@ -46,7 +48,7 @@ struct TensorTypes {
   dnnl_data_type_t states, weights, y;
 };
 
-// int8's y is float: the integers that the recurrence keeps, over their scale.
+// The output y of int8 is float: the integer states divided by their scale.
 TensorTypes types_of(const Rnn& rnn) {
   if (rnn.is_quantised()) return {dnnl_u8, dnnl_s8, dnnl_f32};
   const dnnl_data_type_t type = data_type(rnn.precision.a);
@@ -85,7 +87,7 @@ dnnl_status_t create_forward(const Rnn& rnn, const Tensors& t, const_dnnl_primit
                 t.b.get(), t.y.get(), t.h.get(), 0, attr);
 }
 
-// `t` and their gradients `d`, after the forward pass `hint`.
+// `t` are the operands and `d` their gradients; `hint` is the preceding forward pass.
 dnnl_status_t create_backward(const Rnn& rnn, const Tensors& t, const Tensors& d,
                               const_dnnl_primitive_desc_t hint, const_dnnl_primitive_attr_t attr,
                               dnnl_primitive_desc_t* made) {
@@ -112,8 +114,8 @@ dnnl_status_t create_backward(const Rnn& rnn, const Tensors& t, const Tensors& d
 PrimitiveDesc required(const Rnn& rnn, dnnl_status_t status, dnnl_primitive_desc_t made) {
   const Api& api = Api::instance();
   if (status != dnnl_success)
-    plugin::unsupported("oneDNN " + api.version() + " has no " + rnn.cell +
-                        " layer, phase=" + rnn.phase + ", in " + std::string(rnn.precision.name) +
+    plugin::unsupported("oneDNN " + api.version() + " has no " + rnn.cell + " layer with phase=" +
+                        rnn.phase + " in " + std::string(rnn.precision.name) +
                         " for this processor (" + api.isa_text() + "): " + status_text(status));
   return PrimitiveDesc(made);
 }
@@ -141,7 +143,8 @@ PrimitiveDesc plan_forward(const Rnn& rnn, const LayerCandidate& candidate) {
   return required(rnn, status, made);
 }
 
-// Backward wants weights transposed, and gives their gradients as forward wants the weights.
+// The backward pass takes the weights transposed and returns their gradients in the layout of the
+// forward pass.
 PrimitiveDesc plan_backward(const Rnn& rnn, const_dnnl_primitive_desc_t forward, bool plain,
                             bool plain_gradients) {
   const auto weights = plain ? dnnl_ldgoi : dnnl_format_tag_any;
@@ -155,16 +158,18 @@ PrimitiveDesc plan_backward(const Rnn& rnn, const_dnnl_primitive_desc_t forward,
   return required(rnn, status, made);
 }
 
-// Strides of a weights' gradient; none where it is in blocks.
+// Finds the strides of the gradient of the weights. Returns false if the layout is blocked.
 bool find_strides(const_dnnl_memory_desc_t description, WeightStrides& strides) {
   const Api& api = Api::instance();
   dnnl_format_kind_t kind = dnnl_format_kind_undef;
   int blocks = 1;
   const dnnl_dims_t* found = nullptr;
-  api.check(api.memory_desc_query_f(description, dnnl_query_format_kind, &kind), "asking");
+  api.check(api.memory_desc_query_f(description, dnnl_query_format_kind, &kind),
+            "querying a layout");
   if (kind != dnnl_blocked) return false;
-  api.check(api.memory_desc_query_f(description, dnnl_query_inner_nblks_s32, &blocks), "asking");
-  api.check(api.memory_desc_query_f(description, dnnl_query_strides, &found), "asking");
+  api.check(api.memory_desc_query_f(description, dnnl_query_inner_nblks_s32, &blocks),
+            "querying a layout");
+  api.check(api.memory_desc_query_f(description, dnnl_query_strides, &found), "querying a layout");
   strides = {(*found)[3], (*found)[4], (*found)[2],
              api.memory_desc_get_size_f(description) / sizeof(float)};
   return blocks == 0;
@@ -175,7 +180,7 @@ void skip_to(const LayerCandidate& candidate, dnnl_primitive_desc_t description)
   if (!name.empty() && !advance_to(description, name)) reject_candidate("onednn", "rnn:" + name);
 }
 
-// Gradients of the weights must be readable, so that they are not in blocks.
+// Verification reads gradients of the weights, so their layout must not be blocked.
 void plan_gradients(const LayerCandidate& candidate, LayerPlan& plan) {
   for (const bool plain : {candidate.plain, true}) {
     plan.backward = plan_backward(plan.storage.rnn, plan.forward.get(), candidate.plain, plain);
@@ -184,7 +189,8 @@ void plan_gradients(const LayerCandidate& candidate, LayerPlan& plan) {
                      plan.storage.du))
       return;
   }
-  plugin::unsupported("oneDNN stores the weights' gradient in blocks");
+  plugin::unsupported(
+      "oneDNN stores the gradient of the weights in a blocked layout, which deepbench cannot read");
 }
 
 uint64_t argument_bytes(const_dnnl_primitive_desc_t primitive, int argument) {
@@ -197,7 +203,7 @@ uint64_t weight_bytes(const_dnnl_primitive_desc_t primitive) {
          argument_bytes(primitive, DNNL_ARG_WEIGHTS_ITER);
 }
 
-// In a layout of U or of its gradient.
+// Whether the layout of U or of its gradient differs.
 bool differs(const LayerPlan& a, const LayerPlan& b) {
   for (const int argument : {DNNL_ARG_WEIGHTS_ITER, DNNL_ARG_DIFF_WEIGHTS_ITER}) {
     const auto in_a = argument_description(a.timed(), argument);
@@ -210,9 +216,9 @@ bool differs(const LayerPlan& a, const LayerPlan& b) {
 void require_phase(const Rnn& rnn) {
   require_precision(rnn.precision.precision);
   if (rnn.is_quantised() && rnn.is_training())
-    plugin::unsupported("oneDNN has 8-bit layers for inference only: mode=inference");
+    plugin::unsupported("oneDNN supports 8-bit layers only for inference; use mode=inference");
   if (rnn.phase == "bwd_data" || rnn.phase == "bwd_weights")
-    plugin::unsupported("oneDNN computes both gradients in one call: phase=bwd");
+    plugin::unsupported("oneDNN computes both gradients in one call; use phase=bwd");
 }
 
 }  // namespace
@@ -231,8 +237,9 @@ MemoryDesc transposed_weights(const Rnn& rnn, int64_t columns, dnnl_data_type_t 
   return tensor({1, 1, columns, rnn.gates(), rnn.hidden}, type, dnnl_ldigo);
 }
 
-// Not all of prepare's memory is taken at once. U on its way into a layout is gone before gradients
-// are gathered, for which storage has room; the forward pass before the timed one is, too.
+// prepare() does not hold all of its memory at the same time. It releases plain U before
+// verification gathers the gradients, whose memory the storage counts; it also releases the forward
+// pass before it creates the timed one.
 uint64_t LayerPlan::other_bytes() const {
   uint64_t bytes = 0;
   for (const int argument : kOtherArguments) bytes += argument_bytes(timed(), argument);

@@ -1,4 +1,4 @@
-// A recurrent layer as oneDNN plans it: which primitives, in which layouts of the weights.
+// How oneDNN computes a recurrent layer: the primitives and the layouts of the weights.
 #pragma once
 
 #include <cstdint>
@@ -14,29 +14,30 @@ namespace deepbench::cpu::onednn {
 struct LayerPlan {
   LayerStorage storage;
   PrimitiveDesc forward;
-  PrimitiveDesc backward;  // of phase=bwd: it needs a forward pass before it
+  PrimitiveDesc backward;  // For phase=bwd, which needs a preceding forward pass.
 
   const_dnnl_primitive_desc_t timed() const { return (backward ? backward : forward).get(); }
-  // What prepare takes beside storage: scratchpads, what one pass leaves to the other, weights on
-  // their way into a layout and those of the pass before.
+  // The memory of prepare() beyond the storage: scratchpads, the data that one pass leaves for the
+  // other, weights in the problem's order and the weights of the forward pass.
   uint64_t other_bytes() const;
 };
 
 // Throws plugin::Error: unsupported with oneDNN's reason, or invalid for an unknown candidate.
 LayerPlan plan_layer(const Rnn& rnn, const std::string& candidate);
 
-// Ids that plan_layer takes for this problem, oneDNN's own choice first.
+// The ids that plan_layer accepts for this problem. The first one is oneDNN's default.
 std::vector<std::string> layer_candidates(const Rnn& rnn);
 
-// How a primitive wants the argument DNNL_ARG_...; nullptr if it has none.
+// The description of a primitive's argument DNNL_ARG_...; nullptr if the primitive has no such
+// argument.
 const_dnnl_memory_desc_t argument_description(const_dnnl_primitive_desc_t primitive, int argument);
 
-// Weights [gate][unit][j] as the problem counts them, of `columns` j.
+// Weights [gate][unit][j] in the problem's order, with `columns` columns j.
 MemoryDesc problem_weights(const Rnn& rnn, int64_t columns, dnnl_data_type_t type);
-// The same as [j][gate][unit].
+// The same weights in the order [j][gate][unit].
 MemoryDesc transposed_weights(const Rnn& rnn, int64_t columns, dnnl_data_type_t type);
 
-// Arguments that are operands of the problem, and those that are not.
+// The arguments that are operands of the problem, and the other arguments.
 struct OperandArgument {
   int argument;
   LayerPart part;

@@ -1,4 +1,4 @@
-// Allocation, filling and checking of a recurrent layer's operands.
+// Allocates, fills and checks a recurrent layer's operands.
 #include "ops/rnn/operands.hpp"
 
 #include <algorithm>
@@ -24,7 +24,7 @@ float rounded_to_bfloat16(float value) {
   return deepbench_from_bfloat16(deepbench_to_bfloat16(value));
 }
 
-// A power of two, which no format minds.
+// The scale is a power of two, so that the multiplication is exact.
 void scale_floats(float* values, uint64_t begin, uint64_t end, float scale, bool from_bfloat16) {
   for (uint64_t i = begin; i < end; ++i)
     values[i] = scale * (from_bfloat16 ? rounded_to_bfloat16(values[i]) : values[i]);
@@ -92,7 +92,8 @@ uint64_t LayerStorage::needed_bytes(const CopyPlan& plan) const {
   for (const LayerPart part : kAllParts)
     total = saturating_add(total, Copies::needed_bytes(bytes(part), plan.copies));
   if (rnn.is_forward()) return total;
-  return saturating_add(total, uint64_t(rnn.outputs()) * sizeof(float));  // in_order's room
+  // The buffer of in_order().
+  return saturating_add(total, uint64_t(rnn.outputs()) * sizeof(float));
 }
 
 LayerOperands::LayerOperands(const LayerStorage& storage, const CopyPlan& plan, Inputs inputs,
@@ -171,8 +172,8 @@ void LayerOperands::describe(plugin::Sink& sink) const {
   sink.text("fill.wx", "s7");
   sink.text("fill.u", "s7");
   sink.text("note.weights",
-            "U and Wx hold integers in [-64, 63]: without VNNI the products of 8-bit numbers pass "
-            "through 16-bit sums, which the full range would saturate");
+            "U and Wx hold integers in [-64, 63]: without VNNI, products of 8-bit integers pass "
+            "through 16-bit sums, which saturate for the full range");
 }
 
 void LayerOperands::poison() {
@@ -228,7 +229,8 @@ double LayerOperands::output(uint64_t copy, uint64_t index) const {
 
 const void* LayerOperands::in_order(uint64_t copy) const {
   if (is_forward_) return at(LayerPart::kY, copy);
-  if (!ordered_.data()) ordered_ = Buffer(outputs_ * sizeof(float));  // new pages are slow
+  // Allocated once, because new pages are slow.
+  if (!ordered_.data()) ordered_ = Buffer(outputs_ * sizeof(float));
   std::byte* to = ordered_.data();
   for (const LayerPart part : {LayerPart::kDx, LayerPart::kDh0}) {
     const uint64_t bytes = storage_.bytes(part);
@@ -240,7 +242,8 @@ const void* LayerOperands::in_order(uint64_t copy) const {
   return ordered_.data();
 }
 
-// In tiles: one side of what is a transposition leaps from line to line.
+// Copies in tiles, because one side of the transposition accesses a new cache line for each
+// element.
 void LayerOperands::gather_du(const float* from, float* to) const {
   const WeightStrides& du = storage_.du;
   const int64_t hidden = rnn().hidden, rows = rnn().gates() * hidden;

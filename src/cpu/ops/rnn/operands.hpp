@@ -1,5 +1,5 @@
-// The operands of a recurrent layer in memory, its weights aside, which every library stores in its
-// own way: where they lie, how they come into being, and what verification asks of the outputs.
+// The operands of a recurrent layer: their storage, their initial values and the outputs for
+// verification. Weights are excluded, because every library stores them in its layout.
 #pragma once
 
 #include <array>
@@ -16,31 +16,34 @@ namespace deepbench::cpu {
 enum class LayerPart { kX, kBias, kH0, kC0, kDy, kY, kDx, kDh0, kDu };
 inline constexpr size_t kLayerParts = 9;
 
-// Where element [gate][unit][j] of U's gradient lies, counted in elements.
+// The strides of element [gate][unit][j] of U's gradient, in elements.
 struct WeightStrides {
   int64_t gate = 0, unit = 0, j = 0;
-  uint64_t elements = 0;  // from the first to the last, gaps included
+  uint64_t elements = 0;  // From the first to the last element, including gaps.
 };
 
 WeightStrides plain_strides(const Rnn& rnn);
 
 struct LayerStorage {
   Rnn rnn;
-  // x and h; everything else is float in every precision, and so is h as int8 gives it. Of int8
-  // U8, which the values are shifted to.
+  // The type of x and h; U8 for int8, whose values are shifted into its range. Everything else is
+  // float in every precision, including int8's output h.
   deepbench_type states = DEEPBENCH_F32;
-  deepbench_type integers = DEEPBENCH_S8;  // of int8's weights: S7 where all bits would saturate
+  // The type of int8's weights: S7 if the full range would saturate.
+  deepbench_type integers = DEEPBENCH_S8;
   WeightStrides du;
-  uint64_t weight_bytes = 0;  // Wx and U, as the library stores them
+  uint64_t weight_bytes = 0;  // The size of Wx and U in the library's layout.
 
   bool is_quantised() const { return states == DEEPBENCH_U8; }
   deepbench_type plain_weights() const { return is_quantised() ? DEEPBENCH_F32 : states; }
-  uint64_t plain_weight_bytes() const;  // of U on its way into the library's layout
+  // The bytes of U before its conversion to the library's layout.
+  uint64_t plain_weight_bytes() const;
   deepbench_type type(LayerPart part) const;
-  uint64_t elements(LayerPart part) const;  // 0: the phase has no such part
+  uint64_t elements(LayerPart part) const;  // 0 if the phase does not have this part.
   uint64_t bytes(LayerPart part) const;
-  uint64_t touched_bytes() const;                     // by one call
-  uint64_t needed_bytes(const CopyPlan& plan) const;  // weights and parts of all copies
+  uint64_t touched_bytes() const;  // The bytes that one call reads and writes.
+  // The bytes of the weights and parts in all copies.
+  uint64_t needed_bytes(const CopyPlan& plan) const;
 };
 
 class LayerOperands : public Operands {
@@ -52,7 +55,7 @@ class LayerOperands : public Operands {
   uint64_t copies() const { return copies_; }
   void* at(LayerPart part, uint64_t copy) const { return parts_[size_t(part)].at(copy); }
 
-  // As rnn.hpp orders them, stored as x and h are, or as float that is to be quantised.
+  // The weights in the order of rnn.hpp, in the type of x and h, or in float for quantization.
   Buffer plain_u() const { return weights(Rnn::kStreamU, rnn().recurrent_scale(), rnn().hidden); }
   Buffer plain_wx() const { return weights(Rnn::kStreamWx, Rnn::kScale, rnn().inputs); }
 
@@ -66,23 +69,24 @@ class LayerOperands : public Operands {
   void fill_part(LayerPart part, uint32_t stream);
   void fill_scaled(void* data, deepbench_type stored, uint64_t count, uint32_t stream,
                    double scale) const;
-  // int8: as U8, integers of S8 are shifted by half the range.
+  // For int8: stores integers of S8 as U8, shifted by half the range.
   void fill_shifted(void* data, uint64_t count, uint32_t stream) const;
   void fill_integers(float* data, uint64_t count, uint32_t stream) const;
   Buffer weights(uint32_t stream, double scale, int64_t columns) const;
   deepbench_type output_type() const;
   double output(uint64_t copy, uint64_t index) const;
-  const void* in_order(uint64_t copy) const;  // all outputs
+  const void* in_order(uint64_t copy) const;  // Returns all outputs in verification's order.
   void gather_du(const float* from, float* to) const;
 
   const LayerStorage storage_;
   const Inputs inputs_;
   const uint64_t seed_, copies_;
-  // Asked for with every element that is read.
+  // These values are stored because every read of an element needs them.
   const bool is_forward_;
   const uint64_t dx_elements_, dh0_elements_, outputs_;
   std::array<Copies, kLayerParts> parts_;
-  mutable Buffer ordered_;  // where they do not lie in their order
+  // The outputs in verification's order, if the kernel stores them in another order.
+  mutable Buffer ordered_;
 };
 
 }  // namespace deepbench::cpu

@@ -1,7 +1,8 @@
-// Blocks of rows of A go through a panel of B, three vectors wide, with their sums in registers.
-// B is read once a step and comes from far: while a part of a panel is multiplied, the next is
-// fetched, which made products of 32 rows up to 1.7 times as fast.
-// The build lets the compiler contract here, and nowhere else in this folder, to fused products.
+// Multiplies blocks of rows of A by panels of B that are three vectors wide, with the sums in
+// registers. Each step reads all of B from a distant cache level or memory. The loop therefore
+// prefetches the next part of a panel while it multiplies the current one; this makes products of
+// 32 rows up to 1.7 times as fast. Within this folder, the build permits contraction to fused
+// multiply-add only in this file.
 #include "ops/rnn/packed_matrix.hpp"
 
 #include <algorithm>
@@ -12,12 +13,12 @@
 namespace deepbench::cpu {
 namespace {
 
-constexpr int kVectors = 3;      // of a panel's row
-constexpr int64_t kDepth = 128;  // rows of a panel that stay in the nearest cache
-constexpr int kFewRows = 4;      // of a smaller block
+constexpr int kVectors = 3;      // The width of a panel.
+constexpr int64_t kDepth = 128;  // The number of a panel's rows that stay in the nearest cache.
+constexpr int kFewRows = 4;      // The number of rows of a smaller block.
 
-// Vectors that lie wherever floats do, and how many rows of A's sums there are registers for.
-// Members, since attributes of a template's argument are lost.
+// Vectors with the alignment of float, and the number of rows of A whose sums fit in the registers.
+// The types are members, because a template argument loses its attributes.
 struct Eight {
   typedef float Vector __attribute__((vector_size(32), aligned(4), may_alias));
   static constexpr int64_t kColumns = kVectors * 8;
@@ -35,19 +36,19 @@ struct Rows {
   const float* a;
   int64_t a_step;
   float* c;
-  int64_t c_step, columns;  // of c, as far as it has them
+  int64_t c_step, columns;  // The number of columns that c has in this panel.
   bool adds;
 };
 
-// Lines to be fetched while a block is multiplied, one with each row of the panel: few blocks do
-// not fetch all of the next part.
+// The cache lines to prefetch during one block, one for each row of the panel. A part with few
+// blocks does not prefetch all of the next part.
 struct Ahead {
   const char* from;
   int64_t lines;
 };
 
-// Of what follows a part, one of `blocks` shares. Behind the last panel there is nothing: fetching
-// is advice and may go anywhere.
+// One of `blocks` equal shares of the part that follows `part`. No data follows the last panel, but
+// a prefetch of any address is harmless.
 template <class Unit>
 Ahead ahead_of(const float* part, int64_t depth, int64_t block, int64_t blocks) {
   const int64_t bytes = depth * Unit::kColumns * int64_t(sizeof(float));
@@ -69,17 +70,18 @@ DEEPBENCH_CPU_INLINED inline void multiply_rows(const Rows& rows, const float* p
       for (int i = 0; i < kVectors; ++i) sums[row][i] += value * b[i];
     }
   }
-  float kept[kCount][Unit::kColumns];
+  float results[kCount][Unit::kColumns];
   for (int row = 0; row < kCount; ++row)
-    for (int i = 0; i < kVectors; ++i) reinterpret_cast<Vector*>(kept[row])[i] = sums[row][i];
+    for (int i = 0; i < kVectors; ++i) reinterpret_cast<Vector*>(results[row])[i] = sums[row][i];
   for (int row = 0; row < kCount; ++row) {
     float* const c = rows.c + row * rows.c_step;
     for (int64_t i = 0; i < rows.columns; ++i)
-      c[i] = rows.adds ? c[i] + kept[row][i] : kept[row][i];
+      c[i] = rows.adds ? c[i] + results[row][i] : results[row][i];
   }
 }
 
-// As many rows as there are registers for, then four, then one by one.
+// A block has as many rows as the registers hold; the rest is divided into blocks of four and of
+// one.
 template <class Unit>
 int64_t blocks_of(int64_t m) {
   const int64_t rest = m % Unit::kRows;

@@ -1,4 +1,4 @@
-// oneDNN's sgemm, which gemm's own rows verify; plain loops where there is none.
+// Calls oneDNN's sgemm, which rows of gemm verify, or plain loops if oneDNN is absent.
 #include "ops/rnn/product.hpp"
 
 #include <algorithm>
@@ -24,7 +24,7 @@ float dot(const float* a, int64_t stride, const float* b, int64_t count) {
   return sum;
 }
 
-// One row of C.
+// Adds to one row of C.
 void add_row(int64_t n, int64_t k, const float* a, int64_t a_stride, const MatrixView& b,
              float* c) {
   if (b.transposed) {

@@ -1,6 +1,6 @@
 // The library "reference": a recurrent layer and its gradients in float, composed from matrix
-// products and pointwise code that knows no library. Verification of large gradients asks for it;
-// nobody else does.
+// products and pointwise code that is independent of any library's RNN. Only the verification of
+// large gradients uses it.
 #include <string>
 
 #include "deepbench/plugin.hpp"
@@ -32,10 +32,10 @@ class ReferenceRnn final : public Implementation {
     const Rnn rnn = rnn_problem(problem);
     cell_named(rnn.cell);
     if (rnn.precision.a != DEEPBENCH_F32 && rnn.precision.a != DEEPBENCH_BF16)
-      plugin::unsupported("the reference computes in float and bfloat16, not in " +
+      plugin::unsupported("the reference supports float and bfloat16, but not " +
                           std::string(rnn.precision.name));
     if (rnn.precision.precision == Precision::kTf32)
-      plugin::unsupported("the reference does not know tf32");
+      plugin::unsupported("the reference does not support tf32");
     require_candidate("reference", {kOnlyCandidate}, options.candidate);
   }
 

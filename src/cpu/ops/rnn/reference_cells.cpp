@@ -1,4 +1,4 @@
-// Cells of recurrent layers, pointwise, forward and backward.
+// The pointwise forward and backward parts of each cell.
 #include "ops/rnn/reference_cells.hpp"
 
 #include <algorithm>
@@ -14,13 +14,12 @@
 namespace deepbench::cpu {
 namespace {
 
-// ---- rows of activations, which are most of a cell's work
-// -----------------------------------------
+// ---- activations of a whole row, which dominate a cell's time ---------------------------------
 
-// e^x within two roundoffs, where it is no denormal: 2^n e^r with |r| < 0.35, and r's series. In
-// steps that become vectors, unlike the library's function.
+// e^x to within two roundoffs, unless the result is denormal: 2^n e^r with |r| < 0.35, by the
+// series of e^r. The compiler can vectorize these steps, unlike a call of the C library's function.
 inline __attribute__((always_inline)) float exponential(float x) {
-  constexpr float kRounds = 12582912;  // 1.5 * 2^23: a sum's last bits are then an integer
+  constexpr float kRounds = 12582912;  // 1.5 * 2^23: the last bits of a sum with it are an integer.
   x = x < -87 ? -87 : x > 88 ? 88 : x;
   const float sum = x * 1.44269504f + kRounds, n = sum - kRounds;
   const float r = (x - n * 0.693359375f) + n * 2.12194440e-4f;
@@ -52,7 +51,7 @@ DEEPBENCH_CPU_CLONES void add_row(const float* bias, const float* wx, float x, f
   for (int64_t i = 0; i < count; ++i) values[i] += bias[i] + wx[i] * x;
 }
 
-// z + s of a gate, from s.
+// Adds the input's share z to a gate's s.
 float* add_input(const CellStep& t, size_t gate) {
   add_row(t.b[gate], t.wx[gate], t.x, t.gate[gate], t.hidden);
   return t.gate[gate];
@@ -111,8 +110,7 @@ void lstm_backward(const CellStep& t, const CellGradient& g) {
   *g.dx = dx;
 }
 
-// ---- both grus
-// ------------------------------------------------------------------------------------
+// ---- gru and gru_reset_before -----------------------------------------------------------------
 
 void interpolate_state(const CellStep& t) {
   for (int64_t i = 0; i < t.hidden; ++i) {
@@ -197,7 +195,7 @@ const Cell& cell_named(const std::string& name) {
   if (name == "lstm") return kLstm;
   if (name == "gru") return kGru;
   if (name == "gru_reset_before") return kResetBefore;
-  plugin::unsupported("no cell is called '" + name + "'");
+  plugin::unsupported("unknown cell '" + name + "'");
 }
 
 }  // namespace deepbench::cpu

@@ -1,5 +1,5 @@
-// The pointwise part of the reference: one sequence's step through a cell and back, straight from
-// the formulas of ops/rnn/rnn.hpp, in float.
+// The pointwise part of the reference: one step of one sequence through a cell, forward and
+// backward, in float and directly from the formulas of ops/rnn/rnn.hpp.
 #pragma once
 
 #include <array>
@@ -8,34 +8,36 @@
 
 namespace deepbench::cpu {
 
-// Rows of `hidden` elements, those of one step of one sequence.
+// Rows of `hidden` elements for one step of one sequence.
 struct CellStep {
   int64_t hidden = 0;
-  std::array<float*, 4> gate{};     // before: s, the recurrent product; after: the gate's value
-  std::array<const float*, 4> b{};  // of gru b' follows
+  std::array<float*, 4> gate{};     // In: s, the recurrent product. Out: the gate's value.
+  std::array<const float*, 4> b{};  // For gru, b' comes last.
   std::array<const float*, 4> wx{};
-  float x = 0;                                           // the only input
-  const float *h_before = nullptr, *c_before = nullptr;  // of the step before
+  float x = 0;                                           // The only input of the step.
+  const float *h_before = nullptr, *c_before = nullptr;  // The states of the previous step.
   float *h = nullptr, *c = nullptr;
-  float* reset_term = nullptr;      // gru: s_o + b'; gru_reset_before: r h'
-  bool rounds_to_bfloat16 = false;  // h, as it is handed on
+  float* reset_term = nullptr;      // gru: s_o + b'; gru_reset_before: r h'.
+  bool rounds_to_bfloat16 = false;  // Whether h is rounded when it is passed on.
 };
 
-// Gradients of the same step; its values are those that CellStep left.
+// The gradients of the same step. The step's values are those that the forward pass left in
+// CellStep.
 struct CellGradient {
-  const float* dy = nullptr;   // of this step's output
-  float* dh = nullptr;         // in: of h from behind; out: of h', but for the recurrent product
-  float* dc = nullptr;         // in: of c from behind; out: of c'
-  std::array<float*, 4> ds{};  // of s; may be where the gates are
-  float* dreset = nullptr;     // gru_reset_before: of r h'
-  float* dx = nullptr;         // of the step's input
+  const float* dy = nullptr;  // The gradient of this step's output.
+  // In: the gradient of h from the next step. Out: that of h' without the recurrent product.
+  float* dh = nullptr;
+  float* dc = nullptr;         // In: the gradient of c from the next step. Out: that of c'.
+  std::array<float*, 4> ds{};  // The gradient of s; it may share memory with the gates.
+  float* dreset = nullptr;     // gru_reset_before: the gradient of r h'.
+  float* dx = nullptr;         // The gradient of the step's input.
 };
 
 struct Cell {
   void (*forward)(const CellStep& step);
   void (*backward)(const CellStep& step, const CellGradient& gradient);
-  // gru_reset_before alone, whose last gate waits for the product of r h': before that product in
-  // forward, after its gradient in backward.
+  // Only for gru_reset_before, whose last gate needs the product of r h'. forward_reset runs before
+  // that product; backward_reset runs after the product's gradient.
   void (*forward_reset)(const CellStep& step);
   void (*backward_reset)(const CellStep& step, const CellGradient& gradient);
 };

@@ -1,4 +1,4 @@
-// What is asked of U's gradient goes to where it is cheapest.
+// Routes each request for U's gradient to the cheapest computation.
 #include "ops/rnn/reference_operands.hpp"
 
 #include <algorithm>
@@ -49,7 +49,8 @@ void ReferenceOperands::read(uint64_t copy, const uint64_t* indices, size_t coun
   LayerOperands::read(copy, indices, count, values);
 }
 
-// Of elements that are all in U's gradient, or all outside; others complete it.
+// Handles requests whose elements are all inside U's gradient; returns false for others, after
+// completing the gradient if some elements are inside.
 bool ReferenceOperands::read_deferred(uint64_t copy, const uint64_t* indices, size_t count,
                                       double* values) const {
   const uint64_t first = storage().elements(LayerPart::kDx) + storage().elements(LayerPart::kDh0);

@@ -1,5 +1,5 @@
-// The reference's operands, whose gradient of U waits until somebody asks for more of it than
-// verification does.
+// The operands of the reference. They compute all of U's gradient only when a caller needs more of
+// it than verification does.
 #pragma once
 
 #include "ops/rnn/operands.hpp"
@@ -11,7 +11,7 @@ class ReferenceOperands final : public LayerOperands {
  public:
   using LayerOperands::LayerOperands;
 
-  // `gradient` says, from here to the next poison(), what U's gradient is.
+  // Defines U's gradient until the next poison().
   void defer(const WeightGradient& gradient) { deferred_ = &gradient; }
 
   void poison() override;

@@ -1,4 +1,4 @@
-// Sums over rows of states, as matrix products of what is asked for.
+// Computes the requested parts of sums over rows of states as matrix products.
 #include "ops/rnn/weight_gradient.hpp"
 
 #include <algorithm>
@@ -12,13 +12,14 @@
 namespace deepbench::cpu {
 namespace {
 
-constexpr uint64_t kFewestRows = 8;  // of a projection that costs less than the whole
-constexpr uint64_t kGrain = 256;     // rows of states
+// With fewer rows, a projection costs as much as the whole gradient.
+constexpr uint64_t kFewestRows = 8;
+constexpr uint64_t kGrain = 256;  // The number of rows of states in a unit of work.
 
-// What is asked for of one gate.
-struct Asked {
+// The elements of one gate that a caller requests.
+struct Requested {
   std::vector<int64_t> rows, columns;
-  std::vector<size_t> at;  // where in the list of indices
+  std::vector<size_t> at;  // Their positions in the list of indices.
 };
 
 void sort_out(std::vector<int64_t>& values) {
@@ -26,11 +27,11 @@ void sort_out(std::vector<int64_t>& values) {
   values.erase(std::unique(values.begin(), values.end()), values.end());
 }
 
-size_t place_in(const std::vector<int64_t>& values, int64_t value) {
+size_t position_in(const std::vector<int64_t>& values, int64_t value) {
   return size_t(std::lower_bound(values.begin(), values.end(), value) - values.begin());
 }
 
-// These columns of a matrix, side by side.
+// Copies these columns of a matrix side by side.
 std::vector<float> gathered(const float* from, int64_t stride, int64_t rows,
                             const std::vector<int64_t>& columns) {
   std::vector<float> to(size_t(rows) * columns.size());
@@ -62,22 +63,23 @@ void WeightGradient::complete(float* du) const {
 }
 
 bool WeightGradient::read(const uint64_t* indices, size_t count, double* values) const {
-  std::map<int64_t, Asked> gates;
+  std::map<int64_t, Requested> gates;
   for (size_t i = 0; i < count; ++i) {
     const auto index = int64_t(indices[i]);
-    Asked& asked = gates[index / (hidden() * hidden())];
-    asked.rows.push_back(index / hidden() % hidden());
-    asked.columns.push_back(index % hidden());
-    asked.at.push_back(i);
+    Requested& requested = gates[index / (hidden() * hidden())];
+    requested.rows.push_back(index / hidden() % hidden());
+    requested.columns.push_back(index % hidden());
+    requested.at.push_back(i);
   }
-  for (auto& [gate, asked] : gates) {
-    const std::vector<int64_t> rows = asked.rows, columns = asked.columns;
-    sort_out(asked.rows), sort_out(asked.columns);
-    if (asked.rows.size() * asked.columns.size() > asked.at.size()) return false;
-    const std::vector<float> made = submatrix(gate, asked.rows, asked.columns);
-    for (size_t i = 0; i < asked.at.size(); ++i)
-      values[asked.at[i]] = double(made[place_in(asked.rows, rows[i]) * asked.columns.size() +
-                                        place_in(asked.columns, columns[i])]);
+  for (auto& [gate, requested] : gates) {
+    const std::vector<int64_t> rows = requested.rows, columns = requested.columns;
+    sort_out(requested.rows), sort_out(requested.columns);
+    if (requested.rows.size() * requested.columns.size() > requested.at.size()) return false;
+    const std::vector<float> made = submatrix(gate, requested.rows, requested.columns);
+    for (size_t i = 0; i < requested.at.size(); ++i)
+      values[requested.at[i]] =
+          double(made[position_in(requested.rows, rows[i]) * requested.columns.size() +
+                      position_in(requested.columns, columns[i])]);
   }
   return true;
 }
@@ -99,8 +101,8 @@ bool WeightGradient::can_project(const Rnn& rnn, uint64_t rows) {
   return rows >= kFewestRows && uint64_t(rnn.hidden) % rows == 0;
 }
 
-// Element [row][j] of a gate has weight [row][j / rows]. That of a place is the product of ds[row]
-// and factor[j], so that the weights are multiplied with ds first.
+// Element [row][j] of a gate has the weight [row][j / rows]. The gradient's element is a sum of
+// ds[row] times factor[j], so that ds is multiplied by the weights first.
 void WeightGradient::add_projection(uint64_t rows, uint64_t seed, uint64_t first_column,
                                     double* sums) const {
   const auto parts = int64_t(uint64_t(hidden()) / rows);
@@ -116,16 +118,16 @@ void WeightGradient::add_projection(uint64_t rows, uint64_t seed, uint64_t first
              parts, false);
     host_workers().parallel_for(
         uint64_t(state_rows()), kGrain, [&](uint64_t begin, uint64_t end, size_t) {
-          std::vector<double> own(rows);
+          std::vector<double> partial_sums(rows);
           for (auto state_row = int64_t(begin); state_row < int64_t(end); ++state_row)
             for (int64_t part = 0; part < parts; ++part) {
               const double weight = weighted[size_t(state_row * parts + part)];
               const float* const factors =
                   group.factors + state_row * hidden() + part * int64_t(rows);
-              for (uint64_t i = 0; i < rows; ++i) own[i] += weight * double(factors[i]);
+              for (uint64_t i = 0; i < rows; ++i) partial_sums[i] += weight * double(factors[i]);
             }
           const std::lock_guard lock(adding);
-          for (uint64_t i = 0; i < rows; ++i) sums[i] += own[i];
+          for (uint64_t i = 0; i < rows; ++i) sums[i] += partial_sums[i];
         });
   }
 }

@@ -1,6 +1,7 @@
-// U's gradient in the reference, made from what its backward pass left: all of it, or only what
-// verification looks at. A third of a backward pass is this sum over all steps of all sequences;
-// single elements and a projection onto random weights cost next to nothing.
+// U's gradient in the reference, computed from the results of its backward pass: either all of it
+// or only the part that verification reads. This sum over all steps of all sequences takes a third
+// of a backward pass, whereas single elements and a projection onto random weights take almost no
+// time.
 #pragma once
 
 #include <cstdint>
@@ -10,11 +11,11 @@
 
 namespace deepbench::cpu {
 
-// Gates [first, first + count), whose U is multiplied with the same vectors.
+// The gates [first, first + count), whose parts of U are multiplied with the same vectors.
 struct GateGroup {
   int64_t first = 0, count = 0;
-  const float* factors =
-      nullptr;  // [state_row][unit], rows of states being steps times sequences: h' or r h'
+  // h' or r h' as [state_row][unit]; there is a row of states for each step and sequence.
+  const float* factors = nullptr;
 };
 
 class WeightGradient {
@@ -22,14 +23,15 @@ class WeightGradient {
   // `ds` is the gradient of s, [state_row][gate][unit].
   WeightGradient(const Rnn& rnn, const float* ds, std::vector<GateGroup> groups);
 
-  // All of it, [gate][unit][j].
+  // Computes the whole gradient, [gate][unit][j].
   void complete(float* du) const;
 
-  // Elements that are the crossings of some rows and columns of each gate. Returns whether they
-  // are; others had better be read from the whole.
+  // Reads elements that are the intersections of some rows and columns of each gate. Returns false
+  // for other sets of elements; they are cheaper to read from the whole gradient.
   bool read(const uint64_t* indices, size_t count, double* values) const;
 
-  // Adds its part to the projection of an output of which it begins with column `first_column`.
+  // Adds this gradient's part of the projection of an output. The gradient begins at column
+  // `first_column` of that output.
   static bool can_project(const Rnn& rnn, uint64_t rows);
   void add_projection(uint64_t rows, uint64_t seed, uint64_t first_column, double* sums) const;
 

@@ -1,5 +1,5 @@
-// Making CSR on all cores. Each element's hash is evaluated once: a worker keeps the indices that
-// it finds until everybody's number is known.
+// Builds CSR matrices on all cores. Each element's hash is evaluated once: every worker stores the
+// indices that it finds until the number of non-zeros of all workers is known.
 #include "ops/sparse_gemm/csr.hpp"
 
 #include <algorithm>
@@ -11,10 +11,10 @@
 namespace deepbench::cpu {
 namespace {
 
-constexpr uint64_t kRowsTogether = 16;  // a worker's share is a multiple of this
+constexpr uint64_t kRowsTogether = 16;  // The unit of a worker's share of rows.
 constexpr int64_t kMaxNonzeros = std::numeric_limits<int32_t>::max();
 
-// words[i] = the upper half of deepbench_bits(seed, kStreamPattern, first + i * stride).
+// Computes words[i] = the upper half of deepbench_bits(seed, kStreamPattern, first + i * stride).
 DEEPBENCH_CPU_CLONES void hash_run(uint64_t seed, uint64_t first, uint64_t stride, uint64_t count,
                                    uint32_t* words) {
   for (uint64_t i = 0; i < count; ++i)
@@ -46,7 +46,7 @@ class CsrBuilder {
       offsets[row + 1] = offsets[row] + counts_[row];
   }
 
-  // Workers found consecutive rows, so that each one's indices are one piece.
+  // Each worker handles consecutive rows, so that its indices are contiguous.
   void write_elements(const int32_t* offsets, Inputs inputs, int32_t* indices, float* values) {
     std::vector<size_t> taken(found_.size());
     for_rows([&](uint64_t row, size_t worker) {
@@ -74,9 +74,11 @@ class CsrBuilder {
     const size_t before = found.size();
     for (uint64_t begin = 0; begin < columns_; begin += kBlock) {
       const uint64_t count = std::min(kBlock, columns_ - begin);
-      hash_run(seed_, row + begin * rows_, rows_, count, words);  // a dense A goes by columns
+      // The element numbers of a dense A run by columns.
+      hash_run(seed_, row + begin * rows_, rows_, count, words);
       size_t taken = 0;
-      for (uint64_t i = 0; i < count; ++i) {  // no branch: what is random is mispredicted
+      // Without a branch, because random branches are mispredicted.
+      for (uint64_t i = 0; i < count; ++i) {
         chosen[taken] = int32_t(begin + i);
         taken += words[i] >= least_;
       }
@@ -94,7 +96,7 @@ class CsrBuilder {
   uint32_t least_;
   uint64_t seed_;
   std::vector<int32_t> counts_;
-  std::vector<std::vector<int32_t>> found_;  // by each worker
+  std::vector<std::vector<int32_t>> found_;  // One list per worker.
 };
 
 }  // namespace
@@ -105,8 +107,9 @@ CsrCopies::CsrCopies(const SparseGemm& gemm, uint64_t copies, Inputs inputs, uin
   nnz_ = maker.nnz();
   if (nnz_ > kMaxNonzeros)
     plugin::unsupported("A has " + std::to_string(nnz_) +
-                        " non-zeros, more than 32-bit offsets can count");
-  const auto elements = std::max<uint64_t>(1, uint64_t(nnz_));  // libraries want a pointer
+                        " non-zeros, which exceeds the range of 32-bit offsets");
+  // At least one element, because libraries require a valid pointer.
+  const auto elements = std::max<uint64_t>(1, uint64_t(nnz_));
   offsets_ = Copies(uint64_t(rows_ + 1) * sizeof(int32_t), copies);
   indices_ = Copies(elements * sizeof(int32_t), copies);
   values_ = Copies(elements * sizeof(float), copies);
@@ -130,7 +133,7 @@ uint64_t CsrCopies::bytes(const SparseGemm& gemm, double nnz) {
 
 int64_t balanced_begin(const Csr& csr, size_t part, size_t parts) {
   if (part == parts) return csr.rows;
-  // Every row costs something of its own: its output is read and written.
+  // Every row has a fixed cost: its output is read and written.
   const auto cost = [&](int64_t row) { return double(csr.offsets[row]) + 8.0 * double(row); };
   const double share = cost(csr.rows) * double(part) / double(parts);
   int64_t first = 0, last = csr.rows;

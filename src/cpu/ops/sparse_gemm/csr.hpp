@@ -1,4 +1,4 @@
-// A sparse A in CSR, made from the hash that says which of its elements are not zero.
+// A sparse A in CSR. A hash decides which of its elements are non-zero.
 #pragma once
 
 #include <cstdint>
@@ -10,7 +10,7 @@
 
 namespace deepbench::cpu {
 
-// Views of one copy: of a matrix of rows() x columns, as the problem stores A.
+// A view of one copy of A as the problem stores it.
 struct Csr {
   int64_t rows = 0, columns = 0;
   const int32_t* offsets = nullptr;  // rows + 1
@@ -23,19 +23,19 @@ struct Csr {
 class CsrCopies {
  public:
   CsrCopies() = default;
-  // Throws plugin::Error, unsupported, where there are more non-zeros than 32-bit offsets can
-  // count.
+  // Throws plugin::Error (unsupported) if the number of non-zeros exceeds the range of 32-bit
+  // offsets.
   CsrCopies(const SparseGemm& gemm, uint64_t copies, Inputs inputs, uint64_t seed);
 
   Csr at(uint64_t copy) const;
-  static uint64_t bytes(const SparseGemm& gemm, double nnz);  // of one copy
+  static uint64_t bytes(const SparseGemm& gemm, double nnz);  // The size of one copy.
 
  private:
   int64_t rows_ = 0, columns_ = 0, nnz_ = 0;
   Copies offsets_, indices_, values_;
 };
 
-// Rows of nearly equal numbers of non-zeros: where part `part` of `parts` begins.
+// Divides the rows into `parts` with nearly equal cost and returns where part `part` begins.
 int64_t balanced_begin(const Csr& csr, size_t part, size_t parts);
 
 }  // namespace deepbench::cpu

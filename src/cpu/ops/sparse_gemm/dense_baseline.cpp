@@ -1,4 +1,4 @@
-// Timing the dense product with as few calls as a median needs.
+// Measures the dense product with as few calls as a median needs.
 #include "ops/sparse_gemm/dense_baseline.hpp"
 
 #include <algorithm>
@@ -18,12 +18,12 @@
 namespace deepbench::cpu {
 namespace {
 
-constexpr double kMaxNs = 10e9;    // of one call: longer ones are left out
-constexpr double kLongNs = 1e9;    // of one call: one is enough
-constexpr double kSpanNs = 100e6;  // of all calls, at least
+constexpr double kMaxNs = 10e9;    // The longest expected time of a call that is measured.
+constexpr double kLongNs = 1e9;    // One call that takes this long is enough.
+constexpr double kSpanNs = 100e6;  // The minimum total time of shorter calls.
 constexpr size_t kMaxCalls = 25;
-constexpr int64_t kProbeShare = 16;  // of the columns, for the first call
-constexpr int64_t kFewColumns = 8;   // that may be faster one by one
+constexpr int64_t kProbeShare = 16;  // The first call computes this fraction of the columns.
+constexpr int64_t kFewColumns = 8;   // So few columns may be faster one by one.
 constexpr int kBlasByRows = 101;
 
 void multiply_by_mkl(const DenseProduct& p) {
@@ -34,11 +34,11 @@ void multiply_by_mkl(const DenseProduct& p) {
 }
 
 DenseLibrary dense_library() {
-  DenseLibrary engine = onednn_dense_library();
-  if (engine.name.empty() && mkl::Api::instance().library().loaded())
-    engine = {"MKL's sgemm", [](int threads) { mkl::Api::instance().use_threads(threads); },
-              multiply_by_mkl, std::numeric_limits<int32_t>::max()};
-  return engine;
+  DenseLibrary library = onednn_dense_library();
+  if (library.name.empty() && mkl::Api::instance().library().loaded())
+    library = {"MKL's sgemm", [](int threads) { mkl::Api::instance().use_threads(threads); },
+               multiply_by_mkl, std::numeric_limits<int32_t>::max()};
+  return library;
 }
 
 uint64_t a_bytes(const SparseGemm& gemm) {
@@ -57,7 +57,7 @@ DenseProduct product_of(const SparseGemm& gemm, const float* a, const float* b, 
   return p;
 }
 
-// A as stored, with its zeros, by columns as in gemm, or by rows where all is.
+// Stores A with its zeros: by columns as in gemm, or by rows if the problem is row-major.
 void scatter(const SparseGemm& gemm, const Csr& csr, float* dense) {
   const int64_t row_step = gemm.row_major ? csr.columns : 1;
   const int64_t column_step = gemm.row_major ? 1 : csr.rows;
@@ -88,7 +88,7 @@ class DenseTimer {
     probe.n = std::max<int64_t>(1, columns / kProbeShare);
     const double expected_ns = time(probe) * double(columns) / double(probe.n);
     if (expected_ns > kMaxNs)
-      return {0, "no dense baseline: it would take about " + seconds(expected_ns)};
+      return {0, "no dense baseline: one call would take about " + seconds(expected_ns)};
     is_long_ = expected_ns > kLongNs;
     Timed best = time_calls();
     if (columns > 1 && columns <= kFewColumns) {
@@ -132,7 +132,7 @@ class DenseTimer {
     return {times[times.size() / 2], times.size(), wrong_row_of_last()};
   }
 
-  // On the copies that the next call takes.
+  // The product on the copies of the next call.
   DenseProduct next() {
     const float* const a = reinterpret_cast<const float*>(a_.at(copies_of_a_.next()));
     const uint64_t copy = copies_.next();
@@ -149,7 +149,7 @@ class DenseTimer {
     return elapsed_ns(begin, Clock::now());
   }
 
-  // Libraries have a kernel for a vector, and one for many columns that packs A first.
+  // Libraries have one kernel for a vector, and another for many columns that packs A first.
   void multiply(const DenseProduct& product) {
     if (!by_column_) return engine_.multiply(product);
     DenseProduct column = product;
@@ -161,7 +161,7 @@ class DenseTimer {
     }
   }
 
-  // Of a call on a C that is known: the last one if it was long, or one more.
+  // Verifies a call with a known initial C: the last call if it was long, or an additional one.
   int64_t wrong_row_of_last() {
     if (!is_long_) {
       operands_.poison();
@@ -194,10 +194,10 @@ std::string key_of(const SparseGemm& g, bool adds_c, const DensePlan& plan,
 DenseTime measure_dense(const DensePlan& plan, SparseOperands& operands,
                         const plugin::Options& options) {
   const DenseLibrary engine = dense_library();
-  if (engine.name.empty()) return {0, "no dense baseline: neither oneDNN nor MKL can be used"};
+  if (engine.name.empty()) return {0, "no dense baseline: neither oneDNN nor MKL is available"};
   const SparseGemm& gemm = operands.gemm();
   if (std::max({gemm.m, gemm.n, gemm.k}) > engine.max_dimension)
-    return {0, "no dense baseline: " + engine.name + " takes dimensions of 32 bits"};
+    return {0, "no dense baseline: " + engine.name + " supports only 32-bit dimensions"};
   engine.use_threads(thread_count(options.threads));
   return DenseTimer(engine, plan, operands).run();
 }
@@ -214,8 +214,7 @@ DensePlan plan_dense(const SparseGemm& gemm, const CopyPlan& sparse,
     const auto others = uint64_t(gemm.n) * uint64_t(gemm.k + gemm.m) * sizeof(float);
     plan.copies = plan_copies(saturating_add(a, others), options);
     if (plan.copies.regime != sparse.regime)
-      plan.reason =
-          "no dense baseline: there is no room for as many copies of it as cold calls need";
+      plan.reason = "no dense baseline: the copies for cold calls do not fit in memory";
   }
   plan.bytes = saturating_add(Copies::needed_bytes(a, plan.copies.copies), plan.copies.flush_bytes);
   return plan;

@@ -1,4 +1,4 @@
-// The baseline of a sparse product: what the same matrix takes when its zeros are stored.
+// The dense baseline of a sparse product: the product of the same matrices with stored zeros.
 #pragma once
 
 #include <cstdint>
@@ -11,7 +11,7 @@
 
 namespace deepbench::cpu {
 
-// C = op(A) op(B) + beta C in float; all three by rows, or all by columns.
+// C = op(A) op(B) + beta C in float. All three are row-major or all are column-major.
 struct DenseProduct {
   bool row_major = false, trans_a = false, trans_b = false;
   int64_t m = 0, n = 0, k = 0;
@@ -20,25 +20,25 @@ struct DenseProduct {
   float* c = nullptr;
   float beta = 1;
   int64_t lda = 0, ldb = 0, ldc = 0;
-  int64_t b_step = 0;  // from one column of op(B) to the next
+  int64_t b_step = 0;  // The distance from one column of op(B) to the next.
 };
 
 struct DenseLibrary {
-  std::string name;  // "oneDNN's sgemm"; empty: not there
+  std::string name;  // For example "oneDNN's sgemm"; empty if the library is absent.
   void (*use_threads)(int threads) = nullptr;
   void (*multiply)(const DenseProduct& product) = nullptr;
-  int64_t max_dimension = std::numeric_limits<int64_t>::max();  // of a dimension
+  int64_t max_dimension = std::numeric_limits<int64_t>::max();  // The largest value of m, n and k.
 };
 
 DenseLibrary onednn_dense_library();
 
 class SparseOperands;
 
-// In which regime: that of the sparse product, or none.
+// How the dense product is measured: in the same cache regime as the sparse product, or not at all.
 struct DensePlan {
-  CopyPlan copies;     // of A with its zeros; B and C have the sparse product's
-  uint64_t bytes = 0;  // of those, and what is flushed with
-  std::string reason;  // why there will be none
+  CopyPlan copies;     // The copies of A with its zeros. B and C are those of the sparse product.
+  uint64_t bytes = 0;  // The size of these copies and of the flush buffer.
+  std::string reason;  // Why there is no baseline.
 
   bool is_enabled() const { return reason.empty(); }
 };
@@ -47,12 +47,12 @@ DensePlan plan_dense(const SparseGemm& gemm, const CopyPlan& sparse,
                      const plugin::Options& options);
 
 struct DenseTime {
-  double us = 0;     // 0: not measured, or wrong
-  std::string note;  // with what, or why not
+  double us = 0;     // 0 if the product was not measured or was wrong.
+  std::string note;  // The library and number of calls, or why there is no baseline.
 };
 
-// A few calls on these operands, of which the last is verified; C is left changed. The last answer
-// is remembered, for the candidates of one row are compared with one baseline.
+// Measures a few calls on these operands and verifies the last one. It changes C. It caches the
+// last result, because one baseline serves all candidates of a row.
 DenseTime time_dense(const DensePlan& plan, SparseOperands& operands,
                      const plugin::Options& options);
 

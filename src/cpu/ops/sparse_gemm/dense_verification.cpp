@@ -1,4 +1,4 @@
-// Projections of a product and of its operands.
+// Compares projections of a product with projections of its operands.
 #include "ops/sparse_gemm/dense_verification.hpp"
 
 #include <cmath>
@@ -25,7 +25,8 @@ double mean_square(const FloatMatrix& matrix) {
   return sum / double(matrix.size());
 }
 
-// Of each row of op(A): its product with a vector, its elements squared, and how many there are.
+// For each row of op(A): its product with a vector, the sum of its squares and its number of
+// non-zeros.
 struct RowSums {
   std::vector<double> products, squares, terms;
   explicit RowSums(int64_t rows)
@@ -40,7 +41,7 @@ struct RowSums {
 
 RowSums multiply_rows(const SparseGemm& gemm, const Csr& a, const std::vector<double>& x) {
   RowSums sums(gemm.m);
-  if (gemm.trans_a) {  // rows of A add to all of the sums
+  if (gemm.trans_a) {  // Each row of A contributes to all sums.
     for (int64_t row = 0; row < a.rows; ++row)
       for (int32_t i = a.offsets[row]; i < a.offsets[row + 1]; ++i)
         sums.add(size_t(a.indices[i]), double(a.values[i]), x[size_t(row)]);
@@ -60,7 +61,7 @@ RowSums multiply_rows(const SparseGemm& gemm, const Csr& a, const std::vector<do
 int64_t first_wrong_row(const SparseGemm& gemm, const Csr& a, const float* b, const float* c,
                         const float* initial_c) {
   const FloatMatrix matrix_b = {b, gemm.k, gemm.n, gemm.b_by_columns()};
-  const FloatMatrix got = {c, gemm.m, gemm.n, !gemm.row_major};
+  const FloatMatrix result = {c, gemm.m, gemm.n, !gemm.row_major};
   const FloatMatrix added = {initial_c, gemm.m, gemm.n, !gemm.row_major};
   RowSums expected = multiply_rows(gemm, a, projected(matrix_b));
   if (initial_c) {
@@ -68,7 +69,7 @@ int64_t first_wrong_row(const SparseGemm& gemm, const Csr& a, const float* b, co
     for (size_t i = 0; i < sums.size(); ++i) expected.products[i] += sums[i];
   }
   const double b_square = mean_square(matrix_b), c_square = initial_c ? mean_square(added) : 0;
-  const std::vector<double> sums = projected(got);
+  const std::vector<double> sums = projected(result);
   for (size_t i = 0; i < sums.size(); ++i) {
     const double root = std::sqrt(expected.terms[i]);
     const double relative = kRoundoffFloat * (1 + 4 * root) + 1e-13 * (1 + root);

@@ -1,4 +1,4 @@
-// Whether the dense baseline computed what it should.
+// Verifies the result of the dense baseline.
 #pragma once
 
 #include <cstdint>
@@ -8,9 +8,10 @@
 
 namespace deepbench::cpu {
 
-// The first row of C that is not op(A) op(B), plus initial_c where there is one; -1 if there is
-// none. Each row is summed on random weights and compared with A (B v) in double, within the bound
-// of docs/operations/sparse_gemm.md: that A itself is right, the sparse result tells.
+// Returns the first row of C that differs from op(A) op(B), plus initial_c if it is given; -1 if
+// all rows are right. It projects each row onto random weights v and compares it with A (B v) in
+// double, within the bound of docs/operations/sparse_gemm.md. The verification of the sparse
+// product checks A itself.
 int64_t first_wrong_row(const SparseGemm& gemm, const Csr& a, const float* b, const float* c,
                         const float* initial_c);
 

@@ -1,6 +1,6 @@
-// Sparse products through Eigen, whose headers are compiled in: its own product, on rows of A (or,
-// transposed, columns of C) that our threads share; and a candidate that gives it matrices stored
-// by rows, tile after tile, which it is several times faster on.
+// Sparse products through Eigen, whose headers are compiled in. The candidate `product` is Eigen's
+// product; the threads share the rows of A, or the columns of C if A is transposed. The candidate
+// `tiles` passes matrices to Eigen in row-major tiles, for which Eigen is several times faster.
 #include <algorithm>
 #include <limits>
 #include <string>
@@ -39,7 +39,8 @@ class EigenCall : public LibraryCall {
   EigenCall(const SparseOperands& operands, int threads)
       : operands_(operands),
         gemm_(operands.gemm()),
-        // A vector lies by rows as it lies by columns, and Eigen is faster by columns.
+        // A vector has the same storage in both orders, and Eigen is faster with column-major
+        // operands.
         b_by_rows_(!gemm_.b_by_columns() && gemm_.n > 1),
         c_by_rows_(gemm_.row_major && gemm_.n > 1),
         team_(topology().cpus_for_threads(threads)) {}
@@ -62,7 +63,7 @@ class EigenCall : public LibraryCall {
     sink.integer("workspace_bytes", int64_t(workspace));
   }
 
-  // What this member does of the call.
+  // The share of this member in the call.
   EigenPart part(uint64_t copy, size_t member) const {
     const Csr a = operands_.a(copy);
     EigenPart part = {a.rows,
@@ -98,8 +99,8 @@ class EigenCall : public LibraryCall {
   ThreadTeam team_;
 };
 
-// B and C lie by columns. Some columns of B are copied by rows, multiplied, and what comes out by
-// rows is added to C: all within the call, for neither is constant.
+// For column-major B and C. It copies some columns of B to row-major storage, multiplies, and adds
+// the row-major result to C. All of this is inside the call, because neither B nor C is constant.
 class EigenTilesCall final : public EigenCall {
  public:
   EigenTilesCall(const SparseOperands& operands, int threads)
@@ -148,7 +149,7 @@ class EigenTilesCall final : public EigenCall {
   }
 
   Buffer b_tile_;
-  std::vector<Buffer> c_tiles_;  // one a member
+  std::vector<Buffer> c_tiles_;  // One tile per member.
 };
 
 class EigenSparseGemm final : public Implementation {
@@ -156,7 +157,7 @@ class EigenSparseGemm final : public Implementation {
   LibraryFacts library() override {
     if (!kEigenVersion) return {"", "", "deepbench was built without Eigen's headers"};
     if (!eigen_products())
-      return {"", "", "Eigen was compiled for AVX2 and AVX-512, neither of which is here"};
+      return {"", "", "Eigen's kernels need AVX2 or AVX-512, and this processor has neither"};
     return {kEigenVersion, "compiled in", ""};
   }
 
@@ -173,7 +174,7 @@ class EigenSparseGemm final : public Implementation {
                                       const plugin::Options&) override {
     const SparseGemm gemm = sparse_gemm_problem(problem);
     require_float(gemm, "Eigen's sparse product");
-    constexpr int64_t kFewColumns = 4;  // then tiles are mostly copying
+    constexpr int64_t kFewColumns = 4;  // With fewer columns, copying dominates the time of tiles.
     if (gemm.n > kFewColumns && !gemm.trans_a && gemm.b_by_columns() && !gemm.row_major)
       return {kProduct, kTiles};
     return {kProduct};
@@ -183,7 +184,7 @@ class EigenSparseGemm final : public Implementation {
                                           const plugin::Options& options) override {
     supports(problem, options);
     const SparseGemm gemm = sparse_gemm_problem(problem);
-    // Transposed, rows of A add to all of C: only columns can be shared.
+    // For a transposed A, each row of A adds to all of C, so that threads can only share columns.
     const auto max_threads = gemm.trans_a ? gemm.n : std::numeric_limits<int64_t>::max();
     const auto threads = int(std::min<int64_t>(thread_count(options.threads), max_threads));
     return prepare_sparse(gemm, SparseOutput::kInPlace, options, workspace_bytes(gemm, options),

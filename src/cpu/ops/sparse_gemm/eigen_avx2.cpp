@@ -1,4 +1,4 @@
-// Eigen's products by 32-byte vectors. The build compiles this file, and nothing else, for them.
+// Eigen's products with 32-byte vectors. The build compiles only this file for AVX2.
 #if defined(__AVX2__)
 
 #define Eigen EigenAvx2

@@ -1,4 +1,4 @@
-// Eigen's products by 64-byte vectors. The build compiles this file, and nothing else, for them.
+// Eigen's products with 64-byte vectors. The build compiles only this file for AVX-512.
 #if defined(__AVX512F__)
 
 #define Eigen EigenAvx512

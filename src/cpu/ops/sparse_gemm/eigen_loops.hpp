@@ -1,9 +1,10 @@
-// EigenProducts by Eigen. Included by one source file for each vector unit, which is compiled for
-// it and first renames Eigen's namespace: functions that are not inlined would otherwise have one
-// name in both, and the linker would keep either.
+// Implements EigenProducts with Eigen. One source file per vector unit includes this header, is
+// compiled for that unit and first renames Eigen's namespace. Without the new names, functions that
+// are not inlined would have the same symbol in both files and the linker would discard one
+// version.
 #pragma once
 
-#define EIGEN_DONT_PARALLELIZE  // threads are ours
+#define EIGEN_DONT_PARALLELIZE  // deepbench's threads share the work.
 #define EIGEN_MPL2_ONLY
 #define EIGEN_NO_AUTOMATIC_RESIZING
 #include <Eigen/SparseCore>

@@ -1,38 +1,41 @@
-// Eigen's products of a sparse with a dense matrix, for one vector unit each. What is common to
-// all; Eigen itself is seen by eigen_loops.hpp alone.
+// Eigen's products of a sparse and a dense matrix, with one table for each vector unit. Only
+// eigen_loops.hpp includes Eigen.
 #pragma once
 
 #include <cstdint>
 
 namespace deepbench::cpu {
 
-// A part of C += op(A) op(B) that one thread computes: of `rows` CSR rows (trans_a=n), or of
-// `columns` columns of B and C (trans_a=t), everywhere else whole.
+// The part of C += op(A) op(B) that one thread computes: `rows` CSR rows with all columns
+// (trans_a=n), or `columns` columns of B and C with all rows (trans_a=t).
 struct EigenPart {
-  int64_t rows = 0, inner = 0, columns = 0;  // of A as stored: rows and columns; of B and C
+  // Rows and columns of the stored A, and columns of B and C.
+  int64_t rows = 0, inner = 0, columns = 0;
   int64_t nnz = 0;
   const int32_t* offsets = nullptr;
   const int32_t* indices = nullptr;
   const float* values = nullptr;
   const float* b = nullptr;
   float* c = nullptr;
-  int64_t b_stride = 0, c_stride = 0;  // between columns, or rows, that lie each in one piece
+  // The distance between contiguous columns, or between contiguous rows.
+  int64_t b_stride = 0, c_stride = 0;
 };
 
 struct EigenProducts {
   const char* unit;  // "avx2"
-  // By trans_a, by whether B lies by rows, whether C does.
+  // The indices are trans_a, whether B is row-major, and whether C is row-major.
   void (*multiply[2][2][2])(const EigenPart& part);
-  // to, by rows, = from, by columns: rows x columns, all or some of the rows.
+  // Copies rows x columns elements from column-major `from` to row-major `to`.
   void (*transpose)(const float* from, int64_t from_stride, float* to, int64_t to_stride,
                     int64_t rows, int64_t columns);
-  // As multiply with B by rows and C by columns; `scratch`, of kTileRows * columns, holds rows of
-  // C.
+  // Like multiply with a row-major B and a column-major C. `scratch` has kTileRows * columns
+  // elements and holds rows of C.
   void (*multiply_tiles)(const EigenPart& part, float* scratch);
   static constexpr int64_t kTileRows = 64;
 };
 
-// For the widest vector unit that this processor has and Eigen was compiled for, or nullptr.
+// The table for the widest vector unit that this processor has and that Eigen was compiled for, or
+// nullptr.
 const EigenProducts* eigen_products();
 
 #if defined(__x86_64__)

@@ -1,4 +1,5 @@
-// By columns as any output; by rows each worker takes whole ones.
+// Projects a column-major matrix like any output; for a row-major matrix, each worker computes
+// whole rows.
 #include "ops/sparse_gemm/matrix_projection.hpp"
 
 #include <vector>

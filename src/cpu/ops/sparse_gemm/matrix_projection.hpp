@@ -1,11 +1,11 @@
-// Sums of matrices of floats over their columns, with fill.h's weights.
+// Sums of float matrices over their columns, with the weights of fill.h.
 #pragma once
 
 #include <cstdint>
 
 namespace deepbench::cpu {
 
-// Stored column after column, or row after row.
+// A matrix in column-major or row-major storage.
 struct FloatMatrix {
   const float* data = nullptr;
   int64_t rows = 0, columns = 0;
@@ -14,7 +14,7 @@ struct FloatMatrix {
   uint64_t size() const { return uint64_t(rows) * uint64_t(columns); }
 };
 
-// sums[i] = the sum over j of weight j times element (i, j).
+// Computes sums[i] = the sum over j of weight j times element (i, j).
 void project(const FloatMatrix& matrix, uint64_t seed, double* sums);
 
 }  // namespace deepbench::cpu

@@ -1,5 +1,5 @@
-// Sparse products through Intel MKL's inspector-executor functions: mkl_sparse_s_mv for a vector,
-// mkl_sparse_s_mm else, as they are, or after mkl_sparse_optimize with a hint.
+// Sparse products through Intel MKL's inspector-executor functions: mkl_sparse_s_mv for a vector
+// and mkl_sparse_s_mm otherwise, either directly or after mkl_sparse_optimize with a hint.
 #include <limits>
 #include <memory>
 #include <string>
@@ -85,20 +85,20 @@ class SparseCall final : public LibraryCall {
     sink.text("algorithm", std::string(is_vector() ? "mkl_sparse_s_mv" : "mkl_sparse_s_mm") +
                                (optimized_ ? ":optimized" : ""));
     sink.integer("workspace_bytes", 0);
-    sink.text("note.workspace", "MKL takes its workspace itself");
+    sink.text("note.workspace", "MKL allocates its workspace itself");
     if (optimized_) sink.real("planning_ns", planning_ns_);
   }
 
  private:
   bool is_vector() const { return gemm_.n == 1; }
 
-  // MKL's declaration has no const; it reads.
+  // MKL's declaration lacks const, but MKL only reads the arrays.
   void add(const Csr& a) {
     auto* const offsets = const_cast<int32_t*>(a.offsets);
     SparseMatrix made = nullptr;
     check(api_.create_csr(&made, kZeroBased, int(a.rows), int(a.columns), offsets, offsets + 1,
                           const_cast<int32_t*>(a.indices), const_cast<float*>(a.values)),
-          "making a sparse matrix");
+          "creating a sparse matrix");
     matrices_.emplace_back(made);
   }
 
@@ -106,7 +106,7 @@ class SparseCall final : public LibraryCall {
     check(is_vector()
               ? api_.set_mv_hint(matrix, operation_, {}, kExpectedCalls)
               : api_.set_mm_hint(matrix, operation_, {}, layout_, int(gemm_.n), kExpectedCalls),
-          "taking a hint");
+          "setting a hint");
     check(api_.optimize(matrix), "optimizing");
   }
 
@@ -141,7 +141,7 @@ class MklSparseGemm final : public Implementation {
     const SparseGemm gemm = sparse_gemm_problem(problem);
     require_float(gemm, "MKL's sparse product");
     if (gemm.trans_b && gemm.n > 1 && gemm.k > 1)
-      plugin::unsupported("MKL's sparse product takes B as it is, not transposed");
+      plugin::unsupported("MKL's sparse product does not support a transposed B");
     if (gemm.n > std::numeric_limits<int32_t>::max())
       plugin::unsupported("MKL's dimensions are 32-bit integers");
     SparseApi::instance();
@@ -161,7 +161,7 @@ class MklSparseGemm final : public Implementation {
   }
 
  private:
-  // MKL may keep a copy of A once it has optimized.
+  // MKL may store a copy of A when it optimizes.
   static uint64_t workspace_bytes(const SparseGemm& gemm, const plugin::Options& options) {
     return options.candidate == kOptimized ? CsrCopies::bytes(gemm, gemm.nnz()) : 0;
   }

@@ -1,4 +1,5 @@
-// MKL's sparse functions that we call, our own declarations of them, filled by dlsym.
+// The sparse functions of MKL that the backend calls, with deepbench's declarations of them; dlsym
+// fills the table.
 #pragma once
 
 #include <cstdint>
@@ -11,14 +12,14 @@ namespace deepbench::cpu::mkl {
 inline constexpr int kOk = 0, kZeroBased = 0, kGeneral = 20, kSparseNoTranspose = 10,
                      kSparseTranspose = 11, kLayoutByRows = 101, kLayoutByColumns = 102;
 
-struct MatrixKind {  // matrix_descr
+struct MatrixKind {  // The C structure matrix_descr.
   int type = kGeneral, fill_mode = 0, diagonal = 0;
 };
 
 using SparseMatrix = struct SparseMatrixOpaque*;
 
 struct SparseApi {
-  // Throws plugin::Error, unsupported, where MKL or one of the functions is missing.
+  // Throws plugin::Error (unsupported) if MKL or one of the functions is missing.
   static const SparseApi& instance();
 
   int (*create_csr)(SparseMatrix*, int base, int rows, int columns, int* begins, int* ends,

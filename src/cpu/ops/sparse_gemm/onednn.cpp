@@ -1,5 +1,6 @@
-// Sparse products through oneDNN's matmul with a source in CSR, an experimental feature that its
-// library may lack: by rows, not transposed, without adding C.
+// Sparse products through oneDNN's matmul with a source in CSR. This experimental feature is not
+// part of every build of oneDNN. It requires row-major operands, does not support transposition and
+// does not add C.
 #include <string>
 
 #include "deepbench/plugin.hpp"
@@ -12,14 +13,15 @@ namespace deepbench::cpu {
 namespace onednn {
 namespace {
 
-constexpr const char* kMatmul = "matmul";  // the only candidate
+constexpr const char* kMatmul = "matmul";  // The only candidate.
 
 using CreateCsr = dnnl_status_t (*)(dnnl_memory_desc_t*, int, const dnnl_dims_t, dnnl_data_type_t,
                                     dnnl_dim_t, dnnl_data_type_t, dnnl_data_type_t);
 using CreateMemory = dnnl_status_t (*)(dnnl_memory_t*, const_dnnl_memory_desc_t, dnnl_engine_t, int,
                                        void**);
 
-// Declared by its header only where the library was built with them; by us in any case.
+// oneDNN's header declares these functions only if oneDNN was built with them, so this file
+// declares them too.
 struct SparseFunctions {
   CreateCsr create_csr = nullptr;
   CreateMemory create_memory = nullptr;
@@ -34,7 +36,7 @@ struct SparseFunctions {
     }();
     if (!functions.create_csr || !functions.create_memory)
       plugin::unsupported("oneDNN " + Api::instance().version() +
-                          " was built without its experimental sparse matrices");
+                          " was built without the experimental sparse matrices");
     return functions;
   }
 };
@@ -59,7 +61,8 @@ SparsePlan plan_sparse(const SparseGemm& gemm, int64_t nnz) {
   const dnnl_status_t status = api.matmul_primitive_desc_create_f(&made, api.engine(), a, b.get(),
                                                                   nullptr, c.get(), nullptr);
   if (status != dnnl_success)
-    plugin::unsupported("oneDNN " + api.version() + " has no sparse product for this processor (" +
+    plugin::unsupported("oneDNN " + api.version() +
+                        " does not support this sparse product on this processor (" +
                         api.isa_text() + "): " + status_text(status));
   plan.primitive.reset(made);
   reject_too_slow(implementation_name(made), gemm.flops());
@@ -82,7 +85,7 @@ class SparseMatmulCall final : public PrimitiveCall {
   void describe(plugin::Sink& sink) const override {
     PrimitiveCall::describe(sink);
     sink.real("beta", 0);
-    sink.text("note.beta", "oneDNN's sparse product does not add C: beta = 0");
+    sink.text("note.beta", "beta = 0, because oneDNN's sparse product does not add C");
   }
 
  private:
@@ -108,9 +111,9 @@ class OnednnSparseGemm final : public Implementation {
     const SparseGemm gemm = sparse_gemm_problem(problem);
     require_float(gemm, "oneDNN's sparse product");
     if (gemm.trans_a || gemm.trans_b)
-      plugin::unsupported("oneDNN's sparse product has no transposed operands");
+      plugin::unsupported("oneDNN's sparse product does not support transposed operands");
     if (!gemm.row_major && gemm.n > 1)
-      plugin::unsupported("oneDNN's sparse product takes B and C by rows: order=row");
+      plugin::unsupported("oneDNN's sparse product requires row-major B and C; use order=row");
     require_candidate("onednn", {kMatmul}, options.candidate);
     plan(gemm, options);
   }

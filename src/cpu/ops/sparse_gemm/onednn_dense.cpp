@@ -1,11 +1,11 @@
-// The dense baseline by oneDNN's sgemm.
+// The dense baseline through oneDNN's sgemm.
 #include "onednn/api.hpp"
 #include "ops/sparse_gemm/dense_baseline.hpp"
 
 namespace deepbench::cpu {
 namespace {
 
-// oneDNN is row-major: by columns it is C^T = op(B)^T op(A)^T.
+// oneDNN is row-major; for column-major operands it computes C^T = op(B)^T op(A)^T.
 void multiply_by_onednn(const DenseProduct& p) {
   const char trans_a = p.trans_a ? 'T' : 'N', trans_b = p.trans_b ? 'T' : 'N';
   const auto sgemm = onednn::Api::instance().sgemm_f;

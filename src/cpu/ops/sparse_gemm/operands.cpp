@@ -1,4 +1,4 @@
-// Allocation, filling and checking of a sparse product's operands.
+// Allocates, fills and checks a sparse product's operands.
 #include "ops/sparse_gemm/operands.hpp"
 
 #include <algorithm>
@@ -26,7 +26,7 @@ uint64_t touched_bytes(const SparseGemm& gemm) {
 uint64_t needed_bytes(const SparseGemm& gemm, SparseOutput output, const CopyPlan& plan) {
   const uint64_t a = CsrCopies::bytes(gemm, gemm.nnz());
   uint64_t bytes = Copies::needed_bytes(a, plan.copies);
-  bytes = saturating_add(bytes, a / 2);  // indices, while A is made
+  bytes = saturating_add(bytes, a / 2);  // The indices during the construction of A.
   bytes = saturating_add(bytes, Copies::needed_bytes(float_bytes(gemm.k, gemm.n), plan.copies));
   bytes = saturating_add(bytes, Copies::needed_bytes(float_bytes(gemm.m, gemm.n), plan.copies));
   if (output == SparseOutput::kInPlace) bytes = saturating_add(bytes, float_bytes(gemm.m, gemm.n));
@@ -37,9 +37,9 @@ SparseOperands::SparseOperands(const SparseGemm& gemm, SparseOutput output, cons
                                Inputs inputs, uint64_t seed)
     : gemm_(gemm), output_(output), copies_(plan.copies), a_(gemm, plan.copies, inputs, seed) {
   const auto b_elements = uint64_t(gemm.k) * uint64_t(gemm.n);
-  OperandCache& store = OperandCache::instance();
+  OperandCache& cache = OperandCache::instance();
   if (copies_ == 1) {
-    shared_b_ = store.get(DEEPBENCH_F32, b_elements, inputs, seed, SparseGemm::kStreamB);
+    shared_b_ = cache.get(DEEPBENCH_F32, b_elements, inputs, seed, SparseGemm::kStreamB);
   } else {
     b_ = Copies(b_elements * sizeof(float), copies_);
     fill(b_.at(0), DEEPBENCH_F32, b_elements, inputs, seed, SparseGemm::kStreamB);
@@ -47,7 +47,7 @@ SparseOperands::SparseOperands(const SparseGemm& gemm, SparseOutput output, cons
   }
   c_ = Copies(outputs() * sizeof(float), copies_);
   if (output == SparseOutput::kInPlace) {
-    initial_c_ = store.get(DEEPBENCH_F32, outputs(), inputs, seed, SparseGemm::kStreamC);
+    initial_c_ = cache.get(DEEPBENCH_F32, outputs(), inputs, seed, SparseGemm::kStreamC);
     empty_outputs_ = outputs_of_empty_rows();
   }
   poison();
@@ -76,7 +76,7 @@ void SparseOperands::measure_dense(const DensePlan& plan, const plugin::Options&
 }
 
 void SparseOperands::describe(plugin::Sink& sink) const {
-  constexpr int64_t kManyCalls = 1 << 20;  // float's range is that large
+  constexpr int64_t kManyCalls = 1 << 20;  // The range of float permits that many additions.
   sink.integer("nnz", a_.at(0).nnz());
   if (dense_.us > 0) sink.metric("dense_time", dense_.us, "us", "lower");
   if (!dense_.note.empty()) sink.text("note.dense", dense_.note);
@@ -95,7 +95,7 @@ void SparseOperands::poison() {
   for (uint64_t copy = 0; copy < copies_; ++copy) cpu::poison(c(copy), DEEPBENCH_F32, outputs());
 }
 
-// Rows without a non-zero keep their C by right.
+// Rows without a non-zero correctly leave C unchanged.
 deepbench_scan SparseOperands::scan(uint64_t copy) const {
   deepbench_scan scan =
       cpu::scan(c(copy), DEEPBENCH_F32, outputs(), initial_c_ ? initial_c_->data() : nullptr);
@@ -112,12 +112,12 @@ void SparseOperands::project(uint64_t copy, uint64_t rows, uint64_t seed, double
 
 void SparseOperands::read(uint64_t copy, const uint64_t* indices, size_t count,
                           double* values) const {
-  for (size_t at = 0; at < count; ++at) {
-    if (indices[at] >= outputs())
-      plugin::invalid("read_output: element " + std::to_string(indices[at]) + " of " +
+  for (size_t output = 0; output < count; ++output) {
+    if (indices[output] >= outputs())
+      plugin::invalid("read_output: element " + std::to_string(indices[output]) + " of " +
                       std::to_string(outputs()));
-    const auto i = int64_t(indices[at]) % gemm_.m, j = int64_t(indices[at]) / gemm_.m;
-    values[at] = double(c(copy)[gemm_.index_c(i, j)]);
+    const auto i = int64_t(indices[output]) % gemm_.m, j = int64_t(indices[output]) / gemm_.m;
+    values[output] = double(c(copy)[gemm_.index_c(i, j)]);
   }
 }
 

@@ -1,4 +1,4 @@
-// The operands of a sparse product in memory, and what verification asks of the result.
+// The operands of a sparse product in memory, and its result for verification.
 #pragma once
 
 #include <cstdint>
@@ -13,14 +13,15 @@
 
 namespace deepbench::cpu {
 
-// What a library does with C.
+// What a library does with C: it adds to C or overwrites it.
 enum class SparseOutput { kInPlace, kOverwrite };
 
-uint64_t touched_bytes(const SparseGemm& gemm);  // by one call, with the expected non-zeros
-// By prepare, the library's workspace aside.
+// The bytes that one call accesses, with the expected number of non-zeros.
+uint64_t touched_bytes(const SparseGemm& gemm);
+// The bytes that prepare() allocates, without the library's workspace.
 uint64_t needed_bytes(const SparseGemm& gemm, SparseOutput output, const CopyPlan& plan);
 
-// Floats only, which is all that the libraries have.
+// All values are float, because the libraries support no other type.
 class SparseOperands final : public Operands {
  public:
   SparseOperands(const SparseGemm& gemm, SparseOutput output, const CopyPlan& plan, Inputs inputs,
@@ -32,17 +33,17 @@ class SparseOperands final : public Operands {
   const float* b(uint64_t copy) const;
   float* c(uint64_t copy) const { return reinterpret_cast<float*>(c_.at(copy)); }
 
-  // What C is before a call; none where it is overwritten.
+  // C before a call, or nullptr if the library overwrites C.
   const float* initial_c() const {
     return initial_c_ ? reinterpret_cast<const float*>(initial_c_->data()) : nullptr;
   }
 
-  // Times the dense product on them, for describe(); they are as new afterwards.
+  // Measures the dense product on these operands for describe(), and then resets them.
   void measure_dense(const DensePlan& plan, const plugin::Options& options);
 
   void describe(plugin::Sink& sink) const override;
   void restore() override;
-  void poison() override;  // or, in place, as restore()
+  void poison() override;  // Poisons C, or restores it for the in-place form.
   deepbench_scan scan(uint64_t copy) const override;
   void project(uint64_t copy, uint64_t rows, uint64_t seed, double* sums) const override;
   void read(uint64_t copy, const uint64_t* indices, size_t count, double* values) const override;
@@ -55,10 +56,10 @@ class SparseOperands final : public Operands {
   const SparseOutput output_;
   const uint64_t copies_;
   CsrCopies a_;
-  std::shared_ptr<const Buffer> shared_b_;  // one copy; else none
+  std::shared_ptr<const Buffer> shared_b_;  // Set when there is one copy, and null otherwise.
   Copies b_, c_;
-  std::shared_ptr<const Buffer> initial_c_;  // kInPlace: what restore() brings back
-  uint64_t empty_outputs_ = 0;               // to which nothing is added
+  std::shared_ptr<const Buffer> initial_c_;  // kInPlace: the values that restore() writes.
+  uint64_t empty_outputs_ = 0;  // The number of outputs to which the product adds nothing.
   DenseTime dense_;
 };
 

@@ -1,4 +1,4 @@
-// Preparing a sparse product.
+// Prepares a sparse product.
 #include "ops/sparse_gemm/prepare_sparse.hpp"
 
 #include "buffer.hpp"
@@ -9,12 +9,12 @@
 namespace deepbench::cpu {
 namespace {
 
-// What a product will take. A matrix that only fits while its zeros are not stored has no dense
+// The memory of a product. A matrix that does not fit in memory with its zeros has no dense
 // baseline.
 struct Needs {
   CopyPlan copies;
   DensePlan dense;
-  uint64_t bytes = 0;  // the baseline's too
+  uint64_t bytes = 0;  // Includes the baseline's.
 };
 
 Needs needs_of(const SparseGemm& gemm, SparseOutput output, const plugin::Options& options,
@@ -26,7 +26,7 @@ Needs needs_of(const SparseGemm& gemm, SparseOutput output, const plugin::Option
   needs.dense = plan_dense(gemm, needs.copies, options);
   const uint64_t both = saturating_add(needs.bytes, needs.dense.bytes);
   if (needs.dense.is_enabled() && both > uint64_t(available_memory().available_bytes))
-    needs.dense = {{}, 0, "no dense baseline: the matrix with its zeros does not fit the memory"};
+    needs.dense = {{}, 0, "no dense baseline: the matrix with its zeros does not fit in memory"};
   if (needs.dense.is_enabled()) needs.bytes = both;
   return needs;
 }
@@ -35,8 +35,7 @@ Needs needs_of(const SparseGemm& gemm, SparseOutput output, const plugin::Option
 
 void require_float(const SparseGemm& gemm, const std::string& what) {
   if (gemm.precision.precision != Precision::kFloat)
-    plugin::unsupported(what + " is in float; there is none in " +
-                        std::string(gemm.precision.name));
+    plugin::unsupported(what + " supports float, but not " + std::string(gemm.precision.name));
 }
 
 uint64_t sparse_bytes(const SparseGemm& gemm, SparseOutput output, const plugin::Options& options,

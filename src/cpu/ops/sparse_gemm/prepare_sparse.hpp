@@ -1,4 +1,5 @@
-// What every library's sparse product is prepared by: checks, operands, the dense baseline.
+// The preparation of a sparse product, which all libraries share: checks, operands and the dense
+// baseline.
 #pragma once
 
 #include <functional>
@@ -10,10 +11,11 @@
 
 namespace deepbench::cpu {
 
-// Throws plugin::Error, unsupported, for all other precisions; `what` has none of them.
+// Throws plugin::Error (unsupported) unless the precision is float. `what` is the subject of the
+// message.
 void require_float(const SparseGemm& gemm, const std::string& what);
 
-// Operands, what the library takes of its own, and the baseline where there is room for it.
+// The bytes of the operands, the library's workspace and, if it fits, the dense baseline.
 uint64_t sparse_bytes(const SparseGemm& gemm, SparseOutput output, const plugin::Options& options,
                       uint64_t workspace_bytes);
 

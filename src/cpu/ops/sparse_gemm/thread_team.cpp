@@ -1,4 +1,4 @@
-// A team's members spin for some hundred microseconds, then sleep.
+// Members of a team spin for some hundred microseconds and then sleep.
 #include "ops/sparse_gemm/thread_team.hpp"
 
 #include "affinity.hpp"
@@ -33,8 +33,9 @@ void ThreadTeam::stop() {
 
 void ThreadTeam::bind_caller() const { bind_this_thread(cpus_.front()); }
 
-// A sleeper counts itself before it looks at the generation, which the caller changes before it
-// looks for sleepers: one of the two sees the other.
+// A member increments the number of sleepers before it reads the generation, and the caller changes
+// the generation before it reads the number of sleepers. Therefore at least one of them sees the
+// other's change.
 void ThreadTeam::wait_for_job(uint32_t seen) {
   for (int spins = 0; spins < kSpinsBetweenCalls; ++spins) {
     if (generation_.load(std::memory_order_acquire) != seen) return;

@@ -1,6 +1,7 @@
-// Threads that work on one call after the other, as an OpenMP team does: one bound to each core,
-// the calling thread among them, waiting actively between calls. Workers (worker_pool.hpp) sleep
-// between jobs, which would cost every call of some hundred microseconds a share of its time.
+// Threads that process one call after another, as an OpenMP team does. Each is bound to a core, the
+// calling thread is one of them, and they wait actively between calls. Workers (worker_pool.hpp)
+// sleep between jobs, which would add a noticeable share to the time of calls that take some
+// hundred microseconds.
 #pragma once
 
 #include <atomic>
@@ -17,7 +18,8 @@ namespace deepbench::cpu {
 
 class ThreadTeam {
  public:
-  // At least one. Throws std::system_error where the system gives no more threads.
+  // `cpus` has at least one element. Throws std::system_error if the system cannot create the
+  // threads.
   explicit ThreadTeam(const std::vector<int>& cpus);
   ~ThreadTeam();
   ThreadTeam(const ThreadTeam&) = delete;
@@ -25,23 +27,23 @@ class ThreadTeam {
 
   size_t size() const { return cpus_.size(); }
 
-  // Binds the calling thread to the first of the cores; costs a system call.
+  // Binds the calling thread to the first of the cores. It costs a system call.
   void bind_caller() const;
-  // Calls job(member) once on every member, 0 on the calling thread, and waits for all. Jobs do not
-  // throw.
+  // Calls job(member) once on every member, with 0 on the calling thread, and waits for all
+  // members. Jobs must not throw.
   void run(const std::function<void(size_t member)>& job);
-  // Within a job: all members meet.
+  // Synchronizes all members within a job.
   void barrier() { barrier_.wait(); }
 
  private:
   void serve(size_t member);
-  void stop();  // of all threads
+  void stop();  // Ends all threads.
   void wait_for_job(uint32_t seen);
 
   const std::vector<int> cpus_;
   Barrier barrier_;
   std::atomic<uint32_t> generation_{0}, sleepers_{0};
-  const std::function<void(size_t)>* job_ = nullptr;  // none: the end
+  const std::function<void(size_t)>* job_ = nullptr;  // nullptr ends the threads.
   std::mutex mutex_;
   std::condition_variable wake_;
   std::vector<std::thread> threads_;
