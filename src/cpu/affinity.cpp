@@ -1,4 +1,4 @@
-// Affinity masks.
+// Reading and setting of affinity masks.
 #include "affinity.hpp"
 
 #include <sched.h>
@@ -8,7 +8,7 @@
 namespace deepbench::cpu {
 namespace {
 
-// Restricts the calling thread to these hardware threads, as far as the system lets it.
+// Restricts the calling thread to these hardware threads, as far as the system permits.
 void allow(const std::vector<int>& cpus) {
   const int size = std::max(CPU_SETSIZE, 1 + *std::max_element(cpus.begin(), cpus.end()));
   cpu_set_t* mask = CPU_ALLOC(size_t(size));

@@ -1,4 +1,4 @@
-// Which hardware threads the calling thread may run on.
+// The hardware threads that the calling thread may run on.
 #pragma once
 
 #include <vector>
@@ -8,11 +8,11 @@ namespace deepbench::cpu {
 // The calling thread's affinity mask, in ascending order.
 std::vector<int> read_affinity();
 
-// Binds the calling thread to one hardware thread. Where that is refused it stays as it was.
+// Binds the calling thread to one hardware thread. Does nothing if the system refuses.
 void bind_this_thread(int cpu);
 
-// The calling thread may run on all of `cpus` for the lifetime of this object; then as before,
-// unless somebody bound it meanwhile, as an OpenMP run time does when it is loaded.
+// Lets the calling thread run on all of `cpus` while this object lives. The destructor restores the
+// mask, unless something else changed it meanwhile, as an OpenMP run time does when it is loaded.
 class ScopedAffinity {
  public:
   explicit ScopedAffinity(const std::vector<int>& cpus);

@@ -1,4 +1,4 @@
-// The CPU as a backend: which library does which operation, and nothing else.
+// The CPU as a backend: which library runs which operation, and nothing else.
 #include <iterator>
 #include <string>
 #include <vector>
@@ -53,7 +53,7 @@ class CpuBackend final : public plugin::RoutedBackend {
  public:
   static constexpr int32_t kPriority = 10;
 
-  // Before any library is loaded: OpenMP may narrow the mask that topology() reads.
+  // Reads the topology before any library is loaded: OpenMP may narrow the mask of this thread.
   CpuBackend() : RoutedBackend("cpu", {std::begin(kRoutes), std::end(kRoutes)}) { topology(); }
 
   void describe(plugin::Sink& sink) override {
@@ -88,8 +88,8 @@ class CpuBackend final : public plugin::RoutedBackend {
     }
   }
 
-  // Of those that this processor has instructions for. What an int8 problem lacks is seldom its
-  // precision, and it has attributes that no other precision has.
+  // Names the other precisions that this processor has instructions for. The precision is seldom
+  // the reason why an int8 problem is unsupported, and its attributes exist in no other precision.
   std::string precisions_instead(const plugin::Problem& problem,
                                  const plugin::Options& options) const {
     const std::string precision = problem.text("precision");

@@ -1,4 +1,4 @@
-// Large ones have pages of a store, small ones mappings of their own.
+// Large buffers take pages of a pool, small ones are mappings.
 #include "buffer.hpp"
 
 #include <sys/mman.h>
@@ -14,8 +14,8 @@
 namespace deepbench::cpu {
 namespace {
 
-// Operands that all begin with a large page fall into the same sets of the caches: each begins so
-// much farther into its own than the one before, up to some number.
+// Operands that all begin at a large page would fall into the same sets of the caches. Each operand
+// therefore begins kStaggerBytes farther into its page than the last one, modulo kStaggers.
 constexpr uint64_t kStaggerBytes = kPageBytes + kLineBytes, kStaggers = 32;
 constexpr uint64_t kMax = std::numeric_limits<uint64_t>::max() / 2;
 
@@ -79,7 +79,7 @@ MemoryState available_memory() {
 }
 
 void require_memory(uint64_t bytes, const std::string& what) {
-  // Others need some besides: the libraries, and verification.
+  // A row needs more memory than its operands: for libraries and for verification.
   if (saturating_multiply(bytes, 2) > uint64_t(read_memory().available_bytes))
     PagePool::for_references().clear();
   const MemoryState memory = read_memory();

@@ -1,5 +1,5 @@
-// Memory for operands: aligned to lines, zeroed, on large pages where they help, given back by
-// RAII.
+// Memory for operands: aligned to cache lines, zeroed, on large pages where they help, freed by the
+// destructor.
 #pragma once
 
 #include <cstddef>
@@ -21,13 +21,14 @@ inline uint64_t round_up(uint64_t value, uint64_t to) { return (value + to - 1) 
 using plugin::saturating_add;
 using plugin::saturating_multiply;
 
-std::string format_bytes(uint64_t bytes);  // "12.3 GB", powers of 1000
+std::string format_bytes(uint64_t bytes);  // "12.3 GB": units are powers of 1000
 
 class Buffer {
  public:
   Buffer() = default;
-  // Throws plugin::Error with DEEPBENCH_OUT_OF_MEMORY and the size. New pages are taken by whoever
-  // touches them first, which should be the thread that will use them. `store` has large ones.
+  // Throws plugin::Error with DEEPBENCH_OUT_OF_MEMORY and the size. The system allocates a new page
+  // on the memory node of the thread that touches it first, which should be the thread that uses
+  // it. Buffers of a large page or more take their pages from `store`.
   explicit Buffer(uint64_t bytes, PagePool& store = PagePool::uncached());
   ~Buffer();
   Buffer(Buffer&& other) noexcept { swap(other); }
@@ -47,15 +48,17 @@ class Buffer {
 
   std::byte* data_ = nullptr;
   uint64_t bytes_ = 0;
-  std::byte* pages_ = nullptr;  // where data_ lies
-  PagePool* store_ = nullptr;   // whose pages they are, if they are large
+  std::byte* pages_ = nullptr;  // begins at or before data_
+  PagePool* store_ = nullptr;   // the pool of the pages; nullptr for a small buffer
 };
 
-// What can be had, with the pages that are kept for references: those are given up for it.
+// The memory that a caller can allocate, including the idle pages that the pool of references
+// holds: allocations release them.
 MemoryState available_memory();
 
-// Throws DEEPBENCH_OUT_OF_MEMORY, before anything is taken, when `bytes` are not available: the
-// kernel promises memory that it does not have and kills who touches it.
+// Throws DEEPBENCH_OUT_OF_MEMORY if `bytes` are not available, before anything is allocated: the
+// kernel of the operating system grants more memory than it has and kills the process that touches
+// it.
 void require_memory(uint64_t bytes, const std::string& what);
 
 }  // namespace deepbench::cpu

@@ -1,4 +1,5 @@
-// Parsing of /proc/self/{cgroup,mountinfo}, cpu.max, cpu.cfs_quota_us, memory.max and the like.
+// Parsing of /proc/self/{cgroup,mountinfo}, cpu.max, cpu.cfs_quota_us, memory.max and similar
+// files.
 #include "cgroup_limits.hpp"
 
 #include <algorithm>
@@ -10,14 +11,15 @@
 namespace deepbench::cpu {
 namespace {
 
-constexpr int64_t kNoLimit = int64_t{1} << 60;  // version 1 writes "none" as nearly 2^63
+constexpr int64_t kNoLimit = int64_t{1} << 60;  // version 1 writes "no limit" as nearly 2^63
 
 bool contains(const std::string& list, const std::string& word) {
   const auto words = split(list, ',');
   return std::find(words.begin(), words.end(), word) != words.end();
 }
 
-// This process' path in the hierarchy of `controller`; "" stands for version 2's only hierarchy.
+// The path of this process in the hierarchy of `controller`; "" selects the only hierarchy of
+// version 2.
 std::string group_path(const std::vector<std::string>& groups, const std::string& controller) {
   for (const std::string& line : groups) {  // "4:memory:/path", "0::/path"
     const size_t first = line.find(':');
@@ -49,9 +51,9 @@ std::vector<Mount> read_mounts(const SystemRoot& root) {
   return mounts;
 }
 
-// Folders from this process' group up to the mount, innermost first.
+// The folders from this process's group up to the mount, innermost first.
 std::vector<std::string> group_folders(const Mount& mount, std::string path) {
-  // A mount shows the hierarchy below its root; in another namespace the path may lie outside.
+  // A mount shows the hierarchy below its root. In another namespace the path may lie outside it.
   if (mount.root != "/") {
     const bool below = path.compare(0, mount.root.size(), mount.root) == 0;
     path = below ? path.substr(mount.root.size()) : "";

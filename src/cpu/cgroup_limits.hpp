@@ -1,5 +1,5 @@
-// What control groups leave us of the machine: the processor quota and the memory limit, of
-// version 1 and version 2 hierarchies, and the memory that is free below both.
+// The limits of control groups, version 1 and version 2: the processor quota and the memory limit
+// of this process, and the memory that is available within them.
 #pragma once
 
 #include <cstdint>
@@ -9,17 +9,18 @@
 namespace deepbench::cpu {
 
 struct CgroupLimits {
-  double cores = 0;               // processor time per time; 0: no quota
+  double cores = 0;               // processor time per wall-clock time; 0: no quota
   int64_t memory_bytes = 0;       // 0: no limit
-  int64_t memory_used_bytes = 0;  // in the group that sets the limit, reclaimable pages left out
+  int64_t memory_used_bytes = 0;  // by the group that sets the limit, without reclaimable pages
 };
 
-// The tightest limits of this process' groups and all their ancestors that can be seen.
+// The tightest limits of this process's groups and of all visible ancestors.
 CgroupLimits read_cgroup_limits(const SystemRoot& root = {});
 
 struct MemoryState {
-  int64_t total_bytes = 0;      // of the machine, or the group's limit if that is less
-  int64_t available_bytes = 0;  // that can be allocated now without swapping or being killed
+  int64_t total_bytes = 0;  // of the machine, or of the group if its limit is lower
+  // can be allocated now without swapping and without the out-of-memory killer
+  int64_t available_bytes = 0;
 };
 
 MemoryState read_memory(const SystemRoot& root = {});

@@ -42,7 +42,7 @@ void CacheFlusher::flush_part(size_t worker, size_t workers) {
   std::byte* const begin = buffer_.data() + part_begin(buffer_.size(), kLineBytes, worker, workers);
   std::byte* const end =
       buffer_.data() + part_begin(buffer_.size(), kLineBytes, worker + 1, workers);
-  // Read and written through volatile: the compiler may not leave either out.
+  // volatile keeps the compiler from removing the read or the write.
   for (std::byte* at = begin; at < end; at += kLineBytes) {
     auto* word = reinterpret_cast<volatile unsigned char*>(at);
     *word = static_cast<unsigned char>(*word + 1);

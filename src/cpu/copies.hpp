@@ -1,4 +1,5 @@
-// Copies of operands for the cache regime, and emptying the caches where copies do not suffice.
+// Copies of operands for the cache regime, and flushing the caches where there is no room for
+// enough copies.
 #pragma once
 
 #include <cstdint>
@@ -14,9 +15,10 @@ using plugin::plan_copies;
 using plugin::Regime;
 using plugin::Rotation;
 
-CopyPlan plan_copies(uint64_t bytes_per_copy, const plugin::Options& options);  // for this machine
+// with this machine's cache and memory
+CopyPlan plan_copies(uint64_t bytes_per_copy, const plugin::Options& options);
 
-// Aligned to cache lines, or to pages where an array has one or more.
+// Arrays of at least a page are aligned to pages, smaller ones to cache lines.
 class Copies : public plugin::Copies<Buffer, kLineBytes, kPageBytes> {
  public:
   using plugin::Copies<Buffer, kLineBytes, kPageBytes>::Copies;
@@ -28,7 +30,7 @@ class Copies : public plugin::Copies<Buffer, kLineBytes, kPageBytes> {
   void copy_into(uint64_t first_copy, const std::byte* from) const;
 };
 
-// Reads and writes every line of a buffer larger than the caches, which leaves nothing else there.
+// Reads and writes every line of a buffer larger than the caches, which evicts everything else.
 class CacheFlusher {
  public:
   explicit CacheFlusher(uint64_t bytes) : buffer_(bytes) {}

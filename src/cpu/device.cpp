@@ -15,14 +15,15 @@
 namespace deepbench::cpu {
 namespace {
 
-// A CPU's speed drifts over tens of milliseconds with what else runs beside it: medians over 20 ms
-// differed by up to 12 % from run to run, over 200 ms by up to 6 (docs/results/log/cpu.md).
+// The speed of a CPU drifts over tens of milliseconds with the load of its neighbours: medians over
+// 20 ms differ by up to 12 % from run to run, medians over 200 ms by up to 6 %
+// (docs/results/log/cpu.md).
 constexpr double kMinTotalNs = 200e6;
 constexpr double kRowLimitNs = 10e9;
 
 struct Load {
-  double average = 0;  // over the last minute: runnable threads of the whole machine
-  int running = 0;     // now
+  double average = 0;  // runnable threads of the whole machine over the last minute
+  int running = 0;     // running threads at the moment of reading
 };
 
 Load read_load(const SystemRoot& root) {
@@ -32,8 +33,8 @@ Load read_load(const SystemRoot& root) {
   return load;
 }
 
-// The average still remembers what we ran ourselves a moment ago, so that others must be seen to
-// run now as well. One of the running threads is the one that reads.
+// The average still includes the load of our last row, so that other threads must also be running
+// now. One of the running threads is the one that reads.
 bool is_machine_busy(const Topology& topology, const SystemRoot& root, double* average) {
   constexpr double kShareOfMachine = 0.2;
   constexpr int kReadings = 3;

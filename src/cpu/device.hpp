@@ -1,5 +1,5 @@
-// What the backend says of its one device, the processor: the facts that ceilings and result
-// files need, and warnings about a machine that is not fit for measuring.
+// The facts of the one device, the processor, that ceilings and result files need, and warnings
+// about a machine that is not fit for measuring.
 #pragma once
 
 #include <string>
@@ -14,10 +14,10 @@ namespace deepbench::cpu {
 
 std::string cpu_name(const SystemRoot& root = {});
 
-// The frequency governor of the processors in use; "" where there is none to choose.
+// The frequency governor of the processors in use; "" on machines without one.
 std::string governor(const std::vector<int>& cpus, const SystemRoot& root = {});
 
-// Each a name and one line with the cure.
+// Each warning has a name and one line with the cure.
 std::vector<std::pair<std::string, std::string>> warnings(const Topology& topology, int threads,
                                                           const SystemRoot& root = {});
 

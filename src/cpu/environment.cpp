@@ -1,4 +1,4 @@
-// OpenMP's, MKL's and OpenBLAS' variables.
+// The variables of OpenMP, MKL and OpenBLAS.
 #include "environment.hpp"
 
 #include <algorithm>
@@ -6,8 +6,9 @@
 namespace deepbench::cpu {
 namespace {
 
-// OpenBLAS picks kernels by vendor, family and model. It knows Intel's line; from AMD's family
-// 1Ah on its older releases, and for other vendors all of them, fall back to code of 2006.
+// OpenBLAS picks its kernels by vendor, family and model of the processor. It knows all of Intel's
+// line. Older releases use kernels of 2006 for AMD's families from 1Ah on and for all other
+// vendors.
 bool openblas_may_not_know(const Isa& isa) {
   constexpr int kZen5 = 0x1a;
   if (isa.vendor == "GenuineIntel") return false;
@@ -19,7 +20,7 @@ bool openblas_may_not_know(const Isa& isa) {
 std::vector<std::pair<std::string, std::string>> library_environment(int threads,
                                                                      const Topology& topology,
                                                                      const Isa& isa) {
-  // Oversubscription is the user's wish; a place is still listed once.
+  // A user may ask for more threads than cores; each place is still listed once.
   std::string places;
   for (int cpu : topology.cpus_for_threads(std::min(threads, topology.hardware_threads())))
     places += (places.empty() ? "{" : ",{") + std::to_string(cpu) + "}";

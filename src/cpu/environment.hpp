@@ -1,5 +1,5 @@
-// The environment variables that the libraries read once, when they are loaded: how many threads,
-// on which cores, and for which processor.
+// The environment variables that libraries read once, when they are loaded: the number of threads,
+// their cores, and the kind of processor.
 #pragma once
 
 #include <string>

@@ -1,4 +1,5 @@
-// What a file in ops/ implements: one operation through one library, listed in backend.cpp.
+// The routes of this backend: each function is defined in ops/ and returns one operation through
+// one library.
 #pragma once
 
 #include "deepbench/backend/routing.hpp"
@@ -9,7 +10,7 @@ namespace deepbench::cpu {
 using plugin::Implementation;
 using plugin::LibraryFacts;
 
-// Made on first use; they live as long as the process.
+// Made on first use; they live until the process ends.
 Implementation& onednn_gemm();
 Implementation& openblas_gemm();
 Implementation& mkl_gemm();

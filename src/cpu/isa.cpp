@@ -1,4 +1,4 @@
-// Detection of instruction sets by cpuid and the state that the operating system saves.
+// Detection of instruction sets by cpuid and by the register state that the operating system saves.
 #include "isa.hpp"
 
 #include <cstdint>
@@ -25,7 +25,7 @@ Registers cpuid(unsigned leaf, unsigned subleaf) {
 
 bool bit(unsigned word, int index) { return (word >> index & 1u) != 0; }
 
-// Which register files the operating system saves (XCR0).
+// The register files that the operating system saves (XCR0).
 uint64_t saved_state() {
   uint32_t low = 0, high = 0;
   __asm__ volatile("xgetbv" : "=a"(low), "=d"(high) : "c"(0));
@@ -42,7 +42,7 @@ Isa detect() {
   isa.vendor = vendor;
   const int family = int(one.eax >> 8 & 0xf);
   isa.family = family == 0xf ? family + int(one.eax >> 20 & 0xff) : family;
-  if (!bit(one.ecx, 27)) return isa;  // no OSXSAVE: nothing wider than SSE can be used
+  if (!bit(one.ecx, 27)) return isa;  // without OSXSAVE nothing wider than SSE is usable
 
   constexpr uint64_t kYmm = 0x6, kZmm = 0xe6, kTiles = 0x60000;
   const uint64_t state = saved_state();

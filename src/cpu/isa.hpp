@@ -1,5 +1,5 @@
-// What instructions this processor and its operating system offer, as far as libraries and
-// operands care, and how our own loops are compiled for them.
+// The instruction sets that this processor and its operating system offer, as far as libraries and
+// operands depend on them, and the attributes that compile a loop for several of them.
 #pragma once
 
 #include <string>
@@ -7,11 +7,11 @@
 namespace deepbench::cpu {
 
 struct Isa {
-  std::string vendor;  // "GenuineIntel", "AuthenticAMD", ...; empty where there is no cpuid
+  std::string vendor;  // "GenuineIntel", "AuthenticAMD", ...; empty without the cpuid instruction
   int family = 0;
   bool avx2 = false;
-  bool avx512 = false;       // F, CD, BW, DQ and VL: what libraries call AVX-512
-  bool avx512_vnni = false;  // 8-bit products summed in 32 bits without a saturating step
+  bool avx512 = false;       // F, CD, BW, DQ and VL, the subset that libraries call AVX-512
+  bool avx512_vnni = false;  // sums 8-bit products in 32 bits without a saturating step
   bool avx_vnni = false;
   bool avx512_bf16 = false;
   bool avx512_fp16 = false;
@@ -25,12 +25,12 @@ const Isa& isa();
 
 }  // namespace deepbench::cpu
 
-// What a function must be, to be compiled for its caller's vectors.
+// A function with this attribute is compiled for the vectors of its caller.
 #define DEEPBENCH_CPU_INLINED __attribute__((always_inline))
 
-// Compiles a function once for the baseline and once for each wider vector unit; the loader picks.
-// A loop held to the baseline's 16 bytes would be a straw man beside any library. The thread
-// sanitizer is not ready yet when the loader picks.
+// Compiles a function once for the baseline and once for each wider vector unit; the loader picks
+// one. A loop with the 16-byte vectors of the baseline would not be a fair comparison for any
+// library. The thread sanitizer is excluded because it is not ready when the loader picks.
 #if defined(__x86_64__) && defined(__GLIBC__) && !defined(__SANITIZE_THREAD__)
 #define DEEPBENCH_CPU_CLONES __attribute__((target_clones("avx512f", "avx2", "default")))
 #else

@@ -1,5 +1,5 @@
-// In place of src/cpu/onednn and every ops/*/onednn*.cpp where oneDNN's header was not found when
-// building: nothing to call it by.
+// Replaces src/cpu/onednn and every ops/*/onednn*.cpp in a build without oneDNN's header: each
+// route gives this as its reason.
 #include "deepbench/plugin.hpp"
 #include "implementation.hpp"
 #include "ops/sparse_gemm/dense_baseline.hpp"

@@ -1,5 +1,5 @@
-// Loops over operands, one per storage type; those that large problems run are compiled for every
-// vector unit.
+// Loops over operands, one for each storage type. The loops that large problems spend their time in
+// are compiled for every vector unit.
 #include "operand.hpp"
 
 #include <cstring>
@@ -20,7 +20,8 @@ using plugin::bits_of_one;
 using plugin::non_finite_mask;
 using plugin::poison_bits;
 
-constexpr uint64_t kGrain = 1 << 15;  // elements: below this, waking the workers costs more
+// elements; for fewer, waking the workers takes longer than the loop
+constexpr uint64_t kGrain = 1 << 15;
 
 // ---- filling ----------------------------------------------------------------------------------
 
@@ -46,7 +47,7 @@ DEEPBENCH_CPU_CLONES void fill_floats_of_bfloat16(float* out, const Range r) {
 DEEPBENCH_CPU_CLONES void fill_bytes(uint8_t* out, deepbench_type type, const Range r) {
   const uint32_t shift = type == DEEPBENCH_S7 ? 25 : 24;
   const uint32_t offset = type == DEEPBENCH_U8 ? 0 : type == DEEPBENCH_S7 ? 64 : 128;
-  for (uint64_t i = r.begin; i < r.end; ++i) {  // deepbench_integer, without its switch
+  for (uint64_t i = r.begin; i < r.end; ++i) {  // deepbench_integer() without its switch
     const auto top = static_cast<uint32_t>(deepbench_bits(r.seed, r.stream, i) >> 32);
     out[i] = static_cast<uint8_t>((top >> shift) - offset);
   }
@@ -83,10 +84,9 @@ void fill_range(void* data, deepbench_type type, const Range& r) {
   }
 }
 
-// ---- one bit pattern everywhere
-// ------------------------------------------------------------------
+// ---- one bit pattern everywhere ---------------------------------------------------------------
 
-// Calls body with a null pointer to the unsigned word that stores an element.
+// Calls body with a null pointer to the unsigned word that stores an element of the type.
 template <class Body>
 auto with_word(deepbench_type type, Body body) {
   switch (size_of(type)) {
@@ -111,8 +111,7 @@ void set_all(void* data, deepbench_type type, uint64_t count, uint64_t bits) {
   });
 }
 
-// ---- scanning
-// -------------------------------------------------------------------------------------
+// ---- scanning ---------------------------------------------------------------------------------
 
 struct Marks {
   uint64_t poison, mask;
@@ -125,7 +124,8 @@ struct Counts {
 template <class Word>
 inline __attribute__((always_inline)) Counts scan_loop(const Word* data, const Word* restored,
                                                        uint64_t begin, uint64_t end, Marks marks) {
-  constexpr uint64_t kBlock = 1 << 14;  // 32-bit counters inside: narrower loops vectorise
+  // keeps the inner counters within 32 bits, which vectorise better
+  constexpr uint64_t kBlock = 1 << 14;
   const auto poison = static_cast<Word>(marks.poison), mask = static_cast<Word>(marks.mask);
   Counts total;
   for (uint64_t first = begin; first < end; first += kBlock) {
@@ -160,8 +160,7 @@ Counts scan_words(const Word* data, const Word* restored, uint64_t begin, uint64
   return scan_loop(data, restored, begin, end, marks);
 }
 
-// ---- projecting
-// -----------------------------------------------------------------------------------
+// ---- projecting -------------------------------------------------------------------------------
 
 DEEPBENCH_CPU_CLONES void project_f32(const float* data, const Block& block, uint64_t rows,
                                       uint64_t seed, double* sums) {

@@ -1,5 +1,5 @@
-// What a backend does to whole operands, on all cores: fill them by fill.h, poison outputs, look
-// at every element, project, read.
+// Operations on whole operands, on all cores: filling with the values of fill.h, poisoning,
+// scanning, projecting and reading outputs.
 #pragma once
 
 #include <cstdint>
@@ -13,26 +13,24 @@ namespace deepbench::cpu {
 using plugin::Inputs;
 using plugin::parse_inputs;
 
-// data[i] = element i of operand `stream`, as `type` stores it.
+// data[i] = element i of operand `stream`, stored as `type`.
 void fill(void* data, deepbench_type type, uint64_t count, Inputs inputs, uint64_t seed,
           uint32_t stream);
 
-// The same elements in float: data[i] = element i of operand `stream` as half or bfloat16 stores
-// it.
+// The same values as floats: data[i] = element i of operand `stream` after rounding to half or
+// bfloat16.
 void fill_floats(float* data, deepbench_type type, uint64_t count, Inputs inputs, uint64_t seed,
                  uint32_t stream);
 
-// Not-a-numbers of one bit pattern; integers DEEPBENCH_POISON_INTEGER, or -127 where it does not
-// fit, which an output of one byte may hold by right.
+// Sets every element to the poison of its type (bit_patterns.hpp).
 void poison(void* data, deepbench_type type, uint64_t count);
 
-// count, untouched and non_finite of a poisoned output. With `restored`, the values that an output
-// in place had before, an element is untouched if it still has them.
+// Returns count, untouched and non_finite of a poisoned output. For an output in place, `restored`
+// holds the initial values, and an element that still has its initial value is untouched.
 deepbench_scan scan(const void* data, deepbench_type type, uint64_t count,
                     const void* restored = nullptr);
 
-// sums[i] = sum over j of data[i + j*rows] * deepbench_weight(seed, j). count is a multiple of
-// rows.
+// sums[i] = sum over j of data[i + j*rows] * deepbench_weight(seed, j). `rows` must divide count.
 void project(const void* data, deepbench_type type, uint64_t count, uint64_t rows, uint64_t seed,
              double* sums);
 

@@ -1,4 +1,4 @@
-// Keeping and reusing filled operands.
+// Lookup and reuse of filled operands.
 #include "operand_cache.hpp"
 
 #include <algorithm>
@@ -26,7 +26,7 @@ std::shared_ptr<const Buffer> OperandCache::get(deepbench_type type, uint64_t co
   if (at != entries_.end()) {
     if (at->type == type && at->inputs == inputs && at->seed == seed && at->buffer->size() >= bytes)
       return at->buffer;
-    entries_.erase(at);  // before the new one is taken
+    entries_.erase(at);  // frees its memory before the new operand takes any
   }
   auto made = std::make_shared<Buffer>(bytes);
   fill(made->data(), type, count, inputs, seed, stream);

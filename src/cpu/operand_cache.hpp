@@ -1,6 +1,6 @@
-// Filled operands that outlive their kernel. Element i depends on its index, not on the operand's
-// size, so that a large operand begins with every smaller one: the next row finds its inputs ready
-// instead of filling them again, and a sweep over candidates fills them once.
+// Filled operands that outlive their kernel. An element depends on its index and not on the
+// operand's size, so that a large operand begins with every smaller one: the next row finds its
+// inputs filled, and a selection among candidates fills them once.
 #pragma once
 
 #include <cstdint>
@@ -16,17 +16,18 @@ namespace deepbench::cpu {
 
 class OperandCache {
  public:
-  // Keeps operands of at most `limit_bytes` each; none at all with 0.
+  // Keeps operands of at most `limit_bytes` each; 0 disables the cache.
   explicit OperandCache(uint64_t limit_bytes) : limit_bytes_(limit_bytes) {}
 
-  // This process': an eighth of the memory for each operand. On machines with several memory nodes
-  // nothing is kept: pages must lie with the threads that work on this very size.
+  // The cache of this process, for operands of up to an eighth of the memory each. It is disabled
+  // on machines with several memory nodes, where pages must lie on the node of the threads that
+  // work on this very size.
   static OperandCache& instance();
 
-  // `count` elements or more, which nobody may change.
+  // Returns a buffer of at least `count` elements, which is read-only.
   std::shared_ptr<const Buffer> get(deepbench_type type, uint64_t count, Inputs inputs,
                                     uint64_t seed, uint32_t stream);
-  // Forgets all; what kernels still use lives on with them.
+  // Forgets all operands; those that kernels still use live on with the kernels.
   void clear();
 
  private:
@@ -43,7 +44,7 @@ class OperandCache {
   std::vector<Entry> entries_;  // at most one for each stream
 };
 
-// require_memory(), which gives up the store before it gives up.
+// As require_memory(), but clears the cache before it gives up.
 void require_memory_for_operands(uint64_t bytes);
 
 }  // namespace deepbench::cpu

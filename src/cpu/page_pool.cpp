@@ -1,4 +1,5 @@
-// Idle pages, the smallest extent that suffices first; neighbours grow together.
+// Idle extents of pages: allocation takes the smallest that suffices, and release merges
+// neighbours.
 #include "page_pool.hpp"
 
 #include <sys/mman.h>
@@ -25,7 +26,7 @@ std::byte* map_new(uint64_t bytes) {
   std::byte* const pages = start + before;
   if (before > 0) munmap(start, before);
   if (before < kLargePageBytes) munmap(pages + bytes, kLargePageBytes - before);
-  madvise(pages, bytes, MADV_HUGEPAGE);  // advice: no harm where refused
+  madvise(pages, bytes, MADV_HUGEPAGE);  // advice: a refusal does no harm
   return pages;
 }
 
@@ -69,7 +70,7 @@ std::byte* PagePool::allocate(uint64_t bytes) {
   return pages;
 }
 
-// Buffers end here: what cannot be kept goes.
+// Destructors of buffers call this: pages that the pool cannot keep return to the system.
 void PagePool::release(std::byte* pages, uint64_t bytes) noexcept {
   const std::lock_guard lock(mutex_);
   try {

@@ -1,7 +1,7 @@
-// Large pages that buffers have given back, for the next who asks. New ones are slow: the system
-// clears each, and under a virtual machine the host has to find it first (0.3 to 0.4 GB/s a core).
-// Not for operands that are timed: what streams through the caches took 5 to 8 % longer in pages
-// that had been used before, wherever in memory those are.
+// Reuses large pages that buffers release. Fresh pages are slow: the system clears each page, and
+// under a virtual machine the host first allocates it (0.3 to 0.4 GB/s per core). Operands of timed
+// calls do not use reused pages: streaming through them takes 5 to 8 % longer than through fresh
+// pages, wherever they lie in memory.
 #pragma once
 
 #include <cstddef>
@@ -15,29 +15,30 @@ inline constexpr uint64_t kLargePageBytes = uint64_t{2} << 20;
 
 class PagePool {
  public:
-  // Keeps at most `limit_bytes` that nobody uses; with 0 all of it goes back to the system at once.
+  // Keeps at most `limit_bytes` of idle pages; with 0, every page returns to the system at once.
   explicit PagePool(uint64_t limit_bytes) : limit_bytes_(limit_bytes) {}
   ~PagePool() { clear(); }
   PagePool(const PagePool&) = delete;
   PagePool& operator=(const PagePool&) = delete;
 
-  // That keeps nothing.
+  // The pool that keeps no idle pages.
   static PagePool& uncached();
-  // This process' references': a quarter of the memory, divided among ranks that divide the cores.
-  // On machines with several memory nodes it keeps nothing either: pages must lie with the threads
-  // that work on them.
+  // The pool for the references of this process: it keeps up to a quarter of the memory, shared
+  // equally by the ranks that divide the machine's cores. On machines with several memory nodes it
+  // keeps nothing, since pages must lie on the node of the threads that work on them.
   static PagePool& for_references();
 
-  // Zeroed, aligned to large pages; nullptr where the system refuses. `bytes` are whole large
-  // pages.
+  // Returns zeroed memory, aligned to large pages, or nullptr if the system refuses. `bytes` must
+  // be a multiple of the large page size.
   std::byte* allocate(uint64_t bytes);
-  // What allocate() returned, of the same size.
+  // Takes back the result of allocate(), with the same size.
   void release(std::byte* pages, uint64_t bytes) noexcept;
   void clear();
   uint64_t idle_bytes() const;
 
  private:
-  using Extents = std::map<std::byte*, uint64_t>;  // bytes by where they begin; no two touch
+  // sizes by address; neighbouring extents are always merged
+  using Extents = std::map<std::byte*, uint64_t>;
 
   Extents::iterator best_fit(uint64_t bytes);
   void add_idle(std::byte* pages, uint64_t bytes);

@@ -1,4 +1,4 @@
-// The weighted row sums that verify a whole output, over any kind of element.
+// The weighted row sums that verify a whole output, for any type of element.
 #pragma once
 
 #include <cstdint>
@@ -10,13 +10,13 @@
 
 namespace deepbench::cpu {
 
-// A block of the output: these rows of these columns.
+// A block of the output: a range of rows by a range of columns.
 struct Block {
   uint64_t first_row = 0, last_row = 0, first_column = 0, last_column = 0;
 };
 
-// Splits an output of `rows` rows among the workers. add(block, sums) adds the block's weighted
-// elements to sums[row].
+// Splits an output of `rows` rows among the workers. add(block, sums) adds the weighted elements of
+// the block to sums[row].
 template <class Add>
 void project_blocks(uint64_t count, uint64_t rows, double* sums, Add add) {
   constexpr uint64_t kRowGrain = 256, kElementGrain = 1 << 16;
@@ -40,7 +40,7 @@ void project_blocks(uint64_t count, uint64_t rows, double* sums, Add add) {
     for (size_t row = 0; row < part.size(); ++row) sums[row] += part[row];
 }
 
-// add() for elements that `value(index)` reads.
+// The `add` of project_blocks for elements that `value(index)` returns.
 template <class Value>
 inline __attribute__((always_inline)) void add_block(const Block& block, uint64_t rows,
                                                      uint64_t seed, double* sums, Value value) {

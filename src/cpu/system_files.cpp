@@ -45,7 +45,7 @@ std::vector<std::string> split(const std::string& text, char separator) {
 }
 
 std::vector<int> parse_cpu_list(const std::string& text) {
-  constexpr int kMaxCpus = 1 << 20;  // a guard against nonsense, far above any machine
+  constexpr int kMaxCpus = 1 << 20;  // rejects malformed lists; far above any machine
   std::vector<int> cpus;
   for (const std::string& range : split(text, ',')) {
     int first = 0, last = 0;

@@ -1,4 +1,4 @@
-// Small reads of the kernel's text files (sysfs, procfs, cgroups), below a root that tests replace.
+// Reads the kernel's small text files (sysfs, procfs, cgroups), below a root that tests replace.
 #pragma once
 
 #include <cstdint>
@@ -8,28 +8,29 @@
 
 namespace deepbench::cpu {
 
-// Where the kernel's files are. Tests point both at a folder of fixtures.
+// The folders of sysfs and procfs. Tests point both at a folder of fixtures.
 struct SystemRoot {
   std::string sys = "/sys";
   std::string proc = "/proc";
 };
 
-// The whole file, without trailing white space; nothing if it cannot be read.
+// The whole file without trailing white space, or nothing if it cannot be read.
 std::optional<std::string> read_text(const std::string& path);
 std::optional<int64_t> read_integer(const std::string& path);
 
-// Lines of a file; none if it cannot be read.
+// The lines of a file; empty if it cannot be read.
 std::vector<std::string> read_lines(const std::string& path);
 
 std::vector<std::string> split(const std::string& text, char separator);
 
-// "0-3,8,10-11" -> 0 1 2 3 8 10 11, as cpulists are written.
+// Parses a list of processors: "0-3,8,10-11" is 0 1 2 3 8 10 11.
 std::vector<int> parse_cpu_list(const std::string& text);
 
-// "48K", "1024K", "32M" or plain bytes, as cache sizes are written; 0 if it is none.
+// Parses a cache size: "48K", "1024K", "32M" or plain bytes; 0 for any other text.
 int64_t parse_size(const std::string& text);
 
-// Value of a "Key:   123 kB" or "key 123" line, in the file's own unit; nothing if absent.
+// The value of a line "Key:   123 kB" or "key 123", in the file's unit; nothing if the key is
+// absent.
 std::optional<int64_t> find_field(const std::vector<std::string>& lines, const std::string& key);
 
 }  // namespace deepbench::cpu

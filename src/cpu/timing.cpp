@@ -1,4 +1,4 @@
-// The markers. Not inlined and not empty, so that a breakpoint on them is reached.
+// The markers: not inlined and not empty, so that a breakpoint on them is reached.
 #include "timing.hpp"
 
 extern "C" {

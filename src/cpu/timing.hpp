@@ -1,5 +1,5 @@
-// The one place of the backend that reads a clock around calls: batches back to back, or isolated
-// where something must happen between calls.
+// Times batches with the clock of the host: calls back to back, or isolated calls where something
+// must happen between them.
 #pragma once
 
 #include <cstdint>
@@ -20,7 +20,7 @@ namespace deepbench::cpu {
 using plugin::Clock;
 using plugin::elapsed_ns;
 
-// Marks the region for its lifetime, when the request asks for it.
+// Marks the region during its lifetime, if the request asks for it.
 class Region {
  public:
   explicit Region(const deepbench_request& request)
@@ -38,11 +38,11 @@ class Region {
 };
 
 inline void check_request(const deepbench_request& request) {
-  if (request.count == 0) plugin::invalid("time_batch: a batch of no calls has no time");
+  if (request.count == 0) plugin::invalid("time_batch: the batch has no calls");
 }
 
-// Makes request.count calls, call(copy), and writes down what they took. A flusher empties the
-// caches before every call, outside its span.
+// Makes request.count calls of call(copy) and fills in the batch. The flusher empties the caches
+// before every call, outside the measured time.
 template <class Call>
 void time_calls(const deepbench_request& request, Rotation& rotation, CacheFlusher* flusher,
                 Call call, deepbench_batch& batch) {

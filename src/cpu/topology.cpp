@@ -20,7 +20,8 @@ constexpr int64_t kAssumedLastLevel = int64_t{32} << 20;
 struct Cache {
   int level = 0;
   int64_t bytes = 0;
-  std::string shared;  // the kernel's own list of the processors behind it: names the instance
+  // the kernel's list of processors behind the cache, which identifies the cache
+  std::string shared;
 };
 
 std::string cpu_folder(const SystemRoot& root, int cpu) {
@@ -40,10 +41,11 @@ std::vector<Cache> read_caches(int cpu, const SystemRoot& root) {
   }
 }
 
-// The C library asks the processor itself, which helps where sysfs lists no caches.
+// The C library asks the processor, which works where sysfs lists no caches.
 std::vector<Cache> caches_from_sysconf(int cpu, const SystemRoot& root) {
   std::vector<Cache> caches;
-  if (root.sys != SystemRoot().sys) return caches;  // a fixture stands for another machine
+  // a fixture of a test describes another machine
+  if (root.sys != SystemRoot().sys) return caches;
 #if defined(_SC_LEVEL1_DCACHE_SIZE)
   const std::pair<int, int> levels[] = {
       {1, _SC_LEVEL1_DCACHE_SIZE}, {2, _SC_LEVEL2_CACHE_SIZE}, {3, _SC_LEVEL3_CACHE_SIZE}};
@@ -59,7 +61,7 @@ std::vector<Cache> caches_from_sysconf(int cpu, const SystemRoot& root) {
 }
 
 void sum_cache_sizes(const SystemRoot& root, Topology& topology) {
-  constexpr int kLevels = 5;  // 0 is none
+  constexpr int kLevels = 5;  // level 0 stays unused
   std::vector<Cache> counted;
   int64_t sums[kLevels] = {};
   int last = 0;
@@ -97,7 +99,7 @@ int count_memory_nodes(const Topology& topology, const SystemRoot& root) {
   return std::max(1, nodes);
 }
 
-// Intel lists the kinds of cores as two devices; Arm rates each core's capacity.
+// Intel lists the kinds of cores as two devices; Arm rates the capacity of each core.
 int count_efficiency_cores(const Topology& topology, const SystemRoot& root) {
   const auto atoms = read_text(root.sys + "/devices/cpu_atom/cpus");
   const std::vector<int> efficient = parse_cpu_list(atoms.value_or(""));
@@ -129,7 +131,8 @@ int Topology::hardware_threads() const {
 
 int Topology::default_threads() const {
   int threads = int(cores.size());
-  // Rounded down: a part of a core would be throttled before the period ends.
+  // The quota is rounded down: a thread on a fraction of a core would be throttled before the
+  // period ends.
   if (quota_cores > 0) threads = std::min(threads, int(std::floor(quota_cores + 1e-6)));
   return std::max(1, threads);
 }

@@ -10,7 +10,7 @@
 namespace deepbench::cpu {
 
 void Barrier::wait() {
-  constexpr int kSpins = 1 << 14;  // then somebody else needs the core more
+  constexpr int kSpins = 1 << 14;  // beyond this, another thread may need the core more
   const uint32_t generation = generation_.load(std::memory_order_acquire);
   if (arrived_.fetch_add(1, std::memory_order_acq_rel) + 1 == parties_) {
     arrived_.store(0, std::memory_order_relaxed);
@@ -101,7 +101,7 @@ void WorkerPool::parallel_for(uint64_t count, uint64_t grain, const Part& part) 
 }
 
 WorkerPool& host_workers() {
-  // Never destroyed: at exit the threads may be gone before we are.
+  // Never destroyed: at exit the system may have ended the threads first.
   static WorkerPool* workers =
       new WorkerPool(topology().cpus_for_threads(topology().default_threads()));
   return *workers;

@@ -1,5 +1,5 @@
-// Threads of our own, one bound to each core: for moving memory, for filling and checking
-// operands. They sleep between jobs, so that a library's threads have the cores to themselves.
+// Worker threads, one bound to each core, that move memory and fill and check operands. They sleep
+// between jobs, so that a library's threads have the cores to themselves.
 #pragma once
 
 #include <atomic>
@@ -13,7 +13,7 @@
 
 namespace deepbench::cpu {
 
-// Within a loop that waits for another thread.
+// One pause in a loop that waits for another thread.
 inline void relax() {
 #if defined(__x86_64__)
   __builtin_ia32_pause();
@@ -22,7 +22,7 @@ inline void relax() {
 #endif
 }
 
-// All of `parties` threads meet, as often as they like. Spins, then yields.
+// Makes all of `parties` threads wait for each other, any number of times. Spins, then yields.
 class Barrier {
  public:
   explicit Barrier(uint32_t parties) : parties_(parties) {}
@@ -36,7 +36,7 @@ class Barrier {
 
 class WorkerPool {
  public:
-  // At least one. Throws std::system_error where the system gives no more threads.
+  // Starts one thread or more. Throws std::system_error if the system has no more threads.
   explicit WorkerPool(const std::vector<int>& cpus);
   ~WorkerPool();
   WorkerPool(const WorkerPool&) = delete;
@@ -44,20 +44,20 @@ class WorkerPool {
 
   size_t size() const { return threads_.size(); }
 
-  // Calls job(worker) once on every worker and waits for all; the first exception is rethrown.
+  // Calls job(worker) once on every worker, waits for all, and rethrows the first exception.
   void run(const std::function<void(size_t worker)>& job);
 
-  // Splits [0, count) into contiguous parts, one a worker, multiples of `grain` long but for the
-  // last. A count of at most one grain runs on the calling thread, as worker 0.
+  // Splits [0, count) into one contiguous part for each worker; all parts but the last are
+  // multiples of `grain`. A count of at most one grain runs on the calling thread, as worker 0.
   using Part = std::function<void(uint64_t begin, uint64_t end, size_t worker)>;
   void parallel_for(uint64_t count, uint64_t grain, const Part& part);
 
  private:
   void serve(size_t worker, int cpu);
-  void stop();  // of all threads
+  void stop();  // stops all threads
 
   std::vector<std::thread> threads_;
-  std::mutex busy_;  // one job at a time, whoever asks
+  std::mutex busy_;  // held by the caller whose job runs
   std::mutex mutex_;
   std::condition_variable wake_, done_;
   const std::function<void(size_t)>* job_ = nullptr;
@@ -67,8 +67,8 @@ class WorkerPool {
   std::exception_ptr error_;
 };
 
-// Part `worker` of `workers` of [0, count) in multiples of grain: its begin; its end is the next
-// part's begin.
+// The begin of part `worker` of `workers` of [0, count), in multiples of grain. A part ends where
+// the next one begins.
 uint64_t part_begin(uint64_t count, uint64_t grain, size_t worker, size_t workers);
 
 // The workers that prepare and check operands, one on each usable core; made on first use.

@@ -1,4 +1,4 @@
-// NVIDIA's GPUs as a backend: which library does which operation, and nothing else.
+// NVIDIA's GPUs as a backend: which library runs which operation, and nothing else.
 #include <iterator>
 #include <string>
 #include <vector>
@@ -71,7 +71,7 @@ class CudaBackend final : public plugin::RoutedBackend {
       library.describe(library.name, sink);
       described.push_back(library.name);
     }
-    describe_libraries(sink, described);  // a library that is called in two ways has two names
+    describe_libraries(sink, described);  // routes whose names differ from their libraries
     int number = 0;
     for (const std::string& text : mixed_major_warnings())
       sink.text("warning.libraries" + std::to_string(number++), text);
@@ -88,7 +88,7 @@ class CudaBackend final : public plugin::RoutedBackend {
  private:
   plugin::RouteSelection select_route(const plugin::Problem& problem,
                                       const plugin::Options& options) const override {
-    Stream::of(options.device);  // current from here on; throws for an index that is no device
+    Stream::of(options.device);  // makes the device current; throws for an index without a device
     return route(problem, options);
   }
 };

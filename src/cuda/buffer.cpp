@@ -1,4 +1,4 @@
-// Allocation on the device and of page-locked host memory.
+// Allocation of device memory and of page-locked host memory.
 #include "buffer.hpp"
 
 #include <cstdlib>
@@ -16,12 +16,12 @@ uint64_t round_to_pages(uint64_t bytes) {
   return saturating_add(bytes, kLargeStride - 1) / kLargeStride * kLargeStride;
 }
 
-// What the pool keeps may be in pieces that are too small: with them gone there may be room.
+// The idle memory of the pool may be in pieces that are too small. Trimming the pool may make room.
 template <class Allocate>
 nvidia::cudaError_t allocate_or_trim(int device, Allocate allocate) {
   const nvidia::cudaError_t status = allocate();
   if (status != nvidia::cudaErrorMemoryAllocation) return status;
-  cudart().cudaGetLastError();  // not the next call's fault
+  cudart().cudaGetLastError();  // clears the error, which the next call would report
   Stream::of(device).synchronize();
   trim_pool(device);
   return allocate();
@@ -39,7 +39,7 @@ Buffer::Buffer(uint64_t bytes, AllocationKind kind) : bytes_(bytes) {
     const auto allocate = [&] { return allocate_from_pools(&data, bytes, *stream_); };
     CUDA_CHECK_STATUS(cudaMallocAsync, allocate_or_trim(device, allocate));
   } else {
-    // Whoever is given access to it gets whole pages, on which nothing else should lie.
+    // A dedicated allocation has whole pages: other processes get access to pages, not to bytes.
     const uint64_t allocated_bytes =
         kind == AllocationKind::kDedicated ? round_to_pages(bytes) : bytes;
     const auto allocate = [&] { return cudart().cudaMalloc(&data, allocated_bytes); };
@@ -48,7 +48,7 @@ Buffer::Buffer(uint64_t bytes, AllocationKind kind) : bytes_(bytes) {
   data_ = static_cast<std::byte*>(data);
 }
 
-// A failure to free is no news: the device is lost then, and the next call says so.
+// Failures to free are ignored: they mean that the device is lost, which the next call reports.
 Buffer::~Buffer() {
   if (!data_) return;
   if (stream_)

@@ -1,4 +1,4 @@
-// Device memory and page-locked host memory, owned.
+// Device memory and host memory, owned by RAII.
 #pragma once
 
 #include <cstddef>
@@ -15,12 +15,12 @@ class Stream;
 using plugin::saturating_add;
 using plugin::saturating_multiply;
 
-// Where memory comes from: the device's pool where there is one, in the order of the device's
-// stream, so that taking and giving back cost microseconds and do not wait; or an allocation of its
-// own, which other processes and devices can be given access to.
+// Where device memory comes from. kPooled: the device's memory pool, if it has one, in the order of
+// the device's stream, so that allocating and freeing take microseconds and wait for nothing.
+// kDedicated: a separate allocation, which can be shared with other processes and devices.
 enum class AllocationKind { kPooled, kDedicated };
 
-// Memory of the current device, aligned to 256 bytes at least; not initialised.
+// Memory on the current device, aligned to at least 256 bytes, not initialised.
 class Buffer {
  public:
   Buffer() = default;
@@ -43,10 +43,10 @@ class Buffer {
   }
   std::byte* data_ = nullptr;
   uint64_t bytes_ = 0;
-  const Stream* stream_ = nullptr;  // of the pool; none for plain allocations
+  const Stream* stream_ = nullptr;  // of pooled memory; nullptr otherwise
 };
 
-// Host memory; page-locked, so that the device reaches it without the CPU, unless `pageable`.
+// Host memory. Unless `pageable`, it is page-locked, so that the device reaches it without the CPU.
 class HostBuffer {
  public:
   HostBuffer() = default;
@@ -73,19 +73,20 @@ class HostBuffer {
 };
 
 inline constexpr uint64_t kSmallStride = 256;
-inline constexpr uint64_t kLargeStride = uint64_t{1} << 21;  // page of the address translation
+// the page size of the device's address translation
+inline constexpr uint64_t kLargeStride = uint64_t{1} << 21;
 
 class Copies : public plugin::Copies<Buffer, kSmallStride, kLargeStride> {
  public:
   using plugin::Copies<Buffer, kSmallStride, kLargeStride>::Copies;
 
-  // Each of these goes to the stream.
+  // Each of these enqueues its work on the stream.
   void clear(const Stream& stream) const;                        // zeros in all copies
   void replicate(const Stream& stream) const;                    // copy 0 into all others
   void overwrite(const void* from, const Stream& stream) const;  // `from` into all copies
 };
 
-// Gives the copy of device memory to device memory to the stream.
+// Enqueues a copy from device memory to device memory on the stream.
 void copy_on_device(void* to, const void* from, uint64_t bytes, const Stream& stream);
 
 }  // namespace deepbench::cuda

@@ -1,4 +1,4 @@
-// Reading the device's clocks.
+// Reading of the device's clocks.
 #include "clock_stamps.hpp"
 
 #include <algorithm>
@@ -24,11 +24,11 @@ void ClockStamps::stamp(int which, nvidia::cudaStream_t stream) const {
   function_.launch(shape, stream, static_cast<void*>(stamps(which)));
 }
 
-// Counters differ between multiprocessors: only stamps of the same one can be subtracted. Every
-// batch asks: a table by their numbers, rather than a map.
+// Counters of different multiprocessors are not comparable: stamps are matched by multiprocessor,
+// in a table instead of a map, because every batch does this.
 double median_mhz(const ClockStamp* before, const ClockStamp* after, size_t count) {
   constexpr uint32_t kMaxNumbers = 1024;
-  // The clock of nanoseconds ticks coarsely: over less than this its quotient means little.
+  // The nanosecond counter has coarse ticks: over a shorter time the quotient is inaccurate.
   constexpr uint64_t kShortestNs = 50000;
   std::array<const ClockStamp*, kMaxNumbers> first = {};
   for (const ClockStamp* stamp = before; stamp != before + count; ++stamp)

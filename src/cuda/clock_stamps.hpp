@@ -1,5 +1,5 @@
-// The clock of the multiprocessors over a batch: a stamp of cycles and nanoseconds from each before
-// it and after it.
+// The clock of the multiprocessors during a batch, from a stamp of cycles and nanoseconds that each
+// multiprocessor writes before and after it.
 #pragma once
 
 #include <cstddef>
@@ -11,24 +11,24 @@
 
 namespace deepbench::cuda {
 
-// Written by kernels/clock.cu, which declares the same.
+// kernels/clock.cu writes it and declares the same layout.
 struct ClockStamp {
   uint64_t clock, nanoseconds;
   uint32_t multiprocessor, padding;
 };
 
-// The median clock over the multiprocessors that have stamped both times, each wherever it likes
-// among `count` stamps; 0 if it cannot be told: over a few microseconds it cannot.
+// The median clock over the multiprocessors with a stamp in both arrays; the order of the `count`
+// stamps does not matter. 0 if the batch is too short to tell: a few microseconds.
 double median_mhz(const ClockStamp* before, const ClockStamp* after, size_t count);
 
 class ClockStamps {
  public:
-  // Throws plugin::Error where our kernels cannot be compiled.
+  // Throws plugin::Error if the built-in kernels cannot be compiled.
   explicit ClockStamps(const Stream& stream);
 
   void begin(nvidia::cudaStream_t stream) const { stamp(0, stream); }
   void end(nvidia::cudaStream_t stream) const { stamp(1, stream); }
-  // Once both are done: as median_mhz.
+  // The result of median_mhz(), after both stamps are written.
   double mhz() const { return median_mhz(stamps(0), stamps(1), multiprocessors_); }
 
  private:

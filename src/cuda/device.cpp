@@ -1,4 +1,4 @@
-// Reading devices' facts.
+// Reading of the facts about devices.
 #include "device.hpp"
 
 #include <cstdio>
@@ -17,10 +17,11 @@ namespace {
 using nvidia::cudaDeviceAttr;
 
 constexpr double kEventResolutionNs = 500;  // documented for cudaEventElapsedTime
-// Two events in a graph are 2 to 3 us further apart than the calls between them are long (seen on
-// an H200): half a percent of such a span.
+// Two events in a graph are 2 to 3 us farther apart than the calls between them take (measured on
+// an H200), which is half a percent of such a span.
 constexpr double kMinSpanNs = 500e3;
-constexpr uint64_t kIdlePoolDivisor = 4;  // of the device's memory, that the pool may keep idle
+// the pool may keep this fraction of the device's memory idle
+constexpr uint64_t kIdlePoolDivisor = 4;
 
 int attribute(cudaDeviceAttr which, int device) {
   int value = 0;
@@ -32,7 +33,7 @@ std::string cuda_version(int version) {
   return std::to_string(version / 1000) + "." + std::to_string(version % 1000 / 10);
 }
 
-// As nvidia-smi writes it.
+// In the format of nvidia-smi.
 std::string uuid_of(int device) {
   nvidia::CUuuid uuid = {};
   const auto ask = driver().cuDeviceGetUuid_v2;
@@ -96,9 +97,11 @@ const DeviceFacts& device_facts(int device) {
 
 uint64_t memory_available(int device) {
   CUDA_CHECK(cudart().cudaSetDevice(device));
-  Stream::of(device).synchronize();  // what was given back in its order is back only then
-  // What our own pool keeps is available to us, but not to libraries that allocate for themselves:
-  // so it keeps a part only. Trimming takes milliseconds, too long for every row.
+  // memory that was freed in stream order is available only then
+  Stream::of(device).synchronize();
+  // The idle memory of our pool is available to us, but not to libraries that allocate by
+  // themselves. The pool therefore keeps only a part of the memory. Trimming takes milliseconds,
+  // which is too long for every row.
   const uint64_t idle = idle_pool_bytes(device);
   if (idle > device_facts(device).memory_bytes / kIdlePoolDivisor) trim_pool(device);
   uint64_t available = 0, total = 0;

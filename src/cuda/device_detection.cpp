@@ -1,4 +1,4 @@
-// Asks the driver, then the run time; where they see none, the devices' nodes.
+// Asks the driver, then the run time; if they see no device, looks at the device nodes.
 #include "device_detection.hpp"
 
 #include <unistd.h>
@@ -19,8 +19,8 @@ constexpr int kMaxDevices = 256;
 
 bool exists(const std::string& node) { return access(node.c_str(), F_OK) == 0; }
 
-// The first node that is there and not for this user; "" if there is none. One that a container or
-// a scheduler keeps from everybody (EPERM) is none of this process' devices.
+// The first node that exists and that this user may not open; "" if there is none. A node that a
+// container or a scheduler blocks for everybody (EPERM) does not count as a device of this process.
 std::string forbidden_node(const std::string& nodes) {
   std::vector<std::string> names = {"nvidiactl", "nvidia-uvm"};
   for (int i = 0; i < kMaxDevices; ++i) names.push_back("nvidia" + std::to_string(i));
@@ -31,7 +31,7 @@ std::string forbidden_node(const std::string& nodes) {
   return "";
 }
 
-// The driver leaves off at the first entry that names no device.
+// The driver ignores the list from the first entry that names no device.
 bool all_devices_are_hidden() {
   const char* visible = std::getenv("CUDA_VISIBLE_DEVICES");
   return visible && !std::isdigit(static_cast<unsigned char>(*visible)) && *visible != 'G' &&
@@ -52,7 +52,7 @@ bool all_devices_are_hidden() {
 }
 
 bool driver_has_devices(Loader& loader, const std::string& nodes) {
-  // The kernel module's node: there is a device, whatever the libraries say.
+  // The node of the kernel module proves that there is a device, even if the libraries see none.
   const bool driver_is_loaded = exists(nodes + "/nvidiactl");
   const LoadedLibrary<nvidia::Driver>& driver = loader.get<nvidia::Driver>();
   if (!driver.report.usable()) {
@@ -62,7 +62,7 @@ bool driver_has_devices(Loader& loader, const std::string& nodes) {
   }
   const nvidia::CUresult status = driver.table.cuInit(0);
   if (status != nvidia::CUDA_SUCCESS) {
-    if (!driver_is_loaded) return false;  // libcuda of an image that runs without a GPU
+    if (!driver_is_loaded) return false;  // an image contains libcuda but runs without a GPU
     const std::string node = forbidden_node(nodes);
     const bool has_no_device = status == nvidia::CUDA_ERROR_NO_DEVICE;
     if (has_no_device && (node.empty() || all_devices_are_hidden())) return false;

@@ -1,4 +1,4 @@
-// Whether this machine has devices, and what keeps them from being used.
+// Whether this machine has usable devices, and the reason if they are not usable.
 #pragma once
 
 #include <cstdint>
@@ -8,10 +8,10 @@ namespace deepbench::cuda {
 
 class Loader;
 
-// How many devices there are: 0 where there is none, or CUDA_VISIBLE_DEVICES hides all. Throws
-// plugin::Error (unsupported), with the cure, where there are some that cannot be used: for want of
-// a library or of permission, or for a driver that is too old; and whatever else the run time
-// answers. `nodes` is the folder of devices' nodes.
+// Counts the devices: 0 if there is none or CUDA_VISIBLE_DEVICES hides all. Throws plugin::Error
+// (unsupported) with the cure if devices exist but are not usable because a library or a permission
+// is missing or the driver is too old, and for every other error of the run time. `nodes` is the
+// folder of device nodes.
 int32_t count_devices(Loader& loader, const std::string& nodes = "/dev");
 
 }  // namespace deepbench::cuda

@@ -1,4 +1,4 @@
-// Events.
+// Creation and recording of events.
 #include "event.hpp"
 
 #include "status_check.hpp"

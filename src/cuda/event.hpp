@@ -1,4 +1,4 @@
-// A point in a stream at which the device writes down the time.
+// A point in a stream at which the device records the time.
 #pragma once
 
 #include "nvidia/cudart.hpp"
@@ -13,9 +13,10 @@ class Event {
   Event& operator=(const Event&) = delete;
 
   nvidia::cudaEvent_t get() const { return event_; }
-  // In a capture it becomes a node of the graph, so that each launch of the graph records it.
+  // During a capture the event becomes a node of the graph, so that each launch of the graph
+  // records it.
   void record(nvidia::cudaStream_t stream, bool capturing = false) const;
-  double elapsed_ns(const Event& begin) const;  // after both have happened
+  double elapsed_ns(const Event& begin) const;  // valid after both events have happened
 
  private:
   nvidia::cudaEvent_t event_ = nullptr;

@@ -1,4 +1,4 @@
-// Capturing and launching graphs.
+// Capture and launch of graphs.
 #include "graph.hpp"
 
 #include "deepbench/plugin.hpp"
@@ -7,12 +7,12 @@
 namespace deepbench::cuda {
 namespace {
 
-// Ends the capture whatever became of it; nullptr if it was invalid.
+// Ends the capture in any case; returns nullptr if it was invalid.
 nvidia::cudaGraph_t end_capture(nvidia::cudaStream_t stream) {
   nvidia::cudaGraph_t graph = nullptr;
   const nvidia::cudaError_t status = cudart().cudaStreamEndCapture(stream, &graph);
   if (is_sticky(status)) CUDA_CHECK_STATUS(cudaStreamEndCapture, status);
-  cudart().cudaGetLastError();  // not the next call's fault
+  cudart().cudaGetLastError();  // clears the error, which the next call would report
   return status == nvidia::cudaSuccess ? graph : nullptr;
 }
 
@@ -29,7 +29,7 @@ Graph::Graph(nvidia::cudaStream_t stream, const std::function<void()>& enqueue) 
       throw;
     }
     reason = error.what();
-  } catch (...) {  // the stream is everybody's: it must not stay in capture
+  } catch (...) {  // everything shares the stream: it must leave capture mode
     end_capture(stream);
     throw;
   }
@@ -39,7 +39,7 @@ Graph::Graph(nvidia::cudaStream_t stream, const std::function<void()>& enqueue) 
         cudart().cudaGraphInstantiateWithFlags(&executable_, graph_, 0);
     if (is_sticky(status)) CUDA_CHECK_STATUS(cudaGraphInstantiate, status);
     if (status == nvidia::cudaSuccess) {
-      cudart().cudaGraphUpload(executable_, stream);  // a failure shows when it is launched
+      cudart().cudaGraphUpload(executable_, stream);  // a failure shows when the graph is launched
       return;
     }
     cudart().cudaGetLastError();

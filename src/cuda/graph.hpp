@@ -1,4 +1,4 @@
-// A captured sequence of launches, ready to be launched as one.
+// A captured sequence of launches that can be launched as one.
 #pragma once
 
 #include <functional>
@@ -8,7 +8,7 @@
 
 namespace deepbench::cuda {
 
-// The work cannot be captured; the stream is out of capture again and can be used.
+// Thrown if work cannot be captured. The stream has left capture mode and is usable.
 class CaptureFailed : public std::runtime_error {
  public:
   using std::runtime_error::runtime_error;
@@ -16,7 +16,7 @@ class CaptureFailed : public std::runtime_error {
 
 class Graph {
  public:
-  // Captures what `enqueue` gives to the stream. Throws CaptureFailed.
+  // Captures the work that `enqueue` enqueues on the stream. Throws CaptureFailed.
   Graph(nvidia::cudaStream_t stream, const std::function<void()>& enqueue);
   ~Graph();
   Graph(const Graph&) = delete;

@@ -1,4 +1,5 @@
-// What a file in ops/ implements: one operation through one library, listed in backend.cpp.
+// The routes of this backend: each function is defined in ops/ and returns one operation through
+// one library.
 #pragma once
 
 #include "deepbench/backend/routing.hpp"
@@ -9,13 +10,13 @@ namespace deepbench::cuda {
 using plugin::Implementation;
 using plugin::LibraryFacts;
 
-// Of the library whose table of functions it is.
+// The facts of the library with this table of functions.
 template <class Table>
 LibraryFacts facts_of() {
   return report<Table>();
 }
 
-// Made on first use; they live as long as the process.
+// Made on first use; they live until the process ends.
 Implementation& cublaslt_gemm();
 Implementation& cublas_gemm();
 Implementation& skinny_gemm();

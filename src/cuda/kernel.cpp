@@ -1,4 +1,4 @@
-// What all prepared calls have in common.
+// The common part of all kernels on a device.
 #include "kernel.hpp"
 
 #include "timing.hpp"

@@ -1,5 +1,5 @@
-// A prepared call on a device, whatever the operation: its cache regime and its timing. An
-// operation derives from it and says how one call is given to the stream.
+// The common part of all kernels on a device: cache regime and timing. An operation derives from it
+// and enqueues one call on the stream.
 #pragma once
 
 #include <cstdint>
@@ -22,26 +22,27 @@ class DeviceKernel : public plugin::Kernel {
   void time_batch(const deepbench_request& request, deepbench_batch& batch) final;
 
  protected:
-  // Gives one call of this copy of the operands to the stream, without waiting for it. Called
-  // within a capture too: nothing here may allocate or synchronise.
+  // Enqueues one call on this copy of the operands, without waiting for it. A capture may be in
+  // progress: the function must neither allocate nor synchronise.
   virtual void enqueue(uint64_t copy) = 0;
 
-  // Where other devices take part; within a capture too, all but wait(). enqueue_start_barrier():
-  // what is given to the stream afterwards begins when all are here; enqueue_end_barrier(): when
-  // all are done with what was before.
+  // For calls in which other devices take part; all but wait() may be captured. Work that is
+  // enqueued after enqueue_start_barrier() starts when all devices have reached it. Work after
+  // enqueue_end_barrier() starts when all devices have finished the work before it.
   virtual void enqueue_start_barrier() {}
   virtual void enqueue_end_barrier() {}
-  virtual void wait();  // for all that was given to the stream
+  virtual void wait();  // for all enqueued work
   virtual bool can_be_captured() const { return true; }
 
   void make_current() const { stream_.make_current(); }
   nvidia::cudaStream_t stream() const { return stream_.get(); }
   const Stream& device_stream() const { return stream_; }
   const plugin::CopyPlan& plan() const { return plan_; }
-  // Forgets the graphs, whose nodes point to operands: for whoever derives, before those go.
+  // Destroys the graphs, whose nodes point to operands. A derived class calls it before it destroys
+  // the operands.
   void release_graphs();
 
-  uint64_t last_copy() const;  // of the last call: what verification reads
+  uint64_t last_copy() const;  // of the last call; verification reads its output
 
  private:
   Stream& stream_;

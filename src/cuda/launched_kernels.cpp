@@ -1,4 +1,4 @@
-// Capturing a call for its kernels' names.
+// Captures a call to read the names of its kernels.
 #include "launched_kernels.hpp"
 
 #include <algorithm>
@@ -9,7 +9,7 @@
 namespace deepbench::cuda {
 namespace {
 
-// Empty for what is no kernel: a memset, a copy.
+// "" for other nodes, such as a memset or a copy.
 std::string name_of_kernel(nvidia::CUgraphNode node) {
   const nvidia::Driver& cuda = driver();
   nvidia::CUgraphNodeType type{};
@@ -44,7 +44,7 @@ std::vector<std::string> launched_kernels(const Stream& stream,
       !cuda.cuFuncGetName || !cuda.cuKernelGetName)
     return {};
   stream.make_current();
-  // Kernels may be loaded during the call.
+  // The call may load kernels.
   CUDA_CHECK(cudart().cudaStreamBeginCapture(stream.get(), nvidia::cudaStreamCaptureModeRelaxed));
   bool captured = true;
   try {
@@ -55,7 +55,7 @@ std::vector<std::string> launched_kernels(const Stream& stream,
   nvidia::cudaGraph_t graph = nullptr;
   const nvidia::cudaError_t status = cudart().cudaStreamEndCapture(stream.get(), &graph);
   if (is_sticky(status)) CUDA_CHECK_STATUS(cudaStreamEndCapture, status);
-  cudart().cudaGetLastError();  // not the next call's fault
+  cudart().cudaGetLastError();  // clears the error, which the next call would report
   std::vector<std::string> names;
   if (captured && graph) names = names_in(graph);
   if (graph) cudart().cudaGraphDestroy(graph);

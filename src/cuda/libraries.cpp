@@ -1,4 +1,4 @@
-// The process' one loader, and its tables.
+// The only loader of the process, and its tables.
 #include "libraries.hpp"
 
 #include "deepbench/plugin.hpp"
@@ -16,7 +16,8 @@ const LoadedLibrary<Table>& loaded() {
 }  // namespace
 
 Loader& loader() {
-  static Loader* instance = new Loader(toolkit_locations(), driver_locations());  // never closed
+  // never destroyed: the libraries stay open
+  static Loader* instance = new Loader(toolkit_locations(), driver_locations());
   return *instance;
 }
 

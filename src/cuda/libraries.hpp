@@ -1,5 +1,5 @@
-// NVIDIA's libraries as this process sees them: each is opened, and its table of functions filled,
-// when it is first asked for. An absent library or symbol is a reason.
+// NVIDIA's libraries in this process. Each is opened, and its table of functions filled, on first
+// use. An absent library or symbol is a reason.
 #pragma once
 
 #include <string>
@@ -21,24 +21,24 @@
 namespace deepbench::cuda {
 
 class Loader;
-Loader& loader();  // the process' one
+Loader& loader();  // the only loader of the process
 
 struct LibraryReport : plugin::LibraryFacts {
   std::string name;  // "cudart", "nvrtc", "cublaslt", ...
 };
 
 // The table of functions of a library. Throws plugin::Error (unsupported) with the reason if the
-// library cannot be used. Cheap after the first time.
+// library is not usable. Cheap after the first call.
 template <class Table>
 const Table& api();
-// What describe() says of it; opens it, never throws.
+// The facts that describe() emits. Opens the library; never throws.
 template <class Table>
 const LibraryReport& report();
 
-// Of all libraries, in the order in which they are loaded.
+// The reports of all libraries, in the order of loading.
 std::vector<LibraryReport> all_reports();
 
-// One line for every pair of libraries that were made for different majors of CUDA.
+// One line for each library that was built for another major of CUDA than cudart.
 std::vector<std::string> mixed_major_warnings();
 
 inline const nvidia::Driver& driver() { return api<nvidia::Driver>(); }

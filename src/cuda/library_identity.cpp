@@ -1,4 +1,4 @@
-// Asking each library in its own way.
+// Asks each library in its own way.
 #include "library_identity.hpp"
 
 #include <algorithm>
@@ -17,12 +17,12 @@ std::string dotted(int major, int minor, int patch) {
   return dotted(major, minor) + "." + std::to_string(patch);
 }
 
-// As CUDA counts: 13010 is 13.1.
+// In CUDA's numbering 13010 is 13.1.
 LibraryIdentity cuda_identity(int version) {
   return {dotted(version / 1000, version % 1000 / 10), version / 1000, ""};
 }
 
-// Of libraries with a function xxxGetProperty; "" if it is missing or fails.
+// For libraries with a function xxxGetProperty; "" if it is absent or fails.
 template <class Status>
 std::string version_by_property(Status (*ask)(nvidia::libraryPropertyType, int*)) {
   int major = 0, minor = 0, patch = 0;
@@ -33,7 +33,7 @@ std::string version_by_property(Status (*ask)(nvidia::libraryPropertyType, int*)
   return dotted(major, minor, patch);
 }
 
-// NCCL has no function for it, only a text near the beginning of its file: "2.28.7+cuda13.0".
+// NCCL has no function for this. Its file contains a text "2.28.7+cuda13.0" near the beginning.
 int nccl_cuda_major(const std::string& path) {
   constexpr std::string_view kText = "+cuda";
   std::string head(16 << 20, '\0');
@@ -45,7 +45,7 @@ int nccl_cuda_major(const std::string& path) {
   return 0;
 }
 
-// 12.1.105 of libnvJitLink.so.12.1.105.
+// 12.1.105 for libnvJitLink.so.12.1.105.
 std::string version_of_file(const std::string& path) {
   const size_t at = path.rfind(".so.");
   return at == std::string::npos ? "" : path.substr(at + 4);
@@ -91,7 +91,7 @@ LibraryIdentity identify(const nvidia::CublasLt& table, const std::string&) {
 
 LibraryIdentity identify(const nvidia::Cublas& table, const std::string&) {
   const std::string version = version_by_property(table.cublasGetProperty);
-  return {version, std::atoi(version.c_str()), ""};  // its major is CUDA's
+  return {version, std::atoi(version.c_str()), ""};  // cuBLAS has the major of its CUDA
 }
 
 LibraryIdentity identify(const nvidia::Cudnn& table, const std::string&) {
@@ -99,7 +99,7 @@ LibraryIdentity identify(const nvidia::Cudnn& table, const std::string&) {
   return {version_by_property(table.cudnnGetProperty), int(cuda / 1000), ""};
 }
 
-// CUDA 12 ended with cuSPARSE 12.5, CUDA 13 began with 12.6.
+// cuSPARSE 12.5 is the last release for CUDA 12, and 12.6 the first for CUDA 13.
 LibraryIdentity identify(const nvidia::Cusparse& table, const std::string&) {
   const std::string version = version_by_property(table.cusparseGetProperty);
   int minor = 0;
@@ -119,7 +119,7 @@ LibraryIdentity identify(const nvidia::Nvml& table, const std::string&) {
     const char* text = table.nvmlErrorString ? table.nvmlErrorString(status) : nullptr;
     return {"", 0, text ? text : "nvmlReturn_t " + std::to_string(status)};
   }
-  char version[96] = "";  // the driver's
+  char version[96] = "";  // of the driver
   table.nvmlSystemGetDriverVersion(version, unsigned(sizeof version));
   return {version, 0, ""};
 }

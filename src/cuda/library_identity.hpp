@@ -1,4 +1,5 @@
-// What a library says of itself: its version and the CUDA that it was made for. Needs no device.
+// The version of a library and the CUDA that it was built for, as the library reports them. Needs
+// no device.
 #pragma once
 
 #include <string>
@@ -9,11 +10,11 @@ namespace deepbench::cuda {
 
 struct LibraryIdentity {
   std::string version;
-  int cuda_major = 0;  // 0: unknown, or the same for all
-  std::string reason;  // why it cannot be used although it is there
+  int cuda_major = 0;  // 0: unknown, or usable with every major
+  std::string reason;  // why the library is not usable although its file exists
 };
 
-// Of a table that was just filled; any function may be nullptr. `path` is the library's file.
+// `table` was just filled, and any of its functions may be nullptr. `path` is the library's file.
 LibraryIdentity identify(const nvidia::Driver& table, const std::string& path);
 LibraryIdentity identify(const nvidia::Cudart& table, const std::string& path);
 LibraryIdentity identify(const nvidia::Nvrtc& table, const std::string& path);
@@ -23,7 +24,7 @@ LibraryIdentity identify(const nvidia::Cublas& table, const std::string& path);
 LibraryIdentity identify(const nvidia::Cudnn& table, const std::string& path);
 LibraryIdentity identify(const nvidia::Cusparse& table, const std::string& path);
 LibraryIdentity identify(const nvidia::Nccl& table, const std::string& path);
-// Starts NVML.
+// Initialises NVML.
 LibraryIdentity identify(const nvidia::Nvml& table, const std::string& path);
 LibraryIdentity identify(const nvidia::Nvtx& table, const std::string& path);
 

@@ -1,4 +1,4 @@
-// The order of the search, and what a folder tells of its libraries.
+// The search order, and the major of CUDA of a folder.
 #include "library_search.hpp"
 
 #include <cctype>
@@ -7,7 +7,7 @@
 namespace deepbench::cuda {
 namespace {
 
-// 13 from ".../cuda-13.0/lib64" or ".../nvidia/cu13/lib"; 0 if `text` is not there.
+// 13 for ".../cuda-13.0/lib64" or ".../nvidia/cu13/lib"; 0 if the path does not contain `text`.
 int number_after(const std::string& path, const std::string& text) {
   const size_t at = path.find(text);
   const size_t digits = at + text.size();

@@ -1,5 +1,5 @@
-// Where NVIDIA's libraries are looked for. Which libraries, and which of several, loader.hpp
-// decides.
+// The search order for NVIDIA's libraries. loader.hpp decides which libraries to search, and which
+// of several to take.
 #pragma once
 
 #include <string>
@@ -13,15 +13,16 @@ using Location = plugin::LibraryLocation;
 using plugin::SearchResult;
 using plugin::SharedLibrary;
 
-// In order of search. For libraries of the toolkit: the folders and files that the variable
-// DEEPBENCH_CUDA_LIBRARY_PATH names, this backend's Python environment with NVIDIA's packages, the
-// loader's folders, the toolkit's usual folders. For libraries of the driver: the first and third
-// of these, then the folders in which distributions put them.
+// In order of search. Libraries of the toolkit: the folders and files in the variable
+// DEEPBENCH_CUDA_LIBRARY_PATH, the Python environment of this backend with NVIDIA's packages, the
+// folders of the loader, the usual folders of the toolkit. Libraries of the driver: the folders and
+// files in the variable, the folders of the loader, the folders in which distributions install
+// them.
 std::vector<Location> toolkit_locations();
 std::vector<Location> driver_locations();
 
-// The major of CUDA that a folder's name or content shows: cuDNN, NCCL and cuSPARSE have one file
-// name on every major. 0: neither shows one.
+// The major of CUDA that the name or the content of a folder shows; 0 if neither shows one. cuDNN,
+// NCCL and cuSPARSE have the same file name for every major.
 int major_of_folder(const std::string& folder);
 
 }  // namespace deepbench::cuda

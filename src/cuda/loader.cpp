@@ -1,8 +1,8 @@
 // Which files, of which major, in which order.
 //
-// The driver says which majors it can run. cudart is taken from the first place that has one of
-// those, the newest there; all others are looked for in its major, and in another only where there
-// is none of it: that works as a rule, and mixed_major_warnings() says so.
+// The driver reports which majors it supports. cudart is the newest of these in the first place
+// that has one. All other libraries are searched in the major of cudart, and in another major only
+// if that has none: such a mix usually works, and mixed_major_warnings() reports it.
 #include "loader.hpp"
 
 #include <algorithm>
@@ -12,9 +12,10 @@
 namespace deepbench::cuda {
 namespace {
 
-constexpr int kMajors[] = {13, 12};  // that our declarations are tested with, the newest first
+// the majors that our declarations are tested with, the newest first
+constexpr int kMajors[] = {13, 12};
 
-// What a search may look at for this major.
+// The locations that may hold libraries of this major.
 std::vector<Location> locations_for(const std::vector<Location>& all, int major) {
   std::vector<Location> locations;
   for (const Location& location : all) {
@@ -28,7 +29,8 @@ std::string stub_reason(const std::string& path) {
   return path + " is the toolkit's stub, not the driver's library";
 }
 
-// A copied stub has no folder that tells: all of its functions fail alike.
+// The folder of a copied stub does not show that it is a stub; all functions of a stub return one
+// error.
 std::string reject_stub(const SharedLibrary& library) {
   const auto version = reinterpret_cast<decltype(nvidia::Driver::cuDriverGetVersion)>(
       library.find("cuDriverGetVersion"));
@@ -38,8 +40,8 @@ std::string reject_stub(const SharedLibrary& library) {
              : "";
 }
 
-// Parts that a library opens by itself when they are first called are opened here: beside it, as a
-// rule. What is open it finds by its name, wherever it would have looked.
+// Opens the parts that a library would open by itself during its first call, usually beside the
+// library. The library then finds the open parts by name, wherever it searches.
 std::string reject_without(const SharedLibrary& library, const std::vector<std::string>& parts) {
   const Location beside = {library.folder(), ""};
   for (const std::string& name : parts) {
@@ -50,14 +52,14 @@ std::string reject_without(const SharedLibrary& library, const std::vector<std::
   return "";
 }
 
-// cuDNN is a front, which ends the process where it cannot open a part: even when it is only asked
-// for its version.
+// cuDNN is a front library. It ends the process if it cannot open a part, even when it is only
+// asked for its version.
 std::string reject_cudnn_without_parts(const SharedLibrary& front) {
   return reject_without(front, {"libcudnn_graph.so.9", "libcudnn_ops.so.9", "libcudnn_cnn.so.9",
                                 "libcudnn_adv.so.9"});
 }
 
-// NVRTC of CUDA 13.0's Python package has no run path: it does not look beside itself.
+// NVRTC in CUDA 13.0's Python package has no run path and does not search its own folder.
 std::string reject_nvrtc_without_builtins(const SharedLibrary& nvrtc) {
   const auto version =
       reinterpret_cast<decltype(nvidia::Nvrtc::nvrtcVersion)>(nvrtc.find("nvrtcVersion"));
@@ -69,7 +71,7 @@ std::string reject_nvrtc_without_builtins(const SharedLibrary& nvrtc) {
 
 std::string reject_nothing(const SharedLibrary&) { return ""; }
 
-// Opens the first file that is no stub and that `reject` returns no reason against.
+// Opens the first file that is not a stub and that `reject` accepts.
 SearchResult find_library(const std::vector<Location>& locations,
                           const std::vector<std::string>& names,
                           std::string (*reject)(const SharedLibrary&)) {
@@ -88,7 +90,7 @@ void* find_function(const SharedLibrary& library, const char* name, nvidia::Need
   return found;
 }
 
-// Fills the table; "" or the first function that it cannot be without.
+// Fills the table. Returns the first missing function that the backend requires, or "".
 template <class Table>
 std::string fill(Table& table, const SharedLibrary& library) {
   std::string missing;
@@ -103,7 +105,7 @@ std::string fill(Table& table, const SharedLibrary& library) {
 
 struct LibraryFiles {
   const char* name;
-  std::vector<std::string> files;  // "*" stands for CUDA's major
+  std::vector<std::string> files;  // "*" stands for the major of CUDA
   enum Origin { kDriver, kToolkit } origin;
   std::string (*reject)(const SharedLibrary&) = reject_nothing;
 
@@ -113,7 +115,8 @@ struct LibraryFiles {
       if (file.back() == '*') file.replace(file.size() - 1, 1, std::to_string(major));
     return names;
   }
-  bool name_contains_major() const { return files.front().back() == '*'; }  // if not, folders must
+  // if false, the folder must show the major
+  bool name_contains_major() const { return files.front().back() == '*'; }
 };
 
 namespace {
@@ -155,7 +158,8 @@ std::vector<int> Loader::usable_majors() {
   return majors;
 }
 
-// cudart by places, so that one installation serves all; the others by majors.
+// cudart is searched by place, so that one installation serves all libraries; the others are
+// searched by major.
 SearchResult Loader::find(const LibraryFiles& names) {
   if (names.origin == LibraryFiles::kDriver)
     return find_library(driver_, names.files, names.reject);
@@ -231,11 +235,11 @@ LibraryReport Loader::make_report(const LibraryFiles& names, const SearchResult&
 
 // ---- loading ------------------------------------------------------------------------------------
 
-// What a library looks for by name, when it is loaded or later, must be open by then.
+// Opens the libraries that `Table` looks for by name when it is loaded or later.
 template <class Table>
 void Loader::open_dependencies() {
   if constexpr (std::is_same_v<Table, nvidia::Cudart>) {
-    get<nvidia::Driver>();  // before cudart opens whatever has that name
+    get<nvidia::Driver>();  // otherwise cudart opens any file of that name
   } else if constexpr (std::is_same_v<Table, nvidia::CublasLt>) {
     get<nvidia::Nvrtc>();
   } else if constexpr (std::is_same_v<Table, nvidia::Cublas>) {
@@ -251,7 +255,7 @@ template <class Table>
 LoadedLibrary<Table> Loader::load() {
   const LibraryFiles& names = library_files<Table>();
   if (names.origin != LibraryFiles::kDriver && !std::is_same_v<Table, nvidia::Cudart>)
-    get<nvidia::Cudart>();  // the major
+    get<nvidia::Cudart>();  // determines the major
   open_dependencies<Table>();
 
   LoadedLibrary<Table> loaded;

@@ -1,5 +1,5 @@
-// Chooses among the libraries of NVIDIA that are installed, and fills their tables of functions:
-// those of one major of CUDA, which the driver can run, as far as they can be had.
+// Chooses among NVIDIA's installed libraries, all of one major of CUDA if possible, and fills their
+// tables of functions. The driver must support that major.
 #pragma once
 
 #include <mutex>
@@ -15,7 +15,7 @@
 
 namespace deepbench::cuda {
 
-struct LibraryFiles;  // of one library's files
+struct LibraryFiles;  // the names of one library's files
 
 template <class Table>
 struct LoadedLibrary {
@@ -30,7 +30,8 @@ class Loader {
   Loader(std::vector<Location> toolkit, std::vector<Location> driver)
       : toolkit_(std::move(toolkit)), driver_(std::move(driver)) {}
 
-  // Opened on first use, after those that it needs. What is absent is a reason in the report.
+  // Opens the library on first use, after the libraries that it needs. If it is absent, the report
+  // has the reason.
   template <class Table>
   const LoadedLibrary<Table>& get();
 
@@ -43,7 +44,7 @@ class Loader {
   template <class Table>
   LoadedLibrary<Table> load();
   template <class Visit>
-  void for_each(Visit visit);  // every library, in the order of loading
+  void for_each(Visit visit);  // each library, in the order of loading
 
   SearchResult find(const LibraryFiles& names);
   LibraryReport make_report(const LibraryFiles& names, const SearchResult& found,

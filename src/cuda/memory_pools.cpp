@@ -1,4 +1,4 @@
-// Making, keeping and trimming pools.
+// Creation, reuse and trimming of pools.
 #include "memory_pools.hpp"
 
 #include <algorithm>
@@ -13,12 +13,12 @@
 namespace deepbench::cuda {
 namespace {
 
-constexpr uint64_t kPoolCaches = 3;            // in the pool of caches,
-constexpr uint64_t kMemoryDivisor = 16;        // of which it takes at most this part,
-constexpr uint64_t kPage = uint64_t{1} << 21;  // in whole pages
+constexpr uint64_t kPoolCaches = 3;            // size of the pool of caches, in caches
+constexpr uint64_t kMemoryDivisor = 16;        // it takes at most this fraction of the memory
+constexpr uint64_t kPage = uint64_t{1} << 21;  // its size is a multiple of this
 
 struct CachePool {
-  nvidia::cudaMemPool_t pool = nullptr;  // none where the driver refused it
+  nvidia::cudaMemPool_t pool = nullptr;  // nullptr if the driver refused it
   uint64_t bytes = 0;
 };
 
@@ -55,7 +55,8 @@ uint64_t cache_pool_bytes(const DeviceFacts& facts) {
   return target_bytes / kPage * kPage;
 }
 
-// Whole and in one piece: later allocations find room in what the pool holds already.
+// Allocates the whole pool in one piece and frees it: later allocations find room in the memory
+// that the pool holds.
 bool reserve_whole_pool(nvidia::cudaMemPool_t pool, uint64_t bytes, nvidia::cudaStream_t stream) {
   void* all = nullptr;
   if (cudart().cudaMallocFromPoolAsync(&all, bytes, pool, stream) != nvidia::cudaSuccess)
@@ -85,7 +86,7 @@ void make_pools(const Stream& stream) {
   if (!device_facts(stream.device()).memory_pools) return;
   keep_idle_memory(default_pool(stream.device()));
   cache_pool(stream.device()) = make_cache_pool(stream);
-  cudart().cudaGetLastError();  // a refusal is not the next call's fault
+  cudart().cudaGetLastError();  // clears the error, which the next call would report
 }
 
 nvidia::cudaError_t allocate_from_pools(void** data, uint64_t bytes, const Stream& stream) {
@@ -93,7 +94,7 @@ nvidia::cudaError_t allocate_from_pools(void** data, uint64_t bytes, const Strea
   if (cache.pool && bytes <= cache.bytes && used_bytes(cache.pool) <= cache.bytes - bytes) {
     const auto status = cudart().cudaMallocFromPoolAsync(data, bytes, cache.pool, stream.get());
     if (status != nvidia::cudaErrorMemoryAllocation) return status;
-    cudart().cudaGetLastError();  // its room is in pieces: not the next call's fault
+    cudart().cudaGetLastError();  // the free memory is in pieces; clears the error
   }
   return cudart().cudaMallocAsync(data, bytes, stream.get());
 }

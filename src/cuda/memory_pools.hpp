@@ -1,8 +1,9 @@
-// The device's pools of memory, from which buffers come. What they give back stays in them: asking
-// the driver anew takes up to a millisecond. There are two: the run time's own, and one of three
-// caches that is taken whole when a process begins. Of operands about as large as the cache, where
-// they lie in physical memory decides how much of them stays in it; in the second pool they lie
-// where they lay in the last process.
+// The memory pools of a device, from which buffers are allocated. Freed memory stays in the pools,
+// because a new allocation from the driver takes up to a millisecond. There are two pools: the
+// default pool of the run time, and a pool of three times the cache size that is allocated as a
+// whole when a process starts. How much of operands about as large as the cache stays in the cache
+// depends on their place in physical memory; in the second pool, that place is the same in every
+// process.
 #pragma once
 
 #include <cstdint>
@@ -13,17 +14,17 @@ namespace deepbench::cuda {
 
 class Stream;
 
-// Makes both, for the stream's device; once, before anything else is allocated on it.
+// Makes both pools for the stream's device, once, before any other allocation on it.
 void make_pools(const Stream& stream);
 
-// From the pool of three caches what fits into it, else from the other. Only where the device has
-// pools (DeviceFacts::memory_pools).
+// Allocates from the pool of three cache sizes if it has room, otherwise from the default pool.
+// Requires a device with pools (DeviceFacts::memory_pools).
 nvidia::cudaError_t allocate_from_pools(void** data, uint64_t bytes, const Stream& stream);
 
-// Bytes that the run time's pool holds and nobody uses.
+// The idle bytes of the default pool.
 uint64_t idle_pool_bytes(int device);
 
-// Returns of it what nobody uses to the device.
+// Returns the idle memory of the default pool to the device.
 void trim_pool(int device);
 
 }  // namespace deepbench::cuda

@@ -1,5 +1,5 @@
-// Launching our kernels over whole operands. What they need besides, and what they leave for the
-// host, is kept from one call to the next: verifying a row allocates nothing.
+// Launches the built-in kernels for whole operands. Their scratch memory persists between calls, so
+// that verifying a row allocates nothing.
 #include "operand.hpp"
 
 #include <algorithm>
@@ -23,8 +23,7 @@ using plugin::bits_of_one;
 using plugin::non_finite_mask;
 using plugin::poison_bits;
 
-// Memory that grows with what is asked of it. The host's is page-locked: kernels read and write it
-// in place.
+// Memory that grows on demand. Host memory is page-locked: kernels read and write it in place.
 template <class Memory>
 class Scratch {
  public:
@@ -50,7 +49,7 @@ HostBuffer Scratch<HostBuffer>::make(uint64_t bytes) {
   return HostBuffer(std::max(2 * bytes, kSmallestScratch), /*pageable=*/false);
 }
 
-// All kernels of one device at once: none is loaded for the first time while a graph is captured.
+// Loads all kernels of one device at once, so that none is loaded during the capture of a graph.
 struct OperandKernels {
   explicit OperandKernels(const Stream& stream)
       : fill(function("operand", "fill_elements", stream)),
@@ -67,7 +66,7 @@ struct OperandKernels {
   const Function &fill, &set, &scan, &read, &project, &combine;
   const Function &transpose_bytes, &transpose_halves, &transpose_words;
   const int multiprocessors;
-  std::mutex mutex;  // of the scratch memory
+  std::mutex mutex;  // guards the scratch memory
   Scratch<HostBuffer> host, more_host;
   Scratch<Buffer> device;
 };

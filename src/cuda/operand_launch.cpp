@@ -1,4 +1,4 @@
-// Choosing walks and grids.
+// Choice of layouts and grids.
 #include "operand_launch.hpp"
 
 #include <algorithm>
@@ -12,12 +12,12 @@ namespace deepbench::cuda {
 namespace {
 
 constexpr uint32_t kWarp = 32;
-constexpr uint64_t kBlocksPerMultiprocessor = 8;  // of OPERAND_THREADS threads: all it can hold
+constexpr uint64_t kBlocksPerMultiprocessor = 8;  // of OPERAND_THREADS threads: the maximum
 constexpr uint64_t kMaxGridY = 65535, kMaxGridX = (uint64_t{1} << 31) - 1;
 
 uint64_t divide_up(uint64_t number, uint64_t by) { return (number + by - 1) / by; }
 
-// The smallest power of two that is no less, at most `most` (which is one).
+// The smallest power of two that is at least `number`, limited to the power of two `most`.
 uint32_t power_of_two(uint64_t number, uint32_t most) {
   uint32_t power = 1;
   while (power < most && power < number) power *= 2;
@@ -25,12 +25,13 @@ uint32_t power_of_two(uint64_t number, uint32_t most) {
 }
 
 struct Dimension {
-  uint64_t count, stride, step;  // apart in memory, and in the operand's order
+  uint64_t count, stride, step;  // strides in memory and in the operand's order
 };
 using Dimensions = std::vector<Dimension>;
 
-// The operand's, nearest in its order first; those of one element are left out, and those that
-// follow each other in memory as in the operand are one. An array has one.
+// The operand's dimensions, the one with the smallest step first. Dimensions of one element are
+// omitted, and dimensions that are contiguous in memory as in the operand are merged. An array has
+// one dimension.
 Dimensions dimensions_of(const Matrix& matrix) {
   const Dimension all[] = {{matrix.rows, matrix.row_stride, 1},
                            {matrix.columns, matrix.column_stride, matrix.rows},
@@ -46,8 +47,8 @@ Dimensions dimensions_of(const Matrix& matrix) {
   return dimensions;
 }
 
-// The operand's dimensions on either side of a matrix of so many rows, of which one may be cut in
-// two. False if the rows do not come out so.
+// Divides the operand's dimensions into the rows and the columns of a matrix of `rows` rows,
+// cutting one dimension in two if needed. Returns false if the rows end elsewhere.
 bool split(const Dimensions& dimensions, uint64_t rows, Dimensions& of_rows,
            Dimensions& of_columns) {
   for (const Dimension& one : dimensions) {
@@ -80,7 +81,7 @@ void set_strides(Projection& p, const Matrix& matrix) {
   if (of_rows.size() > 1) p.outer_row_stride = of_rows[1].stride;
 }
 
-// The shortest way from one row to another.
+// The smallest distance between two rows.
 uint64_t shortest_row_stride(const Projection& p) {
   return p.outer_row_stride ? std::min(p.row_stride, p.outer_row_stride) : p.row_stride;
 }
@@ -142,7 +143,7 @@ ProjectionPlan plan_projection(const Matrix& matrix, uint64_t rows, int multipro
 LaunchShape transpose_launch_shape(const Matrix& from, const Matrix& to) {
   if (from.rows != to.columns || from.columns != to.rows || from.type != to.type ||
       from.row_stride != 1 || to.row_stride != 1 || size_of(from.type) > 4)
-    plugin::failed("transpose: the matrices are no transposes of one another");
+    plugin::failed("transpose: the shapes or types of the matrices do not match");
   const uint64_t tile = TRANSPOSE_WORDS * 4 / uint64_t(size_of(from.type));
   const uint64_t tiles = divide_up(from.rows, tile) * divide_up(from.columns, tile);
   if (tiles > kMaxGridX) plugin::unsupported("transpose: the matrix is too large");

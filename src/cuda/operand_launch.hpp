@@ -1,5 +1,5 @@
-// How our kernels go over an operand: which threads take which elements. Arithmetic alone, so that
-// it can be tested without a device.
+// Assigns the elements of an operand to threads of the built-in kernels. Arithmetic alone, which is
+// tested without a device.
 #pragma once
 
 #include <cstdint>
@@ -16,16 +16,18 @@ LaunchShape launch_shape_of(const StridedLayout& layout, int multiprocessors);
 
 struct ProjectionPlan {
   Projection projection;
-  LaunchShape shape;          // of the kernel project_columns; shape.grid_y parts of the columns
+  // of the kernel project_columns; shape.grid_y is the number of parts of the columns
+  LaunchShape shape;
   LaunchShape combine_shape;  // of the kernel combine_parts
   uint32_t combine_row_threads;
   uint64_t partial_bytes() const { return projection.rows * shape.grid_y * sizeof(double); }
 };
 
-// Throws plugin::Error if the elements are no matrix of that many rows.
+// Throws plugin::Error unless `rows` divides the number of elements.
 ProjectionPlan plan_projection(const Matrix& matrix, uint64_t rows, int multiprocessors);
 
-// Of from.type's transposing kernel. Throws plugin::Error if the two matrices do not fit.
+// For the transposing kernel of from.type. Throws plugin::Error if the shapes or types do not
+// match.
 LaunchShape transpose_launch_shape(const Matrix& from, const Matrix& to);
 
 }  // namespace deepbench::cuda

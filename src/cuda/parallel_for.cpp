@@ -1,4 +1,4 @@
-// Threads that take the next task.
+// Threads that each take the next task.
 #include "parallel_for.hpp"
 
 #include <algorithm>
@@ -11,7 +11,7 @@
 namespace deepbench::cuda {
 namespace {
 
-constexpr size_t kMaxThreads = 8;  // ranks of a machine work beside each other
+constexpr size_t kMaxThreads = 8;  // the ranks of a machine work at the same time
 
 }  // namespace
 
@@ -26,7 +26,8 @@ void parallel_for(size_t tasks, const std::function<void(size_t task, size_t wor
   try {
     for (size_t worker = 1; worker < workers; ++worker)
       others.push_back(std::async(std::launch::async, work, worker));
-  } catch (const std::system_error&) {  // no more threads are to be had: fewer do
+    // the system has no more threads: the existing ones do the work
+  } catch (const std::system_error&) {
   }
   work(0);
 }

@@ -1,4 +1,4 @@
-// Work for the host that several threads share, where a library lets them.
+// Distributes work of the host over threads, for libraries that permit it.
 #pragma once
 
 #include <cstddef>
@@ -6,8 +6,8 @@
 
 namespace deepbench::cuda {
 
-// Calls one(task, worker) for each of `tasks`, on up to eight threads, no more than the machine has
-// processors. Workers count from 0, which is the caller. `one` must not throw.
+// Calls one(task, worker) for each of `tasks`, on at most eight threads and at most one for each
+// processor. Worker 0 is the calling thread. `one` must not throw.
 void parallel_for(size_t tasks, const std::function<void(size_t task, size_t worker)>& one);
 
 }  // namespace deepbench::cuda

@@ -1,5 +1,4 @@
-// A prepared call of a library on a device: how the call goes to the stream, and operands whose
-// result is one matrix.
+// A prepared call of a library on a device, and operands whose result is one matrix.
 #pragma once
 
 #include <cstdint>
@@ -19,16 +18,16 @@ using plugin::Operands;
 // The library's part of a kernel.
 class LibraryCall : public plugin::LibraryCall {
  public:
-  // Gives one call on this copy of the operands to the stream, without waiting for it. A capture
-  // may be in progress: nothing here may allocate or synchronise.
+  // Enqueues one call on this copy of the operands on the stream, without waiting for it. A capture
+  // may be in progress: the function must neither allocate nor synchronise.
   virtual void enqueue(uint64_t copy) = 0;
 
-  // For a call in which other devices take part: as in DeviceKernel.
+  // For calls in which other devices take part, as in DeviceKernel.
   virtual void enqueue_start_barrier() {}
   virtual void enqueue_end_barrier() {}
   virtual void wait(const Stream& stream) { stream.synchronize(); }
-  // A call that returns true may still fail to be captured; one that returns false is never
-  // captured, so that all ranks time it in the same way.
+  // Whether time_batch tries to capture the call. Calls of several ranks return false where all
+  // ranks must be timed in the same way: a capture that fails on one rank falls back there alone.
   virtual bool can_be_captured() const { return true; }
 };
 
@@ -42,7 +41,8 @@ class MatrixOperands : public Operands {
  protected:
   explicit MatrixOperands(Stream& stream) : stream_(stream) {}
   virtual Matrix output(uint64_t copy) const = 0;
-  virtual const void* restored() const { return nullptr; }  // in place: what restore() brings back
+  // in place: the initial values for restore()
+  virtual const void* restored() const { return nullptr; }
 
   Stream& stream_;
 };
@@ -63,7 +63,7 @@ class PreparedKernel final : public plugin::PreparedKernel<LibraryCall, DeviceKe
   bool can_be_captured() const override { return call().can_be_captured(); }
 };
 
-// The plan of copies for calls that touch so many bytes on the options' device.
+// The plan of copies for calls that touch this many bytes on the device in the options.
 plugin::CopyPlan plan_copies(uint64_t touched_bytes, const plugin::Options& options);
 
 using plugin::if_possible;

@@ -1,4 +1,4 @@
-// Markers.
+// Markers for profilers.
 #include "profiler_region.hpp"
 
 #include "status_check.hpp"

@@ -1,5 +1,5 @@
-// Tells profilers and simulators where the calls of interest begin and end: the profiler API's
-// start and stop, and an NVTX range "deepbench" where that library is there.
+// Shows profilers and simulators where the timed calls begin and end: start and stop of the
+// profiler API, and an NVTX range "deepbench" if that library is present.
 #pragma once
 
 namespace deepbench::cuda {

@@ -1,10 +1,10 @@
-// Names of NVIDIA's packages on PyPI for each library.
+// The names of NVIDIA's packages on PyPI for each library.
 #include "python_packages.hpp"
 
 namespace deepbench::cuda {
 namespace {
 
-// Parts of the metapackage cuda-toolkit, which keeps them at versions that were released together.
+// Parts of the metapackage cuda-toolkit, which pins them to versions that were released together.
 std::string toolkit_parts(const std::string& parts, int cuda_major) {
   return "'cuda-toolkit[" + parts + "]==" + std::to_string(cuda_major) + ".*'";
 }

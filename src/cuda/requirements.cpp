@@ -1,4 +1,4 @@
-// NVRTC, and the compute capability that a precision begins with.
+// NVRTC, and the lowest compute capability of a precision.
 #include "requirements.hpp"
 
 #include "device.hpp"
@@ -7,7 +7,7 @@
 namespace deepbench::cuda {
 namespace {
 
-// 10 times major and minor.
+// 10 * major + minor; 0 for every device.
 int capability_needed(Precision precision) {
   switch (precision) {
     case Precision::kFp8E4m3:
@@ -32,7 +32,8 @@ std::string capability_text(int capability) {
 void require_built_in_kernels(const std::string& op) {
   if (const LibraryReport& nvrtc = report<nvidia::Nvrtc>(); !nvrtc.usable())
     plugin::unsupported(
-        op + " needs our own kernels for its operands, and NVRTC to compile them: " + nvrtc.reason);
+        op +
+        " needs NVRTC to compile the built-in kernels that fill its operands: " + nvrtc.reason);
 }
 
 void require_precision_support(const PrecisionInfo& precision, int device) {

@@ -1,4 +1,4 @@
-// What an operation needs of the machine before any library is asked.
+// What an operation requires of the machine, whatever the library.
 #pragma once
 
 #include <string>
@@ -7,11 +7,11 @@
 
 namespace deepbench::cuda {
 
-// Throws plugin::Error, unsupported, where our kernels, which make every operand, cannot be
-// compiled for want of NVRTC.
+// Throws plugin::Error (unsupported) if the built-in kernels, which fill every operand, cannot be
+// compiled because NVRTC is not usable.
 void require_built_in_kernels(const std::string& op);
 
-// As above where the device has no units for the precision.
+// Throws plugin::Error (unsupported) if the device has no units for the precision.
 void require_precision_support(const PrecisionInfo& precision, int device);
 
 }  // namespace deepbench::cuda

@@ -1,4 +1,4 @@
-// Asking NVML.
+// Queries of NVML.
 #include "sensors.hpp"
 
 #include <array>
@@ -14,7 +14,8 @@ namespace {
 
 using nvidia::nvmlDevice_t;
 
-// nullptr where NVML cannot be used. NVML numbers devices in its own way: the bus tells which.
+// nullptr if NVML is not usable. NVML numbers devices differently, so that the bus address
+// identifies the device.
 nvmlDevice_t find_device(int device) {
   if (!report<nvidia::Nvml>().usable()) return nullptr;
   static const bool ready = nvml().nvmlInit_v2() == nvidia::NVML_SUCCESS;
@@ -32,7 +33,7 @@ nvmlDevice_t handle_of(int device) {
 
 bool succeeded(nvidia::nvmlReturn_t status) { return status == nvidia::NVML_SUCCESS; }
 
-// 0 where it cannot be asked.
+// 0 if NVML cannot be asked.
 unsigned long long slowdown_reasons(nvmlDevice_t handle) {
   unsigned long long reasons = 0;
   const nvidia::Nvml& library = nvml();
@@ -61,7 +62,7 @@ std::string reasons_text(unsigned long long reasons) {
   return text;
 }
 
-// A counter since the driver was loaded; older devices and drivers have none.
+// The counter runs since the driver was loaded. Older devices and drivers have none.
 bool read_energy(nvmlDevice_t handle, double* joules) {
   const auto ask = nvml().nvmlDeviceGetTotalEnergyConsumption;
   unsigned long long millijoules = 0;
@@ -81,9 +82,10 @@ unsigned int max_clock(nvmlDevice_t handle, nvidia::nvmlClockType_t which) {
   return succeeded(nvml().nvmlDeviceGetMaxClockInfo(handle, which, &mhz)) ? mhz : 0;
 }
 
-// What a device keeps; every row describes its device, and NVML takes milliseconds for these.
+// Constant facts of a device. Every row describes its device, and NVML takes milliseconds for
+// these.
 struct DeviceConstants {
-  unsigned int max_clock_mhz = 0, max_memory_clock_mhz = 0;  // 0: not told
+  unsigned int max_clock_mhz = 0, max_memory_clock_mhz = 0;  // 0: not reported
   bool has_energy = false;
 };
 

@@ -1,5 +1,5 @@
-// What NVML knows of a device: clocks, power, temperature, why it is slowed down, how it is set.
-// Nothing of it is needed to measure: where NVML is absent or refuses, there is less to say.
+// What NVML reports about a device: clocks, power, temperature, throttling, settings. Measuring
+// needs none of it: if NVML is absent or refuses, the facts are missing.
 #pragma once
 
 #include <cstdint>
@@ -8,16 +8,17 @@
 
 namespace deepbench::cuda {
 
-// power_w, temperature_c, clock_mhz, memory_clock_mhz, throttle.
+// Emits power_w, temperature_c, clock_mhz, memory_clock_mhz, throttle.
 void observe(int device, plugin::Sink& sink);
 
-// Since the driver was loaded; asking takes milliseconds. Throws plugin::Error where there is none.
+// The energy since the driver was loaded. Reading it takes milliseconds. Throws plugin::Error if
+// the device has no counter.
 double energy_joules(int device);
 
-// deepbench_batch.flags as of now; 0 where it cannot be asked.
+// The current flags of deepbench_batch.flags; 0 if NVML cannot be asked.
 uint32_t throttle_flags(int device);
 
-// Settings that belong in a result's context: driver, limits, ECC, MIG, persistence.
+// Emits the settings that belong to the context of a result: driver, limits, ECC, MIG, persistence.
 void describe_sensors(int device, plugin::Sink& sink);
 
 }  // namespace deepbench::cuda

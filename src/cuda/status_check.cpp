@@ -1,4 +1,4 @@
-// What a status means for the row, and its message.
+// The status of a row for each status of a library, and its message.
 #include "status_check.hpp"
 
 #include <algorithm>
@@ -10,7 +10,7 @@
 namespace deepbench::cuda {
 namespace {
 
-using namespace nvidia;  // statuses by their own names
+using namespace nvidia;  // statuses have the names of the documentation
 
 struct StatusText {
   std::string library, name, text;
@@ -58,7 +58,7 @@ StatusText status_text(nvmlReturn_t status) {
           text_or_empty(usable ? nvml().nvmlErrorString(status) : nullptr)};
 }
 
-// cuBLAS and cuBLASLt have their statuses in common; cuBLASLt's functions have its name.
+// cuBLAS and cuBLASLt share their statuses; the name of the function shows the library.
 StatusText status_text(cublasStatus_t status, const SourceLocation& location) {
   const bool lt = std::string_view(location.expression).find("cublasLt") != std::string_view::npos;
   StatusText text = {lt ? "cublaslt" : "cublas", name_or_number(nullptr, status), ""};
@@ -72,7 +72,7 @@ StatusText status_text(cublasStatus_t status, const SourceLocation& location) {
   return text.text == text.name ? StatusText{text.library, text.name, ""} : text;
 }
 
-// What the library itself says of its last error is longer than the status' name.
+// The library's text for its last error is longer than the name of the status.
 StatusText status_text(cudnnStatus_t status) {
   StatusText text = {"cudnn", std::to_string(int(status)), ""};
   if (!report<Cudnn>().usable()) return text;
@@ -93,7 +93,7 @@ StatusText status_text(cusparseStatus_t status) {
   return text;
 }
 
-// NCCL's own last words, of any communicator, say what it was about.
+// NCCL's last message, of any communicator, often has the cause.
 StatusText status_text(ncclResult_t status) {
   StatusText text = {"nccl", name_or_number(nullptr, status), ""};
   if (!report<Nccl>().usable()) return text;
@@ -104,8 +104,8 @@ StatusText status_text(ncclResult_t status) {
   return text;
 }
 
-// Libraries have a run time of their own inside, whose last error ours does not know: only a call
-// that reaches the device tells whether the context still lives.
+// These libraries contain a run time of their own, whose errors are unknown to ours: only a call
+// that reaches the device shows whether the context is still usable.
 cudaError_t sticky_error() {
   if (!report<Cudart>().usable()) return cudaSuccess;
   for (const cudaError_t error : {cudart().cudaPeekAtLastError(), cudart().cudaDeviceSynchronize()})
@@ -121,7 +121,7 @@ deepbench_status backend_status(cudaError_t status) {
     case cudaErrorMemoryAllocation:
       return DEEPBENCH_OUT_OF_MEMORY;
     case cudaErrorNotSupported:
-    case cudaErrorNoKernelImageForDevice:  // the library knows nothing as old as this device
+    case cudaErrorNoKernelImageForDevice:  // the library does not support a device this old
       return DEEPBENCH_UNSUPPORTED;
     default:
       return DEEPBENCH_FAILED;
@@ -140,7 +140,7 @@ deepbench_status backend_status(cublasStatus_t status) {
   }
 }
 
-// cuDNN's thousands are the kind of error.
+// The thousands of cuDNN's statuses are the kind of error.
 deepbench_status backend_status(cudnnStatus_t status) {
   switch (status) {
     case CUDNN_STATUS_INTERNAL_ERROR_HOST_ALLOCATION_FAILED:
@@ -165,7 +165,7 @@ deepbench_status backend_status(cusparseStatus_t status) {
   }
 }
 
-// Another rank's failure leaves the communicator dead, and with it whatever ran on it.
+// The failure of another rank leaves the communicator unusable, and all work on it.
 deepbench_status backend_status(ncclResult_t status) {
   return status == ncclRemoteError ? DEEPBENCH_DEVICE_LOST : DEEPBENCH_FAILED;
 }
@@ -185,7 +185,7 @@ deepbench_status backend_status(nvmlReturn_t status) {
   }
 }
 
-// Throws what a library says that has a run time of its own inside.
+// Throws the error of a library that contains a run time of its own.
 [[noreturn]] void fail_with_device_cause(deepbench_status status, StatusText text,
                                          const SourceLocation& location) {
   if (status == DEEPBENCH_FAILED)
@@ -199,9 +199,9 @@ deepbench_status backend_status(nvmlReturn_t status) {
 
 }  // namespace
 
-// Errors of a kernel that end the context (illegal address ... launch failure), of the hardware,
-// and of whoever owns the device besides us (exclusive mode, MPS). "Unknown" is what a device that
-// fell off the bus often gives.
+// Errors of a kernel that end the context (illegal address ... launch failure), errors of the
+// hardware, and conflicts with other users of the device (exclusive mode, MPS). A device that fell
+// off the bus often gives "unknown".
 bool is_sticky(cudaError_t status) {
   constexpr cudaError_t kSticky[] = {cudaErrorDevicesUnavailable,  cudaErrorECCUncorrectable,
                                      cudaErrorNvlinkUncorrectable, cudaErrorContained,
@@ -219,7 +219,7 @@ bool is_sticky(cudaError_t status) {
 void check(cudaError_t status, const SourceLocation& location) {
   if (status == cudaSuccess) return;
   const StatusText text = status_text(status);
-  // What did not end the context must not be taken for the next call's error.
+  // An error that did not end the context must not be reported by the next call.
   if (!is_sticky(status) && report<Cudart>().usable()) cudart().cudaGetLastError();
   fail(backend_status(status), text, location);
 }
@@ -250,7 +250,7 @@ void check(cusparseStatus_t status, const SourceLocation& location) {
     fail_with_device_cause(backend_status(status), status_text(status), location);
 }
 
-// What the device does may wait for other ranks for ever: it is asked without waiting for it.
+// The work on the device may wait for other ranks forever: the query does not wait for it.
 void check(ncclResult_t status, const SourceLocation& location) {
   if (status == ncclSuccess) return;
   size_t available = 0, total = 0;

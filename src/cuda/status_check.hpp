@@ -1,22 +1,23 @@
-// Statuses of NVIDIA's libraries become plugin::Error here, and nowhere else: the message names
-// library, status, expression and location.
+// Turns statuses of NVIDIA's libraries into plugin::Error: the message names library, status,
+// expression and source location.
 #pragma once
 
 #include "libraries.hpp"
 
 namespace deepbench::cuda {
 
-// Where an expression stands. It names the vendor's function: cuBLAS and cuBLASLt have one type of
-// status, and only the function's name tells whose it is.
+// The location of an expression. The expression contains the vendor's function: cuBLAS and cuBLASLt
+// share one type of status, and only the name of the function shows the library.
 struct SourceLocation {
   const char* expression;
   const char* file;
   int line;
 };
 
-// Throws unless the status is success: DEVICE_LOST for errors after which the process can make no
-// further call (illegal address, launch failure, uncorrectable memory ...), OUT_OF_MEMORY, else
-// FAILED. A library that only says "execution failed" is asked what CUDA's run time knows.
+// Throws unless the status is success: DEVICE_LOST for errors after which the process cannot use
+// the device (illegal address, launch failure, uncorrectable memory error ...), OUT_OF_MEMORY, or
+// FAILED. If a library only reports that the execution failed, the CUDA run time is asked for the
+// cause.
 void check(nvidia::CUresult status, const SourceLocation& location);
 void check(nvidia::cudaError_t status, const SourceLocation& location);
 void check(nvidia::nvrtcResult status, const SourceLocation& location);
@@ -26,7 +27,7 @@ void check(nvidia::cusparseStatus_t status, const SourceLocation& location);
 void check(nvidia::nvmlReturn_t status, const SourceLocation& location);
 void check(nvidia::ncclResult_t status, const SourceLocation& location);
 
-// Whether the error is one that ends the process' use of the device.
+// Whether the process cannot use the device after this error.
 bool is_sticky(nvidia::cudaError_t status);
 
 }  // namespace deepbench::cuda
@@ -36,7 +37,8 @@ bool is_sticky(nvidia::cudaError_t status);
   ::deepbench::cuda::check((expression), \
                            ::deepbench::cuda::SourceLocation{#expression, __FILE__, __LINE__})
 
-// Of a status that a variable or a function of ours holds: `function` is the vendor's that gave it.
+// Checks a status in a variable or from a function of ours; `function` is the vendor's function
+// that returned it.
 // NOLINTNEXTLINE: as above.
 #define CUDA_CHECK_STATUS(function, status) \
   ::deepbench::cuda::check((status),        \

@@ -10,7 +10,7 @@ namespace deepbench::cuda {
 
 Stream& Stream::of(int device) {
   static plugin::MemoCache<int, Stream*> streams;
-  device_facts(device);  // throws for an index that is no device
+  device_facts(device);  // throws for an index without a device
   Stream& stream = *streams.get(device, [&] { return new Stream(device); });
   stream.make_current();
   return stream;

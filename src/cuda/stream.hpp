@@ -1,4 +1,4 @@
-// The stream that all of our work goes to: one for each device, made on first use.
+// The stream for all work on a device: one for each device, made on first use.
 #pragma once
 
 #include "nvidia/cudart.hpp"
@@ -7,13 +7,13 @@ namespace deepbench::cuda {
 
 class Stream {
  public:
-  // Of device `device`, which becomes the calling thread's current one.
+  // The stream of device `device`, which becomes the calling thread's current device.
   static Stream& of(int device);
 
   nvidia::cudaStream_t get() const { return stream_; }
   int device() const { return device_; }
   void make_current() const;  // makes its device the calling thread's current one
-  void synchronize() const;   // throws plugin::Error for whatever the device met until then
+  void synchronize() const;   // throws plugin::Error for any error of the device so far
 
  private:
   explicit Stream(int device);

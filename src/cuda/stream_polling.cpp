@@ -1,4 +1,4 @@
-// Asking the stream again and again: awake at first, since most calls are short.
+// Polls the stream, at first without sleeping because most calls are short.
 #include "stream_polling.hpp"
 
 #include <unistd.h>
@@ -10,9 +10,9 @@
 namespace deepbench::cuda {
 namespace {
 
-// Asking takes a microsecond or so.
+// One poll takes about a microsecond.
 constexpr uint64_t kPollsPerCheck = 256;
-constexpr uint64_t kPollsBeforeSleeping = 20000;  // then with pauses: the call is long
+constexpr uint64_t kPollsBeforeSleeping = 20000;  // longer calls are polled with pauses
 constexpr useconds_t kPauseUs = 20;
 
 }  // namespace

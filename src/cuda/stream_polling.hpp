@@ -1,5 +1,5 @@
-// Waiting for a device's work with an eye on something else: calls in which other devices take part
-// may never end by themselves.
+// Waits for the work of a device and checks a second condition meanwhile: calls in which other
+// devices take part may never end by themselves.
 #pragma once
 
 #include <functional>
@@ -8,7 +8,7 @@
 
 namespace deepbench::cuda {
 
-// For all that was given to the stream. Now and then it looks, which ends the wait by throwing.
+// Waits for all work on the stream. Calls the check now and then; it ends the wait by throwing.
 void poll_until_done(const Stream& stream, const std::function<void()>& check_peers);
 
 }  // namespace deepbench::cuda

@@ -1,4 +1,4 @@
-// Batches as graphs, on the stream, one by one, or marked for profilers.
+// Batches as graphs, on the stream, call by call, or with markers for profilers.
 #include "timing.hpp"
 
 #include <algorithm>
@@ -16,16 +16,18 @@ namespace {
 
 using plugin::Clock;
 
-constexpr uint64_t kMaxGraphCalls = 4096;  // more are several graphs, each with its own span
+// longer batches are several graphs, each with its own span
+constexpr uint64_t kMaxGraphCalls = 4096;
 constexpr size_t kMaxGraphs = 64;
-constexpr double kSpanNs = 500e3, kMaxCalls = 1000;  // of time_calls, for each of its samples
+constexpr double kSpanNs = 500e3, kMaxCalls = 1000;  // of each sample of time_calls()
 constexpr size_t kSamples = 3;
-constexpr uint32_t kPerturbingBlocks = 16, kPerturbingThreads = 256;  // blocks a multiprocessor
-constexpr std::chrono::milliseconds kThrottlePollInterval{
-    5};  // asking NVML takes tens of microseconds
+constexpr uint32_t kPerturbingBlocks = 16, kPerturbingThreads = 256;  // blocks per multiprocessor
+// Asking NVML takes tens of microseconds.
+constexpr std::chrono::milliseconds kThrottlePollInterval{5};
 
-// What the device last said of heat and power; asked again now and then, while it works, and always
-// while it says that heat slows it: a batch that is repeated for that must be judged anew.
+// The last flags of the device for temperature and power. They are read again after an interval,
+// while the device works, and for every batch while the device reports thermal throttling: a batch
+// that is repeated for that reason needs a new verdict.
 uint32_t recent_throttle_flags(int device) {
   static std::mutex mutex;
   static std::map<int, std::pair<Clock::time_point, uint32_t>> known;
@@ -64,7 +66,7 @@ CallTimer::~CallTimer() = default;
 
 void CallTimer::time(const deepbench_request& request, deepbench_batch& batch) {
   const plugin::HostTimer timer;
-  if (request.count == 0) plugin::invalid("time_batch: a batch of no calls has no time");
+  if (request.count == 0) plugin::invalid("time_batch: the batch has no calls");
   const bool marked = (request.flags & DEEPBENCH_REQUEST_MARKERS) != 0;
   const bool isolated =
       request.launch == DEEPBENCH_LAUNCH_ISOLATED || plan_.regime == plugin::Regime::kFlush;
@@ -97,7 +99,7 @@ void CallTimer::perturb_scheduling() {
   perturbation_->launch(shape, stream_.get());
 }
 
-// The sensors are asked while the device works, which takes no time of the batch.
+// Reads the sensors while the device works, which adds nothing to the time of the batch.
 double CallTimer::time_span(Span span, bool capture) {
   const Graph* graph = capture ? graph_for(span) : nullptr;
   if (graph)
@@ -109,7 +111,7 @@ double CallTimer::time_span(Span span, bool capture) {
   return end_.elapsed_ns(begin_);
 }
 
-// One call, and nothing else on the device between the markers.
+// One call, with nothing else on the device between the markers.
 double CallTimer::time_with_markers() {
   const Span span{rotation_.copy_after(1), 1};
   if (plan_.flush_bytes)
@@ -175,7 +177,7 @@ double time_calls(Stream& stream, const Enqueue& enqueue, const plugin::CopyPlan
     timer.time(request, batch);
     return batch.elapsed_ns / double(count);
   };
-  time(1);  // kernels are loaded when they are first called
+  time(1);  // the first call loads the kernels
   const auto count = uint64_t(std::clamp(kSpanNs / time(1), 1.0, kMaxCalls));
   return plugin::median_time({kSamples, kSamples}, [&] { return time(count); }).median_ns;
 }

@@ -1,5 +1,5 @@
-// Timing batches of calls on a device: the only place of the backend that reads a clock. A batch is
-// captured in a graph with an event at either end; where that fails it goes to the stream.
+// Times batches of calls on a device. A batch is captured in a graph with an event at each end; if
+// the capture fails, it is enqueued on the stream.
 #pragma once
 
 #include <cstdint>
@@ -18,17 +18,17 @@
 
 namespace deepbench::cuda {
 
-// Gives one call of this copy to the stream.
+// Enqueues one call on this copy of the operands.
 using Enqueue = std::function<void(uint64_t copy)>;
 
-// What is timed, and what goes with it where other devices take part. All but wait() is captured.
+// The timed calls, and what accompanies them if other devices take part. All but wait() may be
+// captured.
 struct TimedCalls {
   Enqueue enqueue;
-  std::function<void()> enqueue_start_barrier = [] {
-  };  // before the first event: on, once all are here
-  std::function<void()> enqueue_end_barrier = [] {
-  };                                // before the last event: on, once all are done
-  std::function<void()> wait = {};  // for all that was given to the stream; {}: synchronises
+  // Precede the first and the last event: all devices have reached it, all have finished.
+  std::function<void()> enqueue_start_barrier = [] {};
+  std::function<void()> enqueue_end_barrier = [] {};
+  std::function<void()> wait = {};  // for all enqueued work; {}: synchronises the stream
 };
 
 class CallTimer {
@@ -37,17 +37,17 @@ class CallTimer {
   ~CallTimer();
 
   void time(const deepbench_request& request, deepbench_batch& batch);
-  // From here on, to the stream alone.
+  // Enqueues all later calls on the stream without a graph.
   void forbid_capture() { can_capture_ = false; }
   uint64_t last_copy() const { return rotation_.last(); }
 
  private:
-  using Span = std::pair<uint64_t, uint64_t>;  // the first copy, how many calls
+  using Span = std::pair<uint64_t, uint64_t>;  // the first copy, the number of calls
 
   void perturb_scheduling();
   double time_span(Span span, bool capture);
   double time_with_markers();
-  const Graph* graph_for(Span span);  // nullptr where capture fails
+  const Graph* graph_for(Span span);  // nullptr if the capture fails
   void enqueue_span(Span span, bool capturing);
   void enqueue_calls(Span span);
   void wait() const;
@@ -58,15 +58,15 @@ class CallTimer {
   plugin::Rotation rotation_;
   Buffer flush_buffer_;
   Event begin_, end_;
-  std::unique_ptr<ClockStamps> stamps_;     // none without NVRTC
-  const Function* perturbation_ = nullptr;  // of plans that ask for it
+  std::unique_ptr<ClockStamps> stamps_;     // nullptr without NVRTC
+  const Function* perturbation_ = nullptr;  // nullptr unless the plan asks for shuffling
   std::map<Span, std::unique_ptr<Graph>> graphs_;
   bool can_capture_ = true;
-  uint32_t flags_ = 0;  // of the batch
+  uint32_t flags_ = 0;  // of the current batch
 };
 
-// What one call takes of the device, as kernels are timed: over spans that are long enough, the
-// median of three. Calls go round the plan's copies.
+// The time of one call on the device, measured like a kernel: the median of three spans that are
+// long enough. Calls rotate through the copies of the plan.
 double time_calls(Stream& stream, const Enqueue& enqueue, const plugin::CopyPlan& plan = {});
 
 }  // namespace deepbench::cuda

@@ -1,5 +1,5 @@
-"""Remarks and notes: docs/reference/remarks.md explains each one that the code can print, and similar notes
-are merged."""
+"""Remarks and notes: docs/reference/remarks.md explains each one that the code can print, and
+similar notes are merged."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""Which algorithm a row's figures are of, and whether it is the library's own choice.
+"""The algorithm that a row measured, and whether it is the library's default.
 
-A library may call two candidates alike: oneDNN names an implementation, whatever the layout. Where
-the names of the winner and of the default coincide, only the candidate's id tells them apart.
+A library may give two candidates the same name: oneDNN names an implementation, whatever the
+layout. If the selected candidate has the name of the default, only its id distinguishes the two.
 """
 
 from __future__ import annotations
@@ -13,27 +13,27 @@ from typing import Any
 
 @dataclass(frozen=True)
 class AlgorithmChoice:
-    """The member `algorithm` of a row, with None where the row does not say."""
+    """The object `algorithm` of a row, with None for what the row does not state."""
 
     library: str = ""  # without its version
-    mode: str | None = None  # default, best, exhaustive, or the id that was asked for
-    name: str | None = None  # what the library calls it
-    candidate: str | None = None  # its id; None: the library's own choice
+    mode: str | None = None  # default, best, exhaustive, or the requested candidate's id
+    name: str | None = None  # the library's name of the algorithm
+    candidate: str | None = None  # the candidate's id; None for the default
     default_name: str | None = None
     default_candidate: str | None = None
-    is_default: bool = True  # the library's own choice
+    is_default: bool = True  # the library chose the algorithm itself
 
     @property
     def text(self) -> str | None:
-        """The library's name, or the candidate's id where the default has the same name."""
+        """The algorithm's name, or the candidate's id if the default has the same name."""
         if self.candidate and self.name in (None, self.default_name):
             return self.candidate
         return self.name
 
     @property
     def id(self) -> str | None:
-        """The candidate's id, also of a default whose id is known. Where several libraries compete
-        it begins with the library's name, which a row of one library alone leaves out."""
+        """The candidate's id, also for a default whose id is known. The id begins with the name of
+        the library if several libraries compete; a row of a single library omits it."""
         found = self.candidate or (self.default_candidate if self.is_default else None)
         return found.removeprefix(f"{self.library}:") if found and self.library else found
 
@@ -60,7 +60,7 @@ def choice_of(row: Mapping[str, Any], clean: Callable[[object], str] = str) -> A
 
 
 def same_algorithm(a: AlgorithmChoice, b: AlgorithmChoice) -> bool | None:
-    """Whether two rows of one library ran the same algorithm; None where they do not tell."""
+    """Whether two rows of one library ran the same algorithm; None if the rows do not tell."""
     if a.id and b.id:
         return a.id == b.id
     if None in (a.name, b.name):
@@ -74,7 +74,8 @@ def same_algorithm(a: AlgorithmChoice, b: AlgorithmChoice) -> bool | None:
 
 
 def _is_default(algorithm: Mapping[str, Any]) -> bool:
-    """By the id. Rows without that member tell by the name, and by a speedup over the default."""
+    """Whether the algorithm is the default, by the candidate's id. In rows without an id, the name
+    and a speedup over the default tell."""
     if "candidate" in algorithm:
         return algorithm["candidate"] is None
     name, default_name = algorithm.get("name"), algorithm.get("default_name")

@@ -1,5 +1,5 @@
-"""Writing a file that is there as a whole or not at all: a disk that fills up, or a process that is
-killed, leaves what was there before."""
+"""Writes a file completely or not at all: if the disk fills up or the process is killed, the file
+keeps its old content."""
 
 from __future__ import annotations
 
@@ -23,19 +23,19 @@ _REASONS = {
 
 
 class WriteError(UserError):
-    """A file that cannot be written. One line: which, why, what would be right."""
+    """A file cannot be written. The message is one line: which file, why, and the cure."""
 
 
 def check(path: Path, overwrite: bool) -> None:
-    """Raises WriteError, before anything costly is done, if the file may not or cannot be written.
-    Devices and pipes have nothing to lose."""
+    """Raises WriteError if the file must not or cannot be written. Called before costly work.
+    Devices and pipes may always be written, since they hold no content."""
     if "\0" in str(path):
         raise WriteError(f"{str(path)!r}: a name has no NUL")
     try:
         facts = path.stat() if path.exists() else None
         there = os.path.lexists(path)
         folder = path.parent.is_dir()
-    except OSError as error:  # too long a name
+    except OSError as error:  # the name is too long
         raise WriteError(f"{path}: {error.strerror or error}") from None
     if facts is not None and stat.S_ISDIR(facts.st_mode):
         raise WriteError(f"{path}: is a folder; name a file")
@@ -62,7 +62,7 @@ def write(path: Path, data: bytes, overwrite: bool) -> None:
 
 
 def _replace(target: Path, data: bytes) -> None:
-    """Through a neighbour that takes the file's name when it is complete."""
+    """Writes a file beside the target and renames it when it is complete."""
     descriptor, name = tempfile.mkstemp(prefix=f".{target.name[:64]}.", dir=target.parent)
     try:
         with os.fdopen(descriptor, "wb") as file:
@@ -78,7 +78,7 @@ def _replace(target: Path, data: bytes) -> None:
 
 
 def _mode(target: Path) -> int:
-    """The permissions of the file that is replaced, or those of any new one."""
+    """The permissions of the replaced file, or the default ones for a new file."""
     if target.exists():
         return stat.S_IMODE(target.stat().st_mode)
     mask = os.umask(0)

@@ -1,4 +1,5 @@
-"""Rows of the parent's making: of problems whose worker was lost, and of those that none got."""
+"""Rows that the parent writes: for problems whose worker failed, and for problems that are skipped
+because of the restart limit."""
 
 from __future__ import annotations
 
@@ -23,8 +24,8 @@ def failed_row(
     reason: str,
     worker: str | None = None,
 ) -> dict[str, Any]:
-    """The row of a problem without an answer that counts: everything that would be in it is null.
-    `worker`: crashed, hung, killed, or skipped; None: it is well."""
+    """The row of a problem without a valid answer; all measured members are null. `worker` is
+    crashed, hung, killed or skipped, or None if the worker is still running."""
     row: dict[str, Any] = dict.fromkeys(schema.document()["$defs"]["row"]["properties"])
     device = hello.get("device") or {}
     row.update(

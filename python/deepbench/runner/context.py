@@ -1,4 +1,4 @@
-"""The context of a result, and the first line on the screen, which says the same shortly."""
+"""The context of a result file, and the line that summarizes it when a run starts."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from deepbench.runner.run_options import RunOptions
 
 Json = Mapping[str, Any]
 
-_LONG_S = 100.0  # from here on --quick is worth a word
+_LONG_S = 100.0  # a longer run gets the advice to use --quick
 _MOST_NAMED = 3
 _NONE: Mapping[str, str] = {}
 _NOT_RECORDED = {"type", "warnings", "planning"}  # of the hello message
@@ -27,7 +27,7 @@ def build_context(
     rows: Sequence[PlannedRow],
     command: Sequence[str],
 ) -> dict[str, Any]:
-    """The first line of a result file: the worker's hello, and what the parent knows besides."""
+    """The first line of a result file: the worker's hello message plus what the parent knows."""
     host = host_context()
     kept = {key: value for key, value in hello.items() if key not in _NOT_RECORDED}
     return {
@@ -53,8 +53,8 @@ def first_line(
     remaining_s: float,
     default_libraries: Mapping[str, str],
 ) -> str:
-    """What runs, on what, how long it will take. `default_libraries`: of operations, as the backend
-    tells them."""
+    """One line that names the problems, the device and the expected duration. `default_libraries`
+    are the backend's, by operation."""
     count = "1 row" if len(rows) == 1 else f"{len(rows)} rows"
     device = device_text(context, options, rows, default_libraries=default_libraries)
     text = f"deepbench: {_title(selection, rows)} on {device}: {count}"
@@ -72,8 +72,8 @@ def device_text(
     used: Collection[str] = (),
     default_libraries: Mapping[str, str] = _NONE,
 ) -> str:
-    """'AMD EPYC (cpu, onednn 3.2.0, 2 threads)'; `used`: the libraries that rows went through,
-    where they are known."""
+    """'AMD EPYC (cpu, onednn 3.2.0, 2 threads)'. `used` lists the libraries that ran the rows, if
+    they are known."""
     device = (context.get("device") or {}).get("name") or "an unnamed device"
     facts = [(context.get("backend") or {}).get("name") or "unknown backend"]
     library = _named(used) or _library(
@@ -106,12 +106,12 @@ def _library(
     ops: Collection[str],
     default_libraries: Mapping[str, str],
 ) -> str | None:
-    """The library that was asked for, else CUDA's version, else the default library of all
-    operations; of a backend that tells none, the first that can be used."""
+    """The library that --library names, else the CUDA version, else the default library that all
+    operations share. A backend that tells no default libraries uses the first usable one."""
     libraries = context.get("libraries") or {}
     wanted = options.rows.get("library") if options else None
     cuda = (libraries.get("cudart") or {}).get("version")
-    if cuda and wanted is None:  # each operation has its own library there
+    if cuda and wanted is None:  # on CUDA, each operation has another library
         return f"CUDA {cuda}"
     if wanted is None and default_libraries:
         of_ops = {default_libraries.get(op) for op in ops}

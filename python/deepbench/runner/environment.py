@@ -1,7 +1,7 @@
-"""What the host is like: the part of a result's context that the parent knows without a backend.
+"""Facts about the host: the part of a result's context that needs no backend.
 
-Everything is read from /proc, /sys and the environment; what is absent is None. Nothing here may
-fail a run.
+All facts come from /proc, /sys and the environment variables. A fact that cannot be read is None;
+nothing here may fail a run.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _PREFIXES = (
     "I_MPI_", "FI_", "UCX_", "CCL_", "MASTER_", "WORLD_SIZE",
 )  # fmt: skip
 _NAMES = ("LD_LIBRARY_PATH", "LD_PRELOAD", "PYTHONMALLOC", "SLURM_JOB_ID")
-# Those that change the arithmetic itself: a result that was made so says it aloud.
+# Variables that change the arithmetic itself: a run warns if one of them is set.
 _ARITHMETIC = ("NVIDIA_TF32_OVERRIDE", "CUBLAS_EMULAT", "ONEDNN_DEFAULT_FPMATH_MODE",
                "DNNL_DEFAULT_FPMATH_MODE", "MKL_CBWR")  # fmt: skip
 
@@ -31,12 +31,12 @@ _CPU = Path("/sys/devices/system/cpu")
 
 
 def timestamp() -> str:
-    """Now, in UTC, to the second: 2026-01-31T12:00:00Z."""
+    """The current time in UTC, to the second: 2026-01-31T12:00:00Z."""
     return datetime.now(timezone.utc).strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
 def relevant_variables(variables: Mapping[str, str] = os.environ) -> dict[str, str]:
-    """The variables of the environment that a result may depend on, by name; no secrets."""
+    """The environment variables that may influence a result, by name, with secrets redacted."""
     return without_secrets(
         {
             name: value
@@ -47,7 +47,7 @@ def relevant_variables(variables: Mapping[str, str] = os.environ) -> dict[str, s
 
 
 def host_context() -> dict[str, object]:
-    """Everything about the host that a reader of a result may ask for."""
+    """Everything about the host that helps to interpret a result."""
     return {
         "cpu": cpu_model(),
         "cores": _physical_cores(),
@@ -67,8 +67,8 @@ def host_context() -> dict[str, object]:
 
 
 def host_warnings(context: Mapping[str, object]) -> list[str]:
-    """What a reader must hear about this host, one line each. Governor, load and the like are the
-    backend's to judge, in its hello."""
+    """Warnings about this host, one line each. The backend judges the frequency governor and the
+    load; its warnings are in its hello message."""
     return list(_warnings(context))
 
 
@@ -89,7 +89,7 @@ def cpu_model() -> str | None:
 
 
 def cpu_quota() -> float | None:
-    """How many CPUs' worth of time the container may use (cgroup), or None without a limit."""
+    """The number of CPUs whose time the container's cgroup may use, or None without a limit."""
     words = _read(Path("/sys/fs/cgroup/cpu.max")).split()
     if len(words) == 2 and words[0] != "max":
         return _ratio(words[0], words[1])
@@ -101,7 +101,7 @@ def cpu_quota() -> float | None:
 
 
 def governor() -> str | None:
-    """The frequency scaling governor of the CPUs; several are joined with '+'."""
+    """The frequency scaling governor of the CPUs. Different governors are joined with '+'."""
     found = {_read(path).strip() for path in _CPU.glob("cpu[0-9]*/cpufreq/scaling_governor")}
     return "+".join(sorted(found - {""})) or None
 

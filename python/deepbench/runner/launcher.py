@@ -1,6 +1,8 @@
-"""Who starts ranks. A command that torchrun, srun or mpirun have started several times is run by
-rank 0 as ever; the others do what rank 0's worker asks of them. With --ranks the worker starts the
-others, but MPI's own must be started by its mpiexec.
+"""Decides who starts the ranks of a run.
+
+If torchrun, srun or mpirun start the command several times, rank 0 runs it and the other processes
+become workers that follow the worker of rank 0. With --ranks, the worker of rank 0 starts the other
+ranks itself, except that --library mpi needs mpiexec to start them.
 """
 
 from __future__ import annotations
@@ -24,7 +26,8 @@ _MPI_LIBRARIES = ("mpi",)
 
 @dataclass(frozen=True)
 class Launch:
-    """How a worker is started: what comes before its command line, and how many ranks it starts."""
+    """How a worker is started. `prefix` precedes its command line; `spawn_count` is the number of
+    ranks that it starts."""
 
     spawn_count: int | None = None
     prefix: Sequence[str] = ()
@@ -32,8 +35,8 @@ class Launch:
 
 
 def plan_launch(options: RunOptions, environment: LaunchEnvironment | None) -> Launch:
-    """Raises UsageError where MPI's ranks are asked for and there is no mpiexec."""
-    # Who has started ranks may say which devices are theirs.
+    """Raises UsageError if the ranks need mpiexec and there is no mpiexec."""
+    # A launcher that started the ranks may have assigned the devices too.
     ranks = options.ranks if environment is not None else options.processes
     if ranks is None or options.rows.get("library") not in _MPI_LIBRARIES:
         return Launch(ranks)
@@ -62,7 +65,7 @@ def _free_port() -> int:
 
 
 def launch_environment() -> LaunchEnvironment | None:
-    """Which rank this process is; None alone. Raises UsageError."""
+    """The rank of this process and its group, or None without a launcher. Raises UsageError."""
     from deepbench import _core
 
     try:
@@ -72,7 +75,7 @@ def launch_environment() -> LaunchEnvironment | None:
 
 
 def exec_worker(command: Sequence[str]) -> int:
-    """Becomes another program, with this process' number: who started the rank watches it."""
+    """Replaces this process by a worker. The process id stays, since the launcher watches it."""
     sys.stdout.flush()
     sys.stderr.flush()
     os.execv(command[0], list(command))

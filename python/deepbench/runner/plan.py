@@ -1,4 +1,4 @@
-"""The rows of a run: problems with everything filled in, and the options of each."""
+"""Plans the rows of a run: complete problems, each with the options of its row."""
 
 from __future__ import annotations
 
@@ -19,17 +19,17 @@ _QUICK_STRIDE = 10  # --quick
 _HANG_BASE_S = (
     30.0  # loading libraries, preparing, verifying and measuring ceilings on small problems
 )
-_HANG_LIMITS = 6.0  # times the time limit of a row, which may be measured twice
-_SLOWEST_FLOPS_PER_S = 2e9  # recurrent steps whose threads wait for others' work at each
+_HANG_LIMITS = 6.0  # multiples of a row's time limit, since a row may be measured twice
+_SLOWEST_FLOPS_PER_S = 2e9  # seen for recurrent layers, whose threads synchronize at each step
 _SLOWEST_BYTES_PER_S = 1e8
 _SLOWEST_ELEMENTS_PER_S = 1e8
-_SELECTION_FACTOR = {"best": 4.0, "exhaustive": 100.0}  # the default's
+_SELECTION_FACTOR = {"best": 4.0, "exhaustive": 100.0}  # relative to --algorithm default
 _TIME_LIMIT_S = 10.0
 
 
 @dataclass(frozen=True)
 class PlannedRow:
-    """One row to be."""
+    """A row that is to be measured."""
 
     position: int
     problem: str  # canonical
@@ -38,28 +38,28 @@ class PlannedRow:
     application: str | None
     flops: float
     bytes: float
-    host_elements: float  # generated one after the other
+    host_elements: float  # elements that the host generates one by one
     is_collective: bool
-    options: str  # of this row alone
+    options: str  # those that apply to this row only
 
     @property
     def line(self) -> str:
-        """What the worker is sent."""
+        """The line that the worker receives."""
         application = f" application={quoted(self.application)}" if self.application else ""
         options = f"{self.options} position={self.position}".lstrip()
         return f"{self.problem}{application} ; {options}"
 
     @property
     def work(self) -> Work:
-        """What its time is estimated from."""
+        """The facts from which the row's duration is estimated."""
         precision = str(self.attributes.get("precision", ""))
         cold = "cache=cold" in self.options.split()
         return Work(self.op, precision, self.flops, self.bytes, cold, self.is_collective)
 
 
 def plan(selection: Selection, options: RunOptions, hello: Json | None) -> list[PlannedRow]:
-    """Every row in order. Before the backend has answered (`hello` is None) it serves to find
-    mistakes: default precisions are provisional then. Raises UsageError."""
+    """Every row in order. Without `hello`, the backend's answer, default precisions are
+    provisional; such a plan serves to find mistakes early. Raises UsageError."""
     selected = list(selection.source.problems(parser(hello, selection.set), hello))
     _check_constants(selected, options)
     if options.quick and selection.many:
@@ -69,7 +69,7 @@ def plan(selection: Selection, options: RunOptions, hello: Json | None) -> list[
 
 
 def parser(hello: Json | None, set_name: str | None) -> Parse:
-    """A parser that knows which precision a problem has when nobody names one."""
+    """A parser of problems that fills in the default precision of the backend and the set."""
     from deepbench import _core
 
     def parse(line: str, defaults: str) -> _core.Problem:
@@ -82,8 +82,8 @@ def parser(hello: Json | None, set_name: str | None) -> Parse:
 
 
 def quick(selected: Sequence[SelectedProblem]) -> list[SelectedProblem]:
-    """Every tenth problem, and the first of each application that would be missing. All phases of
-    a problem stay together."""
+    """Every tenth problem, plus the first problem of each application that would be missing. All
+    phases of a problem stay together."""
     groups: dict[object, list[SelectedProblem]] = {}
     for index, problem in enumerate(selected):
         groups.setdefault(index if problem.group is None else problem.group, []).append(problem)
@@ -98,14 +98,14 @@ def quick(selected: Sequence[SelectedProblem]) -> list[SelectedProblem]:
 
 
 def _check_constants(selected: Sequence[SelectedProblem], options: RunOptions) -> None:
-    """Refuses constant operands that no operation of the run can have. Raises UsageError."""
+    """Raises UsageError for a constant operand that no operation of the run has."""
     given = options.rows.get("constant")
     for name in given.split(",") if given is not None else ():
         require_constant("--constant:", name, [one.problem.op for one in selected])
 
 
 def hang_limit_s(row: PlannedRow, options: RunOptions) -> float:
-    """Seconds after which the row's worker is taken to hang."""
+    """Seconds after which the worker of this row counts as hung."""
     if options.hang_limit_s is not None:
         return options.hang_limit_s
     if options.once:  # a simulator may need days for one call
@@ -118,7 +118,7 @@ def hang_limit_s(row: PlannedRow, options: RunOptions) -> float:
 
 
 def digest(rows: Sequence[PlannedRow]) -> str:
-    """What tells two plans apart."""
+    """A hash that differs between different plans."""
     from hashlib import sha256
 
     lines = [[row.problem, row.options, row.application] for row in rows]

@@ -26,7 +26,7 @@ _CTRL_C = "^C"  # what a terminal writes behind the progress line, and clear() r
 
 
 class Stopwatch:
-    """Seconds since it was made."""
+    """Measures the seconds since its construction."""
 
     def __init__(self) -> None:
         self._start = time.monotonic()
@@ -36,32 +36,32 @@ class Stopwatch:
 
 
 class Deadline:
-    """A moment that lies some seconds ahead."""
+    """A point in time some seconds ahead."""
 
     def __init__(self, seconds: float) -> None:
         self._end = time.monotonic() + seconds
 
     def remaining_s(self) -> float:
-        """0 once it has passed."""
+        """Seconds until the deadline, 0 after it."""
         return max(0.0, self._end - time.monotonic())
 
 
 class Screen:
     """Writes the report to standard output and everything else to standard error.
 
-    Raises BrokenPipeError from report() when nobody reads on.
+    report() raises BrokenPipeError when the reader of standard output has closed it.
     """
 
     def __init__(self, out: TextIO | None = None, err: TextIO | None = None) -> None:
         self._out = out or sys.stdout
         self._err = err or sys.stderr
         self._is_terminal = self._err.isatty()
-        self._drawn_width = 0  # characters of the progress line that stands there
+        self._drawn_width = 0  # columns of the progress line on the screen
         self._since_drawn: Stopwatch | None = None
 
     def report(self, text: str) -> None:
-        """Part of the report: complete lines, on standard output at once. Names and notes in it may
-        be a stranger's: nothing of it steers the terminal."""
+        """Writes complete lines of the report and flushes them. Control characters are replaced,
+        since names and notes may come from a file of unknown origin."""
         if not text:
             return
         self.clear()
@@ -77,14 +77,14 @@ class Screen:
         self._out.write(encodable(text, self._out.encoding))
 
     def drop_report(self) -> None:
-        """From here on the report goes nowhere, such as when nobody reads it any more."""
+        """Discards the report from now on, for a reader that has closed standard output."""
         nowhere = open(os.devnull, "w", encoding="utf-8")  # noqa: PTH123, SIM115
-        with contextlib.suppress(OSError, ValueError):  # no file, as in tests
-            os.dup2(nowhere.fileno(), self._out.fileno())  # what is still in its buffer too
+        with contextlib.suppress(OSError, ValueError):  # a stream in memory has no descriptor
+            os.dup2(nowhere.fileno(), self._out.fileno())  # discards buffered text too
         self._out = nowhere
 
     def report_width(self) -> int | None:
-        """Columns of the terminal that the report goes to; None where it goes elsewhere."""
+        """Columns of the terminal that shows the report, or None without a terminal."""
         return _columns(self._out) if self._out.isatty() else None
 
     def say(self, text: str) -> None:
@@ -99,13 +99,14 @@ class Screen:
 
     @property
     def is_due(self) -> bool:
-        """Whether a progress line would be drawn: not too soon, and on a terminal alone."""
+        """Whether a progress line would be drawn: standard error is a terminal, and the last line
+        is old enough."""
         return self._is_terminal and not (
             self._since_drawn and self._since_drawn.elapsed_s() < _REDRAW_INTERVAL_S
         )
 
     def progress(self, text: str, share: float) -> None:
-        """Replaces the progress line where it is due. `share` of the work is done."""
+        """Replaces the progress line if it is due. `share` is the finished part of the work."""
         if not self.is_due:
             return
         columns = _columns(self._err)
@@ -115,7 +116,7 @@ class Screen:
         self._drawn_width, self._since_drawn = max(0, columns - 1), Stopwatch()
 
     def clear(self) -> None:
-        """Removes the progress line, so that something else may be written there."""
+        """Removes the progress line from the screen."""
         if self._drawn_width:
             self._err.write("\r" + " " * self._drawn_width + "\r")
             self._err.flush()
@@ -151,7 +152,7 @@ def _progress_line(text: str, share: float, width: int, stream: TextIO) -> str:
         line.add_row(ProgressBar(total=1.0, completed=share, width=_BAR_COLUMNS), Text(text))
     else:
         line.add_column(ratio=1, no_wrap=True, overflow="crop")
-        line.add_row(Text(text))  # as it is: brackets and colons mean nothing
+        line.add_row(Text(text))  # a Text, since rich would read [brackets] of a str as markup
     console = _console(stream, width)
     with console.capture() as capture:
         console.print(line, end="")
@@ -159,7 +160,7 @@ def _progress_line(text: str, share: float, width: int, stream: TextIO) -> str:
 
 
 def _styled(text: str, style: str, stream: TextIO) -> str:
-    """The text in a style, where the terminal has colours and NO_COLOR does not forbid them."""
+    """The text in a style, unless the terminal has no colours or NO_COLOR is set."""
     from rich.text import Text
 
     console = _console(stream, _columns(stream))
@@ -175,7 +176,7 @@ def _console(stream: TextIO, width: int) -> Console:
 
 
 def duration(seconds: float) -> str:
-    """As people say it: 0.04 s, 0.4 s, 12 s, 3 min 20 s, 1 h 5 min."""
+    """A duration in units that suit it: 0.04 s, 0.4 s, 12 s, 3 min 20 s, 1 h 5 min."""
     if 0.001 <= seconds < 0.095:
         return f"{seconds:.1g} s"
     if seconds < 9.95:
@@ -191,7 +192,7 @@ def duration(seconds: float) -> str:
 
 
 def rough_duration(seconds: float) -> str:
-    """Of an estimate, whose last digits would be noise: 3 s, 35 s, 1 min 20 s, 4 h 40 min."""
-    steps = {10: 1, 60: 5, 120: 10, 3600: 60, 36_000: 600}  # below so many seconds
+    """A rounded duration for an estimate: 3 s, 35 s, 1 min 20 s, 4 h 40 min."""
+    steps = {10: 1, 60: 5, 120: 10, 3600: 60, 36_000: 600}  # upper bound: rounding step, seconds
     step = next((step for below, step in steps.items() if seconds < below), 3600)
     return duration(max(step, round(seconds / step) * step)).replace(".0 s", " s")

@@ -1,5 +1,5 @@
-"""A worker as one of several ranks: those that it starts itself, or those that torchrun, srun or
-mpirun have started. What ranks say to one another is native; here they are started, and ended.
+"""Workers as ranks: starts ranks, joins those that torchrun, srun or mpirun started, and ends this
+process when another rank is lost. The messages between ranks are native code.
 """
 
 from __future__ import annotations
@@ -20,26 +20,26 @@ if TYPE_CHECKING:
 
 # A worker is started by the path of this file. With -m, Python would put the working directory
 # first on its path and import its own runpy from there before the worker's first line (Python 3.10
-# has no -P against it). For a path it puts the file's folder first, which holds nothing but the
-# worker, and which the worker takes off the path in its first line.
+# has no -P against it). For a path, Python puts the file's folder first, which holds only the
+# worker; the worker removes that folder from the path in its first line.
 _WORKER = Path(__file__).absolute().parents[1] / "worker" / "__main__.py"
-_RANK_LOST_STATUS = 3  # exit status
-_FINAL_ROW_S = 2.0  # for a row that ends by itself
-_REFUSAL_MESSAGE_S = 2.0  # for rank 0 to say itself why it has refused a rank
+_RANK_LOST_STATUS = 3  # exit status of a worker that lost another rank
+_FINAL_ROW_S = 2.0  # grace period for the current row to finish by itself
+_REFUSAL_MESSAGE_S = 2.0  # grace period for rank 0 to report why it refused a rank
 
 
 def worker_command(
     backend: str, options: Sequence[str], ranks: int | None = None, command: str = ""
 ) -> list[str]:
-    """The command line of a worker: with `ranks` of so many that it starts itself. `command` is
-    what all ranks, however started, must have been asked for."""
+    """The command line of a worker that starts `ranks` ranks itself, if given. All ranks must have
+    the same `command`, whoever starts them."""
     words = [] if ranks is None else ["--ranks", str(ranks)]
     words += ["--command", command] if command else []
     return [*_interpreter(), str(_WORKER), *words, backend, *options]
 
 
 def _interpreter() -> list[str]:
-    """Python as this process runs it: what is kept off its path is kept off a worker's."""
+    """The Python interpreter with the path options of this process, for a worker."""
     if sys.flags.isolated:
         return [sys.executable, "-I"]
     environment = ["-E"] if sys.flags.ignore_environment else []
@@ -47,7 +47,8 @@ def _interpreter() -> list[str]:
 
 
 def inherited_descriptors(variables: Mapping[str, str]) -> list[int]:
-    """What mpirun has opened for its ranks: by it MPI, in the worker, asks who it is."""
+    """The descriptors that mpirun opened for its ranks. MPI in the worker uses them to learn its
+    rank."""
     text = variables.get("PMI_FD", "")
     try:
         os.fstat(int(text))
@@ -58,14 +59,16 @@ def inherited_descriptors(variables: Mapping[str, str]) -> list[int]:
 
 @dataclass(frozen=True)
 class RankRequest:
-    """What a worker was asked for: so many ranks of its own, or whatever its variables say."""
+    """The ranks that a worker's command line asks for. Without `spawn_count`, environment variables
+    tell the rank."""
 
     spawn_count: int | None
-    command: str  # what all ranks must have been asked for alike
+    command: str  # must be equal on all ranks
 
 
 def report_refusal(message: str) -> bool:
-    """Says why a rank beside 0 cannot begin: its output is nobody's protocol. False for rank 0."""
+    """Prints why a rank other than 0 cannot start, since nobody reads its protocol output. Returns
+    False on rank 0."""
     from deepbench import _core
 
     try:
@@ -75,13 +78,13 @@ def report_refusal(message: str) -> bool:
     if environment is None or environment.rank == 0:
         return False
     said = f"rank {environment.rank}: "
-    _say(said + message.removeprefix(said))  # what one rank is refused all of them hear
+    _say(said + message.removeprefix(said))  # the message may name the rank already
     return True
 
 
 def join(request: RankRequest, followers: Sequence[str]) -> Group | None:
-    """The group that this process is a rank of; None alone. `followers` is the command line of the
-    ranks that rank 0 starts itself. Raises RuntimeError."""
+    """The group of ranks that this process joins, or None without ranks. `followers` is the command
+    line of the ranks that rank 0 starts itself. Raises RuntimeError."""
     from deepbench import _core
 
     environment = _core.launch_environment()
@@ -102,7 +105,7 @@ def _start(size: int, command: str, followers: Sequence[str]) -> Group:
 
     from deepbench import _core
 
-    secret = token_hex(16)  # others on this machine could come to the port as well
+    secret = token_hex(16)  # other users of this machine can connect to the port too
     here = "127.0.0.1"
     environment = _core.LaunchEnvironment(0, size, here, 0, secret, _core.rendezvous_timeout_s())
     rendezvous = _core.Rendezvous(environment, command)
@@ -130,8 +133,8 @@ def _start(size: int, command: str, followers: Sequence[str]) -> Group:
 def _watch_spawned_rank(
     rank: int, process: subprocess.Popen[bytes], joined: threading.Event
 ) -> None:
-    """Ends this process when a rank ends before it has come: it would be waited for in vain. Of one
-    that ends later the connections tell; here is said of what."""
+    """Ends this process if a spawned rank ends before it connects, since the others would wait for
+    ever. The connections reveal a rank that ends later; this thread prints how it ended."""
     status = process.wait()
     how = f"exit status {status}" if status >= 0 else _signal_name(-status)
     if not joined.wait(_REFUSAL_MESSAGE_S):
@@ -149,7 +152,7 @@ def _signal_name(number: int) -> str:
 
 @contextlib.contextmanager
 def exit_on_rank_loss(group: Group | None) -> Iterator[None]:
-    """Meanwhile this process ends when a rank is gone and it waits for it in a library."""
+    """Within this context, the process ends if a library waits for a rank that is lost."""
     if group is None:
         yield
         return

@@ -1,7 +1,8 @@
-"""When a sweep stops trying: three crashes in a row of one operation through one library.
+"""The restart limit: after three consecutive crashes of one operation in one library, a sweep skips
+the rest of its rows.
 
-It goes by the rows alone, those of a resumed file included, so that a run that was interrupted
-gives up where the whole run does.
+The limit depends on the rows only, including those of a resumed file, so that an interrupted run
+skips the same rows as an uninterrupted one.
 """
 
 from __future__ import annotations
@@ -13,42 +14,43 @@ from deepbench.report.fields import get
 from deepbench.runner.plan import PlannedRow
 
 Json = Mapping[str, Any]
-# The libraries that can do a row: rows of an operation that share them go through the same one.
-# None: not even that could be asked.
+# The libraries that support a row. Rows of an operation with the same libraries run in the same
+# library.
+# None: the worker crashed on the question.
 Libraries = frozenset[str] | None
 
 MAX_CRASHES = 3
-# A row that was not run, or ended because it took too much, tells nothing about its library.
+# A row that did not run, or that exceeded a limit, tells nothing about its library.
 _UNINFORMATIVE = ("unsupported", "invalid", "out_of_memory")
 
 
 class RestartLimit:
-    """The crashes so far."""
+    """Counts consecutive crashes by operation and libraries."""
 
     def __init__(self, libraries: Callable[[PlannedRow], Libraries]) -> None:
-        self._libraries = libraries  # asked only once an operation has crashed
-        self._crashes: dict[str, dict[Libraries, list[str]]] = {}  # in a row, by operation
+        self._libraries = libraries  # called only after an operation has crashed
+        self._crashes: dict[str, dict[Libraries, list[str]]] = {}  # consecutive, by operation
 
     def skip_reason(self, planned: PlannedRow) -> str | None:
-        """Why a row is not to be run; None: it is."""
+        """The reason to skip a row, or None to run it."""
         families = self._crashes.get(planned.op, {})
         if all(len(crashes) < MAX_CRASHES for crashes in families.values()):
             return None
         libraries = self._libraries(planned)
         crashes = families.get(libraries, ())
-        if len(crashes) < MAX_CRASHES or libraries == frozenset():  # none: it will say so itself
+        if len(crashes) < MAX_CRASHES or libraries == frozenset():  # unsupported: the row says so
             return None
         return f"not run after three crashes in a row: {', '.join(crashes)}"
 
     def record(self, planned: PlannedRow, row: Json) -> str | None:
-        """Takes a row into account. Returns what is given up with it."""
+        """Counts a row. Returns the operation that reaches the restart limit with it, if any."""
         crash = _crash(row)
         families = self._crashes.setdefault(planned.op, {})
         if crash is None and (not families or _is_uninformative(row)):
             return None
         libraries = self._libraries(planned)
         if crash is None:
-            for answered in (libraries, None):  # what is given up stays so
+            for answered in (libraries, None):  # an operation beyond the limit stays there
                 if len(families.get(answered, ())) < MAX_CRASHES:
                     families.pop(answered, None)
             return None
@@ -58,7 +60,7 @@ class RestartLimit:
 
 
 def _crash(row: Json) -> str | None:
-    """How the row cost its worker: 'crashed: SIGSEGV'."""
+    """How the worker of a row ended: 'crashed: SIGSEGV'."""
     if row["status"] == "device_lost":
         return "lost the device"
     if get(row, "observed.worker") != "crashed":

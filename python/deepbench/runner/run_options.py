@@ -12,11 +12,11 @@ SINGLE_PROCESS_LIBRARIES = ("nccl_single",)  # libraries whose one process has a
 
 @dataclass(frozen=True)
 class RunOptions:
-    """How rows are to be run, shown and kept."""
+    """The checked options of a run."""
 
     backend: str
-    rows: dict[str, str]  # options of every row, by their keys
-    caches: tuple[str, ...]  # each problem is run in each of these
+    rows: dict[str, str]  # options that apply to every row, by key
+    caches: tuple[str, ...]  # the cache states in which each problem runs
     quick: bool
     corrected: bool
     output: Path | None
@@ -26,20 +26,20 @@ class RunOptions:
     hang_limit_s: float | None
     in_process: bool
     retry: bool = False
-    against: str | None = None  # whose rows stand beside those of the run in the report
-    columns: tuple[str, ...] = ()  # of the table; none: all, or those that fit the terminal
-    ranks: int | None = None  # that deepbench starts itself
-    devices: int = 0  # so many, each a rank's: which they are is in `rows`
+    against: str | None = None  # the reference or result file to show beside the run
+    columns: tuple[str, ...] = ()  # of the table; empty: all, or those that fit the terminal
+    ranks: int | None = None  # number of ranks that deepbench starts itself
+    devices: int = 0  # number of devices with one rank each; `rows` holds their indices
 
     @property
     def candidate(self) -> str | None:
-        """The candidate that --algorithm names, where it is no way to choose."""
+        """The candidate that --algorithm names, or None for a selection mode."""
         word = self.rows.get("algorithm", "default")
         return None if word in ("default", "best", "exhaustive") else word
 
     @property
     def processes(self) -> int | None:
-        """How many ranks we start ourselves, where nobody else has."""
+        """The number of ranks that deepbench starts if no launcher has started them."""
         in_one = not self.devices or self.rows.get("library") in SINGLE_PROCESS_LIBRARIES
         return self.ranks if in_one else self.devices
 
@@ -52,17 +52,17 @@ class RunOptions:
         return self.rows.get("once") == "yes"
 
     def for_set(self, name: str | None) -> RunOptions:
-        """The options for a set: those of devices run on one thread, unless --threads says else."""
+        """The options for a set. The inference-device set runs on one thread without --threads."""
         if name != "inference_device" or "threads" in self.rows:
             return self
         return replace(self, rows={**self.rows, "threads": "1"})
 
     def worker_words(self) -> list[str]:
-        """The options as a worker's command line takes them."""
+        """The options as words of a worker's command line."""
         return [f"{key}={quoted(value)}" for key, value in self.rows.items()]
 
     def recorded(self) -> dict[str, str]:
-        """Options as the context of a result keeps them."""
+        """The options that the context of a result file records."""
         options = dict(self.rows)
         if self.ranks is not None:
             options["ranks"] = str(self.ranks)

@@ -21,29 +21,29 @@ from deepbench.runner.worker_process import (
 )
 
 START_TIMEOUT_S = 120.0
-_START_ATTEMPTS = 3  # attempts in a row before a sweep is given up
+_START_ATTEMPTS = 3  # consecutive attempts to start a worker before the sweep ends
 
 Json = Mapping[str, Any]
 
 
 class RowSource(Protocol):
-    """Where rows come from: a worker or this process."""
+    """Runs rows: in a worker process, or in this one."""
 
     def start(self) -> Json:
-        """Makes ready and returns the hello. Raises SessionError."""
+        """Starts the backend and returns its hello message. Raises SessionError."""
 
     def run(self, line: str, position: int, limit_s: float) -> str | WorkerFailure:
-        """The row, as the JSON text that was received, or why there is none."""
+        """Runs the problem of a line. Returns the row's JSON text, or why there is no row."""
 
     def close(self) -> None:
-        """Ends what start() started, giving it time to do so."""
+        """Lets the backend finish, and ends it."""
 
     def kill(self) -> None:
-        """Ends it at once."""
+        """Ends the backend at once."""
 
 
 class Session:
-    """Rows from a worker process."""
+    """Runs rows in a worker process."""
 
     def __init__(
         self,
@@ -57,12 +57,14 @@ class Session:
     ) -> None:
         self._variables = {**os.environ, **(variables or {})}
         self._command = list(command)
-        self._can_restart = can_restart  # False: ranks that others have started come but once
+        self._can_restart = (
+            can_restart  # False for ranks of a launcher, which starts them only once
+        )
         self._say = say  # gets each line of the worker's standard error
         self._tick = tick  # called a few times a second while waiting
         self._start_timeout_s = start_timeout_s
         self._worker: WorkerProcess | None = None
-        self._ceilings = True  # whether rows are held against any
+        self._ceilings = True  # whether the worker measures ceilings
 
     def start(self) -> Json:
         worker = WorkerProcess(self._command, self._variables, self._say, self._tick)
@@ -108,8 +110,9 @@ class Session:
             worker.kill()
 
     def _measured_row(self, measured: Json, failure: WorkerFailure) -> str:
-        """A row whose ceilings ended its worker was measured all the same; so will the others be,
-        without any. One that was measured a second time, above its ceiling, keeps the first."""
+        """The row of a worker that ended after measuring it. If a ceiling ended the worker, this
+        row and all later ones have no ceilings. If a second measurement, made because the row was
+        above its ceiling, ended it, the first measurement counts."""
         if failure.ceiling:
             self._ceilings = False
             note = (
@@ -125,8 +128,8 @@ class Session:
         return json.dumps({**measured, "notes": [*(measured.get("notes") or ()), note]})
 
     def _answer(self, line: str, limit_s: float) -> str | WorkerFailure:
-        """What a worker says to a line. One that goes before it begins with it, as when freeing
-        the last row's operands crashes, does not cost this row: the next one gets it."""
+        """The worker's answer to a line. If a worker ends before it begins the row, for example
+        because freeing the operands of the previous row crashes, a new worker gets the line."""
         for attempt in range(_START_ATTEMPTS):
             if self._worker is None:
                 self._restart()
@@ -158,7 +161,7 @@ class Session:
 
 
 class InProcessRows:
-    """Rows from this process: for debuggers and profilers. A crash is a crash."""
+    """Runs rows in this process, for debuggers and profilers. A crash ends the whole run."""
 
     def __init__(
         self, backend: str, options: Sequence[str], say: Callable[[str], object] = lambda text: None
@@ -168,8 +171,8 @@ class InProcessRows:
     def start(self) -> Json:
         from deepbench import _core, libraries
 
-        # A row cannot be interrupted half-way, so Ctrl-C ends the process as the system does it;
-        # every finished row is in the file.
+        # Python cannot interrupt a row in native code, so Ctrl-C gets the system's default action.
+        # Every finished row is in the file by then.
         for number in (signal.SIGINT, signal.SIGTERM):
             signal.signal(number, signal.SIG_DFL)
         libraries.export_library_path(self._backend)

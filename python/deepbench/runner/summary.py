@@ -1,4 +1,4 @@
-"""What a run comes to: rows by status, how near the limit they were, the exit status."""
+"""Summarizes a run: rows by status, their mean share of the roofline, the exit status."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _MAX_FINDINGS = 8
 
 
 class Summary:
-    """Counts rows as they come."""
+    """Counts rows as they finish."""
 
     def __init__(self) -> None:
         self._counts: dict[str, int] = {}
@@ -29,7 +29,7 @@ class Summary:
 
     @property
     def exit_status(self) -> int:
-        """0: every row ok or unsupported, and at least one ok."""
+        """0 if every row is ok or unsupported and at least one is ok, else 1."""
         bad = sum(count for status, count in self._counts.items() if status not in _GOOD)
         return 0 if bad == 0 and self._counts.get("ok", 0) > 0 else 1
 
@@ -47,7 +47,7 @@ class Summary:
 
     @property
     def findings(self) -> list[str]:
-        """Of ranks that are out of line: one line each for the first few."""
+        """One line for each of the first few ranks that are out of line."""
         every = self._fleet.findings()
         more = [f"{len(every) - _MAX_FINDINGS} more ranks are out of line"]
         return every[:_MAX_FINDINGS] + (more if len(every) > _MAX_FINDINGS else [])

@@ -1,4 +1,4 @@
-"""Running rows from first to last: worker, result file, report and screen come together here."""
+"""Runs the rows of a command: connects the worker, the result file, the report and the screen."""
 
 from __future__ import annotations
 
@@ -29,13 +29,13 @@ from deepbench.runner.worker_process import SessionError, WorkerFailure
 
 Json = Mapping[str, Any]
 
-_SILENT_START_S = 0.8  # without a word on the screen
+_SILENT_START_S = 0.8  # a longer start shows a message
 _INVALID_ANSWER = "the backend answered nonsense"
-_RETRIED = ("failed", "out_of_memory", "device_lost")  # for what may be another way next time
+_RETRIED = ("failed", "out_of_memory", "device_lost")  # statuses that --retry measures again
 
 
 class Sweep:
-    """One command that runs rows."""
+    """Runs the rows of one command."""
 
     def __init__(
         self,
@@ -53,7 +53,7 @@ class Sweep:
         self._announced = False
         self._hello: Json = {}
         self._context: Json = {}
-        self._rows_by_position: dict[int, Json] = {}  # rows by position
+        self._rows_by_position: dict[int, Json] = {}  # finished rows
         self._writer: ResultWriter | None = None
         self._report: Report = create(
             options.format,
@@ -65,15 +65,15 @@ class Sweep:
         self._rows: list[PlannedRow] = []
         self._last_position: dict[str, int] = {}  # the position of each operation's last row
         self._current_row: PlannedRow | None = None
-        self._can_run = True  # any row, as far as is known
+        self._can_run = True  # False if the backend supports none of the rows
         self._restart_limit = RestartLimit(self._libraries)
 
     def run(self) -> int:
-        """Runs everything and returns the exit status. Whatever ends it early, what was measured
-        is kept, the report is closed, and the worker is gone. Raises UserError."""
+        """Runs all rows and returns the exit status. If the run ends early, measured rows are kept,
+        the report is completed, and the worker is ended. Raises UserError."""
         if self._environment is not None and self._environment.rank > 0:
             return exec_worker(self._worker_command())
-        # Mistakes show before anything is started.
+        # A first plan without the backend finds mistakes before anything is started.
         rows = plan(self._selection, self._options, None)
         create(self._options.format, columns=self._options.columns).begin({}, self._outline(rows))
         old = self._open_file()
@@ -142,8 +142,8 @@ class Sweep:
             )
 
     def _check_rows(self) -> bool:
-        """Whether any row can run, asked before anything is written. Raises UsageError where
-        --algorithm names a candidate that no row has."""
+        """Whether the backend supports any row. Called before anything is written. Raises
+        UsageError if --algorithm names a candidate that no row has."""
         mistake = ""
         for planned in self._rows:
             limit_s = hang_limit_s(planned, self._options)
@@ -158,7 +158,8 @@ class Sweep:
         return not self._rows
 
     def _begin_output(self, old: ResultFile | None) -> None:
-        """Writes or compares the context, begins the report, says what is going to happen."""
+        """Writes the context or compares it with that of a resumed file, begins the report, and
+        prints what will run."""
         context = build_context(
             self._hello, self._selection.set, self._options, self._rows, self._command
         )
@@ -209,7 +210,8 @@ class Sweep:
         self._screen.say(said + (f"; {again} failed and will be measured again" if again else ""))
 
     def _outline(self, rows: Sequence[PlannedRow]) -> Outline:
-        """Applications are shown of a user's own problems, which they tell apart."""
+        """The outline of the report. Rows of a user's suite show their applications, which
+        distinguish them."""
         own = self._selection.set is None
         return outline(
             OutlineProblem(row.op, row.attributes, row.flops, row.application if own else None)
@@ -252,7 +254,7 @@ class Sweep:
         return row
 
     def _answer(self, planned: PlannedRow) -> str:
-        """The row as text, whatever becomes of its worker."""
+        """The row's JSON text; a failed row if the worker does not deliver one."""
         reason = self._restart_limit.skip_reason(planned)
         if reason is not None:
             return self._failed_row(planned, "failed", reason, "skipped")
@@ -260,7 +262,7 @@ class Sweep:
         answer = self._source.run(planned.line, planned.position, limit_s)
         if isinstance(answer, WorkerFailure):
             return self._failed_row(planned, answer.status, answer.reason, answer.cause)
-        try:  # one line that no reader takes would cost the whole file
+        try:  # a single invalid line would make the whole file unreadable
             row: Any = strict_json.parsed(answer.encode())
             schema.check_row(row)
             schema.check_consistency(row)
@@ -269,7 +271,7 @@ class Sweep:
         return answer
 
     def _libraries(self, planned: PlannedRow) -> Libraries:
-        """Which libraries can do a row, of those that may."""
+        """The libraries that support a row; None if the worker fails to answer."""
         asked = self._options.rows.get("library")
         known = self._hello.get("libraries") or {}
         usable = [name for name, facts in known.items() if "reason" not in facts]
@@ -287,7 +289,7 @@ class Sweep:
 
     def _update_restart_limit(self, planned: PlannedRow, row: Json) -> None:
         if planned.position == self._last_position[planned.op]:
-            return  # there is nothing left to give up
+            return  # no row of this operation is left to skip
         given_up = self._restart_limit.record(planned, row)
         if given_up:
             self._screen.say(
@@ -320,7 +322,7 @@ class Sweep:
         return json.dumps(row)
 
     def _tick(self) -> None:
-        """Called while waiting: keeps the screen alive."""
+        """Updates the screen while the run waits for the worker."""
         if not self._announced:
             if self._clock.elapsed_s() > _SILENT_START_S:
                 self._announced = True
@@ -340,8 +342,8 @@ class Sweep:
                 raise
 
     def _show(self, text: str) -> None:
-        """A part of the report. When nobody reads it any more, a file that keeps the rows is
-        reason enough to go on."""
+        """Prints a part of the report. If the reader has closed standard output, the run continues
+        only for its result file."""
         try:
             self._screen.report(text)
         except BrokenPipeError:
@@ -352,7 +354,7 @@ class Sweep:
     def _say_summary(self, summary: Summary, interrupted: bool = False) -> None:
         path = self._options.output
         if not self._can_run and path is None and self._options.format == "table":
-            return  # the table says it in one line
+            return  # the table already says why no row can run
         text = summary.line(self._clock.elapsed_s(), len(self._rows))
         where = f"; rows are in {path}" if path and summary.rows else ""
         again = "; --resume goes on" if path and summary.rows < len(self._rows) else ""

@@ -1,9 +1,9 @@
-"""How long the rows of a sweep will still take.
+"""Estimates how long the remaining rows of a sweep take.
 
-Every row has an expected time, from its operation, precision, FLOPs and bytes and from what the
-backend says of itself. Finished rows correct it: the ratios of measured to expected times are
-averaged, those of rows of like size, operation and precision most. Ceilings count apart: the first
-row of a precision or of a memory level measures them, whatever its own size.
+Every row has an expected duration, computed from its operation, precision, FLOPs and bytes and from
+facts of the backend. Finished rows correct it by the mean ratio of measured to expected durations,
+in which rows of similar size, operation and precision weigh most. Ceilings are estimated
+separately: the first row of a precision or of a memory level measures them, whatever its size.
 """
 
 from __future__ import annotations
@@ -16,21 +16,21 @@ from typing import Any
 Json = Mapping[str, Any]
 
 _NO_FACTS: Json = {}
-_SELECTION_FACTOR = {"best": 2.5, "exhaustive": 25.0}  # as seen on an H200
-_MIN_CALLS = 2.5  # of a row whose time limit is over after the first
-_STEADY_S, _ENERGY_S = 3.0, 2.2  # what these options add to a row
-_SPANS_S = 0.02  # all spans of a row together, where the device does not say
+_SELECTION_FACTOR = {"best": 2.5, "exhaustive": 25.0}  # measured on an H200
+_MIN_CALLS = 2.5  # calls of a row whose first call exceeds the time limit
+_STEADY_S, _ENERGY_S = 3.0, 2.2  # seconds that --power steady and --energy add to a row
+_SPANS_S = 0.02  # total of the timed spans of a row, if the device does not state it
 
 
 @dataclass(frozen=True)
 class Speeds:
-    """What a device is taken to reach until rows of it are measured."""
+    """The speeds that a device is assumed to reach until rows are measured."""
 
-    flops_per_s: Mapping[str, float]  # of an operation, or of one in a precision
+    flops_per_s: Mapping[str, float]  # by operation, or by operation and precision
     bytes_per_s: float
-    calls: float  # of a row with long calls
+    calls: float  # number of calls in a row whose calls are long
     verification_s_per_byte: float
-    collective_verification_s_per_byte: float  # a collective's verification, for each rank
+    collective_verification_s_per_byte: float  # of a collective, per rank
     row_limit_s: float
     ceiling_s: float
 
@@ -69,7 +69,7 @@ _FALLBACK = {
 
 @dataclass(frozen=True)
 class Work:
-    """What a row does, as far as its time depends on it."""
+    """The facts of a row that its duration depends on."""
 
     op: str
     precision: str
@@ -81,18 +81,18 @@ class Work:
 
 @dataclass(frozen=True)
 class Expectation:
-    """The time of rows as it is expected before any is measured."""
+    """The expected duration of rows before any is measured."""
 
     speeds: Speeds = Speeds({}, per_thread=False, **_FALLBACK)
     threads: int = 1  # that reach `speeds` each
     contention: float = 1.0  # by how much other work on the host is taken to slow rows down
     ranks: int = 0
     limit_s: float = 10.0
-    warm_up_s: float = 0.4  # what a row with the shortest calls takes
+    warm_up_s: float = 0.4  # the duration of a row with the shortest calls
     verify: bool = True
     ceilings: bool = True
     selection_factor: float = 1.0
-    levels: tuple[tuple[float, str], ...] = ()  # caches by their bytes
+    levels: tuple[tuple[float, str], ...] = ()  # caches as (bytes, name), ascending
 
     @classmethod
     def of(
@@ -157,7 +157,7 @@ class Expectation:
         return work.bytes * s_per_byte if self.verify else 0.0
 
     def _level(self, work: Work) -> str:
-        """The memory level whose bandwidth bounds the row: as run/ceilings.cpp has it."""
+        """The memory level whose bandwidth bounds the row, by the rule of run/ceilings.cpp."""
         if work.cold or not self.levels:
             return "memory"
         for size, name in self.levels:
@@ -168,19 +168,19 @@ class Expectation:
 
 
 class Estimate:
-    """The time left of a sweep with these rows, in their order.
+    """The remaining time of a sweep with these rows, in their order.
 
-    Rows to come are taken to be slower than expected by the mean ratio of measured to expected time
-    over finished rows, in which a row counts half for each doubling by which its expected time
-    differs. Three such means build on one another: over all rows, beginning as if two rows had
-    taken the expected time; over rows of the operation, beginning as if one had shown the first
-    mean; over those of its precision too, beginning as if one had shown the second.
+    A remaining row is assumed to be slower than expected by the mean ratio of measured to expected
+    time over finished rows. A finished row weighs half for each doubling by which its expected time
+    differs. Three means build on one another: the mean over all rows starts with two rows of ratio
+    1; the mean over rows of the same operation starts with one row of the first mean; the mean over
+    rows of the same operation and precision starts with one row of the second mean.
     """
 
-    _PRIOR_ROWS = (2.0, 1.0, 1.0)  # rows
-    _MAX_RATIO = 30.0  # a higher ratio says more about a mishap than about the rows to come
-    _FIRST_ROW_WEIGHT = 0.1  # an operation's first row loads its library too
-    _OVERRUN_FACTOR = 1.0  # as it has taken: needed by a row that takes longer than expected
+    _PRIOR_ROWS = (2.0, 1.0, 1.0)  # assumed rows at the start of each mean
+    _MAX_RATIO = 30.0  # a higher ratio tells more about an incident than about later rows
+    _FIRST_ROW_WEIGHT = 0.1  # the first row of an operation also loads its library
+    _OVERRUN_FACTOR = 1.0  # an overdue row is assumed to need as long again as it has taken
 
     def __init__(self, rows: Sequence[Work], expectation: Expectation) -> None:
         self._rows, self._expectation = list(rows), expectation
@@ -191,17 +191,17 @@ class Estimate:
             _count_first_occurrences(ceilings),
         )
         self._ceiling_s = _Mean(1.0, expectation.ceiling_s)
-        self._remeasure_s = _Mean(1.0, 0.0)  # of a row that is above ceilings which are known
-        self._ratios: dict[_RowClass, _Mean] = {}  # of finished rows
-        self._operations: set[str] = set()  # theirs
+        self._remeasure_s = _Mean(1.0, 0.0)  # measuring a known ceiling again, per row
+        self._ratios: dict[_RowClass, _Mean] = {}  # measured to expected time of finished rows
+        self._operations: set[str] = set()  # of finished rows
         self._next = 0
         self._cached_remaining: tuple[float, float] | None = (
-            None  # of the next row, of those after it
+            None  # seconds of the next row, and of all rows after it
         )
 
     def finished(self, seconds: float, ceilings_s: float = 0.0, has_time: bool = True) -> None:
-        """The next row has taken so long, its ceilings included. A row without a time (unsupported,
-        crashed, given up) says nothing about other operations."""
+        """Records the duration of the next row, including its ceilings. A row without a time
+        (unsupported, crashed, skipped) tells nothing about other operations."""
         kind = self._kinds[self._next]
         if self._new_ceilings[self._next]:
             self._ceiling_s.add(ceilings_s, self._new_ceilings[self._next])
@@ -218,7 +218,7 @@ class Estimate:
         self._cached_remaining = None
 
     def remaining_s(self, into_row_s: float = 0.0) -> float:
-        """For all rows that are still to come, the next of which has been under way so long."""
+        """The seconds that all remaining rows take. The next row has run for `into_row_s`."""
         if self._next == len(self._rows):
             return 0.0
         this_s, later_s = self._cached_remaining = (
@@ -227,7 +227,8 @@ class Estimate:
         return max(this_s - into_row_s, self._OVERRUN_FACTOR * into_row_s) + later_s
 
     def _predict_remaining(self) -> tuple[float, float]:
-        """Milliseconds for a whole set: done once between two rows, and only when asked."""
+        """Predicts the next row and all later ones. This takes milliseconds for a whole set, so
+        that it is done at most once between two rows."""
         slower = {kind: self._ratio(kind) for kind in set(self._kinds[self._next :])}
         left = []
         for index in range(self._next, len(self._rows)):
@@ -292,7 +293,7 @@ class _Mean:
 
 
 def _count_first_occurrences(sets: Sequence[set[str]]) -> list[int]:
-    """How many elements of each set are in none before it."""
+    """For each set, the number of its elements that no earlier set has."""
     seen: set[str] = set()
     counts = []
     for one in sets:
@@ -302,20 +303,20 @@ def _count_first_occurrences(sets: Sequence[set[str]]) -> list[int]:
 
 
 def _contention(host: Json) -> float:
-    """Rows that wait for all their threads suffer from other work, though less than by its share;
-    the root of it was seen on two cores with 1 to 16 other threads."""
+    """The slowdown of rows by other work on the host. On two cores with 1 to 16 other threads, rows
+    slowed down by the square root of the relative load."""
     cpus = _number(host, "cpus_allowed") or _number(host, "cpus") or 1.0
     return math.sqrt(1.0 + _number(host, "load") / cpus)
 
 
 def _devices(options: Mapping[str, str]) -> int:
-    """Those that one process has all of."""
+    """The number of devices that the option `devices` lists."""
     named = options.get("devices")
     return named.count(",") + 1 if named else 0
 
 
 def _levels(device: Json) -> Iterator[tuple[float, str]]:
-    """The caches that a device names, by their bytes."""
+    """The caches of a device as (bytes, name), ascending."""
     last = _number(device, "last_level_cache_bytes")
     for name in ("l1", "l2", "l3"):
         size = _number(device, f"cache.{name}_bytes")
@@ -326,6 +327,6 @@ def _levels(device: Json) -> Iterator[tuple[float, str]]:
 
 
 def _number(facts: Json, key: str) -> float:
-    """A stranger's plugin says what it likes."""
+    """A positive number, or 0 for anything else that a plugin may have reported."""
     value = facts.get(key)
     return float(value) if isinstance(value, int | float) and 0 < value < math.inf else 0.0

@@ -1,4 +1,4 @@
-"""One worker process: its pipes, its lines in time, and what became of it."""
+"""One worker process: its pipes, the timeouts of its answers, and how it ended."""
 
 from __future__ import annotations
 
@@ -29,25 +29,25 @@ Cause = Literal["crashed", "hung", "killed"]
 
 
 class SessionError(UserError):
-    """No worker can be had. One line."""
+    """A worker cannot be started. The message is one line."""
 
 
 @dataclass(frozen=True)
 class WorkerFailure:
-    """A row that its worker could not finish."""
+    """Describes a row that its worker did not finish."""
 
     status: str
     reason: str
-    begun: bool = True  # False: the worker went before it came to the row
-    cause: Cause = "crashed"  # what became of the worker
-    measured: Json | None = None  # the row without ceilings, where one of these ended the worker
-    ceiling: str = ""  # which one, as a problem
+    begun: bool = True  # False: the worker ended before it began the row
+    cause: Cause = "crashed"  # how the worker ended
+    measured: Json | None = None  # the measured row, if the worker ended while measuring a ceiling
+    ceiling: str = ""  # the problem of that ceiling
 
 
 @contextlib.contextmanager
 def _sigint_blocked() -> Iterator[None]:
-    """Holds Ctrl-C back, also from what is started meanwhile: a terminal sends it to both, and a
-    worker that has not come so far as to ignore it would end with a traceback."""
+    """Blocks SIGINT here and in processes that are started meanwhile. A terminal sends Ctrl-C to
+    both, and a worker that does not ignore it yet would end with a traceback."""
     before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
     try:
         yield
@@ -67,7 +67,7 @@ class WorkerProcess:
     ) -> None:
         self._say, self._tick = say, tick
         try:
-            # Started from the main thread: the worker asks to die with the thread that made it.
+            # This must be the main thread: the worker asks to die with the thread that started it.
             with _sigint_blocked():
                 self._process = subprocess.Popen(
                     command,
@@ -80,7 +80,7 @@ class WorkerProcess:
                 )
         except OSError as error:
             raise SessionError(f"cannot start {command[0]}: {error.strerror}", 1) from None
-        # A row that was cut short by its worker's end is no row.
+        # An incomplete last line of a worker that ended is not a row.
         self._output = _Lines(self._process.stdout, keep_torn=False)
         self._errors = _Lines(self._process.stderr, keep_torn=True)
         self._last_stderr_line: deque[str] = deque(maxlen=1)
@@ -96,10 +96,10 @@ class WorkerProcess:
             while data:
                 data = data[stdin.write(data) or 0 :]
         except BrokenPipeError:
-            pass  # it has died; read_line finds out of what
+            pass  # the worker has ended; read_line() finds out how
 
     def ask(self, line: str, limit_s: float) -> str | WorkerFailure:
-        """The answer to a line. Before it the worker says that it begins."""
+        """The answer to a line. The worker first reports that it begins the row."""
         self.write_line(line)
         text = self.read_line(limit_s)
         if isinstance(text, WorkerFailure):
@@ -109,7 +109,7 @@ class WorkerProcess:
         return text
 
     def _row(self, limit_s: float) -> str | WorkerFailure:
-        """The row; ceilings that are measured for it have the time of a row each."""
+        """The row. Each ceiling that is measured for it has the time limit of a row."""
         measured: Json | None = None
         ceiling = ""
         while True:
@@ -125,7 +125,8 @@ class WorkerProcess:
     def _failure_in_ceiling(
         self, text: str, measured: Json | None, ceiling: str
     ) -> WorkerFailure | None:
-        """A row that lost its device to a ceiling was measured before."""
+        """The failure of a row that lost its device while a ceiling was measured, after the row
+        itself was measured; None for any other row."""
         if measured is None or not ceiling:
             return None
         row = as_object(text)
@@ -137,7 +138,7 @@ class WorkerProcess:
         )
 
     def read_line(self, limit_s: float, limit: str = "") -> str | WorkerFailure:
-        """The next line, or why there is none; then the worker is gone."""
+        """The next line, or why there is none. In the second case the worker has ended."""
         deadline = Deadline(limit_s)
         while True:
             line = self._output.pop()
@@ -177,7 +178,7 @@ class WorkerProcess:
         self._forward_stderr()
 
     def _forward_stderr(self) -> None:
-        """Passes on what the worker said on standard error."""
+        """Passes on what the worker printed on standard error."""
         while (line := self._errors.pop()) is not None:
             if line.strip():
                 self._last_stderr_line.append(line.strip())
@@ -191,7 +192,7 @@ class WorkerProcess:
         self._forward_stderr()
 
     def _failure_of_ended_worker(self) -> WorkerFailure:
-        """Why the process that closed its output has ended."""
+        """The failure of a worker that closed its output."""
         try:
             status = self._process.wait(_EXIT_TIMEOUT_S)
         except subprocess.TimeoutExpired:
@@ -204,7 +205,7 @@ class WorkerProcess:
 
 
 class _Lines:
-    """Lines from a pipe, as they come."""
+    """Splits the output of a pipe into lines."""
 
     def __init__(self, pipe: IO[bytes] | None, keep_torn: bool) -> None:
         assert pipe is not None
@@ -219,7 +220,7 @@ class _Lines:
         return len(self._rest)
 
     def read(self) -> bool:
-        """Takes what is there; False when nothing more will come (or, not blocking, is there)."""
+        """Reads once. False at the end of the pipe or, if it does not block, when it is empty."""
         try:
             data = os.read(self.descriptor, 1 << 16)
         except BlockingIOError:
@@ -239,12 +240,12 @@ class _Lines:
         return True
 
     def pop(self) -> str | None:
-        """The next whole line."""
+        """The next complete line, or None."""
         return self._whole.popleft().decode("utf-8", errors="replace") if self._whole else None
 
 
 def _failure_of_exit_status(status: int, last_stderr_line: str) -> WorkerFailure:
-    if status == _DEVICE_LOST and last_stderr_line:  # it could not end the row: a library held it
+    if status == _DEVICE_LOST and last_stderr_line:  # a library call did not return
         return WorkerFailure(
             "device_lost", shortened(last_stderr_line.removeprefix(_MESSAGE_PREFIX))
         )
@@ -264,7 +265,7 @@ def _failure_of_exit_status(status: int, last_stderr_line: str) -> WorkerFailure
 
 
 def as_object(text: str) -> Json:
-    """The JSON object in a line; an empty one where there is none."""
+    """The JSON object in a line, or an empty object."""
     try:
         value = json.loads(text)
     except (ValueError, RecursionError):

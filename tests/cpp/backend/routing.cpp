@@ -163,7 +163,7 @@ TEST_CASE("routes: the refusal of a known candidate by the first library is repo
 TEST_CASE("routes: a refusal also reports the preferred libraries that are absent") {
   CHECK(chosen_of(kAbsent, "first-one") == "ok");
   CHECK(chosen_of(kAbsent, "first-refused") ==
-        "1 first refuses; there is no absent: it was not found");
+        "1 first refuses; not usable: absent: it was not found");
 }
 
 TEST_CASE("routes: a candidate that no library knows is invalid") {

@@ -120,7 +120,7 @@ class FixedStatesCall final : public cpu::LibraryCall {
   }
   int run(uint64_t) override { return 0; }
   void describe(plugin::Sink&) const override {}
-  ForwardState forward_state() const override { return {bytes_.data(), nullptr}; }
+  cpu::ForwardState forward_state() const override { return {bytes_.data(), nullptr}; }
 
  private:
   std::vector<char> bytes_;

@@ -1,5 +1,5 @@
-// The bits of stored elements that filling and verification need, for every type. Header-only, for
-// backends.
+// The bit patterns that filling and verification need, for every type of stored elements.
+// Header-only, for backends.
 #pragma once
 
 #include <cstdint>
@@ -9,9 +9,9 @@
 
 namespace deepbench::plugin {
 
-// A NaN that no arithmetic unit makes by itself, where the format has more than one; integers
-// DEEPBENCH_POISON_INTEGER, or -127 where it does not fit, which an output of one byte may hold by
-// right.
+// The value that marks an output element as not written: a NaN that no arithmetic unit produces,
+// where the format has more than one NaN. Integers have DEEPBENCH_POISON_INTEGER. One byte does not
+// hold it and has -127 (0x81), which a correct output may contain.
 constexpr uint64_t poison_bits(deepbench_type type) {
   switch (type) {
     case DEEPBENCH_F64:
@@ -33,7 +33,7 @@ constexpr uint64_t poison_bits(deepbench_type type) {
   }
 }
 
-// An element is not finite if all of these bits are set; 0 where every value is finite.
+// An element is not finite if all of these bits are set. 0 for types whose values are all finite.
 constexpr uint64_t non_finite_mask(deepbench_type type) {
   switch (type) {
     case DEEPBENCH_F64:

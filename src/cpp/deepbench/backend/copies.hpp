@@ -9,14 +9,14 @@
 
 namespace deepbench::plugin {
 
-// `Memory` is a backend's buffer: Memory(bytes, arguments...) allocates, data() is its address.
-// Arrays lie as near to each other as the alignment `kSmall` permits, or, from kLarge bytes on, at
-// multiples of kLarge, so that every copy begins at the alignment of the first.
+// `Memory` is the backend's buffer class: Memory(bytes, arguments...) allocates, and data() returns
+// the address. An array of fewer than kLarge bytes occupies a multiple of kSmall bytes, a larger
+// one a multiple of kLarge, so that every copy has the alignment of the first.
 template <class Memory, uint64_t kSmall, uint64_t kLarge>
 class Copies {
  public:
   Copies() = default;
-  // Allocates `copies` arrays of `bytes`; the arguments are the Memory's.
+  // Allocates `copies` arrays of `bytes`. Further arguments go to the constructor of Memory.
   template <class... Arguments>
   Copies(uint64_t bytes, uint64_t copies, Arguments... arguments)
       : bytes_(bytes),
@@ -28,7 +28,7 @@ class Copies {
   uint64_t bytes() const { return bytes_; }  // of one copy
   uint64_t count() const { return count_; }
 
-  // What the constructor allocates. Saturates.
+  // The bytes that the constructor allocates; saturates.
   static uint64_t needed_bytes(uint64_t bytes, uint64_t copies) {
     if (bytes > std::numeric_limits<uint64_t>::max() / 4) return bytes;
     return saturating_multiply(stride_of(bytes), copies);

@@ -1,5 +1,5 @@
-// The host's clock, and medians of a few samples, for what a backend times besides batches:
-// planning, conversions, baselines. Header-only, for backends.
+// The clock of the host, and medians of a few samples, for everything that a backend times besides
+// batches: planning, conversions, baselines. Header-only, for backends.
 #pragma once
 
 #include <algorithm>
@@ -16,7 +16,7 @@ inline double elapsed_ns(Clock::time_point begin, Clock::time_point end) {
   return std::chrono::duration<double, std::nano>(end - begin).count();
 }
 
-// Starts when it is made.
+// Measures the time since its construction.
 class HostTimer {
  public:
   double elapsed_ns() const { return plugin::elapsed_ns(begin_, Clock::now()); }
@@ -25,8 +25,8 @@ class HostTimer {
   const Clock::time_point begin_ = Clock::now();
 };
 
-// When to stop sampling: at `max_samples`, or earlier once there are `min_samples` that took
-// `span_ns` together. One sample suffices if it takes longer than `long_ns`.
+// When sampling ends: at `max_samples`, or earlier once at least `min_samples` took `span_ns`
+// together. One sample suffices if the first takes longer than `long_ns`.
 struct SamplingRule {
   size_t min_samples = 1, max_samples = 1;
   double span_ns = 0, long_ns = std::numeric_limits<double>::infinity();

@@ -1,4 +1,4 @@
-// What operands hold: options.inputs. Header-only, for backends.
+// The values that operands are filled with, the option `inputs`. Header-only, for backends.
 #pragma once
 
 #include <string>

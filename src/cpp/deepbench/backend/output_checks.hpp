@@ -1,4 +1,4 @@
-// What every output checks about the requests of verification. Header-only, for backends.
+// Checks of the arguments of read_output and project_output. Header-only, for backends.
 #pragma once
 
 #include <cstdint>
@@ -8,14 +8,14 @@
 
 namespace deepbench::plugin {
 
-// Throws invalid for an index that read_output was given and the output does not have.
+// Throws invalid if the output has no element with this index.
 inline void require_element(uint64_t index, uint64_t elements) {
   if (index >= elements)
     invalid("read_output: element " + std::to_string(index) + " of " + std::to_string(elements));
 }
 
-// The columns of an output of so many elements as a matrix of `rows` rows. Throws invalid where
-// project_output was given rows that do not divide the elements.
+// The number of columns of the output, seen as a matrix of `rows` rows. Throws invalid unless
+// `rows` divides the number of elements.
 inline uint64_t output_columns(uint64_t elements, uint64_t rows) {
   if (rows == 0 || elements == 0 || elements % rows != 0)
     invalid("project_output: " + std::to_string(elements) + " outputs are not a matrix of " +

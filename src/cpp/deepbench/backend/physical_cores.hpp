@@ -1,5 +1,5 @@
-// Which processors are hardware threads of one physical core. Header-only: backends place threads
-// by it, and the core divides a machine's cores among the ranks that share it.
+// Groups processors by the physical core whose hardware threads they are. Header-only: backends
+// place threads by it, and the core divides the cores of a machine among the ranks on it.
 #pragma once
 
 #include <algorithm>
@@ -12,7 +12,7 @@ namespace deepbench::plugin {
 
 namespace internal {
 
-// The kernel's own list, which all hardware threads of a core have alike; "" where there is none.
+// The kernel's list of the processors of a core, the same for each of them; "" without such a file.
 inline std::string siblings_in(const std::string& path) {
   const std::unique_ptr<std::FILE, int (*)(std::FILE*)> file(std::fopen(path.c_str(), "re"),
                                                              &std::fclose);
@@ -24,10 +24,10 @@ inline std::string siblings_in(const std::string& path) {
 
 }  // namespace internal
 
-// `sys`: where the kernel's files are.
+// One group for each core, in the order of `processors`. `sys` is the folder of sysfs.
 inline std::vector<std::vector<int>> group_by_core(const std::vector<int>& processors,
                                                    const std::string& sys = "/sys") {
-  std::vector<std::string> known;  // the siblings of each core
+  std::vector<std::string> known;  // the lists of siblings of the cores
   std::vector<std::vector<int>> cores;
   for (const int cpu : processors) {
     const std::string number = std::to_string(cpu);

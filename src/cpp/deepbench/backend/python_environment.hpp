@@ -1,15 +1,15 @@
-// What the place of a package says of the Python environment that it is installed in. Header-only:
-// each backend looks for libraries in its environment.
+// Finds the Python environment that a package is installed in. Header-only: each backend looks for
+// libraries in its environment.
 #pragma once
 
 #include <string>
 
 namespace deepbench::plugin {
 
-// The folder of the environment's own libraries, where MKL's packages and conda's put theirs:
-// ".../lib" of ".../lib/python3.12/site-packages/deepbench". Empty for a package anywhere else:
-// three folders above a source tree or the target of `pip install --target` may be /tmp or a home,
-// and what lies there is not to be loaded.
+// The folder of libraries of the environment, where the packages of MKL and of conda install them:
+// ".../lib" for ".../lib/python3.12/site-packages/deepbench". Empty for a package that is in no
+// environment: three folders above a source tree or above the target of `pip install --target` may
+// be /tmp or a home folder, from which nothing may be loaded.
 inline std::string environment_library_folder(const std::string& package) {
   const auto parent = [](const std::string& path) {
     const size_t slash = path.rfind('/');

@@ -1,6 +1,6 @@
-// A backend as a table of routes: which library does which operation. Header-only, for backends
-// that know more than one library: they list routes in order of preference and implement
-// Implementation once for each.
+// A backend as a table of routes: which library runs which operation. Header-only, for backends
+// with several libraries: a backend lists its routes in order of preference and implements
+// Implementation once for each route.
 #pragma once
 
 #include <algorithm>
@@ -37,7 +37,7 @@ struct LibraryFacts {
   }
 };
 
-// Of code of our own, which comes with the package: its facts, and what its rows call it.
+// For built-in kernels: their facts, and the name of the library in rows.
 inline LibraryFacts builtin_library_facts() { return {DEEPBENCH_VERSION, "built in", ""}; }
 inline std::string builtin_library_name(const std::string& library) {
   return library + " " DEEPBENCH_VERSION;
@@ -49,7 +49,7 @@ class Implementation {
   virtual ~Implementation() = default;
 
   virtual LibraryFacts library() = 0;
-  // Throws Error with the reason if it cannot run the problem.
+  // Throws Error with the reason if the library cannot run the problem.
   virtual void supports(const Problem& problem, const Options& options) = 0;
   virtual uint64_t memory_needed(const Problem& problem, const Options& options) = 0;
   virtual std::vector<std::string> candidates(const Problem& problem, const Options& options) = 0;
@@ -59,10 +59,11 @@ class Implementation {
 struct Route {
   std::string_view op;
   std::string_view library;
-  bool vendor;  // somebody else's, which may be absent
+  bool vendor;  // whether it is a vendor's library, which users can choose and which may be absent
   Implementation& (*implementation)();
-  // With the other libraries of its operation that do: a candidate names its library, LIBRARY:ID,
-  // where options do not, and candidates are those of all that compete.
+  // Whether the library competes with the other libraries of the operation that do. Unless the
+  // options name a library, the candidates then come from all competing libraries and are called
+  // LIBRARY:ID.
   bool competes = false;
 };
 
@@ -77,11 +78,11 @@ void describe_default_libraries(const Routes& routes, Sink& sink) {
   }
 }
 
-// What verification asks for by name: an independent computation, and nobody's first choice.
+// The library that verification asks for by name: an independent computation, never a default.
 inline constexpr std::string_view kReferenceLibrary = "reference";
 
-// What planning or naming a candidate gives. One that a library refuses, or cannot plan just now,
-// is left out: it must not cost the others.
+// The result of planning or naming a candidate, or nothing if the library refuses or fails to plan
+// it: a failing candidate must not end the selection among the others.
 template <class Planning>
 auto if_possible(Planning planning) -> std::optional<decltype(planning())> {
   try {
@@ -92,8 +93,8 @@ auto if_possible(Planning planning) -> std::optional<decltype(planning())> {
   }
 }
 
-// The library that was asked for, or the first that can be used and does the problem; where none
-// does, the first usable one's reason.
+// The library that the options name, or the first usable library that supports the problem. If
+// there is none, the constructor throws the reason of the first usable library.
 class RouteSelection {
  public:
   template <class Routes>
@@ -112,11 +113,12 @@ class RouteSelection {
   }
 
   Implementation* operator->() const { return &chosen_->implementation(); }
-  const Options& options() const { return options_; }  // as the library takes them
+  const Options& options() const { return options_; }  // as the chosen library takes them
 
-  // The library's. Where libraries compete and none was asked for LIBRARY:ID, of the one that was
-  // chosen and of all others that compete, can be used and do the problem: in turns, the chosen
-  // one's first, so that whoever has no time for all has tried the first of each.
+  // The candidates of the chosen library. Where libraries compete and the options name none,
+  // LIBRARY:ID of the chosen library and of every other competing library that is usable and
+  // supports the problem. The lists are interleaved, the chosen library's first, so that a
+  // selection that runs out of time has tried the first candidates of each library.
   std::vector<std::string> candidates() {
     if (!compete_ || !options_.library.empty()) return (*this)->candidates(problem_, options_);
     std::vector<std::vector<std::string>> lists = {ids_of(*chosen_)};
@@ -171,7 +173,7 @@ class RouteSelection {
     for (const Route* route : routes_) {
       const std::string name(route->library);
       const bool is_new = (all + " ").find(" " + name + " ") == std::string::npos;
-      if (route->vendor && is_new) all += " " + name;  // others are no user's to choose
+      if (route->vendor && is_new) all += " " + name;  // users cannot choose the other routes
       known = known || name == options_.library;
       if (route->op != problem_.op()) continue;
       if (route->vendor) of_op += " " + name;
@@ -179,8 +181,9 @@ class RouteSelection {
     }
     if (!known) invalid("library=" + options_.library + ": the " + backend_ + " backend has" + all);
     if (!chosen_)
-      unsupported(options_.library + " does not do " + problem_.op() + " here; " +
-                  (of_op.empty() ? "it takes no library" : "there is" + of_op));
+      unsupported(
+          options_.library + " does not support " + problem_.op() + " in this backend; " +
+          (of_op.empty() ? "no library can be chosen for it" : "its libraries are" + of_op));
     Implementation& named = chosen_->implementation();
     if (const LibraryFacts facts = named.library(); !facts.usable())
       unsupported(options_.library + ": " + facts.reason);
@@ -188,7 +191,8 @@ class RouteSelection {
   }
 
   void select_first_usable() {
-    std::string absent, refusal, preferred;  // what is absent, and preferred to who refuses
+    // `preferred`: the libraries that are absent and precede the one that refused
+    std::string absent, refusal, preferred;
     for (const Route* route : routes_) {
       if (route->op != problem_.op() || route->library == kReferenceLibrary) continue;
       Implementation& candidate = route->implementation();
@@ -202,13 +206,14 @@ class RouteSelection {
       }
     }
     if (!refusal.empty())
-      unsupported(refusal + (preferred.empty() ? "" : "; there is no " + preferred));
+      unsupported(refusal + (preferred.empty() ? "" : "; not usable: " + preferred));
     if (!absent.empty()) unsupported("no library for " + problem_.op() + ": " + absent);
-    unsupported("the " + backend_ + " backend does not do " + problem_.op());
+    unsupported("the " + backend_ + " backend does not support " + problem_.op());
   }
 
-  // Keeps the first reason. Anything but "unsupported" is not a matter of the library, unless one
-  // before it has refused: a candidate that the first knows, and cannot run, is nothing to others.
+  // Whether the library refuses the problem; `reason` keeps the first refusal. Errors other than
+  // "unsupported" are thrown, except for an invalid candidate after a refusal: the first library
+  // knows the candidate and cannot run it, and the other libraries do not know it.
   bool refuses(Implementation& candidate, std::string* reason) {
     try {
       candidate.supports(problem_, options_);
@@ -230,7 +235,7 @@ class RouteSelection {
 };
 
 // A backend that answers every question about a problem with the library that it chooses for the
-// problem. Its ranks are those that join() leaves (ranks.hpp).
+// problem. Collectives use the ranks that join() receives (ranks.hpp).
 class RoutedBackend : public Backend {
  public:
   void join(const deepbench_group& group) override { join_ranks(group); }
@@ -250,19 +255,19 @@ class RoutedBackend : public Backend {
   }
 
  protected:
-  // `routes` in order of preference within an operation.
+  // `routes` is in order of preference within an operation.
   RoutedBackend(const char* name, std::vector<Route> routes)
       : name_(name), routes_(std::move(routes)) {}
 
   RouteSelection route(const Problem& problem, const Options& options) const {
     return {name_, routes_, problem, options};
   }
-  // A backend overrides it to check the device, or to say more about a refusal.
+  // Override it to check the device first, or to add to the reason of a refusal.
   virtual RouteSelection select_route(const Problem& problem, const Options& options) const {
     return route(problem, options);
   }
 
-  // Emits the facts of the vendors' libraries, except those with a name in `described`.
+  // Emits the facts of the vendors' libraries, except the libraries in `described`.
   void describe_libraries(Sink& sink, const std::vector<std::string>& described = {}) const {
     for (const Route& route : routes_) {
       const std::string name(route.library);
@@ -276,9 +281,9 @@ class RoutedBackend : public Backend {
   const std::vector<Route> routes_;
 };
 
-// For the reason of a problem that is unsupported in its precision: those of `precisions` in which
-// it is supported, as "; bfloat16 and float work here"; or nothing. `supports` throws Error where a
-// problem is not supported.
+// Completes the reason for a problem that is unsupported in its precision: lists those of
+// `precisions` in which it is supported, as "; bfloat16 and float work here", or returns "".
+// `supports` throws Error for an unsupported problem.
 template <class Supports>
 std::string working_precisions(const Problem& problem, const std::vector<const char*>& precisions,
                                Supports supports) {
@@ -301,13 +306,13 @@ std::string working_precisions(const Problem& problem, const std::vector<const c
   return count ? "; " + names + (count > 1 ? " work" : " works") + " here" : "";
 }
 
-// The candidate that was asked for is none of this library's.
+// Throws invalid for a candidate that the library does not have.
 [[noreturn]] inline void reject_candidate(const std::string& library,
                                           const std::string& candidate) {
   invalid(library + " has no candidate '" + candidate + "' for this problem");
 }
 
-// Throws unless it is one of them; "" is the library's default.
+// Throws invalid unless `candidate` is one of `ids` or "", the library's default.
 inline void require_candidate(const std::string& library, const std::vector<std::string>& ids,
                               const std::string& candidate) {
   if (!candidate.empty() && std::find(ids.begin(), ids.end(), candidate) == ids.end())

@@ -1,10 +1,10 @@
-// Opens the vendors' shared libraries at run time: where to look for them, which file to take, and
-// why none was usable. Header-only, for backends.
+// Opens the vendors' shared libraries at run time: where to search, which file to take, and the
+// reason if no file is usable. Header-only, for backends.
 //
-// RTLD_NOW turns a missing symbol into a reason here; RTLD_LAZY would end the process in a call.
-// RTLD_LOCAL keeps two versions of a library in one process apart. The loader still finds what one
-// library needs of another by its file name among the open ones, whatever their flags, so that the
-// order of opening matters.
+// RTLD_NOW: a missing symbol is an error of open() instead of the end of the process in a later
+// call. RTLD_LOCAL: two versions of a library in one process do not see each other's symbols. The
+// loader still resolves the dependencies of a library by file name among the open libraries,
+// whatever their flags, so that the order of opening matters.
 #pragma once
 
 #include <dlfcn.h>
