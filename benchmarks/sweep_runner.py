@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import subprocess
 import sys
 import tempfile
@@ -10,6 +9,8 @@ import time
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+
+from deepbench.results.reader import read
 
 
 @dataclass(frozen=True)
@@ -39,9 +40,10 @@ def sweep(*arguments: str) -> Sweep:
 
 
 def load(file: Path, seconds: float = 0.0) -> Sweep:
-    """Loads a run from a result file."""
-    lines = [json.loads(line) for line in file.read_text().splitlines()]
-    return Sweep(seconds, lines[0], sorted(lines[1:], key=lambda row: int(row["position"])))
+    """Loads a run from a result file of any schema version, with the keys of the current one."""
+    result = read(file)
+    rows = sorted(result.rows, key=lambda row: int(row["position"]))
+    return Sweep(seconds, dict(result.context), rows)
 
 
 def median_us(row: dict[str, Any]) -> float:
