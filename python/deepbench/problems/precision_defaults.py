@@ -1,9 +1,10 @@
-"""The precision of a problem that names none. It depends on the backend, which is known only once
-the worker has said hello: this table is the one place that decides."""
+"""The default precision of a problem. It depends on the backend, which is known only after the
+worker's hello message. Only this table decides it."""
 
 from __future__ import annotations
 
-# On CUDA what the original took where today's libraries can; its inference sets were int8.
+# On CUDA: the precisions of the original benchmark, as far as today's libraries support them. Its
+# inference sets were int8.
 _CUDA = {
     ("training", "gemm"): "half",
     ("training", "conv"): "half",
@@ -16,7 +17,7 @@ _OTHERWISE = "float"
 
 
 def default_precision(backend: str, set_name: str | None, op: str) -> str:
-    """A problem outside any set counts as training."""
+    """The default precision. A problem outside any set counts as training."""
     if backend != "cuda":
         return _OTHERWISE
     kind = "inference" if (set_name or "").startswith("inference") else "training"
