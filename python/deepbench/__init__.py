@@ -1,12 +1,13 @@
-"""deepbench times the basic operations of deep learning through the vendors' own libraries.
+"""deepbench times the basic operations of deep learning through the libraries of the vendors.
 
-The command line is `python -m deepbench`. For embedding, the native module's classes are reached
-from here; it is loaded on first use, and no driver before a Runner exists.
+The command line is `deepbench` or `python -m deepbench`. For embedding, this package exports the
+classes of the native module. It loads the native module on first use, and a driver only when a
+Runner is created.
 """
 
-# There is no import here, not even of __future__: `python -m deepbench` runs this file first, while
-# Python still looks for modules in the working directory.
-TYPE_CHECKING = False  # typing's, whose import would be most of the time that this one takes
+# This file imports nothing, not even __future__: `python -m deepbench` runs it first, while Python
+# still looks for modules in the working directory.
+TYPE_CHECKING = False  # instead of typing.TYPE_CHECKING: importing typing is slow
 if TYPE_CHECKING:
     from deepbench._core import (
         BackendError,

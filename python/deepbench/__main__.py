@@ -1,15 +1,15 @@
-"""python -m deepbench: the command line. Ctrl-C may come before it is even imported."""
+"""python -m deepbench: runs the command line. Ctrl-C is handled even while it is imported."""
 
-import os  # which Python itself has imported by now, as it has sys
+import os  # like sys, already imported by Python's start
 import sys
 
-# Python has put the working directory first on the path, and would take a json.py there for the
-# standard library's. This comes before any other import, and `from __future__` is an import too.
+# Python has put the working directory first on the path. A json.py there would replace the standard
+# library's. The folder must leave the path before any other import, including `from __future__`.
 if __name__ == "__main__" and not (sys.flags.isolated or getattr(sys.flags, "safe_path", False)):
     try:
         os.getcwd()  # noqa: PTH109
     except OSError:
-        pass  # it was removed: Python has put nothing on the path
+        pass  # the working directory was removed, so that Python has put nothing on the path
     else:
         del sys.path[0]
 

@@ -1,8 +1,9 @@
-"""What a collective costs on more ranks than there are: t = start + latency * steps + bytes /
-bandwidth, with the steps and the bytes that the algorithm has on n ranks, and the three others
-fitted to measured rows. Large sizes may have a start and a bandwidth of their own, since libraries
-change their protocol. How far the model is to be trusted is measured, too: on sizes and on numbers
-of ranks that it has not seen.
+"""Predicts the time of a collective on more ranks than were measured.
+
+The model is t = start + latency * steps + bytes / bandwidth. The algorithm determines the steps and
+the bytes on n ranks; start, latency and bandwidth are fitted to measured rows. Large sizes may have
+a separate start and bandwidth, since libraries switch protocols. The error of the model is measured
+on sizes and rank counts that it was not fitted to.
 """
 
 from __future__ import annotations
@@ -16,17 +17,17 @@ from typing import Any
 
 Json = Mapping[str, Any]
 
-_OPERATION = "all_reduce"  # whose algorithms are modelled
-_MIN_SIZES = 3  # sizes to fit a line to
-_MIN_SIZES_TO_SPLIT = 4 * _MIN_SIZES - 1  # so that every second of them can be parted too
-_SPLIT_THRESHOLD = 0.35  # of the squared errors large sizes of their own must leave less
-_EXACT = 1e-9  # a mean squared error that need not be lessened
+_OPERATION = "all_reduce"  # the operation whose algorithms are modelled
+_MIN_SIZES = 3  # for fitting a line
+_MIN_SIZES_TO_SPLIT = 4 * _MIN_SIZES - 1  # so that every second size can be split too
+_SPLIT_THRESHOLD = 0.35  # a split must reduce the squared errors below this share
+_EXACT = 1e-9  # a mean squared error that a split need not reduce
 
 
 @dataclass(frozen=True)
 class Algorithm:
-    """How an algorithm's cost grows with the ranks: messages one after the other, and what of the
-    payload each rank sends."""
+    """How the cost of an algorithm grows with the ranks: the number of consecutive messages, and
+    the share of the payload that each rank sends."""
 
     name: str
     steps: Callable[[int], float]
@@ -57,7 +58,7 @@ _PEER = {
     "two_shot_push": Algorithm("two shots", lambda ranks: 2, _bandwidth_optimal),
     "ring": _RING,
 }
-# What a library does is not told: the fewest messages that move the fewest bytes.
+# For libraries that do not report an algorithm: the fewest messages that move the fewest bytes.
 _UNKNOWN = Algorithm("recursive halving and doubling", _doubling, _bandwidth_optimal)
 
 
@@ -79,7 +80,7 @@ class Point:
 
 @dataclass(frozen=True)
 class LargeMessages:
-    """What is different of payloads of `least` bytes and more: a call takes `extra_ns` besides."""
+    """Parameters for payloads of at least `least` bytes. A call takes `extra_ns` in addition."""
 
     least: float
     extra_ns: float
@@ -88,7 +89,7 @@ class LargeMessages:
 
 @dataclass(frozen=True)
 class Model:
-    """What each call takes, `latency_ns` of a step, `ns_per_byte` of what a rank sends."""
+    """The fitted costs: per call, per step (`latency_ns`), and per byte that a rank sends."""
 
     algorithm: Algorithm
     start_ns: float
@@ -106,7 +107,7 @@ class Model:
 
 @dataclass(frozen=True)
 class PredictionError:
-    """How far predictions were off, in shares of the measured times."""
+    """Errors of predictions, relative to the measured times."""
 
     median: float
     largest: float
@@ -114,8 +115,8 @@ class PredictionError:
 
 @dataclass(frozen=True)
 class Fit:
-    """A model of all points; how far one of every second size was off on the other sizes, and one
-    of fewer ranks on the most there are, None without fewer."""
+    """A model of all points, and two errors: that of a model of every second size on the other
+    sizes, and that of a model of fewer ranks on the most ranks (None with a single rank count)."""
 
     model: Model
     points: int
@@ -124,7 +125,7 @@ class Fit:
 
 
 def groups(rows: Iterable[Json]) -> dict[tuple[str, str, str], list[Point]]:
-    """The rows that one model can be fitted to, by library, algorithm and precision."""
+    """The points of rows, grouped by library, algorithm and precision. Each group gets a model."""
     found: dict[tuple[str, str, str], list[Point]] = {}
     for row in rows:
         ranks = (row.get("regime") or {}).get("ranks")
@@ -144,7 +145,7 @@ def groups(rows: Iterable[Json]) -> dict[tuple[str, str, str], list[Point]]:
 
 
 def fit(algorithm: Algorithm, points: Sequence[Point]) -> Fit | None:
-    """None for fewer sizes than a line and its test need."""
+    """The fitted model and its errors, or None if there are too few sizes to fit and test it."""
     ordered = sorted(points, key=lambda point: (point.bytes, point.ranks))
     sizes = _sizes(ordered)
     seen = [point for point in ordered if point.bytes in sizes[::2]]
@@ -152,7 +153,7 @@ def fit(algorithm: Algorithm, points: Sequence[Point]) -> Fit | None:
     if len(sizes[::2]) < _MIN_SIZES or not held_out:
         return None
     model = _model(algorithm, ordered, _SPLIT_THRESHOLD if len(sizes) >= _MIN_SIZES_TO_SPLIT else 0)
-    split_threshold = 1.0 if model.large else 0.0  # what is tested has the form of what is printed
+    split_threshold = 1.0 if model.large else 0.0  # the tested model is split if `model` is
     size_error = _error(_model(algorithm, seen, split_threshold), held_out)
     return Fit(model, len(ordered), size_error, _rank_error(algorithm, ordered, split_threshold))
 
@@ -177,8 +178,8 @@ def _sizes(points: Sequence[Point]) -> list[float]:
 
 
 def _model(algorithm: Algorithm, points: Sequence[Point], split_threshold: float) -> Model:
-    """With large sizes of their own, from the best size on, where that leaves less than the share
-    `split_threshold` of the squared errors."""
+    """The fitted model. It is split at the best size if that reduces the squared errors below the
+    share `split_threshold`."""
     sizes = _sizes(points)
     model, left = _fitted(algorithm, points, None)
     if left <= _EXACT * len(points):
@@ -194,8 +195,9 @@ def _model(algorithm: Algorithm, points: Sequence[Point], split_threshold: float
 def _fitted(
     algorithm: Algorithm, points: Sequence[Point], large_from: float | None
 ) -> tuple[Model, float]:
-    """By relative errors, so that small sizes count as large ones do, and what squares are left.
-    What a call starts with shows only where steps differ."""
+    """The costs with the least relative squared errors, and the remaining squared error. Relative
+    errors give small and large sizes the same weight. The start of a call can be distinguished from
+    the latency only if the points have different numbers of steps."""
     starts = float(len({algorithm.steps(point.ranks) for point in points}) > 1)
     costs = []
     for p in points:
@@ -211,7 +213,8 @@ def _fitted(
 
 
 def _least_squares(costs: Sequence[Sequence[float]]) -> tuple[list[float], float]:
-    """The numbers, none below 0, whose products with each row's add up to 1 as nearly as can be."""
+    """The non-negative coefficients for which each row's weighted sum is closest to 1, and the
+    remaining squared error."""
     import numpy as np
 
     every, ones = np.array(costs), np.ones(len(costs))

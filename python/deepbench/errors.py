@@ -1,4 +1,4 @@
-"""Errors that end a command in one line instead of a traceback, and how such a line is worded."""
+"""Errors that end a command with one line instead of a traceback, and helpers for their text."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ _ASCII_FALLBACKS = (
 
 
 class UserError(Exception):
-    """What was wrong, where, and what would be right. `exit_status`: 2 for bad usage or input
-    that nothing was done with, 1 where a run was under way."""
+    """An error of the user: the message names the problem, its place and the cure. `exit_status` is
+    2 for bad usage or input, 1 for an error during a run."""
 
     def __init__(self, message: str, exit_status: int = 2) -> None:
         super().__init__(message)
@@ -21,15 +21,15 @@ class UserError(Exception):
 
 
 class UsageError(UserError):
-    """A command that makes no sense: exit status 2."""
+    """Bad usage of the command line. The exit status is 2."""
 
 
 class Terminated(BaseException):
-    """SIGTERM arrived: like Ctrl-C, with exit status 143."""
+    """SIGTERM or SIGHUP arrived. Like Ctrl-C, it ends the run; the exit status is 143."""
 
 
 def suggestion(word: str, choices: Iterable[str]) -> str:
-    """The choice that a misspelt word is closest to, as ' (did you mean ...?)'; or nothing."""
+    """' (did you mean ...?)' with the choice that is closest to a word, or an empty text."""
     from difflib import get_close_matches
 
     known = list(choices)
@@ -39,17 +39,17 @@ def suggestion(word: str, choices: Iterable[str]) -> str:
 
 
 def shown(word: str) -> str:
-    """A word of the user's, quoted and short enough for a line."""
+    """A word of the command line for an error message: quoted, and shortened if it is long."""
     return repr(word if len(word) <= 60 else word[:57] + "...")
 
 
 def printable_line(text: str) -> str:
-    """A text, some of it of somebody's file or its name, as a line that cannot steer a terminal."""
+    """A text in one line without control characters, since it may come from an untrusted file."""
     return _without_control_characters(" ".join(text.split()))
 
 
 def printable_lines(text: str) -> str:
-    """Lines with their ends, cleaned likewise."""
+    """Lines without control characters except their ends."""
     lines = text.split("\n")
     ends = ["\r" if line.endswith("\r") else "" for line in lines]
     return "\n".join(
@@ -59,8 +59,8 @@ def printable_lines(text: str) -> str:
 
 
 def encodable(text: str, encoding: str | None) -> str:
-    """The text with the signs of the report that the encoding lacks written in ASCII, as wide as
-    they are where they stand in a table's title. An unknown encoding takes all."""
+    """The text with characters that the encoding lacks replaced by ASCII. The replacement in the
+    title of a table is as wide as the original. An unknown encoding counts as UTF-8."""
     try:
         text.encode(encoding or "utf-8")
     except UnicodeEncodeError:

@@ -1,4 +1,4 @@
-"""What this package is installed as, and the commands that complete an installation.
+"""The name of the installed distribution, and the commands that install optional packages.
 
 The distribution is called deepbench-kernels: another project owns the name `deepbench` on PyPI, so
 no message may tell anyone to install `deepbench` or one of its extras from there.
@@ -14,13 +14,13 @@ from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
 DISTRIBUTION = "deepbench-kernels"
-_MODULE_NAME = "deepbench"  # also the distribution's former name, and another project's on PyPI
+_MODULE_NAME = "deepbench"  # on PyPI, this name belongs to another project
 
 
 def install_command(extra: str) -> str:
-    """The command that installs what `extra` of pyproject.toml lists. In the checkout that this
-    package was installed from it is the extra itself; elsewhere it names the packages, since
-    `.[extra]` means nothing there or, in a stranger's folder, runs what that folder holds."""
+    """The command that installs the packages of an extra of pyproject.toml. In the checkout that
+    this package was installed from, the command names the extra. Elsewhere it names the packages,
+    since `.[extra]` would fail or, in another project's folder, run that project's build."""
     folder, editable = _source()
     if folder is not None and folder == _working_directory():
         return f"pip install {'-e ' if editable else ''}'.[{extra}]'"
@@ -31,7 +31,7 @@ def install_command(extra: str) -> str:
 
 
 def warnings() -> Iterator[str]:
-    """What `env` says about this installation, one line each."""
+    """Warnings of `env` about this installation, one line each."""
     from importlib import metadata
 
     try:
@@ -64,7 +64,7 @@ def _working_directory() -> Path | None:
     try:
         return Path.cwd().resolve()
     except OSError:
-        return None  # it was removed
+        return None  # the folder was removed
 
 
 def _packages_of(extra: str) -> list[str]:

@@ -1,9 +1,9 @@
-"""Where backends and what they load are: plugins that other packages bring, through the
-entry-point group `deepbench.backends`, and the folders of NVIDIA's libraries.
+"""Finds backends and the libraries that they load: plugins of other packages in the entry-point
+group `deepbench.backends`, and the folders of NVIDIA's libraries.
 
-The object of such an entry point is the path of a plugin, or a function that returns it. Plugins
-in DEEPBENCH_BACKEND_PATH (files or folders, separated as in PATH) and beside the native module are
-found by the native module itself, and so is what the system's loader knows.
+The object of such an entry point is the path of a plugin, or a function that returns the path. The
+native module itself finds plugins in DEEPBENCH_BACKEND_PATH (files or folders, separated as in
+PATH), plugins beside itself, and the libraries of the system's loader.
 """
 
 from __future__ import annotations
@@ -18,22 +18,22 @@ ENTRY_POINT_GROUP = "deepbench.backends"
 CUDA_LIBRARY_PATH = "DEEPBENCH_CUDA_LIBRARY_PATH"
 
 _CUDA_PLUGIN = "libdeepbench_cuda.so"
-# What the CUDA backend loads. A folder counts if it has one of them.
+# The libraries that the CUDA backend loads. A folder counts if it has one of them.
 _CUDA_LIBRARIES = tuple(
     f"lib{name}.so."
     for name in ("cudart", "nvrtc", "nvJitLink", "cublasLt", "cublas", "cudnn", "cusparse", "nccl")
 )
-_SITE_PACKAGES = Path(__file__).parents[1]  # what lies there the backend finds by itself
+_SITE_PACKAGES = Path(__file__).parents[1]  # the backend searches this folder itself
 
 
 def plugin_paths(warn: Callable[[str], object] = lambda text: None) -> list[str]:
-    """Plugins to give to the native module, which looks at them first."""
+    """The plugins of other packages, which the native module tries first."""
     return list(dict.fromkeys(_entry_point_plugins(warn)))
 
 
 def export_library_path(backend: str, variables: MutableMapping[str, str] = os.environ) -> None:
-    """Puts into the environment of this process what `backend` must know of places that only
-    Python knows. Before it is loaded; what the user has set stays."""
+    """Sets the environment variable that tells `backend` the library folders of Python packages.
+    Called before the backend is loaded. A variable that the user has set stays unchanged."""
     may_be_cuda = backend in ("auto", "cuda") or Path(backend).name == _CUDA_PLUGIN
     if not may_be_cuda or CUDA_LIBRARY_PATH in variables:
         return
@@ -43,13 +43,13 @@ def export_library_path(backend: str, variables: MutableMapping[str, str] = os.e
 
 
 def cuda_folders(python_path: list[str], variables: Mapping[str, str]) -> list[Path]:
-    """Folders with libraries of CUDA, in order: NVIDIA's Python packages of either layout
-    (nvidia/cu13/lib, nvidia/cublas/lib) wherever Python imports from, then conda's. The backend
-    itself looks beside itself, where the system's loader looks, and in toolkits. An empty entry of
-    Python's path is the working directory, where nobody installs packages.
+    """The folders with CUDA libraries, in order: those of NVIDIA's Python packages in either layout
+    (nvidia/cu13/lib, nvidia/cublas/lib) on Python's path, then conda's. The backend itself searches
+    its own folder, the folders of the system's loader, and toolkits. An empty entry of Python's
+    path means the working directory and is skipped, since packages are not installed there.
 
-    cuda.pathfinder knows these places too, but finds a library by loading it, one at a time, and
-    takes the newest whatever the driver is; the backend wants to choose among all of them.
+    cuda.pathfinder knows these folders too, but it finds a library by loading it and prefers the
+    newest one whatever the driver; the backend chooses among all versions.
     """
     places = [folder for entry in python_path if entry for folder in _package_folders(entry)]
     if variables.get("CONDA_PREFIX"):
@@ -79,7 +79,7 @@ def _entry_point_plugins(warn: Callable[[str], object]) -> Iterator[str]:
         try:
             found = entry.load()
             path = os.fspath(found() if callable(found) else found)
-        except Exception as error:  # whatever another package's code raises
+        except Exception as error:  # the code of another package may raise anything
             warn(f"the backend {entry.name!r} ({entry.value}) cannot be found: {error!r}")
             continue
         unusable = _reason_to_skip(Path(path))
@@ -90,7 +90,7 @@ def _entry_point_plugins(warn: Callable[[str], object]) -> Iterator[str]:
 
 
 def _reason_to_skip(place: Path) -> str:
-    """Why a place is not for the native module to look at; empty where it is."""
+    """Why the native module must not load a path; empty if it may."""
     if not place.is_absolute():
         return "the path is relative; it would be looked for in the working directory"
     if not place.exists():

@@ -1,6 +1,6 @@
-"""What a result file never says: the values of variables that are secrets, such as NVIDIA_API_KEY
-or DEEPBENCH_RANKS_SECRET, with which anyone can join a run's ranks. They are left out of what is
-written, and of files that hold them when these are read."""
+"""Keeps secrets out of result files: the values of environment variables such as NVIDIA_API_KEY, or
+DEEPBENCH_RANKS_SECRET, which lets anyone join the ranks of a run. They are redacted when a file is
+written, and when a file that contains them is read."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from collections.abc import Mapping
 from typing import Any
 
 REDACTED = "(redacted)"
-# A variable is a secret whose name has one of these between its underscores; UCX_IB_PKEY, a
-# partition of a network, is none.
+# A variable is a secret if a part of its name, between underscores, is one of these words.
+# UCX_IB_PKEY, a network partition, is not a secret.
 _SECRET_WORDS = {
     "KEY", "APIKEY", "TOKEN", "SECRET", "PASSWORD", "PASSWD", "PASSPHRASE", "CREDENTIAL",
     "CREDENTIALS",
@@ -17,7 +17,7 @@ _SECRET_WORDS = {
 
 
 def without_secrets(variables: Mapping[str, str]) -> dict[str, str]:
-    """The variables of an environment, by name; of a secret, only that it was set."""
+    """The environment variables by name, with the values of secrets redacted."""
     return {
         name: REDACTED if value and _is_secret(name) else value for name, value in variables.items()
     }
@@ -28,7 +28,7 @@ def _is_secret(name: str) -> bool:
 
 
 def redacted_context(context: dict[str, Any]) -> dict[str, Any]:
-    """A result file's context without secrets: older versions wrote them."""
+    """The context of a result file with secrets redacted; files of older versions contain them."""
     redacted = _with_redacted_environment(context)
     host = context.get("host")
     if isinstance(host, dict):

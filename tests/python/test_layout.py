@@ -180,9 +180,7 @@ def test_clocks_are_read_by_backends_alone() -> None:
         f"{name(path)} includes {include}"
         for path in c_sources()
         for include in includes(path)
-        if include in clocks
-        and not name(path).startswith(allowed)
-        and name(path) not in timers
+        if include in clocks and not name(path).startswith(allowed) and name(path) not in timers
     ]
     calls = offenders(c_sources("src/cpp"), r"\b(clock_gettime|gettimeofday|__rdtscp?)\s*\(")
     assert not wrong + calls, wrong + calls

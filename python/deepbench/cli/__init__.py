@@ -1,5 +1,7 @@
-"""The command line: finds the subcommand, and turns whatever goes wrong into one line and an exit
-status. 0: good; 1: rows failed; 2: bad usage or input; 130: Ctrl-C; 143: SIGTERM or SIGHUP."""
+"""The command line: runs a subcommand and turns every error into one line and an exit status.
+
+Exit statuses: 0 success; 1 rows failed; 2 bad usage or input; 130 Ctrl-C; 143 SIGTERM or SIGHUP.
+"""
 
 from __future__ import annotations
 
@@ -13,7 +15,7 @@ from deepbench.errors import Terminated, UserError, printable_line
 
 __all__ = ["main"]
 
-_LONGEST = 2000  # letters of an error
+_LONGEST = 2000  # characters of an error message
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -37,7 +39,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return 130
     except Terminated:
         return 143
-    except BrokenPipeError:  # nobody reads the report any more
+    except BrokenPipeError:  # the reader has closed standard output
         _drop_output()
         return 1
     except OSError as error:
@@ -47,8 +49,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _open_streams() -> bool:
-    """Puts /dev/null in the place of standard streams that are closed: files that are opened
-    later would get their numbers, and with them what libraries print. False without an output."""
+    """Opens /dev/null for each standard stream that is closed. Otherwise a file that is opened
+    later would get the descriptor, and with it the output of libraries. Returns False if standard
+    output is closed."""
     given = sys.stdout is not None
     while (lowest := os.open(os.devnull, os.O_RDWR)) <= 2:
         os.set_inheritable(lowest, True)
@@ -72,7 +75,7 @@ def _run(words: list[str]) -> int:
     try:
         return commands.run(words)
     except ImportError as error:
-        if isinstance(error.__cause__, KeyboardInterrupt):  # within the native module's first lines
+        if isinstance(error.__cause__, KeyboardInterrupt):  # Ctrl-C in the native module's import
             raise KeyboardInterrupt from None
         if "_core" not in str(error):
             raise
@@ -81,14 +84,14 @@ def _run(words: list[str]) -> int:
 
 
 def _refuse(message: str, status: int) -> int:
-    line = printable_line(message)  # which may quote a stranger's file
+    line = printable_line(message)  # the message may quote an untrusted file
     line = line if len(line) <= _LONGEST else line[: _LONGEST - 3] + "..."
     print(f"deepbench: error: {line}", file=sys.stderr)
     return status
 
 
 def _drop_output() -> None:
-    """Keeps the interpreter's last flush from failing as well."""
+    """Redirects standard output to /dev/null, so that the interpreter's final flush succeeds."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
 
 

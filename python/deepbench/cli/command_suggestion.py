@@ -1,6 +1,6 @@
-"""Words of a problem that are nearly right: 'M=64', '--m 64', 'm 64', 'm = 64', 'm=64,n=64',
-'64x64x64', 'cache=cold' or a bare 'lstm', and the command as it is to be written. Nothing of this
-is accepted: what a command means must not depend on a guess."""
+"""Corrects words of a problem that are nearly right, such as 'M=64', '--m 64', 'm 64', 'm = 64',
+'m=64,n=64', '64x64x64', 'cache=cold' or 'lstm'. The corrected command is only suggested and never
+run: the meaning of a command must not depend on a guess."""
 
 from __future__ import annotations
 
@@ -29,8 +29,8 @@ _SYNONYMS = {
 def suggest_command(
     op: str, arguments: Sequence[str], options: Sequence[Option]
 ) -> UsageError | None:
-    """The error that shows the right form of a command, or the one that this form would get. None
-    where the words are as they should be, or still make no sense when they are put right."""
+    """An error that suggests the corrected command, or the error that the corrected command would
+    raise. None if the words need no correction, or if they are invalid even when corrected."""
     found = _CommandRewriter(op, options)
     joined = _joined(arguments)
     changed = [word for word in joined if word not in arguments]
@@ -52,7 +52,7 @@ def suggest_command(
 
 
 class _CommandRewriter:
-    """Goes through a command's arguments and writes them anew."""
+    """Rewrites the arguments of a command."""
 
     def __init__(self, op: str, options: Sequence[Option]) -> None:
         parameters = [
@@ -65,7 +65,7 @@ class _CommandRewriter:
         self.keys = {key.name: key for key in parameters}
         self._sizes = [key.name for key in parameters if key.kind == "integer" and not key.default]
         self.right: list[str] = []
-        self.wrong = ""  # the first that is not as it should be
+        self.wrong = ""  # the first argument that needs a correction
 
     def read(self, arguments: Sequence[str]) -> None:
         rest = list(arguments)
@@ -93,7 +93,7 @@ class _CommandRewriter:
         self.right += right
 
     def _option(self, argument: str, name: str, value: str, rest: list[str]) -> None:
-        """What is no option: '--m 64', '--half', '--training'."""
+        """Rewrites an argument that looks like an option: '--m 64', '--half', '--training'."""
         key = self._key(name)
         if key is not None and (value or (rest and not rest[0].startswith("-"))):
             self._replace(argument, f"{key}={value or rest.pop(0)}")
@@ -119,8 +119,8 @@ class _CommandRewriter:
             self._replace(word, *right)
 
     def _option_for(self, word: str) -> list[str] | None:
-        """The option that a word is meant as: 'quick', 'cold', 'cpu', 'cache=cold', a result file;
-        for 'set=training' the set."""
+        """The option that a word stands for: 'quick', 'cold', 'cpu', 'cache=cold' or the name of a
+        result file. For 'set=training' it is the set."""
         name, _, value = word.partition("=")
         if value and self._key(name) is None:
             option = self._options.get(f"--{name.lower().replace('_', '-')}")
@@ -136,7 +136,7 @@ class _CommandRewriter:
         return [name, value] if value and value == value.lower() else None
 
     def _assignments(self, word: str) -> list[str]:
-        """One word as KEY=VALUE, or as it is."""
+        """A word rewritten as KEY=VALUE words, or unchanged."""
         assignment = _ASSIGNMENT.fullmatch(word)
         if assignment is None:
             return [self._choice(word)]
@@ -155,7 +155,7 @@ class _CommandRewriter:
         return [f"{name}={last}" for name in (key, *equal)]
 
     def _key(self, name: str) -> str | None:
-        """The key that a name means: M is m, transA and trans-a are trans_a."""
+        """The key that a name stands for: m for M, trans_a for transA and trans-a."""
         lower = name.lower().replace("-", "_")
         lower = _SYNONYMS.get(lower, lower)
         if lower in self.keys:
@@ -164,7 +164,7 @@ class _CommandRewriter:
         return plain.get(lower.replace("_", ""))
 
     def _choice(self, word: str) -> str:
-        """A bare value that only one key can have, as in cell=lstm, or precisions in a list."""
+        """A value with its key, if only one key accepts it (cell=lstm), or a list of precisions."""
         if "," in word and all(
             problem_arguments.precision_name(self._op, one) for one in word.split(",")
         ):
@@ -173,17 +173,17 @@ class _CommandRewriter:
         return f"{of[0]}={word.lower()}" if len(of) == 1 and of != ["precision"] else word
 
     def _sizes_in(self, word: str) -> list[str] | None:
-        """64x64x64, (64,64,64) or shape=64x64x64 as the operation's sizes in their order."""
+        """The sizes of the operation in 64x64x64, (64,64,64) or shape=64x64x64, in their order."""
         name, _, value = word.rpartition("=")
         values = _BETWEEN_SIZES.split(value.strip(_AROUND_SIZES))
         return self._named(values) if len(values) > 1 and self._key(name) is None else None
 
     def _listed(self, words_of_sizes: Sequence[str]) -> list[str] | None:
-        """Sizes that are words of their own: '64 64 64', or '[64, 64, 64]' without quotes."""
+        """The sizes of the operation in separate words: '64 64 64' or '[64, 64, 64]'."""
         return self._named([word.strip(_AROUND_SIZES) for word in words_of_sizes])
 
     def _can_be(self, key: str, value: str) -> bool:
-        """Whether a word is a value of the key that stands before it: 'm 64', 'trans_a t'."""
+        """Whether a word can be the value of the key before it: 'm 64', 'trans_a t'."""
         if key == "precision":
             return problem_arguments.precision_name(self._op, value) is not None
         if self.keys[key].choices:
@@ -191,7 +191,7 @@ class _CommandRewriter:
         return value[:1].isdigit() and "=" not in value
 
     def _named(self, values: Sequence[str]) -> list[str] | None:
-        """Values for all of the operation's sizes as KEY=VALUE, or None."""
+        """The values as KEY=VALUE words, if they are as many as the operation has sizes."""
         if self._op == problem_arguments.ALL or len(values) != len(self._sizes):
             return None
         if not all(_SIZE.fullmatch(value) for value in values):
@@ -203,7 +203,7 @@ class _CommandRewriter:
 
 
 def _joined(arguments: Sequence[str]) -> list[str]:
-    """The arguments with 'm = 64', 'm= 64' and 'm =64' as one word each."""
+    """The arguments with each of 'm = 64', 'm= 64' and 'm =64' joined to one word."""
     joined: list[str] = []
     for argument in arguments:
         begun = joined[-1] if joined else "-"

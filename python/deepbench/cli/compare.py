@@ -1,4 +1,4 @@
-"""deepbench compare A B [C...]: result files against the first of them, row by row."""
+"""deepbench compare A B [C...]: compares result files with the first of them, row by row."""
 
 from __future__ import annotations
 
@@ -12,10 +12,12 @@ from deepbench.report.comparison import FORMATS, render
 from deepbench.runner.progress import Screen
 
 _OPTIONS = (
-    Option("--across", "compare though these differ, with commas: " + " ".join(ACROSS), "WORDS"),
-    Option("--noise", "what is no change, instead of 3 % or what the files show", "PERCENT"),
-    Option("--fail-over", "only what is slower by more than this is a regression", "PERCENT"),
-    Option("--any-clock", "a change counts though the device's clock changed alike"),
+    Option("--across", "properties that may differ, with commas: " + " ".join(ACROSS), "WORDS"),
+    Option("--noise", "changes up to this are noise; default: 3 % or the files' noise", "PERCENT"),
+    Option(
+        "--fail-over", "count only rows that are slower by more than this as regressions", "PERCENT"
+    ),
+    Option("--any-clock", "count a change even if the device's clock changed alike"),
     Option("--format", "table (default), json, markdown or html", "WORD", choices=FORMATS),
 )
 _USAGE = """\
@@ -70,7 +72,7 @@ def _across(line: CommandLine) -> tuple[str, ...]:
 
 
 def _share(line: CommandLine, name: str) -> float | None:
-    """'5%', '5 %' or '5' as 0.05."""
+    """The option's percentage as a fraction: '5%', '5 %' and '5' mean 0.05."""
     text = line.get(name)
     if text is None:
         return None

@@ -1,5 +1,5 @@
-"""deepbench env: what this installation finds here, every library with version and path or the
-reason why it cannot be used, and every backend that was found."""
+"""deepbench env: prints every backend with its devices, and every library with its version and path
+or the reason why it cannot be used."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ def collect() -> dict[str, Any]:
 
 
 def _inspected(path: str) -> dict[str, Any]:
-    """What a backend says of itself, in a process of its own: a broken one ends only that."""
+    """The facts of a backend, queried in a separate process, which a broken backend may crash."""
     from deepbench.runner.ranks import worker_command
     from deepbench.runner.session import Session
     from deepbench.runner.worker_process import SessionError
@@ -127,7 +127,8 @@ def _libraries(libraries: Json) -> list[str]:
 
 
 def _found_by(way: str) -> str:
-    """What the backend found through a variable that deepbench itself had set."""
+    """How a library was found. The variable of library folders is not named if deepbench, and not
+    the user, has set it."""
     from deepbench.libraries import CUDA_LIBRARY_PATH
 
     ours = way == CUDA_LIBRARY_PATH and CUDA_LIBRARY_PATH not in os.environ
@@ -135,7 +136,7 @@ def _found_by(way: str) -> str:
 
 
 def _indented(title: str, facts: Json, margin: str = "") -> list[str]:
-    """A heading and one line for each fact that is known; nested facts go one step in."""
+    """A heading and one line for each known fact. Nested facts are indented further."""
     lines = [f"{margin}{title}"] if facts else []
     for name, value in facts.items():
         if isinstance(value, dict):

@@ -1,4 +1,5 @@
-"""deepbench import BOOK.xlsx -o FILE: a workbook, the original's or ours, as a result file."""
+"""deepbench import BOOK.xlsx -o FILE: makes a result file of a workbook that the original benchmark
+published or that 'report' wrote."""
 
 from __future__ import annotations
 
@@ -20,7 +21,7 @@ _MOST_LINES = 20
 _OPTIONS = (
     Option("--output", "the result file to write", "FILE", short="-o"),
     Option("--overwrite", "replace the file that -o names"),
-    Option("--all", f"say everything that was left out or is doubted, not {_MOST_LINES} lines"),
+    Option("--all", f"print all remarks on left-out and doubtful figures, not only {_MOST_LINES}"),
 )
 _USAGE = """\
 usage: deepbench import BOOK.xlsx -o FILE [--overwrite] [--all]
@@ -48,7 +49,7 @@ def main(line: CommandLine) -> int:
 
 
 def _refuse_result_file(name: str) -> None:
-    """Says what to do with a file that needs no import."""
+    """Raises UsageError for a result file, which needs no import."""
     if file_begins_with(name, b'{"type":'):
         quoted = shlex.quote(name)
         raise UsageError(
@@ -77,7 +78,7 @@ def _say(screen: Screen, book: Path, imported: Imported, everything: bool) -> No
 
 
 def _summary(imported: Imported) -> str:
-    """What became of the figures of the workbook."""
+    """Counts the figures that were read and left out."""
     rows = f"{len(imported.rows)} rows"
     if imported.doubted:
         rows += f" ({imported.doubted} inconsistent)"

@@ -1,4 +1,4 @@
-"""deepbench list: the original's sets with their work; with an operation, every problem."""
+"""deepbench list: prints the sets of the original benchmark and their work, or every problem."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from deepbench.problems.problem_arguments import (
 from deepbench.problems.selection import SuiteSource, original_suite, suite_errors_as_usage_errors
 
 _OPTIONS = (
-    Option("--corrected", "sets without the original's misprints"),
+    Option("--corrected", "correct the misprints of the original sets"),
     Option("--format", "table (default), csv or json", "WORD", choices=("table", "csv", "json")),
 )
 _USAGE = """\
@@ -80,7 +80,7 @@ def main(line: CommandLine) -> int:
 
 
 def _words(words: Sequence[str]) -> tuple[str | None, str | None, str]:
-    """Operation, set and precision, in any order."""
+    """Reads the operation, the set and the precision, in any order. Raises UsageError."""
     op = set_name = precision = None
     for word in words:
         if set_name is None and suites.set_name(word) is not None:

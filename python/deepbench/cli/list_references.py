@@ -1,5 +1,5 @@
-"""deepbench list references: the processors whose figures the original published; with a name,
-every figure with its source and status."""
+"""deepbench list references: prints the processors whose figures the original benchmark published
+or, with a name, every figure of one processor with its source and status."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ Table = tuple[tuple[str, ...], list[tuple[Cell, ...]]]
 
 
 def table(words: Sequence[str]) -> tuple[Table, tuple[str, ...]]:
-    """Titles and rows, and what is to be known of the figures. Raises UserError."""
+    """Titles and rows of the table, and footnotes on the figures. Raises UserError."""
     if not words:
         return _all(), ()
     name = " ".join(words)

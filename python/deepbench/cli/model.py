@@ -1,5 +1,5 @@
-"""deepbench model FILE...: what all_reduce would take on more ranks, by a model fitted to rows, and
-how far that model is off on sizes and numbers of ranks that it has not seen."""
+"""deepbench model FILE...: predicts all_reduce on more ranks with a model fitted to rows, and
+prints the errors of the model on sizes and rank counts that it was not fitted to."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The options of everything that runs rows: what they are called and what becomes of them."""
+"""The options of commands that run rows, and the checks of their values."""
 
 from __future__ import annotations
 
@@ -13,7 +13,8 @@ from deepbench.references.lookup import require_distinct_output
 from deepbench.report import FORMATS
 from deepbench.runner.run_options import SINGLE_PROCESS_LIBRARIES, RunOptions
 
-# Options that become options of rows (docs/reference/rows.md): option, key, value of a switch.
+# Options of the command line that become options of rows (docs/reference/rows.md), each with its key and
+# the value that a switch stands for.
 _ROW_OPTIONS: tuple[tuple[Option, str, str], ...] = (
     (Option("--device", "which device of the backend, from 0", "N"), "device", ""),
     (Option("--library", "which vendor library ('env' lists them)", "NAME"), "library", ""),
@@ -23,52 +24,54 @@ _ROW_OPTIONS: tuple[tuple[Option, str, str], ...] = (
         "",
     ),
     (Option("--power", "burst (default) or steady", "WORD"), "power", ""),
-    (Option("--samples", "take exactly so many samples", "N"), "samples", ""),
-    (Option("--time-limit", "seconds for measuring a row", "S"), "time_limit", ""),
-    (Option("--no-verify", "do not check results"), "verify", "no"),
-    (Option("--no-ceilings", "do not measure what rows are held against"), "ceilings", "no"),
-    (Option("--no-pad", "never pad dimensions"), "pad", "no"),
-    (Option("--threads", "host threads", "N"), "threads", ""),
-    (Option("--seed", "of the inputs", "N"), "seed", ""),
+    (Option("--samples", "take exactly N samples", "N"), "samples", ""),
+    (Option("--time-limit", "seconds that measuring a row may take", "S"), "time_limit", ""),
+    (Option("--no-verify", "do not verify outputs"), "verify", "no"),
+    (Option("--no-ceilings", "do not measure ceilings"), "ceilings", "no"),
+    (Option("--no-pad", "do not pad dimensions"), "pad", "no"),
+    (Option("--threads", "number of host threads", "N"), "threads", ""),
+    (Option("--seed", "seed of the inputs", "N"), "seed", ""),
     (Option("--inputs", "uniform (default), zeros or ones", "WORD"), "inputs", ""),
     (
-        Option("--constant", "operands that are constant in use, as in a,b", "NAMES"),
+        Option("--constant", "operands that are constant in the application: a,b", "NAMES"),
         "constant",
         "",
     ),
     (
-        Option("--cores", "ranks of one machine: share its cores (default), or all", "WORD"),
+        Option("--cores", "cores of each rank: share (default) or all", "WORD"),
         "cores",
         "",
     ),
-    (Option("--workspace", "limit of a library's workspace, as in 32M", "BYTES"), "workspace", ""),
-    (Option("--energy", "measure energy too, where the device can"), "energy", "yes"),
     (
-        Option("--once", "one call between markers, for simulators and profilers"),
+        Option("--workspace", "limit of the library's workspace, as in 32M", "BYTES"),
+        "workspace",
+        "",
+    ),
+    (Option("--energy", "also measure energy, if the device supports it"), "energy", "yes"),
+    (
+        Option("--once", "make one call between markers, for simulators and profilers"),
         "once",
         "yes",
     ),
 )
 
 _CACHE = Option("--cache", "hot (default), cold or both", "WORD", choices=("hot", "cold", "both"))
-_RANKS = Option("--ranks", "start so many ranks on this machine", "N")
-_DEVICES = Option("--devices", "a rank on each of so many devices, or of these (0,2)", "N")
-_QUICK = Option("--quick", "every tenth problem, at least one of each application; 2 s for a row")
-_CORRECTED = Option("--corrected", "sets without the original's misprints")
+_RANKS = Option("--ranks", "start N ranks on this machine", "N")
+_DEVICES = Option("--devices", "one rank on each of N devices, or on those of a list: 0,2", "N")
+_QUICK = Option("--quick", "every tenth problem, at least one per application; 2 s per row")
+_CORRECTED = Option("--corrected", "correct the misprints of the original sets")
 _BACKEND = Option("--backend", "auto (default), cpu, cuda, a name or a plugin's path", "NAME")
-_OUTPUT = Option("--output", "keep every row in this file (JSON lines, NAME.jsonl)", "FILE",
+_OUTPUT = Option("--output", "write every row to this file (JSON lines, NAME.jsonl)", "FILE",
                short="-o")  # fmt: skip
-_RESUME = Option("--resume", "go on with the file that -o names")
-_RETRY = Option("--retry", "with --resume: rows that failed are measured again")
+_RESUME = Option("--resume", "continue the file that -o names")
+_RETRY = Option("--retry", "with --resume: measure failed rows again")
 _OVERWRITE = Option("--overwrite", "replace the file that -o names")
 _FORMAT = Option("--format", "table (default), legacy, json, csv or markdown", "WORD",
                choices=FORMATS)  # fmt: skip
-_AGAINST = Option(
-    "--against", "other rows beside: a reference ('list references') or a file", "NAME"
-)
+_AGAINST = Option("--against", "show other rows beside: a reference or a result file", "NAME")
 COLUMNS = Option("--columns", "columns of the table, as in m,n,k,time,rate", "LIST")
-_HANG = Option("--hang-limit", "seconds after which a row counts as hung", "S")
-_IN_PROCESS = Option("--in-process", "no worker process: for debuggers")
+_HANG = Option("--hang-limit", "seconds after which a worker counts as hung", "S")
+_IN_PROCESS = Option("--in-process", "run rows in this process, for debuggers")
 
 OPTIONS: tuple[Option, ...] = (
     _BACKEND, *(option for option, _, _ in _ROW_OPTIONS[:3]), _CACHE,
@@ -78,7 +81,7 @@ OPTIONS: tuple[Option, ...] = (
 )  # fmt: skip
 
 
-# Their 0 stands for "not given" in the protocol of rows, and for a mistake on a command line.
+# For these keys, 0 means "not given" in the protocol of rows. On the command line it is an error.
 _POSITIVE = frozenset({"samples", "time_limit", "threads"})
 
 
@@ -87,7 +90,7 @@ _MOST_RANKS = 1024
 
 
 def run_options(line: CommandLine) -> RunOptions:
-    """The options in a command line, checked."""
+    """The checked options of a command line. Raises UsageError."""
     if line.has("--resume") and line.has("--overwrite"):
         raise UsageError("--resume and --overwrite exclude each other")
     if line.has("--retry") and not line.has("--resume"):
@@ -140,7 +143,8 @@ def _ranks(line: CommandLine) -> int | None:
 
 
 def _require_one_call(line: CommandLine) -> None:
-    """One call is neither sampled nor chosen among others, and no load comes before it."""
+    """Raises UsageError for an option that contradicts --once: a single call has no samples, no
+    algorithm selection and no load before it."""
     for flag in ("--samples", "--energy"):
         if line.has(flag):
             raise UsageError(f"--once makes one call: leave out {flag}")
@@ -151,7 +155,7 @@ def _require_one_call(line: CommandLine) -> None:
 
 
 def _devices(line: CommandLine) -> dict[str, str]:
-    """The option of rows: 4 stands for 0,1,2,3."""
+    """The option `devices` of rows. --devices 4 stands for 0,1,2,3."""
     text = line.get("--devices")
     if text is None:
         return {}
@@ -195,7 +199,7 @@ def _row_options(line: CommandLine) -> dict[str, str]:
 
 
 def _require_device_number(text: str) -> None:
-    """Refuses a device as other programs name it: cuda:1."""
+    """Raises UsageError for a device in the notation of other programs, such as cuda:1."""
     if "," in text:
         raise UsageError(f"--device {shown(text)}: is one device; several are --devices {text}")
     kind, _, number = text.lower().rpartition(":")
@@ -211,7 +215,7 @@ def _require_device_number(text: str) -> None:
 
 
 def _backend_synonym(word: str) -> str | None:
-    """The backend that a word from elsewhere means."""
+    """The backend that other programs call `word`, or None."""
     lower = word.lower()
     if lower in ("gpu", "gpus", "nvidia", "cuda"):
         return "cuda"
@@ -219,7 +223,7 @@ def _backend_synonym(word: str) -> str | None:
 
 
 def _backend(line: CommandLine) -> str:
-    """What --backend names. A backend of another package may have any name. Raises UsageError."""
+    """The backend that --backend names. A plugin may have any name. Raises UsageError."""
     name = line.get("--backend") or "auto"
     meant = _backend_synonym(name)
     if meant in (None, name):
@@ -233,7 +237,7 @@ def _backend(line: CommandLine) -> str:
 
 
 def _is_zero_or_less(value: str) -> bool:
-    """What is no number at all the core refuses, in its own words."""
+    """Whether a value is a number of at most 0. The native module refuses text."""
     try:
         return float(value) <= 0
     except ValueError:

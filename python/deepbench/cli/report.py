@@ -1,4 +1,4 @@
-"""deepbench report FILE...: files as a page, Markdown, charts, or the original's workbook."""
+"""deepbench report FILE...: writes a page, Markdown, a chart, or a workbook of result files."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ from deepbench.results.output_names import print_command
 from deepbench.runner.progress import Screen
 
 _OPTIONS = (
-    Option("--output", "the file to write; markdown is printed without", "FILE", short="-o"),
-    Option("--format", "html, markdown, png, svg, pdf or xlsx; else what the file's name ends in",
+    Option("--output", "the file to write; without it, markdown is printed", "FILE", short="-o"),
+    Option("--format", "html, markdown, png, svg, pdf or xlsx; default: by the file's suffix",
          "WORD", choices=(*FORMATS, "xlsx")),
-    Option("--against", "others beside, with commas: references or result files", "NAMES"),
-    Option("--chart", f"of an image: {' '.join(CHARTS)}, or METRIC/ATTRIBUTE: tflops/n",
+    Option("--against", "show others beside, with commas: references or result files", "NAMES"),
+    Option("--chart", f"the chart of an image: {' '.join(CHARTS)}, or METRIC/ATTRIBUTE: tflops/n",
          "WORD"),
-    Option("--row", "of a distribution: the row at this place of the first file", "N"),
+    Option("--row", "the position of the row that --chart distribution shows", "N"),
     Option("--overwrite", "replace the file that -o names"),
 )  # fmt: skip
 _USAGE = """\
@@ -85,7 +85,7 @@ def _say_made(screen: Screen, name: str, size: int) -> None:
 
 
 def _format(line: CommandLine) -> str:
-    """What was asked for, else what the name of the output says. Raises UsageError."""
+    """The format that --format names, else that of the output's suffix. Raises UsageError."""
     output = line.get("--output")
     if line.has("--overwrite") and output is None:
         raise UsageError("--overwrite needs -o FILE")
@@ -109,7 +109,7 @@ def _format(line: CommandLine) -> str:
 
 
 def _no_format(line: CommandLine, output: str) -> str:
-    """What to do instead of an output whose name no format of a report has."""
+    """The error for an output whose suffix belongs to no format of a report."""
     printed = print_command(line.words[0], output)
     if printed is not None:
         return f"-o {shown(output)}: no report has this format; write {printed}"
@@ -129,13 +129,14 @@ def _no_pdf_page(line: CommandLine) -> str:
 
 
 def _renamed(line: CommandLine, suffix: str) -> str:
-    """A name for an output: that of the output that was asked for, else of the first file."""
+    """An example of an output's name, derived from -o or from the first file."""
     named = Path(line.get("--output") or Path(line.words[0]).name)
     return str(named.with_suffix(suffix) if named.name else f"page{suffix}")
 
 
 def _check_chart(word: str) -> None:
-    """Metrics and attributes are those of the files, which are yet to be read."""
+    """Raises UsageError for an unknown chart. The files, which are read later, determine the valid
+    metrics and attributes."""
     if word not in CHARTS and "/" not in word:
         near = suggestion(word, CHARTS)
         raise UsageError(

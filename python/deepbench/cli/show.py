@@ -1,5 +1,5 @@
-"""deepbench show FILE: prints a result file in any format, with the code that prints a run, or
-writes it anew with fewer raw samples."""
+"""deepbench show FILE: prints a result file in any format, as a run prints its rows, or writes a
+copy with fewer raw samples."""
 
 from __future__ import annotations
 
@@ -23,8 +23,8 @@ from deepbench.runner.summary import Summary
 _OPTIONS = (
     Option("--format", "table (default), legacy, json, csv or markdown", "WORD", choices=FORMATS),
     COLUMNS,
-    Option("--against", "other rows beside these: a reference or a result file", "NAME"),
-    Option("--thin", "with -o: keep at most so many raw samples a row, evenly chosen", "N"),
+    Option("--against", "show other rows beside: a reference or a result file", "NAME"),
+    Option("--thin", "with -o: keep at most N raw samples per row, evenly selected", "N"),
     Option("--output", "write the rows to this file instead of printing them", "FILE", short="-o"),
     Option("--overwrite", "replace the file that -o names"),
 )
@@ -66,7 +66,7 @@ def main(line: CommandLine) -> int:
 
 
 def _most_samples(line: CommandLine) -> int | None:
-    """How many raw samples a row of a new file may have; None where none is to be written."""
+    """The number of raw samples per row of the new file, or None to print. Raises UsageError."""
     text, output = line.get("--thin"), line.get("--output")
     if output is not None and text is None and (made := conversion_command(line.words[0], output)):
         raise UsageError(f"show prints, and -o is for --thin; write {made.removeprefix(' && ')}")
@@ -85,7 +85,7 @@ def _most_samples(line: CommandLine) -> int | None:
 
 def _write(result: ResultFile, path: Path, overwrite: bool, most: int) -> None:
     writer = ResultWriter.new(path, overwrite=overwrite, cure="--overwrite replaces it")
-    try:  # the file may be the one that was read
+    try:  # replace() keeps the old content until the end, since `path` may be the input
         context = {**result.context, "schema": schema.VERSION}
         writer.replace(context, (thinned(row, most) for row in result.rows))
     finally:
@@ -119,7 +119,7 @@ def _print(screen: Screen, result: ResultFile, report: Report) -> None:
 
 
 def _problem(row: Json, own: bool) -> OutlineProblem:
-    """`own`: of a suite of the user's, whose applications tell problems apart."""
+    """`own`: the row is of a user's suite, whose applications distinguish its problems."""
     return OutlineProblem(
         row.get("op") or "?",
         row.get("attributes") or {},

@@ -1,1 +1,1 @@
-"""What can be asked for: problems, their lists and ranges, precisions, and suites of problems."""
+"""Problems on the command line and in suites: arguments, ranges, default precisions, selection."""

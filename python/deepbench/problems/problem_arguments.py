@@ -16,21 +16,21 @@ if TYPE_CHECKING:
     from deepbench._core import Operation
 
 ALL = "all"
-_TYPE = re.compile(r"double|(u?int|i|u|fp|float|f|bf|bfloat)\d+\w*")  # as types are called
+_TYPE = re.compile(r"double|(u?int|i|u|fp|float|f|bf|bfloat)\d+\w*")  # usual names of types
 _SET_WORDS = ("training", "train", "inference", "inference-server", "inference-device", "device")
 
 
 @dataclass(frozen=True)
 class ProblemArguments:
-    """What the words after an operation say."""
+    """The parsed words after an operation."""
 
-    set: str | None = None  # as suites names it
-    precision: str | None = None  # canonical
-    values: dict[str, list[str]] = field(default_factory=dict)  # several: a list, n=16,32
+    set: str | None = None  # by its name in deepbench.suites
+    precision: str | None = None  # by its canonical name
+    values: dict[str, list[str]] = field(default_factory=dict)  # by key; n=16,32 has two values
 
 
 def operation_names() -> list[str]:
-    """Every word that can come first, but for aliases."""
+    """The names of all operations and 'all', without aliases."""
     return [*(known.name for known in operations()), ALL]
 
 
@@ -44,14 +44,14 @@ def operation_name(word: str) -> str | None:
 
 
 def operations() -> Sequence[Operation]:
-    """All that the core knows."""
+    """All operations of the native module."""
     from deepbench import _core
 
     return _core.operations()
 
 
 def operation(name: str) -> Operation:
-    """The operation called `name`, which exists."""
+    """The operation called `name`, which must exist."""
     return next(op for op in operations() if op.name == name)
 
 
@@ -87,7 +87,7 @@ def parse_problem_arguments(op: str, words: Sequence[str]) -> ProblemArguments:
 
 
 def problem_lines(op: str, words: ProblemArguments) -> list[str]:
-    """The problems that key=value words mean, lists expanded, the last key's values fastest."""
+    """The problems of key=value words. Lists are expanded; the last key varies fastest."""
     values = dict(words.values)
     if words.precision is not None:
         values["precision"] = [words.precision]
@@ -96,18 +96,18 @@ def problem_lines(op: str, words: ProblemArguments) -> list[str]:
 
 
 def precisions(op: str) -> list[str]:
-    """The precisions of an operation ('all': of any), by their canonical names."""
+    """The canonical names of the precisions of an operation, or of all operations for 'all'."""
     of = [known.name for known in operations() if op in (ALL, known.name)]
     return list(dict.fromkeys(choice for name in of for choice in choices_of(name, "precision")))
 
 
 def parameter_names() -> set[str]:
-    """Every key that some operation has."""
+    """The keys of all operations."""
     return {parameter.name for known in operations() for parameter in known.parameters}
 
 
 def choices_of(op: str, key: str) -> list[str]:
-    """What an operation's key may be, if it has one of that name."""
+    """The choices of an operation's key; empty if the operation has no such key."""
     return [
         choice
         for parameter in operation(op).parameters
@@ -117,13 +117,13 @@ def choices_of(op: str, key: str) -> list[str]:
 
 
 def default_values(key: str) -> set[str]:
-    """What operations that have the key take where it is not given."""
+    """The default values of a key over all operations that have it."""
     of = [parameter for known in operations() for parameter in known.parameters]
     return {one.default for one in of if one.name == key and one.default is not None}
 
 
 def require_constant(where: str, name: str, ops: Iterable[str]) -> None:
-    """Refuses an operand that none of these operations may have constant. Raises UsageError."""
+    """Raises UsageError unless one of these operations accepts `name` as a constant operand."""
     ops = list(dict.fromkeys(ops))
     known = list(dict.fromkeys(name for op in ops for name in operation(op).constants))
     if name not in known:
@@ -134,7 +134,8 @@ def require_constant(where: str, name: str, ops: Iterable[str]) -> None:
 
 
 def precision_name(op: str, word: str) -> str | None:
-    """The precision that a word means to an operation ('all': to any): its name or an alias."""
+    """The precision that a word names for an operation, or for any operation with 'all'. Aliases
+    count."""
     for known in operations():
         if op in (ALL, known.name) and (found := canonical_choice(known.name, "precision", word)):
             return found
@@ -142,8 +143,8 @@ def precision_name(op: str, word: str) -> str | None:
 
 
 def canonical_choice(op: str, key: str, word: str) -> str | None:
-    """The choice that a word means as the value of an operation's key, as the native parser reads
-    it: in capitals too, or by an alias."""
+    """The choice that a word names as the value of an operation's key. As in the native parser,
+    case does not matter and aliases count."""
     lower = word.lower()
     for parameter in operation(op).parameters:
         if parameter.name == key:
@@ -183,7 +184,7 @@ def _unknown(op: str, word: str) -> str:
 
 
 def quoted(value: str) -> str:
-    """A value as key=value text has it: in quotes where it must be."""
+    """A value for key=value text, in quotes if it needs them."""
     if value and not any(character.isspace() or character in '"\\;' for character in value):
         return value
     return '"' + value.replace("\\", "\\\\").replace('"', '\\"') + '"'

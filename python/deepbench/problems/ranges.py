@@ -1,5 +1,5 @@
-"""Numbers as command lines write them: 64M or 64MiB, and 1..64M, which is every doubling from 1
-on."""
+"""Numbers on command lines: 64M, 64MiB, and the range 1..64M, which stands for every doubling from
+1 to 64M."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _MOST = (1 << 63) - 1
 
 
 def numbers(word: str) -> list[str]:
-    """What a value means: numbers without a unit, or the word itself where it is none."""
+    """The numbers of a value, without units, or the word itself if it is not a number."""
     first, dots, last = word.partition("..")
     if not dots:
         _refuse_other_range(word)
@@ -39,7 +39,7 @@ def numbers(word: str) -> list[str]:
 
 
 def byte_count(word: str) -> str:
-    """A number of bytes such as 32M, without its unit; the word itself where it is none."""
+    """A number of bytes such as 32M without its unit, or the word itself if it is not a number."""
     number = _number(word)
     return word if number is None else str(number)
 
@@ -61,7 +61,7 @@ def _number(word: str) -> int | None:
 
 
 def _refuse_other_range(word: str) -> None:
-    """Ranges as other programs write them."""
+    """Raises UsageError for a range in the notation of another program."""
     match = _OTHER_RANGE.fullmatch(word)
     if match:
         first, last = match.groups()
@@ -72,7 +72,6 @@ def _refuse_other_range(word: str) -> None:
 
 
 def whole_number(text: str) -> int | None:
-    """The number that a text of digits means, or None. It has at most nine digits, since int()
-    refuses thousands of them."""
+    """The number in a text of at most nine digits, or None. int() refuses thousands of digits."""
     short = text.isascii() and text.isdigit() and len(text) < 10
     return int(text) if short and text == str(int(text)) else None

@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from deepbench._core import Problem
 
 Json = Mapping[str, Any]
-Parse = Callable[[str, str], "Problem"]  # a line, and key=value words for what it leaves open
+Parse = Callable[[str, str], "Problem"]  # of a line, with key=value words as defaults
 
 
 @dataclass(frozen=True)
@@ -47,25 +47,25 @@ class SelectedProblem:
     problem: Problem
     application: str | None = None
     constant: tuple[str, ...] = ()
-    group: tuple[str, int] | None = None  # the suite's line, which may stand for several phases
+    group: tuple[str, int] | None = None  # suite and line, which may stand for several phases
 
 
 class ProblemSource(Protocol):
-    """Where problems come from."""
+    """Yields problems."""
 
     def problems(self, parse: Parse, hello: Json | None) -> Iterator[SelectedProblem]:
-        """The problems in order. `hello` is the backend's, None before it has answered. Raises
-        UsageError for a problem that makes no sense."""
+        """The problems in order. `hello` is the backend's hello message, or None without a backend.
+        Raises UsageError for an invalid problem."""
 
 
 @dataclass(frozen=True)
 class Selection:
-    """Everything one command runs."""
+    """The problems that one command runs."""
 
     title: str  # "gemm training"
     set: str | None
     source: ProblemSource
-    many: bool  # a set, of which --quick is a part
+    many: bool  # a set or a suite, of which --quick selects a part
 
 
 @dataclass(frozen=True)
@@ -73,7 +73,7 @@ class SuiteSource:
     """The problems of suites, one suite after the other."""
 
     suites: Sequence[Suite]
-    chosen: Mapping[str, str]  # wins over the suites' defaults; ignored by operations without it
+    chosen: Mapping[str, str]  # overrides the suites' defaults where an operation has the key
 
     def problems(self, parse: Parse, hello: Json | None) -> Iterator[SelectedProblem]:
         keys = parameter_names()
@@ -86,14 +86,15 @@ class SuiteSource:
             for entry, problem in parsed:
                 place = (entry.source, entry.line)
                 selected.append(SelectedProblem(problem, entry.application, suite.constant, place))
-        if hello or "precision" in self.chosen:  # else the precision is not known yet
+        if hello or "precision" in self.chosen:  # otherwise the precision is not known yet
             self._require_used(selected)
         yield from selected
 
     def _require_used(self, selected: Sequence[SelectedProblem]) -> None:
-        """A key may be one of some precisions alone: of x_type=u8 floats would have nothing."""
+        """Raises UsageError for a chosen value that no problem has. A key such as x_type exists in
+        some precisions only."""
         for key, value in self.chosen.items():
-            if value in default_values(key):  # which may not be shown
+            if value in default_values(key):  # a problem may omit a default value
                 continue
             if not any(key in one.problem.attributes for one in selected):
                 precision = selected[0].problem.attributes.get("precision")
@@ -109,7 +110,7 @@ def _check_constants(suite: Suite, ops: Iterable[str]) -> None:
 
 @dataclass(frozen=True)
 class LineSource:
-    """Problems that were written out."""
+    """Problems from key=value words of the command line."""
 
     lines: Sequence[str]
 
@@ -143,7 +144,7 @@ def _without_key(line: str, key: str) -> str:
 
 
 def select(op: str, line_words: Sequence[str], corrected: bool) -> Selection:
-    """What 'OP words...' asks for. Raises UsageError."""
+    """The problems that 'OP words...' selects. Raises UsageError."""
     words = parse_problem_arguments(op, line_words)
     dimensions = [key for key in words.values if key not in _selectors(op)]
     runs_default_problems = op != ALL and bool(operation(op).default_problems({}))
@@ -164,7 +165,7 @@ def select(op: str, line_words: Sequence[str], corrected: bool) -> Selection:
 
 
 def select_files(words: Sequence[str]) -> Selection:
-    """The suites in the user's files, and the precision that is asked for."""
+    """The problems of the suites in files. One word may be a precision. Raises UsageError."""
     asked = [word for word in words if precision_name(ALL, word) and not Path(word).exists()]
     if len(asked) > 1:
         raise UsageError(f"two precisions, {asked[0]} and {asked[1]}: give one")
@@ -205,7 +206,7 @@ def _select_set(op: str, words: ProblemArguments, corrected: bool) -> Selection:
 
 
 def _ops_of(op: str, set_name: str) -> list[str]:
-    """The operations of a set that are asked for, at least one."""
+    """The operations of a set that `op` selects, at least one. Raises UsageError."""
     there = suites.available()
     ops = [name for folder, name in there if folder == set_name and op in (ALL, name)]
     if not ops:
@@ -232,7 +233,7 @@ def _list(words: Iterable[str]) -> str:
 
 
 def _require_not_in_suite(keys: Collection[str], read: Sequence[Suite]) -> None:
-    """What a set's lines say themselves wins over the command line: no key may be lost so."""
+    """Raises UsageError for a key that lines of a suite set themselves, which would override it."""
     for suite in read:
         for key in keys:
             if any(f" {key}=" in entry.text for entry in suite.entries):
@@ -242,7 +243,7 @@ def _require_not_in_suite(keys: Collection[str], read: Sequence[Suite]) -> None:
 
 
 def original_suite(set_name: str, op: str, corrected: bool) -> Suite:
-    """The original's set; with `corrected`, without its misprints where it has any."""
+    """A set of the original benchmark. With `corrected`, its misprints are corrected."""
     if corrected:
         try:
             return suites.builtin(set_name, op, corrected=True)
@@ -265,19 +266,19 @@ def _sweep_keys(op: str) -> str:
 
 
 def _word(set_name: str) -> str:
-    """A set as the command line writes it."""
+    """The name of a set on the command line."""
     return set_name.replace("_", "-")
 
 
 def _selectors(op: str) -> set[str]:
-    """Keys that may stand beside a set: choices, of phases and of what its problems leave open."""
+    """The keys that may accompany a set: those whose values are choices, such as the phase."""
     of = operations() if op == ALL else [operation(op)]
     return {key.name for one in of for key in one.parameters if key.kind == "choice"}
 
 
 @contextmanager
 def suite_errors_as_usage_errors() -> Iterator[None]:
-    """What is wrong with a suite is bad usage."""
+    """Turns SuiteError into UsageError."""
     try:
         yield
     except suites.SuiteError as error:

@@ -1,6 +1,7 @@
-"""From a suite's lines to problems: headers and the command line's choices applied, then parsed.
+"""Turns the lines of a suite into problems: applies headers and the choices of the command line,
+then parses each line.
 
-The parser is handed in: the native Problem.parse, or whatever a test puts in its place.
+The parser is a parameter: the native Problem.parse, or the one of a test.
 """
 
 from __future__ import annotations
@@ -24,15 +25,14 @@ def problems(
     keys: Collection[str] | None = None,
     joint_phases: Mapping[str, str] = _NOTHING,
 ) -> list[tuple[Entry, T]]:
-    """Every problem of a suite in its order, the phases of a line one after the other.
+    """All problems of a suite in their order; the phases of a line follow one another.
 
-    parse(line, defaults) reads a line; `defaults` are key=value words for what the line leaves
-    open, of which it ignores those that the operation does not know. `chosen`, the command line's,
-    wins over the file's headers, and the line over both. `keys`, every key that an operation may
-    have, lets a misspelt header be found. `joint_phases` names, by operation, the phase that stands
-    for all phases of the header whose names continue it, where a backend computes them in one call:
-    {"rnn": "bwd"} for bwd_data and bwd_weights. A ValueError of `parse` becomes a SuiteError that
-    names file and line.
+    parse(line, defaults) parses a line. `defaults` are key=value words for keys that the line does
+    not set; keys that the operation does not have are ignored. `chosen`, from the command line,
+    overrides the headers of the file, and a line overrides both. `keys` holds the keys of all
+    operations, to find a misspelt header. `joint_phases` maps an operation to a phase that a
+    backend computes in one call for all phases whose names begin with it: {"rnn": "bwd"} for
+    bwd_data and bwd_weights. A ValueError of `parse` becomes a SuiteError with file and line.
     """
     if keys is not None:
         _check_defaults(suite, keys)
@@ -47,7 +47,7 @@ def problems(
 
 
 def _blame(what: str, entry: Entry, suite: Suite, chosen: Mapping[str, str]) -> NoReturn:
-    """Fails at the line, or at the header whose value it is that cannot be."""
+    """Raises SuiteError for the line, or for the header that holds the invalid value."""
     right = _ABOUT_NUMBERS if "is not an integer" in what else ""
     said = [("default", key, value) for key, value in suite.defaults.items()]
     said += [("phases", "phase", phase) for phase in suite.phases]
@@ -68,11 +68,8 @@ def _of_line(
     chosen: Mapping[str, str],
     joint_phases: Mapping[str, str],
 ) -> list[T]:
-    """The problems that a line stands for.
-
-    One for each phase, unless all phases give the same: when the line or the command line names
-    the phase, or the operation knows none.
-    """
+    """The problems of a line: one per phase, or a single one if the line or the command line names
+    the phase, or if the operation has no phases."""
     distinct: list[T] = []
     joint = joint_phases.get(entry.text.split(maxsplit=1)[0])
     for defaults in _defaults(suite, chosen, joint):

@@ -1,7 +1,7 @@
 """Reads a suite file: problem lines, comments and headers, as in docs/reference/suites.md.
 
-Only the file is understood here: encoding, lines, headers, quoting, the application. Whether a
-problem makes sense is for the native parser to say; see suite_expansion.py.
+This file handles encoding, lines, headers, quoting and the application. The native parser decides
+whether a problem is valid; see suite_expansion.py.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ _QUOTED = re.compile(r'"((?:[^"\\]|\\.)*)"')
 
 
 class SuiteError(ValueError):
-    """A suite that cannot be used. Its text is one line: where, what is wrong; what is right."""
+    """A suite cannot be used. The message is one line: place, problem and cure."""
 
 
 @dataclass(frozen=True)
@@ -43,31 +43,31 @@ class Entry:
 
 @dataclass(frozen=True)
 class Suite:
-    """A file's problems in its order, duplicates included, and what its headers say."""
+    """The problems of a file in their order, duplicates included, and the values of its headers."""
 
     name: str
     entries: tuple[Entry, ...]  # at least one
-    defaults: Mapping[str, str]  # "# default:", for keys that a line leaves open
-    phases: tuple[str, ...]  # "# phases:", each line stands for a problem in each; may be empty
+    defaults: Mapping[str, str]  # "# default:", for keys that a line does not set
+    phases: tuple[str, ...]  # "# phases:", each line stands for one problem per phase
     constant: tuple[str, ...]  # "# constant:", operands that are constant in their application
-    # Where a header names a word: ("default", "precision") -> 3.
+    # The line of each word of a header: ("default", "precision") -> 3.
     lines: Mapping[tuple[str, str], int] = field(compare=False)
 
     @property
     def source(self) -> str:
-        """What errors call the file."""
+        """The name of the file in error messages."""
         return self.entries[0].source
 
 
 def read(path: str | os.PathLike[str]) -> Suite:
-    """The suite in a user's file. Raises SuiteError, whatever is wrong with the file."""
+    """Reads the suite in a file. Raises SuiteError for any file that is not a valid suite."""
     given = os.fspath(path)
     source = _printable(given) or "''"
     return from_bytes(_content(given, source), source, _printable(Path(given).stem))
 
 
 def from_bytes(data: bytes, source: str, name: str) -> Suite:
-    """The suite that a file's content holds; `source` is what errors call the file."""
+    """The suite in the content of a file. Error messages call the file `source`."""
     reader = _Reader(source)
     for number, line in enumerate(_lines(data, source), start=1):
         reader.read_line(number, line)
@@ -75,14 +75,14 @@ def from_bytes(data: bytes, source: str, name: str) -> Suite:
 
 
 def fail(source: str, line: int | None, what: str, right: str = "") -> NoReturn:
-    """Raises the SuiteError that says so, in one line."""
+    """Raises a SuiteError for a line of a suite."""
     where = source if line is None else f"{source}:{line}"
     message = f"{what}; {right}" if right else what
     raise SuiteError(f"{where}: {' '.join(message.split())}")
 
 
 def _content(path: str, source: str) -> bytes:
-    """All of a file, of which no more is read than a suite may have."""
+    """The content of a file. Reading stops at the largest size that a suite may have."""
     right = "give the path of a suite, a text file with one problem on each line"
     try:
         with Path(path).open("rb") as file:
@@ -103,7 +103,7 @@ def _content(path: str, source: str) -> bytes:
 
 
 def _lines(data: bytes, source: str) -> list[str]:
-    """A file's lines, without their ends; only LF and CRLF end a line."""
+    """The lines of a file without their ends. Only LF and CRLF end a line."""
     data = data.removeprefix(_BOM)
     right = "a suite is UTF-8 text with one problem on each line"
     if data.startswith(b"{"):
@@ -124,7 +124,7 @@ def _lines(data: bytes, source: str) -> list[str]:
 
 
 class _Reader:
-    """What a suite file has said so far."""
+    """Collects the entries and headers of a suite file, line by line."""
 
     def __init__(self, source: str) -> None:
         self._source = source

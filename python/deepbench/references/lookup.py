@@ -1,5 +1,4 @@
-"""What a word means where rows to compare with are wanted: a result file, or the published figures
-of a processor."""
+"""Opens the rows that a word of the command line names: a result file or a reference."""
 
 from __future__ import annotations
 
@@ -11,11 +10,12 @@ from deepbench import references
 from deepbench.errors import UsageError, shown, suggestion
 from deepbench.results import ResultFile, read
 
-_ZIP = b"PK\x03\x04"  # as workbooks begin
+_ZIP = b"PK\x03\x04"  # the first bytes of a workbook
 
 
 def open_results(word: str) -> ResultFile:
-    """The rows that a word means; a file wins over a reference of its name. Raises UserError."""
+    """The rows of a result file or a reference. A file takes precedence over a reference of the
+    same name. Raises UserError."""
     reference = None if _is_file(word) else references.find(word)
     if reference is not None:
         return references.load(reference)
@@ -32,14 +32,14 @@ def open_results(word: str) -> ResultFile:
 
 
 def _refuse_workbook(word: str) -> None:
-    """Says how a workbook becomes a result file."""
+    """Raises UsageError for a workbook, with the command that makes a result file of it."""
     if file_begins_with(word, _ZIP):
         made = f"deepbench import {shlex.quote(word)} -o {shlex.quote(Path(word).stem + '.jsonl')}"
         raise UsageError(f"{shown(word)} is no result file; a workbook becomes one by {made}")
 
 
 def require_distinct_output(output: str | None, read: Iterable[str]) -> None:
-    """Refuses an output that is one of the files that are read: nobody means to lose that."""
+    """Raises UsageError if the output is one of the input files, which would be lost."""
     for word in read:
         if (
             output is not None
@@ -50,7 +50,7 @@ def require_distinct_output(output: str | None, read: Iterable[str]) -> None:
 
 
 def source_identity(word: str) -> object:
-    """What is equal for two words that mean the same; None where that is to be found out later."""
+    """A value that is equal for two words with the same rows, or None for an unknown source."""
     if not _is_file(word):
         reference = references.find(word)
         return reference.name if reference else None
@@ -59,15 +59,15 @@ def source_identity(word: str) -> object:
 
 
 def file_begins_with(word: str, beginning: bytes) -> bool:
-    """Whether a word names a regular file that begins so."""
+    """Whether a word names a regular file with these first bytes."""
     try:
         path = Path(word)
-        if not path.is_file():  # a pipe would be waited for
+        if not path.is_file():  # opening a pipe would wait for its writer
             return False
         with path.open("rb") as file:
             return file.read(len(beginning)) == beginning
     except (OSError, ValueError):
-        return False  # which reading it reports
+        return False  # reading the file reports the error
 
 
 def _is_file(word: str) -> bool:
@@ -85,5 +85,5 @@ def _is_folder(word: str) -> bool:
 
 
 def _is_path(word: str) -> bool:
-    """Whether a word that names no file cannot be meant as a name either."""
+    """Whether a word looks like the path of a file, so that it cannot name a reference."""
     return "/" in word or "\0" in word or word.endswith((".jsonl", ".json"))

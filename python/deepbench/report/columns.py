@@ -26,13 +26,13 @@ _APPLICATION = "application"
 
 @dataclass(frozen=True)
 class Column:
-    """One column: `text` reads its cell from a row."""
+    """A column of a table. `text` returns the cell of a row."""
 
     title: str
     width: int
     text: Callable[[Row], str]
     left: bool = False
-    name: str = ""  # for --columns
+    name: str = ""  # that --columns takes
     is_attribute: bool = False
 
     def cell(self, row: Row) -> str:
@@ -43,7 +43,7 @@ class Column:
 
 
 def problem_columns(op: OpOutline) -> list[Column]:
-    """The application, where it has a column, and every attribute of an operation."""
+    """The columns of an operation's attributes, after that of the application if it has one."""
     attributes = [
         Column(title(name), width, _attribute(name), name=name, is_attribute=True)
         for name, width in op.widths.items()
@@ -55,7 +55,7 @@ def problem_columns(op: OpOutline) -> list[Column]:
 
 
 def measured_columns(op: OpOutline) -> list[Column]:
-    """Time, rate, share of the limits, verification."""
+    """The columns of time, rate, shares of the limits, and verification."""
     time = [
         Column("time", TIME_WIDTH, lambda row: time_cell(time_ns(row)), name="time"),
         Column("\N{PLUS-MINUS SIGN}%", 5, lambda row: percent(spread(row)), name="spread"),
@@ -80,8 +80,8 @@ def measured_columns(op: OpOutline) -> list[Column]:
 def rate_column(
     op: OpOutline, tera_per_s: Callable[[Row], float | None], prefix: str = ""
 ) -> Column:
-    """A rate of arithmetic. Its unit stands in the title, or where an operation's rows have several
-    units, in each cell."""
+    """The column of an arithmetic rate. The title has the unit; if the rows of the operation have
+    several units, each cell has its unit."""
     name = "" if prefix else "rate"
     if len(op.work_units) <= 1:
         title = prefix + next(iter(op.work_units), work_unit(None))
@@ -98,7 +98,7 @@ def rate_column(
 
 
 def verified(row: Row) -> str:
-    """yes, no (a row that failed it), or skipped."""
+    """The result of verification: yes, NO or skipped."""
     words = {"passed": "yes", "failed": "NO", "skipped": "skipped"}
     return words.get(get(row, "verification.status") or "", "-")
 

@@ -1,4 +1,4 @@
-"""Reading rows: nested values that may be absent, and numbers as people read them."""
+"""Reads values of rows, which may be absent, and formats numbers for readers."""
 
 from __future__ import annotations
 
@@ -6,15 +6,15 @@ import math
 from collections.abc import Collection, Mapping
 from typing import Any
 
-ABOVE_CEILING = 1.05  # a share of the roofline from which on the ceiling is too low
+ABOVE_CEILING = 1.05  # a higher share of the roofline shows that the ceiling is too low
 _TIME_UNITS = {"s": 1e9, "ms": 1e6, "\N{MICRO SIGN}s": 1e3, "ns": 1.0}  # in nanoseconds
 _UNIT_WIDTH = max(map(len, _TIME_UNITS))
 TIMES_NS = {**_TIME_UNITS, "us": 1e3}
-TIME_WIDTH = len("394.5") + 1 + _UNIT_WIDTH  # of a time's cell
+TIME_WIDTH = len("394.5") + 1 + _UNIT_WIDTH  # of a cell with a time
 
 
 def get(row: Mapping[str, Any], path: str) -> Any:
-    """The value at 'statistics.median_ns' or the like; None where any part is absent or null."""
+    """The value at a path such as 'statistics.median_ns'; None if any part is absent or null."""
     value: Any = row
     for name in path.split("."):
         value = value.get(name) if isinstance(value, Mapping) else None
@@ -22,20 +22,20 @@ def get(row: Mapping[str, Any], path: str) -> Any:
 
 
 def time_ns(row: Mapping[str, Any]) -> float | None:
-    """What a row's time is, trusted or not: the median, of a published figure the mean."""
+    """The time of a row, even of a mistrusted one: the median; of a published figure, the mean."""
     name = "mean_ns" if get(row, "regime.published") else "median_ns"
     value: float | None = get(row, f"statistics.{name}")
     return value
 
 
 def measured(row: Mapping[str, Any]) -> bool:
-    """Whether the row has a time, trusted or not."""
+    """Whether the row has a time, even a mistrusted one."""
     return time_ns(row) is not None
 
 
 def time_text(nanoseconds: float | None, like_ns: float | None = None) -> str:
-    """A time with its unit, four digits: '394.5 µs', '98.23 ms', '2.453 s'. In the unit
-    of `like_ns`, the time of the same row, where that leaves digits to read."""
+    """A time with its unit and four digits: '394.5 µs', '98.23 ms', '2.453 s'. It has the unit of
+    `like_ns`, the time of the same row, if enough digits remain."""
     if nanoseconds is None:
         return "-"
     unit = _unit(nanoseconds)
@@ -47,13 +47,13 @@ def time_text(nanoseconds: float | None, like_ns: float | None = None) -> str:
 
 
 def time_cell(nanoseconds: float | None, like_ns: float | None = None) -> str:
-    """The same for a column: numbers and units stand below one another."""
+    """The text of time_text() for a column, with numbers and units aligned."""
     number, _, unit = time_text(nanoseconds, like_ns).partition(" ")
     return f"{number} {unit:{_UNIT_WIDTH}}" if unit else number.ljust(_UNIT_WIDTH + 2)
 
 
 def _unit(nanoseconds: float) -> str:
-    """The largest in which the time, rounded as it is shown, is 1 or more."""
+    """The largest unit in which the rounded time is at least 1."""
     shown = abs(float(f"{nanoseconds:.4g}"))
     return next((unit for unit, size in _TIME_UNITS.items() if shown >= size), "ns")
 
@@ -61,7 +61,7 @@ def _unit(nanoseconds: float) -> str:
 def _four_digits(value: float) -> str:
     """Four significant digits, at most four decimals: 2.453, 98.23, 1235, 0.0123."""
     shown = float(f"{value:.4g}")
-    if shown and not 1e-4 <= abs(shown) < 1e15:  # no machine's, but a file may hold it
+    if shown and not 1e-4 <= abs(shown) < 1e15:  # implausible, but a file may hold it
         return f"{value:.3e}"
     exponent = math.floor(math.log10(abs(shown))) if shown else 0
     return f"{value:.{min(max(3 - exponent, 0), 4)}f}"
@@ -80,13 +80,13 @@ def rate(value: float | None) -> str:
 
 
 def percent(share: float | None, digits: int = 1) -> str:
-    """A fraction of 1 as per cent."""
+    """A fraction in per cent."""
     return "-" if share is None else f"{100 * share:.{digits}f}"
 
 
 def share(value: float | None) -> str:
-    """A share of a ceiling in per cent, two digits at least: 1.2e-05, 0.0023, 0.47, 22.6. One
-    decimal would make zero of what a small problem reaches."""
+    """A share of a ceiling in per cent, with at least two digits: 1.2e-05, 0.0023, 0.47, 22.6. With
+    one decimal, the share of a small problem would be shown as zero."""
     if value is None or value == 0:
         return percent(value)
     if abs(100 * value) < 0.0001:
@@ -95,7 +95,7 @@ def share(value: float | None) -> str:
 
 
 def spread(row: Mapping[str, Any]) -> float | None:
-    """Half the 95 % interval of the median, as a fraction of the median; one sample has none."""
+    """Half the 95 % interval of the median, as a fraction of the median; None for one sample."""
     median = get(row, "statistics.median_ns")
     low, high = get(row, "statistics.low_ns"), get(row, "statistics.high_ns")
     if not median or low is None or high is None or get(row, "statistics.n") == 1:
@@ -104,8 +104,8 @@ def spread(row: Mapping[str, Any]) -> float | None:
 
 
 def metric_text(row: Mapping[str, Any], without: Collection[str] = (), exact: bool = False) -> str:
-    """The operation's own figures, blindly: 'busbw=12.1 GB/s, dense=451.2 µs'. Times
-    are in the unit of the row's. `exact`: for programs, in their own units with all digits."""
+    """The metrics that the operation defines: 'busbw=12.1 GB/s, dense=451.2 µs'. Times have the
+    unit of the row's time. With `exact`, for programs, a metric keeps its unit and all digits."""
     return ", ".join(
         f"{metric.get('name')}={_exact_value(metric) if exact else _value(metric, time_ns(row))}"
         for metric in row.get("metrics") or ()
@@ -125,7 +125,7 @@ def _value(metric: Mapping[str, Any], like_ns: float | None) -> str:
         return "-"
     if unit in TIMES_NS:
         return time_text(value * TIMES_NS[unit], like_ns)
-    if unit == "GFLOP/s":  # as the row's own rate
+    if unit == "GFLOP/s":  # shown like the rate of the row, in TFLOP/s
         value, unit = value / 1e3, work_unit(None)
     if unit == "%":
         number = f"{value:.3g}"
@@ -135,7 +135,7 @@ def _value(metric: Mapping[str, Any], like_ns: float | None) -> str:
 
 
 def _figure(value: float, exact: bool) -> str:
-    """No exponent below 1e15; a count has no decimals."""
+    """A number without exponent below 1e15; an integer has no decimals."""
     if value == int(value) and abs(value) < 1e15:
         return str(int(value))
     if exact:

@@ -1,4 +1,4 @@
-"""Notes of many rows as one list: notes that differ in numbers and names alone become one line."""
+"""Merges the notes of many rows: notes that differ only in numbers and names become one line."""
 
 from __future__ import annotations
 
@@ -8,20 +8,20 @@ from dataclasses import dataclass, field
 
 from deepbench.report.fields import TIMES_NS
 
-_AROUND = "(),;:."  # a word's, which belongs to the sentence
-_NAME = re.compile(r"\d|\w[:=_]\w")  # somewhere in a word that may differ: cudnn:eng47_k2=2
+_AROUND = "(),;:."  # punctuation around a word, which belongs to the sentence
+_NAME = re.compile(r"\d|\w[:=_]\w")  # occurs in a word that may differ: cudnn:eng47_k2=2
 _UNIT = "|".join(TIMES_NS)
 _SPACE = re.compile(rf"(?<!\d) | (?!(?:{_UNIT})(?!\w))")  # not the one in '98.23 ms'
 _NUMBER = re.compile(rf"(\d{{1,15}}(?:\.\d{{1,15}})?)(?: ({_UNIT}))?")
-_MOST_NAMES = 3  # of those that differ in one place
+_MOST_NAMES = 3  # different names that one line lists
 
 
 @dataclass
 class _NoteTemplate:
-    """One sentence with places for what differs."""
+    """A sentence with places for the words that differ between notes."""
 
     parts: tuple[str, ...]  # the text before, between and after the places
-    values: list[dict[str, None]]  # what stood in each place, in order of appearance
+    values: list[dict[str, None]]  # the words of each place, in order of appearance
     texts: set[str] = field(default_factory=set)
     rows: int = 0
 
@@ -36,25 +36,25 @@ class _NoteTemplate:
 
 
 class Notes:
-    """Numbers stand for notes, 1 for the first that is seen."""
+    """Assigns numbers to notes, beginning with 1."""
 
     def __init__(self) -> None:
         self._numbers: dict[tuple[str, ...], int] = {}
         self._notes: list[_NoteTemplate] = []
 
     def numbers(self, notes: Iterable[str]) -> list[int]:
-        """The numbers of one row's notes, each once."""
+        """The numbers of the notes of one row, without duplicates."""
         found = list(dict.fromkeys(map(self._number, notes)))
         for number in found:
             self._notes[number - 1].rows += 1
         return found
 
     def texts(self) -> list[str]:
-        """What the numbers stand for, in their order."""
+        """The texts of all notes, in the order of their numbers."""
         return [note.text() for note in self._notes]
 
     def by_rows(self) -> list[tuple[str, int]]:
-        """The texts with the number of rows that have them, the commonest first."""
+        """The texts and the number of rows that have each, the most frequent first."""
         ordered = sorted(self._notes, key=lambda note: -note.rows)
         return [(note.text(), note.rows) for note in ordered]
 
@@ -71,7 +71,7 @@ class Notes:
 
 
 def _split_note(note: str) -> tuple[tuple[str, ...], list[str]]:
-    """The text around the words that may differ, and these words."""
+    """Splits a note into the text around the words that may differ, and these words."""
     parts, values = [""], list[str]()
     for position, word in enumerate(_SPACE.split(note)):
         parts[-1] += " " if position else ""
@@ -87,7 +87,7 @@ def _split_note(note: str) -> tuple[tuple[str, ...], list[str]]:
 
 
 def _merged_values(values: Sequence[str]) -> str:
-    """'8', '1 to 16', '394.5 µs to 1.2 ms', 'a or b', 'a, b or 3 others'."""
+    """Merges values: '8', '1 to 16', '394.5 µs to 1.2 ms', 'a or b', 'a, b or 3 others'."""
     if len(values) == 1:
         return values[0]
     numbers = [found for value in values if (found := _NUMBER.fullmatch(value))]

@@ -1,7 +1,7 @@
-"""What a report must know before its first row: each operation's attributes and their widths.
+"""The outline of a report: the attributes of each operation and their widths, before the first row.
 
-It comes from the problems to be run, or from the rows of a file, so that columns are fixed while
-rows appear one by one.
+It is computed from the planned problems, or from the rows of a file, so that the columns stay fixed
+while rows appear one by one.
 """
 
 from __future__ import annotations
@@ -15,27 +15,27 @@ from deepbench.report.fields import work_unit
 Value = int | float | str
 Outline = Mapping[str, "OpOutline"]
 
-_WIDEST = 32  # of applications
+_WIDEST = 32  # characters of an application
 _TITLES = {"trans_a": "a_t", "trans_b": "b_t"}
 
 
 class OutlineProblem(NamedTuple):
-    """What a problem has to say here."""
+    """The facts of a problem that the outline needs."""
 
     op: str
     attributes: Mapping[str, Value]
     flops: float | None
-    application: str | None = None  # where it is to be shown
+    application: str | None = None  # None if applications have no column
 
 
 @dataclass(frozen=True)
 class OpOutline:
-    """One operation's rows."""
+    """The outline of the rows of one operation."""
 
     widths: Mapping[str, int]  # of each attribute's column, in the operation's order
-    arithmetic: bool  # has FLOPs, so that TFLOP/s mean something
+    arithmetic: bool  # the operation has FLOPs, so that its rate is in TFLOP/s
     application: int = 0  # the width of its column; 0: it has none
-    work_units: frozenset[str] = frozenset()  # in which its rates of arithmetic are shown
+    work_units: frozenset[str] = frozenset()  # units of its arithmetic rates
     value_widths: Mapping[str, int] = field(default_factory=dict)  # of attributes without a title
     shared: Mapping[str, str] = field(default_factory=dict)  # attributes that are equal in all rows
 
@@ -78,7 +78,7 @@ def title(attribute: str) -> str:
 
 
 def application_text(application: str | None) -> str:
-    """An application as a column shows it: its beginning, where it is long."""
+    """An application as a column shows it: a long one is cut off."""
     text = application or ""
     return text if len(text) <= _WIDEST else text[: _WIDEST - 3] + "..."
 

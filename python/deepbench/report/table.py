@@ -16,15 +16,16 @@ from deepbench.report.remarks import Remarks
 from deepbench.report.table_layout import Layout, layout, require_known_columns
 from deepbench.results.fleet import FleetSummary
 
-_INDENT = "    "  # of a remark that goes on below its row
+_INDENT = "    "  # of a remark that continues below its row
 
 if TYPE_CHECKING:
     from deepbench.report.reference_columns import ReferenceColumns
 
 
 class Table:
-    """Rows of one operation share a header. A group whose rows are all unsupported for the same
-    reason becomes one line, so such rows are held back until another kind of row comes."""
+    """A table in which rows of one operation share a header. If all rows of an operation are
+    unsupported for the same reason, they become one line. Therefore unsupported rows are held back
+    until another kind of row follows."""
 
     def __init__(
         self,
@@ -41,7 +42,7 @@ class Table:
         self._lines = 0
         self._layout = Layout((), ())
         self._held: list[Row] = []
-        self._last_line = ""  # with those below it
+        self._last_line = ""  # of the last row, with its remarks below it
         self._remarks = Remarks()
         self._fleet = FleetSummary()
 
@@ -71,7 +72,7 @@ class Table:
         return MarkedText(earlier + header, row_text, style)
 
     def end(self) -> str:
-        rows = self._release()  # which may have notes of its own
+        rows = self._release()  # before the notes, since these rows may add notes
         lines = [*self._remarks.lines(), *(self._reference.lines() if self._reference else ())]
         folded = [part for line in lines for part in self._folded(line)]
         return rows + "".join(line + "\n" for line in folded) + self._fleet_section()
@@ -99,7 +100,7 @@ class Table:
         return held
 
     def _release(self) -> str:
-        """Says what was held back when its group is over."""
+        """The rows that are held back, at the end of their operation."""
         held = self._take_held()
         if len(held) < 2:
             return self._lines_of(held)
@@ -116,7 +117,7 @@ class Table:
         return text
 
     def _header(self) -> str:
-        """The titles, below what the columns leave out."""
+        """The titles of the columns, below the lines that explain omitted ones."""
         self._headed = True
         legend = [part for line in self._layout.legend for part in self._folded(line)]
         titles = [column.padded(column.title) for column in self._layout.columns]
@@ -134,7 +135,7 @@ class Table:
         return "\n".join([self._layout.gap.join(cells).rstrip(), *below]) + "\n"
 
     def _folded(self, line: str) -> list[str]:
-        """The line in parts that fit the terminal."""
+        """The line, split between words if it is wider than the terminal."""
         if self._width is None or len(line) <= self._width:
             return [line]
         return wrap(

@@ -1,8 +1,8 @@
-"""One writer for a result file: a lock that the kernel keeps and takes back when its process ends,
-however it ends, so that none is ever left over.
+"""Ensures that a result file has one writer, by a lock that the kernel releases when the process
+ends in any way.
 
-It lies on the file itself, and readers do not ask for it. Where a file system has no such locks
-(some network file systems), nothing keeps two writers apart.
+The lock is on the file itself; readers ignore it. On a file system without such locks (some network
+file systems), two writers are not prevented.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from pathlib import Path
 
 try:
     import fcntl
-except ImportError:  # no POSIX system
+except ImportError:  # the system is not POSIX
     fcntl = None  # type: ignore[assignment]
 
 _PROC_LOCKS = Path("/proc/locks")
@@ -22,7 +22,7 @@ _LOCK_IS_HELD = (errno.EAGAIN, errno.EACCES)
 
 
 def try_lock(descriptor: int) -> bool:
-    """Takes the file for this process until the descriptor is closed; False: another has it."""
+    """Locks the file until the descriptor is closed. False if another process holds the lock."""
     if fcntl is None:
         return True
     try:
@@ -33,7 +33,7 @@ def try_lock(descriptor: int) -> bool:
 
 
 def is_locked(path: Path) -> bool:
-    """Whether a process has the file now."""
+    """Whether a process holds the lock of the file."""
     try:
         descriptor = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0))
     except (OSError, ValueError):
@@ -45,7 +45,7 @@ def is_locked(path: Path) -> bool:
 
 
 def is_still_at(path: Path, descriptor: int) -> bool:
-    """Whether the name still means the file that was opened: its writer may have removed it."""
+    """Whether the path still names the opened file, which others may have removed or replaced."""
     try:
         path_stat, descriptor_stat = path.stat(), os.fstat(descriptor)
     except OSError:
@@ -54,7 +54,7 @@ def is_still_at(path: Path, descriptor: int) -> bool:
 
 
 def lock_holder(path: Path) -> str:
-    """Who has the file, as far as this machine knows: 'process 1234'."""
+    """The process that holds the lock, if it runs on this machine: 'process 1234'."""
     try:
         inode = path.stat().st_ino
     except OSError:
@@ -64,12 +64,12 @@ def lock_holder(path: Path) -> str:
 
 
 def locked_message(path: Path) -> str:
-    """What whoever comes second is told."""
+    """The error message for a second writer."""
     return f"{path}: {lock_holder(path)} is writing it; wait for its end, or name another file"
 
 
 def _lock_holders(inode: int) -> Iterator[int]:
-    """Processes with a lock on a file of this number, from lines such as
+    """The processes that hold a lock on the file with this inode, from lines such as
     '1: FLOCK  ADVISORY  WRITE 1234 fe:00:131 0 EOF'."""
     try:
         lines = _PROC_LOCKS.read_text(encoding="ascii", errors="replace").splitlines()

@@ -1,6 +1,6 @@
-"""Sums up the rows of a fleet: for each rank its time over the ranks' median, over all rows, and
-which ranks are out of line. Each row names its outliers (docs/explanation/fleets.md has the rules);
-this module only counts them.
+"""Summarizes the rows of a fleet: for each rank, its time relative to the median of all ranks, over
+all rows, and which ranks are out of line. A row names its own outliers (docs/explanation/fleets.md
+has the rules); this file only counts them.
 """
 
 from __future__ import annotations
@@ -12,11 +12,12 @@ from typing import Any
 
 Json = Mapping[str, Any]
 
-_FLAGGED_SHARE = 0.1  # slow in this share of its rows: no longer chance
+_FLAGGED_SHARE = 0.1  # a rank that is slow in this share of its rows is not slow by chance
 
 
 def counted_ranks(ranks: Json) -> set[int]:
-    """Those of a row's ranks that have a time, whose own row is ok, and that ran what most did."""
+    """The ranks of a row that have a time, whose status is ok, and that ran the same library and
+    algorithm as most ranks."""
     statuses, mismatched = ranks.get("status") or (), ranks.get("mismatched") or ()
     return {
         rank
@@ -34,13 +35,13 @@ class RankSummary:
     device: int | None
     name: str  # of the device
     uuid: str
-    rows: int  # in which it has a time that counts
-    mean: float | None  # geometric, of its time over the ranks' median
-    slow: int  # rows that call it an outlier
+    rows: int  # rows in which the rank has a time that counts
+    mean: float | None  # geometric mean of its time relative to the median of the ranks
+    slow: int  # rows in which it is a slow outlier
     quick: int
-    slowness: float  # the median share by which it is off in those where it is slow
-    failed: int  # rows that others could do and it could not
-    worst: tuple[float, str] | None  # the largest ratio, and the row's problem
+    slowness: float  # median deviation over the rows in which it is slow
+    failed: int  # rows that failed on this rank and not on others
+    worst: tuple[float, str] | None  # the largest ratio, and the problem of that row
 
     @property
     def flagged(self) -> bool:
@@ -67,7 +68,7 @@ class RankSummary:
 
 @dataclass
 class _RankRecord:
-    """What has been seen of one rank."""
+    """The collected facts of one rank."""
 
     logarithms: list[float] = field(default_factory=list)
     slow: list[float] = field(default_factory=list)
@@ -77,10 +78,10 @@ class _RankRecord:
 
 
 class FleetSummary:
-    """Collects rows as they come."""
+    """Collects rows as they finish."""
 
     def __init__(self) -> None:
-        self.rows = 0  # that ranks made each on its own device
+        self.rows = 0  # rows that each rank measured on its own device
         self._found: dict[int, _RankRecord] = {}
         self._context: Json = {}
 
@@ -111,7 +112,7 @@ class FleetSummary:
             if not middle or rank not in counting:
                 continue
             ratio = median / middle
-            if not 0 < ratio < math.inf:  # of a file that makes no sense
+            if not 0 < ratio < math.inf:  # the file contradicts itself
                 continue
             found.logarithms.append(math.log(ratio))
             if found.worst is None or ratio > found.worst[0]:
@@ -121,7 +122,7 @@ class FleetSummary:
         return self._found.setdefault(rank, _RankRecord())
 
     def ranks(self) -> list[RankSummary]:
-        """All of them, by number."""
+        """All ranks, by number."""
         context = self._context.get("ranks") or {}
         hosts, devices = context.get("machines") or (), context.get("devices") or ()
         return [
@@ -130,13 +131,13 @@ class FleetSummary:
         ]
 
     def findings(self) -> list[str]:
-        """A line for each rank that is out of line, the slowest first."""
+        """One line for each rank that is out of line, the slowest first."""
         flagged = [one for one in self.ranks() if one.flagged]
         return [one.finding for one in sorted(flagged, key=slowest_first)]
 
 
 def slowest_first(one: RankSummary) -> tuple[bool, bool, float, int]:
-    """Sorts ranks: who failed first, then who is flagged, then the slowest."""
+    """A sort key: ranks with failures first, then flagged ranks, then the slowest."""
     return not one.failed, not one.flagged, -(one.mean or 0.0), one.rank
 
 

@@ -1,5 +1,5 @@
-"""What the name of an output promises: result files are JSON lines, and a name that promises
-another format is answered with the command that makes such a file."""
+"""Checks the names of output files. Result files are JSON lines; a name with the suffix of another
+format is refused with the command that makes such a file."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from pathlib import Path
 
 from deepbench.errors import UsageError, shown
 
-# Suffixes that no result file has, with the command that makes a file of that name from one.
+# Suffixes of other formats, with the format or the command that makes such a file.
 _PRINTED = {
     ".csv": "csv", ".json": "json", ".md": "markdown", ".markdown": "markdown", ".txt": "table",
 }  # fmt: skip
@@ -20,8 +20,8 @@ _UNKNOWN = (".xls", ".ods", ".tsv", ".docx", ".parquet", ".yaml", ".yml", ".xml"
 
 
 def require_result_name(output: str | None, command: Sequence[str], resumes: bool = False) -> None:
-    """Refuses an output of rows whose name promises another format. `command`: the words after
-    'deepbench'. An older file is gone on with, whatever it is called. Raises UsageError."""
+    """Raises UsageError for a result file whose name has the suffix of another format. `command`
+    holds the words after 'deepbench'. A run that resumes a file accepts any name."""
     if output is None or _is_special(output) or (resumes and Path(output).exists()):
         return
     rows = str(Path(output).with_suffix(".jsonl"))
@@ -37,8 +37,8 @@ def require_result_name(output: str | None, command: Sequence[str], resumes: boo
 
 
 def conversion_command(rows: str, output: str) -> str | None:
-    """How to go on for a file of that name once the result file `rows` is there; None where any
-    result file may have the name."""
+    """The command that makes the file `output` from the result file `rows`; None if a result file
+    may be called `output`."""
     suffix = Path(output).suffix.lower()
     file, quoted = shlex.quote(rows), shlex.quote(output)
     if suffix in _COMPRESSED:
@@ -54,7 +54,7 @@ def conversion_command(rows: str, output: str) -> str | None:
 
 
 def print_command(rows: str, output: str) -> str | None:
-    """The command that prints a result file into a file of that name, if 'show' has its format."""
+    """The command that prints a result file into `output`, if 'show' has the format of its name."""
     name = _PRINTED.get(Path(output).suffix.lower())
     if name is None:
         return None
@@ -63,7 +63,7 @@ def print_command(rows: str, output: str) -> str | None:
 
 
 def _is_special(output: str) -> bool:
-    """Devices and pipes, which take anything."""
+    """Whether the output is a device or a pipe, which accepts any format."""
     try:
         path = Path(output)
         return path.exists() and not path.is_file()
@@ -72,7 +72,7 @@ def _is_special(output: str) -> bool:
 
 
 def _with_output(command: Sequence[str], output: str, rows: str) -> list[str]:
-    """The command with another name after -o."""
+    """The command with the name after -o replaced."""
     written = {output: rows, f"-o{output}": f"-o{rows}", f"--output={output}": f"--output={rows}",
                f"-o={output}": f"-o={rows}"}  # fmt: skip
     return [written.get(word, word) for word in command]

@@ -24,23 +24,23 @@ Json = Mapping[str, Any]
 _MAX_FILE_BYTES = 1 << 30  # bytes: fifty thousand rows of a thousand samples each
 _HOW_TO_MAKE_ONE = "a result file is written by deepbench with -o"
 _GZIP_MAGIC = b"\x1f\x8b"
-_MAX_ATTRIBUTE_NAMES = 256  # of attributes; all operations together have some forty
+_MAX_ATTRIBUTE_NAMES = 256  # all operations together have about forty
 
 
 class ResultError(UserError):
-    """A result file that cannot be read or written. One line: which file, what, what is right."""
+    """A result file cannot be read or written. The message is one line: file, problem and cure."""
 
 
 @dataclass(frozen=True)
 class ResultFile:
-    """What a file holds."""
+    """The content of a result file."""
 
     path: Path
     context: Json
     rows: tuple[Json, ...]  # by position
     size: int  # bytes up to the end of the last whole line
-    torn: bool  # a last line that was cut short has been left out
-    ends_with_newline: bool = True  # the last whole line has its newline
+    torn: bool  # the last line was incomplete and is left out
+    ends_with_newline: bool = True  # whether the last complete line has its newline
 
     @property
     def warning(self) -> str | None:
@@ -50,7 +50,7 @@ class ResultFile:
 
 
 def read(path: Path) -> ResultFile:
-    """The content of a result file. Raises ResultError, whatever is wrong with it."""
+    """Reads a result file. Raises ResultError for any file that is not a valid result file."""
     try:
         data = _read_path(path)
     except OSError as error:
@@ -66,7 +66,7 @@ def _read_path(path: Path) -> bytes:
 
 
 def read_regular_file(path: Path, file: BinaryIO) -> bytes:
-    """All bytes of a regular file: what has no end, or waits for a writer, is refused."""
+    """All bytes of a regular file. Devices and pipes, which may never end, are refused."""
     facts = os.fstat(file.fileno())
     if not stat.S_ISREG(facts.st_mode):
         raise ResultError(f"{path}: is no regular file; {_HOW_TO_MAKE_ONE}")
@@ -79,17 +79,17 @@ def read_regular_file(path: Path, file: BinaryIO) -> bytes:
 
 
 def _open_nonblocking(path: str, flags: int) -> int:
-    """Opens a named pipe at once, too, whether or not anybody writes to it."""
+    """Opens a file without waiting, even a named pipe that has no writer."""
     return os.open(path, flags | getattr(os, "O_NONBLOCK", 0))
 
 
 def parsed(path: Path, data: bytes) -> ResultFile:
-    """The content of a result file that was read before; `path` is what errors call it."""
+    """The content of a result file from its bytes. Error messages call the file `path`."""
     if not data.strip():
         raise ResultError(f"{path}: is empty; {_HOW_TO_MAKE_ONE}")
     if data.startswith(_GZIP_MAGIC):
         raise ResultError(f"{path}: is compressed; unpack it first")
-    lines = io.BytesIO(data)  # which does not copy them
+    lines = io.BytesIO(data)  # splits lines without copying all of them
     first = lines.readline()
     size, torn, ends_with_newline = len(first), False, first.endswith(b"\n")
     context = _context(path, first, whole=ends_with_newline)
@@ -107,13 +107,13 @@ def parsed(path: Path, data: bytes) -> ResultFile:
         size += len(line)
     _refuse_duplicate_positions(path, rows)
     _refuse_too_many_attributes(path, rows)
-    rows.sort(key=lambda row: int(row["position"]))  # one measured again stands behind the others
+    rows.sort(key=lambda row: int(row["position"]))  # a row that was measured again comes last
     return ResultFile(path, context, tuple(rows), size, torn, ends_with_newline)
 
 
 def thinned(row: Json, most: int) -> Json:
-    """The row with at most so many raw samples, an even selection of those that it has. Its
-    statistics remain those of all."""
+    """The row with at most `most` raw samples, an even selection. Its statistics remain those of
+    all samples."""
     samples = row.get("samples_ns") or ()
     if len(samples) <= most:
         return row
@@ -149,7 +149,7 @@ def _context(path: Path, line: bytes, whole: bool) -> Json:
 
 
 def _row(path: Path, number: int, line: bytes, version: object, may_be_torn: bool) -> Json | None:
-    """The row in a line; None if the line is blank, or torn where that may be."""
+    """The row in a line. None for a blank line, or for an incomplete one if `may_be_torn`."""
     if not line.strip():
         return None
     try:
@@ -168,7 +168,7 @@ def _row(path: Path, number: int, line: bytes, version: object, may_be_torn: boo
 
 
 def _refuse_too_many_attributes(path: Path, rows: list[Json]) -> None:
-    """Each would be a column of a table."""
+    """Limits the number of attribute names, since each becomes a column of a table."""
     names = {name for row in rows for name in row["attributes"] or ()}
     if len(names) > _MAX_ATTRIBUTE_NAMES:
         raise ResultError(

@@ -1,4 +1,4 @@
-"""Whether a run may go on with an old result file: what must be the same, and what differs."""
+"""Decides whether a run may resume an old result file: finds the first relevant difference."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ Json = Mapping[str, Any]
 
 
 def first_difference(old: ResultFile, new: Json, problems: Sequence[str]) -> str | None:
-    """What keeps a run of `problems` in context `new` from going on with an old file."""
+    """The first difference that forbids a run of `problems` in context `new` to resume a file."""
     for what, before, now in _compared(old.context, new):
         if before != now:
             return f"{what} was {before or 'not given'}, now it is {now or 'not given'}"
@@ -27,7 +27,7 @@ def first_difference(old: ResultFile, new: Json, problems: Sequence[str]) -> str
 
 
 def _compared(old: Json, new: Json) -> Iterator[tuple[str, object, object]]:
-    """Pairs of values that a resumed run must share, the most telling first."""
+    """Values that a resumed run must share, as (name, old, new), the most informative first."""
     yield "the set", old.get("set"), new.get("set")
     before, now = old["options"], new["options"]
     for key in sorted({*before, *now}):
@@ -49,8 +49,8 @@ def _compared(old: Json, new: Json) -> Iterator[tuple[str, object, object]]:
 
 
 def _devices_of_ranks(ranks: Json) -> list[str]:
-    """Which device of which machine each rank has: what is said of a rank is said of one device,
-    over all rows. Its index may change with what else its machine shows, its own number not."""
+    """The machine and device of each rank. Statements about a rank over all rows require that it
+    keeps its device. The device's index may change between runs; its uuid does not."""
     machines, devices = ranks.get("machines") or (), ranks.get("devices") or ()
     return [
         f"{one.get('name')} {one.get('uuid') or one.get('index')} of {machine}"

@@ -1,7 +1,7 @@
 """Checks lines of a result file against schema.json, which the package carries.
 
-Understands the few keywords of JSON Schema that schema.json uses, and refuses others, so that the
-file stays the one description and reading a result needs no further package.
+Understands the few keywords of JSON Schema that schema.json uses and refuses others. The file is
+the only description of a line, and reading a result needs no further package.
 """
 
 from __future__ import annotations
@@ -32,12 +32,12 @@ _TYPES: Mapping[str, Callable[[object], bool]] = {
 
 
 class SchemaError(ValueError):
-    """What is wrong with a line: where in it, and what would be right."""
+    """A line violates the schema. The message names the place and the expected value."""
 
 
 @cache
 def document() -> Schema:
-    """schema.json."""
+    """The content of schema.json."""
     path = Path(__file__).with_name("schema.json")
     loaded: Schema = json.loads(path.read_text(encoding="utf-8"))
     return loaded
@@ -56,8 +56,8 @@ def check_row(value: object) -> None:
 
 
 def check_consistency(row: Mapping[str, Any]) -> None:
-    """Raises SchemaError where a row that is one contradicts itself: what is shown of it would be a
-    time that nobody measured."""
+    """Raises SchemaError if a valid row contradicts itself, so that a report would show a time that
+    was not measured."""
     for name, value in (row.get("attributes") or {}).items():
         if isinstance(value, (int, float)) and value < 0:
             raise SchemaError(f"attributes.{name} is {_shortened_json(value)}, less than 0")
@@ -104,7 +104,7 @@ def _check_type(value: object, types: str | list[str], where: str, schema: Schem
 
 
 def _check_limits(value: object, where: str) -> None:
-    """What the schema leaves open is kept and written again, and must allow that."""
+    """Checks values that the schema does not describe: they are kept and must be writable."""
     if isinstance(value, float) and not math.isfinite(value):
         raise SchemaError(f"{_path_text(where)} is not a finite number")
     if not schema_fast_path.is_within_limits(value):

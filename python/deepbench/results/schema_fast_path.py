@@ -1,7 +1,7 @@
-"""Finds most valid values valid in a fraction of the time that schema.py takes to say what is wrong
-with one: a file has a thousand rows of a hundred values, nearly all of them right.
+"""Accepts most valid values in a fraction of the time that schema.py takes to explain an error. A
+file has a thousand rows of a hundred values, nearly all of them valid.
 
-True is final; False says nothing, and schema.py looks again.
+True means valid. False means unknown: schema.py checks the value again.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from typing import Any
 Schema = Mapping[str, Any]
 Test = Callable[[object], bool]
 
-# Exactly what the JSON parser makes; whatever else a value may be is for schema.py to judge.
+# Exactly the types that the JSON parser produces; schema.py judges any other type.
 _CLASSES: Mapping[str, frozenset[type]] = {
     "null": frozenset({type(None)}),
     "boolean": frozenset({bool}),
@@ -26,14 +26,14 @@ _KEYWORDS = {
     "$ref", "type", "const", "enum", "minimum", "maximum", "required", "properties",
     "additionalProperties", "items", "description", "title",
 }  # fmt: skip
-_LARGEST_INTEGER = 2**64 - 1  # of what has no limit of its own: integers beyond are nobody's count
+_LARGEST_INTEGER = 2**64 - 1  # for integers without a limit in the schema
 _LARGEST_REAL = 1e300
-_SMALLEST_MAGNITUDE = 1e-100  # what is nearer to 0, and is not 0, makes quotients that are none
-_MAX_DEPTH = 32  # lists and objects within one another
+_SMALLEST_MAGNITUDE = 1e-100  # a smaller number, except 0, makes quotients overflow
+_MAX_DEPTH = 32  # of nested lists and objects
 
 
 def compiled(schema: Schema, definitions: Mapping[str, Schema]) -> Test:
-    """A test for `schema`; one with a keyword that is not known here finds nothing valid."""
+    """A test for `schema`. If the schema has an unknown keyword, the test accepts nothing."""
     if not schema.keys() <= _KEYWORDS:
         return lambda value: False
     if "$ref" in schema:
@@ -44,7 +44,7 @@ def compiled(schema: Schema, definitions: Mapping[str, Schema]) -> Test:
     names = schema["type"] if isinstance(schema["type"], list) else [schema["type"]]
     classes = frozenset().union(*(_CLASSES[name] for name in names))
     low, high = schema.get("minimum", -_LARGEST_REAL), schema.get("maximum", _LARGEST_REAL)
-    whole = "maximum" in schema  # a number's own limit is its integers' too
+    whole = "maximum" in schema  # a limit of numbers limits integers too
     inside_dict, inside_list = _members(schema, definitions), _items(schema, definitions)
 
     def test(value: object) -> bool:
@@ -63,8 +63,8 @@ def compiled(schema: Schema, definitions: Mapping[str, Schema]) -> Test:
 
 
 def is_within_limits(value: object) -> bool:
-    """Whether a value that the schema says nothing about can be kept and written again: no number
-    out of range, not nested too deeply."""
+    """Whether a value that the schema does not describe can be kept and written: its numbers are in
+    range, and it is not nested too deeply."""
     level = [value]
     for _ in range(_MAX_DEPTH):
         below: list[object] = []
@@ -116,8 +116,8 @@ def _items(schema: Schema, definitions: Mapping[str, Schema]) -> Callable[[Any],
         return lambda value: all(map(each, value))
 
     def numbers(value: list[Any]) -> bool:
-        """Up to a thousand samples, looked at all at once. The sum finds a NaN, whose comparisons
-        min and max may never make."""
+        """Checks up to a thousand samples at once. The sum reveals a NaN, which min and max may
+        miss."""
         if not value or not set(map(type, value)) <= _CLASSES["number"]:
             return not value
         least = min(value) or min(filter(None, value), default=0)

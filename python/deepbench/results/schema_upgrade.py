@@ -1,4 +1,4 @@
-"""Reads rows of older schema versions: maps the names of their keys to those of today.
+"""Upgrades rows of older schema versions: maps their keys to those of the current version.
 
 Version 2 renamed keys and changed no meaning, so that a row of version 1 loses nothing.
 """
@@ -26,8 +26,8 @@ _RENAMED_IN_VERSION_2: Mapping[tuple[str, ...], Mapping[str, str]] = {
 
 
 def upgrade_row(row: dict[str, Any], version: object) -> dict[str, Any]:
-    """Returns a row of schema `version` with the keys of the current version. A value that is no
-    object stays as it is: the schema check, which follows, says what is wrong with it."""
+    """Returns a row of schema `version` with the keys of the current version. A value that should
+    be an object but is not stays unchanged; the schema check that follows reports it."""
     if version != 1:
         return row
     upgraded = dict(row)

@@ -1,6 +1,6 @@
-"""JSON of strangers: what Python's reader lets through though no JSON has it, or though it would
-surprise whoever reads on, is refused: a key twice, half a letter, a NUL, a line without end.
-Numbers that are none are the schema's to refuse, which knows where they stand.
+"""Parses JSON from untrusted files. Refuses what Python's parser accepts although it is not JSON or
+would surprise later readers: a duplicate key, a lone surrogate, a NUL, an excessively long line.
+The schema check refuses NaN and infinity, since it can name their place.
 """
 
 from __future__ import annotations
@@ -15,11 +15,11 @@ _MAX_KEY_SHOWN = 40
 
 
 class JsonError(ValueError):
-    """What is wrong with a line."""
+    """A line is refused. The message says why."""
 
 
 class NotJson(JsonError):
-    """No JSON at all, as a line is that was cut short."""
+    """A line is not JSON at all, for example because it is incomplete."""
 
 
 def parsed(line: bytes) -> object:
@@ -34,7 +34,7 @@ def parsed(line: bytes) -> object:
         raise JsonError("the line is nested too deeply") from None
     except ValueError:
         raise NotJson("is not JSON; deepbench writes one JSON object a line") from None
-    if b"\\u" in line:  # the one way to write either
+    if b"\\u" in line:  # only an escape can express a lone surrogate or a NUL
         for text in _strings(value):
             _check_text(text)
     return value
@@ -53,7 +53,7 @@ _DECODER = json.JSONDecoder(object_pairs_hook=_object)
 
 
 def _strings(value: object) -> Iterator[str]:
-    """Every text in a value, names of keys included."""
+    """All strings in a value, including keys."""
     waiting = [value]
     while waiting:
         one = waiting.pop()

@@ -29,24 +29,24 @@ _OPEN_ATTEMPTS = 10  # to open a file that others create and remove
 
 
 class ResultWriter:
-    """The file that rows are written to, each at once. Nothing is lost by closing or dying."""
+    """Writes rows to a result file, each at once: a killed process loses no finished row."""
 
     def __init__(self, path: Path, descriptor: int, size: int, created: bool) -> None:
         self.path = path
         self._descriptor = descriptor
-        self._size = size  # bytes of whole lines
+        self._size = size  # bytes of complete lines
         self._created = created
-        self._wrote = False  # from then on the file has what was written, and nothing else
+        self._wrote = False  # True once the file holds exactly what this writer wrote
         self._regular = stat.S_ISREG(os.fstat(descriptor).st_mode)
 
     @classmethod
     def new(cls, path: Path, overwrite: bool = False, cure: str = _CURE) -> ResultWriter:
-        """A file to write from its beginning. An old one keeps its content until the context.
-        `cure`: what to do where there is one already."""
+        """Opens a file to write from its beginning. An old file keeps its content until the context
+        is written. `cure` ends the error message for a file that exists."""
         existed = os.path.lexists(path)
         if path.is_dir():
             raise ResultError(f"{path}: is a folder; name a file")
-        keeps = not (path.exists() and not path.is_file())  # a device or a pipe has nothing to lose
+        keeps = not (path.exists() and not path.is_file())  # devices and pipes hold no content
         if existed and keeps and not overwrite:
             raise ResultError(
                 file_lock.locked_message(path)
@@ -58,8 +58,8 @@ class ResultWriter:
 
     @classmethod
     def for_resuming(cls, path: Path) -> tuple[ResultWriter, ResultFile | None]:
-        """Opens a file to continue, which stays as it is until continue_from(), and reads it. The
-        content is None where there is no file yet, or its context line is incomplete."""
+        """Opens and reads a file to resume. It stays unchanged until continue_from(). The content
+        is None if there is no file, or if its context line is incomplete."""
         existed = os.path.lexists(path)
         descriptor = _open_locked(path, os.O_RDWR | os.O_CREAT | getattr(os, "O_NONBLOCK", 0))
         try:
@@ -72,7 +72,7 @@ class ResultWriter:
         return cls(path, descriptor, old.size if old else 0, created=not existed), old
 
     def continue_from(self, old: ResultFile) -> None:
-        """Cuts off what follows the last whole line."""
+        """Cuts off an incomplete last line, and continues behind the last complete one."""
         assert self._size == old.size
         self._truncate()
         self._wrote = True
@@ -80,14 +80,14 @@ class ResultWriter:
             self._write(b"\n")
 
     def replace(self, context: Json, rows: Iterable[Json]) -> None:
-        """Puts other content in the file's place, all at once: whatever happens, one of the two is
-        there. The lock stays: the new file has its own before it has the name."""
+        """Replaces the content atomically: after a crash, the file has either the old or the new
+        content. The new file is locked before it gets the name."""
         if not self._regular:
             self._write_all(context, rows)
             return
         place = self.path.resolve()
         new_path = place.with_name(f".{place.name}.new")
-        new_path.unlink(missing_ok=True)  # of one that was killed; nobody else has ours
+        new_path.unlink(missing_ok=True)  # left by a killed process; the lock excludes others
         flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL
         writer = ResultWriter(self.path, _open_locked(new_path, flags), 0, created=False)
         try:
@@ -114,8 +114,8 @@ class ResultWriter:
         self._write_line(json.dumps(context, ensure_ascii=False))
 
     def write_line(self, line: str) -> None:
-        """Writes one line; on failure the file is cut back to its whole lines. Raises ResultError
-        also where it is no longer the file that was begun."""
+        """Writes one line. On failure the file is cut back to its complete lines. Raises
+        ResultError, also if others replaced or changed the file."""
         self._require_same_file(line)
         self._write_line(line)
 
@@ -123,21 +123,21 @@ class ResultWriter:
         self._write(line.encode("utf-8", errors="replace") + b"\n")
 
     def close(self) -> None:
-        """Closes the file; one that was made here and got not even its first line is removed."""
+        """Closes the file. Removes a file that this writer created and that is still empty."""
         if self._descriptor < 0:
             return
         self._require_same_file()
         descriptor, self._descriptor = self._descriptor, -1
-        if self._created and self._size == 0:  # before anybody else can claim it
+        if self._created and self._size == 0:  # removed while it is still locked
             self.path.unlink(missing_ok=True)
         try:
             os.close(descriptor)
-        except OSError as error:  # what a network's file system says of earlier writes
+        except OSError as error:  # a network file system may report earlier writes only here
             raise ResultError(f"{self.path}: {os_reason(error)}", 1) from None
 
     def _require_same_file(self, line: str = "") -> None:
-        """Raises ResultError where others removed the file, put another in its place or changed it:
-        its rows, and the line that was to follow, would be lost without a word."""
+        """Raises ResultError if others removed, replaced or changed the file. Its rows, including
+        `line`, are first saved to another file if possible."""
         if not self._regular or not self._wrote or self._descriptor < 0:
             return
         there = file_lock.is_still_at(self.path, self._descriptor)
@@ -151,7 +151,7 @@ class ResultWriter:
         raise ResultError(f"{self.path}: {happened} while it was written; {saved}", 1)
 
     def _rescue(self, line: str) -> Path | None:
-        """Where the lines that were written are now, if they could be read once more."""
+        """Saves the written lines and `line` to a new file. Returns its path; None on failure."""
         try:
             data = Path(f"/proc/self/fd/{self._descriptor}").read_bytes()[: self._size]
             if len(data) < self._size or b"\0" in data:
@@ -176,7 +176,7 @@ class ResultWriter:
         except OSError as error:
             self._truncate(ignore_errors=True)
             raise ResultError(f"{self.path}: {os_reason(error)}") from None
-        except BaseException:  # Ctrl-C: the file ends with a whole line
+        except BaseException:  # after Ctrl-C the file must end with a complete line
             self._truncate(ignore_errors=True)
             raise
         self._size += len(data)
@@ -194,14 +194,14 @@ class ResultWriter:
 
 
 def _is_only_torn_context(data: bytes) -> bool:
-    """Whether a writer of ours ended before its first line was whole."""
+    """Whether the file holds only a part of a context line, left by a killed process."""
     return b"\n" not in data and (
         _CONTEXT_PREFIX.startswith(data) or data.startswith(_CONTEXT_PREFIX)
     )
 
 
 def _open_locked(path: Path, flags: int) -> int:
-    """Opens a file that nobody else writes. What is no regular file may have many writers."""
+    """Opens a file that no other process writes. Devices and pipes may have several writers."""
     for _ in range(_OPEN_ATTEMPTS):
         descriptor = _open_descriptor(path, flags)
         if not stat.S_ISREG(os.fstat(descriptor).st_mode):
@@ -219,7 +219,7 @@ def _open_descriptor(path: Path, flags: int) -> int:
     try:
         return os.open(path, flags | getattr(os, "O_CLOEXEC", 0), 0o666)
     except FileExistsError:
-        raise ResultError(file_lock.locked_message(path)) from None  # since just now
+        raise ResultError(file_lock.locked_message(path)) from None  # another run just created it
     except OSError as error:
         if error.errno == errno.ENOENT and not path.parent.is_dir():
             raise ResultError(f"{path}: there is no folder {str(path.parent)!r}; make it") from None

@@ -57,9 +57,7 @@ class Session:
     ) -> None:
         self._variables = {**os.environ, **(variables or {})}
         self._command = list(command)
-        self._can_restart = (
-            can_restart  # False for ranks of a launcher, which starts them only once
-        )
+        self._can_restart = can_restart  # False for the ranks of a launcher
         self._say = say  # gets each line of the worker's standard error
         self._tick = tick  # called a few times a second while waiting
         self._start_timeout_s = start_timeout_s

@@ -18,11 +18,11 @@ from deepbench.results.strict_json import MAX_LINE_BYTES
 from deepbench.runner.progress import Deadline, duration
 from deepbench.runner.ranks import inherited_descriptors
 
-_DEVICE_LOST = 3  # a worker's exit status
-_MESSAGE_PREFIX = "deepbench: "  # begins what ranks.py says
+_DEVICE_LOST = 3  # exit status of a worker that lost its device
+_MESSAGE_PREFIX = "deepbench: "  # of messages that ranks.py prints
 _TICK_S = 0.25
 _CEILING = '{"type": "ceiling"'
-_EXIT_TIMEOUT_S = 5.0  # for a worker to end by itself once its input is closed
+_EXIT_TIMEOUT_S = 5.0  # for a worker to end by itself after its input is closed
 
 Json = Mapping[str, Any]
 Cause = Literal["crashed", "hung", "killed"]

@@ -1,7 +1,7 @@
-"""Suites: the original benchmark's problem sets, which lie here as <set>/<op>.txt, and the user's.
+"""The problem sets of the original benchmark, as files <set>/<op>.txt in this folder.
 
-problems/suite_reader.py reads a file, problems/suite_expansion.py turns its lines into problems.
-This file finds the sets.
+This file finds the sets. problems/suite_reader.py reads a suite file, the user's ones too, and
+problems/suite_expansion.py turns its lines into problems.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ _WORDS = {
 
 
 def set_name(word: str) -> str | None:
-    """The set that a word of the command line means, or None."""
+    """The set that a word of the command line names, or None."""
     return _WORDS.get(word)
 
 
@@ -52,7 +52,8 @@ def available() -> list[tuple[str, str]]:
 
 
 def builtin(set_name: str, op: str, corrected: bool = False) -> Suite:
-    """The original's problems of an operation, typos and all unless `corrected`."""
+    """The problems of an operation in a set of the original benchmark, including its misprints
+    unless `corrected`. Raises SuiteError."""
     stem = op + _CORRECTED if corrected else op
     name = f"{set_name}/{stem}"
     known = [pair for pair in _files() if pair[1].endswith(_CORRECTED) == corrected]

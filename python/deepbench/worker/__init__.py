@@ -1,1 +1,2 @@
-"""The process in which rows run: __main__.py starts it, protocol.py is what it says and hears."""
+"""The worker, the process in which rows run. __main__.py starts it, protocol.py speaks with the
+parent."""

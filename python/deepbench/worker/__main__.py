@@ -1,17 +1,17 @@
-"""Starts a worker: by this file's path, as deepbench does, or by `python -m deepbench.worker`."""
+"""Starts a worker. deepbench runs this file by its path; `python -m deepbench.worker` works too."""
 
 import sys
 
-# Python has put a folder first on the path, this file's own or, for -m, the working directory, and
-# would take a json.py there for the standard library's. This comes before any other import, and
-# `from __future__` is an import too.
+# Python has put a folder first on the path: that of this file or, with -m, the working directory. A
+# json.py in that folder would replace the standard library's. The folder must leave the path before
+# any other import, including `from __future__`.
 if __name__ == "__main__" and not (sys.flags.isolated or getattr(sys.flags, "safe_path", False)):
     del sys.path[0]
 
 
 def _import_parents_package() -> None:
-    """Imports the deepbench that this file belongs to, which is the parent's: the parent may have
-    found it where this process does not look."""
+    """Imports the deepbench package that contains this file. It is the package of the parent, which
+    may have found it in a folder that is not on the path of this process."""
     from importlib.util import find_spec, module_from_spec, spec_from_file_location
     from pathlib import Path
 
@@ -19,7 +19,7 @@ def _import_parents_package() -> None:
     first = folder / "__init__.py"
     found = find_spec("deepbench")
     if found and found.origin and Path(found.origin).resolve() == first.resolve():
-        return  # it is imported as usual, also where that takes an editable installation's hooks
+        return  # the usual import finds it, also through the hooks of an editable installation
     spec = spec_from_file_location("deepbench", first, submodule_search_locations=[str(folder)])
     assert spec is not None
     assert spec.loader is not None

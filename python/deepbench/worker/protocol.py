@@ -1,12 +1,13 @@
-"""python -m deepbench.worker [--ranks N] [--command TEXT] BACKEND [key=value ...]: problem lines
-in, row lines out. With --inspect BACKEND it says what can be said of a backend, and ends.
+"""python -m deepbench.worker [--ranks N] [--command TEXT] BACKEND [key=value ...]: reads problem
+lines from standard input and writes row lines to standard output. With --inspect BACKEND it prints
+the facts of a backend and ends.
 
-As one of several ranks, rank 0 is the worker, and starts the others where --ranks says so; they
-make the rows that it runs. TEXT is what all of them must have been asked for.
+With several ranks, rank 0 is the worker that speaks this protocol. It starts the other ranks if
+--ranks is given; they run the same rows. TEXT must be equal on all ranks.
 
-docs/reference/protocol.md describes the protocol, which deepbench_run shares. Rows run in this
-process so that a crash of a vendor's library costs one row: session.py starts it, watches it and
-ends it.
+deepbench_run speaks the same protocol (docs/reference/protocol.md). Rows run in a process apart from the
+parent, so that a crash of a vendor library costs only one row; runner/session.py starts, watches
+and ends this process.
 """
 
 from __future__ import annotations
@@ -49,7 +50,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _parse_rank_request(arguments: list[str]) -> tuple[RankRequest, list[str]]:
-    """The ranks that are asked for, and the words that are left. Raises ValueError, IndexError."""
+    """Splits the options of ranks from the other words. Raises ValueError or IndexError."""
     spawn_count: int | None = None
     command = ""
     while arguments[0].startswith("--"):
@@ -90,7 +91,7 @@ def _answer(runner: Runner, write: Callable[[str], None]) -> int:
             continue
         write(_BEGIN)
         write(runner.run(text, position))
-        runner.release()  # the row is out: if this crashes, it costs nothing
+        runner.release()  # the row is already sent, so that a crash here loses nothing
         position += 1
         if runner.device_lost:
             return _DEVICE_LOST
@@ -98,7 +99,7 @@ def _answer(runner: Runner, write: Callable[[str], None]) -> int:
 
 
 def _ceiling_message(problem: str, row: str) -> str:
-    """What is said before a ceiling is measured, which may end this process, and after it."""
+    """The message before and after a ceiling is measured, which may crash this process."""
     return (
         f'{{"type": "ceiling", "problem": {json.dumps(problem or None)}, "row": {row or "null"}}}'
     )
@@ -122,8 +123,8 @@ def _inspect(backend: str, write: Callable[[str], None]) -> int:
 
 
 def _reserve_stdout() -> Callable[[str], None]:
-    """Keeps standard output for the protocol alone: what libraries print there goes to standard
-    error (ONEDNN_VERBOSE, MKL_VERBOSE and the like)."""
+    """Reserves standard output for the protocol. Output of libraries (ONEDNN_VERBOSE, MKL_VERBOSE)
+    goes to standard error."""
     sys.stdout.flush()
     protocol = os.dup(1)
     os.dup2(2, 1)
@@ -137,8 +138,8 @@ def _reserve_stdout() -> Callable[[str], None]:
 
 
 def _die_with_parent() -> None:
-    """Ctrl-C is the parent's: it keeps what was measured and ends this process. If the parent
-    dies, so does this one, even within a long row (Linux); elsewhere when its input closes."""
+    """Leaves Ctrl-C to the parent, which keeps the measured rows and ends this process. On Linux,
+    this process dies with the parent even within a long row; elsewhere, when its input closes."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     if not sys.platform.startswith("linux"):
         return
@@ -149,12 +150,13 @@ def _die_with_parent() -> None:
         ctypes.CDLL(None).prctl(set_death_signal, int(signal.SIGKILL), 0, 0, 0)
     except (OSError, AttributeError):
         return
-    if os.getppid() != parent:  # it died in between
+    if os.getppid() != parent:  # the parent died before prctl took effect
         os._exit(1)
 
 
 def _prefer_as_oom_victim() -> None:
-    """When memory runs out this process should go, not the one that owns the result file."""
+    """Makes the kernel kill this process when memory runs out, and not the parent, which owns the
+    result file."""
     try:
         with open("/proc/self/oom_score_adj", "w", encoding="ascii") as file:  # noqa: PTH123
             file.write("500")
@@ -176,11 +178,11 @@ def _warn(text: str) -> None:
 
 
 def run() -> NoReturn:
-    """The whole life of the process."""
+    """Runs the worker from start to end."""
     try:
         status = main()
-        if status == _DEVICE_LOST:  # what libraries do at the end might wait for it for ever
+        if status == _DEVICE_LOST:  # exit handlers of libraries may wait for the device for ever
             os._exit(status)
         sys.exit(status)
-    except BrokenPipeError:  # the parent has gone
+    except BrokenPipeError:  # the parent has ended
         os._exit(0)

@@ -183,8 +183,8 @@ void Composition::backward(int64_t t, size_t worker) {
 // gates. The computation also checks each state.
 deepbench_following Composition::follow(const plugin::LibraryCall& other) {
   follows_ = gates_are_current_ = false;
-  const void* const kept = rnn_.is_forward() ? nullptr : other.forward_state().states;
-  if (!kept) return DEEPBENCH_ALONE;
+  const void* const other_states = rnn_.is_forward() ? nullptr : other.forward_state().states;
+  if (!other_states) return DEEPBENCH_ALONE;
   begin_batch();
   copy_ = 0;
   start();
