@@ -5,9 +5,9 @@ the facts of a backend and ends.
 With several ranks, rank 0 is the worker that speaks this protocol. It starts the other ranks if
 --ranks is given; they run the same rows. TEXT must be equal on all ranks.
 
-deepbench_run speaks the same protocol (docs/reference/protocol.md). Rows run in a process apart from the
-parent, so that a crash of a vendor library costs only one row; runner/session.py starts, watches
-and ends this process.
+deepbench_run speaks the same protocol (docs/reference/protocol.md). Rows run in a process apart
+from the parent, so that a crash of a vendor library costs only one row; runner/session.py starts,
+watches and ends this process.
 """
 
 from __future__ import annotations
