@@ -29,14 +29,9 @@ _COMMANDS = {
     "man": ("man", "print the manual page"),
 }
 
-# Words of other programs, and a cell for its operation, as deepbench calls them.
+# Words of other programs for commands. Each operation has its own (_core.Operation.synonyms).
 _SYNONYMS = {
-    "matmul": "gemm", "mm": "gemm", "sgemm": "gemm", "hgemm": "gemm", "igemm": "gemm",
-    "dense": "gemm", "linear": "gemm", "conv2d": "conv", "conv3d": "conv", "convolution": "conv",
-    "spmm": "sparse_gemm", "spmv": "sparse_gemm", "lstm": "rnn cell=lstm", "gru": "rnn cell=gru",
-    "vanilla": "rnn cell=vanilla", "nccl": "all_reduce", "mpi": "all_reduce", "mem": "memory",
-    "memcpy": "memory", "bandwidth": "memory", "stream": "memory", "diff": "compare",
-    "view": "show", "print": "show", "cat": "show", "plot": "report", "chart": "report",
+    "diff": "compare", "view": "show", "print": "show", "cat": "show", "plot": "report", "chart": "report",
     "html": "report", "export": "report", "convert": "import", "info": "env", "devices": "env",
     "libraries": "env", "backends": "env", "doctor": "env", "references": "list references",
 }  # fmt: skip
@@ -199,8 +194,14 @@ def _did_you_mean(first: str, rest: Sequence[str]) -> str:
     whole = _whole_command(first, rest)
     if whole is not None:
         return f" (did you mean {shlex.join(['deepbench', *whole])!r}?)"
-    meant = _SYNONYMS.get(first.lower())
+    meant = {**_SYNONYMS, **_operation_synonyms()}.get(first.lower())
     return f" (did you mean {meant!r}?)" if meant else ""
+
+
+def _operation_synonyms() -> dict[str, str]:
+    from deepbench.problems.problem_arguments import operations
+
+    return {word: words for known in operations() for word, words in known.synonyms}
 
 
 def _whole_command(first: str, rest: Sequence[str]) -> list[str] | None:

@@ -11,6 +11,7 @@ from deepbench.cli.command import Command, CommandLine, Option
 from deepbench.errors import UsageError, shown, suggestion
 from deepbench.problems.problem_arguments import (
     ALL,
+    has_suites,
     operation_name,
     operation_names,
     precision_name,
@@ -37,7 +38,6 @@ published; with NAME, it prints every row of one with its source.
 _BY_ENV = "'deepbench env' has the backends with their devices and libraries"
 _HINTS = {
     "backends": _BY_ENV, "devices": _BY_ENV, "libraries": _BY_ENV,
-    "memory": "memory has no sets; 'deepbench memory --help' has what it runs",
     "precisions": "'deepbench OP --help' has the precisions of an operation",
     "algorithms": "a wrong --algorithm of a problem is answered with all that it has",
     "sets": "'deepbench list' alone has the sets",
@@ -85,12 +85,16 @@ def _words(words: Sequence[str]) -> tuple[str | None, str | None, str]:
     for word in words:
         if set_name is None and suites.set_name(word) is not None:
             set_name = suites.set_name(word)
-        elif op is None and word != "memory" and operation_name(word) is not None:
-            op = operation_name(word)
+        elif op is None and (named := operation_name(word)) and has_suites(named):
+            op = named
         elif precision is None and precision_name(ALL, word) is not None:
             precision = precision_name(ALL, word)
         else:
-            names = [name for name in operation_names() if name != "memory"]
+            names = [name for name in operation_names() if has_suites(name)]
+            if (named := operation_name(word)) and not has_suites(named):
+                raise UsageError(
+                    f"{named} has no sets; 'deepbench {named} --help' has what it runs"
+                )
             if word in _HINTS:
                 raise UsageError(
                     f"{shown(word)} is no set, operation with sets, or precision: {_HINTS[word]}"

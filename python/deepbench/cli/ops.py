@@ -15,6 +15,7 @@ from deepbench.cli.options import OPTIONS, run_options
 from deepbench.errors import UsageError
 from deepbench.problems.problem_arguments import (
     ALL,
+    has_suites,
     operation,
     operations,
     parse_problem_arguments,
@@ -74,7 +75,7 @@ def _complete(op: str, incomplete: str) -> list[str]:
 
 def help_text(op: str) -> str:
     """An operation's keys with their defaults, and an example."""
-    words = "[KEY=VALUE ...]" if op == "memory" else "[SET] [PRECISION] [KEY=VALUE ...]"
+    words = "[SET] [PRECISION] [KEY=VALUE ...]" if has_suites(op) else "[KEY=VALUE ...]"
     lines = [f"usage: deepbench {op} {words} [options]", ""]
     lines += ["Every operation of a set, one after the other."] if op == ALL else _keys(op)
     return "\n".join(lines)

@@ -43,6 +43,11 @@ def operation_name(word: str) -> str | None:
     )
 
 
+def has_suites(op: str) -> bool:
+    """Whether the original's sets have problems of an operation, or of any for 'all'."""
+    return op == ALL or any(name == op for _, name in suites.available())
+
+
 def operations() -> Sequence[Operation]:
     """All operations of the native module."""
     from deepbench import _core
