@@ -232,9 +232,10 @@ TEST_CASE("gemm: without NVRTC, a refusal names it as the reason") {
   const cuda::LibraryReport& nvrtc = cuda::report<nvidia::Nvrtc>();
   if (nvrtc.usable()) return;
   for (cuda::Implementation* library : {&cuda::cublas_gemm(), &cuda::cublaslt_gemm()})
-    CHECK(refusal("half", [&](const auto& problem, const auto& options) {
-            library->supports(problem, options);
-          }).find("NVRTC to compile them: " + nvrtc.reason) != std::string::npos);
+    CHECK(refusal("half", [&](const auto& problem,
+                              const auto& options) { library->supports(problem, options); })
+              .find("NVRTC to compile the built-in kernels that fill its operands: " +
+                    nvrtc.reason) != std::string::npos);
 }
 
 TEST_CASE("gemm: 14-bit partial sums widen the error bounds slightly") {

@@ -94,7 +94,7 @@ inline void require_ranks(const std::string& cure) {
 // Throws unsupported for a precision in which no library sums over ranks.
 inline void require_summable(std::string_view precision) {
   if (precision != "float" && precision != "half" && precision != "bfloat16")
-    unsupported("all_reduce supports float, half and bfloat16");
+    unsupported("all_reduce supports the precisions float, half and bfloat16");
 }
 
 }  // namespace deepbench::plugin
