@@ -13,8 +13,8 @@ from deepbench.references.lookup import require_distinct_output
 from deepbench.report import FORMATS
 from deepbench.runner.run_options import SINGLE_PROCESS_LIBRARIES, RunOptions
 
-# Options of the command line that become options of rows (docs/reference/rows.md), each with its key
-# and the value that a switch stands for.
+# Options of the command line that become options of rows (docs/reference/rows.md), each with its
+# key and the value that a switch stands for.
 _ROW_OPTIONS: tuple[tuple[Option, str, str], ...] = (
     (Option("--device", "which device of the backend, from 0", "N"), "device", ""),
     (Option("--library", "which vendor library ('env' lists them)", "NAME"), "library", ""),
