@@ -179,7 +179,7 @@ def test_best_of_a_convolution() -> None:
 def test_gradients_in_8_bits_are_refused() -> None:
     _, rows = worker(f"{CONV} phase=bwd_data precision=int8")
     assert rows[0]["status"] == "unsupported"
-    assert "no gradients" in rows[0]["reason"]
+    assert "does not support gradients" in rows[0]["reason"]
 
 
 def test_defaults_are_the_originals() -> None:

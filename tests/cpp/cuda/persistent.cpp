@@ -99,7 +99,7 @@ TEST_CASE("persistent: refusals name the reason") {
   CHECK(refusal_of(layer).empty());
   says(refusal_of(inference("gru_reset_before", {64, 2, 3})), "cell=gru");
   says(refusal_of(inference("gru", {64, 9, 3})), "batches up to 8");
-  says(refusal_of(inference("gru", {72, 1, 3})), "multiples of 16");
+  says(refusal_of(inference("gru", {72, 1, 3})), "multiple of 16");
   says(refusal_of(inference("gru", {64, 2, 3}, "float")), "half and bfloat16");
   says(refusal_of(inference("gru", {4096, 1, 3})), "do not fit");
   says(refusal_of(inference("gru", {int64_t{1} << 40, 1, 3})), "do not fit");

@@ -179,7 +179,8 @@ void Composition::backward(int64_t t, size_t worker) {
 
 // ---- following ---------------------------------------------------------------------------------
 
-// Its h(t) make all gates in one product, and are checked on the way.
+// The states h(t) of the other kernel give the inputs of all gates in one product per group of
+// gates. The computation also checks each state.
 deepbench_following Composition::follow(const plugin::LibraryCall& other) {
   follows_ = gates_are_current_ = false;
   const void* const kept = rnn_.is_forward() ? nullptr : other.forward_state().states;

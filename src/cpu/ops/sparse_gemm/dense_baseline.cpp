@@ -18,11 +18,11 @@
 namespace deepbench::cpu {
 namespace {
 
-constexpr double kMaxNs = 10e9;  // of one call: longer ones are left out
-constexpr double kLongNs = 1e9;  // of one call: one is enough
+constexpr double kMaxNs = 10e9;  // The longest expected time of a call that is measured.
+constexpr double kLongNs = 1e9;  // One call that takes this long is enough.
 constexpr plugin::SamplingRule kSampling = {3, 25, 100e6, kLongNs};
-constexpr int64_t kProbeShare = 16;  // of the columns, for the first call
-constexpr int64_t kFewColumns = 8;   // that may be faster one by one
+constexpr int64_t kProbeShare = 16;  // The first call computes this fraction of the columns.
+constexpr int64_t kFewColumns = 8;   // So few columns may be faster one by one.
 constexpr int kBlasByRows = 101;
 
 void multiply_by_mkl(const DenseProduct& p) {
