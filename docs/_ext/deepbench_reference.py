@@ -160,7 +160,7 @@ class Header(SphinxDirective):
 
     def run(self) -> list[nodes.Node]:
         name = self.arguments[0]
-        if self.config.breathe_projects:
+        if has_doxygen():
             lines = [
                 f".. doxygenfile:: {name}",
                 "   :project: deepbench",
