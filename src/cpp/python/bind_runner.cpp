@@ -4,9 +4,9 @@
 
 #include "bindings.hpp"
 #include "deepbench/core/status.hpp"
-#include "deepbench/run/loader.hpp"
-#include "deepbench/run/options.hpp"
-#include "deepbench/run/runner.hpp"
+#include "deepbench/run/backend/loader.hpp"
+#include "deepbench/run/row/options.hpp"
+#include "deepbench/run/session/runner.hpp"
 
 namespace py = pybind11;
 using deepbench::Runner;

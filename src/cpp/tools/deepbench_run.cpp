@@ -16,8 +16,8 @@
 #include "deepbench/core/status.hpp"
 #include "deepbench/group/launch_environment.hpp"
 #include "deepbench/group/rendezvous.hpp"
-#include "deepbench/run/json_writer.hpp"
-#include "deepbench/run/runner.hpp"
+#include "deepbench/run/row/json_writer.hpp"
+#include "deepbench/run/session/runner.hpp"
 
 namespace {
 

@@ -1,0 +1,11 @@
+// Writes what the ranks of a fleet found of a row.
+#pragma once
+
+#include "deepbench/run/fleet/fleet_summary.hpp"
+#include "deepbench/run/row/json_writer.hpp"
+
+namespace deepbench {
+
+void write_fleet(JsonWriter& json, const FleetSummary& fleet);
+
+}  // namespace deepbench
