@@ -125,8 +125,7 @@ TEST_CASE("a time that was not verified is kept and counts for nothing") {
 }
 
 TEST_CASE("who has failed keeps nobody waiting, and those that are done go on until all are") {
-  std::array<FleetSummary, 3> fleets;
-  std::array<Row, 3> middles;
+  std::array<MergedFleet, 3> merged;
   std::array<int, 3> extra{};
   std::atomic<bool> begun{false};
   on_every_rank(connect_ranks(3), [&](Group& group) {
@@ -134,7 +133,7 @@ TEST_CASE("who has failed keeps nobody waiting, and those that are done go on un
     FleetCoordinator row(group, rank == 0 ? rank_devices(3) : std::vector<RankDevice>(),
                          "c" + std::to_string(rank));
     if (rank == 1) {
-      fleets[1] = row.merge(failed_rank(Status::kFailed, "no room"), middles[1]);
+      merged[1] = row.merge(failed_rank(Status::kFailed, "no room"), Findings());
       return;
     }
     CHECK(row.agree_on_candidate() == "c0");
@@ -146,38 +145,55 @@ TEST_CASE("who has failed keeps nobody waiting, and those that are done go on un
     samples.per_call_ns = {double(10 * rank), 7};
     samples.stop = StopReason::kNoisy;
     samples.batches_per_sample = 12, samples.shuffled = rank == 2;
-    middles[rank].samples = samples;
-    middles[rank].observed.set("power_w", 1.5 * double(rank));
-    middles[rank].metrics = {{"m", "ns", "lower", 4.0}};
-    middles[rank].regime.threads = int64_t(rank);
-    middles[rank].regime.resident = rank == 2;
-    middles[rank].conversion = {"a", double(rank), true};
-    middles[rank].padded.set("m", int64_t(rank));
-    middles[rank].algorithm.workspace_bytes = int64_t(rank);
-    middles[rank].notes = {"of rank " + std::to_string(rank)};
-    fleets[rank] = row.merge(ok_rank(rank == 2 ? 100 : 110), middles[rank]);
+    Findings found;
+    Measurement& mine = found.measurement.emplace();
+    mine.samples = samples;
+    found.sensors.observed.set("power_w", 1.5 * double(rank));
+    found.sensors.notes = {"sensors"};
+    found.clocks.set("rest_ns", double(rank));
+    found.extras.metrics = {{"energy", "J", "lower", 6.0}};
+    found.extras.notes = {"extras"};
+    mine.metrics = {{"m", "ns", "lower", 4.0}};
+    mine.regime.threads = int64_t(rank);
+    mine.regime.resident = rank == 2;
+    mine.conversion = {"a", double(rank), true};
+    mine.padded.set("m", int64_t(rank));
+    mine.candidate = "c" + std::to_string(rank);
+    mine.workspace_bytes = int64_t(rank);
+    mine.notes = {"of rank " + std::to_string(rank)};
+    merged[rank] = row.merge(ok_rank(rank == 2 ? 100 : 110), found);
   });
   CHECK(extra[0] > 0);
-  for (const FleetSummary& fleet : fleets) {
-    CHECK(fleet.status == Status::kFailed);
-    CHECK(fleet.reason == "rank 1 (node0, device 1): no room");
+  for (const MergedFleet& one : merged) {
+    CHECK(one.summary.status == Status::kFailed);
+    CHECK(one.summary.reason == "rank 1 (node0, device 1): no room");
   }
-  CHECK(fleets[0].middle_rank == 2);
-  CHECK(fleets[0].ranks[0].median_ns == 110);
-  REQUIRE(middles[0].samples);
-  CHECK(middles[0].samples->per_call_ns == std::vector<double>{20, 7});
-  CHECK(middles[0].samples->stop == StopReason::kNoisy);
-  CHECK(middles[0].samples->batches_per_sample == 12);
-  CHECK(middles[0].samples->shuffled);
-  CHECK(middles[0].observed.real("power_w") == 3.0);
-  CHECK(middles[0].metrics.at(0).value == 4.0);
-  CHECK(middles[0].regime.threads == 2);
-  CHECK(middles[0].regime.resident == true);
-  REQUIRE(middles[0].conversion);
-  CHECK(middles[0].conversion->ns == 2);
-  CHECK(middles[0].padded.integer("m") == 2);
-  CHECK(middles[0].algorithm.workspace_bytes == 2);
-  CHECK(middles[0].notes == std::vector<std::string>{"of rank 2"});
+  CHECK_FALSE(merged[1].middle);
+  CHECK_FALSE(merged[2].middle);
+  CHECK(merged[0].summary.middle_rank == 2);
+  CHECK(merged[0].summary.ranks[0].median_ns == 110);
+  REQUIRE(merged[0].middle);
+  const Findings& middle = *merged[0].middle;
+  REQUIRE(middle.measurement);
+  REQUIRE(middle.measurement->samples);
+  CHECK(middle.measurement->samples->per_call_ns == std::vector<double>{20, 7});
+  CHECK(middle.measurement->samples->stop == StopReason::kNoisy);
+  CHECK(middle.measurement->samples->batches_per_sample == 12);
+  CHECK(middle.measurement->samples->shuffled);
+  CHECK(middle.sensors.observed.real("power_w") == 3.0);
+  CHECK(middle.sensors.notes == std::vector<std::string>{"sensors"});
+  CHECK(middle.clocks.real("rest_ns") == 2);
+  CHECK(middle.extras.metrics.at(0).value == 6.0);
+  CHECK(middle.extras.notes == std::vector<std::string>{"extras"});
+  CHECK(middle.measurement->metrics.at(0).value == 4.0);
+  CHECK(middle.measurement->regime.threads == 2);
+  CHECK(middle.measurement->regime.resident == true);
+  REQUIRE(middle.measurement->conversion);
+  CHECK(middle.measurement->conversion->ns == 2);
+  CHECK(middle.measurement->padded.integer("m") == 2);
+  CHECK(middle.measurement->candidate == "c2");
+  CHECK(middle.measurement->workspace_bytes == 2);
+  CHECK(middle.measurement->notes == std::vector<std::string>{"of rank 2"});
 }
 
 TEST_CASE("a failure of a rank that goes on for others is its own, and its row's") {
@@ -188,7 +204,6 @@ TEST_CASE("a failure of a rank that goes on for others is its own, and its row's
       const auto rank = size_t(group.rank());
       FleetCoordinator row(group, rank == 0 ? rank_devices(2) : std::vector<RankDevice>());
       RankResult mine = ok_rank(100);
-      Row middle;
       row.agree_on_candidate();
       row.start_barrier();
       while (rank != broken && !failed) std::this_thread::yield();
@@ -202,7 +217,7 @@ TEST_CASE("a failure of a rank that goes on for others is its own, and its row's
         mine.status = failure.status();
         mine.reason = failure.what();
       }
-      fleets[rank] = row.merge(mine, middle);
+      fleets[rank] = row.merge(mine, Findings()).summary;
     });
     const std::string name = std::to_string(broken);
     for (const FleetSummary& fleet : fleets) {

@@ -30,7 +30,7 @@ Logged measure(const std::string& script, const RunOptions& options = {},
   const Backend backend = fake_backend(script + "\nlog " + (folder / "calls"));
   Logged logged;
   {
-    Trial trial(backend, Problem::parse(kProblem), options, "", logged.stages);
+    Trial trial({backend, {}}, {Problem::parse(kProblem), options, ""}, logged.stages);
     trial.measure(how);
     logged.samples = *trial.samples();
   }
@@ -146,7 +146,7 @@ TEST_CASE("once: one call between markers, nothing else") {
   RunOptions options;
   options.once = true;
   {
-    Trial trial(backend, Problem::parse(kProblem), options, "", stages);
+    Trial trial({backend, {}}, {Problem::parse(kProblem), options, ""}, stages);
     trial.run_once();
     REQUIRE(trial.samples());
     CHECK(trial.samples()->per_call_ns == std::vector<double>{1234});
@@ -166,7 +166,7 @@ TEST_CASE("a few samples: a first call, an estimate, batches that fill the span"
   RunOptions options;
   options.verify = false;
   {
-    Trial trial(backend, Problem::parse(kProblem), options, "", stages);
+    Trial trial({backend, {}}, {Problem::parse(kProblem), options, ""}, stages);
     CHECK(trial.sample(3, 200e3) == std::vector<double>(3, 1000));
   }
   const auto calls = folder.lines("calls");
@@ -185,7 +185,7 @@ TEST_CASE("resumed, a trial makes one batch of what another has measured, and go
   RunOptions options;
   options.verify = false;
   {
-    Trial trial(backend, Problem::parse(kProblem), options, "", stages);
+    Trial trial({backend, {}}, {Problem::parse(kProblem), options, ""}, stages);
     Samples samples;
     samples.batch = 5;
     samples.per_call_ns = {100e3};
@@ -205,7 +205,7 @@ TEST_CASE("calls from 10 ms on are warmed up for the first samples alone") {
   RunOptions options;
   options.verify = false;
   {
-    Trial trial(backend, Problem::parse(kProblem), options, "", stages);
+    Trial trial({backend, {}}, {Problem::parse(kProblem), options, ""}, stages);
     for (int turn = 0; turn < 3; ++turn)
       CHECK(trial.sample(1, 500e3) == std::vector<double>(1, 20e6));
   }

@@ -1,12 +1,14 @@
-// Measuring what a device can do at most.
+// Measuring the limits of a device.
 #include "deepbench/run/ceilings/ceilings.hpp"
 
 #include <algorithm>
 
+#include "deepbench/core/operation.hpp"
+
 namespace deepbench {
 namespace {
 
-// Products grow until one takes this long: then its ends no longer count.
+// Products grow until one takes this long, which makes the start and end of the call negligible.
 constexpr double kLargeProductNs = 2e6;
 constexpr int64_t kSmallestProduct = 1024, kLargestProduct = 8192;
 constexpr int64_t kDefaultBuffer = int64_t{1} << 28;
@@ -40,6 +42,17 @@ MemoryLevel Ceilings::level_of(double bytes, bool cold) const {
   return {"memory", 0};
 }
 
+RowCeilings Ceilings::of(const Problem& problem, bool cold) {
+  const std::string precision = problem.text("precision");
+  const Work work = problem.operation().work(problem);
+  RowCeilings ceilings;
+  ceilings.level = level_of(work.bytes, cold);
+  ceilings.bytes_per_s = bandwidth(ceilings.level);
+  ceilings.latency_ns = latency_ns(precision.empty() ? "float" : precision);
+  if (work.flops > 0) ceilings.flops_per_s = arithmetic(precision);
+  return ceilings;
+}
+
 double Ceilings::arithmetic(const std::string& precision) {
   return cached(arithmetic_key(precision), [&] { return measure_arithmetic(precision); });
 }
@@ -71,12 +84,12 @@ void Ceilings::invalidate(const std::string& key) {
   values_.erase(key);
 }
 
-// The figure kept under `key`, measured if there is none.
+// The figure cached under `key`; measures it if there is none.
 double Ceilings::cached(const std::string& key, const std::function<double()>& measured) {
-  const auto at = values_.find(key);
-  if (at != values_.end()) return at->second;
+  const auto found = values_.find(key);
+  if (found != values_.end()) return found->second;
   const double figure = measured();
-  // One that cannot be measured a second time is what it was.
+  // A figure that cannot be measured again keeps its previous value.
   return values_[key] = std::max(figure > 0 ? figure : previous_[key], raised_[key]);
 }
 
@@ -93,7 +106,7 @@ double Ceilings::measure_arithmetic(const std::string& precision) {
     if (ns == 0 || ns >= kLargeProductNs) break;
   }
   if (best == 0) {
-    rate(size, size, size, "tn");  // the one layout that some precisions have
+    rate(size, size, size, "tn");  // the only layout of some precisions
     return best;
   }
   rate(size, size, size, "tn");

@@ -1,4 +1,4 @@
-// Rounds of a fleet's row.
+// The barriers and messages of a fleet's row.
 #include "deepbench/run/fleet/fleet_coordinator.hpp"
 
 #include <map>
@@ -13,7 +13,7 @@ namespace {
 std::string no_answer(const std::vector<std::string>&) { return ""; }
 std::string answer_of_first(const std::vector<std::string>& all) { return all[0]; }
 
-// How the row ends, and whose figures are wanted: all that the other ranks need.
+// What the other ranks need: how the row ends, and which rank is the middle one.
 std::string pack_outcome(const FleetSummary& fleet) {
   Packer packer;
   packer.number(int64_t(fleet.status)).text(fleet.reason).number(int64_t{fleet.middle_rank});
@@ -51,7 +51,7 @@ void FleetCoordinator::end_barrier(const std::function<void()>& keep_running) {
   group_.reduce_and_broadcast_while(AbortScope::kStep, "end", "", no_answer, keep_running);
 }
 
-// A rank that has failed says so in the end; until then it keeps nobody waiting.
+// Keeps a failed rank from delaying the others, which learn of the failure in merge().
 void FleetCoordinator::pass_remaining_barriers() {
   if (stage_ == kChecking) agree_on_candidate();
   if (stage_ == kPreparing) start_barrier();
@@ -59,25 +59,26 @@ void FleetCoordinator::pass_remaining_barriers() {
   stage_ = kDone;
 }
 
-FleetSummary FleetCoordinator::merge(const RankResult& mine, Row& row) {
+MergedFleet FleetCoordinator::merge(const RankResult& mine, const Findings& found) {
   pass_remaining_barriers();
-  FleetSummary fleet;
-  const std::string found = group_.reduce_and_broadcast(
+  MergedFleet merged;
+  FleetSummary& fleet = merged.summary;
+  const std::string outcome = group_.reduce_and_broadcast(
       AbortScope::kStep, "figures", pack_rank_result(mine), [&](const auto& all) {
         std::vector<RankResult> ranks;
         for (const std::string& one : all) ranks.push_back(unpack_rank_result(one));
         fleet = summarize_fleet(std::move(ranks), rank_devices_);
         return pack_outcome(fleet);
       });
-  unpack_outcome(found, fleet);
-  if (fleet.middle_rank < 0) return fleet;
-  const bool wanted = group_.rank() == fleet.middle_rank;
-  group_.reduce_and_broadcast(AbortScope::kStep, "middle", wanted ? pack_row(row) : "",
+  unpack_outcome(outcome, fleet);
+  if (fleet.middle_rank < 0) return merged;
+  const bool is_middle = group_.rank() == fleet.middle_rank;
+  group_.reduce_and_broadcast(AbortScope::kStep, "middle", is_middle ? pack_findings(found) : "",
                               [&](const auto& all) {
-                                unpack_row(all[size_t(fleet.middle_rank)], row);
+                                merged.middle = unpack_findings(all[size_t(fleet.middle_rank)]);
                                 return std::string();
                               });
-  return fleet;
+  return merged;
 }
 
 std::string shared_devices_warning(const std::vector<RankDevice>& rank_devices) {
@@ -87,12 +88,12 @@ std::string shared_devices_warning(const std::vector<RankDevice>& rank_devices) 
   for (size_t rank = 0; rank < rank_devices.size(); ++rank) {
     const RankDevice& rank_device = rank_devices[rank];
     if (rank_device.uuid.empty()) continue;
-    const auto [at, is_first] =
+    const auto [earlier, is_first] =
         first.emplace(std::make_pair(rank_device.host, rank_device.uuid), rank);
     if (is_first) continue;
     more += !shared.empty();
     if (shared.empty())
-      shared = "ranks " + std::to_string(at->second) + " and " + std::to_string(rank) +
+      shared = "ranks " + std::to_string(earlier->second) + " and " + std::to_string(rank) +
                " share device " + std::to_string(rank_device.device) + " of " + rank_device.host +
                " (" + rank_device.uuid + ")";
   }

@@ -1,43 +1,49 @@
-// A row that every rank makes by itself on its own device, at the same time as all others: where
-// they wait for one another, and how rank 0 gets to know what all have found.
+// Synchronises the ranks of a fleet, each of which makes the same row on its device: the barriers,
+// and the collection of all results on rank 0.
 #pragma once
 
 #include <functional>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "deepbench/core/export.hpp"
 #include "deepbench/group/group.hpp"
 #include "deepbench/run/fleet/fleet_summary.hpp"
-#include "deepbench/run/row/row.hpp"
+#include "deepbench/run/row/row_steps.hpp"
 
 namespace deepbench {
 
-// Each rank's row, from its first call to its end. A rank that fails takes part in what is left by
-// merge() alone. Everything throws RowFailure once a rank is gone, with group().failing() or as a
-// RankDisconnected.
+struct MergedFleet {
+  FleetSummary summary;            // on ranks other than 0 only how the row ends
+  std::optional<Findings> middle;  // of the middle rank; on rank 0
+};
+
+// The barriers of one row. Every function throws RowFailure once a rank is gone, with
+// group().failing() or as a RankDisconnected.
 class DEEPBENCH_API FleetCoordinator {
  public:
-  // `rank_devices` are rank 0's, of all ranks; `candidate` too: which one all are to measure.
+  // `rank_devices` and `candidate` matter on rank 0: the devices of all ranks, and the candidate
+  // that all ranks measure.
   FleetCoordinator(Group& group, std::vector<RankDevice> rank_devices, std::string candidate = "");
 
   Group& group() const { return group_; }
-  // Called on this rank between its last sample and end(), while its device is still warm.
+  // Called between this rank's last sample and the end barrier, while its device is still warm.
   std::function<void()> when_measured;
 
-  // After every rank has looked whether it can and has room: rank 0's candidate.
+  // The barrier after every rank has checked support and memory. Returns rank 0's candidate.
   const std::string& agree_on_candidate();
-  // Waits until all are about to warm up, so that they load what they share at the same time.
+  // The barrier before warm-up: all ranks load shared resources, such as power, at the same time.
   void start_barrier();
-  // This rank has all samples that it needs. It goes on calling until the others have theirs: they
-  // too are to be measured beside neighbours at work.
+  // The barrier after this rank's last sample. Repeats `keep_running` until all ranks have their
+  // samples, so that the others are measured beside busy neighbours as well.
   void end_barrier(const std::function<void()>& keep_running);
-  // Between batches.
+  // To be called between batches.
   void check_all_connected() { group_.check_all_connected(); }
 
-  // What all have found; on the other ranks than 0 only how the row ends. On rank 0 all that `row`
-  // says of a device becomes what the middle rank's says.
-  FleetSummary merge(const RankResult& mine, Row& row);
+  // Combines the results of all ranks. Takes part in the barriers that this rank has not reached,
+  // so that a failed rank delays nobody.
+  MergedFleet merge(const RankResult& mine, const Findings& found);
 
  private:
   enum Stage { kChecking, kPreparing, kMeasuring, kDone };
@@ -49,11 +55,11 @@ class DEEPBENCH_API FleetCoordinator {
   Stage stage_ = kChecking;
 };
 
-// Every rank's place, on rank 0; nothing on the others.
+// The device of every rank, on rank 0; empty on the others.
 DEEPBENCH_API std::vector<RankDevice> gather_rank_devices(Group& group, const RankDevice& mine);
 
-// One line on ranks that take the same device, "" where none do; devices without a number of their
-// own, such as a CPU that ranks divide, are no such matter.
+// One line about ranks that share a device, "" if no ranks do. Ignores devices without a uuid, such
+// as a CPU whose cores the ranks divide.
 DEEPBENCH_API std::string shared_devices_warning(const std::vector<RankDevice>& rank_devices);
 
 }  // namespace deepbench

@@ -1,4 +1,4 @@
-// Writing and reading what ranks of a fleet tell.
+// Packing and unpacking the messages of a fleet.
 #include "deepbench/run/fleet/fleet_message.hpp"
 
 #include <algorithm>
@@ -11,9 +11,9 @@
 namespace deepbench {
 namespace {
 
-constexpr size_t kMaxText = 300;  // of a reason, a name: a thousand ranks may have one
+constexpr size_t kMaxText = 300;  // bytes of a reason or a name; rank 0 keeps one of each rank
 
-// No character of more than one byte is cut in two.
+// Never cuts a UTF-8 character in two.
 std::string shortened(const std::string& text) {
   if (text.size() <= kMaxText) return text;
   size_t end = kMaxText;
@@ -146,9 +146,9 @@ Regime regime_in(Unpacker& unpacker) {
 }
 
 void pack_conversion(Packer& packer, const std::optional<Conversion>& conversion) {
-  const Conversion said = conversion.value_or(Conversion());
-  packer.number(int64_t{conversion.has_value()}).text(said.operand).number(said.ns);
-  packer.number(int64_t{said.constant});
+  const Conversion value = conversion.value_or(Conversion());
+  packer.number(int64_t{conversion.has_value()}).text(value.operand).number(value.ns);
+  packer.number(int64_t{value.constant});
 }
 
 std::optional<Conversion> conversion_in(Unpacker& unpacker) {
@@ -160,69 +160,99 @@ std::optional<Conversion> conversion_in(Unpacker& unpacker) {
   return made ? std::optional(conversion) : std::nullopt;
 }
 
+void pack_notes(Packer& packer, const std::vector<std::string>& notes) {
+  packer.number(int64_t(notes.size()));
+  for (const std::string& note : notes) packer.text(note);
+}
+
+std::vector<std::string> notes_in(Unpacker& unpacker) {
+  std::vector<std::string> notes;
+  for (auto left = unpacker.number<int64_t>(); left > 0; --left) notes.push_back(unpacker.text());
+  return notes;
+}
+
+void pack_measurement(Packer& packer, const Measurement& measurement) {
+  packer.number(int64_t{measurement.samples.has_value()});
+  if (measurement.samples) pack_samples(packer, *measurement.samples);
+  pack_verification(packer, measurement.verification);
+  pack_attributes(packer, measurement.padded);
+  pack_metrics(packer, measurement.metrics);
+  pack_regime(packer, measurement.regime);
+  pack_conversion(packer, measurement.conversion);
+  packer.text(measurement.candidate).text(measurement.padding_rule);
+  packer.text(measurement.library).text(measurement.algorithm);
+  packer.number(measurement.workspace_bytes).number(measurement.planning_ns);
+  pack_notes(packer, measurement.notes);
+}
+
+Measurement measurement_in(Unpacker& unpacker) {
+  Measurement measurement;
+  if (unpacker.number<int64_t>() != 0) measurement.samples = samples_in(unpacker);
+  measurement.verification = verification_in(unpacker);
+  measurement.padded = attributes_in(unpacker);
+  measurement.metrics = metrics_in(unpacker);
+  measurement.regime = regime_in(unpacker);
+  measurement.conversion = conversion_in(unpacker);
+  measurement.candidate = unpacker.text();
+  measurement.padding_rule = unpacker.text();
+  measurement.library = unpacker.text();
+  measurement.algorithm = unpacker.text();
+  measurement.workspace_bytes = unpacker.number<int64_t>();
+  measurement.planning_ns = unpacker.number<double>();
+  measurement.notes = notes_in(unpacker);
+  return measurement;
+}
+
 }  // namespace
 
-std::string pack_rank_result(const RankResult& figures) {
+std::string pack_rank_result(const RankResult& result) {
   Packer packer;
-  packer.number(int64_t(figures.status)).text(shortened(figures.reason));
-  packer.number(figures.median_ns).number(figures.low_ns).number(figures.high_ns);
-  packer.number(figures.error).number(figures.clock_mhz).number(figures.temperature_c);
-  packer.number(figures.power_w).number(figures.throttled);
-  return packer.text(shortened(figures.algorithm)).bytes();
+  packer.number(int64_t(result.status)).text(shortened(result.reason));
+  packer.number(result.median_ns).number(result.low_ns).number(result.high_ns);
+  packer.number(result.error).number(result.clock_mhz).number(result.temperature_c);
+  packer.number(result.power_w).number(result.throttled);
+  return packer.text(shortened(result.algorithm)).bytes();
 }
 
 RankResult unpack_rank_result(const std::string& bytes) {
   Unpacker unpacker(bytes);
-  RankResult figures;
-  figures.status = status_in(unpacker);
-  figures.reason = unpacker.text();
-  figures.median_ns = unpacker.number<double>();
-  figures.low_ns = unpacker.number<double>();
-  figures.high_ns = unpacker.number<double>();
-  figures.error = unpacker.number<double>();
-  figures.clock_mhz = unpacker.number<double>();
-  figures.temperature_c = unpacker.number<double>();
-  figures.power_w = unpacker.number<double>();
-  figures.throttled = unpacker.number<int64_t>();
-  figures.algorithm = unpacker.text();
-  return figures;
+  RankResult result;
+  result.status = status_in(unpacker);
+  result.reason = unpacker.text();
+  result.median_ns = unpacker.number<double>();
+  result.low_ns = unpacker.number<double>();
+  result.high_ns = unpacker.number<double>();
+  result.error = unpacker.number<double>();
+  result.clock_mhz = unpacker.number<double>();
+  result.temperature_c = unpacker.number<double>();
+  result.power_w = unpacker.number<double>();
+  result.throttled = unpacker.number<int64_t>();
+  result.algorithm = unpacker.text();
+  return result;
 }
 
-std::string pack_row(const Row& row) {
+std::string pack_findings(const Findings& found) {
   Packer packer;
-  packer.number(int64_t{row.samples.has_value()});
-  if (row.samples) pack_samples(packer, *row.samples);
-  pack_verification(packer, row.verification);
-  pack_attributes(packer, row.observed);
-  pack_attributes(packer, row.padded);
-  pack_metrics(packer, row.metrics);
-  pack_regime(packer, row.regime);
-  pack_conversion(packer, row.conversion);
-  packer.text(row.padding_rule).text(row.library).text(row.algorithm.name);
-  packer.number(row.algorithm.workspace_bytes).number(row.algorithm.planning_ns);
-  packer.number(int64_t(row.notes.size()));
-  for (const std::string& note : row.notes) packer.text(note);
+  packer.number(int64_t{found.measurement.has_value()});
+  if (found.measurement) pack_measurement(packer, *found.measurement);
+  pack_metrics(packer, found.extras.metrics);
+  pack_notes(packer, found.extras.notes);
+  pack_attributes(packer, found.sensors.observed);
+  pack_notes(packer, found.sensors.notes);
+  pack_attributes(packer, found.clocks);
   return packer.bytes();
 }
 
-void unpack_row(const std::string& bytes, Row& row) {
+Findings unpack_findings(const std::string& bytes) {
   Unpacker unpacker(bytes);
-  row.samples.reset();
-  if (unpacker.number<int64_t>() != 0) row.samples = samples_in(unpacker);
-  row.verification = verification_in(unpacker);
-  row.observed = attributes_in(unpacker);
-  row.padded = attributes_in(unpacker);
-  row.metrics = metrics_in(unpacker);
-  row.regime = regime_in(unpacker);
-  row.conversion = conversion_in(unpacker);
-  row.padding_rule = unpacker.text();
-  row.library = unpacker.text();
-  row.algorithm.name = unpacker.text();
-  row.algorithm.workspace_bytes = unpacker.number<int64_t>();
-  row.algorithm.planning_ns = unpacker.number<double>();
-  row.notes.clear();
-  for (auto left = unpacker.number<int64_t>(); left > 0; --left)
-    row.notes.push_back(unpacker.text());
+  Findings found;
+  if (unpacker.number<int64_t>() != 0) found.measurement = measurement_in(unpacker);
+  found.extras.metrics = metrics_in(unpacker);
+  found.extras.notes = notes_in(unpacker);
+  found.sensors.observed = attributes_in(unpacker);
+  found.sensors.notes = notes_in(unpacker);
+  found.clocks = attributes_in(unpacker);
+  return found;
 }
 
 std::string pack_rank_device(const RankDevice& rank_device) {

@@ -1,5 +1,5 @@
-// What the ranks of a fleet tell one another, as bytes. Readers throw ConnectionError for messages
-// that are too short.
+// The messages between the ranks of a fleet, as bytes. Readers throw ConnectionError for a message
+// that is too short.
 #pragma once
 
 #include <string>
@@ -8,14 +8,13 @@
 
 namespace deepbench {
 
-std::string pack_rank_result(const RankResult& figures);
+std::string pack_rank_result(const RankResult& result);
 RankResult unpack_rank_result(const std::string& bytes);
 
-// All that a row says of the device that made it; what was asked is the same on every rank.
-std::string pack_row(const Row& row);
-void unpack_row(const std::string& bytes, Row& row);
+std::string pack_findings(const Findings& found);
+Findings unpack_findings(const std::string& bytes);
 
-// Without the host, which is known of every member.
+// Without the host, which every rank knows.
 std::string pack_rank_device(const RankDevice& rank_device);
 RankDevice unpack_rank_device(const std::string& bytes);
 

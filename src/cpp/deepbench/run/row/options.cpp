@@ -28,7 +28,7 @@ int64_t integer(Text key, Text value, int64_t smallest) {
   return number;
 }
 
-// As a backend counts its devices.
+// The plugin interface counts devices in 32 bits.
 int64_t device_number(Text key, Text value) {
   const int64_t number = integer(key, value, 0);
   constexpr int64_t kLargest = std::numeric_limits<int32_t>::max();

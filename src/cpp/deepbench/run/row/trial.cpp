@@ -8,38 +8,43 @@
 #include "deepbench/core/operation.hpp"
 #include "deepbench/core/status.hpp"
 #include "deepbench/group/group.hpp"
+#include "deepbench/measure/statistics.hpp"
 #include "deepbench/run/fleet/fleet_coordinator.hpp"
 #include "deepbench/run/row/collective_timing.hpp"
 
 namespace deepbench {
 namespace {
 
-constexpr int64_t kCallsInRange = 1 << 20;  // between restores, where the backend does not say
-// In a batch, for the ranks' meeting not to count; of short calls how the first begins counts too.
+constexpr int64_t kCallsInRange = 1 << 20;  // between restores, unless the backend sets a number
+// Calls in a batch that make the barrier of the ranks negligible; with short calls the start of the
+// first call matters as well.
 constexpr int64_t kMinCollectiveBatch = 20, kMinShortCollectiveBatch = 200;
 constexpr uint64_t kCallsOfShuffle = 5;  // shorter batches are not shuffled
-// Filling caches adds 0.1 % to such a call on a GPU, tens of per cent on a CPU, but to all
-// candidates alike.
+// Filling caches adds 0.1 % to a call this long on a GPU, and tens of per cent on a CPU, where it
+// affects all candidates alike.
 constexpr double kNegligibleWarmUpNs = 10e6;
 constexpr double kMaxSingleCalls = 100, kMinSingleCalls = 5, kSingleCallsNs = 2e9;
 
 }  // namespace
 
-Trial::Trial(const Backend& backend, const Problem& problem, const RunOptions& options,
-             const std::string& candidate, Stages& stages)
-    : stages_(stages),
-      group_(options.group),
-      fleet_(options.fleet),
-      launch_(static_cast<deepbench_launch>(options.launch)),
-      // Ranks rest alike, or they would be out of step.
-      rest_(value_of_rank_zero(group_, "rest", options.steady ? 0 : options.most_clock_mhz)) {
-  collective_step(group_, "prepare", [&] { prepare(backend, problem, options, candidate); });
+Trial::Trial(const RowContext& context, const Plan& plan, Stages& stages)
+    : plan_(plan),
+      requested_regime_(requested_regime({plan.problem, plan.options}, context.device)),
+      stages_(stages),
+      group_(context.group),
+      fleet_(context.fleet),
+      launch_(static_cast<deepbench_launch>(plan.options.launch)),
+      // All ranks rest for the same time, so that they stay in step.
+      rest_(value_of_rank_zero(group_, "rest",
+                               plan.options.steady ? 0 : context.device.real("most_clock_mhz"))) {
+  collective_step(group_, "prepare", [&] { prepare(context.backend); });
 }
 
-void Trial::prepare(const Backend& backend, const Problem& problem, const RunOptions& options,
-                    const std::string& candidate) {
+void Trial::prepare(const Backend& backend) {
+  const Problem& problem = plan_.problem;
+  const RunOptions& options = plan_.options;
   Stopwatch watch;
-  kernel_.emplace(backend.prepare(problem, options.for_plugin(candidate)));
+  kernel_.emplace(backend.prepare(problem, options.for_plugin(plan_.candidate)));
   const double took_ns = watch.lap_ns();
   shuffles_ = kernel_->facts().integer("shuffles") != 0 && launch_ != DEEPBENCH_LAUNCH_ISOLATED;
   stages_.prepare_ns += took_ns;
@@ -64,8 +69,9 @@ uint64_t Trial::restore_every() const {
       std::max<int64_t>(1, kernel_->facts().integer("restore_every", kCallsInRange)));
 }
 
-// In-place results grow with every call: the operand is brought back before it leaves its range,
-// outside the span. Long calls are armed every time, so that the last one can be verified as it is.
+// In-place results grow with every call: the operand is restored, outside the span, before it
+// overflows. Before every batch of long calls the outputs are poisoned, so that the last batch can
+// be verified without another call.
 void Trial::restore_if_needed(uint64_t count) {
   outputs_reset_ = verifier_ && last_call_ns_ >= kLongCallNs;
   if (outputs_reset_) {
@@ -100,7 +106,7 @@ double Trial::rest() {
   return due_ns;
 }
 
-// Another draw of what the kernel's times depend on, and calls until they are what they then are.
+// Asks the backend to perturb the kernel's schedule and makes the calls that settle it.
 double Trial::shuffle() {
   restore_if_needed(kCallsOfShuffle);
   return batch(kCallsOfShuffle, launch_, DEEPBENCH_REQUEST_SHUFFLE).host_ns;
@@ -142,7 +148,7 @@ void Trial::verify(const std::string& when) {
   stages_.verify_ns += watch.lap_ns();
 }
 
-void Trial::measure(const MeasureOptions& how) {
+Measurement Trial::measure(const MeasureOptions& how) {
   MeasureOptions options = how;
   if (kernel_->in_place())
     options.max_batch = std::min<int64_t>(options.max_batch, int64_t(restore_every()));
@@ -172,7 +178,8 @@ void Trial::measure(const MeasureOptions& how) {
 
   if (verifier_) {
     if (!outputs_reset_) {
-      // The very batch that was timed, such as a graph of many calls; in place the calls add up.
+      // Verifies the batch that was timed, such as a graph of many calls; results in place add up
+      // over calls, so that only one is made.
       reset_outputs();
       collective_step(group_, "check reset", [&] { verifier_->check_reset(*kernel_); });
       batch(kernel_->in_place() ? 1 : samples_->batch, launch_);
@@ -180,11 +187,12 @@ void Trial::measure(const MeasureOptions& how) {
     stages_.verify_ns += watch.lap_ns();
     verify("after timing");
   }
+  return measurement();
 }
 
-// The very first call loads the kernel. Another tells its time, and brings back into the caches
-// what other trials have driven out; later samples of long calls do without. One that takes too
-// long may have been loaded, or held up: it takes two.
+// The first call loads the kernel. A second one estimates its time and refills the caches, which
+// other trials have used; later samples of long calls skip it. A call above `max_call_ns` may have
+// been delayed once, so that two of them are required.
 void Trial::warm_up(double max_call_ns) {
   const bool first = last_call_ns_ == 0;
   int too_long = 0;
@@ -243,7 +251,7 @@ uint64_t Trial::run_for(double span_ns) {
   return calls;
 }
 
-void Trial::run_once() {
+Measurement Trial::run_once() {
   Stopwatch watch;
   if (fleet_) fleet_->start_barrier();
   const Batch one = batch(1, DEEPBENCH_LAUNCH_BEST, DEEPBENCH_REQUEST_MARKERS);
@@ -259,6 +267,11 @@ void Trial::run_once() {
   samples.timer = one.timer;
   samples_ = samples;
   stages_.measure_ns += watch.lap_ns();
+  return measurement();
+}
+
+Measurement Trial::measurement() const {
+  return describe_measurement(plan_, requested_regime_, kernel_->facts(), samples_, verification_);
 }
 
 }  // namespace deepbench

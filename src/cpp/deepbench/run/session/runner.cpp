@@ -8,8 +8,10 @@
 #include "deepbench/core/status.hpp"
 #include "deepbench/core/stopwatch.hpp"
 #include "deepbench/run/backend/loader.hpp"
+#include "deepbench/run/fleet/fleet_row.hpp"
+#include "deepbench/run/row/assemble.hpp"
 #include "deepbench/run/row/collective_timing.hpp"
-#include "deepbench/run/row/row_builder.hpp"
+#include "deepbench/run/row/make_row.hpp"
 #include "deepbench/run/row/trial.hpp"
 #include "deepbench/run/session/core_binding.hpp"
 #include "deepbench/run/session/hello.hpp"
@@ -17,7 +19,7 @@
 namespace deepbench {
 namespace {
 
-// A ceiling's own loop: short, since several are needed before the first row can be judged.
+// The time limit of a ceiling's problem: short, since the first row needs several of them.
 constexpr double kCeilingLimitNs = 0.25e9;
 
 double ceiling_ns(const Backend& backend, const RunOptions& options, const Attributes& device,
@@ -25,31 +27,29 @@ double ceiling_ns(const Backend& backend, const RunOptions& options, const Attri
   RunOptions quick;
   quick.device = options.device;
   quick.threads = options.threads;
-  quick.most_clock_mhz = device.real("most_clock_mhz");
   try {
     const Problem problem = Problem::parse(text);
-    // A fast but wrong product would be a false limit; moving bytes is checked as rows.
+    // A fast but wrong product would be a false limit. Memory problems are verified as rows.
     quick.verify = problem.op() == "gemm";
     backend.supports(problem, quick.for_plugin(""));
     Stages stages;
-    Trial trial(backend, problem, quick, "", stages);
+    Trial trial({backend, device}, {problem, quick, ""}, stages);
     MeasureOptions how = quick.for_measuring(device);
     how.min_total_ns = MeasureOptions().min_total_ns;
     how.time_limit_ns = kCeilingLimitNs;
-    trial.measure(how);
-    return median(trial.samples()->per_call_ns);
+    return trial.measure(how).median_ns();
   } catch (const RowFailure& failure) {
     if (failure.status() == Status::kDeviceLost) throw;
-    return 0;  // no ceiling of this kind here
+    return 0;  // the device has no ceiling of this kind
   }
 }
 
-// Runs `body` and turns whatever it throws into the row's status and reason.
+// Runs `body` and records what it throws as the row's status and reason.
 template <class Body>
-void record_failure_in(Row& row, Body body) {
+void record_failure_in(RowSteps& steps, Body body) {
   const auto end = [&](Status status, const char* reason) {
-    row.status = status;
-    row.reason = reason;
+    steps.status = status;
+    steps.reason = reason;
   };
   try {
     body();
@@ -68,25 +68,12 @@ double accounted_ns(const Stages& stages) {
   return stages.prepare_ns + stages.verify_ns + stages.measure_ns + stages.ceilings_ns;
 }
 
-void describe_problem(const Backend& backend, const Problem& problem, const RunOptions& options,
-                      const Attributes& device, Row& row) {
-  row.problem = problem.str();
-  row.op = problem.op();
-  row.attributes = problem.attributes();
-  row.application = problem.metadata().text("application");
-  row.backend = backend.name();
-  row.device = options.device;
-  row.device_name = device.text("name");
-  row.algorithm.mode = options.algorithm;
-  row.regime.cache = options.cold ? "cold" : "hot";
-  row.regime.power = options.steady ? "steady" : "burst";
-  row.work = problem.operation().work(problem);
-  const double cache = device.real("last_level_cache_bytes");
-  if (!options.cold && cache > 0) row.regime.resident = row.work.bytes <= cache;
-  if (options.inputs != "uniform") row.notes.push_back("inputs are all " + options.inputs);
+void record_device(const Attributes& device, RowSteps& steps) {
+  steps.device_name = device.text("name");
+  steps.requested_regime = requested_regime(*steps.request, device);
 }
 
-// The position of the ';' that ends the problem, outside quotes; npos if there is none.
+// The position of the ';' outside quotes that ends the problem; npos if there is none.
 size_t end_of_problem(std::string_view line) {
   bool quoted = false;
   for (size_t i = 0; i < line.size(); ++i) {
@@ -100,7 +87,7 @@ size_t end_of_problem(std::string_view line) {
   return std::string_view::npos;
 }
 
-// More threads than the process may use take turns: what is measured then is the scheduler.
+// With more threads than the process may use, the row would measure the scheduler.
 void check_threads(const RunOptions& options, const Attributes& device) {
   const int64_t most = device.integer("hardware_threads");
   if (most > 0 && options.threads > most)
@@ -109,18 +96,7 @@ void check_threads(const RunOptions& options, const Attributes& device) {
                          "; give at most so many");
 }
 
-void run_row(const Backend& backend, const Problem& problem, const RunOptions& options,
-             const Attributes& device, Ceilings& ceilings, std::unique_ptr<Trial>& last_trial,
-             Row& row) {
-  describe_problem(backend, problem, options, device, row);
-  check_threads(options, device);
-  RunOptions here = options;
-  here.most_clock_mhz = device.real("most_clock_mhz");
-  RowBuilder(backend, device, problem, here, ceilings, last_trial, row).build();
-}
-
-// Why a backend without devices has none, as far as the first of its libraries tells: that is the
-// driver where there is one.
+// Why a backend has no device, according to its first library, which is the driver if there is one.
 std::string no_device_reason(const Backend& backend) {
   const auto all = libraries_in(backend.describe());
   const std::string reason = all.empty() ? "" : all.front().second.text("reason");
@@ -143,19 +119,21 @@ int check_device(const Backend& backend, int64_t device) {
 
 Row run(const Backend& backend, const Problem& problem, const RunOptions& options,
         Ceilings* ceilings) {
-  Row row;
+  RowSteps steps;
+  TrialSlot slot;
   Stopwatch watch;
-  row.position = options.position;
-  record_failure_in(row, [&] {
-    RunOptions mine = options;
-    mine.ceilings = options.ceilings && ceilings;
-    const Attributes device = backend.describe_device(int(options.device));
-    Ceilings none(device, [](const std::string&) { return 0.0; });
-    std::unique_ptr<Trial> last_trial;
-    run_row(backend, problem, mine, device, ceilings ? *ceilings : none, last_trial, row);
+  steps.position = options.position;
+  record_failure_in(steps, [&] {
+    RowContext context{backend, backend.describe_device(int(options.device))};
+    context.ceilings = ceilings;
+    steps.request = {problem, options};
+    steps.backend = backend.name();
+    record_device(context.device, steps);
+    check_threads(options, context.device);
+    make_row(context, slot, steps);
   });
-  row.stages.other_ns = watch.lap_ns() - accounted_ns(row.stages);
-  return row;
+  steps.stages.other_ns = watch.lap_ns() - accounted_ns(steps.stages);
+  return assemble(steps);
 }
 
 Runner::Runner(const std::string& backend, const std::string& options,
@@ -181,7 +159,7 @@ Runner::Runner(const std::string& backend, const std::string& options,
 }
 
 Runner::~Runner() {
-  last_trial_.reset();
+  release();
   if (group_) group_->end();
 }
 
@@ -202,7 +180,7 @@ void Runner::start() {
   check_threads(defaults_, device_);
 }
 
-// Rows of a fleet need no collectives.
+// Without collectives the ranks can still make rows as a fleet.
 void Runner::join() {
   try {
     group_->collective_step(AbortScope::kStep, "join", [&] { backend_.join(group_); });
@@ -212,7 +190,7 @@ void Runner::join() {
   }
 }
 
-// A bus tells the devices of a machine apart where they have no number of their own.
+// The bus address distinguishes the devices of a machine if they have no uuid.
 RankDevice Runner::rank_device() const {
   const std::string uuid = device_.text("uuid");
   return {group_->self().host, defaults_.device, device_.text("name"),
@@ -237,8 +215,8 @@ void Runner::assign_device(const std::string& options) {
     defaults_.device = group_->self().local_rank % devices;
 }
 
-// Libraries read their environment once, when they are loaded; backends load them lazily, so that
-// this comes first.
+// A library reads its environment when it is loaded. Backends load libraries lazily, so that this
+// function runs first.
 void Runner::apply_environment() {
   environment_ = set_environment(backend_.environment(defaults_.for_plugin("")));
 }
@@ -260,8 +238,8 @@ void Runner::check_library(const std::string& library) const {
 
 Ceilings& Runner::ceilings(const RunOptions& options, const Attributes& device) {
   const std::pair<int64_t, int64_t> key = {options.device, options.threads};
-  const auto at = ceilings_.find(key);
-  if (at != ceilings_.end()) return at->second;
+  const auto known = ceilings_.find(key);
+  if (known != ceilings_.end()) return known->second;
   const auto measure = [this, options, device](const std::string& problem) {
     return measure_announced(problem,
                              [&] { return ceiling_ns(backend_, options, device, problem); });
@@ -269,104 +247,120 @@ Ceilings& Runner::ceilings(const RunOptions& options, const Attributes& device) 
   return ceilings_.emplace(key, Ceilings(device, measure)).first->second;
 }
 
+// A group needs no announcement: a lost rank ends the whole group.
 double Runner::measure_announced(const std::string& problem,
-                                 const std::function<double()>& measured) {
-  if (!ceiling_callback_ || group_)
-    return measured();  // a rank that is lost takes the others along
-  const Row* const row = std::exchange(unannounced_row_, nullptr);
-  ceiling_callback_(problem, row ? row->to_json() : "");
-  const double ns = measured();
+                                 const std::function<double()>& measure) {
+  if (!ceiling_callback_ || group_) return measure();
+  const std::string row = pending_row_ ? pending_row_->to_json() : "";
+  row_is_announced_ = row_is_announced_ || pending_row_;
+  pending_row_.reset();
+  ceiling_callback_(problem, row);
+  const double ns = measure();
   ceiling_callback_("", "");
   return ns;
 }
 
 Row Runner::run(std::string_view line, int64_t position) {
   release();
-  Row row;
-  unannounced_row_ = &row;
+  row_is_announced_ = false;
+  RowSteps steps;
   Stopwatch watch;
-  row.position = position;
-  row.backend = backend_.name();
-  record_failure_in(row, [&] {
-    const size_t end = end_of_problem(line);
-    const std::string text(line.substr(0, end));
-    row.problem = text.substr(0, text.find_last_not_of(" \t\r\n") + 1);
-    RunOptions options = defaults_;
-    if (end != std::string_view::npos) options.apply(line.substr(end + 1));
-    if (options.position >= 0) row.position = options.position;
-    const Problem problem = Problem::parse(text);
-    if (!group_ || options.check) return make_row(problem, options, row);
-    if (problem.operation().is_collective()) {
-      if (!no_collectives_reason_.empty())
-        throw RowFailure(Status::kUnsupported, no_collectives_reason_);
-      return make_collective_row(line, problem, options, row);
-    }
-    make_fleet_row(line, problem, options, row);
+  steps.position = position;
+  steps.backend = backend_.name();
+  record_failure_in(steps, [&] {
+    const RowRequest request = parse(line, steps);
+    steps.request = request;
+    if (!group_ || request.options.check) return run_alone(steps);
+    if (!request.problem.operation().is_collective()) return run_in_fleet(line, steps);
+    if (!no_collectives_reason_.empty())
+      throw RowFailure(Status::kUnsupported, no_collectives_reason_);
+    run_collective(line, steps);
   });
-  unannounced_row_ = nullptr;
-  device_lost_ = device_lost_ || row.status == Status::kDeviceLost;
-  row.stages.other_ns = watch.lap_ns() - accounted_ns(row.stages);
-  return row;
+  pending_row_.reset();
+  device_lost_ = device_lost_ || steps.status == Status::kDeviceLost;
+  steps.stages.other_ns = watch.lap_ns() - accounted_ns(steps.stages);
+  return assemble(steps);
 }
 
-void Runner::make_row(const Problem& problem, const RunOptions& options, Row& row) {
-  // What is said of ranks names the devices with which they began.
+// Records what it reads before it can fail, so that a row which cannot be read has its problem.
+RowRequest Runner::parse(std::string_view line, RowSteps& steps) const {
+  const size_t end = end_of_problem(line);
+  const std::string text(line.substr(0, end));
+  steps.line = text.substr(0, text.find_last_not_of(" \t\r\n") + 1);
+  RunOptions options = defaults_;
+  if (end != std::string_view::npos) options.apply(line.substr(end + 1));
+  if (options.position >= 0) steps.position = options.position;
+  return {Problem::parse(text), options};
+}
+
+// The context of a row that this process makes alone. Throws for an option that ranks cannot change
+// from row to row.
+RowContext Runner::begin_row(RowSteps& steps) {
+  const RunOptions& options = steps.request->options;
+  // The group's messages name the devices with which the ranks started.
   if (group_ && (options.device != defaults_.device || options.devices != defaults_.devices))
     throw InvalidProblem("device: of several ranks each keeps the one with which it began");
   if (options.share_cores != defaults_.share_cores)
     throw InvalidProblem("cores: ranks divide them before their first row, alike for all rows");
-  // A check asks for no measurement: what was known at the start will do.
+  // A check measures nothing, so that the facts from the start suffice.
   const bool known = options.check && options.device == defaults_.device;
-  const Attributes device = known ? device_ : backend_.describe_device(int(options.device));
-  run_row(backend_, problem, options, device, ceilings(options, device), last_trial_, row);
+  RowContext context{backend_, known ? device_ : backend_.describe_device(int(options.device))};
+  context.ceilings = &ceilings(options, context.device);
+  if (ceiling_callback_ && !group_)
+    context.on_measured = [this](const Row& row) {
+      if (!row_is_announced_) pending_row_ = row;
+    };
+  record_device(context.device, steps);
+  check_threads(options, context.device);
+  return context;
 }
 
-void Runner::make_collective_row(std::string_view line, const Problem& problem, RunOptions& options,
-                                 Row& row) {
-  options.group = group_.get();
+void Runner::run_alone(RowSteps& steps) { make_row(begin_row(steps), slot_, steps); }
+
+void Runner::run_collective(std::string_view line, RowSteps& steps) {
   if (group_->rank() == 0) group_->broadcast(std::string(line));
-  group_->collective_step(AbortScope::kRow, "row", [&] { make_row(problem, options, row); });
-}
-
-// What its rank 0 chooses alone, for as long as it takes; where that comes to nothing, the
-// library's default is as good as any.
-Row Runner::select_on_rank_zero(const Problem& problem, const RunOptions& options) {
-  Row row;
-  record_failure_in(row, [&] {
-    RunOptions alone = options;
-    alone.ceilings = alone.energy = false;  // the row's own is wanted
-    make_row(problem, alone, row);
+  group_->collective_step(AbortScope::kRow, "row", [&] {
+    RowContext context = begin_row(steps);
+    context.group = group_.get();
+    make_row(context, slot_, steps);
   });
-  last_trial_.reset();
-  if (row.status == Status::kDeviceLost) throw RowFailure(row.status, row.reason);
-  if (row.status != Status::kOk) row.algorithm = Algorithm();
-  row.algorithm.mode = options.algorithm;
-  return row;
 }
 
-// All ranks measure the same candidate: times of different ones say nothing of devices.
-void Runner::make_fleet_row(std::string_view line, const Problem& problem, RunOptions& options,
-                            Row& row) {
+// Rank 0 selects alone, for as long as that takes. If its row fails, all ranks measure the
+// library's default.
+Selection Runner::select_on_rank_zero(const RowRequest& request) {
+  RowSteps steps;
+  record_failure_in(steps, [&] {
+    steps.request = request;
+    steps.request->options.ceilings = steps.request->options.energy = false;
+    run_alone(steps);
+  });
+  release();
+  if (steps.status == Status::kDeviceLost) throw RowFailure(steps.status, steps.reason);
+  Selection selection;
+  if (steps.status == Status::kOk && steps.selection) selection = *steps.selection;
+  selection.notes = assemble(steps).notes;
+  return selection;
+}
+
+// All ranks measure the same candidate, since times of different algorithms do not compare devices.
+void Runner::run_in_fleet(std::string_view line, RowSteps& steps) {
+  const RunOptions& options = steps.request->options;
   std::string candidate = options.named_candidate();
-  Row chosen;
-  const bool choosing = options.selects_algorithm() && group_->rank() == 0 && !options.once;
-  if (choosing) {
-    chosen = select_on_rank_zero(problem, options);
-    candidate = chosen.algorithm.candidate;
+  std::optional<Selection> selection;
+  if (options.selects_algorithm() && group_->rank() == 0 && !options.once) {
+    selection = select_on_rank_zero(*steps.request);
+    candidate = selection->measurement.candidate;
   }
   FleetCoordinator fleet(*group_, rank_devices_, candidate);
-  options.fleet = &fleet;
+  steps.is_fleet_row = true;
   if (group_->rank() == 0) group_->broadcast(std::string(line));
-  group_->collective_step(AbortScope::kRow, "row", [&] { make_row(problem, options, row); });
-  if (!choosing) return;
-  const Algorithm found = row.algorithm;
-  row.algorithm = chosen.algorithm;
-  row.algorithm.name = found.name;
-  row.algorithm.workspace_bytes = found.workspace_bytes;
-  row.algorithm.planning_ns = found.planning_ns;
-  for (const std::string& note : chosen.notes)  // what its kernel says, the row says already
-    if (std::find(row.notes.begin(), row.notes.end(), note) == row.notes.end())
-      row.notes.push_back(note);
+  group_->collective_step(AbortScope::kRow, "row", [&] {
+    RowContext context = begin_row(steps);
+    context.fleet = &fleet;
+    make_fleet_row(context, slot_, steps);
+  });
+  steps.rank_zero_selection = std::move(selection);
 }
 
 void Runner::follow_rank_zero() {

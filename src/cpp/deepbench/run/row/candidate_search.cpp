@@ -1,5 +1,5 @@
-// Choosing among a library's candidates: three samples each, the near ones again in turns.
-#include "deepbench/run/row/algorithm_selection.hpp"
+// Three samples of each candidate, then an interleaved comparison of the fastest.
+#include "deepbench/run/row/candidate_search.hpp"
 
 #include <algorithm>
 #include <limits>
@@ -15,14 +15,14 @@
 namespace deepbench {
 namespace {
 
-constexpr size_t kMaxCandidates = 32;  // the library's own among them; exhaustive: no limit
+constexpr size_t kMaxCandidates = 32;  // including the default; exhaustive: no limit
 constexpr int kSamples = 3, kRounds = 5;
-constexpr int kMinRounds = 3;            // of them, where time is over
-constexpr double kScreeningShare = 0.5;  // of the time for trying, for first looks
-constexpr double kScreeningSpan = 0.2;  // of a span: what timing adds falls on all candidates alike
-constexpr double kConfirmationRatio = 1.5;  // times the leader: worth another look
-constexpr double kRejectionRatio = 4;       // times the leader: not worth samples,
-constexpr double kSlowCallNs = 1e6;         // where each is so long, in nanoseconds
+constexpr int kMinRounds = 3;            // of them, once the budget is spent
+constexpr double kScreeningShare = 0.5;  // of the budget
+constexpr double kScreeningSpan = 0.2;   // of a span: timing overhead affects all candidates alike
+constexpr double kConfirmationRatio = 1.5;  // times the leader: still compared
+constexpr double kRejectionRatio = 4;       // times the leader: dropped,
+constexpr double kSlowCallNs = 1e6;         // if a call is at least this long
 constexpr size_t kFinalists = 4;            // prepared at the same time
 constexpr double kMinimumGain = 0.98;       // a switch needs more than 2 %
 
@@ -31,59 +31,58 @@ struct ScreenedCandidate {
   double cost = 0;
 };
 
-// Of samples that may come in groups the mean: few of them have their median in one by chance.
+// Perturbed schedules group the samples; the median of few samples may then fall into any group, so
+// the mean is used.
 double typical_ns(const std::vector<double>& samples, const Attributes& facts) {
   return facts.integer("shuffles") != 0 ? summarize(samples).mean : median(samples);
 }
 
-class AlgorithmSelector {
+class Searcher {
  public:
-  AlgorithmSelector(const Backend& backend, const Problem& problem, const RunOptions& options,
-                    double span_ns, double budget_ns, const std::vector<std::string>& incorrect,
-                    Stages& stages)
-      : backend_(backend),
-        problem_(problem),
-        options_(options),
+  Searcher(const RowContext& context, const Plan& plan, double span_ns, double budget_ns,
+           const std::vector<std::string>& incorrect, Stages& stages)
+      : context_(context),
+        plan_(plan),
         span_ns_(span_ns),
         budget_ns_(budget_ns),
         incorrect_(incorrect),
         stages_(stages) {
-    options_.verify = false;  // the winner is verified when it is measured
+    plan_.options.verify = false;  // the winner is verified when it is measured in full
   }
 
-  AlgorithmSelection run() {
+  CandidateSearch run() {
     std::vector<std::string> ids = other_candidates();
     if (!is_exhaustive() && ids.size() >= kMaxCandidates) ids.resize(kMaxCandidates - 1);
     spend([&] { screen(""); });
     for (const auto& id : ids) {
       if (has_spent_share(kScreeningShare)) {
-        selection_.notes.push_back("candidates left untried for lack of time");
+        search_.notes.push_back("candidates left untried for lack of time");
         break;
       }
       spend([&] { screen(id); });
     }
-    skipped_in_screening_.add_notes_to(selection_.notes);
+    skipped_in_screening_.add_notes_to(search_.notes);
     if (screened_.size() > 1) confirm();
-    skipped_in_confirmation_.add_notes_to(selection_.notes);
-    return std::move(selection_);
+    skipped_in_confirmation_.add_notes_to(search_.notes);
+    return std::move(search_);
   }
 
  private:
-  bool is_exhaustive() const { return options_.algorithm == "exhaustive"; }
+  bool is_exhaustive() const { return plan_.options.algorithm == "exhaustive"; }
 
-  // All candidates but the first, which is the library's default, and those known to be wrong.
+  // All candidates except the first, which is the library's default, and the incorrect ones.
   std::vector<std::string> other_candidates() {
     std::vector<std::string> ids;
     try {
-      Attributes asked = options_.for_plugin("");
+      Attributes asked = plan_.options.for_plugin("");
       if (!is_exhaustive()) asked.set("limit", int64_t{kMaxCandidates});
-      ids = backend_.candidates(problem_, asked);
+      ids = context_.backend.candidates(plan_.problem, asked);
     } catch (const RowFailure& failure) {
       if (failure.status() == Status::kDeviceLost) throw;
-      selection_.notes.push_back(failure.what());
+      search_.notes.push_back(failure.what());
     }
     if (!ids.empty()) {
-      selection_.default_id = ids.front();
+      search_.default_id = ids.front();
       ids.erase(ids.begin());
     }
     const auto is_incorrect = [&](const std::string& id) {
@@ -93,7 +92,7 @@ class AlgorithmSelector {
     return ids;
   }
 
-  // Does `body`, on the time that there is for trying; compiling is none of it.
+  // Charges the host time of `body`, except compilation, to the budget.
   template <class Body>
   void spend(Body body) {
     Stopwatch watch;
@@ -104,22 +103,21 @@ class AlgorithmSelector {
 
   bool has_spent_share(double share) const {
     return budget_ns_ > 0 &&
-           value_of_rank_zero(options_.group, "choose", spent_ns_) > share * budget_ns_;
+           value_of_rank_zero(context_.group, "choose", spent_ns_) > share * budget_ns_;
   }
 
-  // A first look at one candidate.
   void screen(const std::string& id) {
     try {
-      Trial trial(backend_, problem_, options_, id, stages_);
+      Trial trial(context_, plan_.with_candidate(id), stages_);
       const double call_ns =
           typical_ns(trial.sample(kSamples, kScreeningSpan * span_ns_, rejection_threshold_ns()),
                      trial.facts());
-      screened_.push_back({id, cost_with_conversion_ns(call_ns, trial.facts(), options_)});
+      screened_.push_back({id, cost_with_conversion_ns(call_ns, trial.facts(), plan_.options)});
     } catch (const RowFailure& failure) {
       if (failure.status() == Status::kDeviceLost) throw;
       skipped_in_screening_.add(id, failure.what());
     }
-    ++selection_.tried;
+    ++search_.tried;
   }
 
   double rejection_threshold_ns() const {
@@ -148,7 +146,7 @@ class AlgorithmSelector {
     std::vector<double> samples;
   };
 
-  // Does `body`; where the candidate fails, it is left out of the final, and the row goes on.
+  // Runs `body`; a candidate that fails leaves the comparison, and the row continues.
   template <class Body>
   bool try_in_confirmation(const ScreenedCandidate& one, Body body) {
     try {
@@ -161,15 +159,15 @@ class AlgorithmSelector {
     }
   }
 
-  // The near ones, ready at the same time, as far as there is room, sampled in turns, so that a
-  // drift of the machine falls on all alike.
+  // Prepares the finalists together, as far as memory allows, and samples them in turns, so that a
+  // drift of the machine affects all of them alike.
   std::vector<Finalist> sample_finalists(const std::vector<ScreenedCandidate>& contenders) {
     std::vector<Finalist> near;
     spend([&] {
       for (const auto& one : contenders)
         try_in_confirmation(one, [&] {
           near.push_back(
-              {one, std::make_unique<Trial>(backend_, problem_, options_, one.id, stages_), {}});
+              {one, std::make_unique<Trial>(context_, plan_.with_candidate(one.id), stages_), {}});
         });
     });
     for (int round = 0; round < kRounds; ++round) {
@@ -179,7 +177,7 @@ class AlgorithmSelector {
     return near;
   }
 
-  // One sample of each; without those that fail.
+  // Takes one sample of each finalist and drops those that fail.
   void sample(std::vector<Finalist>& near) {
     for (auto one = near.begin(); one != near.end();) {
       const bool good = try_in_confirmation(one->contender, [&] {
@@ -195,15 +193,16 @@ class AlgorithmSelector {
     return 0;
   }
 
-  // A library's default that has no room in the final stands with its first look.
+  // A default for which the comparison has no memory enters with its screening time.
   void confirm() {
     const std::vector<ScreenedCandidate> chosen = finalists();
-    if (chosen.size() == 1 && chosen[0].id.empty()) return;  // the default, by far
+    if (chosen.size() == 1 && chosen[0].id.empty()) return;  // nothing is near the default
     std::vector<Finalist> near = sample_finalists(chosen);
     double default_cost = default_screening_cost();
     for (auto& one : near) {
       const Attributes& facts = one.trial->facts();
-      one.contender.cost = cost_with_conversion_ns(typical_ns(one.samples, facts), facts, options_);
+      one.contender.cost =
+          cost_with_conversion_ns(typical_ns(one.samples, facts), facts, plan_.options);
       if (one.contender.id.empty()) default_cost = one.contender.cost;
     }
     std::sort(near.begin(), near.end(), [](const Finalist& x, const Finalist& y) {
@@ -212,13 +211,12 @@ class AlgorithmSelector {
     for (const auto& one : near)
       if (!one.contender.id.empty() &&
           (default_cost == 0 || one.contender.cost < kMinimumGain * default_cost))
-        selection_.improvements.push_back(
+        search_.improvements.push_back(
             {one.contender.id, default_cost == 0 ? 1 : default_cost / one.contender.cost});
   }
 
-  const Backend& backend_;
-  const Problem& problem_;
-  RunOptions options_;
+  const RowContext& context_;
+  Plan plan_;
   double span_ns_, budget_ns_;
   const std::vector<std::string>& incorrect_;
   Stages& stages_;
@@ -226,7 +224,7 @@ class AlgorithmSelector {
   SkippedCandidates skipped_in_screening_{"left out"},
       skipped_in_confirmation_{"left out of the final"};
   std::vector<ScreenedCandidate> screened_;
-  AlgorithmSelection selection_;
+  CandidateSearch search_;
 };
 
 }  // namespace
@@ -237,10 +235,10 @@ double cost_with_conversion_ns(double call_ns, const Attributes& facts, const Ru
   return call_ns + facts.real("conversion_ns");
 }
 
-AlgorithmSelection select_algorithm(const Backend& backend, const Problem& problem,
-                                    const RunOptions& options, double span_ns, double budget_ns,
-                                    const std::vector<std::string>& incorrect, Stages& stages) {
-  return AlgorithmSelector(backend, problem, options, span_ns, budget_ns, incorrect, stages).run();
+CandidateSearch search_candidates(const RowContext& context, const Plan& plan, double span_ns,
+                                  double budget_ns, const std::vector<std::string>& incorrect,
+                                  Stages& stages) {
+  return Searcher(context, plan, span_ns, budget_ns, incorrect, stages).run();
 }
 
 }  // namespace deepbench

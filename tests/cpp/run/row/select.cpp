@@ -1,12 +1,11 @@
 // algorithm=best: the fastest candidate that is right, by more than noise.
-#include "deepbench/run/row/algorithm_selection.hpp"
-
 #include <doctest/doctest.h>
 
 #include <algorithm>
 
 #include "../../fake_backend.hpp"
 #include "../../temporary_folder.hpp"
+#include "deepbench/run/row/candidate_search.hpp"
 
 namespace deepbench {
 namespace {
@@ -272,8 +271,8 @@ TEST_CASE("a final that has no time left has three rounds instead of five") {
       "when candidate=quick sleep time_batch 200; log " +
       (folder / "calls"));
   Stages stages;
-  const AlgorithmSelection selection =
-      select_algorithm(backend, Problem::parse(kProblem), RunOptions(), 500e3, 1.9e9, {}, stages);
+  const CandidateSearch selection = search_candidates(
+      {backend, {}}, {Problem::parse(kProblem), RunOptions(), ""}, 500e3, 1.9e9, {}, stages);
   REQUIRE(selection.improvements.size() == 1);
   CHECK(selection.improvements[0].gain == 2);
   const auto calls = folder.lines("calls");
@@ -292,8 +291,8 @@ int64_t candidate_batches(const std::string& default_ns, const std::string& othe
       fake_backend("candidates own other; time " + default_ns + "; when candidate=other time " +
                    other_ns + "; log " + (folder / "calls"));
   Stages stages;
-  const AlgorithmSelection selection =
-      select_algorithm(backend, Problem::parse(kProblem), RunOptions(), 500e3, 0, {}, stages);
+  const CandidateSearch selection = search_candidates(
+      {backend, {}}, {Problem::parse(kProblem), RunOptions(), ""}, 500e3, 0, {}, stages);
   CHECK(selection.improvements.empty());
   CHECK(selection.tried == 2);
   const auto calls = folder.lines("calls");
