@@ -1,5 +1,4 @@
-// The bits of stored elements that filling and verification need, for every type. Header-only, for
-// backends.
+// Bit patterns of every element type for filling and verification. Header-only, for backends.
 #pragma once
 
 #include <cstdint>
@@ -9,9 +8,8 @@
 
 namespace deepbench::plugin {
 
-// A NaN that no arithmetic unit makes by itself, where the format has more than one; integers
-// DEEPBENCH_POISON_INTEGER, or -127 where it does not fit, which an output of one byte may hold by
-// right.
+// A NaN that no arithmetic unit produces, if the format has several NaNs. For integers it is
+// DEEPBENCH_POISON_INTEGER, or -127 in one byte, which is also a valid output.
 constexpr uint64_t poison_bits(deepbench_type type) {
   switch (type) {
     case DEEPBENCH_F64:
@@ -33,7 +31,7 @@ constexpr uint64_t poison_bits(deepbench_type type) {
   }
 }
 
-// An element is not finite if all of these bits are set; 0 where every value is finite.
+// An element is not finite if all of these bits are set; 0 if every value of the type is finite.
 constexpr uint64_t non_finite_mask(deepbench_type type) {
   switch (type) {
     case DEEPBENCH_F64:

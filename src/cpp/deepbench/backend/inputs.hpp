@@ -1,4 +1,4 @@
-// What operands hold: options.inputs. Header-only, for backends.
+// The contents of operands, from options.inputs. Header-only, for backends.
 #pragma once
 
 #include <string>

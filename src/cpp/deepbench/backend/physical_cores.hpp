@@ -1,5 +1,5 @@
-// Which processors are hardware threads of one physical core. Header-only: backends place threads
-// by it, and the core divides a machine's cores among the ranks that share it.
+// Maps processors, which are hardware threads, to physical cores. Header-only: backends place
+// threads by it, and the core divides a machine's cores among its ranks.
 #pragma once
 
 #include <algorithm>
@@ -12,7 +12,7 @@ namespace deepbench::plugin {
 
 namespace internal {
 
-// The kernel's own list, which all hardware threads of a core have alike; "" where there is none.
+// The operating system's list of siblings, equal for all hardware threads of a core; "": no list.
 inline std::string siblings_in(const std::string& path) {
   const std::unique_ptr<std::FILE, int (*)(std::FILE*)> file(std::fopen(path.c_str(), "re"),
                                                              &std::fclose);
@@ -24,7 +24,7 @@ inline std::string siblings_in(const std::string& path) {
 
 }  // namespace internal
 
-// `sys`: where the kernel's files are.
+// `sys` is the folder of the operating system's processor files.
 inline std::vector<std::vector<int>> group_by_core(const std::vector<int>& processors,
                                                    const std::string& sys = "/sys") {
   std::vector<std::string> known;  // the siblings of each core

@@ -1,15 +1,15 @@
-// What the place of a package says of the Python environment that it is installed in. Header-only:
-// each backend looks for libraries in its environment.
+// Finds the Python environment that contains the package. Header-only: each backend looks for
+// libraries in that environment.
 #pragma once
 
 #include <string>
 
 namespace deepbench::plugin {
 
-// The folder of the environment's own libraries, where MKL's packages and conda's put theirs:
-// ".../lib" of ".../lib/python3.12/site-packages/deepbench". Empty for a package anywhere else:
-// three folders above a source tree or the target of `pip install --target` may be /tmp or a home,
-// and what lies there is not to be loaded.
+// The library folder of the environment, which the packages of MKL and conda use: ".../lib" of
+// ".../lib/python3.12/site-packages/deepbench". Empty for a package anywhere else: three folders
+// above a source tree or the target of `pip install --target` may be /tmp or a home folder, whose
+// libraries must not be loaded.
 inline std::string environment_library_folder(const std::string& package) {
   const auto parent = [](const std::string& path) {
     const size_t slash = path.rfind('/');

@@ -1,5 +1,5 @@
-// The ranks that this process is one of, as join() has left them, and what every library that sums
-// over them asks before it begins. Header-only, for backends.
+// The group of ranks that join() received, and the checks that every collective library makes
+// first. Header-only, for backends.
 #pragma once
 
 #include <cstddef>
@@ -15,8 +15,8 @@ namespace deepbench::plugin {
 
 class Ranks {
  public:
-  Ranks() = default;  // this process alone
-  // Keeps the group, which stays valid.
+  Ranks() = default;  // a single process
+  // Stores the pointer; the group lives as long as the process.
   explicit Ranks(const deepbench_group& group)
       : group_(&group),
         rank_(group.rank),
@@ -40,11 +40,10 @@ class Ranks {
   int right() const { return (rank_ + 1) % size_; }
   int left() const { return (rank_ + size_ - 1) % size_; }
 
-  // Whether one is gone, or has failed in a call that all take part in and which therefore will
-  // never end. From any thread.
+  // Whether a rank is gone, or has failed in a collective call, which then never ends. Thread-safe.
   bool must_abort() const { return lost_ && lost_(group_->context) != 0; }
 
-  // Every rank's `mine`, in order of rank. For prepare, by all ranks alike.
+  // Returns every rank's `mine`, in order of rank. All ranks must call it in prepare().
   template <class Plain>
   std::vector<Plain> exchange(const Plain& mine) const {
     static_assert(std::is_trivially_copyable_v<Plain>);
@@ -78,12 +77,12 @@ inline Ranks& joined_ranks() {
 
 }  // namespace internal
 
-// This process'.
+// The ranks of this process.
 inline const Ranks& ranks() { return internal::joined_ranks(); }
 inline void join_ranks(const deepbench_group& group) { internal::joined_ranks() = Ranks(group); }
 
-// Throws unsupported where this process is alone, with what to do about it: `cure` is what starts
-// ranks on this machine.
+// Throws unsupported in a single process. The message names `cure`, the command that starts ranks
+// on this machine.
 inline void require_ranks(const std::string& cure) {
   if (ranks().size() < 2)
     unsupported("a sum over ranks needs at least two: " + cure +
@@ -91,7 +90,7 @@ inline void require_ranks(const std::string& cure) {
                 "(docs/operations/all_reduce.md)");
 }
 
-// Throws unsupported for a precision in which no library sums over ranks.
+// Throws unsupported for a precision that no collective library supports.
 inline void require_summable(std::string_view precision) {
   if (precision != "float" && precision != "half" && precision != "bfloat16")
     unsupported("sums over ranks are of float, half or bfloat16");

@@ -1,6 +1,6 @@
-// A backend as a table of routes: which library does which operation. Header-only, for backends
-// that know more than one library: they list routes in order of preference and implement
-// Implementation once for each.
+// A backend as a table of routes from operations to libraries. Header-only, for backends with
+// several libraries: they list routes in order of preference and derive from Implementation for
+// each.
 #pragma once
 
 #include <algorithm>
@@ -19,20 +19,20 @@
 
 namespace deepbench::plugin {
 
-// Whether a library can be used here, as describe() reports it.
+// Whether a library is usable, as describe() reports it.
 struct LibraryFacts {
-  std::string version, path;  // when it can
-  std::string reason;         // when it cannot; empty otherwise
+  std::string version, path;  // of a usable library
+  std::string reason;         // why it is unusable; empty if it is usable
   bool usable() const { return reason.empty(); }
 };
 
-// Of code of our own, which comes with the package: its facts, and what its rows call it.
+// The facts of the built-in kernels, and their name in rows.
 inline LibraryFacts builtin_library_facts() { return {DEEPBENCH_VERSION, "built in", ""}; }
 inline std::string builtin_library_name(const std::string& library) {
   return library + " " DEEPBENCH_VERSION;
 }
 
-// One operation through one library.
+// One operation in one library.
 class Implementation {
  public:
   virtual ~Implementation() = default;
@@ -48,18 +48,18 @@ class Implementation {
 struct Route {
   std::string_view op;
   std::string_view library;
-  bool vendor;  // somebody else's, which may be absent
+  bool vendor;  // a vendor's library, which may be absent
   Implementation& (*implementation)();
-  // With the other libraries of its operation that do: a candidate names its library, LIBRARY:ID,
-  // where options do not, and candidates are those of all that compete.
+  // The library competes with others of the same operation: candidates of all competing libraries
+  // are listed together, as LIBRARY:ID unless the options name a library.
   bool competes = false;
 };
 
-// What verification asks for by name: an independent computation, and nobody's first choice.
+// The name of the reference for verification: an independent computation that is never a default.
 inline constexpr std::string_view kReferenceLibrary = "reference";
 
-// What planning or naming a candidate gives. One that a library refuses, or cannot plan just now,
-// is left out: it must not cost the others.
+// The result of planning or naming a candidate. A candidate that a library cannot plan is skipped,
+// so that the others remain available.
 template <class Planning>
 auto if_possible(Planning planning) -> std::optional<decltype(planning())> {
   try {
@@ -70,8 +70,8 @@ auto if_possible(Planning planning) -> std::optional<decltype(planning())> {
   }
 }
 
-// The library that was asked for, or the first that can be used and does the problem; where none
-// does, the first usable one's reason.
+// Chooses the requested library, or the first usable one that supports the problem. If there is
+// none, throws the reason of the first usable one.
 class RouteSelection {
  public:
   template <class Routes>
@@ -90,11 +90,11 @@ class RouteSelection {
   }
 
   Implementation* operator->() const { return &chosen_->implementation(); }
-  const Options& options() const { return options_; }  // as the library takes them
+  const Options& options() const { return options_; }  // as the library receives them
 
-  // The library's. Where libraries compete and none was asked for LIBRARY:ID, of the one that was
-  // chosen and of all others that compete, can be used and do the problem: in turns, the chosen
-  // one's first, so that whoever has no time for all has tried the first of each.
+  // The library's candidates. If libraries compete and the options name none, the candidates of all
+  // usable competitors as LIBRARY:ID, alternating and starting with the chosen library, so that a
+  // search that ends early has tried the first of each.
   std::vector<std::string> candidates() {
     if (!compete_ || !options_.library.empty()) return (*this)->candidates(problem_, options_);
     std::vector<std::vector<std::string>> lists = {ids_of(*chosen_)};
@@ -149,7 +149,7 @@ class RouteSelection {
     for (const Route* route : routes_) {
       const std::string name(route->library);
       const bool is_new = (all + " ").find(" " + name + " ") == std::string::npos;
-      if (route->vendor && is_new) all += " " + name;  // others are no user's to choose
+      if (route->vendor && is_new) all += " " + name;  // users cannot choose the others
       known = known || name == options_.library;
       if (route->op != problem_.op()) continue;
       if (route->vendor) of_op += " " + name;
@@ -166,7 +166,7 @@ class RouteSelection {
   }
 
   void select_first_usable() {
-    std::string absent, refusal, preferred;  // what is absent, and preferred to who refuses
+    std::string absent, refusal, preferred;  // absent libraries that precede the refusing one
     for (const Route* route : routes_) {
       if (route->op != problem_.op() || route->library == kReferenceLibrary) continue;
       Implementation& candidate = route->implementation();
@@ -185,8 +185,8 @@ class RouteSelection {
     unsupported("the " + backend_ + " backend does not do " + problem_.op());
   }
 
-  // Keeps the first reason. Anything but "unsupported" is not a matter of the library, unless one
-  // before it has refused: a candidate that the first knows, and cannot run, is nothing to others.
+  // Keeps the first reason. A failure other than "unsupported" ends the choice, unless a library
+  // has refused already: then the other libraries do not know the candidate of the first one.
   bool refuses(Implementation& candidate, std::string* reason) {
     try {
       candidate.supports(problem_, options_);
@@ -207,7 +207,7 @@ class RouteSelection {
   const Route* chosen_ = nullptr;
 };
 
-// A backend whose slots on problems are those of the library that is chosen for each.
+// A backend that forwards each problem's slots to the library chosen for the problem.
 class RoutedBackend : public Backend {
  public:
   void supports(const Problem& problem, const Options& options) final {
@@ -229,9 +229,9 @@ class RoutedBackend : public Backend {
   virtual RouteSelection select_route(const Problem& problem, const Options& options) const = 0;
 };
 
-// For the reason of a problem that is unsupported in its precision: those of `precisions` in which
-// it is supported, as "; bfloat16 and float work here"; or nothing. `supports` throws Error where a
-// problem is not supported.
+// Completes the reason of a problem whose precision is unsupported by those of `precisions` that
+// are supported, as "; bfloat16 and float work here", or by nothing. `supports` throws Error for an
+// unsupported problem.
 template <class Supports>
 std::string working_precisions(const Problem& problem, const std::vector<const char*>& precisions,
                                Supports supports) {
@@ -254,13 +254,13 @@ std::string working_precisions(const Problem& problem, const std::vector<const c
   return count ? "; " + names + (count > 1 ? " work" : " works") + " here" : "";
 }
 
-// The candidate that was asked for is none of this library's.
+// Rejects a candidate that the library does not have.
 [[noreturn]] inline void reject_candidate(const std::string& library,
                                           const std::string& candidate) {
   invalid(library + " has no candidate '" + candidate + "' for this problem");
 }
 
-// Throws unless it is one of them; "" is the library's default.
+// Throws unless `candidate` is one of them; "" is the library's default.
 inline void require_candidate(const std::string& library, const std::vector<std::string>& ids,
                               const std::string& candidate) {
   if (!candidate.empty() && std::find(ids.begin(), ids.end(), candidate) == ids.end())

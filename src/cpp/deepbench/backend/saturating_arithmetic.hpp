@@ -1,6 +1,6 @@
-// Sizes in bytes that may not fit: sums and products that stay at the largest number instead of
-// wrapping around, so that a problem of any size has a memory need that can be compared.
-// Header-only, for backends.
+// Sums and products of sizes in bytes that saturate at the largest number instead of wrapping
+// around, so that the memory need of a problem of any size can be compared. Header-only, for
+// backends.
 #pragma once
 
 #include <cstdint>

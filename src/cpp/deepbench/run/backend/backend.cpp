@@ -40,12 +40,12 @@ constexpr size_t kMaxReason = 4000;  // bytes
   throw RowFailure(Status::kFailed, std::string(slot) + ": the backend answered nonsense: " + what);
 }
 
-// More than any memory has; what a negative number becomes as an unsigned one is far beyond it.
+// More than any memory; a negative number that was converted to unsigned is far larger.
 constexpr uint64_t kMaxMemoryBytes = uint64_t{1} << 62;
 constexpr uint64_t kMaxCacheBytes = uint64_t{1} << 40;
 
-// Sizes of memory and caches decide what is refused, how much is copied and what ceilings are
-// measured on: they must be sizes.
+// Sizes of memory and caches decide which problems are refused, how many copies are made and which
+// ceilings are measured, so that they are checked.
 void check_sizes(const Attributes& device) {
   for (const auto& [name, value] : device.items()) {
     const bool cache = name.compare(0, 6, "cache.") == 0 || name == "last_level_cache_bytes";
@@ -61,13 +61,13 @@ void check_status(const deepbench_backend* table, deepbench_status status, const
   if (status == DEEPBENCH_OK) return;
   const char* said = table->last_error();
   const std::string reason = one_line(said && *said ? said : "no reason given", kMaxReason);
-  // What is merely not supported needs no blame; anything else names the slot that failed.
+  // The reason names the slot, unless the problem is unsupported, which is no failure of a slot.
   throw RowFailure(row_status(status),
                    status == DEEPBENCH_UNSUPPORTED ? reason : std::string(slot) + ": " + reason);
 }
 
-// Of a candidate's id that cannot be written on a command line nobody could make use, nor of one
-// that was named before. The library's default, the first, is not asked for by its id.
+// Drops ids that cannot be written on a command line, and duplicates. Keeps the first, the
+// library's default, which is never requested by its id.
 std::vector<std::string> usable_ids(const std::vector<std::string>& given) {
   std::vector<std::string> ids;
   for (const std::string& id : given) {
@@ -91,7 +91,7 @@ std::string launch_name(int32_t launch) {
   }
 }
 
-// A group as a plugin sees it. It may outlive the group, which then is lost.
+// A group as a plugin sees it. It may outlive the group, and then reports a lost rank.
 struct JoinedGroup {
   std::weak_ptr<Group> group;
   std::string address;
@@ -125,7 +125,7 @@ int32_t group_aborted(void* context) {
   return !group || group->must_abort_call();
 }
 
-constexpr uint64_t kChunk = 1 << 16;  // elements read at a time where the core scans itself
+constexpr uint64_t kChunk = 1 << 16;  // elements read at a time if the core scans an output
 
 }  // namespace
 
@@ -157,7 +157,7 @@ void Kernel::check_batch(const deepbench_batch& batch, uint64_t asked) const {
     invalid_answer(std::to_string(batch.count) + " calls instead of " + std::to_string(asked));
   if (batch.launch < DEEPBENCH_LAUNCH_GRAPH || batch.launch > DEEPBENCH_LAUNCH_ISOLATED)
     invalid_answer("launch " + std::to_string(batch.launch));
-  // A cold row that silently stays on one copy would be a warm one.
+  // A kernel that silently uses one copy would measure hot caches in a cold row.
   const uint64_t touched = std::min<uint64_t>(asked, copies());
   if (batch.copies_touched != touched)
     invalid_answer("it touched " + std::to_string(batch.copies_touched) +
@@ -239,7 +239,7 @@ void Kernel::follow(const Kernel& other) {
   if (!table_->follow || table_ != other.table_) return;
   int32_t answer = DEEPBENCH_ALONE;
   const deepbench_status status = table_->follow(handle_.get(), other.handle_.get(), &answer);
-  if (status == DEEPBENCH_UNSUPPORTED) return;  // as one without the slot
+  if (status == DEEPBENCH_UNSUPPORTED) return;  // like a backend without the slot
   check(status, "follow");
   if (answer < DEEPBENCH_ASTRAY || answer > DEEPBENCH_FOLLOWS)
     invalid_answer("follow", std::to_string(answer));
@@ -337,7 +337,9 @@ double Backend::energy_joules(int device) const {
 void Backend::join(const std::shared_ptr<Group>& group) const {
   if (!table_->join)
     throw RowFailure(Status::kUnsupported, "backend " + name() + " has no collectives");
-  static auto& kept = *new std::vector<std::unique_ptr<JoinedGroup>>();  // as plugin.h promises
+  static auto& kept =
+      *new std::vector<std::unique_ptr<JoinedGroup>>();  // lives as long as the process, as
+                                                         // plugin.h promises
   kept.push_back(std::make_unique<JoinedGroup>());
   JoinedGroup& joined = *kept.back();
   joined.group = group;

@@ -1,5 +1,5 @@
-// RAII over a plugin's table: statuses become RowFailure, what a plugin answers is checked before
-// anyone believes it.
+// RAII over a plugin's table. Statuses become RowFailure, and every answer of a plugin is checked
+// before it is used.
 #pragma once
 
 #include <memory>
@@ -21,12 +21,12 @@ class DEEPBENCH_API Kernel {
  public:
   Kernel(const deepbench_backend* table, deepbench_kernel* handle);
 
-  const Attributes& facts() const { return facts_; }  // what describe_kernel said
+  const Attributes& facts() const { return facts_; }  // the facts of describe_kernel
   uint64_t copies() const { return static_cast<uint64_t>(facts_.integer("copies", 1)); }
   bool in_place() const { return facts_.integer("in_place") != 0; }
 
-  // Throws RowFailure when the backend fails or answers nonsense: a time that is no positive
-  // number, another count, copies that were not touched.
+  // Throws RowFailure if the backend fails or its answer is impossible: a time that is not
+  // positive, a wrong number of calls, a rotation that skips copies.
   Batch time_batch(uint64_t count, deepbench_launch launch = DEEPBENCH_LAUNCH_BEST,
                    uint32_t flags = 0);
   void restore();
@@ -35,8 +35,8 @@ class DEEPBENCH_API Kernel {
   // `outputs` is the number of elements, for backends that leave scanning to the core.
   deepbench_scan scan_output(uint64_t outputs);
   std::vector<double> project_output(uint64_t rows, uint64_t outputs, uint64_t seed);
-  // Of a reference: starts from what the forward pass of `other` left, where it can; says whether
-  // it does, and whether that pass is astray.
+  // For a kernel of the reference: asks it to start from the state that the forward pass of `other`
+  // left. following() reports whether it does, and whether that state is wrong.
   void follow(const Kernel& other);
   deepbench_following following() const { return following_; }
   bool follows() const { return following_ == DEEPBENCH_FOLLOWS; }
@@ -74,7 +74,7 @@ class DEEPBENCH_API Backend {
   std::vector<std::string> candidates(const Problem& problem, const Attributes& options) const;
   Kernel prepare(const Problem& problem, const Attributes& options) const;
   Attributes observe(int device) const;
-  // Joules from some start. Throws RowFailure where the backend cannot tell.
+  // Joules since an arbitrary start. Throws RowFailure if the backend has no energy counter.
   double energy_joules(int device) const;
   // Makes the process a rank of `group`, which the plugin may keep for as long as the process.
   void join(const std::shared_ptr<Group>& group) const;

@@ -48,7 +48,7 @@ void find_in(const fs::path& place, std::vector<FoundBackend>& found) {
   for (const auto& file : files) add(file, found);
 }
 
-// Why a place that the user named holds no backend; empty where it holds one.
+// Why a path that the user named holds no backend; empty if it holds one.
 std::string no_backend_reason(const fs::path& place) {
   std::error_code ignored;
   if (!fs::exists(place, ignored)) return "no such file or folder";
@@ -77,17 +77,18 @@ std::string last_dl_error() {
   return text ? text : "unknown error of the loader";
 }
 
-// What version 1.0 of the interface had; a smaller table is no table.
+// The size of the table in version 1.0 of the interface; a smaller table is refused.
 constexpr size_t kFirstTable = offsetof(deepbench_backend, destroy) + sizeof(void*);
 
-// A table of our own size, kept for good: slots that an older plugin does not know are NULL.
+// A copy of the table with this version's size, never freed: slots that an older plugin lacks are
+// NULL.
 const deepbench_backend* padded_table(const deepbench_backend& table) {
   auto* own = new deepbench_backend{};
   std::memcpy(own, &table, std::min(table.struct_size, sizeof *own));
   return own;
 }
 
-// Slots that every backend has; the optional ones may be NULL.
+// Whether the required slots are present; optional ones may be NULL.
 bool has_required_slots(const deepbench_backend& table) {
   return table.name && table.last_error && table.describe && table.device_count &&
          table.describe_device && table.supports && table.memory_needed && table.prepare &&
@@ -95,14 +96,14 @@ bool has_required_slots(const deepbench_backend& table) {
          table.destroy;
 }
 
-// The name that rows carry: a word.
+// A name in rows must be a single word.
 bool is_name(std::string_view name) {
   return !name.empty() && std::all_of(name.begin(), name.end(), [](char c) {
     return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
   });
 }
 
-// What a plugin's entry returns. One in C++ may throw.
+// The table that a plugin's entry returns. An entry written in C++ may throw.
 const deepbench_backend* table_of(deepbench_plugin_function entry, const std::string& path) {
   const std::string threw = path + ": " DEEPBENCH_PLUGIN_SYMBOL "() threw ";
   try {
@@ -138,9 +139,9 @@ const deepbench_backend* open_table(const std::string& path) {
   return padded_table(*table);
 }
 
-// The backend if it has a device here; else why not is added to `skipped`. A device that is
-// there but cannot be used (its driver is too old, a library is missing) is no reason to time
-// another one unasked: the backend's own line, which has the cure, ends the search.
+// The backend if it has a device; otherwise appends the reason to `skipped`. A device that is
+// present but unusable (its driver is too old, a library is missing) ends the search with the
+// backend's message, which names the cure: `auto` must not time another device silently.
 std::optional<Backend> load_if_usable(const FoundBackend& one, std::string& skipped) {
   std::string why = "no " + one.name + " device";
   try {
@@ -202,7 +203,7 @@ std::vector<std::string> search_warnings() {
 
 Backend load_plugin(const std::string& path) {
   static std::mutex mutex;
-  // Plugins are never unloaded, nor is what is known of them: a kernel may outlive main.
+  // Neither plugins nor their tables are released: a kernel may outlive main().
   static auto& loaded = *new std::map<std::string, const deepbench_backend*>();
   const std::lock_guard<std::mutex> lock(mutex);
   std::error_code ignored;

@@ -1,4 +1,4 @@
-// Loads plugins and finds them: beside this library, in DEEPBENCH_BACKEND_PATH, where told.
+// Finds and loads plugins: beside this library, in DEEPBENCH_BACKEND_PATH, and at given paths.
 #pragma once
 
 #include <string>
@@ -18,19 +18,19 @@ struct FoundBackend {
 // The folder that holds this library, the plugins, include/ and lib/cmake/.
 DEEPBENCH_API std::string package_directory();
 
-// Plugins that could be loaded, not loaded; the first of a name wins. `paths` are files or
-// folders, looked at before DEEPBENCH_BACKEND_PATH and the package.
+// Lists plugin files without loading them; the first of a name wins. `paths` are files or folders,
+// searched before DEEPBENCH_BACKEND_PATH and the package.
 DEEPBENCH_API std::vector<FoundBackend> find_backends(const std::vector<std::string>& paths = {});
 
-// Places in DEEPBENCH_BACKEND_PATH that hold no backend, one line each with the reason.
+// The paths in DEEPBENCH_BACKEND_PATH that hold no backend, one line each with the reason.
 DEEPBENCH_API std::vector<std::string> search_warnings();
 
 // Loads the plugin file. Throws BackendUnavailable in one line: not found, not a plugin, another
 // major ABI, a table without the slots that every backend has.
 DEEPBENCH_API Backend load_plugin(const std::string& path);
 
-// Loads by name or path. "auto" is the first of cuda, cpu that has a device; `why` then says why
-// the others were passed over.
+// Loads a backend by name or path. "auto" selects the first of cuda, cpu that has a device, and
+// `why` receives the reason why others were skipped.
 DEEPBENCH_API Backend load_backend(const std::string& name,
                                    const std::vector<std::string>& paths = {},
                                    std::string* why = nullptr);

@@ -30,9 +30,9 @@ class ProblemView {
   deepbench_problem problem_;
 };
 
-// Collects what a backend emits. A value of a kind that does not exist, a NULL name or text is
-// ignored: a report must not crash on a sloppy plugin. A metric's unit and direction are kept
-// beside it as "NAME.unit".
+// Collects the values that a backend emits. Ignores a value of an unknown kind and a NULL name or
+// text, so that a faulty plugin does not crash a report. Stores the unit and direction of a metric
+// as "NAME.unit".
 class Collector {
  public:
   deepbench_sink sink() { return {this, &Collector::receive}; }

@@ -1,5 +1,5 @@
-// A fleet's part of a row, as docs/results.md says: a list by rank for every figure, so that a
-// thousand ranks take some ten bytes each; names only of those who are out of line.
+// The `ranks` member of a fleet's row (docs/results.md): a list by rank for every figure, which
+// takes about ten bytes per rank and figure. Only outliers are named.
 #include "deepbench/run/fleet/fleet_json.hpp"
 
 #include <algorithm>
@@ -8,9 +8,9 @@
 namespace deepbench {
 namespace {
 
-constexpr size_t kMaxReasons = 16;  // more ranks than that have failed of the same
+constexpr size_t kMaxReasons = 16;  // if more ranks fail, they usually share a cause
 
-// Six digits: more than any clock has.
+// Six digits, more than the precision of any clock.
 double short_number(double number) {
   if (number == 0 || !std::isfinite(number)) return number;
   const double scale = std::pow(10, 5 - std::floor(std::log10(std::abs(number))));
@@ -21,7 +21,7 @@ JsonWriter& number_or_null(JsonWriter& json, double number) {
   return json.value_or_null(number != 0, short_number(number));
 }
 
-// One of each of `all`; null where there is nothing to say.
+// One figure of each rank; null if it is unknown.
 template <class All, class WriteOne>
 void write_list(JsonWriter& json, const char* name, bool known, const All& all, WriteOne one_of) {
   json.key(name);
@@ -34,7 +34,7 @@ void write_list(JsonWriter& json, const char* name, bool known, const All& all, 
   json.end_array();
 }
 
-// null where no rank knows.
+// Writes null if no rank knows the figure.
 void write_by_rank(JsonWriter& json, const char* name, const FleetSummary& fleet,
                    double RankResult::*figure) {
   const bool known = std::any_of(fleet.ranks.begin(), fleet.ranks.end(),

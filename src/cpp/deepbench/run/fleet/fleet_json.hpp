@@ -1,4 +1,4 @@
-// Writes what the ranks of a fleet found of a row.
+// Writes the summary of a fleet as JSON.
 #pragma once
 
 #include "deepbench/run/fleet/fleet_summary.hpp"

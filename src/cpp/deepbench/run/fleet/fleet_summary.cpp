@@ -1,4 +1,4 @@
-// Judging a fleet by one row.
+// Combining the results of a fleet's ranks.
 #include "deepbench/run/fleet/fleet_summary.hpp"
 
 #include <algorithm>
@@ -11,12 +11,13 @@
 namespace deepbench {
 namespace {
 
-constexpr double kLeastLimit = 0.03;     // devices of one kind differ by one or two per cent
-constexpr size_t kFewest = 3;            // of two, who is out of line?
-constexpr double kScaledMads = 5;        // fewer than one in a million, were they normal
-constexpr double kMadToSpread = 1.4826;  // to the standard deviation of a normal distribution
+constexpr double kLeastLimit = 0.03;  // healthy devices of one kind differ by one or two per cent
+constexpr size_t kFewest = 3;         // with two ranks no majority defines the outlier
+constexpr double kScaledMads = 5;     // exceeded by fewer than one in a million normal values
+constexpr double kMadToSpread =
+    1.4826;  // from MAD to the standard deviation of a normal distribution
 
-// The gravest first. A lost device ends all ranks, so that it comes before all.
+// The most severe status first: a lost device ends all ranks.
 constexpr std::array<Status, 7> kStatusBySeverity = {
     Status::kDeviceLost, Status::kIncorrect, Status::kFailed,     Status::kOutOfMemory,
     Status::kMistrusted, Status::kInvalid,   Status::kUnsupported};
@@ -28,7 +29,7 @@ std::string rank_named(const FleetSummary& fleet, size_t rank) {
   return name + " (" + rank_device.host + ", device " + std::to_string(rank_device.device) + ")";
 }
 
-// What all ranks say alike is said of none.
+// A reason that all ranks share names no rank.
 void find_worst_status(FleetSummary& fleet) {
   for (const Status status : kStatusBySeverity) {
     const auto ends_so = [&](const RankResult& one) { return one.status == status; };
@@ -44,7 +45,7 @@ void find_worst_status(FleetSummary& fleet) {
   }
 }
 
-// What most ranks ran; times of anything else say nothing of devices.
+// The algorithm of most ranks; times of other algorithms do not compare devices.
 std::string most_common_algorithm(const FleetSummary& fleet) {
   std::map<std::string, int> counts;
   for (const RankResult& one : fleet.ranks) counts[one.algorithm] += one.counts();
@@ -54,7 +55,7 @@ std::string most_common_algorithm(const FleetSummary& fleet) {
   return most == counts.end() ? "" : most->first;
 }
 
-// Ranks with a time that counts, the quickest first.
+// The ranks that count, the fastest first.
 std::vector<int> counting_ranks_by_time(const FleetSummary& fleet) {
   const std::string usual = most_common_algorithm(fleet);
   std::vector<int> order;

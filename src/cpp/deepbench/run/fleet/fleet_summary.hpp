@@ -1,5 +1,5 @@
-// What the ranks of a fleet found of one row, each on its own device, and what that says of the
-// devices: which one stands for all, how far they lie apart, which are out of line.
+// The results of a fleet's ranks for one row, each from its device, and their comparison: the
+// middle rank, the spread, and the outliers.
 #pragma once
 
 #include <cstdint>
@@ -11,14 +11,14 @@
 
 namespace deepbench {
 
-// Which device of which machine is a rank's.
+// The device of a rank.
 struct RankDevice {
   std::string host;
   int64_t device = 0;
-  std::string name, uuid;  // of the device; "": not known
+  std::string name, uuid;  // of the device; "": unknown
 };
 
-// One rank's row, shortly. Zero: not known.
+// The summary of one rank's row. Zero: unknown.
 struct RankResult {
   Status status = Status::kOk;
   std::string reason;
@@ -33,28 +33,26 @@ struct RankResult {
 
 struct Outlier {
   int rank = 0;
-  double deviation = 0;  // of the middle, as a share of it; positive: slow
+  double deviation = 0;  // from the ranks' median, as a share of it; positive: slow
 };
 
 struct FleetSummary {
   std::vector<RankResult> ranks;
   std::vector<RankDevice> rank_devices;
-  Status status = Status::kOk;  // the gravest of all ranks'
-  std::string reason;           // with the rank whose it is
-  int middle_rank = -1;         // the rank in the middle, whose figures the row's own are; -1: none
+  Status status = Status::kOk;  // the most severe of all ranks
+  std::string reason;           // names the rank that it comes from
+  int middle_rank = -1;         // the row shows this rank's figures; -1: none
   int fastest = -1, slowest = -1;
-  double median_ns = 0;  // the ranks' median
-  double spread = 0;     // from the quickest to the slowest, as a share of the middle
-  double outlier_limit =
-      0;  // who is further than this share from the middle is an outlier; 0: nobody
+  double median_ns = 0;           // the ranks' median
+  double spread = 0;              // between fastest and slowest, as a share of the median
+  double outlier_limit = 0;       // the deviation beyond which a rank is an outlier; 0: unknown
   std::vector<Outlier> outliers;  // by rank
-  std::vector<int>
-      other_algorithm_ranks;  // ranks with a time that another library or algorithm made than most
+  std::vector<int> other_algorithm_ranks;  // ranks that used another library or algorithm than most
 };
 
-// Ranks count whose row is ok and made by the library and algorithm of most. An outlier lies, with
-// the whole 95 % interval of its median, further from the ranks' median than 3 % and than five
-// scaled MADs of the ranks' medians; of two ranks neither is one.
+// A rank counts if its row is ok and made by the library and algorithm of most ranks. A rank is an
+// outlier if the whole 95 % interval of its median is further from the ranks' median than 3 % and
+// than five scaled MADs of the ranks' medians. Of two ranks neither is an outlier.
 DEEPBENCH_API FleetSummary summarize_fleet(std::vector<RankResult> ranks,
                                            std::vector<RankDevice> rank_devices);
 

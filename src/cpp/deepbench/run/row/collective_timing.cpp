@@ -1,4 +1,4 @@
-// Agreeing on times.
+// Combining the times of all ranks.
 #include "deepbench/run/row/collective_timing.hpp"
 
 #include <algorithm>
@@ -76,7 +76,7 @@ std::string compared(const std::vector<std::string>& all) {
 
 Batch slowest_batch(Group* group, uint64_t count, const std::function<Batch()>& time) {
   if (!group) return time();
-  // That all ranks take the same decisions is checked, not assumed: the count is part of the step.
+  // The count is part of the step's name, so that ranks which decided differently fail at once.
   const std::string step = "batch of " + std::to_string(count);
   Batch mine;
   try {

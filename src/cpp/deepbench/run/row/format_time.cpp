@@ -1,4 +1,4 @@
-// How notes write a time.
+// Choosing the unit of a time.
 #include "deepbench/run/row/format_time.hpp"
 
 #include <cstdio>
@@ -11,7 +11,7 @@ constexpr struct Unit {
   double ns;
 } kUnits[] = {{"s", 1e9}, {"ms", 1e6}, {"\u00b5s", 1e3}, {"ns", 1}};
 
-// The largest in which the time, rounded to four digits, is 1 or more.
+// The largest unit in which the time, rounded to four digits, is at least 1.
 const Unit& unit_of(double ns) {
   for (const Unit& unit : kUnits)
     if (ns >= 0.99995 * unit.ns) return unit;

@@ -1,4 +1,4 @@
-// JSON as text.
+// Writing JSON as text.
 #include "deepbench/run/row/json_writer.hpp"
 
 #include <cmath>
@@ -103,7 +103,7 @@ JsonWriter& JsonWriter::value(std::string_view text) {
   while (!text.empty()) {
     const size_t length = utf8_length(text);
     if (length == 0) {
-      out_ += "\xef\xbf\xbd";  // U+FFFD for what is no UTF-8
+      out_ += "\xef\xbf\xbd";  // U+FFFD replaces invalid UTF-8
     } else if (length == 1) {
       append_escaped(text[0], out_);
     } else {

@@ -30,9 +30,9 @@ class DEEPBENCH_API JsonWriter {
   JsonWriter& value_or_null(bool known, const T& content) {
     return known ? value(content) : null();
   }
-  // null for an empty text.
+  // Writes null for an empty text.
   JsonWriter& text_or_null(std::string_view text);
-  // An object of all attributes.
+  // Writes an object with all attributes.
   JsonWriter& value(const Attributes& attributes);
 
   template <class T>

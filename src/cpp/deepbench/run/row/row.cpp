@@ -9,10 +9,10 @@
 namespace deepbench {
 namespace {
 
-// Beyond so many raw samples a row keeps an evenly thinned selection, and says so.
+// A row with more samples keeps an evenly thinned subset and marks it as such.
 constexpr size_t kMaxSamples = 1000;
 
-// Zero stands for "not known" in every figure of a row.
+// Writes null for zero, which stands for "unknown" in every figure of a row.
 void known(JsonWriter& json, std::string_view name, double number) {
   json.key(name).value_or_null(number != 0, number);
 }

@@ -1,4 +1,4 @@
-// Candidates that a row goes on without: their reasons, and the notes on them.
+// Grouping failed candidates by reason.
 #include "deepbench/run/row/skipped_candidates.hpp"
 
 #include <algorithm>
@@ -7,7 +7,7 @@ namespace deepbench {
 namespace {
 
 constexpr size_t kListedReasons = 2;
-constexpr size_t kListedCandidates = 4;  // of a reason
+constexpr size_t kListedCandidates = 4;  // per reason
 
 std::string without_numbers(std::string text) {
   const auto is_part = [](char c) { return (c >= '0' && c <= '9') || c == '.'; };

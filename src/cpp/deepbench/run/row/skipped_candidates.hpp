@@ -1,4 +1,4 @@
-// Candidates that a row goes on without, as few notes: one a reason.
+// Collects the candidates that failed, and describes them in one note per reason.
 #pragma once
 
 #include <string>
@@ -8,7 +8,7 @@ namespace deepbench {
 
 class SkippedCandidates {
  public:
-  // `outcome` is what became of them: "left out", "left out of the final".
+  // `outcome` completes a note: "left out" or "left out of the final".
   explicit SkippedCandidates(std::string outcome) : outcome_(std::move(outcome)) {}
 
   // An empty id is the library's default.
@@ -18,10 +18,10 @@ class SkippedCandidates {
   void add_notes_to(std::vector<std::string>& notes) const;
 
  private:
-  // Reasons that differ in numbers alone are one.
+  // Reasons that differ only in numbers are counted as one.
   struct Reason {
     std::string text;  // of the first candidate
-    bool is_shared;    // by all of them, to the letter
+    bool is_shared;    // whether all candidates have the identical text
     std::vector<std::string> ids;
   };
   std::string note(const Reason& reason) const;

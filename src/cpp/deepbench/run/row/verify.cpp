@@ -11,8 +11,8 @@
 namespace deepbench {
 namespace {
 
-// In place, an output can keep its restored value by chance, where the product rounds away, and one
-// of 8 bits can be what poisons them; more than this share of them cannot.
+// In place, an output keeps its restored value if the product rounds away, and an 8-bit output may
+// equal the poison. A larger share of such outputs means that the kernel did not write them.
 constexpr double kUntouchedByChance = 0.02;
 
 // Gradients cannot tell: they are off as little.
@@ -20,7 +20,7 @@ constexpr const char* kForwardPassInaccurate =
     "the forward pass that the gradients start from is off by a small part everywhere, which "
     "rounding is not";
 
-constexpr uint64_t kComparedBlock = 1 << 20;  // outputs compared at a time where all are
+constexpr uint64_t kComparedBlock = 1 << 20;  // outputs compared at a time when all are compared
 
 constexpr std::string_view kFillPrefix = "fill.";
 
@@ -38,7 +38,7 @@ KernelConditions conditions_of(const Attributes& facts, uint64_t seed, const std
   return conditions;
 }
 
-// What a kernel's last call wrote.
+// The outputs of a kernel's last call.
 class KernelOutput final : public ComputedOutput {
  public:
   explicit KernelOutput(Kernel& kernel) : kernel_(kernel) {}
@@ -91,7 +91,7 @@ void Verifier::reset_outputs(Kernel& kernel) {
 }
 
 void Verifier::check_reset(Kernel& kernel) {
-  if (kernel.in_place()) return;  // the operand is there again, as it may well be
+  if (kernel.in_place()) return;  // the restored operand replaces the poison
   const deepbench_scan scan = kernel.scan_output(expected_.outputs);
   if (scan.untouched != scan.count)
     fail("after timing: of " + std::to_string(scan.count) + " outputs only " +
@@ -106,7 +106,7 @@ bool Verifier::fail(const std::string& reason) {
 
 bool Verifier::within(double got, double expected, double bound) {
   const double error = std::abs(got - expected);
-  if (!(error <= bound) || !std::isfinite(bound)) {  // a NaN is not within anything
+  if (!(error <= bound) || !std::isfinite(bound)) {  // a NaN is outside every bound
     result_.worst = bound > 0 && std::isfinite(error) ? std::max(result_.worst, error / bound)
                                                       : std::numeric_limits<double>::infinity();
     return false;

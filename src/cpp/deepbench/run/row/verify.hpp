@@ -1,6 +1,6 @@
-// Compares what a kernel wrote with what its operation expects: every output scanned, sampled
-// outputs one by one, the whole by projection. Run before and after the timed loop, on the same
-// buffers and with the same algorithm.
+// Compares the outputs of a kernel with the reference of its operation: scans every output,
+// compares sampled outputs one by one, and compares all of them by projection. Runs before and
+// after the timed loop, on the same buffers and with the same algorithm.
 #pragma once
 
 #include <functional>
@@ -17,8 +17,8 @@ namespace deepbench {
 struct Verification {
   enum class State { kSkipped, kPassed, kFailed };
   State state = State::kSkipped;
-  std::string what;      // what was compared
-  std::string reason;    // why it failed, or was skipped
+  std::string what;      // the scope of the comparison
+  std::string reason;    // why verification failed or was skipped
   uint64_t checked = 0;  // outputs compared one by one
   uint64_t outputs = 0;
   double worst = 0;  // largest error as a share of its bound
@@ -29,20 +29,22 @@ class DEEPBENCH_API Verifier {
   // Makes a kernel of the backend's reference for the same problem.
   using MakeReference = std::function<Kernel()>;
 
-  // Computes the expectation, where it does not follow from the output under test: the costly
+  // Computes the expected outputs unless they derive from the output under test. This is the costly
   // part, done once for a prepared kernel. Throws RowFailure if the reference does.
   Verifier(const Problem& problem, const Attributes& kernel_facts, uint64_t seed,
            const std::string& inputs, const MakeReference& make_reference);
 
-  // Makes the outputs such that a call which writes nothing will be seen. Outside every span.
+  // Poisons the outputs, so that a call which writes nothing is detected. Never within a timed
+  // span.
   static void reset_outputs(Kernel& kernel);
 
-  // Right after reset_outputs(), once a call was made: whether the poison is there, without which
-  // old results would pass. What is found is told by the next check().
+  // Checks, right after reset_outputs(), that the poison is present: without it the results of an
+  // earlier call would pass. The next check() reports the finding.
   void check_reset(Kernel& kernel);
 
-  // Looks at the outputs of the calls made since reset_outputs(). `when` is "before timing" or so.
-  // False, with the reason in result(), once anything was wrong.
+  // Checks the outputs of the calls since reset_outputs(). `when` describes the time in messages,
+  // such as "before timing". Returns false, with the reason in result(), if any check has failed so
+  // far.
   bool check(Kernel& kernel, const std::string& when);
 
   const Verification& result() const { return result_; }
@@ -55,7 +57,7 @@ class DEEPBENCH_API Verifier {
   bool check_projection(Kernel& kernel, const std::string& when);
   bool check_all_elements(Kernel& kernel, const std::string& when);
   bool fail(const std::string& reason);
-  // Whether `got` is within `bound` of `expected`; keeps the worst share.
+  // Whether `got` is within `bound` of `expected`; records the largest share of a bound.
   bool within(double got, double expected, double bound);
 
   Problem problem_;

@@ -1,4 +1,4 @@
-// Dividing processors among ranks.
+// Dividing the processors of a machine among its ranks.
 #include "deepbench/run/session/core_binding.hpp"
 
 #include <cstdlib>

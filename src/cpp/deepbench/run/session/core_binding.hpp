@@ -1,4 +1,4 @@
-// The processors of a machine that several ranks share: each takes a part of its own, whole cores.
+// Divides the processors of a machine among its ranks, by whole physical cores.
 #pragma once
 
 #include <cstddef>
@@ -10,25 +10,26 @@
 
 namespace deepbench {
 
-// One of `count` ranks with the same processors.
+// The place of one rank among `count` ranks with the same processors.
 struct CoreShare {
   int index = 0, count = 1;
 };
 
-// By rank. Ranks share what is called the same; whoever started them may have given each its own.
+// By rank. Ranks with the same list share its processors; a launcher may have given each rank other
+// processors already.
 DEEPBENCH_API std::vector<CoreShare> core_shares(const std::vector<std::string>& processors);
 
-// The part of `cores`, each with its hardware threads, that falls to a share; one core where there
-// are fewer than ranks.
+// The cores of a share, each with its hardware threads; one core if there are fewer cores than
+// ranks.
 DEEPBENCH_API std::vector<int> cores_of_share(const std::vector<std::vector<int>>& cores,
                                               CoreShare share);
 
-// How many of these ranks are on the core that has most of them.
+// The largest number of these ranks on one core.
 DEEPBENCH_API int max_ranks_per_core(size_t cores, int ranks);
 
-// Narrows this process to its part, before any backend has looked at its processors, and tells
-// backends by DEEPBENCH_RANKS_PER_MACHINE how many share a container's quota, by
-// DEEPBENCH_RANKS_PER_CORE how many take turns on a core.
+// Restricts this process to its share, which must precede the loading of a backend. Sets
+// DEEPBENCH_RANKS_PER_MACHINE, the number of ranks that share a container's quota, and
+// DEEPBENCH_RANKS_PER_CORE, the number of ranks that share a core.
 void bind_to_core_share(Group& group);
 
 }  // namespace deepbench

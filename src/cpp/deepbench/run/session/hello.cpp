@@ -1,4 +1,4 @@
-// The hello of docs/results.md: what a backend says of itself, as one line of JSON.
+// The hello message of docs/results.md: the backend, its devices and libraries as one line of JSON.
 #include "deepbench/run/session/hello.hpp"
 
 #include <algorithm>
@@ -69,7 +69,7 @@ void write_joint_phases(JsonWriter& json, const Attributes& facts) {
   json.end_object();
 }
 
-// How many there are, and which device of which machine is whose.
+// The number of ranks, and the machine and device of each.
 void write_group(JsonWriter& json, const Group& group,
                  const std::vector<RankDevice>& rank_devices) {
   json.key("ranks").begin_object().member("count", int64_t{group.size()});
@@ -85,7 +85,7 @@ void write_group(JsonWriter& json, const Group& group,
   json.end_array().end_object();
 }
 
-// What can be had of a backend that may be broken: each part that can be asked for.
+// Collects as many facts as a backend that may be broken can give.
 struct Inspection {
   Attributes environment, facts;
   std::vector<Attributes> devices;

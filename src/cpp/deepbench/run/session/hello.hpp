@@ -1,4 +1,4 @@
-// What a backend says before any row: its environment and its libraries.
+// The facts of a backend that precede all rows: its environment and its libraries.
 #pragma once
 
 #include <string>
@@ -9,10 +9,10 @@
 
 namespace deepbench {
 
-// Sets the variables that the user has not, and returns all as they then are.
+// Sets the variables that the user has not set, and returns the resulting values of all.
 Attributes set_environment(const Attributes& wanted);
 
-// What is known of each library, in the order of their first mention: from library.NAME.FACT.
+// The facts of each library, from the keys library.NAME.FACT, in the order of first mention.
 std::vector<std::pair<std::string, Attributes>> libraries_in(const Attributes& facts);
 
 }  // namespace deepbench
