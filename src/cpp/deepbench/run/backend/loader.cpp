@@ -83,9 +83,9 @@ constexpr size_t kFirstTable = offsetof(deepbench_backend, destroy) + sizeof(voi
 // A copy of the table with this version's size, never freed: slots that an older plugin lacks are
 // NULL.
 const deepbench_backend* padded_table(const deepbench_backend& table) {
-  auto* own = new deepbench_backend{};
-  std::memcpy(own, &table, std::min(table.struct_size, sizeof *own));
-  return own;
+  auto* copy = new deepbench_backend{};
+  std::memcpy(copy, &table, std::min(table.struct_size, sizeof *copy));
+  return copy;
 }
 
 // Whether the required slots are present; optional ones may be NULL.

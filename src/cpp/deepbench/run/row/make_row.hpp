@@ -12,7 +12,7 @@ namespace deepbench {
 // and leaves the result of each step in `steps`. Throws RowFailure where the row ends early.
 void make_row(const RowContext& context, TrialSlot& slot, RowSteps& steps);
 
-// The parts that a fleet combines in its own order (run/fleet/fleet_row.hpp).
+// The steps from which run/fleet/fleet_row.cpp composes the row of a fleet.
 Plan admitted(const RowRequest& request, const RowContext& context);  // throws a refusal
 void measure_first(const RowContext& context, const Plan& plan, TrialSlot& slot, RowSteps& steps);
 Sensors read_sensors(const RowContext& context, int device);

@@ -1,4 +1,4 @@
-// The collaborators with which a row is made, each under its own type.
+// The collaborators that the steps of a row work with: backend, device, ranks and ceilings.
 #pragma once
 
 #include <functional>
