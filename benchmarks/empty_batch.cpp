@@ -9,7 +9,7 @@
 
 #include "deepbench/core/problem.hpp"
 #include "deepbench/plugin.hpp"
-#include "deepbench/run/backend.hpp"
+#include "deepbench/run/backend/backend.hpp"
 
 namespace {
 

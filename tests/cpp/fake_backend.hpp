@@ -9,9 +9,9 @@
 
 #include "deepbench/core/problem.hpp"
 #include "deepbench/measure/batch.hpp"
-#include "deepbench/run/backend.hpp"
-#include "deepbench/run/loader.hpp"
-#include "deepbench/run/runner.hpp"
+#include "deepbench/run/backend/backend.hpp"
+#include "deepbench/run/backend/loader.hpp"
+#include "deepbench/run/session/runner.hpp"
 #include "paths.hpp"
 
 namespace deepbench::testing {

@@ -5,7 +5,7 @@
 
 #include "deepbench/core/status.hpp"
 #include "deepbench/group/group.hpp"
-#include "deepbench/run/backend.hpp"
+#include "deepbench/run/backend/backend.hpp"
 
 namespace deepbench {
 namespace {

@@ -48,7 +48,7 @@ def test_no_function_of_two_meanings_is_declared() -> None:
 
 def test_libraries_are_opened_in_few_places() -> None:
     allowed = {
-        "src/cpp/deepbench/run/loader.cpp",
+        "src/cpp/deepbench/run/backend/loader.cpp",
         "src/cpu/shared_library.cpp",
         "src/cuda/shared_library.cpp",
     }

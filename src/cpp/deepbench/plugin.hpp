@@ -1,6 +1,6 @@
-// The C++ face of plugin.h for backend authors, header-only: derive from Backend and Kernel, throw
-// Error (or anything), and let DEEPBENCH_PLUGIN(YourBackend) export the table. Exceptions become
-// statuses and last_error() here, and nowhere else.
+// plugin.h as C++ classes for backend authors, header-only: derive from Backend and Kernel, throw
+// Error or any other exception, and let DEEPBENCH_PLUGIN(YourBackend) export the table. Only this
+// header turns exceptions into statuses and last_error().
 #pragma once
 
 #include <cstdint>
@@ -22,7 +22,7 @@
 
 namespace deepbench::plugin {
 
-// What a slot throws to return a status other than DEEPBENCH_FAILED.
+// A slot throws it to return a status other than DEEPBENCH_FAILED.
 class Error : public std::runtime_error {
  public:
   Error(deepbench_status status, const std::string& message)
@@ -43,7 +43,7 @@ class Error : public std::runtime_error {
   throw Error(DEEPBENCH_FAILED, reason);
 }
 
-// A view of named values; what is absent has the fallback.
+// A view of named values. An absent value reads as the fallback.
 class Values {
  public:
   explicit Values(deepbench_values values) : values_(values) {}
@@ -73,7 +73,7 @@ class Values {
   deepbench_values values_;
 };
 
-// A problem as the core hands it over.
+// A problem as the core passes it.
 class Problem {
  public:
   explicit Problem(const deepbench_problem& problem)
@@ -98,7 +98,7 @@ class Problem {
 // The options of plugin.h with their defaults.
 struct Options {
   int32_t device = 0;
-  std::vector<int> devices;  // of a collective of one process; empty: device alone
+  std::vector<int> devices;  // of a collective in one process; empty: only `device`
   std::string library;
   std::string candidate;
   bool cold = false;
@@ -131,7 +131,7 @@ struct Options {
     baseline = values.integer("baseline", 1) != 0;
   }
 
-  // "0,2"; the core lets nothing else pass.
+  // Parses "0,2", the only form that the core passes.
   static std::vector<int> parse_device_list(const std::string& list) {
     std::vector<int> numbers;
     for (size_t begin = 0; begin < list.size(); begin = list.find(',', begin) + 1) {
@@ -141,13 +141,13 @@ struct Options {
     return numbers;
   }
 
-  // Whether the operand ("a") may be stored otherwise before the call.
+  // Whether the operand ("a") may be converted to another layout before the call.
   bool is_constant(const std::string& operand) const {
     return ("," + constant + ",").find("," + operand + ",") != std::string::npos;
   }
 };
 
-// Where a backend puts what it has to say.
+// Receives the values that a backend emits.
 class Sink {
  public:
   explicit Sink(deepbench_sink sink) : sink_(sink) {}
@@ -160,7 +160,7 @@ class Sink {
   void real(const std::string& name, double value) {
     emit({name.c_str(), DEEPBENCH_REAL, 0, value, nullptr});
   }
-  // `unit` and `better` ("lower" or "higher") tell reports how to print and compare it.
+  // `unit` and `better` ("lower" or "higher") determine how reports print and compare the metric.
   void metric(const std::string& name, double value, const std::string& unit,
               const std::string& better) {
     const std::string full = "metric." + name;
@@ -173,7 +173,7 @@ class Sink {
   deepbench_sink sink_;
 };
 
-// One prepared call. See plugin.h for what each slot promises.
+// One prepared call; plugin.h specifies each slot.
 class Kernel {
  public:
   virtual ~Kernel() = default;
@@ -253,11 +253,11 @@ deepbench_status guard(Body body) noexcept {
 
 inline Kernel& kernel(deepbench_kernel* handle) { return *reinterpret_cast<Kernel*>(handle); }
 
-// The slots of one backend class; each does nothing but translate.
+// The slots of one backend class, which only translate.
 template <class B>
 struct Slots {
   static B& backend() {
-    static B* instance = new B();  // never destroyed: libraries may already be gone at exit
+    static B* instance = new B();  // never destroyed: at exit libraries may be unloaded first
     return *instance;
   }
   static const char* error() { return last_error().c_str(); }
@@ -352,8 +352,8 @@ struct Slots {
 
 }  // namespace internal
 
-// The table of backend class B, which is made on first use. B needs a default constructor that
-// does no work which can fail.
+// The table of backend class B, which is constructed on first use. B needs a default constructor
+// that cannot fail.
 template <class B>
 const deepbench_backend* table(const char* name) {
   using S = internal::Slots<B>;

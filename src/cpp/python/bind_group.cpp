@@ -1,4 +1,4 @@
-// The ranks of a collective: who this process is, and the meeting with the others.
+// The ranks of a group: the place of this process, and the rendezvous with the others.
 #include <pybind11/stl.h>
 
 #include "bindings.hpp"
@@ -12,7 +12,7 @@ using deepbench::Rendezvous;
 
 void bind_group(py::module_& module) {
   py::class_<LaunchEnvironment>(module, "LaunchEnvironment",
-                                "Which rank of how many this process is.")
+                                "The rank of this process and the number of ranks.")
       .def(py::init([](int rank, int size, const std::string& address, int port,
                        const std::string& secret, double timeout_s) {
              return LaunchEnvironment{rank, size, address, port, "", secret, timeout_s};
@@ -23,28 +23,29 @@ void bind_group(py::module_& module) {
       .def_readonly("size", &LaunchEnvironment::size)
       .def_readonly("launcher", &LaunchEnvironment::launcher);
   module.def("launch_environment", &deepbench::launch_environment,
-             "As the variables of torchrun, srun or mpirun say; None for a process alone. Raises "
-             "BackendError for variables that make no sense.");
+             "From the variables of torchrun, srun or mpirun; None for a single process. Raises "
+             "BackendError for inconsistent variables.");
   module.def("rendezvous_timeout_s", &deepbench::rendezvous_timeout_s,
-             "Seconds that all ranks have to come, DEEPBENCH_RENDEZVOUS_TIMEOUT or the default.");
-  py::class_<Group, std::shared_ptr<Group>>(module, "Group", "Ranks that have met.")
+             "The rendezvous timeout in seconds, DEEPBENCH_RENDEZVOUS_TIMEOUT or the default.");
+  py::class_<Group, std::shared_ptr<Group>>(module, "Group", "Connected ranks.")
       .def_property_readonly("rank", &Group::rank)
       .def_property_readonly("size", &Group::size)
-      .def(
-          "wait_for_disconnect", &Group::wait_for_disconnect,
-          py::call_guard<py::gil_scoped_release>(),
-          "Blocks until a rank is gone and this one is stuck in a row with it: why. '' at the end.")
+      .def("wait_for_disconnect", &Group::wait_for_disconnect,
+           py::call_guard<py::gil_scoped_release>(),
+           "Blocks until a rank is lost while this one waits for it in a row, and returns the "
+           "reason; '' at the end.")
       .def("end", &Group::end, py::call_guard<py::gil_scoped_release>(),
-           "Tells the other ranks, and wait_for_disconnect(), that this is the end.");
-  py::class_<Rendezvous>(module, "Rendezvous", "Where ranks find one another.")
+           "Tells the other ranks and wait_for_disconnect() that there are no more rows.");
+  py::class_<Rendezvous>(module, "Rendezvous", "Connects the ranks.")
       .def(py::init([](const LaunchEnvironment& environment, const std::string& command,
                        const std::string& version) {
              return std::make_unique<Rendezvous>(environment,
                                                  deepbench::LaunchIdentity{version, command});
            }),
            py::arg("environment"), py::arg("command"), py::arg("version") = DEEPBENCH_VERSION,
-           "Rank 0 listens from here on. `command` and `version` must be the same on all ranks.")
+           "Rank 0 listens from construction on. `command` and `version` must be the same on all "
+           "ranks.")
       .def_property_readonly("port", &Rendezvous::port)
       .def("wait", &Rendezvous::wait, py::call_guard<py::gil_scoped_release>(),
-           "The group, once all ranks are there. Raises BackendError, on all of them.");
+           "Waits for all ranks and returns the group. Raises BackendError on every rank.");
 }

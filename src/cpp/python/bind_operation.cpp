@@ -1,4 +1,4 @@
-// Operation and Parameter: what a command line offers and explains.
+// Operation and Parameter, from which the command line derives its arguments and help.
 #include <pybind11/stl.h>
 
 #include "bindings.hpp"
@@ -28,7 +28,7 @@ py::object default_text(const Parameter& parameter) {
   return py::str(parameter.default_text);
 }
 
-// An integer's or a real's bound; None for a choice, and where nothing but the type limits it.
+// The bound of an integer or a real; None for a choice, and if only the type limits the value.
 py::object bound(const Parameter& parameter, double value) {
   if (parameter.kind == ParameterKind::kChoice || value == Parameter().maximum) return py::none();
   if (parameter.kind == ParameterKind::kReal) return py::float_(value);
@@ -56,23 +56,22 @@ void bind_operation(py::module_& module) {
   py::class_<Parameter>(module, "Parameter", "One parameter of an operation.")
       .def_readonly("name", &Parameter::name)
       .def_property_readonly("kind", kind_name, "'integer', 'real' or 'choice'.")
-      .def_property_readonly("default", default_text, "As text; None where it is required.")
+      .def_property_readonly("default", default_text, "As text; None if the parameter is required.")
       .def_readonly("choices", &Parameter::choices)
-      .def_readonly("aliases", &Parameter::aliases,
-                    "Other spellings of choices, each with its choice.")
+      .def_readonly("aliases", &Parameter::aliases, "Alternative spellings, each with its choice.")
       .def_property_readonly(
           "minimum", [](const Parameter& p) { return bound(p, p.minimum); },
-          "Least value of a number; None for a choice.")
+          "Smallest value of a number; None for a choice.")
       .def_property_readonly(
           "maximum", [](const Parameter& p) { return bound(p, p.maximum); },
-          "Largest value of a number; None where only its type limits it, and for a choice.")
+          "Largest value of a number; None for a choice, and if only the type limits it.")
       .def_readonly("help", &Parameter::help);
   py::class_<Operation>(module, "Operation", "An operation and its parameters.")
       .def_property_readonly("name", &Operation::name)
       .def_property_readonly("help", &Operation::help)
       .def_property_readonly("example", &Operation::example)
       .def_property_readonly("group_by", &Operation::group_by,
-                             "The attribute whose rows a report folds into one, or ''.")
+                             "The attribute by which a report groups rows, or ''.")
       .def_property_readonly("aliases", &Operation::aliases,
                              "Other names that a command line accepts.")
       .def_property_readonly("synonyms", &Operation::synonyms,
@@ -91,5 +90,5 @@ void bind_operation(py::module_& module) {
                              "The operands that may be constant, as in constant=a.")
       .def_property_readonly("parameters", &Operation::parameters);
   module.def("operations", &deepbench::operations, py::return_value_policy::reference,
-             "All operations, in the order that lists show them.");
+             "All operations, in display order.");
 }

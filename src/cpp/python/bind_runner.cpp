@@ -1,12 +1,12 @@
-// Runner: rows as lines of JSON, written by the core's one writer.
+// Runner: rows as lines of JSON, from the only writer of rows, which is in the core.
 #include <pybind11/functional.h>
 #include <pybind11/stl.h>
 
 #include "bindings.hpp"
 #include "deepbench/core/status.hpp"
-#include "deepbench/run/loader.hpp"
-#include "deepbench/run/options.hpp"
-#include "deepbench/run/runner.hpp"
+#include "deepbench/run/backend/loader.hpp"
+#include "deepbench/run/row/options.hpp"
+#include "deepbench/run/session/runner.hpp"
 
 namespace py = pybind11;
 using deepbench::Runner;
@@ -18,12 +18,15 @@ void bind_runner(py::module_& module) {
                     std::shared_ptr<deepbench::Group>>(),
            py::arg("backend"), py::arg("options") = "", py::arg("plugin_paths") = Paths{},
            py::arg("group") = nullptr, py::call_guard<py::gil_scoped_release>(),
-           "`backend` is 'auto', a name or a path; `options` key=value text, every row's defaults. "
+           "`backend` is 'auto', a name or a path; `options` is key=value text, the defaults of "
+           "every row. "
            "Raises BackendError, or InvalidProblem for an option.")
       .def("follow_rank_zero", &Runner::follow_rank_zero, py::call_guard<py::gil_scoped_release>(),
-           "For the ranks beside 0: makes the rows that rank 0 runs, until it has no more. Raises "
+           "For ranks other than 0: makes the rows that rank 0 runs, until there are no more. "
+           "Raises "
            "RuntimeError when a rank is lost.")
-      .def("hello", &Runner::hello, "The first line of the protocol of rows, as JSON.")
+      .def("hello", &Runner::hello,
+           "The hello message, the first line of the worker's protocol, as JSON.")
       .def(
           "run",
           [](Runner& runner, const std::string& line, int64_t position) {
@@ -31,12 +34,12 @@ void bind_runner(py::module_& module) {
           },
           py::arg("line"), py::arg("position"), py::call_guard<py::gil_scoped_release>(),
           "One row as JSON, from 'problem ; options'. Never raises for a bad problem.")
-      .def(
-          "on_ceiling", &Runner::on_ceiling, py::arg("call"),
-          "call(problem, row) before each problem of a ceiling; `row`, the first time in a row, is "
-          "what has been measured, as JSON.")
+      .def("on_ceiling", &Runner::on_ceiling, py::arg("call"),
+           "Calls call(problem, row) before each problem of a ceiling. The first time in a row, "
+           "`row` "
+           "is the row without its bound, as JSON; otherwise it is empty.")
       .def("release", &Runner::release, py::call_guard<py::gil_scoped_release>(),
-           "Destroys what the last row left; otherwise the next row does.")
+           "Destroys the last row's kernel; otherwise the next row does.")
       .def_property_readonly("device_lost", &Runner::device_lost);
 
   module.def(
@@ -47,14 +50,14 @@ void bind_runner(py::module_& module) {
           out.emplace_back(found.name, found.path);
         return out;
       },
-      py::arg("plugin_paths") = Paths{}, "(name, path) of the plugins found; none is loaded.");
+      py::arg("plugin_paths") = Paths{}, "(name, path) of each plugin found, without loading it.");
   module.def("search_warnings", &deepbench::search_warnings,
-             "Places in DEEPBENCH_BACKEND_PATH that hold no backend, one line each.");
+             "The paths in DEEPBENCH_BACKEND_PATH that hold no backend, one line each.");
   module.def("inspect", &deepbench::inspect, py::arg("backend"), py::arg("plugin_paths") = Paths{},
-             "The hello of a backend, or why it cannot be used, as JSON.");
+             "The hello message of a backend, or the reason why it is unusable, as JSON.");
   module.def(
       "check_options", [](const std::string& text) { deepbench::RunOptions().apply(text); },
       py::arg("text"), "Raises InvalidProblem for an unknown option or a bad value.");
   module.def("package_directory", &deepbench::package_directory,
-             "Where the native library, the plugins, include/ and lib/cmake/ are.");
+             "The folder of the native library, the plugins, include/ and lib/cmake/.");
 }

@@ -16,8 +16,8 @@
 #include "deepbench/core/status.hpp"
 #include "deepbench/group/launch_environment.hpp"
 #include "deepbench/group/rendezvous.hpp"
-#include "deepbench/run/json_writer.hpp"
-#include "deepbench/run/runner.hpp"
+#include "deepbench/run/row/json_writer.hpp"
+#include "deepbench/run/session/runner.hpp"
 
 namespace {
 
@@ -30,9 +30,10 @@ constexpr const char* kUsage =
     "  BACKEND    auto, a name such as cpu, or the path of a plugin\n"
     "  key=value  options of every row: cache=cold algorithm=best samples=20 ...\n"
     "\n"
-    "Each line of standard input is a problem, with options of its own after ';':\n"
+    "Each line of standard input is a problem, with its options after ';':\n"
     "  gemm m=1760 n=128 k=1760 precision=float ; cache=cold\n"
-    "Each line of standard output is a JSON object: who answers, then a row for each problem.\n";
+    "Each line of standard output is a JSON object: a hello message, then a row for each "
+    "problem.\n";
 
 int refuse(const std::string& message) {
   deepbench::JsonWriter json;
@@ -48,14 +49,14 @@ bool is_problem(const std::string& line) {
   return begin != std::string::npos && line[begin] != '#';
 }
 
-// The group that this process is started as a rank of, if any.
+// The group of which a launcher started this process as a rank; nullptr without a launcher.
 std::shared_ptr<deepbench::Group> joined(const std::string& command) {
   const std::optional<deepbench::LaunchEnvironment> place = deepbench::launch_environment();
   if (!place) return nullptr;
   return deepbench::Rendezvous(*place, {deepbench::version(), command}).wait();
 }
 
-// Ends this process where it waits in a library for a rank that is gone.
+// Ends the process if it waits within a library for a lost rank.
 class EndWith {
  public:
   explicit EndWith(deepbench::Group* group) : group_(group) {
@@ -71,7 +72,7 @@ class EndWith {
   static void watch(deepbench::Group& group) {
     const std::string reason = group.wait_for_disconnect();
     if (reason.empty()) return;
-    sleep(2);  // for a row that ends by itself
+    sleep(2);  // a row that can end by itself may be written first
     std::cerr << "deepbench_run: error: " << reason << std::endl;
     std::_Exit(kDeviceLost);
   }
@@ -86,11 +87,12 @@ int run_lines(deepbench::Runner& runner) {
     if (!is_problem(line)) continue;
     const deepbench::Row row = runner.run(line, position++);
     std::cout << row.to_json() << std::endl;
-    runner.release();  // the other ranks have, and may wait for it on their devices
+    runner.release();  // the other ranks have released theirs, and may wait for this one
     ok += row.status == deepbench::Status::kOk;
     bad += row.status != deepbench::Status::kOk && row.status != deepbench::Status::kUnsupported;
-    if (runner.device_lost()) std::_Exit(kDeviceLost);  // libraries might wait for it for ever
-    if (!std::cout) return 1;                           // nobody reads any more
+    if (runner.device_lost())
+      std::_Exit(kDeviceLost);  // destructors of libraries may wait for it forever
+    if (!std::cout) return 1;   // the reader has closed the pipe
   }
   return ok > 0 && bad == 0 ? 0 : 1;
 }

@@ -12,7 +12,7 @@
 #include "../ops/naive_rnn.hpp"
 #include "deepbench/core/operation.hpp"
 #include "deepbench/core/status.hpp"
-#include "deepbench/run/verify.hpp"
+#include "deepbench/run/row/verify.hpp"
 #include "harness.hpp"
 #include "ops/rnn/composition.hpp"
 #include "topology.hpp"

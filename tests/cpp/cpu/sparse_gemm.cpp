@@ -9,7 +9,7 @@
 #include "../ops/sparse_text.hpp"
 #include "../paths.hpp"
 #include "deepbench/plugin.hpp"
-#include "deepbench/run/runner.hpp"
+#include "deepbench/run/session/runner.hpp"
 #include "harness.hpp"
 #include "isa.hpp"
 #include "ops/sparse_gemm/csr.hpp"

@@ -91,7 +91,7 @@ inline void require_ranks(const std::string& cure) {
                 "(docs/guide/ranks.md)");
 }
 
-// Throws unsupported for a precision in which no library sums over ranks.
+// Throws unsupported for a precision that no collective library supports.
 inline void require_summable(std::string_view precision) {
   if (precision != "float" && precision != "half" && precision != "bfloat16")
     unsupported("all_reduce supports the precisions float, half and bfloat16");

@@ -20,7 +20,7 @@
 
 namespace deepbench::plugin {
 
-// Whether a library can be used here, as describe() reports it.
+// Whether a library is usable, as describe() reports it.
 struct LibraryFacts {
   std::string version, path;  // of a usable library; the path has no links
   std::string reason;         // why the library is not usable, with the cure; empty if it is
@@ -43,7 +43,7 @@ inline std::string builtin_library_name(const std::string& library) {
   return library + " " DEEPBENCH_VERSION;
 }
 
-// One operation through one library.
+// One operation in one library.
 class Implementation {
  public:
   virtual ~Implementation() = default;

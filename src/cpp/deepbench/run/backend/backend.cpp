@@ -1,0 +1,354 @@
+// RAII over a plugin's table.
+#include "deepbench/run/backend/backend.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <numeric>
+
+#include "deepbench/core/status.hpp"
+#include "deepbench/fill.h"
+#include "deepbench/group/group.hpp"
+#include "deepbench/run/backend/marshal.hpp"
+
+namespace deepbench {
+namespace {
+
+constexpr double kShortestCallNs = 1e-3;  // light goes a third of a millimetre in it
+
+Status row_status(deepbench_status status) {
+  switch (status) {
+    case DEEPBENCH_OK:
+      return Status::kOk;
+    case DEEPBENCH_UNSUPPORTED:
+      return Status::kUnsupported;
+    case DEEPBENCH_INVALID:
+      return Status::kInvalid;
+    case DEEPBENCH_OUT_OF_MEMORY:
+      return Status::kOutOfMemory;
+    case DEEPBENCH_DEVICE_LOST:
+      return Status::kDeviceLost;
+    case DEEPBENCH_FAILED:
+      break;
+  }
+  return Status::kFailed;
+}
+
+constexpr size_t kMaxReason = 4000;  // bytes
+
+[[noreturn]] void invalid_answer(const char* slot, const std::string& what) {
+  throw RowFailure(Status::kFailed, std::string(slot) + ": the backend answered nonsense: " + what);
+}
+
+// More than any memory; a negative number that was converted to unsigned is far larger.
+constexpr uint64_t kMaxMemoryBytes = uint64_t{1} << 62;
+constexpr uint64_t kMaxCacheBytes = uint64_t{1} << 40;
+
+// Sizes of memory and caches decide which problems are refused, how many copies are made and which
+// ceilings are measured, so that they are checked.
+void check_sizes(const Attributes& device) {
+  for (const auto& [name, value] : device.items()) {
+    const bool cache = name.compare(0, 6, "cache.") == 0 || name == "last_level_cache_bytes";
+    if (!cache && name != "memory_bytes" && name != "memory_available_bytes") continue;
+    const auto* bytes = std::get_if<int64_t>(&value);
+    const uint64_t most = cache ? kMaxCacheBytes : kMaxMemoryBytes;
+    if (!bytes || *bytes < 0 || uint64_t(*bytes) > most)
+      invalid_answer("describe_device", name + "=" + printable(to_text(value)));
+  }
+}
+
+void check_status(const deepbench_backend* table, deepbench_status status, const char* slot) {
+  if (status == DEEPBENCH_OK) return;
+  const char* said = table->last_error();
+  const std::string reason = one_line(said && *said ? said : "no reason given", kMaxReason);
+  // The reason names the slot, unless the problem is unsupported, which is no failure of a slot.
+  throw RowFailure(row_status(status),
+                   status == DEEPBENCH_UNSUPPORTED ? reason : std::string(slot) + ": " + reason);
+}
+
+// Drops ids that cannot be written on a command line, and duplicates. Keeps the first, the
+// library's default, which is never requested by its id.
+std::vector<std::string> usable_ids(const std::vector<std::string>& given) {
+  std::vector<std::string> ids;
+  for (const std::string& id : given) {
+    const bool can_be_written = !id.empty() && one_line(id, id.size()) == id;
+    const bool is_known = std::find(ids.begin(), ids.end(), id) != ids.end();
+    if (ids.empty() || (can_be_written && !is_known)) ids.push_back(id);
+  }
+  return ids;
+}
+
+std::string launch_name(int32_t launch) {
+  switch (launch) {
+    case DEEPBENCH_LAUNCH_GRAPH:
+      return "graph";
+    case DEEPBENCH_LAUNCH_STREAM:
+      return "stream";
+    case DEEPBENCH_LAUNCH_ISOLATED:
+      return "isolated";
+    default:
+      return "unknown";
+  }
+}
+
+// A group as a plugin sees it. It may outlive the group, and then reports a lost rank.
+struct JoinedGroup {
+  std::weak_ptr<Group> group;
+  std::string address;
+  deepbench_group view{};
+};
+
+std::string concatenated(const std::vector<std::string>& all) {
+  std::string bytes;
+  for (const std::string& one : all) bytes += one;
+  return bytes;
+}
+
+deepbench_status exchange(void* context, const void* mine, size_t bytes, void* all) {
+  const std::shared_ptr<Group> group = static_cast<const JoinedGroup*>(context)->group.lock();
+  if (!group) return DEEPBENCH_DEVICE_LOST;
+  try {
+    const std::string step = "exchange of " + std::to_string(bytes) + " bytes";
+    const std::string answer = group->reduce_and_broadcast(
+        AbortScope::kExchange, step, {static_cast<const char*>(mine), bytes}, concatenated);
+    std::copy(answer.begin(), answer.end(), static_cast<char*>(all));
+    return DEEPBENCH_OK;
+  } catch (const RowFailure& failure) {
+    return failure.status() == Status::kDeviceLost ? DEEPBENCH_DEVICE_LOST : DEEPBENCH_FAILED;
+  } catch (const std::exception&) {
+    return DEEPBENCH_FAILED;
+  }
+}
+
+int32_t group_aborted(void* context) {
+  const std::shared_ptr<Group> group = static_cast<const JoinedGroup*>(context)->group.lock();
+  return !group || group->must_abort_call();
+}
+
+constexpr uint64_t kChunk = 1 << 16;  // elements read at a time if the core scans an output
+
+}  // namespace
+
+Kernel::Kernel(const deepbench_backend* table, deepbench_kernel* handle)
+    : table_(table), handle_(handle, Destroy{table}) {
+  Collector collector;
+  check(table_->describe_kernel(handle_.get(), collector.sink()), "describe_kernel");
+  facts_ = collector.values();
+}
+
+void Kernel::check(deepbench_status status, const char* slot) const {
+  check_status(table_, status, slot);
+}
+
+void Kernel::check_batch(const deepbench_batch& batch, uint64_t asked) const {
+  const auto invalid_answer = [](const std::string& what) {
+    deepbench::invalid_answer("time_batch", what);
+  };
+  if (!std::isfinite(batch.elapsed_ns) || batch.elapsed_ns <= 0)
+    invalid_answer("an elapsed time of " + std::to_string(batch.elapsed_ns) + " ns");
+  if (!std::isfinite(batch.host_ns) || batch.host_ns <= 0)
+    invalid_answer("a host time of " + std::to_string(batch.host_ns) + " ns");
+  if (batch.elapsed_ns < kShortestCallNs * double(asked))
+    invalid_answer("an elapsed time of " + to_text(batch.elapsed_ns) + " ns for " +
+                   std::to_string(asked) + " calls");
+  if (!std::isfinite(batch.clock_mhz) || batch.clock_mhz < 0)
+    invalid_answer("a clock of " + std::to_string(batch.clock_mhz) + " MHz");
+  if (batch.count != asked)
+    invalid_answer(std::to_string(batch.count) + " calls instead of " + std::to_string(asked));
+  if (batch.launch < DEEPBENCH_LAUNCH_GRAPH || batch.launch > DEEPBENCH_LAUNCH_ISOLATED)
+    invalid_answer("launch " + std::to_string(batch.launch));
+  // A kernel that silently uses one copy would measure hot caches in a cold row.
+  const uint64_t touched = std::min<uint64_t>(asked, copies());
+  if (batch.copies_touched != touched)
+    invalid_answer("it touched " + std::to_string(batch.copies_touched) +
+                   " copies of the operands, not " + std::to_string(touched));
+}
+
+Batch Kernel::time_batch(uint64_t count, deepbench_launch launch, uint32_t flags) {
+  const deepbench_request request = {sizeof request, count, launch, flags};
+  deepbench_batch raw = {};
+  raw.struct_size = sizeof raw;
+  check(table_->time_batch(handle_.get(), &request, &raw), "time_batch");
+  check_batch(raw, count);
+  Batch batch;
+  batch.count = raw.count;
+  batch.elapsed_ns = raw.elapsed_ns;
+  batch.host_ns = raw.host_ns;
+  batch.clock_mhz = raw.clock_mhz;
+  batch.throttled = (raw.flags & DEEPBENCH_BATCH_THROTTLED) != 0;
+  batch.power_capped = (raw.flags & DEEPBENCH_BATCH_POWER_CAPPED) != 0;
+  batch.launch = launch_name(raw.launch);
+  batch.timer = raw.timer ? raw.timer : "unknown";
+  return batch;
+}
+
+void Kernel::restore() {
+  if (table_->restore) check(table_->restore(handle_.get()), "restore");
+}
+
+void Kernel::poison_outputs() { check(table_->poison_outputs(handle_.get()), "poison_outputs"); }
+
+std::vector<double> Kernel::read_output(const std::vector<uint64_t>& indices) {
+  std::vector<double> values(indices.size());
+  check(table_->read_output(handle_.get(), indices.data(), indices.size(), values.data()),
+        "read_output");
+  return values;
+}
+
+deepbench_scan Kernel::scan_output(uint64_t outputs) {
+  deepbench_scan scan = {};
+  scan.struct_size = sizeof scan;
+  if (table_->scan_output) {
+    check(table_->scan_output(handle_.get(), &scan), "scan_output");
+    return scan;
+  }
+  std::vector<uint64_t> indices;
+  for (uint64_t begin = 0; begin < outputs; begin += indices.size()) {
+    indices.resize(std::min(kChunk, outputs - begin));
+    std::iota(indices.begin(), indices.end(), begin);
+    for (double value : read_output(indices)) {
+      scan.count += 1;
+      scan.untouched += std::isnan(value) || value == DEEPBENCH_POISON_INTEGER;
+      scan.non_finite += std::isinf(value);
+    }
+  }
+  return scan;
+}
+
+std::vector<double> Kernel::project_output(uint64_t rows, uint64_t outputs, uint64_t seed) {
+  std::vector<double> sums(rows, 0.0);
+  if (table_->project_output) {
+    check(table_->project_output(handle_.get(), rows, seed, sums.data()), "project_output");
+    return sums;
+  }
+  std::vector<uint64_t> indices;
+  for (uint64_t begin = 0; begin < outputs; begin += indices.size()) {
+    indices.resize(std::min(kChunk, outputs - begin));
+    std::iota(indices.begin(), indices.end(), begin);
+    const std::vector<double> values = read_output(indices);
+    for (size_t i = 0; i < values.size(); ++i) {
+      const uint64_t at = begin + i;
+      sums[at % rows] += values[i] * deepbench_weight(seed, at / rows);
+    }
+  }
+  return sums;
+}
+
+void Kernel::follow(const Kernel& other) {
+  following_ = DEEPBENCH_ALONE;
+  if (!table_->follow || table_ != other.table_) return;
+  int32_t answer = DEEPBENCH_ALONE;
+  const deepbench_status status = table_->follow(handle_.get(), other.handle_.get(), &answer);
+  if (status == DEEPBENCH_UNSUPPORTED) return;  // like a backend without the slot
+  check(status, "follow");
+  if (answer < DEEPBENCH_ASTRAY || answer > DEEPBENCH_FOLLOWS)
+    invalid_answer("follow", std::to_string(answer));
+  following_ = static_cast<deepbench_following>(answer);
+}
+
+Backend::Backend(const deepbench_backend* table, std::string path)
+    : table_(table), path_(std::move(path)) {}
+
+Attributes Backend::describe() const {
+  Collector collector;
+  check_status(table_, table_->describe(collector.sink()), "describe");
+  return collector.values();
+}
+
+int Backend::device_count() const {
+  int32_t count = 0;
+  check_status(table_, table_->device_count(&count), "device_count");
+  if (count < 0) invalid_answer("device_count", std::to_string(count) + " devices");
+  return count;
+}
+
+Attributes Backend::describe_device(int device) const {
+  Collector collector;
+  check_status(table_, table_->describe_device(device, collector.sink()), "describe_device");
+  check_sizes(collector.values());
+  return collector.values();
+}
+
+Attributes Backend::environment(const Attributes& options) const {
+  Collector collector;
+  if (table_->environment)
+    check_status(table_, table_->environment(ValuesView(options).get(), collector.sink()),
+                 "environment");
+  for (const auto& [name, value] : collector.values().items())
+    if (name.empty() || name.find('=') != std::string::npos)
+      invalid_answer("environment", "'" + printable(name) + "' is no variable's name");
+  return collector.values();
+}
+
+void Backend::supports(const Problem& problem, const Attributes& options) const {
+  const std::string candidate = options.text("candidate");
+  if (!table_->candidates && !candidate.empty())
+    throw RowFailure(Status::kInvalid,
+                     "candidate '" + printable(candidate) + "': backend " + name() + " has none");
+  check_status(table_, table_->supports(ProblemView(problem).get(), ValuesView(options).get()),
+               "supports");
+}
+
+uint64_t Backend::memory_needed(const Problem& problem, const Attributes& options) const {
+  uint64_t bytes = 0;
+  check_status(table_,
+               table_->memory_needed(ProblemView(problem).get(), ValuesView(options).get(), &bytes),
+               "memory_needed");
+  if (bytes > kMaxMemoryBytes) invalid_answer("memory_needed", std::to_string(bytes) + " bytes");
+  return bytes;
+}
+
+std::vector<std::string> Backend::candidates(const Problem& problem,
+                                             const Attributes& options) const {
+  Collector collector;
+  if (table_->candidates)
+    check_status(
+        table_,
+        table_->candidates(ProblemView(problem).get(), ValuesView(options).get(), collector.sink()),
+        "candidates");
+  return usable_ids(collector.repeated());
+}
+
+Kernel Backend::prepare(const Problem& problem, const Attributes& options) const {
+  deepbench_kernel* handle = nullptr;
+  check_status(table_,
+               table_->prepare(ProblemView(problem).get(), ValuesView(options).get(), &handle),
+               "prepare");
+  if (!handle) invalid_answer("prepare", "no kernel");
+  return Kernel(table_, handle);
+}
+
+Attributes Backend::observe(int device) const {
+  Collector collector;
+  if (table_->observe) check_status(table_, table_->observe(device, collector.sink()), "observe");
+  return collector.values();
+}
+
+double Backend::energy_joules(int device) const {
+  if (!table_->energy)
+    throw RowFailure(Status::kUnsupported, "backend " + name() + " has no counter of energy");
+  double joules = 0;
+  check_status(table_, table_->energy(device, &joules), "energy");
+  if (!(joules >= 0) || !std::isfinite(joules))
+    invalid_answer("energy", to_text(joules) + " joules");
+  return joules;
+}
+
+void Backend::join(const std::shared_ptr<Group>& group) const {
+  if (!table_->join)
+    throw RowFailure(Status::kUnsupported, "backend " + name() + " has no collectives");
+  static auto& kept =
+      *new std::vector<std::unique_ptr<JoinedGroup>>();  // lives as long as the process, as
+                                                         // plugin.h promises
+  kept.push_back(std::make_unique<JoinedGroup>());
+  JoinedGroup& joined = *kept.back();
+  joined.group = group;
+  const Member& self = group->self();
+  joined.address = self.address;
+  joined.view = {sizeof joined.view, group->rank(),   group->size(),   &joined,
+                 exchange,           self.local_rank, self.local_size, joined.address.c_str(),
+                 group_aborted};
+  check_status(table_, table_->join(&joined.view), "join");
+}
+
+}  // namespace deepbench

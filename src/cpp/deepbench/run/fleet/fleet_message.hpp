@@ -1,0 +1,21 @@
+// The messages between the ranks of a fleet, as bytes. Readers throw ConnectionError for a message
+// that is too short.
+#pragma once
+
+#include <string>
+
+#include "deepbench/run/fleet/fleet_coordinator.hpp"
+
+namespace deepbench {
+
+std::string pack_rank_result(const RankResult& result);
+RankResult unpack_rank_result(const std::string& bytes);
+
+std::string pack_findings(const Findings& found);
+Findings unpack_findings(const std::string& bytes);
+
+// Without the host, which every rank knows.
+std::string pack_rank_device(const RankDevice& rank_device);
+RankDevice unpack_rank_device(const std::string& bytes);
+
+}  // namespace deepbench

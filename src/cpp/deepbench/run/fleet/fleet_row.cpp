@@ -1,0 +1,103 @@
+// This rank's part of a fleet's row, and the combination of all ranks' results.
+#include "deepbench/run/fleet/fleet_row.hpp"
+
+#include <algorithm>
+#include <new>
+#include <utility>
+
+#include "deepbench/measure/statistics.hpp"
+#include "deepbench/run/fleet/fleet_coordinator.hpp"
+#include "deepbench/run/row/make_row.hpp"
+
+namespace deepbench {
+namespace {
+
+constexpr size_t kNamedRanks = 8;  // in a note
+
+// How this rank's part ended. Rethrows failures of the whole fleet.
+template <class Body>
+RankResult run_on_rank(const Group& group, Body body) {
+  RankResult result;
+  const auto fail = [&](Status status, const char* reason) {
+    result.status = status;
+    result.reason = reason;
+  };
+  try {
+    body();
+  } catch (const RankDisconnected&) {
+    throw;
+  } catch (const RowFailure& failure) {
+    if (group.failing()) throw;
+    fail(failure.status(), failure.what());
+  } catch (const InvalidProblem& error) {
+    fail(Status::kInvalid, error.what());
+  } catch (const std::bad_alloc&) {
+    fail(Status::kOutOfMemory, "out of host memory");
+  } catch (const std::exception& error) {
+    fail(Status::kFailed, error.what());
+  }
+  return result;
+}
+
+void measure_on_this_rank(const RowContext& context, TrialSlot& slot, RowSteps& steps) {
+  Plan plan = admitted(*steps.request, context);
+  const std::string& candidate = context.fleet->agree_on_candidate();
+  if (!plan.options.once) plan.candidate = candidate;
+  measure_first(context, plan, slot, steps);
+  if (plan.options.once) return;
+  steps.found.clocks = clocks_of(*steps.found.measurement->samples);
+  if (plan.options.energy) steps.found.extras = measure_energy(context, plan, *slot.trial);
+}
+
+RankResult rank_result(const Findings& found, RankResult result) {
+  if (!found.measurement || !found.measurement->samples) return result;
+  const Measurement& measurement = *found.measurement;
+  const Samples& samples = *measurement.samples;
+  if (samples.per_call_ns.empty()) return result;
+  const Statistics statistics = summarize(samples.per_call_ns);
+  const Attributes& observed = found.sensors.observed;
+  result.median_ns = statistics.median;
+  result.low_ns = statistics.low;
+  result.high_ns = statistics.high;
+  result.error = samples.error;
+  result.clock_mhz = samples.clock_mhz > 0 ? samples.clock_mhz : observed.real("clock_mhz");
+  result.temperature_c = observed.real("temperature_c");
+  result.power_w = observed.real("power_w");
+  result.throttled = samples.throttled;
+  result.algorithm = measurement.library + " " + measurement.algorithm;
+  return result;
+}
+
+// Times of different algorithms do not compare devices.
+std::vector<std::string> notes_on_algorithms(const FleetSummary& fleet) {
+  const size_t count = fleet.other_algorithm_ranks.size();
+  if (count == 0 || fleet.rank_devices.empty() || fleet.middle_rank < 0) return {};
+  const std::string& usual = fleet.ranks[size_t(fleet.middle_rank)].algorithm;
+  std::string others;
+  for (size_t i = 0; i < std::min(count, kNamedRanks); ++i)
+    others += (i > 0 ? ", " : "") + std::to_string(fleet.other_algorithm_ranks[i]) + " (" +
+              fleet.ranks[size_t(fleet.other_algorithm_ranks[i])].algorithm + ")";
+  if (count > kNamedRanks) others += " and " + std::to_string(count - kNamedRanks) + " more";
+  return {"not all ranks did the same: rank " + std::to_string(fleet.middle_rank) + " " + usual +
+          "; ranks " + others};
+}
+
+}  // namespace
+
+void make_fleet_row(const RowContext& context, TrialSlot& slot, RowSteps& steps) {
+  FleetCoordinator& fleet = *context.fleet;
+  const RunOptions& options = steps.request->options;
+  fleet.when_measured = [&] { steps.found.sensors = read_sensors(context, int(options.device)); };
+  RankResult result =
+      run_on_rank(fleet.group(), [&] { measure_on_this_rank(context, slot, steps); });
+  MergedFleet merged = fleet.merge(rank_result(steps.found, std::move(result)), steps.found);
+  steps.fleet = {merged.summary, std::move(merged.middle), notes_on_algorithms(merged.summary)};
+  if (merged.summary.status != Status::kOk)
+    throw RowFailure(merged.summary.status, merged.summary.reason);
+  // Rank 0 measures ceilings while the other ranks are idle. The row itself is not repeated: many
+  // ranks have measured it.
+  if (fleet.group().rank() == 0 && !options.once)
+    assess_row(context, {steps.request->problem, options, ""}, false, slot, steps);
+}
+
+}  // namespace deepbench

@@ -1,0 +1,15 @@
+// A row of a fleet: every rank makes it on its device at the same time, and rank 0 combines the
+// results. Only the candidate is common to all ranks: each verifies, warms up, sizes its batches
+// and stops independently, so that one rank's noise cannot bias another.
+#pragma once
+
+#include "deepbench/run/row/row_context.hpp"
+#include "deepbench/run/row/row_steps.hpp"
+#include "deepbench/run/row/trial_slot.hpp"
+
+namespace deepbench {
+
+// Like make_row(), with context.fleet as the coordinator. The row is complete on rank 0.
+void make_fleet_row(const RowContext& context, TrialSlot& slot, RowSteps& steps);
+
+}  // namespace deepbench

@@ -1,0 +1,125 @@
+// Asking the backend whether it supports a problem, and checking memory before anything is
+// allocated.
+#include "deepbench/run/row/admit.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <utility>
+#include <vector>
+
+#include "deepbench/core/host_memory.hpp"
+#include "deepbench/core/operation.hpp"
+#include "deepbench/group/group.hpp"
+#include "deepbench/run/fleet/fleet_coordinator.hpp"
+
+namespace deepbench {
+namespace {
+
+constexpr size_t kNamedCandidates = 12;  // in a message
+
+// In the largest unit in which the amount is at least 0.1.
+std::string amount(double bytes) {
+  const char* const units[] = {" GiB", " MiB", " KiB"};
+  double size = bytes / (1 << 30);
+  size_t unit = 0;
+  for (; unit < 2 && size < 0.1; ++unit) size *= 1024;
+  return to_text(std::round(size * 100) / 100) + units[unit];
+}
+
+// `call` and `verification` are the bytes of `memory_kind` that each needs.
+void require_available(double call, double verification, double available,
+                       const std::string& memory_kind) {
+  if (available <= 0 || call + verification <= available) return;
+  const std::string left = amount(available) + " are available";
+  if (verification == 0)
+    throw RowFailure(Status::kOutOfMemory,
+                     "needs " + amount(call) + " of " + memory_kind + "; " + left);
+  throw RowFailure(Status::kOutOfMemory,
+                   "needs " + (call > 0 ? amount(call) + " of " + memory_kind + " and " : "") +
+                       amount(verification) + (call > 0 ? "" : " of " + memory_kind) +
+                       " to be verified; " + left + " (--no-verify measures without)");
+}
+
+[[noreturn]] void throw_unknown_candidate(const Plan& plan, const RowContext& context,
+                                          const std::vector<std::string>& ids) {
+  std::string known;
+  for (size_t i = 0; i < std::min(ids.size(), kNamedCandidates); ++i) known += " " + ids[i];
+  if (ids.size() > kNamedCandidates)
+    known += " and " + std::to_string(ids.size() - kNamedCandidates) + " more";
+  throw RowFailure(Status::kInvalid, "backend " + context.backend.name() + " has no candidate '" +
+                                         printable(plan.candidate) + "' for this problem" +
+                                         suggestion(plan.candidate, ids) +
+                                         (ids.empty() ? "; it has none" : "; it has" + known) +
+                                         ", beside default, best and exhaustive");
+}
+
+// Replaces a library's refusal, which may name an unrelated limit, when the operands alone exceed
+// the memory.
+void require_operands_fit(const Plan& plan, const RowContext& context) {
+  const double bytes = plan.problem.operation().work(plan.problem).bytes;
+  const double least = bytes / 2;  // no operand counts more than twice
+  const double available = context.device.real("memory_available_bytes", 0);
+  if (available > 0 && least > available)
+    throw RowFailure(Status::kOutOfMemory, "its operands alone take " + amount(least) +
+                                               " of memory; " + amount(available) +
+                                               " are available");
+}
+
+void require_support(const Plan& plan, const RowContext& context) {
+  const Backend& backend = context.backend;
+  try {
+    backend.supports(plan.problem, plan.options.for_plugin(""));
+  } catch (const RowFailure& failure) {
+    if (failure.status() == Status::kUnsupported) require_operands_fit(plan, context);
+    throw;
+  }
+  if (plan.candidate.empty()) return;
+  try {
+    backend.supports(plan.problem, plan.options.for_plugin(plan.candidate));
+  } catch (const RowFailure& failure) {
+    if (failure.status() != Status::kInvalid) throw;
+    const auto ids = backend.candidates(plan.problem, plan.options.for_plugin(""));
+    if (std::find(ids.begin(), ids.end(), plan.candidate) != ids.end()) throw;
+    throw_unknown_candidate(plan, context, ids);
+  }
+}
+
+// Refuses before the machine swaps or the kernel's memory killer ends the process. While the kernel
+// holds its memory, verification takes host memory, and the backend's reference device memory.
+void require_memory(const Plan& plan, const RowContext& context) {
+  const Operation& operation = plan.problem.operation();
+  const RunOptions& options = plan.options;
+  const Backend& backend = context.backend;
+  const double needed =
+      double(backend.memory_needed(plan.problem, options.for_plugin(plan.candidate)));
+  const bool on_host_memory = context.device.integer("shares_host_memory") != 0;
+  // The ranks of a machine check at the same time, before any of them allocates.
+  const int sharing = context.fleet ? context.fleet->group().self().local_size : 1;
+  const double available =
+      context.device.real("memory_available_bytes", context.device.real("memory_bytes", 0)) /
+      (on_host_memory ? sharing : 1);
+  require_available(needed, 0, available, "memory");
+  if (!options.should_verify(operation)) return;
+
+  double on_device = 0, on_host = operation.verification_bytes(plan.problem);
+  if (operation.reference_source(plan.problem) == ReferenceSource::kReferenceKernel)
+    on_device = double(backend.memory_needed(plan.problem, options.for_reference()));
+  if (on_host_memory) on_device += std::exchange(on_host, 0);
+  require_available(needed, on_device, available, "memory");
+  require_available(0, on_host, host_memory_available() / sharing, "host memory");
+}
+
+}  // namespace
+
+std::variant<Plan, Refusal> admit(const RowRequest& request, const RowContext& context) {
+  const Plan plan = {request.problem, request.options, request.options.named_candidate()};
+  try {
+    require_support(plan, context);
+    require_memory(plan, context);
+  } catch (const RowFailure& failure) {
+    return Refusal{failure.status(), failure.what()};
+  }
+  return plan;
+}
+
+}  // namespace deepbench

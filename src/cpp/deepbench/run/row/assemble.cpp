@@ -1,0 +1,114 @@
+// Combining the results of the steps into a row.
+#include "deepbench/run/row/assemble.hpp"
+
+#include <algorithm>
+
+#include "deepbench/core/operation.hpp"
+
+namespace deepbench {
+namespace {
+
+void append(std::vector<std::string>& notes, const std::vector<std::string>& more) {
+  notes.insert(notes.end(), more.begin(), more.end());
+}
+
+void describe_request(const RowSteps& steps, Row& row) {
+  row.position = steps.position;
+  row.problem = steps.line;
+  row.backend = steps.backend;
+  if (!steps.request || !steps.requested_regime) return;
+  const auto& [problem, options] = *steps.request;
+  row.problem = problem.str();
+  row.op = problem.op();
+  row.attributes = problem.attributes();
+  row.application = problem.metadata().text("application");
+  row.device = options.device;
+  row.device_name = steps.device_name;
+  row.algorithm.mode = options.algorithm;
+  row.work = problem.operation().work(problem);
+}
+
+Algorithm describe_algorithm(const RowSteps& steps, Algorithm algorithm) {
+  if (const Measurement* const first = steps.first_measurement()) {
+    algorithm.name = first->algorithm;
+    algorithm.candidate = first->candidate;
+    algorithm.workspace_bytes = first->workspace_bytes;
+    algorithm.planning_ns = first->planning_ns;
+  }
+  const auto& selection = steps.selection ? steps.selection : steps.rank_zero_selection;
+  if (selection) {
+    algorithm.candidate = selection->measurement.candidate;
+    algorithm.candidates = selection->candidates;
+    algorithm.default_ns = selection->default_ns;
+    algorithm.default_name = selection->default_name;
+    algorithm.default_candidate = selection->default_candidate;
+    algorithm.gain = selection->gain;
+  }
+  return algorithm;
+}
+
+void describe_measurement(const Measurement& measurement, Row& row) {
+  row.library = measurement.library;
+  row.regime = measurement.regime;
+  row.samples = measurement.samples;
+  row.padding_rule = measurement.padding_rule;
+  row.padded = measurement.padded;
+  row.conversion = measurement.conversion;
+  row.verification = measurement.verification;
+  row.metrics = measurement.metrics;
+}
+
+std::vector<std::string> all_notes(const RowSteps& steps) {
+  std::vector<std::string> notes;
+  if (steps.requested_regime && steps.request->options.inputs != "uniform")
+    notes.push_back("inputs are all " + steps.request->options.inputs);
+  // A fleet's sensors are read during the measurement.
+  if (steps.is_fleet_row) append(notes, steps.findings().sensors.notes);
+  if (const Measurement* const first = steps.first_measurement()) append(notes, first->notes);
+  if (steps.selection) append(notes, steps.selection->notes);
+  append(notes, steps.findings().extras.notes);
+  if (!steps.is_fleet_row) append(notes, steps.findings().sensors.notes);
+  if (steps.fleet) append(notes, steps.fleet->notes);
+  append(notes, steps.assessment_notes);
+  if (steps.rank_zero_selection)
+    for (const std::string& note : steps.rank_zero_selection->notes)
+      if (std::find(notes.begin(), notes.end(), note) == notes.end()) notes.push_back(note);
+  return notes;
+}
+
+// The figures of a fleet's row belong to the device of its middle rank.
+void describe_fleet(const FleetSummary& fleet, Row& row) {
+  row.fleet = fleet;
+  if (fleet.rank_devices.empty() || fleet.middle_rank < 0) return;
+  const RankDevice& middle = fleet.rank_devices[size_t(fleet.middle_rank)];
+  row.device = middle.device;
+  row.device_name = middle.name;
+}
+
+}  // namespace
+
+Row assemble(const RowSteps& steps) {
+  Row row;
+  describe_request(steps, row);
+  if (steps.requested_regime) row.regime = *steps.requested_regime;
+  row.algorithm = describe_algorithm(steps, row.algorithm);
+  const Measurement* const first = steps.first_measurement();
+  const Measurement* const last = steps.repetition ? &steps.repetition->measurement : first;
+  if (last) describe_measurement(*last, row);
+  const Extras& extras = steps.repetition ? steps.repetition->extras : steps.findings().extras;
+  row.metrics.insert(row.metrics.end(), extras.metrics.begin(), extras.metrics.end());
+  row.observed = steps.findings().sensors.observed;
+  for (const auto& [name, value] : steps.findings().clocks.items()) row.observed.set(name, value);
+  if (steps.repetition)
+    for (const auto& [name, value] : steps.repetition->clocks.items())
+      row.observed.set(name, value);
+  row.bound = steps.bound;
+  if (steps.fleet) describe_fleet(steps.fleet->summary, row);
+  row.notes = all_notes(steps);
+  row.status = steps.status;
+  row.reason = steps.reason;
+  row.stages = steps.stages;
+  return row;
+}
+
+}  // namespace deepbench

@@ -1,0 +1,105 @@
+// Bound, shares of the ceilings, and the verdict on a measurement above them.
+#include "deepbench/run/row/assess.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+#include "deepbench/core/operation.hpp"
+#include "deepbench/measure/statistics.hpp"
+#include "deepbench/run/row/format_time.hpp"
+
+namespace deepbench {
+namespace {
+
+constexpr double kMaxRoofline = 1.05;  // a larger share of a ceiling is doubted
+constexpr double kSteady = 0.05;       // medians that differ by at most this share agree
+constexpr double kLatencyBoundCalls =
+    3;  // a call shorter than so many empty calls is latency-bound
+
+bool medians_agree(const Samples& first, const Samples& second) {
+  const double first_ns = median(first.per_call_ns);
+  return std::abs(first_ns - median(second.per_call_ns)) <= kSteady * first_ns;
+}
+
+bool is_narrow(const Samples& samples) {
+  const Statistics s = summarize(samples.per_call_ns);
+  return s.n > 1 && s.high - s.low <= 2 * kSteady * s.median;
+}
+
+bool is_precise(const Samples& samples) {
+  return samples.stop == StopReason::kConverged && is_narrow(samples);
+}
+
+bool has_too_few_samples(const Samples& samples) {
+  return samples.stop == StopReason::kTooFew && is_narrow(samples);
+}
+
+std::string both_medians(const Samples& first, const Samples& second) {
+  const double first_ns = median(first.per_call_ns), second_ns = median(second.per_call_ns);
+  return "measured twice, " + format_time(first_ns, second_ns) + ", then " +
+         format_time(second_ns, second_ns) + ": ";
+}
+
+}  // namespace
+
+Assessment assess(const Problem& problem, const Measurement& measurement,
+                  const RowCeilings& ceilings) {
+  const Work work = problem.operation().work(problem);
+  const double t = measurement.median_ns();
+  Assessment assessment;
+  Bound& bound = assessment.bound;
+  bound.level = ceilings.level.name;
+  bound.bytes_per_s = ceilings.bytes_per_s;
+  bound.latency_ns = ceilings.latency_ns;
+  bound.flops_per_s = ceilings.flops_per_s;
+  if (work.flops > 0 && bound.flops_per_s == 0)
+    bound.missing = "the arithmetic ceiling of " + problem.text("precision");
+  else if (work.bytes > 0 && bound.bytes_per_s == 0)
+    bound.missing = "the bandwidth of the " + bound.level;
+  const double memory_ns = bound.bytes_per_s > 0 ? work.bytes / bound.bytes_per_s * 1e9 : 0;
+  const double arithmetic_ns = bound.flops_per_s > 0 ? work.flops / bound.flops_per_s * 1e9 : 0;
+  bound.share_arithmetic = arithmetic_ns / t;
+  bound.share_roofline = std::max(arithmetic_ns, memory_ns) / t;
+  if (t < kLatencyBoundCalls * bound.latency_ns) {
+    bound.by = "latency";
+  } else if (bound.share_roofline > 0 && bound.missing.empty()) {
+    const char* moving = bound.level == "memory" ? "memory" : "cache";
+    bound.by = arithmetic_ns >= memory_ns ? "arithmetic" : moving;
+  }
+  assessment.exceeds_roofline = bound.share_roofline > kMaxRoofline;
+  assessment.exceeds_arithmetic = bound.share_arithmetic > kMaxRoofline;
+  assessment.exceeds_bandwidth =
+      bound.bytes_per_s > 0 && work.bytes / t * 1e9 > kMaxRoofline * bound.bytes_per_s;
+  return assessment;
+}
+
+Verdict judge(const Measurement& first, const Measurement* second, const Assessment& assessment) {
+  const Samples& before = *first.samples;
+  const Samples& after = second ? *second->samples : before;
+  const bool repeats = medians_agree(before, after);
+  const std::string twice = second ? both_medians(before, after) : "";
+  const std::string kept =
+      second ? "; the second, after which the ceiling was measured again, is kept" : "";
+  if (!assessment.exceeds_roofline)
+    return {Doubt::kNone, repeats ? ""
+                                  : twice +
+                                        "the first was above the measured ceiling; the second, "
+                                        "which is not, is kept"};
+  if (has_too_few_samples(before) && has_too_few_samples(after))
+    return {Doubt::kTooFewSamples,
+            twice + "above the measured ceiling, with too few samples to tell which is off" + kept};
+  if (!is_precise(before) || !is_precise(after))
+    return {
+        Doubt::kNoise,
+        twice + "above the measured ceiling, on a machine too noisy to tell which is off" + kept};
+  if (repeats)
+    return {Doubt::kLowCeiling,
+            twice + "steadily above the measured ceiling, which is raised to this row" +
+                (second ? "; the second, which the first confirms, is kept" : "")};
+  return {Doubt::kMistrusted,
+          twice +
+              "above the measured ceiling, and the two differ; the second is kept, without rates; "
+              "other work on the machine does that"};
+}
+
+}  // namespace deepbench

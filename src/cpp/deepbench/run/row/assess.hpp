@@ -1,0 +1,51 @@
+// Step 4 of a row: compares a measurement with the ceilings. Pure functions.
+#pragma once
+
+#include <string>
+
+#include "deepbench/core/export.hpp"
+#include "deepbench/core/problem.hpp"
+#include "deepbench/run/ceilings/ceilings.hpp"
+#include "deepbench/run/row/measurement.hpp"
+
+namespace deepbench {
+
+// The limit that bounds the row, and the row's share of it. Zero: unknown.
+struct Bound {
+  std::string by;     // "arithmetic", "memory", "cache", "latency"
+  std::string level;  // of the memory hierarchy that the working set fits: "l2", "llc", "memory"
+  double flops_per_s = 0, bytes_per_s = 0, latency_ns = 0;
+  double share_arithmetic = 0, share_roofline = 0;
+  std::string missing;  // the ceiling without which there is no roofline
+};
+
+struct Assessment {
+  Bound bound;
+  // More than 5 % above a ceiling: either the ceiling or the row is wrong.
+  bool exceeds_roofline = false;
+  bool exceeds_arithmetic = false, exceeds_bandwidth = false;
+};
+
+DEEPBENCH_API Assessment assess(const Problem& problem, const Measurement& measurement,
+                                const RowCeilings& ceilings);
+
+// What a measurement above its ceilings says, once ceilings and row were measured again.
+enum class Doubt {
+  kNone,           // the second measurement is below the ceilings
+  kTooFewSamples,  // both medians are narrow, and only the number of samples is too low
+  kNoise,          // the medians are too imprecise to decide
+  kLowCeiling,     // two precise medians agree: the ceiling was too low
+  kMistrusted,     // two precise medians differ: neither counts
+};
+
+struct Verdict {
+  Doubt doubt = Doubt::kNone;
+  std::string text;  // a note, or the reason of a mistrusted row; may be empty
+};
+
+// `second` is the repetition of `first`, and `assessment` compares it with the ceilings as they
+// were measured again. nullptr: the row was not repeated, and `first` is assessed again.
+DEEPBENCH_API Verdict judge(const Measurement& first, const Measurement* second,
+                            const Assessment& assessment);
+
+}  // namespace deepbench

@@ -1,0 +1,244 @@
+// Three samples of each candidate, then an interleaved comparison of the fastest.
+#include "deepbench/run/row/candidate_search.hpp"
+
+#include <algorithm>
+#include <limits>
+#include <memory>
+
+#include "deepbench/core/status.hpp"
+#include "deepbench/core/stopwatch.hpp"
+#include "deepbench/group/group.hpp"
+#include "deepbench/measure/statistics.hpp"
+#include "deepbench/run/row/skipped_candidates.hpp"
+#include "deepbench/run/row/trial.hpp"
+
+namespace deepbench {
+namespace {
+
+constexpr size_t kMaxCandidates = 32;  // including the default; exhaustive: no limit
+constexpr int kSamples = 3, kRounds = 5;
+constexpr int kMinRounds = 3;            // of them, once the budget is spent
+constexpr double kScreeningShare = 0.5;  // of the budget
+constexpr double kScreeningSpan = 0.2;   // of a span: timing overhead affects all candidates alike
+constexpr double kConfirmationRatio = 1.5;  // times the leader: still compared
+constexpr double kRejectionRatio = 4;       // times the leader: dropped,
+constexpr double kSlowCallNs = 1e6;         // if a call is at least this long
+constexpr size_t kFinalists = 4;            // prepared at the same time
+constexpr double kMinimumGain = 0.98;       // a switch needs more than 2 %
+
+struct ScreenedCandidate {
+  std::string id;
+  double cost = 0;
+};
+
+// Perturbed schedules group the samples; the median of few samples may then fall into any group, so
+// the mean is used.
+double typical_ns(const std::vector<double>& samples, const Attributes& facts) {
+  return facts.integer("shuffles") != 0 ? summarize(samples).mean : median(samples);
+}
+
+class Searcher {
+ public:
+  Searcher(const RowContext& context, const Plan& plan, double span_ns, double budget_ns,
+           const std::vector<std::string>& incorrect, Stages& stages)
+      : context_(context),
+        plan_(plan),
+        span_ns_(span_ns),
+        budget_ns_(budget_ns),
+        incorrect_(incorrect),
+        stages_(stages) {
+    plan_.options.verify = false;  // the winner is verified when it is measured in full
+  }
+
+  CandidateSearch run() {
+    std::vector<std::string> ids = other_candidates();
+    if (!is_exhaustive() && ids.size() >= kMaxCandidates) ids.resize(kMaxCandidates - 1);
+    spend([&] { screen(""); });
+    for (const auto& id : ids) {
+      if (has_spent_share(kScreeningShare)) {
+        search_.notes.push_back("candidates left untried for lack of time");
+        break;
+      }
+      spend([&] { screen(id); });
+    }
+    skipped_in_screening_.add_notes_to(search_.notes);
+    if (screened_.size() > 1) confirm();
+    skipped_in_confirmation_.add_notes_to(search_.notes);
+    return std::move(search_);
+  }
+
+ private:
+  bool is_exhaustive() const { return plan_.options.algorithm == "exhaustive"; }
+
+  // All candidates except the first, which is the library's default, and the incorrect ones.
+  std::vector<std::string> other_candidates() {
+    std::vector<std::string> ids;
+    try {
+      Attributes asked = plan_.options.for_plugin("");
+      if (!is_exhaustive()) asked.set("limit", int64_t{kMaxCandidates});
+      ids = context_.backend.candidates(plan_.problem, asked);
+    } catch (const RowFailure& failure) {
+      if (failure.status() == Status::kDeviceLost) throw;
+      search_.notes.push_back(failure.what());
+    }
+    if (!ids.empty()) {
+      search_.default_id = ids.front();
+      ids.erase(ids.begin());
+    }
+    const auto is_incorrect = [&](const std::string& id) {
+      return std::find(incorrect_.begin(), incorrect_.end(), id) != incorrect_.end();
+    };
+    ids.erase(std::remove_if(ids.begin(), ids.end(), is_incorrect), ids.end());
+    return ids;
+  }
+
+  // Charges the host time of `body`, except compilation, to the budget.
+  template <class Body>
+  void spend(Body body) {
+    Stopwatch watch;
+    const double compiling_ns = stages_.compiling_ns;
+    body();
+    spent_ns_ += watch.lap_ns() - (stages_.compiling_ns - compiling_ns);
+  }
+
+  bool has_spent_share(double share) const {
+    return budget_ns_ > 0 &&
+           value_of_rank_zero(context_.group, "choose", spent_ns_) > share * budget_ns_;
+  }
+
+  void screen(const std::string& id) {
+    try {
+      Trial trial(context_, plan_.with_candidate(id), stages_);
+      const double call_ns =
+          typical_ns(trial.sample(kSamples, kScreeningSpan * span_ns_, rejection_threshold_ns()),
+                     trial.facts());
+      screened_.push_back({id, cost_with_conversion_ns(call_ns, trial.facts(), plan_.options)});
+    } catch (const RowFailure& failure) {
+      if (failure.status() == Status::kDeviceLost) throw;
+      skipped_in_screening_.add(id, failure.what());
+    }
+    ++search_.tried;
+  }
+
+  double rejection_threshold_ns() const {
+    double leader = std::numeric_limits<double>::infinity();
+    for (const auto& one : screened_) leader = std::min(leader, one.cost);
+    return std::max(kSlowCallNs, kRejectionRatio * leader);
+  }
+
+  std::vector<ScreenedCandidate> finalists() {
+    std::sort(
+        screened_.begin(), screened_.end(),
+        [](const ScreenedCandidate& a, const ScreenedCandidate& b) { return a.cost < b.cost; });
+    std::vector<ScreenedCandidate> near;
+    for (const auto& one : screened_) {
+      const bool is_default = one.id.empty();
+      const bool fits =
+          near.size() < kFinalists && one.cost <= kConfirmationRatio * screened_[0].cost;
+      if (is_default || fits) near.push_back(one);
+    }
+    return near;
+  }
+
+  struct Finalist {
+    ScreenedCandidate contender;
+    std::unique_ptr<Trial> trial;
+    std::vector<double> samples;
+  };
+
+  // Runs `body`; a candidate that fails leaves the comparison, and the row continues.
+  template <class Body>
+  bool try_in_confirmation(const ScreenedCandidate& one, Body body) {
+    try {
+      body();
+      return true;
+    } catch (const RowFailure& failure) {
+      if (failure.status() == Status::kDeviceLost) throw;
+      skipped_in_confirmation_.add(one.id, failure.what());
+      return false;
+    }
+  }
+
+  // Prepares the finalists together, as far as memory allows, and samples them in turns, so that a
+  // drift of the machine affects all of them alike.
+  std::vector<Finalist> sample_finalists(const std::vector<ScreenedCandidate>& contenders) {
+    std::vector<Finalist> near;
+    spend([&] {
+      for (const auto& one : contenders)
+        try_in_confirmation(one, [&] {
+          near.push_back(
+              {one, std::make_unique<Trial>(context_, plan_.with_candidate(one.id), stages_), {}});
+        });
+    });
+    for (int round = 0; round < kRounds; ++round) {
+      if (round >= kMinRounds && has_spent_share(1)) break;
+      spend([&] { sample(near); });
+    }
+    return near;
+  }
+
+  // Takes one sample of each finalist and drops those that fail.
+  void sample(std::vector<Finalist>& near) {
+    for (auto one = near.begin(); one != near.end();) {
+      const bool good = try_in_confirmation(one->contender, [&] {
+        for (double ns : one->trial->sample(1, span_ns_)) one->samples.push_back(ns);
+      });
+      one = good ? one + 1 : near.erase(one);
+    }
+  }
+
+  double default_screening_cost() const {
+    for (const auto& one : screened_)
+      if (one.id.empty()) return one.cost;
+    return 0;
+  }
+
+  // A default for which the comparison has no memory enters with its screening time.
+  void confirm() {
+    const std::vector<ScreenedCandidate> chosen = finalists();
+    if (chosen.size() == 1 && chosen[0].id.empty()) return;  // nothing is near the default
+    std::vector<Finalist> near = sample_finalists(chosen);
+    double default_cost = default_screening_cost();
+    for (auto& one : near) {
+      const Attributes& facts = one.trial->facts();
+      one.contender.cost =
+          cost_with_conversion_ns(typical_ns(one.samples, facts), facts, plan_.options);
+      if (one.contender.id.empty()) default_cost = one.contender.cost;
+    }
+    std::sort(near.begin(), near.end(), [](const Finalist& x, const Finalist& y) {
+      return x.contender.cost < y.contender.cost;
+    });
+    for (const auto& one : near)
+      if (!one.contender.id.empty() &&
+          (default_cost == 0 || one.contender.cost < kMinimumGain * default_cost))
+        search_.improvements.push_back(
+            {one.contender.id, default_cost == 0 ? 1 : default_cost / one.contender.cost});
+  }
+
+  const RowContext& context_;
+  Plan plan_;
+  double span_ns_, budget_ns_;
+  const std::vector<std::string>& incorrect_;
+  Stages& stages_;
+  double spent_ns_ = 0;
+  SkippedCandidates skipped_in_screening_{"left out"},
+      skipped_in_confirmation_{"left out of the final"};
+  std::vector<ScreenedCandidate> screened_;
+  CandidateSearch search_;
+};
+
+}  // namespace
+
+double cost_with_conversion_ns(double call_ns, const Attributes& facts, const RunOptions& options) {
+  const std::string converted = facts.text("converted");
+  if (converted.empty() || options.is_constant(converted)) return call_ns;
+  return call_ns + facts.real("conversion_ns");
+}
+
+CandidateSearch search_candidates(const RowContext& context, const Plan& plan, double span_ns,
+                                  double budget_ns, const std::vector<std::string>& incorrect,
+                                  Stages& stages) {
+  return Searcher(context, plan, span_ns, budget_ns, incorrect, stages).run();
+}
+
+}  // namespace deepbench

@@ -1,0 +1,110 @@
+// Combining the times of all ranks.
+#include "deepbench/run/row/collective_timing.hpp"
+
+#include <algorithm>
+
+#include "deepbench/core/status.hpp"
+#include "deepbench/group/message.hpp"
+#include "deepbench/measure/statistics.hpp"
+
+namespace deepbench {
+namespace {
+
+std::string packed(const Batch& batch) {
+  Packer packer;
+  packer.number(batch.count).number(batch.elapsed_ns).number(batch.host_ns).number(batch.clock_mhz);
+  packer.number(int64_t{batch.throttled}).number(int64_t{batch.power_capped});
+  return packer.text(batch.launch).text(batch.timer).bytes();
+}
+
+Batch unpacked(const std::string& bytes) {
+  Unpacker unpacker(bytes);
+  Batch batch;
+  batch.count = unpacker.number<uint64_t>();
+  batch.elapsed_ns = unpacker.number<double>();
+  batch.host_ns = unpacker.number<double>();
+  batch.clock_mhz = unpacker.number<double>();
+  batch.throttled = unpacker.number<int64_t>() != 0;
+  batch.power_capped = unpacker.number<int64_t>() != 0;
+  batch.launch = unpacker.text();
+  batch.timer = unpacker.text();
+  return batch;
+}
+
+std::string slowest(const std::vector<std::string>& all) {
+  Batch agreed = unpacked(all[0]);
+  for (const std::string& bytes : all) {
+    const Batch one = unpacked(bytes);
+    agreed.elapsed_ns = std::max(agreed.elapsed_ns, one.elapsed_ns);
+    agreed.host_ns = std::max(agreed.host_ns, one.host_ns);
+    agreed.clock_mhz = std::min(agreed.clock_mhz, one.clock_mhz);
+    agreed.throttled = agreed.throttled || one.throttled;
+    agreed.power_capped = agreed.power_capped || one.power_capped;
+  }
+  return packed(agreed);
+}
+
+std::string packed(const std::vector<double>& numbers) {
+  Packer packer;
+  for (double number : numbers) packer.number(number);
+  return packer.bytes();
+}
+
+std::vector<double> numbers_in(const std::string& bytes) {
+  Unpacker unpacker(bytes);
+  std::vector<double> numbers;
+  while (!unpacker.rest().empty()) numbers.push_back(unpacker.number<double>());
+  return numbers;
+}
+
+// Rank 0's answer: p50, p99, slowest rank, spread.
+std::string compared(const std::vector<std::string>& all) {
+  std::vector<double> slowest_ns, medians;
+  for (const std::string& bytes : all) {
+    const std::vector<double> one = numbers_in(bytes);
+    slowest_ns.resize(one.size(), 0.0);
+    for (size_t i = 0; i < one.size(); ++i) slowest_ns[i] = std::max(slowest_ns[i], one[i]);
+    medians.push_back(median(one));
+  }
+  const Statistics calls = summarize(slowest_ns);
+  const auto [quickest, last] = std::minmax_element(medians.begin(), medians.end());
+  return packed(std::vector<double>{calls.median, calls.p99, double(last - medians.begin()),
+                                    100 * (*last - *quickest) / *last});
+}
+
+}  // namespace
+
+Batch slowest_batch(Group* group, uint64_t count, const std::function<Batch()>& time) {
+  if (!group) return time();
+  // The count is part of the step's name, so that ranks which decided differently fail at once.
+  const std::string step = "batch of " + std::to_string(count);
+  Batch mine;
+  try {
+    mine = time();
+  } catch (const RowFailure& failure) {
+    group->fail_step(AbortScope::kStep, step, failure);
+  }
+  return unpacked(group->reduce_and_broadcast(AbortScope::kStep, step, packed(mine), slowest));
+}
+
+void start_collectively(Group* group, const std::function<void()>& body) {
+  if (!group) return body();
+  try {
+    group->collective_step(AbortScope::kRow, "start", body);
+  } catch (const RowFailure& failure) {
+    throw BackendUnavailable(failure.what());
+  }
+}
+
+std::vector<Metric> rank_metrics(Group& group, const std::vector<double>& mine_ns) {
+  const std::string answer =
+      group.reduce_and_broadcast(AbortScope::kStep, "single calls", packed(mine_ns), compared);
+  if (group.rank() != 0) return {};
+  const std::vector<double> found = numbers_in(answer);
+  return {{"call_p50", "ns", "lower", found[0]},
+          {"call_p99", "ns", "lower", found[1]},
+          {"slowest_rank", "", "", found[2]},
+          {"rank_spread", "%", "lower", found[3]}};
+}
+
+}  // namespace deepbench

@@ -1,0 +1,30 @@
+// Timing of collectives: one batch from the batches of all ranks, and the spread between ranks.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "deepbench/core/export.hpp"
+#include "deepbench/core/operation.hpp"
+#include "deepbench/group/group.hpp"
+#include "deepbench/measure/batch.hpp"
+
+namespace deepbench {
+
+// Makes `count` calls on every rank and returns the same batch on all of them: the slowest rank's
+// times, the lowest clock, and a throttling flag if any rank throttled. A RowFailure on one rank is
+// thrown on all. Without a group it only calls `time`.
+DEEPBENCH_API Batch slowest_batch(Group* group, uint64_t count, const std::function<Batch()>& time);
+
+// From the times of single calls, equally many on every rank: call_p50 and call_p99 of the slowest
+// rank of each call, slowest_rank, and rank_spread, the share by which the median of the fastest
+// rank is below that of the slowest. Empty on ranks other than 0.
+DEEPBENCH_API std::vector<Metric> rank_metrics(Group& group, const std::vector<double>& mine_ns);
+
+// Runs the start of every rank: if it throws on one rank, all ranks throw BackendUnavailable with
+// that rank's reason. Without a group it only calls `body`.
+DEEPBENCH_API void start_collectively(Group* group, const std::function<void()>& body);
+
+}  // namespace deepbench

@@ -1,0 +1,181 @@
+// The order of the steps.
+#include "deepbench/run/row/make_row.hpp"
+
+#include <utility>
+
+#include "deepbench/core/operation.hpp"
+#include "deepbench/core/status.hpp"
+#include "deepbench/core/stopwatch.hpp"
+#include "deepbench/group/group.hpp"
+#include "deepbench/run/ceilings/ceilings.hpp"
+#include "deepbench/run/row/assemble.hpp"
+#include "deepbench/run/row/collective_timing.hpp"
+
+namespace deepbench {
+namespace {
+
+constexpr double kEnergySpanNs = 2.2e9;  // energy counters are updated slowly
+
+// Keeps what a failed trial found, if there is anything that the steps do not have yet.
+void keep_unfinished(TrialSlot& slot, RowSteps& steps) {
+  if (slot.unfinished && (slot.trial || !steps.found.measurement))
+    steps.found.measurement = std::exchange(slot.unfinished, std::nullopt);
+}
+
+// Single calls show what batches hide: the spread between the ranks of a collective.
+Extras measure_extras(const RowContext& context, const Plan& plan, Trial* trial) {
+  if (!trial) return {};  // the selection could not prepare the default again
+  Extras extras;
+  if (plan.options.energy) extras = measure_energy(context, plan, *trial);
+  if (context.group)
+    for (Metric& metric : rank_metrics(*context.group, trial->time_single_calls()))
+      extras.metrics.push_back(std::move(metric));
+  return extras;
+}
+
+Assessment look_up_and_assess(const RowContext& context, const Plan& plan,
+                              const Measurement& measurement, RowSteps& steps) {
+  if (context.on_measured) context.on_measured(assemble(steps));
+  Stopwatch watch;
+  const RowCeilings ceilings = context.ceilings->of(plan.problem, plan.options.cold);
+  const Assessment assessment = assess(plan.problem, measurement, ceilings);
+  steps.stages.ceilings_ns += watch.lap_ns();
+  return assessment;
+}
+
+void discard_exceeded(Ceilings& ceilings, const Plan& plan, const Assessment& assessment) {
+  if (assessment.exceeds_arithmetic) ceilings.invalidate_arithmetic(plan.problem.text("precision"));
+  if (assessment.exceeds_bandwidth) ceilings.invalidate_bandwidth({assessment.bound.level, 0});
+}
+
+void raise_exceeded(Ceilings& ceilings, const Plan& plan, const Assessment& assessment,
+                    const Measurement& measurement) {
+  const Work work = plan.problem.operation().work(plan.problem);
+  const double t = measurement.median_ns();
+  if (assessment.exceeds_arithmetic)
+    ceilings.raise_arithmetic(plan.problem.text("precision"), work.flops / t * 1e9);
+  if (assessment.exceeds_bandwidth)
+    ceilings.raise_bandwidth({assessment.bound.level, 0}, work.bytes / t * 1e9);
+}
+
+// A repetition that fails leaves what it found, so that the row shows why.
+void repeat(const RowContext& context, const Plan& plan, TrialSlot& slot, RowSteps& steps) {
+  Repetition repetition;
+  try {
+    repetition.measurement = slot.measure(context, plan, steps.stages);
+  } catch (const RowFailure&) {
+    if (slot.trial) steps.repetition = Repetition{*slot.unfinished, {}, {}};
+    throw;
+  }
+  if (plan.options.energy) repetition.extras = measure_energy(context, plan, *slot.trial);
+  repetition.clocks = clocks_of(*repetition.measurement.samples);
+  steps.repetition = std::move(repetition);
+}
+
+}  // namespace
+
+Plan admitted(const RowRequest& request, const RowContext& context) {
+  const auto admission = admit(request, context);
+  if (const auto* const refusal = std::get_if<Refusal>(&admission))
+    throw RowFailure(refusal->status, refusal->reason);
+  return std::get<Plan>(admission);
+}
+
+void measure_first(const RowContext& context, const Plan& plan, TrialSlot& slot, RowSteps& steps) {
+  try {
+    steps.found.measurement = plan.options.once ? slot.run_once(context, plan, steps.stages)
+                                                : slot.measure(context, plan, steps.stages);
+  } catch (...) {
+    keep_unfinished(slot, steps);
+    throw;
+  }
+}
+
+Sensors read_sensors(const RowContext& context, int device) {
+  Sensors sensors;
+  try {
+    sensors.observed = context.backend.observe(device);
+  } catch (const RowFailure& failure) {
+    if (failure.status() == Status::kDeviceLost) throw;
+    sensors.notes.push_back(failure.what());  // the measurement counts without them
+  }
+  return sensors;
+}
+
+Attributes clocks_of(const Samples& samples) {
+  Attributes clocks;
+  if (samples.clock_mhz > 0) clocks.set("sm_clock_mhz", samples.clock_mhz);
+  if (samples.rested_ns > 0) clocks.set("rest_ns", samples.rested_ns);
+  if (samples.power_capped > 0) clocks.set("power_capped_samples", samples.power_capped);
+  return clocks;
+}
+
+// Measures over a separate span, long enough for the counter. The gaps between batches count as
+// well.
+Extras measure_energy(const RowContext& context, const Plan& plan, Trial& trial) {
+  Extras extras;
+  const int device = int(plan.options.device);
+  try {
+    const double before = context.backend.energy_joules(device);
+    const uint64_t calls = trial.run_for(kEnergySpanNs);
+    const double spent = context.backend.energy_joules(device) - before;
+    extras.metrics.push_back({"energy", "J", "lower", spent / double(calls)});
+  } catch (const RowFailure& failure) {
+    if (failure.status() == Status::kDeviceLost) throw;
+    extras.notes.push_back(std::string("no energy: ") + failure.what());
+  }
+  return extras;
+}
+
+void assess_row(const RowContext& context, const Plan& plan, bool repeats, TrialSlot& slot,
+                RowSteps& steps) {
+  if (!context.ceilings || !plan.options.ceilings) return;
+  if (!plan.problem.operation().is_limited_by_device(plan.problem)) return;
+  const Measurement& first = *steps.first_measurement();
+  Assessment assessment = look_up_and_assess(context, plan, first, steps);
+  if (!assessment.bound.missing.empty())
+    steps.assessment_notes.push_back("no roofline: " + assessment.bound.missing +
+                                     " could not be measured");
+  if (!assessment.exceeds_roofline) {
+    steps.bound = assessment.bound;
+    return;
+  }
+  // Either a ceiling was measured too low, or the row is wrong: both are measured again.
+  Ceilings& ceilings = *context.ceilings;
+  discard_exceeded(ceilings, plan, assessment);
+  if (repeats) repeat(context, plan.with_candidate(first.candidate), slot, steps);
+  const Measurement* const second = steps.repetition ? &steps.repetition->measurement : nullptr;
+  const Measurement& last = second ? *second : first;
+  assessment = look_up_and_assess(context, plan, last, steps);
+  const Verdict verdict = judge(first, second, assessment);
+  if (verdict.doubt == Doubt::kLowCeiling) {
+    raise_exceeded(ceilings, plan, assessment, last);
+    assessment = look_up_and_assess(context, plan, last, steps);
+  }
+  steps.bound = assessment.bound;
+  if (verdict.doubt == Doubt::kMistrusted) throw RowFailure(Status::kMistrusted, verdict.text);
+  if (!verdict.text.empty()) steps.assessment_notes.push_back(verdict.text);
+}
+
+void make_row(const RowContext& context, TrialSlot& slot, RowSteps& steps) {
+  const RowRequest& request = *steps.request;
+  std::optional<Plan> plan;
+  collective_step(context.group, "check", [&] { plan = admitted(request, context); });
+  if (request.options.check) return;
+  measure_first(context, *plan, slot, steps);
+  if (request.options.once) return;
+  if (request.options.selects_algorithm()) {
+    try {
+      steps.selection = select(context, *plan, *steps.found.measurement, slot, steps.stages);
+    } catch (...) {
+      keep_unfinished(slot, steps);
+      throw;
+    }
+  }
+  steps.found.extras = measure_extras(context, *plan, slot.trial.get());
+  steps.found.sensors = read_sensors(context, int(request.options.device));
+  steps.found.clocks = clocks_of(*steps.first_measurement()->samples);
+  assess_row(context, *plan, true, slot, steps);
+}
+
+}  // namespace deepbench

@@ -1,0 +1,25 @@
+// How a row is made: admit, measure a trial, select among trials, assess against the ceilings.
+// assemble() turns the results into a row, also where the row ends early.
+#pragma once
+
+#include "deepbench/run/row/row_context.hpp"
+#include "deepbench/run/row/row_steps.hpp"
+#include "deepbench/run/row/trial_slot.hpp"
+
+namespace deepbench {
+
+// Makes the row of `steps.request` on this process, or together with all ranks of context.group,
+// and leaves the result of each step in `steps`. Throws RowFailure where the row ends early.
+void make_row(const RowContext& context, TrialSlot& slot, RowSteps& steps);
+
+// The steps from which run/fleet/fleet_row.cpp composes the row of a fleet.
+Plan admitted(const RowRequest& request, const RowContext& context);  // throws a refusal
+void measure_first(const RowContext& context, const Plan& plan, TrialSlot& slot, RowSteps& steps);
+Sensors read_sensors(const RowContext& context, int device);
+Attributes clocks_of(const Samples& samples);
+Extras measure_energy(const RowContext& context, const Plan& plan, Trial& trial);
+// `repeats`: whether a row above its ceilings is measured again, or only its ceilings are.
+void assess_row(const RowContext& context, const Plan& plan, bool repeats, TrialSlot& slot,
+                RowSteps& steps);
+
+}  // namespace deepbench

@@ -1,0 +1,64 @@
+// The options of a row, written as key=value text (docs/reference/protocol.md lists the keys).
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "deepbench/core/attributes.hpp"
+#include "deepbench/core/export.hpp"
+#include "deepbench/core/operation.hpp"
+#include "deepbench/measure/options.hpp"
+
+namespace deepbench {
+
+struct DEEPBENCH_API RunOptions {
+  int64_t device = 0;
+  // With ranks: the device of each local rank. In a single process: the devices that a collective
+  // may use. Empty: all devices, or `device`.
+  std::vector<int64_t> devices;
+  std::string library;
+  std::string algorithm = "default";  // "best", "exhaustive", or a candidate's id
+  bool cold = false;
+  bool steady = false;
+  int64_t samples = 0;
+  double time_limit_s = 0;  // 0: the backend's default
+  bool verify = true;
+  bool pad = true;
+  int64_t threads = 0;
+  int64_t seed = 1;
+  std::string inputs = "uniform";
+  std::vector<std::string> constant;  // operands that are constant in their application
+  int64_t workspace = 32 << 20;
+  int launch = 0;  // a deepbench_launch
+  bool once = false;
+  bool energy = false;  // of one call, measured over a separate span
+  bool ceilings = true;
+  bool share_cores =
+      true;  // divide a machine's cores among its ranks; an option of the process, not of a row
+  bool check = false;     // only check whether the row could run; prepare and measure nothing
+  int64_t position = -1;  // -1: counts up
+
+  // Sets the options in `text` and keeps the others. Throws InvalidProblem for an unknown key or
+  // value.
+  void apply(std::string_view text);
+
+  // Whether verification is requested and the operation has a reference.
+  bool should_verify(const Operation& operation) const;
+  // Whether the application treats the operand, or each of several ("a,b"), as constant.
+  bool is_constant(std::string_view operands) const;
+  // The candidate that `algorithm` names; "" for default, best and exhaustive.
+  std::string named_candidate() const;
+  // Whether the row selects its algorithm among candidates.
+  bool selects_algorithm() const { return algorithm == "best" || algorithm == "exhaustive"; }
+  // The options as the plugin's slots receive them, see plugin.h. `candidate` "" is the library's
+  // default.
+  Attributes for_plugin(const std::string& candidate) const;
+  // For a kernel of the backend's reference, which always has hot caches.
+  Attributes for_reference() const;
+  // `device` are the facts of describe_device.
+  MeasureOptions for_measuring(const Attributes& device) const;
+};
+
+}  // namespace deepbench

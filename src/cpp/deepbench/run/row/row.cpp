@@ -1,0 +1,193 @@
+// Rows as JSON.
+#include "deepbench/run/row/row.hpp"
+
+#include <cmath>
+
+#include "deepbench/run/fleet/fleet_json.hpp"
+#include "deepbench/run/row/json_writer.hpp"
+
+namespace deepbench {
+namespace {
+
+// A row with more samples keeps an evenly thinned subset and marks it as such.
+constexpr size_t kMaxSamples = 1000;
+
+// Writes null for zero, which stands for "unknown" in every figure of a row.
+void known(JsonWriter& json, std::string_view name, double number) {
+  json.key(name).value_or_null(number != 0, number);
+}
+
+void write_identity(JsonWriter& json, const Row& row) {
+  json.member("type", "row").member("position", row.position);
+  json.member_or_null("problem", row.problem).member_or_null("op", row.op);
+  json.member("attributes", row.attributes).member_or_null("application", row.application);
+  json.member_or_null("backend", row.backend);
+  json.key("device").begin_object().member("index", row.device);
+  json.member_or_null("name", row.device_name).end_object();
+  json.member_or_null("library", row.library);
+}
+
+void write_algorithm(JsonWriter& json, const Algorithm& algorithm) {
+  json.key("algorithm").begin_object().member("mode", algorithm.mode);
+  json.member_or_null("name", algorithm.name).member_or_null("candidate", algorithm.candidate);
+  json.member("candidates", algorithm.candidates);
+  json.member("workspace_bytes", algorithm.workspace_bytes);
+  known(json, "planning_ns", algorithm.planning_ns);
+  known(json, "default_ns", algorithm.default_ns);
+  json.member_or_null("default_name", algorithm.default_name);
+  json.member_or_null("default_candidate", algorithm.default_candidate);
+  known(json, "speedup", algorithm.gain);
+  json.end_object();
+}
+
+void write_regime(JsonWriter& json, const Row& row) {
+  const Regime& regime = row.regime;
+  json.key("regime").begin_object().member("cache", regime.cache);
+  json.member_or_null("cold", regime.cold).member("copies", regime.copies);
+  json.key("fits_cache")
+      .value_or_null(regime.resident.has_value(), regime.resident.value_or(false));
+  json.member_or_null("launch", row.samples ? row.samples->launch : "");
+  json.member_or_null("timer", row.samples ? row.samples->timer : "");
+  json.member("power", regime.power).member("threads", regime.threads);
+  if (row.samples && row.samples->shuffled) json.member("schedule_perturbed", true);
+  if (regime.ranks > 0) json.member("ranks", regime.ranks);
+  json.end_object();
+}
+
+void write_statistics(JsonWriter& json, const Samples& samples) {
+  const Statistics s = summarize(samples.per_call_ns);
+  json.key("statistics").begin_object();
+  json.member("median_ns", s.median).member("min_ns", s.min).member("max_ns", s.max);
+  json.member("q1_ns", s.q1).member("q3_ns", s.q3).member("p99_ns", s.p99);
+  json.member("mean_ns", s.mean).member("stdev_ns", s.stdev).member("mad_ns", s.mad);
+  json.member("relative_standard_error", samples.error)
+      .member("low_ns", s.low)
+      .member("high_ns", s.high);
+  json.member("n", s.n).member("batch", static_cast<int64_t>(samples.batch));
+  if (samples.batches_per_sample > 1)
+    json.member("batches_per_sample", static_cast<int64_t>(samples.batches_per_sample));
+  json.member("throttled", samples.throttled).member("retries", samples.retries);
+  json.member("stop", name_of(samples.stop)).end_object();
+}
+
+void write_samples(JsonWriter& json, const std::vector<double>& samples) {
+  const size_t kept = std::min(samples.size(), kMaxSamples);
+  json.key("samples_ns").begin_array();
+  for (size_t i = 0; i < kept; ++i) {
+    const double sample = samples[i * samples.size() / kept];
+    json.value(std::round(sample * 1000) / 1000);
+  }
+  json.end_array().member("samples_kept", kept == samples.size() ? "all" : "thinned");
+}
+
+void write_times(JsonWriter& json, const Row& row) {
+  if (!row.samples) {
+    json.key("statistics").null().key("samples_ns").null().key("samples_kept").null();
+    json.key("first_call_ns").null().key("host_ns").null();
+    return;
+  }
+  write_statistics(json, *row.samples);
+  write_samples(json, row.samples->per_call_ns);
+  known(json, "first_call_ns", row.samples->first_call_ns);
+  known(json, "host_ns", row.samples->host_per_call_ns);
+}
+
+void write_rates(JsonWriter& json, const Row& row) {
+  json.key("work").begin_object().member("flops", row.work.flops);
+  json.member("bytes", row.work.bytes).end_object();
+  json.key("rates");
+  if (row.has_rates()) {
+    json.begin_object();
+    known(json, "tflops", row.work.flops / row.median_ns() / 1e3);
+    known(json, "gbps", row.work.bytes / row.median_ns());
+    json.end_object();
+  } else {
+    json.null();
+  }
+}
+
+void write_bound(JsonWriter& json, const Row& row) {
+  const Bound& bound = row.bound;
+  json.key("bound").begin_object().member_or_null("by", bound.by);
+  json.member_or_null("level", bound.level);
+  known(json, "arithmetic_tflops", bound.flops_per_s / 1e12);
+  known(json, "memory_gbps", bound.bytes_per_s / 1e9);
+  known(json, "latency_ns", bound.latency_ns);
+  known(json, "share_arithmetic", row.has_rates() ? bound.share_arithmetic : 0);
+  const bool whole = row.has_rates() && bound.missing.empty();
+  known(json, "share_roofline", whole ? bound.share_roofline : 0);
+  json.end_object();
+}
+
+void write_operands(JsonWriter& json, const Row& row) {
+  json.key("metrics").begin_array();
+  for (const Metric& metric : row.metrics) {
+    json.begin_object().member("name", metric.name).member("value", metric.value);
+    json.member("unit", metric.unit).member_or_null("better", metric.better).end_object();
+  }
+  json.end_array();
+  json.key("padding").begin_object().member_or_null("rule", row.padding_rule);
+  json.member("dimensions", row.padded).end_object();
+  json.key("conversion");
+  if (row.conversion) {
+    json.begin_object().member("operand", row.conversion->operand);
+    json.member("ns", row.conversion->ns).member("constant", row.conversion->constant);
+    json.end_object();
+  } else {
+    json.null();
+  }
+}
+
+void write_verification(JsonWriter& json, const Verification& verification) {
+  constexpr std::string_view kNames[] = {"skipped", "passed", "failed"};
+  json.key("verification").begin_object();
+  json.member("status", kNames[static_cast<int>(verification.state)]);
+  json.member_or_null("scope", verification.what);
+  json.member("checked", static_cast<int64_t>(verification.checked));
+  json.member("outputs", static_cast<int64_t>(verification.outputs));
+  json.member("max_error_ratio", verification.worst).member_or_null("reason", verification.reason);
+  json.end_object();
+}
+
+void write_stages(JsonWriter& json, const Stages& stages) {
+  json.key("stages_ns").begin_object().member("prepare", std::round(stages.prepare_ns));
+  json.member("verify", std::round(stages.verify_ns));
+  json.member("measure", std::round(stages.measure_ns));
+  json.member("ceilings", std::round(stages.ceilings_ns));
+  json.member("other", std::round(stages.other_ns));
+  json.member("device", std::round(stages.device_ns));
+  json.member("rest", std::round(stages.rest_ns)).end_object();
+}
+
+}  // namespace
+
+double Row::median_ns() const { return samples ? median(samples->per_call_ns) : 0; }
+
+std::string Row::to_json() const {
+  JsonWriter json;
+  json.begin_object();
+  write_identity(json, *this);
+  write_algorithm(json, algorithm);
+  json.member("status", name_of(status)).member_or_null("reason", reason);
+  write_regime(json, *this);
+  write_times(json, *this);
+  write_rates(json, *this);
+  write_bound(json, *this);
+  write_operands(json, *this);
+  write_verification(json, verification);
+  json.member("observed", observed);
+  json.key("ranks");
+  if (fleet) {
+    write_fleet(json, *fleet);
+  } else {
+    json.null();
+  }
+  json.key("notes").begin_array();
+  for (const auto& note : notes) json.value(note);
+  json.end_array();
+  write_stages(json, stages);
+  json.end_object();
+  return json.str();
+}
+
+}  // namespace deepbench

@@ -1,0 +1,66 @@
+// One row: the request, how it ended, and the results. to_json is the only writer of rows.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "deepbench/core/attributes.hpp"
+#include "deepbench/core/export.hpp"
+#include "deepbench/core/operation.hpp"
+#include "deepbench/core/status.hpp"
+#include "deepbench/measure/measure.hpp"
+#include "deepbench/measure/statistics.hpp"
+#include "deepbench/run/fleet/fleet_summary.hpp"
+#include "deepbench/run/row/assess.hpp"
+#include "deepbench/run/row/measurement.hpp"
+#include "deepbench/run/row/verify.hpp"
+
+namespace deepbench {
+
+// The algorithm of the row, and how it was chosen.
+struct Algorithm {
+  std::string mode = "default";
+  std::string name;
+  int64_t candidates = 1;  // tried
+  int64_t workspace_bytes = 0;
+  double planning_ns = 0;
+  // With algorithm=best or exhaustive: the figures of the library's default.
+  double default_ns = 0;
+  std::string default_name;
+  std::string default_candidate;  // its id; "": unknown
+  std::string candidate;          // the measured candidate; "": the library's default
+  double gain = 0;  // over the default, from the interleaved comparison; 0: the default was kept
+};
+
+struct DEEPBENCH_API Row {
+  int64_t position = 0;
+  std::string problem, op, application;
+  Attributes attributes;
+  std::string backend, device_name, library;
+  int64_t device = 0;
+  Algorithm algorithm;
+  Status status = Status::kOk;
+  std::string reason;
+  Regime regime;
+  std::optional<Samples> samples;
+  Work work;
+  Bound bound;
+  std::vector<Metric> metrics;
+  std::string padding_rule;
+  Attributes padded;
+  std::optional<Conversion> conversion;
+  Verification verification;
+  Attributes observed;
+  std::optional<FleetSummary> fleet;  // with a fleet, in which each rank measures on its device
+  std::vector<std::string> notes;
+  Stages stages;
+
+  double median_ns() const;  // 0 without samples
+  bool has_rates() const { return status == Status::kOk && samples; }
+
+  // One line; docs/reference/rows.md describes it.
+  std::string to_json() const;
+};
+
+}  // namespace deepbench

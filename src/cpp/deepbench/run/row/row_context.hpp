@@ -1,0 +1,31 @@
+// The collaborators that the steps of a row work with: backend, device, ranks and ceilings.
+#pragma once
+
+#include <functional>
+
+#include "deepbench/core/attributes.hpp"
+#include "deepbench/run/backend/backend.hpp"
+
+namespace deepbench {
+
+class Ceilings;
+class FleetCoordinator;
+class Group;
+struct Row;
+
+struct RowContext {
+  const Backend& backend;
+  Attributes device;  // the facts of describe_device, read for this row
+  // The ranks that make the row together, if its operation is a collective. nullptr: this process
+  // makes the row alone.
+  Group* group = nullptr;
+  // The ranks that make the same row at the same time, each on its device. nullptr: no fleet.
+  FleetCoordinator* fleet = nullptr;
+  // Measures the ceilings of the row. nullptr: the row is not assessed.
+  Ceilings* ceilings = nullptr;
+  // Receives the row, complete but for its bound, before ceilings are looked up: measuring a
+  // ceiling may end the process, and the row must survive that. May be empty.
+  std::function<void(const Row&)> on_measured = nullptr;
+};
+
+}  // namespace deepbench

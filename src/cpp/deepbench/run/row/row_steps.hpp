@@ -1,0 +1,83 @@
+// The results of the steps of one row, each written once. A step that did not take place leaves its
+// part empty, so that a row which ends early is assembled from the steps before the failure.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "deepbench/run/fleet/fleet_summary.hpp"
+#include "deepbench/run/row/admit.hpp"
+#include "deepbench/run/row/assess.hpp"
+#include "deepbench/run/row/measurement.hpp"
+#include "deepbench/run/row/select.hpp"
+
+namespace deepbench {
+
+// What the device's sensors show after measuring.
+struct Sensors {
+  Attributes observed;
+  std::vector<std::string> notes;  // why they could not be read
+};
+
+// Metrics beside the time of a call: energy, and single calls of a collective.
+struct Extras {
+  std::vector<Metric> metrics;
+  std::vector<std::string> notes;
+};
+
+// What this process found on its device; in a fleet, ranks send it to rank 0.
+struct Findings {
+  std::optional<Measurement> measurement;  // the plan's, or the default's before a selection
+  Extras extras;
+  Sensors sensors;
+  Attributes clocks;  // derived from the samples; they override the sensors
+};
+
+struct FleetResult {
+  FleetSummary summary;
+  std::optional<Findings> middle;  // of the middle rank, which stand for the fleet; on rank 0
+  std::vector<std::string> notes;
+};
+
+// A second measurement of a row that was above its ceilings. It replaces the first in the row,
+// except for the algorithm and the notes, which are those of the selection.
+struct Repetition {
+  Measurement measurement;
+  Extras extras;
+  Attributes clocks;
+};
+
+struct RowSteps {
+  // The request.
+  int64_t position = 0;
+  std::string line;                   // the problem as it was written
+  std::string backend;                // name
+  std::optional<RowRequest> request;  // empty if the line cannot be read
+  // Empty until the device is described; a row that ends before shows the line as it was written.
+  std::optional<Regime> requested_regime;
+  std::string device_name;
+  bool is_fleet_row = false;
+  // The results, in order of the steps.
+  Findings found;
+  std::optional<Selection> selection;
+  std::optional<FleetResult> fleet;
+  std::optional<Repetition> repetition;
+  Bound bound;
+  std::vector<std::string> assessment_notes;
+  // What rank 0 of a fleet selected alone, before all ranks measured the selected candidate.
+  std::optional<Selection> rank_zero_selection;
+  // How the row ended.
+  Status status = Status::kOk;
+  std::string reason;
+  Stages stages;
+
+  const Findings& findings() const { return fleet && fleet->middle ? *fleet->middle : found; }
+  // The measurement of the selected candidate, before any repetition. nullptr: there is none.
+  const Measurement* first_measurement() const {
+    if (selection) return &selection->measurement;
+    return findings().measurement ? &*findings().measurement : nullptr;
+  }
+};
+
+}  // namespace deepbench

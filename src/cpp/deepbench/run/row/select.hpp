@@ -1,0 +1,31 @@
+// Step 3 of a row, for algorithm=best and exhaustive: chooses between the library's default and its
+// other candidates. A candidate is selected only if it is faster in the interleaved comparison, its
+// result is correct, and its full measurement is no slower than the default's.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "deepbench/core/export.hpp"
+#include "deepbench/run/row/trial_slot.hpp"
+
+namespace deepbench {
+
+struct Selection {
+  Measurement measurement;  // of the selected candidate
+  double gain = 0;          // over the default, from the interleaved comparison; 0: default kept
+  int64_t candidates = 1;   // tried, including the default
+  double default_ns = 0;
+  std::string default_name;       // the algorithm of the library's default
+  std::string default_candidate;  // its id; "": unknown
+  std::vector<std::string> notes;
+};
+
+// `default_measurement` is the full measurement of the library's default, whose trial is in `slot`
+// and whose time is in `stages`. Leaves the selected candidate's trial in `slot` if a later step
+// needs it; `slot` is empty if the default could not be prepared again.
+DEEPBENCH_API Selection select(const RowContext& context, const Plan& plan,
+                               const Measurement& default_measurement, TrialSlot& slot,
+                               Stages& stages);
+
+}  // namespace deepbench

@@ -1,0 +1,277 @@
+// Preparing, verifying and measuring one candidate.
+#include "deepbench/run/row/trial.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "deepbench/core/operation.hpp"
+#include "deepbench/core/status.hpp"
+#include "deepbench/group/group.hpp"
+#include "deepbench/measure/statistics.hpp"
+#include "deepbench/run/fleet/fleet_coordinator.hpp"
+#include "deepbench/run/row/collective_timing.hpp"
+
+namespace deepbench {
+namespace {
+
+constexpr int64_t kCallsInRange = 1 << 20;  // between restores, unless the backend sets a number
+// Calls in a batch that make the barrier of the ranks negligible; with short calls the start of the
+// first call matters as well.
+constexpr int64_t kMinCollectiveBatch = 20, kMinShortCollectiveBatch = 200;
+constexpr uint64_t kCallsOfShuffle = 5;  // shorter batches are not shuffled
+// Filling caches adds 0.1 % to a call this long on a GPU, and tens of per cent on a CPU, where it
+// affects all candidates alike.
+constexpr double kNegligibleWarmUpNs = 10e6;
+constexpr double kMaxSingleCalls = 100, kMinSingleCalls = 5, kSingleCallsNs = 2e9;
+
+}  // namespace
+
+Trial::Trial(const RowContext& context, const Plan& plan, Stages& stages)
+    : plan_(plan),
+      requested_regime_(requested_regime({plan.problem, plan.options}, context.device)),
+      stages_(stages),
+      group_(context.group),
+      fleet_(context.fleet),
+      launch_(static_cast<deepbench_launch>(plan.options.launch)),
+      // All ranks rest for the same time, so that they stay in step.
+      rest_(value_of_rank_zero(group_, "rest",
+                               plan.options.steady ? 0 : context.device.real("most_clock_mhz"))) {
+  collective_step(group_, "prepare", [&] { prepare(context.backend); });
+}
+
+void Trial::prepare(const Backend& backend) {
+  const Problem& problem = plan_.problem;
+  const RunOptions& options = plan_.options;
+  Stopwatch watch;
+  kernel_.emplace(backend.prepare(problem, options.for_plugin(plan_.candidate)));
+  const double took_ns = watch.lap_ns();
+  shuffles_ = kernel_->facts().integer("shuffles") != 0 && launch_ != DEEPBENCH_LAUNCH_ISOLATED;
+  stages_.prepare_ns += took_ns;
+  stages_.compiling_ns += std::fmin(took_ns, std::fmax(0.0, kernel_->facts().real("compiling_ns")));
+  if (!options.verify || options.once) {
+    verification_.reason = options.once ? "one call only" : "not asked for";
+  } else if (!problem.operation().has_reference()) {
+    verification_.reason = "the operation has no reference";
+  } else {
+    verifier_.emplace(problem, kernel_->facts(), static_cast<uint64_t>(options.seed),
+                      options.inputs, [&] {
+                        Kernel reference = backend.prepare(problem, options.for_reference());
+                        reference.follow(*kernel_);
+                        return reference;
+                      });
+    stages_.verify_ns += watch.lap_ns();
+  }
+}
+
+uint64_t Trial::restore_every() const {
+  return static_cast<uint64_t>(
+      std::max<int64_t>(1, kernel_->facts().integer("restore_every", kCallsInRange)));
+}
+
+// In-place results grow with every call: the operand is restored, outside the span, before it
+// overflows. Before every batch of long calls the outputs are poisoned, so that the last batch can
+// be verified without another call.
+void Trial::restore_if_needed(uint64_t count) {
+  outputs_reset_ = verifier_ && last_call_ns_ >= kLongCallNs;
+  if (outputs_reset_) {
+    reset_outputs();
+  } else if (kernel_->in_place() && calls_since_restore_ + count > restore_every()) {
+    collective_step(group_, "restore", [&] { kernel_->restore(); });
+  } else {
+    calls_since_restore_ += count;
+    return;
+  }
+  calls_since_restore_ = count;
+}
+
+void Trial::reset_outputs() {
+  collective_step(group_, "reset outputs", [&] { Verifier::reset_outputs(*kernel_); });
+}
+
+Batch Trial::batch(uint64_t count, deepbench_launch launch, uint32_t flags) {
+  const Batch batch = slowest_batch(group_, count, [&] {
+    const Batch mine = kernel_->time_batch(count, launch, flags);
+    local_call_ns_ = mine.per_call_ns();
+    return mine;
+  });
+  stages_.device_ns += batch.elapsed_ns;
+  if (fleet_) fleet_->check_all_connected();
+  return batch;
+}
+
+double Trial::rest() {
+  const double due_ns = rest_.next_rest_ns();
+  if (due_ns > 0) stages_.rest_ns += sleep_for_ns(due_ns);
+  return due_ns;
+}
+
+// Asks the backend to perturb the kernel's schedule and makes the calls that settle it.
+double Trial::shuffle() {
+  restore_if_needed(kCallsOfShuffle);
+  return batch(kCallsOfShuffle, launch_, DEEPBENCH_REQUEST_SHUFFLE).host_ns;
+}
+
+Batch Trial::time(uint64_t count) {
+  const double rested_ns = rest();
+  const bool shuffles = shuffles_ && count > kCallsOfShuffle;
+  const double untimed_ns = shuffles ? shuffle() : 0;
+  Batch made = time_without_rest(count);
+  made.rested_ns = rested_ns;
+  made.untimed_ns = untimed_ns;
+  made.shuffled = shuffles;
+  rest_.add(made);
+  return made;
+}
+
+Batch Trial::time_without_rest(uint64_t count) {
+  restore_if_needed(count);
+  const Batch made = batch(count, launch_);
+  last_call_ns_ = made.per_call_ns();
+  return made;
+}
+
+void Trial::verify(const std::string& when) {
+  Stopwatch watch;
+  try {
+    collective_step(group_, "verify", [&] {
+      const bool good = verifier_->check(*kernel_, when);
+      verification_ = verifier_->result();
+      if (!good) throw RowFailure(Status::kIncorrect, verification_.reason);
+    });
+  } catch (const RowFailure& failure) {  // of any rank
+    verification_.state = Verification::State::kFailed;
+    verification_.reason = failure.what();
+    stages_.verify_ns += watch.lap_ns();
+    throw;
+  }
+  stages_.verify_ns += watch.lap_ns();
+}
+
+Measurement Trial::measure(const MeasureOptions& how) {
+  MeasureOptions options = how;
+  if (kernel_->in_place())
+    options.max_batch = std::min<int64_t>(options.max_batch, int64_t(restore_every()));
+  if (kernel_->facts().text("cold") == "flush") options.max_batch = 1;
+  options.rotation = kernel_->facts().integer("copies", 1);
+  if (kernel_->facts().integer("ranks", 1) > 1) {
+    options.min_batch = std::min(kMinCollectiveBatch, options.max_batch);
+    options.min_short_batch = std::min(kMinShortCollectiveBatch, options.max_batch);
+  }
+  if (verifier_) reset_outputs();
+
+  bool first = true;
+  double verifying_ns = stages_.verify_ns;
+  Stopwatch watch;
+  samples_ = deepbench::measure(
+      [&](uint64_t count) {
+        const Batch batch = time(count);
+        if (first && verifier_) verify("before timing");
+        if (first && fleet_) fleet_->start_barrier();
+        first = false;
+        return batch;
+      },
+      options);
+  if (fleet_) fleet_->end_barrier([&] { time(samples_->batch); });
+  verifying_ns = stages_.verify_ns - verifying_ns;
+  stages_.measure_ns += watch.lap_ns() - verifying_ns;
+
+  if (verifier_) {
+    if (!outputs_reset_) {
+      // Verifies the batch that was timed, such as a graph of many calls; results in place add up
+      // over calls, so that only one is made.
+      reset_outputs();
+      collective_step(group_, "check reset", [&] { verifier_->check_reset(*kernel_); });
+      batch(kernel_->in_place() ? 1 : samples_->batch, launch_);
+    }
+    stages_.verify_ns += watch.lap_ns();
+    verify("after timing");
+  }
+  return measurement();
+}
+
+// The first call loads the kernel. A second one estimates its time and refills the caches, which
+// other trials have used; later samples of long calls skip it. A call above `max_call_ns` may have
+// been delayed once, so that two of them are required.
+void Trial::warm_up(double max_call_ns) {
+  const bool first = last_call_ns_ == 0;
+  int too_long = 0;
+  const auto call = [&] {
+    time(1);
+    too_long += last_call_ns_ > max_call_ns;
+  };
+  if (first) call();
+  if (last_call_ns_ < (first ? kLongCallNs : kNegligibleWarmUpNs)) call();
+  if (last_call_ns_ > max_call_ns && too_long == 1) call();
+}
+
+std::vector<double> Trial::sample(int count, double span_ns, double max_call_ns) {
+  Stopwatch watch;
+  warm_up(max_call_ns);
+  std::vector<double> samples;
+  if (last_call_ns_ > max_call_ns) {
+    samples.push_back(last_call_ns_);
+    count = 0;
+  }
+  const uint64_t most = kernel_->in_place() ? restore_every() : kCallsInRange;
+  const auto batch =
+      static_cast<uint64_t>(std::clamp(std::ceil(span_ns / last_call_ns_), 1.0, double(most)));
+  for (int i = 0; i < count; ++i) samples.push_back(time(batch).per_call_ns());
+  stages_.measure_ns += watch.lap_ns();
+  return samples;
+}
+
+void Trial::resume(const Samples& samples) {
+  Stopwatch watch;
+  samples_ = samples;
+  time_without_rest(samples.batch);
+  stages_.measure_ns += watch.lap_ns();
+}
+
+std::vector<double> Trial::time_single_calls() {
+  Stopwatch watch;
+  const double fitting = kSingleCallsNs / median(samples_->per_call_ns);
+  const double count = std::clamp(fitting, kMinSingleCalls, kMaxSingleCalls);
+  std::vector<double> mine_ns;
+  while (double(mine_ns.size()) < count) {
+    restore_if_needed(1);
+    batch(1, DEEPBENCH_LAUNCH_ISOLATED);
+    mine_ns.push_back(local_call_ns_);
+  }
+  stages_.measure_ns += watch.lap_ns();
+  return mine_ns;
+}
+
+uint64_t Trial::run_for(double span_ns) {
+  Stopwatch watch;
+  uint64_t calls = 0;
+  for (double spent_ns = 0; spent_ns < span_ns; calls += samples_->batch)
+    spent_ns += time_without_rest(samples_->batch).elapsed_ns;
+  stages_.measure_ns += watch.lap_ns();
+  return calls;
+}
+
+Measurement Trial::run_once() {
+  Stopwatch watch;
+  if (fleet_) fleet_->start_barrier();
+  const Batch one = batch(1, DEEPBENCH_LAUNCH_BEST, DEEPBENCH_REQUEST_MARKERS);
+  Samples samples;
+  samples.per_call_ns = {one.per_call_ns()};
+  samples.first_call_ns = one.per_call_ns();
+  samples.host_per_call_ns = one.host_ns;
+  samples.spent_ns = one.host_ns;
+  samples.error = std::numeric_limits<double>::infinity();
+  samples.clock_mhz = one.clock_mhz;
+  samples.stop = StopReason::kTooFew;
+  samples.launch = one.launch;
+  samples.timer = one.timer;
+  samples_ = samples;
+  stages_.measure_ns += watch.lap_ns();
+  return measurement();
+}
+
+Measurement Trial::measurement() const {
+  return describe_measurement(plan_, requested_regime_, kernel_->facts(), samples_, verification_);
+}
+
+}  // namespace deepbench

@@ -1,0 +1,89 @@
+// Step 2 of a row: one candidate in memory, verified and measured. Rows, ceilings and the search
+// among candidates time kernels through this class alone.
+#pragma once
+
+#include <limits>
+#include <optional>
+
+#include "deepbench/core/export.hpp"
+#include "deepbench/core/problem.hpp"
+#include "deepbench/core/stopwatch.hpp"
+#include "deepbench/measure/measure.hpp"
+#include "deepbench/measure/rest_policy.hpp"
+#include "deepbench/run/backend/backend.hpp"
+#include "deepbench/run/row/admit.hpp"
+#include "deepbench/run/row/measurement.hpp"
+#include "deepbench/run/row/row_context.hpp"
+#include "deepbench/run/row/verify.hpp"
+
+namespace deepbench {
+
+class DEEPBENCH_API Trial {
+ public:
+  // Prepares the plan's candidate. `stages` accumulates the time of everything that this trial does
+  // and outlives it. Throws RowFailure.
+  Trial(const RowContext& context, const Plan& plan, Stages& stages);
+
+  // Runs the measuring loop, with verification before and after it if the options ask for it.
+  // Throws RowFailure, kIncorrect for a wrong result; measurement() then holds the results so far.
+  Measurement measure(const MeasureOptions& how);
+
+  // Takes over the `samples` that another trial of the same candidate measured, and runs one of
+  // their batches as a warm-up.
+  void resume(const Samples& samples);
+
+  // Times of single calls on this rank, each after a barrier of all ranks. Requires measure() or
+  // resume() before it.
+  std::vector<double> time_single_calls();
+
+  // Warms up, then times a few batches of at least `span_ns` without verification. A kernel whose
+  // calls take more than `max_call_ns` contributes its last warm-up call as the only sample.
+  std::vector<double> sample(int count, double span_ns,
+                             double max_call_ns = std::numeric_limits<double>::infinity());
+
+  // Repeats the measured batches without rests for at least `span_ns` of device time, and returns
+  // the number of calls. Requires measure() or resume() before it.
+  uint64_t run_for(double span_ns);
+
+  // Makes one call between markers, and nothing else.
+  Measurement run_once();
+
+  // The results so far.
+  Measurement measurement() const;
+
+  const Attributes& facts() const { return kernel_->facts(); }
+  const Verification& verification() const { return verification_; }
+  const std::optional<Samples>& samples() const { return samples_; }
+
+ private:
+  void prepare(const Backend& backend);
+  void reset_outputs();
+  Batch batch(uint64_t count, deepbench_launch launch = DEEPBENCH_LAUNCH_BEST, uint32_t flags = 0);
+  double rest();     // sleeps if a rest is due; returns its length
+  double shuffle();  // returns its host time
+  void warm_up(double max_call_ns);
+  Batch time(uint64_t count);
+  Batch time_without_rest(uint64_t count);
+  void restore_if_needed(uint64_t count);
+  void verify(const std::string& when);
+  uint64_t restore_every() const;
+
+  const Plan plan_;
+  const Regime requested_regime_;
+  std::optional<Kernel> kernel_;
+  std::optional<Verifier> verifier_;
+  Verification verification_;
+  Stages& stages_;
+  Group* const group_;
+  FleetCoordinator* const fleet_;
+  const deepbench_launch launch_;
+  RestPolicy rest_;
+  bool shuffles_ = false;
+  double local_call_ns_ = 0;  // of the last batch on this rank
+  uint64_t calls_since_restore_ = 0;
+  double last_call_ns_ = 0;
+  bool outputs_reset_ = false;  // the last batch wrote to poisoned outputs
+  std::optional<Samples> samples_;
+};
+
+}  // namespace deepbench

@@ -1,0 +1,69 @@
+// Compares the outputs of a kernel with the reference of its operation: scans every output,
+// compares sampled outputs one by one, and compares all of them by projection. Runs before and
+// after the timed loop, on the same buffers and with the same algorithm.
+#pragma once
+
+#include <functional>
+#include <optional>
+#include <string>
+
+#include "deepbench/core/expected_output.hpp"
+#include "deepbench/core/export.hpp"
+#include "deepbench/core/problem.hpp"
+#include "deepbench/run/backend/backend.hpp"
+
+namespace deepbench {
+
+struct Verification {
+  enum class State { kSkipped, kPassed, kFailed };
+  State state = State::kSkipped;
+  std::string what;      // the scope of the comparison
+  std::string reason;    // why verification failed or was skipped
+  uint64_t checked = 0;  // outputs compared one by one
+  uint64_t outputs = 0;
+  double worst = 0;  // largest error as a share of its bound
+};
+
+class DEEPBENCH_API Verifier {
+ public:
+  // Makes a kernel of the backend's reference for the same problem.
+  using MakeReference = std::function<Kernel()>;
+
+  // Computes the expected outputs unless they derive from the output under test. This is the costly
+  // part, done once for a prepared kernel. Throws RowFailure if the reference does.
+  Verifier(const Problem& problem, const Attributes& kernel_facts, uint64_t seed,
+           const std::string& inputs, const MakeReference& make_reference);
+
+  // Poisons the outputs, so that a call which writes nothing is detected. Never within a timed
+  // span.
+  static void reset_outputs(Kernel& kernel);
+
+  // Checks, right after reset_outputs(), that the poison is present: without it the results of an
+  // earlier call would pass. The next check() reports the finding.
+  void check_reset(Kernel& kernel);
+
+  // Checks the outputs of the calls since reset_outputs(). `when` describes the time in messages,
+  // such as "before timing". Returns false, with the reason in result(), if any check has failed so
+  // far.
+  bool check(Kernel& kernel, const std::string& when);
+
+  const Verification& result() const { return result_; }
+
+ private:
+  void expect(ComputedOutput* computed);
+  double max_untouched(const Kernel& kernel) const;
+  bool check_scan(Kernel& kernel, const std::string& when);
+  bool check_elements(Kernel& kernel, const std::string& when);
+  bool check_projection(Kernel& kernel, const std::string& when);
+  bool check_all_elements(Kernel& kernel, const std::string& when);
+  bool fail(const std::string& reason);
+  // Whether `got` is within `bound` of `expected`; records the largest share of a bound.
+  bool within(double got, double expected, double bound);
+
+  Problem problem_;
+  KernelConditions conditions_;
+  ExpectedOutput expected_;
+  Verification result_;
+};
+
+}  // namespace deepbench

@@ -1,0 +1,35 @@
+// Divides the processors of a machine among its ranks, by whole physical cores.
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <vector>
+
+#include "deepbench/core/export.hpp"
+#include "deepbench/group/group.hpp"
+
+namespace deepbench {
+
+// The place of one rank among `count` ranks with the same processors.
+struct CoreShare {
+  int index = 0, count = 1;
+};
+
+// By rank. Ranks with the same list share its processors; a launcher may have given each rank other
+// processors already.
+DEEPBENCH_API std::vector<CoreShare> core_shares(const std::vector<std::string>& processors);
+
+// The cores of a share, each with its hardware threads; one core if there are fewer cores than
+// ranks.
+DEEPBENCH_API std::vector<int> cores_of_share(const std::vector<std::vector<int>>& cores,
+                                              CoreShare share);
+
+// The largest number of these ranks on one core.
+DEEPBENCH_API int max_ranks_per_core(size_t cores, int ranks);
+
+// Restricts this process to its share, which must precede the loading of a backend. Sets
+// DEEPBENCH_RANKS_PER_MACHINE, the number of ranks that share a container's quota, and
+// DEEPBENCH_RANKS_PER_CORE, the number of ranks that share a core.
+void bind_to_core_share(Group& group);
+
+}  // namespace deepbench

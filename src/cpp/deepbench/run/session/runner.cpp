@@ -1,0 +1,373 @@
+// Problem lines in, rows out.
+#include "deepbench/run/session/runner.hpp"
+
+#include <algorithm>
+#include <new>
+
+#include "deepbench/core/operation.hpp"
+#include "deepbench/core/status.hpp"
+#include "deepbench/core/stopwatch.hpp"
+#include "deepbench/run/backend/loader.hpp"
+#include "deepbench/run/fleet/fleet_row.hpp"
+#include "deepbench/run/row/assemble.hpp"
+#include "deepbench/run/row/collective_timing.hpp"
+#include "deepbench/run/row/make_row.hpp"
+#include "deepbench/run/row/trial.hpp"
+#include "deepbench/run/session/core_binding.hpp"
+#include "deepbench/run/session/hello.hpp"
+
+namespace deepbench {
+namespace {
+
+// The time limit of a ceiling's problem: short, since the first row needs several of them.
+constexpr double kCeilingLimitNs = 0.25e9;
+
+double ceiling_ns(const Backend& backend, const RunOptions& options, const Attributes& device,
+                  const std::string& text) {
+  RunOptions quick;
+  quick.device = options.device;
+  quick.threads = options.threads;
+  try {
+    const Problem problem = Problem::parse(text);
+    // A fast but wrong product would be a false limit. Memory problems are verified as rows.
+    quick.verify = problem.op() == "gemm";
+    backend.supports(problem, quick.for_plugin(""));
+    Stages stages;
+    Trial trial({backend, device}, {problem, quick, ""}, stages);
+    MeasureOptions how = quick.for_measuring(device);
+    how.min_total_ns = MeasureOptions().min_total_ns;
+    how.time_limit_ns = kCeilingLimitNs;
+    return trial.measure(how).median_ns();
+  } catch (const RowFailure& failure) {
+    if (failure.status() == Status::kDeviceLost) throw;
+    return 0;  // the device has no ceiling of this kind
+  }
+}
+
+// Runs `body` and records what it throws as the row's status and reason.
+template <class Body>
+void record_failure_in(RowSteps& steps, Body body) {
+  const auto end = [&](Status status, const char* reason) {
+    steps.status = status;
+    steps.reason = reason;
+  };
+  try {
+    body();
+  } catch (const InvalidProblem& error) {
+    end(Status::kInvalid, error.what());
+  } catch (const RowFailure& failure) {
+    end(failure.status(), failure.what());
+  } catch (const std::bad_alloc&) {
+    end(Status::kOutOfMemory, "out of host memory");
+  } catch (const std::exception& error) {
+    end(Status::kFailed, error.what());
+  }
+}
+
+double accounted_ns(const Stages& stages) {
+  return stages.prepare_ns + stages.verify_ns + stages.measure_ns + stages.ceilings_ns;
+}
+
+void record_device(const Attributes& device, RowSteps& steps) {
+  steps.device_name = device.text("name");
+  steps.requested_regime = requested_regime(*steps.request, device);
+}
+
+// The position of the ';' outside quotes that ends the problem; npos if there is none.
+size_t end_of_problem(std::string_view line) {
+  bool quoted = false;
+  for (size_t i = 0; i < line.size(); ++i) {
+    if (line[i] == '\\' && quoted)
+      ++i;
+    else if (line[i] == '"')
+      quoted = !quoted;
+    else if (line[i] == ';' && !quoted)
+      return i;
+  }
+  return std::string_view::npos;
+}
+
+// With more threads than the process may use, the row would measure the scheduler.
+void check_threads(const RunOptions& options, const Attributes& device) {
+  const int64_t most = device.integer("hardware_threads");
+  if (most > 0 && options.threads > most)
+    throw InvalidProblem("threads=" + std::to_string(options.threads) + ": this process may use " +
+                         std::to_string(most) + " hardware thread" + (most == 1 ? "" : "s") +
+                         "; give at most so many");
+}
+
+// Why a backend has no device, according to its first library, which is the driver if there is one.
+std::string no_device_reason(const Backend& backend) {
+  const auto all = libraries_in(backend.describe());
+  const std::string reason = all.empty() ? "" : all.front().second.text("reason");
+  return reason.empty() ? "" : ": " + reason;
+}
+
+int check_device(const Backend& backend, int64_t device) {
+  const int count = backend.device_count();
+  if (count == 0)
+    throw BackendUnavailable("backend " + backend.name() + " has no device here" +
+                             no_device_reason(backend));
+  if (device >= count)
+    throw BackendUnavailable("backend " + backend.name() + " has no device " +
+                             std::to_string(device) + "; it has " + std::to_string(count) +
+                             (count == 1 ? " device" : " devices"));
+  return count;
+}
+
+}  // namespace
+
+Row run(const Backend& backend, const Problem& problem, const RunOptions& options,
+        Ceilings* ceilings) {
+  RowSteps steps;
+  TrialSlot slot;
+  Stopwatch watch;
+  steps.position = options.position;
+  record_failure_in(steps, [&] {
+    RowContext context{backend, backend.describe_device(int(options.device))};
+    context.ceilings = ceilings;
+    steps.request = {problem, options};
+    steps.backend = backend.name();
+    record_device(context.device, steps);
+    check_threads(options, context.device);
+    make_row(context, slot, steps);
+  });
+  steps.stages.other_ns = watch.lap_ns() - accounted_ns(steps.stages);
+  return assemble(steps);
+}
+
+Runner::Runner(const std::string& backend, const std::string& options,
+               const std::vector<std::string>& plugin_paths, std::shared_ptr<Group> group)
+    : group_(std::move(group)),
+      defaults_([&] {
+        RunOptions parsed;
+        parsed.apply(options);
+        return parsed;
+      }()),
+      backend_([&] {
+        std::optional<Backend> loaded;
+        start_collectively(group_.get(), [&] {
+          if (group_ && defaults_.share_cores) bind_to_core_share(*group_);
+          loaded = load_backend(backend, plugin_paths, &skipped_backends_);
+        });
+        return *loaded;
+      }()) {
+  start_collectively(group_.get(), [&] {
+    assign_device(options);
+    start();
+  });
+}
+
+Runner::~Runner() {
+  release();
+  if (group_) group_->end();
+}
+
+void Runner::start() {
+  try {
+    device_count_ = check_device(backend_, defaults_.device);
+    for (const int64_t device : group_ ? std::vector<int64_t>() : defaults_.devices)
+      check_device(backend_, device);
+    apply_environment();
+    facts_ = backend_.describe();
+    device_ = backend_.describe_device(int(defaults_.device));
+    if (group_) join();
+    if (group_) rank_devices_ = gather_rank_devices(*group_, rank_device());
+  } catch (const RowFailure& failure) {
+    throw BackendUnavailable("backend " + backend_.name() + ": " + failure.what());
+  }
+  check_library(defaults_.library);
+  check_threads(defaults_, device_);
+}
+
+// Without collectives the ranks can still make rows as a fleet.
+void Runner::join() {
+  try {
+    group_->collective_step(AbortScope::kStep, "join", [&] { backend_.join(group_); });
+  } catch (const RowFailure& failure) {
+    if (failure.status() != Status::kUnsupported) throw;
+    no_collectives_reason_ = failure.what();
+  }
+}
+
+// The bus address distinguishes the devices of a machine if they have no uuid.
+RankDevice Runner::rank_device() const {
+  const std::string uuid = device_.text("uuid");
+  return {group_->self().host, defaults_.device, device_.text("name"),
+          uuid.empty() ? device_.text("pci_bus_id") : uuid};
+}
+
+void Runner::assign_device(const std::string& options) {
+  if (!group_) return;
+  const auto words = parse_key_values(options);
+  const auto names_one = [](const KeyValue& word) { return word.key == "device"; };
+  if (std::any_of(words.begin(), words.end(), names_one)) return;
+  const auto local_rank = static_cast<size_t>(group_->self().local_rank);
+  const std::vector<int64_t>& named = defaults_.devices;
+  if (!named.empty() && local_rank >= named.size())
+    throw RowFailure(Status::kInvalid,
+                     "this machine has " + std::to_string(group_->self().local_size) +
+                         " ranks, and devices are named for " + std::to_string(named.size()));
+  const int devices = backend_.device_count();
+  if (!named.empty())
+    defaults_.device = named[local_rank];
+  else if (devices > 0)
+    defaults_.device = group_->self().local_rank % devices;
+}
+
+// A library reads its environment when it is loaded. Backends load libraries lazily, so that this
+// function runs first.
+void Runner::apply_environment() {
+  environment_ = set_environment(backend_.environment(defaults_.for_plugin("")));
+}
+
+void Runner::check_library(const std::string& library) const {
+  if (library.empty()) return;
+  std::string list;
+  std::vector<std::string> names;
+  for (const auto& [name, facts] : libraries_in(facts_)) {
+    if (name == library && !facts.has("reason")) return;
+    if (name == library)
+      throw BackendUnavailable("library " + library + ": " + facts.text("reason"));
+    names.push_back(name);
+    list += " " + name;
+  }
+  throw BackendUnavailable("backend " + backend_.name() + " knows no library '" + library + "'" +
+                           suggestion(library, names) + "; it knows" + list);
+}
+
+Ceilings& Runner::ceilings(const RunOptions& options, const Attributes& device) {
+  const std::pair<int64_t, int64_t> key = {options.device, options.threads};
+  const auto known = ceilings_.find(key);
+  if (known != ceilings_.end()) return known->second;
+  const auto measure = [this, options, device](const std::string& problem) {
+    return measure_announced(problem,
+                             [&] { return ceiling_ns(backend_, options, device, problem); });
+  };
+  return ceilings_.emplace(key, Ceilings(device, measure)).first->second;
+}
+
+// A group needs no announcement: a lost rank ends the whole group.
+double Runner::measure_announced(const std::string& problem,
+                                 const std::function<double()>& measure) {
+  if (!ceiling_callback_ || group_) return measure();
+  const std::string row = pending_row_ ? pending_row_->to_json() : "";
+  row_is_announced_ = row_is_announced_ || pending_row_;
+  pending_row_.reset();
+  ceiling_callback_(problem, row);
+  const double ns = measure();
+  ceiling_callback_("", "");
+  return ns;
+}
+
+Row Runner::run(std::string_view line, int64_t position) {
+  release();
+  row_is_announced_ = false;
+  RowSteps steps;
+  Stopwatch watch;
+  steps.position = position;
+  steps.backend = backend_.name();
+  record_failure_in(steps, [&] {
+    const RowRequest request = parse(line, steps);
+    steps.request = request;
+    if (!group_ || request.options.check) return run_alone(steps);
+    if (!request.problem.operation().is_collective()) return run_in_fleet(line, steps);
+    if (!no_collectives_reason_.empty())
+      throw RowFailure(Status::kUnsupported, no_collectives_reason_);
+    run_collective(line, steps);
+  });
+  pending_row_.reset();
+  device_lost_ = device_lost_ || steps.status == Status::kDeviceLost;
+  steps.stages.other_ns = watch.lap_ns() - accounted_ns(steps.stages);
+  return assemble(steps);
+}
+
+// Records what it reads before it can fail, so that a row which cannot be read has its problem.
+RowRequest Runner::parse(std::string_view line, RowSteps& steps) const {
+  const size_t end = end_of_problem(line);
+  const std::string text(line.substr(0, end));
+  steps.line = text.substr(0, text.find_last_not_of(" \t\r\n") + 1);
+  RunOptions options = defaults_;
+  if (end != std::string_view::npos) options.apply(line.substr(end + 1));
+  if (options.position >= 0) steps.position = options.position;
+  return {Problem::parse(text), options};
+}
+
+// The context of a row that this process makes alone. Throws for an option that ranks cannot change
+// from row to row.
+RowContext Runner::begin_row(RowSteps& steps) {
+  const RunOptions& options = steps.request->options;
+  // The group's messages name the devices with which the ranks started.
+  if (group_ && (options.device != defaults_.device || options.devices != defaults_.devices))
+    throw InvalidProblem("device: of several ranks each keeps the one with which it began");
+  if (options.share_cores != defaults_.share_cores)
+    throw InvalidProblem("cores: ranks divide them before their first row, alike for all rows");
+  // A check measures nothing, so that the facts from the start suffice.
+  const bool known = options.check && options.device == defaults_.device;
+  RowContext context{backend_, known ? device_ : backend_.describe_device(int(options.device))};
+  context.ceilings = &ceilings(options, context.device);
+  if (ceiling_callback_ && !group_)
+    context.on_measured = [this](const Row& row) {
+      if (!row_is_announced_) pending_row_ = row;
+    };
+  record_device(context.device, steps);
+  check_threads(options, context.device);
+  return context;
+}
+
+void Runner::run_alone(RowSteps& steps) { make_row(begin_row(steps), slot_, steps); }
+
+void Runner::run_collective(std::string_view line, RowSteps& steps) {
+  if (group_->rank() == 0) group_->broadcast(std::string(line));
+  group_->collective_step(AbortScope::kRow, "row", [&] {
+    RowContext context = begin_row(steps);
+    context.group = group_.get();
+    make_row(context, slot_, steps);
+  });
+}
+
+// Rank 0 selects alone, for as long as that takes. If its row fails, all ranks measure the
+// library's default.
+Selection Runner::select_on_rank_zero(const RowRequest& request) {
+  RowSteps steps;
+  record_failure_in(steps, [&] {
+    steps.request = request;
+    steps.request->options.ceilings = steps.request->options.energy = false;
+    run_alone(steps);
+  });
+  release();
+  if (steps.status == Status::kDeviceLost) throw RowFailure(steps.status, steps.reason);
+  Selection selection;
+  if (steps.status == Status::kOk && steps.selection) selection = *steps.selection;
+  selection.notes = assemble(steps).notes;
+  return selection;
+}
+
+// All ranks measure the same candidate, since times of different algorithms do not compare devices.
+void Runner::run_in_fleet(std::string_view line, RowSteps& steps) {
+  const RunOptions& options = steps.request->options;
+  std::string candidate = options.named_candidate();
+  std::optional<Selection> selection;
+  if (options.selects_algorithm() && group_->rank() == 0 && !options.once) {
+    selection = select_on_rank_zero(*steps.request);
+    candidate = selection->measurement.candidate;
+  }
+  FleetCoordinator fleet(*group_, rank_devices_, candidate);
+  steps.is_fleet_row = true;
+  if (group_->rank() == 0) group_->broadcast(std::string(line));
+  group_->collective_step(AbortScope::kRow, "row", [&] {
+    RowContext context = begin_row(steps);
+    context.fleet = &fleet;
+    make_fleet_row(context, slot_, steps);
+  });
+  steps.rank_zero_selection = std::move(selection);
+}
+
+void Runner::follow_rank_zero() {
+  for (std::optional<std::string> line; (line = group_->next_row()); release()) {
+    const Row row = run(*line, 0);
+    if (device_lost_) throw RowFailure(row.status, row.reason);
+  }
+}
+
+}  // namespace deepbench

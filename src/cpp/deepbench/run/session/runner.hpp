@@ -1,0 +1,106 @@
+// Problem lines in, rows out: what the worker, deepbench_run and embedding programs use.
+#pragma once
+
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "deepbench/core/export.hpp"
+#include "deepbench/core/problem.hpp"
+#include "deepbench/group/group.hpp"
+#include "deepbench/run/backend/backend.hpp"
+#include "deepbench/run/ceilings/ceilings.hpp"
+#include "deepbench/run/fleet/fleet_coordinator.hpp"
+#include "deepbench/run/row/options.hpp"
+#include "deepbench/run/row/row.hpp"
+#include "deepbench/run/row/row_context.hpp"
+#include "deepbench/run/row/row_steps.hpp"
+#include "deepbench/run/row/trial_slot.hpp"
+
+namespace deepbench {
+
+// Runs one problem on one backend. Never throws for a problem that cannot be run: the row's status
+// reports it. Without `ceilings` the row is not assessed.
+DEEPBENCH_API Row run(const Backend& backend, const Problem& problem,
+                      const RunOptions& options = {}, Ceilings* ceilings = nullptr);
+
+class DEEPBENCH_API Runner {
+ public:
+  // `backend` is "auto", a name or a path; `options` is key=value text, the defaults of every row.
+  // Sets the environment variables that the backend asks for, unless the user has set them. Throws
+  // BackendUnavailable, or InvalidProblem for an invalid option. With a group this process is one
+  // of its ranks: all ranks make the row of a collective together, and every other row at the same
+  // time, each on its device. A rank uses the device of its local rank unless `options` name one.
+  explicit Runner(const std::string& backend, const std::string& options = "",
+                  const std::vector<std::string>& plugin_paths = {},
+                  std::shared_ptr<Group> group = nullptr);
+  ~Runner();  // tells the other ranks that there are no more rows
+
+  Runner(const Runner&) = delete;  // its ceilings call it
+  Runner& operator=(const Runner&) = delete;
+
+  // The hello message of docs/reference/protocol.md, one line of JSON.
+  std::string hello() const;
+  // `line` is a problem with its options after ';'. The caller skips blank lines and comments.
+  Row run(std::string_view line, int64_t position);
+  // Called before each problem of a ceiling is measured, with the problem and, the first time in a
+  // row, with the row's JSON: if measuring the ceiling ends the process, the caller still has the
+  // row. Called with two empty strings after the measurement.
+  using CeilingCallback = std::function<void(const std::string& problem, const std::string& row)>;
+  void on_ceiling(CeilingCallback call) { ceiling_callback_ = std::move(call); }
+  // For ranks other than 0: makes the rows that rank 0 runs, until there are no more. Throws
+  // RowFailure when the connection to rank 0 is lost.
+  void follow_rank_zero();
+  // Destroys the last row's kernel, which otherwise lives until the next row (see TrialSlot).
+  void release() { slot_.trial.reset(); }
+  // True once a row lost its device: no further row can run in this process.
+  bool device_lost() const { return device_lost_; }
+  const Backend& backend() const { return backend_; }
+
+ private:
+  void start();
+  void join();
+  void assign_device(const std::string& options);
+  RankDevice rank_device() const;
+  void apply_environment();
+  RowRequest parse(std::string_view line, RowSteps& steps) const;
+  RowContext begin_row(RowSteps& steps);
+  void run_alone(RowSteps& steps);
+  void run_collective(std::string_view line, RowSteps& steps);
+  void run_in_fleet(std::string_view line, RowSteps& steps);
+  Selection select_on_rank_zero(const RowRequest& request);
+  void check_library(const std::string& library) const;
+  Ceilings& ceilings(const RunOptions& options, const Attributes& device);
+  double measure_announced(const std::string& problem, const std::function<double()>& measure);
+
+  std::shared_ptr<Group> group_;  // nullptr: alone
+  RunOptions defaults_;
+  std::string skipped_backends_;
+  std::string no_collectives_reason_;  // why the backend cannot run collectives; "": it can
+  Backend backend_;
+  int device_count_ = 0;
+  Attributes environment_;
+  std::vector<RankDevice> rank_devices_;  // of all ranks, on rank 0
+  Attributes facts_, device_;             // of the backend, and of its device at the start
+  std::map<std::pair<int64_t, int64_t>, Ceilings> ceilings_;  // by device and threads
+  CeilingCallback ceiling_callback_;
+  // The row whose ceilings are being measured, until the callback has received it.
+  std::optional<Row> pending_row_;
+  bool row_is_announced_ = false;
+  bool device_lost_ = false;
+  TrialSlot slot_;  // the last row's trial, destroyed when the next row begins
+};
+
+// The version of deepbench: "0.4.0".
+DEEPBENCH_API std::string version();
+
+// The hello message of a backend that may be unusable, with the reason, and with all `devices`
+// instead of one. Never throws. Used by `env`.
+DEEPBENCH_API std::string inspect(const std::string& backend,
+                                  const std::vector<std::string>& plugin_paths = {});
+
+}  // namespace deepbench

@@ -1,0 +1,331 @@
+// Handles over the C table: failures of every slot, nonsense answers, absent optional slots.
+#include "deepbench/run/backend/backend.hpp"
+
+#include <doctest/doctest.h>
+
+#include <algorithm>
+
+#include "../../fake_backend.hpp"
+#include "../../temporary_folder.hpp"
+#include "deepbench/core/status.hpp"
+#include "deepbench/group/group.hpp"
+
+namespace deepbench {
+namespace {
+
+using testing::fake_backend;
+using testing::fake_kernel;
+using testing::TemporaryFolder;
+
+const std::string kProblem = "gemm m=4 n=3 k=5";
+
+// How a call ended: "failed | reason".
+template <class Body>
+std::string failure_of(Body body) {
+  try {
+    body();
+  } catch (const RowFailure& failure) {
+    return std::string(name_of(failure.status())) + " | " + failure.what();
+  }
+  return "ok";
+}
+
+void use_every_slot(const Backend& backend) {
+  const Problem problem = Problem::parse(kProblem);
+  backend.describe();
+  backend.device_count();
+  backend.describe_device(0);
+  backend.environment({});
+  backend.supports(problem, {});
+  backend.memory_needed(problem, {});
+  backend.candidates(problem, {});
+  backend.observe(0);
+  backend.join(std::make_shared<Group>(0, std::vector<Member>(1), std::vector<Socket>(1)));
+  Kernel kernel = backend.prepare(problem, {});
+  kernel.restore();
+  kernel.poison_outputs();
+  kernel.time_batch(1);
+  kernel.read_output({0});
+  kernel.scan_output(12);
+  kernel.project_output(4, 12, 1);
+}
+
+const char* const kSlots[] = {"describe",       "device_count",  "describe_device", "environment",
+                              "supports",       "memory_needed", "candidates",      "observe",
+                              "join",           "prepare",       "describe_kernel", "restore",
+                              "poison_outputs", "time_batch",    "read_output",     "scan_output",
+                              "project_output"};
+
+TEST_CASE("a failure in any slot is told by the slot's name and the backend's reason") {
+  CHECK(failure_of([] { use_every_slot(fake_backend("")); }) == "ok");
+  for (const std::string slot : kSlots) {
+    CAPTURE(slot);
+    const auto use = [&](const std::string& fault) {
+      return failure_of([&] { use_every_slot(fake_backend("fail " + slot + " " + fault)); });
+    };
+    CHECK(use("failed it broke") == "failed | " + slot + ": it broke");
+    CHECK(use("unsupported not here") == "unsupported | not here");
+    CHECK(use("invalid makes no sense") == "invalid | " + slot + ": makes no sense");
+    CHECK(use("out_of_memory all gone") == "out_of_memory | " + slot + ": all gone");
+    CHECK(use("device_lost fell off") == "device_lost | " + slot + ": fell off");
+    CHECK(use("77 a status that does not exist") ==
+          "failed | " + slot + ": a status that does not exist");
+    CHECK(use("failed") == "failed | " + slot + ": no reason given");
+    CHECK(use("failed null") == "failed | " + slot + ": no reason given");
+    CHECK(use("failed tab\there") == "failed | " + slot + ": tab here");
+  }
+}
+
+TEST_CASE("a mistake in a script does not go unnoticed") {
+  CHECK(failure_of([] { use_every_slot(fake_backend("time 5\ntmie 6")); }) ==
+        "failed | describe: fake script, line 2: unknown verb in 'tmie 6'");
+  CHECK(failure_of([] { use_every_slot(fake_backend("mutant nonesuch")); }) ==
+        "failed | describe: fake script, line 1: bad arguments in 'mutant nonesuch'");
+  CHECK(failure_of([] { use_every_slot(fake_backend("@/no/such/file")); }) ==
+        "failed | describe: fake script: cannot open '/no/such/file'");
+}
+
+std::string batch_failure(const std::string& script, uint64_t count = 8) {
+  return failure_of([&] { fake_kernel(script).time_batch(count); });
+}
+
+TEST_CASE("nonsense from time_batch is refused and named") {
+  const std::string nonsense = "failed | time_batch: the backend answered nonsense: ";
+  CHECK(batch_failure("answer elapsed_ns 0") == nonsense + "an elapsed time of 0.000000 ns");
+  CHECK(batch_failure("answer elapsed_ns -5") == nonsense + "an elapsed time of -5.000000 ns");
+  CHECK(batch_failure("answer elapsed_ns nan") == nonsense + "an elapsed time of nan ns");
+  CHECK(batch_failure("answer elapsed_ns inf") == nonsense + "an elapsed time of inf ns");
+  CHECK(batch_failure("answer host_ns 0") == nonsense + "a host time of 0.000000 ns");
+  CHECK(batch_failure("answer host_ns nan") == nonsense + "a host time of nan ns");
+  CHECK(batch_failure("answer clock_mhz -1") == nonsense + "a clock of -1.000000 MHz");
+  CHECK(batch_failure("answer clock_mhz inf") == nonsense + "a clock of inf MHz");
+  CHECK(batch_failure("answer count 7") == nonsense + "7 calls instead of 8");
+  CHECK(batch_failure("answer count 0") == nonsense + "0 calls instead of 8");
+  CHECK(batch_failure("answer copies_touched 0") ==
+        nonsense + "it touched 0 copies of the operands, not 1");
+  CHECK(batch_failure("answer launch 99") == nonsense + "launch 99");
+  CHECK(batch_failure("from 2 answer elapsed_ns nan") == "ok");
+}
+
+TEST_CASE("names that a backend does not know how to give") {
+  CHECK(fake_kernel("answer timer null").time_batch(1).timer == "unknown");
+  CHECK(fake_kernel("launch graph").time_batch(1).launch == "graph");
+  CHECK(fake_kernel("").time_batch(1, DEEPBENCH_LAUNCH_ISOLATED).launch == "isolated");
+}
+
+TEST_CASE("what a batch says arrives") {
+  const Batch batch =
+      fake_kernel("time 1000; overhead 500; host 300 10; mhz 1500; flags 3").time_batch(8);
+  CHECK(batch.count == 8);
+  CHECK(batch.elapsed_ns == 8500);
+  CHECK(batch.host_ns == 8500 + 300 + 80);
+  CHECK(batch.clock_mhz == 1500);
+  CHECK(batch.throttled);
+  CHECK(batch.power_capped);
+  CHECK(batch.launch == "stream");
+  CHECK(batch.timer == "scripted");
+}
+
+Attributes cold() {
+  Attributes options;
+  options.set("cache", std::string("cold"));
+  return options;
+}
+
+TEST_CASE("a cold kernel must touch its copies") {
+  // A + B + 2 C are 4 * (20 + 15 + 24) = 236 bytes: 5 copies are three times a cache of 393 bytes.
+  Kernel kernel = fake_kernel("cache 393", kProblem, cold());
+  CHECK(kernel.copies() == 5);
+  CHECK(kernel.facts().text("cold") == "rotation");
+  CHECK(failure_of([&] { kernel.time_batch(3); }) == "ok");
+  CHECK(failure_of([&] { kernel.time_batch(5); }) == "ok");
+  CHECK(failure_of([&] { kernel.time_batch(100); }) == "ok");
+  // Silently on one copy, and a lie about it the other way round.
+  Kernel stuck = fake_kernel("cache 393; rotation stuck", kProblem, cold());
+  CHECK(failure_of([&] { stuck.time_batch(1); }) == "ok");
+  CHECK(failure_of([&] { stuck.time_batch(100); }) ==
+        "failed | time_batch: the backend answered nonsense: it touched 1 copies of the operands, "
+        "not 5");
+  Kernel lying = fake_kernel("cache 393; answer copies_touched 6", kProblem, cold());
+  CHECK(failure_of([&] { lying.time_batch(100); }) ==
+        "failed | time_batch: the backend answered nonsense: it touched 6 copies of the operands, "
+        "not 5");
+  Kernel flushing = fake_kernel("cache 100000000", kProblem, cold());
+  CHECK(flushing.copies() == 1);
+  CHECK(flushing.facts().text("cold") == "flush");
+}
+
+TEST_CASE("facts of every kind arrive, sloppy ones are passed over") {
+  const Backend backend = fake_backend(
+      "emit describe_device count 5; emit describe_device share 0.5; emit describe_device word "
+      "five;"
+      "emit describe_device nothing null; emit describe_device name Other device;"
+      "emit describe_kernel metric.dense 2.5 us lower; emit describe library.fake.version 3.2");
+  const Attributes device = backend.describe_device(0);
+  CHECK(device.integer("count") == 5);
+  CHECK(device.real("share") == 0.5);
+  CHECK(device.text("word") == "five");
+  CHECK_FALSE(device.has("nothing"));
+  CHECK(device.text("name") == "Other device");
+  CHECK(device.integer("last_level_cache_bytes") == 32 << 20);
+  const Kernel kernel = backend.prepare(Problem::parse(kProblem), {});
+  CHECK(kernel.facts().real("metric.dense") == 2.5);
+  CHECK(kernel.facts().text("metric.dense.unit") == "us lower");
+  CHECK(backend.describe().text("library.fake.version") == "3.2");
+  CHECK(backend.describe().text("library.fake.path") == "/fake/libfake.so");
+}
+
+TEST_CASE("the number of devices must be one") {
+  CHECK(fake_backend("devices 3").device_count() == 3);
+  CHECK(fake_backend("devices 0").device_count() == 0);
+  CHECK(failure_of([] { fake_backend("devices -1").device_count(); }) ==
+        "failed | device_count: the backend answered nonsense: -1 devices");
+  CHECK(failure_of([] { fake_backend("devices 2").describe_device(2); }) ==
+        "invalid | describe_device: device 2: there are 2");
+}
+
+TEST_CASE("sizes must be sizes") {
+  const auto device = [](const std::string& fact) {
+    return failure_of([&] { fake_backend("emit describe_device " + fact).describe_device(0); });
+  };
+  const std::string nonsense = "failed | describe_device: the backend answered nonsense: ";
+  CHECK(device("last_level_cache_bytes 0") == "ok");  // not known
+  CHECK(device("cache.l2_bytes 1099511627776") == "ok");
+  CHECK(device("last_level_cache_bytes -1") == nonsense + "last_level_cache_bytes=-1");
+  CHECK(device("cache.l1_bytes -32768") == nonsense + "cache.l1_bytes=-32768");
+  CHECK(device("cache.l3_bytes 1099511627777") == nonsense + "cache.l3_bytes=1099511627777");
+  CHECK(device("memory_bytes -1") == nonsense + "memory_bytes=-1");
+  CHECK(device("memory_bytes 9223372036854775807") ==
+        nonsense + "memory_bytes=9223372036854775807");
+  CHECK(device("memory_bytes nan") == nonsense + "memory_bytes=nan");
+  CHECK(device("memory_available_bytes plenty") == nonsense + "memory_available_bytes=plenty");
+  CHECK(device("temperature -40") == "ok");
+}
+
+TEST_CASE("variables of the environment have names") {
+  CHECK(fake_backend("emit environment GOOD 1").environment({}).text("GOOD") == "1");
+  CHECK(failure_of([&] { fake_backend("emit environment BAD=NAME 1").environment({}); }) ==
+        "failed | environment: the backend answered nonsense: 'BAD=NAME' is no variable's name");
+}
+
+TEST_CASE("reasons are a line of some length") {
+  const auto reason = [](const std::string& text) {
+    return failure_of([&] {
+      fake_backend("fail supports unsupported " + text).supports(Problem::parse(kProblem), {});
+    });
+  };
+  CHECK(reason("two\tparts") == "unsupported | two parts");
+}
+
+TEST_CASE("the memory that a row needs must be some") {
+  const auto needed = [](const std::string& bytes) {
+    return failure_of([&] {
+      fake_backend("memory_needed " + bytes).memory_needed(Problem::parse(kProblem), {});
+    });
+  };
+  CHECK(needed("0") == "ok");
+  CHECK(needed("4611686018427387904") == "ok");
+  CHECK(needed("-5") ==
+        "failed | memory_needed: the backend answered nonsense: 18446744073709551611 bytes");
+}
+
+TEST_CASE("candidates come in the backend's order") {
+  const Problem problem = Problem::parse(kProblem);
+  CHECK(fake_backend("").candidates(problem, {}).empty());
+  CHECK(fake_backend("candidates b a c").candidates(problem, {}) ==
+        std::vector<std::string>{"b", "a", "c"});
+  CHECK(fake_backend("candidates b a b a c").candidates(problem, {}) ==
+        std::vector<std::string>{"b", "a", "c"});
+}
+
+TEST_CASE("optional slots that are NULL are done without") {
+  const Backend backend = fake_backend("", "minimal");
+  const Problem problem = Problem::parse("gemm m=7 n=5 k=9");
+  CHECK(backend.candidates(problem, {}).empty());
+  Attributes options;
+  options.set("candidate", std::string("other"));
+  CHECK(failure_of([&] { backend.supports(problem, options); }) ==
+        "invalid | candidate 'other': backend minimal has none");
+  CHECK(backend.environment({}).items().empty());
+  CHECK(backend.observe(0).items().empty());
+  CHECK(failure_of([&] { backend.join(nullptr); }) ==
+        "unsupported | backend minimal has no collectives");
+
+  Kernel kernel = backend.prepare(problem, {});
+  kernel.restore();
+  kernel.poison_outputs();
+  CHECK(kernel.scan_output(35).count == 35);
+  CHECK(kernel.scan_output(35).untouched == 35);
+  kernel.time_batch(1);
+  CHECK(kernel.scan_output(35).untouched == 0);
+  CHECK(kernel.scan_output(35).non_finite == 0);
+  // The core's own projection equals the backend's.
+  Kernel full = fake_kernel("", "gemm m=7 n=5 k=9");
+  full.time_batch(1);
+  const std::vector<double> mine = kernel.project_output(7, 35, 3);
+  const std::vector<double> theirs = full.project_output(7, 35, 3);
+  for (size_t i = 0; i < 7; ++i) CHECK(mine[i] == doctest::Approx(theirs[i]).epsilon(1e-6));
+}
+
+TEST_CASE("a reference follows where its backend can") {
+  const Problem problem = Problem::parse(kProblem);
+  deepbench_following how = DEEPBENCH_ALONE;
+  const auto follow = [&](const std::string& script) {
+    const Backend backend = fake_backend(script);
+    const Kernel kernel = backend.prepare(problem, {});
+    return failure_of([&] {
+      Kernel reference = backend.prepare(problem, {});
+      reference.follow(kernel);
+      how = reference.following();
+    });
+  };
+  for (const int answer : {DEEPBENCH_FOLLOWS, DEEPBENCH_ALONE, DEEPBENCH_ASTRAY}) {
+    CHECK(follow("following " + std::to_string(answer)) == "ok");
+    CHECK(how == answer);
+  }
+  CHECK(follow("following 2") == "failed | follow: the backend answered nonsense: 2");
+  CHECK(follow("fail follow unsupported not of this library") == "ok");
+  CHECK(how == DEEPBENCH_ALONE);
+  CHECK(follow("fail follow failed it broke") == "failed | follow: it broke");
+  CHECK(follow("fail follow out_of_memory all gone") == "out_of_memory | follow: all gone");
+
+  const Kernel foreign = fake_backend("", "minimal").prepare(problem, {});
+  Kernel reference = fake_kernel("", kProblem);
+  reference.follow(foreign);  // a kernel of another backend means nothing to it
+  CHECK_FALSE(reference.follows());
+  Kernel without = fake_backend("", "minimal").prepare(problem, {});
+  without.follow(foreign);
+  CHECK_FALSE(without.follows());
+}
+
+TEST_CASE("poisoned integers are seen by the core's own scan") {
+  Kernel kernel =
+      fake_backend("", "minimal").prepare(Problem::parse("gemm m=3 n=3 k=3 precision=int8"), {});
+  kernel.poison_outputs();
+  CHECK(kernel.scan_output(9).untouched == 9);
+  kernel.time_batch(1);
+  CHECK(kernel.scan_output(9).untouched == 0);
+  Kernel words = fake_backend("", "minimal").prepare(Problem::parse("memory bytes=64"), {});
+  words.poison_outputs();
+  CHECK(words.scan_output(16).untouched == 16);
+}
+
+TEST_CASE("every kernel is destroyed once, whatever happens to it") {
+  const TemporaryFolder folder;
+  const std::string log = folder / "calls";
+  const auto calls = [&](const std::string& slot) {
+    const auto lines = folder.lines("calls");
+    return std::count(lines.begin(), lines.end(), slot);
+  };
+  fake_kernel("log " + log).time_batch(1);
+  CHECK(failure_of([&] {
+          fake_kernel("log " + log + "\nfail time_batch failed x").time_batch(1);
+        }) != "ok");
+  CHECK(failure_of([&] { fake_kernel("log " + log + "\nfail describe_kernel failed x"); }) ==
+        "failed | describe_kernel: x");
+  CHECK(calls("prepare") == 3);
+  CHECK(calls("destroy") == 3);
+}
+
+}  // namespace
+}  // namespace deepbench

@@ -1,0 +1,218 @@
+// What a row does with its kernel, slot by slot, read from the fake backend's log.
+#include "deepbench/run/row/trial.hpp"
+
+#include <doctest/doctest.h>
+
+#include <algorithm>
+
+#include "../../fake_backend.hpp"
+#include "../../temporary_folder.hpp"
+#include "deepbench/core/status.hpp"
+
+namespace deepbench {
+namespace {
+
+using testing::fake_backend;
+using testing::TemporaryFolder;
+
+constexpr const char* kProblem = "gemm m=7 n=5 k=9";
+
+struct Logged {
+  Stages stages;
+  std::vector<std::string> calls;
+  Samples samples;
+};
+
+// Measures under a script; returns the slots that were called from prepare to destroy.
+Logged measure(const std::string& script, const RunOptions& options = {},
+               const MeasureOptions& how = {}) {
+  const TemporaryFolder folder;
+  const Backend backend = fake_backend(script + "\nlog " + (folder / "calls"));
+  Logged logged;
+  {
+    Trial trial({backend, {}}, {Problem::parse(kProblem), options, ""}, logged.stages);
+    trial.measure(how);
+    logged.samples = *trial.samples();
+  }
+  logged.calls = folder.lines("calls");
+  return logged;
+}
+
+std::vector<std::string> part(const std::vector<std::string>& all, size_t begin, size_t count) {
+  return {all.begin() + std::min<std::ptrdiff_t>(std::ptrdiff_t(begin), std::ptrdiff_t(all.size())),
+          all.begin() +
+              std::min<std::ptrdiff_t>(std::ptrdiff_t(begin + count), std::ptrdiff_t(all.size()))};
+}
+
+TEST_CASE(
+    "before samples comes a shuffle with calls that are not timed, where a kernel asks for it") {
+  const std::string times = "time 20e3 22e3 20e3 20e3 22e3";  // of batches, in turns
+  const Logged plain = measure(times);
+  CHECK_FALSE(plain.samples.shuffled);
+  CHECK(plain.samples.batches_per_sample == 1);
+  const Logged shuffled = measure(times + "; emit describe_kernel shuffles 1");
+  CHECK(shuffled.samples.shuffled);
+  CHECK(shuffled.samples.batches_per_sample == 12);
+  CHECK(shuffled.samples.batch == plain.samples.batch);
+  const std::string before = "time_batch count=5 launch=0 flags=2";
+  const std::string timed =
+      "time_batch count=" + std::to_string(plain.samples.batch) + " launch=0 flags=0";
+  int shuffles = 0, bare = 0;
+  for (size_t i = 1; i < shuffled.calls.size(); ++i) {
+    shuffles += shuffled.calls[i] == timed && shuffled.calls[i - 1] == before;
+    bare += shuffled.calls[i] == timed && shuffled.calls[i - 1] == "scan_output";
+  }
+  CHECK(shuffles >= 120);
+  CHECK(bare == 1);  // what is verified after timing is the batch alone
+  CHECK(shuffled.samples.spent_ns > shuffled.samples.per_call_ns.size() * 12 * 15 * 20e3);
+  RunOptions isolated;
+  isolated.launch = DEEPBENCH_LAUNCH_ISOLATED;
+  CHECK_FALSE(measure(times + "; emit describe_kernel shuffles 1", isolated).samples.shuffled);
+  CHECK_FALSE(measure("time 2e6; emit describe_kernel shuffles 1").samples.shuffled);
+}
+
+TEST_CASE(
+    "outputs are poisoned, called once and checked, then timed, poisoned, which is checked too, "
+    "and "
+    "called and checked again") {
+  const auto calls = measure("time 2e6").calls;
+  // Of each kernel: two first calls, twenty of warm-up, ten samples, one to verify.
+  REQUIRE(calls.size() == 3 + 1 + 2 + 31 + 2 + 1 + 2 + 1);
+  CHECK(part(calls, 0, 6) == std::vector<std::string>{"prepare", "describe_kernel",
+                                                      "poison_outputs",
+                                                      "time_batch count=1 launch=0 flags=0",
+                                                      "scan_output", "read_output"});
+  for (size_t i = 6; i < 6 + 31; ++i) CHECK(calls[i] == "time_batch count=1 launch=0 flags=0");
+  CHECK(part(calls, 37, 6) == std::vector<std::string>{"poison_outputs", "scan_output",
+                                                       "time_batch count=1 launch=0 flags=0",
+                                                       "scan_output", "read_output", "destroy"});
+}
+
+TEST_CASE("without verification nothing but timing happens") {
+  RunOptions options;
+  options.verify = false;
+  const auto calls = measure("time 2e6", options).calls;
+  REQUIRE(calls.size() == 2 + 32 + 1);
+  CHECK(calls[1] == "describe_kernel");
+  for (size_t i = 2; i < 34; ++i) CHECK(calls[i] == "time_batch count=1 launch=0 flags=0");
+  CHECK(calls[34] == "destroy");
+}
+
+TEST_CASE("long calls are verified as they are timed: no call is made for checking alone") {
+  const auto logged = measure("time 400e6");
+  CHECK(logged.samples.per_call_ns.size() == 5);
+  CHECK(std::count(logged.calls.begin(), logged.calls.end(),
+                   "time_batch count=1 launch=0 flags=0") == 6);
+  CHECK(part(logged.calls, logged.calls.size() - 5, 5) ==
+        std::vector<std::string>{"poison_outputs", "time_batch count=1 launch=0 flags=0",
+                                 "scan_output", "read_output", "destroy"});
+}
+
+TEST_CASE("in place, the operand is brought back before it leaves its range, between batches") {
+  const auto logged = measure("time 1000; in_place; emit describe_kernel restore_every 150");
+  CHECK(logged.samples.batch == 150);  // not the 200 that would fill the span
+  uint64_t since = 0, most = 0;
+  for (const auto& call : logged.calls) {
+    if (call == "restore") since = 0;
+    if (call.compare(0, 17, "time_batch count=") == 0) since += std::stoull(call.substr(17));
+    most = std::max(most, since);
+  }
+  CHECK(most == 150);
+}
+
+TEST_CASE("of several ranks a batch has 20 calls, 200 of short ones") {
+  const std::string script = "emit describe_kernel ranks 2; time ";
+  CHECK(measure("time 50000").samples.batch == 4);
+  CHECK(measure(script + "50000").samples.batch == 200);
+  CHECK(measure(script + "200000").samples.batch == 20);
+  const char* const in_place = "; in_place; emit describe_kernel restore_every 104";
+  CHECK(measure(script + "50000" + in_place).samples.batch == 104);
+}
+
+TEST_CASE("cold by flushing: one call at a time") {
+  RunOptions options;
+  options.cold = true;
+  const auto logged = measure("time 1000; flush", options);
+  CHECK(logged.samples.batch == 1);
+  for (const auto& call : logged.calls)
+    if (call.compare(0, 10, "time_batch") == 0)
+      CHECK(call == "time_batch count=1 launch=0 flags=0");
+}
+
+TEST_CASE("once: one call between markers, nothing else") {
+  const TemporaryFolder folder;
+  const Backend backend = fake_backend("time 1234; log " + (folder / "calls"));
+  Stages stages;
+  RunOptions options;
+  options.once = true;
+  {
+    Trial trial({backend, {}}, {Problem::parse(kProblem), options, ""}, stages);
+    trial.run_once();
+    REQUIRE(trial.samples());
+    CHECK(trial.samples()->per_call_ns == std::vector<double>{1234});
+    CHECK(trial.samples()->stop == StopReason::kTooFew);
+    CHECK(trial.verification().state == Verification::State::kSkipped);
+    CHECK(trial.verification().reason == "one call only");
+  }
+  CHECK(folder.lines("calls") == std::vector<std::string>{"prepare", "describe_kernel",
+                                                          "time_batch count=1 launch=0 flags=1",
+                                                          "destroy"});
+}
+
+TEST_CASE("a few samples: a first call, an estimate, batches that fill the span") {
+  const TemporaryFolder folder;
+  const Backend backend = fake_backend("time 5000 1000 hold; log " + (folder / "calls"));
+  Stages stages;
+  RunOptions options;
+  options.verify = false;
+  {
+    Trial trial({backend, {}}, {Problem::parse(kProblem), options, ""}, stages);
+    CHECK(trial.sample(3, 200e3) == std::vector<double>(3, 1000));
+  }
+  const auto calls = folder.lines("calls");
+  CHECK(part(calls, 2, 5) == std::vector<std::string>{"time_batch count=1 launch=0 flags=0",
+                                                      "time_batch count=1 launch=0 flags=0",
+                                                      "time_batch count=200 launch=0 flags=0",
+                                                      "time_batch count=200 launch=0 flags=0",
+                                                      "time_batch count=200 launch=0 flags=0"});
+}
+
+TEST_CASE("resumed, a trial makes one batch of what another has measured, and goes on from there") {
+  const TemporaryFolder folder;
+  const Backend backend = fake_backend("time 100e3 hold; log " + (folder / "calls"));
+  const std::string batch = "time_batch count=5 launch=0 flags=0";
+  Stages stages;
+  RunOptions options;
+  options.verify = false;
+  {
+    Trial trial({backend, {}}, {Problem::parse(kProblem), options, ""}, stages);
+    Samples samples;
+    samples.batch = 5;
+    samples.per_call_ns = {100e3};
+    trial.resume(samples);
+    CHECK(stages.device_ns == 500e3);
+    CHECK(trial.run_for(900e3) == 10);
+    CHECK(trial.time_single_calls() == std::vector<double>(100, 100e3));
+  }
+  const auto calls = folder.lines("calls");
+  CHECK(part(calls, 2, 3) == std::vector<std::string>(3, batch));
+}
+
+TEST_CASE("calls from 10 ms on are warmed up for the first samples alone") {
+  const TemporaryFolder folder;
+  const Backend backend = fake_backend("time 20e6 hold; log " + (folder / "calls"));
+  Stages stages;
+  RunOptions options;
+  options.verify = false;
+  {
+    Trial trial({backend, {}}, {Problem::parse(kProblem), options, ""}, stages);
+    for (int turn = 0; turn < 3; ++turn)
+      CHECK(trial.sample(1, 500e3) == std::vector<double>(1, 20e6));
+  }
+  const auto calls = folder.lines("calls");
+  CHECK(part(calls, 2, 5) == std::vector<std::string>(5, "time_batch count=1 launch=0 flags=0"));
+  CHECK(calls.size() == 2 + 5 + 1);
+}
+
+}  // namespace
+}  // namespace deepbench

@@ -1,0 +1,212 @@
+// Verification: what is right passes, and every mutant comes out incorrect.
+#include "deepbench/run/row/verify.hpp"
+
+#include <doctest/doctest.h>
+
+#include "../../fake_backend.hpp"
+
+namespace deepbench {
+namespace {
+
+using testing::fake_row;
+
+// Checked in full, and sampled with a projection of the whole.
+const std::string kSmall = "gemm m=37 n=29 k=64";
+const std::string kLarge = "gemm m=301 n=257 k=240";
+
+std::string verdict(const Row& row) { return std::string(name_of(row.status)); }
+
+TEST_CASE("correct results pass in every precision and transposition") {
+  for (const std::string precision :
+       {"float", "tf32", "half", "bfloat16", "fp8_e4m3", "fp8_e5m2", "int8", "int8 b_type=u8"}) {
+    for (const std::string trans : {"trans_a=n trans_b=n", "trans_a=t trans_b=n",
+                                    "trans_a=n trans_b=t", "trans_a=t trans_b=t"}) {
+      const Row row = fake_row("", kSmall + " precision=" + precision + " " + trans);
+      CAPTURE(row.problem);
+      CHECK_MESSAGE(row.status == Status::kOk, row.reason);
+      CHECK(row.verification.state == Verification::State::kPassed);
+      CHECK(row.verification.checked == 37 * 29);
+      CHECK(row.verification.outputs == 37 * 29);
+      CHECK(row.verification.what == "all 1073 outputs");
+      CHECK(row.verification.worst <= 1);
+    }
+  }
+}
+
+TEST_CASE("correct results of larger problems pass by samples and projection") {
+  for (const std::string precision : {"float", "tf32", "half", "bfloat16", "int8"}) {
+    const Row row = fake_row("", kLarge + " trans_b=t precision=" + precision);
+    CAPTURE(precision);
+    CHECK_MESSAGE(row.status == Status::kOk, row.reason);
+    CHECK(row.verification.outputs == 301 * 257);
+    CHECK(row.verification.checked < 301 * 257);
+    CHECK(row.verification.what.find("and 301 projections of all") != std::string::npos);
+  }
+}
+
+TEST_CASE("constant inputs, another beta and another type of B pass when they are said") {
+  CHECK(verdict(fake_row("", kSmall, "ceilings=no inputs=ones")) == "ok");
+  CHECK(verdict(fake_row("", kSmall, "ceilings=no inputs=zeros")) == "ok");
+  CHECK(verdict(fake_row("beta 0", kSmall)) == "ok");
+  CHECK(verdict(fake_row("fill_b s7", kSmall + " precision=int8")) == "ok");
+  CHECK(verdict(fake_row("", kSmall, "ceilings=no seed=123456789012")) == "ok");
+  // Said, but not done.
+  CHECK(verdict(fake_row("emit describe_kernel beta 0.0", kSmall)) == "incorrect");
+  CHECK(verdict(fake_row("emit describe_kernel fill.b s7", kSmall + " precision=int8")) ==
+        "incorrect");
+}
+
+struct Mutant {
+  std::string name, problem, reason;
+};
+
+const std::vector<Mutant>& mutants() {
+  static const std::vector<Mutant> all = {
+      {"last_k", kSmall, ": output "},
+      {"last_k", kSmall + " precision=half", ": output "},
+      {"last_k", kSmall + " precision=bfloat16", ": output "},
+      {"last_k", kSmall + " precision=fp8_e5m2", ": output "},
+      {"last_k", kSmall + " precision=int8", ": output "},
+      {"last_k", kLarge, ": output "},
+      {"last_k", kLarge + " precision=half", ": output "},
+      {"last_k", kLarge + " precision=int8", ": output "},
+      {"tf32", kSmall, ": output "},
+      {"tf32", kLarge, ": output "},
+      {"half_accumulation", kSmall, ": output "},
+      {"half_accumulation", kSmall + " precision=half", ": output "},
+      {"half_accumulation", kSmall + " precision=int8", ": output "},
+      {"half_accumulation", kLarge + " precision=half", ": output "},
+      {"half_accumulation", kLarge + " precision=int8", ": output "},
+      {"zero_tile", kSmall, ": output "},
+      {"zero_tile", kLarge, ": "},
+      {"zero_tile", kLarge + " precision=bfloat16", ": "},
+      {"one_off", kSmall, ": output "},
+      {"one_off", kSmall + " precision=half", ": output "},
+      {"one_off", kSmall + " precision=int8", ": output "},
+      {"one_off", kLarge, ": the projection of row 100 "},
+      {"one_off", kLarge + " precision=int8", ": the projection of row 100 "},
+      {"untouched", kSmall, ": 1073 of 1073 outputs were not written"},
+      {"untouched", kLarge + " precision=int8", ": 77357 of 77357 outputs were not written"},
+      {"nan", kSmall, ": 1 of 1073 outputs are not finite"},
+      {"nan", kLarge, ": 1 of 77357 outputs are not finite"},
+      {"last_k", "memory kind=read bytes=4096", ": output 0 "},
+      {"last_k", "memory kind=copy bytes=4096", ": output 1023 "},
+      {"zero_tile", "memory kind=copy bytes=400000", ": "},
+      {"one_off", "memory kind=copy bytes=400000", ": the projection of row 0 "},
+      {"one_off", "memory kind=write bytes=400000", ": the projection of row 0 "},
+      {"untouched", "memory kind=write bytes=4096", ": 1024 of 1024 outputs were not written"},
+  };
+  return all;
+}
+
+TEST_CASE("every mutant comes out incorrect before timing, and shows no rate") {
+  for (const Mutant& mutant : mutants()) {
+    CAPTURE(mutant.name);
+    CAPTURE(mutant.problem);
+    const Row row = fake_row("mutant " + mutant.name, mutant.problem);
+    CHECK(verdict(row) == "incorrect");
+    CHECK_MESSAGE(row.reason.find("before timing" + mutant.reason) == 0, row.reason);
+    CHECK(row.verification.state == Verification::State::kFailed);
+    CHECK(row.verification.reason == row.reason);
+    CHECK_FALSE(row.has_rates());
+  }
+}
+
+TEST_CASE("a mutant that appears while timing is found after it; its times stay, its rate goes") {
+  for (const Mutant& mutant : mutants()) {
+    CAPTURE(mutant.name);
+    CAPTURE(mutant.problem);
+    const Row row = fake_row("from 30 mutant " + mutant.name, mutant.problem);
+    CHECK(verdict(row) == "incorrect");
+    CHECK_MESSAGE(row.reason.find("after timing" + mutant.reason) == 0, row.reason);
+    CHECK(row.samples);
+    CHECK_FALSE(row.has_rates());
+  }
+}
+
+TEST_CASE("a backend that does not poison its outputs is found") {
+  for (const std::string& problem :
+       {kSmall, kLarge + " precision=half", std::string("memory bytes=4096")}) {
+    const Row row = fake_row("mutant unpoisoned", problem);
+    CHECK(verdict(row) == "incorrect");
+    CHECK_MESSAGE(row.reason.find("only 0 hold the poison that was asked for") != std::string::npos,
+                  row.reason);
+  }
+}
+
+TEST_CASE("memory that is right passes, read, written and copied") {
+  for (const std::string kind : {"read", "write", "copy", "h2d", "d2h"}) {
+    CHECK(verdict(fake_row("", "memory bytes=4096 kind=" + kind)) == "ok");
+    CHECK(verdict(fake_row("", "memory bytes=4 kind=" + kind)) == "ok");
+    CHECK(verdict(fake_row("", "memory bytes=400000 kind=" + kind)) == "ok");
+  }
+}
+
+TEST_CASE("the smallest problems pass, and their mutants do not") {
+  for (const std::string precision : {"float", "half", "int8"}) {
+    const std::string problem = "gemm m=1 n=1 k=1 precision=" + precision;
+    CHECK(verdict(fake_row("", problem)) == "ok");
+    for (const std::string mutant : {"last_k", "one_off", "untouched", "zero_tile"})
+      CHECK(verdict(fake_row("mutant " + mutant, problem)) == "incorrect");
+  }
+}
+
+TEST_CASE("a backend that leaves scanning and projecting to the core is verified as well") {
+  CHECK(verdict(fake_row("", kSmall, "ceilings=no", "minimal")) == "ok");
+  CHECK(verdict(fake_row("", kLarge + " precision=int8", "ceilings=no", "minimal")) == "ok");
+  CHECK(verdict(fake_row("", "memory bytes=400000", "ceilings=no", "minimal")) == "ok");
+  for (const Mutant& mutant : mutants()) {
+    CAPTURE(mutant.name);
+    CAPTURE(mutant.problem);
+    CHECK(verdict(fake_row("mutant " + mutant.name, mutant.problem, "ceilings=no", "minimal")) ==
+          "incorrect");
+  }
+}
+
+TEST_CASE("what a backend's own scan overlooks is seen in the elements") {
+  const Row nan = fake_row("mutant nan; scan blind", kSmall);
+  CHECK_MESSAGE(nan.reason.find("before timing: output 345 is nan, not ") == 0, nan.reason);
+  CHECK(fake_row("mutant untouched; scan blind", kSmall).status == Status::kIncorrect);
+  CHECK(fake_row("mutant nan; scan blind", kLarge).status == Status::kIncorrect);
+}
+
+TEST_CASE("in place: C is brought back") {
+  CHECK(verdict(fake_row("in_place", kSmall)) == "ok");
+  CHECK(verdict(fake_row("in_place", kLarge)) == "ok");
+  CHECK(verdict(fake_row("in_place", kSmall + " precision=int8")) == "ok");
+  const Row broken = fake_row("in_place; restore broken", kSmall);
+  CHECK(verdict(broken) == "incorrect");
+  CHECK(broken.reason.find("after timing: output ") == 0);
+  const Row untouched = fake_row("in_place; mutant untouched", kSmall);
+  CHECK(untouched.reason == "before timing: 1073 of 1073 outputs were not written");
+  const Row later = fake_row("in_place; from 30 mutant untouched", kSmall);
+  CHECK(later.reason == "after timing: 1073 of 1073 outputs were not written");
+}
+
+TEST_CASE("what is verified after timing is the batch that was timed") {
+  for (const std::string mutant : {"last_k", "untouched", "nan"}) {
+    const Row row = fake_row("time 1000; mutant " + mutant + " batches", kSmall);
+    CHECK(verdict(row) == "incorrect");
+    CHECK(row.reason.find("after timing: ") == 0);
+  }
+}
+
+TEST_CASE("a failure while verifying ends the row, with its reason") {
+  for (const std::string slot : {"scan_output", "read_output", "poison_outputs"}) {
+    const Row row = fake_row("fail " + slot + " failed the cable is out", kSmall);
+    CHECK(verdict(row) == "failed");
+    CHECK(row.reason == slot + ": the cable is out");
+  }
+  CHECK(fake_row("fail project_output out_of_memory x", kLarge).status == Status::kOutOfMemory);
+  CHECK(fake_row("in_place; fail restore failed x", kSmall).reason == "restore: x");
+}
+
+TEST_CASE("verification can be left out, and the row says so") {
+  const Row row = fake_row("mutant last_k", kSmall, "ceilings=no verify=no");
+  CHECK(verdict(row) == "ok");
+  CHECK(row.verification.state == Verification::State::kSkipped);
+  CHECK(row.verification.reason == "not asked for");
+}
+
+}  // namespace
+}  // namespace deepbench
