@@ -13,6 +13,6 @@ static const deepbench_backend kTable = {
     .abi_minor = DEEPBENCH_ABI_MINOR,
     .name = "minimal",
     FAKE_REQUIRED_SLOTS,
-    .priority = 2,
+    .priority = 300,
 };
 FAKE_PLUGIN(&kTable)

@@ -7,6 +7,7 @@ import json
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from backend_facts import planning
 from deepbench import _core
 from deepbench.cli import command
 from deepbench.cli.options import OPTIONS, run_options
@@ -28,7 +29,7 @@ class ScriptedRows:
 
     def __init__(self, answers: Mapping[int, Answer | BaseException] | None = None) -> None:
         self.answers = dict(answers or {})
-        self.hello: dict[str, Any] = HELLO
+        self.hello: dict[str, Any] = {**HELLO, "planning": planning("cpu")}
         self.lines: list[str] = []
         self.checks = 0
         self.able: dict[int, str] = {}  # the libraries that support a row, unless all do

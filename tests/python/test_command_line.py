@@ -75,7 +75,7 @@ SMALL = ("gemm", "m=64", "n=16,32", "k=64", "--backend", "cpu")
         (["show", sys.executable], "is not a result file"),
         (["show", __file__, "--format", "xml"], "--format 'xml': must be one of table"),
         (["list", "gemm", "trainig"], "'trainig' is no set"),
-        (["list", "memory"], "'memory' is no set, operation with sets, or precision: "),
+        (["list", "memory"], "memory has no sets; 'deepbench memory --help' has what it runs"),
         (["list", "sparse", "training"], "sparse_gemm has no set training"),
         (["env", "all"], "env takes no words"),
         (["gemm", "--samples", "0"], "--samples 0: must be more than 0"),

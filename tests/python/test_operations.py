@@ -175,7 +175,7 @@ def test_names_that_the_backend_lacks_are_a_mistake(words: tuple[str, ...], mess
         (("conv", *CONV.split(), "--library", "openblas"), "openblas"),
         (("rnn", "cell=lstm", *RNN.split(), "phase=bwd_data"), "both gradients in one call"),
         (("rnn", "cell=lstm", *RNN.split(), "precision=int8"), "mode=inference"),
-        ((*SPARSE, "precision=half"), "none in half"),
+        ((*SPARSE, "precision=half"), "supports float, but not half"),
     ],
 )
 def test_what_libraries_lack_is_unsupported(words: tuple[str, ...], reason: str) -> None:

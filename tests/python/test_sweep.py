@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 
+from backend_facts import planning
 from deepbench.errors import Terminated, UsageError
 from deepbench.report import FormatError
 from deepbench.results import ResultError, read, schema
@@ -85,7 +86,7 @@ def test_long_run_names_the_short_one() -> None:
 
 def test_backend_decides_the_precision() -> None:
     source = ScriptedRows()
-    source.hello = {**HELLO, "backend": {"name": "cuda"}}
+    source.hello = {**HELLO, "backend": {"name": "cuda"}, "planning": planning("cuda")}
     run(source, "gemm", "inference", "--quick")
     assert all("precision=int8" in line for line in source.lines)
 
