@@ -1,5 +1,5 @@
-"""Files that are nearly right, for hypothesis: lines of a good one of which a few values, anywhere,
-are something else."""
+"""Hypothesis strategies for files that are nearly right: the lines of a valid file, with a few
+values replaced at random places."""
 
 from __future__ import annotations
 
@@ -27,7 +27,8 @@ JSON = (
 
 
 def examples(count: int) -> settings:
-    """Of files: each writes its own into the test's folder, which takes a while."""
+    """Settings for tests whose examples are files. Every example writes its file into the same test
+    folder, which is slow, so the health checks against both are disabled."""
     slow = [HealthCheck.function_scoped_fixture, HealthCheck.too_slow]
     return settings(max_examples=count, suppress_health_check=slow)
 

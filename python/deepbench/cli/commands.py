@@ -31,9 +31,10 @@ _COMMANDS = {
 
 # Words of other programs for commands. Each operation has its own (_core.Operation.synonyms).
 _SYNONYMS = {
-    "diff": "compare", "view": "show", "print": "show", "cat": "show", "plot": "report", "chart": "report",
-    "html": "report", "export": "report", "convert": "import", "info": "env", "devices": "env",
-    "libraries": "env", "backends": "env", "doctor": "env", "references": "list references",
+    "diff": "compare", "view": "show", "print": "show", "cat": "show", "plot": "report",
+    "chart": "report", "html": "report", "export": "report", "convert": "import",
+    "info": "env", "devices": "env", "libraries": "env", "backends": "env", "doctor": "env",
+    "references": "list references",
 }  # fmt: skip
 
 _COMMAND_OF_SUFFIX = {".jsonl": "show", ".txt": "run", ".xlsx": "import"}  # of a file's name
