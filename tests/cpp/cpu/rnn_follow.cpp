@@ -285,7 +285,8 @@ TEST_CASE("rnn: gradients after a forward pass with a small error are incorrect"
   CHECK(wrong.reason.find("off by a small part everywhere") != std::string::npos);
 }
 
-// One backend is of an earlier minor version; the other one refuses.
+// Tests two backends that cannot follow a forward pass: one of an earlier minor version, whose
+// table has no `follow`, and one whose `follow` returns unsupported.
 TEST_CASE("rnn: without following, the reference computes its forward pass for verification") {
   if (!is_onednn_installed()) return;
   deepbench_backend older = backend(), refusing = backend();

@@ -1,4 +1,5 @@
-// Sums of float matrices over their columns, with the weights of fill.h.
+// Computes one weighted sum for each row of a float matrix. The weight of each column comes from
+// fill.h.
 #pragma once
 
 #include <cstdint>
