@@ -76,7 +76,7 @@ void CallTimer::time(const deepbench_request& request, deepbench_batch& batch) {
   flags_ = 0;
   if (perturbation_ && (request.flags & DEEPBENCH_REQUEST_SHUFFLE)) perturb_scheduling();
   for (uint64_t made = 0; made < request.count;) {
-    const Span span{rotation_.copy_after(1), std::min(most, request.count - made)};
+    const Span span{rotation_.copy_after_calls(1), std::min(most, request.count - made)};
     batch.elapsed_ns += marked ? time_with_markers() : time_span(span, capture);
     rotation_.advance(span.second);
     made += span.second;
@@ -113,7 +113,7 @@ double CallTimer::time_span(Span span, bool capture) {
 
 // One call, with nothing else on the device between the markers.
 double CallTimer::time_with_markers() {
-  const Span span{rotation_.copy_after(1), 1};
+  const Span span{rotation_.copy_after_calls(1), 1};
   if (plan_.flush_bytes)
     CUDA_CHECK(
         cudart().cudaMemsetAsync(flush_buffer_.data(), 0, flush_buffer_.bytes(), stream_.get()));

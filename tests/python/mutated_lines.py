@@ -27,8 +27,11 @@ JSON = (
 
 
 def examples(count: int) -> settings:
-    """Settings for tests whose examples are files. Every example writes its file into the same test
-    folder, which is slow, so the health checks against both are disabled."""
+    """Hypothesis settings for tests whose examples are files.
+
+    Every example writes its file into the same test folder, which is slow, so the health checks
+    against both are disabled.
+    """
     slow = [HealthCheck.function_scoped_fixture, HealthCheck.too_slow]
     return settings(max_examples=count, suppress_health_check=slow)
 

@@ -35,7 +35,7 @@ def timed_gemm(position: int, median_ns: float, **changes: Any) -> dict[str, Any
     return row
 
 
-def figures(folder: Path, section: str, capsys: pytest.CaptureFixture[str]) -> str:
+def printed_section(folder: Path, section: str, capsys: pytest.CaptureFixture[str]) -> str:
     import h200_figures  # type: ignore[import-not-found]
 
     sys.argv = ["h200_figures.py", str(folder), section]
@@ -53,7 +53,7 @@ def test_best_against_default(tmp_path: Path, capsys: pytest.CaptureFixture[str]
     (tmp_path / "wall_seconds.json").write_text(
         '{"gemm_inference_int8": 10, "gemm_inference_int8_best": 30}'
     )
-    text = figures(tmp_path, "best", capsys)
+    text = printed_section(tmp_path, "best", capsys)
     assert "call 4.000, with conversion 2.000, 2 not default, 0 of 2 slower (goal 6.0" in text
     assert "against gemm_inference_int8: 3.000; 3.0 times its wall time (goal 4)" in text
 
@@ -65,7 +65,7 @@ def test_choices_are_counted_by_id(tmp_path: Path, capsys: pytest.CaptureFixture
         row["algorithm"] |= {"default_ns": 2e5, "default_name": "own", "name": "own",
                              "candidate": candidate}  # fmt: skip
     table(tmp_path, "conv_inference_half_best", *rows)
-    assert " 1 not default, 0 of 2 slower" in figures(tmp_path, "best", capsys)
+    assert " 1 not default, 0 of 2 slower" in printed_section(tmp_path, "best", capsys)
 
 
 def test_a_choice_that_is_slower_is_counted(
@@ -75,7 +75,7 @@ def test_a_choice_that_is_slower_is_counted(
     for row, default_ns in zip(rows, (0.99e5, 1e5), strict=True):
         row["algorithm"] |= {"default_ns": default_ns, "default_name": "own", "name": "own"}
     table(tmp_path, "conv_inference_half_best", *rows)
-    assert "0 not default, 1 of 2 slower" in figures(tmp_path, "best", capsys)
+    assert "0 not default, 1 of 2 slower" in printed_section(tmp_path, "best", capsys)
 
 
 def test_sets_of_all_operations_together(
@@ -86,9 +86,11 @@ def test_sets_of_all_operations_together(
         table(tmp_path, name, timed_gemm(0, 1e5))
     walls = tmp_path / "wall_seconds.json"
     walls.write_text(json.dumps(dict.fromkeys(names[:2], 10.5)))
-    assert "goal 90" not in figures(tmp_path, "sets", capsys)
+    assert "goal 90" not in printed_section(tmp_path, "sets", capsys)
     walls.write_text(json.dumps(dict.fromkeys(names, 10.5)))
-    assert "gemm + conv + rnn, training_half: 31.5 s (goal 90)" in figures(tmp_path, "sets", capsys)
+    assert "gemm + conv + rnn, training_half: 31.5 s (goal 90)" in printed_section(
+        tmp_path, "sets", capsys
+    )
 
 
 def test_repeats_and_costs(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -102,16 +104,16 @@ def test_repeats_and_costs(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -
         timed_gemm(1, 1.005e5),
         timed_gemm(2, 1.1e5),
     )
-    text = figures(tmp_path, "repeat", capsys)
+    text = printed_section(tmp_path, "repeat", capsys)
     assert "2 runs, 2 rows over 10 us: 50.0 % within 1 %" in text
     assert "largest 10.00 %" in text
-    assert "gemm_training_half         7.0 ms per row" in figures(tmp_path, "cost", capsys)
+    assert "gemm_training_half         7.0 ms per row" in printed_section(tmp_path, "cost", capsys)
 
 
 def test_cold_against_hot(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     table(tmp_path, "gemm_training_half", timed_gemm(0, 1e4), timed_gemm(1, 1e5))
     table(tmp_path, "gemm_training_half_cold", timed_gemm(0, 2e4), timed_gemm(1, 1e5))
-    text = figures(tmp_path, "cold", capsys)
+    text = printed_section(tmp_path, "cold", capsys)
     assert "x 2.000" in text
     assert "1 of 2 over 1.02" in text
 

@@ -399,7 +399,7 @@ def test_following_the_advice_on_clocks_works(
     assert "3 slower" in capsys.readouterr().out
 
 
-def test_no_advice_for_files_without_a_common_problem(
+def test_error_does_not_suggest_across_without_a_common_problem(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     a = write(tmp_path / "a.jsonl", rows(2))

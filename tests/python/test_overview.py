@@ -78,7 +78,7 @@ def test_rows_that_are_not_ok_are_listed_and_not_plotted() -> None:
     assert cells(content.not_ok, "status") == ["incorrect", "failed", "unsupported"]
     assert "off by one" in cells(content.not_ok, "reason")
     document = page_data.page_data(
-        content.files, content.algorithms, content.caches, content.against
+        content.files, content.algorithms, content.hot_cold_pairs, content.against
     )
     for place, status in enumerate(document["texts"]["status"]["index"]):
         good = document["texts"]["status"]["values"][status] == "ok"
@@ -103,7 +103,7 @@ def test_numbers_of_the_page_match_the_file() -> None:
     rows = make_rows()
     content = content_of(rows)
     document = page_data.page_data(
-        content.files, content.algorithms, content.caches, content.against
+        content.files, content.algorithms, content.hot_cold_pairs, content.against
     )
     numbers = document["numbers"]
     for place, row in enumerate(rows):
@@ -262,7 +262,7 @@ def test_a_gain_that_needs_a_conversion_is_shown_with_it() -> None:
 
 def test_hot_and_cold_rows_are_paired_if_otherwise_alike() -> None:
     content = content_of(make_rows())
-    assert [pair.ratio.value for pair in content.caches] == pytest.approx([1.5] * 6)
+    assert [pair.ratio.value for pair in content.hot_cold_pairs] == pytest.approx([1.5] * 6)
     [section] = content.tables("caches")
     assert cells(section, "regimes") == ["cold by rotation, default over hot, default"]
     assert cells(section, "mean ratio") == ["1.500"]
@@ -274,7 +274,7 @@ def test_hot_and_cold_rows_are_paired_if_otherwise_alike() -> None:
 )
 def test_rows_of_other_setups_are_not_paired(changes: dict[str, Any]) -> None:
     cold = {**with_regime(timed_gemm(1, m=1760), cache="cold", cold="rotation"), **changes}
-    assert content_of([timed_gemm(0), cold]).caches == []
+    assert content_of([timed_gemm(0), cold]).hot_cold_pairs == []
 
 
 def test_rows_against_published_figures() -> None:

@@ -243,9 +243,11 @@ def test_what_a_plugin_says_cannot_break_the_estimate(nonsense: object) -> None:
 
 
 class Timed(ScriptedRows):
-    """Scripted rows that advance a simulated clock: the row at a position takes
-    `seconds[position]`, or one second, and reports `ceilings_s[position]`, or none, as time for
-    ceilings."""
+    """Scripted rows that advance a simulated clock.
+
+    The row at a position takes `seconds[position]`, or one second, and reports
+    `ceilings_s[position]`, or none, as time for ceilings.
+    """
 
     def __init__(self, seconds: Mapping[int, float], ceilings_s: Mapping[int, float]) -> None:
         super().__init__()

@@ -132,7 +132,7 @@ class Command(click.Command):
         try:
             return super().parse_args(ctx, args)
         except click.NoSuchOption as error:
-            raise self._unknown(_as_given(error.option_name, given)) from None
+            raise self._unknown_option(_as_given(error.option_name, given)) from None
         except click.BadOptionUsage as error:
             raise self._misused(error.option_name, given) from None
 
@@ -161,9 +161,9 @@ class Command(click.Command):
                 return
             name = argument.partition("=")[0]
             if not name.startswith("--") and f"-{name}" in self._named():
-                raise self._unknown(name)
+                raise self._unknown_option(name)
 
-    def _unknown(self, name: str) -> UsageError:
+    def _unknown_option(self, name: str) -> UsageError:
         known = self._named()
         if name in ("-o", "--output", "--out") and "--format" in known and "--output" not in known:
             cure = ": '> FILE' keeps what is printed"

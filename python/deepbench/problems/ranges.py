@@ -39,8 +39,10 @@ def numbers(word: str) -> list[str]:
 
 
 def byte_count(word: str) -> str:
-    """Converts a number of bytes with a unit to digits: 32M becomes 33554432. Returns the word
-    itself if it is not a number."""
+    """Converts a number of bytes with a unit to plain digits: 32M becomes 33554432.
+
+    Returns the word itself if it is not a number.
+    """
     number = _number(word)
     return word if number is None else str(number)
 

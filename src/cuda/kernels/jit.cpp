@@ -125,7 +125,7 @@ PlannedFunction planned_function(const std::string& file, const std::string& exp
   const Clock::time_point begin = Clock::now();
   double compiling_ns = 0;
   const Function& kernel = Functions::instance().get(
-      file, expression, stream, [&] { return source_of_file(file); }, compiling_ns);
+      file, expression, stream, [&] { return read_kernel_source(file); }, compiling_ns);
   return {kernel, ns_since(begin), compiling_ns};
 }
 

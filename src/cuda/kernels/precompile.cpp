@@ -34,7 +34,7 @@ void precompile(const std::string& file, const std::vector<std::string>& express
     const int architecture = device_facts(device).architecture();
     const std::vector<std::string> fresh = claim_unseen(file, expressions, architecture);
     if (fresh.empty()) return;
-    compile_missing(source_of_file(file), fresh, architecture, KernelCache(cache_folder()));
+    compile_missing(read_kernel_source(file), fresh, architecture, KernelCache(cache_folder()));
   } catch (const std::exception&) {  // the error is reported when the kernel is requested
   }
 }

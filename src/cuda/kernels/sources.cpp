@@ -66,7 +66,7 @@ Source source_of_text(const std::string& name, const std::string& text) {
   return source;
 }
 
-Source source_of_file(const std::string& file) {
+Source read_kernel_source(const std::string& file) {
   const std::string name = file + ".cu";
   return source_of_text("kernels/" + name, text_of(kernel_folder() / name));
 }

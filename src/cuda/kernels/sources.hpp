@@ -21,7 +21,7 @@ struct Source {
 std::filesystem::path kernel_folder();
 
 // Reads FILE.cu from the folder. Throws plugin::Error if the file or one of its headers is missing.
-Source source_of_file(const std::string& file);
+Source read_kernel_source(const std::string& file);
 // Uses a text that may include headers of the folder.
 Source source_of_text(const std::string& name, const std::string& text);
 

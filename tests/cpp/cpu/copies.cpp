@@ -71,8 +71,8 @@ TEST_CASE("the rotation continues across batches") {
   Rotation rotation(3);
   CHECK(rotation.next() == 0);
   CHECK(rotation.next() == 1);
-  CHECK(rotation.copy_after(1) == 2);
-  CHECK(rotation.copy_after(2) == 0);
+  CHECK(rotation.copy_after_calls(1) == 2);
+  CHECK(rotation.copy_after_calls(2) == 0);
   rotation.advance(2);
   CHECK(rotation.last() == 0);
   CHECK(rotation.touched(2) == 2);

@@ -54,12 +54,13 @@ std::string error_of(Work work) {
 }
 
 TEST_CASE("jit: sources contain the headers that they include, directly or indirectly") {
-  const Source source = cuda::source_of_file("operand");
+  const Source source = cuda::read_kernel_source("operand");
   CHECK(source.name == "kernels/operand.cu");
   std::vector<std::string> names;
   for (const cuda::Header& header : source.headers) names.push_back(header.name);
   CHECK(names == std::vector<std::string>{"element.h", "fill.h", "strided_layout.h"});
-  CHECK(error_of([] { cuda::source_of_file("nothing"); }).find("nothing.cu") != std::string::npos);
+  CHECK(error_of([] { cuda::read_kernel_source("nothing"); }).find("nothing.cu") !=
+        std::string::npos);
   const std::string missing = error_of([] { source_of("# include \"missing.h\" // why\n"); });
   CHECK(missing.find("missing.h") != std::string::npos);
   CHECK(source_of("// #include \"missing.h\"\n#include <missing.h>\n").headers.empty());
@@ -100,7 +101,7 @@ TEST_CASE("jit: every kernel compiles for every generation") {
       CAPTURE(entry.path().string());
       CAPTURE(device);
       const cuda::Image image =
-          cuda::compile(cuda::source_of_file(entry.path().stem()), "", device);
+          cuda::compile(cuda::read_kernel_source(entry.path().stem()), "", device);
       const bool machine_code = image.code.substr(1, 3) == "ELF";
       CHECK((machine_code || image.code.find(".target") != std::string::npos));
       CHECK(image.entry.empty());

@@ -79,7 +79,7 @@ TEST_CASE("peer: the kernel instances that the host names compile") {
     MESSAGE("nothing tested: " << cuda::report<nvidia::Nvrtc>().reason);
     return;
   }
-  const cuda::Source source = cuda::source_of_file("peer");
+  const cuda::Source source = cuda::read_kernel_source("peer");
   for (const PeerAlgorithm algorithm :
        {PeerAlgorithm::kOneShotLl, PeerAlgorithm::kOneShot, PeerAlgorithm::kTwoShot,
         PeerAlgorithm::kTwoShotPush, PeerAlgorithm::kRing}) {

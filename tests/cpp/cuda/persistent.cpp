@@ -118,7 +118,7 @@ TEST_CASE("persistent: the kernel instances that the host names compile") {
     MESSAGE("nothing tested: " << cuda::report<nvidia::Nvrtc>().reason);
     return;
   }
-  const cuda::Source source = cuda::source_of_file("persistent");
+  const cuda::Source source = cuda::read_kernel_source("persistent");
   for (const Layer& layer :
        {inference("gru", {2816, 4, 3}), inference("vanilla", {1040, 7, 3}, "bfloat16")}) {
     const std::string expression =

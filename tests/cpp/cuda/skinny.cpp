@@ -133,7 +133,7 @@ TEST_CASE("skinny: the kernel instances that the host names compile") {
     MESSAGE("nothing tested: " << cuda::report<nvidia::Nvrtc>().reason);
     return;
   }
-  const cuda::Source source = cuda::source_of_file("skinny");
+  const cuda::Source source = cuda::read_kernel_source("skinny");
   for (const SkinnyProblem& of :
        {make_problem(6144, 1, 2048), make_problem(512, 4, 500000), make_problem(300, 8, 100)}) {
     const std::string expression = skinny_plans(of).front().expression();

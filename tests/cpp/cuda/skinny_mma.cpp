@@ -129,7 +129,7 @@ TEST_CASE("skinny_mma: the kernel instances that the host names compile") {
     MESSAGE("nothing tested: " << cuda::report<nvidia::Nvrtc>().reason);
     return;
   }
-  const cuda::Source source = cuda::source_of_file("skinny_mma");
+  const cuda::Source source = cuda::read_kernel_source("skinny_mma");
   const auto compiles = [&](SkinnyMmaProblem of, int32_t type, int architecture) {
     of.type = type;
     const std::string expression = skinny_mma_plans(of).front().expression();

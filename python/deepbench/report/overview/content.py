@@ -15,7 +15,7 @@ from deepbench.results import ResultFile
 
 from . import comparison_tables, facts, headline, summary
 from .ceilings import Axes, Ceiling, axes, ceilings, point
-from .pairs import Pair, ReferenceComparison, against, algorithms, caches
+from .pairs import Pair, ReferenceComparison, against, algorithms, hot_cold_pairs
 from .report_rows import ReportFile, all_rows, report_files, work_title
 from .sweep import Sweep, sweep
 
@@ -41,8 +41,8 @@ class Content:
         return algorithms(self.files)
 
     @cached_property
-    def caches(self) -> list[Pair]:
-        return caches(self.files)
+    def hot_cold_pairs(self) -> list[Pair]:
+        return hot_cold_pairs(self.files)
 
     @cached_property
     def against(self) -> list[ReferenceComparison]:
@@ -118,7 +118,7 @@ class Content:
             "bandwidth": any(row.gbps and not row.entry.flops for row in every),
             "distribution": any(file.rows for file in self.files),
             "algorithms": bool(self.algorithms),
-            "caches": bool(self.caches),
+            "caches": bool(self.hot_cold_pairs),
             "against": any(one.pairs for one in self.against),
         }
         return [name for name, shows in has_data.items() if shows]
@@ -130,7 +130,7 @@ class Content:
             self.files[pair.row.file_index].device: get(
                 self.files[pair.row.file_index].result.context, "device.last_level_cache_bytes"
             )
-            for pair in self.caches
+            for pair in self.hot_cold_pairs
         }
         known = {
             device: size
@@ -194,7 +194,7 @@ class Content:
         if chart == "algorithms":
             found = [comparison_tables.algorithm_section(self.files, self.algorithms)]
         elif chart == "caches":
-            found = [comparison_tables.cache_section(self.files, self.caches)]
+            found = [comparison_tables.cache_section(self.files, self.hot_cold_pairs)]
         elif chart == "against":
             return comparison_tables.reference_sections(self.against)
         else:

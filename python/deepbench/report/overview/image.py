@@ -150,7 +150,7 @@ def _pairs(content: Content, name: str) -> Iterator[tuple[Pair, str]]:
     if name == "against":
         yield from ((pair, one.label) for one in content.against for pair in one.pairs)
         return
-    for pair in content.algorithms if name == "algorithms" else content.caches:
+    for pair in content.algorithms if name == "algorithms" else content.hot_cold_pairs:
         if name == "algorithms" or pair.row.entry.bytes:
             yield pair, ""
 

@@ -107,7 +107,7 @@ def _data(content: Content) -> dict[str, object]:
         specs[name] = vega.with_fixed_legends(spec)
     room = content.axes
     return {
-        **page_data(content.files, content.algorithms, content.caches, content.against),
+        **page_data(content.files, content.algorithms, content.hot_cold_pairs, content.against),
         **sweep_page_data(content.files, content.sweep),
         "charts": specs,
         "themes": {name: vega.compiled_theme(config) for name, config in themes().items()},

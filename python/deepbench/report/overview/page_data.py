@@ -113,7 +113,7 @@ def _if_good(row: ReportRow, path: str) -> object:
 def page_data(
     files: Sequence[ReportFile],
     algorithms: Sequence[Pair],
-    caches: Sequence[Pair],
+    hot_cold_pairs: Sequence[Pair],
     others: Sequence[ReferenceComparison],
 ) -> dict[str, Any]:
     """All data but the charts."""
@@ -137,7 +137,7 @@ def page_data(
         "outliers": {row.id: far for row in rows if (far := _outliers(row))},
         "pairs": {
             "algorithms": [_pair(pair) for pair in algorithms],
-            "caches": [_pair(pair) for pair in caches],
+            "caches": [_pair(pair) for pair in hot_cold_pairs],
             "against": [_named(pair, one.label) for one in others for pair in one.pairs],
         },
     }

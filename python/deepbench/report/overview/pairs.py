@@ -54,7 +54,7 @@ def _algorithm(row: ReportRow) -> Iterator[Pair]:
     yield Pair(row, time_ns, default_ns, Ratio(gain, None), changed=not row.entry.choice.is_default)
 
 
-def caches(files: Sequence[ReportFile]) -> list[Pair]:
+def hot_cold_pairs(files: Sequence[ReportFile]) -> list[Pair]:
     """Hot rows against cold rows that are otherwise alike."""
     cold: dict[Hashable, list[ReportRow]] = {}
     for row in all_rows(files):

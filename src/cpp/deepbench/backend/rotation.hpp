@@ -67,8 +67,8 @@ class Rotation {
   uint64_t next() { return last_ = last_ + 1 == copies_ ? 0 : last_ + 1; }
   uint64_t last() const { return last_; }
   // The copy of the call that is `calls` after the last one. advance() makes it the last one.
-  uint64_t copy_after(uint64_t calls) const { return (last_ + calls) % copies_; }
-  void advance(uint64_t calls) { last_ = copy_after(calls); }
+  uint64_t copy_after_calls(uint64_t calls) const { return (last_ + calls) % copies_; }
+  void advance(uint64_t calls) { last_ = copy_after_calls(calls); }
   uint64_t touched(uint64_t calls) const { return calls < copies_ ? calls : copies_; }
 
  private:

@@ -140,7 +140,7 @@ class MemoryKernel final : public plugin::Kernel {
 double MemoryKernel::run_stream(size_t worker, uint64_t count) {
   barrier_.wait();
   const Clock::time_point begin = Clock::now();
-  for (uint64_t call = 1; call <= count; ++call) move(worker, rotation_.copy_after(call));
+  for (uint64_t call = 1; call <= count; ++call) move(worker, rotation_.copy_after_calls(call));
   barrier_.wait();
   return elapsed_ns(begin, Clock::now());
 }
@@ -151,7 +151,7 @@ double MemoryKernel::run_isolated(size_t worker, uint64_t count) {
     if (flusher_) flusher_->flush_part(worker, workers_.size());
     barrier_.wait();
     const Clock::time_point begin = Clock::now();
-    move(worker, rotation_.copy_after(call));
+    move(worker, rotation_.copy_after_calls(call));
     barrier_.wait();
     total_ns += elapsed_ns(begin, Clock::now());
   }

@@ -288,15 +288,15 @@ TEST_CASE("ranks with the same processors divide their cores") {
   CHECK(shares[3].count == 3);
   CHECK(shares[2].count == 1);
   const std::vector<std::vector<int>> cores = {{0, 4}, {1, 5}, {2, 6}, {3, 7}};
-  CHECK(cores_of_share(cores, {0, 2}) == std::vector<int>{0, 4, 1, 5});
-  CHECK(cores_of_share(cores, {1, 2}) == std::vector<int>{2, 6, 3, 7});
-  CHECK(cores_of_share(cores, {2, 3}) == std::vector<int>{2, 6, 3, 7});
+  CHECK(processors_of_share(cores, {0, 2}) == std::vector<int>{0, 4, 1, 5});
+  CHECK(processors_of_share(cores, {1, 2}) == std::vector<int>{2, 6, 3, 7});
+  CHECK(processors_of_share(cores, {2, 3}) == std::vector<int>{2, 6, 3, 7});
   CHECK(max_ranks_per_core(4, 3) == 1);
   CHECK(max_ranks_per_core(4, 4) == 1);
   CHECK(max_ranks_per_core(4, 5) == 2);
   CHECK(max_ranks_per_core(4, 8) == 2);
   CHECK(max_ranks_per_core(0, 8) == 1);  // where cores are not known
-  CHECK(cores_of_share(cores, {5, 8}) ==
+  CHECK(processors_of_share(cores, {5, 8}) ==
         std::vector<int>{1, 5});  // more ranks than cores take turns
 }
 

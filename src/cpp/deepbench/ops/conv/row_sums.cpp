@@ -9,8 +9,8 @@ namespace deepbench {
 namespace {
 
 template <int kTaps>
-DEEPBENCH_ALWAYS_INLINE inline void add_unrolled(const RowTap* taps, int64_t count,
-                                                 double* __restrict sums) {
+DEEPBENCH_ALWAYS_INLINE inline void add_weighted_rows(const RowTap* taps, int64_t count,
+                                                      double* __restrict sums) {
   for (int64_t i = 0; i < count; ++i) {
     double sum = sums[i];
     for (int tap = 0; tap < kTaps; ++tap) sum += taps[tap].factor * taps[tap].from[i];
@@ -19,8 +19,8 @@ DEEPBENCH_ALWAYS_INLINE inline void add_unrolled(const RowTap* taps, int64_t cou
 }
 
 template <int kTaps>
-DEEPBENCH_ALWAYS_INLINE inline void multiply_unrolled(const double* a, const double* const* b,
-                                                      int64_t count, LaneSum* sums) {
+DEEPBENCH_ALWAYS_INLINE inline void add_row_products(const double* a, const double* const* b,
+                                                     int64_t count, LaneSum* sums) {
   Double4 total[kTaps] = {};
   for (int64_t i = 0; i < count; i += kRowLanes) {
     Double4 left, right;
@@ -43,10 +43,10 @@ DEEPBENCH_ALWAYS_INLINE inline void multiply_unrolled(const double* a, const dou
 void add_taps(const std::vector<RowTap>& taps, int64_t count, double* sums) {
   run_vectorised([&]() DEEPBENCH_ALWAYS_INLINE {
     const RowTap *tap = taps.data(), *const end = tap + taps.size();
-    for (; end - tap >= 4; tap += 4) add_unrolled<4>(tap, count, sums);
-    if (end - tap == 3) add_unrolled<3>(tap, count, sums);
-    if (end - tap == 2) add_unrolled<2>(tap, count, sums);
-    if (end - tap == 1) add_unrolled<1>(tap, count, sums);
+    for (; end - tap >= 4; tap += 4) add_weighted_rows<4>(tap, count, sums);
+    if (end - tap == 3) add_weighted_rows<3>(tap, count, sums);
+    if (end - tap == 2) add_weighted_rows<2>(tap, count, sums);
+    if (end - tap == 1) add_weighted_rows<1>(tap, count, sums);
   });
 }
 
@@ -55,12 +55,12 @@ void add_products(const double* a, const std::vector<const double*>& b, int64_t 
   run_vectorised([&]() DEEPBENCH_ALWAYS_INLINE {
     const auto taps = static_cast<int64_t>(b.size());
     int64_t tap = 0;
-    for (; tap + 4 <= taps; tap += 4) multiply_unrolled<4>(a, &b[size_t(tap)], count, sums + tap);
+    for (; tap + 4 <= taps; tap += 4) add_row_products<4>(a, &b[size_t(tap)], count, sums + tap);
     if (tap + 2 <= taps) {
-      multiply_unrolled<2>(a, &b[size_t(tap)], count, sums + tap);
+      add_row_products<2>(a, &b[size_t(tap)], count, sums + tap);
       tap += 2;
     }
-    if (tap < taps) multiply_unrolled<1>(a, &b[size_t(tap)], count, sums + tap);
+    if (tap < taps) add_row_products<1>(a, &b[size_t(tap)], count, sums + tap);
   });
 }
 

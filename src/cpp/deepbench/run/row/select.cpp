@@ -76,8 +76,9 @@ class Selector {
     selection_.notes = search.notes;
   }
 
-  // Measures the candidates in turn, up to the first one whose result is correct. Returns whether
-  // there is one; the search then ends.
+  // Measures the candidates in turn up to the first one whose result is correct. Returns whether
+  // there is one; the search then ends, even if the candidate's gain is not confirmed and the
+  // default is kept.
   bool measure_first_correct(const std::vector<Improvement>& improvements) {
     for (const auto& [candidate, gain] : improvements) {
       Measurement measurement;

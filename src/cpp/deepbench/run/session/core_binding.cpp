@@ -64,7 +64,7 @@ std::vector<CoreShare> core_shares(const std::vector<std::string>& processors) {
   return shares;
 }
 
-std::vector<int> cores_of_share(const std::vector<std::vector<int>>& cores, CoreShare share) {
+std::vector<int> processors_of_share(const std::vector<std::vector<int>>& cores, CoreShare share) {
   std::vector<int> part;
   if (cores.empty()) return part;
   const size_t index = size_t(share.index), count = size_t(share.count);
@@ -91,7 +91,7 @@ void bind_to_core_share(Group& group) {
   const auto cores = plugin::group_by_core(processors);
   setenv("DEEPBENCH_RANKS_PER_CORE",
          std::to_string(max_ranks_per_core(cores.size(), share.count)).c_str(), 1);
-  set_affinity(cores_of_share(cores, share));
+  set_affinity(processors_of_share(cores, share));
   parallel_update_affinity();
 }
 

@@ -19,10 +19,10 @@ struct CoreShare {
 // processors already.
 DEEPBENCH_API std::vector<CoreShare> core_shares(const std::vector<std::string>& processors);
 
-// The cores of a share, each with its hardware threads; one core if there are fewer cores than
-// ranks.
-DEEPBENCH_API std::vector<int> cores_of_share(const std::vector<std::vector<int>>& cores,
-                                              CoreShare share);
+// Returns the processors of a share: all hardware threads of its cores. A share is one core if
+// there are fewer cores than ranks.
+DEEPBENCH_API std::vector<int> processors_of_share(const std::vector<std::vector<int>>& cores,
+                                                   CoreShare share);
 
 // The largest number of these ranks on one core.
 DEEPBENCH_API int max_ranks_per_core(size_t cores, int ranks);
