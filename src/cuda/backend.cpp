@@ -13,7 +13,7 @@
 namespace deepbench::cuda {
 namespace {
 
-// In order of preference within an operation.
+// The routes of each operation, in order of preference.
 constexpr plugin::Route kRoutes[] = {
     {"gemm", "cublaslt", true, cublaslt_gemm, true},
     {"gemm", "cublas", true, cublas_gemm},

@@ -19,7 +19,7 @@ RUNS: dict[str, tuple[str, tuple[str, ...]]] = {
         "when candidate=2 m=64 model 500 2000 100 1000\n"
         "when m=96 mutant last_k\nwhen m=128 fail prepare out_of_memory 5 GiB asked\n"
         "when m=160 fail supports unsupported no such kernel\nwhen m=192 crash time_batch\n",
-        ("gemm", "m=64,96,128,160,192,224", "n=32", "k=48", "--algorithm", "best",
+        ("gemm", "m=64,96,128,160,192,224", "n=32", "k=48", "--algorithm", "exhaustive",
          "--cache", "both"),
     ),
     "gemm_slower": (

@@ -138,7 +138,8 @@ def test_the_command_runs_nothing_of_the_working_directory(
 def test_python_m_runs_nothing_of_the_working_directory(
     hostile: Hostile, words: tuple[str, ...]
 ) -> None:
-    """But a package that is itself called deepbench, which Python looks for there."""
+    """Nothing of the working directory runs, except a package that is itself called deepbench:
+    `python -m deepbench` looks for it there first, so this test removes it."""
     shutil.rmtree(hostile.folder / "deepbench")
     done = hostile.run("-m", "deepbench", *words)
     assert hostile.ran == []

@@ -131,7 +131,7 @@ class FleetSummary:
         ]
 
     def findings(self) -> list[str]:
-        """One line for each rank that is out of line, the slowest first."""
+        """One line for each flagged rank: those with failures, then the others, slowest first."""
         flagged = [one for one in self.ranks() if one.flagged]
         return [one.finding for one in sorted(flagged, key=slowest_first)]
 

@@ -242,7 +242,7 @@ TEST_CASE("rnn: a following reference verifies large gradients of a library") {
       const Verified outcome = verified(cpu, problem, seed);
       CHECK(outcome.follows == (seed == 1));
       CHECK(outcome.good == (seed == 1));
-      if (seed == 1) CHECK(outcome.what.find("own h(t)") != std::string::npos);
+      if (seed == 1) CHECK(outcome.what.find("tested h(t)") != std::string::npos);
     }
   }
 }

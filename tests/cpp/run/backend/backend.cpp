@@ -181,7 +181,7 @@ TEST_CASE("the number of devices must be one") {
   CHECK(failure_of([] { fake_backend("devices -1").device_count(); }) ==
         "failed | device_count: the backend answered nonsense: -1 devices");
   CHECK(failure_of([] { fake_backend("devices 2").describe_device(2); }) ==
-        "invalid | describe_device: device 2: there are 2");
+        "invalid | describe_device: device 2 does not exist; the number of devices is 2");
 }
 
 TEST_CASE("sizes must be sizes") {
