@@ -85,11 +85,11 @@ def compare(program: str, op: str, problem: str, options: list[str]) -> str:
     while len(deepbench_us) < TURNS:
         run = sweep(op, *problem.split(), *options)
         row = run.rows[0]
-        if row["status"] == "mistrusted" and mistrusted < MAX_MISTRUSTED:
+        if row.status == "mistrusted" and mistrusted < MAX_MISTRUSTED:
             mistrusted += 1
             continue
-        if row["status"] != "ok":
-            return f"{label:84} {row['status']}: {row['reason']}"
+        if row.status != "ok":
+            return f"{label:84} {row.status}: {row.reason}"
         # Binds threads in the same way as the worker.
         time_us = bare_us(program, problem, run.context.get("environment", {}))
         if time_us is None:

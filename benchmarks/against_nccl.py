@@ -42,7 +42,7 @@ def environment() -> dict[str, str]:
     return {**os.environ, "DEEPBENCH_CUDA_LIBRARY_PATH": ":".join(folders)}
 
 
-def bare(program: str, devices: int, sizes: list[int]) -> Times:
+def bare_times(program: str, devices: int, sizes: list[int]) -> Times:
     words = [program, str(devices), str(CYCLES), *map(str, sizes)]
     done = subprocess.run(words, stdout=subprocess.PIPE, text=True, env=environment(), timeout=300)
     if done.returncode != 0:
@@ -52,7 +52,7 @@ def bare(program: str, devices: int, sizes: list[int]) -> Times:
             for size, calls, plain, captured in lines}  # fmt: skip
 
 
-def rows(devices: int, sizes: list[int], launch: str) -> dict[int, dict[str, Any]]:
+def deepbench_rows(devices: int, sizes: list[int], launch: str) -> dict[int, dict[str, Any]]:
     names = ",".join(map(str, range(devices)))
     words = [sys.executable, "-m", "deepbench.worker", "--ranks", str(devices), "cuda",
              f"devices={names}", "library=nccl", "ceilings=no", "time_limit=2",
@@ -73,9 +73,9 @@ def main() -> int:
         return 2
     devices = int(sys.argv[2]) if len(sys.argv) > 2 else 2
     sizes = [int(word) for word in sys.argv[3].split(",")] if len(sys.argv) > 3 else list(SIZES)
-    before = bare(sys.argv[1], devices, sizes)
-    measured = {launch: rows(devices, sizes, launch) for launch in ("stream", "graph")}
-    after = bare(sys.argv[1], devices, sizes)
+    before = bare_times(sys.argv[1], devices, sizes)
+    measured = {launch: deepbench_rows(devices, sizes, launch) for launch in ("stream", "graph")}
+    after = bare_times(sys.argv[1], devices, sizes)
     missed = 0
     print(
         "  elements launch   row (us)  20 calls (us)  200 calls (us)  ratio  spread  busbw (GB/s)"

@@ -91,47 +91,51 @@ Answer = dict[str, Any]  # of a subprocess, for one problem
 # ---- in a subprocess ---------------------------------------------------------------------------
 
 
-def chosen(words: list[str]) -> tuple[tuple[str, ...], list[str]]:
+def problems_and_options(words: list[str]) -> tuple[tuple[str, ...], list[str]]:
     """The problems of the operation that the first word names (default gemm), and the options."""
     if words and words[0] in SETS:
         return SETS[words[0]], words[1:]
     return GEMM, words
 
 
-def runner(options: list[str]) -> Any:
+def create_runner(options: list[str]) -> Any:
     from deepbench import _core, libraries
 
     libraries.export_library_path("cuda")
     return _core.Runner("cuda", " ".join(["ceilings=no", *options]), libraries.plugin_paths())
 
 
-def plainly(words: list[str]) -> None:
+def print_without_profiler(words: list[str]) -> None:
     """Prints the median of each problem without the profiler, one JSON line each."""
-    problems, options = chosen(words)
-    row_runner = runner(options)
+    problems, options = problems_and_options(words)
+    row_runner = create_runner(options)
     for position, problem in enumerate(problems):
         row = json.loads(row_runner.run(problem, position))
-        print(json.dumps({"status": row["status"], "reason": row["reason"], **measured(row)}))
+        print(
+            json.dumps({"status": row["status"], "reason": row["reason"], **median_and_clock(row)})
+        )
 
 
-def measured(row: dict[str, Any]) -> Answer:
+def median_and_clock(row: dict[str, Any]) -> Answer:
     """The median of a call, and the clock during the measurement if it is known."""
     median_ns = (row["statistics"] or {}).get("median_ns")
     return {"ns": median_ns, "mhz": (row["observed"] or {}).get("sm_clock_mhz")}
 
 
-def under_profiler(words: list[str]) -> None:
+def print_under_profiler(words: list[str]) -> None:
     """Prints the sum and the number of the kernels of one call, one JSON line per problem."""
     import torch  # type: ignore[import-not-found]
 
     torch.cuda.init()
-    problems, options = chosen(words)
-    row_runner = runner(["verify=no", f"samples={SAMPLES}", *options])
+    problems, options = problems_and_options(words)
+    row_runner = create_runner(["verify=no", f"samples={SAMPLES}", *options])
     for position, problem in enumerate(problems):
         events, row = traced(row_runner, problem, position)
-        found = of_one_call(batches(events), (row["statistics"] or {}).get("batch"))
+        found = median_of_one_call(
+            split_into_batches(events), (row["statistics"] or {}).get("batch")
+        )
         found["reason"] = row["reason"] or found["reason"]
-        print(json.dumps(found | measured(row)), flush=True)
+        print(json.dumps(found | median_and_clock(row)), flush=True)
 
 
 def traced(row_runner: Any, line: str, position: int) -> tuple[list[Event], Answer]:
@@ -150,7 +154,7 @@ def traced(row_runner: Any, line: str, position: int) -> tuple[list[Event], Answ
     return found, row
 
 
-def batches(events: list[Event]) -> list[list[Event]]:
+def split_into_batches(events: list[Event]) -> list[list[Event]]:
     """The events of each batch, between one clock stamp and the next."""
     found: list[list[Event]] = []
     inside = False
@@ -163,7 +167,7 @@ def batches(events: list[Event]) -> list[list[Event]]:
     return found
 
 
-def of_one_call(found: list[list[Event]], calls: int | None) -> Answer:
+def median_of_one_call(found: list[list[Event]], calls: int | None) -> Answer:
     """The median over the row's later batches of this many calls. Perturbing batches have fewer
     calls."""
     later = found[len(found) // 2 :]
@@ -178,16 +182,16 @@ def of_one_call(found: list[list[Event]], calls: int | None) -> Answer:
 # ---- the comparison ----------------------------------------------------------------------------
 
 
-def answers(mode: str, words: list[str]) -> list[Answer]:
+def answers_of_subprocess(mode: str, words: list[str]) -> list[Answer]:
     command = [sys.executable, __file__, mode, *words]
     done = subprocess.run(command, stdout=subprocess.PIPE, text=True, timeout=RUN_LIMIT_S)
     lines = [json.loads(line) for line in done.stdout.splitlines() if line.startswith("{")]
-    if done.returncode or len(lines) != len(chosen(words)[0]):
+    if done.returncode or len(lines) != len(problems_and_options(words)[0]):
         print(f"{mode}: exit status {done.returncode} after {len(lines)} rows")
     return lines
 
 
-def compared(plain: Sequence[Answer], traced: Sequence[Answer]) -> tuple[float, float, str]:
+def times_and_mark(plain: Sequence[Answer], traced: Sequence[Answer]) -> tuple[float, float, str]:
     """The time of deepbench and of the kernels in us, and a mark if they are compared in cycles."""
     measured_us = statistics.median(one["ns"] / 1e3 for one in plain)
     kernels_us = statistics.mean(one["us"] for one in traced)
@@ -201,7 +205,7 @@ def compared(plain: Sequence[Answer], traced: Sequence[Answer]) -> tuple[float, 
     return measured_us, kernels_us, ", same clock"
 
 
-def why_not(plain: Sequence[Answer], traced: Sequence[Answer]) -> str:
+def reason_not_to_compare(plain: Sequence[Answer], traced: Sequence[Answer]) -> str:
     """The reason why a row cannot be compared; empty if it can."""
     for one in plain:
         if not one["ns"]:
@@ -218,20 +222,23 @@ def why_not(plain: Sequence[Answer], traced: Sequence[Answer]) -> str:
 
 
 def comparisons(words: list[str]) -> Iterator[bool]:
-    plain, traced = [answers("--plainly", words)], []
+    plain, traced = [answers_of_subprocess("--plainly", words)], []
     for _ in range(TURNS):
-        traced.append(answers("--under-profiler", words))
-        plain.append(answers("--plainly", words))
-    width = max(map(len, chosen(words)[0]))
+        traced.append(answers_of_subprocess("--under-profiler", words))
+        plain.append(answers_of_subprocess("--plainly", words))
+    width = max(map(len, problems_and_options(words)[0]))
     each = zip(
-        chosen(words)[0], zip(*plain, strict=False), zip(*traced, strict=False), strict=False
+        problems_and_options(words)[0],
+        zip(*plain, strict=False),
+        zip(*traced, strict=False),
+        strict=False,
     )
     for problem, without_profiler, with_profiler in each:
-        if why := why_not(without_profiler, with_profiler):
+        if why := reason_not_to_compare(without_profiler, with_profiler):
             print(f"{problem:{width}} {why}")
             yield False
             continue
-        measured_us, kernels_us, how = compared(without_profiler, with_profiler)
+        measured_us, kernels_us, how = times_and_mark(without_profiler, with_profiler)
         count = with_profiler[0]["kernels"]  # the same in all runs
         excess_us = measured_us - kernels_us
         within = excess_us <= max(SHARE * kernels_us, PER_KERNEL_US * count)
@@ -244,7 +251,7 @@ def comparisons(words: list[str]) -> Iterator[bool]:
 
 
 def main() -> int:
-    modes = {"--plainly": plainly, "--under-profiler": under_profiler}
+    modes = {"--plainly": print_without_profiler, "--under-profiler": print_under_profiler}
     if sys.argv[1:] and sys.argv[1] in modes:
         modes[sys.argv[1]](sys.argv[2:])
         return 0
@@ -253,7 +260,7 @@ def main() -> int:
     if find_spec("torch") is None:
         print("torch is not installed, so there is no profiler to compare with")
         return NOT_RUN
-    within, count = list(comparisons(sys.argv[1:])), len(chosen(sys.argv[1:])[0])
+    within, count = list(comparisons(sys.argv[1:])), len(problems_and_options(sys.argv[1:])[0])
     print(f"within {SHARE:.0%} or {PER_KERNEL_US} us per kernel: {sum(within)} of {count}")
     return 0 if sum(within) == count else 1
 

@@ -28,7 +28,7 @@ struct Problem {
   bool by_rows = false;
 };
 
-Problem parse(int count, char** words) {
+Problem parse_problem(int count, char** words) {
   bare::Values values = bare::parse_values(count, words);
   Problem problem;
   problem.m = std::atoll(values["m"].c_str());
@@ -45,26 +45,28 @@ Problem parse(int count, char** words) {
   return problem;
 }
 
-uint64_t next(uint64_t& seed) { return seed = seed * 6364136223846793005u + 1442695040888963407u; }
-float number(uint64_t& seed) { return float(int32_t(next(seed) >> 32)) * 0x1p-31f; }
+uint64_t next_random(uint64_t& seed) {
+  return seed = seed * 6364136223846793005u + 1442695040888963407u;
+}
+float random_number(uint64_t& seed) { return float(int32_t(next_random(seed) >> 32)) * 0x1p-31f; }
 
 template <class T>
-T* array(size_t elements) {
+T* allocate_array(size_t elements) {
   return static_cast<T*>(bare::allocate_large_pages(elements * sizeof(T)));
 }
 
-float* dense(size_t elements, uint64_t seed) {
-  float* const data = array<float>(elements);
-  for (size_t i = 0; i < elements; ++i) data[i] = number(seed);
+float* random_matrix(size_t elements, uint64_t seed) {
+  float* const data = allocate_array<float>(elements);
+  for (size_t i = 0; i < elements; ++i) data[i] = random_number(seed);
   return data;
 }
 
-class Product {
+class SparseProduct {
  public:
-  explicit Product(const Problem& problem) : p_(problem) {
+  explicit SparseProduct(const Problem& problem) : p_(problem) {
     make_a();
-    b_ = dense(size_t(p_.k * p_.n), 2);
-    c_ = dense(size_t(p_.m * p_.n), 3);
+    b_ = random_matrix(size_t(p_.k * p_.n), 2);
+    c_ = random_matrix(size_t(p_.m * p_.n), 3);
     for (int part = 0, parts = omp_get_max_threads(); part <= parts; ++part)
       begins_.push_back(
           std::lower_bound(offsets_, offsets_ + p_.m, int64_t(offsets_[p_.m]) * part / parts) -
@@ -90,18 +92,18 @@ class Product {
     std::vector<int> indices;
     std::vector<float> values;
     uint64_t seed = 1;
-    offsets_ = array<int>(size_t(p_.m) + 1);
+    offsets_ = allocate_array<int>(size_t(p_.m) + 1);
     for (int64_t i = 0; i < p_.m; ++i) {
       offsets_[i] = int(indices.size());
       for (int64_t l = 0; l < p_.k; ++l) {
-        if (double(next(seed) >> 32) < p_.sparsity * 0x1p32) continue;
+        if (double(next_random(seed) >> 32) < p_.sparsity * 0x1p32) continue;
         indices.push_back(int(l));
-        values.push_back(number(seed));
+        values.push_back(random_number(seed));
       }
     }
     offsets_[p_.m] = int(indices.size());
-    indices_ = array<int>(indices.size() + 1);
-    values_ = array<float>(values.size() + 1);
+    indices_ = allocate_array<int>(indices.size() + 1);
+    values_ = allocate_array<float>(values.size() + 1);
     std::copy(indices.begin(), indices.end(), indices_);
     std::copy(values.begin(), values.end(), values_);
   }
@@ -129,9 +131,9 @@ class Product {
 }  // namespace
 
 int main(int count, char** words) {
-  const Problem problem = parse(count, words);
+  const Problem problem = parse_problem(count, words);
   bare::bind_threads(words);
-  const Product product(problem);
+  const SparseProduct product(problem);
   bare::measure([&] { product.call(); }, problem.seconds, product.flops(),
                 "threads=" + std::to_string(omp_get_max_threads()));
   return 0;

@@ -38,7 +38,7 @@ constexpr double kShortUs = 100;  // for longer calls, the launch overhead of 20
 constexpr unsigned kLimitS = 300;  // for the whole run
 
 // Memory that the processes share.
-struct Shared {
+struct SharedMemory {
   std::atomic<int> arrived{0};
   deepbench::nvidia::ncclUniqueId id;
   double us[kMaxDevices];
@@ -46,7 +46,7 @@ struct Shared {
 
 class Rank {
  public:
-  Rank(Shared& shared, int rank, int ranks)
+  Rank(SharedMemory& shared, int rank, int ranks)
       : shared_(shared), rank_(rank), ranks_(ranks), stream_(Stream::of(rank)) {
     if (rank == 0) CUDA_CHECK(nccl().ncclGetUniqueId(&shared.id));
     barrier();
@@ -105,14 +105,14 @@ class Rank {
     return means[means.size() / 2];
   }
 
-  Shared& shared_;
+  SharedMemory& shared_;
   const int rank_, ranks_;
   int barriers_ = 0;
   Stream& stream_;
   deepbench::nvidia::ncclComm_t communicator_ = nullptr;
 };
 
-int run(Shared& shared, int rank, int ranks, int cycles, char** elements) {
+int run_rank(SharedMemory& shared, int rank, int ranks, int cycles, char** elements) {
   prctl(PR_SET_PDEATHSIG, SIGKILL);
   alarm(kLimitS);
   try {
@@ -153,14 +153,14 @@ int main(int argc, char** argv) {
     std::fprintf(stderr, "usage: bare_nccl DEVICES CYCLES ELEMENTS...\n");
     return 2;
   }
-  void* const memory =
-      mmap(nullptr, sizeof(Shared), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+  void* const memory = mmap(nullptr, sizeof(SharedMemory), PROT_READ | PROT_WRITE,
+                            MAP_SHARED | MAP_ANONYMOUS, -1, 0);
   if (memory == MAP_FAILED) return 1;
-  Shared& shared = *new (memory) Shared;
+  SharedMemory& shared = *new (memory) SharedMemory;
   std::vector<pid_t> processes;
   for (int rank = 0; rank < ranks; ++rank) {
     const pid_t process = fork();
-    if (process == 0) _exit(run(shared, rank, ranks, cycles, argv + 3));
+    if (process == 0) _exit(run_rank(shared, rank, ranks, cycles, argv + 3));
     if (process < 0) {
       std::perror("fork");
       break;

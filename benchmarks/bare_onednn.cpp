@@ -19,12 +19,12 @@
 
 namespace {
 
-void check(dnnl_status_t status, const char* what) {
+void exit_on_error(dnnl_status_t status, const char* what) {
   if (status == dnnl_success) return;
   std::fprintf(stderr, "bare_onednn: %s: status %d\n", what, int(status));
   std::exit(1);
 }
-#define CHECK(call) check(call, #call)
+#define CHECK(call) exit_on_error(call, #call)
 
 struct Problem {
   int64_t m = 0, n = 0, k = 0;
@@ -33,7 +33,7 @@ struct Problem {
   double seconds = 2;
 };
 
-Problem parse(int count, char** words) {
+Problem parse_problem(int count, char** words) {
   bare::Values values = bare::parse_values(count, words);
   Problem problem;
   problem.m = std::atoll(values["m"].c_str());
@@ -66,7 +66,7 @@ size_t size_of(dnnl_data_type_t type) {
 
 // Allocates large pages and fills them with random full-mantissa numbers in [-1, 1], or [-64, 63]
 // for int8.
-void* operand(int64_t elements, dnnl_data_type_t type, uint64_t seed) {
+void* random_operand(int64_t elements, dnnl_data_type_t type, uint64_t seed) {
   void* data = bare::allocate_large_pages(size_t(elements) * size_of(type));
   for (int64_t i = 0; i < elements; ++i) {
     seed = seed * 6364136223846793005u + 1442695040888963407u;
@@ -93,7 +93,8 @@ struct Matmul {
   }
 };
 
-dnnl_memory_desc_t matrix(int64_t rows, int64_t columns, bool transposed, dnnl_data_type_t type) {
+dnnl_memory_desc_t matrix_description(int64_t rows, int64_t columns, bool transposed,
+                                      dnnl_data_type_t type) {
   const dnnl_dims_t dimensions = {rows, columns};
   const dnnl_dims_t strides = {transposed ? 1 : columns, transposed ? rows : 1};
   dnnl_memory_desc_t description = nullptr;
@@ -101,7 +102,7 @@ dnnl_memory_desc_t matrix(int64_t rows, int64_t columns, bool transposed, dnnl_d
   return description;
 }
 
-dnnl_primitive_attr_t attributes(const Problem& problem, dnnl_memory_desc_t c) {
+dnnl_primitive_attr_t primitive_attributes(const Problem& problem, dnnl_memory_desc_t c) {
   dnnl_primitive_attr_t attributes = nullptr;
   dnnl_post_ops_t post_ops = nullptr;
   CHECK(dnnl_primitive_attr_create(&attributes));
@@ -115,7 +116,7 @@ dnnl_primitive_attr_t attributes(const Problem& problem, dnnl_memory_desc_t c) {
 }
 
 // Column-major C = op(A) op(B) is row-major C^T = op(B)^T op(A)^T.
-Matmul prepare(const Problem& p) {
+Matmul prepare_matmul(const Problem& p) {
   Matmul matmul;
   CHECK(dnnl_engine_create(&matmul.engine, dnnl_cpu, 0));
   CHECK(dnnl_stream_create(&matmul.stream, matmul.engine, dnnl_stream_default_flags));
@@ -123,12 +124,12 @@ Matmul prepare(const Problem& p) {
   const auto type_a = data_type(p.precision);
   const auto type_b = int8 ? data_type(p.b_type) : type_a;
   const auto type_c = int8 ? dnnl_s32 : type_a;
-  const auto source = matrix(p.n, p.k, p.trans_b, type_b);
-  const auto weights = matrix(p.k, p.m, p.trans_a, type_a);
-  const auto result = matrix(p.n, p.m, false, type_c);
+  const auto source = matrix_description(p.n, p.k, p.trans_b, type_b);
+  const auto weights = matrix_description(p.k, p.m, p.trans_a, type_a);
+  const auto result = matrix_description(p.n, p.m, false, type_c);
   dnnl_primitive_desc_t description = nullptr;
   CHECK(dnnl_matmul_primitive_desc_create(&description, matmul.engine, source, weights, nullptr,
-                                          result, attributes(p, result)));
+                                          result, primitive_attributes(p, result)));
   const char* name = nullptr;
   CHECK(dnnl_primitive_desc_query(description, dnnl_query_impl_info_str, 0, &name));
   matmul.implementation = name;
@@ -139,22 +140,23 @@ Matmul prepare(const Problem& p) {
     CHECK(dnnl_memory_create(&memory, of, matmul.engine, data));
     matmul.arguments.push_back({argument, memory});
   };
-  add(DNNL_ARG_SRC, source, operand(p.n * p.k, type_b, 1));
-  add(DNNL_ARG_WEIGHTS, weights, operand(p.k * p.m, type_a, 2));
-  add(DNNL_ARG_DST, result, operand(p.n * p.m, type_c, 3));
+  add(DNNL_ARG_SRC, source, random_operand(p.n * p.k, type_b, 1));
+  add(DNNL_ARG_WEIGHTS, weights, random_operand(p.k * p.m, type_a, 2));
+  add(DNNL_ARG_DST, result, random_operand(p.n * p.m, type_c, 3));
   add(DNNL_ARG_SCRATCHPAD, dnnl_primitive_desc_query_md(description, dnnl_query_scratchpad_md, 0),
       DNNL_MEMORY_ALLOCATE);
   if (p.c == "add")
-    add(DNNL_ARG_ATTR_MULTIPLE_POST_OP(0) | DNNL_ARG_SRC_1, result, operand(p.n * p.m, type_c, 4));
+    add(DNNL_ARG_ATTR_MULTIPLE_POST_OP(0) | DNNL_ARG_SRC_1, result,
+        random_operand(p.n * p.m, type_c, 4));
   return matmul;
 }
 
 }  // namespace
 
 int main(int count, char** words) {
-  const Problem problem = parse(count, words);
+  const Problem problem = parse_problem(count, words);
   bare::bind_threads(words);
-  const Matmul matmul = prepare(problem);
+  const Matmul matmul = prepare_matmul(problem);
   const double flops = 2.0 * double(problem.m) * double(problem.n) * double(problem.k);
   bare::measure([&] { matmul.call(); }, problem.seconds, flops,
                 "implementation=" + matmul.implementation);

@@ -19,12 +19,12 @@
 
 namespace {
 
-void check(dnnl_status_t status, const char* what) {
+void exit_on_error(dnnl_status_t status, const char* what) {
   if (status == dnnl_success) return;
   std::fprintf(stderr, "bare_onednn_conv: %s: status %d\n", what, int(status));
   std::exit(1);
 }
-#define CHECK(call) check(call, #call)
+#define CHECK(call) exit_on_error(call, #call)
 
 struct Problem {
   std::map<std::string, std::string> values;
@@ -49,7 +49,7 @@ struct Problem {
   }
 };
 
-Problem parse(int count, char** words) {
+Problem parse_problem(int count, char** words) {
   Problem problem;
   problem.values = bare::parse_values(count, words);
   if (problem.flops() <= 0) {
@@ -61,7 +61,7 @@ Problem parse(int count, char** words) {
 
 // Allocates large pages and fills them with random full-mantissa numbers in [-1, 1], or [-64, 63]
 // or [0, 127] for 8 bits, independent of the library's layout.
-void* operand(size_t bytes, dnnl_data_type_t type, uint64_t seed) {
+void* random_operand(size_t bytes, dnnl_data_type_t type, uint64_t seed) {
   void* data = bare::allocate_large_pages(bytes);
   const size_t size = type == dnnl_f32 || type == dnnl_s32 ? 4 : type == dnnl_bf16 ? 2 : 1;
   for (size_t i = 0; i < bytes / size; ++i) {
@@ -77,18 +77,18 @@ void* operand(size_t bytes, dnnl_data_type_t type, uint64_t seed) {
   return data;
 }
 
-dnnl_memory_desc_t any(const std::vector<int64_t>& dims, dnnl_data_type_t type) {
+dnnl_memory_desc_t any_layout(const std::vector<int64_t>& dims, dnnl_data_type_t type) {
   dnnl_memory_desc_t description = nullptr;
   CHECK(dnnl_memory_desc_create_with_tag(&description, int(dims.size()), dims.data(), type,
                                          dnnl_format_tag_any));
   return description;
 }
 
-struct Types {
+struct OperandTypes {
   dnnl_data_type_t x = dnnl_f32, w = dnnl_f32, y = dnnl_f32;
 };
 
-Types types_of(const Problem& problem) {
+OperandTypes types_of(const Problem& problem) {
   const std::string precision = problem.text("precision", "float");
   if (precision == "bfloat16") return {dnnl_bf16, dnnl_bf16, dnnl_bf16};
   if (precision != "int8") return {};
@@ -107,12 +107,12 @@ struct Convolution {
   }
 };
 
-dnnl_primitive_desc_t describe(const Problem& p, dnnl_engine_t engine) {
+dnnl_primitive_desc_t describe_convolution(const Problem& p, dnnl_engine_t engine) {
   const auto get = [&](const char* name) { return p.integer(name, 0); };
-  const Types types = types_of(p);
-  const auto x = any({get("n"), get("c"), get("h"), get("w")}, types.x);
-  const auto w = any({get("k"), get("c"), get("r"), get("s")}, types.w);
-  const auto y = any({get("n"), get("k"), p.p(), p.q()}, types.y);
+  const OperandTypes types = types_of(p);
+  const auto x = any_layout({get("n"), get("c"), get("h"), get("w")}, types.x);
+  const auto w = any_layout({get("k"), get("c"), get("r"), get("s")}, types.w);
+  const auto y = any_layout({get("n"), get("k"), p.p(), p.q()}, types.y);
   const dnnl_dims_t strides = {p.integer("stride_h", 1), p.integer("stride_w", 1)};
   const dnnl_dims_t dilations = {0, 0}, padding = {get("pad_h"), get("pad_w")};
   dnnl_primitive_attr_t attributes = nullptr;
@@ -137,20 +137,20 @@ dnnl_primitive_desc_t describe(const Problem& p, dnnl_engine_t engine) {
   return made;
 }
 
-Convolution prepare(const Problem& problem) {
+Convolution prepare_convolution(const Problem& problem) {
   Convolution conv;
   CHECK(dnnl_engine_create(&conv.engine, dnnl_cpu, 0));
   CHECK(dnnl_stream_create(&conv.stream, conv.engine, dnnl_stream_default_flags));
-  const dnnl_primitive_desc_t description = describe(problem, conv.engine);
+  const dnnl_primitive_desc_t description = describe_convolution(problem, conv.engine);
   const char* name = nullptr;
   CHECK(dnnl_primitive_desc_query(description, dnnl_query_impl_info_str, 0, &name));
   conv.implementation = name;
   CHECK(dnnl_primitive_create(&conv.primitive, description));
 
-  const Types types = types_of(problem);
+  const OperandTypes types = types_of(problem);
   const auto add = [&](int argument, dnnl_query_t query, dnnl_data_type_t type) {
     const auto of = dnnl_primitive_desc_query_md(description, query, 0);
-    void* data = operand(dnnl_memory_desc_get_size(of), type, uint64_t(argument));
+    void* data = random_operand(dnnl_memory_desc_get_size(of), type, uint64_t(argument));
     dnnl_memory_t memory = nullptr;
     CHECK(dnnl_memory_create(&memory, of, conv.engine, data));
     conv.arguments.push_back({argument, memory});
@@ -169,9 +169,9 @@ Convolution prepare(const Problem& problem) {
 }  // namespace
 
 int main(int count, char** words) {
-  const Problem problem = parse(count, words);
+  const Problem problem = parse_problem(count, words);
   bare::bind_threads(words);
-  const Convolution conv = prepare(problem);
+  const Convolution conv = prepare_convolution(problem);
   const double seconds = std::atof(problem.text("seconds", "2").c_str());
   bare::measure([&] { conv.call(); }, seconds, problem.flops(),
                 "implementation=" + conv.implementation);

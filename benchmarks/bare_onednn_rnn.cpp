@@ -24,12 +24,12 @@ using Description = const_dnnl_memory_desc_t;
 // Without this flag, gradients accumulate.
 constexpr auto kOverwrite = dnnl_rnn_flags_diff_weights_overwrite;
 
-void check(dnnl_status_t status, const char* what) {
+void exit_on_error(dnnl_status_t status, const char* what) {
   if (status == dnnl_success) return;
   std::fprintf(stderr, "bare_onednn_rnn: %s: status %d\n", what, int(status));
   std::exit(1);
 }
-#define CHECK(call) check(call, #call)
+#define CHECK(call) exit_on_error(call, #call)
 
 struct Layer {
   std::string cell = "lstm", phase = "fwd", mode = "training", precision = "float", weights = "any";
@@ -38,14 +38,15 @@ struct Layer {
 
   int64_t gates() const { return cell == "lstm" ? 4 : cell == "vanilla" ? 1 : 3; }
   int64_t biases() const { return cell == "gru" ? 4 : gates(); }
-  bool backward() const { return phase == "bwd"; }
+  bool is_backward() const { return phase == "bwd"; }
   dnnl_data_type_t type() const { return precision == "bfloat16" ? dnnl_bf16 : dnnl_f32; }
   double flops() const {
-    return (backward() ? 4.0 : 2.0) * double(gates() * hidden * hidden) * double(batch * timesteps);
+    return (is_backward() ? 4.0 : 2.0) * double(gates() * hidden * hidden) *
+           double(batch * timesteps);
   }
 };
 
-Layer parse(int count, char** words) {
+Layer parse_layer(int count, char** words) {
   bare::Values values = bare::parse_values(count, words);
   Layer layer;
   const auto text = [&](const char* name, std::string& into) {
@@ -66,7 +67,7 @@ Layer parse(int count, char** words) {
 }
 
 // Allocates large pages and fills them with random full-mantissa numbers in [-scale, scale].
-void* operand(size_t bytes, dnnl_data_type_t type, float scale) {
+void* random_operand(size_t bytes, dnnl_data_type_t type, float scale) {
   void* data = bare::allocate_large_pages(bytes);
   static uint64_t seed = 1;
   for (size_t i = 0; i < bytes / (type == dnnl_bf16 ? 2 : 4); ++i) {
@@ -80,8 +81,8 @@ void* operand(size_t bytes, dnnl_data_type_t type, float scale) {
   return data;
 }
 
-dnnl_memory_desc_t describe(std::vector<int64_t> dimensions, dnnl_data_type_t type,
-                            dnnl_format_tag_t tag) {
+dnnl_memory_desc_t memory_description(std::vector<int64_t> dimensions, dnnl_data_type_t type,
+                                      dnnl_format_tag_t tag) {
   dnnl_memory_desc_t made = nullptr;
   CHECK(dnnl_memory_desc_create_with_tag(&made, int(dimensions.size()), dimensions.data(), type,
                                          tag));
@@ -94,20 +95,21 @@ struct Descriptions {
 
 // The backward pass takes transposed weights, and writes their gradients in the layout of the
 // forward pass.
-Descriptions describe(const Layer& l, bool transposed, dnnl_data_type_t type) {
+Descriptions layer_descriptions(const Layer& l, bool transposed, dnnl_data_type_t type) {
   const auto weights = l.weights != "plain" ? dnnl_format_tag_any
                        : transposed         ? dnnl_ldgoi
                                             : dnnl_ldigo;
-  return {describe({l.timesteps, l.batch, l.inputs}, type, dnnl_tnc),
-          describe({1, 1, l.batch, l.hidden}, type, dnnl_ldnc),
-          l.cell == "lstm" ? describe({1, 1, l.batch, l.hidden}, dnnl_f32, dnnl_ldnc) : nullptr,
-          describe({1, 1, l.inputs, l.gates(), l.hidden}, type, weights),
-          describe({1, 1, l.hidden, l.gates(), l.hidden}, type, weights),
-          describe({1, 1, l.biases(), l.hidden}, dnnl_f32, dnnl_ldgo),
-          describe({l.timesteps, l.batch, l.hidden}, type, dnnl_tnc)};
+  return {memory_description({l.timesteps, l.batch, l.inputs}, type, dnnl_tnc),
+          memory_description({1, 1, l.batch, l.hidden}, type, dnnl_ldnc),
+          l.cell == "lstm" ? memory_description({1, 1, l.batch, l.hidden}, dnnl_f32, dnnl_ldnc)
+                           : nullptr,
+          memory_description({1, 1, l.inputs, l.gates(), l.hidden}, type, weights),
+          memory_description({1, 1, l.hidden, l.gates(), l.hidden}, type, weights),
+          memory_description({1, 1, l.biases(), l.hidden}, dnnl_f32, dnnl_ldgo),
+          memory_description({l.timesteps, l.batch, l.hidden}, type, dnnl_tnc)};
 }
 
-dnnl_primitive_attr_t attributes() {
+dnnl_primitive_attr_t primitive_attributes() {
   dnnl_primitive_attr_t made = nullptr;
   CHECK(dnnl_primitive_attr_create(&made));
   CHECK(dnnl_primitive_attr_set_scratchpad_mode(made, dnnl_scratchpad_mode_user));
@@ -115,48 +117,51 @@ dnnl_primitive_attr_t attributes() {
   return made;
 }
 
-dnnl_primitive_desc_t forward(const Layer& l, dnnl_engine_t engine) {
-  const Descriptions d = describe(l, false, l.type());
+dnnl_primitive_desc_t describe_forward(const Layer& l, dnnl_engine_t engine) {
+  const Descriptions d = layer_descriptions(l, false, l.type());
   const auto kind = l.mode == "inference" ? dnnl_forward_inference : dnnl_forward_training;
   const auto direction = dnnl_unidirectional_left2right;
   dnnl_primitive_desc_t made = nullptr;
   const auto gru = [&](auto create) {
     CHECK(create(&made, engine, kind, direction, d.x, d.h, d.wx, d.u, d.b, d.y, d.h, 0,
-                 attributes()));
+                 primitive_attributes()));
   };
   if (l.cell == "vanilla")
     CHECK(dnnl_vanilla_rnn_forward_primitive_desc_create(&made, engine, kind, dnnl_eltwise_relu,
                                                          direction, d.x, d.h, d.wx, d.u, d.b, d.y,
-                                                         d.h, 0, 0, 0, attributes()));
+                                                         d.h, 0, 0, 0, primitive_attributes()));
   else if (l.cell == "lstm")
     CHECK(dnnl_lstm_forward_primitive_desc_create(&made, engine, kind, direction, d.x, d.h, d.c,
                                                   d.wx, d.u, nullptr, nullptr, d.b, d.y, d.h, d.c,
-                                                  0, attributes()));
+                                                  0, primitive_attributes()));
   else
     gru(l.cell == "gru" ? dnnl_lbr_gru_forward_primitive_desc_create
                         : dnnl_gru_forward_primitive_desc_create);
   return made;
 }
 
-dnnl_primitive_desc_t backward(const Layer& l, dnnl_engine_t engine, dnnl_primitive_desc_t hint) {
-  const Descriptions d = describe(l, true, l.type()), diff = describe(l, false, dnnl_f32);
+dnnl_primitive_desc_t describe_backward(const Layer& l, dnnl_engine_t engine,
+                                        dnnl_primitive_desc_t hint) {
+  const Descriptions d = layer_descriptions(l, true, l.type()),
+                     diff = layer_descriptions(l, false, dnnl_f32);
   const auto kind = dnnl_backward;
   const auto direction = dnnl_unidirectional_left2right;
   dnnl_primitive_desc_t made = nullptr;
   const auto gru = [&](auto create) {
     CHECK(create(&made, engine, kind, direction, d.x, d.h, d.wx, d.u, d.b, d.y, d.h, diff.x, diff.h,
-                 diff.wx, diff.u, diff.b, diff.y, diff.h, kOverwrite, hint, attributes()));
+                 diff.wx, diff.u, diff.b, diff.y, diff.h, kOverwrite, hint,
+                 primitive_attributes()));
   };
   if (l.cell == "vanilla")
     CHECK(dnnl_vanilla_rnn_backward_primitive_desc_create(
         &made, engine, kind, dnnl_eltwise_relu, direction, d.x, d.h, d.wx, d.u, d.b, d.y, d.h,
         diff.x, diff.h, diff.wx, diff.u, diff.b, diff.y, diff.h, kOverwrite, 0, 0, hint,
-        attributes()));
+        primitive_attributes()));
   else if (l.cell == "lstm")
     CHECK(dnnl_lstm_backward_primitive_desc_create(
         &made, engine, kind, direction, d.x, d.h, d.c, d.wx, d.u, nullptr, nullptr, d.b, d.y, d.h,
         d.c, diff.x, diff.h, diff.c, diff.wx, diff.u, nullptr, nullptr, diff.b, diff.y, diff.h,
-        diff.c, kOverwrite, hint, attributes()));
+        diff.c, kOverwrite, hint, primitive_attributes()));
   else
     gru(l.cell == "gru" ? dnnl_lbr_gru_backward_primitive_desc_create
                         : dnnl_gru_backward_primitive_desc_create);
@@ -210,14 +215,15 @@ Memory operand_of(const Layer& layer, dnnl_engine_t engine, int argument, Descri
   dnnl_data_type_t type = dnnl_f32;
   if (argument != DNNL_ARG_WORKSPACE && argument != DNNL_ARG_SCRATCHPAD)
     CHECK(dnnl_memory_desc_query(required, dnnl_query_data_type, &type));
-  CHECK(dnnl_memory_create(&made.memory, required, engine, operand(bytes, type, scale)));
+  CHECK(dnnl_memory_create(&made.memory, required, engine, random_operand(bytes, type, scale)));
   if (is_u || is_wx) {
     const Description plain =
-        describe({1, 1, is_u ? layer.hidden : layer.inputs, layer.gates(), layer.hidden},
-                 layer.type(), dnnl_ldgoi);
+        memory_description({1, 1, is_u ? layer.hidden : layer.inputs, layer.gates(), layer.hidden},
+                           layer.type(), dnnl_ldgoi);
     dnnl_memory_t source = nullptr;
-    CHECK(dnnl_memory_create(&source, plain, engine,
-                             operand(dnnl_memory_desc_get_size(plain), layer.type(), scale)));
+    CHECK(
+        dnnl_memory_create(&source, plain, engine,
+                           random_operand(dnnl_memory_desc_get_size(plain), layer.type(), scale)));
     reorder(engine, source, plain, made.memory, required);
   }
   return made;
@@ -225,8 +231,8 @@ Memory operand_of(const Layer& layer, dnnl_engine_t engine, int argument, Descri
 
 // Operands in the layouts of this primitive. An operand of an earlier primitive with the same
 // layout is reused, such as the workspace and the states.
-Primitive bind(const Layer& layer, dnnl_engine_t engine, dnnl_primitive_desc_t description,
-               Memories& memories) {
+Primitive bind_primitive(const Layer& layer, dnnl_engine_t engine,
+                         dnnl_primitive_desc_t description, Memories& memories) {
   Primitive made;
   CHECK(dnnl_stream_create(&made.stream, engine, dnnl_stream_default_flags));
   CHECK(dnnl_primitive_create(&made.primitive, description));
@@ -240,7 +246,7 @@ Primitive bind(const Layer& layer, dnnl_engine_t engine, dnnl_primitive_desc_t d
     made.arguments.push_back({argument, memory.memory});
   };
   for (const int argument : kForwardArguments) add(argument);
-  if (layer.backward())
+  if (layer.is_backward())
     for (const int argument : kGradients) add(argument);
   return made;
 }
@@ -248,19 +254,19 @@ Primitive bind(const Layer& layer, dnnl_engine_t engine, dnnl_primitive_desc_t d
 }  // namespace
 
 int main(int count, char** words) {
-  const Layer layer = parse(count, words);
+  const Layer layer = parse_layer(count, words);
   bare::bind_threads(words);
   dnnl_engine_t engine = nullptr;
   CHECK(dnnl_engine_create(&engine, dnnl_cpu, 0));
   Memories memories;
-  dnnl_primitive_desc_t description = forward(layer, engine);
+  dnnl_primitive_desc_t description = describe_forward(layer, engine);
   Layer first = layer;
   first.phase = "fwd";
-  Primitive timed = bind(first, engine, description, memories);
-  if (layer.backward()) {
+  Primitive timed = bind_primitive(first, engine, description, memories);
+  if (layer.is_backward()) {
     timed.call();  // fills the workspace with a real forward pass
-    description = backward(layer, engine, description);
-    timed = bind(layer, engine, description, memories);
+    description = describe_backward(layer, engine, description);
+    timed = bind_primitive(layer, engine, description, memories);
   }
   const char* name = nullptr;
   CHECK(dnnl_primitive_desc_query(description, dnnl_query_impl_info_str, 0, &name));

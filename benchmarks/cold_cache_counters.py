@@ -36,7 +36,7 @@ LIMIT_S = 120
 NOT_RUN = 2
 
 
-def counter(metric: str, problem: tuple[str, ...], cache: str) -> float | str:
+def median_counter(metric: str, problem: tuple[str, ...], cache: str) -> float | str:
     """The median of the counter over five calls, or the reason why it is missing."""
     command = [*NCU, "--metrics", metric, sys.executable, "-m", "deepbench", "gemm", *problem]
     command += ["precision=half", "--backend", "cuda", "--cache", cache, "--samples", "3"]
@@ -50,12 +50,12 @@ def counter(metric: str, problem: tuple[str, ...], cache: str) -> float | str:
     return errors[0].strip("= ")
 
 
-def show(problem: tuple[str, ...], cache: str) -> bool:
+def print_counters(problem: tuple[str, ...], cache: str) -> bool:
     """Prints a line, and returns whether it has both figures."""
     m, n, k = (int(word.partition("=")[2]) for word in problem)
     operands_mb = 2 * (m * k + k * n + m * n) / 1e6
     row = f"{' '.join(problem):24} {cache:5}"
-    rate, dram = (counter(name, problem, cache) for name in (HIT_RATE, FROM_DRAM))
+    rate, dram = (median_counter(name, problem, cache) for name in (HIT_RATE, FROM_DRAM))
     if isinstance(rate, str) or isinstance(dram, str):
         print(f"{row} {rate if isinstance(rate, str) else dram}", flush=True)
         return False
@@ -71,7 +71,7 @@ def main() -> int:
     if shutil.which("ncu") is None:
         print("ncu is not installed, so there are no counters to show")
         return NOT_RUN
-    shown = [show(problem, cache) for problem in PROBLEMS for cache in ("hot", "cold")]
+    shown = [print_counters(problem, cache) for problem in PROBLEMS for cache in ("hot", "cold")]
     return 0 if any(shown) else NOT_RUN
 
 

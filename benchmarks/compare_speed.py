@@ -24,7 +24,7 @@ TURNS = 5
 SET = Path(__file__).parents[1] / "results/h200/gemm_training_half.jsonl"
 
 
-def write(path: Path, seed: int, samples: int) -> None:
+def write_repeated_rows(path: Path, seed: int, samples: int) -> None:
     """Writes a file that repeats the rows of a measured set with modified dimensions and times."""
     chance = random.Random(seed)
     context, *lines = SET.read_text().splitlines()
@@ -39,7 +39,7 @@ def write(path: Path, seed: int, samples: int) -> None:
     path.write_text("\n".join(written) + "\n")
 
 
-def seconds(*arguments: str) -> float:
+def time_command_s(*arguments: str) -> float:
     command = [sys.executable, "-m", "deepbench", "compare", *arguments]
     begin = time.monotonic()
     done = subprocess.run(command, capture_output=True, check=False)
@@ -54,9 +54,9 @@ def main() -> None:
         with tempfile.TemporaryDirectory() as folder:
             files = [Path(folder) / f"{name}.jsonl" for name in "ab"]
             for seed, file in enumerate(files):
-                write(file, seed, samples)
+                write_repeated_rows(file, seed, samples)
             for form in ("table", "json", "markdown", "html"):
-                spent = [seconds(*map(str, files), "--format", form) for _ in range(TURNS)]
+                spent = [time_command_s(*map(str, files), "--format", form) for _ in range(TURNS)]
                 middle, best = statistics.median(spent), min(spent)
                 print(f"{samples:5} samples per row, {form:8} {middle:.2f} s (best {best:.2f})")
 

@@ -23,7 +23,7 @@ constexpr int kReadings = 40;  // of the cache
 constexpr std::chrono::milliseconds kPause{50};
 
 template <class Body>
-double seconds(Body body) {
+double time_s(Body body) {
   const auto begin = Clock::now();
   body();
   return std::chrono::duration<double>(Clock::now() - begin).count();
@@ -32,7 +32,7 @@ double seconds(Body body) {
 // Each multiplication waits for the previous one, so the number of cycles is fixed.
 double multiplications_per_ns() {
   uint64_t x = 3;
-  const double took = seconds([&] {
+  const double took = time_s([&] {
     for (int i = 0; i < kMultiplications; ++i) {
       x *= x;
       asm volatile("" : "+r"(x));
@@ -43,7 +43,7 @@ double multiplications_per_ns() {
 
 double gb_per_s(const std::vector<float>& data, int times) {
   float sums[16] = {};
-  const double took = seconds([&] {
+  const double took = time_s([&] {
     for (int time = 0; time < times; ++time) {
       for (size_t i = 0; i + 16 <= data.size(); i += 16)
         for (size_t k = 0; k < 16; ++k) sums[k] += data[i + k];

@@ -20,10 +20,10 @@ import sys
 from collections import Counter
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any
 
 from sweep_runner import Sweep, load, median_us
 
+from deepbench.results import Row
 from deepbench.results.algorithm_choice import choice_of
 
 GOAL_S = {
@@ -48,7 +48,6 @@ BEST_TIMES = 4
 NEAR, NEAR_ROWS, OVER_US = 0.01, 0.95, 10.0
 GOAL_ROW_MS = 15
 
-Row = dict[str, Any]
 Runs = dict[str, Sweep]
 
 
@@ -72,10 +71,10 @@ def main() -> int:
 def sets(runs: Runs) -> Iterator[str]:
     """Wall time, number of rows, verified rows, and reasons for the end of measuring."""
     for name, run in runs.items():
-        verified = sum(row["verification"]["status"] == "passed" for row in run.ok())
-        stops = Counter((row["statistics"] or {}).get("stop") for row in run.rows)
+        verified = sum(row.verification.status == "passed" for row in run.ok())
+        stops = Counter(row.statistics.stop for row in run.rows)
         ends = " ".join(f"{stop}={count}" for stop, count in stops.most_common())
-        other = Counter(row["status"] for row in run.rows if row["status"] != "ok")
+        other = Counter(row.status for row in run.rows if row.status != "ok")
         wrong = " ".join(f"{status}={count}" for status, count in other.items())
         goal = f" (goal {GOAL_S[name]})" if name in GOAL_S else ""
         wall = f"{run.seconds:.1f} s{goal}" if run.seconds else "wall time unknown"
@@ -95,21 +94,21 @@ def best(runs: Runs) -> Iterator[str]:
         if not name.endswith("_best"):
             continue
         plain = name.removesuffix("_best")
-        rows = [row for row in run.ok() if row["algorithm"]["default_ns"]]
+        rows = [row for row in run.ok() if row.algorithm.default_ns]
         if not rows:
             yield f"{name:26} has no row with two times"
             continue
-        turns = mean(row["algorithm"].get("speedup") or 1.0 for row in rows)
-        call = mean(row["algorithm"]["default_ns"] / median_ns(row) for row in rows)
-        both = mean(row["algorithm"]["default_ns"] / with_conversion_ns(row) for row in rows)
+        turns = geometric_mean(row.algorithm.speedup or 1.0 for row in rows)
+        call = geometric_mean(row.algorithm.default_ns / median_ns(row) for row in rows)
+        both = geometric_mean(row.algorithm.default_ns / with_conversion_ns(row) for row in rows)
         changed = sum(not choice_of(row).is_default for row in rows)
         line = f"{name:26} interleaved {turns:.3f}, call {call:.3f}, with conversion {both:.3f}, "
-        slower = sum(median_ns(row) > row["algorithm"]["default_ns"] for row in rows)
+        slower = sum(median_ns(row) > row.algorithm.default_ns for row in rows)
         line += f"{changed} not default, {slower} of {len(rows)} slower"
         if plain in GOAL_BEST:
             line += f" (goal {GOAL_BEST[plain]} for the call)"
         if plain in runs:
-            line += f"; against {plain}: {across(runs[plain], run):.3f}"
+            line += f"; against {plain}: {mean_speedup(runs[plain], run):.3f}"
             if run.seconds and runs[plain].seconds:
                 times = run.seconds / runs[plain].seconds
                 line += f"; {times:.1f} times its wall time (goal {BEST_TIMES})"
@@ -147,10 +146,10 @@ def cold(runs: Runs) -> Iterator[str]:
         ratios = []
         for one, other in same_problems(hot, run):
             ratios.append(median_us(other) / median_us(one))
-            regime = other["regime"]
-            how = f"{regime['cold']}, {regime['copies']} copies"
+            regime = other.regime
+            how = f"{regime.cold}, {regime.copies} copies"
             times = f"hot {median_us(one):10.2f} cold {median_us(other):10.2f} us"
-            yield f"  {times} x {ratios[-1]:.3f}  {how:24} {one['problem']}"
+            yield f"  {times} x {ratios[-1]:.3f}  {how:24} {one.problem}"
         quarters = statistics.quantiles(ratios, n=4) if len(ratios) > 1 else ratios
         shown = " ".join(f"{value:.3f}" for value in quarters)
         slower = sum(ratio > 1.02 for ratio in ratios)
@@ -160,11 +159,11 @@ def cold(runs: Runs) -> Iterator[str]:
 def cost(runs: Runs) -> Iterator[str]:
     """The wall time of a row without the device's work, rest time, and the ceilings."""
     for name, run in runs.items():
-        rows = [row for row in run.ok() if row["stages_ns"].get("device")]
+        rows = [row for row in run.ok() if row.stages_ns.get("device")]
         if not rows:
             continue
         parts = {
-            stage: statistics.median(row["stages_ns"].get(stage, 0) for row in rows) / 1e6
+            stage: statistics.median(row.stages_ns.get(stage, 0) for row in rows) / 1e6
             for stage in ("prepare", "verify", "measure", "other", "device", "rest")
         }
         rest = statistics.median(not_the_device_ms(row) for row in rows)
@@ -186,32 +185,34 @@ SECTIONS: dict[str, Callable[[Runs], Iterator[str]]] = {
 
 
 def median_ns(row: Row) -> float:
-    return float(row["statistics"]["median_ns"])
+    return float(row.statistics.median_ns)
 
 
 def with_conversion_ns(row: Row) -> float:
-    return median_ns(row) + float((row["conversion"] or {}).get("ns") or 0.0)
+    return median_ns(row) + float(row.conversion.ns or 0.0)
 
 
 def not_the_device_ms(row: Row) -> float:
-    stages = row["stages_ns"]
+    stages = row.stages_ns
     host = sum(stages[stage] for stage in ("prepare", "verify", "measure", "other"))
     return float(host - stages["device"] - stages.get("rest", 0)) / 1e6
 
 
 def same_problems(*runs: Sweep) -> Iterator[tuple[Row, ...]]:
     """Rows of the same position and problem that are ok in every run."""
-    by_place = [{(row["position"], row["problem"]): row for row in run.ok()} for run in runs]
+    by_place = [{(row.position, row.problem): row for row in run.ok()} for run in runs]
     for place in by_place[0]:
         if all(place in rows for rows in by_place):
             yield tuple(rows[place] for rows in by_place)
 
 
-def across(plain: Sweep, chosen: Sweep) -> float:
-    return mean(median_us(one) / median_us(other) for one, other in same_problems(plain, chosen))
+def mean_speedup(plain: Sweep, chosen: Sweep) -> float:
+    return geometric_mean(
+        median_us(one) / median_us(other) for one, other in same_problems(plain, chosen)
+    )
 
 
-def mean(ratios: Iterator[float]) -> float:
+def geometric_mean(ratios: Iterator[float]) -> float:
     """The geometric mean."""
     logarithms = [math.log(ratio) for ratio in ratios]
     return math.exp(sum(logarithms) / len(logarithms)) if logarithms else math.nan

@@ -104,11 +104,13 @@ def main() -> int:
     chosen.folder.mkdir(parents=True, exist_ok=True)
     names = chosen.tables or list(TABLES)
     extra = arguments[cut + 1 :]
-    complete = [make(name, [*known[name], *extra], chosen.folder, chosen.limit) for name in names]
+    complete = [
+        measure_table(name, [*known[name], *extra], chosen.folder, chosen.limit) for name in names
+    ]
     return 0 if all(complete) else 1
 
 
-def make(name: str, words: list[str], folder: Path, limit_s: float) -> bool:
+def measure_table(name: str, words: list[str], folder: Path, limit_s: float) -> bool:
     """Measures one table and thins it. Returns False if rows are still missing."""
     file = folder / f"{name}.jsonl"
     if file.exists() and is_complete(file):
@@ -124,11 +126,11 @@ def make(name: str, words: list[str], folder: Path, limit_s: float) -> bool:
         return False
     complete = is_complete(file)
     if complete and not resumed:
-        remember(folder, name, seconds)
+        record_seconds(folder, name, seconds)
     if complete:
-        thin(file)
+        thin_samples(file)
     rows = load(file).rows
-    ok = sum(row["status"] == "ok" for row in rows)
+    ok = sum(row.status == "ok" for row in rows)
     end = "" if complete else ", rows are missing: run it again"
     size = file.stat().st_size / 1e6
     print(f"{name}: {len(rows)} rows, {ok} ok, {seconds:.1f} s, {size:.2f} MB{end}", flush=True)
@@ -150,7 +152,7 @@ def is_complete(file: Path) -> bool:
     return len(run.rows) == run.context["rows"]
 
 
-def thin(file: Path) -> None:
+def thin_samples(file: Path) -> None:
     new = file.with_suffix(".thin")
     new.unlink(missing_ok=True)
     command = [sys.executable, "-m", "deepbench", "show", str(file), "--thin", str(SAMPLES)]
@@ -158,7 +160,7 @@ def thin(file: Path) -> None:
     new.replace(file)
 
 
-def remember(folder: Path, name: str, seconds: float) -> None:
+def record_seconds(folder: Path, name: str, seconds: float) -> None:
     file = folder / "wall_seconds.json"
     walls = json.loads(file.read_text()) if file.exists() else {}
     walls[name] = round(seconds, 1)

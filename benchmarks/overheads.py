@@ -17,14 +17,14 @@ import time
 TURNS = 7
 
 
-def seconds(command: list[str]) -> float:
+def time_command_s(command: list[str]) -> float:
     begin = time.monotonic()
     subprocess.run(command, capture_output=True, check=True)
     return time.monotonic() - begin
 
 
 def median_seconds(command: list[str], turns: int = TURNS) -> float:
-    return statistics.median(seconds(command) for _ in range(turns))
+    return statistics.median(time_command_s(command) for _ in range(turns))
 
 
 def main() -> None:

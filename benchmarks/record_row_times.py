@@ -6,8 +6,8 @@ Runs every command below, which takes an hour on two busy cores. Keeps the resul
 skips those that exist already, and writes tests/data/row_times_cpu.jsonl. That file has one line
 per run with its command, the facts of the backend that an estimate uses, and for each row the
 problem, its seconds, the seconds of ceilings, and its status. An interrupted run is included up to
-its last row. Rows that ended their worker are excluded. tests/python/test_time_estimate.py replays
-the file.
+its last row. Rows that ended their worker are excluded.
+tests/python/runner/test_time_estimate.py replays the file.
 """
 
 from __future__ import annotations
@@ -69,7 +69,7 @@ def main() -> None:
     (folder / SUITE_FILE).write_text(OWN_PROBLEMS, encoding="utf-8")
     for command in COMMANDS:
         if not result_file(folder, command).exists():
-            run(folder, command)
+            run_and_keep(folder, command)
     recordings = [json.dumps(recording(result_file(folder, command))) for command in COMMANDS]
     TARGET.parent.mkdir(exist_ok=True)
     TARGET.write_text("\n".join(recordings) + "\n", encoding="utf-8")
@@ -80,7 +80,7 @@ def result_file(folder: Path, command: str) -> Path:
     return folder / ("".join(c if c.isalnum() else "_" for c in command) + ".jsonl")
 
 
-def run(folder: Path, command: str) -> None:
+def run_and_keep(folder: Path, command: str) -> None:
     """The file has another name until the run is complete, so that an interrupted command runs
     again."""
     partial = folder / "partial.jsonl"
@@ -96,7 +96,9 @@ def run(folder: Path, command: str) -> None:
 
 def recording(path: Path) -> dict[str, Any]:
     lines = [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
-    context, rows = lines[0], sorted(lines[1:], key=lambda row: int(row["position"]))
+    context = lines[0]
+    rows = [line for line in lines if line["type"] == "row"]
+    rows.sort(key=lambda row: int(row["position"]))
     device = context["device"]
     levels = [key for key in device if key.startswith("cache.")]
     return {

@@ -19,7 +19,7 @@ def main() -> None:
     runs = [sweep("gemm", "training", "float", "--quick", *sys.argv[1:]) for _ in range(RUNS)]
     spreads = []
     for rows in zip(*(run.rows for run in runs), strict=True):
-        if any(row["status"] != "ok" for row in rows):
+        if any(row.status != "ok" for row in rows):
             continue
         times = [median_us(row) for row in rows]
         spreads.append(max(times) / min(times) - 1)

@@ -25,10 +25,12 @@ TABLES = ROOT / "results/h200"
 ROWS = 1500
 TURNS = 5
 PHASES = ("fwd", "bwd_data", "bwd_filter")
-sys.path.insert(0, str(ROOT / "tests/python"))
+sys.path.insert(0, str(ROOT / "tests/support"))
 
 
-def convolution(row: dict[str, Any], position: int, samples: int, chance: random.Random) -> None:
+def turn_into_convolution(
+    row: dict[str, Any], position: int, samples: int, chance: random.Random
+) -> None:
     """Turns a measured product into a phase of a convolution. A few of them fail."""
     sizes = {"w": 56, "h": 56, "c": 64, "n": 16, "k": 64 + position // 6, "r": 3, "s": 3}
     attributes = {**sizes, "phase": PHASES[position % 3], "precision": "half"}
@@ -47,18 +49,18 @@ def convolution(row: dict[str, Any], position: int, samples: int, chance: random
         row.update(status="incorrect", reason="made up", rates=None)
 
 
-def write(path: Path, samples: int) -> None:
+def write_result_file(path: Path, samples: int) -> None:
     chance = random.Random(samples)
     context, *lines = (TABLES / "gemm_training_half.jsonl").read_text().splitlines()
     written = [json.dumps({**json.loads(context), "rows": ROWS})]
     for position in range(ROWS):
         row: dict[str, Any] = json.loads(lines[position % len(lines)])
-        convolution(row, position, samples, chance)
+        turn_into_convolution(row, position, samples, chance)
         written.append(json.dumps(row))
     path.write_text("\n".join(written) + "\n")
 
 
-def seconds(*arguments: str) -> tuple[float, float]:
+def time_report_s(*arguments: str) -> tuple[float, float]:
     """Wall and processor time of one report."""
     before = resource.getrusage(resource.RUSAGE_CHILDREN)
     begin = time.monotonic()
@@ -85,8 +87,8 @@ def usable_after_ms(page: Path) -> list[int]:
     return found
 
 
-def show(what: str, page: Path, *arguments: str) -> None:
-    spent = [seconds(*arguments, "-o", str(page)) for _ in range(TURNS)]
+def print_figures(what: str, page: Path, *arguments: str) -> None:
+    spent = [time_report_s(*arguments, "-o", str(page)) for _ in range(TURNS)]
     wall, processor = (statistics.median(column) for column in zip(*spent, strict=True))
     text = f"{what:32} {wall:.2f} s, processor time {processor:.2f} s"
     if page.suffix == ".html":
@@ -100,13 +102,15 @@ def main() -> None:
     tables = [str(path) for path in sorted(TABLES.glob("*.jsonl"))]
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
-        show("results/h200 against V100", folder / "page.html", *tables, "--against", "v100")
+        print_figures(
+            "results/h200 against V100", folder / "page.html", *tables, "--against", "v100"
+        )
         for samples in (100, 1000):
             file = folder / f"{samples}.jsonl"
-            write(file, samples)
+            write_result_file(file, samples)
             for ending in ("html", "md", "svg", "png"):
                 what = f"{ROWS} rows, {samples} samples, {ending}"
-                show(what, folder / f"page.{ending}", str(file))
+                print_figures(what, folder / f"page.{ending}", str(file))
 
 
 if __name__ == "__main__":

@@ -46,20 +46,20 @@ def main() -> int:
     precision = sys.argv[1] if len(sys.argv) > 1 else "half"
     built_in = {"persistent": ("--library", "persistent")}
     cudnn = {name: ("--library", "cudnn", "--algorithm", name) for name in CUDNN}
-    show(
+    print_table(
         "phase=fwd mode=inference",
         INFERENCE,
         precision,
         {"standard": cudnn["standard"], **built_in},
     )
     for phase in ("fwd", "bwd_data"):
-        show(f"phase={phase} mode=training", TRAINING, precision, cudnn)
+        print_table(f"phase={phase} mode=training", TRAINING, precision, cudnn)
     weights = {"standard": cudnn["standard"]}  # the only algorithm with this phase
-    show("phase=bwd_weights mode=training", TRAINING, precision, weights, steps=1)
+    print_table("phase=bwd_weights mode=training", TRAINING, precision, weights, steps=1)
     return 0
 
 
-def show(
+def print_table(
     what: str,
     layers: Sequence[Layer],
     precision: str,
@@ -73,7 +73,8 @@ def show(
         for cell, hidden, batch in layers
     ]
     columns = [
-        column(sweep_of(lines, options), len(lines), steps) for options in algorithms.values()
+        column_cells(run_layers(lines, options), len(lines), steps)
+        for options in algorithms.values()
     ]
     print(f"\n{what}, {precision}, us {'per step' if steps > 1 else 'per call'}\n")
     print("|".join(("| layer ", *(f" {name} " for name in algorithms), "")))
@@ -82,20 +83,20 @@ def show(
         print(f"| {cell} {hidden}, batch {batch} | " + " | ".join(cells) + " |", flush=True)
 
 
-def sweep_of(lines: Sequence[str], options: Sequence[str]) -> Sweep:
+def run_layers(lines: Sequence[str], options: Sequence[str]) -> Sweep:
     with tempfile.TemporaryDirectory() as folder:
         suite = Path(folder) / "layers.txt"
         suite.write_text("\n".join(lines) + "\n")
         return sweep("run", str(suite), *options)
 
 
-def column(run: Sweep, count: int, steps: int) -> list[str]:
+def column_cells(run: Sweep, count: int, steps: int) -> list[str]:
     """The cells of a column: the time of a step, or the reason why it is missing."""
     shown = ["not run"] * count
     for row in run.rows:
-        ok = row["status"] == "ok"
-        why = "-" if row["status"] == "unsupported" else row["status"]
-        shown[int(row["position"])] = f"{median_us(row) / steps:.2f}" if ok else why
+        ok = row.status == "ok"
+        why = "-" if row.status == "unsupported" else row.status
+        shown[int(row.position)] = f"{median_us(row) / steps:.2f}" if ok else why
     return shown
 
 

@@ -12,11 +12,12 @@ from __future__ import annotations
 import statistics
 import sys
 from collections import Counter
-from typing import Any
 
 from sweep_runner import sweep
 
-Rows = list[dict[str, Any]]
+from deepbench.results import Row
+
+Rows = list[Row]
 STAGES = ("prepare", "verify", "measure", "ceilings", "other")  # of the host's time
 
 
@@ -25,35 +26,37 @@ def main() -> None:
     run = sweep(*words)
     print(f"wall time         {run.seconds:.1f} s: {' '.join(words)}")
     print_summary("all rows", run.rows)
-    ops = list(dict.fromkeys(row["op"] for row in run.rows))
+    ops = list(dict.fromkeys(row.op for row in run.rows))
     for op in ops if len(ops) > 1 else []:
-        print_summary(op, [row for row in run.rows if row["op"] == op])
+        print_summary(op, [row for row in run.rows if row.op == op])
 
 
 def print_summary(title: str, rows: Rows) -> None:
     """Prints the totals of some rows."""
-    ok = [row for row in rows if row["status"] == "ok"]
-    verified = sum(row["verification"]["status"] == "passed" for row in rows)
-    verify_s = seconds(rows, "verify")
-    all_s = sum(seconds(rows, stage) for stage in STAGES)
-    other_ms = [(row["stages_ns"]["other"] + row["stages_ns"]["prepare"]) / 1e6 for row in rows]
+    ok = [row for row in rows if row.status == "ok"]
+    verified = sum(row.verification.status == "passed" for row in rows)
+    verify_s = stage_seconds(rows, "verify")
+    all_s = sum(stage_seconds(rows, stage) for stage in STAGES)
+    other_ms = [(row.stages_ns["other"] + row.stages_ns["prepare"]) / 1e6 for row in rows]
     print(f"{title}: {len(rows)} rows, {len(ok)} ok, {verified} verified, {all_s:.1f} s")
-    print(f"  measuring       {seconds(rows, 'measure'):.1f} s")
+    print(f"  measuring       {stage_seconds(rows, 'measure'):.1f} s")
     print(f"  verifying       {verify_s:.1f} s, {100 * verify_s / max(all_s, 1e-9):.1f} %")
-    print(f"  preparing       {seconds(rows, 'prepare'):.1f} s")
-    print(f"  ceilings        {seconds(rows, 'ceilings'):.1f} s")
+    print(f"  preparing       {stage_seconds(rows, 'prepare'):.1f} s")
+    print(f"  ceilings        {stage_seconds(rows, 'ceilings'):.1f} s")
     print(f"  other, per row  {statistics.median(other_ms):.2f} ms (median), including preparing")
-    print(f"  ended           {dict(Counter(row['statistics']['stop'] for row in ok))}")
-    for reason, count in Counter(why(row) for row in rows if row["status"] != "ok").most_common(8):
+    print(f"  ended           {dict(Counter(row.statistics.stop for row in ok))}")
+    for reason, count in Counter(reason_of(row) for row in rows if row.status != "ok").most_common(
+        8
+    ):
         print(f"  {count} {reason}")
 
 
-def why(row: dict[str, Any]) -> str:
-    return f"{row['status']}: {row['reason']}"
+def reason_of(row: Row) -> str:
+    return f"{row.status}: {row.reason}"
 
 
-def seconds(rows: Rows, stage: str) -> float:
-    return sum(float(row["stages_ns"].get(stage) or 0) for row in rows) / 1e9
+def stage_seconds(rows: Rows, stage: str) -> float:
+    return sum(float(row.stages_ns.get(stage) or 0) for row in rows) / 1e9
 
 
 if __name__ == "__main__":

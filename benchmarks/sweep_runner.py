@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from deepbench.results.reader import read
+from deepbench.results import Row, read
 
 
 @dataclass(frozen=True)
@@ -19,13 +19,13 @@ class Sweep:
 
     seconds: float
     context: dict[str, Any]
-    rows: list[dict[str, Any]]
+    rows: list[Row]
 
-    def ok(self) -> list[dict[str, Any]]:
-        return [row for row in self.rows if row["status"] == "ok"]
+    def ok(self) -> list[Row]:
+        return [row for row in self.rows if row.status == "ok"]
 
     def stage_seconds(self, stage: str) -> float:
-        return sum(row["stages_ns"][stage] for row in self.rows) / 1e9
+        return sum(row.stages_ns[stage] for row in self.rows) / 1e9
 
 
 def sweep(*arguments: str) -> Sweep:
@@ -42,9 +42,9 @@ def sweep(*arguments: str) -> Sweep:
 def load(file: Path, seconds: float = 0.0) -> Sweep:
     """Loads a run from a result file of any schema version, with the keys of the current one."""
     result = read(file)
-    rows = sorted(result.rows, key=lambda row: int(row["position"]))
+    rows = sorted(result.rows, key=lambda row: int(row.position))
     return Sweep(seconds, dict(result.context), rows)
 
 
-def median_us(row: dict[str, Any]) -> float:
-    return float(row["statistics"]["median_ns"]) / 1e3
+def median_us(row: Row) -> float:
+    return float(row.statistics.median_ns) / 1e3

@@ -43,7 +43,14 @@ if has_doxygen():
 
 def run_doxygen(folder: Path) -> Path:
     """Returns the folder of the XML that doxygen makes of the public headers."""
-    names = ("plugin.h", "plugin.hpp", "fill.h")
+    names = (
+        "plugin.h",
+        "plugin_collective.h",
+        "plugin_energy.h",
+        "plugin_forward_state.h",
+        "plugin.hpp",
+        "fill.h",
+    )
     settings = {
         "PROJECT_NAME": "deepbench",
         "INPUT": " ".join(str(HEADERS / name) for name in names),

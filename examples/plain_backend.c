@@ -15,8 +15,13 @@
 
 #define MAX_PRODUCTS (1LL << 27) /* One call then takes about a tenth of a second. */
 
-struct deepbench_kernel {
+struct deepbench_plan {
   int64_t m, n, k, transposed_a, transposed_b;
+  uint64_t seed;
+};
+
+struct deepbench_kernel {
+  deepbench_plan shape;
   /* out = op(A) op(B) + C, column-major. All pointers lie in `operands`. */
   float *a, *b, *c, *out;
   float operands[];
@@ -42,17 +47,13 @@ static int is(deepbench_values values, const char* name, const char* text) {
   return strcmp(find(values, name)->text, text) == 0;
 }
 
-static deepbench_kernel shape_of(const deepbench_problem* problem) {
-  const deepbench_values of = problem->attributes;
-  return (deepbench_kernel){.m = find(of, "m")->integer,
-                            .n = find(of, "n")->integer,
-                            .k = find(of, "k")->integer,
-                            .transposed_a = is(of, "trans_a", "t"),
-                            .transposed_b = is(of, "trans_b", "t")};
-}
-
 static void emit(deepbench_sink sink, const char* name, const char* text) {
   sink.emit(sink.context, &(deepbench_value){.name = name, .kind = DEEPBENCH_TEXT, .text = text});
+}
+
+static void emit_integer(deepbench_sink sink, const char* name, int64_t integer) {
+  sink.emit(sink.context,
+            &(deepbench_value){.name = name, .kind = DEEPBENCH_INTEGER, .integer = integer});
 }
 
 static deepbench_status describe(deepbench_sink sink) {
@@ -73,31 +74,46 @@ static deepbench_status describe_device(int32_t device, deepbench_sink sink) {
 }
 
 /* A refusal here ends only this row or ceiling, whose reason is the message. */
-static deepbench_status supports(const deepbench_problem* problem, deepbench_values options) {
+static deepbench_status plan(const deepbench_problem* problem, deepbench_values options,
+                             deepbench_plan** made) {
+  const deepbench_values of = problem->attributes;
   if (strcmp(problem->op, "gemm") != 0)
     return fail(DEEPBENCH_UNSUPPORTED, "this backend supports only gemm");
-  if (!is(problem->attributes, "precision", "float"))
+  if (!is(of, "precision", "float"))
     return fail(DEEPBENCH_UNSUPPORTED, "this backend supports only precision=float");
   if (is(options, "cache", "cold"))
     return fail(DEEPBENCH_UNSUPPORTED, "this backend supports only cache=hot");
   if (!is(options, "inputs", "uniform"))
     return fail(DEEPBENCH_UNSUPPORTED, "this backend supports only inputs=uniform");
-  if (!is(options, "candidate", ""))
-    return fail(DEEPBENCH_INVALID, "this backend has only its default algorithm");
-  const deepbench_kernel shape = shape_of(problem);
+  const deepbench_plan shape = {.m = find(of, "m")->integer,
+                                .n = find(of, "n")->integer,
+                                .k = find(of, "k")->integer,
+                                .transposed_a = is(of, "trans_a", "t"),
+                                .transposed_b = is(of, "trans_b", "t"),
+                                .seed = (uint64_t)find(options, "seed")->integer};
   if ((double)shape.m * (double)shape.n * (double)shape.k > (double)MAX_PRODUCTS)
     return fail(DEEPBENCH_UNSUPPORTED,
                 "the problem is too large for three plain loops (m n k > 2^27)");
+  deepbench_plan* g = malloc(sizeof *g);
+  if (!g) return fail(DEEPBENCH_OUT_OF_MEMORY, "out of memory");
+  *g = shape;
+  *made = g;
   return DEEPBENCH_OK;
 }
 
-static deepbench_status memory_needed(const deepbench_problem* problem, deepbench_values options,
-                                      uint64_t* bytes) {
-  (void)options;
-  const deepbench_kernel g = shape_of(problem);
-  *bytes = sizeof g + sizeof(float) * (uint64_t)(g.m * g.k + g.k * g.n + 2 * g.m * g.n);
+static size_t memory_bytes(const deepbench_plan* g) {
+  return sizeof(deepbench_kernel) +
+         sizeof(float) * (size_t)(g->m * g->k + g->k * g->n + 2 * g->m * g->n);
+}
+
+static deepbench_status describe_plan(deepbench_plan* g, deepbench_sink sink) {
+  emit(sink, "library", "loops");
+  emit(sink, "algorithm", "three loops");
+  emit_integer(sink, "memory_bytes", (int64_t)memory_bytes(g));
   return DEEPBENCH_OK;
 }
+
+static void destroy_plan(deepbench_plan* g) { free(g); }
 
 /* Fills an operand from its random stream as verification expects. Returns its end. */
 static float* fill(float* operand, int64_t count, uint64_t seed, uint32_t stream) {
@@ -105,18 +121,14 @@ static float* fill(float* operand, int64_t count, uint64_t seed, uint32_t stream
   return operand + count;
 }
 
-static deepbench_status prepare(const deepbench_problem* problem, deepbench_values options,
-                                deepbench_kernel** made) {
-  const uint64_t seed = (uint64_t)find(options, "seed")->integer;
-  uint64_t bytes;
-  memory_needed(problem, options, &bytes);
-  deepbench_kernel* g = malloc(bytes);
+static deepbench_status prepare(deepbench_plan* shape, deepbench_kernel** made) {
+  deepbench_kernel* g = malloc(memory_bytes(shape));
   if (!g) return fail(DEEPBENCH_OUT_OF_MEMORY, "out of memory");
-  *g = shape_of(problem);
+  g->shape = *shape;
   g->a = g->operands;
-  g->b = fill(g->a, g->m * g->k, seed, 0);
-  g->c = fill(g->b, g->k * g->n, seed, 1);
-  g->out = fill(g->c, g->m * g->n, seed, 2);
+  g->b = fill(g->a, shape->m * shape->k, shape->seed, 0);
+  g->c = fill(g->b, shape->k * shape->n, shape->seed, 1);
+  g->out = fill(g->c, shape->m * shape->n, shape->seed, 2);
   *made = g;
   return DEEPBENCH_OK;
 }
@@ -124,20 +136,19 @@ static deepbench_status prepare(const deepbench_problem* problem, deepbench_valu
 static void destroy(deepbench_kernel* kernel) { free(kernel); }
 
 static deepbench_status describe_kernel(deepbench_kernel* kernel, deepbench_sink sink) {
-  (void)kernel;
-  emit(sink, "library", "loops");
-  emit(sink, "algorithm", "three loops");
+  (void)kernel, (void)sink; /* the plan has said everything */
   return DEEPBENCH_OK;
 }
 
-static void call(const deepbench_kernel* g) {
+static void call(const deepbench_kernel* kernel) {
+  const deepbench_plan* g = &kernel->shape;
   for (int64_t j = 0; j < g->n; ++j)
     for (int64_t i = 0; i < g->m; ++i) {
       float sum = 0;
       for (int64_t l = 0; l < g->k; ++l)
-        sum += g->a[g->transposed_a ? l + i * g->k : i + l * g->m] *
-               g->b[g->transposed_b ? j + l * g->n : l + j * g->k];
-      g->out[i + j * g->m] = sum + g->c[i + j * g->m];
+        sum += kernel->a[g->transposed_a ? l + i * g->k : i + l * g->m] *
+               kernel->b[g->transposed_b ? j + l * g->n : l + j * g->k];
+      kernel->out[i + j * g->m] = sum + kernel->c[i + j * g->m];
     }
 }
 
@@ -160,12 +171,14 @@ static deepbench_status time_batch(deepbench_kernel* kernel, const deepbench_req
 }
 
 static deepbench_status poison_outputs(deepbench_kernel* kernel) {
-  memset(kernel->out, 0xff, (size_t)(kernel->m * kernel->n) * sizeof *kernel->out); /* NaNs */
+  const size_t count = (size_t)(kernel->shape.m * kernel->shape.n);
+  memset(kernel->out, 0xff, count * sizeof *kernel->out); /* NaNs */
   return DEEPBENCH_OK;
 }
 
-static deepbench_status read_output(deepbench_kernel* kernel, const uint64_t* indices, size_t count,
-                                    double* values) {
+static deepbench_status read_output(deepbench_kernel* kernel, uint32_t output,
+                                    const uint64_t* indices, size_t count, double* values) {
+  (void)output; /* gemm has one */
   for (size_t i = 0; i < count; ++i) values[i] = (double)kernel->out[indices[i]];
   return DEEPBENCH_OK;
 }
@@ -180,8 +193,9 @@ const deepbench_backend* deepbench_plugin(void) {
       .describe = describe,
       .device_count = device_count,
       .describe_device = describe_device,
-      .supports = supports,
-      .memory_needed = memory_needed,
+      .plan = plan,
+      .describe_plan = describe_plan,
+      .destroy_plan = destroy_plan,
       .prepare = prepare,
       .describe_kernel = describe_kernel,
       .time_batch = time_batch,

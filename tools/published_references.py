@@ -56,18 +56,18 @@ FOOTNOTES = {
 def main() -> None:
     if not 4 <= len(sys.argv) <= 5:
         sys.exit(__doc__)
-    results, specs, issues = (read(Path(name)) for name in sys.argv[1:4])
+    results, specs, issues = (read_lines(Path(name)) for name in sys.argv[1:4])
     folder = Path(sys.argv[4]) if len(sys.argv) == 5 else FOLDER
     folder.mkdir(parents=True, exist_ok=True)
-    write(folder, results, specs, issues)
+    write_references(folder, results, specs, issues)
 
 
-def read(path: Path) -> list[Line]:
+def read_lines(path: Path) -> list[Line]:
     with path.open(encoding="utf-8", newline="") as file:
         return list(csv.DictReader(file))
 
 
-def write(
+def write_references(
     folder: Path, results: Sequence[Line], specs: Sequence[Line], issues: Sequence[Line]
 ) -> None:
     """Writes a file for each processor, and index.json."""
@@ -78,8 +78,9 @@ def write(
     for name in sorted({line["processor"] for line in results}):
         lines = [line for line in results if line["processor"] == name]
         rows = [row(i, line, headers, doubtful) for i, line in enumerate(lines)]
-        about = context(name, rows, [spec for spec in specs if spec["processor"] == name])
-        text = "".join(json.dumps(item, ensure_ascii=False) + "\n" for item in [about, *rows])
+        about = reference_context(name, rows, [spec for spec in specs if spec["processor"] == name])
+        lines = [json.dumps(about, ensure_ascii=False), *map(_core.row_line, rows)]
+        text = "".join(line + "\n" for line in lines)
         file = re.sub(r"[^a-z0-9]+", "_", name.lower()) + ".jsonl.gz"
         (folder / file).write_bytes(gzip.compress(text.encode(), 9, mtime=0))
         index.append(entry(name, file, rows, text.encode()))
@@ -103,7 +104,7 @@ def entry(name: str, file: str, rows: Sequence[Json], data: bytes) -> Json:
     }
 
 
-def context(name: str, rows: Sequence[Json], specs: Sequence[Line]) -> Json:
+def reference_context(name: str, rows: Sequence[Json], specs: Sequence[Line]) -> Json:
     maker = name.split()[0]
     return {
         "type": "context",
@@ -152,12 +153,12 @@ def row(position: int, line: Line, headers: Headers, doubtful: set[tuple[str, st
     """Converts a line to a row of a result file. Its problem is the printed one."""
     printed = {key: TRANSPOSED.get(value, value) if key.startswith("trans_") else value
                for key, value in _pairs(line["dims"].split()).items()}  # fmt: skip
-    printed |= {"precision": line["precision"], **_phase(line)}
+    printed |= {"precision": line["precision"], **_phase_attribute(line)}
     problem = _problem(line, printed)
     header = headers.attributes(line)
     differing = [key for key in printed if header.get(key, printed[key]) != printed[key]]
     meant = {key: int(header[key]) for key in differing if header[key].isdigit()}
-    numbers = {key: _number(value) for key, value in printed.items()}
+    numbers = {key: _number_or_text(value) for key, value in printed.items()}
     time_ns = round(float(line["time_ms"]) * 1e6, 3)
     return {
         "type": "row",
@@ -172,14 +173,14 @@ def row(position: int, line: Line, headers: Headers, doubtful: set[tuple[str, st
         "regime": {
             "cache": "hot",
             "timer": "host clock",
-            "published": published(line, meant, doubtful),
+            "published": source_of_figure(line, meant, doubtful),
         },
         "statistics": {"mean_ns": time_ns},
         "work": {"flops": problem.flops, "bytes": problem.bytes} if problem else None,
     }
 
 
-def _phase(line: Line) -> dict[str, str]:
+def _phase_attribute(line: Line) -> dict[str, str]:
     if line["op"] not in ("conv", "rnn"):
         return {}
     phase = {"phase": PHASES.get(line["phase"], line["phase"])}
@@ -198,7 +199,7 @@ def _problem(line: Line, printed: Mapping[str, str]) -> _core.Problem | None:
     return _core.Problem.parse(" ".join([line["op"], *words]))
 
 
-def published(line: Line, meant: Json, doubtful: set[tuple[str, str, str]]) -> Json:
+def source_of_figure(line: Line, meant: Json, doubtful: set[tuple[str, str, str]]) -> Json:
     """The source of a figure, the printed values, and why it is doubtful."""
     found = (line["source_workbook"], line["sheet"], line["row"])
     doubt = line["status"] in DOUBTFUL or bool(meant) or found in doubtful
@@ -212,7 +213,7 @@ def published(line: Line, meant: Json, doubtful: set[tuple[str, str, str]]) -> J
         "phase": line["phase"],
         "status": line["status"],
         "note": line["note"] or None,
-        "doubt": _reason(line) if doubt else None,
+        "doubt": _reason_of_doubt(line) if doubt else None,
         "precision": line["precision_detail"],
     }
     optional = ("tflops", "bandwidth_gbs", "stddev_ms", "speedup")
@@ -224,13 +225,13 @@ def published(line: Line, meant: Json, doubtful: set[tuple[str, str, str]]) -> J
     return values | ({"intended_attributes": meant} if meant else {})
 
 
-def _reason(line: Line) -> str:
+def _reason_of_doubt(line: Line) -> str:
     """Why a figure is doubtful. The status is included only if it names the defect."""
     note = line["note"] or "dimensions differ from those of the original's set"
     return f"{line['status']}: {note}" if line["status"] in DOUBTFUL else note
 
 
-def _number(text: str) -> int | float | str:
+def _number_or_text(text: str) -> int | float | str:
     for kind in (int, float):
         try:
             return kind(text)

@@ -61,7 +61,7 @@ class CommandHelp(SphinxDirective):
         return [nodes.literal_block(text, text, language="text")]
 
 
-def table(heading: list[str], rows: list[list[str]]) -> str:
+def markdown_table(heading: list[str], rows: list[list[str]]) -> str:
     lines = [heading, ["---"] * len(heading), *rows]
     return "\n".join("| " + " | ".join(cells) + " |" for cells in lines)
 
@@ -90,7 +90,7 @@ class Attributes(MarkdownDirective):
                 [f"`{parameter.name}`", parameter.help, attribute_range(parameter), default]
             )
         heading = ["attribute", "meaning", "values", "default"]
-        return f"{table(heading, rows)}\n\nExample: `deepbench {operation.example}`"
+        return f"{markdown_table(heading, rows)}\n\nExample: `deepbench {operation.example}`"
 
 
 def type_name(schema: dict[str, Any], definitions: dict[str, Any]) -> str:
@@ -109,7 +109,7 @@ def type_name(schema: dict[str, Any], definitions: dict[str, Any]) -> str:
 
 
 class RowSchema(MarkdownDirective):
-    """The keys of a part of schema.json: `context` or `row`."""
+    """The keys of a part of schema.json: `context`, `row` or `ceiling`."""
 
     required_arguments = 1
 
@@ -121,7 +121,7 @@ class RowSchema(MarkdownDirective):
         part = self.definitions[self.arguments[0]]
         rows: list[list[str]] = []
         self.collect(part, "", rows)
-        return table(["key", "type", "meaning"], rows)
+        return markdown_table(["key", "type", "meaning"], rows)
 
     def collect(self, schema: dict[str, Any], prefix: str, rows: list[list[str]]) -> None:
         required = schema.get("required", ()) if not prefix else ()
@@ -140,7 +140,7 @@ class RowSchema(MarkdownDirective):
                 self.collect(extra, f"{prefix}{name}.NAME.", rows)
 
 
-def compounds(xml: Path, header: str) -> list[tuple[str, str]]:
+def declared_compounds(xml: Path, header: str) -> list[tuple[str, str]]:
     """The structs and classes that a header declares, as ("struct" or "class", name)."""
     found = []
     for entry in ElementTree.parse(xml / "index.xml").getroot().iter("compound"):
@@ -167,7 +167,9 @@ class Header(SphinxDirective):
                 "   :sections: briefdescription detaileddescription enum func define",
                 "",
             ]
-            for kind, found in compounds(Path(self.config.breathe_projects["deepbench"]), name):
+            for kind, found in declared_compounds(
+                Path(self.config.breathe_projects["deepbench"]), name
+            ):
                 lines += [
                     f".. doxygen{kind}:: {found}",
                     "   :project: deepbench",

@@ -14,7 +14,7 @@ BLOCK = re.compile(r"^([^\n]*?)/\*(.*?)\*/", re.M | re.S)
 COLUMNS = re.compile(r"\w {2,}\S")
 
 
-def mark(text: str) -> str:
+def mark_for_doxygen(text: str) -> str:
     """Returns the source with /* as /** and // as ///, or /**< and ///< behind code."""
     lines = []
     for line in text.splitlines():
@@ -39,4 +39,4 @@ def _documented(found: re.Match[str]) -> str:
 
 
 if __name__ == "__main__":
-    sys.stdout.write(mark(Path(sys.argv[1]).read_text(encoding="utf-8")))
+    sys.stdout.write(mark_for_doxygen(Path(sys.argv[1]).read_text(encoding="utf-8")))

@@ -13,14 +13,12 @@ import sys
 from collections import Counter
 from collections.abc import Iterable
 from pathlib import Path
-from typing import Any
 
+from deepbench.results import ResultFile, Row, read
 from deepbench.results.algorithm_choice import choice_of
-from deepbench.results.reader import ResultFile, read
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGES = Path(__file__).resolve().parent
-Row = dict[str, Any]
 Files = dict[str, ResultFile]
 
 
@@ -40,9 +38,9 @@ def main(arguments: list[str]) -> int:
 def pages() -> dict[str, str]:
     """The text of each generated page by its name."""
     return {
-        "h200": h200(files_of("h200")),
-        "h200x2": collectives("h200x2", "two", "2"),
-        "h200x4": collectives("h200x4", "four", "4") + fleet(files_of("h200x4")),
+        "h200": h200_page(files_of("h200")),
+        "h200x2": collectives_page("h200x2", "two", "2"),
+        "h200x4": collectives_page("h200x4", "four", "4") + fleet_page(files_of("h200x4")),
     }
 
 
@@ -50,11 +48,11 @@ def files_of(folder: str) -> Files:
     return {path.stem: read(path) for path in sorted((ROOT / "results" / folder).glob("*.jsonl"))}
 
 
-def h200(files: Files) -> str:
+def h200_page(files: Files) -> str:
     seconds = json.loads((ROOT / "results/h200/wall_seconds.json").read_text(encoding="utf-8"))
     return "\n".join(
         [
-            *head("One NVIDIA H200", "h200"),
+            *page_head("One NVIDIA H200", "h200"),
             "`python benchmarks/h200_tables.py` measures these files, and",
             "`python benchmarks/h200_figures.py results/h200` prints further figures of them. The",
             "[measurement logs](log/index.md) describe goals, variations and causes.",
@@ -64,14 +62,14 @@ def h200(files: Files) -> str:
             "*Stop* counts the rows that did not converge. *Device* is the start of",
             "the device's UUID. The wall time includes start and verification.",
             "",
-            *table(
+            *markdown_table(
                 ["file", "rows", "ok", "verified", "wall time", "stop", "device", "start (UTC)"],
                 [set_line(name, file, seconds) for name, file in files.items()],
             ),
             "",
             "## Wall times of repeated runs",
             "",
-            *table(["set", "wall times"], repeated(seconds)),
+            *markdown_table(["set", "wall times"], repetition_lines(seconds)),
             "",
             "## best against default",
             "",
@@ -80,7 +78,7 @@ def h200(files: Files) -> str:
             "the conversion of a constant operand. *Slower*: rows whose winner has the larger",
             "median in the full measurement.",
             "",
-            *table(
+            *markdown_table(
                 ["file", "rows", "interleaved", "call", "with conversion", "changed", "slower"],
                 [best_line(n, f) for n, f in files.items() if n.endswith("_best")],
             ),
@@ -90,55 +88,59 @@ def h200(files: Files) -> str:
             "Median and largest rate of each family with the default algorithm. Rates of integers",
             "are in TOP/s.",
             "",
-            *table(["file", "family", "rows", "median TFLOP/s", "largest TFLOP/s"], rates(files)),
+            *markdown_table(
+                ["file", "family", "rows", "median TFLOP/s", "largest TFLOP/s"], rate_lines(files)
+            ),
             "",
             "## Cold against hot",
             "",
             "Quartiles of the cold time over the hot time of the same problem. The files can come",
             "from two machines.",
             "",
-            *table(
+            *markdown_table(
                 ["file", "rows", "quartiles", "more than 2 % slower"],
                 [cold_line(n, f, files) for n, f in files.items() if n.endswith("_cold")],
             ),
             "",
             "## Memory",
             "",
-            *table(["problem", "time", "GB/s", "algorithm"], memory(files["memory"])),
+            *markdown_table(
+                ["problem", "time", "GB/s", "algorithm"], memory_lines(files["memory"])
+            ),
             "",
             "## Recurrent layers, inference in half",
             "",
             "The default's time over the winner's by cell and selected library: geometric mean and",
             "range.",
             "",
-            *table(
+            *markdown_table(
                 ["cell", "library", "rows", "speedup"],
-                speedups(files["rnn_inference_half_best"], "cell"),
+                speedup_lines(files["rnn_inference_half_best"], "cell"),
             ),
             "",
             "## gemm with few columns, half",
             "",
             "Rows of the training set that `skinny_mma` wins.",
             "",
-            *table(
+            *markdown_table(
                 ["m", "n", "k", "trans_a", "default, µs", "best, µs", "algorithm"],
-                few_columns(files["gemm_training_half_best"], "skinny_mma"),
+                few_column_lines(files["gemm_training_half_best"], "skinny_mma"),
             ),
             "",
             "## gemm with few columns, int8",
             "",
             "Rows of the inference set that `skinny` wins.",
             "",
-            *table(
+            *markdown_table(
                 ["m", "n", "k", "trans_a", "default, µs", "best, µs", "algorithm"],
-                few_columns(files["gemm_inference_int8_best"], "skinny "),
+                few_column_lines(files["gemm_inference_int8_best"], "skinny "),
             ),
             "",
             "## Sparse products",
             "",
             "Microseconds, hot: the default, `best`, and the dense baseline.",
             "",
-            *table(
+            *markdown_table(
                 [
                     "m x n x k, sparsity",
                     "default",
@@ -147,7 +149,7 @@ def h200(files: Files) -> str:
                     "dense",
                     "dense TF32",
                 ],
-                sparse(
+                sparse_lines(
                     files["sparse_gemm_inference_float"], files["sparse_gemm_inference_float_best"]
                 ),
             ),
@@ -156,7 +158,7 @@ def h200(files: Files) -> str:
     )
 
 
-def head(title: str, folder: str) -> list[str]:
+def page_head(title: str, folder: str) -> list[str]:
     return [
         f"# {title}",
         "",
@@ -168,42 +170,42 @@ def head(title: str, folder: str) -> list[str]:
     ]
 
 
-def table(heading: list[str], rows: Iterable[list[str]]) -> list[str]:
+def markdown_table(heading: list[str], rows: Iterable[list[str]]) -> list[str]:
     return ["| " + " | ".join(cells) + " |" for cells in [heading, ["---"] * len(heading), *rows]]
 
 
-def good(file: ResultFile) -> list[Row]:
-    return [row for row in file.rows if row["status"] == "ok"]
+def ok_rows(file: ResultFile) -> list[Row]:
+    return [row for row in file.rows if row.status == "ok"]
 
 
 def median_us(row: Row) -> float:
-    return float(row["statistics"]["median_ns"]) / 1e3
+    return float(row.statistics.median_ns) / 1e3
 
 
-def mean(ratios: Iterable[float]) -> float:
+def geometric_mean(ratios: Iterable[float]) -> float:
     """Geometric."""
     logarithms = [math.log(ratio) for ratio in ratios]
     return math.exp(sum(logarithms) / len(logarithms)) if logarithms else math.nan
 
 
-def digits(value: float, count: int = 3) -> str:
+def significant_digits(value: float, count: int = 3) -> str:
     return f"{value:,.{max(0, count - 1 - math.floor(math.log10(value)))}f}" if value > 0 else "0"
 
 
 def set_line(name: str, file: ResultFile, seconds: dict[str, float]) -> list[str]:
-    verified = sum((row["verification"] or {}).get("status") == "passed" for row in file.rows)
-    stops = Counter((row["statistics"] or {}).get("stop") for row in file.rows)
+    verified = sum(row.verification.status == "passed" for row in file.rows)
+    stops = Counter(row.statistics.stop for row in file.rows)
     ends = ", ".join(
         f"{count} {stop}" for stop, count in sorted(stops.items(), key=str) if stop != "converged"
     )
     wall = f"{seconds[name]:.1f} s" if name in seconds else ""
     uuid = str((file.context.get("device") or {}).get("uuid", "")).removeprefix("GPU-")[:8]
     started = str(file.context.get("started", ""))[:16].replace("T", " ")
-    counts = [str(len(file.rows)), str(len(good(file))), str(verified)]
+    counts = [str(len(file.rows)), str(len(ok_rows(file))), str(verified)]
     return [f"`{name}`", *counts, wall, ends, uuid, started]
 
 
-def repeated(seconds: dict[str, float]) -> list[list[str]]:
+def repetition_lines(seconds: dict[str, float]) -> list[list[str]]:
     lines = []
     for name in seconds:
         turns = [name, *(f"{name}_{turn}" for turn in (2, 3))]
@@ -213,129 +215,134 @@ def repeated(seconds: dict[str, float]) -> list[list[str]]:
 
 
 def best_line(name: str, file: ResultFile) -> list[str]:
-    rows = [row for row in good(file) if row["algorithm"]["default_ns"]]
-    default = [float(row["algorithm"]["default_ns"]) / 1e3 for row in rows]
-    conversion = [float((row["conversion"] or {}).get("ns") or 0) / 1e3 for row in rows]
-    call = mean(one / median_us(row) for one, row in zip(default, rows, strict=True))
-    both = mean(
+    rows = [row for row in ok_rows(file) if row.algorithm.default_ns]
+    default = [float(row.algorithm.default_ns) / 1e3 for row in rows]
+    conversion = [float(row.conversion.ns or 0) / 1e3 for row in rows]
+    call = geometric_mean(one / median_us(row) for one, row in zip(default, rows, strict=True))
+    both = geometric_mean(
         one / (median_us(row) + other)
         for one, row, other in zip(default, rows, conversion, strict=True)
     )
-    turns = mean(row["algorithm"].get("speedup") or 1.0 for row in rows)
+    turns = geometric_mean(row.algorithm.speedup or 1.0 for row in rows)
     changed = sum(not choice_of(row).is_default for row in rows)
     slower = sum(median_us(row) > one for one, row in zip(default, rows, strict=True))
     figures = [f"{value:.3f}" for value in (turns, call, both)]
     return [f"`{name}`", str(len(rows)), *figures, str(changed), str(slower)]
 
 
-def rates(files: Files) -> list[list[str]]:
+def rate_lines(files: Files) -> list[list[str]]:
     lines = []
     for name, file in files.items():
         if name.endswith(("_best", "_cold")):
             continue
         families: dict[str, list[float]] = {}
-        for row in good(file):
-            rate = (row["rates"] or {}).get("tflops")
+        for row in ok_rows(file):
+            rate = row.rates.tflops
             if rate:
-                attributes = row["attributes"]
+                attributes = row.attributes
                 words = [attributes.get("cell"), attributes.get("phase")]
                 family = " ".join(str(word) for word in words if word) or "all"
                 families.setdefault(family, []).append(float(rate))
         for family, values in families.items():
-            figures = [digits(statistics.median(values)), digits(max(values))]
+            figures = [
+                significant_digits(statistics.median(values)),
+                significant_digits(max(values)),
+            ]
             lines.append([f"`{name}`", family, str(len(values)), *figures])
     return lines
 
 
 def cold_line(name: str, file: ResultFile, files: Files) -> list[str]:
-    hot = {
-        (row["position"], row["problem"]): row for row in good(files[name.removesuffix("_cold")])
-    }
+    hot = {(row.position, row.problem): row for row in ok_rows(files[name.removesuffix("_cold")])}
     ratios = [
-        median_us(row) / median_us(hot[row["position"], row["problem"]])
-        for row in good(file)
-        if (row["position"], row["problem"]) in hot
+        median_us(row) / median_us(hot[row.position, row.problem])
+        for row in ok_rows(file)
+        if (row.position, row.problem) in hot
     ]
     quartiles = ", ".join(f"{value:.2f}" for value in statistics.quantiles(ratios, n=4))
     slower = sum(ratio > 1.02 for ratio in ratios)
     return [f"`{name}`", str(len(ratios)), quartiles, str(slower)]
 
 
-def memory(file: ResultFile) -> list[list[str]]:
+def memory_lines(file: ResultFile) -> list[list[str]]:
     return [
         [
-            f"`{row['problem']}`",
-            f"{digits(median_us(row), 4)} µs",
-            digits(row["rates"]["gbps"], 4),
-            row["algorithm"]["name"],
+            f"`{row.problem}`",
+            f"{significant_digits(median_us(row), 4)} µs",
+            significant_digits(row.rates.gbps, 4),
+            row.algorithm.name,
         ]
-        for row in good(file)
+        for row in ok_rows(file)
     ]
 
 
-def speedups(file: ResultFile, attribute: str) -> list[list[str]]:
+def speedup_lines(file: ResultFile, attribute: str) -> list[list[str]]:
     groups: dict[tuple[str, str], list[float]] = {}
-    for row in good(file):
-        if row["algorithm"]["default_ns"]:
-            key = (str(row["attributes"][attribute]), str(row["library"]).split()[0])
+    for row in ok_rows(file):
+        if row.algorithm.default_ns:
+            key = (str(row.attributes[attribute]), str(row.library).split()[0])
             groups.setdefault(key, []).append(
-                float(row["algorithm"]["default_ns"]) / 1e3 / median_us(row)
+                float(row.algorithm.default_ns) / 1e3 / median_us(row)
             )
     return [
-        [*key, str(len(values)), f"{mean(values):.2f} ({min(values):.2f} to {max(values):.2f})"]
+        [
+            *key,
+            str(len(values)),
+            f"{geometric_mean(values):.2f} ({min(values):.2f} to {max(values):.2f})",
+        ]
         for key, values in sorted(groups.items())
     ]
 
 
-def few_columns(file: ResultFile, library: str) -> list[list[str]]:
+def few_column_lines(file: ResultFile, library: str) -> list[list[str]]:
     lines = []
-    for row in good(file):
-        if str(row["library"]).startswith(library) and row["algorithm"]["default_ns"]:
-            attributes = row["attributes"]
+    for row in ok_rows(file):
+        if str(row.library).startswith(library) and row.algorithm.default_ns:
+            attributes = row.attributes
             sizes = [str(attributes[key]) for key in ("m", "n", "k", "trans_a")]
-            default = float(row["algorithm"]["default_ns"]) / 1e3
-            times = [digits(default), digits(median_us(row))]
-            lines.append([*sizes, *times, f"`{row['algorithm']['name']}`"])
+            default = float(row.algorithm.default_ns) / 1e3
+            times = [significant_digits(default), significant_digits(median_us(row))]
+            lines.append([*sizes, *times, f"`{row.algorithm.name}`"])
     return lines
 
 
-def sparse(default: ResultFile, best: ResultFile) -> list[list[str]]:
-    chosen = {(row["position"], row["problem"]): row for row in good(best)}
+def sparse_lines(default: ResultFile, best: ResultFile) -> list[list[str]]:
+    chosen = {(row.position, row.problem): row for row in ok_rows(best)}
     lines = []
-    for row in good(default):
-        other = chosen[row["position"], row["problem"]]
-        attributes = row["attributes"]
+    for row in ok_rows(default):
+        other = chosen[row.position, row.problem]
+        attributes = row.attributes
         size = " x ".join(str(attributes[key]) for key in ("m", "n", "k"))
-        metrics = {metric["name"]: metric["value"] for metric in row["metrics"] or []}
+        metrics = {metric.name: metric.value for metric in row.metrics}
         dense = [metrics.get("dense_time"), metrics.get("dense_time_tf32")]
         lines.append(
             [
                 f"{size}, {attributes['sparsity']}",
-                digits(median_us(row)),
-                digits(median_us(other)),
-                f"`{other['algorithm']['name']}`",
-                *(digits(value / 1e3) if value else "" for value in dense),
+                significant_digits(median_us(row)),
+                significant_digits(median_us(other)),
+                f"`{other.algorithm.name}`",
+                *(significant_digits(value / 1e3) if value else "" for value in dense),
             ]
         )
     return lines
 
 
-def collectives(folder: str, count: str, number: str) -> str:
+def collectives_page(folder: str, count: str, number: str) -> str:
     files = files_of(folder)
     lines = [
-        *head(f"{count.capitalize()} NVIDIA H200", folder),
+        *page_head(f"{count.capitalize()} NVIDIA H200", folder),
         "One process per device. Every row on this page is verified exactly on all ranks, before",
         "and after timing. GB/s is `busbw`, bytes/t · 2(n - 1)/n. `best` runs NCCL and `peer`.",
         "",
     ]
     for precision in ("float", "half"):
         libraries = {
-            word: merged(files, f"{precision}_{word}") for word in ("nccl", "peer", "best")
+            word: merged_rows(files, f"{precision}_{word}") for word in ("nccl", "peer", "best")
         }
         lines += [
             f"## all_reduce in {precision}",
             "",
-            *table(
+            *markdown_table(
                 [
                     "elements", "NCCL, µs", "NCCL, GB/s", "peer, µs", "algorithm of peer",
                     "best, µs", "algorithm of best", "best, GB/s", "NCCL / best",
@@ -353,26 +360,27 @@ def collectives(folder: str, count: str, number: str) -> str:
         lines += [
             f"## {name}",
             "",
-            *table(
-                ["problem", "time, µs", "busbw, GB/s", "library", "algorithm"], plain(files[name])
+            *markdown_table(
+                ["problem", "time, µs", "busbw, GB/s", "library", "algorithm"],
+                plain_lines(files[name]),
             ),
             "",
         ]
     return "\n".join(lines)
 
 
-def merged(files: Files, suffix: str) -> dict[int, Row]:
+def merged_rows(files: Files, suffix: str) -> dict[int, Row]:
     rows = [
         row
         for part in ("training", "sizes")
         if f"all_reduce_{part}_{suffix}" in files
-        for row in good(files[f"all_reduce_{part}_{suffix}"])
+        for row in ok_rows(files[f"all_reduce_{part}_{suffix}"])
     ]
-    return {int(row["attributes"]["elements"]): row for row in rows}
+    return {int(row.attributes["elements"]): row for row in rows}
 
 
 def metric(row: Row, name: str) -> float:
-    return next(float(one["value"]) for one in row["metrics"] if one["name"] == name)
+    return next(float(one.value) for one in row.metrics if one.name == name)
 
 
 def collective_lines(libraries: dict[str, dict[int, Row]]) -> list[list[str]]:
@@ -384,49 +392,49 @@ def collective_lines(libraries: dict[str, dict[int, Row]]) -> list[list[str]]:
         lines.append(
             [
                 f"{elements:,}",
-                digits(median_us(nccl)),
-                digits(metric(nccl, "busbw")),
-                digits(median_us(peer)),
-                f"`{peer['algorithm']['name']}`",
-                digits(median_us(best)),
-                f"`{best['algorithm']['name']}`",
-                digits(metric(best, "busbw")),
+                significant_digits(median_us(nccl)),
+                significant_digits(metric(nccl, "busbw")),
+                significant_digits(median_us(peer)),
+                f"`{peer.algorithm.name}`",
+                significant_digits(median_us(best)),
+                f"`{best.algorithm.name}`",
+                significant_digits(metric(best, "busbw")),
                 f"{median_us(nccl) / median_us(best):.2f}",
             ]
         )
     return lines
 
 
-def plain(file: ResultFile) -> list[list[str]]:
+def plain_lines(file: ResultFile) -> list[list[str]]:
     return [
         [
-            f"`{row['problem']}`",
-            digits(median_us(row)),
-            digits(metric(row, "busbw")),
-            str(row["library"]),
-            f"`{row['algorithm']['name']}`",
+            f"`{row.problem}`",
+            significant_digits(median_us(row)),
+            significant_digits(metric(row, "busbw")),
+            str(row.library),
+            f"`{row.algorithm.name}`",
         ]
-        for row in good(file)
+        for row in ok_rows(file)
     ]
 
 
-def fleet(files: Files) -> str:
+def fleet_page(files: Files) -> str:
     file = files["fleet_all_half_quick"]
-    rows = [row for row in good(file) if row["ranks"] and row["ranks"]["spread"] is not None]
-    spreads = [float(row["ranks"]["spread"]) for row in rows]
+    rows = [row for row in ok_rows(file) if row.ranks and row.ranks.spread is not None]
+    spreads = [float(row.ranks.spread) for row in rows]
     quartiles = statistics.quantiles(spreads, n=4)
-    outliers = Counter(one["rank"] for row in rows for one in row["ranks"]["outliers"] or [])
+    outliers = Counter(one.rank for row in rows for one in row.ranks.outliers or [])
     counted = ", ".join(f"rank {rank}: {count}" for rank, count in sorted(outliers.items()))
     lines = [
         "",
         "## A fleet of four",
         "",
-        *table(
+        *markdown_table(
             ["rows", "ok", "median spread", "third quartile", "largest", "outliers by rank"],
             [
                 [
                     str(len(file.rows)),
-                    str(len(good(file))),
+                    str(len(ok_rows(file))),
                     *(f"{100 * value:.1f} %" for value in (*quartiles[1:], max(spreads))),
                     counted,
                 ]

@@ -14,7 +14,7 @@ if __name__ == "__main__" and not (sys.flags.isolated or getattr(sys.flags, "saf
         del sys.path[0]
 
 
-def _main() -> int:
+def _run_command_line() -> int:
     try:
         from deepbench.cli import main
 
@@ -24,4 +24,4 @@ def _main() -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(_main())
+    sys.exit(_run_command_line())

@@ -162,15 +162,64 @@ class Runner:
         """The JSON line that says what answered."""
     def run(self, line: str, position: int) -> str:
         """The JSON row of 'PROBLEM' or 'PROBLEM ; OPTIONS'. Never raises for a bad problem."""
-    def on_ceiling(self, call: Callable[[str, str], None]) -> None:
+    def on_admitted(self, call: Callable[[], None]) -> None:
+        """Has `call()` called when the backend can run a row, before the row is measured."""
+    def on_measuring_ceiling(self, call: Callable[[str, str], None]) -> None:
         """Has `call(problem, row)` called before each problem of a ceiling; `row`, the first time
         in a row, is what has been measured, as JSON. After each both are empty."""
+    def on_ceiling(self, call: Callable[[str], object]) -> None:
+        """Has `call(line)` called with each ceiling as JSON, as soon as it is measured or
+        raised."""
+    def give_ceiling(self, line: str) -> None:
+        """Takes over a ceiling that another process measured, 'ceiling KEY ; figure=NUMBER
+        [raised=yes]'. To be called before the first row. Raises InvalidProblem."""
     def release(self) -> None:
         """Destroys what the last row left; otherwise the next row does."""
     @property
     def device_lost(self) -> bool: ...
 
+def failed_row(
+    problem: str,
+    *,
+    position: int,
+    status: str,
+    reason: str,
+    worker: str = "",
+    backend: str = "",
+    device: int | None = None,
+    device_name: str = "",
+) -> str:
+    """The JSON row of a problem that no worker answered. `problem` is a problem line with its
+    metadata; `worker` is crashed, hung, killed or skipped, or '' if the worker still runs. Raises
+    InvalidProblem, or ValueError for an unknown status."""
+
+def row_line(members: Mapping[str, object]) -> str:
+    """The JSON row with these members, for rows that are imported. Raises TypeError for a value
+    that is none of JSON's."""
+
+def with_note(row: str, note: str) -> str:
+    """The JSON row with one more note. Raises ValueError for other text."""
+
+def thinned(row: str, most: int) -> str:
+    """The JSON row with at most `most` raw samples, an even selection, marked as thinned. Raises
+    ValueError for other text."""
+
 def operations() -> list[Operation]: ...
+def gives_ceiling(line: str) -> bool:
+    """Whether a line of the row protocol gives a ceiling, and is no problem."""
+
+def assess(
+    flops: float,
+    bytes: float,
+    median_ns: float,
+    level: str,
+    arithmetic_tflops: float | None,
+    memory_gbps: float | None,
+    latency_ns: float | None,
+) -> dict[str, str | float | None]:
+    """What bounds a row with this work and time, and its shares of the ceilings: `by`, the three
+    figures, `share_arithmetic` and `share_roofline`. A ceiling that is None is unknown."""
+
 def check_options(text: str) -> None:
     """Raises ValueError, in one line, for an unknown or bad key=value option."""
 

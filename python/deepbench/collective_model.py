@@ -9,13 +9,12 @@ on sizes and rank counts that it was not fitted to.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 from statistics import median
-from typing import Any
 
-Json = Mapping[str, Any]
+from deepbench.results.row import Row
 
 _OPERATION = "all_reduce"  # the operation whose algorithms are modelled
 _MIN_SIZES = 3  # for fitting a line
@@ -124,22 +123,17 @@ class Fit:
     rank_error: PredictionError | None
 
 
-def groups(rows: Iterable[Json]) -> dict[tuple[str, str, str], list[Point]]:
+def groups(rows: Iterable[Row]) -> dict[tuple[str, str, str], list[Point]]:
     """The points of rows, grouped by library, algorithm and precision. Each group gets a model."""
     found: dict[tuple[str, str, str], list[Point]] = {}
     for row in rows:
-        ranks = (row.get("regime") or {}).get("ranks")
-        time_ns = (row.get("statistics") or {}).get("median_ns")
-        if row.get("op") != _OPERATION or row.get("status") != "ok" or not ranks:
+        ranks, time_ns = row.regime.ranks, row.statistics.median_ns
+        if row.op != _OPERATION or row.status != "ok" or not ranks or not time_ns:
             continue
-        if not time_ns or not math.isfinite(time_ns):
+        if row.work.bytes is None:
             continue
-        key = (
-            str(row.get("library")),
-            str((row.get("algorithm") or {}).get("name")),
-            str((row.get("attributes") or {}).get("precision")),
-        )
-        point = Point(int(ranks), float(row["work"]["bytes"]), float(time_ns))
+        key = (str(row.library), str(row.algorithm.name), str(row.attributes.get("precision")))
+        point = Point(ranks, float(row.work.bytes), float(time_ns))
         found.setdefault(key, []).append(point)
     return found
 
@@ -147,14 +141,16 @@ def groups(rows: Iterable[Json]) -> dict[tuple[str, str, str], list[Point]]:
 def fit(algorithm: Algorithm, points: Sequence[Point]) -> Fit | None:
     """The fitted model and its errors, or None if there are too few sizes to fit and test it."""
     ordered = sorted(points, key=lambda point: (point.bytes, point.ranks))
-    sizes = _sizes(ordered)
+    sizes = _distinct_sizes(ordered)
     seen = [point for point in ordered if point.bytes in sizes[::2]]
     held_out = [point for point in ordered if point.bytes in sizes[1::2]]
     if len(sizes[::2]) < _MIN_SIZES or not held_out:
         return None
-    model = _model(algorithm, ordered, _SPLIT_THRESHOLD if len(sizes) >= _MIN_SIZES_TO_SPLIT else 0)
+    model = _best_model(
+        algorithm, ordered, _SPLIT_THRESHOLD if len(sizes) >= _MIN_SIZES_TO_SPLIT else 0
+    )
     split_threshold = 1.0 if model.large else 0.0  # the tested model is split if `model` is
-    size_error = _error(_model(algorithm, seen, split_threshold), held_out)
+    size_error = _prediction_error(_best_model(algorithm, seen, split_threshold), held_out)
     return Fit(model, len(ordered), size_error, _rank_error(algorithm, ordered, split_threshold))
 
 
@@ -163,36 +159,38 @@ def _rank_error(
 ) -> PredictionError | None:
     most = max(point.ranks for point in points)
     fewer = [point for point in points if point.ranks < most]
-    if len(_sizes(fewer)) < _MIN_SIZES:
+    if len(_distinct_sizes(fewer)) < _MIN_SIZES:
         return None
-    return _error(_model(algorithm, fewer, split_threshold), [p for p in points if p.ranks == most])
+    return _prediction_error(
+        _best_model(algorithm, fewer, split_threshold), [p for p in points if p.ranks == most]
+    )
 
 
-def _error(model: Model, points: Sequence[Point]) -> PredictionError:
+def _prediction_error(model: Model, points: Sequence[Point]) -> PredictionError:
     errors = [abs(model.time_ns(p.ranks, p.bytes) / p.time_ns - 1) for p in points]
     return PredictionError(median(errors), max(errors))
 
 
-def _sizes(points: Sequence[Point]) -> list[float]:
+def _distinct_sizes(points: Sequence[Point]) -> list[float]:
     return sorted({point.bytes for point in points})
 
 
-def _model(algorithm: Algorithm, points: Sequence[Point], split_threshold: float) -> Model:
+def _best_model(algorithm: Algorithm, points: Sequence[Point], split_threshold: float) -> Model:
     """The fitted model. It is split at the best size if that reduces the squared errors below the
     share `split_threshold`."""
-    sizes = _sizes(points)
-    model, left = _fitted(algorithm, points, None)
+    sizes = _distinct_sizes(points)
+    model, left = _fit_costs(algorithm, points, None)
     if left <= _EXACT * len(points):
         return model
     least = split_threshold * left
     for size in sizes[_MIN_SIZES : len(sizes) - _MIN_SIZES + 1]:
-        split_model, left = _fitted(algorithm, points, size)
+        split_model, left = _fit_costs(algorithm, points, size)
         if left < least:
             model, least = split_model, left
     return model
 
 
-def _fitted(
+def _fit_costs(
     algorithm: Algorithm, points: Sequence[Point], large_from: float | None
 ) -> tuple[Model, float]:
     """The costs with the least relative squared errors, and the remaining squared error. Relative

@@ -21,7 +21,7 @@ def install_command(extra: str) -> str:
     """The command that installs the packages of an extra of pyproject.toml. In the checkout that
     this package was installed from, the command names the extra. Elsewhere it names the packages,
     since `.[extra]` would fail or, in another project's folder, run that project's build."""
-    folder, editable = _source()
+    folder, editable = _installation_source()
     if folder is not None and folder == _working_directory():
         return f"pip install {'-e ' if editable else ''}'.[{extra}]'"
     packages = _packages_of(extra)
@@ -46,7 +46,7 @@ def warnings() -> Iterator[str]:
     )
 
 
-def _source() -> tuple[Path | None, bool]:
+def _installation_source() -> tuple[Path | None, bool]:
     """The folder that the package was installed from, as pip recorded it, and whether it is an
     editable installation; None for a wheel."""
     from importlib import metadata

@@ -9,7 +9,7 @@ namespace deepbench::cpu {
 namespace {
 
 // Restricts the calling thread to these hardware threads, as far as the system permits.
-void allow(const std::vector<int>& cpus) {
+void allow_cpus(const std::vector<int>& cpus) {
   const int size = std::max(CPU_SETSIZE, 1 + *std::max_element(cpus.begin(), cpus.end()));
   cpu_set_t* mask = CPU_ALLOC(size_t(size));
   if (!mask) return;
@@ -38,15 +38,15 @@ std::vector<int> read_affinity() {
   return cpus;
 }
 
-void bind_this_thread(int cpu) { allow({cpu}); }
+void bind_this_thread(int cpu) { allow_cpus({cpu}); }
 
 ScopedAffinity::ScopedAffinity(const std::vector<int>& cpus) : before_(read_affinity()) {
-  allow(cpus);
+  allow_cpus(cpus);
   during_ = read_affinity();
 }
 
 ScopedAffinity::~ScopedAffinity() {
-  if (read_affinity() == during_) allow(before_);
+  if (read_affinity() == during_) allow_cpus(before_);
 }
 
 }  // namespace deepbench::cpu

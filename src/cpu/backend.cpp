@@ -6,29 +6,12 @@
 #include "deepbench/plugin.hpp"
 #include "device.hpp"
 #include "environment.hpp"
-#include "implementation.hpp"
 #include "isa.hpp"
+#include "routes.hpp"
 #include "topology.hpp"
 
 namespace deepbench::cpu {
 namespace {
-
-// In order of preference within an operation.
-constexpr plugin::Route kRoutes[] = {
-    {"gemm", "onednn", true, onednn_gemm},
-    {"gemm", "openblas", true, openblas_gemm},
-    {"gemm", "mkl", true, mkl_gemm},
-    {"conv", "onednn", true, onednn_conv},
-    {"rnn", "onednn", true, onednn_rnn},
-    {"rnn", "reference", false, reference_rnn},
-    {"sparse_gemm", "eigen", true, eigen_sparse_gemm},
-    {"sparse_gemm", "mkl", true, mkl_sparse_gemm},
-    {"sparse_gemm", "onednn", true, onednn_sparse_gemm},
-    {"all_reduce", "ring", true, ring_all_reduce, true},
-    {"all_reduce", "mpi", true, mpi_all_reduce, true},
-    {"all_reduce", "oneccl", true, oneccl_all_reduce, true},
-    {"memory", "threads", false, threads_memory},
-};
 
 // What one thread reaches on a server's processor, within a factor of two or so.
 void describe_estimates(plugin::Sink& sink) {
@@ -57,8 +40,12 @@ class CpuBackend final : public plugin::RoutedBackend {
   CpuBackend() : RoutedBackend("cpu", {std::begin(kRoutes), std::end(kRoutes)}) { topology(); }
 
   void describe(plugin::Sink& sink) override {
+    sink.text("synonyms", "host x86");
     describe_libraries(sink);
     sink.text("joint_phase.rnn", "bwd");  // oneDNN computes both gradients in one call
+    // oneDNN's matmul has kernels that take up to three times as long as its sgemm for a vector or
+    // for few columns of a transposed A.
+    sink.text("baseline_candidate.gemm", "sgemm");
     describe_estimates(sink);
     plugin::describe_default_libraries(kRoutes, sink);
   }
@@ -76,30 +63,30 @@ class CpuBackend final : public plugin::RoutedBackend {
       sink.text(name, value);
   }
 
- private:
-  plugin::RouteSelection select_route(const plugin::Problem& problem,
-                                      const plugin::Options& options) const override {
+  std::unique_ptr<plugin::Plan> plan(const plugin::Problem& problem,
+                                     const plugin::Options& options) override {
     require_device(options.device);
     try {
-      return route(problem, options);
+      return RoutedBackend::plan(problem, options);
     } catch (const plugin::Error& error) {
       if (error.status() != DEEPBENCH_UNSUPPORTED) throw;
       plugin::unsupported(error.what() + precisions_instead(problem, options));
     }
   }
 
+ private:
   // Names the other precisions that this processor has instructions for. The precision is seldom
   // the reason why an int8 problem is unsupported, and its attributes exist in no other precision.
-  std::string precisions_instead(const plugin::Problem& problem,
-                                 const plugin::Options& options) const {
+  std::string precisions_instead(const plugin::Problem& problem, const plugin::Options& options) {
     const std::string precision = problem.text("precision");
     if (precision == "int8" || precision == "float") return "";
     std::vector<const char*> others;
     if (isa().avx512_bf16 || isa().amx_bf16) others.push_back("bfloat16");
     if (isa().avx512_fp16) others.push_back("half");
     others.push_back("float");
-    return plugin::working_precisions(problem, others,
-                                      [&](const plugin::Problem& other) { route(other, options); });
+    return plugin::working_precisions(problem, others, [&](const plugin::Problem& other) {
+      return RoutedBackend::plan(other, options);
+    });
   }
 };
 

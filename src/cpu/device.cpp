@@ -21,13 +21,13 @@ namespace {
 constexpr double kMinTotalNs = 200e6;
 constexpr double kRowLimitNs = 10e9;
 
-struct Load {
+struct MachineLoad {
   double average = 0;  // runnable threads of the whole machine over the last minute
   int running = 0;     // running threads at the moment of reading
 };
 
-Load read_load(const SystemRoot& root) {
-  Load load;
+MachineLoad read_load(const SystemRoot& root) {
+  MachineLoad load;
   if (const auto text = read_text(root.proc + "/loadavg"))
     std::sscanf(text->c_str(), "%lf %*f %*f %d/", &load.average, &load.running);
   return load;
@@ -40,7 +40,7 @@ bool is_machine_busy(const Topology& topology, const SystemRoot& root, double* a
   constexpr int kReadings = 3;
   int seen = 0;
   for (int reading = 0; reading < kReadings; ++reading) {
-    const Load load = read_load(root);
+    const MachineLoad load = read_load(root);
     *average = load.average;
     if (load.average < kShareOfMachine * topology.online_cpus) return false;
     seen += load.running > 1;
@@ -85,7 +85,7 @@ std::string cpu_name(const SystemRoot& root) {
   return uname(&machine) == 0 ? std::string(machine.machine) + " processor" : "processor";
 }
 
-std::string governor(const std::vector<int>& cpus, const SystemRoot& root) {
+std::string frequency_governor(const std::vector<int>& cpus, const SystemRoot& root) {
   std::string found;
   for (int cpu : cpus) {
     const auto text = read_text(root.sys + "/devices/system/cpu/cpu" + std::to_string(cpu) +
@@ -99,7 +99,7 @@ std::string governor(const std::vector<int>& cpus, const SystemRoot& root) {
 std::vector<std::pair<std::string, std::string>> warnings(const Topology& topology, int threads,
                                                           const SystemRoot& root) {
   std::vector<std::pair<std::string, std::string>> found;
-  const std::string scaling = governor(topology.cpus_for_threads(threads), root);
+  const std::string scaling = frequency_governor(topology.cpus_for_threads(threads), root);
   if (!scaling.empty() && scaling != "performance")
     found.emplace_back("governor", "the frequency governor is '" + scaling +
                                        "': clocks vary; cpupower frequency-set -g performance");
@@ -141,7 +141,7 @@ void describe_processor(int threads, plugin::Sink& sink) {
   sink.real("min_total_ns", kMinTotalNs);
   sink.real("row_limit_ns", kRowLimitNs);
   sink.text("isa", isa().text());
-  if (const std::string text = governor(host.cpus_for_threads(threads)); !text.empty())
+  if (const std::string text = frequency_governor(host.cpus_for_threads(threads)); !text.empty())
     sink.text("governor", text);
   for (const auto& [name, text] : warnings(host, threads)) sink.text("warning." + name, text);
   if (!openmp_is_bound())

@@ -15,7 +15,7 @@ namespace deepbench::cpu {
 std::string cpu_name(const SystemRoot& root = {});
 
 // The frequency governor of the processors in use; "" on machines without one.
-std::string governor(const std::vector<int>& cpus, const SystemRoot& root = {});
+std::string frequency_governor(const std::vector<int>& cpus, const SystemRoot& root = {});
 
 // Each warning has a name and one line with the cure.
 std::vector<std::pair<std::string, std::string>> warnings(const Topology& topology, int threads,

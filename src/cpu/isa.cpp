@@ -23,7 +23,7 @@ Registers cpuid(unsigned leaf, unsigned subleaf) {
   return r;
 }
 
-bool bit(unsigned word, int index) { return (word >> index & 1u) != 0; }
+bool has_bit(unsigned word, int index) { return (word >> index & 1u) != 0; }
 
 // The register files that the operating system saves (XCR0).
 uint64_t saved_state() {
@@ -32,7 +32,7 @@ uint64_t saved_state() {
   return uint64_t{high} << 32 | low;
 }
 
-Isa detect() {
+Isa detect_isa() {
   Isa isa;
   const Registers zero = cpuid(0, 0), one = cpuid(1, 0);
   char vendor[13] = {};
@@ -42,27 +42,27 @@ Isa detect() {
   isa.vendor = vendor;
   const int family = int(one.eax >> 8 & 0xf);
   isa.family = family == 0xf ? family + int(one.eax >> 20 & 0xff) : family;
-  if (!bit(one.ecx, 27)) return isa;  // without OSXSAVE nothing wider than SSE is usable
+  if (!has_bit(one.ecx, 27)) return isa;  // without OSXSAVE nothing wider than SSE is usable
 
   constexpr uint64_t kYmm = 0x6, kZmm = 0xe6, kTiles = 0x60000;
   const uint64_t state = saved_state();
   const Registers seven = cpuid(7, 0), seven_1 = cpuid(7, 1);
-  isa.avx2 = (state & kYmm) == kYmm && bit(seven.ebx, 5) && bit(one.ecx, 12);
-  isa.avx512 = (state & kZmm) == kZmm && bit(seven.ebx, 16) && bit(seven.ebx, 17) &&
-               bit(seven.ebx, 28) && bit(seven.ebx, 30) && bit(seven.ebx, 31);
-  isa.avx512_vnni = isa.avx512 && bit(seven.ecx, 11);
-  isa.avx_vnni = isa.avx2 && bit(seven_1.eax, 4);
-  isa.avx512_bf16 = isa.avx512 && bit(seven_1.eax, 5);
-  isa.avx512_fp16 = isa.avx512 && bit(seven.edx, 23);
-  const bool tiles = (state & kTiles) == kTiles && bit(seven.edx, 24);
-  isa.amx_int8 = tiles && bit(seven.edx, 25);
-  isa.amx_bf16 = tiles && bit(seven.edx, 22);
+  isa.avx2 = (state & kYmm) == kYmm && has_bit(seven.ebx, 5) && has_bit(one.ecx, 12);
+  isa.avx512 = (state & kZmm) == kZmm && has_bit(seven.ebx, 16) && has_bit(seven.ebx, 17) &&
+               has_bit(seven.ebx, 28) && has_bit(seven.ebx, 30) && has_bit(seven.ebx, 31);
+  isa.avx512_vnni = isa.avx512 && has_bit(seven.ecx, 11);
+  isa.avx_vnni = isa.avx2 && has_bit(seven_1.eax, 4);
+  isa.avx512_bf16 = isa.avx512 && has_bit(seven_1.eax, 5);
+  isa.avx512_fp16 = isa.avx512 && has_bit(seven.edx, 23);
+  const bool tiles = (state & kTiles) == kTiles && has_bit(seven.edx, 24);
+  isa.amx_int8 = tiles && has_bit(seven.edx, 25);
+  isa.amx_bf16 = tiles && has_bit(seven.edx, 22);
   return isa;
 }
 
 #else
 
-Isa detect() { return {}; }
+Isa detect_isa() { return {}; }
 
 #endif
 
@@ -83,7 +83,7 @@ std::string Isa::text() const {
 }
 
 const Isa& isa() {
-  static const Isa detected = detect();
+  static const Isa detected = detect_isa();
   return detected;
 }
 

@@ -25,26 +25,26 @@ constexpr uint64_t kGrain = 1 << 15;
 
 // ---- filling ----------------------------------------------------------------------------------
 
-struct Range {
+struct FillRange {
   uint64_t begin, end, seed;
   uint32_t stream;
 };
 
-DEEPBENCH_CPU_CLONES void fill_f32(float* out, const Range r) {
+DEEPBENCH_CPU_CLONES void fill_f32(float* out, const FillRange r) {
   for (uint64_t i = r.begin; i < r.end; ++i) out[i] = deepbench_uniform(r.seed, r.stream, i);
 }
 
-DEEPBENCH_CPU_CLONES void fill_bfloat16(uint16_t* out, const Range r) {
+DEEPBENCH_CPU_CLONES void fill_bfloat16(uint16_t* out, const FillRange r) {
   for (uint64_t i = r.begin; i < r.end; ++i)
     out[i] = deepbench_to_bfloat16(deepbench_uniform(r.seed, r.stream, i));
 }
 
-DEEPBENCH_CPU_CLONES void fill_floats_of_bfloat16(float* out, const Range r) {
+DEEPBENCH_CPU_CLONES void fill_floats_of_bfloat16(float* out, const FillRange r) {
   for (uint64_t i = r.begin; i < r.end; ++i)
     out[i] = deepbench_from_bfloat16(deepbench_to_bfloat16(deepbench_uniform(r.seed, r.stream, i)));
 }
 
-DEEPBENCH_CPU_CLONES void fill_bytes(uint8_t* out, deepbench_type type, const Range r) {
+DEEPBENCH_CPU_CLONES void fill_bytes(uint8_t* out, deepbench_type type, const FillRange r) {
   const uint32_t shift = type == DEEPBENCH_S7 ? 25 : 24;
   const uint32_t offset = type == DEEPBENCH_U8 ? 0 : type == DEEPBENCH_S7 ? 64 : 128;
   for (uint64_t i = r.begin; i < r.end; ++i) {  // deepbench_integer() without its switch
@@ -54,12 +54,12 @@ DEEPBENCH_CPU_CLONES void fill_bytes(uint8_t* out, deepbench_type type, const Ra
 }
 
 template <class Store>
-void fill_as(void* data, const Range& r, Store store) {
+void fill_as(void* data, const FillRange& r, Store store) {
   auto* out = static_cast<decltype(store(uint64_t{}))*>(data);
   for (uint64_t i = r.begin; i < r.end; ++i) out[i] = store(i);
 }
 
-void fill_range(void* data, deepbench_type type, const Range& r) {
+void fill_range(void* data, deepbench_type type, const FillRange& r) {
   const auto uniform = [&](uint64_t i) { return deepbench_uniform(r.seed, r.stream, i); };
   switch (type) {
     case DEEPBENCH_F64:
@@ -113,21 +113,22 @@ void set_all(void* data, deepbench_type type, uint64_t count, uint64_t bits) {
 
 // ---- scanning ---------------------------------------------------------------------------------
 
-struct Marks {
+struct PoisonMarks {
   uint64_t poison, mask;
 };
 
-struct Counts {
+struct ScanCounts {
   uint64_t untouched = 0, non_finite = 0;
 };
 
 template <class Word>
-inline __attribute__((always_inline)) Counts scan_loop(const Word* data, const Word* restored,
-                                                       uint64_t begin, uint64_t end, Marks marks) {
+inline __attribute__((always_inline)) ScanCounts scan_loop(const Word* data, const Word* restored,
+                                                           uint64_t begin, uint64_t end,
+                                                           PoisonMarks marks) {
   // keeps the inner counters within 32 bits, which vectorise better
   constexpr uint64_t kBlock = 1 << 14;
   const auto poison = static_cast<Word>(marks.poison), mask = static_cast<Word>(marks.mask);
-  Counts total;
+  ScanCounts total;
   for (uint64_t first = begin; first < end; first += kBlock) {
     const uint64_t last = first + kBlock < end ? first + kBlock : end;
     uint32_t untouched = 0, non_finite = 0;
@@ -142,38 +143,38 @@ inline __attribute__((always_inline)) Counts scan_loop(const Word* data, const W
   return total;
 }
 
-DEEPBENCH_CPU_CLONES Counts scan_words(const uint32_t* data, const uint32_t* restored,
-                                       uint64_t begin, uint64_t end, Marks marks) {
+DEEPBENCH_CPU_CLONES ScanCounts scan_words(const uint32_t* data, const uint32_t* restored,
+                                           uint64_t begin, uint64_t end, PoisonMarks marks) {
   if (!restored) return scan_loop<uint32_t>(data, nullptr, begin, end, marks);
   return scan_loop(data, restored, begin, end, marks);
 }
 
-DEEPBENCH_CPU_CLONES Counts scan_words(const uint16_t* data, const uint16_t* restored,
-                                       uint64_t begin, uint64_t end, Marks marks) {
+DEEPBENCH_CPU_CLONES ScanCounts scan_words(const uint16_t* data, const uint16_t* restored,
+                                           uint64_t begin, uint64_t end, PoisonMarks marks) {
   if (!restored) return scan_loop<uint16_t>(data, nullptr, begin, end, marks);
   return scan_loop(data, restored, begin, end, marks);
 }
 
 template <class Word>
-Counts scan_words(const Word* data, const Word* restored, uint64_t begin, uint64_t end,
-                  Marks marks) {
+ScanCounts scan_words(const Word* data, const Word* restored, uint64_t begin, uint64_t end,
+                      PoisonMarks marks) {
   return scan_loop(data, restored, begin, end, marks);
 }
 
 // ---- projecting -------------------------------------------------------------------------------
 
-DEEPBENCH_CPU_CLONES void project_f32(const float* data, const Block& block, uint64_t rows,
+DEEPBENCH_CPU_CLONES void project_f32(const float* data, const OutputBlock& block, uint64_t rows,
                                       uint64_t seed, double* sums) {
   add_block(block, rows, seed, sums, [=](uint64_t i) { return double(data[i]); });
 }
 
-DEEPBENCH_CPU_CLONES void project_s32(const int32_t* data, const Block& block, uint64_t rows,
+DEEPBENCH_CPU_CLONES void project_s32(const int32_t* data, const OutputBlock& block, uint64_t rows,
                                       uint64_t seed, double* sums) {
   add_block(block, rows, seed, sums, [=](uint64_t i) { return double(data[i]); });
 }
 
-DEEPBENCH_CPU_CLONES void project_bfloat16(const uint16_t* data, const Block& block, uint64_t rows,
-                                           uint64_t seed, double* sums) {
+DEEPBENCH_CPU_CLONES void project_bfloat16(const uint16_t* data, const OutputBlock& block,
+                                           uint64_t rows, uint64_t seed, double* sums) {
   add_block(block, rows, seed, sums,
             [=](uint64_t i) { return double(deepbench_from_bfloat16(data[i])); });
 }
@@ -185,7 +186,7 @@ void fill(void* data, deepbench_type type, uint64_t count, Inputs inputs, uint64
   if (inputs != Inputs::kUniform)
     return set_all(data, type, count, inputs == Inputs::kOnes ? bits_of_one(type) : 0);
   host_workers().parallel_for(count, kGrain, [&](uint64_t begin, uint64_t end, size_t) {
-    fill_range(data, type, Range{begin, end, seed, stream});
+    fill_range(data, type, FillRange{begin, end, seed, stream});
   });
 }
 
@@ -193,7 +194,7 @@ void fill_floats(float* data, deepbench_type type, uint64_t count, Inputs inputs
                  uint32_t stream) {
   if (inputs != Inputs::kUniform) return fill(data, DEEPBENCH_F32, count, inputs, seed, stream);
   host_workers().parallel_for(count, kGrain, [&](uint64_t begin, uint64_t end, size_t) {
-    const Range range{begin, end, seed, stream};
+    const FillRange range{begin, end, seed, stream};
     if (type == DEEPBENCH_BF16) return fill_floats_of_bfloat16(data, range);
     fill_as(data, range,
             [&](uint64_t i) { return float(deepbench_element(type, seed, stream, i)); });
@@ -205,8 +206,8 @@ void poison(void* data, deepbench_type type, uint64_t count) {
 }
 
 deepbench_scan scan(const void* data, deepbench_type type, uint64_t count, const void* restored) {
-  std::vector<Counts> parts(host_workers().size());
-  const Marks marks = {poison_bits(type), non_finite_mask(type)};
+  std::vector<ScanCounts> parts(host_workers().size());
+  const PoisonMarks marks = {poison_bits(type), non_finite_mask(type)};
   with_word(type, [&](auto* word) {
     using Word = std::remove_pointer_t<decltype(word)>;
     const auto* words = static_cast<const Word*>(data);
@@ -216,14 +217,14 @@ deepbench_scan scan(const void* data, deepbench_type type, uint64_t count, const
     });
   });
   deepbench_scan total = {sizeof(deepbench_scan), count, 0, 0};
-  for (const Counts& part : parts)
+  for (const ScanCounts& part : parts)
     total.untouched += part.untouched, total.non_finite += part.non_finite;
   return total;
 }
 
 void project(const void* data, deepbench_type type, uint64_t count, uint64_t rows, uint64_t seed,
              double* sums) {
-  project_blocks(count, rows, sums, [&](const Block& block, double* into) {
+  project_blocks(count, rows, sums, [&](const OutputBlock& block, double* into) {
     switch (type) {
       case DEEPBENCH_F32:
         return project_f32(static_cast<const float*>(data), block, rows, seed, into);

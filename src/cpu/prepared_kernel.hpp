@@ -8,6 +8,7 @@
 #include "copies.hpp"
 #include "deepbench/backend/prepared_kernel.hpp"
 #include "deepbench/backend/routing.hpp"
+#include "deepbench/backend/typed_plan.hpp"
 #include "timing.hpp"
 
 namespace deepbench::cpu {
@@ -54,7 +55,9 @@ class PreparedKernel final : public plugin::PreparedKernel<LibraryCall, HostKern
   void time_batch(const deepbench_request& request, deepbench_batch& batch) override;
 };
 
+using plugin::describe_plan;
 using plugin::if_possible;
+using plugin::planned_by;
 using plugin::reject_candidate;
 using plugin::require_candidate;
 

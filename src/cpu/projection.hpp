@@ -11,7 +11,7 @@
 namespace deepbench::cpu {
 
 // A block of the output: a range of rows by a range of columns.
-struct Block {
+struct OutputBlock {
   uint64_t first_row = 0, last_row = 0, first_column = 0, last_column = 0;
 };
 
@@ -26,7 +26,7 @@ void project_blocks(uint64_t count, uint64_t rows, double* sums, Add add) {
   if (rows >= kRowGrain * workers.size()) {
     const uint64_t grain = count <= kElementGrain ? rows : kRowGrain;
     workers.parallel_for(rows, grain, [&](uint64_t begin, uint64_t end, size_t) {
-      add(Block{begin, end, 0, columns}, sums);
+      add(OutputBlock{begin, end, 0, columns}, sums);
     });
     return;
   }
@@ -34,7 +34,7 @@ void project_blocks(uint64_t count, uint64_t rows, double* sums, Add add) {
   workers.parallel_for(columns, 1 + kElementGrain / rows,
                        [&](uint64_t begin, uint64_t end, size_t worker) {
                          partial[worker].assign(rows, 0.0);
-                         add(Block{0, rows, begin, end}, partial[worker].data());
+                         add(OutputBlock{0, rows, begin, end}, partial[worker].data());
                        });
   for (const auto& part : partial)
     for (size_t row = 0; row < part.size(); ++row) sums[row] += part[row];
@@ -42,7 +42,7 @@ void project_blocks(uint64_t count, uint64_t rows, double* sums, Add add) {
 
 // The `add` of project_blocks for elements that `value(index)` returns.
 template <class Value>
-inline __attribute__((always_inline)) void add_block(const Block& block, uint64_t rows,
+inline __attribute__((always_inline)) void add_block(const OutputBlock& block, uint64_t rows,
                                                      uint64_t seed, double* sums, Value value) {
   for (uint64_t column = block.first_column; column < block.last_column; ++column) {
     const double weight = deepbench_weight(seed, column);

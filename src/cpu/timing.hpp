@@ -21,17 +21,17 @@ using plugin::Clock;
 using plugin::elapsed_ns;
 
 // Marks the region during its lifetime, if the request asks for it.
-class Region {
+class MarkedRegion {
  public:
-  explicit Region(const deepbench_request& request)
+  explicit MarkedRegion(const deepbench_request& request)
       : marked_((request.flags & DEEPBENCH_REQUEST_MARKERS) != 0) {
     if (marked_) deepbench_region_begin();
   }
-  ~Region() {
+  ~MarkedRegion() {
     if (marked_) deepbench_region_end();
   }
-  Region(const Region&) = delete;
-  Region& operator=(const Region&) = delete;
+  MarkedRegion(const MarkedRegion&) = delete;
+  MarkedRegion& operator=(const MarkedRegion&) = delete;
 
  private:
   const bool marked_;
@@ -50,7 +50,7 @@ void time_calls(const deepbench_request& request, Rotation& rotation, CacheFlush
   check_request(request);
   const bool isolated = flusher != nullptr || request.launch == DEEPBENCH_LAUNCH_ISOLATED;
   {
-    const Region region(request);
+    const MarkedRegion region(request);
     if (isolated) {
       for (uint64_t i = 0; i < request.count; ++i) {
         if (flusher) flusher->flush();

@@ -19,7 +19,7 @@ void Barrier::wait() {
   }
   for (int spins = 0; generation_.load(std::memory_order_acquire) == generation; ++spins) {
     if (spins < kSpins)
-      relax();
+      pause_while_spinning();
     else
       std::this_thread::yield();
   }
@@ -29,7 +29,8 @@ WorkerPool::WorkerPool(const std::vector<int>& cpus) {
   threads_.reserve(cpus.size());
   try {
     for (size_t worker = 0; worker < cpus.size(); ++worker)
-      threads_.emplace_back([this, worker, cpu = cpus[worker]] { serve(worker, cpu); });
+      threads_.emplace_back(
+          [this, worker, cpu = cpus[worker]] { run_jobs_until_stopped(worker, cpu); });
   } catch (...) {
     stop();
     throw;
@@ -47,7 +48,7 @@ void WorkerPool::stop() {
   for (std::thread& thread : threads_) thread.join();
 }
 
-void WorkerPool::serve(size_t worker, int cpu) {
+void WorkerPool::run_jobs_until_stopped(size_t worker, int cpu) {
   bind_this_thread(cpu);
   uint64_t seen = 0;
   std::unique_lock lock(mutex_);

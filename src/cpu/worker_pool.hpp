@@ -14,7 +14,7 @@
 namespace deepbench::cpu {
 
 // One pause in a loop that waits for another thread.
-inline void relax() {
+inline void pause_while_spinning() {
 #if defined(__x86_64__)
   __builtin_ia32_pause();
 #elif defined(__aarch64__)
@@ -53,7 +53,7 @@ class WorkerPool {
   void parallel_for(uint64_t count, uint64_t grain, const Part& part);
 
  private:
-  void serve(size_t worker, int cpu);
+  void run_jobs_until_stopped(size_t worker, int cpu);
   void stop();  // stops all threads
 
   std::vector<std::thread> threads_;

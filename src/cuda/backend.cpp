@@ -5,31 +5,13 @@
 
 #include "deepbench/plugin.hpp"
 #include "device.hpp"
-#include "implementation.hpp"
 #include "libraries.hpp"
+#include "routes.hpp"
 #include "sensors.hpp"
 #include "stream.hpp"
 
 namespace deepbench::cuda {
 namespace {
-
-// The routes of each operation, in order of preference.
-constexpr plugin::Route kRoutes[] = {
-    {"gemm", "cublaslt", true, cublaslt_gemm, true},
-    {"gemm", "cublas", true, cublas_gemm},
-    {"gemm", "skinny", true, skinny_gemm, true},
-    {"gemm", "skinny_mma", true, skinny_mma_gemm, true},
-    {"conv", "cudnn", true, cudnn_conv},
-    {"conv", "cudnn_legacy", true, cudnn_legacy_conv},
-    {"rnn", "cudnn", true, cudnn_rnn, true},
-    {"rnn", "persistent", true, persistent_rnn, true},
-    {"rnn", "reference", false, reference_rnn},
-    {"memory", "runtime", true, runtime_memory},
-    {"sparse_gemm", "cusparse", true, cusparse_sparse_gemm},
-    {"all_reduce", "nccl", true, nccl_all_reduce, true},
-    {"all_reduce", "nccl_single", true, nccl_single_all_reduce, true},
-    {"all_reduce", "peer", true, peer_all_reduce, true},
-};
 
 // The precisions that the original measured, where current libraries have them.
 void describe_default_precisions(plugin::Sink& sink) {
@@ -63,6 +45,7 @@ class CudaBackend final : public plugin::RoutedBackend {
   CudaBackend() : RoutedBackend("cuda", {std::begin(kRoutes), std::end(kRoutes)}) {}
 
   void describe(plugin::Sink& sink) override {
+    sink.text("synonyms", "gpu gpus nvidia");
     describe_default_precisions(sink);
     describe_estimates(sink);
     plugin::describe_default_libraries(kRoutes, sink);
@@ -85,11 +68,10 @@ class CudaBackend final : public plugin::RoutedBackend {
 
   double energy_joules(int32_t device) override { return cuda::energy_joules(device); }
 
- private:
-  plugin::RouteSelection select_route(const plugin::Problem& problem,
-                                      const plugin::Options& options) const override {
+  std::unique_ptr<plugin::Plan> plan(const plugin::Problem& problem,
+                                     const plugin::Options& options) override {
     Stream::of(options.device);  // makes the device current; throws for an index without a device
-    return route(problem, options);
+    return RoutedBackend::plan(problem, options);
   }
 };
 

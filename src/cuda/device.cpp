@@ -23,7 +23,7 @@ constexpr double kMinSpanNs = 500e3;
 // the pool may keep this fraction of the device's memory idle
 constexpr uint64_t kIdlePoolDivisor = 4;
 
-int attribute(cudaDeviceAttr which, int device) {
+int device_attribute(cudaDeviceAttr which, int device) {
   int value = 0;
   CUDA_CHECK(cudart().cudaDeviceGetAttribute(&value, which, device));
   return value;
@@ -50,13 +50,14 @@ std::string uuid_of(int device) {
 
 DeviceFacts read_facts(int device) {
   DeviceFacts facts;
-  facts.major = attribute(nvidia::cudaDevAttrComputeCapabilityMajor, device);
-  facts.minor = attribute(nvidia::cudaDevAttrComputeCapabilityMinor, device);
-  facts.multiprocessors = attribute(nvidia::cudaDevAttrMultiProcessorCount, device);
-  facts.l2_bytes = uint64_t(attribute(nvidia::cudaDevAttrL2CacheSize, device));
-  facts.shared_bytes = uint64_t(attribute(nvidia::cudaDevAttrMaxSharedMemoryPerBlockOptin, device));
-  facts.shares_host_memory = attribute(nvidia::cudaDevAttrIntegrated, device) != 0;
-  facts.memory_pools = attribute(nvidia::cudaDevAttrMemoryPoolsSupported, device) != 0;
+  facts.major = device_attribute(nvidia::cudaDevAttrComputeCapabilityMajor, device);
+  facts.minor = device_attribute(nvidia::cudaDevAttrComputeCapabilityMinor, device);
+  facts.multiprocessors = device_attribute(nvidia::cudaDevAttrMultiProcessorCount, device);
+  facts.l2_bytes = uint64_t(device_attribute(nvidia::cudaDevAttrL2CacheSize, device));
+  facts.shared_bytes =
+      uint64_t(device_attribute(nvidia::cudaDevAttrMaxSharedMemoryPerBlockOptin, device));
+  facts.shares_host_memory = device_attribute(nvidia::cudaDevAttrIntegrated, device) != 0;
+  facts.memory_pools = device_attribute(nvidia::cudaDevAttrMemoryPoolsSupported, device) != 0;
   CUDA_CHECK(cudart().cudaSetDevice(device));
   uint64_t available = 0;
   CUDA_CHECK(cudart().cudaMemGetInfo(&available, &facts.memory_bytes));

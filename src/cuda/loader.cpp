@@ -92,7 +92,7 @@ void* find_function(const SharedLibrary& library, const char* name, nvidia::Need
 
 // Fills the table. Returns the first missing function that the backend requires, or "".
 template <class Table>
-std::string fill(Table& table, const SharedLibrary& library) {
+std::string bind_functions(Table& table, const SharedLibrary& library) {
   std::string missing;
   table.for_each([&](const char* name, auto& function, nvidia::Need need) {
     function = reinterpret_cast<std::decay_t<decltype(function)>>(
@@ -262,7 +262,7 @@ LoadedLibrary<Table> Loader::load() {
   const SearchResult found = find(names);
   std::string missing;
   if (found.library.loaded()) {
-    missing = fill(loaded.table, found.library);
+    missing = bind_functions(loaded.table, found.library);
     loaded.identity = identify(loaded.table, found.library.path());
   }
   loaded.report = make_report(names, found, loaded.identity, missing);

@@ -33,14 +33,14 @@ nvidia::cudaMemPool_t default_pool(int device) {
   return pool;
 }
 
-uint64_t attribute(nvidia::cudaMemPool_t pool, nvidia::cudaMemPoolAttr which) {
+uint64_t pool_attribute(nvidia::cudaMemPool_t pool, nvidia::cudaMemPoolAttr which) {
   uint64_t bytes = 0;
   CUDA_CHECK(cudart().cudaMemPoolGetAttribute(pool, which, &bytes));
   return bytes;
 }
 
 uint64_t used_bytes(nvidia::cudaMemPool_t pool) {
-  return attribute(pool, nvidia::cudaMemPoolAttrUsedMemCurrent);
+  return pool_attribute(pool, nvidia::cudaMemPoolAttrUsedMemCurrent);
 }
 
 void keep_idle_memory(nvidia::cudaMemPool_t pool) {
@@ -103,7 +103,7 @@ uint64_t idle_pool_bytes(int device) {
   if (!device_facts(device).memory_pools) return 0;
   const nvidia::cudaMemPool_t pool = default_pool(device);
   const uint64_t used = used_bytes(pool);
-  const uint64_t held = attribute(pool, nvidia::cudaMemPoolAttrReservedMemCurrent);
+  const uint64_t held = pool_attribute(pool, nvidia::cudaMemPoolAttrReservedMemCurrent);
   return held > used ? held - used : 0;
 }
 

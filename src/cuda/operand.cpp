@@ -28,24 +28,24 @@ template <class Memory>
 class Scratch {
  public:
   template <class Element>
-  Element* of(uint64_t count) {
-    if (count * sizeof(Element) > memory_.bytes()) memory_ = make(count * sizeof(Element));
+  Element* array_of(uint64_t count) {
+    if (count * sizeof(Element) > memory_.bytes()) memory_ = allocate(count * sizeof(Element));
     return reinterpret_cast<Element*>(memory_.data());
   }
 
  private:
-  static Memory make(uint64_t bytes);
+  static Memory allocate(uint64_t bytes);
   Memory memory_;
 };
 
 constexpr uint64_t kSmallestScratch = 1 << 16;
 
 template <>
-Buffer Scratch<Buffer>::make(uint64_t bytes) {
+Buffer Scratch<Buffer>::allocate(uint64_t bytes) {
   return Buffer(std::max(2 * bytes, kSmallestScratch));
 }
 template <>
-HostBuffer Scratch<HostBuffer>::make(uint64_t bytes) {
+HostBuffer Scratch<HostBuffer>::allocate(uint64_t bytes) {
   return HostBuffer(std::max(2 * bytes, kSmallestScratch), /*pageable=*/false);
 }
 
@@ -116,7 +116,7 @@ deepbench_scan scan(const Matrix& matrix, const void* restored, const Stream& st
   const StridedLayout layout = strided_layout_of(matrix);
   const LaunchShape shape = launch_shape_of(layout, kernels.multiprocessors);
   const uint64_t blocks = uint64_t(shape.grid_x) * shape.grid_y;
-  auto* const found = kernels.host.of<::ScanCounts>(blocks);
+  auto* const found = kernels.host.array_of<::ScanCounts>(blocks);
   kernels.scan.launch(shape, stream.get(), static_cast<const void*>(matrix.data), restored,
                       bytes_of(matrix), layout, poison_bits(matrix.type),
                       non_finite_mask(matrix.type), found);
@@ -133,8 +133,8 @@ void project(const Matrix& matrix, uint64_t rows, uint64_t seed, double* sums,
   OperandKernels& kernels = operand_kernels(stream);
   const std::lock_guard<std::mutex> lock(kernels.mutex);
   const ProjectionPlan plan = plan_projection(matrix, rows, kernels.multiprocessors);
-  double* const found = kernels.host.of<double>(rows);
-  double* const partial = kernels.device.of<double>(plan.partial_bytes() / sizeof(double));
+  double* const found = kernels.host.array_of<double>(rows);
+  double* const partial = kernels.device.array_of<double>(plan.partial_bytes() / sizeof(double));
   kernels.project.launch(plan.shape, stream.get(), static_cast<const void*>(matrix.data),
                          type_of(matrix), plan.projection, seed, partial);
   kernels.combine.launch(plan.combine_shape, stream.get(), static_cast<const double*>(partial),
@@ -150,8 +150,8 @@ void read(const Matrix& matrix, const uint64_t* indices, size_t count, double* v
   if (count == 0) return;
   OperandKernels& kernels = operand_kernels(stream);
   const std::lock_guard<std::mutex> lock(kernels.mutex);
-  uint64_t* const requested = kernels.host.of<uint64_t>(count);
-  double* const found = kernels.more_host.of<double>(count);
+  uint64_t* const requested = kernels.host.array_of<uint64_t>(count);
+  double* const found = kernels.more_host.array_of<double>(count);
   std::copy(indices, indices + count, requested);
   LaunchShape shape;
   shape.block_x = OPERAND_THREADS;

@@ -24,20 +24,21 @@ uint32_t power_of_two(uint64_t number, uint32_t most) {
   return power;
 }
 
-struct Dimension {
+struct OperandDimension {
   uint64_t count, stride, step;  // strides in memory and in the operand's order
 };
-using Dimensions = std::vector<Dimension>;
+using OperandDimensions = std::vector<OperandDimension>;
 
-// The operand's dimensions, the one with the smallest step first. Dimensions of one element are
-// omitted, and dimensions that are contiguous in memory as in the operand are merged. An array has
-// one dimension.
-Dimensions dimensions_of(const Matrix& matrix) {
-  const Dimension all[] = {{matrix.rows, matrix.row_stride, 1},
-                           {matrix.columns, matrix.column_stride, matrix.rows},
-                           {matrix.planes, matrix.plane_stride, matrix.rows * matrix.columns}};
-  Dimensions dimensions;
-  for (const Dimension& one : all) {
+// The operand's dimensions, the one with the smallest step first. OperandDimensions of one element
+// are omitted, and dimensions that are contiguous in memory as in the operand are merged. An array
+// has one dimension.
+OperandDimensions dimensions_of(const Matrix& matrix) {
+  const OperandDimension all[] = {
+      {matrix.rows, matrix.row_stride, 1},
+      {matrix.columns, matrix.column_stride, matrix.rows},
+      {matrix.planes, matrix.plane_stride, matrix.rows * matrix.columns}};
+  OperandDimensions dimensions;
+  for (const OperandDimension& one : all) {
     if (one.count == 1) continue;
     if (!dimensions.empty() && one.stride == dimensions.back().count * dimensions.back().stride)
       dimensions.back().count *= one.count;
@@ -49,9 +50,9 @@ Dimensions dimensions_of(const Matrix& matrix) {
 
 // Divides the operand's dimensions into the rows and the columns of a matrix of `rows` rows,
 // cutting one dimension in two if needed. Returns false if the rows end elsewhere.
-bool split(const Dimensions& dimensions, uint64_t rows, Dimensions& of_rows,
-           Dimensions& of_columns) {
-  for (const Dimension& one : dimensions) {
+bool split_into_rows(const OperandDimensions& dimensions, uint64_t rows, OperandDimensions& of_rows,
+                     OperandDimensions& of_columns) {
+  for (const OperandDimension& one : dimensions) {
     if (rows == 1) {
       of_columns.push_back(one);
     } else if (rows % one.count == 0) {
@@ -69,9 +70,9 @@ bool split(const Dimensions& dimensions, uint64_t rows, Dimensions& of_rows,
 }
 
 void set_strides(Projection& p, const Matrix& matrix) {
-  Dimensions of_rows, of_columns;
+  OperandDimensions of_rows, of_columns;
   p.inner_rows = p.rows;
-  if (!split(dimensions_of(matrix), p.rows, of_rows, of_columns)) {
+  if (!split_into_rows(dimensions_of(matrix), p.rows, of_rows, of_columns)) {
     p.operand = tensor_of(matrix);
     p.row_stride = matrix.row_stride, p.column_stride = matrix.column_stride;
     return;
@@ -89,9 +90,10 @@ uint64_t shortest_row_stride(const Projection& p) {
 }  // namespace
 
 StridedLayout strided_layout_of(const Matrix& matrix) {
-  Dimensions d = dimensions_of(matrix);
-  std::sort(d.begin(), d.end(),
-            [](const Dimension& a, const Dimension& b) { return a.stride < b.stride; });
+  OperandDimensions d = dimensions_of(matrix);
+  std::sort(d.begin(), d.end(), [](const OperandDimension& a, const OperandDimension& b) {
+    return a.stride < b.stride;
+  });
   d.resize(3, {1, 0, 0});
   return {d[0].count,  d[1].count, d[2].count, d[0].stride, d[1].stride,
           d[2].stride, d[0].step,  d[1].step,  d[2].step};

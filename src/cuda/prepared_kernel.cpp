@@ -1,22 +1,9 @@
-// Verification of matrices, and plans of copies for a device.
+// Plans of copies for a device.
 #include "prepared_kernel.hpp"
 
 #include "device.hpp"
 
 namespace deepbench::cuda {
-
-deepbench_scan MatrixOperands::scan(uint64_t copy) const {
-  return cuda::scan(output(copy), restored(), stream_);
-}
-
-void MatrixOperands::project(uint64_t copy, uint64_t rows, uint64_t seed, double* sums) const {
-  cuda::project(output(copy), rows, seed, sums, stream_);
-}
-
-void MatrixOperands::read(uint64_t copy, const uint64_t* indices, size_t count,
-                          double* values) const {
-  cuda::read(output(copy), indices, count, values, stream_);
-}
 
 PreparedKernel::PreparedKernel(Stream& stream, const plugin::CopyPlan& plan,
                                std::unique_ptr<Operands> operands,

@@ -5,10 +5,12 @@
 #include <functional>
 #include <memory>
 
+#include "deepbench/backend/output_operands.hpp"
 #include "deepbench/backend/prepared_kernel.hpp"
 #include "deepbench/backend/routing.hpp"
+#include "deepbench/backend/typed_plan.hpp"
+#include "device_memory.hpp"
 #include "kernel.hpp"
-#include "operand.hpp"
 
 namespace deepbench::cuda {
 
@@ -31,18 +33,10 @@ class LibraryCall : public plugin::LibraryCall {
   virtual bool can_be_captured() const { return true; }
 };
 
-// Operands whose result is one matrix on one device.
-class MatrixOperands : public Operands {
- public:
-  deepbench_scan scan(uint64_t copy) const override;
-  void project(uint64_t copy, uint64_t rows, uint64_t seed, double* sums) const final;
-  void read(uint64_t copy, const uint64_t* indices, size_t count, double* values) const final;
-
+// Operands whose output is one matrix on one device.
+class MatrixOperands : public plugin::OutputOperands<DeviceMemory> {
  protected:
-  explicit MatrixOperands(Stream& stream) : stream_(stream) {}
-  virtual Matrix output(uint64_t copy) const = 0;
-  // in place: the initial values for restore()
-  virtual const void* restored() const { return nullptr; }
+  explicit MatrixOperands(Stream& stream) : OutputOperands(DeviceMemory(stream)), stream_(stream) {}
 
   Stream& stream_;
 };
@@ -66,7 +60,9 @@ class PreparedKernel final : public plugin::PreparedKernel<LibraryCall, DeviceKe
 // The plan of copies for calls that touch this many bytes on the device in the options.
 plugin::CopyPlan plan_copies(uint64_t touched_bytes, const plugin::Options& options);
 
+using plugin::describe_plan;
 using plugin::if_possible;
+using plugin::planned_by;
 using plugin::reject_candidate;
 using plugin::require_candidate;
 

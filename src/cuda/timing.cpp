@@ -168,8 +168,8 @@ void CallTimer::wait() const {
     stream_.synchronize();
 }
 
-double time_calls(Stream& stream, const Enqueue& enqueue, const plugin::CopyPlan& plan) {
-  CallTimer timer(stream, plan, {enqueue});
+double time_calls(Stream& stream, const Enqueue& enqueue) {
+  CallTimer timer(stream, {}, {enqueue});
   const auto time = [&timer](uint64_t count) {
     const deepbench_request request = {sizeof request, count, DEEPBENCH_LAUNCH_BEST, 0};
     deepbench_batch batch = {};
@@ -179,7 +179,7 @@ double time_calls(Stream& stream, const Enqueue& enqueue, const plugin::CopyPlan
   };
   time(1);  // the first call loads the kernels
   const auto count = uint64_t(std::clamp(kSpanNs / time(1), 1.0, kMaxCalls));
-  return plugin::median_time({kSamples, kSamples}, [&] { return time(count); }).median_ns;
+  return plugin::median_time_ns({kSamples, kSamples}, [&] { return time(count); });
 }
 
 }  // namespace deepbench::cuda

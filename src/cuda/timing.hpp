@@ -66,7 +66,7 @@ class CallTimer {
 };
 
 // The time of one call on the device, measured like a kernel: the median of three spans that are
-// long enough. Calls rotate through the copies of the plan.
-double time_calls(Stream& stream, const Enqueue& enqueue, const plugin::CopyPlan& plan = {});
+// long enough.
+double time_calls(Stream& stream, const Enqueue& enqueue);
 
 }  // namespace deepbench::cuda

@@ -14,7 +14,7 @@
 namespace deepbench::testing {
 namespace {
 
-std::vector<double> elapsed(const std::string& script, int batches, uint64_t count = 1) {
+std::vector<double> elapsed_of_batches(const std::string& script, int batches, uint64_t count = 1) {
   Kernel kernel = fake_kernel(script);
   std::vector<double> all;
   for (int i = 0; i < batches; ++i) all.push_back(kernel.time_batch(count).elapsed_ns);
@@ -24,27 +24,30 @@ std::vector<double> elapsed(const std::string& script, int batches, uint64_t cou
 using Times = std::vector<double>;
 
 TEST_CASE("scripted sequences repeat or hold their last value") {
-  CHECK(elapsed("time 10 20", 5) == Times{10, 20, 10, 20, 10});
-  CHECK(elapsed("time 10 20 hold", 5) == Times{10, 20, 20, 20, 20});
-  CHECK(elapsed("time 10*2 20*3", 7) == Times{10, 10, 20, 20, 20, 10, 10});
-  CHECK(elapsed("time 10*2 20 hold", 4, 8) == Times{80, 80, 160, 160});
-  CHECK(elapsed("time 1e3; overhead 50; resolution 100", 1, 3) == Times{3100});
+  CHECK(elapsed_of_batches("time 10 20", 5) == Times{10, 20, 10, 20, 10});
+  CHECK(elapsed_of_batches("time 10 20 hold", 5) == Times{10, 20, 20, 20, 20});
+  CHECK(elapsed_of_batches("time 10*2 20*3", 7) == Times{10, 10, 20, 20, 20, 10, 10});
+  CHECK(elapsed_of_batches("time 10*2 20 hold", 4, 8) == Times{80, 80, 160, 160});
+  CHECK(elapsed_of_batches("time 1e3; overhead 50; resolution 100", 1, 3) == Times{3100});
 }
 
 TEST_CASE("later lines override earlier ones, conditions choose among them") {
-  CHECK(elapsed("time 10; time 20", 1) == Times{20});
-  CHECK(elapsed("# a comment\n\n  time 10\n#time 20", 1) == Times{10});
-  CHECK(elapsed("time 10; when m=4 time 20; when m=5 time 30", 1) == Times{20});
-  CHECK(elapsed("time 10; when m=4 n=5 time 20", 1) == Times{10});
-  CHECK(elapsed("time 10; from 2 time 20; from 3 time 30", 5) == Times{10, 10, 20, 30, 30});
-  CHECK(elapsed("when op=gemm candidate=default library=fake time 20", 1) == Times{20});
+  CHECK(elapsed_of_batches("time 10; time 20", 1) == Times{20});
+  CHECK(elapsed_of_batches("# a comment\n\n  time 10\n#time 20", 1) == Times{10});
+  CHECK(elapsed_of_batches("time 10; when m=4 time 20; when m=5 time 30", 1) == Times{20});
+  CHECK(elapsed_of_batches("time 10; when m=4 n=5 time 20", 1) == Times{10});
+  CHECK(elapsed_of_batches("time 10; from 2 time 20; from 3 time 30", 5) ==
+        Times{10, 10, 20, 30, 30});
+  CHECK(elapsed_of_batches("when op=gemm candidate=default library=fake time 20", 1) == Times{20});
   for (double expected : {10, 20, 30, 30}) {
-    CHECK(elapsed("time 30; when attempt=0 time 10; when attempt=1 time 20", 1) == Times{expected});
+    CHECK(elapsed_of_batches("time 30; when attempt=0 time 10; when attempt=1 time 20", 1) ==
+          Times{expected});
   }
 }
 
 TEST_CASE("noise comes from the input generator") {
-  const Times noisy = elapsed("time 1000; noise 7 0.5", 3), same = elapsed("time 1000", 3);
+  const Times noisy = elapsed_of_batches("time 1000; noise 7 0.5", 3),
+              same = elapsed_of_batches("time 1000", 3);
   for (uint64_t i = 0; i < 3; ++i)
     CHECK(noisy[i] == 1000 * (1 + 0.5 * double(deepbench_uniform(7, 0, i))));
   CHECK(same == Times{1000, 1000, 1000});
@@ -52,22 +55,22 @@ TEST_CASE("noise comes from the input generator") {
 
 TEST_CASE("without a scripted time the model determines it") {
   // 2 * 4 * 4 * 4 operations at 2 per ns; 4 * (16 + 16 + 32) bytes at 8 per ns, or 16 if cached.
-  CHECK(elapsed("model 100 2 8 16", 1) == Times{100 + 64});
-  CHECK(elapsed("model 100 100 8 16", 1) == Times{100 + 16});
-  CHECK(elapsed("model 100 100 8 16; cache 255", 1) == Times{100 + 32});
+  CHECK(elapsed_of_batches("model 100 2 8 16", 1) == Times{100 + 64});
+  CHECK(elapsed_of_batches("model 100 100 8 16", 1) == Times{100 + 16});
+  CHECK(elapsed_of_batches("model 100 100 8 16; cache 255", 1) == Times{100 + 32});
 }
 
 TEST_CASE("a script can be in a file") {
   const TemporaryFolder folder;
-  CHECK(elapsed("@" + folder.write("script", "time 77\n"), 1) == Times{77});
+  CHECK(elapsed_of_batches("@" + folder.write("script", "time 77\n"), 1) == Times{77});
 }
 
 TEST_CASE("a mutant can be limited to batches of several calls") {
   Kernel kernel = fake_kernel("mutant nan batches");
   kernel.time_batch(1);
-  CHECK(kernel.scan_output(16).non_finite == 0);
+  CHECK(kernel.scan_output(0, 16).non_finite == 0);
   kernel.time_batch(2);
-  CHECK(kernel.scan_output(16).non_finite == 1);
+  CHECK(kernel.scan_output(0, 16).non_finite == 1);
 }
 
 // Runs a batch under a script in a child process and returns its status from waitpid.

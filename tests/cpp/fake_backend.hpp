@@ -29,7 +29,7 @@ inline Backend fake_backend(const std::string& script, const std::string& plugin
 inline Kernel fake_kernel(const std::string& script,
                           const std::string& problem = "gemm m=4 n=4 k=4",
                           const Attributes& options = {}) {
-  return fake_backend(script).prepare(Problem::parse(problem), options);
+  return fake_backend(script).plan(Problem::parse(problem), options).prepare();
 }
 
 // Runs one row of a problem line under a script. Ceilings are off by default, because they are
@@ -54,7 +54,7 @@ inline std::string time_line(const std::vector<double>& values, const std::strin
   return line + " " + end + "\n";
 }
 
-inline std::vector<double> repeat(std::vector<double> pattern, int count) {
+inline std::vector<double> repeat_pattern(std::vector<double> pattern, int count) {
   std::vector<double> all;
   for (int i = 0; i < count; ++i) all.insert(all.end(), pattern.begin(), pattern.end());
   return all;

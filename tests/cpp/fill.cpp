@@ -65,12 +65,13 @@ TEST_CASE("uniform values fill [-1, 1) evenly, with full mantissas") {
 }
 
 TEST_CASE("integers fill their ranges evenly") {
-  struct Range {
+  struct TypeRange {
     deepbench_type type;
     int low, high;
   };
-  for (const Range& range : {Range{DEEPBENCH_S8, -128, 127}, Range{DEEPBENCH_U8, 0, 255},
-                             Range{DEEPBENCH_S7, -64, 63}}) {
+  for (const TypeRange& range :
+       {TypeRange{DEEPBENCH_S8, -128, 127}, TypeRange{DEEPBENCH_U8, 0, 255},
+        TypeRange{DEEPBENCH_S7, -64, 63}}) {
     const int values = range.high - range.low + 1, expected = 1000;
     std::vector<int> counts(size_t(values), 0);
     for (int i = 0; i < expected * values; ++i) {
@@ -88,25 +89,25 @@ TEST_CASE("integers fill their ranges evenly") {
   }
 }
 
-struct Format {
+struct FloatFormat {
   std::string name;
   int exponent, mantissa;
   uint32_t infinity;  // the code after the largest finite one
 };
-const Format kFormats[] = {{"half", 5, 10, 0x7c00},
-                           {"bfloat16", 8, 7, 0x7f80},
-                           {"e4m3", 4, 3, 0x7f},
-                           {"e5m2", 5, 2, 0x7c}};
+const FloatFormat kFormats[] = {{"half", 5, 10, 0x7c00},
+                                {"bfloat16", 8, 7, 0x7f80},
+                                {"e4m3", 4, 3, 0x7f},
+                                {"e5m2", 5, 2, 0x7c}};
 
-uint32_t round_to(const Format& format, float value) {
+uint32_t round_to(const FloatFormat& format, float value) {
   return deepbench_round(value, uint32_t(format.exponent), uint32_t(format.mantissa));
 }
-float widen(const Format& format, uint32_t code) {
+float widen(const FloatFormat& format, uint32_t code) {
   return deepbench_widen(code, uint32_t(format.exponent), uint32_t(format.mantissa));
 }
 
 // The value of a finite, non-negative code, by the definition of the formats.
-double value_of(const Format& format, uint32_t code) {
+double value_of(const FloatFormat& format, uint32_t code) {
   const int bias = (1 << (format.exponent - 1)) - 1;
   const int scale = int(code >> format.mantissa),
             fraction = int(code & ((1u << format.mantissa) - 1));
@@ -115,7 +116,7 @@ double value_of(const Format& format, uint32_t code) {
 }
 
 TEST_CASE("every code widens to its value and rounds back to itself") {
-  for (const Format& format : kFormats) {
+  for (const FloatFormat& format : kFormats) {
     CAPTURE(format.name);
     int wrong = 0;
     const uint32_t sign = 1u << (format.exponent + format.mantissa);
@@ -131,7 +132,7 @@ TEST_CASE("every code widens to its value and rounds back to itself") {
 }
 
 TEST_CASE("infinities and NaNs are preserved by widening") {
-  for (const Format& format : kFormats) {
+  for (const FloatFormat& format : kFormats) {
     CAPTURE(format.name);
     int wrong = 0;
     const bool has_infinity = format.infinity != 0x7f;
@@ -145,7 +146,7 @@ TEST_CASE("infinities and NaNs are preserved by widening") {
 }
 
 TEST_CASE("halfway cases round to even, all others to the nearest") {
-  for (const Format& format : kFormats) {
+  for (const FloatFormat& format : kFormats) {
     CAPTURE(format.name);
     int wrong = 0;
     for (uint32_t code = 0; code + 1 < format.infinity; ++code) {
@@ -162,7 +163,7 @@ TEST_CASE("halfway cases round to even, all others to the nearest") {
 }
 
 // Rounds with the processor's ties-to-even at the last place of the format.
-double rounded(const Format& format, double value) {
+double rounded(const FloatFormat& format, double value) {
   int exponent = 0;
   std::frexp(value, &exponent);
   const int least = 2 - (1 << (format.exponent - 1));  // exponents of normal numbers
@@ -172,7 +173,7 @@ double rounded(const Format& format, double value) {
 
 TEST_CASE("random values are rounded like the processor rounds them") {
   std::mt19937_64 random(3);
-  for (const Format& format : kFormats) {
+  for (const FloatFormat& format : kFormats) {
     CAPTURE(format.name);
     int wrong = 0;
     for (int i = 0; i < 200000; ++i) {

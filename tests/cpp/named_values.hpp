@@ -15,6 +15,15 @@ class NamedValues {
  public:
   explicit NamedValues(const std::string& pairs);
   deepbench_values get() const { return {values_.data(), values_.size()}; }
+  std::string text(const std::string& name) const {  // "" where there is none
+    for (const auto& [known, text] : texts_)
+      if (known == name) return text;
+    return "";
+  }
+  int64_t integer(const std::string& name) const {
+    const std::string found = text(name);
+    return found.empty() ? 0 : std::stoll(found);
+  }
 
  private:
   std::vector<std::pair<std::string, std::string>> texts_;

@@ -13,7 +13,6 @@ namespace {
 class OneKernel final : public plugin::Kernel {
  public:
   void describe(plugin::Sink& sink) const override {
-    sink.text("library", "one");
     sink.integer("workspace_bytes", 5);
     sink.real("planning_ns", 2.5);
     sink.metric("dense_time", 1e-3, "s", "lower");
@@ -25,11 +24,27 @@ class OneKernel final : public plugin::Kernel {
     batch.launch = DEEPBENCH_LAUNCH_ISOLATED;
   }
   void poison_outputs() override {}
-  void read_output(const uint64_t* indices, size_t count, double* values) override {
-    for (size_t i = 0; i < count; ++i) values[i] = double(indices[i]);
+  void read_output(uint32_t output, const uint64_t* indices, size_t count,
+                   double* values) override {
+    for (size_t i = 0; i < count; ++i) values[i] = double(indices[i]) + 100 * output;
   }
-  void scan_output(deepbench_scan& scan) override { scan.count = 3; }
-  void project_output(uint64_t, uint64_t, double*) override { throw std::bad_alloc(); }
+  void scan_output(uint32_t output, deepbench_scan& scan) override { scan.count = 3 + output; }
+  void project_output(uint32_t, uint64_t, uint64_t, double*) override { throw std::bad_alloc(); }
+};
+
+class OnePlan final : public plugin::Plan {
+ public:
+  explicit OnePlan(int64_t m) : m_(m) {}
+  void describe(plugin::Sink& sink) const override {
+    sink.text("library", "one");
+    sink.integer("memory_bytes", m_ * 8);
+    sink.integer("outputs", 2);
+    sink.integer("workspace_bytes", 4);
+  }
+  std::unique_ptr<plugin::Kernel> prepare() const override { return std::make_unique<OneKernel>(); }
+
+ private:
+  const int64_t m_;
 };
 
 // A backend whose behaviour depends on the problem's m.
@@ -40,10 +55,11 @@ class OneBackend final : public plugin::Backend {
   void describe_device(int32_t device, plugin::Sink& sink) override {
     sink.integer("index", device);
   }
-  void supports(const plugin::Problem& problem, const plugin::Options&) override {
+  std::unique_ptr<plugin::Plan> plan(const plugin::Problem& problem,
+                                     const plugin::Options&) override {
     switch (problem.integer("m")) {
       case 1:
-        return;
+        return std::make_unique<OnePlan>(1);
       case 2:
         plugin::unsupported("not two");
       case 3:
@@ -54,27 +70,21 @@ class OneBackend final : public plugin::Backend {
         throw std::bad_alloc();
       case 6:
         throw std::logic_error("six");
-      default:
+      case 7:
         throw 7;
+      default:
+        return std::make_unique<OnePlan>(problem.integer("m"));
     }
-  }
-  uint64_t memory_needed(const plugin::Problem& problem, const plugin::Options&) override {
-    return uint64_t(problem.integer("m")) * 8;
-  }
-  std::unique_ptr<plugin::Kernel> prepare(const plugin::Problem&, const plugin::Options&) override {
-    return std::make_unique<OneKernel>();
   }
 };
 
 Backend backend() { return Backend(plugin::table<OneBackend>("one"), ""); }
 
-void supports(int m) {
-  backend().supports(Problem::parse("gemm n=1 k=1 m=" + std::to_string(m)), {});
-}
+void plan(int m) { backend().plan(Problem::parse("gemm n=1 k=1 m=" + std::to_string(m)), {}); }
 
 Status status_of(int m) {
   try {
-    supports(m);
+    plan(m);
   } catch (const RowFailure& failure) {
     return failure.status();
   }
@@ -89,17 +99,16 @@ TEST_CASE("exceptions become statuses and reasons") {
   CHECK(status_of(5) == Status::kOutOfMemory);
   CHECK(status_of(6) == Status::kFailed);
   CHECK(status_of(7) == Status::kFailed);
-  CHECK_THROWS_WITH_AS(supports(2), "not two", RowFailure);
-  CHECK_THROWS_WITH_AS(supports(3), "supports: no three", RowFailure);
-  CHECK_THROWS_WITH_AS(supports(4), "supports: four failed", RowFailure);  // one line
-  CHECK_THROWS_WITH_AS(supports(5), "supports: out of host memory", RowFailure);
-  CHECK_THROWS_WITH_AS(supports(6), "supports: six", RowFailure);
+  CHECK_THROWS_WITH_AS(plan(2), "not two", RowFailure);
+  CHECK_THROWS_WITH_AS(plan(3), "plan: no three", RowFailure);
+  CHECK_THROWS_WITH_AS(plan(4), "plan: four failed", RowFailure);  // one line
+  CHECK_THROWS_WITH_AS(plan(5), "plan: out of host memory", RowFailure);
+  CHECK_THROWS_WITH_AS(plan(6), "plan: six", RowFailure);
 }
 
 TEST_CASE("throwing a non-exception clears the reason of an earlier failure") {
-  CHECK_THROWS_AS(supports(6), RowFailure);
-  CHECK_THROWS_WITH_AS(supports(7), "supports: something was thrown that is no std::exception",
-                       RowFailure);
+  CHECK_THROWS_AS(plan(6), RowFailure);
+  CHECK_THROWS_WITH_AS(plan(7), "plan: something was thrown that is no std::exception", RowFailure);
 }
 
 TEST_CASE("results cross the plugin interface") {
@@ -107,17 +116,20 @@ TEST_CASE("results cross the plugin interface") {
   CHECK(backend().device_count() == 2);
   CHECK(backend().describe().text("library.one.version") == "1");
   CHECK(backend().describe_device(1).integer("index") == 1);
-  const Problem problem = Problem::parse("gemm m=3 n=1 k=1");
-  CHECK(backend().memory_needed(problem, {}) == 24);
-  CHECK(backend().candidates(problem, {}).empty());
+  const BackendPlan plan = backend().plan(Problem::parse("gemm m=9 n=1 k=1"), {});
+  CHECK(plan.memory_bytes() == 72);
+  CHECK(plan.outputs() == 2);
+  CHECK(plan.candidates(0).empty());
+  CHECK_THROWS_WITH_AS(plan.with_candidate("fast"),
+                       "plan_candidate: there is no candidate 'fast' for this problem", RowFailure);
   CHECK(backend().environment({}).items().empty());
   CHECK(backend().observe(0).items().empty());
   const auto alone = std::make_shared<Group>(0, std::vector<Member>(1), std::vector<Socket>(1));
   CHECK_THROWS_WITH_AS(backend().join(alone), "this backend has no collectives", RowFailure);
 
-  Kernel kernel = backend().prepare(problem, {});
+  Kernel kernel = plan.prepare();
   CHECK(kernel.facts().text("library") == "one");
-  CHECK(kernel.facts().integer("workspace_bytes") == 5);
+  CHECK(kernel.facts().integer("workspace_bytes") == 5);  // the kernel completes the plan
   CHECK(kernel.facts().real("planning_ns") == 2.5);
   CHECK(kernel.facts().real("metric.dense_time") == 1e-3);
   CHECK(kernel.facts().text("metric.dense_time.unit") == "s lower");
@@ -125,9 +137,10 @@ TEST_CASE("results cross the plugin interface") {
   CHECK(batch.elapsed_ns == 4);
   CHECK(batch.launch == "isolated");
   CHECK(batch.timer == "unknown");
-  CHECK(kernel.read_output({2, 5}) == std::vector<double>{2, 5});
-  CHECK(kernel.scan_output(3).count == 3);
-  CHECK_THROWS_WITH_AS(kernel.project_output(1, 1, 1), "project_output: out of host memory",
+  CHECK(kernel.read_output(0, {2, 5}) == std::vector<double>{2, 5});
+  CHECK(kernel.read_output(1, {2, 5}) == std::vector<double>{102, 105});
+  CHECK(kernel.scan_output(1, 4).count == 4);
+  CHECK_THROWS_WITH_AS(kernel.project_output(0, 1, 1, 1), "project_output: out of host memory",
                        RowFailure);
   kernel.restore();
 }
@@ -136,7 +149,6 @@ TEST_CASE("options have the defaults that plugin.h states") {
   const plugin::Options none(deepbench_values{nullptr, 0});
   CHECK(none.device == 0);
   CHECK(none.library == "");
-  CHECK(none.candidate == "");
   CHECK_FALSE(none.cold);
   CHECK(none.copies == 1024);
   CHECK(none.threads == 0);

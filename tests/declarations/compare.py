@@ -61,7 +61,7 @@ class Declarations:
     structs: dict[str, list[str]]  # struct name to field names
 
 
-def read(path: Path) -> Declarations:
+def read_declarations(path: Path) -> Declarations:
     text = re.sub(r"//[^\n]*", "", path.read_text(encoding="utf-8"))
     defined = re.search(r"DEEPBENCH_NVIDIA_TABLE\(\s*(\w+)", text)
     table = defined[1] if defined else TABLES.get(path.stem.split("_")[0], "")
@@ -92,7 +92,7 @@ def include_folders(roots: list[str]) -> list[Path]:
     return [folder for folder in folders if folder.is_dir()]
 
 
-def ours(libraries: dict[str, Declarations]) -> Iterator[str]:
+def our_declarations(libraries: dict[str, Declarations]) -> Iterator[str]:
     for library in libraries:
         yield f'#include "nvidia/{library}.hpp"'
     yield "#include <cstddef>"
@@ -118,7 +118,7 @@ def theirs(libraries: dict[str, Declarations], missing: set[str]) -> Iterator[st
         yield from (f"#include <{header}>" for header in HEADERS[library])
         for _, name, _ in declared.functions:
             if name not in missing:
-                yield from same_function(name)
+                yield from same_function_assertions(name)
         for name in declared.enumerators:
             yield assertion(f"ours::value_{name} == static_cast<long long>({name})", f"{name}")
         for struct, fields in declared.structs.items():
@@ -130,7 +130,7 @@ def theirs(libraries: dict[str, Declarations], missing: set[str]) -> Iterator[st
                 yield assertion(f"ours::size_{size}", f"size of {struct}.{field}")
 
 
-def same_function(name: str) -> Iterator[str]:
+def same_function_assertions(name: str) -> Iterator[str]:
     unmapped = f'declarations::same_text(TEXT_OF({name}), "{name}")'
     yield assertion(unmapped, f"{name} is a macro for another")
     theirs = f"&::{name}"
@@ -172,10 +172,12 @@ def main(roots: list[str]) -> int:
         return 2
     unknown = {path.stem for path in OURS.glob("*.hpp")} - {*HEADERS, "function_table"}
     assert not unknown, f"HEADERS has no entry for {unknown}"
-    libraries = {library: read(OURS / f"{library}.hpp") for library in HEADERS}
+    libraries = {library: read_declarations(OURS / f"{library}.hpp") for library in HEADERS}
     compiler = Compiler(include_folders(roots))
     missing = absent_optional(libraries, compiler)
-    result = compiler.run("\n".join([*ours(libraries), *theirs(libraries, missing), ""]))
+    result = compiler.run(
+        "\n".join([*our_declarations(libraries), *theirs(libraries, missing), ""])
+    )
     errors = re.findall(r"^.*(?:error:|fatal).*$", result.stderr, re.MULTILINE)
     for line in errors:
         print(line)

@@ -18,9 +18,8 @@ static const deepbench_backend kTable = {
     .scan_output = fake_scan_output,
     .project_output = fake_project_output,
     .observe = fake_observe,
-    .energy = fake_energy,
-    .join = fake_join,
-    .follow = fake_follow,
+    .plan_candidate = fake_plan_candidate,
+    .extension = fake_extension,
     .priority = 200, /* above those of the package */
 };
 FAKE_PLUGIN(&kTable)

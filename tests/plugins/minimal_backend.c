@@ -1,6 +1,6 @@
 /* The fake backend with every optional slot NULL: the core must work without environment,
- * candidates, restore, scan_output, project_output, observe, join, energy and follow. It runs the
- * same scripts as fake_backend.c.
+ * candidates, restore, scan_output, project_output, observe and extensions. It runs the same
+ * scripts as fake_backend.c.
  */
 #define _POSIX_C_SOURCE 200809L /* nanosleep, SIGKILL, strtok_r */
 

@@ -9,17 +9,18 @@ from typing import Any
 
 import pytest
 
-from example_rows import make_context, make_gemm
+from example_rows import as_row, make_context, make_gemm
+from source_tree import ROOT
 
-FOLDER = Path(__file__).parents[2] / "benchmarks"
+FOLDER = ROOT / "benchmarks"
 
 
 @pytest.fixture(autouse=True)
-def importable(monkeypatch: pytest.MonkeyPatch) -> None:
+def make_benchmarks_importable(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.syspath_prepend(str(FOLDER))
 
 
-def table(folder: Path, name: str, *rows: dict[str, Any]) -> None:
+def write_table(folder: Path, name: str, *rows: dict[str, Any]) -> None:
     lines = [make_context(rows=len(rows)), *rows]
     text = "".join(json.dumps(line) + "\n" for line in lines)
     (folder / f"{name}.jsonl").write_text(text)
@@ -48,8 +49,8 @@ def test_best_against_default(tmp_path: Path, capsys: pytest.CaptureFixture[str]
     for row in rows:
         row["algorithm"] |= {"default_ns": 4e5, "default_name": "own", "name": "quick"}
     rows[1]["conversion"] = {"operand": "a", "ns": 3e5, "constant": True}
-    table(tmp_path, "gemm_inference_int8", timed_gemm(0, 3e5), timed_gemm(1, 3e5))
-    table(tmp_path, "gemm_inference_int8_best", *rows)
+    write_table(tmp_path, "gemm_inference_int8", timed_gemm(0, 3e5), timed_gemm(1, 3e5))
+    write_table(tmp_path, "gemm_inference_int8_best", *rows)
     (tmp_path / "wall_seconds.json").write_text(
         '{"gemm_inference_int8": 10, "gemm_inference_int8_best": 30}'
     )
@@ -64,7 +65,7 @@ def test_choices_are_counted_by_id(tmp_path: Path, capsys: pytest.CaptureFixture
     for row, candidate in zip(rows, ("nhwc:own", None), strict=True):
         row["algorithm"] |= {"default_ns": 2e5, "default_name": "own", "name": "own",
                              "candidate": candidate}  # fmt: skip
-    table(tmp_path, "conv_inference_half_best", *rows)
+    write_table(tmp_path, "conv_inference_half_best", *rows)
     assert " 1 not default, 0 of 2 slower" in printed_section(tmp_path, "best", capsys)
 
 
@@ -74,7 +75,7 @@ def test_a_choice_that_is_slower_is_counted(
     rows = [timed_gemm(0, 1e5), timed_gemm(1, 1e5)]
     for row, default_ns in zip(rows, (0.99e5, 1e5), strict=True):
         row["algorithm"] |= {"default_ns": default_ns, "default_name": "own", "name": "own"}
-    table(tmp_path, "conv_inference_half_best", *rows)
+    write_table(tmp_path, "conv_inference_half_best", *rows)
     assert "0 not default, 1 of 2 slower" in printed_section(tmp_path, "best", capsys)
 
 
@@ -83,7 +84,7 @@ def test_sets_of_all_operations_together(
 ) -> None:
     names = [f"{op}_training_half" for op in ("gemm", "conv", "rnn")]
     for name in names:
-        table(tmp_path, name, timed_gemm(0, 1e5))
+        write_table(tmp_path, name, timed_gemm(0, 1e5))
     walls = tmp_path / "wall_seconds.json"
     walls.write_text(json.dumps(dict.fromkeys(names[:2], 10.5)))
     assert "goal 90" not in printed_section(tmp_path, "sets", capsys)
@@ -94,10 +95,10 @@ def test_sets_of_all_operations_together(
 
 
 def test_repeats_and_costs(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    table(
+    write_table(
         tmp_path, "gemm_training_half", timed_gemm(0, 5e3), timed_gemm(1, 1e5), timed_gemm(2, 1e5)
     )
-    table(
+    write_table(
         tmp_path,
         "gemm_training_half_2",
         timed_gemm(0, 9e3),
@@ -111,8 +112,8 @@ def test_repeats_and_costs(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -
 
 
 def test_cold_against_hot(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    table(tmp_path, "gemm_training_half", timed_gemm(0, 1e4), timed_gemm(1, 1e5))
-    table(tmp_path, "gemm_training_half_cold", timed_gemm(0, 2e4), timed_gemm(1, 1e5))
+    write_table(tmp_path, "gemm_training_half", timed_gemm(0, 1e4), timed_gemm(1, 1e5))
+    write_table(tmp_path, "gemm_training_half_cold", timed_gemm(0, 2e4), timed_gemm(1, 1e5))
     text = printed_section(tmp_path, "cold", capsys)
     assert "x 2.000" in text
     assert "1 of 2 over 1.02" in text
@@ -125,17 +126,22 @@ def test_steps_of_layers() -> None:
     from deepbench import _core
 
     rows = [
-        timed_gemm(0, 1e5),
-        timed_gemm(1, 1e5, status="unsupported"),
-        timed_gemm(3, 1e5, status="incorrect"),
+        as_row(timed_gemm(0, 1e5)),
+        as_row(timed_gemm(1, 1e5, status="unsupported")),
+        as_row(timed_gemm(3, 1e5, status="incorrect")),
     ]
-    assert rnn_steps.column(Sweep(1.0, {}, rows), 4, 50) == ["2.00", "-", "not run", "incorrect"]
+    assert rnn_steps.column_cells(Sweep(1.0, {}, rows), 4, 50) == [
+        "2.00",
+        "-",
+        "not run",
+        "incorrect",
+    ]
     for cell, hidden, batch in (*rnn_steps.TRAINING, *rnn_steps.INFERENCE):
         line = f"rnn cell={cell} hidden={hidden} batch={batch} timesteps={rnn_steps.STEPS}"
         assert _core.Problem.parse(line).op == "rnn"
 
 
-def traced(*names: str) -> list[dict[str, object]]:
+def traced_kernels(*names: str) -> list[dict[str, object]]:
     return [{"cat": "kernel", "name": name, "dur": len(name)} for name in names]
 
 
@@ -145,17 +151,19 @@ def test_kernels_of_one_call() -> None:
     clock = FOLDER.parent / "src/cuda/kernels/clock.cu"
     assert f" {profiler.STAMP}(" in clock.read_text()
     call = ("gemm", "reduce")
-    batch = traced("stamp", *call * 2, "stamp")
-    shuffled = traced("end_anyhow", "stamp", *call, "stamp")
-    events = traced("fill_elements") + (shuffled + batch) * 3 + traced("scan_elements")
-    found = profiler.batches(events)
+    batch = traced_kernels("stamp", *call * 2, "stamp")
+    shuffled = traced_kernels("end_anyhow", "stamp", *call, "stamp")
+    events = (
+        traced_kernels("fill_elements") + (shuffled + batch) * 3 + traced_kernels("scan_elements")
+    )
+    found = profiler.split_into_batches(events)
     assert [len(batch) for batch in found] == [2, 4] * 3
-    assert profiler.of_one_call(found, 2) == {"us": 10.0, "kernels": 2, "reason": None}
+    assert profiler.median_of_one_call(found, 2) == {"us": 10.0, "kernels": 2, "reason": None}
     for calls in (None, 3):
-        assert profiler.of_one_call(found, calls)["us"] == 0
-    assert profiler.of_one_call([], 2)["reason"] == "no batch of 2 calls in the trace"
-    odd = [*found, *profiler.batches(traced("stamp", *call * 4, "stamp"))]
-    assert profiler.of_one_call(odd, 2)["kernels"] == 2
+        assert profiler.median_of_one_call(found, calls)["us"] == 0
+    assert profiler.median_of_one_call([], 2)["reason"] == "no batch of 2 calls in the trace"
+    odd = [*found, *profiler.split_into_batches(traced_kernels("stamp", *call * 4, "stamp"))]
+    assert profiler.median_of_one_call(odd, 2)["kernels"] == 2
 
 
 def test_long_calls_are_held_against_the_profiler_in_cycles() -> None:
@@ -164,30 +172,30 @@ def test_long_calls_are_held_against_the_profiler_in_cycles() -> None:
     def plain(us: float, mhz: float | None = 1500) -> dict[str, object]:
         return {"ns": us * 1e3, "mhz": mhz, "reason": None}
 
-    def traced(us: float, mhz: float = 1500) -> dict[str, object]:
+    def profiled(us: float, mhz: float = 1500) -> dict[str, object]:
         return {"us": us, "kernels": 1, "mhz": mhz, "reason": None}
 
-    kernels = [traced(19.0), traced(21.0)]
-    assert profiler.compared([plain(22), plain(21), plain(30)], kernels) == (22, 20, "")
+    kernels = [profiled(19.0), profiled(21.0)]
+    assert profiler.times_and_mark([plain(22), plain(21), plain(30)], kernels) == (22, 20, "")
     # Cycles 100, 102 and 120 thousand, of the profiled runs 90 and 99: at their mean of 950 MHz.
     fast = [plain(50, 2000), plain(102, 1000), plain(60, 2000)]
-    slow = [traced(100.0, 900), traced(99.0, 1000)]
-    ours_us, kernels_us, how = profiler.compared(fast, slow)
+    slow = [profiled(100.0, 900), profiled(99.0, 1000)]
+    ours_us, kernels_us, how = profiler.times_and_mark(fast, slow)
     assert ours_us == pytest.approx(102 / 0.95)
     assert kernels_us == pytest.approx((90 + 99) / 2 / 0.95)
     assert how == ", same clock"
-    assert profiler.compared([plain(51)] * 3, [traced(50.0)] * 2)[2] == ", same clock"
-    assert profiler.compared([plain(51, None)] * 3, slow)[2] == ", clocks unknown"
-    assert profiler.why_not(fast, slow) == ""
-    two = traced(100.0) | {"kernels": 2}
+    assert profiler.times_and_mark([plain(51)] * 3, [profiled(50.0)] * 2)[2] == ", same clock"
+    assert profiler.times_and_mark([plain(51, None)] * 3, slow)[2] == ", clocks unknown"
+    assert profiler.reason_not_to_compare(fast, slow) == ""
+    two = profiled(100.0) | {"kernels": 2}
     assert (
-        profiler.why_not(fast, [*slow, two])
+        profiler.reason_not_to_compare(fast, [*slow, two])
         == "under the profiler, calls have different numbers of kernels: [1, 2]"
     )
     failed = {"ns": None, "mhz": None, "status": "unsupported", "reason": "no engine"}
-    assert profiler.why_not([*fast, failed], slow) == "unsupported: no engine"
+    assert profiler.reason_not_to_compare([*fast, failed], slow) == "unsupported: no engine"
     nothing = {"us": 0.0, "kernels": 0, "mhz": None, "reason": "no batch"}
-    assert profiler.why_not(fast, [nothing]) == "under the profiler: no batch"
+    assert profiler.reason_not_to_compare(fast, [nothing]) == "under the profiler: no batch"
 
 
 def test_what_the_profiler_is_held_against() -> None:
@@ -196,8 +204,8 @@ def test_what_the_profiler_is_held_against() -> None:
     from deepbench import _core
 
     assert [len(problems) for problems in profiler.SETS.values()] == [20, 20]
-    assert profiler.chosen(["conv", "seed=3"]) == (profiler.CONV, ["seed=3"])
-    assert profiler.chosen(["seed=3"]) == (profiler.GEMM, ["seed=3"])
+    assert profiler.problems_and_options(["conv", "seed=3"]) == (profiler.CONV, ["seed=3"])
+    assert profiler.problems_and_options(["seed=3"]) == (profiler.GEMM, ["seed=3"])
     for problems in profiler.SETS.values():
         for problem in problems:
             assert _core.Problem.parse(problem).op == problem.split()[0]

@@ -12,13 +12,13 @@ import pytest
 from deepbench.cli.commands import run
 from deepbench.collective_model import Point, algorithm_of, fit, groups
 from deepbench.errors import UserError
-from example_rows import make_context, make_row
+from example_rows import as_row, make_context, make_row
 
 
-def points(
+def points_of_ring(
     latency_ns: float, ns_per_byte: float, noise: float = 0, start_ns: float = 0
 ) -> list[Point]:
-    """Of a ring on 2 and 4 ranks."""
+    """Measured points of a ring on 2 and 4 ranks."""
     found = []
     for index, size in enumerate((400, 4000, 40000, 400000, 4000000)):
         for ranks in (2, 4):
@@ -28,7 +28,7 @@ def points(
 
 
 def test_what_follows_the_model_is_found_and_predicted() -> None:
-    fitted = fit(algorithm_of("ring 0.1.0"), points(5000, 0.25))
+    fitted = fit(algorithm_of("ring 0.1.0"), points_of_ring(5000, 0.25))
     assert fitted is not None
     assert fitted.model.large is None
     assert fitted.model.start_ns == pytest.approx(0, abs=1e-6)
@@ -41,13 +41,13 @@ def test_what_follows_the_model_is_found_and_predicted() -> None:
 
 
 def test_what_every_call_takes_shows_where_ranks_differ() -> None:
-    fitted = fit(algorithm_of("ring 0.1.0"), points(1000, 0.25, start_ns=3000))
+    fitted = fit(algorithm_of("ring 0.1.0"), points_of_ring(1000, 0.25, start_ns=3000))
     assert fitted is not None
     assert fitted.model.start_ns == pytest.approx(3000)
     assert fitted.model.latency_ns == pytest.approx(1000)
     assert fitted.rank_error is not None
     assert fitted.rank_error.largest > 0.2, "of two ranks alone it is taken for steps"
-    alone = fit(algorithm_of("ring 0.1.0"), [p for p in points(1000, 0.25) if p.ranks == 2])
+    alone = fit(algorithm_of("ring 0.1.0"), [p for p in points_of_ring(1000, 0.25) if p.ranks == 2])
     assert alone is not None
     assert alone.rank_error is None
     assert alone.model.start_ns == 0
@@ -71,7 +71,7 @@ def test_large_sizes_that_go_their_own_way_have_a_line_of_their_own() -> None:
 
 
 def test_what_does_not_follow_it_says_how_far_it_is_off() -> None:
-    fitted = fit(algorithm_of("ring 0.1.0"), points(5000, 0.25, noise=0.2))
+    fitted = fit(algorithm_of("ring 0.1.0"), points_of_ring(5000, 0.25, noise=0.2))
     assert fitted is not None
     assert 0.1 < fitted.size_error.median <= fitted.size_error.largest < 0.6
 
@@ -111,10 +111,10 @@ def test_ways_of_peer_have_their_own_steps_and_bytes() -> None:
 
 
 def test_few_sizes_make_no_model() -> None:
-    assert fit(algorithm_of("ring 0.1.0"), points(1, 1)[:4]) is None
+    assert fit(algorithm_of("ring 0.1.0"), points_of_ring(1, 1)[:4]) is None
 
 
-def sized(index: int, elements: int, time_us: float, ranks: int = 2) -> dict[str, Any]:
+def all_reduce_row(index: int, elements: int, time_us: float, ranks: int = 2) -> dict[str, Any]:
     row = make_row("all_reduce", {"elements": elements, "precision": "float"}, index - 1, 0.0)
     row["statistics"]["median_ns"] = 1e3 * time_us
     row["work"]["bytes"] = 4.0 * elements
@@ -126,10 +126,10 @@ def test_the_command_prints_a_model_and_its_error(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     file = tmp_path / "rows.jsonl"
-    rows = [sized(i, 10**i, 2 * (5 + 4 * 10**i * 0.25e-3 / 2)) for i in range(1, 7)]
+    rows = [all_reduce_row(i, 10**i, 2 * (5 + 4 * 10**i * 0.25e-3 / 2)) for i in range(1, 7)]
     lines = [make_context(rows=len(rows)), *rows]
     file.write_text("".join(json.dumps(line) + "\n" for line in lines), encoding="utf-8")
-    assert len(groups(rows)) == 1
+    assert len(groups(map(as_row, rows))) == 1
     assert run(["model", str(file), "--ranks", "8"]) == 0
     out = capsys.readouterr().out
     assert "5 us a step, 4 GB/s a rank" in out
@@ -137,7 +137,7 @@ def test_the_command_prints_a_model_and_its_error(
     assert "8 ranks" in out
     assert "ranks alone" not in out
     more = tmp_path / "four.jsonl"
-    rows = [sized(i, 10**i, 6 * (5 + 4 * 10**i * 0.25e-3 / 4), 4) for i in range(1, 7)]
+    rows = [all_reduce_row(i, 10**i, 6 * (5 + 4 * 10**i * 0.25e-3 / 4), 4) for i in range(1, 7)]
     lines = [make_context(rows=len(rows)), *rows]
     more.write_text("".join(json.dumps(line) + "\n" for line in lines), encoding="utf-8")
     assert run(["model", str(file), str(more)]) == 0

@@ -1,5 +1,5 @@
-"""Where NVIDIA's libraries are looked for, and what auto does about a device that cannot be used;
-no such library or device is needed for it."""
+"""The folders in which NVIDIA's libraries are searched, and the choice of `auto` where a device
+cannot be used. The tests need neither libraries nor a device."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from fake_plugin import build_fake_backend
 WAITING = "deepbench: waiting for the backend\n"  # where it takes long
 
 
-def library(folder: Path, name: str) -> Path:
+def make_library(folder: Path, name: str) -> Path:
     folder.mkdir(parents=True, exist_ok=True)
     (folder / name).touch()
     return folder
@@ -25,18 +25,18 @@ def library(folder: Path, name: str) -> Path:
 
 def test_folders_of_both_layouts_in_the_order_of_pythons_path(tmp_path: Path) -> None:
     first, second = tmp_path / "first", tmp_path / "second"
-    cu13 = library(second / "nvidia/cu13/lib", "libcudart.so.13")
-    cudnn = library(second / "nvidia/cudnn/lib", "libcudnn.so.9")
-    cublas = library(first / "nvidia/cublas/lib", "libcublasLt.so.12")
-    library(first / "nvidia/curand/lib", "libcurand.so.10")  # nothing of ours
-    library(first / "nvidia/cuda_runtime/include", "libcudart.so.12")
+    cu13 = make_library(second / "nvidia/cu13/lib", "libcudart.so.13")
+    cudnn = make_library(second / "nvidia/cudnn/lib", "libcudnn.so.9")
+    cublas = make_library(first / "nvidia/cublas/lib", "libcublasLt.so.12")
+    make_library(first / "nvidia/curand/lib", "libcurand.so.10")  # nothing of ours
+    make_library(first / "nvidia/cuda_runtime/include", "libcudart.so.12")
     path = [str(first), str(second), str(tmp_path / "absent"), str(first)]
     assert cuda_folders(path, {}) == [cublas, cu13, cudnn]
 
 
 def test_conda_comes_after_packages(tmp_path: Path) -> None:
-    package = library(tmp_path / "site/nvidia/cu13/lib", "libnvrtc.so.13")
-    conda = library(tmp_path / "conda/lib", "libcudart.so.12")
+    package = make_library(tmp_path / "site/nvidia/cu13/lib", "libnvrtc.so.13")
+    conda = make_library(tmp_path / "conda/lib", "libcudart.so.12")
     variables = {"CONDA_PREFIX": str(tmp_path / "conda")}
     assert cuda_folders([str(tmp_path / "site")], variables) == [package, conda]
     assert cuda_folders([], {"CONDA_PREFIX": str(tmp_path / "absent")}) == []
@@ -44,8 +44,8 @@ def test_conda_comes_after_packages(tmp_path: Path) -> None:
 
 
 def test_folders_that_cannot_be_named_or_read(tmp_path: Path) -> None:
-    library(tmp_path / "a:b/nvidia/cu13/lib", "libcudart.so.13")
-    library(tmp_path / "stubs/nvidia/cu13/lib", "libcudart_static.a")
+    make_library(tmp_path / "a:b/nvidia/cu13/lib", "libcudart.so.13")
+    make_library(tmp_path / "stubs/nvidia/cu13/lib", "libcudart_static.a")
     (tmp_path / "file").touch()
     here = [str(tmp_path / "a:b"), str(tmp_path / "stubs"), str(tmp_path / "file"), "\0"]
     assert cuda_folders(here, {}) == []
@@ -54,7 +54,7 @@ def test_folders_that_cannot_be_named_or_read(tmp_path: Path) -> None:
 def test_what_lies_beside_the_backend_needs_no_telling(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    library(tmp_path / "nvidia/cu13/lib", "libcudart.so.13")
+    make_library(tmp_path / "nvidia/cu13/lib", "libcudart.so.13")
     monkeypatch.setattr(sys, "path", [str(tmp_path)])
     monkeypatch.setattr(libraries, "_SITE_PACKAGES", tmp_path)
     variables: dict[str, str] = {}
@@ -70,7 +70,7 @@ def test_what_lies_beside_the_backend_needs_no_telling(
 def test_only_the_cuda_backend_is_told(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, backend: str, told: bool
 ) -> None:
-    folder = library(tmp_path / "nvidia/cu13/lib", "libcudart.so.13")
+    folder = make_library(tmp_path / "nvidia/cu13/lib", "libcudart.so.13")
     monkeypatch.setattr(sys, "path", [str(tmp_path)])
     variables: dict[str, str] = {}
     export_library_path(backend, variables)
@@ -88,12 +88,12 @@ def test_what_the_user_has_set_stays() -> None:
 
 
 @pytest.fixture(scope="module")
-def cuda_that_is_not(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def fake_cuda_backend(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The fake backend under the name of CUDA's."""
     return build_fake_backend(tmp_path_factory.mktemp("plugins") / "libdeepbench_cuda.so")
 
 
-def run(plugin: Path, script: str, *words: str) -> subprocess.CompletedProcess[str]:
+def run_gemm(plugin: Path, script: str, *words: str) -> subprocess.CompletedProcess[str]:
     variables = {"DEEPBENCH_BACKEND_PATH": str(plugin), "DEEPBENCH_FAKE_SCRIPT": script}
     return subprocess.run(
         [sys.executable, "-m", "deepbench", "gemm", "m=8", "n=8", "k=8", *words],
@@ -101,9 +101,9 @@ def run(plugin: Path, script: str, *words: str) -> subprocess.CompletedProcess[s
     )  # fmt: skip
 
 
-def test_auto_stops_at_a_device_whose_libraries_are_missing(cuda_that_is_not: Path) -> None:
+def test_auto_stops_at_a_device_whose_libraries_are_missing(fake_cuda_backend: Path) -> None:
     cure = "cudart was not found: pip install nvidia-cuda-runtime-cu12"
-    done = run(cuda_that_is_not, f"fail device_count unsupported {cure}")
+    done = run_gemm(fake_cuda_backend, f"fail device_count unsupported {cure}")
     assert (done.returncode, done.stdout) == (2, "")
     assert (
         done.stderr.removeprefix(WAITING)
@@ -111,13 +111,13 @@ def test_auto_stops_at_a_device_whose_libraries_are_missing(cuda_that_is_not: Pa
     )
 
 
-def test_auto_takes_a_device_that_answers(cuda_that_is_not: Path) -> None:
-    done = run(cuda_that_is_not, "devices 1", "--samples", "3", "--format", "json")
+def test_auto_takes_a_device_that_answers(fake_cuda_backend: Path) -> None:
+    done = run_gemm(fake_cuda_backend, "devices 1", "--samples", "3", "--format", "json")
     assert '"backend": {"name": "fake"' in done.stdout, done.stderr
 
 
-def test_devices_are_counted_from_0(cuda_that_is_not: Path) -> None:
-    done = run(cuda_that_is_not, "devices 2", "--device", "2")
+def test_devices_are_counted_from_0(fake_cuda_backend: Path) -> None:
+    done = run_gemm(fake_cuda_backend, "devices 2", "--device", "2")
     assert (done.returncode, done.stdout) == (2, "")
     assert (
         done.stderr.removeprefix(WAITING)
@@ -125,9 +125,11 @@ def test_devices_are_counted_from_0(cuda_that_is_not: Path) -> None:
     )
 
 
-def test_a_backend_without_devices_says_why_and_what_helps(cuda_that_is_not: Path) -> None:
+def test_a_backend_without_devices_says_why_and_what_helps(fake_cuda_backend: Path) -> None:
     cure = "libcuda.so.1 was not found, install NVIDIA's driver"
-    done = run(cuda_that_is_not, f"devices 0\nlibraries\nabsent driver {cure}", "--backend", "cuda")
+    done = run_gemm(
+        fake_cuda_backend, f"devices 0\nlibraries\nabsent driver {cure}", "--backend", "cuda"
+    )
     assert (done.returncode, done.stdout) == (2, "")
     assert (
         done.stderr.removeprefix(WAITING)
@@ -135,13 +137,13 @@ def test_a_backend_without_devices_says_why_and_what_helps(cuda_that_is_not: Pat
     )
 
 
-def test_env_lists_devices_and_libraries(cuda_that_is_not: Path) -> None:
+def test_env_lists_devices_and_libraries(fake_cuda_backend: Path) -> None:
     script = (
         "devices 2\nlibraries one\nabsent two not installed: pip install two\n"
         f"emit describe library.one.found_by {CUDA_LIBRARY_PATH}\n"
         "emit describe warning.mixed libraries of CUDA 12 and 13"
     )
-    variables = {"DEEPBENCH_BACKEND_PATH": str(cuda_that_is_not), "DEEPBENCH_FAKE_SCRIPT": script}
+    variables = {"DEEPBENCH_BACKEND_PATH": str(fake_cuda_backend), "DEEPBENCH_FAKE_SCRIPT": script}
     variables = {**os.environ, **variables}
     variables.pop(CUDA_LIBRARY_PATH, None)
     command = [sys.executable, "-m", "deepbench", "env"]

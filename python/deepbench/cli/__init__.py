@@ -22,19 +22,19 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Runs one command and returns its exit status."""
     words = list(sys.argv[1:] if arguments is None else arguments)
     if not _open_streams():
-        return _refuse("standard output is closed; '> /dev/null' is how to have none", 2)
+        return _print_error("standard output is closed; '> /dev/null' is how to have none", 2)
     for number in (signal.SIGTERM, signal.SIGHUP):
-        signal.signal(number, _terminate)
+        signal.signal(number, _raise_terminated)
     for stream in (sys.stdout, sys.stderr):
         if hasattr(stream, "reconfigure"):
             stream.reconfigure(errors="backslashreplace")
     try:
-        _check_text(words)
-        status = _run(words)
+        _require_encodable(words)
+        status = _run_command(words)
         sys.stdout.flush()
         return status
     except UserError as error:
-        return _refuse(str(error), error.exit_status)
+        return _print_error(str(error), error.exit_status)
     except KeyboardInterrupt:
         return 130
     except Terminated:
@@ -45,7 +45,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except OSError as error:
         _drop_output()
         where = f" ({error.filename})" if error.filename else ", writing to standard output"
-        return _refuse(f"{error.strerror or error}{where}", 1)
+        return _print_error(f"{error.strerror or error}{where}", 1)
 
 
 def _open_streams() -> bool:
@@ -61,7 +61,7 @@ def _open_streams() -> bool:
     return given
 
 
-def _check_text(words: Sequence[str]) -> None:
+def _require_encodable(words: Sequence[str]) -> None:
     for word in words:
         try:
             word.encode()
@@ -69,7 +69,7 @@ def _check_text(words: Sequence[str]) -> None:
             raise UserError(f"{word!a} is not UTF-8 text", 2) from None
 
 
-def _run(words: list[str]) -> int:
+def _run_command(words: list[str]) -> int:
     from deepbench.cli import commands
 
     try:
@@ -83,7 +83,7 @@ def _run(words: list[str]) -> int:
         raise UserError(why) from None
 
 
-def _refuse(message: str, status: int) -> int:
+def _print_error(message: str, status: int) -> int:
     line = printable_line(message)  # the message may quote an untrusted file
     line = line if len(line) <= _LONGEST else line[: _LONGEST - 3] + "..."
     print(f"deepbench: error: {line}", file=sys.stderr)
@@ -95,5 +95,5 @@ def _drop_output() -> None:
     os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
 
 
-def _terminate(number: int, frame: FrameType | None) -> None:
+def _raise_terminated(number: int, frame: FrameType | None) -> None:
     raise Terminated

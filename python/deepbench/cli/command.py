@@ -13,13 +13,13 @@ import click
 from click.shell_completion import CompletionItem
 from click.types import StringParamType
 
+from deepbench.cli.backend_names import backend_called
 from deepbench.errors import UsageError, shown, suggestion
 
 # What other programs call an option, as deepbench writes it.
 _SYNONYMS = {
     "best": "--algorithm best", "exhaustive": "--algorithm exhaustive",
     "hot": "--cache hot", "cold": "--cache cold", "steady": "--power steady",
-    "cpu": "--backend cpu", "gpu": "--backend cuda", "cuda": "--backend cuda",
     "gpus": "--devices N", "ngpus": "--devices N", "np": "--ranks N", "nproc": "--ranks N",
     "csv": "--format csv", "json": "--format json", "markdown": "--format markdown",
     "html": "--format html", "png": "--format png", "svg": "--format svg",
@@ -51,7 +51,7 @@ class CommandLine:
         return self.values.get(option)
 
 
-class _Value(StringParamType):
+class _OptionValue(StringParamType):
     """The value of an option: any text that is not empty, or one of some choices."""
 
     def __init__(self, usage: str, flag: str, choices: Sequence[str], is_file: bool) -> None:
@@ -93,7 +93,7 @@ class Option(click.Option):
         self.usage = f"{names} {metavar}" if metavar else names
         declarations = [flag, short] if short else [flag]
         if metavar:
-            value = _Value(self.usage, flag, self.choices, metavar in _FILE_METAVARS)
+            value = _OptionValue(self.usage, flag, self.choices, metavar in _FILE_METAVARS)
             # Several values are accepted here so that _given_once() can refuse the second.
             super().__init__(
                 declarations, help=help, metavar=metavar, type=value, multiple=True,
@@ -116,7 +116,7 @@ class Command(click.Command):
     ) -> None:
         """`usage` is the help text above the options. `complete` lists the words that begin with a
         text; without it, the shell completes names of files."""
-        words = click.Argument(["words"], nargs=-1, type=_Words(complete))
+        words = click.Argument(["words"], nargs=-1, type=_WordArguments(complete))
         super().__init__(
             name, params=[words, *options], context_settings={"help_option_names": HELP_NAMES}
         )
@@ -132,9 +132,9 @@ class Command(click.Command):
         try:
             return super().parse_args(ctx, args)
         except click.NoSuchOption as error:
-            raise self._unknown_option(_as_given(error.option_name, given)) from None
+            raise self._unknown_option_error(_option_as_typed(error.option_name, given)) from None
         except click.BadOptionUsage as error:
-            raise self._misused(error.option_name, given) from None
+            raise self._misuse_error(error.option_name, given) from None
 
     def invoke(self, ctx: click.Context) -> int:
         return self._run(_command_line(self.options, ctx))
@@ -161,17 +161,17 @@ class Command(click.Command):
                 return
             name = argument.partition("=")[0]
             if not name.startswith("--") and f"-{name}" in self._named():
-                raise self._unknown_option(name)
+                raise self._unknown_option_error(name)
 
-    def _unknown_option(self, name: str) -> UsageError:
+    def _unknown_option_error(self, name: str) -> UsageError:
         known = self._named()
         if name in ("-o", "--output", "--out") and "--format" in known and "--output" not in known:
             cure = ": '> FILE' keeps what is printed"
         else:
-            cure = f"{_did_you_mean(name, known)}; --help lists the options"
+            cure = f"{_suggest_option(name, known)}; --help lists the options"
         return UsageError(f"there is no option {shown(name)} here{cure}")
 
-    def _misused(self, name: str, arguments: Sequence[str]) -> UsageError:
+    def _misuse_error(self, name: str, arguments: Sequence[str]) -> UsageError:
         option = self._named().get(name)
         if option is not None and option.metavar:
             return UsageError(f"{option.flag} needs a value: {option.usage}")
@@ -181,7 +181,7 @@ class Command(click.Command):
         return UsageError(f"{flag} takes no value, not {shown(value)}")
 
 
-class _Words(StringParamType):
+class _WordArguments(StringParamType):
     """The words of a command line. Each command judges its own."""
 
     def __init__(self, complete: Callable[[str], Sequence[str]] | None) -> None:
@@ -227,7 +227,7 @@ def _given_once(ctx: click.Context, parameter: click.Parameter, value: object) -
     return values[0] if values else None
 
 
-def _as_given(name: str, arguments: Sequence[str]) -> str:
+def _option_as_typed(name: str, arguments: Sequence[str]) -> str:
     """The option with all its letters, of which click names one: '-x' of '-xyz'."""
     if name.startswith("--"):
         return name
@@ -235,7 +235,7 @@ def _as_given(name: str, arguments: Sequence[str]) -> str:
     return next((word for word in single if word.startswith(name)), name)
 
 
-def _did_you_mean(name: str, known: Mapping[str, Option]) -> str:
+def _suggest_option(name: str, known: Mapping[str, Option]) -> str:
     """The option that is close to an unknown one, in meaning or in letters."""
     bare = name.lstrip("-").replace("_", "-").lower()
     if elsewhere := synonym_of(bare, known):
@@ -244,6 +244,8 @@ def _did_you_mean(name: str, known: Mapping[str, Option]) -> str:
     longer = [option for option in options if len(bare) > 1 and option.startswith(f"--{bare}")]
     if len(longer) == 1:
         return f" (did you mean {longer[0]!r}?)"
+    if "--backend" in known and (backend := backend_called(bare)):
+        return f" (did you mean '--backend {backend}'?)"
     return suggestion(bare, [option[2:] for option in options]).replace("mean '", "mean '--")
 
 

@@ -9,6 +9,7 @@ import shlex
 from collections.abc import Sequence
 
 from deepbench import suites
+from deepbench.cli.backend_names import backend_called
 from deepbench.cli.command import Option, parse, synonym_of
 from deepbench.errors import UsageError, shown
 from deepbench.problems import problem_arguments
@@ -32,7 +33,7 @@ def suggest_command(
     """An error that suggests the corrected command, or the error that the corrected command would
     raise. None if the words need no correction, or if they are invalid even when corrected."""
     found = _CommandRewriter(op, options)
-    joined = _joined(arguments)
+    joined = _with_assignments_joined(arguments)
     changed = [word for word in joined if word not in arguments]
     found.wrong = changed[0] if changed else ""
     found.read([word.replace(" ", "") if word in changed else word for word in joined])
@@ -77,52 +78,57 @@ class _CommandRewriter:
                 if self._options[name].metavar and not equals and rest:
                     self.right.append(rest.pop(0))
             elif argument.startswith("-"):
-                self._option(argument, name.lstrip("-"), value, rest)
+                self._rewrite_option(argument, name.lstrip("-"), value, rest)
             elif (sizes := self._sizes_in(argument)) is not None:
-                self._replace(argument, *sizes)
-            elif (sizes := self._listed([argument, *rest[: len(self._sizes) - 1]])) is not None:
+                self._replace_argument(argument, *sizes)
+            elif (
+                sizes := self._sizes_in_separate_words([argument, *rest[: len(self._sizes) - 1]])
+            ) is not None:
                 del rest[: len(self._sizes) - 1]
-                self._replace(argument, *sizes)
-            elif rest and (key := self._key(argument)) and self._can_be(key, rest[0]):
-                self._replace(argument, f"{key}={rest.pop(0)}")
+                self._replace_argument(argument, *sizes)
+            elif rest and (key := self._key_named(argument)) and self._can_be(key, rest[0]):
+                self._replace_argument(argument, f"{key}={rest.pop(0)}")
             else:
-                self._word(argument)
+                self._rewrite_word(argument)
 
-    def _replace(self, wrong: str, *right: str) -> None:
+    def _replace_argument(self, wrong: str, *right: str) -> None:
         self.wrong = self.wrong or wrong
         self.right += right
 
-    def _option(self, argument: str, name: str, value: str, rest: list[str]) -> None:
+    def _rewrite_option(self, argument: str, name: str, value: str, rest: list[str]) -> None:
         """Rewrites an argument that looks like an option: '--m 64', '--half', '--training'."""
-        key = self._key(name)
+        key = self._key_named(name)
         if key is not None and (value or (rest and not rest[0].startswith("-"))):
-            self._replace(argument, f"{key}={value or rest.pop(0)}")
+            self._replace_argument(argument, f"{key}={value or rest.pop(0)}")
         elif name in ("set", "suite") and (value or rest):
-            self._replace(argument, value or rest.pop(0))
+            self._replace_argument(argument, value or rest.pop(0))
         elif not value and (self._is_word(name) or self._is_word(name.lower())):
-            self._replace(argument, name.lower())
+            self._replace_argument(argument, name.lower())
         else:
             self.right.append(argument)
 
-    def _word(self, word: str) -> None:
+    def _rewrite_word(self, word: str) -> None:
+        """Rewrites an argument that does not look like an option."""
         if self._is_word(word):
             self.right.append(word)
             return
         if (option := self._option_for(word)) is not None:
-            self._replace(word, *option)
+            self._replace_argument(word, *option)
             return
         parts = [part.rstrip(",;") for part in _BETWEEN.split(word)]
         right = [part for one in parts for part in self._assignments(one)]
-        if right == [word]:
-            self.right.append(word)
+        if right != [word]:
+            self._replace_argument(word, *right)
+        elif "--backend" in self._options and (backend := backend_called(word)):
+            self._replace_argument(word, "--backend", backend)
         else:
-            self._replace(word, *right)
+            self.right.append(word)
 
     def _option_for(self, word: str) -> list[str] | None:
-        """The option that a word stands for: 'quick', 'cold', 'cpu', 'cache=cold' or the name of a
+        """The option that a word stands for: 'quick', 'cold', 'cache=cold' or the name of a
         result file. For 'set=training' it is the set."""
         name, _, value = word.partition("=")
-        if value and self._key(name) is None:
+        if value and self._key_named(name) is None:
             option = self._options.get(f"--{name.lower().replace('_', '-')}")
             if option is not None and option.metavar:
                 return [option.flag, value]
@@ -139,22 +145,22 @@ class _CommandRewriter:
         """A word rewritten as KEY=VALUE words, or unchanged."""
         assignment = _ASSIGNMENT.fullmatch(word)
         if assignment is None:
-            return [self._choice(word)]
+            return [self._with_key_of_choice(word)]
         name, value = assignment.groups()
         both = [f"{name.lower()}_{side}" for side in ("w", "h")]  # pad=1 of conv
         if all(key in self.keys for key in both):
             return [f"{key}={value}" for key in both]
-        key = self._key(name)
+        key = self._key_named(name)
         if key is None:
             return [word]
         *more, last = value.lstrip("=").split("=")  # m=n=k=64
-        equal = [self._key(name) for name in more]
+        equal = [self._key_named(name) for name in more]
         if None in equal:
             return [word]
         last = last.strip("[]()")
         return [f"{name}={last}" for name in (key, *equal)]
 
-    def _key(self, name: str) -> str | None:
+    def _key_named(self, name: str) -> str | None:
         """The key that a name stands for: m for M, trans_a for transA and trans-a."""
         lower = name.lower().replace("-", "_")
         lower = _SYNONYMS.get(lower, lower)
@@ -163,7 +169,7 @@ class _CommandRewriter:
         plain = {key.replace("_", ""): key for key in self.keys}
         return plain.get(lower.replace("_", ""))
 
-    def _choice(self, word: str) -> str:
+    def _with_key_of_choice(self, word: str) -> str:
         """A value with its key, if only one key accepts it (cell=lstm), or a list of precisions."""
         if "," in word and all(
             problem_arguments.precision_name(self._op, one) for one in word.split(",")
@@ -176,11 +182,15 @@ class _CommandRewriter:
         """The sizes of the operation in 64x64x64, (64,64,64) or shape=64x64x64, in their order."""
         name, _, value = word.rpartition("=")
         values = _BETWEEN_SIZES.split(value.strip(_AROUND_SIZES))
-        return self._named(values) if len(values) > 1 and self._key(name) is None else None
+        return (
+            self._as_size_assignments(values)
+            if len(values) > 1 and self._key_named(name) is None
+            else None
+        )
 
-    def _listed(self, words_of_sizes: Sequence[str]) -> list[str] | None:
+    def _sizes_in_separate_words(self, words_of_sizes: Sequence[str]) -> list[str] | None:
         """The sizes of the operation in separate words: '64 64 64' or '[64, 64, 64]'."""
-        return self._named([word.strip(_AROUND_SIZES) for word in words_of_sizes])
+        return self._as_size_assignments([word.strip(_AROUND_SIZES) for word in words_of_sizes])
 
     def _can_be(self, key: str, value: str) -> bool:
         """Whether a word can be the value of the key before it: 'm 64', 'trans_a t'."""
@@ -190,7 +200,7 @@ class _CommandRewriter:
             return value.lower() in self.keys[key].choices
         return value[:1].isdigit() and "=" not in value
 
-    def _named(self, values: Sequence[str]) -> list[str] | None:
+    def _as_size_assignments(self, values: Sequence[str]) -> list[str] | None:
         """The values as KEY=VALUE words, if they are as many as the operation has sizes."""
         if self._op == problem_arguments.ALL or len(values) != len(self._sizes):
             return None
@@ -202,7 +212,7 @@ class _CommandRewriter:
         return bool(suites.set_name(word) or problem_arguments.precision_name(self._op, word))
 
 
-def _joined(arguments: Sequence[str]) -> list[str]:
+def _with_assignments_joined(arguments: Sequence[str]) -> list[str]:
     """The arguments with each of 'm = 64', 'm= 64' and 'm =64' joined to one word."""
     joined: list[str] = []
     for argument in arguments:

@@ -83,7 +83,7 @@ class CommandGroup(click.Group):
         if first.startswith("-") and not ctx.resilient_parsing:
             known = [name for parameter in self.get_params(ctx) for name in parameter.opts]
             if first not in known:
-                right = _did_you_mean(first, args[1:]) or "; see --help"
+                right = _suggest_first_word(first, args[1:]) or "; see --help"
                 raise UsageError(
                     f"an operation or a command comes first, not {shown(first)}{right}"
                 )
@@ -99,7 +99,7 @@ class CommandGroup(click.Group):
         from deepbench.problems import problem_arguments
 
         names = problem_arguments.operation_names()
-        meant = _did_you_mean(first, rest) or suggestion(first, [*names, *_COMMANDS])
+        meant = _suggest_first_word(first, rest) or suggestion(first, [*names, *_COMMANDS])
         raise UsageError(
             f"there is no operation or command {shown(first)}{meant}; "
             f"there are {' '.join(names)} and {' '.join(_COMMANDS)}"
@@ -190,9 +190,10 @@ def _print_version(ctx: click.Context, parameter: click.Parameter, value: bool) 
     ctx.exit()
 
 
-def _did_you_mean(first: str, rest: Sequence[str]) -> str:
-    """What a first word means that is another program's, or not the first of deepbench."""
-    whole = _whole_command(first, rest)
+def _suggest_first_word(first: str, rest: Sequence[str]) -> str:
+    """The suggestion for an unknown first word: the word that another program uses for a command of
+    deepbench, or the command with its words in the right order; empty if there is none."""
+    whole = _reordered_command(first, rest)
     if whole is not None:
         return f" (did you mean {shlex.join(['deepbench', *whole])!r}?)"
     meant = {**_SYNONYMS, **_operation_synonyms()}.get(first.lower())
@@ -205,7 +206,7 @@ def _operation_synonyms() -> dict[str, str]:
     return {word: words for known in operations() for word, words in known.synonyms}
 
 
-def _whole_command(first: str, rest: Sequence[str]) -> list[str] | None:
+def _reordered_command(first: str, rest: Sequence[str]) -> list[str] | None:
     """The command with its operation in the first place, or the command that takes a file."""
     from deepbench import suites
     from deepbench.problems import problem_arguments

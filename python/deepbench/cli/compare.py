@@ -36,23 +36,27 @@ def main(line: CommandLine) -> int:
             "compare needs two result files or more: deepbench compare A B [C...]; "
             "published figures count as one, by a name that 'deepbench list references' has"
         )
-    rules = Rules(_across(line), _share(line, "--noise"), _share(line, "--fail-over") or 0.0,
-                  line.has("--any-clock"))  # fmt: skip
-    _refuse_twice(line.words)
+    rules = Rules(
+        _across_words(line),
+        _share_option(line, "--noise"),
+        _share_option(line, "--fail-over") or 0.0,
+        line.has("--any-clock"),
+    )
+    _require_distinct_words(line.words)
     screen = Screen()
-    comparison = compare([_side(screen, word) for word in line.words], rules)
+    comparison = compare([_open_result_set(screen, word) for word in line.words], rules)
     screen.report(render(comparison, line.get("--format") or "table", screen.report_width()))
     return 1 if comparison.regressions else 0
 
 
-def _side(screen: Screen, word: str) -> ResultSet:
+def _open_result_set(screen: Screen, word: str) -> ResultSet:
     result = open_results(word)
     if result.warning:
         screen.say(f"deepbench: warning: {result.warning}")
     return to_result_set(result)
 
 
-def _refuse_twice(words: Sequence[str]) -> None:
+def _require_distinct_words(words: Sequence[str]) -> None:
     seen: dict[object, str] = {}
     for word in words:
         one = source_identity(word)
@@ -61,7 +65,7 @@ def _refuse_twice(words: Sequence[str]) -> None:
         seen[one] = word
 
 
-def _across(line: CommandLine) -> tuple[str, ...]:
+def _across_words(line: CommandLine) -> tuple[str, ...]:
     words = [word for word in (line.get("--across") or "").split(",") if word]
     for word in words:
         if word not in ACROSS:
@@ -71,7 +75,7 @@ def _across(line: CommandLine) -> tuple[str, ...]:
     return tuple(dict.fromkeys(words))
 
 
-def _share(line: CommandLine, name: str) -> float | None:
+def _share_option(line: CommandLine, name: str) -> float | None:
     """The option's percentage as a fraction: '5%', '5 %' and '5' mean 0.05."""
     text = line.get(name)
     if text is None:

@@ -38,8 +38,8 @@ def main(line: CommandLine) -> int:
     return 0
 
 
-def _complete(incomplete: str) -> list[str]:
+def _matching_shells(incomplete: str) -> list[str]:
     return [shell for shell in _SHELLS if shell.startswith(incomplete)]
 
 
-command = Command("completion", (), main, _USAGE, _complete)
+command = Command("completion", (), main, _USAGE, _matching_shells)

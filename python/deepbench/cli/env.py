@@ -17,8 +17,6 @@ _OPTIONS = (
     Option("--format", "text (default) or json", "WORD", choices=("text", "json")),
 )
 
-_DESCRIBE_TIMEOUT_S = 30.0  # for one backend to describe itself
-
 Json = Mapping[str, Any]
 
 _USAGE = """\
@@ -35,7 +33,7 @@ def main(line: CommandLine) -> int:
     if line.has("--cmake-dir"):
         return _print_cmake_dir()
     facts = collect()
-    print(json.dumps(facts, indent=2) if line.get("--format") == "json" else _text(facts))
+    print(json.dumps(facts, indent=2) if line.get("--format") == "json" else _facts_text(facts))
     return 0
 
 
@@ -43,12 +41,14 @@ def collect() -> dict[str, Any]:
     """Everything that env prints."""
     from deepbench import _core, installation, libraries
     from deepbench.runner import environment
+    from deepbench.runner.inspection import inspect_backend
 
     warnings: list[str] = []
     paths = libraries.plugin_paths(warnings.append)
     host = environment.host_context()
     backends = [
-        {"name": name, "path": path, **_inspected(path)} for name, path in _core.backends(paths)
+        {"name": name, "path": path, **_shown_facts(inspect_backend(path))}
+        for name, path in _core.backends(paths)
     ]
     warnings += _core.search_warnings()
     package = Path(_core.package_directory())
@@ -64,21 +64,9 @@ def collect() -> dict[str, Any]:
     }
 
 
-def _inspected(path: str) -> dict[str, Any]:
-    """The facts of a backend, queried in a separate process, which a broken backend may crash."""
-    from deepbench.runner.ranks import worker_command
-    from deepbench.runner.session import Session
-    from deepbench.runner.worker_process import SessionError
-
-    session = Session(worker_command("--inspect", (path,)), start_timeout_s=_DESCRIBE_TIMEOUT_S)
-    try:
-        facts = dict(session.start())
-        reason = (facts.get("backend") or {}).get("reason")
-    except SessionError as error:
-        facts, reason = {}, str(error)
-    session.close()
-    kept = ("devices", "libraries", "environment", "warnings")
-    return {"reason": reason, **{key: facts.get(key) for key in kept}}
+def _shown_facts(facts: Json) -> dict[str, Any]:
+    kept = ("reason", "devices", "libraries", "environment", "warnings")
+    return {key: facts.get(key) for key in kept}
 
 
 def _cmake_dir() -> Path:
@@ -95,19 +83,19 @@ def _print_cmake_dir() -> int:
     return 0
 
 
-def _text(facts: Json) -> str:
+def _facts_text(facts: Json) -> str:
     lines = [f"deepbench {facts['version']}  {facts['package']}"]
     lines += [f"  headers: {facts['include_dir']}", f"  deepbench_run: {facts['deepbench_run']}"]
-    lines += _indented("host", facts["host"])
+    lines += _indented_lines("host", facts["host"])
     for backend in facts["backends"]:
         lines += ["", f"backend {backend['name']}  {backend['path']}"]
         if backend["reason"]:
             lines.append(f"  cannot be used: {backend['reason']}")
         for device in backend["devices"] or ():
             facts_of_it = {name: value for name, value in device.items() if name != "index"}
-            lines += _indented(f"device {device.get('index')}", facts_of_it, "  ")
-        lines += _libraries(backend["libraries"] or {})
-        lines += _indented("sets in its worker", backend["environment"] or {}, "  ")
+            lines += _indented_lines(f"device {device.get('index')}", facts_of_it, "  ")
+        lines += _library_lines(backend["libraries"] or {})
+        lines += _indented_lines("sets in its worker", backend["environment"] or {}, "  ")
         lines += [f"  warning: {text}" for text in backend["warnings"] or ()]
     if not facts["backends"]:
         lines += ["", "no backend was found"]
@@ -115,18 +103,18 @@ def _text(facts: Json) -> str:
     return "\n".join(lines)
 
 
-def _libraries(libraries: Json) -> list[str]:
+def _library_lines(libraries: Json) -> list[str]:
     lines = []
     for name, facts in libraries.items():
         if facts.get("reason"):
             lines.append(f"  library {name}: absent: {facts['reason']}")
         else:
-            found = f"  ({_found_by(facts['found_by'])})" if facts.get("found_by") else ""
+            found = f"  ({_discovery_text(facts['found_by'])})" if facts.get("found_by") else ""
             lines.append(f"  library {name} {facts.get('version')}  {facts.get('path')}{found}")
     return lines
 
 
-def _found_by(way: str) -> str:
+def _discovery_text(way: str) -> str:
     """How a library was found. The variable of library folders is not named if deepbench, and not
     the user, has set it."""
     from deepbench.libraries import CUDA_LIBRARY_PATH
@@ -135,12 +123,12 @@ def _found_by(way: str) -> str:
     return "among Python's packages or conda's" if ours else way
 
 
-def _indented(title: str, facts: Json, margin: str = "") -> list[str]:
+def _indented_lines(title: str, facts: Json, margin: str = "") -> list[str]:
     """A heading and one line for each known fact. Nested facts are indented further."""
     lines = [f"{margin}{title}"] if facts else []
     for name, value in facts.items():
         if isinstance(value, dict):
-            lines += _indented(name, value, margin + "  ")
+            lines += _indented_lines(name, value, margin + "  ")
         elif value is not None:
             lines.append(f"{margin}  {name}: {value}")
     return lines

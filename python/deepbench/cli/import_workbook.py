@@ -43,8 +43,8 @@ def main(line: CommandLine) -> int:
     from deepbench.workbook import read_workbook
 
     imported = read_workbook(book)
-    _write(imported, path, line.has("--overwrite"))
-    _say(Screen(), book, imported, line.has("--all"))
+    _write_result_file(imported, path, line.has("--overwrite"))
+    _print_outcome(Screen(), book, imported, line.has("--all"))
     return 0
 
 
@@ -59,25 +59,25 @@ def _refuse_result_file(name: str) -> None:
         )
 
 
-def _write(imported: Imported, path: Path, overwrite: bool) -> None:
+def _write_result_file(imported: Imported, path: Path, overwrite: bool) -> None:
     writer = ResultWriter.new(path, overwrite=overwrite, cure="--overwrite replaces it")
     try:
-        writer.replace(imported.context, imported.rows)
+        writer.replace(imported.context, (row.line for row in imported.rows))
     finally:
         writer.close()
 
 
-def _say(screen: Screen, book: Path, imported: Imported, everything: bool) -> None:
+def _print_outcome(screen: Screen, book: Path, imported: Imported, everything: bool) -> None:
     shown = imported.remarks if everything else imported.remarks[:_MOST_LINES]
     for report in shown:
         screen.say(printable_line(f"deepbench: warning: {report}"))
     if left := len(imported.remarks) - len(shown):
         screen.say(f"deepbench: warning: {left} more, which are in the file too; --all says them")
     device = (imported.context.get("device") or {}).get("name") or "an unnamed device"
-    screen.say(printable_line(f"deepbench: {book.name}: {device}: {_summary(imported)}"))
+    screen.say(printable_line(f"deepbench: {book.name}: {device}: {_counts_text(imported)}"))
 
 
-def _summary(imported: Imported) -> str:
+def _counts_text(imported: Imported) -> str:
     """Counts the figures that were read and left out."""
     rows = f"{len(imported.rows)} rows"
     if imported.doubted:

@@ -65,21 +65,21 @@ def main(line: CommandLine) -> int:
 
         (titles, rows), notes = table(line.words[1:])
         form = line.get("--format") or "table"
-        sys.stdout.write(_rendered(titles, rows, form))
+        sys.stdout.write(_render_table(titles, rows, form))
         if form == "table":
             sys.stdout.write("".join(f"{note}\n" for note in notes))
         return 0
-    op, set_name, precision = _words(line.words)
+    op, set_name, precision = _read_words(line.words)
     with suite_errors_as_usage_errors():
         listed = list(_list_problems(op, set_name, precision, line.has("--corrected")))
     if not listed:
         raise UsageError(f"{op} has no set {set_name}; 'deepbench list' has what there is")
-    titles, rows = _summary(listed) if op is None else _problems(listed)
-    sys.stdout.write(_rendered(titles, rows, line.get("--format") or "table"))
+    titles, rows = _summary_table(listed) if op is None else _problem_table(listed)
+    sys.stdout.write(_render_table(titles, rows, line.get("--format") or "table"))
     return 0
 
 
-def _words(words: Sequence[str]) -> tuple[str | None, str | None, str]:
+def _read_words(words: Sequence[str]) -> tuple[str | None, str | None, str]:
     """Reads the operation, the set and the precision, in any order. Raises UsageError."""
     op = set_name = precision = None
     for word in words:
@@ -124,7 +124,7 @@ def _list_problems(
             )
 
 
-def _summary(listed: Sequence[ListedProblem]) -> Table:
+def _summary_table(listed: Sequence[ListedProblem]) -> Table:
     groups: dict[tuple[str, str], list[ListedProblem]] = {}
     for item in listed:
         groups.setdefault((item.set, item.op), []).append(item)
@@ -142,7 +142,7 @@ def _summary(listed: Sequence[ListedProblem]) -> Table:
     return ("set", "op", "problems", "rows", "TFLOP", "GB"), rows
 
 
-def _problems(listed: Sequence[ListedProblem]) -> Table:
+def _problem_table(listed: Sequence[ListedProblem]) -> Table:
     rows: list[tuple[Cell, ...]] = [
         (
             item.set,
@@ -156,7 +156,7 @@ def _problems(listed: Sequence[ListedProblem]) -> Table:
     return ("set", "problem", "GFLOP", "MB", "application"), rows
 
 
-def _rendered(titles: Sequence[str], rows: Sequence[tuple[Cell, ...]], name: str) -> str:
+def _render_table(titles: Sequence[str], rows: Sequence[tuple[Cell, ...]], name: str) -> str:
     if name == "json":
         import json
 
@@ -169,7 +169,7 @@ def _rendered(titles: Sequence[str], rows: Sequence[tuple[Cell, ...]], name: str
         buffer = io.StringIO()
         csv.writer(buffer, lineterminator="\r\n").writerows([titles, *rows])
         return buffer.getvalue()
-    texts = [tuple(titles), *(tuple(map(_cell, row)) for row in rows)]
+    texts = [tuple(titles), *(tuple(map(_cell_text, row)) for row in rows)]
     widths = [max(map(len, column)) for column in zip(*texts, strict=True)]
     numbers = [not isinstance(cell, str) for cell in rows[0]]
     lines = [
@@ -182,15 +182,15 @@ def _rendered(titles: Sequence[str], rows: Sequence[tuple[Cell, ...]], name: str
     return "\n".join(lines) + "\n"
 
 
-def _cell(value: Cell) -> str:
+def _cell_text(value: Cell) -> str:
     if not isinstance(value, float):
         return str(value)
     return f"{value:.2e}" if 0 < abs(value) < 0.001 else f"{value:.4f}"
 
 
-def _complete(incomplete: str) -> list[str]:
+def _completions(incomplete: str) -> list[str]:
     words = [*operation_names(), *(name.replace("_", "-") for name in suites.SETS), "references"]
     return [word for word in [*words, *precisions(ALL)] if word.startswith(incomplete)]
 
 
-command = Command("list", _OPTIONS, main, _USAGE, _complete)
+command = Command("list", _OPTIONS, main, _USAGE, _completions)

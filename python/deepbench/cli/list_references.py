@@ -9,6 +9,7 @@ from deepbench import references
 from deepbench.compare.result_set import ResultSet, to_result_set
 from deepbench.errors import UsageError, shown, suggestion
 from deepbench.results import ResultFile
+from deepbench.results.row import Published
 
 Cell = str | int | float
 Table = tuple[tuple[str, ...], list[tuple[Cell, ...]]]
@@ -17,7 +18,7 @@ Table = tuple[tuple[str, ...], list[tuple[Cell, ...]]]
 def table(words: Sequence[str]) -> tuple[Table, tuple[str, ...]]:
     """Titles and rows of the table, and footnotes on the figures. Raises UserError."""
     if not words:
-        return _all(), ()
+        return _table_of_references(), ()
     name = " ".join(words)
     reference = references.find(name)
     if reference is None:
@@ -25,10 +26,10 @@ def table(words: Sequence[str]) -> tuple[Table, tuple[str, ...]]:
         raise UsageError(f"there is no reference {shown(name)}{near}; 'list references' has them")
     result = references.load(reference)
     side = to_result_set(result)
-    return _one(result, side), side.footnotes
+    return _table_of_rows(result, side), side.footnotes
 
 
-def _all() -> Table:
+def _table_of_references() -> Table:
     titles = ("reference", "rows", "inconsistent", "sets", "precisions", "operations")
     return titles, [
         (
@@ -43,22 +44,22 @@ def _all() -> Table:
     ]
 
 
-def _one(result: ResultFile, side: ResultSet) -> Table:
+def _table_of_rows(result: ResultFile, side: ResultSet) -> Table:
     titles = ("problem", "application", "us", "TFLOP/s", "published", "status", "source")
     rows: list[tuple[Cell, ...]] = []
     for row, entry in zip(result.rows, side.entries, strict=True):
-        facts = row["regime"]["published"]
+        facts = row.regime.published or Published()
         rows.append((
             entry.problem,
             entry.application or "",
             (entry.time_ns or 0.0) / 1e3,
-            _number(entry.tflops),
-            _number(facts.get("tflops")),
-            f"inconsistent: {entry.doubt}" if entry.doubt else facts["status"],
-            f"{facts['workbook']}, {facts['sheet']}, row {facts['row']}",
+            _number_or_dash(entry.tflops),
+            _number_or_dash(facts.tflops),
+            f"inconsistent: {entry.doubt}" if entry.doubt else facts.status or "",
+            f"{facts.workbook}, {facts.sheet}, row {facts.row}",
         ))  # fmt: skip
     return titles, rows
 
 
-def _number(value: float | None) -> Cell:
+def _number_or_dash(value: float | None) -> Cell:
     return "-" if value is None else value

@@ -30,11 +30,11 @@ _EXIT_STATUS = (
 def main(line: CommandLine) -> int:
     if line.words:
         raise UsageError(f"man takes no words, not {line.words[0]!r}")
-    sys.stdout.writelines(f"{text}\n" for text in _page())
+    sys.stdout.writelines(f"{text}\n" for text in _page_lines())
     return 0
 
 
-def _page() -> Iterator[str]:
+def _page_lines() -> Iterator[str]:
     from deepbench import _core
     from deepbench.cli.commands import group, usage
 
@@ -42,10 +42,10 @@ def _page() -> Iterator[str]:
     yield f'.TH DEEPBENCH 1 "" "deepbench {_core.version}" "User Commands"'
     yield from (".SH NAME", r"deepbench \- times the basic operations of deep learning")
     yield ".SH SYNOPSIS"
-    yield from _verbatim(usage())
+    yield from _verbatim_lines(usage())
     yield ".SH EXIT STATUS"
     for status, meaning in _EXIT_STATUS:
-        yield from (".TP", f".B {status}", _escaped(meaning))
+        yield from (".TP", f".B {status}", _roff_escaped(meaning))
     with click.Context(root, info_name="deepbench") as context:
         for name in root.list_commands(context):
             command = root.get_command(context, name)
@@ -54,16 +54,16 @@ def _page() -> Iterator[str]:
                 command, context, info_name=name, terminal_width=80, help_option_names=HELP_NAMES
             ) as inner:
                 yield f'.SH "DEEPBENCH {name.upper()}"'
-                yield from _verbatim(command.get_help(inner))
+                yield from _verbatim_lines(command.get_help(inner))
 
 
-def _verbatim(text: str) -> Iterator[str]:
+def _verbatim_lines(text: str) -> Iterator[str]:
     yield ".nf"
-    yield from map(_escaped, text.rstrip().split("\n"))
+    yield from map(_roff_escaped, text.rstrip().split("\n"))
     yield ".fi"
 
 
-def _escaped(line: str) -> str:
+def _roff_escaped(line: str) -> str:
     """A line that roff prints as it is."""
     line = line.replace("\\", r"\e").replace("-", r"\-")
     return rf"\&{line}" if line.startswith((".", "'")) else line

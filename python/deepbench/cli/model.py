@@ -28,7 +28,7 @@ _MOST_RANKS = 1 << 20
 def main(line: CommandLine) -> int:
     if not line.words:
         raise UsageError("model needs a result file: deepbench model FILE")
-    ranks = _ranks(line)
+    ranks = _predicted_rank_counts(line)
     found = groups(row for word in line.words for row in read(Path(word)).rows)
     if not found:
         names = " ".join(map(shown, line.words))
@@ -37,11 +37,11 @@ def main(line: CommandLine) -> int:
     for (library, algorithm, precision), points in found.items():
         fitted = fit(algorithm_of(library, algorithm), points)
         title = printable_line(f"{library} {algorithm}, {precision}")
-        screen.report("\n".join(_lines(title, fitted, points, ranks)) + "\n")
+        screen.report("\n".join(_prediction_lines(title, fitted, points, ranks)) + "\n")
     return 0
 
 
-def _ranks(line: CommandLine) -> list[int]:
+def _predicted_rank_counts(line: CommandLine) -> list[int]:
     words = (line.get("--ranks") or "8,64,1024").split(",")
     numbers = [whole_number(word) or 0 for word in words]
     if not all(2 <= number <= _MOST_RANKS for number in numbers):
@@ -49,7 +49,7 @@ def _ranks(line: CommandLine) -> list[int]:
     return numbers
 
 
-def _lines(
+def _prediction_lines(
     title: str, fitted: Fit | None, points: Sequence[Point], ranks: Sequence[int]
 ) -> Iterator[str]:
     yield title
@@ -58,10 +58,10 @@ def _lines(
         return
     model = fitted.model
     start = f"{model.start_ns / 1e3:.3g} us and " if model.start_ns else ""
-    step = f"{start}{model.latency_ns / 1e3:.3g} us a step, {_speed(model.ns_per_byte)}"
+    step = f"{start}{model.latency_ns / 1e3:.3g} us a step, {_bandwidth_text(model.ns_per_byte)}"
     yield f"  as {model.algorithm.name}: {step}"
     if large := model.large:
-        more = f"{large.extra_ns / 1e3:.3g} us more, {_speed(large.ns_per_byte)}"
+        more = f"{large.extra_ns / 1e3:.3g} us more, {_bandwidth_text(large.ns_per_byte)}"
         yield f"  from {large.least:.0f} B on: {more}"
     error = _error_text(fitted.size_error)
     yield f"  of every second size of {fitted.points} rows, on the others: {error}"
@@ -75,7 +75,7 @@ def _lines(
         yield f"  {size:>9.0f} B" + "".join(f"{time:>14.1f}" for time in times)
 
 
-def _speed(ns_per_byte: float) -> str:
+def _bandwidth_text(ns_per_byte: float) -> str:
     return f"{1 / ns_per_byte:.3g} GB/s a rank" if ns_per_byte else "no limit seen"
 
 

@@ -39,7 +39,7 @@ class OperationCommand(Command):
 
     def __init__(self, op: str) -> None:
         super().__init__(
-            op, OPTIONS, partial(_run, op), partial(help_text, op), partial(_complete, op)
+            op, OPTIONS, partial(_run, op), partial(help_text, op), partial(_completions, op)
         )
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
@@ -61,7 +61,7 @@ def _run(op: str, line: CommandLine) -> int:
         raise suggest_command(op, line.arguments, OPTIONS) or error from None
 
 
-def _complete(op: str, incomplete: str) -> list[str]:
+def _completions(op: str, incomplete: str) -> list[str]:
     """Sets, precisions and choices of keys that begin with a text."""
     sets = [folder.replace("_", "-") for folder, name in suites.available() if op in (ALL, name)]
     of = [key for known in operations() if op in (ALL, known.name) for key in known.parameters]
@@ -77,12 +77,16 @@ def help_text(op: str) -> str:
     """An operation's keys with their defaults, and an example."""
     words = "[SET] [PRECISION] [KEY=VALUE ...]" if has_suites(op) else "[KEY=VALUE ...]"
     lines = [f"usage: deepbench {op} {words} [options]", ""]
-    lines += ["Every operation of a set, one after the other."] if op == ALL else _keys(op)
+    lines += (
+        ["Every operation of a set, one after the other."]
+        if op == ALL
+        else _operation_help_lines(op)
+    )
     return "\n".join(lines)
 
 
-def _without_keys(op: str) -> str:
-    """What is run where no problem is written out."""
+def _default_problems_text(op: str) -> str:
+    """The problems that an operation runs when its command names none."""
     sets = [folder.replace("_", "-") for folder, name in suites.available() if name == op]
     if not sets:
         return "without keys: each kind of access at sizes for each level of the memory\nhierarchy"
@@ -90,30 +94,36 @@ def _without_keys(op: str) -> str:
     return f"sets: {' '.join(sets)}{default}"
 
 
-def _keys(op: str) -> list[str]:
+def _operation_help_lines(op: str) -> list[str]:
     described = operation(op)
-    lines = [*wrap(f"{op}: {described.help}", _HELP_WIDTH), "", _without_keys(op), "", "keys:"]
+    lines = [
+        *wrap(f"{op}: {described.help}", _HELP_WIDTH),
+        "",
+        _default_problems_text(op),
+        "",
+        "keys:",
+    ]
     formatter = click.HelpFormatter(width=_HELP_WIDTH)
     formatter.indent()
-    formatter.write_dl([(key.name, _facts(key)) for key in described.parameters])
+    formatter.write_dl([(key.name, _key_facts(key)) for key in described.parameters])
     lines.append(formatter.getvalue().rstrip())
-    example = _wrapped(f"example: deepbench {described.example}")
+    example = _wrapped_command(f"example: deepbench {described.example}")
     return [*lines, "", *_sweep_lines(op), "", *example]
 
 
-def _facts(parameter: Parameter) -> str:
+def _key_facts(parameter: Parameter) -> str:
     """What a key is, the values that it takes, its default, and other spellings of its choices."""
     default = parameter.default
     facts = [
         parameter.help,
-        _values(parameter),
+        _allowed_values(parameter),
         "required" if default is None else f"default {default}",
         _spellings(parameter),
     ]
     return "; ".join(fact for fact in facts if fact)
 
 
-def _values(parameter: Parameter) -> str:
+def _allowed_values(parameter: Parameter) -> str:
     """What a key may be: "one of n t", "0 to 100000", "1 or more"."""
     if parameter.choices:
         return "one of " + " ".join(parameter.choices)
@@ -137,12 +147,12 @@ def _spellings(parameter: Parameter) -> str:
 def sweep_example(op: str) -> tuple[str, int]:
     """Words that stand for several problems, a list and a range, and how many problems."""
     words = operation(op).example.split()[1:]
-    sizes = [word for word in words if _size(word) >= _SMALLEST]
+    sizes = [word for word in words if _size_in_word(word) >= _SMALLEST]
     listed, doubled = sizes[0], sizes[-1]
-    key, value = doubled.split("=")[0], _size(doubled)
-    changed = {doubled: f"{key}={_short(value)}..{_short(4 * value)}"}
+    key, value = doubled.split("=")[0], _size_in_word(doubled)
+    changed = {doubled: f"{key}={_short_number(value)}..{_short_number(4 * value)}"}
     if listed != doubled:
-        changed[listed] = f"{listed},{2 * _size(listed)}"
+        changed[listed] = f"{listed},{2 * _size_in_word(listed)}"
     several = [changed.get(word, word) for word in words]
     return " ".join(several), len(problem_lines(op, parse_problem_arguments(op, several)))
 
@@ -153,23 +163,23 @@ def _sweep_lines(op: str) -> list[str]:
         "several problems: the list n=16,32 stands for each of its values, the range",
         "n=16..128 for every doubling (16 32 64 128), and several of them for every",
         "combination. K, M and G are 2^10, 2^20 and 2^30.",
-        *_wrapped(f"{count} problems: deepbench {op} {example}"),
+        *_wrapped_command(f"{count} problems: deepbench {op} {example}"),
     ]
 
 
-def _wrapped(command: str) -> list[str]:
+def _wrapped_command(command: str) -> list[str]:
     """The lines of a command, each but the last with the backslash that continues it."""
     lines = wrap(command, _HELP_WIDTH - 2, subsequent_indent="  ", break_on_hyphens=False)
     return [*(f"{line} \\" for line in lines[:-1]), lines[-1]]
 
 
-def _size(word: str) -> int:
+def _size_in_word(word: str) -> int:
     """A size such as m=1760; 0 for any other word."""
     value = word.partition("=")[2]
     return int(value) if value.isdigit() else 0
 
 
-def _short(number: int) -> str:
+def _short_number(number: int) -> str:
     for unit, size in (("G", 1 << 30), ("M", 1 << 20)):
         if number % size == 0:
             return f"{number // size}{unit}"

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from pathlib import Path
 
+from deepbench.cli.backend_names import backend_called, is_backend
 from deepbench.cli.command import CommandLine, Option
 from deepbench.errors import UsageError, shown
 from deepbench.problems.problem_arguments import quoted
@@ -60,7 +61,9 @@ _RANKS = Option("--ranks", "start N ranks on this machine", "N")
 _DEVICES = Option("--devices", "one rank on each of N devices, or on those of a list: 0,2", "N")
 _QUICK = Option("--quick", "every tenth problem, at least one per application; 2 s per row")
 _CORRECTED = Option("--corrected", "correct the misprints of the original sets")
-_BACKEND = Option("--backend", "auto (default), cpu, cuda, a name or a plugin's path", "NAME")
+_BACKEND = Option(
+    "--backend", "auto (default), a name ('env' lists them) or a plugin's path", "NAME"
+)
 _OUTPUT = Option("--output", "write every row to this file (JSON lines, NAME.jsonl)", "FILE",
                short="-o")  # fmt: skip
 _RESUME = Option("--resume", "continue the file that -o names")
@@ -100,12 +103,12 @@ def run_options(line: CommandLine) -> RunOptions:
             raise UsageError(f"{flag} needs -o FILE")
     if line.has("--once"):
         _require_one_call(line)
-    devices = _devices(line)
+    devices = _devices_option(line)
     cache = line.get("--cache") or "hot"
     output, against = line.get("--output"), line.get("--against")
     require_distinct_output(output, [] if against is None else [against])
     return RunOptions(
-        backend=_backend(line),
+        backend=_backend_option(line),
         rows=_row_options(line) | devices,
         caches=("hot", "cold") if cache == "both" else (cache,),
         quick=line.has("--quick"),
@@ -114,12 +117,12 @@ def run_options(line: CommandLine) -> RunOptions:
         resume=line.has("--resume"),
         overwrite=line.has("--overwrite"),
         format=line.get("--format") or "table",
-        hang_limit_s=_seconds(line, "--hang-limit"),
+        hang_limit_s=_seconds_option(line, "--hang-limit"),
         in_process=line.has("--in-process"),
         retry=line.has("--retry"),
         against=against,
         columns=column_names(line),
-        ranks=_ranks(line),
+        ranks=_ranks_option(line),
         devices=devices["devices"].count(",") + 1 if devices else 0,
     )
 
@@ -130,7 +133,7 @@ def column_names(line: CommandLine) -> tuple[str, ...]:
     return tuple(name for name in names if name)
 
 
-def _ranks(line: CommandLine) -> int | None:
+def _ranks_option(line: CommandLine) -> int | None:
     text = line.get("--ranks")
     if text is None:
         return None
@@ -154,7 +157,7 @@ def _require_one_call(line: CommandLine) -> None:
         raise UsageError("--once makes one call: leave out --power steady")
 
 
-def _devices(line: CommandLine) -> dict[str, str]:
+def _devices_option(line: CommandLine) -> dict[str, str]:
     """The option `devices` of rows. --devices 4 stands for 0,1,2,3."""
     text = line.get("--devices")
     if text is None:
@@ -207,31 +210,21 @@ def _require_device_number(text: str) -> None:
         kind, number = number, "0"
     if kind:
         number = number if number.isdigit() else "0"
-        backend = _backend_synonym(kind) or "NAME"
+        backend = backend_called(kind) or "NAME"
         raise UsageError(
             f"--device {shown(text)}: must be a number, from 0; "
             f"the kind of device is the backend's: --backend {backend} --device {number}"
         )
 
 
-def _backend_synonym(word: str) -> str | None:
-    """The backend that other programs call `word`, or None."""
-    lower = word.lower()
-    if lower in ("gpu", "gpus", "nvidia", "cuda"):
-        return "cuda"
-    return "cpu" if lower in ("cpu", "host", "x86") else None
-
-
-def _backend(line: CommandLine) -> str:
-    """The backend that --backend names. A plugin may have any name. Raises UsageError."""
+def _backend_option(line: CommandLine) -> str:
+    """The backend that --backend names. Raises UsageError for a word that stands for another one;
+    the native module refuses other unknown names."""
     name = line.get("--backend") or "auto"
-    meant = _backend_synonym(name)
-    if meant in (None, name):
+    if name == "auto" or is_backend(name):
         return name
-    from deepbench import _core, libraries
-
-    known = [found for found, _ in _core.backends(libraries.plugin_paths())]
-    if name in known or meant not in known:
+    meant = backend_called(name)
+    if meant is None:
         return name
     raise UsageError(f"--backend {shown(name)}: no backend is called so; write --backend {meant}")
 
@@ -244,7 +237,7 @@ def _is_zero_or_less(value: str) -> bool:
         return False
 
 
-def _seconds(line: CommandLine, name: str) -> float | None:
+def _seconds_option(line: CommandLine, name: str) -> float | None:
     text = line.get(name)
     if text is None:
         return None

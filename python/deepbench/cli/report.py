@@ -47,27 +47,29 @@ _ENDINGS = {".html": "html", ".htm": "html", ".md": "markdown", ".png": "png", "
 def main(line: CommandLine) -> int:
     if not line.words:
         raise UsageError("report needs a result file: deepbench report FILE... -o PAGE.html")
-    name = _format(line)
-    row = _row(line, name)
+    name = _chosen_format(line)
+    row = _row_option(line, name)
     output = line.get("--output")
-    require_distinct_output(output, [*line.words, *_names(line.get("--against"))])
+    require_distinct_output(output, [*line.words, *_split_names(line.get("--against"))])
     if name == "xlsx":
-        return _workbook(line, Path(output or ""))
+        return _write_workbook(line, Path(output or ""))
     if output is not None:
         atomic_write.check(Path(output), line.has("--overwrite"))
     screen = Screen()
     files = _open_all(screen, line.words)
-    others = _open_all(screen, _names(line.get("--against")))
-    made = render(content(files, others, _version()), name, line.get("--chart") or "roofline", row)
+    others = _open_all(screen, _split_names(line.get("--against")))
+    made = render(
+        content(files, others, _core_version()), name, line.get("--chart") or "roofline", row
+    )
     if output is None:
         screen.report(made.decode())
     else:
         atomic_write.write(Path(output), made, line.has("--overwrite"))
-        _say_made(screen, output, len(made))
+        _say_written(screen, output, len(made))
     return 0
 
 
-def _workbook(line: CommandLine, path: Path) -> int:
+def _write_workbook(line: CommandLine, path: Path) -> int:
     from deepbench.workbook import write_workbook
 
     if len(line.words) != 1 or line.has("--against"):
@@ -75,16 +77,16 @@ def _workbook(line: CommandLine, path: Path) -> int:
     screen = Screen()
     [file] = _open_all(screen, line.words)
     write_workbook(file, path, overwrite=line.has("--overwrite"))
-    _say_made(screen, str(path), path.stat().st_size)
+    _say_written(screen, str(path), path.stat().st_size)
     return 0
 
 
-def _say_made(screen: Screen, name: str, size: int) -> None:
+def _say_written(screen: Screen, name: str, size: int) -> None:
     text = f"{size / 1e6:.1f} MB" if size >= 1e6 else f"{max(1, round(size / 1e3))} kB"
     screen.say(f"deepbench: {name}: {text}")
 
 
-def _format(line: CommandLine) -> str:
+def _chosen_format(line: CommandLine) -> str:
     """The format that --format names, else that of the output's suffix. Raises UsageError."""
     output = line.get("--output")
     if line.has("--overwrite") and output is None:
@@ -93,48 +95,49 @@ def _format(line: CommandLine) -> str:
     if name is None and output is not None:
         name = _ENDINGS.get(Path(output).suffix.lower())
         if name is None:
-            raise UsageError(_no_format(line, output))
+            raise UsageError(_unknown_suffix_error(line, output))
     if output is None and name != "markdown":
         suffix = ".svg" if line.has("--chart") else ".html"
         raise UsageError(
-            f"report needs -o FILE, as in -o {_renamed(line, suffix)}; only --format markdown can "
-            "be printed"
+            f"report needs -o FILE, as in -o {_example_output_name(line, suffix)}; "
+            "only --format markdown can be printed"
         )
     if name == "pdf" and not line.has("--chart"):
-        raise UsageError(_no_pdf_page(line))
+        raise UsageError(_pdf_page_error(line))
     if line.has("--chart") and name not in IMAGES:
         raise UsageError(f"--chart is for --format {' '.join(IMAGES)}; a page has all charts")
-    _check_chart(line.get("--chart") or CHARTS[0])
+    _require_known_chart(line.get("--chart") or CHARTS[0])
     return name or "html"
 
 
-def _no_format(line: CommandLine, output: str) -> str:
+def _unknown_suffix_error(line: CommandLine, output: str) -> str:
     """The error for an output whose suffix belongs to no format of a report."""
     printed = print_command(line.words[0], output)
     if printed is not None:
         return f"-o {shown(output)}: no report has this format; write {printed}"
     formats = " ".join((*FORMATS, "xlsx"))
-    return f"-o {shown(output)}: give --format, one of {formats}, or a name such as " + _renamed(
-        line, ".html"
+    return (
+        f"-o {shown(output)}: give --format, one of {formats}, or a name such as "
+        + _example_output_name(line, ".html")
     )
 
 
-def _no_pdf_page(line: CommandLine) -> str:
+def _pdf_page_error(line: CommandLine) -> str:
     files = shlex.join(line.words)
-    chart, page = (shlex.quote(_renamed(line, suffix)) for suffix in (".pdf", ".html"))
+    chart, page = (shlex.quote(_example_output_name(line, suffix)) for suffix in (".pdf", ".html"))
     return (
         f"a PDF has one chart: deepbench report {files} --chart roofline -o {chart}; "
         f"the whole page is printed to PDF by a browser: deepbench report {files} -o {page}"
     )
 
 
-def _renamed(line: CommandLine, suffix: str) -> str:
+def _example_output_name(line: CommandLine, suffix: str) -> str:
     """An example of an output's name, derived from -o or from the first file."""
     named = Path(line.get("--output") or Path(line.words[0]).name)
     return str(named.with_suffix(suffix) if named.name else f"page{suffix}")
 
 
-def _check_chart(word: str) -> None:
+def _require_known_chart(word: str) -> None:
     """Raises UsageError for an unknown chart. The files, which are read later, determine the valid
     metrics and attributes."""
     if word not in CHARTS and "/" not in word:
@@ -145,7 +148,7 @@ def _check_chart(word: str) -> None:
         )
 
 
-def _row(line: CommandLine, name: str) -> int | None:
+def _row_option(line: CommandLine, name: str) -> int | None:
     text = line.get("--row")
     if text is None:
         return None
@@ -157,7 +160,7 @@ def _row(line: CommandLine, name: str) -> int | None:
     return position
 
 
-def _names(text: str | None) -> list[str]:
+def _split_names(text: str | None) -> list[str]:
     names = [name.strip() for name in (text or "").split(",")]
     return [name for name in names if name]
 
@@ -177,14 +180,14 @@ def _open_all(screen: Screen, words: Sequence[str]) -> list[ResultFile]:
     return files
 
 
-def _version() -> str:
+def _core_version() -> str:
     from deepbench import _core
 
     return _core.version
 
 
-def _usage() -> str:
+def _usage_text() -> str:
     return _USAGE.format(charts=install_command("report"), workbooks=install_command("xlsx"))
 
 
-command = Command("report", _OPTIONS, main, _usage)
+command = Command("report", _OPTIONS, main, _usage_text)

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from deepbench import _core
 from deepbench.cli.command import Command, CommandLine, Option
 from deepbench.cli.options import COLUMNS, column_names
 from deepbench.compare.result_set import footnotes
@@ -12,9 +13,8 @@ from deepbench.errors import UsageError, printable_line, shown
 from deepbench.problems.ranges import whole_number
 from deepbench.references.lookup import open_results
 from deepbench.report import FORMATS, Report, columns_against, create
-from deepbench.report.fields import get
 from deepbench.report.outline import OutlineProblem, outline
-from deepbench.results import Json, ResultFile, ResultWriter, schema, thinned
+from deepbench.results import ResultFile, ResultWriter, Row, schema
 from deepbench.results.output_names import conversion_command, require_result_name
 from deepbench.runner.context import device_text
 from deepbench.runner.progress import Screen
@@ -55,13 +55,13 @@ def main(line: CommandLine) -> int:
     if result.warning:
         screen.say(f"deepbench: warning: {result.warning}")
     if most is not None:
-        _write(result, Path(line.get("--output") or ""), line.has("--overwrite"), most)
+        _write_thinned_file(result, Path(line.get("--output") or ""), line.has("--overwrite"), most)
         return 0
     others = columns_against(line.get("--against"))
-    _say_context(screen, result)
+    _print_context(screen, result)
     width = screen.report_width()
     report = create(line.get("--format") or "table", others, width, column_names(line))
-    _print(screen, result, report)
+    _print_report(screen, result, report)
     return 0
 
 
@@ -83,29 +83,29 @@ def _most_samples(line: CommandLine) -> int | None:
     return most
 
 
-def _write(result: ResultFile, path: Path, overwrite: bool, most: int) -> None:
+def _write_thinned_file(result: ResultFile, path: Path, overwrite: bool, most: int) -> None:
     writer = ResultWriter.new(path, overwrite=overwrite, cure="--overwrite replaces it")
     try:  # replace() keeps the old content until the end, since `path` may be the input
         context = {**result.context, "schema": schema.VERSION}
-        writer.replace(context, (thinned(row, most) for row in result.rows))
+        writer.replace(context, (_core.thinned(line, most) for line in result.lines))
     finally:
         writer.close()
 
 
-def _say_context(screen: Screen, result: ResultFile) -> None:
+def _print_context(screen: Screen, result: ResultFile) -> None:
     command = " ".join(result.context.get("command") or ())
     started = result.context.get("started") or "an unknown time"
-    used = {str(row["library"]) for row in result.rows if row.get("library")}
+    used = {row.library for row in result.rows if row.library}
     said = f"{command or 'an unknown command'}, {started}, {device_text(result.context, used=used)}"
     screen.say(f"deepbench: {printable_line(said)}")
 
 
-def _print(screen: Screen, result: ResultFile, report: Report) -> None:
-    rows = sorted(result.rows, key=lambda row: int(row["position"]))
+def _print_report(screen: Screen, result: ResultFile, report: Report) -> None:
+    rows = sorted(result.rows, key=lambda row: row.position)
     summary = Summary()
     summary.begin(result.context)
     own = result.context.get("set") is None
-    screen.report(report.begin(result.context, outline(_problem(row, own) for row in rows)))
+    screen.report(report.begin(result.context, outline(_outline_problem(row, own) for row in rows)))
     for row in rows:
         screen.report(report.row(row))
         summary.add(row)
@@ -113,18 +113,18 @@ def _print(screen: Screen, result: ResultFile, report: Report) -> None:
     screen.say(f"deepbench: {summary.line(None, int(result.context['rows']))}")
     for finding in summary.findings:
         screen.say(f"deepbench: {printable_line(finding)}")
-    if any(get(row, "regime.published") for row in rows):
+    if any(row.regime.published for row in rows):
         for note in footnotes(result.context):
             screen.say(f"deepbench: {note}")
 
 
-def _problem(row: Json, own: bool) -> OutlineProblem:
+def _outline_problem(row: Row, own: bool) -> OutlineProblem:
     """`own`: the row is of a user's suite, whose applications distinguish its problems."""
     return OutlineProblem(
-        row.get("op") or "?",
-        row.get("attributes") or {},
-        (row.get("work") or {}).get("flops"),
-        row.get("application") if own else None,
+        row.op or "?",
+        row.attributes,
+        row.work.flops,
+        row.application if own else None,
     )
 
 

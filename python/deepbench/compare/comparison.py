@@ -70,11 +70,11 @@ def compare(result_sets: Sequence[ResultSet], rules: Rules) -> Comparison:
     """Compares the first result set, the baseline, with the others. Raises NothingInCommon."""
     base = result_sets[0]
     return Comparison(
-        base, tuple(_against(base, result_set, rules) for result_set in result_sets[1:]), rules
+        base, tuple(_compare_pair(base, result_set, rules) for result_set in result_sets[1:]), rules
     )
 
 
-def _against(base: ResultSet, result_set: ResultSet, rules: Rules) -> PairwiseComparison:
+def _compare_pair(base: ResultSet, result_set: ResultSet, rules: Rules) -> PairwiseComparison:
     matching = match(base, result_set, rules.across)
     rows = judge(matching.pairs, rules.noise, rules.any_clock)
     return PairwiseComparison(
@@ -96,14 +96,14 @@ def _regressions(against: PairwiseComparison, rules: Rules) -> list[str]:
     texts = [f"{row.base.problem} is slower" for row in slower]
     # Keyed by content, since a family and an application can hold the same rows.
     means: dict[object, str] = {}
-    for name, group in _means(against):
+    for name, group in _means_with_verdict(against):
         if group.verdict == SLOWER and group.ratio.value > limit:
             means.setdefault((group.rows, group.ratio), f"{name} is slower")
     texts += means.values()
     return texts + [f"{row.base.problem} is {row.other.status}" for row in against.broken]
 
 
-def _means(against: PairwiseComparison) -> list[tuple[str, Group]]:
+def _means_with_verdict(against: PairwiseComparison) -> list[tuple[str, Group]]:
     """Every mean that has a verdict, with the name of its group."""
     named = [(group.name, group) for group in against.families]
     named += [

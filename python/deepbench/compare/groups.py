@@ -28,7 +28,7 @@ class Group:
 
 def families(compared: Sequence[ComparedRow], floor: float) -> list[Group]:
     """Groups by operation, phase and precision. A mean closer to 1 than `floor` is noise."""
-    return _grouped(compared, floor, lambda one: family(one.base, one.other))
+    return _group_rows(compared, floor, lambda one: family(one.base, one.other))
 
 
 def applications(compared: Sequence[ComparedRow], floor: float) -> list[Group]:
@@ -37,12 +37,12 @@ def applications(compared: Sequence[ComparedRow], floor: float) -> list[Group]:
     def name(one: ComparedRow) -> str:
         return one.base.application or one.other.application or NO_APPLICATION
 
-    return _grouped(_without_sums(compared), floor, name)
+    return _group_rows(_without_sums(compared), floor, name)
 
 
 def overall(compared: Sequence[ComparedRow], floor: float) -> Group | None:
     """One group of all rows, or None if no ratio counts."""
-    groups = _grouped(_without_sums(compared), floor, lambda one: "all")
+    groups = _group_rows(_without_sums(compared), floor, lambda one: "all")
     return groups[0] if groups else None
 
 
@@ -59,7 +59,7 @@ def family(base: Entry, other: Entry) -> str:
     return " ".join(word for word in words if word)
 
 
-def _grouped(
+def _group_rows(
     compared: Iterable[ComparedRow], floor: float, name: Callable[[ComparedRow], str]
 ) -> list[Group]:
     groups: dict[str, list[ComparedRow]] = {}
@@ -67,10 +67,10 @@ def _grouped(
         if one.ratio is not None:
             groups.setdefault(name(one), []).append(one)
     counted = {key: rows for key, rows in groups.items() if any(row.counts for row in rows)}
-    return [_group(key, rows, floor, len(counted)) for key, rows in counted.items()]
+    return [_make_group(key, rows, floor, len(counted)) for key, rows in counted.items()]
 
 
-def _group(name: str, rows: Sequence[ComparedRow], floor: float, groups: int) -> Group:
+def _make_group(name: str, rows: Sequence[ComparedRow], floor: float, groups: int) -> Group:
     counted = _rows_in_mean(rows)
     ratio = geometric_mean([row.ratio for row in counted if row.ratio is not None])
     verdicts = [row.verdict for row in counted]
@@ -82,7 +82,7 @@ def _group(name: str, rows: Sequence[ComparedRow], floor: float, groups: int) ->
         left_out=len(rows) - len(counted),
         faster=verdicts.count(FASTER),
         slower=verdicts.count(SLOWER),
-        verdict=PUBLISHED if published else _verdict(counted, ratio, floor, groups),
+        verdict=PUBLISHED if published else _verdict_on_mean(counted, ratio, floor, groups),
     )
 
 
@@ -96,7 +96,9 @@ def _rows_in_mean(rows: Sequence[ComparedRow]) -> list[ComparedRow]:
     return sure or measured or counted
 
 
-def _verdict(counted: Sequence[ComparedRow], ratio: Ratio, floor: float, groups: int) -> str:
+def _verdict_on_mean(
+    counted: Sequence[ComparedRow], ratio: Ratio, floor: float, groups: int
+) -> str:
     """Independent drift of rows partly cancels in their mean; a clock change common to all does
     not."""
     drift = math.sqrt(math.fsum(row.noise**2 for row in counted)) / len(counted)

@@ -113,12 +113,12 @@ class _Pairing:
                 candidates[key][number] = None
         for index, entry in enumerate(self._entries):
             for key in keys(entry, self._across) if index not in self.partners else ():
-                found = self._first(entry, candidates.get(key) or {})
+                found = self._first_comparable(entry, candidates.get(key) or {})
                 if found is not None:
                     self.partners[index] = self.unpaired_second.pop(found)
                     break
 
-    def _first(self, entry: Entry, candidates: dict[int, None]) -> int | None:
+    def _first_comparable(self, entry: Entry, candidates: dict[int, None]) -> int | None:
         """The first unpaired candidate in a comparable regime. Drops leading candidates that are
         paired."""
         gone = list(takewhile(lambda number: number not in self.unpaired_second, candidates))

@@ -56,7 +56,8 @@ def ratio(base: Entry, other: Entry) -> Ratio | None:
     if not base.time_ns or not other.time_ns:
         return None
     return Ratio(
-        other.time_ns / base.time_ns, _difference(median_interval(other), median_interval(base))
+        other.time_ns / base.time_ns,
+        _interval_of_difference(median_interval(other), median_interval(base)),
     )
 
 
@@ -78,20 +79,22 @@ def median_interval(entry: Entry) -> Interval | None:
     if spread is None or not time_ns or spread.n < 2:
         return None
     low, high = min(spread.low_ns, time_ns), max(spread.high_ns, time_ns)
-    error = _student(spread.n) * (spread.error or 0.0)
+    error = _student_quantile(spread.n) * (spread.error or 0.0)
     if spread.n < _FEW:  # so few samples do not estimate the MAD well either
-        error = max(error, _student(spread.n) * spread.stdev_ns / math.sqrt(spread.n) / time_ns)
+        error = max(
+            error, _student_quantile(spread.n) * spread.stdev_ns / math.sqrt(spread.n) / time_ns
+        )
     if spread.error is None:  # the samples drift: the quartiles bound the median
         low, high = min(low, spread.q1_ns), max(high, spread.q3_ns)
     around = math.log1p(min(error, 1e6))
     return Interval(max(math.log(time_ns / low), around), max(math.log(high / time_ns), around))
 
 
-def _difference(plus: Interval | None, minus: Interval | None) -> Interval | None:
+def _interval_of_difference(plus: Interval | None, minus: Interval | None) -> Interval | None:
     if plus is None or minus is None:
         return None
     return Interval(math.hypot(plus.below, minus.above), math.hypot(plus.above, minus.below))
 
 
-def _student(n: int) -> float:
+def _student_quantile(n: int) -> float:
     return _STUDENT[n - 2] if n - 2 < len(_STUDENT) else _NORMAL

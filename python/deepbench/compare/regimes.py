@@ -40,10 +40,12 @@ def problem_keys(entry: Entry, across: Collection[str]) -> list[Hashable]:
             for name in OPERAND_TYPES
             if name in attributes
         ]
-    return [_problem(entry, attributes, across) for attributes in named]
+    return [_problem_key(entry, attributes, across) for attributes in named]
 
 
-def _problem(entry: Entry, attributes: Mapping[str, Value], across: Collection[str]) -> Hashable:
+def _problem_key(
+    entry: Entry, attributes: Mapping[str, Value], across: Collection[str]
+) -> Hashable:
     if not attributes:
         return entry.op, entry.problem
     dropped = TYPE_ATTRIBUTES if "precision" in across else ()
@@ -67,7 +69,8 @@ def cache_state(entry: Entry) -> str | None:
 
 
 def kind(entry: Entry, across: Collection[str]) -> Hashable:
-    """What must agree where dimensions may differ."""
+    """The properties in which two rows must agree so that they can be compared in spite of
+    different dimensions."""
     precision = None if "precision" in across else entry.attributes.get("precision")
     return entry.op, entry.phase, precision
 

@@ -14,6 +14,7 @@ from typing import Any
 
 from deepbench.results import ResultFile
 from deepbench.results.algorithm_choice import AlgorithmChoice, choice_of
+from deepbench.results.row import Regime, Row, Statistics
 
 Json = Mapping[str, Any]
 Value = int | float | str
@@ -102,19 +103,19 @@ class ResultSet:
 
 def to_result_set(result: ResultFile) -> ResultSet:
     """Converts a result file to a result set."""
-    rows = sorted(result.rows, key=lambda row: int(row["position"]))
+    rows = sorted(result.rows, key=lambda row: row.position)
     given = inputs(result.context)
     entries = tuple(to_entry(row, given) for row in rows)
     published = bool(entries) and all(one.published for one in entries)
     notes = footnotes(result.context) if any(one.published for one in entries) else ()
-    device = _text(_part(result.context, "device").get("name"))
-    about = _about(result.context)
+    device = _printable_or_none(_object_member(result.context, "device").get("name"))
+    about = _source_description(result.context)
     return ResultSet(printable(str(result.path)), about, entries, published, notes, device)
 
 
 def inputs(context: Json) -> str:
     """The contents of the operands, which the context states for all rows."""
-    return _text(_part(context, "options").get("inputs")) or "uniform"
+    return _printable_or_none(_object_member(context, "options").get("inputs")) or "uniform"
 
 
 def footnotes(context: Json) -> tuple[str, ...]:
@@ -125,55 +126,49 @@ def footnotes(context: Json) -> tuple[str, ...]:
     return ("published figures were measured by other rules and get no verdict",)
 
 
-def _ranks(regime: Json) -> int | None:
-    ranks = regime.get("ranks")
-    return ranks if isinstance(ranks, int) and ranks > 0 else None
-
-
-def to_entry(row: Json, inputs: str = "uniform") -> Entry:
+def to_entry(row: Row, inputs: str = "uniform") -> Entry:
     """Converts a row, which the schema has checked, to an entry."""
-    regime = _part(row, "regime")
-    published = _part(regime, "published")
-    statistics = _part(row, "statistics")
-    time_ns = _positive(statistics.get("median_ns" if not published else "mean_ns"))
-    attributes = row.get("attributes") or {}
+    regime, published = row.regime, row.regime.published
+    time_ns = _positive_or_none(row.time_ns)
     return Entry(
-        position=int(row["position"]),
-        op=printable(row.get("op") or "unknown"),
-        problem=printable(row.get("problem") or _problem(row)),
-        attributes={printable(name): _value(value) for name, value in attributes.items()},
-        application=_text(row.get("application")),
-        status=row["status"],
-        reason=_text(row.get("reason")),
-        time_ns=time_ns if row["status"] == "ok" else None,
-        spread=_spread(statistics) if time_ns and not published else None,
-        flops=_positive(_part(row, "work").get("flops")),
-        bytes=_positive(_part(row, "work").get("bytes")),
-        backend=_text(row.get("backend")),
-        device=_text(_part(row, "device").get("name")),
-        library=_text(row.get("library")),
+        position=row.position,
+        op=printable(row.op or "unknown"),
+        problem=printable(row.problem or _problem_text_of_attributes(row)),
+        attributes={
+            printable(name): _attribute_value(value) for name, value in row.attributes.items()
+        },
+        application=_printable_or_none(row.application),
+        status=row.status,
+        reason=_printable_or_none(row.reason),
+        time_ns=time_ns if row.status == "ok" else None,
+        spread=_spread(row.statistics) if time_ns and not published else None,
+        flops=_positive_or_none(row.work.flops),
+        bytes=_positive_or_none(row.work.bytes),
+        backend=_printable_or_none(row.backend),
+        device=_printable_or_none(row.device.name),
+        library=_printable_or_none(row.library),
         choice=choice_of(row, printable),
-        cache=_cache(regime),
-        power=regime.get("power"),
-        launch=regime.get("launch"),
-        threads=regime.get("threads"),
-        ranks=_ranks(regime),
+        cache=_cache_text(regime),
+        power=regime.power,
+        launch=regime.launch,
+        threads=regime.threads,
+        ranks=regime.ranks or None,
         inputs=inputs,
-        clock_mhz=_positive(_part(row, "observed").get("sm_clock_mhz")),
-        conversion_ns=_positive(_part(row, "conversion").get("ns")),
-        published=bool(published),
-        doubt=_text(published.get("doubt")),
+        clock_mhz=_positive_or_none(row.observed.get("sm_clock_mhz")),
+        conversion_ns=_positive_or_none(row.conversion.ns),
+        published=published is not None,
+        doubt=_printable_or_none(published.doubt) if published else None,
         meant={
-            printable(name): _value(value)
-            for name, value in _part(published, "intended_attributes").items()
+            printable(name): _attribute_value(value)
+            for name, value in (published.intended_attributes if published else {}).items()
         },
     )
 
 
-def _problem(row: Json) -> str:
+def _problem_text_of_attributes(row: Row) -> str:
     """A problem text for a row that lacks the canonical one."""
-    words = [f"{name}={value}" for name, value in (row.get("attributes") or {}).items()]
-    return " ".join([row.get("op") or "unknown", *words])
+    words = [f"{name}={value}" for name, value in row.attributes.items()]
+    return " ".join([row.op or "unknown", *words])
 
 
 def printable(text: object) -> str:
@@ -183,47 +178,47 @@ def printable(text: object) -> str:
     return clean if len(str(text)) <= _LONGEST_TEXT else clean[:-3] + "..."
 
 
-def _text(value: object) -> str | None:
+def _printable_or_none(value: object) -> str | None:
     return None if value is None else printable(value)
 
 
-def _value(value: object) -> Value:
+def _attribute_value(value: object) -> Value:
     return value if isinstance(value, (int, float)) else printable(value)
 
 
-def _part(row: Json, name: str) -> Json:
-    value = row.get(name)
+def _object_member(context: Json, name: str) -> Json:
+    value = context.get(name)
     return value if isinstance(value, Mapping) else {}
 
 
-def _positive(value: object) -> float | None:
+def _positive_or_none(value: object) -> float | None:
     """A finite number above zero, safe to divide by; None for any other value."""
     if isinstance(value, bool) or not isinstance(value, (int, float)):
         return None
     return float(value) if _SMALLEST < value < math.inf else None
 
 
-def _cache(regime: Json) -> str | None:
+def _cache_text(regime: Regime) -> str | None:
     """'hot', or how the operands were kept cold."""
-    cache, cold = regime.get("cache"), regime.get("cold")
+    cache, cold = regime.cache, regime.cold
     return f"cold by {cold}" if cache == "cold" and cold else cache
 
 
-def _spread(statistics: Json) -> Spread | None:
-    names = ("low_ns", "high_ns", "q1_ns", "q3_ns")
-    low, high, q1, q3 = (_positive(statistics.get(name)) for name in names)
-    n = statistics.get("n")
+def _spread(statistics: Statistics) -> Spread | None:
+    low, high = _positive_or_none(statistics.low_ns), _positive_or_none(statistics.high_ns)
+    q1, q3 = _positive_or_none(statistics.q1_ns), _positive_or_none(statistics.q3_ns)
+    n = statistics.n
     if not n or low is None or high is None or q1 is None or q3 is None:
         return None
-    error, stdev = statistics.get("relative_standard_error"), statistics.get("stdev_ns") or 0.0
-    return Spread(int(n), None if error is None else float(error), low, high, q1, q3, float(stdev))
+    error, stdev = statistics.relative_standard_error, statistics.stdev_ns or 0.0
+    return Spread(n, None if error is None else float(error), low, high, q1, q3, float(stdev))
 
 
-def _about(context: Json) -> str:
+def _source_description(context: Json) -> str:
     """'NVIDIA H200, cuda, deepbench 0.1.0, 2026-01-31T12:00:00Z'."""
     facts = [
-        _part(context, "device").get("name") or "unknown device",
-        _part(context, "backend").get("name"),
+        _object_member(context, "device").get("name") or "unknown device",
+        _object_member(context, "backend").get("name"),
         "" if (version := context.get("version")) == "published" else f"deepbench {version}",
         context.get("started"),
     ]

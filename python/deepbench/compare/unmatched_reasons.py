@@ -46,10 +46,10 @@ def nothing_in_common(first: ResultSet, second: ResultSet, across: Collection[st
         if not result_set.entries:
             return f"{result_set.name} has no rows to compare"
     names = f"{first.name} and {second.name}"
-    needed = _across_needed(first, second, across)
+    needed = _best_across_words(first, second, across)
     if needed:
         a, b, words = needed
-        how = f"{_kinds(words)}: {_pair(a, b, words)}"
+        how = f"{_difference_kinds(words)}: {_regimes_of_pair(a, b, words)}"
         return f"{names} were measured in {how}; {_across_option(words, across)} compares them"
     ops = [
         list(dict.fromkeys(entry.op for entry in result_set.entries))
@@ -66,7 +66,7 @@ def nothing_in_common(first: ResultSet, second: ResultSet, across: Collection[st
     )
 
 
-def _across_needed(
+def _best_across_words(
     first: ResultSet, second: ResultSet, across: Collection[str]
 ) -> tuple[Entry, Entry, tuple[str, ...]] | None:
     """The words of --across that make the most rows comparable, and an example pair."""
@@ -90,13 +90,13 @@ def _differences(a: Entry, b: Entry, across: Collection[str]) -> Iterator[str]:
     yield from differences(a, b, across)
 
 
-def _kinds(words: Sequence[str]) -> str:
+def _difference_kinds(words: Sequence[str]) -> str:
     regimes = [word for word in words if word != _PRECISION]
     kinds = [*(["precisions"] if _PRECISION in words else []), *(["regimes"] if regimes else [])]
     return "different " + " and ".join(kinds)
 
 
-def _pair(a: Entry, b: Entry, words: Sequence[str]) -> str:
+def _regimes_of_pair(a: Entry, b: Entry, words: Sequence[str]) -> str:
     """'cache is hot in the first, cold by flush in the second'."""
     parts: list[tuple[str, object, object]] = []
     if _PRECISION in words:

@@ -100,9 +100,11 @@ def judge(
     floor = NOISE_FLOOR if noise is None else noise
     judged = []
     for base, other in pairs:
-        limit = max(floor, drift.get(_family(base), 0.0) if _repeats(base, other) else 0.0)
+        limit = max(
+            floor, drift.get(_family_key(base), 0.0) if _is_repetition(base, other) else 0.0
+        )
         one = ComparedRow(base, other, ratio(base, other), limit, UNKNOWN)
-        judged.append(_judge(one, factor, 0.0 if any_clock else one.clock_change or 0.0))
+        judged.append(_judge_row(one, factor, 0.0 if any_clock else one.clock_change or 0.0))
     return judged
 
 
@@ -112,7 +114,7 @@ def decide(one: Ratio, noise: float, factor: float, clocks: float = 0.0) -> str:
     if one.interval is None:
         return UNKNOWN
     wide = one.interval.scaled(factor)
-    low, high = _limits(math.log(one.value), wide, clocks)
+    low, high = _ratio_limits(math.log(one.value), wide, clocks)
     threshold = math.log1p(noise)
     if low > 0 and math.log(one.value) + min(clocks, 0.0) > threshold:
         return SLOWER
@@ -128,7 +130,7 @@ def sidak_factor(count: int) -> float:
     return statistics.NormalDist().inv_cdf(1 - share / 2) / _TWO_SIDED
 
 
-def _judge(one: ComparedRow, factor: float, clocks: float) -> ComparedRow:
+def _judge_row(one: ComparedRow, factor: float, clocks: float) -> ComparedRow:
     explained_by_clock = False
     if one.base.doubt or one.other.doubt:
         verdict = DOUBTED
@@ -142,15 +144,15 @@ def _judge(one: ComparedRow, factor: float, clocks: float) -> ComparedRow:
     return replace(one, verdict=verdict, clocks=clocks, explained_by_clock=explained_by_clock)
 
 
-def _limits(center: float, wide: Interval, clocks: float) -> tuple[float, float]:
+def _ratio_limits(center: float, wide: Interval, clocks: float) -> tuple[float, float]:
     return center - wide.below + min(clocks, 0.0), center + wide.above + max(clocks, 0.0)
 
 
-def _family(entry: Entry) -> object:
+def _family_key(entry: Entry) -> object:
     return entry.op, entry.phase, entry.attributes.get("precision")
 
 
-def _repeats(base: Entry, other: Entry) -> bool:
+def _is_repetition(base: Entry, other: Entry) -> bool:
     """Whether both rows have the same setup and regime, so that they differ only by noise."""
 
     def setup(entry: Entry) -> tuple[str | None, ...]:
@@ -165,9 +167,9 @@ def _drift_by_family(pairs: Sequence[tuple[Entry, Entry]], factor: float) -> dic
     minority of changed rows nor a change common to all rows moves it."""
     logarithms: dict[object, list[float]] = {}
     for base, other in pairs:
-        one = ratio(base, other) if _repeats(base, other) else None
+        one = ratio(base, other) if _is_repetition(base, other) else None
         if one is not None:
-            logarithms.setdefault(_family(base), []).append(math.log(one.value))
+            logarithms.setdefault(_family_key(base), []).append(math.log(one.value))
     drifts = {}
     for family, values in logarithms.items():
         if len(values) >= _FEWEST:

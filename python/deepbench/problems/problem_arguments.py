@@ -84,7 +84,7 @@ def parse_problem_arguments(op: str, words: Sequence[str]) -> ProblemArguments:
                 raise UsageError(f"two precisions, {precision} and {found}: give one{also}")
             precision = found
         else:
-            raise UsageError(_unknown(op, word))
+            raise UsageError(_unknown_word_error(op, word))
     if precision is not None and "precision" in values:
         raise UsageError(f"precision is given twice, as {precision} and as a key")
     set_name = None if set_word is None else suites.set_name(set_word)
@@ -175,7 +175,7 @@ def _key_values(word: str) -> tuple[str, list[str]]:
     return key, [number for item in items for number in numbers(item)]
 
 
-def _unknown(op: str, word: str) -> str:
+def _unknown_word_error(op: str, word: str) -> str:
     keys = [] if op == ALL else [f"{p.name}=" for p in operation(op).parameters]
     near = suggestion(word, [*_SET_WORDS, *precisions(op), *keys])
     if precisions(op) and _TYPE.fullmatch(word.lower()):

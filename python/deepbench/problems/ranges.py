@@ -19,9 +19,9 @@ def numbers(word: str) -> list[str]:
     first, dots, last = word.partition("..")
     if not dots:
         _refuse_other_range(word)
-        number = None if word.isdigit() else _number(word)
+        number = None if word.isdigit() else _number_with_unit(word)
         return [word] if number is None else [str(number)]
-    least, most = _number(first), _number(last)
+    least, most = _number_with_unit(first), _number_with_unit(last)
     if least is None or most is None:
         raise UsageError(
             f"{shown(word)} is no range: LEAST..MOST is every doubling, as in 16..128 or 1..64M"
@@ -43,11 +43,11 @@ def byte_count(word: str) -> str:
 
     Returns the word itself if it is not a number.
     """
-    number = _number(word)
+    number = _number_with_unit(word)
     return word if number is None else str(number)
 
 
-def _number(word: str) -> int | None:
+def _number_with_unit(word: str) -> int | None:
     if decimal := _DECIMAL.fullmatch(word):
         count, unit = decimal[1], decimal[2].upper()
         raise UsageError(

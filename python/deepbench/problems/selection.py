@@ -146,13 +146,13 @@ def _without_key(line: str, key: str) -> str:
 def select(op: str, line_words: Sequence[str], corrected: bool) -> Selection:
     """The problems that 'OP words...' selects. Raises UsageError."""
     words = parse_problem_arguments(op, line_words)
-    dimensions = [key for key in words.values if key not in _selectors(op)]
+    dimensions = [key for key in words.values if key not in _selecting_keys(op)]
     runs_default_problems = op != ALL and bool(operation(op).default_problems({}))
     if words.set is not None and not runs_default_problems:
         _ops_of(op, words.set)
     if words.set is not None and dimensions:
         raise UsageError(
-            f"a set ({_word(words.set)}) and dimensions ({' '.join(dimensions)}) are given; "
+            f"a set ({_set_word(words.set)}) and dimensions ({' '.join(dimensions)}) are given; "
             "give a set, or KEY=VALUE alone for one problem"
         )
     if runs_default_problems:
@@ -201,7 +201,7 @@ def _select_set(op: str, words: ProblemArguments, corrected: bool) -> Selection:
         read = [original_suite(set_name, name, corrected) for name in ops]
     _require_not_in_suite(chosen, read)
     said = [f"{key}={value}" for key, value in chosen.items() if key != "precision"]
-    title = " ".join([op, _word(set_name), *said])
+    title = " ".join([op, _set_word(set_name), *said])
     return Selection(title, set_name, SuiteSource(read, chosen), many=True)
 
 
@@ -210,8 +210,8 @@ def _ops_of(op: str, set_name: str) -> list[str]:
     there = suites.available()
     ops = [name for folder, name in there if folder == set_name and op in (ALL, name)]
     if not ops:
-        sets = _list(_word(folder) for folder, name in there if name == op)
-        raise UsageError(f"{op} has no set {_word(set_name)}; it has {sets}")
+        sets = _space_separated(_set_word(folder) for folder, name in there if name == op)
+        raise UsageError(f"{op} has no set {_set_word(set_name)}; it has {sets}")
     return ops
 
 
@@ -219,16 +219,20 @@ def _require_choices(op: str, ops: Sequence[str], chosen: Mapping[str, str]) -> 
     for key, value in chosen.items():
         if key == "precision":
             if precision_name(op, value) is None:
-                raise UsageError(f"{op} has no precision {value!r}; it has {_list(precisions(op))}")
+                raise UsageError(
+                    f"{op} has no precision {value!r}; it has {_space_separated(precisions(op))}"
+                )
             continue
         choices = [choice for name in ops for choice in choices_of(name, key)]
         if not choices:
             raise UsageError(f"{key}: no operation of this set has it")
         if value not in choices:
-            raise UsageError(f"{key}={value}: must be one of {_list(dict.fromkeys(choices))}")
+            raise UsageError(
+                f"{key}={value}: must be one of {_space_separated(dict.fromkeys(choices))}"
+            )
 
 
-def _list(words: Iterable[str]) -> str:
+def _space_separated(words: Iterable[str]) -> str:
     return " ".join(words)
 
 
@@ -256,7 +260,7 @@ def _select_default_problems(op: str, words: ProblemArguments) -> Selection:
     """Selects the default problems of an operation without suites, or those written out."""
     if words.set is not None:
         raise UsageError(f"{op} has no sets: '{op}' alone runs a sweep over {_sweep_keys(op)}")
-    if set(words.values) - _selectors(op):
+    if set(words.values) - _selecting_keys(op):
         return Selection(op, None, LineSource(problem_lines(op, words)), many=False)
     return Selection(f"{op} sweep", None, DefaultProblems(op, words.values), many=True)
 
@@ -265,12 +269,12 @@ def _sweep_keys(op: str) -> str:
     return " and ".join(parameter.name for parameter in operation(op).parameters)
 
 
-def _word(set_name: str) -> str:
+def _set_word(set_name: str) -> str:
     """The name of a set on the command line."""
     return set_name.replace("_", "-")
 
 
-def _selectors(op: str) -> set[str]:
+def _selecting_keys(op: str) -> set[str]:
     """The keys that may accompany a set: those whose values are choices, such as the phase."""
     of = operations() if op == ALL else [operation(op)]
     return {key.name for one in of for key in one.parameters if key.kind == "choice"}

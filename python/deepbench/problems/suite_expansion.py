@@ -39,14 +39,14 @@ def problems(
     parsed: list[tuple[Entry, T]] = []
     for entry in suite.entries:
         try:
-            of_line = _of_line(entry, suite, parse, chosen, joint_phases)
+            of_line = _problems_of_line(entry, suite, parse, chosen, joint_phases)
             parsed += [(entry, problem) for problem in of_line]
         except ValueError as error:
-            _blame(str(error), entry, suite, chosen)
+            _fail_at_source(str(error), entry, suite, chosen)
     return parsed
 
 
-def _blame(what: str, entry: Entry, suite: Suite, chosen: Mapping[str, str]) -> NoReturn:
+def _fail_at_source(what: str, entry: Entry, suite: Suite, chosen: Mapping[str, str]) -> NoReturn:
     """Raises SuiteError for the line, or for the header that holds the invalid value."""
     right = _ABOUT_NUMBERS if "is not an integer" in what else ""
     said = [("default", key, value) for key, value in suite.defaults.items()]
@@ -61,7 +61,7 @@ def _blame(what: str, entry: Entry, suite: Suite, chosen: Mapping[str, str]) -> 
     fail(entry.source, entry.line, what, right)
 
 
-def _of_line(
+def _problems_of_line(
     entry: Entry,
     suite: Suite,
     parse: Callable[[str, str], T],
@@ -72,24 +72,26 @@ def _of_line(
     the phase, or if the operation has no phases."""
     distinct: list[T] = []
     joint = joint_phases.get(entry.text.split(maxsplit=1)[0])
-    for defaults in _defaults(suite, chosen, joint):
+    for defaults in _default_assignments(suite, chosen, joint):
         problem = parse(entry.text, defaults)
         if problem not in distinct:
             distinct.append(problem)
     return distinct
 
 
-def _defaults(suite: Suite, chosen: Mapping[str, str], joint: str | None) -> Iterator[str]:
+def _default_assignments(
+    suite: Suite, chosen: Mapping[str, str], joint: str | None
+) -> Iterator[str]:
     values = {**suite.defaults, **chosen}
     if not suite.phases or "phase" in chosen:
-        yield _words(values)
+        yield _assignments_text(values)
     else:
         for phase in suite.phases:
             whole = joint if joint and phase.startswith(f"{joint}_") else phase
-            yield _words({**values, "phase": whole})
+            yield _assignments_text({**values, "phase": whole})
 
 
-def _words(values: Mapping[str, str]) -> str:
+def _assignments_text(values: Mapping[str, str]) -> str:
     return " ".join(f"{key}={value}" for key, value in values.items())
 
 

@@ -63,13 +63,13 @@ def read(path: str | os.PathLike[str]) -> Suite:
     """Reads the suite in a file. Raises SuiteError for any file that is not a valid suite."""
     given = os.fspath(path)
     source = _printable(given) or "''"
-    return from_bytes(_content(given, source), source, _printable(Path(given).stem))
+    return from_bytes(_read_limited(given, source), source, _printable(Path(given).stem))
 
 
 def from_bytes(data: bytes, source: str, name: str) -> Suite:
     """The suite in the content of a file. Error messages call the file `source`."""
     reader = _Reader(source)
-    for number, line in enumerate(_lines(data, source), start=1):
+    for number, line in enumerate(_split_lines(data, source), start=1):
         reader.read_line(number, line)
     return reader.finish(name)
 
@@ -81,7 +81,7 @@ def fail(source: str, line: int | None, what: str, right: str = "") -> NoReturn:
     raise SuiteError(f"{where}: {' '.join(message.split())}")
 
 
-def _content(path: str, source: str) -> bytes:
+def _read_limited(path: str, source: str) -> bytes:
     """The content of a file. Reading stops at the largest size that a suite may have."""
     right = "give the path of a suite, a text file with one problem on each line"
     try:
@@ -102,7 +102,7 @@ def _content(path: str, source: str) -> bytes:
     return data
 
 
-def _lines(data: bytes, source: str) -> list[str]:
+def _split_lines(data: bytes, source: str) -> list[str]:
     """The lines of a file without their ends. Only LF and CRLF end a line."""
     data = data.removeprefix(_BOM)
     right = "a suite is UTF-8 text with one problem on each line"
@@ -167,7 +167,7 @@ class _Reader:
     def _read_problem(self, line: str) -> None:
         words: list[str] = []
         application: str | None = None
-        for token in self._tokens(line):
+        for token in self._split_words(line):
             key, equals, value = token.partition("=")
             if token.startswith("#"):
                 self._fail("a comment follows a problem", "a comment has a line of its own")
@@ -229,7 +229,7 @@ class _Reader:
         names.append(word)
         self._lines[keyword, word] = self._line
 
-    def _tokens(self, line: str) -> list[str]:
+    def _split_words(self, line: str) -> list[str]:
         """The words of a line; white space inside double quotes does not end one."""
         tokens: list[str] = []
         at = 0

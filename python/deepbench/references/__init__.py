@@ -49,22 +49,24 @@ class Reference:
 def available() -> tuple[Reference, ...]:
     """All references, sorted by name."""
     listed = json.loads((_FOLDER / "index.json").read_text(encoding="utf-8"))
-    return tuple(_described(facts) for facts in listed)
+    return tuple(_reference_of_facts(facts) for facts in listed)
 
 
-def _described(facts: dict[str, Any]) -> Reference:
+def _reference_of_facts(facts: dict[str, Any]) -> Reference:
     return Reference(**{**facts, **{key: tuple(facts[key]) for key in _TUPLES}})
 
 
 def find(words: str) -> Reference | None:
     """The reference whose name is `words`, else ends with these words, else contains them: 'v100'
     finds 'NVIDIA Tesla V100'. None if nothing matches. Raises UnknownReference if several match."""
-    wanted = _letters(words)
+    wanted = _searchable_letters(words)
     if len(wanted) < _FEWEST_LETTERS:
         return None
-    ending = [reference for reference in available() if wanted in _endings(reference.name)]
-    whole = [reference for reference in ending if wanted == _letters(reference.name)]
-    inside = [reference for reference in available() if wanted in _letters(reference.name)]
+    ending = [reference for reference in available() if wanted in _name_endings(reference.name)]
+    whole = [reference for reference in ending if wanted == _searchable_letters(reference.name)]
+    inside = [
+        reference for reference in available() if wanted in _searchable_letters(reference.name)
+    ]
     found = whole or ending or inside
     if len(found) > 1:
         several = ", ".join(reference.name for reference in found)
@@ -94,11 +96,11 @@ def unpacked(packed: bytes, most: int) -> bytes | None:
     return data if stream.eof and len(data) <= most else None
 
 
-def _endings(name: str) -> set[str]:
+def _name_endings(name: str) -> set[str]:
     """The last word of a name, the last two words, and so on up to the whole name."""
     words = name.split()
-    return {_letters("".join(words[first:])) for first in range(len(words))}
+    return {_searchable_letters("".join(words[first:])) for first in range(len(words))}
 
 
-def _letters(text: str) -> str:
+def _searchable_letters(text: str) -> str:
     return "".join(letter for letter in text.lower() if letter.isalnum())

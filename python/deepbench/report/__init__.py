@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from deepbench.errors import UserError
 from deepbench.report.outline import Outline
+from deepbench.results.row import Row
 
 if TYPE_CHECKING:
     from deepbench.report.reference_columns import ReferenceColumns
 
-Row = Mapping[str, Any]
 Context = Mapping[str, Any]
 
 FORMATS = ("table", "legacy", "json", "csv", "markdown")

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
-
 from deepbench.report.remarks import REMARKS
+from deepbench.results.row import Row
 
 _ORDINARY = ("ok", "unsupported")
 _DOUBTFUL = ("noisy", "throttled")  # remarks on rows whose time is not as precise as it should be
@@ -13,11 +11,11 @@ _FAILED_STYLE = "red"
 _DOUBTFUL_STYLE = "yellow"
 
 
-def style_of(row: Mapping[str, Any]) -> str:
+def style_of(row: Row) -> str:
     """Red for a row that failed, yellow for one whose time is doubtful; '' for the others."""
-    if row["status"] == "mistrusted":
+    if row.status == "mistrusted":
         return _DOUBTFUL_STYLE
-    if row["status"] not in _ORDINARY:
+    if row.status not in _ORDINARY:
         return _FAILED_STYLE
     doubtful = (remark for remark in REMARKS if remark.form in _DOUBTFUL)
     return _DOUBTFUL_STYLE if any(remark.of(row) for remark in doubtful) else ""

@@ -2,24 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection
 from dataclasses import dataclass
-from typing import Any
 
 from deepbench.report.fields import (
     TIME_WIDTH,
-    get,
     percent,
     rate,
     share,
     spread,
     time_cell,
-    time_ns,
     work_unit,
 )
 from deepbench.report.outline import OpOutline, application_text, title, value_text
-
-Row = Mapping[str, Any]
+from deepbench.results.row import Row
 
 _APPLICATION = "application"
 
@@ -45,67 +41,82 @@ class Column:
 def problem_columns(op: OpOutline) -> list[Column]:
     """The columns of an operation's attributes, after that of the application if it has one."""
     attributes = [
-        Column(title(name), width, _attribute(name), name=name, is_attribute=True)
+        Column(title(name), width, _attribute_cell(name), name=name, is_attribute=True)
         for name, width in op.widths.items()
     ]
     if not op.application:
         return attributes
     width = max(op.application, len(_APPLICATION))
-    return [Column(_APPLICATION, width, _application, left=True, name=_APPLICATION), *attributes]
+    return [
+        Column(_APPLICATION, width, _application_cell, left=True, name=_APPLICATION),
+        *attributes,
+    ]
 
 
 def measured_columns(op: OpOutline) -> list[Column]:
     """The columns of time, rate, shares of the limits, and verification."""
     time = [
-        Column("time", TIME_WIDTH, lambda row: time_cell(time_ns(row)), name="time"),
+        Column("time", TIME_WIDTH, lambda row: time_cell(row.time_ns), name="time"),
         Column("\N{PLUS-MINUS SIGN}%", 5, lambda row: percent(spread(row)), name="spread"),
     ]
     arithmetic = [
-        rate_column(op, lambda row: get(row, "rates.tflops")),
-        Column(
-            "%ceiling", 8, lambda row: share(get(row, "bound.share_arithmetic")), name="ceiling"
-        ),
+        rate_column(op, lambda row: row.rates.tflops),
+        Column("%ceiling", 8, lambda row: share(row.bound.share_arithmetic), name="ceiling"),
     ]
-    moved = [Column("GB/s", 8, lambda row: rate(get(row, "rates.gbps")), name="rate")]
+    moved = [Column("GB/s", 8, lambda row: rate(row.rates.gbps), name="rate")]
     limits = [
-        Column(
-            "%roofline", 9, lambda row: share(get(row, "bound.share_roofline")), name="roofline"
-        ),
-        Column("bound by", 10, lambda row: get(row, "bound.by") or "-", left=True, name="bound"),
+        Column("%roofline", 9, lambda row: share(row.bound.share_roofline), name="roofline"),
+        Column("bound by", 10, lambda row: row.bound.by or "-", left=True, name="bound"),
         Column("verified", 8, verified, left=True, name="verified"),
     ]
     return [*time, *(arithmetic if op.arithmetic else moved), *limits]
 
 
+@dataclass(frozen=True)
+class RateCells:
+    """The title and the cells of a column of arithmetic rates. The title has the unit; if the rows
+    have several units, each cell has its own."""
+
+    title: str
+    width: int
+    unit_width: int = 0  # 0: cells have no unit
+
+    @classmethod
+    def of(cls, units: Collection[str], prefix: str = "") -> RateCells:
+        if len(units) <= 1:
+            title = prefix + next(iter(units), work_unit(None))
+            return cls(title, max(8, len(title)))
+        unit_width = max(map(len, units))
+        return cls(f"{prefix}rate", max(8 + 1 + unit_width, len(prefix) + 4), unit_width)
+
+    def text(self, tera_per_s: float | None, precision: object) -> str:
+        if not self.unit_width:
+            return rate(tera_per_s)
+        unit = "" if tera_per_s is None else work_unit(precision)
+        return f"{rate(tera_per_s)} {unit:{self.unit_width}}"
+
+
 def rate_column(
     op: OpOutline, tera_per_s: Callable[[Row], float | None], prefix: str = ""
 ) -> Column:
-    """The column of an arithmetic rate. The title has the unit; if the rows of the operation have
-    several units, each cell has its unit."""
-    name = "" if prefix else "rate"
-    if len(op.work_units) <= 1:
-        title = prefix + next(iter(op.work_units), work_unit(None))
-        width = max(8, len(title))
-        return Column(title, width, lambda row: rate(tera_per_s(row)), name=name)
-    width = max(map(len, op.work_units))
+    """The column of an arithmetic rate."""
+    cells = RateCells.of(op.work_units, prefix)
 
-    def with_unit(row: Row) -> str:
-        value = tera_per_s(row)
-        unit = "" if value is None else work_unit(get(row, "attributes.precision"))
-        return f"{rate(value)} {unit:{width}}"
+    def text(row: Row) -> str:
+        return cells.text(tera_per_s(row), row.attributes.get("precision"))
 
-    return Column(f"{prefix}rate", max(8 + 1 + width, len(prefix) + 4), with_unit, name=name)
+    return Column(cells.title, cells.width, text, name="" if prefix else "rate")
 
 
 def verified(row: Row) -> str:
     """The result of verification: yes, NO or skipped."""
     words = {"passed": "yes", "failed": "NO", "skipped": "skipped"}
-    return words.get(get(row, "verification.status") or "", "-")
+    return words.get(row.verification.status or "", "-")
 
 
-def _application(row: Row) -> str:
-    return application_text(row.get("application"))
+def _application_cell(row: Row) -> str:
+    return application_text(row.application)
 
 
-def _attribute(name: str) -> Callable[[Row], str]:
-    return lambda row: value_text((row.get("attributes") or {}).get(name))
+def _attribute_cell(name: str) -> Callable[[Row], str]:
+    return lambda row: value_text(row.attributes.get(name))

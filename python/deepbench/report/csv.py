@@ -7,12 +7,14 @@ from __future__ import annotations
 import csv
 import io
 from collections.abc import Callable, Mapping
+from operator import attrgetter
 from typing import Any
 
-from deepbench.report import Context, Row
-from deepbench.report.fields import get, metric_text
+from deepbench.report import Context
+from deepbench.report.fields import metric_text
 from deepbench.report.outline import Outline
 from deepbench.results.algorithm_choice import choice_of
+from deepbench.results.row import Row
 
 # The path of each column's value in the row.
 _PATHS = {
@@ -69,7 +71,9 @@ _PATHS = {
     "conversion_ns": "conversion.ns",
 }
 
-
+_VALUES: Mapping[str, Callable[[Row], object]] = {
+    column: attrgetter(path) for column, path in _PATHS.items()
+}
 _FORMULAS = ("=", "+", "-", "@", "\t", "\r")
 
 
@@ -82,34 +86,33 @@ class Csv:
     def begin(self, context: Context, outline: Outline) -> str:
         names = [name for op in outline.values() for name in op.widths]
         self._attributes = list(dict.fromkeys(names))
-        return _line([*_PATHS, "metrics", "notes", *map(_column, self._attributes)])
+        return _csv_line([*_PATHS, "metrics", "notes", *map(_attribute_column, self._attributes)])
 
     def row(self, row: Row) -> str:
-        attributes: Mapping[str, Any] = row.get("attributes") or {}
-        return _line([
-            *(_text(_value(row, name)) for name in _PATHS),
-            _inert(metric_text(row, exact=True)),
-            _inert("; ".join(row.get("notes") or ())),
-            *(_text(attributes.get(name)) for name in self._attributes),
+        return _csv_line([
+            *(_cell_text(_cell_value(row, name)) for name in _PATHS),
+            _without_formula(metric_text(row, exact=True)),
+            _without_formula("; ".join(row.notes)),
+            *(_cell_text(row.attributes.get(name)) for name in self._attributes),
         ])  # fmt: skip
 
     def end(self) -> str:
         return ""
 
 
-def _value(row: Row, column: str) -> object:
+def _cell_value(row: Row, column: str) -> object:
     """The algorithm column includes the candidate's id where the library gives several candidates
     the same name."""
-    return choice_of(row).text if column == "algorithm" else get(row, _PATHS[column])
+    return choice_of(row).text if column == "algorithm" else _VALUES[column](row)
 
 
-def _column(attribute: str) -> str:
+def _attribute_column(attribute: str) -> str:
     """The column name of an attribute. If a fixed column has the same name, the attribute gets a
     prefix."""
-    return f"attribute_{attribute}" if attribute in _PATHS else _inert(attribute)
+    return f"attribute_{attribute}" if attribute in _PATHS else _without_formula(attribute)
 
 
-def _inert(text: str) -> str:
+def _without_formula(text: str) -> str:
     """The text in a form that no spreadsheet evaluates as a formula."""
     return f"'{text}" if text.startswith(_FORMULAS) else text
 
@@ -118,15 +121,15 @@ _FORMS: Mapping[type, Callable[[Any], str]] = {
     type(None): lambda value: "",
     bool: lambda value: "yes" if value else "no",
     float: repr,
-    str: _inert,
+    str: _without_formula,
 }
 
 
-def _text(value: object) -> str:
+def _cell_text(value: object) -> str:
     return _FORMS.get(type(value), str)(value)
 
 
-def _line(cells: list[str]) -> str:
+def _csv_line(cells: list[str]) -> str:
     buffer = io.StringIO()
     csv.writer(buffer, lineterminator="\r\n").writerow(cells)
     return buffer.getvalue()

@@ -6,6 +6,8 @@ import math
 from collections.abc import Collection, Mapping
 from typing import Any
 
+from deepbench.results.row import Metric, Row
+
 ABOVE_CEILING = 1.05  # a higher share of the roofline shows that the ceiling is too low
 _TIME_UNITS = {"s": 1e9, "ms": 1e6, "\N{MICRO SIGN}s": 1e3, "ns": 1.0}  # in nanoseconds
 _UNIT_WIDTH = max(map(len, _TIME_UNITS))
@@ -13,24 +15,12 @@ TIMES_NS = {**_TIME_UNITS, "us": 1e3}
 TIME_WIDTH = len("394.5") + 1 + _UNIT_WIDTH  # of a cell with a time
 
 
-def get(row: Mapping[str, Any], path: str) -> Any:
-    """The value at a path such as 'statistics.median_ns'; None if any part is absent or null."""
-    value: Any = row
+def get(context: Mapping[str, Any], path: str) -> Any:
+    """The value of a context at a path such as 'device.name'; None if a part is absent."""
+    value: Any = context
     for name in path.split("."):
         value = value.get(name) if isinstance(value, Mapping) else None
     return value
-
-
-def time_ns(row: Mapping[str, Any]) -> float | None:
-    """The time of a row, even of a mistrusted one: the median; of a published figure, the mean."""
-    name = "mean_ns" if get(row, "regime.published") else "median_ns"
-    value: float | None = get(row, f"statistics.{name}")
-    return value
-
-
-def measured(row: Mapping[str, Any]) -> bool:
-    """Whether the row has a time, even a mistrusted one."""
-    return time_ns(row) is not None
 
 
 def time_text(nanoseconds: float | None, like_ns: float | None = None) -> str:
@@ -38,9 +28,9 @@ def time_text(nanoseconds: float | None, like_ns: float | None = None) -> str:
     `like_ns`, the time of the same row, if enough digits remain."""
     if nanoseconds is None:
         return "-"
-    unit = _unit(nanoseconds)
+    unit = _time_unit(nanoseconds)
     if like_ns is not None:
-        shared = _unit(like_ns)
+        shared = _time_unit(like_ns)
         if 0.01 <= nanoseconds / _TIME_UNITS[shared] < 1e5:
             unit = shared
     return f"{_four_digits(nanoseconds / _TIME_UNITS[unit])} {unit}"
@@ -52,7 +42,7 @@ def time_cell(nanoseconds: float | None, like_ns: float | None = None) -> str:
     return f"{number} {unit:{_UNIT_WIDTH}}" if unit else number.ljust(_UNIT_WIDTH + 2)
 
 
-def _unit(nanoseconds: float) -> str:
+def _time_unit(nanoseconds: float) -> str:
     """The largest unit in which the rounded time is at least 1."""
     shown = abs(float(f"{nanoseconds:.4g}"))
     return next((unit for unit, size in _TIME_UNITS.items() if shown >= size), "ns")
@@ -76,7 +66,7 @@ def rate(value: float | None) -> str:
     """TFLOP/s, TOP/s or GB/s, at least three digits: 5.24e-05, 0.00123, 0.0123, 12.345, 783.20."""
     if value is not None and 0 < abs(value) < 0.001:
         return f"{value:.2e}"
-    return _digits(value, (0.00995, 5), (10, 4), (100, 3), (1_000, 2))
+    return _with_digits_by_size(value, (0.00995, 5), (10, 4), (100, 3), (1_000, 2))
 
 
 def percent(share: float | None, digits: int = 1) -> str:
@@ -91,36 +81,40 @@ def share(value: float | None) -> str:
         return percent(value)
     if abs(100 * value) < 0.0001:
         return f"{100 * value:.1e}"
-    return _digits(100 * value, (0.001, 5), (0.01, 4), (0.1, 3), (1, 2))
+    return _with_digits_by_size(100 * value, (0.001, 5), (0.01, 4), (0.1, 3), (1, 2))
 
 
-def spread(row: Mapping[str, Any]) -> float | None:
+def spread(row: Row) -> float | None:
     """Half the 95 % interval of the median, as a fraction of the median; None for one sample."""
-    median = get(row, "statistics.median_ns")
-    low, high = get(row, "statistics.low_ns"), get(row, "statistics.high_ns")
-    if not median or low is None or high is None or get(row, "statistics.n") == 1:
+    statistics = row.statistics
+    median, low, high = statistics.median_ns, statistics.low_ns, statistics.high_ns
+    if not median or low is None or high is None or statistics.n == 1:
         return None
     return float(high - low) / 2 / float(median)
 
 
-def metric_text(row: Mapping[str, Any], without: Collection[str] = (), exact: bool = False) -> str:
+def metric_text(row: Row, without: Collection[str] = (), exact: bool = False) -> str:
     """The metrics that the operation defines: 'busbw=12.1 GB/s, dense=451.2 µs'. Times have the
     unit of the row's time. With `exact`, for programs, a metric keeps its unit and all digits."""
+
+    def value_text(metric: Metric) -> str:
+        return _exact_metric_text(metric) if exact else _metric_value_text(metric, row.time_ns)
+
     return ", ".join(
-        f"{metric.get('name')}={_exact_value(metric) if exact else _value(metric, time_ns(row))}"
-        for metric in row.get("metrics") or ()
-        if metric.get("name") not in without
+        f"{metric.name}={value_text(metric)}"
+        for metric in row.metrics
+        if metric.name not in without
     )
 
 
-def _exact_value(metric: Mapping[str, Any]) -> str:
-    value, unit = metric.get("value"), metric.get("unit")
-    number = "-" if value is None else _figure(value, exact=True)
+def _exact_metric_text(metric: Metric) -> str:
+    value, unit = metric.value, metric.unit
+    number = "-" if value is None else _number_text(value, exact=True)
     return f"{number} {unit}" if unit else number
 
 
-def _value(metric: Mapping[str, Any], like_ns: float | None) -> str:
-    value, unit = metric.get("value"), metric.get("unit")
+def _metric_value_text(metric: Metric, like_ns: float | None) -> str:
+    value, unit = metric.value, metric.unit
     if value is None:
         return "-"
     if unit in TIMES_NS:
@@ -130,11 +124,11 @@ def _value(metric: Mapping[str, Any], like_ns: float | None) -> str:
     if unit == "%":
         number = f"{value:.3g}"
     else:
-        number = rate(value) if str(unit).endswith("/s") else _figure(value, exact=False)
+        number = rate(value) if str(unit).endswith("/s") else _number_text(value, exact=False)
     return f"{number} {unit}" if unit else number
 
 
-def _figure(value: float, exact: bool) -> str:
+def _number_text(value: float, exact: bool) -> str:
     """A number without exponent below 1e15; an integer has no decimals."""
     if value == int(value) and abs(value) < 1e15:
         return str(int(value))
@@ -143,7 +137,7 @@ def _figure(value: float, exact: bool) -> str:
     return f"{value:.0f}" if 1e4 <= abs(value) < 1e15 else f"{value:.4g}"
 
 
-def _digits(value: float | None, *steps: tuple[float, int]) -> str:
+def _with_digits_by_size(value: float | None, *steps: tuple[float, int]) -> str:
     if value is None:
         return "-"
     for limit, digits in steps:

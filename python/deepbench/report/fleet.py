@@ -19,31 +19,30 @@ def fleet_section(fleet: FleetSummary) -> Section | None:
     lines = [
         f"{len(ranks)} ranks, {fleet.rows} rows; each rank's deviation from the ranks' median "
         "time, geometric mean over all rows",
-        *_others(others),
+        *_other_rank_lines(others),
     ]
     columns = ("rank", "host", "device", "name", "rows", "mean", "slow in", "quick in", "failed",
                "worst", "of")  # fmt: skip
-    rows = [TableRow(_cells(one), "slower" if one.flagged else "") for one in shown]
+    rows = [TableRow(_rank_cells(one), "slower" if one.flagged else "") for one in shown]
     return Section("Fleet", tuple(lines), columns, frozenset({1, 3, 10}), tuple(rows))
 
 
-def _others(others: list[RankSummary]) -> list[str]:
+def _other_rank_lines(others: list[RankSummary]) -> list[str]:
     means = [one.mean for one in others if one.mean is not None]
     if not means:
         return []
-    return [
-        f"{len(others)} more ranks between {_deviation(min(means))} and {_deviation(max(means))}"
-    ]
+    low, high = _deviation_text(min(means)), _deviation_text(max(means))
+    return [f"{len(others)} more ranks between {low} and {high}"]
 
 
-def _cells(one: RankSummary) -> tuple[str, ...]:
+def _rank_cells(one: RankSummary) -> tuple[str, ...]:
     ratio, problem = one.worst or (None, "-")
     return (
         str(one.rank), one.host or "-", "-" if one.device is None else str(one.device),
-        one.name or "-", str(one.rows), _deviation(one.mean), str(one.slow), str(one.quick),
-        str(one.failed), _deviation(ratio), problem,
+        one.name or "-", str(one.rows), _deviation_text(one.mean), str(one.slow), str(one.quick),
+        str(one.failed), _deviation_text(ratio), problem,
     )  # fmt: skip
 
 
-def _deviation(ratio: float | None) -> str:
+def _deviation_text(ratio: float | None) -> str:
     return "-" if ratio is None else f"{100 * (ratio - 1):+.1f} %"

@@ -4,9 +4,13 @@ ends."""
 from __future__ import annotations
 
 import json
+import re
 
-from deepbench.report import Context, Row
+from deepbench.report import Context
 from deepbench.report.outline import Outline
+from deepbench.results.row import Row
+
+_NOT_ASCII = re.compile(r"[^\x00-\x7f]+")
 
 
 class Json:
@@ -23,7 +27,12 @@ class Json:
     def row(self, row: Row) -> str:
         separator = ",\n" if self._rows else "\n"
         self._rows += 1
-        return separator + json.dumps(row)
+        return separator + _NOT_ASCII.sub(_escaped, row.line)
 
     def end(self) -> str:
         return "\n]}\n" if self._begun else ""
+
+
+def _escaped(text: re.Match[str]) -> str:
+    """Letters as JSON's escapes, since a row may hold what a terminal obeys."""
+    return json.dumps(text[0])[1:-1]

@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
-from deepbench.report import Context, Row
+from deepbench.report import Context
 from deepbench.report.columns import Column, measured_columns, problem_columns
 from deepbench.report.fields import get
 from deepbench.report.outline import OpOutline, Outline
 from deepbench.report.remarks import Remarks
 from deepbench.results.fleet import FleetSummary
+from deepbench.results.row import Row
 
 if TYPE_CHECKING:
     from deepbench.report.reference_columns import ReferenceColumns
@@ -36,7 +37,7 @@ class Markdown:
 
     def row(self, row: Row) -> str:
         self._fleet.add(row)
-        op = row.get("op") or "?"
+        op = row.op or "?"
         text = "" if op == self._op else self._header(op)
         return text + line([escaped(column.cell(row)) for column in self._columns])
 

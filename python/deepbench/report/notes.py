@@ -44,7 +44,7 @@ class Notes:
 
     def numbers(self, notes: Iterable[str]) -> list[int]:
         """The numbers of the notes of one row, without duplicates."""
-        found = list(dict.fromkeys(map(self._number, notes)))
+        found = list(dict.fromkeys(map(self._number_of_note, notes)))
         for number in found:
             self._notes[number - 1].rows += 1
         return found
@@ -58,7 +58,7 @@ class Notes:
         ordered = sorted(self._notes, key=lambda note: -note.rows)
         return [(note.text(), note.rows) for note in ordered]
 
-    def _number(self, note: str) -> int:
+    def _number_of_note(self, note: str) -> int:
         parts, values = _split_note(note)
         number = self._numbers.setdefault(parts, len(self._numbers) + 1)
         if number > len(self._notes):
@@ -92,7 +92,10 @@ def _merged_values(values: Sequence[str]) -> str:
         return values[0]
     numbers = [found for value in values if (found := _NUMBER.fullmatch(value))]
     if len(numbers) == len(values) and len({found[2] is None for found in numbers}) == 1:
-        least, most = min(numbers, key=_in_one_unit), max(numbers, key=_in_one_unit)
+        least, most = (
+            min(numbers, key=_nanoseconds_or_number),
+            max(numbers, key=_nanoseconds_or_number),
+        )
         return f"{least[1] if least[2] == most[2] else least[0]} to {most[0]}"
     shown = list(values[:_MOST_NAMES])
     if len(values) > _MOST_NAMES:
@@ -100,5 +103,5 @@ def _merged_values(values: Sequence[str]) -> str:
     return f"{', '.join(shown[:-1])} or {shown[-1]}"
 
 
-def _in_one_unit(number: re.Match[str]) -> float:
+def _nanoseconds_or_number(number: re.Match[str]) -> float:
     return float(number[1]) * TIMES_NS.get(number[2], 1.0)

@@ -10,10 +10,9 @@ from deepbench.compare.regimes import PUBLISHED_IS_HOT, compares_hot_with_cold, 
 from deepbench.compare.result_set import inputs, to_entry
 from deepbench.report.columns import Column, rate_column
 from deepbench.report.comparison.wording import number_text
-from deepbench.report.fields import TIME_WIDTH, time_cell, time_ns
+from deepbench.report.fields import TIME_WIDTH, time_cell
 from deepbench.report.outline import OpOutline
-
-Row = Mapping[str, Any]
+from deepbench.results.row import Row
 
 _LONGEST_NAME, _SHORTEST_NAME = 16, 3  # characters
 
@@ -22,7 +21,7 @@ class ReferenceColumns:
     """The rows of a result set that match the rows of a report."""
 
     def __init__(self, reference: ResultSet) -> None:
-        self._name = _short(reference)
+        self._name = _short_name(reference)
         self._notes = reference.footnotes
         self._inputs = inputs({})
         self._rows = self._found = 0  # rows of the report, and those with a partner
@@ -33,7 +32,7 @@ class ReferenceColumns:
             for problem in problem_keys(other, ()):
                 self._by_problem.setdefault(problem, []).append(other)
 
-    def begin(self, context: Row) -> None:
+    def begin(self, context: Mapping[str, Any]) -> None:
         """Reads what all rows of the report share from their context."""
         self._inputs = inputs(context)
 
@@ -69,7 +68,7 @@ class ReferenceColumns:
             return "-"
         if other.doubt:
             self._doubts[other.doubt] = None
-        cell = time_cell(other.time_ns, like_ns=time_ns(row))
+        cell = time_cell(other.time_ns, like_ns=row.time_ns)
         return cell + ("?" if other.doubt else "")
 
     def _ratio(self, row: Row) -> str:
@@ -100,7 +99,7 @@ class ReferenceColumns:
         return to_entry(row, self._inputs)
 
 
-def _short(reference: ResultSet) -> str:
+def _short_name(reference: ResultSet) -> str:
     """A name that fits a column title. A processor's name drops its vendor unless the rest is too
     short; a file name keeps its end, which tends to distinguish files best."""
     if reference.published:

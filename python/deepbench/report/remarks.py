@@ -3,24 +3,19 @@ remarks; docs/reference/remarks.md explains each form."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import Any
 
 from deepbench.report.fields import (
-    get,
-    measured,
     metric_text,
     percent,
     spread,
-    time_ns,
     time_text,
 )
 from deepbench.report.notes import Notes
 from deepbench.results.algorithm_choice import choice_of
 from deepbench.results.fleet import counted_ranks
-
-Row = Mapping[str, Any]
+from deepbench.results.row import Row
 
 # Half the 95 % interval of the median, as a fraction of the median. A wider interval indicates a
 # noisy machine even if the standard error is small, since outliers do not affect the latter.
@@ -52,8 +47,8 @@ class Remarks:
 
     def of(self, row: Row) -> str:
         """The remarks on a row; empty for an ordinary row."""
-        numbers = self._notes.numbers(row.get("notes") or ())
-        return "; ".join([*_texts(row), *(f"[{number}]" for number in numbers)])
+        numbers = self._notes.numbers(row.notes)
+        return "; ".join([*_remark_texts(row), *(f"[{number}]" for number in numbers)])
 
     def lines(self) -> list[str]:
         return [f"[{number}] {text}" for number, text in enumerate(self._notes.texts(), start=1)]
@@ -61,84 +56,81 @@ class Remarks:
 
 def plain_remarks(row: Row) -> str:
     """The remarks on a row without its notes."""
-    return "; ".join(_texts(row))
+    return "; ".join(_remark_texts(row))
 
 
-def _texts(row: Row) -> Iterator[str]:
-    for remark in REMARKS if measured(row) else STATUSES:
+def _remark_texts(row: Row) -> Iterator[str]:
+    for remark in REMARKS if row.time_ns is not None else STATUSES:
         text = remark.of(row)
         if text:
             yield text
 
 
-def _status(word: str) -> Remark:
+def _status_remark(word: str) -> Remark:
     def of(row: Row) -> str | None:
-        if row["status"] != word:
+        if row.status != word:
             return None
-        return f"{word}: {row.get('reason') or 'no reason given'}"
+        return f"{word}: {row.reason or 'no reason given'}"
 
     return Remark(f"{word}: REASON", of)
 
 
-def _cold(row: Row) -> str | None:
-    if get(row, "regime.cache") != "cold":
+def _cold_remark(row: Row) -> str | None:
+    if row.regime.cache != "cold":
         return None
-    how = get(row, "regime.cold")
+    how = row.regime.cold
     return f"cold by {how}" if how else "cold"
 
 
-def _exceeds_cache(row: Row) -> str | None:
-    if get(row, "regime.cache") == "cold" or get(row, "regime.fits_cache") is not False:
+def _exceeds_cache_remark(row: Row) -> str | None:
+    if row.regime.cache == "cold" or row.regime.fits_cache is not False:
         return None
     return "operands exceed the cache"
 
 
-def _steady_power(row: Row) -> str | None:
-    return "steady power" if get(row, "regime.power") == "steady" else None
+def _steady_power_remark(row: Row) -> str | None:
+    return "steady power" if row.regime.power == "steady" else None
 
 
-def _ranks(row: Row) -> str | None:
+def _ranks_remark(row: Row) -> str | None:
     """The remark on a row that several ranks measured, each on its own device."""
-    ranks = row.get("ranks") or {}
-    count = len(counted_ranks(ranks)) or ranks.get("count")
-    spread_of_ranks = ranks.get("spread")
-    if not count or spread_of_ranks is None:
+    ranks = row.ranks
+    if ranks is None or ranks.spread is None:
         return None
-    return f"{count} ranks within {percent(spread_of_ranks)} %"
+    count = len(counted_ranks(ranks)) or ranks.count
+    return f"{count} ranks within {percent(ranks.spread)} %" if count else None
 
 
-def _slow_ranks(row: Row) -> str | None:
-    if _ranks(row) is None:
+def _slow_ranks_remark(row: Row) -> str | None:
+    if row.ranks is None or _ranks_remark(row) is None:
         return None
-    slow = [one for one in get(row, "ranks.outliers") or () if (one.get("deviation") or 0) > 0]
-    named = [
-        f"rank {one['rank']} is {percent(one['deviation'])} % slow" for one in slow[:_NAMED_RANKS]
-    ]
+    slow = [one for one in row.ranks.outliers if (one.deviation or 0) > 0]
+    named = [f"rank {one.rank} is {percent(one.deviation)} % slow" for one in slow[:_NAMED_RANKS]]
     more = [f"{len(slow) - _NAMED_RANKS} more are slow"] if len(slow) > _NAMED_RANKS else []
     return ", ".join([*named, *more]) or None
 
 
-def _doubt(row: Row) -> str | None:
-    doubt = get(row, "regime.published.doubt")
+def _doubt_remark(row: Row) -> str | None:
+    doubt = row.regime.published.doubt if row.regime.published else None
     return f"inconsistent: {doubt}" if doubt else None
 
 
-def _fold(row: Row) -> str | None:
-    fold = get(row, "statistics.batches_per_sample")
+def _fold_remark(row: Row) -> str | None:
+    fold = row.statistics.batches_per_sample
     return f"samples are means of {fold} batches" if fold else None
 
 
-def _one_call(row: Row) -> str | None:
-    return "one call" if get(row, "verification.reason") == "one call only" else None
+def _one_call_remark(row: Row) -> str | None:
+    return "one call" if row.verification.reason == "one call only" else None
 
 
-def _stop(word: str) -> Remark:
+def _stop_remark(word: str) -> Remark:
     """Why measuring ended, if the time is less precise than the target."""
     text = _STOP_TEXTS.get(word, word.replace("_", " "))
 
     def of(row: Row) -> str | None:
-        stop = get(row, "statistics.stop")
-        if _one_call(row):
+        stop = row.statistics.stop
+        if _one_call_remark(row):
             return None
         is_wide = word == "noisy" and stop in (None, "converged") and (spread(row) or 0) > _WIDE
         return text if stop == word or is_wide else None
@@ -146,46 +138,46 @@ def _stop(word: str) -> Remark:
     return Remark(text, of)
 
 
-def _algorithm(row: Row) -> str | None:
-    mode = get(row, "algorithm.mode")
-    if mode in (None, "default") or not get(row, "statistics"):
+def _algorithm_remark(row: Row) -> str | None:
+    mode = row.algorithm.mode
+    if mode in (None, "default") or not row.statistics:
         return None
     return f"{mode}: {choice_of(row).text or 'unnamed'}{_against_default(row)}"
 
 
 def _against_default(row: Row) -> str:
     """The speedup of the chosen algorithm over the library's default."""
-    default_ns, median_ns = get(row, "algorithm.default_ns"), get(row, "statistics.median_ns")
+    default_ns, median_ns = row.algorithm.default_ns, row.statistics.median_ns
     if not default_ns or not median_ns:
         return ""
-    gain = get(row, "algorithm.speedup")  # from the interleaved comparison
+    gain = row.algorithm.speedup  # from the interleaved comparison
     return f" ({gain:.2f} x default)" if gain else " (the default)"
 
 
-def _padded(row: Row) -> str | None:
-    padded = get(row, "padding.dimensions")
+def _padded_remark(row: Row) -> str | None:
+    padded = row.padding.dimensions
     if not padded:
         return None
     return "padded to " + " ".join(f"{name}={value:g}" for name, value in padded.items())
 
 
-def _conversion(row: Row) -> str | None:
+def _conversion_remark(row: Row) -> str | None:
     """States the time of the conversion, since the time column excludes it."""
-    conversion_ns, median_ns = get(row, "conversion.ns"), get(row, "statistics.median_ns")
+    conversion_ns, median_ns = row.conversion.ns, row.statistics.median_ns
     if conversion_ns is None or median_ns is None:
         return None
-    when = " beforehand" if get(row, "conversion.constant") else ""
-    took = time_text(conversion_ns, time_ns(row))
-    both = time_text(median_ns + conversion_ns, time_ns(row))
-    return f"{get(row, 'conversion.operand')} converted{when} in {took}, {both} in total"
+    when = " beforehand" if row.conversion.constant else ""
+    took = time_text(conversion_ns, row.time_ns)
+    both = time_text(median_ns + conversion_ns, row.time_ns)
+    return f"{row.conversion.operand} converted{when} in {took}, {both} in total"
 
 
-def _metrics(row: Row) -> str | None:
+def _metrics_remark(row: Row) -> str | None:
     return metric_text(row, without=_CONVERSION_METRICS) or None
 
 
 STATUSES = tuple(
-    _status(word)
+    _status_remark(word)
     for word in ("unsupported", "invalid", "out_of_memory", "incorrect", "mistrusted",
                  "device_lost", "failed")
 )  # fmt: skip
@@ -193,17 +185,17 @@ STATUSES = tuple(
 # In print order. A row without a time gets only the remarks on its status.
 REMARKS = (
     *STATUSES,
-    Remark("cold by MEANS", _cold),
-    Remark("operands exceed the cache", _exceeds_cache),
-    Remark("steady power", _steady_power),
-    Remark("N ranks within X %", _ranks),
-    Remark("rank N is X % slow", _slow_ranks),
-    Remark("inconsistent: REASON", _doubt),
-    Remark("samples are means of N batches", _fold),
-    Remark("one call", _one_call),
-    *map(_stop, ("noisy", "time_limit", "throttled", "too_few")),
-    Remark("MODE: ALGORITHM", _algorithm),
-    Remark("padded to DIMENSIONS", _padded),
-    Remark("OPERAND converted in TIME, TIME in total", _conversion),
-    Remark("NAME=VALUE", _metrics),
+    Remark("cold by MEANS", _cold_remark),
+    Remark("operands exceed the cache", _exceeds_cache_remark),
+    Remark("steady power", _steady_power_remark),
+    Remark("N ranks within X %", _ranks_remark),
+    Remark("rank N is X % slow", _slow_ranks_remark),
+    Remark("inconsistent: REASON", _doubt_remark),
+    Remark("samples are means of N batches", _fold_remark),
+    Remark("one call", _one_call_remark),
+    *map(_stop_remark, ("noisy", "time_limit", "throttled", "too_few")),
+    Remark("MODE: ALGORITHM", _algorithm_remark),
+    Remark("padded to DIMENSIONS", _padded_remark),
+    Remark("OPERAND converted in TIME, TIME in total", _conversion_remark),
+    Remark("NAME=VALUE", _metrics_remark),
 )

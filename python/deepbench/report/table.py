@@ -8,13 +8,13 @@ from textwrap import wrap
 from typing import TYPE_CHECKING
 
 from deepbench.marked_text import MarkedText
-from deepbench.report import Context, Row
+from deepbench.report import Context
 from deepbench.report.attention import style_of
-from deepbench.report.fields import measured
 from deepbench.report.outline import OpOutline, Outline
 from deepbench.report.remarks import Remarks
 from deepbench.report.table_layout import Layout, layout, require_known_columns
 from deepbench.results.fleet import FleetSummary
+from deepbench.results.row import Row
 
 _INDENT = "    "  # of a remark that continues below its row
 
@@ -57,11 +57,11 @@ class Table:
     def row(self, row: Row) -> str:
         released = ""
         self._fleet.add(row)
-        op = row.get("op") or "?"
+        op = row.op or "?"
         if op != self._op:
-            released = self._release()
-            self._start(op)
-        if row["status"] == "unsupported" and not self._headed and self._same_reason(row):
+            released = self._held_rows_text()
+            self._start_operation(op)
+        if row.status == "unsupported" and not self._headed and self._same_reason(row):
             self._held.append(row)
             return released
         earlier = released + self._lines_of(self._take_held())
@@ -72,9 +72,9 @@ class Table:
         return MarkedText(earlier + header, row_text, style)
 
     def end(self) -> str:
-        rows = self._release()  # before the notes, since these rows may add notes
+        rows = self._held_rows_text()  # before the notes, since these rows may add notes
         lines = [*self._remarks.lines(), *(self._reference.lines() if self._reference else ())]
-        folded = [part for line in lines for part in self._folded(line)]
+        folded = [part for line in lines for part in self._folded_line(line)]
         return rows + "".join(line + "\n" for line in folded) + self._fleet_section()
 
     def _fleet_section(self) -> str:
@@ -86,27 +86,27 @@ class Table:
         section = fleet_section(self._fleet)
         return "\n" + render_table([section], self._width) if section else ""
 
-    def _start(self, op: str) -> None:
+    def _start_operation(self, op: str) -> None:
         outline = self._outline.get(op, OpOutline({}, arithmetic=True))
         self._op, self._headed = op, False
         others = self._reference.columns(outline) if self._reference else []
         self._layout = layout(outline, others, self._width, self._chosen)
 
     def _same_reason(self, row: Row) -> bool:
-        return not self._held or self._held[0].get("reason") == row.get("reason")
+        return not self._held or self._held[0].reason == row.reason
 
     def _take_held(self) -> list[Row]:
         held, self._held = self._held, []
         return held
 
-    def _release(self) -> str:
+    def _held_rows_text(self) -> str:
         """The rows that are held back, at the end of their operation."""
         held = self._take_held()
         if len(held) < 2:
             return self._lines_of(held)
         self._lines += 1
-        line = f"{self._op}: all {len(held)} rows unsupported: {held[0].get('reason')}"
-        return "\n".join(self._folded(line)) + "\n"
+        line = f"{self._op}: all {len(held)} rows unsupported: {held[0].reason}"
+        return "\n".join(self._folded_line(line)) + "\n"
 
     def _lines_of(self, rows: list[Row]) -> str:
         text = self._header() if rows and not self._headed else ""
@@ -119,22 +119,22 @@ class Table:
     def _header(self) -> str:
         """The titles of the columns, below the lines that explain omitted ones."""
         self._headed = True
-        legend = [part for line in self._layout.legend for part in self._folded(line)]
+        legend = [part for line in self._layout.legend for part in self._folded_line(line)]
         titles = [column.padded(column.title) for column in self._layout.columns]
         lines = [*legend, self._layout.gap.join(titles).rstrip()]
         return ("\n" if self._lines else "") + "".join(line + "\n" for line in lines)
 
     def _line(self, row: Row) -> str:
-        columns = self._layout.columns if measured(row) else self._layout.problem
+        columns = self._layout.columns if row.time_ns is not None else self._layout.problem
         cells = [column.cell(row) for column in columns]
         remark = self._remarks.of(row)
         line = self._layout.gap.join([*cells, remark]).rstrip()
         if self._width is None or len(line) <= self._width or not remark:
             return line + "\n"
-        below = self._folded(_INDENT + remark)
+        below = self._folded_line(_INDENT + remark)
         return "\n".join([self._layout.gap.join(cells).rstrip(), *below]) + "\n"
 
-    def _folded(self, line: str) -> list[str]:
+    def _folded_line(self, line: str) -> list[str]:
         """The line, split between words if it is wider than the terminal."""
         if self._width is None or len(line) <= self._width:
             return [line]

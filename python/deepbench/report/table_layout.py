@@ -58,7 +58,10 @@ def layout(
     width. `others` are the columns of --against, which always remain."""
     whole = Layout(problem_columns(op), measured_columns(op))
     if chosen:
-        problem, measured = _chosen(whole.problem, chosen), _chosen(whole.measured, chosen)
+        problem, measured = (
+            _columns_by_name(whole.problem, chosen),
+            _columns_by_name(whole.measured, chosen),
+        )
         return Layout(problem, [*measured, *others])
     whole = replace(whole, measured=[*whole.measured, *others])
     if width is None:
@@ -82,7 +85,7 @@ def require_known_columns(outline: Outline, chosen: Sequence[str]) -> None:
             )
 
 
-def _chosen(columns: Sequence[Column], names: Sequence[str]) -> list[Column]:
+def _columns_by_name(columns: Sequence[Column], names: Sequence[str]) -> list[Column]:
     """The columns of these names, in their order."""
     found: list[Column] = []
     for name in names:

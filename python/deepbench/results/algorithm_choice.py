@@ -6,9 +6,10 @@ layout. If the selected candidate has the name of the default, only its id disti
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+
+from deepbench.results.row import Algorithm, Row
 
 
 @dataclass(frozen=True)
@@ -38,23 +39,22 @@ class AlgorithmChoice:
         return found.removeprefix(f"{self.library}:") if found and self.library else found
 
 
-def choice_of(row: Mapping[str, Any], clean: Callable[[object], str] = str) -> AlgorithmChoice:
+def choice_of(row: Row, clean: Callable[[object], str] = str) -> AlgorithmChoice:
     """The choice of a row. `clean` makes a text of a file safe to print."""
-    algorithm = row.get("algorithm")
-    if not isinstance(algorithm, Mapping):
+    algorithm = row.algorithm
+    if algorithm == Algorithm():
         return AlgorithmChoice()
 
-    def text(name: str) -> str | None:
-        value = algorithm.get(name)
+    def text(value: str | None) -> str | None:
         return None if value is None else clean(value)
 
     return AlgorithmChoice(
-        library=clean(row.get("library") or "").partition(" ")[0],
-        mode=text("mode"),
-        name=text("name"),
-        candidate=text("candidate"),
-        default_name=text("default_name"),
-        default_candidate=text("default_candidate"),
+        library=clean(row.library or "").partition(" ")[0],
+        mode=text(algorithm.mode),
+        name=text(algorithm.name),
+        candidate=text(algorithm.candidate),
+        default_name=text(algorithm.default_name),
+        default_candidate=text(algorithm.default_candidate),
         is_default=_is_default(algorithm),
     )
 
@@ -73,11 +73,10 @@ def same_algorithm(a: AlgorithmChoice, b: AlgorithmChoice) -> bool | None:
     return False if named.name == named.default_name else None
 
 
-def _is_default(algorithm: Mapping[str, Any]) -> bool:
+def _is_default(algorithm: Algorithm) -> bool:
     """Whether the algorithm is the default, by the candidate's id. In rows without an id, the name
     and a speedup over the default tell."""
-    if "candidate" in algorithm:
-        return algorithm["candidate"] is None
-    name, default_name = algorithm.get("name"), algorithm.get("default_name")
-    speedup = algorithm.get("speedup")
-    return default_name in (None, name) and not (isinstance(speedup, (int, float)) and speedup > 1)
+    if algorithm.states_candidate:
+        return algorithm.candidate is None
+    is_named_alike = algorithm.default_name in (None, algorithm.name)
+    return is_named_alike and not (algorithm.speedup is not None and algorithm.speedup > 1)

@@ -10,19 +10,23 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from deepbench.results.row import Ranks, Row
+
 Json = Mapping[str, Any]
 
 _FLAGGED_SHARE = 0.1  # a rank that is slow in this share of its rows is not slow by chance
 
 
-def counted_ranks(ranks: Json) -> set[int]:
+def counted_ranks(ranks: Ranks) -> set[int]:
     """The ranks of a row that have a time, whose status is ok, and that ran the same library and
     algorithm as most ranks."""
-    statuses, mismatched = ranks.get("status") or (), ranks.get("mismatched") or ()
+    statuses = ranks.status
     return {
         rank
-        for rank, median in enumerate(ranks.get("median_ns") or ())
-        if median and rank not in mismatched and (rank >= len(statuses) or statuses[rank] == "ok")
+        for rank, median in enumerate(ranks.median_ns)
+        if median
+        and rank not in ranks.mismatched
+        and (rank >= len(statuses) or statuses[rank] == "ok")
     }
 
 
@@ -88,28 +92,29 @@ class FleetSummary:
     def begin(self, context: Json) -> None:
         self._context = context
 
-    def add(self, row: Json) -> None:
-        ranks = row.get("ranks")
-        if not isinstance(ranks, Mapping):
+    def add(self, row: Row) -> None:
+        ranks = row.ranks
+        if ranks is None:
             return
         self.rows += 1
-        statuses = ranks.get("status") or ()
-        if any(status == "ok" for status in statuses):
-            for rank, status in enumerate(statuses):
+        if any(status == "ok" for status in ranks.status):
+            for rank, status in enumerate(ranks.status):
                 self._of(rank).failed += status != "ok"
-        self._add_times(ranks, str(row.get("problem") or "an unnamed problem"))
-        for outlier in ranks.get("outliers") or ():
-            deviation, rank = outlier.get("deviation") or 0.0, outlier.get("rank")
-            if rank is not None and deviation > 0:
-                self._of(rank).slow.append(deviation)
-            elif rank is not None:
-                self._of(rank).quick += 1
+        self._add_times(ranks, row.problem or "an unnamed problem")
+        for outlier in ranks.outliers:
+            deviation = outlier.deviation or 0.0
+            if outlier.rank is None:
+                continue
+            if deviation > 0:
+                self._of(outlier.rank).slow.append(deviation)
+            else:
+                self._of(outlier.rank).quick += 1
 
-    def _add_times(self, ranks: Json, problem: str) -> None:
-        middle, counting = ranks.get("middle_ns"), counted_ranks(ranks)
-        for rank, median in enumerate(ranks.get("median_ns") or ()):
+    def _add_times(self, ranks: Ranks, problem: str) -> None:
+        middle, counting = ranks.middle_ns, counted_ranks(ranks)
+        for rank, median in enumerate(ranks.median_ns):
             found = self._of(rank)
-            if not middle or rank not in counting:
+            if not middle or not median or rank not in counting:
                 continue
             ratio = median / middle
             if not 0 < ratio < math.inf:  # the file contradicts itself

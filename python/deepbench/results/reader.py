@@ -1,4 +1,4 @@
-"""Reads result files (docs/reference/rows.md): the context first, then one row per line.
+"""Reads result files (docs/reference/rows.md): the context first, then one row or ceiling per line.
 
 A killed run leaves at most its last line incomplete. Reading drops that line with a warning.
 """
@@ -17,7 +17,8 @@ from typing import Any, BinaryIO
 from deepbench.errors import UserError, printable_line
 from deepbench.redaction import redacted_context
 from deepbench.results import schema, strict_json
-from deepbench.results.schema_upgrade import upgrade_row
+from deepbench.results.ceilings import CeilingLine, Ceilings, ceiling_of_value
+from deepbench.results.row import Row, row_of_value
 
 Json = Mapping[str, Any]
 
@@ -37,10 +38,21 @@ class ResultFile:
 
     path: Path
     context: Json
-    rows: tuple[Json, ...]  # by position
+    rows: tuple[Row, ...]  # by position, assessed against the ceilings of the file
     size: int  # bytes up to the end of the last whole line
     torn: bool  # the last line was incomplete and is left out
     ends_with_newline: bool = True  # whether the last complete line has its newline
+    stored: tuple[Row | CeilingLine, ...] = ()  # not assessed, in the order of the file
+
+    @property
+    def ceilings(self) -> tuple[Json, ...]:
+        """In the order of the file; the last one of a key counts."""
+        return tuple(one.members for one in self.stored if isinstance(one, CeilingLine))
+
+    @property
+    def lines(self) -> tuple[str, ...]:
+        """Rows and ceilings as JSON of the current schema version, in the order of the file."""
+        return tuple(one.line for one in self.stored)
 
     @property
     def warning(self) -> str | None:
@@ -93,32 +105,24 @@ def parsed(path: Path, data: bytes) -> ResultFile:
     first = lines.readline()
     size, torn, ends_with_newline = len(first), False, first.endswith(b"\n")
     context = _context(path, first, whole=ends_with_newline)
-    rows: list[Json] = []
+    stored: list[Row | CeilingLine] = []
     for number, line in enumerate(lines, start=2):
         last = size + len(line) == len(data)
         may_be_torn = last and not line.endswith(b"\n")
-        row = _row(path, number, line, context["schema"], may_be_torn)
-        if row is None and line.strip():
+        value = _line(path, number, line, context["schema"], may_be_torn)
+        if value is None and line.strip():
             torn = True
             break
-        if row is not None:
-            rows.append(row)
+        if value is not None:
+            stored.append(value)
             ends_with_newline = line.endswith(b"\n")
         size += len(line)
+    known = Ceilings(one.members for one in stored if isinstance(one, CeilingLine))
+    rows = [known.assessed(one) for one in stored if isinstance(one, Row)]
     _refuse_duplicate_positions(path, rows)
     _refuse_too_many_attributes(path, rows)
-    rows.sort(key=lambda row: int(row["position"]))  # a row that was measured again comes last
-    return ResultFile(path, context, tuple(rows), size, torn, ends_with_newline)
-
-
-def thinned(row: Json, most: int) -> Json:
-    """The row with at most `most` raw samples, an even selection. Its statistics remain those of
-    all samples."""
-    samples = row.get("samples_ns") or ()
-    if len(samples) <= most:
-        return row
-    kept = [samples[i * len(samples) // most] for i in range(most)]
-    return {**row, "samples_ns": kept, "samples_kept": "thinned"}
+    rows.sort(key=lambda row: row.position)  # a row that was measured again comes last
+    return ResultFile(path, context, tuple(rows), size, torn, ends_with_newline, tuple(stored))
 
 
 def _context(path: Path, line: bytes, whole: bool) -> Json:
@@ -148,28 +152,29 @@ def _context(path: Path, line: bytes, whole: bool) -> Json:
     return redacted_context(value)
 
 
-def _row(path: Path, number: int, line: bytes, version: object, may_be_torn: bool) -> Json | None:
-    """The row in a line. None for a blank line, or for an incomplete one if `may_be_torn`."""
+def _line(
+    path: Path, number: int, line: bytes, version: object, may_be_torn: bool
+) -> Row | CeilingLine | None:
+    """The row or ceiling in a line. None for a blank line, or for an incomplete one if
+    `may_be_torn`."""
     if not line.strip():
         return None
     try:
         value: Any = strict_json.parsed(line)
-        if isinstance(value, dict):
-            value = upgrade_row(value, version)
-        schema.check_row(value)
-        schema.check_consistency(value)
+        if isinstance(value, dict) and value.get("type") == "ceiling":
+            return ceiling_of_value(value, line)
+        return row_of_value(value, line, version)
     except strict_json.NotJson as error:
         if may_be_torn:
             return None
         raise ResultError(f"{path}:{number}: {error}") from None
     except (strict_json.JsonError, schema.SchemaError) as error:
         raise ResultError(f"{path}:{number}: {error}") from None
-    return value if isinstance(value, dict) else None
 
 
-def _refuse_too_many_attributes(path: Path, rows: list[Json]) -> None:
+def _refuse_too_many_attributes(path: Path, rows: list[Row]) -> None:
     """Limits the number of attribute names, since each becomes a column of a table."""
-    names = {name for row in rows for name in row["attributes"] or ()}
+    names = {name for row in rows for name in row.attributes}
     if len(names) > _MAX_ATTRIBUTE_NAMES:
         raise ResultError(
             f"{path}: has {len(names)} names of attributes; a result file has at most "
@@ -177,12 +182,12 @@ def _refuse_too_many_attributes(path: Path, rows: list[Json]) -> None:
         )
 
 
-def _refuse_duplicate_positions(path: Path, rows: list[Json]) -> None:
+def _refuse_duplicate_positions(path: Path, rows: list[Row]) -> None:
     seen: set[int] = set()
     for row in rows:
-        if row["position"] in seen:
-            raise ResultError(f"{path}: has two rows at position {row['position']}")
-        seen.add(row["position"])
+        if row.position in seen:
+            raise ResultError(f"{path}: has two rows at position {row.position}")
+        seen.add(row.position)
 
 
 def os_reason(error: OSError) -> str:

@@ -16,11 +16,11 @@ def first_difference(old: ResultFile, new: Json, problems: Sequence[str]) -> str
         if before != now:
             return f"{what} was {before or 'not given'}, now it is {now or 'not given'}"
     for row in old.rows:
-        position = row["position"]
+        position = row.position
         if position >= len(problems):
             return f"the file has a row at position {position}, the run has {len(problems)} rows"
-        if row["problem"] != problems[position]:
-            return f"row {position} was '{row['problem']}', now it is '{problems[position]}'"
+        if row.problem != problems[position]:
+            return f"row {position} was '{row.problem}', now it is '{problems[position]}'"
     if old.context.get("plan") != new.get("plan"):
         return "the problems that are still to come are others"
     return None

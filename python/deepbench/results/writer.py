@@ -79,11 +79,11 @@ class ResultWriter:
         if not old.ends_with_newline:
             self._write(b"\n")
 
-    def replace(self, context: Json, rows: Iterable[Json]) -> None:
+    def replace(self, context: Json, lines: Iterable[str]) -> None:
         """Replaces the content atomically: after a crash, the file has either the old or the new
         content. The new file is locked before it gets the name."""
         if not self._regular:
-            self._write_all(context, rows)
+            self._write_context_and_lines(context, lines)
             return
         place = self.path.resolve()
         new_path = place.with_name(f".{place.name}.new")
@@ -91,7 +91,7 @@ class ResultWriter:
         flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL
         writer = ResultWriter(self.path, _open_locked(new_path, flags), 0, created=False)
         try:
-            writer._write_all(context, rows)
+            writer._write_context_and_lines(context, lines)
             os.fchmod(writer._descriptor, stat.S_IMODE(os.fstat(self._descriptor).st_mode))
             new_path.replace(place)
         except BaseException as error:
@@ -104,10 +104,10 @@ class ResultWriter:
         self._descriptor, self._size = writer._descriptor, writer._size
         self._wrote = True
 
-    def _write_all(self, context: Json, rows: Iterable[Json]) -> None:
+    def _write_context_and_lines(self, context: Json, lines: Iterable[str]) -> None:
         self.write_context(context)
-        for row in rows:
-            self._write_line(json.dumps(row, ensure_ascii=False))
+        for line in lines:
+            self._write_line(line)
 
     def write_context(self, context: Json) -> None:
         self._truncate()

@@ -57,7 +57,7 @@ def first_line(
     are the backend's, by operation."""
     count = "1 row" if len(rows) == 1 else f"{len(rows)} rows"
     device = device_text(context, options, rows, default_libraries=default_libraries)
-    text = f"deepbench: {_title(selection, rows)} on {device}: {count}"
+    text = f"deepbench: {_run_title(selection, rows)} on {device}: {count}"
     if len(rows) > 1:
         text += f", about {rough_duration(remaining_s)}"
     if selection.many and not options.quick and remaining_s > _LONG_S:
@@ -76,7 +76,7 @@ def device_text(
     they are known."""
     device = (context.get("device") or {}).get("name") or "an unnamed device"
     facts = [(context.get("backend") or {}).get("name") or "unknown backend"]
-    library = _named(used) or _library(
+    library = _joined_names_if_few(used) or _library_text(
         context, options, {row.op for row in rows}, default_libraries
     )
     if library:
@@ -89,18 +89,18 @@ def device_text(
     return f"{device} ({', '.join(facts)})"
 
 
-def _title(selection: Selection, rows: Sequence[PlannedRow]) -> str:
+def _run_title(selection: Selection, rows: Sequence[PlannedRow]) -> str:
     precisions = {row.attributes.get("precision") for row in rows} - {None}
     if len(rows) == 1:
         return rows[0].problem
     return selection.title + (f" {precisions.pop()}" if len(precisions) == 1 else "")
 
 
-def _named(libraries: Collection[str]) -> str | None:
+def _joined_names_if_few(libraries: Collection[str]) -> str | None:
     return ", ".join(sorted(libraries)) if 0 < len(libraries) <= _MOST_NAMED else None
 
 
-def _library(
+def _library_text(
     context: Json,
     options: RunOptions | None,
     ops: Collection[str],

@@ -57,7 +57,7 @@ def host_context() -> dict[str, object]:
         "memory_bytes": _memory_bytes(),
         "memory_limit_bytes": _memory_limit(),
         "governor": governor(),
-        "load": _load(),
+        "load": _load_average(),
         "kernel": f"{platform.system()} {platform.release()}",
         "architecture": platform.machine(),
         "libc": " ".join(platform.libc_ver(sys.executable)).strip() or None,
@@ -69,10 +69,10 @@ def host_context() -> dict[str, object]:
 def host_warnings(context: Mapping[str, object]) -> list[str]:
     """Warnings about this host, one line each. The backend judges the frequency governor and the
     load; its warnings are in its hello message."""
-    return list(_warnings(context))
+    return list(_environment_warnings(context))
 
 
-def _warnings(context: Mapping[str, object]) -> Iterator[str]:
+def _environment_warnings(context: Mapping[str, object]) -> Iterator[str]:
     variables = context.get("environment")
     for name, value in variables.items() if isinstance(variables, dict) else ():
         if name.startswith(_ARITHMETIC):
@@ -81,7 +81,7 @@ def _warnings(context: Mapping[str, object]) -> Iterator[str]:
 
 def cpu_model() -> str | None:
     """The CPU's marketing name."""
-    for line in _read(Path("/proc/cpuinfo")).splitlines():
+    for line in _read_text(Path("/proc/cpuinfo")).splitlines():
         key, _, value = line.partition(":")
         if key.strip() in ("model name", "Model", "Hardware") and value.strip():
             return value.strip()
@@ -90,19 +90,19 @@ def cpu_model() -> str | None:
 
 def cpu_quota() -> float | None:
     """The number of CPUs whose time the container's cgroup may use, or None without a limit."""
-    words = _read(Path("/sys/fs/cgroup/cpu.max")).split()
+    words = _read_text(Path("/sys/fs/cgroup/cpu.max")).split()
     if len(words) == 2 and words[0] != "max":
-        return _ratio(words[0], words[1])
+        return _rounded_ratio(words[0], words[1])
     old = Path("/sys/fs/cgroup/cpu")
-    quota = _read(old / "cpu.cfs_quota_us").strip()
+    quota = _read_text(old / "cpu.cfs_quota_us").strip()
     if quota and not quota.startswith("-"):
-        return _ratio(quota, _read(old / "cpu.cfs_period_us").strip())
+        return _rounded_ratio(quota, _read_text(old / "cpu.cfs_period_us").strip())
     return None
 
 
 def governor() -> str | None:
     """The frequency scaling governor of the CPUs. Different governors are joined with '+'."""
-    found = {_read(path).strip() for path in _CPU.glob("cpu[0-9]*/cpufreq/scaling_governor")}
+    found = {_read_text(path).strip() for path in _CPU.glob("cpu[0-9]*/cpufreq/scaling_governor")}
     return "+".join(sorted(found - {""})) or None
 
 
@@ -111,12 +111,12 @@ def _cpus_allowed() -> int | None:
 
 
 def _physical_cores() -> int | None:
-    siblings = {_read(path) for path in _CPU.glob("cpu[0-9]*/topology/thread_siblings_list")}
+    siblings = {_read_text(path) for path in _CPU.glob("cpu[0-9]*/topology/thread_siblings_list")}
     return len(siblings - {""}) or None
 
 
 def _memory_bytes() -> int | None:
-    for line in _read(Path("/proc/meminfo")).splitlines():
+    for line in _read_text(Path("/proc/meminfo")).splitlines():
         words = line.split()
         if len(words) >= 2 and words[0] == "MemTotal:" and words[1].isdigit():
             return int(words[1]) * 1024
@@ -124,25 +124,25 @@ def _memory_bytes() -> int | None:
 
 
 def _memory_limit() -> int | None:
-    limit = _read(Path("/sys/fs/cgroup/memory.max")).strip()
+    limit = _read_text(Path("/sys/fs/cgroup/memory.max")).strip()
     return int(limit) if limit.isdigit() else None
 
 
-def _load() -> float | None:
+def _load_average() -> float | None:
     try:
         return round(os.getloadavg()[0], 2)
     except OSError:
         return None
 
 
-def _ratio(numerator: str, denominator: str) -> float | None:
+def _rounded_ratio(numerator: str, denominator: str) -> float | None:
     try:
         return round(float(numerator) / float(denominator), 3)
     except (ValueError, ZeroDivisionError):
         return None
 
 
-def _read(path: Path) -> str:
+def _read_text(path: Path) -> str:
     try:
         return path.read_text(encoding="utf-8", errors="replace")
     except OSError:

@@ -43,11 +43,16 @@ class PlannedRow:
     options: str  # those that apply to this row only
 
     @property
+    def problem_line(self) -> str:
+        """The problem with its metadata."""
+        application = f" application={quoted(self.application)}" if self.application else ""
+        return f"{self.problem}{application}"
+
+    @property
     def line(self) -> str:
         """The line that the worker receives."""
-        application = f" application={quoted(self.application)}" if self.application else ""
         options = f"{self.options} position={self.position}".lstrip()
-        return f"{self.problem}{application} ; {options}"
+        return f"{self.problem_line} ; {options}"
 
     @property
     def work(self) -> Work:
@@ -65,7 +70,7 @@ def plan(selection: Selection, options: RunOptions, hello: Json | None) -> list[
     if options.quick and selection.many:
         selected = quick(selected)
     variants = ((problem, cache) for problem in selected for cache in options.caches)
-    return [_row(position, *variant) for position, variant in enumerate(variants)]
+    return [_planned_row(position, *variant) for position, variant in enumerate(variants)]
 
 
 def parser(hello: Json | None, set_name: str | None) -> Parse:
@@ -89,10 +94,10 @@ def quick(selected: Sequence[SelectedProblem]) -> list[SelectedProblem]:
         groups.setdefault(index if problem.group is None else problem.group, []).append(problem)
     problems = list(groups.values())
     chosen = set(range(0, len(problems), _QUICK_STRIDE))
-    seen = {_family(problems[index][0]) for index in chosen}
+    seen = {_family_of(problems[index][0]) for index in chosen}
     for index, problem_group in enumerate(problems):
-        if _family(problem_group[0]) not in seen:
-            seen.add(_family(problem_group[0]))
+        if _family_of(problem_group[0]) not in seen:
+            seen.add(_family_of(problem_group[0]))
             chosen.add(index)
     return [problem for index in sorted(chosen) for problem in problems[index]]
 
@@ -125,7 +130,7 @@ def digest(rows: Sequence[PlannedRow]) -> str:
     return sha256(json.dumps(lines).encode()).hexdigest()
 
 
-def _row(position: int, selected: SelectedProblem, cache: str) -> PlannedRow:
+def _planned_row(position: int, selected: SelectedProblem, cache: str) -> PlannedRow:
     problem = selected.problem
     return PlannedRow(
         position=position,
@@ -137,16 +142,16 @@ def _row(position: int, selected: SelectedProblem, cache: str) -> PlannedRow:
         bytes=problem.bytes,
         host_elements=problem.host_elements,
         is_collective=problem.is_collective,
-        options=" ".join(_options(selected, cache)),
+        options=" ".join(_row_options(selected, cache)),
     )
 
 
-def _options(selected: SelectedProblem, cache: str) -> Iterator[str]:
+def _row_options(selected: SelectedProblem, cache: str) -> Iterator[str]:
     if cache != "hot":
         yield f"cache={cache}"
     if selected.constant:
         yield f"constant={','.join(selected.constant)}"
 
 
-def _family(selected: SelectedProblem) -> tuple[str, str | None]:
+def _family_of(selected: SelectedProblem) -> tuple[str, str | None]:
     return selected.problem.op, selected.application

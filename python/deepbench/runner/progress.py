@@ -68,7 +68,7 @@ class Screen:
         if isinstance(text, MarkedText) and self._out.isatty():
             self._write(printable_lines(text[: text.plain_length]))
             marked = printable_lines(text[text.plain_length :])
-            self._write(_styled(marked, text.style, self._out))
+            self._write(_styled_text(marked, text.style, self._out))
         else:
             self._write(printable_lines(text))
         self._out.flush()
@@ -85,7 +85,7 @@ class Screen:
 
     def report_width(self) -> int | None:
         """Columns of the terminal that shows the report, or None without a terminal."""
-        return _columns(self._out) if self._out.isatty() else None
+        return _terminal_columns(self._out) if self._out.isatty() else None
 
     def say(self, text: str) -> None:
         """Writes lines to standard error, folded between words on a terminal. Messages of
@@ -93,7 +93,7 @@ class Screen:
         self.clear()
         lines = printable_lines(text.expandtabs().replace("\r", ""))
         if self._is_terminal:
-            lines = _folded(lines, _columns(self._err))
+            lines = _folded_text(lines, _terminal_columns(self._err))
         self._err.write(encodable(lines, self._err.encoding) + "\n")
         self._err.flush()
 
@@ -109,7 +109,7 @@ class Screen:
         """Replaces the progress line if it is due. `share` is the finished part of the work."""
         if not self.is_due:
             return
-        columns = _columns(self._err)
+        columns = _terminal_columns(self._err)
         width = max(0, columns - 1 - len(_CTRL_C))
         self._err.write("\r" + _progress_line(printable_line(text), share, width, self._err))
         self._err.flush()
@@ -123,14 +123,14 @@ class Screen:
             self._drawn_width, self._since_drawn = 0, None
 
 
-def _columns(stream: TextIO) -> int:
+def _terminal_columns(stream: TextIO) -> int:
     try:
         return os.get_terminal_size(stream.fileno()).columns or 80
     except (OSError, ValueError):
         return 80
 
 
-def _folded(text: str, width: int) -> str:
+def _folded_text(text: str, width: int) -> str:
     return "\n".join(
         "\n".join(wrap(line, width, break_long_words=False, break_on_hyphens=False))
         if len(line) > width
@@ -153,23 +153,23 @@ def _progress_line(text: str, share: float, width: int, stream: TextIO) -> str:
     else:
         line.add_column(ratio=1, no_wrap=True, overflow="crop")
         line.add_row(Text(text))  # a Text, since rich would read [brackets] of a str as markup
-    console = _console(stream, width)
+    console = _console_for(stream, width)
     with console.capture() as capture:
         console.print(line, end="")
     return capture.get().rstrip("\n")
 
 
-def _styled(text: str, style: str, stream: TextIO) -> str:
+def _styled_text(text: str, style: str, stream: TextIO) -> str:
     """The text in a style, unless the terminal has no colours or NO_COLOR is set."""
     from rich.text import Text
 
-    console = _console(stream, _columns(stream))
+    console = _console_for(stream, _terminal_columns(stream))
     with console.capture() as capture:
         console.print(Text(text, style), end="", soft_wrap=True)
     return capture.get()
 
 
-def _console(stream: TextIO, width: int) -> Console:
+def _console_for(stream: TextIO, width: int) -> Console:
     from rich.console import Console
 
     return Console(file=stream, width=width)

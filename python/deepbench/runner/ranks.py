@@ -78,7 +78,7 @@ def report_refusal(message: str) -> bool:
     if environment is None or environment.rank == 0:
         return False
     said = f"rank {environment.rank}: "
-    _say(said + message.removeprefix(said))  # the message may name the rank already
+    _print_message(said + message.removeprefix(said))  # the message may name the rank already
     return True
 
 
@@ -97,10 +97,10 @@ def join(request: RankRequest, followers: Sequence[str]) -> Group | None:
             f"--ranks {request.spawn_count}: this process is already rank {environment.rank} of "
             f"{environment.size}, started by {environment.launcher}"
         )
-    return _start(request.spawn_count, request.command, followers)
+    return _start_group(request.spawn_count, request.command, followers)
 
 
-def _start(size: int, command: str, followers: Sequence[str]) -> Group:
+def _start_group(size: int, command: str, followers: Sequence[str]) -> Group:
     from secrets import token_hex
 
     from deepbench import _core
@@ -140,7 +140,7 @@ def _watch_spawned_rank(
     if not joined.wait(_REFUSAL_MESSAGE_S):
         _exit_process(f"rank {rank} ended with {how} before it came")
     if status != 0:
-        _say(f"rank {rank} ended with {how}")
+        _print_message(f"rank {rank} ended with {how}")
 
 
 def _signal_name(number: int) -> str:
@@ -173,9 +173,9 @@ def _wait_for_loss(group: Group) -> None:
 
 
 def _exit_process(reason: str) -> None:
-    _say(reason)
+    _print_message(reason)
     os._exit(_RANK_LOST_STATUS)
 
 
-def _say(text: str) -> None:
+def _print_message(text: str) -> None:
     print(f"deepbench: {text}", file=sys.stderr, flush=True)

@@ -7,13 +7,11 @@ skips the same rows as an uninterrupted one.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from typing import Any
+from collections.abc import Callable
 
-from deepbench.report.fields import get
+from deepbench.results.row import Row
 from deepbench.runner.plan import PlannedRow
 
-Json = Mapping[str, Any]
 # The libraries that support a row. Rows of an operation with the same libraries run in the same
 # library.
 # None: the worker crashed on the question.
@@ -42,9 +40,9 @@ class RestartLimit:
             return None
         return f"not run after three crashes in a row: {', '.join(crashes)}"
 
-    def record(self, planned: PlannedRow, row: Json) -> str | None:
+    def record(self, planned: PlannedRow, row: Row) -> str | None:
         """Counts a row. Returns the operation that reaches the restart limit with it, if any."""
-        crash = _crash(row)
+        crash = _crash_text(row)
         families = self._crashes.setdefault(planned.op, {})
         if crash is None and (not families or _is_uninformative(row)):
             return None
@@ -55,24 +53,24 @@ class RestartLimit:
                     families.pop(answered, None)
             return None
         crashes = families.setdefault(libraries, [])
-        crashes.append(f"row {row['position']} {crash}")
-        return planned.op + _through(libraries) if len(crashes) == MAX_CRASHES else None
+        crashes.append(f"row {row.position} {crash}")
+        return planned.op + _libraries_text(libraries) if len(crashes) == MAX_CRASHES else None
 
 
-def _crash(row: Json) -> str | None:
+def _crash_text(row: Row) -> str | None:
     """How the worker of a row ended: 'crashed: SIGSEGV'."""
-    if row["status"] == "device_lost":
+    if row.status == "device_lost":
         return "lost the device"
-    if get(row, "observed.worker") != "crashed":
+    if row.observed.get("worker") != "crashed":
         return None
-    return str(row["reason"]).removeprefix("the worker ").partition(" (")[0]
+    return str(row.reason).removeprefix("the worker ").partition(" (")[0]
 
 
-def _is_uninformative(row: Json) -> bool:
-    return row["status"] in _UNINFORMATIVE or get(row, "observed.worker") is not None
+def _is_uninformative(row: Row) -> bool:
+    return row.status in _UNINFORMATIVE or row.observed.get("worker") is not None
 
 
-def _through(libraries: Libraries) -> str:
+def _libraries_text(libraries: Libraries) -> str:
     names = sorted((libraries or frozenset()) - {""})
     if not names:
         return ""

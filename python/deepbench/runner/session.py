@@ -6,22 +6,26 @@ the next row gets a new worker. InProcessRows has the same interface and runs ro
 
 from __future__ import annotations
 
-import json
 import os
 import signal
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, Protocol
 
+from deepbench.results import Row
 from deepbench.runner.worker_process import (
     SessionError,
     WorkerFailure,
     WorkerProcess,
     as_object,
+    measured_answer,
+    parse_answer,
     shortened,
 )
 
 START_TIMEOUT_S = 120.0
 _START_ATTEMPTS = 3  # consecutive attempts to start a worker before the sweep ends
+
+REFUSED = ("unsupported", "invalid")  # statuses of rows that the backend does not begin
 
 Json = Mapping[str, Any]
 
@@ -32,8 +36,18 @@ class RowSource(Protocol):
     def start(self) -> Json:
         """Starts the backend and returns its hello message. Raises SessionError."""
 
-    def run(self, line: str, position: int, limit_s: float) -> str | WorkerFailure:
-        """Runs the problem of a line. Returns the row's JSON text, or why there is no row."""
+    def run(
+        self,
+        line: str,
+        position: int,
+        limit_s: float,
+        on_admitted: Callable[[], object] = lambda: None,
+    ) -> Row | WorkerFailure:
+        """Runs the problem of a line. Returns the row, or why there is none. `on_admitted` is
+        called when the backend can run the row, before the row is measured."""
+
+    def supports(self, line: str, position: int, limit_s: float) -> bool | None:
+        """Whether the backend can run the problem of a line. None: it failed on the question."""
 
     def close(self) -> None:
         """Lets the backend finish, and ends it."""
@@ -54,6 +68,8 @@ class Session:
         start_timeout_s: float = START_TIMEOUT_S,
         can_restart: bool = True,
         variables: Mapping[str, str] | None = None,
+        ceilings: Callable[[], Iterable[str]] = tuple,
+        on_ceiling: Callable[[str], object] = lambda text: None,
     ) -> None:
         self._variables = {**os.environ, **(variables or {})}
         self._command = list(command)
@@ -62,10 +78,14 @@ class Session:
         self._tick = tick  # called a few times a second while waiting
         self._start_timeout_s = start_timeout_s
         self._worker: WorkerProcess | None = None
-        self._ceilings = True  # whether the worker measures ceilings
+        self._ceilings = ceilings  # the lines that give a new worker the known ceilings
+        self._on_ceiling = on_ceiling  # gets the JSON text of each ceiling that is measured
+        self._measures_ceilings = True
 
     def start(self) -> Json:
-        worker = WorkerProcess(self._command, self._variables, self._say, self._tick)
+        worker = WorkerProcess(
+            self._command, self._variables, self._say, self._tick, self._on_ceiling
+        )
         try:
             text = worker.read_line(self._start_timeout_s)
         except BaseException:
@@ -80,22 +100,29 @@ class Session:
         if hello.get("type") != "hello":
             worker.kill()
             raise SessionError(f"the worker did not say hello but {shortened(text)}", 1)
+        for line in self._ceilings():
+            worker.write_line(line)
         self._worker = worker
         return hello
 
-    def run(self, line: str, position: int, limit_s: float) -> str | WorkerFailure:
-        text = self._answer(line if self._ceilings else f"{line} ceilings=no", limit_s)
-        if isinstance(text, WorkerFailure) and text.measured is not None:
-            text = self._measured_row(text.measured, text)
-        if isinstance(text, WorkerFailure):
-            return text
-        row = as_object(text)
-        if row.get("type") != "row" or row.get("position") != position:
-            self.kill()
-            return WorkerFailure("failed", f"the worker answered no row but {shortened(text)}")
-        if row.get("status") == "device_lost":
+    def run(
+        self,
+        line: str,
+        position: int,
+        limit_s: float,
+        on_admitted: Callable[[], object] = lambda: None,
+    ) -> Row | WorkerFailure:
+        asked = line if self._measures_ceilings else f"{line} ceilings=no"
+        row = self._answer(asked, position, limit_s, on_admitted)
+        if isinstance(row, WorkerFailure) and row.measured is not None:
+            row = parse_answer(self._measured_row(row.measured, row), position)
+        if isinstance(row, Row) and row.status == "device_lost":
             self.close()
-        return text
+        return measured_answer(row)
+
+    def supports(self, line: str, position: int, limit_s: float) -> bool | None:
+        answer = self._answer(f"{line} check=yes", position, limit_s, lambda: None)
+        return supported(answer)
 
     def close(self) -> None:
         worker, self._worker = self._worker, None
@@ -107,12 +134,14 @@ class Session:
         if worker is not None:
             worker.kill()
 
-    def _measured_row(self, measured: Json, failure: WorkerFailure) -> str:
+    def _measured_row(self, measured: str, failure: WorkerFailure) -> str:
         """The row of a worker that ended after measuring it. If a ceiling ended the worker, this
         row and all later ones have no ceilings. If a second measurement, made because the row was
         above its ceiling, ended it, the first measurement counts."""
+        from deepbench import _core
+
         if failure.ceiling:
-            self._ceilings = False
+            self._measures_ceilings = False
             note = (
                 f"no ceilings, since one of them ended the worker: {failure.reason}, "
                 f"at {failure.ceiling}"
@@ -123,9 +152,11 @@ class Session:
                 "above the measured ceiling; the first measurement is kept, since a second one "
                 f"ended the worker: {failure.reason}"
             )
-        return json.dumps({**measured, "notes": [*(measured.get("notes") or ()), note]})
+        return _core.with_note(measured, note)
 
-    def _answer(self, line: str, limit_s: float) -> str | WorkerFailure:
+    def _answer(
+        self, line: str, position: int, limit_s: float, on_admitted: Callable[[], object]
+    ) -> Row | WorkerFailure:
         """The worker's answer to a line. If a worker ends before it begins the row, for example
         because freeing the operands of the previous row crashes, a new worker gets the line."""
         for attempt in range(_START_ATTEMPTS):
@@ -133,14 +164,14 @@ class Session:
                 self._restart()
             worker = self._worker
             assert worker is not None
-            text = worker.ask(line, limit_s)
-            if not isinstance(text, WorkerFailure):
-                return text
+            row = worker.ask(line, position, limit_s, on_admitted)
+            if isinstance(row, Row) or row.cause is None:
+                return row
             self._worker = None
-            if text.begun or attempt == _START_ATTEMPTS - 1:
+            if row.begun or attempt == _START_ATTEMPTS - 1:
                 break
-            self._say(f"deepbench: warning: between two rows: {text.reason}; a new worker goes on")
-        return text
+            self._say(f"deepbench: warning: between two rows: {row.reason}; a new worker goes on")
+        return row
 
     def _restart(self) -> None:
         if not self._can_restart:
@@ -162,9 +193,16 @@ class InProcessRows:
     """Runs rows in this process, for debuggers and profilers. A crash ends the whole run."""
 
     def __init__(
-        self, backend: str, options: Sequence[str], say: Callable[[str], object] = lambda text: None
+        self,
+        backend: str,
+        options: Sequence[str],
+        say: Callable[[str], object] = lambda text: None,
+        ceilings: Callable[[], Iterable[str]] = tuple,
+        on_ceiling: Callable[[str], object] = lambda text: None,
     ) -> None:
         self._backend, self._options, self._say = backend, " ".join(options), say
+        self._ceilings, self._on_ceiling = ceilings, on_ceiling
+        self._measured_ceilings: list[str] = []  # for the row that is being run
 
     def start(self) -> Json:
         from deepbench import _core, libraries
@@ -177,20 +215,52 @@ class InProcessRows:
         try:
             paths = libraries.plugin_paths(self._say)
             self._runner = _core.Runner(self._backend, self._options, paths)
+            for line in self._ceilings():
+                self._runner.give_ceiling(line)
         except (RuntimeError, ValueError) as error:
             raise SessionError(str(error), 2) from None
+        self._runner.on_ceiling(self._measured_ceilings.append)
         return as_object(self._runner.hello())
 
-    def run(self, line: str, position: int, limit_s: float) -> str | WorkerFailure:
+    def run(
+        self,
+        line: str,
+        position: int,
+        limit_s: float,
+        on_admitted: Callable[[], object] = lambda: None,
+    ) -> Row | WorkerFailure:
         if self._runner.device_lost:
             raise SessionError("the device is lost to this process", 1)
-        return self._runner.run(line, position)
+        failures: list[BaseException] = []  # an exception must not cross the core
+
+        def admitted() -> None:
+            try:
+                on_admitted()
+            except BaseException as error:
+                failures.append(error)
+
+        self._runner.on_admitted(admitted)
+        answer = self._runner.run(line, position)
+        if failures:
+            raise failures[0]
+        # Not from within the row, which would take an error of writing for its own.
+        while self._measured_ceilings:
+            self._on_ceiling(self._measured_ceilings.pop(0))
+        return measured_answer(parse_answer(answer, position))
+
+    def supports(self, line: str, position: int, limit_s: float) -> bool | None:
+        return supported(parse_answer(self._runner.run(f"{line} check=yes", position), position))
 
     def close(self) -> None:
         pass
 
     def kill(self) -> None:
         pass
+
+
+def supported(answer: Row | WorkerFailure) -> bool | None:
+    """What the answer to a check says. A check measures nothing."""
+    return None if isinstance(answer, WorkerFailure) else answer.status not in REFUSED
 
 
 def _exit_status(error: Json) -> int:

@@ -6,8 +6,9 @@ import math
 from collections.abc import Mapping
 from typing import Any
 
-from deepbench.report.fields import ABOVE_CEILING, get, share
+from deepbench.report.fields import ABOVE_CEILING, share
 from deepbench.results.fleet import FleetSummary
+from deepbench.results.row import Row
 from deepbench.runner.progress import duration
 
 _GOOD = ("ok", "unsupported")
@@ -36,11 +37,11 @@ class Summary:
     def begin(self, context: Mapping[str, Any]) -> None:
         self._fleet.begin(context)
 
-    def add(self, row: Mapping[str, Any]) -> None:
+    def add(self, row: Row) -> None:
         self._fleet.add(row)
-        status = row["status"]
+        status = row.status
         self._counts[status] = self._counts.get(status, 0) + 1
-        part = get(row, "bound.share_roofline")
+        part = row.bound.share_roofline
         if status == "ok" and part:
             self._above += part > ABOVE_CEILING
             self._logarithms += [math.log(part)] if part <= ABOVE_CEILING else []

@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from deepbench.errors import UsageError, shown
 from deepbench.problems.problem_arguments import quoted
 from deepbench.problems.selection import Selection
 from deepbench.report import Report, columns_against, create
-from deepbench.report.fields import get, measured
 from deepbench.report.outline import Outline, OutlineProblem, outline
-from deepbench.results import ResultError, ResultFile, ResultWriter, schema, strict_json
-from deepbench.results.failed_row import failed_row
+from deepbench.results import ResultError, ResultFile, ResultWriter, Row, parse_row, schema
+from deepbench.results.ceilings import Ceilings, parse_ceiling
 from deepbench.results.resume_check import first_difference
 from deepbench.runner.context import build_context, first_line
 from deepbench.runner.launcher import exec_worker, launch_environment, plan_launch
@@ -22,16 +21,23 @@ from deepbench.runner.progress import Screen, Stopwatch, rough_duration
 from deepbench.runner.ranks import worker_command
 from deepbench.runner.restart_limit import Libraries, RestartLimit
 from deepbench.runner.run_options import RunOptions
-from deepbench.runner.session import InProcessRows, RowSource, Session
+from deepbench.runner.session import REFUSED, InProcessRows, RowSource, Session
 from deepbench.runner.summary import Summary
 from deepbench.runner.time_estimate import Estimate, Expectation
-from deepbench.runner.worker_process import SessionError, WorkerFailure
+from deepbench.runner.worker_process import INVALID_ANSWER, SessionError, WorkerFailure
 
 Json = Mapping[str, Any]
 
 _SILENT_START_S = 0.8  # a longer start shows a message
-_INVALID_ANSWER = "the backend answered nonsense"
 _RETRIED = ("failed", "out_of_memory", "device_lost")  # statuses that --retry measures again
+
+
+@dataclass(frozen=True)
+class _Answer:
+    """A finished row, and how long it took."""
+
+    row: Row
+    elapsed_s: float
 
 
 class Sweep:
@@ -48,12 +54,13 @@ class Sweep:
         self._selection, self._options, self._command = selection, options, list(command)
         self._screen = screen or Screen()
         self._environment = launch_environment()
+        self._ceilings = Ceilings()  # of the file and of this run
         self._source = source or self._row_source()
         self._clock = self._row_clock = Stopwatch()
         self._announced = False
         self._hello: Json = {}
         self._context: Json = {}
-        self._rows_by_position: dict[int, Json] = {}  # finished rows
+        self._rows_by_position: dict[int, Row] = {}  # finished rows
         self._writer: ResultWriter | None = None
         self._report: Report = create(
             options.format,
@@ -65,6 +72,8 @@ class Sweep:
         self._rows: list[PlannedRow] = []
         self._last_position: dict[str, int] = {}  # the position of each operation's last row
         self._current_row: PlannedRow | None = None
+        self._first_answers: dict[int, _Answer] = {}  # those before the output begins
+        self._output_begun = False
         self._can_run = True  # False if the backend supports none of the rows
         self._restart_limit = RestartLimit(self._libraries)
 
@@ -82,10 +91,8 @@ class Sweep:
             self._rows = plan(self._selection, self._options, self._hello)
             self._last_position = {row.op: row.position for row in self._rows}
             self._check_energy()
-            if old is None:
-                self._can_run = self._check_rows()
-            self._begin_output(old)
-            status = self._run_rows()
+            self._context = self._build_context()
+            status = self._run_rows(old)
             self._source.close()
         except BaseException:
             self._source.kill()
@@ -103,15 +110,21 @@ class Sweep:
             if self._environment is not None:
                 raise UsageError(f"--in-process: not as one of {self._environment.size} ranks")
             return InProcessRows(
-                self._options.backend, self._options.worker_words(), self._screen.say
+                self._options.backend,
+                self._options.worker_words(),
+                self._screen.say,
+                self._ceilings.protocol_lines,
+                self._keep_ceiling,
             )
         launch = plan_launch(self._options, self._environment)
         return Session(
             [*launch.prefix, *self._worker_command(launch.spawn_count)],
             say=self._screen.say,
-            tick=self._tick,
+            tick=self._update_progress,
             can_restart=self._environment is None,
             variables=launch.variables,
+            ceilings=self._ceilings.protocol_lines,
+            on_ceiling=self._keep_ceiling,
         )
 
     def _worker_command(self, spawn_count: int | None = None) -> list[str]:
@@ -129,6 +142,9 @@ class Sweep:
             self._writer, old = ResultWriter.for_resuming(path)
             if old and old.warning:
                 self._screen.say(f"deepbench: warning: {old.warning}")
+            for ceiling in old.ceilings if old else ():
+                if self._keeps(ceiling["status"]):
+                    self._ceilings.add(ceiling)
             return old
         self._writer = ResultWriter.new(path, overwrite=self._options.overwrite)
         return None
@@ -141,32 +157,20 @@ class Sweep:
                 f"--energy: the backend {name} cannot measure energy here; leave it out"
             )
 
-    def _check_rows(self) -> bool:
-        """Whether the backend supports any row. Called before anything is written. Raises
-        UsageError if --algorithm names a candidate that no row has."""
-        mistake = ""
-        for planned in self._rows:
-            limit_s = hang_limit_s(planned, self._options)
-            answer = self._source.run(f"{planned.line} check=yes", planned.position, limit_s)
-            row: Json = {} if isinstance(answer, WorkerFailure) else json.loads(answer)
-            if row.get("status") not in ("unsupported", "invalid"):
-                return True
-            if row["status"] == "invalid":
-                mistake = mistake or str(row.get("reason"))
-        if mistake and self._options.candidate:
-            raise UsageError(f"--algorithm {shown(self._options.candidate)}: {mistake}")
-        return not self._rows
-
-    def _begin_output(self, old: ResultFile | None) -> None:
-        """Writes the context or compares it with that of a resumed file, begins the report, and
-        prints what will run."""
+    def _build_context(self) -> Json:
         context = build_context(
             self._hello, self._selection.set, self._options, self._rows, self._command
         )
         try:
             schema.check_context(context)
         except schema.SchemaError as error:
-            raise SessionError(f"{_INVALID_ANSWER}: {error}", 2) from None
+            raise SessionError(f"{INVALID_ANSWER}: {error}", 2) from None
+        return context
+
+    def _begin_output(self, old: ResultFile | None = None) -> None:
+        """Writes the context or compares it with that of a resumed file, begins the report, and
+        prints what will run."""
+        context = self._context
         self._context = old.context if old else context
         begun = self._report.begin(self._context, self._outline(self._rows))
         if old is not None:
@@ -178,7 +182,9 @@ class Sweep:
         libraries = planning.get("default_libraries") or {}
         to_measure = [row.work for row in self._rows if row.position not in self._rows_by_position]
         self._estimate = Estimate(
-            to_measure, Expectation.of(context, self._options.rows, estimates)
+            to_measure,
+            Expectation.of(context, self._options.rows, estimates),
+            self._ceilings.names(),
         )
         self._announced = True
         if self._can_run:
@@ -188,7 +194,8 @@ class Sweep:
             self._screen.say(
                 first_line(context, self._selection, self._options, self._rows, left, libraries)
             )
-        self._show(begun)
+        self._output_begun = True
+        self._print_report_part(begun)
 
     def _resume(self, old: ResultFile, context: Json) -> None:
         difference = first_difference(old, context, [row.problem for row in self._rows])
@@ -198,16 +205,20 @@ class Sweep:
                 f"{old.path}: --resume with another run: {difference} (the file is of: {command})"
             )
         assert self._writer is not None
-        failed = _RETRIED if self._options.retry else ()
-        kept = [row for row in old.rows if row["status"] not in failed]
+        kept = [row for row in old.rows if self._keeps(row.status)]
         again = len(old.rows) - len(kept)
         if again:
-            self._writer.replace(old.context, kept)
+            lines = (one.line for one in old.stored if self._keeps(one.status))
+            self._writer.replace(old.context, lines)
         else:
             self._writer.continue_from(old)
-        self._rows_by_position = {row["position"]: row for row in kept}
+        self._rows_by_position = {row.position: row for row in kept}
         said = f"deepbench: {old.path} has {len(old.rows)} of {len(self._rows)} rows"
         self._screen.say(said + (f"; {again} failed and will be measured again" if again else ""))
+
+    def _keeps(self, status: str) -> bool:
+        """Whether a row or ceiling of a resumed file with this status is not measured again."""
+        return not self._options.retry or status not in _RETRIED
 
     def _outline(self, rows: Sequence[PlannedRow]) -> Outline:
         """The outline of the report. Rows of a user's suite show their applications, which
@@ -220,54 +231,99 @@ class Sweep:
 
     # ---- rows ---------------------------------------------------------------------------------
 
-    def _run_rows(self) -> int:
-        summary = Summary()
-        summary.begin(self._context)
+    def _run_rows(self, old: ResultFile | None) -> int:
+        finished: list[Row] = []
         try:
+            if old is not None:
+                self._begin_output(old)
+            else:
+                self._answer_first_rows()
             for planned in self._rows:
                 row = self._rows_by_position.get(planned.position)
                 if row is None:
                     row = self._measure(planned)
                 self._update_restart_limit(planned, row)
-                summary.add(row)
-                self._show(self._report.row(row))
+                finished.append(row)
+                self._print_report_part(self._report.row(self._ceilings.assessed(row)))
         except BaseException as error:
-            self._end_report(ignore_errors=True)
-            self._say_summary(summary, interrupted=not isinstance(error, Exception))
+            if self._output_begun:
+                self._end_report(ignore_errors=True)
+                interrupted = not isinstance(error, Exception)
+                self._say_summary(self._summary(finished), interrupted)
             raise
         self._end_report()
+        summary = self._summary(finished)
         self._say_summary(summary)
         return summary.exit_status
 
-    def _measure(self, planned: PlannedRow) -> Json:
-        self._row_clock = clock = Stopwatch()
-        self._current_row = planned
-        self._tick()
-        answer = self._answer(planned)
+    def _summary(self, rows: Sequence[Row]) -> Summary:
+        """Of rows as the ceilings stand now, which may have moved since a row was shown."""
+        summary = Summary()
+        summary.begin(self._context)
+        for row in rows:
+            summary.add(self._ceilings.assessed(row))
+        return summary
+
+    def _keep_ceiling(self, text: str) -> None:
+        """Writes a ceiling, before the row that it was measured for."""
+        try:
+            ceiling = parse_ceiling(text.encode())
+        except ValueError as error:
+            self._screen.say(f"deepbench: warning: a ceiling is left out: {error}")
+            return
+        self._ceilings.add(ceiling.members)
         if self._writer is not None:
-            self._write_row(answer)
-        row: Json = json.loads(answer)
+            self._writer.write_line(text)
+
+    def _answer_first_rows(self) -> None:
+        """Runs rows until the backend admits one, which begins the output, or until all are
+        refused. Raises UsageError if --algorithm names a candidate that no row has."""
+        mistake = ""
+        for planned in self._rows:
+            answer = self._first_answers[planned.position] = self._answer(planned)
+            if answer.row.status not in REFUSED:
+                break
+            if answer.row.status == "invalid":
+                mistake = mistake or str(answer.row.reason)
+        else:
+            if mistake and self._options.candidate:
+                raise UsageError(f"--algorithm {shown(self._options.candidate)}: {mistake}")
+            self._can_run = not self._rows
+        self._on_admitted()
+
+    def _on_admitted(self) -> None:
+        """Begins the output with the first row that the backend admits."""
+        if not self._output_begun:
+            self._begin_output()
+            self._update_progress()
+
+    def _measure(self, planned: PlannedRow) -> Row:
+        answer = self._first_answers.pop(planned.position, None) or self._answer(planned)
+        row = answer.row
+        if self._writer is not None:
+            self._write_row(row.line)
         self._rows_by_position[planned.position] = row
-        self._current_row = None
-        ceilings_s = (get(row, "stages_ns.ceilings") or 0) / 1e9
-        self._estimate.finished(clock.elapsed_s(), ceilings_s, has_time=measured(row))
+        ceilings_s = (row.stages_ns.get("ceilings") or 0) / 1e9
+        self._estimate.finished(answer.elapsed_s, ceilings_s, has_time=row.time_ns is not None)
         return row
 
-    def _answer(self, planned: PlannedRow) -> str:
-        """The row's JSON text; a failed row if the worker does not deliver one."""
+    def _answer(self, planned: PlannedRow) -> _Answer:
+        self._row_clock = clock = Stopwatch()
+        self._current_row = planned
+        self._update_progress()
+        row = self._ask(planned)
+        self._current_row = None
+        return _Answer(row, clock.elapsed_s())
+
+    def _ask(self, planned: PlannedRow) -> Row:
+        """The row; a failed row if the worker does not deliver one."""
         reason = self._restart_limit.skip_reason(planned)
         if reason is not None:
             return self._failed_row(planned, "failed", reason, "skipped")
         limit_s = hang_limit_s(planned, self._options)
-        answer = self._source.run(planned.line, planned.position, limit_s)
+        answer = self._source.run(planned.line, planned.position, limit_s, self._on_admitted)
         if isinstance(answer, WorkerFailure):
-            return self._failed_row(planned, answer.status, answer.reason, answer.cause)
-        try:  # a single invalid line would make the whole file unreadable
-            row: Any = strict_json.parsed(answer.encode())
-            schema.check_row(row)
-            schema.check_consistency(row)
-        except ValueError as error:
-            return self._failed_row(planned, "failed", f"{_INVALID_ANSWER}: {error}")
+            return self._failed_row(planned, answer.status, answer.reason, answer.cause or "")
         return answer
 
     def _libraries(self, planned: PlannedRow) -> Libraries:
@@ -279,15 +335,14 @@ class Sweep:
         able = set()
         for name in [asked] if asked else usable or [""]:
             words = f" library={quoted(name)}" if name else ""
-            line = f"{planned.line} check=yes{words}"
-            answer = self._source.run(line, planned.position, limit_s)
-            if isinstance(answer, WorkerFailure):
+            supports = self._source.supports(planned.line + words, planned.position, limit_s)
+            if supports is None:
                 return None
-            if json.loads(answer).get("status") not in ("unsupported", "invalid"):
+            if supports:
                 able.add(name)
         return frozenset(able)
 
-    def _update_restart_limit(self, planned: PlannedRow, row: Json) -> None:
+    def _update_restart_limit(self, planned: PlannedRow, row: Row) -> None:
         if planned.position == self._last_position[planned.op]:
             return  # no row of this operation is left to skip
         given_up = self._restart_limit.record(planned, row)
@@ -304,24 +359,25 @@ class Sweep:
         except ResultError as error:
             raise ResultError(str(error), exit_status=1) from None
 
-    def _failed_row(
-        self, planned: PlannedRow, status: str, reason: str, worker: str | None = None
-    ) -> str:
-        row = failed_row(
+    def _failed_row(self, planned: PlannedRow, status: str, reason: str, worker: str) -> Row:
+        """The row of a problem that no worker answered. `worker` is how the worker ended; '' if it
+        still runs."""
+        from deepbench import _core
+
+        device = self._hello.get("device") or {}
+        line = _core.failed_row(
+            planned.problem_line,
             position=planned.position,
-            problem=planned.problem,
-            op=planned.op,
-            attributes=planned.attributes,
-            application=planned.application,
-            work={"flops": planned.flops, "bytes": planned.bytes},
-            hello=self._hello,
             status=status,
             reason=reason,
             worker=worker,
+            backend=(self._hello.get("backend") or {}).get("name") or "",
+            device=device.get("index"),
+            device_name=device.get("name") or "",
         )
-        return json.dumps(row)
+        return parse_row(line.encode())
 
-    def _tick(self) -> None:
+    def _update_progress(self) -> None:
         """Updates the screen while the run waits for the worker."""
         if not self._announced:
             if self._clock.elapsed_s() > _SILENT_START_S:
@@ -336,12 +392,12 @@ class Sweep:
 
     def _end_report(self, ignore_errors: bool = False) -> None:
         try:
-            self._show(self._report.end())
+            self._print_report_part(self._report.end())
         except OSError:
             if not ignore_errors:
                 raise
 
-    def _show(self, text: str) -> None:
+    def _print_report_part(self, text: str) -> None:
         """Prints a part of the report. If the reader has closed standard output, the run continues
         only for its result file."""
         try:

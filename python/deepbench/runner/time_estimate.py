@@ -9,7 +9,7 @@ separately: the first row of a precision or of a memory level measures them, wha
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -38,19 +38,24 @@ class Speeds:
 
     @classmethod
     def of(cls, estimates: Json) -> Speeds:
-        """From the backend's facts `estimate.*` (plugin.h), without that prefix. A figure that it
-        does not tell is that of a host thread."""
+        """The speeds that the backend's facts `estimate.*` (plugin.h) state, by their names without
+        that prefix. A missing fact takes the value of a host thread."""
         prefix = "flops_per_s."
         rates = {
             key.removeprefix(prefix).replace(".", " "): rate
             for key in estimates
-            if key.startswith(prefix) and (rate := _number(estimates, key))
+            if key.startswith(prefix) and (rate := _positive_number_or_zero(estimates, key))
         }
-        figures = {name: _number(estimates, name) or value for name, value in _FALLBACK.items()}
-        return cls(rates, per_thread=_number(estimates, "per_thread") == 1, **figures)
+        figures = {
+            name: _positive_number_or_zero(estimates, name) or value
+            for name, value in _FALLBACK.items()
+        }
+        return cls(
+            rates, per_thread=_positive_number_or_zero(estimates, "per_thread") == 1, **figures
+        )
 
     def arithmetic_s(self, work: Work) -> float:
-        """Of one call."""
+        """The expected seconds of one call's arithmetic."""
         rates = self.flops_per_s
         rate = rates.get(f"{work.op} {work.precision}") or rates.get(work.op)
         return work.flops / (rate or max(rates.values(), default=_FALLBACK_FLOPS_PER_S))
@@ -98,32 +103,40 @@ class Expectation:
     def of(
         cls, context: Json, options: Mapping[str, str], estimates: Json = _NO_FACTS
     ) -> Expectation:
-        """From what the backend and the host tell of themselves, and the options of every row.
-        `estimates`: the backend's, as Speeds.of takes them."""
+        """The expectation for rows with these options on the device and host of a context.
+        `estimates` holds the backend's facts, as for Speeds.of."""
         device = context.get("device") or {}
         speeds = Speeds.of(estimates)
-        limit_s = float(options.get("time_limit", 0)) or _number(device, "row_limit_ns") / 1e9
+        limit_s = (
+            float(options.get("time_limit", 0))
+            or _positive_number_or_zero(device, "row_limit_ns") / 1e9
+        )
         limit_s = limit_s or speeds.row_limit_s
-        spans_s = _number(device, "min_total_ns") / 1e9 or _SPANS_S
+        spans_s = _positive_number_or_zero(device, "min_total_ns") / 1e9 or _SPANS_S
         warm_up_s = min(2.0 * spans_s + _SPANS_S, 1.5 * limit_s)
         warm_up_s += _STEADY_S if options.get("power") == "steady" else 0.0
         warm_up_s += _ENERGY_S if options.get("energy") == "yes" else 0.0
         return cls(
             speeds=speeds,
-            threads=max(1, int(_number(context, "threads"))) if speeds.per_thread else 1,
-            contention=_contention(context.get("host") or {}) if speeds.per_thread else 1.0,
-            ranks=int(_number(context.get("ranks") or {}, "count")) or _devices(options),
+            threads=max(1, int(_positive_number_or_zero(context, "threads")))
+            if speeds.per_thread
+            else 1,
+            contention=_slowdown_by_other_work(context.get("host") or {})
+            if speeds.per_thread
+            else 1.0,
+            ranks=int(_positive_number_or_zero(context.get("ranks") or {}, "count"))
+            or _device_count(options),
             limit_s=limit_s,
             warm_up_s=warm_up_s,
             verify=options.get("verify") != "no",
             ceilings=options.get("ceilings") != "no",
             selection_factor=_SELECTION_FACTOR.get(options.get("algorithm", ""), 1.0),
-            levels=tuple(_levels(device)),
+            levels=tuple(_cache_levels(device)),
         )
 
     def row_s(self, work: Work, slower: float = 1.0) -> float:
-        """Of a row, ceilings apart, where calls are slower than expected. The time limit holds
-        whatever they take."""
+        """The expected seconds of a row without its ceilings, if calls take `slower` times the
+        expected time. The time limit of a row bounds the result."""
         if work.is_collective and self.ranks == 0:
             return 0.0  # unsupported: there is no other rank
         slower *= self.contention
@@ -182,17 +195,25 @@ class Estimate:
     _FIRST_ROW_WEIGHT = 0.1  # the first row of an operation also loads its library
     _OVERRUN_FACTOR = 1.0  # an overdue row is assumed to need as long again as it has taken
 
-    def __init__(self, rows: Sequence[Work], expectation: Expectation) -> None:
+    def __init__(
+        self,
+        rows: Sequence[Work],
+        expectation: Expectation,
+        known_ceilings: Collection[str] = (),
+    ) -> None:
+        """`known_ceilings`: those that need not be measured, named as by ceilings_of()."""
         self._rows, self._expectation = list(rows), expectation
         self._kinds = [_RowClass.of(work, expectation.row_s(work)) for work in rows]
         ceilings = [expectation.ceilings_of(work) for work in rows]
         self._has_ceilings, self._new_ceilings = (
             [*map(bool, ceilings)],
-            _count_first_occurrences(ceilings),
+            _count_first_occurrences(ceilings, known_ceilings),
         )
-        self._ceiling_s = _Mean(1.0, expectation.ceiling_s)
-        self._remeasure_s = _Mean(1.0, 0.0)  # measuring a known ceiling again, per row
-        self._ratios: dict[_RowClass, _Mean] = {}  # measured to expected time of finished rows
+        self._ceiling_s = _WeightedMean(1.0, expectation.ceiling_s)
+        self._remeasure_s = _WeightedMean(1.0, 0.0)  # measuring a known ceiling again, per row
+        self._ratios: dict[
+            _RowClass, _WeightedMean
+        ] = {}  # measured to expected time of finished rows
         self._operations: set[str] = set()  # of finished rows
         self._next = 0
         self._cached_remaining: tuple[float, float] | None = (
@@ -212,7 +233,7 @@ class Estimate:
             weight = 1.0 if kind.op in self._operations else self._FIRST_ROW_WEIGHT
             self._operations.add(kind.op)
             ratio = min(self._MAX_RATIO, max(0.0, seconds - ceilings_s) / expected_s)
-            seen = self._ratios.setdefault(replace(kind, has_time=has_time), _Mean())
+            seen = self._ratios.setdefault(replace(kind, has_time=has_time), _WeightedMean())
             seen.add(ratio * weight, weight)
         self._next += 1
         self._cached_remaining = None
@@ -229,7 +250,7 @@ class Estimate:
     def _predict_remaining(self) -> tuple[float, float]:
         """Predicts the next row and all later ones. This takes milliseconds for a whole set, so
         that it is done at most once between two rows."""
-        slower = {kind: self._ratio(kind) for kind in set(self._kinds[self._next :])}
+        slower = {kind: self._time_ratio_of_class(kind) for kind in set(self._kinds[self._next :])}
         left = []
         for index in range(self._next, len(self._rows)):
             row_s = self._expectation.row_s(self._rows[index], slower[self._kinds[index]])
@@ -240,10 +261,10 @@ class Estimate:
             left.append(row_s)
         return left[0], sum(left[1:])
 
-    def _ratio(self, kind: _RowClass) -> float:
+    def _time_ratio_of_class(self, kind: _RowClass) -> float:
         ratio = 1.0
         for likeness, rows in zip(_LIKENESSES, self._PRIOR_ROWS, strict=True):
-            mean = _Mean(rows, rows * ratio)
+            mean = _WeightedMean(rows, rows * ratio)
             for other, seen in self._ratios.items():
                 if other.likeness(kind) >= likeness:
                     nearness = math.pow(0.5, abs(other.octave - kind.octave))
@@ -279,7 +300,7 @@ class _RowClass:
 
 
 @dataclass
-class _Mean:
+class _WeightedMean:
     weight: float = 0.0
     total: float = 0.0
 
@@ -292,9 +313,9 @@ class _Mean:
         return self.total / self.weight
 
 
-def _count_first_occurrences(sets: Sequence[set[str]]) -> list[int]:
-    """For each set, the number of its elements that no earlier set has."""
-    seen: set[str] = set()
+def _count_first_occurrences(sets: Sequence[set[str]], known: Collection[str]) -> list[int]:
+    """For each set, the number of its elements that are not known and that no earlier set has."""
+    seen = set(known)
     counts = []
     for one in sets:
         counts.append(len(one - seen))
@@ -302,31 +323,35 @@ def _count_first_occurrences(sets: Sequence[set[str]]) -> list[int]:
     return counts
 
 
-def _contention(host: Json) -> float:
+def _slowdown_by_other_work(host: Json) -> float:
     """The slowdown of rows by other work on the host. On two cores with 1 to 16 other threads, rows
     slowed down by the square root of the relative load."""
-    cpus = _number(host, "cpus_allowed") or _number(host, "cpus") or 1.0
-    return math.sqrt(1.0 + _number(host, "load") / cpus)
+    cpus = (
+        _positive_number_or_zero(host, "cpus_allowed")
+        or _positive_number_or_zero(host, "cpus")
+        or 1.0
+    )
+    return math.sqrt(1.0 + _positive_number_or_zero(host, "load") / cpus)
 
 
-def _devices(options: Mapping[str, str]) -> int:
+def _device_count(options: Mapping[str, str]) -> int:
     """The number of devices that the option `devices` lists."""
     named = options.get("devices")
     return named.count(",") + 1 if named else 0
 
 
-def _levels(device: Json) -> Iterator[tuple[float, str]]:
+def _cache_levels(device: Json) -> Iterator[tuple[float, str]]:
     """The caches of a device as (bytes, name), ascending."""
-    last = _number(device, "last_level_cache_bytes")
+    last = _positive_number_or_zero(device, "last_level_cache_bytes")
     for name in ("l1", "l2", "l3"):
-        size = _number(device, f"cache.{name}_bytes")
+        size = _positive_number_or_zero(device, f"cache.{name}_bytes")
         if 0 < size < last:
             yield size, name
     if last > 0:
         yield last, "llc"
 
 
-def _number(facts: Json, key: str) -> float:
+def _positive_number_or_zero(facts: Json, key: str) -> float:
     """A positive number, or 0 for anything else that a plugin may have reported."""
     value = facts.get(key)
     return float(value) if isinstance(value, int | float) and 0 < value < math.inf else 0.0

@@ -14,15 +14,20 @@ from dataclasses import dataclass, replace
 from typing import IO, Any, Literal
 
 from deepbench.errors import UserError
-from deepbench.results.strict_json import MAX_LINE_BYTES
+from deepbench.results import Row, schema, strict_json
+from deepbench.results.row import build_row
 from deepbench.runner.progress import Deadline, duration
 from deepbench.runner.ranks import inherited_descriptors
 
 _DEVICE_LOST = 3  # exit status of a worker that lost its device
 _MESSAGE_PREFIX = "deepbench: "  # of messages that ranks.py prints
 _TICK_S = 0.25
-_CEILING = '{"type": "ceiling"'
+_BEGIN, _ADMITTED, _MEASURING, _CEILING = (
+    f'{{"type": "{kind}"' for kind in ("begin", "admitted", "measuring", "ceiling")
+)
 _EXIT_TIMEOUT_S = 5.0  # for a worker to end by itself after its input is closed
+
+INVALID_ANSWER = "the backend answered nonsense"
 
 Json = Mapping[str, Any]
 Cause = Literal["crashed", "hung", "killed"]
@@ -39,8 +44,8 @@ class WorkerFailure:
     status: str
     reason: str
     begun: bool = True  # False: the worker ended before it began the row
-    cause: Cause = "crashed"  # how the worker ended
-    measured: Json | None = None  # the measured row, if the worker ended while measuring a ceiling
+    cause: Cause | None = "crashed"  # how the worker ended; None: it still runs
+    measured: str | None = None  # the measured row, if the worker ended while measuring a ceiling
     ceiling: str = ""  # the problem of that ceiling
 
 
@@ -64,8 +69,9 @@ class WorkerProcess:
         variables: Mapping[str, str],
         say: Callable[[str], object],
         tick: Callable[[], object],
+        on_ceiling: Callable[[str], object] = lambda text: None,
     ) -> None:
-        self._say, self._tick = say, tick
+        self._say, self._tick, self._on_ceiling = say, tick, on_ceiling
         try:
             # This must be the main thread: the worker asks to die with the thread that started it.
             with _sigint_blocked():
@@ -81,8 +87,8 @@ class WorkerProcess:
         except OSError as error:
             raise SessionError(f"cannot start {command[0]}: {error.strerror}", 1) from None
         # An incomplete last line of a worker that ended is not a row.
-        self._output = _Lines(self._process.stdout, keep_torn=False)
-        self._errors = _Lines(self._process.stderr, keep_torn=True)
+        self._output = _LineBuffer(self._process.stdout, keep_torn=False)
+        self._errors = _LineBuffer(self._process.stderr, keep_torn=True)
         self._last_stderr_line: deque[str] = deque(maxlen=1)
         self._pipes = selectors.DefaultSelector()
         self._pipes.register(self._output.descriptor, selectors.EVENT_READ, self._output)
@@ -98,44 +104,56 @@ class WorkerProcess:
         except BrokenPipeError:
             pass  # the worker has ended; read_line() finds out how
 
-    def ask(self, line: str, limit_s: float) -> str | WorkerFailure:
+    def ask(
+        self, line: str, position: int, limit_s: float, on_admitted: Callable[[], object]
+    ) -> Row | WorkerFailure:
         """The answer to a line. The worker first reports that it begins the row."""
         self.write_line(line)
         text = self.read_line(limit_s)
         if isinstance(text, WorkerFailure):
             return replace(text, begun=False)
-        if as_object(text).get("type") == "begin":
-            text = self._row(limit_s)
-        return text
+        if text.startswith(_BEGIN):
+            return self._row(position, limit_s, on_admitted)
+        return self._parsed(text, position)
 
-    def _row(self, limit_s: float) -> str | WorkerFailure:
+    def _row(
+        self, position: int, limit_s: float, on_admitted: Callable[[], object]
+    ) -> Row | WorkerFailure:
         """The row. Each ceiling that is measured for it has the time limit of a row."""
-        measured: Json | None = None
+        measured: str | None = None
         ceiling = ""
         while True:
             text = self.read_line(limit_s, " (--hang-limit)")
             if isinstance(text, WorkerFailure):
                 return replace(text, measured=measured, ceiling=ceiling)
-            if not text.startswith(_CEILING):
-                return self._failure_in_ceiling(text, measured, ceiling) or text
-            said = as_object(text)
-            measured = said.get("row") or measured
-            ceiling = said.get("problem") or ""
+            if text.startswith(_ADMITTED):
+                on_admitted()
+            elif text.startswith(_CEILING):
+                self._on_ceiling(text)
+            elif text.startswith(_MEASURING):
+                said = as_object(text)
+                measured = said.get("row") or measured
+                ceiling = said.get("problem") or ""
+            else:
+                row = self._parsed(text, position)
+                return self._failure_in_ceiling(row, measured, ceiling) or row
+
+    def _parsed(self, text: str, position: int) -> Row | WorkerFailure:
+        """The row in an answer. A worker that answers anything else is stopped."""
+        row = parse_answer(text, position)
+        if isinstance(row, WorkerFailure) and row.cause is not None:
+            self.kill()
+        return row
 
     def _failure_in_ceiling(
-        self, text: str, measured: Json | None, ceiling: str
+        self, row: Row | WorkerFailure, measured: str | None, ceiling: str
     ) -> WorkerFailure | None:
         """The failure of a row that lost its device while a ceiling was measured, after the row
         itself was measured; None for any other row."""
-        if measured is None or not ceiling:
-            return None
-        row = as_object(text)
-        if row.get("status") != "device_lost":
+        if measured is None or not ceiling or row.status != "device_lost":
             return None
         self.close()
-        return WorkerFailure(
-            "device_lost", str(row.get("reason")), measured=measured, ceiling=ceiling
-        )
+        return WorkerFailure("device_lost", str(row.reason), measured=measured, ceiling=ceiling)
 
     def read_line(self, limit_s: float, limit: str = "") -> str | WorkerFailure:
         """The next line, or why there is none. In the second case the worker has ended."""
@@ -144,7 +162,7 @@ class WorkerProcess:
             line = self._output.pop()
             if line is not None:
                 return line
-            if self._output.closed or self._output.size > MAX_LINE_BYTES:
+            if self._output.closed or self._output.size > strict_json.MAX_LINE_BYTES:
                 return self._failure_of_ended_worker()
             if deadline.remaining_s() == 0:
                 self.kill()
@@ -172,7 +190,7 @@ class WorkerProcess:
 
     def _wait(self, seconds: float) -> None:
         for key, _ in self._pipes.select(seconds):
-            lines: _Lines = key.data
+            lines: _LineBuffer = key.data
             if not lines.read():
                 self._pipes.unregister(key.fd)
         self._forward_stderr()
@@ -204,7 +222,7 @@ class WorkerProcess:
         )
 
 
-class _Lines:
+class _LineBuffer:
     """Splits the output of a pipe into lines."""
 
     def __init__(self, pipe: IO[bytes] | None, keep_torn: bool) -> None:
@@ -242,6 +260,37 @@ class _Lines:
     def pop(self) -> str | None:
         """The next complete line, or None."""
         return self._whole.popleft().decode("utf-8", errors="replace") if self._whole else None
+
+
+def parse_answer(text: str, position: int) -> Row | WorkerFailure:
+    """The row in the answer to the line at `position`, with the types of the schema."""
+    no_row = WorkerFailure("failed", f"the worker answered no row but {shortened(text)}")
+    try:
+        value = strict_json.parsed(text.encode("utf-8"))
+        if not isinstance(value, dict) or value.get("type") != "row":
+            return no_row
+        if value.get("position") != position:
+            return no_row
+        return build_row(value, text.strip())
+    except strict_json.NotJson:
+        return no_row
+    except (strict_json.JsonError, schema.SchemaError) as error:
+        return _nonsense(error)
+
+
+def measured_answer(row: Row | WorkerFailure) -> Row | WorkerFailure:
+    """The row, or a failure if the row contradicts itself: a single such line would make the whole
+    result file unreadable."""
+    if isinstance(row, Row):
+        try:
+            schema.check_consistency(row.members)
+        except schema.SchemaError as error:
+            return _nonsense(error)
+    return row
+
+
+def _nonsense(error: ValueError) -> WorkerFailure:
+    return WorkerFailure("failed", f"{INVALID_ANSWER}: {error}", cause=None)
 
 
 def _failure_of_exit_status(status: int, last_stderr_line: str) -> WorkerFailure:

@@ -48,7 +48,7 @@ def set_name(word: str) -> str | None:
 
 def available() -> list[tuple[str, str]]:
     """Every (set, op) that builtin() can read."""
-    return [pair for pair in _files() if not pair[1].endswith(_CORRECTED)]
+    return [pair for pair in _suite_files() if not pair[1].endswith(_CORRECTED)]
 
 
 def builtin(set_name: str, op: str, corrected: bool = False) -> Suite:
@@ -56,14 +56,14 @@ def builtin(set_name: str, op: str, corrected: bool = False) -> Suite:
     unless `corrected`. Raises SuiteError."""
     stem = op + _CORRECTED if corrected else op
     name = f"{set_name}/{stem}"
-    known = [pair for pair in _files() if pair[1].endswith(_CORRECTED) == corrected]
+    known = [pair for pair in _suite_files() if pair[1].endswith(_CORRECTED) == corrected]
     if (set_name, stem) not in known:
         there_are = ", ".join("/".join(pair) for pair in known)
         raise SuiteError(f"there is no suite {name!r}; there are {there_are}")
     return from_bytes((_FOLDER / set_name / f"{stem}.txt").read_bytes(), name, name)
 
 
-def _files() -> list[tuple[str, str]]:
+def _suite_files() -> list[tuple[str, str]]:
     """(set, name without .txt) of every suite file, in the order of sets and operations."""
     from deepbench import _core
 

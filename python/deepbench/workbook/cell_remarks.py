@@ -21,7 +21,7 @@ _ADDRESS = re.compile(r"(.*)!([A-Z]*)(\d+)", re.DOTALL)
 
 
 @dataclass
-class _Kind:
+class _RemarkKind:
     """Remarks that differ only in addresses and values."""
 
     what: str  # the text of the first remark, with its value
@@ -35,12 +35,12 @@ class CellRemarks:
     """Remarks about cells, grouped by kind."""
 
     def __init__(self) -> None:
-        self._kinds: dict[str, _Kind] = {}
+        self._kinds: dict[str, _RemarkKind] = {}
         self.sums = 0  # sums over phases, which follow from other times and are not rows
 
     def add(self, address: str, what: str, kind: str | None = None) -> None:
         """`kind` identifies the kind of the remark if `what` contains values."""
-        self._add(address, _Kind(what, False), kind or what, 1)
+        self._add(address, _RemarkKind(what, False), kind or what, 1)
 
     def add_skipped(
         self,
@@ -54,9 +54,9 @@ class CellRemarks:
         `detail` is the reason with values that other remarks of the kind do not share."""
         reason = why.reason if isinstance(why, CellError) else why
         line = f"{detail or why}; {what} skipped"
-        self._add(address, _Kind(line, True), reason, cells)
+        self._add(address, _RemarkKind(line, True), reason, cells)
 
-    def _add(self, address: str, new: _Kind, key: str, cells: int) -> None:
+    def _add(self, address: str, new: _RemarkKind, key: str, cells: int) -> None:
         known = key in self._kinds or len(self._kinds) < _MAX_KINDS
         kind = self._kinds.setdefault(key if known else _OTHERS, new)
         kind.cells += cells
@@ -67,7 +67,7 @@ class CellRemarks:
     @property
     def lines(self) -> tuple[str, ...]:
         """One line for each kind: the first remark in full, then the addresses of the others."""
-        return tuple(_line(kind) for kind in self._kinds.values())
+        return tuple(_remark_line(kind) for kind in self._kinds.values())
 
     @property
     def reasons(self) -> Mapping[str, int]:
@@ -75,18 +75,18 @@ class CellRemarks:
         return {reason: kind.cells for reason, kind in self._kinds.items() if kind.skipped}
 
 
-def _line(kind: _Kind) -> str:
+def _remark_line(kind: _RemarkKind) -> str:
     first, *others = kind.addresses
     line = f"{first}: {kind.what}"
     if not others:
         return line
-    ranges = list(_ranges(first.rpartition("!")[0], others))
+    ranges = list(_address_ranges(first.rpartition("!")[0], others))
     shown = ", ".join(ranges[:_MAX_RANGES])
     cut = len(ranges) > _MAX_RANGES or kind.count > len(kind.addresses)
     return f"{line}; {kind.count - 1} more: {shown}{', ...' if cut else ''}"
 
 
-def _ranges(sheet: str, addresses: Sequence[str]) -> Iterator[str]:
+def _address_ranges(sheet: str, addresses: Sequence[str]) -> Iterator[str]:
     """Joins adjacent addresses of a column: 'L84:L106'. The sheet is named where it changes."""
     columns: defaultdict[tuple[str, str], list[int]] = defaultdict(list)
     for address in addresses:

@@ -21,13 +21,15 @@ class ColumnSizes:
 
     def heading(self, line: int, column: int, title: str) -> None:
         self._headings.append((line, column, title))
-        self._need(column, int(_BOLD * max(map(len, title.split()), default=0)))
+        self._widen_column(column, int(_BOLD * max(map(len, title.split()), default=0)))
 
     def content(self, column: int, content: object) -> None:
         """Makes room for a text or a number in the column."""
-        self._need(column, len(f"{content:.4f}" if isinstance(content, float) else str(content)))
+        self._widen_column(
+            column, len(f"{content:.4f}" if isinstance(content, float) else str(content))
+        )
 
-    def _need(self, column: int, letters: int) -> None:
+    def _widen_column(self, column: int, letters: int) -> None:
         wide = min(max(letters + 2, self._narrowest), self._widest)
         self._widths[column] = max(wide, self._widths.get(column, 0))
 

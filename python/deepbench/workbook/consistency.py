@@ -25,11 +25,11 @@ class Consistency:
 
 def check_figure(figure: Figure, position: SuitePosition, flops: float | None) -> Consistency:
     """Checks one figure. `flops` are the FLOPs of a call by deepbench's formulas."""
-    consistency = _rated(figure, flops)
+    consistency = _check_rate(figure, flops)
     if consistency.doubt:
         return consistency
     if position.meant:
-        return _misprint(figure, position.meant, consistency)
+        return _correct_misprint(figure, position.meant, consistency)
     return consistency
 
 
@@ -38,12 +38,14 @@ def sum_error(figure: Figure, line: Sequence[Figure]) -> str | None:
     parts = [one.time_ns for one in line if phase_of(one) != "total"]
     if not parts:
         return f"is a total of {figure.time_ns / 1e6:g} ms without any phase"
-    if _near(sum(parts), figure.time_ns, len(parts) * _ROUNDED_NS):
+    if _is_near(sum(parts), figure.time_ns, len(parts) * _ROUNDED_NS):
         return None
     return f"total {figure.time_ns / 1e6:g} ms is not the sum of its phases {sum(parts) / 1e6:g} ms"
 
 
-def _misprint(figure: Figure, meant: Mapping[str, object], consistency: Consistency) -> Consistency:
+def _correct_misprint(
+    figure: Figure, meant: Mapping[str, object], consistency: Consistency
+) -> Consistency:
     [(name, right)] = meant.items()
     text = f"{right:.15g}" if isinstance(right, float) else str(right)
     printed = figure.dimensions[name]
@@ -53,16 +55,16 @@ def _misprint(figure: Figure, meant: Mapping[str, object], consistency: Consiste
     return Consistency(status, note, note if status == consistency.status else f"{status}: {note}")
 
 
-def _rated(figure: Figure, flops: float | None) -> Consistency:
+def _check_rate(figure: Figure, flops: float | None) -> Consistency:
     if figure.tflops is None or phase_of(figure) == "dense":
         return Consistency("no_rate")
     computed = (flops or 0.0) / figure.time_ns / 1e3
-    if not computed or _near(figure.tflops, computed):
+    if not computed or _is_near(figure.tflops, computed):
         return Consistency()
     if figure.op == "sparse_gemm" and (status := _rate_of_zeros(figure)):
         formula = "2*m*n*k*sparsity" if status.startswith("uses_2") else "m*n*k*sparsity"
         return Consistency(status, f"published rate = {formula}/time, which counts zeros")
-    if figure.op == "conv" and _near(figure.tflops, computed * _unrounded(figure)):
+    if figure.op == "conv" and _is_near(figure.tflops, computed * _unrounded_size_ratio(figure)):
         note = "the rate uses an output size that is not rounded: (dim-filter+1+2*pad)/stride"
         return Consistency("MISMATCH_PQ", note, f"MISMATCH_PQ: {note}")
     note = f"the rate is {figure.tflops:.4g} TFLOPS, but the time implies {computed:.4g}"
@@ -74,12 +76,12 @@ def _rate_of_zeros(figure: Figure) -> str | None:
     m, n, k, sparsity = (float(figure.dimensions[name]) for name in ("m", "n", "k", "sparsity"))
     counted = m * n * k * sparsity / figure.time_ns / 1e3
     for factor, status in ((2, "uses_2mnk*sparsity"), (1, "uses_mnk*sparsity")):
-        if figure.tflops is not None and _near(figure.tflops, factor * counted):
+        if figure.tflops is not None and _is_near(figure.tflops, factor * counted):
             return status
     return None
 
 
-def _unrounded(figure: Figure) -> float:
+def _unrounded_size_ratio(figure: Figure) -> float:
     """The ratio of the output's size without rounding to its actual size."""
     share = 1.0
     for size, width, pad, stride in (("w", "s", "pad_w", "stride_w"),
@@ -91,5 +93,5 @@ def _unrounded(figure: Figure) -> float:
     return share
 
 
-def _near(one: float, other: float, absolute: float = 0.0) -> bool:
+def _is_near(one: float, other: float, absolute: float = 0.0) -> bool:
     return abs(one - other) <= max(_NEAR * max(abs(one), abs(other)), absolute)

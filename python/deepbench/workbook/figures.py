@@ -48,7 +48,7 @@ def figures(section: SheetTable, remarks: CellRemarks) -> Iterator[list[Figure]]
     carried: Mapping[str, Value] = {}
     for line in section.lines:
         try:
-            dimensions = _dimensions(section, line, carried, remarks)
+            dimensions = _read_dimensions(section, line, carried, remarks)
         except CellError:
             continue
         carried = dimensions
@@ -57,7 +57,7 @@ def figures(section: SheetTable, remarks: CellRemarks) -> Iterator[list[Figure]]
             yield found
 
 
-def _dimensions(
+def _read_dimensions(
     section: SheetTable, line: Line, before: Mapping[str, Value], remarks: CellRemarks
 ) -> dict[str, Value]:
     """The problem of a row as printed. Raises CellError after reporting it."""
@@ -75,7 +75,7 @@ def _dimensions(
             _skip_row(section, line, missing, remarks)
             raise missing
         try:
-            found[name] = _dimension(name, cell)
+            found[name] = _dimension_value(name, cell)
         except CellError as error:
             _skip_row(section, line, error, remarks, cell.address)
             raise
@@ -101,13 +101,13 @@ def _is_product(op: str) -> bool:
     return op in ("gemm", "sparse_gemm")
 
 
-def _dimension(name: str, cell: Cell) -> Value:
+def _dimension_value(name: str, cell: Cell) -> Value:
     if name in ("trans_a", "trans_b"):
-        return _word(cell, str(cell.value).strip().lower(), _TRANSPOSED, "N or T")
+        return _known_word(cell, str(cell.value).strip().lower(), _TRANSPOSED, "N or T")
     if name == "cell":
         word = cell.text.lower().split(" ")[0].strip("()")
         known = dict(zip(RECURRENT_CELLS, RECURRENT_CELLS, strict=True))
-        return _word(cell, word, known, " ".join(RECURRENT_CELLS))
+        return _known_word(cell, word, known, " ".join(RECURRENT_CELLS))
     if name == "sparsity":
         value = number(cell)
         if not 0 <= value < 1:
@@ -116,7 +116,7 @@ def _dimension(name: str, cell: Cell) -> Value:
     return whole_number(cell)
 
 
-def _word(cell: Cell, word: str, known: Mapping[str, str], right: str) -> str:
+def _known_word(cell: Cell, word: str, known: Mapping[str, str], right: str) -> str:
     if cell.uncomputed:
         number(cell)
     if word not in known:
@@ -128,11 +128,11 @@ def _of_line(
     section: SheetTable, line: Line, dimensions: Mapping[str, Value], remarks: CellRemarks
 ) -> Iterator[Figure]:
     rates = section.columns_of_kind("rate")
-    texts = dict(_texts(section, line))
-    numbers = dict(_numbers(section, line, remarks))
+    texts = dict(_texts_by_kind(section, line))
+    numbers = dict(_other_numbers(section, line, remarks))
     for phase, column in section.columns_of_kind("time").items():
         unit = section.columns[column].unit
-        time_ns = _time(line.cells.get(column), unit, remarks)
+        time_ns = _time_ns(line.cells.get(column), unit, remarks)
         if time_ns is None:
             continue
         rate = rates.get(phase)
@@ -146,15 +146,15 @@ def _of_line(
             dimensions=dimensions,
             phase=phase,
             time_ns=time_ns,
-            tflops=_rate(section, line, rate, remarks),
+            tflops=_rate_tflops(section, line, rate, remarks),
             texts=texts,
             numbers=numbers,
-            padded=_padded(section, line),
+            padded=_is_padded(section, line),
             heading=section.headings.get(column, ""),
         )
 
 
-def _time(cell: Cell | None, unit: float, remarks: CellRemarks) -> float | None:
+def _time_ns(cell: Cell | None, unit: float, remarks: CellRemarks) -> float | None:
     """The time in nanoseconds, or None. A missing time is reported unless the cell marks it as
     missing."""
     if cell is None or (isinstance(cell.value, str) and _marks_missing(cell)):
@@ -174,7 +174,7 @@ def _marks_missing(cell: Cell) -> bool:
     return cell.text.strip().rstrip("*").lower() in _MISSING
 
 
-def _rate(
+def _rate_tflops(
     section: SheetTable, line: Line, column: int | None, remarks: CellRemarks
 ) -> float | None:
     """The rate in TFLOPS. An invalid rate does not affect the row, since rates are recomputed from
@@ -192,7 +192,7 @@ def _rate(
     return value
 
 
-def _texts(section: SheetTable, line: Line) -> Iterator[tuple[str, str]]:
+def _texts_by_kind(section: SheetTable, line: Line) -> Iterator[tuple[str, str]]:
     for kind in ("application", "algorithm", "precision", "notes"):
         for column in section.columns_of_kind(kind).values():
             cell = line.cells.get(column)
@@ -200,7 +200,9 @@ def _texts(section: SheetTable, line: Line) -> Iterator[tuple[str, str]]:
                 yield kind, cell.text.strip()
 
 
-def _numbers(section: SheetTable, line: Line, remarks: CellRemarks) -> Iterator[tuple[str, float]]:
+def _other_numbers(
+    section: SheetTable, line: Line, remarks: CellRemarks
+) -> Iterator[tuple[str, float]]:
     """The other numbers of the row. Invalid ones are skipped and reported."""
     names = {"bandwidth": "bandwidth_gbs", "stddev": "stddev_ms", "speedup": "speedup"}
     wanted = [
@@ -220,7 +222,7 @@ def _numbers(section: SheetTable, line: Line, remarks: CellRemarks) -> Iterator[
         yield name, value * (section.columns[column].unit / 1e6 if name == "stddev_ms" else 1.0)
 
 
-def _padded(section: SheetTable, line: Line) -> bool | None:
+def _is_padded(section: SheetTable, line: Line) -> bool | None:
     for column in section.columns_of_kind("padded").values():
         cell = line.cells.get(column)
         if cell is not None:

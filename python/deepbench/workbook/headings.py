@@ -111,7 +111,7 @@ class ColumnMeaning:
 
 def op_of(headings: Sequence[str]) -> str | None:
     """The operation all of whose dimensions these headings name; None if there is none."""
-    found = set().union(*map(_names, headings))
+    found = set().union(*map(_dimension_names, headings))
     for op, names in DIMENSIONS.items():
         if all(
             found.intersection(spellings)
@@ -125,48 +125,50 @@ def op_of(headings: Sequence[str]) -> str | None:
 def column_meaning(op: str, heading: str, above: str = "") -> ColumnMeaning | None:
     """The meaning of a column of an operation; None if it is unknown. `above` is the heading above
     this one, which may name the phase."""
-    names = _names(heading)
+    names = _dimension_names(heading)
     for name, spellings in DIMENSIONS[op].items():
         if names.intersection(spellings):
             return ColumnMeaning("dimension", name)
     if op == "conv" and names & _OUTPUT_SIZES:
         return ColumnMeaning("output", heading)
-    words, over = _words(heading), _words(above)
+    words, over = _heading_words(heading), _heading_words(above)
     over = over if len(over) <= _MAX_WORDS else ()
-    found = _figure(op, words)
+    found = _time_or_rate_meaning(op, words)
     if found and not found.name:
-        return ColumnMeaning(found.kind, _phase(op, (*over, *words)), found.unit)
-    found = found or _other(words)
-    if found is None and (phase := _phase(op, words)):
-        figure = _figure(op, (*over, *words)) or ColumnMeaning("time", "", DEFAULT_UNIT)
+        return ColumnMeaning(found.kind, _phase_of_heading(op, (*over, *words)), found.unit)
+    found = found or _other_meaning(words)
+    if found is None and (phase := _phase_of_heading(op, words)):
+        figure = _time_or_rate_meaning(op, (*over, *words)) or ColumnMeaning(
+            "time", "", DEFAULT_UNIT
+        )
         return ColumnMeaning(figure.kind, phase, figure.unit)
     return found
 
 
 @lru_cache(maxsize=1 << 12)
-def _names(heading: str) -> frozenset[str]:
+def _dimension_names(heading: str) -> frozenset[str]:
     """The names that a heading can stand for: 'W (input)' is W, '# chips / cards' is chips or
     cards, '# of Titan X cards' is cards."""
-    if len(heading) > _LONGEST_HEADING or _BYTES.intersection(_words(heading)):
+    if len(heading) > _LONGEST_HEADING or _BYTES.intersection(_heading_words(heading)):
         return frozenset()
     bare = _BRACKETS.sub(" ", heading)
-    candidates = [_words(text) for text in {heading, bare, *bare.split("/")}]
+    candidates = [_heading_words(text) for text in {heading, bare, *bare.split("/")}]
     if "#" in bare or "number" in bare.lower():
-        candidates.append(_words(bare)[-1:])
+        candidates.append(_heading_words(bare)[-1:])
     return frozenset(
         "".join(word for word in words if word not in _FILLERS) for words in candidates
     )
 
 
 @lru_cache(maxsize=1 << 14)
-def _words(heading: str) -> tuple[str, ...]:
+def _heading_words(heading: str) -> tuple[str, ...]:
     text = _PER_UNIT.sub(" ", heading.lower().translate(_MICRO))
-    return tuple(map(_spelled, _WORD.findall(text)))
+    return tuple(map(_corrected_spelling, _WORD.findall(text)))
 
 
-def _figure(op: str, words: Sequence[str]) -> ColumnMeaning | None:
+def _time_or_rate_meaning(op: str, words: Sequence[str]) -> ColumnMeaning | None:
     """The meaning of a heading for a time or a rate."""
-    phase = _phase(op, words)
+    phase = _phase_of_heading(op, words)
     if any(word in _OTHERS["speedup"] + _OTHERS["bandwidth"] for word in words):
         return None
     for word in words:
@@ -182,7 +184,7 @@ def _figure(op: str, words: Sequence[str]) -> ColumnMeaning | None:
     return None
 
 
-def _phase(op: str, words: Sequence[str]) -> str:
+def _phase_of_heading(op: str, words: Sequence[str]) -> str:
     distinct = set(words)
     if op in _OF_PHASES and ("total" in distinct or (distinct & _FORWARD and distinct & _BACKWARD)):
         return "total"
@@ -199,7 +201,7 @@ def _phase(op: str, words: Sequence[str]) -> str:
     return "bwd" if "both" in distinct else BACKWARD_UNSPECIFIED
 
 
-def _other(words: Sequence[str]) -> ColumnMeaning | None:
+def _other_meaning(words: Sequence[str]) -> ColumnMeaning | None:
     for kind, spellings in _OTHERS.items():
         if kind == "bandwidth" and _OTHER_BANDWIDTHS.intersection(words):
             continue
@@ -231,7 +233,7 @@ _SLIPS = {slip: word for word in sorted(_SPELLED, reverse=True) if len(word) >= 
 
 
 @lru_cache(maxsize=1 << 16)
-def _spelled(word: str) -> str:
+def _corrected_spelling(word: str) -> str:
     if word in _SPELLED or not _SHORTEST <= len(word) <= _LONGEST:
         return word
     return next(filter(None, map(_SLIPS.get, _without_one(word))), word)

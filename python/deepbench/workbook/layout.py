@@ -7,10 +7,9 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from deepbench.report.fields import get, time_ns
+from deepbench.results.row import Row
 from deepbench.workbook.cells import column_letters
 
-Row = Mapping[str, Any]
 Phases = Mapping[str, Row]  # the rows of one problem, by phase
 
 FIRST_COLUMN = 3  # the column of the first dimension; the title is to its left
@@ -98,31 +97,31 @@ def family(op: str, attributes: Mapping[str, Any]) -> Family:
 
 def columns(op: str, shape: Family, lines: Sequence[Phases]) -> list[Column]:
     """The columns that a table of these lines needs, in order."""
-    found = [Column(title, name, _dimension(name)) for title, name in shape.dimensions]
+    found = [Column(title, name, _dimension_content(name)) for title, name in shape.dimensions]
     if op == "gemm":
-        found.append(_text("Application", "application"))
-    phases = _present(shape, lines)
-    found += [_time(op, phase, name) for phase, name in phases]
+        found.append(_text_column("Application", lambda row: row.application))
+    phases = _present_phases(shape, lines)
+    found += [_time_column(op, phase, name) for phase, name in phases]
     if op == "sparse_gemm":
-        found += _dense()
-    if any(get(one, "work.flops") for line in lines for one in line.values()):
-        found += [_rate(shape, phase, name) for phase, name in phases]
+        found += _dense_columns()
+    if any(one.work.flops for line in lines for one in line.values()):
+        found += [_rate_column(shape, phase, name) for phase, name in phases]
     elif shape.work == "":
-        found.append(_bandwidth())
+        found.append(_bandwidth_column())
     if len(phases) > 1:
-        found.append(_total(phases))
+        found.append(_total_column(phases))
     if op != "gemm":
-        found.append(_text("Application", "application"))
+        found.append(_text_column("Application", lambda row: row.application))
     shown = [name for _, name in shape.dimensions]
-    extra = {name: None for line in lines for name, value in _attributes(line).items()
+    extra = {name: None for line in lines for name, value in _attributes_of_line(line).items()
              if name not in shown and name not in _WITHOUT_COLUMN}  # fmt: skip
-    found += [Column(name, name, _dimension(name)) for name in extra]
-    return [*found, _text("Cache", "regime.cache"),
-            *(_algorithm(phase, name) for phase, name in phases),
-            Column("Status", "status", _status)]  # fmt: skip
+    found += [Column(name, name, _dimension_content(name)) for name in extra]
+    return [*found, _text_column("Cache", lambda row: row.regime.cache),
+            *(_algorithm_column(phase, name) for phase, name in phases),
+            Column("Status", "status", _status_text)]  # fmt: skip
 
 
-def _present(shape: Family, lines: Sequence[Phases]) -> list[tuple[str, str]]:
+def _present_phases(shape: Family, lines: Sequence[Phases]) -> list[tuple[str, str]]:
     """The phases that any line has. The forward phase is always present, as in the original."""
     if not shape.phases:
         return [("", "")]
@@ -132,20 +131,20 @@ def _present(shape: Family, lines: Sequence[Phases]) -> list[tuple[str, str]]:
 
 def time_ms(row: Row | None) -> float | None:
     """The row's time; None if the row has no valid time."""
-    value = time_ns(row) if row is not None and row.get("status") == "ok" else None
+    value = row.time_ns if row is not None and row.status == "ok" else None
     return value / 1e6 if value is not None and value >= _SMALLEST_NS else None
 
 
-def _attributes(line: Phases) -> Mapping[str, Any]:
-    return next(iter(line.values())).get("attributes") or {}
+def _attributes_of_line(line: Phases) -> Mapping[str, Any]:
+    return next(iter(line.values())).attributes
 
 
-def _dimension(name: str) -> Callable[[Phases, Mapping[str, str]], Content]:
+def _dimension_content(name: str) -> Callable[[Phases, Mapping[str, str]], Content]:
     def content(line: Phases, cells: Mapping[str, str]) -> Content:
-        value = _attributes(line).get(name)
+        value = _attributes_of_line(line).get(name)
         # The number of ranks belongs to the regime in deepbench's rows.
         if name == "ranks" and value is None:
-            value = get(next(iter(line.values())), "regime.ranks")
+            value = next(iter(line.values())).regime.ranks
         if name in ("trans_a", "trans_b") and isinstance(value, str):
             return value.upper()
         return _CELLS.get(str(value), value) if name == "cell" else value
@@ -153,52 +152,52 @@ def _dimension(name: str) -> Callable[[Phases, Mapping[str, str]], Content]:
     return content
 
 
-def _text(title: str, path: str) -> Column:
-    return Column(title, f"{title} text", lambda line, cells: get(next(iter(line.values())), path))
+def _text_column(title: str, value: Callable[[Row], str | None]) -> Column:
+    return Column(title, f"{title} text", lambda line, cells: value(next(iter(line.values()))))
 
 
 def _of_phase(line: Phases, phase: str) -> Row | None:
     return line.get(phase) if phase else next(iter(line.values()))
 
 
-def _time(op: str, phase: str, name: str) -> Column:
+def _time_column(op: str, phase: str, name: str) -> Column:
     title = f"{name or ('Sparse' if op == 'sparse_gemm' else '')} Time (msec)".strip()
     return Column(title, f"time {phase}",
                   lambda line, cells: time_ms(_of_phase(line, phase)))  # fmt: skip
 
 
-def _algorithm(phase: str, name: str) -> Column:
+def _algorithm_column(phase: str, name: str) -> Column:
     def content(line: Phases, cells: Mapping[str, str]) -> Content:
-        found: Content = get(_of_phase(line, phase) or {}, "algorithm.name")
-        return found
+        row = _of_phase(line, phase)
+        return row.algorithm.name if row else None
 
     return Column(f"{name} Algorithm".strip(), f"algorithm {phase}", content)
 
 
-def _rate(shape: Family, phase: str, name: str) -> Column:
+def _rate_column(shape: Family, phase: str, name: str) -> Column:
     def content(line: Phases, cells: Mapping[str, str]) -> Content:
         row = _of_phase(line, phase)
-        flops, time = get(row or {}, "work.flops"), time_ms(row)
+        flops, time = row.work.flops if row else None, time_ms(row)
         if not flops or not time:
             return None
-        values = {"work": _work(shape, line, cells, flops), "time": cells[f"time {phase}"]}
+        values = {"work": _flops_formula(shape, line, cells, flops), "time": cells[f"time {phase}"]}
         return Formula("=" + _RATE.format(**values), flops / time / 1e9)
 
     return Column(f"{name} TERAFLOPS".strip(), f"rate {phase}", content)
 
 
-def _work(shape: Family, line: Phases, cells: Mapping[str, str], flops: float) -> str:
+def _flops_formula(shape: Family, line: Phases, cells: Mapping[str, str], flops: float) -> str:
     """The FLOPs as a formula over the dimensions, or as a number if the formula does not give
     them."""
-    values = {key: _dimension(key)(line, cells) for _, key in shape.dimensions}
+    values = {key: _dimension_content(key)(line, cells) for _, key in shape.dimensions}
     if shape.work and all(key in cells for _, key in shape.dimensions):
-        counted = _computed(shape, values)
+        counted = _computed_flops(shape, values)
         if counted is not None and abs(counted - flops) <= 1e-9 * flops:
             return shape.work.format(**cells)
     return repr(float(flops))
 
 
-def _computed(shape: Family, values: Mapping[str, Any]) -> float | None:
+def _computed_flops(shape: Family, values: Mapping[str, Any]) -> float | None:
     """The value of the formula for the FLOPs."""
     try:
         if "hidden" in values:
@@ -215,11 +214,11 @@ def _computed(shape: Family, values: Mapping[str, Any]) -> float | None:
         return None
 
 
-def _dense() -> list[Column]:
+def _dense_columns() -> list[Column]:
     def dense(line: Phases, cells: Mapping[str, str]) -> Content:
-        metrics = next(iter(line.values())).get("metrics") or ()
-        found = [one.get("value") for one in metrics if one.get("name") == "dense_time"]
-        return float(found[0]) / 1e3 if found and found[0] else None
+        metrics = next(iter(line.values())).metrics
+        found = next((one.value for one in metrics if one.name == "dense_time"), None)
+        return found / 1e3 if found else None
 
     def speedup(line: Phases, cells: Mapping[str, str]) -> Content:
         dense_ms, sparse_ms = dense(line, cells), time_ms(_of_phase(line, ""))
@@ -231,10 +230,10 @@ def _dense() -> list[Column]:
             Column("Speedup wrt dense", "speedup", speedup)]  # fmt: skip
 
 
-def _bandwidth() -> Column:
+def _bandwidth_column() -> Column:
     def content(line: Phases, cells: Mapping[str, str]) -> Content:
         row = _of_phase(line, "")
-        size, time = get(row or {}, "work.bytes"), time_ms(row)
+        size, time = row.work.bytes if row else None, time_ms(row)
         if not size or not time:
             return None
         return Formula(f"={float(size)!r}/({cells['time ']}/1000)/10^9", size / time / 1e6)
@@ -242,7 +241,7 @@ def _bandwidth() -> Column:
     return Column("Bandwidth (GB/s)", "bandwidth", content)
 
 
-def _total(phases: Sequence[tuple[str, str]]) -> Column:
+def _total_column(phases: Sequence[tuple[str, str]]) -> Column:
     def content(line: Phases, cells: Mapping[str, str]) -> Content:
         times = {phase: time for phase, _ in phases if (time := time_ms(line.get(phase)))}
         if not times:
@@ -253,14 +252,15 @@ def _total(phases: Sequence[tuple[str, str]]) -> Column:
     return Column("Total Time (msec)", "total", content)
 
 
-def _status(line: Phases, cells: Mapping[str, str]) -> Content:
+def _status_text(line: Phases, cells: Mapping[str, str]) -> Content:
     """The reasons why phases have no time; 'ok' if there are none."""
     problems = [
-        f"{phase} {row['status']}: {row.get('reason') or 'no reason given'}".strip()
+        f"{phase} {row.status}: {row.reason or 'no reason given'}".strip()
         for phase, row in line.items()
-        if row["status"] != "ok"
+        if row.status != "ok"
     ]
-    doubts = [str(doubt) for row in line.values() if (doubt := get(row, "regime.published.doubt"))]
+    facts = [row.regime.published for row in line.values() if row.regime.published]
+    doubts = [one.doubt for one in facts if one.doubt]
     return "; ".join(dict.fromkeys([*problems, *doubts])) or "ok"
 
 

@@ -10,6 +10,7 @@ from typing import Any
 from deepbench import _core
 from deepbench.report.fields import get
 from deepbench.results import schema
+from deepbench.results.row import Row, build_row
 from deepbench.workbook import specs
 from deepbench.workbook.cell_remarks import CellRemarks
 from deepbench.workbook.cells import Book, Cell, CellError, Sheet, number, whole_number
@@ -32,12 +33,19 @@ class Column:
     kind: str  # 'text', 'count', 'time' (ns), 'number' or 'words' (name=value name=value)
     always: bool = False  # present even if no row has a value
 
+    def value(self, row: Row) -> Any:
+        """The row's value; None if the row has none."""
+        value: Any = row
+        for name in self.path.split("."):
+            value = getattr(value, name, None)
+        return None if value == {} else value
+
 
 # Statistics in nanoseconds.
 _TIMES = ("median", "low", "high", "min", "q1", "q3", "p99", "max", "mean", "stdev", "mad")
 
 
-def _column(path: str, kind: str, always: bool = False) -> Column:
+def _make_column(path: str, kind: str, always: bool = False) -> Column:
     name = path.rpartition(".")[2]
     title = name.removesuffix("_ns").replace("_", " ")
     if path.startswith("regime.published"):
@@ -49,19 +57,19 @@ def _column(path: str, kind: str, always: bool = False) -> Column:
 
 
 COLUMNS = (
-    _column("position", "count", True),
-    _column("op", "text", True),
-    _column("problem", "text", True),
+    _make_column("position", "count", True),
+    _make_column("op", "text", True),
+    _make_column("problem", "text", True),
     Column("Attributes", "attributes", "words", True),
-    _column("application", "text"),
-    _column("status", "text", True),
-    _column("reason", "text"),
+    _make_column("application", "text"),
+    _make_column("status", "text", True),
+    _make_column("reason", "text"),
     Column("Backend", "backend", "text"),
     Column("Device", "device.name", "text"),
-    _column("device.index", "count"),
+    _make_column("device.index", "count"),
     Column("Library", "library", "text"),
     Column("Algorithm mode", "algorithm.mode", "text"),
-    _column("algorithm.name", "text"),
+    _make_column("algorithm.name", "text"),
     Column("Cache", "regime.cache", "text"),
     Column("Cold by", "regime.cold", "text"),
     Column("Power", "regime.power", "text"),
@@ -70,17 +78,17 @@ COLUMNS = (
     Column("Ranks", "regime.ranks", "count"),
     Column("Timer", "regime.timer", "text"),
     *(
-        _column(f"statistics.{name}_ns", "time", name == "median")
+        _make_column(f"statistics.{name}_ns", "time", name == "median")
         for name in _TIMES
     ),
     Column("Error of the median", "statistics.relative_standard_error", "number"),
     Column("Samples", "statistics.n", "count"),
-    _column("statistics.batch", "count"),
-    _column("statistics.stop", "text"),
-    _column("work.flops", "number"),
-    _column("work.bytes", "number"),
-    _column("rates.tflops", "number"),
-    _column("rates.gbps", "number"),
+    _make_column("statistics.batch", "count"),
+    _make_column("statistics.stop", "text"),
+    _make_column("work.flops", "number"),
+    _make_column("work.bytes", "number"),
+    _make_column("rates.tflops", "number"),
+    _make_column("rates.gbps", "number"),
     Column("Bound by", "bound.by", "text"),
     Column("Level", "bound.level", "text"),
     Column("Ceiling (TFLOPS)", "bound.arithmetic_tflops", "number"),
@@ -88,9 +96,9 @@ COLUMNS = (
     Column("Empty call (ns)", "bound.latency_ns", "time"),
     Column("Share of ceiling", "bound.share_arithmetic", "number"),
     Column("Share of roofline", "bound.share_roofline", "number"),
-    _column("verification.status", "text"),
+    _make_column("verification.status", "text"),
     *(
-        _column(f"regime.published.{name}", kind)
+        _make_column(f"regime.published.{name}", kind)
         for name, kind in (
             ("workbook", "text"), ("sheet", "text"), ("row", "count"), ("set", "text"),
             ("index", "count"), ("phase", "text"), ("status", "text"), ("note", "text"),
@@ -112,7 +120,7 @@ def sheet_of(book: Book) -> Sheet | None:
     return None
 
 
-def rows_of(book: Book, sheet: Sheet, remarks: CellRemarks) -> tuple[Json, list[Json]]:
+def rows_of(book: Book, sheet: Sheet, remarks: CellRemarks) -> tuple[Json, list[Row]]:
     """The context and the valid rows."""
     known = {column.title: column for column in COLUMNS}
     columns: dict[int, Column] = {}
@@ -129,35 +137,35 @@ def rows_of(book: Book, sheet: Sheet, remarks: CellRemarks) -> tuple[Json, list[
         remarks.add_skipped(
             sheet.first_outside, "lies beyond any result file", "this cell and further ones were"
         )
-    rows: list[Json] = []
+    rows: list[Row] = []
     seen: set[int] = set()
     for line, cells in sheet.rows.items():
-        row = _row(columns, f"{sheet.name}!{line}", cells, remarks) if line > 1 else None
+        row = _row_of_cells(columns, f"{sheet.name}!{line}", cells, remarks) if line > 1 else None
         if row is None:
             continue
-        if row["position"] in seen:
+        if row.position in seen:
             remarks.add_skipped(f"{sheet.name}!{line}", "has the position of another row")
             continue
-        seen.add(row["position"])
+        seen.add(row.position)
         rows.append(row)
     return specs.context(book, len(rows)), rows
 
 
-def _row(
+def _row_of_cells(
     columns: Mapping[int, Column], address: str, cells: Mapping[int, Cell], remarks: CellRemarks
-) -> Json | None:
+) -> Row | None:
     row: Json = {"type": "row", "reason": None, "problem": None, "op": None, "attributes": {}}
     for where, column in columns.items():
         cell = cells.get(where)
         if cell is None or (cell.blank and not cell.uncomputed):
             continue
         try:
-            _put(row, column, _value(column, cell))
+            _set_member(row, column, _cell_value(column, cell))
         except CellError as error:
             remarks.add_skipped(cell.address, error, "the row was")
             return None
     if row["problem"] is not None:
-        row["attributes"] = _attributes(row)
+        row["attributes"] = _attributes_of_problem(row)
     try:
         schema.check_row(row)
         schema.check_consistency(row)
@@ -173,16 +181,17 @@ def _row(
         row["statistics"] = {"median_ns": row["statistics"]["median_ns"]}
     if get(row, "regime.published"):
         _compare_with_published(row, address, remarks)
-    return row
+    return build_row(row)
 
 
 def _compare_with_published(row: Json, address: str, remarks: CellRemarks) -> None:
     """Marks a published figure as doubtful if its time differs from the published one, and reports
     it."""
-    original, time_ns = published_row(row), get(row, "statistics.mean_ns")
-    if original is None or time_ns is None or time_ns == original["statistics"]["mean_ns"]:
+    original, time_ns = published_row(build_row(row)), get(row, "statistics.mean_ns")
+    published_ns = original.statistics.mean_ns if original else None
+    if published_ns is None or time_ns is None or time_ns == published_ns:
         return
-    facts = with_time(row["regime"]["published"], original["statistics"]["mean_ns"], time_ns)
+    facts = with_time(row["regime"]["published"], published_ns, time_ns)
     row["regime"]["published"] = facts
     remarks.add(address, f"inconsistent: {facts['note']}", OTHER_TIME)
 
@@ -197,14 +206,14 @@ def _time_was_edited(row: Json) -> bool:
     return False
 
 
-def _value(column: Column, cell: Cell) -> Value | dict[str, Value]:
+def _cell_value(column: Column, cell: Cell) -> Value | dict[str, Value]:
     if cell.uncomputed:
         number(cell)  # raises the error
     if column.kind == "text":
         return cell.text
     if column.kind == "words":
         pairs = (word.split("=", 1) for word in cell.text.split(" ") if "=" in word)
-        return {name: _number(text) for name, text in pairs}
+        return {name: _number_or_text(text) for name, text in pairs}
     if column.kind == "count":
         return whole_number(cell)
     value = number(cell)
@@ -217,7 +226,7 @@ def _value(column: Column, cell: Cell) -> Value | dict[str, Value]:
     return value
 
 
-def _put(row: Json, column: Column, value: object) -> None:
+def _set_member(row: Json, column: Column, value: object) -> None:
     *parents, name = column.path.split(".")
     part = row
     for parent in parents:
@@ -225,7 +234,7 @@ def _put(row: Json, column: Column, value: object) -> None:
     part[name] = value
 
 
-def _attributes(row: Json) -> Json:
+def _attributes_of_problem(row: Json) -> Json:
     """The attributes of the problem; as written if this version of deepbench does not know the
     problem."""
     try:
@@ -234,7 +243,7 @@ def _attributes(row: Json) -> Json:
         return dict(row["attributes"])
 
 
-def _number(text: str) -> Value:
+def _number_or_text(text: str) -> Value:
     for kind in (int, float):
         try:
             value: Value = kind(text)

@@ -63,7 +63,7 @@ def damaged_error(path: Path, error: object) -> WorkbookError:
 
 def open_package(path: Path) -> Package:
     """Opens the archive. Raises WorkbookError unless its directory is that of a workbook."""
-    data = _content(path)
+    data = _read_file(path)
     if data.startswith(_OLE):
         raise WorkbookError(
             f"{path}: is encrypted or in the old .xls format; save it as .xlsx without a password"
@@ -87,7 +87,7 @@ def open_package(path: Path) -> Package:
     return Package(path, archive, parts)
 
 
-def _content(path: Path) -> bytes:
+def _read_file(path: Path) -> bytes:
     """All bytes of a regular file. Devices and pipes are rejected, since reading them may not
     end."""
     try:

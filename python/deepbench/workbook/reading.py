@@ -11,6 +11,7 @@ from typing import Any
 from deepbench import _core
 from deepbench.errors import printable_line
 from deepbench.results import schema
+from deepbench.results.row import Published, Row, build_row
 from deepbench.workbook import native_sheet
 from deepbench.workbook.cell_remarks import CellRemarks
 from deepbench.workbook.cells import Book, CellError, Sheet
@@ -25,6 +26,7 @@ from deepbench.workbook.suite_alignment import SuiteAlignment, SuitePosition, se
 from deepbench.workbook.xlsx_reader import read_book
 
 Json = dict[str, Any]
+Members = dict[str, Any]  # of a row that is being built
 
 _MAX_TIMES = 50_000
 _MAX_NAMES = 6  # headings of an unknown table that a remark lists
@@ -42,7 +44,7 @@ class Imported:
     """The contents of a workbook, and what was skipped or is doubtful."""
 
     context: Json
-    rows: tuple[Json, ...]
+    rows: tuple[Row, ...]
     remarks: tuple[str, ...]  # one line for each kind of remark, with sheets and cells
     sums: int  # number of sums over phases, which are not rows
     left_out: Mapping[str, int]  # number of skipped cells by reason
@@ -65,7 +67,7 @@ def read_workbook(path: Path) -> Imported:
             )
     tables: list[_TableFigures] = []
     for sheet in book.sheets:
-        tables += _tables(sheet, remarks)
+        tables += _read_tables(sheet, remarks)
         if len(tables) > MOST_TABLES:
             raise WorkbookError(
                 f"{path}: has more than {MOST_TABLES} tables, the limit for workbooks"
@@ -76,7 +78,7 @@ def read_workbook(path: Path) -> Imported:
             f"{path}: has no table of results: none of its sheets ({names}) has headings like "
             "M N K Time (msec)"
         )
-    return _imported(book, tables, remarks)
+    return _import_tables(book, tables, remarks)
 
 
 @dataclass(frozen=True)
@@ -92,9 +94,9 @@ class _TableFigures:
         return any(phase_of(one).startswith("bwd") for line in self.lines for one in line)
 
 
-def _tables(sheet: Sheet, remarks: CellRemarks) -> Iterator[_TableFigures]:
+def _read_tables(sheet: Sheet, remarks: CellRemarks) -> Iterator[_TableFigures]:
     parts: SheetTables = find_tables(sheet)
-    if _is_specs(sheet) and not parts.sections:
+    if _is_specs_sheet(sheet) and not parts.sections:
         return
     for section in parts.sections:
         top = parts.sections[0].titles
@@ -117,29 +119,30 @@ def _tables(sheet: Sheet, remarks: CellRemarks) -> Iterator[_TableFigures]:
         remarks.add_skipped(cell.address, error)
 
 
-def _imported(book: Book, tables: Sequence[_TableFigures], remarks: CellRemarks) -> Imported:
+def _import_tables(book: Book, tables: Sequence[_TableFigures], remarks: CellRemarks) -> Imported:
     every = [one for table in tables for line in table.lines for one in line]
     if len(every) > _MAX_TIMES:
         raise WorkbookError(
             f"{book.path}: has more than {_MAX_TIMES} times, the limit for workbooks"
         )
     known = PublishedMatch(every)
-    specs = _specs(book)
-    device = known.processor or _device(specs) or printable_line(book.path.stem)
-    rows: list[Json] = []
-    sets = _sets(tables)
+    specs = _read_specs(book)
+    device = known.processor or _device_name(specs) or printable_line(book.path.stem)
+    built: list[Members] = []
+    sets = _sets_of_sheets(tables)
     for table in tables:
         alignment = SuiteAlignment(table.section.op, sets[table.section.sheet])
-        rows += _rows(book, table, alignment, known, device, remarks)
-    if not rows:
+        built += _rows_of_table(book, table, alignment, known, device, remarks)
+    if not built:
         raise WorkbookError(
             f"{book.path}: its tables contain no valid time{_first_remark(remarks)}"
         )
-    for position, one in enumerate(map(with_rates, rows)):
-        one["position"] = position
-        schema.check_row(one)
-    doubts = [one["regime"]["published"]["doubt"] for one in rows]
-    context = _context(book, rows, specs, device, remarks)
+    rows = [
+        build_row({**with_rates(members), "position": position})
+        for position, members in enumerate(built)
+    ]
+    facts = [row.regime.published or Published() for row in rows]
+    context = _make_context(book, facts, specs, device, remarks)
     schema.check_context(context)
     return Imported(
         context,
@@ -148,7 +151,7 @@ def _imported(book: Book, tables: Sequence[_TableFigures], remarks: CellRemarks)
         remarks.sums,
         remarks.reasons,
         known.workbook,
-        sum(doubt is not None for doubt in doubts),
+        sum(one.doubt is not None for one in facts),
     )
 
 
@@ -156,7 +159,7 @@ def _first_remark(remarks: CellRemarks) -> str:
     return f"; {remarks.lines[0]}" if remarks.lines else ""
 
 
-def _sets(tables: Sequence[_TableFigures]) -> dict[str, str | None]:
+def _sets_of_sheets(tables: Sequence[_TableFigures]) -> dict[str, str | None]:
     """The set of each sheet, by the sheet's name."""
     found: dict[str, str | None] = {}
     for sheet in dict.fromkeys(table.section.sheet for table in tables):
@@ -168,14 +171,14 @@ def _sets(tables: Sequence[_TableFigures]) -> dict[str, str | None]:
     return found
 
 
-def _rows(
+def _rows_of_table(
     book: Book,
     table: _TableFigures,
     alignment: SuiteAlignment,
     known: PublishedMatch,
     device: str,
     remarks: CellRemarks,
-) -> Iterator[Json]:
+) -> Iterator[Members]:
     precisions = Precisions(table.section, table.top, remarks)
     training = alignment.set == "training" or table.training
     for line in table.lines:
@@ -195,16 +198,16 @@ def _rows(
                 remarks.add_skipped(figure.address, _NO_PRECISION, detail=_NAME_PRECISION)
                 continue
             try:
-                made = _row(book, figure, position, precision, training, device)
+                made = _row_of_figure(book, figure, position, precision, training, device)
             except _core.InvalidProblem as error:
                 detail = printable_line(str(error))
                 remarks.add_skipped(figure.address, "has an invalid problem", detail=detail)
                 continue
-            _doubt(made, figure, remarks)
+            _report_doubt(made, figure, remarks)
             yield made
 
 
-def _doubt(row: Json, figure: Figure, remarks: CellRemarks) -> None:
+def _report_doubt(row: Members, figure: Figure, remarks: CellRemarks) -> None:
     """Reports why a row is doubtful, once for each status."""
     if doubt := row["regime"]["published"]["doubt"]:
         status, colon, _ = doubt.partition(": ")
@@ -212,14 +215,14 @@ def _doubt(row: Json, figure: Figure, remarks: CellRemarks) -> None:
         remarks.add(figure.address, f"inconsistent: {doubt}", kind)
 
 
-def _row(
+def _row_of_figure(
     book: Book,
     figure: Figure,
     position: SuitePosition,
     precision: str,
     training: bool,
     device: str,
-) -> Json:
+) -> Members:
     values = attributes(figure, precision, training)
     parsed = problem(figure, values)
     consistency = check_figure(figure, position, parsed.flops if parsed else None)
@@ -230,28 +233,28 @@ def _row(
     return made
 
 
-def _as_published(figure: Figure, known: Mapping[str, Any], remarks: CellRemarks) -> Json:
+def _as_published(figure: Figure, known: Row, remarks: CellRemarks) -> Members:
     """The published row with the time in this file."""
-    published_ns = known["statistics"]["mean_ns"]
-    facts = with_time(known["regime"]["published"], published_ns, figure.time_ns)
-    regime = {**known["regime"], "published": facts}
-    row = {**known, "regime": regime, "statistics": {"mean_ns": figure.time_ns}}
-    _doubt(row, figure, remarks)
+    regime, published_ns = known.members["regime"], known.statistics.mean_ns or 0.0
+    facts = with_time(regime["published"], published_ns, figure.time_ns)
+    regime = {**regime, "published": facts}
+    row = {**known.members, "regime": regime, "statistics": {"mean_ns": figure.time_ns}}
+    _report_doubt(row, figure, remarks)
     return row
 
 
 # ---- the context -------------------------------------------------------------------------------
 
 
-def _is_specs(sheet: Sheet) -> bool:
+def _is_specs_sheet(sheet: Sheet) -> bool:
     return "spec" in sheet.name.lower()
 
 
-def _specs(book: Book) -> dict[str, str]:
+def _read_specs(book: Book) -> dict[str, str]:
     """Keys and values of the sheets whose names contain 'spec'."""
     found: dict[str, str] = {}
     for sheet in book.sheets:
-        if not _is_specs(sheet):
+        if not _is_specs_sheet(sheet):
             continue
         for cells in sheet.rows.values():
             texts = [cell.text for cell in cells.values() if not cell.blank]
@@ -260,15 +263,19 @@ def _specs(book: Book) -> dict[str, str]:
     return found
 
 
-def _device(specs: Mapping[str, str]) -> str | None:
+def _device_name(specs: Mapping[str, str]) -> str | None:
     by_key = {key.strip().lower(): value for key, value in specs.items()}
     return next((by_key[key] for key in _DEVICES if by_key.get(key, "").strip(" -")), None)
 
 
-def _context(
-    book: Book, rows: Sequence[Json], specs: Mapping[str, str], device: str, remarks: CellRemarks
+def _make_context(
+    book: Book,
+    rows: Sequence[Published],
+    specs: Mapping[str, str],
+    device: str,
+    remarks: CellRemarks,
 ) -> Json:
-    sets = Counter(one["regime"]["published"]["set"] for one in rows)
+    sets = Counter(one.set for one in rows)
     return {
         "type": "context",
         "schema": schema.VERSION,

@@ -11,6 +11,7 @@ from deepbench.workbook.consistency import Consistency
 from deepbench.workbook.figures import Figure, Value, phase_of
 from deepbench.workbook.suite_alignment import SuitePosition
 
+Members = dict[str, Any]  # of a row that is being built
 Json = dict[str, Any]
 
 
@@ -39,8 +40,8 @@ def row(
     parsed: _core.Problem | None,
     device: str,
     regime: Json,
-) -> Json:
-    """The row without its position."""
+) -> Members:
+    """The members of the row without its position."""
     return {
         "type": "row",
         "position": 0,
@@ -57,7 +58,7 @@ def row(
     }
 
 
-def with_rates(row: Json) -> Json:
+def with_rates(row: Members) -> Members:
     """Adds rates by deepbench's formulas, unless the time is doubtful."""
     work, time_ns = row["work"], row["statistics"]["mean_ns"]
     if work and row["regime"]["published"]["doubt"] is None:
@@ -102,10 +103,10 @@ def published(
         facts |= {"phase": "fwd", "algorithm": "dense baseline" if dense else "sparse (CSR)"}
     if position.meant:
         facts["intended_attributes"] = {
-            name: _whole(value) for name, value in position.meant.items()
+            name: _as_integer_if_whole(value) for name, value in position.meant.items()
         }
     return facts
 
 
-def _whole(value: Value) -> Value:
+def _as_integer_if_whole(value: Value) -> Value:
     return int(value) if isinstance(value, float) and value.is_integer() else value

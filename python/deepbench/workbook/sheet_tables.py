@@ -98,7 +98,7 @@ def find_tables(sheet: Sheet) -> SheetTables:
         numbers = [cell for cell in cells.values() if cell.numeric or cell.uncomputed]
         op = op_of([cell.text for cell in texts])
         if op is not None:
-            columns = _columns(op, cells, above if number - 1 in sheet.rows else {})
+            columns = _column_meanings(op, cells, above if number - 1 in sheet.rows else {})
             first = _first_dimension(columns)
             titles += [cell.text for cell in texts if cell.column < first]
             headings = {column: cells[column].text for column in columns if column in cells}
@@ -118,20 +118,20 @@ def find_tables(sheet: Sheet) -> SheetTables:
             titles = [*titles, *(cell.text for cell in texts)][-_MOST_TITLES:]
             stray += numbers
         above = cells
-    sections = tuple(_closed(sheet.name, one) for one in tables)
+    sections = tuple(_close_table(sheet.name, one) for one in tables)
     filled = tuple(one for one in unknown if one.numbers)
     return SheetTables(sections, tuple(stray), tuple(unheaded), filled)
 
 
-def _closed(sheet: str, table: _OpenTable) -> SheetTable:
+def _close_table(sheet: str, table: _OpenTable) -> SheetTable:
     titles, lines = table.titles, tuple(table.lines)
-    cell = next(filter(None, map(_cell, reversed(titles))), None)
+    cell = next(filter(None, map(_recurrent_cell_of_title, reversed(titles))), None)
     return SheetTable(
         sheet, table.op, table.row, table.columns, titles, lines, cell, table.headings
     )
 
 
-def _cell(title: str) -> str | None:
+def _recurrent_cell_of_title(title: str) -> str | None:
     """The recurrent cell that a title names; None unless it is exactly one."""
     named = {word for word in re.findall("[a-z]+", title.lower()) if word in RECURRENT_CELLS}
     return named.pop() if len(named) == 1 else None
@@ -154,7 +154,7 @@ def _looks_like_headings(cells: Mapping[int, Cell]) -> bool:
     return len(texts) >= _FEWEST_HEADINGS and len(texts) == len(cells)
 
 
-def _columns(op: str, cells: Mapping[int, Cell], above: Mapping[int, Cell]) -> Columns:
+def _column_meanings(op: str, cells: Mapping[int, Cell], above: Mapping[int, Cell]) -> Columns:
     """The meanings of the columns; of two with the same meaning the first counts. A column without
     a heading directly before the dimensions names the applications."""
     found: dict[int, ColumnMeaning] = {}

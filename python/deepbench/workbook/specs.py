@@ -62,22 +62,22 @@ def context(book: Book, rows: int) -> Json:
         "set": found.get("Set"),
         "rows": rows,
         "backend": {"name": found["Backend"]} if "Backend" in found else None,
-        "device": {"index": _index(found.get("Device index")), "name": found.get("Device")},
-        "threads": _index(found.get("Threads")),
-        "libraries": {name: {"version": text} for name, text in _group(found, "Library")},
-        "options": dict(_group(found, "Option")),
-        "host": dict(_group(found, "Host")),
-        "specs": dict(_group(found, "Spec")),
-        "footnotes": [text for _, text in _group(found, "Footnote")],
+        "device": {"index": _index_or_none(found.get("Device index")), "name": found.get("Device")},
+        "threads": _index_or_none(found.get("Threads")),
+        "libraries": {name: {"version": text} for name, text in _group_members(found, "Library")},
+        "options": dict(_group_members(found, "Option")),
+        "host": dict(_group_members(found, "Host")),
+        "specs": dict(_group_members(found, "Spec")),
+        "footnotes": [text for _, text in _group_members(found, "Footnote")],
         "workbook": printable_line(book.path.name),
     }
 
 
-def _group(found: Mapping[str, str], name: str) -> Iterator[tuple[str, str]]:
+def _group_members(found: Mapping[str, str], name: str) -> Iterator[tuple[str, str]]:
     for key, value in found.items():
         if key.startswith(f"{name} "):
             yield key.removeprefix(f"{name} "), value
 
 
-def _index(text: str | None) -> int | None:
+def _index_or_none(text: str | None) -> int | None:
     return int(text) if text and text.isascii() and text.isdigit() and len(text) < 10 else None

@@ -33,15 +33,15 @@ class SuiteAlignment:
 
     def align(self, problem: Mapping[str, Value]) -> SuitePosition:
         """The position of the next row."""
-        wanted = _key(problem)
+        wanted = _comparable_problem(problem)
         found = self._suite_problems.of(wanted)
         if not found:
             return self._misprinted(problem, wanted)
         index = next((one for one in found if one >= self._next), found[0])
-        self._advance(index, problem)
+        self._advance_behind(index, problem)
         return SuitePosition(self.set, index, self._entries[index][1])
 
-    def _advance(self, index: int, problem: Mapping[str, Value]) -> None:
+    def _advance_behind(self, index: int, problem: Mapping[str, Value]) -> None:
         """Continues with the next problem, or with the same one if the rows differ in ranks."""
         self._next = index if "ranks" in problem else index + 1
 
@@ -56,11 +56,11 @@ class SuiteAlignment:
             differing = {key: right for key, right in entry.items() if wanted.get(key) != right}
             if len(differing) == 1:
                 [(key, right)] = differing.items()
-                found.append((_distance(wanted.get(key), right), index, differing))
+                found.append((_relative_difference(wanted.get(key), right), index, differing))
         if not found:
             return SuitePosition(self.set, None)
         _, index, meant = min(found, key=lambda one: one[:2])
-        self._advance(index, problem)
+        self._advance_behind(index, problem)
         return SuitePosition(self.set, index, self._entries[index][1], meant)
 
 
@@ -71,14 +71,14 @@ def set_of(problems: Sequence[tuple[str, Mapping[str, Value]]], training: bool) 
         return suites.SETS[0]
     counts = dict.fromkeys(suites.SETS, 0)
     for op, problem in problems:
-        wanted = _key(problem)
+        wanted = _comparable_problem(problem)
         for name in suites.SETS:
             counts[name] += bool(_suite_problems(name, op).of(wanted))
     best = max(counts, key=lambda name: counts[name])
     return best if counts[best] else None
 
 
-def _distance(one: Value | None, other: Value) -> float:
+def _relative_difference(one: Value | None, other: Value) -> float:
     """The relative difference of two values of a dimension; 1 for different words."""
     if not isinstance(one, float) or not isinstance(other, float):
         return 1.0
@@ -113,15 +113,15 @@ def _suite_problems(name: str | None, op: str) -> _SuiteProblems:
     entries = suites.builtin(str(name), op).entries if exists else ()
     for entry in entries:
         words = dict(word.split("=", 1) for word in entry.text.split()[1:] if "=" in word)
-        found.append((_key(words), entry.application))
+        found.append((_comparable_problem(words), entry.application))
     return _SuiteProblems(found)
 
 
-def _key(problem: Mapping[str, Value]) -> dict[str, Value]:
-    return {key: _number(value) for key, value in problem.items()}
+def _comparable_problem(problem: Mapping[str, Value]) -> dict[str, Value]:
+    return {key: _number_or_text(value) for key, value in problem.items()}
 
 
-def _number(value: Value) -> Value:
+def _number_or_text(value: Value) -> Value:
     try:
         return float(value)
     except ValueError:

@@ -4,19 +4,17 @@ and a sheet with all rows in full."""
 from __future__ import annotations
 
 import io
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
 from deepbench.errors import printable_line
-from deepbench.report.fields import get
-from deepbench.results import ResultFile, atomic_write
+from deepbench.results import Json, ResultFile, atomic_write
+from deepbench.results.row import Row
 from deepbench.workbook import native_sheet, specs
 from deepbench.workbook.column_sizes import ColumnSizes
 from deepbench.workbook.errors import WorkbookError, xlsx_package_required
 from deepbench.workbook.layout import FIRST_COLUMN, Content, Formula, Phases, cells, columns, family
-
-Row = Mapping[str, Any]
 
 MOST_ROWS = 15_000  # so that deepbench can read the workbook back
 _LONGEST = 32_000  # characters in a cell; the format allows 32,767
@@ -34,10 +32,10 @@ _CREATED = "2000-01-01T00:00:00"  # fixed, so that the same rows give the same b
 def write_workbook(result: ResultFile, path: Path, overwrite: bool = False) -> None:
     """Writes the workbook. Raises UserError."""
     atomic_write.check(path, overwrite)
-    atomic_write.write(path, _content(result), overwrite)
+    atomic_write.write(path, _workbook_bytes(result), overwrite)
 
 
-def _content(result: ResultFile) -> bytes:
+def _workbook_bytes(result: ResultFile) -> bytes:
     if len(result.rows) > MOST_ROWS:
         raise WorkbookError(
             f"{result.path}: has more than {MOST_ROWS} rows, the limit for workbooks"
@@ -50,7 +48,7 @@ def _content(result: ResultFile) -> bytes:
     book = xlsxwriter.Workbook(buffer, {"in_memory": True, "strings_to_formulas": False,
                                         "strings_to_urls": False})  # fmt: skip
     writer = _BookWriter(book)
-    rows = sorted(result.rows, key=lambda row: int(row["position"]))
+    rows = sorted(result.rows, key=lambda row: row.position)
     writer.specs(result.context)
     for name, chosen in _by_precision(rows).items():
         writer.results(name, chosen, result.context)
@@ -64,7 +62,7 @@ def _by_precision(rows: Iterable[Row]) -> dict[str, list[Row]]:
     """The rows by the name of their sheet."""
     found: dict[str, list[Row]] = {}
     for row in rows:
-        precision = (row.get("attributes") or {}).get("precision")
+        precision = row.attributes.get("precision")
         name = "Results" if precision is None else "Results - Other"
         if str(precision) in _PRECISIONS:
             name = f"Results - {_PRECISIONS[str(precision)]}"
@@ -88,45 +86,47 @@ class _BookWriter:
         self._number = book.add_format({"num_format": f"{_SMALL};0.000"})
         self._time = book.add_format({"num_format": f"{_SMALL};0.0000"})
 
-    def specs(self, context: Row) -> None:
+    def specs(self, context: Json) -> None:
         sheet = self._book.add_worksheet(specs.SHEET)
         sheet.set_column(0, 0, 28)
         sheet.set_column(1, 1, 60)
         for line, (key, value) in enumerate(specs.pairs(context)):
-            self._put(sheet, line, 0, key)
-            self._put(sheet, line, 1, value)
+            self._write_cell(sheet, line, 0, key)
+            self._write_cell(sheet, line, 1, value)
 
-    def results(self, name: str, rows: Sequence[Row], context: Row) -> None:
+    def results(self, name: str, rows: Sequence[Row], context: Json) -> None:
         sheet = self._book.add_worksheet(name)
         sheet.set_column(1, 1, 24)
         sizes = ColumnSizes(*_WIDTHS["Results"])
         device = (context.get("device") or {}).get("name") or "an unnamed device"
-        self._text(sheet, 0, 1, f"Results: {device}", "title")
-        precision = (rows[0].get("attributes") or {}).get("precision")
+        self._write_text(sheet, 0, 1, f"Results: {device}", "title")
+        precision = rows[0].attributes.get("precision")
         if precision is not None:
-            self._text(sheet, 1, 1, f"Precision: {precision}")
+            self._write_text(sheet, 1, 1, f"Precision: {precision}")
         line = 2
-        for op in dict.fromkeys(str(row.get("op") or "unknown") for row in rows):
-            chosen = [row for row in rows if str(row.get("op") or "unknown") == op]
-            line = self._table(sheet, sizes, line, op, chosen) + 2
+        for op in dict.fromkeys(str(row.op or "unknown") for row in rows):
+            chosen = [row for row in rows if str(row.op or "unknown") == op]
+            line = self._write_table(sheet, sizes, line, op, chosen) + 2
         sizes.set(sheet)
 
-    def _table(
+    def _write_table(
         self, sheet: Any, sizes: ColumnSizes, line: int, op: str, rows: Sequence[Row]
     ) -> int:
         """Writes a table from a line on, and returns the line after it."""
-        lines = _lines(rows)
-        shape = family(op, rows[0].get("attributes") or {})
+        lines = _phases_by_line(rows)
+        shape = family(op, rows[0].attributes)
         found = columns(op, shape, lines)
-        self._text(sheet, line, 1, shape.title, "title")
+        self._write_text(sheet, line, 1, shape.title, "title")
         for i, column in enumerate(found):
-            self._text(sheet, line, FIRST_COLUMN - 1 + i, column.title, "heading")
+            self._write_text(sheet, line, FIRST_COLUMN - 1 + i, column.title, "heading")
             sizes.heading(line, FIRST_COLUMN - 1 + i, column.title)
         for number, phases in enumerate(lines, start=line + 1):
             addresses = cells(found, number + 1)
             for i, column in enumerate(found):
                 content = column.content(phases, addresses)
-                self._put(sheet, number, FIRST_COLUMN - 1 + i, content, "msec" in column.title)
+                self._write_cell(
+                    sheet, number, FIRST_COLUMN - 1 + i, content, "msec" in column.title
+                )
                 # A status may extend beyond its column.
                 if content is not None and column.key != "status":
                     value = content.value if isinstance(content, Formula) else content
@@ -140,23 +140,23 @@ class _BookWriter:
         used = [
             column
             for column in native_sheet.COLUMNS
-            if column.always or any(get(row, column.path) is not None for row in rows)
+            if column.always or any(column.value(row) is not None for row in rows)
         ]
         sizes = ColumnSizes(*_WIDTHS["Rows"])
         for i, column in enumerate(used):
-            self._text(sheet, 0, i, column.title, "heading")
+            self._write_text(sheet, 0, i, column.title, "heading")
             sizes.heading(0, i, column.title)
         for line, row in enumerate(rows, start=1):
             for i, column in enumerate(used):
-                value = get(row, column.path)
+                value = column.value(row)
                 if column.kind == "words" and value is not None:
                     value = " ".join(f"{name}={item}" for name, item in value.items())
-                self._put(sheet, line, i, value)
+                self._write_cell(sheet, line, i, value)
                 if value is not None:
                     sizes.content(i, value)
         sizes.set(sheet)
 
-    def _put(
+    def _write_cell(
         self, sheet: Any, line: int, column: int, content: Content, time: bool = False
     ) -> None:
         if content is None:
@@ -164,11 +164,13 @@ class _BookWriter:
         if isinstance(content, Formula):
             sheet.write_formula(line, column, content.text, self._number, content.value)
         elif isinstance(content, str):
-            self._text(sheet, line, column, content)
+            self._write_text(sheet, line, column, content)
         elif isinstance(content, (int, float)):
             sheet.write_number(line, column, content, self._time if time else None)
 
-    def _text(self, sheet: Any, line: int, column: int, content: str, style: str = "") -> None:
+    def _write_text(
+        self, sheet: Any, line: int, column: int, content: str, style: str = ""
+    ) -> None:
         """Writes a text. If a program could interpret it as a formula when the cell is edited or
         exported, the cell is marked as text."""
         text = printable_line(content)[:_LONGEST]
@@ -176,16 +178,16 @@ class _BookWriter:
         sheet.write_string(line, column, text, self._texts[style, risky])
 
 
-def _lines(rows: Sequence[Row]) -> Sequence[Phases]:
+def _phases_by_line(rows: Sequence[Row]) -> Sequence[Phases]:
     """The phases of each problem on one line. They follow one another, possibly with other rows
     between."""
     lines: list[dict[str, Row]] = []
     opened: dict[object, dict[str, Row]] = {}
     for row in rows:
-        attributes = dict(row.get("attributes") or {})
+        attributes = dict(row.attributes)
         phase = str(attributes.pop("phase", ""))
-        key = (str(sorted(attributes.items())), row.get("application"), get(row, "regime.cache"),
-               get(row, "regime.cold"), get(row, "regime.power"), row.get("library"))  # fmt: skip
+        key = (str(sorted(attributes.items())), row.application, row.regime.cache,
+               row.regime.cold, row.regime.power, row.library)  # fmt: skip
         line = opened.get(key)
         if line is None or phase in line:
             line = opened[key] = {}

@@ -27,7 +27,7 @@ _ESCAPED = re.compile(r"_x([0-9A-Fa-f]{4})_")
 def read_book(path: Path) -> Book:
     """The sheets of a workbook. Raises WorkbookError."""
     package, budget = open_package(path), Budget()
-    reading = _Reading(package, budget)
+    reading = _PackageReader(package, budget)
     names = reading.sheets()
     if len(names) > _MAX_SHEETS:
         raise WorkbookError(f"{path}: has more than {_MAX_SHEETS} sheets")
@@ -36,42 +36,42 @@ def read_book(path: Path) -> Book:
     return Book(path, sheets, remarks)
 
 
-class _Reading:
+class _PackageReader:
     """Reads the parts of a package."""
 
     def __init__(self, package: Package, budget: Budget) -> None:
         self._package, self._budget = package, budget
-        book = self._related("", "officeDocument")
+        book = self._related_parts("", "officeDocument")
         if len(book) != 1:
             raise WorkbookError(f"{package.path}: is not a workbook: no part lists its sheets")
         self._book = book[0][1]
         strings = _SharedStrings()
-        for _, part in self._related(self._book, "sharedStrings")[:1]:
-            self._read(part, strings)
+        for _, part in self._related_parts(self._book, "sharedStrings")[:1]:
+            self._parse_part(part, strings)
         self._strings = strings.found
 
     def sheets(self) -> list[tuple[str, str]]:
         """The names of sheets with their parts. Charts and other sheets without cells are
         ignored."""
         listed = _ElementAttributes("sheet")
-        self._read(self._book, listed)
-        parts = dict(self._related(self._book, "worksheet"))
+        self._parse_part(self._book, listed)
+        parts = dict(self._related_parts(self._book, "worksheet"))
         return [(one.get("name", ""), parts[one["id"]]) for one in listed.found
                 if one.get("id") in parts]  # fmt: skip
 
     def sheet(self, name: str, part: str) -> Sheet:
         reader = _SheetCells(cleaned(name), self._strings)
-        self._read(part, reader)
+        self._parse_part(part, reader)
         return reader.sheet()
 
-    def _related(self, part: str, kind: str) -> list[tuple[str, str]]:
+    def _related_parts(self, part: str, kind: str) -> list[tuple[str, str]]:
         """The ids and names of the parts of a kind that a part refers to. References to missing or
         external parts are ignored."""
         folder, name = posixpath.split(part)
         listed = _ElementAttributes("Relationship")
         relations = posixpath.join(folder, "_rels", f"{name}.rels")
         if relations in self._package.parts:
-            self._read(relations, listed)
+            self._parse_part(relations, listed)
         found = []
         for one in listed.found:
             target = posixpath.normpath(posixpath.join("/", folder, one.get("Target", "")))[1:]
@@ -80,7 +80,9 @@ class _Reading:
                 found.append((one.get("Id", ""), target))
         return found
 
-    def _read(self, part: str, reader: _ElementAttributes | _SharedStrings | _SheetCells) -> None:
+    def _parse_part(
+        self, part: str, reader: _ElementAttributes | _SharedStrings | _SheetCells
+    ) -> None:
         where = f"{self._package.path}: {cleaned(part)}"
         parse_part(where, self._package.part(part), reader, self._budget)
 
@@ -177,7 +179,7 @@ class _SheetCells:
     def end(self, name: str) -> None:
         self._open = False
         if name == "c" and self._cell is not None:
-            self._store(self._cell)
+            self._store_cell(self._cell)
             self._cell = None
 
     def _move_to(self, text: str) -> None:
@@ -189,7 +191,7 @@ class _SheetCells:
         for letter in found[1]:
             self._column = 26 * self._column + ord(letter) - ord("A") + 1
 
-    def _store(self, one: _OpenCell) -> None:
+    def _store_cell(self, one: _OpenCell) -> None:
         if not one.valued and not one.formula:
             return
         cell = Cell(self._name, one.row, one.column, None, one.formula)
@@ -201,12 +203,14 @@ class _SheetCells:
             raise WorkbookError(
                 f"{cell.address}: occurs twice in the workbook; save the workbook again"
             )
-        value = self._value(cell.address, one.kind, "".join(one.pieces)) if one.valued else None
+        value = (
+            self._cell_value(cell.address, one.kind, "".join(one.pieces)) if one.valued else None
+        )
         row[one.column] = Cell(self._name, one.row, one.column, value, one.formula)
 
-    def _value(self, address: str, kind: str, text: str) -> Value:
+    def _cell_value(self, address: str, kind: str, text: str) -> Value:
         if kind == "s":
-            return self._string(address, text)
+            return self._shared_string(address, text)
         if kind == "b":
             return text.strip() == "1"
         if kind != "n":  # texts, errors such as #DIV/0!, dates
@@ -218,7 +222,7 @@ class _SheetCells:
             return float(number)
         return number or None
 
-    def _string(self, address: str, text: str) -> str:
+    def _shared_string(self, address: str, text: str) -> str:
         number = text.strip()
         if not _WHOLE.fullmatch(number) or not 0 <= int(number) < len(self._strings):
             raise WorkbookError(

@@ -42,13 +42,16 @@ def parse_part(where: str, data: bytes, handler: ElementHandler, budget: Budget)
         budget.elements += 1
         if budget.elements > MOST_ELEMENTS:
             raise WorkbookError(f"{where}: has more than {MOST_ELEMENTS} cells and other elements")
-        handler.begin(_local(name), {_local(key): value for key, value in attributes.items()})
+        handler.begin(
+            _without_namespace(name),
+            {_without_namespace(key): value for key, value in attributes.items()},
+        )
 
     parser = expat.ParserCreate()
     parser.buffer_text = True
-    parser.StartDoctypeDeclHandler = lambda *_: _refuse(where)
+    parser.StartDoctypeDeclHandler = lambda *_: _refuse_document_type(where)
     parser.StartElementHandler = begin
-    parser.EndElementHandler = lambda name: handler.end(_local(name))
+    parser.EndElementHandler = lambda name: handler.end(_without_namespace(name))
     parser.CharacterDataHandler = handler.text
     try:
         parser.Parse(data, True)
@@ -57,11 +60,11 @@ def parse_part(where: str, data: bytes, handler: ElementHandler, budget: Budget)
         raise WorkbookError(f"{where}: is not valid XML: {error}") from None
 
 
-def _local(name: str) -> str:
+def _without_namespace(name: str) -> str:
     return name.rpartition(":")[2]
 
 
-def _refuse(where: str) -> None:
+def _refuse_document_type(where: str) -> None:
     raise WorkbookError(
         f"{where}: declares a document type, which may define entities and which no spreadsheet "
         "program writes"

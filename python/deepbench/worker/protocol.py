@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 
 _DEVICE_LOST = 3
 _BEGIN = json.dumps({"type": "begin"})
+_ADMITTED = json.dumps({"type": "admitted"})
 _USAGE = (
     "usage: python -m deepbench.worker [--ranks N] [--command TEXT] BACKEND [key=value ...] "
     "| --inspect BACKEND"
@@ -37,16 +38,16 @@ def main(arguments: Sequence[str] | None = None) -> int:
     arguments = sys.argv[1:] if arguments is None else arguments
     write = _reserve_stdout()
     if not arguments:
-        return _refuse(write, _USAGE)
+        return _send_error(write, _USAGE)
     _die_with_parent()
     _prefer_as_oom_victim()
     if arguments[0] == "--inspect":
-        return _inspect(" ".join(arguments[1:]), write)
+        return _inspect_backend(" ".join(arguments[1:]), write)
     try:
         request, rest = _parse_rank_request(list(arguments))
     except (ValueError, IndexError):
-        return _refuse(write, _USAGE)
-    return _serve(request, rest, write)
+        return _send_error(write, _USAGE)
+    return _serve_rows(request, rest, write)
 
 
 def _parse_rank_request(arguments: list[str]) -> tuple[RankRequest, list[str]]:
@@ -61,7 +62,7 @@ def _parse_rank_request(arguments: list[str]) -> tuple[RankRequest, list[str]]:
     return RankRequest(spawn_count, command), arguments
 
 
-def _serve(request: RankRequest, words: Sequence[str], write: Callable[[str], None]) -> int:
+def _serve_rows(request: RankRequest, words: Sequence[str], write: Callable[[str], None]) -> int:
     from deepbench import libraries
 
     backend, options = words[0], " ".join(words[1:])
@@ -75,19 +76,33 @@ def _serve(request: RankRequest, words: Sequence[str], write: Callable[[str], No
         return _refuse_rank(write, str(error))
     with ranks.exit_on_rank_loss(group):
         try:
-            runner = _core.Runner(backend, options, libraries.plugin_paths(_warn), group)
+            runner = _core.Runner(backend, options, libraries.plugin_paths(_print_warning), group)
         except (RuntimeError, ValueError) as error:
             return _refuse_rank(write, str(error))
-        return _follow(runner) if group is not None and group.rank > 0 else _answer(runner, write)
+        return (
+            _follow_rank_zero(runner)
+            if group is not None and group.rank > 0
+            else _answer_lines(runner, write)
+        )
 
 
-def _answer(runner: Runner, write: Callable[[str], None]) -> int:
+def _answer_lines(runner: Runner, write: Callable[[str], None]) -> int:
+    from deepbench._core import gives_ceiling
+
     write(runner.hello())
-    runner.on_ceiling(lambda problem, row: write(_ceiling_message(problem, row)))
+    runner.on_admitted(lambda: write(_ADMITTED))
+    runner.on_measuring_ceiling(lambda problem, row: write(_measuring_message(problem, row)))
+    runner.on_ceiling(write)
     position = 0
     for line in sys.stdin.buffer:
         text = line.decode("utf-8", errors="replace").strip()
         if not text or text.startswith("#"):
+            continue
+        if gives_ceiling(text):
+            try:
+                runner.give_ceiling(text)
+            except ValueError as error:
+                return _send_error(write, str(error))
             continue
         write(_BEGIN)
         write(runner.run(text, position))
@@ -98,27 +113,26 @@ def _answer(runner: Runner, write: Callable[[str], None]) -> int:
     return 0
 
 
-def _ceiling_message(problem: str, row: str) -> str:
-    """The message before and after a ceiling is measured, which may crash this process."""
-    return (
-        f'{{"type": "ceiling", "problem": {json.dumps(problem or None)}, "row": {row or "null"}}}'
-    )
+def _measuring_message(problem: str, row: str) -> str:
+    """The message before and after a problem of a ceiling is measured, which may crash this
+    process. It holds the row as a text, which the parent keeps as it is."""
+    return json.dumps({"type": "measuring", "problem": problem or None, "row": row or None})
 
 
-def _follow(runner: Runner) -> int:
+def _follow_rank_zero(runner: Runner) -> int:
     try:
         runner.follow_rank_zero()
     except RuntimeError as error:
-        _warn(str(error))
+        _print_warning(str(error))
         return _DEVICE_LOST
     return 0
 
 
-def _inspect(backend: str, write: Callable[[str], None]) -> int:
+def _inspect_backend(backend: str, write: Callable[[str], None]) -> int:
     from deepbench import _core, libraries
 
     libraries.export_library_path(backend)
-    write(_core.inspect(backend, libraries.plugin_paths(_warn)))
+    write(_core.inspect(backend, libraries.plugin_paths(_print_warning)))
     return 0
 
 
@@ -164,16 +178,16 @@ def _prefer_as_oom_victim() -> None:
         pass
 
 
-def _refuse(write: Callable[[str], None], message: str) -> int:
+def _send_error(write: Callable[[str], None], message: str) -> int:
     write(json.dumps({"type": "error", "message": message, "exit": 2}))
     return 2
 
 
 def _refuse_rank(write: Callable[[str], None], message: str) -> int:
-    return 2 if ranks.report_refusal(message) else _refuse(write, message)
+    return 2 if ranks.report_refusal(message) else _send_error(write, message)
 
 
-def _warn(text: str) -> None:
+def _print_warning(text: str) -> None:
     print(f"deepbench: warning: {text}", file=sys.stderr)
 
 

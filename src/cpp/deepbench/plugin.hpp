@@ -1,6 +1,6 @@
-// plugin.h as C++ classes for backend authors, header-only: derive from Backend and Kernel, throw
-// Error or any other exception, and let DEEPBENCH_PLUGIN(YourBackend) export the table. Only this
-// header turns exceptions into statuses and last_error().
+// plugin.h as C++ classes for backend authors, header-only: derive from Backend, Plan and Kernel,
+// throw Error or any other exception, and let DEEPBENCH_PLUGIN(YourBackend) export the table. Only
+// this header turns exceptions into statuses and last_error().
 #pragma once
 
 #include <cstdint>
@@ -13,6 +13,9 @@
 #include <vector>
 
 #include "deepbench/plugin.h"
+#include "deepbench/plugin_collective.h"
+#include "deepbench/plugin_energy.h"
+#include "deepbench/plugin_forward_state.h"
 
 #if defined(_WIN32)
 #define DEEPBENCH_EXPORT __declspec(dllexport)
@@ -100,7 +103,6 @@ struct Options {
   int32_t device = 0;
   std::vector<int> devices;  // of a collective in one process; empty: only `device`
   std::string library;
-  std::string candidate;
   bool cold = false;
   int64_t copies = 1024;
   int64_t threads = 0;
@@ -109,8 +111,6 @@ struct Options {
   int64_t workspace = 32 << 20;
   std::string inputs = "uniform";
   std::string constant;
-  int64_t limit = 0;
-  bool baseline = true;
 
   Options() = default;
   explicit Options(deepbench_values raw) {
@@ -118,7 +118,6 @@ struct Options {
     device = static_cast<int32_t>(values.integer("device", device));
     devices = parse_device_list(values.text("devices"));
     library = values.text("library");
-    candidate = values.text("candidate");
     cold = values.text("cache") == "cold";
     copies = values.integer("copies", copies);
     threads = values.integer("threads", threads);
@@ -127,8 +126,6 @@ struct Options {
     workspace = values.integer("workspace", workspace);
     inputs = values.text("inputs", inputs);
     constant = values.text("constant");
-    limit = values.integer("limit", limit);
-    baseline = values.integer("baseline", 1) != 0;
   }
 
   // Parses "0,2", the only form that the core passes.
@@ -173,7 +170,7 @@ class Sink {
   deepbench_sink sink_;
 };
 
-// One prepared call; plugin.h specifies each slot.
+// One prepared call; plugin.h specifies each function.
 class Kernel {
  public:
   virtual ~Kernel() = default;
@@ -181,13 +178,34 @@ class Kernel {
   virtual void time_batch(const deepbench_request& request, deepbench_batch& batch) = 0;
   virtual void restore() {}
   virtual void poison_outputs() = 0;
-  virtual void read_output(const uint64_t* indices, size_t count, double* values) = 0;
-  virtual void scan_output(deepbench_scan& scan) = 0;
-  virtual void project_output(uint64_t rows, uint64_t seed, double* sums) = 0;
-  virtual deepbench_following follow(const Kernel& other) {
-    (void)other;
-    return DEEPBENCH_ALONE;
+  virtual void read_output(uint32_t output, const uint64_t* indices, size_t count,
+                           double* values) = 0;
+  virtual void scan_output(uint32_t output, deepbench_scan& scan) = 0;
+  virtual void project_output(uint32_t output, uint64_t rows, uint64_t seed, double* sums) = 0;
+  // Of a reference: starts from the states that the forward pass of `tested` has left, if they are
+  // the problem's.
+  virtual deepbench_forward_states adopt_forward_states(const Kernel& tested) {
+    (void)tested;
+    return DEEPBENCH_STATES_UNKNOWN;
   }
+};
+
+// A problem bound to a library and an algorithm.
+class Plan {
+ public:
+  virtual ~Plan() = default;
+  // Emits library, algorithm, memory_bytes and further facts.
+  virtual void describe(Sink& sink) const = 0;
+  // The ids of the algorithms that with_candidate() takes, its own first; at most `limit` are
+  // wanted (0: all).
+  virtual std::vector<std::string> candidates(int64_t limit) const {
+    (void)limit;
+    return {};
+  }
+  virtual std::unique_ptr<Plan> with_candidate(const std::string& id) const {
+    invalid("there is no candidate '" + id + "' for this problem");
+  }
+  virtual std::unique_ptr<Kernel> prepare() const = 0;
 };
 
 class Backend {
@@ -200,13 +218,7 @@ class Backend {
   virtual int32_t device_count() = 0;
   virtual void describe_device(int32_t device, Sink& sink) = 0;
   virtual void environment(const Options& options, Sink& sink) { (void)options, (void)sink; }
-  virtual void supports(const Problem& problem, const Options& options) = 0;
-  virtual uint64_t memory_needed(const Problem& problem, const Options& options) = 0;
-  virtual std::vector<std::string> candidates(const Problem& problem, const Options& options) {
-    (void)problem, (void)options;
-    return {};
-  }
-  virtual std::unique_ptr<Kernel> prepare(const Problem& problem, const Options& options) = 0;
+  virtual std::unique_ptr<Plan> plan(const Problem& problem, const Options& options) = 0;
   virtual void observe(int32_t device, Sink& sink) { (void)device, (void)sink; }
   virtual double energy_joules(int32_t device) {
     (void)device;
@@ -251,7 +263,15 @@ deepbench_status guard(Body body) noexcept {
   }
 }
 
+inline Plan& plan(deepbench_plan* handle) { return *reinterpret_cast<Plan*>(handle); }
 inline Kernel& kernel(deepbench_kernel* handle) { return *reinterpret_cast<Kernel*>(handle); }
+
+inline deepbench_plan* handle(std::unique_ptr<Plan> plan) {
+  return reinterpret_cast<deepbench_plan*>(plan.release());
+}
+inline deepbench_kernel* handle(std::unique_ptr<Kernel> kernel) {
+  return reinterpret_cast<deepbench_kernel*>(kernel.release());
+}
 
 // The slots of one backend class, which only translate.
 template <class B>
@@ -282,27 +302,29 @@ struct Slots {
       backend().environment(Options(options), sink);
     });
   }
-  static deepbench_status supports(const deepbench_problem* problem, deepbench_values options) {
-    return guard([&] { backend().supports(Problem(*problem), Options(options)); });
+  static deepbench_status plan(const deepbench_problem* problem, deepbench_values options,
+                               deepbench_plan** out) {
+    return guard([&] { *out = handle(backend().plan(Problem(*problem), Options(options))); });
   }
-  static deepbench_status memory_needed(const deepbench_problem* problem, deepbench_values options,
-                                        uint64_t* bytes) {
-    return guard([&] { *bytes = backend().memory_needed(Problem(*problem), Options(options)); });
-  }
-  static deepbench_status candidates(const deepbench_problem* problem, deepbench_values options,
-                                     deepbench_sink raw) {
+  static deepbench_status describe_plan(deepbench_plan* handle, deepbench_sink raw) {
     return guard([&] {
       Sink sink(raw);
-      for (const auto& id : backend().candidates(Problem(*problem), Options(options)))
-        sink.text("candidate", id);
+      internal::plan(handle).describe(sink);
     });
   }
-  static deepbench_status prepare(const deepbench_problem* problem, deepbench_values options,
-                                  deepbench_kernel** out) {
+  static deepbench_status candidates(deepbench_plan* handle, int64_t limit, deepbench_sink raw) {
     return guard([&] {
-      std::unique_ptr<Kernel> made = backend().prepare(Problem(*problem), Options(options));
-      *out = reinterpret_cast<deepbench_kernel*>(made.release());
+      Sink sink(raw);
+      for (const auto& id : internal::plan(handle).candidates(limit)) sink.text("candidate", id);
     });
+  }
+  static deepbench_status plan_candidate(deepbench_plan* handle, const char* id,
+                                         deepbench_plan** out) {
+    return guard([&] { *out = internal::handle(internal::plan(handle).with_candidate(id)); });
+  }
+  static void destroy_plan(deepbench_plan* handle) { delete reinterpret_cast<Plan*>(handle); }
+  static deepbench_status prepare(deepbench_plan* handle, deepbench_kernel** out) {
+    return guard([&] { *out = internal::handle(internal::plan(handle).prepare()); });
   }
   static deepbench_status describe_kernel(deepbench_kernel* handle, deepbench_sink raw) {
     return guard([&] {
@@ -320,20 +342,17 @@ struct Slots {
   static deepbench_status poison_outputs(deepbench_kernel* handle) {
     return guard([&] { kernel(handle).poison_outputs(); });
   }
-  static deepbench_status read_output(deepbench_kernel* handle, const uint64_t* indices,
-                                      size_t count, double* values) {
-    return guard([&] { kernel(handle).read_output(indices, count, values); });
+  static deepbench_status read_output(deepbench_kernel* handle, uint32_t output,
+                                      const uint64_t* indices, size_t count, double* values) {
+    return guard([&] { kernel(handle).read_output(output, indices, count, values); });
   }
-  static deepbench_status scan_output(deepbench_kernel* handle, deepbench_scan* scan) {
-    return guard([&] { kernel(handle).scan_output(*scan); });
+  static deepbench_status scan_output(deepbench_kernel* handle, uint32_t output,
+                                      deepbench_scan* scan) {
+    return guard([&] { kernel(handle).scan_output(output, *scan); });
   }
-  static deepbench_status project_output(deepbench_kernel* handle, uint64_t rows, uint64_t seed,
-                                         double* sums) {
-    return guard([&] { kernel(handle).project_output(rows, seed, sums); });
-  }
-  static deepbench_status follow(deepbench_kernel* reference, deepbench_kernel* other,
-                                 int32_t* follows) {
-    return guard([&] { *follows = kernel(reference).follow(kernel(other)); });
+  static deepbench_status project_output(deepbench_kernel* handle, uint32_t output, uint64_t rows,
+                                         uint64_t seed, double* sums) {
+    return guard([&] { kernel(handle).project_output(output, rows, seed, sums); });
   }
   static deepbench_status observe(int32_t device, deepbench_sink raw) {
     return guard([&] {
@@ -341,11 +360,25 @@ struct Slots {
       backend().observe(device, sink);
     });
   }
-  static deepbench_status energy(int32_t device, double* joules) {
+  static deepbench_status adopt(deepbench_kernel* reference, deepbench_kernel* tested,
+                                int32_t* states) {
+    return guard([&] { *states = kernel(reference).adopt_forward_states(kernel(tested)); });
+  }
+  static deepbench_status read_energy(int32_t device, double* joules) {
     return guard([&] { *joules = backend().energy_joules(device); });
   }
   static deepbench_status join(const deepbench_group* group) {
     return guard([&] { backend().join(*group); });
+  }
+  static const void* extension(const char* name) {
+    static const deepbench_energy energy = {sizeof energy, read_energy};
+    static const deepbench_collective collective = {sizeof collective, join};
+    static const deepbench_forward_state forward_state = {sizeof forward_state, adopt};
+    const std::string_view wanted = name;
+    if (wanted == DEEPBENCH_ENERGY) return &energy;
+    if (wanted == DEEPBENCH_COLLECTIVE) return &collective;
+    if (wanted == DEEPBENCH_FORWARD_STATE) return &forward_state;
+    return nullptr;
   }
   static void destroy(deepbench_kernel* handle) { delete reinterpret_cast<Kernel*>(handle); }
 };
@@ -361,28 +394,28 @@ const deepbench_backend* table(const char* name) {
                                           DEEPBENCH_ABI_MAJOR,
                                           DEEPBENCH_ABI_MINOR,
                                           name,
+                                          B::kPriority,
                                           S::error,
                                           S::describe,
                                           S::device_count,
                                           S::describe_device,
-                                          S::environment,
-                                          S::supports,
-                                          S::memory_needed,
-                                          S::candidates,
+                                          S::plan,
+                                          S::describe_plan,
+                                          S::destroy_plan,
                                           S::prepare,
                                           S::describe_kernel,
                                           S::time_batch,
-                                          S::restore,
                                           S::poison_outputs,
                                           S::read_output,
+                                          S::destroy,
+                                          S::environment,
+                                          S::candidates,
+                                          S::plan_candidate,
+                                          S::restore,
                                           S::scan_output,
                                           S::project_output,
                                           S::observe,
-                                          S::join,
-                                          S::destroy,
-                                          S::energy,
-                                          S::follow,
-                                          B::kPriority};
+                                          S::extension};
   return &table;
 }
 

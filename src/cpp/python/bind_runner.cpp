@@ -34,10 +34,17 @@ void bind_runner(py::module_& module) {
           },
           py::arg("line"), py::arg("position"), py::call_guard<py::gil_scoped_release>(),
           "One row as JSON, from 'problem ; options'. Never raises for a bad problem.")
-      .def("on_ceiling", &Runner::on_ceiling, py::arg("call"),
+      .def("on_admitted", &Runner::on_admitted, py::arg("call"),
+           "Calls call() when the backend can run a row, before the row is measured.")
+      .def("on_measuring_ceiling", &Runner::on_measuring_ceiling, py::arg("call"),
            "Calls call(problem, row) before each problem of a ceiling. The first time in a row, "
            "`row` "
            "is the row without its bound, as JSON; otherwise it is empty.")
+      .def("on_ceiling", &Runner::on_ceiling, py::arg("call"),
+           "Calls call(line) with each ceiling as JSON, as soon as it is measured or raised.")
+      .def("give_ceiling", &Runner::give_ceiling, py::arg("line"),
+           "Takes over a ceiling that another process measured, 'ceiling KEY ; figure=NUMBER "
+           "[raised=yes]'. To be called before the first row. Raises InvalidProblem.")
       .def("release", &Runner::release, py::call_guard<py::gil_scoped_release>(),
            "Destroys the last row's kernel; otherwise the next row does.")
       .def_property_readonly("device_lost", &Runner::device_lost);
@@ -55,6 +62,8 @@ void bind_runner(py::module_& module) {
              "The paths in DEEPBENCH_BACKEND_PATH that hold no backend, one line each.");
   module.def("inspect", &deepbench::inspect, py::arg("backend"), py::arg("plugin_paths") = Paths{},
              "The hello message of a backend, or the reason why it is unusable, as JSON.");
+  module.def("gives_ceiling", &deepbench::gives_ceiling, py::arg("line"),
+             "Whether a line of the row protocol gives a ceiling, and is no problem.");
   module.def(
       "check_options", [](const std::string& text) { deepbench::RunOptions().apply(text); },
       py::arg("text"), "Raises InvalidProblem for an unknown option or a bad value.");

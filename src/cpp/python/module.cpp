@@ -10,8 +10,10 @@ PYBIND11_MODULE(_core, module) {
   module.attr("version") = DEEPBENCH_VERSION;
   pybind11::register_exception<deepbench::BackendUnavailable>(module, "BackendError",
                                                               PyExc_RuntimeError);
+  bind_assessment(module);
   bind_operation(module);
   bind_problem(module);
   bind_group(module);
+  bind_row(module);
   bind_runner(module);
 }

@@ -32,8 +32,9 @@ constexpr const char* kUsage =
     "\n"
     "Each line of standard input is a problem, with its options after ';':\n"
     "  gemm m=1760 n=128 k=1760 precision=float ; cache=cold\n"
-    "Each line of standard output is a JSON object: a hello message, then a row for each "
-    "problem.\n";
+    "Each line of standard output is a JSON object: a hello message, then a row for each problem.\n"
+    "The ceilings that are measured for a row stand before it. To have them taken over by another\n"
+    "process, give it a line 'ceiling KEY ; figure=NUMBER' for each before the first problem.\n";
 
 int refuse(const std::string& message) {
   deepbench::JsonWriter json;
@@ -82,9 +83,14 @@ class EndWith {
 
 // 0 when every row is ok or unsupported and at least one is ok.
 int run_lines(deepbench::Runner& runner) {
+  runner.on_ceiling([](const std::string& line) { std::cout << line << std::endl; });
   int64_t position = 0, ok = 0, bad = 0;
   for (std::string line; std::getline(std::cin, line);) {
     if (!is_problem(line)) continue;
+    if (deepbench::gives_ceiling(line)) {
+      runner.give_ceiling(line);
+      continue;
+    }
     const deepbench::Row row = runner.run(line, position++);
     std::cout << row.to_json() << std::endl;
     runner.release();  // the other ranks have released theirs, and may wait for this one

@@ -1,4 +1,4 @@
-// The base class of all operations through oneDNN: it reports the library's version and path.
+// What the plans of all operations through oneDNN share: the library's version and path.
 #pragma once
 
 #include "implementation.hpp"
@@ -6,12 +6,9 @@
 
 namespace deepbench::cpu::onednn {
 
-class OnednnImplementation : public Implementation {
- public:
-  LibraryFacts library() final {
-    const Api& api = Api::instance();
-    return api.library().facts(api.version());
-  }
-};
+inline LibraryFacts onednn_facts() {
+  const Api& api = Api::instance();
+  return api.library().facts(api.version());
+}
 
 }  // namespace deepbench::cpu::onednn

@@ -16,21 +16,11 @@ std::string OnednnCall::error_text(int status) const {
   return std::string("oneDNN: ") + status_text(static_cast<dnnl_status_t>(status));
 }
 
-void OnednnCall::describe_library(const std::string& algorithm, uint64_t workspace,
-                                  plugin::Sink& sink) const {
-  sink.text("library", "onednn " + Api::instance().version());
-  sink.text("algorithm", algorithm);
-  sink.integer("workspace_bytes", int64_t(workspace));
-}
-
-PrimitiveCall::PrimitiveCall(const_dnnl_primitive_desc_t description, uint64_t copies,
-                             int64_t workspace_limit, int threads)
+PrimitiveCall::PrimitiveCall(const_dnnl_primitive_desc_t description, uint64_t copies, int threads)
     : OnednnCall(threads),
       description_(description),
-      scratchpad_bytes_(onednn::scratchpad_bytes(description)),
-      scratchpad_(scratchpad_bytes_),
-      arguments_(copies),
-      workspace_limit_(workspace_limit) {
+      scratchpad_(scratchpad_bytes(description)),
+      arguments_(copies) {
   const Clock::time_point begin = Clock::now();
   primitive_ = primitive_of(description);
   planning_ns_ = elapsed_ns(begin, Clock::now());
@@ -43,17 +33,7 @@ int PrimitiveCall::run(uint64_t copy) {
   return execute_(primitive_.get(), stream_, int(arguments.size()), arguments.data());
 }
 
-void PrimitiveCall::describe(plugin::Sink& sink) const {
-  const std::string implementation = implementation_name(description_);
-  describe_library(implementation, scratchpad_bytes_, sink);
-  if (is_reference(implementation))
-    sink.text(
-        "note.reference",
-        "oneDNN has only its reference implementation for this problem, which is not optimized");
-  sink.real("planning_ns", planning_ns_);
-  if (int64_t(scratchpad_bytes_) > workspace_limit_)
-    sink.text("note.workspace", "oneDNN's scratchpad cannot be limited");
-}
+void PrimitiveCall::describe(plugin::Sink& sink) const { sink.real("planning_ns", planning_ns_); }
 
 void PrimitiveCall::set(uint64_t copy, int argument, const_dnnl_memory_desc_t description,
                         void* data) {
@@ -67,6 +47,21 @@ void PrimitiveCall::set(uint64_t copy, int argument, MemoryObject memory) {
 
 const_dnnl_memory_desc_t PrimitiveCall::description(dnnl_query_t which, int index) const {
   return Api::instance().primitive_desc_query_md_f(description_, which, index);
+}
+
+std::string library_name() { return "onednn " + Api::instance().version(); }
+
+void describe_primitive(const_dnnl_primitive_desc_t description, uint64_t memory_bytes,
+                        int64_t workspace_limit, plugin::Sink& sink) {
+  const std::string implementation = implementation_name(description);
+  const uint64_t scratchpad = scratchpad_bytes(description);
+  describe_plan(library_name(), implementation, memory_bytes, scratchpad, sink);
+  if (is_reference(implementation))
+    sink.text(
+        "note.reference",
+        "oneDNN has only its reference implementation for this problem, which is not optimized");
+  if (int64_t(scratchpad) > workspace_limit)
+    sink.text("note.workspace", "oneDNN's scratchpad cannot be limited");
 }
 
 std::string implementation_name(const_dnnl_primitive_desc_t description) {
@@ -147,7 +142,7 @@ double reorder(const_dnnl_memory_desc_t from_description, void* from,
     api.check(api.stream_wait_f(api.stream()), "reordering");
     return timer.elapsed_ns();
   };
-  return plugin::median_time({1, size_t(times), kMaxReorderNs}, time_reorder).median_ns;
+  return plugin::median_time_ns({1, size_t(times), kMaxReorderNs}, time_reorder);
 }
 
 dnnl_data_type_t data_type(deepbench_type type) {

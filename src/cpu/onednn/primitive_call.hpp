@@ -22,9 +22,6 @@ class OnednnCall : public LibraryCall {
   void begin_batch() override { Api::instance().use_threads(threads_); }
   std::string error_text(int status) const override;
 
- protected:
-  void describe_library(const std::string& algorithm, uint64_t workspace, plugin::Sink& sink) const;
-
  private:
   int threads_;
 };
@@ -33,8 +30,7 @@ class PrimitiveCall : public OnednnCall {
  public:
   // Creates the primitive and its scratchpad; planning_ns reports how long the creation takes. The
   // owner of `description` must live as long as the call.
-  PrimitiveCall(const_dnnl_primitive_desc_t description, uint64_t copies, int64_t workspace_limit,
-                int threads);
+  PrimitiveCall(const_dnnl_primitive_desc_t description, uint64_t copies, int threads);
 
   int run(uint64_t copy) override;
   // Derived classes extend this description.
@@ -48,16 +44,21 @@ class PrimitiveCall : public OnednnCall {
 
  private:
   const_dnnl_primitive_desc_t description_;
-  uint64_t scratchpad_bytes_ = 0;
   Buffer scratchpad_;
   Primitive primitive_;
   std::vector<MemoryObject> memories_;
   std::vector<std::vector<dnnl_exec_arg_t>> arguments_;
   decltype(&dnnl_primitive_execute) execute_ = Api::instance().primitive_execute_f;
   dnnl_stream_t stream_ = Api::instance().stream();
-  int64_t workspace_limit_;
   double planning_ns_ = 0;
 };
+
+// The library's name in rows.
+std::string library_name();
+
+// Emits the facts of a plan that runs the primitive and takes `memory_bytes`.
+void describe_primitive(const_dnnl_primitive_desc_t description, uint64_t memory_bytes,
+                        int64_t workspace_limit, plugin::Sink& sink);
 
 // The name that oneDNN gives to the implementation behind `description`.
 std::string implementation_name(const_dnnl_primitive_desc_t description);

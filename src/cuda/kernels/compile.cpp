@@ -47,15 +47,15 @@ class Program {
         nvrtc().nvrtcCompileProgram(program_, int(options.size()), options.data());
     if (result != nvidia::NVRTC_SUCCESS)
       plugin::failed(name_ + " cannot be compiled for " + target.option() + " (" +
-                     nvrtc().nvrtcGetErrorString(result) + "): " + log());
+                     nvrtc().nvrtcGetErrorString(result) + "): " + compile_log());
   }
 
-  std::string code(const Target& target) {
+  std::string compiled_code(const Target& target) {
     return target.machine_code ? fetch(nvrtc().nvrtcGetCUBINSize, nvrtc().nvrtcGetCUBIN)
                                : fetch(nvrtc().nvrtcGetPTXSize, nvrtc().nvrtcGetPTX);
   }
 
-  std::string lowered(const std::string& expression) {
+  std::string lowered_name(const std::string& expression) {
     const char* name = nullptr;
     CUDA_CHECK(nvrtc().nvrtcGetLoweredName(program_, expression.c_str(), &name));
     return name;
@@ -74,7 +74,7 @@ class Program {
   }
 
   // The compiler's log on one line, because every message is a single line.
-  std::string log() {
+  std::string compile_log() {
     const std::string text = fetch(nvrtc().nvrtcGetProgramLogSize, nvrtc().nvrtcGetProgramLog);
     std::string line;
     for (const char c : text) {
@@ -122,7 +122,8 @@ Image compile(const Source& source, const std::string& expression, int device_ar
   Program program(source);
   if (!expression.empty()) program.name(expression);
   program.compile(target);
-  return {program.code(target), expression.empty() ? "" : program.lowered(expression)};
+  return {program.compiled_code(target),
+          expression.empty() ? "" : program.lowered_name(expression)};
 }
 
 std::string compiler_identity() {

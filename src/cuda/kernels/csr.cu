@@ -10,18 +10,18 @@ __device__ inline bool is_nonzero(const NonzeroRule& rule, uint64_t index) {
   return uint32_t(deepbench_bits(rule.seed, rule.stream, index) >> 32) >= rule.threshold;
 }
 
-struct Share {
+struct LineShare {
   uint64_t begin, end;  // within a line
 };
 
-__device__ inline Share share_of(uint32_t thread, uint64_t length) {
+__device__ inline LineShare share_of(uint32_t thread, uint64_t length) {
   const uint64_t each = (length + OPERAND_THREADS - 1) / OPERAND_THREADS;
   const uint64_t begin = thread * each, end = begin + each;
   return {begin < length ? begin : length, end < length ? end : length};
 }
 
 __device__ inline uint32_t count_share(const NonzeroRule& rule, const Lines& lines, uint64_t line,
-                                       const Share& share) {
+                                       const LineShare& share) {
   uint32_t count = 0;
   for (uint64_t at = share.begin; at < share.end; ++at)
     count += is_nonzero(rule, line * lines.line_step + at * lines.step);
@@ -60,7 +60,7 @@ extern "C" __global__ void write_nonzeros(Lines lines, NonzeroRule rule, const i
                                           void* values) {
   const uint32_t thread = thread_of_block();
   for (uint64_t line = blockIdx.x; line < lines.count; line += gridDim.x) {
-    const Share share = share_of(thread, lines.length);
+    const LineShare share = share_of(thread, lines.length);
     uint64_t offset =
         uint64_t(offsets[line]) + exclusive_sum(thread, count_share(rule, lines, line, share));
     with_element(type, [&](auto element) {
@@ -75,18 +75,4 @@ extern "C" __global__ void write_nonzeros(Lines lines, NonzeroRule rule, const i
       }
     });
   }
-}
-
-// Sets the zeros of a dense matrix whose element i of line l lies at l*line_stride + i, in
-// elements.
-extern "C" __global__ void clear_zeros(void* data, uint32_t bytes, Lines lines,
-                                       uint64_t line_stride, NonzeroRule rule) {
-  const uint32_t thread = thread_of_block();
-  with_word(bytes, [&](auto word) {
-    for (uint64_t line = blockIdx.x; line < lines.count; line += gridDim.x) {
-      auto* const out = static_cast<decltype(word)*>(data) + line * line_stride;
-      for (uint64_t at = thread; at < lines.length; at += OPERAND_THREADS)
-        if (!is_nonzero(rule, line * lines.line_step + at * lines.step)) out[at] = 0;
-    }
-  });
 }

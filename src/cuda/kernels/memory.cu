@@ -9,15 +9,15 @@ constexpr int kVectorsInFlight = 8;  // accesses per thread
 
 // The block's part of the buffer, in vectors of four words. The last block also handles the
 // remaining words.
-struct Part {
+struct BlockPart {
   uint64_t begin, end;            // vectors
   uint64_t tail_begin, tail_end;  // words
 };
 
-__device__ Part part_of_block(uint64_t words) {
+__device__ BlockPart part_of_block(uint64_t words) {
   const uint64_t vectors = words / 4, share = vectors / gridDim.x, rest = vectors % gridDim.x;
   const uint64_t block = blockIdx.x;
-  Part part;
+  BlockPart part;
   part.begin = block * share + (block < rest ? block : rest);
   part.end = part.begin + share + (block < rest ? 1 : 0);
   part.tail_begin = block + 1 == gridDim.x ? vectors * 4 : words;
@@ -28,7 +28,7 @@ __device__ Part part_of_block(uint64_t words) {
 // Calls body(k, i) for kVectorsInFlight vectors (k = 0 .. kVectorsInFlight-1, i the vector's
 // index), then after(k, i) for the same vectors, until the part is done.
 template <class Body, class After>
-__device__ void for_vectors(const Part& part, Body body, After after) {
+__device__ void for_vectors(const BlockPart& part, Body body, After after) {
   uint64_t at = part.begin + threadIdx.x;
   for (; at + (kVectorsInFlight - 1) * blockDim.x < part.end; at += kVectorsInFlight * blockDim.x) {
 #pragma unroll
@@ -63,7 +63,7 @@ __device__ uint32_t xor_over_block(uint32_t value) {
 // waiting for the last block would reduce the rate of a cache-resident read by a fifth.
 extern "C" __global__ void __launch_bounds__(512)
     read_words(const uint32_t* words, uint64_t count, uint32_t* partial) {
-  const Part part = part_of_block(count);
+  const BlockPart part = part_of_block(count);
   const auto* const in = reinterpret_cast<const uint4*>(words);
   uint4 vectors[kVectorsInFlight], total = {0, 0, 0, 0};
   for_vectors(
@@ -81,7 +81,7 @@ extern "C" __global__ void __launch_bounds__(512)
 
 extern "C" __global__ void __launch_bounds__(512)
     write_words(uint32_t* words, uint64_t count, uint32_t pattern) {
-  const Part part = part_of_block(count);
+  const BlockPart part = part_of_block(count);
   auto* const out = reinterpret_cast<uint4*>(words);
   const uint4 vector = {pattern, pattern, pattern, pattern};
   for_vectors(
@@ -92,7 +92,7 @@ extern "C" __global__ void __launch_bounds__(512)
 
 extern "C" __global__ void __launch_bounds__(512)
     copy_words(uint32_t* to, const uint32_t* from, uint64_t count) {
-  const Part part = part_of_block(count);
+  const BlockPart part = part_of_block(count);
   const auto* const in = reinterpret_cast<const uint4*>(from);
   auto* const out = reinterpret_cast<uint4*>(to);
   uint4 vectors[kVectorsInFlight];

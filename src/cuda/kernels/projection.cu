@@ -7,13 +7,13 @@ namespace {
 
 // The elements that one thread sums: rows row + i*row_threads and every column_threads-th column of
 // the block.
-struct Share {
+struct ThreadShare {
   uint64_t row, column, last_column;
   uint32_t column_threads;
 };
 
-__device__ Share share_of_thread(const Projection& p) {
-  Share share;
+__device__ ThreadShare share_of_thread(const Projection& p) {
+  ThreadShare share;
   share.column_threads = OPERAND_THREADS / p.row_threads;
   const uint32_t near_thread =
       threadIdx.x % (p.columns_are_near ? share.column_threads : p.row_threads);
@@ -29,8 +29,8 @@ __device__ Share share_of_thread(const Projection& p) {
 }
 
 template <class Value>
-__device__ void add_columns(const Projection& p, const Share& share, uint64_t seed, double* sums,
-                            Value value) {
+__device__ void add_columns(const Projection& p, const ThreadShare& share, uint64_t seed,
+                            double* sums, Value value) {
   double mine[PROJECTION_ROWS] = {};  // in registers, where `sums` may not be
   uint64_t begins[PROJECTION_ROWS];
 #pragma unroll
@@ -51,15 +51,15 @@ __device__ void add_columns(const Projection& p, const Share& share, uint64_t se
 }
 
 template <class E>
-__device__ void project_as(const void* data, const Projection& p, const Share& share, uint64_t seed,
-                           double* sums) {
+__device__ void project_as(const void* data, const Projection& p, const ThreadShare& share,
+                           uint64_t seed, double* sums) {
   const auto* const words = static_cast<const typename E::Word*>(data);
   add_columns(p, share, seed, sums, [&](uint64_t offset) { return E::value(words[offset]); });
 }
 
 // For any type, and for operands whose rows `p.operand` describes.
 __device__ __noinline__ void project_any(const void* data, int32_t type, const Projection& p,
-                                         const Share& share, uint64_t seed, double* sums) {
+                                         const ThreadShare& share, uint64_t seed, double* sums) {
   Tensor tensor = p.operand;
   if (!tensor.rows)
     tensor = Tensor{p.inner_rows, p.rows / p.inner_rows, p.row_stride, p.outer_row_stride,
@@ -79,7 +79,7 @@ __device__ __noinline__ void project_any(const void* data, int32_t type, const P
 // Sets partial[row + blockIdx.y * rows] to the weighted sum over the block's columns.
 extern "C" __global__ void project_columns(const void* data, int32_t type, Projection p,
                                            uint64_t seed, double* partial) {
-  const Share share = share_of_thread(p);
+  const ThreadShare share = share_of_thread(p);
   double sums[PROJECTION_ROWS] = {};
   // Most outputs have one of these types. A specialised loop for every other type would take long
   // to compile.

@@ -8,65 +8,83 @@
 namespace deepbench::plugin {
 namespace {
 
-// Accepts candidates that begin with its name and a dash, and refuses those that end in "-refused".
-// Lists two candidates, or those of `ids`.
+// Its plans take candidates that begin with its name and a dash, and refuse those that end in
+// "-refused". Lists two candidates, or those of `ids`. Counts the problems that it plans.
 class Library : public Implementation {
  public:
   explicit Library(std::string name, std::vector<std::string> ids = {"one", "two"})
       : name_(std::move(name)), ids_(std::move(ids)) {}
 
   LibraryFacts library() override { return {"1", "", ""}; }
-  void supports(const Problem&, const Options& options) override {
-    const std::string& id = options.candidate;
-    if (id.empty()) return;
-    if (id.rfind(name_ + "-", 0) != 0) reject_candidate(name_, id);
-    if (id == name_ + "-refused") unsupported(name_ + " refuses");
+  std::unique_ptr<Plan> plan(const Problem& problem, const Options&) override {
+    ++planned;
+    if (problem.integer("m") == 2) unsupported(name_ + " refuses m=2");
+    return std::make_unique<NamedPlan>(*this, "");
   }
-  uint64_t memory_needed(const Problem&, const Options&) override { return 0; }
-  std::vector<std::string> candidates(const Problem&, const Options&) override {
-    std::vector<std::string> named;
-    for (const std::string& id : ids_) named.push_back(name_ + "-" + id);
-    return named;
-  }
-  std::unique_ptr<Kernel> prepare(const Problem&, const Options&) override { return nullptr; }
+
+  int planned = 0;
+
+ protected:
+  virtual std::vector<std::string> ids() const { return ids_; }
 
  private:
-  std::string name_;
-  std::vector<std::string> ids_;
+  class NamedPlan final : public Plan {
+   public:
+    NamedPlan(const Library& library, std::string id) : library_(library), id_(std::move(id)) {}
+
+    void describe(Sink& sink) const override { sink.text("library", library_.name_ + id_); }
+    std::vector<std::string> candidates(int64_t) const override {
+      std::vector<std::string> named;
+      for (const std::string& id : library_.ids()) named.push_back(library_.name_ + "-" + id);
+      return named;
+    }
+    std::unique_ptr<Plan> with_candidate(const std::string& id) const override {
+      if (id.rfind(library_.name_ + "-", 0) != 0) reject_candidate(library_.name_, id);
+      if (id == library_.name_ + "-refused") unsupported(library_.name_ + " refuses");
+      return std::make_unique<NamedPlan>(library_, "/" + id);
+    }
+    std::unique_ptr<Kernel> prepare() const override { return nullptr; }
+
+   private:
+    const Library& library_;
+    const std::string id_;
+  };
+
+  const std::string name_;
+  const std::vector<std::string> ids_;
 };
 
 // A library that is not installed.
 class Absent final : public Implementation {
  public:
   LibraryFacts library() override { return {"", "", "it was not found"}; }
-  void supports(const Problem&, const Options&) override {}
-  uint64_t memory_needed(const Problem&, const Options&) override { return 0; }
-  std::vector<std::string> candidates(const Problem&, const Options&) override { return {}; }
-  std::unique_ptr<Kernel> prepare(const Problem&, const Options&) override { return nullptr; }
-};
-
-// A library whose candidates() fails.
-class Speechless final : public Library {
- public:
-  Speechless() : Library("speechless") {}
-  std::vector<std::string> candidates(const Problem&, const Options&) override {
-    failed("speechless fails");
+  std::unique_ptr<Plan> plan(const Problem&, const Options&) override {
+    failed("an absent library was asked");
   }
 };
 
-Implementation& first() {
+// A library whose list of candidates fails.
+class Speechless final : public Library {
+ public:
+  Speechless() : Library("speechless") {}
+  std::vector<std::string> ids() const override { failed("speechless fails"); }
+};
+
+Library& first_library() {
   static Library library("first");
   return library;
 }
+Implementation& first() { return first_library(); }
 Implementation& second() {
   static Library library("second");
   return library;
 }
 
-Implementation& third() {
+Library& third_library() {
   static Library library("third");
   return library;
 }
+Implementation& third() { return third_library(); }
 
 Implementation& longest() {
   static Library library("longest", {"one", "two", "three", "four"});
@@ -81,32 +99,51 @@ Implementation& absent() {
   return library;
 }
 
-constexpr Route kRoutes[] = {{"gemm", "first", true, first}, {"gemm", "second", true, second}};
-constexpr Route kCompeting[] = {{"gemm", "first", true, first, true},
-                                {"gemm", "second", true, second},
-                                {"gemm", "third", true, third, true}};
-constexpr Route kLong[] = {{"gemm", "longest", true, longest, true},
-                           {"gemm", "third", true, third, true}};
-constexpr Route kAbsent[] = {{"gemm", "absent", true, absent},
-                             {"gemm", "first", true, first},
-                             {"gemm", "last", true, absent}};
+const std::vector<Route> kRoutes = {{"gemm", "first", true, first},
+                                    {"gemm", "second", true, second}};
+const std::vector<Route> kCompeting = {{"gemm", "first", true, first, true},
+                                       {"gemm", "second", true, second},
+                                       {"gemm", "third", true, third, true}};
+const std::vector<Route> kLong = {{"gemm", "longest", true, longest, true},
+                                  {"gemm", "third", true, third, true}};
+const std::vector<Route> kAbsent = {{"gemm", "absent", true, absent},
+                                    {"gemm", "first", true, first},
+                                    {"gemm", "last", true, absent}};
 
-constexpr Route kFallback[] = {{"gemm", "absent", true, absent, true},
-                               {"gemm", "second", true, second},
-                               {"gemm", "speechless", true, speechless, true},
-                               {"gemm", "third", true, third, true}};
+const std::vector<Route> kFallback = {{"gemm", "absent", true, absent, true},
+                                      {"gemm", "second", true, second},
+                                      {"gemm", "speechless", true, speechless, true},
+                                      {"gemm", "third", true, third, true}};
 
-// Returns "ok", or the status and the message.
-template <class Routes>
-std::string chosen_of(const Routes& routes, const std::string& candidate,
-                      const std::string& library = "") {
-  const testing::NamedValues values("m=1 n=1 k=1");
-  const deepbench_problem raw = {"gemm", values.get()};
+class TestBackend final : public RoutedBackend {
+ public:
+  explicit TestBackend(const std::vector<Route>& routes) : RoutedBackend("fake", routes) {}
+  void describe(Sink&) override {}
+  int32_t device_count() override { return 1; }
+  void describe_device(int32_t, Sink&) override {}
+};
+
+std::unique_ptr<Plan> plan_with(const std::vector<Route>& routes, const std::string& library,
+                                int m = 1) {
+  const testing::NamedValues values("n=1 k=1 m=" + std::to_string(m));
   Options options;
-  options.candidate = candidate, options.library = library;
+  options.library = library;
+  return TestBackend(routes).plan(Problem({"gemm", values.get()}), options);
+}
+
+std::string described(const Plan& plan) {
+  testing::Emitted emitted;
+  Sink sink(emitted.sink());
+  plan.describe(sink);
+  return emitted.text("library");
+}
+
+// Returns the library and the candidate of the plan, or the status and the message.
+std::string chosen_of(const std::vector<Route>& routes, const std::string& candidate,
+                      const std::string& library = "", int m = 1) {
   try {
-    const RouteSelection choice("fake", routes, Problem(raw), options);
-    return "ok";
+    const std::unique_ptr<Plan> plan = plan_with(routes, library, m);
+    return described(candidate.empty() ? *plan : *plan->with_candidate(candidate));
   } catch (const Error& error) {
     return std::to_string(error.status()) + " " + error.what();
   }
@@ -118,14 +155,8 @@ std::string chosen(const std::string& candidate, const std::string& library = ""
 
 using Ids = std::vector<std::string>;
 
-template <class Routes>
-Ids candidates_of(const Routes& routes, const std::string& library = "") {
-  const testing::NamedValues values("m=1 n=1 k=1");
-  const deepbench_problem raw = {"gemm", values.get()};
-  Options options;
-  options.library = library;
-  const Problem problem(raw);
-  return RouteSelection("fake", routes, problem, options).candidates();
+Ids candidates_of(const std::vector<Route>& routes, const std::string& library = "") {
+  return plan_with(routes, library)->candidates(0);
 }
 
 TEST_CASE(
@@ -142,35 +173,62 @@ TEST_CASE(
 
 TEST_CASE("routes: candidates begin with the chosen library's, even if it does not compete") {
   const Ids ids = {"second:second-one", "third:third-one", "second:second-two", "third:third-two"};
-  // A library whose candidates() fails does not affect the others.
+  // A library whose list of candidates fails does not affect the others.
   CHECK(candidates_of(kFallback) == ids);
 }
 
 TEST_CASE("routes: a candidate names its library, and the option library may name it too") {
-  CHECK(chosen_of(kCompeting, "third:third-one") == "ok");
-  CHECK(chosen_of(kCompeting, "third:third-one", "third") == "ok");
+  CHECK(chosen_of(kCompeting, "third:third-one") == "third/third-one");
+  CHECK(chosen_of(kCompeting, "third-one", "third") == "third/third-one");
+  CHECK(chosen_of(kCompeting, "first-one") == "first/first-one");
   CHECK(chosen_of(kCompeting, "third:third-one", "first") ==
-        "2 library=first has no candidate 'third:third-one', which is one of third");
+        "2 first has no candidate 'third:third-one' for this problem");
+  CHECK(chosen_of(kLong, "absent:one") ==
+        "2 longest has no candidate 'absent:one' for this problem");
 }
 
-TEST_CASE("routes: the refusal of a known candidate by the first library is reported") {
-  CHECK(chosen("") == "ok");
-  CHECK(chosen("first-one") == "ok");
+TEST_CASE("routes: each library plans a problem once, whatever is asked about its candidates") {
+  first_library().planned = third_library().planned = 0;
+  const std::unique_ptr<Plan> plan = plan_with(kCompeting, "");
+  CHECK(first_library().planned == 1);
+  CHECK(third_library().planned == 0);  // as long as nobody asks for the candidates
+  plan->candidates(32);
+  const std::unique_ptr<Plan> candidate = plan->with_candidate("third:third-two");
+  candidate->with_candidate("first:first-two");
+  candidate->with_candidate("third:third-one");
+  candidate->candidates(0);
+  CHECK(first_library().planned == 1);
+  CHECK(third_library().planned == 1);
+}
+
+TEST_CASE("routes: a plan outlives the problem that it was made for") {
+  auto values = std::make_unique<testing::NamedValues>("m=1 n=1 k=1 name=text");
+  const std::unique_ptr<Plan> plan =
+      TestBackend(kCompeting).plan(Problem({"gemm", values->get()}), Options());
+  values.reset();
+  CHECK(described(*plan->with_candidate("third:third-one")) == "third/third-one");
+}
+
+TEST_CASE("routes: the reason of the first library is reported") {
+  CHECK(chosen("") == "first");
+  CHECK(chosen("first-one") == "first/first-one");
   CHECK(chosen("first-refused") == "1 first refuses");
-  CHECK(chosen("first-refused", "first") == "1 first refuses");
+  CHECK(chosen_of(kRoutes, "", "", 2) == "1 first refuses m=2");
+  CHECK(chosen_of(kRoutes, "", "second", 2) == "1 second refuses m=2");
 }
 
 TEST_CASE("routes: a refusal also reports the preferred libraries that are absent") {
-  CHECK(chosen_of(kAbsent, "first-one") == "ok");
-  CHECK(chosen_of(kAbsent, "first-refused") ==
-        "1 first refuses; not usable: absent: it was not found");
+  CHECK(chosen_of(kAbsent, "first-one") == "first/first-one");
+  CHECK(chosen_of(kAbsent, "", "", 2) ==
+        "1 first refuses m=2; not usable: absent: it was not found");
+  CHECK(chosen_of(kAbsent, "", "absent") == "1 absent: it was not found");
 }
 
-TEST_CASE("routes: a candidate that no library knows is invalid") {
+TEST_CASE("routes: a candidate or a library that nobody knows is invalid") {
   CHECK(chosen("third-one") == "2 first has no candidate 'third-one' for this problem");
   CHECK(chosen("second-one") == "2 first has no candidate 'second-one' for this problem");
-  CHECK(chosen("second-one", "second") == "ok");
-  CHECK(chosen("first-one", "third").rfind("2 library=third", 0) == 0);
+  CHECK(chosen("second-one", "second") == "second/second-one");
+  CHECK(chosen("first-one", "third") == "2 library=third: the fake backend has first second");
 }
 
 TEST_CASE("routes: an unsupported precision comes with the supported ones") {

@@ -24,14 +24,15 @@ bool same_bits(float got, double expected) {
 }
 
 TEST_CASE("runs of generated elements equal single elements bit for bit") {
-  struct Place {
+  struct StreamRange {
     uint64_t seed, first, stride;
     int64_t count;
   };
   for_each_simd_level([&] {
     int wrong = 0;
-    for (const Place& place : {Place{1, 0, 1, 20000}, Place{2, 3, 1, 1}, Place{3, 77, 4609, 515},
-                               Place{4, 1ull << 40, 1, 31}, Place{~0ull, ~0ull - 9, 1, 20}}) {
+    for (const StreamRange& place :
+         {StreamRange{1, 0, 1, 20000}, StreamRange{2, 3, 1, 1}, StreamRange{3, 77, 4609, 515},
+          StreamRange{4, 1ull << 40, 1, 31}, StreamRange{~0ull, ~0ull - 9, 1, 20}}) {
       for (deepbench_type type : kTypes) {
         std::vector<float> run(size_t(place.count) + 1, 7.0f);
         InputGenerator(place.seed, "uniform")

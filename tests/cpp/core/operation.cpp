@@ -34,7 +34,7 @@ TEST_CASE("every operation has help, an example and parameters") {
 }
 
 TEST_CASE("an operation without a reference reports it as unsupported") {
-  class Bare final : public Operation {
+  class BareOperation final : public Operation {
    public:
     const std::string& name() const override { return text_; }
     const std::string& help() const override { return text_; }
@@ -48,10 +48,11 @@ TEST_CASE("an operation without a reference reports it as unsupported") {
     std::vector<Parameter> parameters_;
   };
   const Problem problem = Problem::parse("memory bytes=4");
-  CHECK_FALSE(Bare().has_reference());
-  CHECK_FALSE(Bare().is_collective());
-  CHECK(Bare().is_limited_by_device(problem));
-  CHECK_THROWS_WITH_AS(Bare().expected_output(problem, {}), "memory has no reference", RowFailure);
+  CHECK_FALSE(BareOperation().has_reference());
+  CHECK_FALSE(BareOperation().is_collective());
+  CHECK(BareOperation().is_limited_by_device(problem));
+  CHECK_THROWS_WITH_AS(BareOperation().expected_output(problem, {}), "memory has no reference",
+                       RowFailure);
 }
 
 TEST_CASE("suggestions are close to the misspelt word") {

@@ -12,7 +12,7 @@
 namespace deepbench {
 namespace {
 
-std::string canonical(const std::string& line, const std::string& defaults = "") {
+std::string canonical_text(const std::string& line, const std::string& defaults = "") {
   return Problem::parse(line, defaults).str();
 }
 
@@ -40,8 +40,8 @@ TEST_CASE("a problem prints every parameter in the operation's order") {
   };
   for (const auto& [line, expected] : table) {
     CAPTURE(line);
-    CHECK(canonical(line) == expected);
-    CHECK(canonical(expected) == expected);
+    CHECK(canonical_text(line) == expected);
+    CHECK(canonical_text(expected) == expected);
     CHECK(Problem::parse(line) == Problem::parse(expected));
   }
 }
@@ -66,22 +66,22 @@ TEST_CASE("every precision has its name and its aliases") {
 }
 
 TEST_CASE("a choice may contain capitals") {
-  CHECK(canonical("gemm m=1 n=2 k=3 trans_a=T", "precision=FP16") ==
+  CHECK(canonical_text("gemm m=1 n=2 k=3 trans_a=T", "precision=FP16") ==
         "gemm m=1 n=2 k=3 trans_a=t trans_b=n precision=half");
   CHECK(Problem::parse("rnn cell=LSTM hidden=8 batch=2 timesteps=3").text("cell") == "lstm");
 }
 
 TEST_CASE("defaults apply only to parameters that the line does not give") {
-  CHECK(canonical("gemm m=1 n=2 k=3", "precision=half trans_a=t") ==
+  CHECK(canonical_text("gemm m=1 n=2 k=3", "precision=half trans_a=t") ==
         "gemm m=1 n=2 k=3 trans_a=t trans_b=n precision=half");
-  CHECK(canonical("gemm m=1 n=2 k=3 precision=float", "precision=half") ==
+  CHECK(canonical_text("gemm m=1 n=2 k=3 precision=float", "precision=half") ==
         "gemm m=1 n=2 k=3 trans_a=n trans_b=n precision=float");
-  CHECK(canonical("gemm m=1 n=2", "k=5 phase=fwd") ==
+  CHECK(canonical_text("gemm m=1 n=2", "k=5 phase=fwd") ==
         "gemm m=1 n=2 k=5 trans_a=n trans_b=n precision=float");
   // b_type exists for int8 only; its default is ignored in other precisions.
-  CHECK(canonical("gemm m=1 n=2 k=3", "b_type=u8") ==
+  CHECK(canonical_text("gemm m=1 n=2 k=3", "b_type=u8") ==
         "gemm m=1 n=2 k=3 trans_a=n trans_b=n precision=float");
-  CHECK_THROWS_AS(canonical("gemm m=1 n=2 k=3", "precision=quad"), InvalidProblem);
+  CHECK_THROWS_AS(canonical_text("gemm m=1 n=2 k=3", "precision=quad"), InvalidProblem);
 }
 
 TEST_CASE("metadata is not part of a problem") {

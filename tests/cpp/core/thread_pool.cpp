@@ -17,7 +17,7 @@ namespace {
 using Threads = std::set<std::thread::id>;
 
 // The threads take numbers until none is left; returns the threads that took any.
-Threads share(int64_t max_helpers, int numbers) {
+Threads share_numbers(int64_t max_helpers, int numbers) {
   std::atomic<int> left{numbers};
   std::mutex mutex;
   Threads who;
@@ -32,21 +32,21 @@ Threads share(int64_t max_helpers, int numbers) {
   return who;
 }
 
-// Repeats share() until a helper took part; false after ten seconds, which suffice even on a busy
-// machine.
+// Repeats share_numbers() until a helper took part; false after ten seconds, which suffice even on
+// a busy machine.
 bool is_helped() {
   const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(10);
-  while (share(2, 50).size() < 2)
+  while (share_numbers(2, 50).size() < 2)
     if (std::chrono::steady_clock::now() > end) return false;
   return true;
 }
 
 TEST_CASE("at most the requested number of threads help, and they are reused") {
-  CHECK(share(0, 10) == Threads{std::this_thread::get_id()});
+  CHECK(share_numbers(0, 10) == Threads{std::this_thread::get_id()});
   CHECK(is_helped());
   Threads seen;
   for (int round = 0; round < 50; ++round) {
-    const Threads who = share(3, 40);
+    const Threads who = share_numbers(3, 40);
     CHECK(who.size() <= 4);
     seen.insert(who.begin(), who.end());
   }
@@ -92,8 +92,8 @@ TEST_CASE("nested and concurrent calls run on the calling thread") {
   CHECK(inner == 2);
   CHECK_FALSE(helped);
   Threads other;
-  std::thread beside([&] { other = share(3, 50); });
-  share(3, 50);
+  std::thread beside([&] { other = share_numbers(3, 50); });
+  share_numbers(3, 50);
   beside.join();
   CHECK(other.count(std::this_thread::get_id()) == 0);
 }

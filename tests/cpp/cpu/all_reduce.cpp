@@ -21,8 +21,8 @@ namespace {
 
 using Ring = std::vector<std::unique_ptr<RingTransport>>;
 
-std::unique_ptr<RingTransport> shared(int rank, int size, Connection right, Connection left,
-                                      double timeout_s) {
+std::unique_ptr<RingTransport> shared_memory_transport(int rank, int size, Connection right,
+                                                       Connection left, double timeout_s) {
   const auto name = [](int reader) {
     return "/deepbench-test-" + std::to_string(getpid()) + "-" + std::to_string(reader);
   };
@@ -49,7 +49,8 @@ Ring ring_of(int size, bool by_memory, double timeout_s = 60) {
   for (int rank = 0; rank < size; ++rank) {
     Connection right = std::move(rights[size_t(rank)]), left = std::move(lefts[size_t(rank)]);
     if (by_memory)
-      ring.push_back(shared(rank, size, std::move(right), std::move(left), timeout_s));
+      ring.push_back(
+          shared_memory_transport(rank, size, std::move(right), std::move(left), timeout_s));
     else
       ring.push_back(
           std::make_unique<SocketTransport>(std::move(right), std::move(left), timeout_s));
@@ -63,7 +64,7 @@ void on_ranks(int size, const std::function<void(int rank)>& body) {
   for (std::thread& thread : threads) thread.join();
 }
 
-void store(deepbench_type type, std::byte* data, uint64_t index, float value) {
+void store_element(deepbench_type type, std::byte* data, uint64_t index, float value) {
   if (type == DEEPBENCH_F32)
     reinterpret_cast<float*>(data)[index] = value;
   else
@@ -78,8 +79,8 @@ Values summands(int ranks, deepbench_type type, uint64_t elements) {
   for (int rank = 0; rank < ranks; ++rank) {
     all.emplace_back(elements * size_t(size_of(type)));
     for (uint64_t i = 0; i < elements; ++i)
-      store(type, all.back().data(), i,
-            deepbench_summand(type, 7, uint32_t(rank), uint32_t(ranks), i));
+      store_element(type, all.back().data(), i,
+                    deepbench_summand(type, 7, uint32_t(rank), uint32_t(ranks), i));
   }
   return all;
 }
@@ -126,7 +127,8 @@ TEST_CASE("rounded sums have the same bits on every rank and in every call") {
   Values input(kRanks, std::vector<std::byte>(4 * kElements));
   for (int rank = 0; rank < kRanks; ++rank)
     for (uint64_t i = 0; i < kElements; ++i)
-      store(DEEPBENCH_F32, input[size_t(rank)].data(), i, deepbench_uniform(3, uint32_t(rank), i));
+      store_element(DEEPBENCH_F32, input[size_t(rank)].data(), i,
+                    deepbench_uniform(3, uint32_t(rank), i));
   Values first = input;
   for (int call = 0; call < 3; ++call) {
     Values result = input;
@@ -162,7 +164,7 @@ TEST_CASE("a sum stops immediately when another rank has failed but is still con
   deepbench_group group{};
   group.struct_size = sizeof group;
   group.size = 2;
-  group.lost = [](void*) { return int32_t{1}; };
+  group.must_abort = [](void*) { return int32_t{1}; };
   plugin::join_ranks(group);
   for (const bool in_memory : {true, false}) {
     Ring ring = ring_of(2, in_memory, 30);
@@ -210,10 +212,10 @@ TEST_CASE("in-place sums stay in range for the reported number of calls") {
 }
 
 TEST_CASE("the refusal for a single process names the option for several ranks") {
-  const auto answer = cpu_test::supports("all_reduce", "elements=5 precision=float");
+  const auto answer = cpu_test::plan_status("all_reduce", "elements=5 precision=float");
   CHECK(answer.status == DEEPBENCH_UNSUPPORTED);
   CHECK(answer.error.find("--ranks 2") != std::string::npos);
-  CHECK(cpu_test::supports("all_reduce", "elements=5 precision=int8")
+  CHECK(cpu_test::plan_status("all_reduce", "elements=5 precision=int8")
             .error.find("precisions float") != std::string::npos);
 }
 

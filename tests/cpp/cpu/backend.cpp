@@ -57,18 +57,5 @@ TEST_CASE("the environment variables set the number of threads and their cores")
         "{" + std::to_string(cpu::topology().cpus_for_threads(1).front()) + "}");
 }
 
-TEST_CASE("a group of an older core, without local ranks, counts as one machine") {
-  deepbench_group group{};
-  group.struct_size = offsetof(deepbench_group, local_rank);
-  group.rank = 1, group.size = 3;
-  const plugin::Ranks ranks(group);
-  CHECK(ranks.local_rank() == 1);
-  CHECK(ranks.local_size() == 3);
-  CHECK(ranks.address() == "127.0.0.1");
-  CHECK_FALSE(ranks.must_abort());
-  CHECK(ranks.right() == 2);
-  CHECK(ranks.left() == 0);
-}
-
 }  // namespace
 }  // namespace deepbench::cpu_test

@@ -18,7 +18,7 @@ namespace {
 
 constexpr uint64_t kCache = uint64_t{32} << 20, kMemory = uint64_t{16} << 30;
 
-plugin::Options cold(int64_t max_copies = 1024) {
+plugin::Options cold_options(int64_t max_copies = 1024) {
   plugin::Options options;
   options.cold = true;
   options.copies = max_copies;
@@ -33,22 +33,23 @@ TEST_CASE("the hot regime has one copy") {
 
 TEST_CASE("a cold round covers three caches with at least two copies") {
   for (const uint64_t bytes : {uint64_t{100000}, uint64_t{1} << 20, uint64_t{15} << 20}) {
-    const CopyPlan plan = plan_copies(bytes, cold(), kCache, kMemory);
+    const CopyPlan plan = plan_copies(bytes, cold_options(), kCache, kMemory);
     CHECK(plan.regime == Regime::kRotation);
     CHECK(plan.copies * bytes >= 3 * kCache);
     CHECK((plan.copies - 1) * bytes < 3 * kCache);
     CHECK(plan.copies >= 2);
   }
-  CHECK(plan_copies(uint64_t{1} << 30, cold(), kCache, kMemory).copies == 2);
+  CHECK(plan_copies(uint64_t{1} << 30, cold_options(), kCache, kMemory).copies == 2);
 }
 
 TEST_CASE("the caches are flushed if copies do not suffice") {
   for (const CopyPlan& plan :
-       {plan_copies(64, cold(), kCache, kMemory),         // It would take more than 1024 copies.
-        plan_copies(1 << 20, cold(16), kCache, kMemory),  // It would take more copies than allowed.
-        plan_copies(1 << 20, cold(1), kCache, kMemory),   // Only one copy is allowed.
+       {plan_copies(64, cold_options(), kCache, kMemory),  // It would take more than 1024 copies.
+        plan_copies(1 << 20, cold_options(16), kCache,
+                    kMemory),  // It would take more copies than allowed.
+        plan_copies(1 << 20, cold_options(1), kCache, kMemory),  // Only one copy is allowed.
         // The copies do not fit in memory.
-        plan_copies(uint64_t{9} << 30, cold(), kCache, kMemory)}) {
+        plan_copies(uint64_t{9} << 30, cold_options(), kCache, kMemory)}) {
     CHECK(plan.regime == Regime::kFlush);
     CHECK(plan.copies == 1);
     CHECK(plan.flush_bytes == 2 * kCache);
@@ -64,7 +65,7 @@ TEST_CASE("hot calls are shuffled if the operands are about as large as the cach
   CHECK(shuffles(kCache / 3));
   CHECK(shuffles(kCache / 4 * 5));
   CHECK_FALSE(shuffles(kCache / 4 * 5 + 1));
-  CHECK_FALSE(shuffles(kCache, cold()));
+  CHECK_FALSE(shuffles(kCache, cold_options()));
 }
 
 TEST_CASE("the rotation continues across batches") {

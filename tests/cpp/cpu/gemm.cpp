@@ -15,15 +15,16 @@
 namespace deepbench::cpu_test {
 namespace {
 
-struct Kind {
+struct OperandTypes {
   const char* precision;
   const char* b_type;
 };
-constexpr Kind kKinds[] = {{"float", ""},  {"bfloat16", ""}, {"half", ""},     {"int8", "s8"},
-                           {"int8", "u8"}, {"tf32", ""},     {"fp8_e4m3", ""}, {"fp8_e5m2", ""}};
+constexpr OperandTypes kKinds[] = {{"float", ""},    {"bfloat16", ""}, {"half", ""},
+                                   {"int8", "s8"},   {"int8", "u8"},   {"tf32", ""},
+                                   {"fp8_e4m3", ""}, {"fp8_e5m2", ""}};
 constexpr const char* kLibraries[] = {"onednn", "openblas", "mkl"};
 
-std::string option(const std::string& library, const std::string& rest = "") {
+std::string library_options(const std::string& library, const std::string& rest = "") {
   return "library=" + library + " seed=5 " + rest;
 }
 
@@ -57,25 +58,25 @@ void check_candidate(const Gemm& gemm, const std::string& problem, const std::st
 }
 
 void check_every_candidate(const std::string& library, const Dimensions& dimensions,
-                           const Kind& kind, bool trans_a, bool trans_b) {
+                           const OperandTypes& kind, bool trans_a, bool trans_b) {
   const std::string problem = gemm_text(dimensions, trans_a, trans_b, kind.precision, kind.b_type);
   const Gemm gemm = gemm_of(dimensions, trans_a, trans_b, kind.precision, kind.b_type);
   CAPTURE(problem);
-  const SupportResult answer = supports("gemm", problem, option(library));
+  const SupportResult answer = plan_status("gemm", problem, library_options(library));
   if (answer.status != DEEPBENCH_OK) {
     CHECK(answer.status == DEEPBENCH_UNSUPPORTED);
     CHECK(answer.error.size() > 10);
     return;
   }
-  const auto ids = candidates("gemm", problem, option(library));
+  const auto ids = candidates("gemm", problem, library_options(library));
   REQUIRE_FALSE(ids.empty());
   for (const std::string& id : ids) {
-    check_candidate(gemm, problem, option(library, "candidate=" + id));
+    check_candidate(gemm, problem, library_options(library, "candidate=" + id));
     // oneDNN has cached each of them at this point, and a name must still select the same one.
     const size_t colon = id.find(':');
     if (library != "onednn" || colon == std::string::npos) continue;
     if (id == "matmul:packed" || id == "matmul:add") continue;
-    const Kernel again("gemm", problem, option(library, "candidate=" + id));
+    const Kernel again("gemm", problem, library_options(library, "candidate=" + id));
     CHECK(again.describe().text("algorithm") == id.substr(colon + 1));
   }
 }
@@ -83,7 +84,7 @@ void check_every_candidate(const std::string& library, const Dimensions& dimensi
 TEST_CASE("every precision, transposition and candidate of every library") {
   for (const char* library : kLibraries) {
     if (!is_installed(library)) continue;
-    for (const Kind& kind : kKinds)
+    for (const OperandTypes& kind : kKinds)
       for (const int transposition : {0, 1, 2, 3})
         check_every_candidate(library, {65, 33, 129}, kind, (transposition & 1) != 0,
                               (transposition & 2) != 0);
@@ -93,7 +94,7 @@ TEST_CASE("every precision, transposition and candidate of every library") {
 TEST_CASE("odd sizes, vectors and single elements") {
   for (const char* library : kLibraries) {
     if (!is_installed(library)) continue;
-    for (const Kind& kind : {kKinds[0], kKinds[1], kKinds[3], kKinds[4]})
+    for (const OperandTypes& kind : {kKinds[0], kKinds[1], kKinds[3], kKinds[4]})
       for (const Dimensions& dimensions :
            {Dimensions{1, 1, 1}, Dimensions{513, 77, 101}, Dimensions{300, 1, 257},
             Dimensions{1, 300, 64}, Dimensions{7, 5, 1}, Dimensions{1, 1, 1000}})
@@ -113,10 +114,12 @@ TEST_CASE("oneDNN supports float and reports the processor's limits for other pr
   if (!is_installed("onednn")) return;
   const Dimensions d = {32, 32, 32};
   const auto reason = [&](const char* precision) {
-    return supports("gemm", gemm_text(d, false, false, precision), option("onednn")).error;
+    return plan_status("gemm", gemm_text(d, false, false, precision), library_options("onednn"))
+        .error;
   };
-  CHECK(supports("gemm", gemm_text(d, false, false, "float"), option("onednn")).status ==
-        DEEPBENCH_OK);
+  CHECK(
+      plan_status("gemm", gemm_text(d, false, false, "float"), library_options("onednn")).status ==
+      DEEPBENCH_OK);
   CHECK(reason("tf32").find("tf32") != std::string::npos);
   CHECK(reason("fp8_e4m3").find("8-bit floating-point") != std::string::npos);
   const std::string half = reason("half");
@@ -126,18 +129,18 @@ TEST_CASE("oneDNN supports float and reports the processor's limits for other pr
 TEST_CASE("BLAS libraries report why a precision is unsupported") {
   const Dimensions d = {32, 32, 32};
   if (is_installed("openblas")) {
-    CHECK(supports("gemm", gemm_text(d, false, false, "bfloat16"), option("openblas"))
+    CHECK(plan_status("gemm", gemm_text(d, false, false, "bfloat16"), library_options("openblas"))
               .error.find("returns float") != std::string::npos);
-    CHECK(supports("gemm", gemm_text(d, false, false, "int8"), option("openblas")).status ==
-          DEEPBENCH_UNSUPPORTED);
-    CHECK(supports("gemm", gemm_text({int64_t{1} << 31, 1, 1}, false, false, "float"),
-                   option("openblas"))
+    CHECK(plan_status("gemm", gemm_text(d, false, false, "int8"), library_options("openblas"))
+              .status == DEEPBENCH_UNSUPPORTED);
+    CHECK(plan_status("gemm", gemm_text({int64_t{1} << 31, 1, 1}, false, false, "float"),
+                      library_options("openblas"))
               .error.find("32-bit") != std::string::npos);
   }
   if (is_installed("mkl")) {
-    CHECK(supports("gemm", gemm_text(d, false, false, "int8", "s8"), option("mkl"))
+    CHECK(plan_status("gemm", gemm_text(d, false, false, "int8", "s8"), library_options("mkl"))
               .error.find("b_type=u8") != std::string::npos);
-    CHECK(supports("gemm", gemm_text(d, false, false, "fp8_e4m3"), option("mkl"))
+    CHECK(plan_status("gemm", gemm_text(d, false, false, "fp8_e4m3"), library_options("mkl"))
               .error.find("no matrix product in fp8_e4m3") != std::string::npos);
   }
 }
@@ -146,7 +149,7 @@ TEST_CASE("in place: calls accumulate, and restore resets C") {
   for (const char* library : kLibraries) {
     if (!is_installed(library)) continue;
     const Dimensions d = {50, 40, 30};
-    Kernel kernel("gemm", gemm_text(d, true, false, "float"), option(library));
+    Kernel kernel("gemm", gemm_text(d, true, false, "float"), library_options(library));
     const Emitted facts = kernel.describe();
     REQUIRE(facts.text("in_place") == "1");
     const NaiveGemm naive(gemm_of(d, true, false, "float"), facts, 5);
@@ -177,7 +180,7 @@ TEST_CASE("a separate result leaves C unchanged") {
   if (!is_installed("onednn")) return;
   const Dimensions d = {50, 40, 30};
   Kernel kernel("gemm", gemm_text(d, false, true, "float"),
-                option("onednn", "candidate=matmul:add"));
+                library_options("onednn", "candidate=matmul:add"));
   const Emitted facts = kernel.describe();
   CHECK_FALSE(facts.has("in_place"));
   const NaiveGemm naive(gemm_of(d, false, true, "float"), facts, 5);
@@ -189,7 +192,7 @@ TEST_CASE("a separate result leaves C unchanged") {
 
 TEST_CASE("int8 does not add C, and the row says so") {
   if (!is_installed("onednn")) return;
-  Kernel kernel("gemm", gemm_text({20, 10, 30}, false, false, "int8"), option("onednn"));
+  Kernel kernel("gemm", gemm_text({20, 10, 30}, false, false, "int8"), library_options("onednn"));
   const Emitted facts = kernel.describe();
   CHECK(facts.number("beta") == 0);
   CHECK_FALSE(facts.text("note.beta").empty());
@@ -204,13 +207,13 @@ TEST_CASE("cold: calls use every copy, and each gives the same result") {
     const Dimensions d = {512, 64, 512};
     const uint64_t bytes = 4 * (512 * 512 + 512 * 64 + 512 * 64);
     const std::string problem = gemm_text(d, false, false, "float");
-    Kernel kernel("gemm", problem, option(library, "cache=cold"));
+    Kernel kernel("gemm", problem, library_options(library, "cache=cold"));
     const Emitted facts = kernel.describe();
     if (facts.text("cold") != "rotation") continue;  // The cache is too large for 1024 copies.
     const auto copies = uint64_t(facts.number("copies"));
     CHECK(copies >= 2);
     CHECK(copies * bytes >= 3 * cache);
-    const uint64_t needed = memory_needed("gemm", problem, option(library, "cache=cold"));
+    const uint64_t needed = memory_needed("gemm", problem, library_options(library, "cache=cold"));
     const uint64_t expected =
         copies * bytes + 4 * 512 * 64 + uint64_t(facts.number("workspace_bytes"));
     CHECK(needed >= expected);
@@ -236,7 +239,7 @@ TEST_CASE("cold: if copies do not suffice, the caches are flushed before each is
   for (const char* library : kLibraries) {
     if (!is_installed(library)) continue;
     Kernel kernel("gemm", gemm_text({8, 8, 8}, false, false, "float"),
-                  option(library, "cache=cold copies=4"));
+                  library_options(library, "cache=cold copies=4"));
     const Emitted facts = kernel.describe();
     CHECK(facts.text("cold") == "flush");
     CHECK(facts.text("copies") == "1");
@@ -252,7 +255,7 @@ TEST_CASE("cold: if copies do not suffice, the caches are flushed before each is
 
 TEST_CASE("launches follow the request where the CPU supports it") {
   if (!is_installed("onednn")) return;
-  Kernel kernel("gemm", gemm_text({64, 64, 64}, false, false, "float"), option("onednn"));
+  Kernel kernel("gemm", gemm_text({64, 64, 64}, false, false, "float"), library_options("onednn"));
   CHECK(kernel.run(2, DEEPBENCH_LAUNCH_ISOLATED).launch == DEEPBENCH_LAUNCH_ISOLATED);
   CHECK(kernel.run(2, DEEPBENCH_LAUNCH_GRAPH).launch == DEEPBENCH_LAUNCH_STREAM);
   CHECK(kernel.run(2, DEEPBENCH_LAUNCH_STREAM, DEEPBENCH_REQUEST_MARKERS).count == 2);
@@ -262,7 +265,7 @@ TEST_CASE("the caller sets the number of threads") {
   for (const char* library : kLibraries) {
     if (!is_installed(library)) continue;
     Kernel one("gemm", gemm_text({64, 64, 64}, false, false, "float"),
-               option(library, "threads=1"));
+               library_options(library, "threads=1"));
     CHECK(one.describe().text("threads") == "1");
     one.restore();
     one.run(1);
@@ -274,49 +277,50 @@ TEST_CASE("the caller sets the number of threads") {
 TEST_CASE("inputs of zeros and ones") {
   if (!is_installed("onednn")) return;
   Kernel ones("gemm", gemm_text({16, 8, 10}, false, false, "float"),
-              option("onednn", "inputs=ones"));
+              library_options("onednn", "inputs=ones"));
   ones.run(1);
   for (const double value : ones.read(128)) CHECK(value == 11);
 }
 
 TEST_CASE("invalid requests are refused, and huge problems run out of memory") {
   const std::string problem = gemm_text({32, 32, 32}, false, false, "float");
-  CHECK(supports("gemm", problem, "library=nosuch").status == DEEPBENCH_INVALID);
-  CHECK(supports("gemm", problem, "library=nosuch").error.find("onednn") != std::string::npos);
-  CHECK(supports("gemm", problem, "device=1").status == DEEPBENCH_INVALID);
-  CHECK(supports("gemm", problem, "library=threads").status == DEEPBENCH_UNSUPPORTED);
-  CHECK(supports("all_reduce", "elements=3 precision=float").status == DEEPBENCH_UNSUPPORTED);
+  CHECK(plan_status("gemm", problem, "library=nosuch").status == DEEPBENCH_INVALID);
+  CHECK(plan_status("gemm", problem, "library=nosuch").error.find("onednn") != std::string::npos);
+  CHECK(plan_status("gemm", problem, "device=1").status == DEEPBENCH_INVALID);
+  CHECK(plan_status("gemm", problem, "library=threads").status == DEEPBENCH_UNSUPPORTED);
+  CHECK(plan_status("all_reduce", "elements=3 precision=float").status == DEEPBENCH_UNSUPPORTED);
   for (const char* library : kLibraries) {
     if (!is_installed(library)) {
-      CHECK(supports("gemm", problem, option(library)).status == DEEPBENCH_UNSUPPORTED);
+      CHECK(plan_status("gemm", problem, library_options(library)).status == DEEPBENCH_UNSUPPORTED);
       continue;
     }
-    CHECK(supports("gemm", problem, option(library, "candidate=nosuch")).status ==
+    CHECK(plan_status("gemm", problem, library_options(library, "candidate=nosuch")).status ==
           DEEPBENCH_INVALID);
-    CHECK(supports("gemm", problem, option(library, "candidate=matmul:77")).status ==
+    CHECK(plan_status("gemm", problem, library_options(library, "candidate=matmul:77")).status ==
           DEEPBENCH_INVALID);
-    const NamedValues attributes(gemm_text({1 << 20, 1 << 20, 1 << 20}, false, false, "float"));
-    const NamedValues options(option(library));
-    const deepbench_problem huge = {"gemm", attributes.get()};
-    deepbench_kernel* kernel = nullptr;
-    CHECK(backend().prepare(&huge, options.get(), &kernel) == DEEPBENCH_OUT_OF_MEMORY);
-    CHECK(kernel == nullptr);
-    CHECK(std::string(backend().last_error()).find(" TB of host memory") != std::string::npos);
+    TablePlan huge(backend(), "gemm",
+                   NamedValues(gemm_text({1 << 20, 1 << 20, 1 << 20}, false, false, "float")),
+                   NamedValues(library_options(library)));
+    CHECK(huge.prepare() == nullptr);
+    CHECK(huge.status() == DEEPBENCH_OUT_OF_MEMORY);
+    CHECK(huge.error().find(" TB of host memory") != std::string::npos);
   }
 }
 
 TEST_CASE("the table's functions reject invalid arguments without damage") {
   if (!is_installed("onednn")) return;
-  Kernel kernel("gemm", gemm_text({4, 4, 4}, false, false, "float"), option("onednn"));
+  Kernel kernel("gemm", gemm_text({4, 4, 4}, false, false, "float"), library_options("onednn"));
   const deepbench_request none = {sizeof none, 0, 0, 0};
   deepbench_batch batch = {};
   batch.struct_size = sizeof batch;
   CHECK(backend().time_batch(kernel.handle(), &none, &batch) == DEEPBENCH_INVALID);
   const uint64_t beyond = 16;
   double value = 0;
-  CHECK(backend().read_output(kernel.handle(), &beyond, 1, &value) == DEEPBENCH_INVALID);
-  CHECK(backend().project_output(kernel.handle(), 5, 1, &value) == DEEPBENCH_INVALID);
+  CHECK(backend().read_output(kernel.handle(), 0, &beyond, 1, &value) == DEEPBENCH_INVALID);
+  CHECK(backend().read_output(kernel.handle(), 1, &beyond, 1, &value) == DEEPBENCH_INVALID);
+  CHECK(backend().project_output(kernel.handle(), 0, 5, 1, &value) == DEEPBENCH_INVALID);
   backend().destroy(nullptr);
+  backend().destroy_plan(nullptr);
 }
 
 }  // namespace

@@ -18,13 +18,13 @@ constexpr const char* kOptions = "library=mkl seed=5";
 // Whether MKL is installed and its version supports the precision.
 bool is_precision_supported(const char* precision) {
   return is_installed("mkl") &&
-         supports("gemm", gemm_text({8, 8, 8}, false, false, precision), kOptions).status ==
+         plan_status("gemm", gemm_text({8, 8, 8}, false, false, precision), kOptions).status ==
              DEEPBENCH_OK;
 }
 
 // The expected C to within float's rounding: rounding to the precision would hide how C was filled.
-NaiveGemm exact(const Dimensions& d, bool trans_a, bool trans_b, const char* precision,
-                const Emitted& facts) {
+NaiveGemm exact_product(const Dimensions& d, bool trans_a, bool trans_b, const char* precision,
+                        const Emitted& facts) {
   Gemm gemm = gemm_of(d, trans_a, trans_b, precision);
   gemm.precision.output_roundoff = kRoundoffFloat;
   return {gemm, facts, 5};
@@ -43,7 +43,7 @@ TEST_CASE("16 bits to float: every transposition, odd sizes and vectors, to floa
         Kernel kernel("gemm", problem, kOptions);
         const Emitted facts = kernel.describe();
         const auto outputs = uint64_t(d.m * d.n);
-        const NaiveGemm naive = exact(d, trans_a, trans_b, precision, facts);
+        const NaiveGemm naive = exact_product(d, trans_a, trans_b, precision, facts);
         kernel.poison();
         CHECK(kernel.scan().untouched == outputs);
         kernel.run(1);
@@ -96,7 +96,7 @@ TEST_CASE("16 bits to float: cold calls use every copy, and each gives the same 
 
     kernel.restore();
     kernel.run(1);
-    CHECK(exact(d, false, false, precision, facts).count_wrong(kernel.read(512 * 64)) == 0);
+    CHECK(exact_product(d, false, false, precision, facts).count_wrong(kernel.read(512 * 64)) == 0);
     const std::vector<double> first = kernel.project(512, 1);
     for (uint64_t copy = 1; copy < copies; ++copy) {
       kernel.run(1);
@@ -109,7 +109,7 @@ TEST_CASE("16 bits to float: only library=mkl selects it") {
   for (const char* precision : kPrecisions) {
     const std::string problem = gemm_text({32, 32, 32}, false, false, precision);
     // No other library supports it.
-    if (supports("gemm", problem).status != DEEPBENCH_OK) continue;
+    if (plan_status("gemm", problem).status != DEEPBENCH_OK) continue;
     CHECK(Kernel("gemm", problem).describe().text("library").find("mkl") == std::string::npos);
   }
 }

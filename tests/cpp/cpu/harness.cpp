@@ -34,45 +34,39 @@ bool is_installed(const std::string& library) {
   return facts.has("library." + library + ".version");
 }
 
-SupportResult supports(const std::string& op, const std::string& problem,
-                       const std::string& options) {
-  const NamedValues attributes(problem), named(options);
-  const deepbench_problem raw = {op.c_str(), attributes.get()};
-  const deepbench_status status = backend().supports(&raw, named.get());
-  return {status, status == DEEPBENCH_OK ? "" : backend().last_error()};
+SupportResult plan_status(const std::string& op, const std::string& problem,
+                          const std::string& options) {
+  const TablePlan plan(backend(), op, NamedValues(problem), NamedValues(options));
+  return {plan.status(), plan.error()};
 }
 
 uint64_t memory_needed(const std::string& op, const std::string& problem,
                        const std::string& options) {
-  const NamedValues attributes(problem), named(options);
-  const deepbench_problem raw = {op.c_str(), attributes.get()};
-  uint64_t bytes = 0;
-  REQUIRE(backend().memory_needed(&raw, named.get(), &bytes) == DEEPBENCH_OK);
-  return bytes;
+  return TablePlan(backend(), op, NamedValues(problem), NamedValues(options)).memory_bytes();
 }
 
 std::vector<std::string> candidates(const std::string& op, const std::string& problem,
                                     const std::string& options) {
-  const NamedValues attributes(problem), named(options);
-  const deepbench_problem raw = {op.c_str(), attributes.get()};
-  Emitted emitted;
-  REQUIRE(backend().candidates(&raw, named.get(), emitted.sink()) == DEEPBENCH_OK);
-  std::vector<std::string> ids;
-  for (const auto& [name, value] : emitted.order)
-    if (name == "candidate") ids.push_back(value);
-  return ids;
+  return TablePlan(backend(), op, NamedValues(problem), NamedValues(options)).candidates();
+}
+
+deepbench_status prepare_status(const std::string& op, const std::string& problem,
+                                const std::string& options) {
+  TablePlan plan(backend(), op, NamedValues(problem), NamedValues(options));
+  backend().destroy(plan.prepare());
+  return plan.status();
 }
 
 Kernel::Kernel(const std::string& op, const std::string& problem, const std::string& options) {
-  const NamedValues attributes(problem), named(options);
-  const deepbench_problem raw = {op.c_str(), attributes.get()};
-  const deepbench_status status = backend().prepare(&raw, named.get(), &handle_);
-  INFO(op, " ", problem, " ; ", options, ": ", backend().last_error());
-  REQUIRE(status == DEEPBENCH_OK);
+  TablePlan plan(backend(), op, NamedValues(problem), NamedValues(options));
+  handle_ = plan.prepare();
+  INFO(op, " ", problem, " ; ", options, ": ", plan.error());
+  REQUIRE(plan.status() == DEEPBENCH_OK);
+  facts_ = plan.facts();
 }
 
 Emitted Kernel::describe() const {
-  Emitted emitted;
+  Emitted emitted = facts_;
   REQUIRE(backend().describe_kernel(handle_, emitted.sink()) == DEEPBENCH_OK);
   return emitted;
 }
@@ -93,33 +87,31 @@ std::vector<double> Kernel::read(uint64_t count) const {
   std::vector<uint64_t> indices(count);
   std::iota(indices.begin(), indices.end(), uint64_t{0});
   std::vector<double> values(count);
-  REQUIRE(backend().read_output(handle_, indices.data(), count, values.data()) == DEEPBENCH_OK);
+  REQUIRE(backend().read_output(handle_, 0, indices.data(), count, values.data()) == DEEPBENCH_OK);
   return values;
 }
 
 std::vector<double> Kernel::read(const std::vector<uint64_t>& indices) const {
   std::vector<double> values(indices.size());
-  REQUIRE(backend().read_output(handle_, indices.data(), indices.size(), values.data()) ==
+  REQUIRE(backend().read_output(handle_, 0, indices.data(), indices.size(), values.data()) ==
           DEEPBENCH_OK);
   return values;
 }
 
-int32_t Kernel::follow(const Kernel& other) {
-  int32_t answer = 99;
-  REQUIRE(backend().follow(handle_, other.handle_, &answer) == DEEPBENCH_OK);
-  return answer;
+deepbench_forward_states Kernel::adopt_forward_states(const Kernel& tested) {
+  return testing::adopt_forward_states(backend(), handle_, tested.handle_);
 }
 
 deepbench_scan Kernel::scan() const {
   deepbench_scan scan = {};
   scan.struct_size = sizeof scan;
-  REQUIRE(backend().scan_output(handle_, &scan) == DEEPBENCH_OK);
+  REQUIRE(backend().scan_output(handle_, 0, &scan) == DEEPBENCH_OK);
   return scan;
 }
 
 std::vector<double> Kernel::project(uint64_t rows, uint64_t seed) const {
   std::vector<double> sums(rows);
-  REQUIRE(backend().project_output(handle_, rows, seed, sums.data()) == DEEPBENCH_OK);
+  REQUIRE(backend().project_output(handle_, 0, rows, seed, sums.data()) == DEEPBENCH_OK);
   return sums;
 }
 

@@ -9,6 +9,7 @@
 
 #include "../named_values.hpp"
 #include "../scoped_environment_variable.hpp"
+#include "../table_plan.hpp"
 #include "deepbench/plugin.h"
 
 extern "C" const deepbench_backend* deepbench_plugin();
@@ -18,6 +19,7 @@ namespace deepbench::cpu_test {
 using testing::Emitted;
 using testing::NamedValues;
 using testing::ScopedEnvironmentVariable;
+using testing::TablePlan;
 
 inline const deepbench_backend& backend() { return *deepbench_plugin(); }
 
@@ -28,8 +30,10 @@ struct SupportResult {
   std::string error;
 };
 
-SupportResult supports(const std::string& op, const std::string& problem,
-                       const std::string& options = "");
+SupportResult plan_status(const std::string& op, const std::string& problem,
+                          const std::string& options = "");
+deepbench_status prepare_status(const std::string& op, const std::string& problem,
+                                const std::string& options = "");
 uint64_t memory_needed(const std::string& op, const std::string& problem,
                        const std::string& options = "");
 std::vector<std::string> candidates(const std::string& op, const std::string& problem,
@@ -42,7 +46,7 @@ class Kernel {
   Kernel(const Kernel&) = delete;
   Kernel& operator=(const Kernel&) = delete;
 
-  Emitted describe() const;
+  Emitted describe() const;  // The facts of the plan and of the kernel.
   deepbench_batch run(uint64_t count, int32_t launch = DEEPBENCH_LAUNCH_BEST, uint32_t flags = 0);
   void restore() { REQUIRE(backend().restore(handle_) == DEEPBENCH_OK); }
   void poison() { REQUIRE(backend().poison_outputs(handle_) == DEEPBENCH_OK); }
@@ -50,11 +54,12 @@ class Kernel {
   deepbench_scan scan() const;
   std::vector<double> project(uint64_t rows, uint64_t seed) const;
   std::vector<double> read(const std::vector<uint64_t>& indices) const;
-  int32_t follow(const Kernel& other);  // Returns a value of deepbench_following.
+  deepbench_forward_states adopt_forward_states(const Kernel& tested);
   deepbench_kernel* handle() const { return handle_; }
 
  private:
   deepbench_kernel* handle_ = nullptr;
+  Emitted facts_;  // Of the plan.
 };
 
 // A folder of fixture files that the destructor removes.

@@ -43,7 +43,7 @@ enum class Pattern { kLowHigh, kHighHigh, kLowLow, kAlternate, kPairs, kRandom }
 constexpr Pattern kPatterns[] = {Pattern::kLowHigh,   Pattern::kHighHigh, Pattern::kLowLow,
                                  Pattern::kAlternate, Pattern::kPairs,    Pattern::kRandom};
 
-int value(Range range, Pattern pattern, bool is_a, uint64_t i) {
+int pattern_value(Range range, Pattern pattern, bool is_a, uint64_t i) {
   switch (pattern) {
     case Pattern::kLowHigh:
       return is_a ? range.low : range.high;
@@ -61,16 +61,16 @@ int value(Range range, Pattern pattern, bool is_a, uint64_t i) {
   return deepbench_bits(1, is_a, i) >> 63 ? range.low : range.high;
 }
 
-std::vector<int8_t> operand(int64_t count, Range range, Pattern pattern, bool is_a) {
+std::vector<int8_t> pattern_operand(int64_t count, Range range, Pattern pattern, bool is_a) {
   std::vector<int8_t> data(static_cast<size_t>(count));
   for (size_t i = 0; i < data.size(); ++i)
-    data[i] = static_cast<int8_t>(value(range, pattern, is_a, i));
+    data[i] = static_cast<int8_t>(pattern_value(range, pattern, is_a, i));
   return data;
 }
 
 // Executes the plan on these operands and packs A if the plan requires it.
-std::vector<int32_t> multiply(const GemmPlan& plan, std::vector<int8_t>& a,
-                              std::vector<int8_t>& b) {
+std::vector<int32_t> execute_plan(const GemmPlan& plan, std::vector<int8_t>& a,
+                                  std::vector<int8_t>& b) {
   const Api& api = Api::instance();
   const Gemm& gemm = plan.storage.gemm;
   std::vector<int32_t> c(static_cast<size_t>(gemm.m * gemm.n), -1);
@@ -126,14 +126,14 @@ uint64_t count_wrong(const Gemm& gemm, const std::vector<int8_t>& a, const std::
 void check_extremes(const Gemm& gemm, const std::string& candidate) {
   const GemmPlan plan = plan_gemm(gemm, candidate);
   for (const Pattern pattern : kPatterns) {
-    auto a = operand(gemm.m * gemm.k, range_of(plan.storage.a_type), pattern, true);
-    auto b = operand(gemm.k * gemm.n, range_of(gemm.b_type), pattern, false);
+    auto a = pattern_operand(gemm.m * gemm.k, range_of(plan.storage.a_type), pattern, true);
+    auto b = pattern_operand(gemm.k * gemm.n, range_of(gemm.b_type), pattern, false);
     CAPTURE(gemm.m);
     CAPTURE(gemm.n);
     CAPTURE(gemm.k);
     CAPTURE(candidate);
     CAPTURE(int(pattern));
-    CHECK(count_wrong(gemm, a, b, multiply(plan, a, b)) == 0);
+    CHECK(count_wrong(gemm, a, b, execute_plan(plan, a, b)) == 0);
   }
 }
 
@@ -153,15 +153,15 @@ TEST_CASE("products of extreme 8-bit numbers are exact") {
 }
 
 // Makes oneDNN report these instructions for this processor.
-class Isa {
+class PretendedIsa {
  public:
-  explicit Isa(dnnl_cpu_isa_t isa) : real_(Api::instance().get_effective_cpu_isa_f) {
+  explicit PretendedIsa(dnnl_cpu_isa_t isa) : real_(Api::instance().get_effective_cpu_isa_f) {
     pretended_ = isa;
     Api::instance().get_effective_cpu_isa_f = [] { return pretended_; };
   }
-  ~Isa() { Api::instance().get_effective_cpu_isa_f = real_; }
-  Isa(const Isa&) = delete;
-  Isa& operator=(const Isa&) = delete;
+  ~PretendedIsa() { Api::instance().get_effective_cpu_isa_f = real_; }
+  PretendedIsa(const PretendedIsa&) = delete;
+  PretendedIsa& operator=(const PretendedIsa&) = delete;
 
  private:
   inline static dnnl_cpu_isa_t pretended_;
@@ -171,14 +171,14 @@ class Isa {
 TEST_CASE("saturating implementations are rejected if A has its full range") {
   if (!Api::instance().library().loaded()) return;
   {
-    const Isa isa(dnnl_cpu_isa_avx512_core_amx);
+    const PretendedIsa isa(dnnl_cpu_isa_avx512_core_amx);
     for (const char* name : {"brg:avx512_core", "jit_int8:avx2", "jit_int8_1x1:avx512_core"})
       CHECK(is_saturating(name));
     for (const char* name : {"brg:avx512_core_vnni", "brg:avx512_core_amx", "gemm:jit", "ref:any"})
       CHECK_FALSE(is_saturating(name));
     CHECK_THROWS_AS(reject_saturating("brg:avx512_core"), plugin::Error);
   }
-  const Isa isa(dnnl_cpu_isa_avx512_core);
+  const PretendedIsa isa(dnnl_cpu_isa_avx512_core);
   CHECK_FALSE(is_saturating("brg:avx512_core"));
 }
 

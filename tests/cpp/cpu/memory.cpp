@@ -16,7 +16,7 @@
 namespace deepbench::cpu_test {
 namespace {
 
-std::string text(const std::string& kind, uint64_t bytes) {
+std::string memory_text(const std::string& kind, uint64_t bytes) {
   return "kind=" + kind + " bytes=" + std::to_string(bytes);
 }
 
@@ -30,9 +30,9 @@ TEST_CASE("read, write and copy give the right result at every size") {
   for (const uint64_t bytes : {4u, 60u, 64u, 68u, 4096u, 100004u, 2097152u, 5000000u}) {
     const uint64_t words = bytes / 4;
     CAPTURE(bytes);
-    for (const std::string& candidate : candidates("memory", text("copy", bytes))) {
+    for (const std::string& candidate : candidates("memory", memory_text("copy", bytes))) {
       const std::string options = "seed=9 candidate=" + candidate;
-      Kernel copy("memory", text("copy", bytes), options);
+      Kernel copy("memory", memory_text("copy", bytes), options);
       CHECK(copy.describe().text("algorithm") == candidate);
       CHECK(copy.scan().untouched == words);
       copy.run(2);
@@ -42,7 +42,7 @@ TEST_CASE("read, write and copy give the right result at every size") {
       for (uint64_t i = 0; i < words; ++i) wrong += copied[i] != double(memory_word(9, i));
       CHECK(wrong == 0);
 
-      Kernel write("memory", text("write", bytes), options);
+      Kernel write("memory", memory_text("write", bytes), options);
       write.run(1);
       CHECK(write.scan().untouched == 0);
       const auto written = write.read(words);
@@ -52,7 +52,7 @@ TEST_CASE("read, write and copy give the right result at every size") {
       write.poison();
       CHECK(write.scan().untouched == words);
     }
-    Kernel read("memory", text("read", bytes), "seed=9");
+    Kernel read("memory", memory_text("read", bytes), "seed=9");
     CHECK(read.scan().untouched == 1);
     read.run(3);
     CHECK(read.scan().untouched == 0);
@@ -62,14 +62,14 @@ TEST_CASE("read, write and copy give the right result at every size") {
 }
 
 TEST_CASE("reads and buffers below a megabyte have no non-temporal candidate") {
-  CHECK(candidates("memory", text("read", 1 << 24)) == std::vector<std::string>{"plain"});
-  CHECK(candidates("memory", text("copy", 1 << 16)) == std::vector<std::string>{"plain"});
-  CHECK(candidates("memory", text("copy", 1 << 24)) ==
+  CHECK(candidates("memory", memory_text("read", 1 << 24)) == std::vector<std::string>{"plain"});
+  CHECK(candidates("memory", memory_text("copy", 1 << 16)) == std::vector<std::string>{"plain"});
+  CHECK(candidates("memory", memory_text("copy", 1 << 24)) ==
         std::vector<std::string>{"plain", "nontemporal"});
 }
 
 TEST_CASE("projections count words as unsigned numbers") {
-  Kernel copy("memory", text("copy", 400000), "seed=3");
+  Kernel copy("memory", memory_text("copy", 400000), "seed=3");
   copy.run(1);
   double expected = 0;
   for (uint64_t i = 0; i < 100000; ++i)
@@ -78,10 +78,10 @@ TEST_CASE("projections count words as unsigned numbers") {
 }
 
 TEST_CASE("constant inputs") {
-  Kernel ones("memory", text("copy", 4000), "inputs=ones");
+  Kernel ones("memory", memory_text("copy", 4000), "inputs=ones");
   ones.run(1);
   CHECK(ones.read(1000)[999] == 1);
-  Kernel zeros("memory", text("read", 4000), "inputs=zeros");
+  Kernel zeros("memory", memory_text("read", 4000), "inputs=zeros");
   zeros.run(1);
   CHECK(zeros.read(1)[0] == 0);
 }
@@ -90,7 +90,7 @@ TEST_CASE("cold: calls rotate through the copies, or the caches are flushed") {
   const auto cache = uint64_t(cpu::topology().last_level_bytes);
   const uint64_t bytes = (cache / 10 + 63) / 64 * 64;
   for (const std::string kind : {"read", "write", "copy"}) {
-    Kernel kernel("memory", text(kind, bytes), "cache=cold seed=2");
+    Kernel kernel("memory", memory_text(kind, bytes), "cache=cold seed=2");
     const Emitted facts = kernel.describe();
     CHECK(facts.text("cold") == "rotation");
     const auto copies = uint64_t(facts.number("copies"));
@@ -101,7 +101,7 @@ TEST_CASE("cold: calls rotate through the copies, or the caches are flushed") {
     }
     CHECK(kernel.run(2 * copies).copies_touched == copies);
   }
-  Kernel flushed("memory", text("copy", 4096), "cache=cold copies=2");
+  Kernel flushed("memory", memory_text("copy", 4096), "cache=cold copies=2");
   CHECK(flushed.describe().text("cold") == "flush");
   const deepbench_batch batch = flushed.run(3);
   CHECK(batch.launch == DEEPBENCH_LAUNCH_ISOLATED);
@@ -109,26 +109,26 @@ TEST_CASE("cold: calls rotate through the copies, or the caches are flushed") {
 }
 
 TEST_CASE("memory_needed reports the size of the allocations") {
-  CHECK(memory_needed("memory", text("read", 4096)) == 4096);
-  CHECK(memory_needed("memory", text("copy", 4096)) == 8192);
-  CHECK(memory_needed("memory", text("copy", 4096), "cache=cold copies=1") ==
+  CHECK(memory_needed("memory", memory_text("read", 4096)) == 4096);
+  CHECK(memory_needed("memory", memory_text("copy", 4096)) == 8192);
+  CHECK(memory_needed("memory", memory_text("copy", 4096), "cache=cold copies=1") ==
         8192 + 2 * uint64_t(cpu::topology().last_level_bytes));
 }
 
 TEST_CASE("unsupported kinds, candidates, libraries and sizes are refused") {
-  CHECK(supports("memory", text("h2d", 4096)).status == DEEPBENCH_UNSUPPORTED);
-  CHECK(supports("memory", text("d2h", 4096)).error.find("kind=copy") != std::string::npos);
-  CHECK(supports("memory", text("copy", 4096), "candidate=nontemporal").status ==
+  CHECK(plan_status("memory", memory_text("h2d", 4096)).status == DEEPBENCH_UNSUPPORTED);
+  CHECK(plan_status("memory", memory_text("d2h", 4096)).error.find("kind=copy") !=
+        std::string::npos);
+  CHECK(plan_status("memory", memory_text("copy", 4096), "candidate=nontemporal").status ==
         DEEPBENCH_INVALID);
-  CHECK(supports("memory", text("copy", 4096), "library=mkl").status == DEEPBENCH_UNSUPPORTED);
-  const NamedValues attributes(text("copy", uint64_t{1} << 50)), options("");
-  const deepbench_problem huge = {"memory", attributes.get()};
-  deepbench_kernel* kernel = nullptr;
-  CHECK(backend().prepare(&huge, options.get(), &kernel) == DEEPBENCH_OUT_OF_MEMORY);
+  CHECK(plan_status("memory", memory_text("copy", 4096), "library=mkl").status ==
+        DEEPBENCH_UNSUPPORTED);
+  CHECK(prepare_status("memory", memory_text("copy", uint64_t{1} << 50)) ==
+        DEEPBENCH_OUT_OF_MEMORY);
 }
 
 TEST_CASE("the caller sets the number of workers") {
-  Kernel kernel("memory", text("copy", 65536), "threads=3 seed=4");
+  Kernel kernel("memory", memory_text("copy", 65536), "threads=3 seed=4");
   CHECK(kernel.describe().text("threads") == "3");
   kernel.run(5, DEEPBENCH_LAUNCH_ISOLATED);
   CHECK(kernel.read(16384)[16383] == double(memory_word(4, 16383)));

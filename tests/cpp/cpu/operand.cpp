@@ -24,14 +24,14 @@ constexpr deepbench_type kFloats[] = {DEEPBENCH_F64,  DEEPBENCH_F32,  DEEPBENCH_
 // Odd counts below and above the size from which several threads share the work.
 constexpr uint64_t kCounts[] = {1, 63, 1000, 100003};
 
-Buffer array(deepbench_type type, uint64_t count) {
+Buffer typed_buffer(deepbench_type type, uint64_t count) {
   return Buffer(count * uint64_t(size_of(type)));
 }
 
 TEST_CASE("every element of every type equals that of fill.h") {
   for (const deepbench_type type : kTypes)
     for (const uint64_t count : kCounts) {
-      const Buffer data = array(type, count);
+      const Buffer data = typed_buffer(type, count);
       fill(data.data(), type, count, Inputs::kUniform, 42, 3);
       uint64_t wrong = 0;
       for (uint64_t i = 0; i < count; ++i)
@@ -44,7 +44,7 @@ TEST_CASE("every element of every type equals that of fill.h") {
 TEST_CASE("floats of a shorter type hold its elements") {
   for (const deepbench_type type : {DEEPBENCH_BF16, DEEPBENCH_F16})
     for (const uint64_t count : kCounts) {
-      const Buffer data = array(DEEPBENCH_F32, count);
+      const Buffer data = typed_buffer(DEEPBENCH_F32, count);
       auto* floats = reinterpret_cast<float*>(data.data());
       fill_floats(floats, type, count, Inputs::kUniform, 42, 3);
       uint64_t wrong = 0;
@@ -59,7 +59,7 @@ TEST_CASE("floats of a shorter type hold its elements") {
 
 TEST_CASE("zeros and ones") {
   for (const deepbench_type type : kTypes) {
-    const Buffer data = array(type, 1000);
+    const Buffer data = typed_buffer(type, 1000);
     fill(data.data(), type, 1000, Inputs::kOnes, 42, 0);
     CHECK(element(data.data(), type, 999) == 1);
     fill(data.data(), type, 1000, Inputs::kZeros, 42, 0);
@@ -72,7 +72,7 @@ TEST_CASE("a scan finds poison in every type") {
   for (const deepbench_type type : kTypes)
     for (const uint64_t count : kCounts) {
       CAPTURE(int(type));
-      const Buffer data = array(type, count);
+      const Buffer data = typed_buffer(type, count);
       poison(data.data(), type, count);
       deepbench_scan found = scan(data.data(), type, count);
       CHECK(found.count == count);
@@ -89,7 +89,7 @@ TEST_CASE("a scan finds a single infinity or a NaN that is not poison") {
   const uint64_t infinities[] = {0x7ff0000000000000, 0xff800000, 0x7c00, 0xff80, 0xff, 0xfc};
   for (size_t t = 0; t < std::size(kFloats); ++t) {
     const deepbench_type type = kFloats[t];
-    const Buffer data = array(type, 70001);
+    const Buffer data = typed_buffer(type, 70001);
     fill(data.data(), type, 70001, Inputs::kUniform, 1, 0);
     const auto size = size_t(size_of(type));
     // e4m3 has no infinity; its value is a NaN.
@@ -102,7 +102,8 @@ TEST_CASE("a scan finds a single infinity or a NaN that is not poison") {
 }
 
 TEST_CASE("in place, an element with its initial value counts as untouched") {
-  const Buffer before = array(DEEPBENCH_F32, 50000), after = array(DEEPBENCH_F32, 50000);
+  const Buffer before = typed_buffer(DEEPBENCH_F32, 50000),
+               after = typed_buffer(DEEPBENCH_F32, 50000);
   fill(before.data(), DEEPBENCH_F32, 50000, Inputs::kUniform, 1, 2);
   fill(after.data(), DEEPBENCH_F32, 50000, Inputs::kUniform, 1, 2);
   CHECK(scan(after.data(), DEEPBENCH_F32, 50000, before.data()).untouched == 50000);
@@ -119,7 +120,7 @@ TEST_CASE("projections of every type and shape agree with the definition") {
     for (const auto& [rows, columns] : std::vector<std::pair<uint64_t, uint64_t>>{
              {1, 1}, {1, 100003}, {100003, 1}, {35, 1000}, {5000, 31}, {257, 300}}) {
       const uint64_t count = rows * columns;
-      const Buffer data = array(type, count);
+      const Buffer data = typed_buffer(type, count);
       fill(data.data(), type, count, Inputs::kUniform, 9, 1);
       std::vector<double> sums(rows), expected(rows, 0.0);
       project(data.data(), type, count, rows, 77, sums.data());

@@ -11,15 +11,16 @@
 namespace deepbench::cpu_test {
 namespace {
 
-std::vector<float> numbers(int64_t count, int step) {
+std::vector<float> small_eighths(int64_t count, int step) {
   std::vector<float> made(static_cast<size_t>(count));
   for (size_t i = 0; i < made.size(); ++i) made[i] = float(int(i * size_t(step) % 17) - 8) / 8;
   return made;
 }
 
 // The values are small multiples of 1/8, so that sums are exact in every order.
-void check(int64_t m, int64_t k, int64_t n, bool adds) {
-  const std::vector<float> a = numbers(m * k, 5), b = numbers(k * n, 7), before = numbers(m * n, 3);
+void check_product(int64_t m, int64_t k, int64_t n, bool adds) {
+  const std::vector<float> a = small_eighths(m * k, 5), b = small_eighths(k * n, 7),
+                           before = small_eighths(m * n, 3);
   std::vector<float> c = before;
   const cpu::PackedMatrix packed(b.data(), k, n, n, 1);
   for (size_t worker = 0; worker < 3; ++worker)
@@ -39,7 +40,7 @@ TEST_CASE("packed factor: every block, part and panel") {
   for (const int64_t m : {0, 1, 3, 4, 7, 8, 11, 12, 16})
     for (const int64_t k : {1, 127, 128, 129, 300})
       for (const int64_t n : {1, 23, 24, 47, 48, 49, 150})
-        for (const bool adds : {false, true}) check(m, k, n, adds);
+        for (const bool adds : {false, true}) check_product(m, k, n, adds);
 }
 
 }  // namespace

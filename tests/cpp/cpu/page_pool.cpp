@@ -23,7 +23,7 @@ bool is_zero(const std::byte* pages, uint64_t bytes) {
 }
 
 // Allocates pages and fills them, so that a later allocation reveals whether they are cleared.
-std::byte* taken(PagePool& pool, uint64_t bytes) {
+std::byte* allocate_and_fill(PagePool& pool, uint64_t bytes) {
   std::byte* const pages = pool.allocate(bytes);
   REQUIRE(pages);
   CHECK(reinterpret_cast<uintptr_t>(pages) % kPage == 0);
@@ -34,44 +34,44 @@ std::byte* taken(PagePool& pool, uint64_t bytes) {
 
 TEST_CASE("pages: released pages are reused and cleared") {
   PagePool pool(8 * kPage);
-  std::byte* const first = taken(pool, 3 * kPage);
+  std::byte* const first = allocate_and_fill(pool, 3 * kPage);
   pool.release(first, 3 * kPage);
   CHECK(pool.idle_bytes() == 3 * kPage);
-  CHECK(taken(pool, kPage) == first);
-  CHECK(taken(pool, 2 * kPage) == first + kPage);
+  CHECK(allocate_and_fill(pool, kPage) == first);
+  CHECK(allocate_and_fill(pool, 2 * kPage) == first + kPage);
   CHECK(pool.idle_bytes() == 0);
   pool.release(first + kPage, 2 * kPage);
   pool.release(first, kPage);  // Adjacent extents merge.
-  CHECK(taken(pool, 3 * kPage) == first);
+  CHECK(allocate_and_fill(pool, 3 * kPage) == first);
   pool.release(first, kPage);
   pool.release(first + 2 * kPage, kPage);
   pool.release(first + kPage, kPage);  // It merges with both neighbours.
-  CHECK(taken(pool, 3 * kPage) == first);
+  CHECK(allocate_and_fill(pool, 3 * kPage) == first);
   pool.release(first, 3 * kPage);
 }
 
 TEST_CASE("pages: an allocation takes the smallest sufficient extent") {
   PagePool pool(16 * kPage);
-  std::byte* const all = taken(pool, 8 * kPage);
+  std::byte* const all = allocate_and_fill(pool, 8 * kPage);
   pool.release(all, 4 * kPage);
   pool.release(all + 5 * kPage, 2 * kPage);
-  CHECK(taken(pool, 2 * kPage) == all + 5 * kPage);
-  CHECK(taken(pool, 4 * kPage) == all);
+  CHECK(allocate_and_fill(pool, 2 * kPage) == all + 5 * kPage);
+  CHECK(allocate_and_fill(pool, 4 * kPage) == all);
   pool.release(all, 8 * kPage);
 }
 
 TEST_CASE("pages: pages beyond the limit return to the system, and clear returns all") {
   PagePool pool(2 * kPage);
-  std::byte* const first = taken(pool, 2 * kPage);
-  std::byte* const second = taken(pool, kPage);
+  std::byte* const first = allocate_and_fill(pool, 2 * kPage);
+  std::byte* const second = allocate_and_fill(pool, kPage);
   pool.release(first, 2 * kPage);
   pool.release(second, kPage);
   CHECK(pool.idle_bytes() == 2 * kPage);
   pool.clear();
   CHECK(pool.idle_bytes() == 0);
-  pool.release(taken(pool, kPage), kPage);
+  pool.release(allocate_and_fill(pool, kPage), kPage);
   PagePool none(0);
-  none.release(taken(none, kPage), kPage);
+  none.release(allocate_and_fill(none, kPage), kPage);
   CHECK(none.idle_bytes() == 0);
 }
 

@@ -17,7 +17,7 @@
 namespace deepbench::cpu_test {
 namespace {
 
-std::vector<double> exact(const Rnn& rnn, const std::string& mutant = "") {
+std::vector<double> exact_outputs(const Rnn& rnn, const std::string& mutant = "") {
   testing::NaiveRnn<double> naive(rnn, 5);
   naive.mutant = mutant;
   return rnn.is_forward() ? naive.forward() : naive.backward();
@@ -48,7 +48,7 @@ void check_layer(const Rnn& rnn, const std::string& problem, const std::string& 
   CHECK(scan.untouched == 0);
   CHECK(scan.non_finite == 0);
   const std::vector<double> first = kernel.read(outputs);
-  CHECK(count_wrong(rnn, first, exact(rnn)) == 0);
+  CHECK(count_wrong(rnn, first, exact_outputs(rnn)) == 0);
   kernel.poison();
   kernel.run(2);
   // The outputs are equal bit for bit, whatever earlier calls leave behind.
@@ -106,7 +106,7 @@ TEST_CASE("rnn: the comparison detects slightly wrong cells") {
       if (broken == "gates swapped" && is == "vanilla") continue;
       if (broken == "no inner bias" && is != "gru") continue;
       const Rnn rnn = rnn_of(cell, kSmall, "bwd");
-      CHECK(count_wrong(rnn, exact(rnn, mutant), exact(rnn)) > 0);
+      CHECK(count_wrong(rnn, exact_outputs(rnn, mutant), exact_outputs(rnn)) > 0);
     }
 }
 
@@ -173,7 +173,7 @@ TEST_CASE("rnn: all cold copies give the right result") {
       CHECK(memory_needed("rnn", problem, "cache=cold") > copies * weight_bytes);
       CHECK(kernel.run(copies).copies_touched == copies);
       const std::vector<double> first = kernel.read(uint64_t(rnn.outputs()));
-      CHECK(count_wrong(rnn, first, exact(rnn)) == 0);
+      CHECK(count_wrong(rnn, first, exact_outputs(rnn)) == 0);
       for (uint64_t copy = 0; copy < copies; ++copy) {
         kernel.run(1);
         CHECK(kernel.scan().untouched == 0);
@@ -205,7 +205,7 @@ TEST_CASE("rnn: only the listed ids of candidates are valid") {
     CAPTURE(cell);
     for (const std::string id : {"rnn:+1", "rnn:01", "rnn:1x", "rnn:0", "rnn:100", "rnn:"}) {
       CAPTURE(id);
-      CHECK(supports("rnn", problem, "candidate=" + id).status == DEEPBENCH_INVALID);
+      CHECK(plan_status("rnn", problem, "candidate=" + id).status == DEEPBENCH_INVALID);
     }
   }
 }
@@ -218,7 +218,7 @@ TEST_CASE("rnn: 8-bit layers of oneDNN, hot and cold, and unsupported ones") {
       CAPTURE(cell);
       CAPTURE(sizes.hidden);
       const std::string problem = rnn_text(cell, sizes, "fwd", "inference", "int8");
-      const SupportResult answer = supports("rnn", problem);
+      const SupportResult answer = plan_status("rnn", problem);
       CHECK((cell == "lstm" ? answer.status == DEEPBENCH_OK
                             : answer.status == DEEPBENCH_OK ||
                                   answer.error.find("in int8 for this") != std::string::npos));
@@ -268,7 +268,7 @@ TEST_CASE("rnn: zero inputs and biases give zero outputs") {
 
 TEST_CASE("rnn: refusals state their reasons") {
   const auto refused = [](const std::string& problem, const std::string& options) {
-    const SupportResult answer = supports("rnn", problem, options);
+    const SupportResult answer = plan_status("rnn", problem, options);
     CHECK(answer.status == DEEPBENCH_UNSUPPORTED);
     return answer.error;
   };
@@ -281,15 +281,16 @@ TEST_CASE("rnn: refusals state their reasons") {
           std::string::npos);
     CHECK(refused(rnn_text("lstm", kSmall, "fwd", "training", "int8"), "").find("inference") !=
           std::string::npos);
-    const SupportResult half = supports("rnn", rnn_text("gru", kSmall, "fwd", "training", "half"));
+    const SupportResult half =
+        plan_status("rnn", rnn_text("gru", kSmall, "fwd", "training", "half"));
     CHECK((half.status == DEEPBENCH_OK || half.error.find("unimplemented") != std::string::npos));
     for (const char* id : {"nosuch", "rnn:77", "rnn:0", "rnn:1x", "rnn:training", "matmul"})
-      CHECK(supports("rnn", rnn_text("gru", kSmall), std::string("candidate=") + id).status ==
+      CHECK(plan_status("rnn", rnn_text("gru", kSmall), std::string("candidate=") + id).status ==
             DEEPBENCH_INVALID);
   } else {
     refused(rnn_text("gru", kSmall), "");
   }
-  CHECK(supports("rnn", rnn_text("gru", kSmall), "library=reference candidate=rnn").status ==
+  CHECK(plan_status("rnn", rnn_text("gru", kSmall), "library=reference candidate=rnn").status ==
         DEEPBENCH_INVALID);
   refused(rnn_text("gru", kSmall, "fwd", "training", "half"), "library=reference");
   refused(rnn_text("gru", kSmall), "library=openblas");
@@ -298,12 +299,8 @@ TEST_CASE("rnn: refusals state their reasons") {
 TEST_CASE("rnn: huge problems run out of memory") {
   for (const std::string library : {"onednn", "reference"}) {
     if (library == "onednn" && !is_installed("onednn")) continue;
-    const NamedValues attributes(rnn_text("vanilla", {64, 1 << 20, 1 << 20}));
-    const NamedValues options("library=" + library);
-    const deepbench_problem huge = {"rnn", attributes.get()};
-    deepbench_kernel* kernel = nullptr;
-    CHECK(backend().prepare(&huge, options.get(), &kernel) == DEEPBENCH_OUT_OF_MEMORY);
-    CHECK(kernel == nullptr);
+    CHECK(prepare_status("rnn", rnn_text("vanilla", {64, 1 << 20, 1 << 20}),
+                         "library=" + library) == DEEPBENCH_OUT_OF_MEMORY);
   }
 }
 

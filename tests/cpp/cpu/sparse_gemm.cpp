@@ -1,7 +1,8 @@
 // Sparse products through every installed library: each transposition, order and candidate against
-// three loops, with empty rows, restore, cold regimes, the dense baseline, and refusals.
+// three loops, with empty rows, restore, cold regimes, the dense baselines of rows, and refusals.
 #include <doctest/doctest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <string>
 #include <vector>
@@ -13,8 +14,6 @@
 #include "harness.hpp"
 #include "isa.hpp"
 #include "ops/sparse_gemm/csr.hpp"
-#include "ops/sparse_gemm/dense_baseline.hpp"
-#include "ops/sparse_gemm/dense_verification.hpp"
 #include "ops/sparse_gemm/thread_team.hpp"
 #include "topology.hpp"
 
@@ -27,7 +26,7 @@ using testing::sparse_text;
 constexpr uint64_t kSeed = 5;
 constexpr const char* kLibraries[] = {"eigen", "mkl", "onednn"};
 
-std::string option(const std::string& library, const std::string& rest = "") {
+std::string library_options(const std::string& library, const std::string& rest = "") {
   return "library=" + library + " seed=" + std::to_string(kSeed) + " " + rest;
 }
 
@@ -91,15 +90,15 @@ void check_candidate(const SparseGemm& gemm, const std::string& options) {
 
 void check_every_candidate(const std::string& library, const SparseGemm& gemm) {
   const std::string problem = sparse_text(gemm);
-  const SupportResult answer = supports("sparse_gemm", problem, option(library));
+  const SupportResult answer = plan_status("sparse_gemm", problem, library_options(library));
   if (answer.status != DEEPBENCH_OK) {
     CAPTURE(problem);
     CHECK(answer.status == DEEPBENCH_UNSUPPORTED);
     CHECK(answer.error.size() > 10);
     return;
   }
-  for (const std::string& id : candidates("sparse_gemm", problem, option(library)))
-    check_candidate(gemm, option(library, "candidate=" + id));
+  for (const std::string& id : candidates("sparse_gemm", problem, library_options(library)))
+    check_candidate(gemm, library_options(library, "candidate=" + id));
 }
 
 TEST_CASE("sparse_gemm: every transposition, order and candidate of every library") {
@@ -127,7 +126,7 @@ TEST_CASE("sparse_gemm: single elements, vectors, dense and nearly empty matrice
 TEST_CASE("sparse_gemm: rows without a non-zero do not count as untouched") {
   if (!is_installed("eigen")) return;
   const SparseGemm gemm = sparse_problem(500, 3, 10, 0.99);  // Nine of ten rows are empty.
-  Kernel kernel("sparse_gemm", sparse_text(gemm), option("eigen"));
+  Kernel kernel("sparse_gemm", sparse_text(gemm), library_options("eigen"));
   kernel.poison();
   CHECK(kernel.scan().untouched > 50);  // Poison sits only in the outputs of the other rows.
   CHECK(kernel.scan().untouched < 1500 / 2);
@@ -139,7 +138,7 @@ TEST_CASE("sparse_gemm: in place, calls accumulate, and restore resets C") {
   for (const char* library : {"eigen", "mkl"}) {
     if (!is_installed(library)) continue;
     const SparseGemm gemm = sparse_problem(90, 20, 60, 0.7);
-    Kernel kernel("sparse_gemm", sparse_text(gemm), option(library));
+    Kernel kernel("sparse_gemm", sparse_text(gemm), library_options(library));
     kernel.restore();
     kernel.run(3);
     CHECK(count_wrong(gemm, 1, kernel.read(1800), 3) == 0);
@@ -154,7 +153,7 @@ TEST_CASE("sparse_gemm: cold regimes") {
   const SparseGemm gemm = sparse_problem(300, 40, 200, 0.9);
   for (const char* copies : {"", "copies=1"}) {
     Kernel kernel("sparse_gemm", sparse_text(gemm),
-                  option("eigen", std::string("cache=cold ") + copies));
+                  library_options("eigen", std::string("cache=cold ") + copies));
     const Emitted facts = kernel.describe();
     const bool flushed = facts.text("cold") == "flush";
     CHECK((flushed || *copies == '\0'));  // Caches may be too large for any number of copies.
@@ -170,92 +169,15 @@ TEST_CASE("sparse_gemm: any number of threads") {
   for (const int variant : {0, 1})
     for (const char* threads : {"1", "2", "3", "7"}) {
       const SparseGemm gemm = sparse_problem(50, 5, 40, 0.9, variant);
-      check_candidate(gemm, option("eigen", std::string("threads=") + threads));
+      check_candidate(gemm, library_options("eigen", std::string("threads=") + threads));
       if (variant == 0)
-        check_candidate(gemm, option("eigen", std::string("candidate=tiles threads=") + threads));
+        check_candidate(
+            gemm, library_options("eigen", std::string("candidate=tiles threads=") + threads));
     }
   // With a transposed A, a vector has one column, which one thread computes.
   Kernel kernel("sparse_gemm", sparse_text(sparse_problem(50, 1, 40, 0.9, 1)),
-                option("eigen", "threads=2"));
+                library_options("eigen", "threads=2"));
   CHECK(kernel.describe().number("threads") == 1);
-}
-
-TEST_CASE("sparse_gemm: the dense baseline leaves the operands unchanged and is optional") {
-  if (!is_installed("onednn") && !is_installed("mkl")) return;
-  if (!is_installed("eigen")) return;
-  for (int variant = 0; variant < 8; ++variant) {
-    const SparseGemm gemm = sparse_problem(200, 20, 100, 0.9, variant);
-    Kernel with("sparse_gemm", sparse_text(gemm), option("eigen"));
-    const Emitted facts = with.describe();
-    CHECK(facts.number("metric.dense_time") > 0);
-    CHECK(facts.text("note.dense").find("sgemm, median of") != std::string::npos);
-    CHECK(with.scan().untouched == 4000);
-    Kernel without("sparse_gemm", sparse_text(gemm), option("eigen", "baseline=0"));
-    CHECK_FALSE(without.describe().has("metric.dense_time"));
-    CHECK_FALSE(without.describe().has("note.dense"));
-  }
-}
-
-TEST_CASE("sparse_gemm: a wrong dense result is detected in every order") {
-  for (int variant = 0; variant < 8; ++variant) {
-    const SparseGemm g = sparse_problem(60, 9, 40, 0.8, variant);
-    std::vector<float> b(size_t(g.k * g.n)), first(size_t(g.m * g.n));
-    for (size_t i = 0; i < b.size(); ++i) b[i] = deepbench_uniform(kSeed, SparseGemm::kStreamB, i);
-    for (size_t i = 0; i < first.size(); ++i)
-      first[i] = deepbench_uniform(kSeed, SparseGemm::kStreamC, i);
-    const cpu::CsrCopies copies(g, 1, cpu::Inputs::kUniform, kSeed);
-    for (const bool adds : {true, false}) {
-      std::vector<float> c(first.size());
-      for (int64_t i = 0; i < g.m; ++i)
-        for (int64_t j = 0; j < g.n; ++j) {
-          double sum = adds ? double(first[g.index_c(i, j)]) : 0;
-          for (int64_t l = 0; l < g.k; ++l) sum += a_element(g, i, l) * double(b[g.index_b(l, j)]);
-          c[g.index_c(i, j)] = float(sum);
-        }
-      const auto wrong = [&](const std::vector<float>& got) {
-        return cpu::first_wrong_row(g, copies.at(0), b.data(), got.data(),
-                                    adds ? first.data() : nullptr);
-      };
-      CHECK(wrong(c) == -1);
-      std::vector<float> altered = c;
-      altered[g.index_c(17, 4)] += 1e-3f;
-      CHECK(wrong(altered) == 17);
-      altered = c, altered[g.index_c(59, 8)] = std::nanf("");
-      CHECK(wrong(altered) == 59);
-      CHECK(wrong(std::vector<float>(c.size())) >= 0);
-      if (adds) CHECK(wrong(first) >= 0);  // The library computed nothing.
-    }
-  }
-}
-
-TEST_CASE("sparse_gemm: the dense baseline has the sparse product's regime or is omitted") {
-  const SparseGemm gemm = sparse_problem(300, 40, 200, 0.9);
-  plugin::Options options;
-  CHECK(cpu::plan_dense(gemm, {}, options).copies.copies == 1);
-  options.cold = true;
-  const cpu::CopyPlan flush = {cpu::Regime::kFlush, 1, 5000};
-  const cpu::DensePlan flushed = cpu::plan_dense(gemm, flush, options);
-  CHECK(flushed.is_enabled());
-  CHECK(flushed.copies.regime == cpu::Regime::kFlush);
-  CHECK(flushed.copies.flush_bytes == 5000);
-  CHECK(flushed.bytes >= 300 * 200 * 4 + 5000);
-  const cpu::CopyPlan rotation = {cpu::Regime::kRotation, 700, 0};
-  const cpu::DensePlan rotated = cpu::plan_dense(gemm, rotation, options);
-  if (rotated.is_enabled()) {  // Caches may be too large for any number of copies.
-    CHECK(rotated.copies.regime == cpu::Regime::kRotation);
-    CHECK(rotated.copies.copies >= 2);
-    CHECK(rotated.bytes >= rotated.copies.copies * 300 * 200 * 4);
-  }
-  options.copies = 1;
-  CHECK(cpu::plan_dense(gemm, rotation, options).reason.find("no dense baseline: ") == 0);
-
-  if (!is_installed("eigen") || !is_installed("onednn")) return;
-  for (const int64_t n : {3, 40}) {
-    Kernel kernel("sparse_gemm", sparse_text(sparse_problem(300, n, 200, 0.9)),
-                  option("eigen", "cache=cold"));
-    CHECK(kernel.describe().number("metric.dense_time") > 0);
-    CHECK(kernel.scan().untouched >= uint64_t(300 * n - 30 * n));
-  }
 }
 
 TEST_CASE("sparse_gemm: a row lists the kernel's metrics before those derived from its time") {
@@ -273,6 +195,13 @@ TEST_CASE("sparse_gemm: a row lists the kernel's metrics before those derived fr
   CHECK(row.metrics[4].value ==
         doctest::Approx(row.metrics[0].value * 1e3 / row.median_ns()).epsilon(1e-12));
   CHECK(row.to_json().find("\"better\": null") != std::string::npos);
+  const auto is_dense = [](const std::string& note) {
+    return note.find("dense baseline: onednn ") == 0;
+  };
+  CHECK(std::count_if(row.notes.begin(), row.notes.end(), is_dense) == 1);
+  const Row cold = runner.run(line + " ; cache=cold", 0);
+  REQUIRE_MESSAGE(cold.has_rates(), cold.reason);
+  CHECK(cold.metrics[0].name == "dense_time");
   const Row once = runner.run(line + " ; once=yes", 0);
   for (const Metric& metric : once.metrics) CHECK(metric.name != "dense_time");
 }
@@ -311,7 +240,7 @@ TEST_CASE("sparse_gemm: refusals state their reasons") {
                          const std::string& options) {
     std::string problem = sparse_text(gemm);
     problem.replace(problem.find("precision=float"), 15, "precision=" + precision);
-    const SupportResult answer = supports("sparse_gemm", problem, options);
+    const SupportResult answer = plan_status("sparse_gemm", problem, options);
     CHECK(answer.status != DEEPBENCH_OK);
     return answer.error;
   };
@@ -321,17 +250,19 @@ TEST_CASE("sparse_gemm: refusals state their reasons") {
   };
   const SparseGemm gemm = sparse_problem(20, 5, 30, 0.5);
   if (is_installed("eigen")) {
-    contains(reason(gemm, "bfloat16", option("eigen")), "not bfloat16");
+    contains(reason(gemm, "bfloat16", library_options("eigen")), "not bfloat16");
     contains(reason(gemm, "int8", "seed=5"), "not int8");
-    contains(reason(gemm, "float", option("eigen", "candidate=nonsense")), "no candidate");
-    contains(reason(sparse_problem(20, 5, 30, 0.5, 1), "float", option("eigen", "candidate=tiles")),
+    contains(reason(gemm, "float", library_options("eigen", "candidate=nonsense")), "no candidate");
+    contains(reason(sparse_problem(20, 5, 30, 0.5, 1), "float",
+                    library_options("eigen", "candidate=tiles")),
              "no candidate");
   }
   if (is_installed("mkl"))
-    contains(reason(sparse_problem(20, 5, 30, 0.5, 2), "float", option("mkl")), "transposed B");
+    contains(reason(sparse_problem(20, 5, 30, 0.5, 2), "float", library_options("mkl")),
+             "transposed B");
   if (is_installed("onednn")) {
-    contains(reason(gemm, "float", option("onednn")), "order=row");
-    contains(reason(sparse_problem(20, 5, 30, 0.5, 5), "float", option("onednn")),
+    contains(reason(gemm, "float", library_options("onednn")), "order=row");
+    contains(reason(sparse_problem(20, 5, 30, 0.5, 5), "float", library_options("onednn")),
              "not support transposed");
   }
 }

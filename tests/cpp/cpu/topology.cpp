@@ -187,7 +187,7 @@ TEST_CASE("warnings: governor, load, hybrid cores, too many threads") {
   const SystemRoot root = root_of(folder);
   const Topology topology = read_topology({0, 1, 2, 3, 4, 5, 6, 7}, root);
   CHECK(cpu_name(root) == "Some Processor 9000");
-  CHECK(governor({0, 1}, root) == "powersave");
+  CHECK(frequency_governor({0, 1}, root) == "powersave");
 
   const auto found = warnings(topology, 6, root);
   const auto text = [&](const std::string& name) {

@@ -1,5 +1,5 @@
 // all_reduce on devices: participants, operands, and NCCL's communicator with one rank.
-// tests/python/test_gpu_all_reduce.py covers several devices.
+// tests/gpu/test_all_reduce.py covers several devices.
 #include <atomic>
 #include <chrono>
 #include <cstring>
@@ -14,6 +14,8 @@
 #include "ops/all_reduce/communicator.hpp"
 #include "ops/all_reduce/nccl_facts.hpp"
 #include "ops/all_reduce/operands.hpp"
+#include "ops/all_reduce/participants.hpp"
+#include "prepared_kernel.hpp"
 #include "status_check.hpp"
 #include "stream_polling.hpp"
 
@@ -150,7 +152,7 @@ TEST_CASE("NCCL's statuses keep the library's text, and a remote error means dev
 TEST_CASE("gpu: the refusal of a single process names --devices") {
   REQUIRE_GPU();
   const ProblemRequest request("all_reduce", "elements=5 precision=float in_place=no", "");
-  CHECK(request.supports() == DEEPBENCH_UNSUPPORTED);
+  CHECK(request.plan_status() == DEEPBENCH_UNSUPPORTED);
   CHECK(std::string(table().last_error()).find("--devices 2") != std::string::npos);
 }
 
@@ -183,7 +185,7 @@ TEST_CASE("gpu: in-place operands are filled, restored and scanned") {
     const auto& rank_operands = operands.rank(0);
     CHECK(rank_operands.input(0) == rank_operands.result(0));
     CUDA_CHECK(cuda::cudart().cudaMemsetAsync(rank_operands.result(1), 0, 8,
-                                              rank_operands.stream().get()));
+                                              rank_operands.memory().stream().get()));
     CHECK(operands.scan(1).untouched < kElements);
     CHECK(operands.scan(1).count == kElements);
     operands.restore();
@@ -206,7 +208,7 @@ TEST_CASE("gpu: outputs of two ranks in one process are indexed consecutively") 
     const auto& rank_operands = operands.rank(rank);
     CUDA_CHECK(cuda::cudart().cudaMemcpyAsync(rank_operands.result(0), rank_operands.input(0),
                                               4 * kElements, nvidia::cudaMemcpyDeviceToDevice,
-                                              rank_operands.stream().get()));
+                                              rank_operands.memory().stream().get()));
   }
   const auto values = values_of(operands, 0, 0, 2 * kElements);
   std::vector<double> expected(kRows), sums(kRows);
@@ -227,31 +229,33 @@ TEST_CASE("gpu: NCCL sums over one rank on the stream and in a graph") {
   const AllReduce sum = sum_of("half", 5000, false);
   AllReduceOperands operands(sum, {{0}, 0, 1}, {}, cuda::Inputs::kUniform, kSeed);
   const auto& rank_operands = operands.rank(0);
-  const Communicator::List& all = Communicator::of(plugin::Ranks(), rank_operands.stream());
+  const Communicator::List& all =
+      Communicator::of(plugin::Ranks(), rank_operands.memory().stream());
   const Communicator* const communicator = all.front().get();
-  CHECK(communicator == Communicator::of(plugin::Ranks(), rank_operands.stream()).front().get());
+  CHECK(communicator ==
+        Communicator::of(plugin::Ranks(), rank_operands.memory().stream()).front().get());
   const auto call = [&] {
     communicator->all_reduce(DEEPBENCH_F16, rank_operands.input(0), rank_operands.result(0),
                              operands.elements());
   };
   call();
-  cuda::poll_until_done(rank_operands.stream(), [&] { Communicator::check_errors(all); });
+  cuda::poll_until_done(rank_operands.memory().stream(), [&] { Communicator::check_errors(all); });
   CHECK(operands.scan(0).untouched == 0);
   operands.poison();
-  const cuda::Graph graph(rank_operands.stream().get(), call);
-  cuda::poll_until_done(rank_operands.stream(), [&] { Communicator::check_errors(all); });
+  const cuda::Graph graph(rank_operands.memory().stream().get(), call);
+  cuda::poll_until_done(rank_operands.memory().stream(), [&] { Communicator::check_errors(all); });
   CHECK(operands.scan(0).untouched == operands.elements());
-  graph.launch(rank_operands.stream().get());
-  cuda::poll_until_done(rank_operands.stream(), [&] { Communicator::check_errors(all); });
+  graph.launch(rank_operands.memory().stream().get());
+  cuda::poll_until_done(rank_operands.memory().stream(), [&] { Communicator::check_errors(all); });
   CHECK(values_of(operands, 0, 7, 1)[0] ==
         double(deepbench_summand(DEEPBENCH_F16, kSeed, 0, 1, 7)));
 }
 
 // Makes this process a rank of a group that has lost a rank.
-class FailedGroup {
+class ScopedLostRank {
  public:
-  FailedGroup() { plugin::join_ranks(group_); }
-  ~FailedGroup() { plugin::internal::joined_ranks() = plugin::Ranks(); }
+  ScopedLostRank() { plugin::join_ranks(group_); }
+  ~ScopedLostRank() { plugin::internal::joined_ranks() = plugin::Ranks(); }
 
  private:
   static int32_t yes(void*) { return 1; }
@@ -274,13 +278,14 @@ TEST_CASE("gpu: NCCL's communicators of one process are aborted together and cre
                             operands.rank(rank).result(0), operands.elements());
     CUDA_CHECK(cuda::nccl().ncclGroupEnd());
     for (size_t rank = 0; rank < all.size(); ++rank)
-      cuda::poll_until_done(operands.rank(rank).stream(), [&] { Communicator::check_errors(all); });
+      cuda::poll_until_done(operands.rank(rank).memory().stream(),
+                            [&] { Communicator::check_errors(all); });
     CHECK(operands.scan(0).untouched == 0);
   };
   check_sum();
   const Communicator::List& all = Communicator::of(devices);
   {
-    const FailedGroup lost;
+    const ScopedLostRank lost;
     try {
       Communicator::check_errors(all);
       FAIL("a lost rank was not seen");
@@ -310,7 +315,7 @@ TEST_CASE("gpu: NCCL's communicators are aborted while their graphs exist") {
   const auto nccl_abort = std::exchange(abort, &abort_after_graphs);
   graphs_are_alive = true;
   {
-    const FailedGroup lost;
+    const ScopedLostRank lost;
     CHECK_THROWS_WITH_AS(Communicator::check_errors(all),
                          "nccl: a rank exited or failed, so the sum was aborted", plugin::Error);
     CHECK_THROWS_WITH_AS(Communicator::check_errors(all), "nccl: the communicator was aborted",

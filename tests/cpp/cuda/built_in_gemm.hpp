@@ -8,6 +8,7 @@
 
 #include "gemm_harness.hpp"
 #include "implementation.hpp"
+#include "routes.hpp"
 
 namespace deepbench::cuda_test {
 
@@ -17,7 +18,7 @@ inline std::string refusal_of(cuda::Implementation& library, const std::string& 
   const GemmRequest request(problem, options);
   const deepbench_problem raw = request.problem();
   try {
-    library.supports(plugin::Problem(raw), plugin::Options(request.named.get()));
+    library.plan(plugin::Problem(raw), plugin::Options(request.named.get()));
   } catch (const plugin::Error& error) {
     CHECK(error.status() == DEEPBENCH_UNSUPPORTED);
     return error.what();

@@ -53,7 +53,7 @@ Conv in_groups(Conv conv) {
 
 // The library's reason for rejecting the description, or an empty string if it accepts the
 // description.
-std::string refusal(const ConvLayout& layout) {
+std::string refusal_message(const ConvLayout& layout) {
   try {
     const Operation operation(layout);
     return "";
@@ -84,7 +84,7 @@ bool with_driver(const std::function<bool()>& body) {
 bool accepts_all(const Conv& conv) {
   bool all = true;
   for (const ConvLayout& layout : conv_layouts(conv, "library", true)) {
-    const std::string reason = refusal(layout);
+    const std::string reason = refusal_message(layout);
     if (reason.empty()) continue;
     std::fprintf(stderr, "%s in %s: %s\n", std::string(conv.precision.name).c_str(),
                  layout.name.c_str(), reason.c_str());
@@ -124,7 +124,7 @@ TEST_CASE("cuDNN rejects a convolution with wrong output dimensions and gives it
   CHECK(with_driver([] {
     ConvLayout layout = conv_layouts(some_conv("half", ConvPhase::kForward), "nhwc", true)[0];
     layout.y.sizes[2] += 1;
-    return refusal(layout).find("BAD_PARAM") != std::string::npos;
+    return refusal_message(layout).find("BAD_PARAM") != std::string::npos;
   }));
 }
 

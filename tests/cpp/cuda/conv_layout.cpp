@@ -47,13 +47,14 @@ TEST_CASE("conv layouts: float defaults to channels first, other precisions to c
 }
 
 TEST_CASE("conv layouts: channels are padded by the precision's rule, width and height are not") {
-  struct Case {
+  struct PrecisionCase {
     const char* precision;
     int64_t c, k;
   };
-  for (const Case& expected :
-       {Case{"half", 8, 16}, Case{"bfloat16", 8, 16}, Case{"float", 6, 10}, Case{"tf32", 6, 10},
-        Case{"fp8_e4m3", 16, 16}, Case{"int8", 32, 32}}) {
+  for (const PrecisionCase& expected :
+       {PrecisionCase{"half", 8, 16}, PrecisionCase{"bfloat16", 8, 16},
+        PrecisionCase{"float", 6, 10}, PrecisionCase{"tf32", 6, 10},
+        PrecisionCase{"fp8_e4m3", 16, 16}, PrecisionCase{"int8", 32, 32}}) {
     CAPTURE(expected.precision);
     const Conv conv = some_conv(expected.precision);
     const ConvLayout layout = conv_layouts(conv, "library", true).front();
@@ -131,21 +132,11 @@ TEST_CASE("conv layouts: types, strides and sizes are correct") {
   CHECK(layout.touched_bytes() == uint64_t(conv.x_size() + conv.w_size() + 4 * conv.y_size()));
   CHECK(layout.needed_bytes({plugin::Regime::kRotation, 3, 0}, 100) >=
         3 * layout.touched_bytes() + 100);
-  CHECK(layout.key(0) != layout.key(1));
   CHECK(layout.inputs().size() == 2);
   Conv narrow = conv;
   narrow.precision.c = DEEPBENCH_S8;
   const ConvLayout bytes = conv_layouts(narrow, "nhwc", false).front();
   CHECK(bytes.y.type == DEEPBENCH_S8);
-  CHECK(bytes.key(0) != layout.key(0));
-  // These problems have equal padded channels, but their sums are scaled differently.
-  const auto padded = [](int64_t c) {
-    Conv one = some_conv("int8");
-    one.c = c, one.precision.c = DEEPBENCH_S8, one.shift = output_shift(one);
-    return conv_layouts(one, "nhwc", true).front();
-  };
-  CHECK(padded(2).executed.c == padded(20).executed.c);
-  CHECK(padded(2).key(0) != padded(20).key(0));
   Conv huge = some_conv("float");
   huge.n = huge.c = huge.w = huge.h = 1000000000;
   CHECK(conv_layouts(huge, "nchw", true).front().x.bytes() == ~uint64_t{0});

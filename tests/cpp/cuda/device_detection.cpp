@@ -22,9 +22,9 @@ constexpr int kInsufficientDriver = 35, kNoDevice = 100, kUnknown = 999;
 constexpr uid_t kNobody = 65534;
 
 // A machine with a driver, the runtime of CUDA 12.9 and one device.
-class Machine {
+class FakeMachine {
  public:
-  Machine() {
+  FakeMachine() {
     installation_.add("driver/libcuda.so.1", 12090);
     installation_.add("lib/libcudart.so.12", 12090);
     std::filesystem::create_directories(installation_.path("dev"));
@@ -85,7 +85,7 @@ class UnprivilegedUser {
 };
 
 TEST_CASE("driver and runtime count the devices") {
-  Machine machine;
+  FakeMachine machine;
   CHECK(machine.devices() == "1");
   machine.runtime_answers(kNoDevice);
   CHECK(machine.devices() == "0");
@@ -98,7 +98,7 @@ TEST_CASE("a lack of permission for a device node is reported for every status o
   for (const int status : {kNoDevice, kUnknown})
     for (const char* node : {"nvidiactl", "nvidia-uvm", "nvidia0"}) {
       CAPTURE(status);
-      Machine machine;
+      FakeMachine machine;
       if (!user.can_be_refused(machine.path(""))) return;
       machine.driver_answers(status);
       machine.forbid(node);
@@ -114,7 +114,7 @@ TEST_CASE("a lack of permission for a device node is reported for every status o
 
 TEST_CASE("permissions are not reported if CUDA_VISIBLE_DEVICES hides all devices") {
   const UnprivilegedUser user;
-  Machine machine;
+  FakeMachine machine;
   if (!user.can_be_refused(machine.path(""))) return;
   machine.driver_answers(kNoDevice);
   machine.forbid("nvidia0");
@@ -129,7 +129,7 @@ TEST_CASE("permissions are not reported if CUDA_VISIBLE_DEVICES hides all device
 }
 
 TEST_CASE("a failing driver is reported if its kernel module is loaded") {
-  Machine machine;
+  FakeMachine machine;
   machine.driver_answers(kUnknown);
   CHECK(machine.devices() == "the NVIDIA driver cannot be used: unknown error");
   machine.remove("dev/nvidiactl");
@@ -137,7 +137,7 @@ TEST_CASE("a failing driver is reported if its kernel module is loaded") {
 }
 
 TEST_CASE("a device without its libraries is reported") {
-  Machine machine;
+  FakeMachine machine;
   machine.remove("lib/libcudart.so.12");
   CHECK(machine.devices().find("an NVIDIA device is there, but cudart cannot be used: ") == 0);
   machine.remove("driver/libcuda.so.1");
@@ -147,7 +147,7 @@ TEST_CASE("a device without its libraries is reported") {
 }
 
 TEST_CASE("a driver that is too old for the runtime is reported with both versions") {
-  Machine machine;
+  FakeMachine machine;
   machine.runtime_answers(kInsufficientDriver);
   const std::string reason = machine.devices();
   CHECK(reason.find("the driver is for CUDA 12.9 and older than ") == 0);
@@ -155,7 +155,7 @@ TEST_CASE("a driver that is too old for the runtime is reported with both versio
 }
 
 TEST_CASE("any other status of the runtime is reported") {
-  Machine machine;
+  FakeMachine machine;
   machine.runtime_answers(kUnknown);
   CHECK_THROWS_AS(machine.count(), plugin::Error);
 }

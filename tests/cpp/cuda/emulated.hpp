@@ -16,7 +16,7 @@
 
 namespace deepbench::cuda_test {
 
-struct Index {
+struct ThreadIndex {
   uint32_t x = 1, y = 1, z = 1;
 };
 
@@ -28,7 +28,7 @@ struct Uint4 {
   uint32_t x, y, z, w;
 };
 
-inline Index thread_index, block_index, block_size, grid_size;
+inline ThreadIndex thread_index, block_index, block_size, grid_size;
 
 // Without barriers, threads simply run one after the other.
 enum class Barriers { kUsed, kNone };
@@ -79,7 +79,7 @@ class Block {
   uint32_t slots[1024] = {};
 
  private:
-  static Index index_of(uint32_t thread) {
+  static ThreadIndex index_of(uint32_t thread) {
     return {thread % block_size.x, thread / block_size.x, 0};
   }
   static void enter() {

@@ -71,7 +71,7 @@ TEST_CASE("gpu: gemm: every precision and transposition of each library") {
           const bool trans_a = (transposition & 1) != 0, trans_b = (transposition & 2) != 0;
           const std::string problem = gemm_text(d, trans_a, trans_b, precision);
           const GemmRequest request(problem, with_library(library));
-          if (request.supports() != DEEPBENCH_OK) {
+          if (request.plan_status() != DEEPBENCH_OK) {
             const std::string reason = table().last_error();
             CAPTURE(library);
             CAPTURE(problem);
@@ -317,12 +317,12 @@ TEST_CASE("gpu: gemm: unknown candidates are invalid, impossible problems are un
       CAPTURE(candidate);
       const GemmRequest request(problem,
                                 with_library(library, std::string("candidate=") + candidate));
-      CHECK(request.supports() == DEEPBENCH_INVALID);
+      CHECK(request.plan_status() == DEEPBENCH_INVALID);
       CHECK(std::string(table().last_error()).find(candidate) != std::string::npos);
     }
   const auto refused = [](const std::string& text, const std::string& options) {
     CAPTURE(text);
-    CHECK(GemmRequest(text, options).supports() == DEEPBENCH_UNSUPPORTED);
+    CHECK(GemmRequest(text, options).plan_status() == DEEPBENCH_UNSUPPORTED);
     return std::string(table().last_error());
   };
   CHECK(refused(gemm_text({64, 64, 64}, false, false, "int8", "u8"), "").find("b_type=s8") !=
@@ -338,7 +338,7 @@ TEST_CASE("gpu: gemm: a problem larger than memory reports its size and fails in
   const std::string problem = gemm_text({1 << 18, 1 << 18, 1 << 18}, false, false, "half");
   for (const std::string library : kLibraries) {
     const GemmRequest request(problem, with_library(library));
-    REQUIRE(request.supports() == DEEPBENCH_OK);
+    REQUIRE(request.plan_status() == DEEPBENCH_OK);
     CHECK(request.memory_needed() > uint64_t{384} << 30);
     CHECK(GemmRun(problem, with_library(library)).status() == DEEPBENCH_OUT_OF_MEMORY);
   }

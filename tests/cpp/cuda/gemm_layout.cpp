@@ -14,6 +14,7 @@
 #include "ops/gemm/cublaslt_plan.hpp"
 #include "ops/gemm/layout.hpp"
 #include "ops/gemm/types.hpp"
+#include "routes.hpp"
 
 namespace deepbench::cuda_test {
 namespace {
@@ -22,60 +23,60 @@ using cuda::Conversion;
 using cuda::gemm_layouts;
 using cuda::GemmLayout;
 
-std::vector<GemmLayout> layouts(const Dimensions& d, bool trans_a, bool trans_b,
-                                const std::string& precision, const std::string& options = "") {
+std::vector<GemmLayout> layouts_of(const Dimensions& d, bool trans_a, bool trans_b,
+                                   const std::string& precision, const std::string& options = "") {
   const NamedValues named(options);
   return gemm_layouts(gemm_of(d, trans_a, trans_b, precision), plugin::Options(named.get()), false);
 }
 
-bool runs(const GemmLayout& layout, int64_t m, int64_t n, int64_t k) {
+bool executes_size(const GemmLayout& layout, int64_t m, int64_t n, int64_t k) {
   return layout.executed.m == m && layout.executed.n == n && layout.executed.k == k;
 }
 
 TEST_CASE("gemm layouts: half is padded as in the original benchmark, float is not") {
   for (const char* precision : {"half", "bfloat16"}) {
-    CHECK(runs(layouts({35, 700, 2048}, false, false, precision)[0], 40, 700, 2048));
-    CHECK(runs(layouts({35, 700, 2048}, false, true, precision)[0], 40, 704, 2048));
-    CHECK(runs(layouts({40, 35, 64}, false, false, precision)[0], 40, 35, 64));
-    CHECK(layouts({40, 35, 64}, false, false, precision)[0].padding_rule.empty());
-    CHECK(layouts({35, 700, 2048}, false, false, precision).size() == 1);
+    CHECK(executes_size(layouts_of({35, 700, 2048}, false, false, precision)[0], 40, 700, 2048));
+    CHECK(executes_size(layouts_of({35, 700, 2048}, false, true, precision)[0], 40, 704, 2048));
+    CHECK(executes_size(layouts_of({40, 35, 64}, false, false, precision)[0], 40, 35, 64));
+    CHECK(layouts_of({40, 35, 64}, false, false, precision)[0].padding_rule.empty());
+    CHECK(layouts_of({35, 700, 2048}, false, false, precision).size() == 1);
   }
   for (const char* precision : {"float", "tf32"}) {
-    const auto all = layouts({35, 701, 2049}, true, false, precision);
+    const auto all = layouts_of({35, 701, 2049}, true, false, precision);
     REQUIRE(all.size() == 1);
-    CHECK(runs(all[0], 35, 701, 2049));
+    CHECK(executes_size(all[0], 35, 701, 2049));
     CHECK_FALSE(all[0].is_padded());
   }
-  const GemmLayout off = layouts({35, 701, 2049}, true, false, "half", "pad=0")[0];
-  CHECK(runs(off, 35, 701, 2049));
+  const GemmLayout off = layouts_of({35, 701, 2049}, true, false, "half", "pad=0")[0];
+  CHECK(executes_size(off, 35, 701, 2049));
   CHECK(off.padding_rule.empty());
 }
 
 TEST_CASE("gemm layouts: 8-bit types also have the layout for tensor cores") {
-  const auto int8 = layouts({35, 701, 2049}, false, false, "int8");
+  const auto int8 = layouts_of({35, 701, 2049}, false, false, "int8");
   REQUIRE(int8.size() == 2);
   CHECK(int8[0].name == "plain");
-  CHECK(runs(int8[0], 36, 701, 2052));
+  CHECK(executes_size(int8[0], 36, 701, 2052));
   CHECK(int8[0].a == Conversion::kNone);
   CHECK(int8[0].padding_rule.find("multiples of 4") != std::string::npos);
   CHECK(int8[1].name == "tn");
-  CHECK(runs(int8[1], 48, 704, 2064));
+  CHECK(executes_size(int8[1], 48, 704, 2064));
   CHECK(int8[1].executed.trans_a);
   CHECK_FALSE(int8[1].executed.trans_b);
   CHECK(int8[1].a == Conversion::kInCall);
   CHECK(int8[1].b == Conversion::kNone);
 
-  CHECK(runs(layouts({35, 701, 2049}, true, true, "int8")[0], 36, 704, 2052));
+  CHECK(executes_size(layouts_of({35, 701, 2049}, true, true, "int8")[0], 36, 704, 2052));
   // A problem that already has this layout needs no second one.
-  CHECK(layouts({48, 704, 2064}, true, false, "int8").size() == 1);
-  const auto fp8 = layouts({35, 701, 2049}, true, false, "fp8_e4m3");
+  CHECK(layouts_of({48, 704, 2064}, true, false, "int8").size() == 1);
+  const auto fp8 = layouts_of({35, 701, 2049}, true, false, "fp8_e4m3");
   REQUIRE(fp8.size() == 1);
-  CHECK(runs(fp8[0], 48, 704, 2064));
+  CHECK(executes_size(fp8[0], 48, 704, 2064));
 }
 
 TEST_CASE("gemm layouts: constant operands are converted beforehand") {
   const auto conversions = [](bool trans_a, bool trans_b, const std::string& options) {
-    const GemmLayout tn = layouts({64, 64, 64}, trans_a, trans_b, "fp8_e4m3", options).back();
+    const GemmLayout tn = layouts_of({64, 64, 64}, trans_a, trans_b, "fp8_e4m3", options).back();
     return std::pair(tn.a, tn.b);
   };
   using Pair = std::pair<Conversion, Conversion>;
@@ -89,7 +90,7 @@ TEST_CASE("gemm layouts: constant operands are converted beforehand") {
 }
 
 TEST_CASE("gemm layouts: sizes count all stored operands and saturate") {
-  GemmLayout layout = layouts({64, 32, 128}, false, false, "half")[0];
+  GemmLayout layout = layouts_of({64, 32, 128}, false, false, "half")[0];
   CHECK(layout.a_bytes() == 64 * 128 * 2);
   CHECK(layout.b_bytes() == 128 * 32 * 2);
   CHECK(layout.c_bytes() == 64 * 32 * 2);
@@ -103,7 +104,7 @@ TEST_CASE("gemm layouts: sizes count all stored operands and saturate") {
   CHECK(layout.needed_bytes(cold, 0) == 7 * layout.touched_bytes() + layout.c_bytes());
 
   const auto tn = [](const std::string& options) {
-    return layouts({64, 32, 128}, false, false, "int8", options).back();
+    return layouts_of({64, 32, 128}, false, false, "int8", options).back();
   };
   const uint64_t converted = 128 * 64 + 128 * 32 + 2 * 64 * 32 * 4;
   CHECK(tn("constant=a").touched_bytes() == converted);
@@ -113,7 +114,7 @@ TEST_CASE("gemm layouts: sizes count all stored operands and saturate") {
 
   constexpr int64_t kHuge = int64_t{1} << 62;
   for (const char* precision : {"half", "int8", "fp8_e4m3"})
-    for (const GemmLayout& huge : layouts({kHuge, 1, kHuge}, false, false, precision)) {
+    for (const GemmLayout& huge : layouts_of({kHuge, 1, kHuge}, false, false, precision)) {
       CHECK_FALSE(huge.is_padded());
       CHECK(huge.needed_bytes(cold, 1) == std::numeric_limits<uint64_t>::max());
     }
@@ -209,7 +210,7 @@ TEST_CASE("gemm: alpha and beta are one in the type that the precision requires"
 
 // The reason why a library refuses a problem of this precision, or an empty string.
 template <class Question>
-std::string refusal(const std::string& precision, Question question) {
+std::string refusal_message(const std::string& precision, Question question) {
   const GemmRequest request(gemm_text({64, 64, 64}, false, false, precision), "");
   const deepbench_problem raw = request.problem();
   try {
@@ -221,10 +222,10 @@ std::string refusal(const std::string& precision, Question question) {
   return "";
 }
 
-TEST_CASE("cublas: an unsupported problem has no candidates") {
+TEST_CASE("cublas: an unsupported problem has no plan") {
   for (const char* precision : {"fp8_e4m3", "fp8_e5m2"})
-    CHECK(refusal(precision, [](const auto& problem, const auto& options) {
-            cuda::cublas_gemm().candidates(problem, options);
+    CHECK(refusal_message(precision, [](const auto& problem, const auto& options) {
+            cuda::cublas_gemm().plan(problem, options);
           }) == "cublasGemmEx does not support 8-bit floating-point types; use library cublaslt");
 }
 
@@ -232,8 +233,8 @@ TEST_CASE("gemm: without NVRTC, a refusal names it as the reason") {
   const cuda::LibraryReport& nvrtc = cuda::report<nvidia::Nvrtc>();
   if (nvrtc.usable()) return;
   for (cuda::Implementation* library : {&cuda::cublas_gemm(), &cuda::cublaslt_gemm()})
-    CHECK(refusal("half", [&](const auto& problem,
-                              const auto& options) { library->supports(problem, options); })
+    CHECK(refusal_message("half", [&](const auto& problem,
+                                      const auto& options) { library->plan(problem, options); })
               .find("NVRTC to compile the built-in kernels that fill its operands: " +
                     nvrtc.reason) != std::string::npos);
 }

@@ -158,7 +158,7 @@ unsigned result_of(const cuda::Function& function, unsigned argument) {
   return *value;
 }
 
-std::string adder(int number) {
+std::string adder_source(int number) {
   return "extern \"C\" __global__ void add(unsigned* x, unsigned y) { *x = y + " +
          std::to_string(number) + "; }\n" +
          "template <int n> __global__ void more(unsigned* x, unsigned y) { *x = y + n; }\n";
@@ -168,7 +168,7 @@ TEST_CASE("jit: kernels of candidates are compiled in advance and cached") {
   if (!has_nvrtc()) return;
   const TemporaryFolder folder;
   const cuda::KernelCache cache(folder.path());
-  const Source source = source_of(adder(1));
+  const Source source = source_of(adder_source(1));
   const auto is_cached = [&](const std::string& expression) {
     return cache.load(cuda::cache_key(source, expression, 90, cuda::compiler_identity()))
         .has_value();
@@ -191,11 +191,13 @@ TEST_CASE("gpu: kernels and template instances are compiled, launched and cached
   const TemporaryFolder folder;
   const ScopedEnvironmentVariable cached("DEEPBENCH_CACHE_DIR", folder.path());
   const cuda::Stream& stream = cuda::Stream::of(0);
-  const cuda::Function& add = cuda::function_from_text("launched", adder(1), "add", stream);
+  const cuda::Function& add = cuda::function_from_text("launched", adder_source(1), "add", stream);
   CHECK(result_of(add, 4) == 5);
-  CHECK(&add == &cuda::function_from_text("launched", adder(1), "add", stream));
-  CHECK(result_of(cuda::function_from_text("launched", adder(1), "more<7>", stream), 4) == 11);
-  CHECK(result_of(cuda::function_from_text("launched", adder(1), "more<8>", stream), 4) == 12);
+  CHECK(&add == &cuda::function_from_text("launched", adder_source(1), "add", stream));
+  CHECK(result_of(cuda::function_from_text("launched", adder_source(1), "more<7>", stream), 4) ==
+        11);
+  CHECK(result_of(cuda::function_from_text("launched", adder_source(1), "more<8>", stream), 4) ==
+        12);
   const std::filesystem::directory_iterator files(folder / "kernels");
   CHECK(std::distance(files, {}) == 3);
 }
@@ -213,20 +215,20 @@ TEST_CASE(
                            cuda::compiler_identity());
   };
   // Code of another kernel stored under this key shows that the cache is read.
-  cache.store(key_of(adder(10)), cuda::compile(source_of(adder(20)), "", device));
-  CHECK(result_of(cuda::function_from_text("cached", adder(10), "add", stream), 1) == 21);
-  cache.store(key_of(adder(30)), {"no code", ""});
-  CHECK(result_of(cuda::function_from_text("cached", adder(30), "add", stream), 1) == 31);
-  CHECK(cache.load(key_of(adder(30)))->code.substr(1, 3) == "ELF");
+  cache.store(key_of(adder_source(10)), cuda::compile(source_of(adder_source(20)), "", device));
+  CHECK(result_of(cuda::function_from_text("cached", adder_source(10), "add", stream), 1) == 21);
+  cache.store(key_of(adder_source(30)), {"no code", ""});
+  CHECK(result_of(cuda::function_from_text("cached", adder_source(30), "add", stream), 1) == 31);
+  CHECK(cache.load(key_of(adder_source(30)))->code.substr(1, 3) == "ELF");
 }
 
 TEST_CASE("gpu: an unwritable cache folder is ignored, a missing kernel is an error") {
   REQUIRE_GPU();
   const ScopedEnvironmentVariable cached("DEEPBENCH_CACHE_DIR", "/proc/nothing");
   const cuda::Stream& stream = cuda::Stream::of(0);
-  CHECK(result_of(cuda::function_from_text("uncached", adder(3), "add", stream), 1) == 4);
+  CHECK(result_of(cuda::function_from_text("uncached", adder_source(3), "add", stream), 1) == 4);
   const std::string error =
-      error_of([&] { cuda::function_from_text("uncached", adder(3), "missing", stream); });
+      error_of([&] { cuda::function_from_text("uncached", adder_source(3), "missing", stream); });
   CHECK(error.find("5 ") == 0);
 }
 

@@ -33,12 +33,12 @@ bool is_same(const std::optional<Image>& got, const Image& expected) {
   return got && got->code == expected.code && got->entry == expected.entry;
 }
 
-std::string contents(const std::filesystem::path& path) {
+std::string file_contents(const std::filesystem::path& path) {
   std::ifstream file(path, std::ios::binary);
   return {std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
 }
 
-void overwrite(const std::filesystem::path& path, const std::string& text) {
+void overwrite_file(const std::filesystem::path& path, const std::string& text) {
   std::ofstream(path, std::ios::binary | std::ios::trunc) << text;
 }
 
@@ -64,20 +64,20 @@ TEST_CASE("cache: an incomplete or changed file is a miss") {
   const KernelCache cache(folder.path());
   cache.store(kKey, kImage);
   const std::filesystem::path file = cache.file_of(kKey);
-  const std::string whole = contents(file);
+  const std::string whole = file_contents(file);
   for (size_t length = 0; length < whole.size(); ++length) {
-    overwrite(file, whole.substr(0, length));
+    overwrite_file(file, whole.substr(0, length));
     CHECK_FALSE(cache.load(kKey));
   }
   for (size_t i = 0; i < whole.size(); ++i) {
     std::string changed = whole;
     changed[i] = char(changed[i] ^ 1);
-    overwrite(file, changed);
+    overwrite_file(file, changed);
     CHECK_FALSE(cache.load(kKey));
   }
-  overwrite(file, whole + "x");
+  overwrite_file(file, whole + "x");
   CHECK_FALSE(cache.load(kKey));
-  overwrite(file, whole);
+  overwrite_file(file, whole);
   CHECK(is_same(cache.load(kKey), kImage));
 }
 
@@ -176,10 +176,10 @@ TEST_CASE("cache: links are not followed, and pipes do not block") {
   std::filesystem::create_symlink(elsewhere, file);
   CHECK_FALSE(cache.load(kKey));
   const Image other = {"other code", ""};
-  const std::string whole = contents(elsewhere);
+  const std::string whole = file_contents(elsewhere);
   cache.store(kKey, other);
   CHECK(is_same(cache.load(kKey), other));
-  CHECK(contents(elsewhere) == whole);  // the link is replaced, not its target
+  CHECK(file_contents(elsewhere) == whole);  // the link is replaced, not its target
   std::filesystem::remove(file);
   REQUIRE(mkfifo(file.c_str(), 0600) == 0);
   CHECK_FALSE(cache.load(kKey));
@@ -192,7 +192,7 @@ TEST_CASE("cache: leftovers of killed processes are removed after a day") {
   const std::filesystem::path finished = cache.file_of(kKey);
   const std::filesystem::path young = finished.string() + ".1.2.temporary";
   const std::filesystem::path old = finished.string() + ".1.3.temporary";
-  for (const auto& path : {young, old}) overwrite(path, "half");
+  for (const auto& path : {young, old}) overwrite_file(path, "half");
   const auto now = std::filesystem::file_time_type::clock::now();
   for (const auto& path : {finished, old})
     std::filesystem::last_write_time(path, now - std::chrono::hours(25));

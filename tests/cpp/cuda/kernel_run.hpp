@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "../named_values.hpp"
+#include "../table_plan.hpp"
 #include "deepbench/plugin.h"
 
 extern "C" const deepbench_backend* deepbench_plugin();
@@ -27,24 +28,11 @@ struct ProblemRequest {
       : op(of), attributes(problem), named(options + " seed=" + std::to_string(kSeed)) {}
   deepbench_problem problem() const { return {op.c_str(), attributes.get()}; }
 
-  deepbench_status supports() const {
-    const deepbench_problem raw = problem();
-    return table().supports(&raw, named.get());
-  }
-  uint64_t memory_needed() const {
-    const deepbench_problem raw = problem();
-    uint64_t bytes = 0;
-    REQUIRE(table().memory_needed(&raw, named.get(), &bytes) == DEEPBENCH_OK);
-    return bytes;
-  }
-  std::vector<std::string> candidates() const {
-    const deepbench_problem raw = problem();
-    Emitted emitted;
-    REQUIRE(table().candidates(&raw, named.get(), emitted.sink()) == DEEPBENCH_OK);
-    std::vector<std::string> ids;
-    for (const auto& [name, value] : emitted.order) ids.push_back(value);
-    return ids;
-  }
+  deepbench_status plan_status() const { return plan().status(); }
+  std::string plan_error() const { return plan().error(); }
+  uint64_t memory_needed() const { return plan().memory_bytes(); }
+  std::vector<std::string> candidates() const { return plan().candidates(); }
+  testing::TablePlan plan() const { return {table(), op, attributes, named}; }
 
   std::string op;
   NamedValues attributes, named;
@@ -54,9 +42,11 @@ class KernelRun {
  public:
   KernelRun(const std::string& op, const std::string& problem, const std::string& options)
       : request_(op, problem, options) {
-    const deepbench_problem raw = request_.problem();
-    status_ = table().prepare(&raw, request_.named.get(), &handle_);
-    error_ = status_ == DEEPBENCH_OK ? "" : table().last_error();
+    testing::TablePlan plan = request_.plan();
+    handle_ = plan.prepare();
+    status_ = plan.status();
+    error_ = plan.error();
+    if (handle_) facts_ = plan.facts();
   }
   ~KernelRun() { table().destroy(handle_); }
   KernelRun(const KernelRun&) = delete;
@@ -66,8 +56,9 @@ class KernelRun {
   deepbench_status status() const { return status_; }
   const std::string& error() const { return error_; }
 
+  // The facts of the plan and of the kernel.
   Emitted describe() const {
-    Emitted emitted;
+    Emitted emitted = facts_;
     REQUIRE(table().describe_kernel(handle_, emitted.sink()) == DEEPBENCH_OK);
     return emitted;
   }
@@ -94,24 +85,25 @@ class KernelRun {
     std::vector<uint64_t> indices(count);
     std::iota(indices.begin(), indices.end(), uint64_t{0});
     std::vector<double> values(count);
-    REQUIRE(table().read_output(handle_, indices.data(), count, values.data()) == DEEPBENCH_OK);
+    REQUIRE(table().read_output(handle_, 0, indices.data(), count, values.data()) == DEEPBENCH_OK);
     return values;
   }
   deepbench_scan scan() const {
     deepbench_scan scan = {};
     scan.struct_size = sizeof scan;
-    REQUIRE(table().scan_output(handle_, &scan) == DEEPBENCH_OK);
+    REQUIRE(table().scan_output(handle_, 0, &scan) == DEEPBENCH_OK);
     return scan;
   }
   std::vector<double> project(uint64_t rows, uint64_t seed) const {
     std::vector<double> sums(rows);
-    REQUIRE(table().project_output(handle_, rows, seed, sums.data()) == DEEPBENCH_OK);
+    REQUIRE(table().project_output(handle_, 0, rows, seed, sums.data()) == DEEPBENCH_OK);
     return sums;
   }
 
  private:
   ProblemRequest request_;
   deepbench_kernel* handle_ = nullptr;
+  Emitted facts_;  // of the plan
   deepbench_status status_ = DEEPBENCH_FAILED;
   std::string error_;
 };

@@ -16,7 +16,7 @@ namespace {
 
 using namespace cuda;
 
-bool has(const std::string& text, const std::string& part) {
+bool contains(const std::string& text, const std::string& part) {
   return text.find(part) != std::string::npos;
 }
 
@@ -57,13 +57,13 @@ TEST_CASE("without an installation, each library reports its name and how to ins
   for (const LibraryReport& report : loader.all_reports()) {
     INFO(report.name);
     CHECK_FALSE(report.usable());
-    CHECK(has(report.reason, " was not found; "));
+    CHECK(contains(report.reason, " was not found; "));
     CHECK(report.version == "");
     CHECK(report.path == "");
   }
   CHECK(by_name(loader)["cublaslt"].reason ==
         "libcublasLt.so.13 was not found; pip install 'cuda-toolkit[cublas]==13.*'");
-  CHECK(has(by_name(loader)["driver"].reason, "libcuda.so.1"));
+  CHECK(contains(by_name(loader)["driver"].reason, "libcuda.so.1"));
   CHECK(loader.mixed_major_warnings().empty());
 }
 
@@ -81,7 +81,8 @@ TEST_CASE("a single missing library causes exactly one reason") {
         ++absent;
         INFO(report.reason);
         if (report.name == "cudart")  // without a runtime, the major version is unknown
-          CHECK(has(report.reason, "libcudart.so.13 was not found; " + cuda::install_command(13)));
+          CHECK(contains(report.reason,
+                         "libcudart.so.13 was not found; " + cuda::install_command(13)));
         else
           CHECK(report.reason.rfind(missing + " was not found; pip install ", 0) == 0);
       }
@@ -174,7 +175,7 @@ TEST_CASE("cuDNN without one of its parts is not used") {
   const std::string reason = loader.get<nvidia::Cudnn>().report.reason;
   CHECK(reason.rfind(installation.path("lib/libcudnn.so.9") + " needs libcudnn_ops.so.9: ", 0) ==
         0);
-  CHECK(has(reason, "; pip install nvidia-cudnn-cu13"));
+  CHECK(contains(reason, "; pip install nvidia-cudnn-cu13"));
 }
 
 TEST_CASE("NVRTC is used only if its builtins library can be opened") {
@@ -214,8 +215,8 @@ TEST_CASE("folders of stubs are skipped") {
   for (const std::string folder : {"cuda/lib64/stubs", "copied"}) {
     Loader without = installation.loader({}, {folder});
     const std::string reason = without.get<nvidia::Driver>().report.reason;
-    CHECK(has(reason, installation.path(folder + "/libcuda.so.1") + " is the toolkit's stub"));
-    CHECK(has(reason, "; no other libcuda.so.1 was found"));
+    CHECK(contains(reason, installation.path(folder + "/libcuda.so.1") + " is the toolkit's stub"));
+    CHECK(contains(reason, "; no other libcuda.so.1 was found"));
   }
 }
 
@@ -248,7 +249,8 @@ TEST_CASE("a broken file is named, and a later location is used") {
   std::filesystem::create_directories(installation.path("bad"));
   installation.folder().write("bad/libcudart.so.13", "no library");
   Loader only = installation.loader({"bad"});
-  CHECK(has(only.get<nvidia::Cudart>().report.reason, installation.path("bad/libcudart.so.13")));
+  CHECK(
+      contains(only.get<nvidia::Cudart>().report.reason, installation.path("bad/libcudart.so.13")));
   Loader both = installation.loader({"bad", "good"});
   CHECK(both.get<nvidia::Cudart>().report.usable());
 }

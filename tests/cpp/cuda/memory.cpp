@@ -14,6 +14,7 @@
 #include "device.hpp"
 #include "gpu.hpp"
 #include "implementation.hpp"
+#include "routes.hpp"
 #include "stream.hpp"
 
 namespace deepbench::cuda_test {
@@ -21,8 +22,9 @@ namespace {
 
 constexpr uint64_t kSeed = 9;
 
-// The facts that a kernel describes, as text.
-std::map<std::string, std::string> description_of(const plugin::Kernel& kernel) {
+// The facts that a plan or a kernel describes, as text.
+template <class Described>
+std::map<std::string, std::string> description_of(const Described& described) {
   std::map<std::string, std::string> facts;
   plugin::Sink sink({&facts, [](void* context, const deepbench_value* value) {
                        auto* into = static_cast<std::map<std::string, std::string>*>(context);
@@ -30,14 +32,14 @@ std::map<std::string, std::string> description_of(const plugin::Kernel& kernel) 
                                                   ? value->text
                                                   : std::to_string(value->integer);
                      }});
-  kernel.describe(sink);
+  described.describe(sink);
   return facts;
 }
 
 // A memory problem with its options.
-class Case {
+class MemoryCase {
  public:
-  Case(const std::string& kind, uint64_t bytes) : kind_(kind), bytes_(int64_t(bytes)) {
+  MemoryCase(const std::string& kind, uint64_t bytes) : kind_(kind), bytes_(int64_t(bytes)) {
     options.seed = kSeed;
     cuda::Stream::of(0);
   }
@@ -51,11 +53,14 @@ class Case {
     values_[1] = {"bytes", DEEPBENCH_INTEGER, bytes_, 0, nullptr};
     return plugin::Problem({"memory", {values_, 2}});
   }
-  std::vector<std::string> candidates() const {
-    return cuda::runtime_memory().candidates(problem(), options);
+  // "": the library's first choice.
+  std::unique_ptr<plugin::Plan> plan(const std::string& candidate = "") const {
+    auto first = cuda::runtime_memory().plan(problem(), options);
+    return candidate.empty() ? std::move(first) : first->with_candidate(candidate);
   }
-  std::unique_ptr<plugin::Kernel> prepare() const {
-    return cuda::runtime_memory().prepare(problem(), options);
+  std::vector<std::string> candidates() const { return plan()->candidates(0); }
+  std::unique_ptr<plugin::Kernel> prepare(const std::string& candidate = "") const {
+    return plan(candidate)->prepare();
   }
 
  private:
@@ -64,8 +69,8 @@ class Case {
   mutable deepbench_value values_[2] = {};
 };
 
-deepbench_batch run(plugin::Kernel& kernel, uint64_t count,
-                    int32_t launch = DEEPBENCH_LAUNCH_BEST) {
+deepbench_batch run_batch(plugin::Kernel& kernel, uint64_t count,
+                          int32_t launch = DEEPBENCH_LAUNCH_BEST) {
   const deepbench_request request = {sizeof request, count, launch, 0};
   deepbench_batch batch = {};
   batch.struct_size = sizeof batch;
@@ -75,18 +80,18 @@ deepbench_batch run(plugin::Kernel& kernel, uint64_t count,
   return batch;
 }
 
-deepbench_scan scan(plugin::Kernel& kernel) {
+deepbench_scan scan_output(plugin::Kernel& kernel) {
   deepbench_scan found = {};
   found.struct_size = sizeof found;
-  kernel.scan_output(found);
+  kernel.scan_output(0, found);
   return found;
 }
 
-std::vector<double> read(plugin::Kernel& kernel, uint64_t count) {
+std::vector<double> read_first_elements(plugin::Kernel& kernel, uint64_t count) {
   std::vector<uint64_t> indices(count);
   std::iota(indices.begin(), indices.end(), uint64_t{0});
   std::vector<double> values(count);
-  kernel.read_output(indices.data(), count, values.data());
+  kernel.read_output(0, indices.data(), count, values.data());
   return values;
 }
 
@@ -97,13 +102,13 @@ uint32_t xor_of(uint64_t words) {
 }
 
 // Checks poisoned outputs, then the outputs of calls, through scan, read and project.
-void check_moved(plugin::Kernel& kernel, const Case& problem) {
+void check_moved(plugin::Kernel& kernel, const MemoryCase& problem) {
   const bool writes = problem.memory().kind == MemoryKind::kWrite;
-  CHECK(scan(kernel).count == problem.words());
-  CHECK(scan(kernel).untouched == problem.words());
-  run(kernel, 2);
-  CHECK(scan(kernel).untouched == 0);
-  const std::vector<double> moved = read(kernel, problem.words());
+  CHECK(scan_output(kernel).count == problem.words());
+  CHECK(scan_output(kernel).untouched == problem.words());
+  run_batch(kernel, 2);
+  CHECK(scan_output(kernel).untouched == 0);
+  const std::vector<double> moved = read_first_elements(kernel, problem.words());
   uint64_t wrong = 0;
   double sum = 0;
   for (uint64_t i = 0; i < problem.words(); ++i) {
@@ -113,23 +118,22 @@ void check_moved(plugin::Kernel& kernel, const Case& problem) {
   }
   CHECK(wrong == 0);
   double projected = 0;
-  kernel.project_output(1, 3, &projected);
+  kernel.project_output(0, 1, 3, &projected);
   CHECK(std::abs(projected - sum) <= 1e-15 * 4.3e9 * double(problem.words()));
   kernel.poison_outputs();
-  CHECK(scan(kernel).untouched == problem.words());
+  CHECK(scan_output(kernel).untouched == problem.words());
 }
 
 TEST_CASE("gpu: write, copy, h2d and d2h are correct with every method and size") {
   REQUIRE_GPU();
   for (const std::string kind : {"write", "copy", "h2d", "d2h"})
     for (const uint64_t bytes : {4u, 12u, 16u, 20u, 4096u, 100004u, 2097152u, 50000012u}) {
-      Case problem(kind, bytes);
+      MemoryCase problem(kind, bytes);
       for (const std::string& candidate : problem.candidates()) {
         INFO(kind, " ", bytes, " ", candidate);
-        problem.options.candidate = candidate;
-        const auto kernel = problem.prepare();
-        CHECK(description_of(*kernel)["algorithm"] == candidate);
-        CHECK(description_of(*kernel)["library"] == "runtime");
+        const auto kernel = problem.prepare(candidate);
+        CHECK(description_of(*problem.plan(candidate))["algorithm"] == candidate);
+        CHECK(description_of(*problem.plan(candidate))["library"] == "runtime");
         check_moved(*kernel, problem);
       }
     }
@@ -139,28 +143,29 @@ TEST_CASE("gpu: read is correct with every size") {
   REQUIRE_GPU();
   for (const uint64_t bytes : {4u, 12u, 16u, 20u, 4096u, 100004u, 31457280u, 50000012u}) {
     INFO(bytes, " bytes");
-    const Case problem("read", bytes);
+    const MemoryCase problem("read", bytes);
     const auto kernel = problem.prepare();
-    CHECK(scan(*kernel).count == 1);
-    CHECK(scan(*kernel).untouched == 1);
-    run(*kernel, 3);
-    CHECK(scan(*kernel).untouched == 0);
-    CHECK(read(*kernel, 1)[0] == double(xor_of(problem.words())));
+    CHECK(scan_output(*kernel).count == 1);
+    CHECK(scan_output(*kernel).untouched == 1);
+    run_batch(*kernel, 3);
+    CHECK(scan_output(*kernel).untouched == 0);
+    CHECK(read_first_elements(*kernel, 1)[0] == double(xor_of(problem.words())));
     kernel->poison_outputs();
-    CHECK(scan(*kernel).untouched == 1);
-    CHECK_THROWS_AS(read(*kernel, 2), plugin::Error);
+    CHECK(scan_output(*kernel).untouched == 1);
+    CHECK_THROWS_AS(read_first_elements(*kernel, 2), plugin::Error);
   }
 }
 
 TEST_CASE("gpu: constant inputs are copied") {
   REQUIRE_GPU();
   for (const std::string inputs : {"ones", "zeros"}) {
-    Case problem("copy", 4000);
+    MemoryCase problem("copy", 4000);
     problem.options.inputs = inputs;
     const auto kernel = problem.prepare();
-    run(*kernel, 1);
-    CHECK(scan(*kernel).untouched == 0);
-    CHECK(read(*kernel, 1000) == std::vector<double>(1000, inputs == "ones" ? 1 : 0));
+    run_batch(*kernel, 1);
+    CHECK(scan_output(*kernel).untouched == 0);
+    CHECK(read_first_elements(*kernel, 1000) ==
+          std::vector<double>(1000, inputs == "ones" ? 1 : 0));
   }
 }
 
@@ -169,7 +174,7 @@ TEST_CASE("gpu: cold calls rotate through copies or flush the cache") {
   const uint64_t cache = cuda::device_facts(0).l2_bytes, bytes = cache / 10 / 4 * 4;
   for (const std::string kind : {"read", "write", "copy", "h2d", "d2h"}) {
     CAPTURE(kind);
-    Case problem(kind, bytes);
+    MemoryCase problem(kind, bytes);
     problem.options.cold = true;
     const auto kernel = problem.prepare();
     auto facts = description_of(*kernel);
@@ -177,26 +182,26 @@ TEST_CASE("gpu: cold calls rotate through copies or flush the cache") {
     const auto copies = uint64_t(std::stoll(facts["copies"]));
     CHECK(copies * bytes * (kind == "copy" ? 2 : 1) >= 3 * cache);
     for (uint64_t i = 0; i < 2; ++i) {
-      CHECK(run(*kernel, 1).copies_touched == 1);
-      CHECK(scan(*kernel).untouched == 0);
+      CHECK(run_batch(*kernel, 1).copies_touched == 1);
+      CHECK(scan_output(*kernel).untouched == 0);
     }
-    CHECK(run(*kernel, 2 * copies).copies_touched == copies);
+    CHECK(run_batch(*kernel, 2 * copies).copies_touched == copies);
   }
-  Case small("copy", 4096);
+  MemoryCase small("copy", 4096);
   small.options.cold = true;
   small.options.copies = 2;
   const auto kernel = small.prepare();
   CHECK(description_of(*kernel)["cold"] == "flush");
-  run(*kernel, 3);
-  CHECK(scan(*kernel).untouched == 0);
+  run_batch(*kernel, 3);
+  CHECK(scan_output(*kernel).untouched == 0);
 }
 
 TEST_CASE("gpu: memory_needed covers operands and copies") {
   REQUIRE_GPU();
   const auto needed = [](const std::string& kind, uint64_t bytes, bool cold) {
-    Case problem(kind, bytes);
+    MemoryCase problem(kind, bytes);
     problem.options.cold = cold;
-    return cuda::runtime_memory().memory_needed(problem.problem(), problem.options);
+    return std::stoull(description_of(*problem.plan())["memory_bytes"]);
   };
   CHECK(needed("read", 1 << 20, false) == 1 << 20);
   CHECK(needed("copy", 1 << 20, false) == 2 << 20);
@@ -206,15 +211,13 @@ TEST_CASE("gpu: memory_needed covers operands and copies") {
 
 TEST_CASE("gpu: unknown candidates and inputs are refused") {
   REQUIRE_GPU();
-  Case problem("copy", 4096);
-  problem.options.candidate = "pinned";
+  MemoryCase problem("copy", 4096);
   try {
-    cuda::runtime_memory().supports(problem.problem(), problem.options);
+    problem.plan("pinned");
     FAIL("the candidate pinned should be refused for kind copy");
   } catch (const plugin::Error& error) {
     CHECK(error.status() == DEEPBENCH_INVALID);
   }
-  problem.options.candidate = "";
   problem.options.inputs = "twos";
   CHECK_THROWS_AS(problem.prepare(), plugin::Error);
 }
@@ -225,22 +228,20 @@ TEST_CASE("gpu: rates are printed") {
   const uint64_t resident = cuda::device_facts(0).l2_bytes / 2 / 64 * 64;
   for (const std::string kind : {"read", "write", "copy"})
     for (const uint64_t bytes : {resident, uint64_t{1} << 28, uint64_t{1} << 31}) {
-      Case problem(kind, bytes);
+      MemoryCase problem(kind, bytes);
       for (const std::string& candidate : problem.candidates()) {
-        problem.options.candidate = candidate;
-        const auto kernel = problem.prepare();
-        run(*kernel, 20);
-        const double rate = problem.memory().traffic() * 20 / run(*kernel, 20).elapsed_ns;
+        const auto kernel = problem.prepare(candidate);
+        run_batch(*kernel, 20);
+        const double rate = problem.memory().traffic() * 20 / run_batch(*kernel, 20).elapsed_ns;
         MESSAGE(kind << " of " << bytes << " bytes by " << candidate << ": " << rate << " GB/s");
       }
     }
   for (const std::string kind : {"h2d", "d2h"}) {
-    Case problem(kind, uint64_t{1} << 28);
+    MemoryCase problem(kind, uint64_t{1} << 28);
     for (const std::string& candidate : problem.candidates()) {
-      problem.options.candidate = candidate;
-      const auto kernel = problem.prepare();
-      run(*kernel, 2);
-      const double rate = problem.memory().traffic() * 5 / run(*kernel, 5).elapsed_ns;
+      const auto kernel = problem.prepare(candidate);
+      run_batch(*kernel, 2);
+      const double rate = problem.memory().traffic() * 5 / run_batch(*kernel, 5).elapsed_ns;
       MESSAGE(kind << " of 256 MiB, " << candidate << ": " << rate << " GB/s");
     }
   }

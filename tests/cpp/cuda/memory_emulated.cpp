@@ -17,9 +17,9 @@ namespace {
 constexpr uint32_t kGuard = 0xdeadbeef;
 
 // An array aligned to 16 bytes, followed by guard words that no kernel may touch.
-class Words {
+class GuardedWords {
  public:
-  explicit Words(uint64_t count) : count_(count), vectors_(count / 4 + 2) {
+  explicit GuardedWords(uint64_t count) : count_(count), vectors_(count / 4 + 2) {
     for (uint64_t i = 0; i < 4 * vectors_.size(); ++i) data()[i] = kGuard;
   }
   uint32_t* data() { return &vectors_[0].x; }
@@ -48,7 +48,7 @@ TEST_CASE("kernels on the host: memory is read, written and copied at every size
   for (const uint64_t count : {1, 2, 3, 4, 5, 63, 64, 257, 1023, 4096, 6151, 10007})
     for (const uint32_t blocks : {1u, 3u, 7u}) {
       INFO(count, " words, ", blocks, " blocks");
-      Words source(count), target(count), written(count);
+      GuardedWords source(count), target(count), written(count);
       emulate(shape_of(blocks), Barriers::kNone,
               [&] { fill_words(source.data(), count, 1, 0, 9); });
       uint32_t total = 0;
@@ -79,7 +79,7 @@ TEST_CASE("kernels on the host: memory is read, written and copied at every size
 }
 
 TEST_CASE("kernels on the host: words are filled with a constant") {
-  Words words(1000);
+  GuardedWords words(1000);
   emulate(shape_of(3), Barriers::kNone, [&] { fill_words(words.data(), 1000, 0, 1, 9); });
   for (uint64_t i = 0; i < 1000; ++i) CHECK(words.data()[i] == 1);
 }

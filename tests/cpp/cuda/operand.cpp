@@ -21,7 +21,7 @@ namespace {
 using cuda::Buffer;
 using cuda::Stream;
 
-class Device final : public Platform {
+class DevicePlatform final : public Platform {
  public:
   std::byte* put(const Bytes& bytes) override {
     arrays_.emplace_back(bytes.size());
@@ -67,21 +67,21 @@ class Device final : public Platform {
 
 TEST_CASE("gpu: fill is correct") {
   REQUIRE_GPU();
-  Device device;
+  DevicePlatform device;
   check_fill(device);
   check_constants(device);
 }
 
 TEST_CASE("gpu: poison and scan are correct") {
   REQUIRE_GPU();
-  Device device;
+  DevicePlatform device;
   check_poison_and_scan(device);
   check_scan_in_place(device);
 }
 
 TEST_CASE("gpu: project is correct") {
   REQUIRE_GPU();
-  Device device;
+  DevicePlatform device;
   check_projection(device);
   check_sums_repeat(device);
   check_unsigned_words(device);
@@ -89,19 +89,19 @@ TEST_CASE("gpu: project is correct") {
 
 TEST_CASE("gpu: reading operands is correct") {
   REQUIRE_GPU();
-  Device device;
+  DevicePlatform device;
   check_read(device);
 }
 
 TEST_CASE("gpu: transpose is correct") {
   REQUIRE_GPU();
-  Device device;
+  DevicePlatform device;
   check_transpose(device);
 }
 
 // Returns the duration of the second call in milliseconds, because the first may load and allocate.
 template <class Work>
-double milliseconds(const Stream& stream, Work work) {
+double time_ms(const Stream& stream, Work work) {
   double elapsed = 0;
   for (int i = 0; i < 2; ++i) {
     stream.synchronize();
@@ -124,12 +124,12 @@ TEST_CASE("gpu: verifying a large output takes less than 5 ms") {
     std::vector<double> sums(rows), values(1024);
     std::vector<uint64_t> indices(1024, 7);
     const double fill =
-        milliseconds(stream, [&] { cuda::fill(matrix, Inputs::kUniform, 1, 0, stream); });
-    const double scan = milliseconds(stream, [&] { cuda::scan(matrix, nullptr, stream); });
+        time_ms(stream, [&] { cuda::fill(matrix, Inputs::kUniform, 1, 0, stream); });
+    const double scan = time_ms(stream, [&] { cuda::scan(matrix, nullptr, stream); });
     const double project =
-        milliseconds(stream, [&] { cuda::project(matrix, rows, 1, sums.data(), stream); });
-    const double read = milliseconds(
-        stream, [&] { cuda::read(matrix, indices.data(), 1024, values.data(), stream); });
+        time_ms(stream, [&] { cuda::project(matrix, rows, 1, sums.data(), stream); });
+    const double read =
+        time_ms(stream, [&] { cuda::read(matrix, indices.data(), 1024, values.data(), stream); });
     MESSAGE("3072 x 7000 of " << size_of(type) << " bytes, ms: fill " << fill << ", scan " << scan
                               << ", project " << project << ", read " << read);
     CHECK(scan + project + read < 5);
@@ -146,7 +146,7 @@ TEST_CASE("gpu: transposing runs near the bandwidth of memory") {
     const Matrix source = {from.data(), type, rows, columns, 1, rows};
     const Matrix target = {to.data(), type, columns, rows, 1, columns};
     cuda::fill(source, Inputs::kUniform, 1, 0, stream);
-    const double elapsed = milliseconds(stream, [&] { cuda::transpose(source, target, stream); });
+    const double elapsed = time_ms(stream, [&] { cuda::transpose(source, target, stream); });
     MESSAGE("512 x 500000 of " << size_of(type) << " bytes: " << elapsed << " ms, "
                                << 2e-9 * double(bytes) / elapsed << " TB/s");
     CHECK(elapsed < 50);

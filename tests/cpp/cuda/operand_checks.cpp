@@ -20,7 +20,7 @@ constexpr deepbench_type kTypes[] = {DEEPBENCH_F64,  DEEPBENCH_F32,  DEEPBENCH_F
                                      DEEPBENCH_U8,   DEEPBENCH_S7};
 constexpr auto kPadding = std::byte{0xa5};
 
-struct Layout {
+struct MatrixLayout {
   uint64_t rows, columns, row_stride, column_stride;
   uint64_t planes = 1, plane_stride = 0;
 
@@ -39,14 +39,14 @@ struct Layout {
 // An array, padded, transposed, transposed and padded, one row, one column, strided, and larger
 // matrices; then tensors with channels first and last, plain, padded, and with planes as the
 // nearest dimension.
-constexpr Layout kLayouts[] = {
+constexpr MatrixLayout kLayouts[] = {
     {1000, 1, 1, 0},        {35, 17, 1, 35},        {35, 17, 1, 40},       {35, 17, 17, 1},
     {35, 17, 24, 1},        {1, 700, 0, 1},         {1, 70, 1, 8},         {9, 1, 3, 0},
     {300, 41, 1, 304},      {3, 2000, 1, 3},        {2, 1500, 1600, 1},    {1, 1, 1, 1},
     {35, 5, 1, 35, 4, 175}, {35, 5, 1, 35, 4, 280}, {35, 5, 8, 1, 4, 280}, {35, 4, 8, 280, 5, 1},
     {35, 4, 1, 280, 5, 35}, {1, 40, 1, 30, 30, 1}};
 
-std::string text(const Layout& layout, deepbench_type type) {
+std::string layout_text(const MatrixLayout& layout, deepbench_type type) {
   return "type " + std::to_string(type) + ", " + std::to_string(layout.rows) + " x " +
          std::to_string(layout.columns) + ", strides " + std::to_string(layout.row_stride) + ", " +
          std::to_string(layout.column_stride) + "; " + std::to_string(layout.planes) +
@@ -54,14 +54,14 @@ std::string text(const Layout& layout, deepbench_type type) {
 }
 
 // All layouts for one type of each size, three for every other type.
-std::vector<Layout> layouts_of(deepbench_type type) {
-  const std::vector<Layout> all(std::begin(kLayouts), std::end(kLayouts));
+std::vector<MatrixLayout> layouts_of(deepbench_type type) {
+  const std::vector<MatrixLayout> all(std::begin(kLayouts), std::end(kLayouts));
   const bool thorough = type == DEEPBENCH_F64 || type == DEEPBENCH_F32 || type == DEEPBENCH_F16 ||
                         type == DEEPBENCH_S8;
-  return thorough ? all : std::vector<Layout>{all[2], all[4], all[14]};
+  return thorough ? all : std::vector<MatrixLayout>{all[2], all[4], all[14]};
 }
 
-Matrix matrix_of(const Layout& layout, deepbench_type type, std::byte* data) {
+Matrix matrix_of(const MatrixLayout& layout, deepbench_type type, std::byte* data) {
   Matrix matrix;
   matrix.data = data;
   matrix.type = type;
@@ -71,7 +71,7 @@ Matrix matrix_of(const Layout& layout, deepbench_type type, std::byte* data) {
   return matrix;
 }
 
-size_t bytes_of(const Layout& layout, deepbench_type type) {
+size_t bytes_of(const MatrixLayout& layout, deepbench_type type) {
   return layout.elements() * size_t(size_of(type));
 }
 
@@ -109,7 +109,8 @@ uint64_t bits_at(const Bytes& bytes, deepbench_type type, uint64_t position) {
 }
 
 // The number of bytes outside of the matrix that differ from the padding.
-uint64_t spoiled(const Bytes& bytes, const Layout& layout, deepbench_type type) {
+uint64_t overwritten_padding_bytes(const Bytes& bytes, const MatrixLayout& layout,
+                                   deepbench_type type) {
   std::vector<bool> inside(layout.elements());
   for (uint64_t index = 0; index < layout.count(); ++index) inside[layout.position(index)] = true;
   const auto size = uint64_t(size_of(type));
@@ -118,7 +119,7 @@ uint64_t spoiled(const Bytes& bytes, const Layout& layout, deepbench_type type) 
   return count;
 }
 
-Matrix filled(Platform& platform, const Layout& layout, deepbench_type type) {
+Matrix filled_matrix(Platform& platform, const MatrixLayout& layout, deepbench_type type) {
   const Matrix matrix =
       matrix_of(layout, type, platform.put(Bytes(bytes_of(layout, type), kPadding)));
   platform.fill(matrix, Inputs::kUniform, kSeed, kOperand);
@@ -129,37 +130,38 @@ Matrix filled(Platform& platform, const Layout& layout, deepbench_type type) {
 
 void check_fill(Platform& platform) {
   for (const deepbench_type type : kTypes)
-    for (const Layout& layout : layouts_of(type)) {
-      INFO(text(layout, type));
-      const Matrix matrix = filled(platform, layout, type);
+    for (const MatrixLayout& layout : layouts_of(type)) {
+      INFO(layout_text(layout, type));
+      const Matrix matrix = filled_matrix(platform, layout, type);
       const Bytes bytes = platform.get(matrix.data, bytes_of(layout, type));
       uint64_t wrong = 0;
       for (uint64_t index = 0; index < layout.count(); ++index)
         wrong += bits_at(bytes, type, layout.position(index)) != stored_bits(type, index);
       CHECK(wrong == 0);
-      CHECK(spoiled(bytes, layout, type) == 0);
+      CHECK(overwritten_padding_bytes(bytes, layout, type) == 0);
     }
 }
 
 void check_constants(Platform& platform) {
   for (const deepbench_type type : kTypes) {
     CAPTURE(type);
-    const Layout layout = {5, 3, 1, 8};
-    const Matrix matrix = filled(platform, layout, type);
+    const MatrixLayout layout = {5, 3, 1, 8};
+    const Matrix matrix = filled_matrix(platform, layout, type);
     std::vector<uint64_t> all(15);
     std::iota(all.begin(), all.end(), uint64_t{0});
     platform.fill(matrix, Inputs::kOnes, kSeed, kOperand);
     for (const double value : platform.read(matrix, all)) CHECK(value == 1);
     platform.fill(matrix, Inputs::kZeros, kSeed, kOperand);
     for (const double value : platform.read(matrix, all)) CHECK(value == 0);
-    CHECK(spoiled(platform.get(matrix.data, bytes_of(layout, type)), layout, type) == 0);
+    CHECK(overwritten_padding_bytes(platform.get(matrix.data, bytes_of(layout, type)), layout,
+                                    type) == 0);
   }
 }
 
 void check_poison_and_scan(Platform& platform) {
   for (const deepbench_type type : kTypes)
-    for (const Layout& layout : layouts_of(type)) {
-      INFO(text(layout, type));
+    for (const MatrixLayout& layout : layouts_of(type)) {
+      INFO(layout_text(layout, type));
       const uint64_t count = layout.count();
       const bool one_byte = size_of(type) == 1;
       const Matrix matrix =
@@ -169,7 +171,8 @@ void check_poison_and_scan(Platform& platform) {
       CHECK(scan.count == count);
       CHECK(scan.untouched == count);
       CHECK(scan.non_finite == 0);
-      CHECK(spoiled(platform.get(matrix.data, bytes_of(layout, type)), layout, type) == 0);
+      CHECK(overwritten_padding_bytes(platform.get(matrix.data, bytes_of(layout, type)), layout,
+                                      type) == 0);
       platform.fill(matrix, Inputs::kUniform, kSeed, kOperand);
       scan = platform.scan(matrix, nullptr);
       if (!one_byte) CHECK(scan.untouched == 0);  // a single byte may equal the poison by chance
@@ -188,8 +191,8 @@ void check_poison_and_scan(Platform& platform) {
 }
 
 void check_scan_in_place(Platform& platform) {
-  const Layout layout = {40, 30, 1, 48};
-  const Matrix before = filled(platform, layout, DEEPBENCH_F16);
+  const MatrixLayout layout = {40, 30, 1, 48};
+  const Matrix before = filled_matrix(platform, layout, DEEPBENCH_F16);
   Bytes bytes = platform.get(before.data, bytes_of(layout, DEEPBENCH_F16));
   std::vector<uint16_t> words(layout.elements());
   std::memcpy(words.data(), bytes.data(), bytes.size());
@@ -206,14 +209,14 @@ void check_scan_in_place(Platform& platform) {
 
 void check_projection(Platform& platform) {
   for (const deepbench_type type : kTypes)
-    for (const Layout& layout : layouts_of(type)) {
+    for (const MatrixLayout& layout : layouts_of(type)) {
       const uint64_t count = layout.count();
-      const Matrix matrix = filled(platform, layout, type);
+      const Matrix matrix = filled_matrix(platform, layout, type);
       std::vector<uint64_t> all_rows = {layout.rows};
       if (type == DEEPBENCH_F32)
         all_rows = {layout.rows, 1, count, layout.columns, layout.rows * layout.columns};
       for (const uint64_t rows : all_rows) {
-        INFO(text(layout, type), ", projected to ", rows);
+        INFO(layout_text(layout, type), ", projected to ", rows);
         const std::vector<double> sums = platform.project(matrix, rows, 99);
         std::vector<double> expected(rows), magnitude(rows);
         for (uint64_t index = 0; index < count; ++index) {
@@ -232,7 +235,7 @@ void check_projection(Platform& platform) {
 }
 
 void check_sums_repeat(Platform& platform) {
-  const Matrix matrix = filled(platform, {300, 41, 1, 304}, DEEPBENCH_F16);
+  const Matrix matrix = filled_matrix(platform, {300, 41, 1, 304}, DEEPBENCH_F16);
   CHECK(platform.project(matrix, 300, 5) == platform.project(matrix, 300, 5));
 }
 
@@ -252,9 +255,9 @@ void check_unsigned_words(Platform& platform) {
 
 void check_read(Platform& platform) {
   for (const deepbench_type type : kTypes)
-    for (const Layout& layout : layouts_of(type)) {
-      INFO(text(layout, type));
-      const Matrix matrix = filled(platform, layout, type);
+    for (const MatrixLayout& layout : layouts_of(type)) {
+      INFO(layout_text(layout, type));
+      const Matrix matrix = filled_matrix(platform, layout, type);
       const uint64_t count = layout.count();
       std::vector<uint64_t> indices;
       for (uint64_t i = 0; i < 600; ++i) indices.push_back(i * 7919 % count);
@@ -269,20 +272,20 @@ void check_read(Platform& platform) {
 }
 
 void check_transpose(Platform& platform) {
-  struct Case {
+  struct TransposeCase {
     uint64_t rows, columns, from_stride, to_stride;
   };
   // Covers whole tiles, edges in both directions, and strides that are not aligned to words, in
   // either matrix or both.
-  constexpr Case kCases[] = {{128, 128, 128, 128}, {256, 384, 256, 384}, {35, 17, 35, 17},
-                             {130, 67, 132, 68},   {1, 300, 4, 300},     {300, 1, 300, 4},
-                             {7, 5, 9, 11},        {129, 257, 131, 259}, {64, 33, 64, 36}};
+  constexpr TransposeCase kCases[] = {{128, 128, 128, 128}, {256, 384, 256, 384}, {35, 17, 35, 17},
+                                      {130, 67, 132, 68},   {1, 300, 4, 300},     {300, 1, 300, 4},
+                                      {7, 5, 9, 11},        {129, 257, 131, 259}, {64, 33, 64, 36}};
   for (const deepbench_type type : {DEEPBENCH_S8, DEEPBENCH_F16, DEEPBENCH_F32})
-    for (const Case& c : kCases) {
-      INFO(text({c.rows, c.columns, 1, c.from_stride}, type), " to ", c.to_stride);
-      const Layout from_layout = {c.rows, c.columns, 1, c.from_stride};
-      const Layout to_layout = {c.columns, c.rows, 1, c.to_stride};
-      const Matrix from = filled(platform, from_layout, type);
+    for (const TransposeCase& c : kCases) {
+      INFO(layout_text({c.rows, c.columns, 1, c.from_stride}, type), " to ", c.to_stride);
+      const MatrixLayout from_layout = {c.rows, c.columns, 1, c.from_stride};
+      const MatrixLayout to_layout = {c.columns, c.rows, 1, c.to_stride};
+      const Matrix from = filled_matrix(platform, from_layout, type);
       const Matrix to =
           matrix_of(to_layout, type, platform.put(Bytes(bytes_of(to_layout, type), kPadding)));
       platform.transpose(from, to);
@@ -293,7 +296,7 @@ void check_transpose(Platform& platform) {
           wrong += bits_at(bytes, type, to_layout.position(j + i * c.columns)) !=
                    stored_bits(type, i + j * c.rows);
       CHECK(wrong == 0);
-      CHECK(spoiled(bytes, to_layout, type) == 0);
+      CHECK(overwritten_padding_bytes(bytes, to_layout, type) == 0);
     }
 }
 

@@ -22,7 +22,7 @@ namespace {
 
 constexpr int kMultiprocessors = 1;  // few blocks, so that each has several rounds
 
-class Host final : public Platform {
+class HostPlatform final : public Platform {
  public:
   std::byte* put(const Bytes& bytes) override {
     // Guard bytes after the array, which no kernel may touch.
@@ -110,46 +110,46 @@ class Host final : public Platform {
 };
 
 TEST_CASE("kernels on the host: fill is correct") {
-  Host host;
+  HostPlatform host;
   check_fill(host);
   check_constants(host);
 }
 
 TEST_CASE("kernels on the host: poison and scan are correct") {
-  Host host;
+  HostPlatform host;
   check_poison_and_scan(host);
   check_scan_in_place(host);
 }
 
 TEST_CASE("kernels on the host: project is correct") {
-  Host host;
+  HostPlatform host;
   check_projection(host);
   check_sums_repeat(host);
   check_unsigned_words(host);
 }
 
 TEST_CASE("kernels on the host: read is correct") {
-  Host host;
+  HostPlatform host;
   check_read(host);
 }
 
 TEST_CASE("kernels on the host: transpose is correct") {
-  Host host;
+  HostPlatform host;
   check_transpose(host);
 }
 
 // Reserved address space, of which only touched pages take memory.
-class Vast {
+class VastMatrix {
  public:
-  explicit Vast(uint64_t bytes)
+  explicit VastMatrix(uint64_t bytes)
       : bytes_(bytes),
         data_(mmap(nullptr, bytes, PROT_READ | PROT_WRITE,
                    MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0)) {}
-  ~Vast() {
+  ~VastMatrix() {
     if (is_mapped()) munmap(data_, bytes_);
   }
-  Vast(const Vast&) = delete;
-  Vast& operator=(const Vast&) = delete;
+  VastMatrix(const VastMatrix&) = delete;
+  VastMatrix& operator=(const VastMatrix&) = delete;
   bool is_mapped() const { return data_ != MAP_FAILED; }
   std::byte* data() const { return static_cast<std::byte*>(data_); }
 
@@ -159,7 +159,7 @@ class Vast {
 };
 
 // Checks a matrix whose elements are more than 32 bits apart.
-void check_far_apart(Host& host, const Matrix& matrix) {
+void check_far_apart(HostPlatform& host, const Matrix& matrix) {
   std::vector<uint64_t> indices(matrix.elements());
   std::vector<double> expected;
   for (uint64_t i = 0; i < indices.size(); ++i) {
@@ -181,12 +181,12 @@ void check_far_apart(Host& host, const Matrix& matrix) {
 
 TEST_CASE("kernels on the host: positions and indices beyond 32 bits are correct") {
   constexpr uint64_t kFar = (uint64_t{1} << 32) + 8;
-  const Vast first(2 * kFar + 64), second(2 * kFar + 64);
+  const VastMatrix first(2 * kFar + 64), second(2 * kFar + 64);
   if (!first.is_mapped() || !second.is_mapped()) {
     MESSAGE("nothing tested: no address space");
     return;
   }
-  Host host;
+  HostPlatform host;
   const Matrix by_columns = {first.data(), DEEPBENCH_S8, 5, 3, 1, kFar};
   const Matrix by_rows = {second.data(), DEEPBENCH_S8, 3, 5, kFar, 1};
   Matrix planes = {first.data(), DEEPBENCH_S8, 2, 2, 1, 2};

@@ -1,5 +1,5 @@
 // Sums over peer memory in one process. Ranks are streams of one device, with grids small enough to
-// run concurrently, or of all devices if there are several. tests/python/test_gpu_peer.py covers
+// run concurrently, or of all devices if there are several. tests/gpu/test_peer.py covers
 // memory that several processes share.
 #include <algorithm>
 #include <chrono>
@@ -106,12 +106,12 @@ struct Rank {
   nvidia::cudaStream_t stream = nullptr;
 };
 
-class Machine {
+class DevicesUnderTest {
  public:
   // Each thread has two vectors in flight, so that threads have several rounds and single vectors
   // remain.
-  Machine(const AllReduce& sum, PeerAlgorithm algorithm, int ranks, int devices, bool in_place,
-          uint32_t blocks)
+  DevicesUnderTest(const AllReduce& sum, PeerAlgorithm algorithm, int ranks, int devices,
+                   bool in_place, uint32_t blocks)
       : sum_(sum), in_place_(in_place) {
     enable_peer_access(devices);
     for (int rank = 0; rank < ranks; ++rank)
@@ -186,7 +186,7 @@ class Machine {
     return words;
   }
   // The number of elements on all ranks that differ from `times` the sums of the round's numbers.
-  uint64_t wrong(uint64_t round, double times = 1) {
+  uint64_t wrong_outputs(uint64_t round, double times = 1) {
     std::vector<double> expected(size_t(sum_.elements));
     for (int r = 0; r < ranks(); ++r)
       for (uint64_t i = 0; i < expected.size(); ++i)
@@ -237,12 +237,14 @@ std::string text_of(PeerAlgorithm algorithm, deepbench_type type, int ranks) {
 
 // Calls body(machine, algorithm) with one device and with all devices.
 void for_each_algorithm(const char* precision, int64_t elements, int ranks, bool in_place,
-                        uint32_t blocks, const std::function<void(Machine&, PeerAlgorithm)>& body) {
+                        uint32_t blocks,
+                        const std::function<void(DevicesUnderTest&, PeerAlgorithm)>& body) {
   for (const int devices : device_counts())
     for (const PeerAlgorithm algorithm : kAlgorithms) {
       INFO(text_of(algorithm, precision_info(precision).c, ranks), " ", elements, " elements, ",
            blocks, " blocks, ", devices, " devices, in place ", in_place);
-      Machine machine(sum_over(precision, elements), algorithm, ranks, devices, in_place, blocks);
+      DevicesUnderTest machine(sum_over(precision, elements), algorithm, ranks, devices, in_place,
+                               blocks);
       body(machine, algorithm);
     }
 }
@@ -250,12 +252,12 @@ void for_each_algorithm(const char* precision, int64_t elements, int ranks, bool
 void check_sums(const char* precision, int64_t elements, int ranks, uint32_t blocks) {
   for (const bool in_place : {false, true})
     for_each_algorithm(precision, elements, ranks, in_place, blocks,
-                       [](Machine& machine, PeerAlgorithm) {
+                       [](DevicesUnderTest& machine, PeerAlgorithm) {
                          for (uint64_t round = 0; round < 2; ++round) {
                            machine.fill(round);
                            machine.run();
                            REQUIRE(machine.missing(0) == 0);
-                           CHECK(machine.wrong(round) == 0);
+                           CHECK(machine.wrong_outputs(round) == 0);
                          }
                        });
 }
@@ -275,28 +277,29 @@ TEST_CASE("gpu: peer: every algorithm computes sums of every type and size") {
 // Only stream order separates two calls, so a rank may be one call ahead of others.
 TEST_CASE("gpu: peer: a thousand consecutive calls are correct, also as a graph") {
   REQUIRE_GPU();
-  for_each_algorithm("float", 20011, 4, false, kBlocks, [](Machine& machine, PeerAlgorithm) {
-    machine.fill(0);
-    machine.run(1000);
-    CHECK(machine.wrong(0) == 0);
+  for_each_algorithm(
+      "float", 20011, 4, false, kBlocks, [](DevicesUnderTest& machine, PeerAlgorithm) {
+        machine.fill(0);
+        machine.run(1000);
+        CHECK(machine.wrong_outputs(0) == 0);
 
-    std::vector<std::unique_ptr<cuda::Graph>> graphs;
-    for (int r = 0; r < machine.ranks(); ++r) {
-      machine.rank(r).home.make_current();
-      graphs.push_back(std::make_unique<cuda::Graph>(machine.rank(r).stream, [&] {
-        for (int call = 0; call < 100; ++call) machine.enqueue(r);
-      }));
-    }
-    machine.fill(1);
-    for (int replay = 0; replay < 10; ++replay)
-      for (int r = 0; r < machine.ranks(); ++r) {
-        machine.rank(r).home.make_current();
-        graphs[size_t(r)]->launch(machine.rank(r).stream);
-      }
-    machine.wait();
-    CHECK(machine.wrong(1) == 0);
-    for (int r = 0; r < machine.ranks(); ++r) CHECK(machine.missing(r) == 0);
-  });
+        std::vector<std::unique_ptr<cuda::Graph>> graphs;
+        for (int r = 0; r < machine.ranks(); ++r) {
+          machine.rank(r).home.make_current();
+          graphs.push_back(std::make_unique<cuda::Graph>(machine.rank(r).stream, [&] {
+            for (int call = 0; call < 100; ++call) machine.enqueue(r);
+          }));
+        }
+        machine.fill(1);
+        for (int replay = 0; replay < 10; ++replay)
+          for (int r = 0; r < machine.ranks(); ++r) {
+            machine.rank(r).home.make_current();
+            graphs[size_t(r)]->launch(machine.rank(r).stream);
+          }
+        machine.wait();
+        CHECK(machine.wrong_outputs(1) == 0);
+        for (int r = 0; r < machine.ranks(); ++r) CHECK(machine.missing(r) == 0);
+      });
 }
 
 // Each call adds to the result of the previous one, so a call that runs early or late changes the
@@ -304,35 +307,37 @@ TEST_CASE("gpu: peer: a thousand consecutive calls are correct, also as a graph"
 TEST_CASE("gpu: peer: calls in place run in order") {
   REQUIRE_GPU();
   constexpr int kCalls = 60;  // 2^59 times integers below 2^24 is exact
-  for_each_algorithm("float", 30001, 2, true, kBlocks, [](Machine& machine, PeerAlgorithm) {
-    machine.fill(0);
-    machine.run(kCalls);
-    CHECK(machine.wrong(0, std::ldexp(1.0, kCalls - 1)) == 0);
-  });
+  for_each_algorithm("float", 30001, 2, true, kBlocks,
+                     [](DevicesUnderTest& machine, PeerAlgorithm) {
+                       machine.fill(0);
+                       machine.run(kCalls);
+                       CHECK(machine.wrong_outputs(0, std::ldexp(1.0, kCalls - 1)) == 0);
+                     });
 }
 
 TEST_CASE("gpu: peer: rounded sums have the same bits on all ranks in every call") {
   REQUIRE_GPU();
   for (const char* precision : {"float", "half"})
-    for_each_algorithm(precision, 50001, 4, false, kBlocks, [](Machine& machine, PeerAlgorithm) {
-      machine.fill(1, /*exact=*/false);
-      machine.run();
-      CHECK(machine.all_alike());
-      const std::vector<uint16_t> first = machine.result(0);
-      for (int again = 0; again < 20; ++again) {
-        machine.run();
-        REQUIRE(machine.result(3) == first);
-      }
-    });
+    for_each_algorithm(precision, 50001, 4, false, kBlocks,
+                       [](DevicesUnderTest& machine, PeerAlgorithm) {
+                         machine.fill(1, /*exact=*/false);
+                         machine.run();
+                         CHECK(machine.all_alike());
+                         const std::vector<uint16_t> first = machine.result(0);
+                         for (int again = 0; again < 20; ++again) {
+                           machine.run();
+                           REQUIRE(machine.result(3) == first);
+                         }
+                       });
 }
 
 TEST_CASE("gpu: peer: a missing rank is detected in time, and later calls end") {
   REQUIRE_GPU();
   for_each_algorithm(
-      "float", 10000, 3, false, kBlocks, [](Machine& machine, PeerAlgorithm algorithm) {
+      "float", 10000, 3, false, kBlocks, [](DevicesUnderTest& machine, PeerAlgorithm algorithm) {
         machine.fill(0);
         machine.run();  // with all ranks
-        CHECK(machine.wrong(0) == 0);
+        CHECK(machine.wrong_outputs(0) == 0);
         machine.set_timeout(200'000'000);
         const auto begin = std::chrono::steady_clock::now();
         machine.run(50, 2);  // without the last rank
@@ -347,7 +352,7 @@ TEST_CASE("gpu: peer: a missing rank is detected in time, and later calls end") 
         machine.set_timeout(kTimeoutNs);
         machine.fill(1);
         machine.run(5);
-        CHECK(machine.wrong(1) == 0);
+        CHECK(machine.wrong_outputs(1) == 0);
       });
 }
 
@@ -357,12 +362,13 @@ TEST_CASE("gpu: peer: every algorithm is correct with eight ranks") {
   REQUIRE_GPU();
   check_sums("half", 5, PEER_MAX_RANKS, 1);
   check_sums("half", 30011, PEER_MAX_RANKS, 4);
-  for_each_algorithm("half", 30011, PEER_MAX_RANKS, false, 4, [](Machine& machine, PeerAlgorithm) {
-    machine.fill(0);
-    machine.run(100);
-    CHECK(machine.wrong(0) == 0);
-    for (int r = 0; r < machine.ranks(); ++r) CHECK(machine.missing(r) == 0);
-  });
+  for_each_algorithm("half", 30011, PEER_MAX_RANKS, false, 4,
+                     [](DevicesUnderTest& machine, PeerAlgorithm) {
+                       machine.fill(0);
+                       machine.run(100);
+                       CHECK(machine.wrong_outputs(0) == 0);
+                       for (int r = 0; r < machine.ranks(); ++r) CHECK(machine.missing(r) == 0);
+                     });
 }
 
 TEST_CASE("gpu: peer: a barrier with one rank ends") {

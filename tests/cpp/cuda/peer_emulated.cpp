@@ -17,7 +17,7 @@
 // CUDA as far as these kernels need it: blocks have one thread.
 namespace deepbench::cuda_test::peer_model {
 
-struct Index {
+struct ThreadIndex {
   uint32_t x = 1;
 };
 struct Two {
@@ -26,7 +26,7 @@ struct Two {
 struct alignas(16) Four {
   uint32_t x, y, z, w;
 };
-inline thread_local Index thread_index{0}, block_index{0}, block_size{1}, grid_size{1};
+inline thread_local ThreadIndex thread_index{0}, block_index{0}, block_size{1}, grid_size{1};
 
 inline uint64_t host_now_ns() {
   // Sleeps, because yield() is not enough on a busy machine.
@@ -62,9 +62,9 @@ constexpr int kMaxRanks = 4;
 constexpr uint32_t kGuard = 0xdeadbeef;
 
 // An operand in vectors, with guards after its bytes.
-class Operand {
+class GuardedOperand {
  public:
-  explicit Operand(uint64_t bytes) : bytes_(bytes), vectors_(bytes / 16 + 3) {
+  explicit GuardedOperand(uint64_t bytes) : bytes_(bytes), vectors_(bytes / 16 + 3) {
     for (auto& v : vectors_) v = {kGuard, kGuard, kGuard, kGuard};
   }
   uint4* vectors() { return vectors_.data(); }
@@ -83,11 +83,11 @@ class Operand {
   std::vector<uint4> vectors_;
 };
 
-struct Rank {
-  Rank(uint64_t bytes) : mine(bytes), result(bytes), region(16 * bytes + 16384) {}
+struct EmulatedRank {
+  EmulatedRank(uint64_t bytes) : mine(bytes), result(bytes), region(16 * bytes + 16384) {}
   PeerControl control = {};
   uint32_t host_missing = 0;
-  Operand mine, result, region;
+  GuardedOperand mine, result, region;
 };
 
 // The summands of ranks; each call adds different numbers.
@@ -116,14 +116,14 @@ struct Numbers<Bfloat16> {
 };
 
 template <class T, int kRanks>
-class Machine {
+class EmulatedMachine {
  public:
   using N = Numbers<T>;
-  Machine(uint64_t elements, bool in_place) : elements_(elements), in_place_(in_place) {
+  EmulatedMachine(uint64_t elements, bool in_place) : elements_(elements), in_place_(in_place) {
     for (int r = 0; r < kRanks; ++r) ranks_.emplace_back(elements * sizeof(typename N::Stored));
   }
 
-  Rank& rank(int r) { return ranks_[size_t(r)]; }
+  EmulatedRank& rank(int r) { return ranks_[size_t(r)]; }
   Peers peers(int r, uint64_t timeout_ns = 10'000'000'000) {
     Peers peers = {};
     for (int i = 0; i < kRanks; ++i) peers.control.of[i] = &rank(i).control;
@@ -132,9 +132,11 @@ class Machine {
     peers.rank = uint32_t(r);
     return peers;
   }
-  PeerAddresses regions() { return addresses(&Rank::region); }
-  PeerAddresses added() { return addresses(&Rank::mine); }
-  PeerAddresses results() { return addresses(in_place_ ? &Rank::mine : &Rank::result); }
+  PeerAddresses regions() { return addresses(&EmulatedRank::region); }
+  PeerAddresses added() { return addresses(&EmulatedRank::mine); }
+  PeerAddresses results() {
+    return addresses(in_place_ ? &EmulatedRank::mine : &EmulatedRank::result);
+  }
   uint4* result(int r) { return static_cast<uint4*>(results().of[r]); }
 
   // Runs `calls` calls of kernel(rank), which follow one another on each rank as on a stream.
@@ -165,14 +167,14 @@ class Machine {
     }
     return wrong;
   }
-  uint64_t wrong() const {
+  uint64_t wrong_outputs() const {
     uint64_t sum = 0;
     for (const uint64_t of_rank : wrong_) sum += of_rank;
     return sum;
   }
   bool is_guarded() {
     bool guarded = true;
-    for (Rank& rank : ranks_) guarded &= rank.mine.is_guarded() && rank.result.is_guarded();
+    for (EmulatedRank& rank : ranks_) guarded &= rank.mine.is_guarded() && rank.result.is_guarded();
     return guarded;
   }
 
@@ -180,7 +182,7 @@ class Machine {
   static float summand(int r, int call, uint64_t i) {
     return deepbench_summand(N::type, kSeed + uint64_t(call), uint32_t(r), kRanks, i);
   }
-  PeerAddresses addresses(Operand Rank::*member) {
+  PeerAddresses addresses(GuardedOperand EmulatedRank::*member) {
     PeerAddresses all = {};
     for (int r = 0; r < kRanks; ++r) all.of[r] = (rank(r).*member).vectors();
     return all;
@@ -197,7 +199,7 @@ class Machine {
 
   const uint64_t elements_;
   const bool in_place_;
-  std::vector<Rank> ranks_;
+  std::vector<EmulatedRank> ranks_;
   uint64_t wrong_[kMaxRanks] = {};
 };
 
@@ -206,13 +208,13 @@ using Kernels = std::vector<std::function<void(int)>>;
 
 // The same value as on the host: the largest slice plus one grain.
 template <class T, int kRanks>
-uint64_t room_of(Machine<T, kRanks>&, uint64_t elements) {
+uint64_t room_of(EmulatedMachine<T, kRanks>&, uint64_t elements) {
   const uint64_t grains = (elements / (4 * T::kPerWord) + 31) / 32;
   return (grains + kRanks - 1) / kRanks * 32 + 32;
 }
 
 template <class T, int kRanks>
-Kernels kernels_of(Machine<T, kRanks>& m, uint64_t elements) {
+Kernels kernels_of(EmulatedMachine<T, kRanks>& m, uint64_t elements) {
   const uint64_t units = (elements + 2 * T::kPerWord - 1) / (2 * T::kPerWord);
   return {[&m, elements](int r) {
             one_shot<T, kRanks, 2>(m.peers(r), m.regions(), elements / (4 * T::kPerWord) + 1,
@@ -242,7 +244,7 @@ void check_sums(uint64_t elements, uint32_t blocks) {
     for (size_t algorithm = 0; algorithm < kAlgorithms; ++algorithm) {
       INFO(kRanks, " ranks, ", elements, " elements, ", blocks, " blocks, algorithm ", algorithm,
            in_place);
-      Machine<T, kRanks> machine(elements, in_place);
+      EmulatedMachine<T, kRanks> machine(elements, in_place);
       const auto kernel = kernels_of(machine, elements)[algorithm];
       if (!in_place) {
         machine.run(4, blocks, 0, kernel);
@@ -253,7 +255,7 @@ void check_sums(uint64_t elements, uint32_t blocks) {
           for (int r = 0; r < kRanks; ++r) CHECK(machine.wrong_of(r, call) == 0);
         }
       }
-      CHECK(machine.wrong() == 0);
+      CHECK(machine.wrong_outputs() == 0);
       CHECK(machine.is_guarded());
       for (int r = 0; r < kRanks; ++r) CHECK(machine.rank(r).host_missing == 0);
     }
@@ -273,7 +275,7 @@ TEST_CASE(
   constexpr uint64_t kElements = 100;
   for (size_t algorithm = 0; algorithm < kAlgorithms; ++algorithm) {
     INFO("algorithm ", algorithm);
-    Machine<Float, 3> machine(kElements, false);
+    EmulatedMachine<Float, 3> machine(kElements, false);
     const auto kernel = kernels_of(machine, kElements)[algorithm];
     for (int r = 0; r < 3; ++r) machine.fill(r, 0);
     const auto begin = std::chrono::steady_clock::now();
@@ -306,7 +308,7 @@ TEST_CASE("kernels on the host: resynchronised ranks compute correct sums") {
   constexpr uint64_t kElements = 100;
   for (size_t algorithm = 0; algorithm < kAlgorithms; ++algorithm) {
     INFO("algorithm ", algorithm);
-    Machine<Float, 3> machine(kElements, false);
+    EmulatedMachine<Float, 3> machine(kElements, false);
     const auto kernel = kernels_of(machine, kElements)[algorithm];
     machine.run(3, 2, 0, kernel);
     std::vector<cuda::PeerSteps> steps(3);
@@ -322,7 +324,7 @@ TEST_CASE("kernels on the host: resynchronised ranks compute correct sums") {
       machine.rank(r).host_missing = 0;
     }
     machine.run(4, 2, 0, kernel);
-    CHECK(machine.wrong() == 0);
+    CHECK(machine.wrong_outputs() == 0);
     for (int r = 0; r < 3; ++r) CHECK(machine.rank(r).host_missing == 0);
   }
 }

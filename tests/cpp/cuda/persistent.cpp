@@ -19,12 +19,12 @@ namespace {
 
 constexpr const char* kSupportedCells[] = {"vanilla", "lstm", "gru"};
 
-Layer inference(const std::string& cell, const LayerSizes& sizes,
-                const std::string& precision = "half") {
+Layer inference_layer(const std::string& cell, const LayerSizes& sizes,
+                      const std::string& precision = "half") {
   return {cell, "fwd", "inference", precision, sizes};
 }
 
-cuda::DeviceFacts hopper() {
+cuda::DeviceFacts hopper_facts() {
   cuda::DeviceFacts facts;
   facts.major = 9;
   facts.multiprocessors = 132;
@@ -33,10 +33,10 @@ cuda::DeviceFacts hopper() {
 }
 
 std::vector<cuda::PersistentPlan> plans_of(const Layer& layer) {
-  return cuda::persistent_plans(layer.rnn(), hopper());
+  return cuda::persistent_plans(layer.rnn(), hopper_facts());
 }
 
-std::string refusal_of(const Layer& layer, const cuda::DeviceFacts& device = hopper()) {
+std::string refusal_of(const Layer& layer, const cuda::DeviceFacts& device = hopper_facts()) {
   try {
     cuda::persistent_plans(layer.rnn(), device);
     return "";
@@ -53,27 +53,27 @@ TEST_CASE("persistent: every unit belongs to a block, and every block fits") {
         CAPTURE(cell);
         CAPTURE(hidden);
         CAPTURE(batch);
-        const auto plans = plans_of(inference(cell, {hidden, batch, 3}));
+        const auto plans = plans_of(inference_layer(cell, {hidden, batch, 3}));
         REQUIRE_FALSE(plans.empty());
         for (const cuda::PersistentPlan& plan : plans) {
           CHECK(plan.blocks <= 132);
           CHECK(plan.shape.units % 2 == 0);
           CHECK(int64_t(plan.blocks * plan.shape.units) >= hidden);
           CHECK(int64_t((plan.blocks - 1) * plan.shape.units) < hidden);
-          CHECK(plan.shared_bytes <= hopper().shared_bytes);
+          CHECK(plan.shared_bytes <= hopper_facts().shared_bytes);
           CHECK(plan.name == "units=" + std::to_string(plan.shape.units));
         }
       }
 }
 
 TEST_CASE("persistent: the largest layers of the suites fit on a large device") {
-  const auto plans = plans_of(inference("gru", {2816, 4, 1500}));
+  const auto plans = plans_of(inference_layer("gru", {2816, 4, 1500}));
   REQUIRE(plans.size() == 1);
   CHECK(plans[0].shape.units == 22);
   CHECK(plans[0].blocks == 128);
   CHECK(persistent_full_row_tiles(plans[0].shape) == 4);
   CHECK(persistent_partial_rows(plans[0].shape) == 2);
-  CHECK(plans_of(inference("lstm", {2048, 4, 25}))[0].shape.units == 16);
+  CHECK(plans_of(inference_layer("lstm", {2048, 4, 25}))[0].shape.units == 16);
 }
 
 TEST_CASE("persistent: full tiles, partial tiles, states and sums do not overlap") {
@@ -95,22 +95,22 @@ TEST_CASE("persistent: refusals name the reason") {
     CAPTURE(text);
     CHECK(text.find(word) != std::string::npos);
   };
-  Layer layer = inference("gru", {64, 2, 3});
+  Layer layer = inference_layer("gru", {64, 2, 3});
   CHECK(refusal_of(layer).empty());
-  says(refusal_of(inference("gru_reset_before", {64, 2, 3})), "cell=gru");
-  says(refusal_of(inference("gru", {64, 9, 3})), "batches up to 8");
-  says(refusal_of(inference("gru", {72, 1, 3})), "multiple of 16");
-  says(refusal_of(inference("gru", {64, 2, 3}, "float")), "half and bfloat16");
-  says(refusal_of(inference("gru", {4096, 1, 3})), "do not fit");
-  says(refusal_of(inference("gru", {int64_t{1} << 40, 1, 3})), "do not fit");
-  says(refusal_of(inference("vanilla", {4240, 8, 3})), "272 states");
+  says(refusal_of(inference_layer("gru_reset_before", {64, 2, 3})), "cell=gru");
+  says(refusal_of(inference_layer("gru", {64, 9, 3})), "batches up to 8");
+  says(refusal_of(inference_layer("gru", {72, 1, 3})), "multiple of 16");
+  says(refusal_of(inference_layer("gru", {64, 2, 3}, "float")), "half and bfloat16");
+  says(refusal_of(inference_layer("gru", {4096, 1, 3})), "do not fit");
+  says(refusal_of(inference_layer("gru", {int64_t{1} << 40, 1, 3})), "do not fit");
+  says(refusal_of(inference_layer("vanilla", {4240, 8, 3})), "272 states");
   layer.mode = "training";
   says(refusal_of(layer), "inference");
   layer.phase = "bwd_data";
   says(refusal_of(layer), "inference");
-  cuda::DeviceFacts old = hopper();
+  cuda::DeviceFacts old = hopper_facts();
   old.major = 7;
-  says(refusal_of(inference("gru", {64, 2, 3}), old), "8.0");
+  says(refusal_of(inference_layer("gru", {64, 2, 3}), old), "8.0");
 }
 
 TEST_CASE("persistent: the kernel instances that the host names compile") {
@@ -119,8 +119,8 @@ TEST_CASE("persistent: the kernel instances that the host names compile") {
     return;
   }
   const cuda::Source source = cuda::read_kernel_source("persistent");
-  for (const Layer& layer :
-       {inference("gru", {2816, 4, 3}), inference("vanilla", {1040, 7, 3}, "bfloat16")}) {
+  for (const Layer& layer : {inference_layer("gru", {2816, 4, 3}),
+                             inference_layer("vanilla", {1040, 7, 3}, "bfloat16")}) {
     const std::string expression =
         cuda::persistent_expression(layer.rnn(), plans_of(layer).front());
     CAPTURE(expression);
@@ -137,11 +137,11 @@ TEST_CASE("gpu: persistent: every cell, type and block shape is correct") {
   for (const std::string precision : {"half", "bfloat16"})
     for (const std::string cell : kSupportedCells)
       for (const LayerSizes& sizes : all) {
-        const Layer layer = inference(cell, sizes, precision);
+        const Layer layer = inference_layer(cell, sizes, precision);
         const std::string problem = layer.text();
         CAPTURE(problem);
         const ProblemRequest request("rnn", problem, "library=persistent");
-        if (request.supports() != DEEPBENCH_OK) {
+        if (request.plan_status() != DEEPBENCH_OK) {
           CHECK(cell == "lstm");
           CHECK(sizes.hidden == 2816);
           continue;
@@ -154,7 +154,7 @@ TEST_CASE("gpu: persistent: every cell, type and block shape is correct") {
 TEST_CASE("gpu: persistent: a call is not affected by earlier calls") {
   REQUIRE_GPU();
   for (const int64_t steps : {1, 2, 3, 8}) {
-    const Layer layer = inference("lstm", {128, 2, steps});
+    const Layer layer = inference_layer("lstm", {128, 2, steps});
     const auto outputs = uint64_t(layer.rnn().outputs());
     LayerRun cold(layer, "library=persistent cache=cold"), hot(layer, "library=persistent");
     REQUIRE(cold.status() == DEEPBENCH_OK);
@@ -174,15 +174,15 @@ TEST_CASE("gpu: persistent: a call is not affected by earlier calls") {
 
 TEST_CASE("gpu: persistent: it competes with cuDNN, whose default remains the first candidate") {
   REQUIRE_GPU();
-  const std::string problem = inference("gru", {512, 1, 4}).text();
+  const std::string problem = inference_layer("gru", {512, 1, 4}).text();
   const auto ids = ProblemRequest("rnn", problem, "limit=32").candidates();
   REQUIRE(ids.size() >= 2);
   CHECK(ids[0] == "cudnn:standard");
   CHECK(ids[1].rfind("persistent:units=", 0) == 0);
-  LayerRun run(inference("gru", {512, 1, 4}), "candidate=" + ids[1]);
+  LayerRun run(inference_layer("gru", {512, 1, 4}), "candidate=" + ids[1]);
   REQUIRE(run.status() == DEEPBENCH_OK);
   CHECK(run.describe().text("library").rfind("persistent ", 0) == 0);
-  CHECK(ProblemRequest("rnn", problem, "library=persistent candidate=units=3").supports() ==
+  CHECK(ProblemRequest("rnn", problem, "library=persistent candidate=units=3").plan_status() ==
         DEEPBENCH_INVALID);
 }
 

@@ -25,12 +25,12 @@ namespace deepbench::cuda_test {
 namespace {
 
 // Threads that synchronise with one another: those of a block or of a warp.
-struct Group {
+struct ThreadGroup {
   uint32_t size = 0, arrived = 0;
   uint64_t round = 0;
 };
 
-struct Recorded {
+struct RecordedMma {
   MmaOperands operands;
   uint32_t word;
 };
@@ -52,13 +52,15 @@ class Grid {
   void block_barrier() { meet(blocks_[current_ / threads_]); }
   void warp_barrier() { meet(warps_[current_ / 32]); }
   // What the current thread recorded, and what the lanes of its warp recorded.
-  Recorded& recorded() { return recorded_[current_]; }
-  const Recorded& recorded_by(uint32_t lane) const { return recorded_[current_ / 32 * 32 + lane]; }
+  RecordedMma& recorded() { return recorded_[current_]; }
+  const RecordedMma& recorded_by(uint32_t lane) const {
+    return recorded_[current_ / 32 * 32 + lane];
+  }
   uint32_t lane() const { return uint32_t(current_ % 32); }
 
  private:
   static void enter();
-  void meet(Group& group) {
+  void meet(ThreadGroup& group) {
     const uint64_t round = group.round;
     if (++group.arrived == group.size) {
       group.arrived = 0, ++group.round;
@@ -81,8 +83,8 @@ class Grid {
 
   const std::function<void()>* body_ = nullptr;
   std::vector<Fiber> fibers_;
-  std::vector<Group> blocks_, warps_;
-  std::vector<Recorded> recorded_;
+  std::vector<ThreadGroup> blocks_, warps_;
+  std::vector<RecordedMma> recorded_;
   size_t threads_ = 0, current_ = 0;
   ucontext_t scheduler_ = {};
 } grid;
@@ -242,7 +244,7 @@ class LayerCase {
 };
 
 template <int kCell, int kType, uint32_t kHidden, uint32_t kUnits, uint32_t kBatch>
-void check(uint32_t timesteps) {
+void check_layer(uint32_t timesteps) {
   INFO("cell ", kCell, ", hidden ", kHidden, ", units ", kUnits, ", batch ", kBatch);
   const double bound = kType == DEEPBENCH_F16 ? 4e-3 : 3e-2;
   LayerCase<kCell, kType, kHidden, kUnits, kBatch> layer(timesteps);
@@ -254,17 +256,18 @@ void check(uint32_t timesteps) {
 }
 
 TEST_CASE("kernels on the host: persistent is correct for every cell and block shape") {
-  check<CELL_GRU, DEEPBENCH_F16, 64, 16, 1>(4);
-  check<CELL_LSTM, DEEPBENCH_F16, 48, 8, 3>(3);      // sequences that do not fill pairs of lanes
-  check<CELL_VANILLA, DEEPBENCH_BF16, 16, 2, 8>(3);  // rows that do not fill a tile
-  check<CELL_GRU, DEEPBENCH_BF16, 96, 22, 4>(3);     // a partial tile, and a block with fewer units
-  check<CELL_LSTM, DEEPBENCH_F16, 32, 16, 2>(1);     // no states are exchanged
+  check_layer<CELL_GRU, DEEPBENCH_F16, 64, 16, 1>(4);
+  check_layer<CELL_LSTM, DEEPBENCH_F16, 48, 8, 3>(3);  // sequences that do not fill pairs of lanes
+  check_layer<CELL_VANILLA, DEEPBENCH_BF16, 16, 2, 8>(3);  // rows that do not fill a tile
+  check_layer<CELL_GRU, DEEPBENCH_BF16, 96, 22, 4>(
+      3);  // a partial tile, and a block with fewer units
+  check_layer<CELL_LSTM, DEEPBENCH_F16, 32, 16, 2>(1);  // no states are exchanged
 }
 
 TEST_CASE("kernels on the host: persistent is correct with tiles in shared memory") {
   constexpr PersistentShape kShape = {3, 256, 128};
   static_assert(persistent_shared_tiles(kShape) > 0, "this case tests tiles in shared memory");
-  check<CELL_GRU, DEEPBENCH_F16, 256, 128, 2>(2);
+  check_layer<CELL_GRU, DEEPBENCH_F16, 256, 128, 2>(2);
 }
 
 }  // namespace

@@ -60,7 +60,7 @@ TEST_CASE("gpu: rnn: algorithms that round partial sums run only by name") {
       CAPTURE(name);
       CHECK(std::count(all.begin(), all.end(), name) == 0);
       const std::string options = "candidate=" + name;
-      if (ProblemRequest("rnn", layer.text(), options).supports() != DEEPBENCH_OK) continue;
+      if (ProblemRequest("rnn", layer.text(), options).plan_status() != DEEPBENCH_OK) continue;
       check_layer(layer, options);
       ++ran;
     }
@@ -88,12 +88,11 @@ TEST_CASE("gpu: rnn: the reference matches the definition in every phase") {
 }
 
 // Gradients that start from the library's states use the same slope of relu at zero.
-TEST_CASE("gpu: rnn: a reference follows only the forward pass that it verifies") {
+TEST_CASE("gpu: rnn: a reference adopts only the states of the kernel that it verifies") {
   REQUIRE_GPU();
-  const auto follows = [](LayerRun& reference, const LayerRun& run) {
-    int32_t answer = -1;
-    CHECK(table().follow(reference.handle(), run.handle(), &answer) == DEEPBENCH_OK);
-    return answer == 1;
+  const auto adopts = [](LayerRun& reference, const LayerRun& run) {
+    return testing::adopt_forward_states(table(), reference.handle(), run.handle()) ==
+           DEEPBENCH_STATES_ADOPTED;
   };
   for (const std::string precision : kLayerPrecisions)
     for (const std::string cell : kCells)
@@ -102,7 +101,7 @@ TEST_CASE("gpu: rnn: a reference follows only the forward pass that it verifies"
         const std::string problem = layer.text();
         CAPTURE(problem);
         LayerRun run(layer, "library=cudnn"), reference(layer, "library=reference");
-        CHECK(follows(reference, run));
+        CHECK(adopts(reference, run));
         const auto outputs = uint64_t(layer.rnn().outputs());
         for (int turn = 0; turn < 2; ++turn) {
           run.restore();
@@ -114,11 +113,11 @@ TEST_CASE("gpu: rnn: a reference follows only the forward pass that it verifies"
       }
   const Layer layer = {"gru", "bwd_data"};
   LayerRun reference(layer, "library=reference"), other(layer, "library=cudnn seed=6");
-  CHECK_FALSE(follows(reference, other));
+  CHECK_FALSE(adopts(reference, other));
   reference.call(1);
   const auto outputs = uint64_t(layer.rnn().outputs());
   CHECK(count_wrong(reference.read(outputs), reference_output(layer), 1e-11) == 0);
-  CHECK_FALSE(follows(reference, LayerRun({"gru", "fwd"}, "library=cudnn")));
+  CHECK_FALSE(adopts(reference, LayerRun({"gru", "fwd"}, "library=cudnn")));
 }
 
 // With this many units, some sums round to zero, where cuDNN's relu has slope one.
@@ -130,9 +129,8 @@ TEST_CASE("gpu: rnn: a reference uses the library's slope where a sum is zero") 
       const std::string problem = layer.text();
       CAPTURE(problem);
       LayerRun run(layer, "library=cudnn"), reference(layer, "library=reference");
-      int32_t answer = -1;
-      CHECK(table().follow(reference.handle(), run.handle(), &answer) == DEEPBENCH_OK);
-      REQUIRE(answer == DEEPBENCH_FOLLOWS);
+      REQUIRE(testing::adopt_forward_states(table(), reference.handle(), run.handle()) ==
+              DEEPBENCH_STATES_ADOPTED);
       run.restore();
       run.call(1);
       reference.call(1);
@@ -241,7 +239,7 @@ TEST_CASE("gpu: rnn: refusals name the reason") {
   REQUIRE_GPU();
   const auto refused = [](const Layer& layer, const std::string& options,
                           deepbench_status status = DEEPBENCH_UNSUPPORTED) {
-    CHECK(ProblemRequest("rnn", layer.text(), options).supports() == status);
+    CHECK(ProblemRequest("rnn", layer.text(), options).plan_status() == status);
     return std::string(table().last_error());
   };
   const auto says = [](const std::string& reason, const char* word) {

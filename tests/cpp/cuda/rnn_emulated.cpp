@@ -21,7 +21,7 @@ namespace {
 constexpr uint64_t kSeedOfLayer = 5;
 constexpr cuda::LaunchShape kFewThreads = {3, 1, 1, 32, 1, 1, 0};
 
-Rnn layer(const std::string& cell, const std::string& phase) {
+Rnn training_layer(const std::string& cell, const std::string& phase) {
   Rnn rnn;
   rnn.cell = cell, rnn.phase = phase, rnn.mode = "training";
   rnn.hidden = 9, rnn.batch = 4, rnn.timesteps = 5, rnn.inputs = 9;
@@ -121,7 +121,7 @@ TEST_CASE("rnn kernels: steps and gradients match plain loops") {
     for (const std::string phase : {"fwd", "bwd"}) {
       CAPTURE(cell);
       CAPTURE(phase);
-      const Rnn rnn = layer(cell, phase);
+      const Rnn rnn = training_layer(cell, phase);
       testing::NaiveRnn<double> naive(rnn, kSeedOfLayer);
       const std::vector<double> expected = rnn.is_forward() ? naive.forward() : naive.backward();
       CHECK(largest_difference(HostComposition(rnn).run(), expected) < 1e-12);

@@ -188,7 +188,8 @@ TEST_CASE(
     "gpu: skinny: an unknown candidate is invalid, and without a workspace no candidate splits k") {
   REQUIRE_GPU();
   const std::string problem = gemm_text({512, 4, 500000}, true, false, "int8");
-  CHECK(GemmRequest(problem, "library=skinny candidate=lanes=3").supports() == DEEPBENCH_INVALID);
+  CHECK(GemmRequest(problem, "library=skinny candidate=lanes=3").plan_status() ==
+        DEEPBENCH_INVALID);
   CHECK(std::string(table().last_error()).find("lanes=3") != std::string::npos);
   for (const std::string& id : GemmRequest(problem, "library=skinny workspace=0").candidates())
     CHECK(id.find("split=1") == id.size() - 7);

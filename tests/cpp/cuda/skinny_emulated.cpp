@@ -24,12 +24,12 @@ constexpr uint64_t kSeed = 3;
 constexpr uint32_t kGuard = 0xdeadbeef;
 
 // Operands as the kernel expects them, with k padded with zeros, and a guard element after D.
-struct Case {
+struct SkinnyCase {
   uint32_t m, n, k, vectors;
   std::vector<uint4> a, b;
   std::vector<uint32_t> c, d, workspace;
 
-  Case(uint32_t rows, uint32_t columns, uint32_t depth)
+  SkinnyCase(uint32_t rows, uint32_t columns, uint32_t depth)
       : m(rows),
         n(columns),
         k(depth),
@@ -80,7 +80,7 @@ struct Case {
 };
 
 template <int kColumns, int kRows, int kDepth, int kLanes>
-void run(const SkinnyPlan& plan, const SkinnyProduct& product) {
+void run_plan(const SkinnyPlan& plan, const SkinnyProduct& product) {
   if (plan.split > 1)
     emulate(plan.launch(), Barriers::kUsed,
             [&] { skinny<kColumns, kRows, kDepth, kLanes, true>(product); });
@@ -91,7 +91,7 @@ void run(const SkinnyPlan& plan, const SkinnyProduct& product) {
 
 // Returns a plan for the instance with the given number of warps per block and of parts of similar
 // size.
-SkinnyPlan plan_of(const Case& product, int rows, int depth, int lanes, uint32_t warps,
+SkinnyPlan plan_of(const SkinnyCase& product, int rows, int depth, int lanes, uint32_t warps,
                    uint32_t split) {
   SkinnyPlan plan;
   plan.m = product.m, plan.columns = int(product.n), plan.rows = rows, plan.depth = depth,
@@ -105,17 +105,17 @@ SkinnyPlan plan_of(const Case& product, int rows, int depth, int lanes, uint32_t
 }
 
 template <int kColumns, int kRows, int kDepth, int kLanes>
-void check(uint32_t m, uint32_t k) {
+void check_product(uint32_t m, uint32_t k) {
   for (const uint32_t warps : {1u, 3u})
     for (const uint32_t split : {1u, 3u}) {
-      Case product(m, kColumns, k);
+      SkinnyCase product(m, kColumns, k);
       const SkinnyPlan plan = plan_of(product, kRows, kDepth, kLanes, warps, split);
       INFO(m, " x ", kColumns, " x ", k, ": ", plan.name(), ", ", warps, " warps, ", plan.blocks,
            " blocks of rows");
       // The second call uses the workspace that the first leaves behind.
       for (int call = 0; call < 2; ++call) {
         const SkinnyProduct task = product.product(plan);
-        run<kColumns, kRows, kDepth, kLanes>(plan, task);
+        run_plan<kColumns, kRows, kDepth, kLanes>(plan, task);
         CHECK(product.count_wrong() == 0);
         CHECK(product.is_workspace_clear());
         for (uint64_t i = 0; i + 1 < product.d.size(); ++i) product.d[i] = kGuard;
@@ -125,13 +125,13 @@ void check(uint32_t m, uint32_t k) {
 
 template <int kColumns>
 void check_columns() {
-  check<kColumns, 1, 1, 32>(1, 1);
-  check<kColumns, 4, 2, 32>(5, 700);
-  check<kColumns, 2, 4, 32>(7, 5000);
-  check<kColumns, 1, 2, 32>(3, 1536);
-  check<kColumns, 2, 3, 16>(9, 1030);
-  check<kColumns, 4, 1, 8>(37, 515);
-  check<kColumns, 1, 2, 8>(2, 16);
+  check_product<kColumns, 1, 1, 32>(1, 1);
+  check_product<kColumns, 4, 2, 32>(5, 700);
+  check_product<kColumns, 2, 4, 32>(7, 5000);
+  check_product<kColumns, 1, 2, 32>(3, 1536);
+  check_product<kColumns, 2, 3, 16>(9, 1030);
+  check_product<kColumns, 4, 1, 8>(37, 515);
+  check_product<kColumns, 1, 2, 8>(2, 16);
 }
 
 TEST_CASE("kernels on the host: skinny is correct for every number of columns") {

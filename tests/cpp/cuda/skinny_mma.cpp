@@ -192,7 +192,7 @@ TEST_CASE("gpu: skinny_mma: cold calls rotate through the copies, and each copy 
 TEST_CASE("gpu: skinny_mma: an unknown candidate is invalid") {
   REQUIRE_GPU();
   const std::string problem = product_of({512, 4, 512}).text();
-  CHECK(GemmRequest(problem, "library=skinny_mma candidate=rows=3").supports() ==
+  CHECK(GemmRequest(problem, "library=skinny_mma candidate=rows=3").plan_status() ==
         DEEPBENCH_INVALID);
   CHECK(std::string(table().last_error()).find("rows=3") != std::string::npos);
 }

@@ -26,11 +26,11 @@ struct Float4 {
   float x, y, z, w;
 };
 
-struct Recorded {
+struct RecordedMma {
   float (*sums)[4];
   MmaOperands operands;
 };
-std::vector<Recorded>* recorded = nullptr;  // recorded operands of the current thread
+std::vector<RecordedMma>* recorded = nullptr;  // recorded operands of the current thread
 
 // The shared memory of the cluster's blocks, and the index of the current block.
 std::vector<std::vector<Float4>> cluster;
@@ -78,13 +78,13 @@ constexpr uint64_t kSeed = 4;
 constexpr uint16_t kGuard = 0x7eee;
 
 // Operands of integers that are small enough for exact sums, and a guard element after D.
-struct Case {
+struct SkinnyMmaCase {
   uint32_t m, n, k;
   bool transposed;
   std::vector<Uint4> a, b;
   std::vector<uint16_t> c, d;
 
-  Case(uint32_t rows, uint32_t columns, uint32_t depth, bool a_transposed)
+  SkinnyMmaCase(uint32_t rows, uint32_t columns, uint32_t depth, bool a_transposed)
       : m(rows),
         n(columns),
         k(depth),
@@ -125,7 +125,7 @@ struct Case {
 };
 
 // Multiplies the operands that all lanes of a warp recorded at the same time.
-void multiply_together(const std::vector<Recorded>* of_lane, size_t which) {
+void multiply_together(const std::vector<RecordedMma>* of_lane, size_t which) {
   for (uint32_t lane = 0; lane < 32; ++lane)
     multiply_for(
         lane, [&](uint32_t other) { return of_lane[other][which].operands; },
@@ -172,7 +172,7 @@ class Cluster {
       phase(part, threads_[i]);
     }
   }
-  static void multiply_warp(const std::vector<Recorded>* of_lane) {
+  static void multiply_warp(const std::vector<RecordedMma>* of_lane) {
     for (int lane = 0; lane < 32; ++lane) REQUIRE(of_lane[lane].size() == of_lane[0].size());
     for (size_t which = 0; which < of_lane[0].size(); ++which) multiply_together(of_lane, which);
   }
@@ -180,17 +180,17 @@ class Cluster {
   const SkinnyMmaProduct& product_;
   uint32_t number_ = 0;
   std::vector<Thread> threads_;
-  std::vector<std::vector<Recorded>> recorded_;
+  std::vector<std::vector<RecordedMma>> recorded_;
 };
 
 template <bool kTransposed, uint32_t kColumns, uint32_t kRows, uint32_t kWarps, uint32_t kSplit>
-void check(uint32_t m, uint32_t n, uint32_t k) {
+void check_product(uint32_t m, uint32_t n, uint32_t k) {
   CAPTURE(kTransposed);
   CAPTURE(kRows);
   CAPTURE(kWarps);
   CAPTURE(kSplit);
   INFO(m, " x ", n, " x ", k);
-  Case operands(m, n, k, kTransposed);
+  SkinnyMmaCase operands(m, n, k, kTransposed);
   const uint32_t steps = (k + SKINNY_MMA_STEP - 1) / SKINNY_MMA_STEP;
   const SkinnyMmaProduct product =
       operands.product((steps + kWarps * kSplit - 1) / (kWarps * kSplit));
@@ -204,16 +204,16 @@ void check(uint32_t m, uint32_t n, uint32_t k) {
 template <uint32_t kColumns>
 void check_columns() {
   for (const uint32_t n : {8 * kColumns - 7, 8 * kColumns - 2, 8 * kColumns}) {
-    check<true, kColumns, 1, 16, 1>(24, n, 40);
-    check<true, kColumns, 1, 8, 1>(8, n, 1096);
-    check<true, kColumns, 2, 8, 1>(40, n, 264);
-    check<true, kColumns, 2, 8, 2>(72, n, 8);
-    check<true, kColumns, 2, 4, 2>(24, n, 1096);
-    check<true, kColumns, 2, 4, 4>(40, n, 552);
-    check<false, kColumns, 2, 8, 1>(40, n, 264);
-    check<false, kColumns, 2, 8, 2>(8, n, 8);
-    check<false, kColumns, 2, 4, 2>(24, n, 1096);
-    check<false, kColumns, 2, 4, 4>(72, n, 552);
+    check_product<true, kColumns, 1, 16, 1>(24, n, 40);
+    check_product<true, kColumns, 1, 8, 1>(8, n, 1096);
+    check_product<true, kColumns, 2, 8, 1>(40, n, 264);
+    check_product<true, kColumns, 2, 8, 2>(72, n, 8);
+    check_product<true, kColumns, 2, 4, 2>(24, n, 1096);
+    check_product<true, kColumns, 2, 4, 4>(40, n, 552);
+    check_product<false, kColumns, 2, 8, 1>(40, n, 264);
+    check_product<false, kColumns, 2, 8, 2>(8, n, 8);
+    check_product<false, kColumns, 2, 4, 2>(24, n, 1096);
+    check_product<false, kColumns, 2, 4, 4>(72, n, 552);
   }
 }
 

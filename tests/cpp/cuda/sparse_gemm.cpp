@@ -1,6 +1,6 @@
 // Sparse products on the device through cuSPARSE. Every precision, transposition, order and
-// candidate is compared with three loops; further tests cover empty rows, restoring, cold regimes,
-// the dense baseline and memory.
+// candidate is compared with three loops; further tests cover empty rows, restoring, cold regimes
+// and memory.
 #include "deepbench/ops/sparse_gemm/sparse_gemm.hpp"
 
 #include <doctest/doctest.h>
@@ -84,16 +84,15 @@ void check_product(const SparseGemm& gemm, const std::string& options) {
 }
 
 void check_all_candidates(const SparseGemm& gemm) {
-  const ProblemRequest request("sparse_gemm", sparse_text(gemm), with_cusparse("baseline=0"));
-  if (request.supports() != DEEPBENCH_OK) {
+  const ProblemRequest request("sparse_gemm", sparse_text(gemm), with_cusparse(""));
+  if (request.plan_status() != DEEPBENCH_OK) {
     const std::string reason = table().last_error();
     CAPTURE(reason);
     CHECK(gemm.trans_a);
     CHECK(gemm.precision.precision != Precision::kFloat);
     return;
   }
-  for (const std::string& id : request.candidates())
-    check_product(gemm, "baseline=0 candidate=" + id);
+  for (const std::string& id : request.candidates()) check_product(gemm, "candidate=" + id);
 }
 
 TEST_CASE("gpu: sparse_gemm: every precision, transposition, order and candidate is correct") {
@@ -136,7 +135,7 @@ TEST_CASE("gpu: sparse_gemm: rows without a nonzero do not count as untouched") 
   for (const int variant : {0, 1}) {
     const SparseGemm gemm =
         sparse_problem(500, 3, 10, 0.99, variant);  // about nine of ten rows are empty
-    KernelRun run("sparse_gemm", sparse_text(gemm), with_cusparse("baseline=0"));
+    KernelRun run("sparse_gemm", sparse_text(gemm), with_cusparse(""));
     REQUIRE(run.status() == DEEPBENCH_OK);
     run.poison();
     CHECK(run.scan().untouched > 50);  // counts only the outputs of rows with nonzeros
@@ -150,8 +149,7 @@ TEST_CASE("gpu: sparse_gemm: in place, calls accumulate and restore resets C") {
   REQUIRE_GPU();
   const SparseGemm gemm = sparse_problem(90, 20, 60, 0.7);
   for (const char* id : {"spmm:default", "spmm:csr_alg3:preprocessed:other_b_c"}) {
-    KernelRun run("sparse_gemm", sparse_text(gemm),
-                  with_cusparse(std::string("baseline=0 candidate=") + id));
+    KernelRun run("sparse_gemm", sparse_text(gemm), with_cusparse(std::string("candidate=") + id));
     REQUIRE(run.status() == DEEPBENCH_OK);
     run.restore();
     run.call(3);
@@ -171,7 +169,7 @@ TEST_CASE(
        {"spmm:default", "spmm:csr_alg3:preprocessed", "spmm:csr_alg1:preprocessed:other_b_c"})
     for (const char* copies : {"copies=1024", "copies=1"}) {
       KernelRun run("sparse_gemm", sparse_text(gemm),
-                    with_cusparse("baseline=0 cache=cold candidate=" + id + " " + copies));
+                    with_cusparse("cache=cold candidate=" + id + " " + copies));
       INFO(run.error());
       REQUIRE(run.status() == DEEPBENCH_OK);
       const bool flushed = run.describe().text("cold") == "flush";
@@ -181,37 +179,16 @@ TEST_CASE(
     }
 }
 
-TEST_CASE("gpu: sparse_gemm: the dense baseline is measured only if requested") {
-  REQUIRE_GPU();
-  for (const std::string precision : {"float", "half"})
-    for (const char* cache : {"cache=hot", "cache=cold"})
-      for (int variant = 0; variant < 8; variant += precision == "half" ? 2 : 1) {
-        const SparseGemm gemm = sparse_problem(200, 20, 100, 0.9, variant, precision);
-        KernelRun with("sparse_gemm", sparse_text(gemm), with_cusparse(cache));
-        INFO(with.error());
-        REQUIRE(with.status() == DEEPBENCH_OK);
-        const Emitted facts = with.describe();
-        CHECK(facts.number("metric.dense_time") > 0);
-        CHECK(facts.has("metric.dense_time_tf32") == (precision == "float"));
-        CHECK(facts.text("note.dense").find("cuBLASLt") != std::string::npos);
-        CHECK(with.scan().untouched == 4000);
-        KernelRun without("sparse_gemm", sparse_text(gemm), with_cusparse("baseline=0"));
-        CHECK_FALSE(without.describe().has("metric.dense_time"));
-        CHECK_FALSE(without.describe().has("note.dense"));
-      }
-}
-
 TEST_CASE("gpu: sparse_gemm: memory_needed covers the memory of prepare") {
   REQUIRE_GPU();
   const SparseGemm gemm = sparse_problem(4000, 500, 3000, 0.9);
   const auto needed = [&](const std::string& options) {
     return ProblemRequest("sparse_gemm", sparse_text(gemm), with_cusparse(options)).memory_needed();
   };
-  const uint64_t plain = needed("baseline=0");
+  const uint64_t plain = needed("");
   CHECK(plain > uint64_t(4000 * 3000 * 0.1) * 8 + (3000 * 500 + 2 * 4000 * 500) * 4);
-  CHECK(needed("baseline=0 candidate=spmm:csr_alg1:other_b_c") == plain + 7000 * 500 * 4);
-  CHECK(needed("") > 4000 * 3000 * 4);
-  CHECK(needed("baseline=0 cache=cold") > 2 * plain);
+  CHECK(needed("candidate=spmm:csr_alg1:other_b_c") == plain + 7000 * 500 * 4);
+  CHECK(needed("cache=cold") > 2 * plain);
 }
 
 TEST_CASE("gpu: sparse_gemm: refusals name the reason") {
@@ -220,7 +197,7 @@ TEST_CASE("gpu: sparse_gemm: refusals name the reason") {
     std::string line = sparse_text(sparse_problem(20, 5, 30, 0.5, variant));
     line.replace(line.find("precision=float"), 15, "precision=" + precision);
     const ProblemRequest request("sparse_gemm", line, with_cusparse(options));
-    CHECK(request.supports() != DEEPBENCH_OK);
+    CHECK(request.plan_status() != DEEPBENCH_OK);
     return std::string(table().last_error());
   };
   for (const std::string precision : {"tf32", "int8", "fp8_e4m3"})

@@ -1,5 +1,5 @@
 // The parts of a sparse product that need no device: the kernels that create CSR, run by the host
-// and compared with the definition of the pattern; layouts, candidates and the dense product.
+// and compared with the definition of the pattern; layouts and candidates.
 #include <algorithm>
 #include <set>
 
@@ -7,7 +7,6 @@
 #include "deepbench/plugin.hpp"
 #include "ops/sparse_gemm/csr.hpp"
 #include "ops/sparse_gemm/cusparse_candidates.hpp"
-#include "ops/sparse_gemm/dense_baseline.hpp"
 
 // doctest must be included before emulated.hpp redefines CUDA's keywords.
 #include <doctest/doctest.h>
@@ -86,24 +85,6 @@ TEST_CASE("kernels on the host: nonzeros are counted by columns, including empty
   }
 }
 
-TEST_CASE("kernels on the host: the zeros of a dense A are cleared by columns and by rows") {
-  const SparseGemm gemm = sparse_problem(300, 1, 7, 0.6, 0);
-  for (const bool by_rows : {false, true}) {
-    const Lines lines = by_rows ? cuda::rows_of_a(gemm) : cuda::columns_of_a(gemm);
-    const uint64_t stride = lines.length + 3;
-    std::vector<uint16_t> dense(lines.count * stride, 5);
-    emulate(two_blocks(), Barriers::kNone,
-            [&] { clear_zeros(dense.data(), 2, lines, stride, rule_for(gemm)); });
-    for (uint64_t line = 0; line < lines.count; ++line)
-      for (uint64_t j = 0; j < stride; ++j) {
-        const auto i = int64_t(by_rows ? line : j), l = int64_t(by_rows ? j : line);
-        const bool is_unchanged =
-            j >= lines.length || gemm.is_nonzero(kPatternSeed, gemm.index_a(i, l));
-        CHECK(dense[line * stride + j] == (is_unchanged ? 5 : 0));
-      }
-  }
-}
-
 TEST_CASE("more nonzeros than 32-bit offsets can count are refused") {
   const std::vector<uint32_t> counts(2, 1u << 30);
   CHECK_THROWS_WITH_AS(cuda::csr_offsets(counts), doctest::Contains("2147483648 nonzeros"),
@@ -169,26 +150,6 @@ TEST_CASE("a sparse product's layout determines orders and the memory of convers
   }
   const cuda::SparseLayout huge{sparse_problem(1 << 30, 1 << 30, 1 << 30, 0.999999999, 0)};
   CHECK(huge.needed_bytes({}, 0, 1) > uint64_t{1} << 61);
-}
-
-TEST_CASE("the dense product equals the sparse one, by columns and by rows") {
-  const SparseGemm by_columns = sparse_problem(40, 6, 30, 0.5, 1);
-  const Gemm dense = cuda::dense_product(by_columns, precision_info("tf32"));
-  CHECK(dense.m == 40);
-  CHECK(dense.n == 6);
-  CHECK(dense.trans_a);
-  CHECK_FALSE(dense.trans_b);
-  CHECK(dense.precision.precision == Precision::kTf32);
-  const SparseGemm by_rows = sparse_problem(40, 6, 30, 0.5, 1 + 4);
-  const Gemm turned = cuda::dense_product(by_rows, precision_info("float"));
-  CHECK(turned.m == 6);
-  CHECK(turned.n == 40);
-  CHECK(turned.k == 30);
-  CHECK_FALSE(turned.trans_a);
-  CHECK(turned.trans_b);
-  // By rows, the stored A is k x m with rows of m elements; by columns it is m x k, and B is
-  // transposed.
-  CHECK(turned.rows_b() == by_rows.columns_a());
 }
 
 }  // namespace

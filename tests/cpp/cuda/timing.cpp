@@ -19,9 +19,9 @@ extern "C" __global__ void count(unsigned* calls) { atomicAdd(calls, 1u); }
 )";
 
 // Counts its calls, in one word for each copy.
-class Counter {
+class CountingCall {
  public:
-  Counter(const plugin::CopyPlan& plan, bool refuses_capture = false)
+  CountingCall(const plugin::CopyPlan& plan, bool refuses_capture = false)
       : stream_(Stream::of(0)),
         words_(256, plan.copies),
         count_(function_from_text("count", kCount, "count", stream_)),
@@ -68,7 +68,7 @@ void check_batch(const deepbench_batch& batch, uint64_t count, int32_t launch) {
 
 TEST_CASE("gpu: a batch makes the requested number of calls, batch after batch") {
   REQUIRE_GPU();
-  Counter counter({});
+  CountingCall counter({});
   uint32_t expected = 0;
   for (const uint64_t count : {1u, 1u, 7u, 100u, 7u, 5000u}) {
     const deepbench_batch batch = counter.time(count);
@@ -81,7 +81,7 @@ TEST_CASE("gpu: a batch makes the requested number of calls, batch after batch")
 
 TEST_CASE("gpu: calls rotate through the copies across batches") {
   REQUIRE_GPU();
-  Counter counter({plugin::Regime::kRotation, 3, 0});
+  CountingCall counter({plugin::Regime::kRotation, 3, 0});
   CHECK(counter.time(2).copies_touched == 2);
   CHECK(counter.last_copy() == 1);
   CHECK(counter.time(2).copies_touched == 2);
@@ -94,14 +94,14 @@ TEST_CASE("gpu: calls rotate through the copies across batches") {
 TEST_CASE(
     "gpu: calls that cannot be captured are enqueued on the stream, and the batch reports it") {
   REQUIRE_GPU();
-  Counter counter({}, /*refuses_capture=*/true);
+  CountingCall counter({}, /*refuses_capture=*/true);
   for (int i = 0; i < 2; ++i) check_batch(counter.time(10), 10, DEEPBENCH_LAUNCH_STREAM);
   CHECK(counter.calls(0) == 20);
 }
 
 TEST_CASE("gpu: the launch mode can be requested") {
   REQUIRE_GPU();
-  Counter counter({});
+  CountingCall counter({});
   check_batch(counter.time(10, DEEPBENCH_LAUNCH_STREAM), 10, DEEPBENCH_LAUNCH_STREAM);
   check_batch(counter.time(10, DEEPBENCH_LAUNCH_ISOLATED), 10, DEEPBENCH_LAUNCH_ISOLATED);
   check_batch(counter.time(10, DEEPBENCH_LAUNCH_GRAPH), 10, DEEPBENCH_LAUNCH_GRAPH);
@@ -149,7 +149,7 @@ TEST_CASE("gpu: barriers surround the timed calls, and the call's wait function 
 
 TEST_CASE("gpu: the cache is flushed before each call") {
   REQUIRE_GPU();
-  Counter counter({plugin::Regime::kFlush, 1, uint64_t{1} << 26});
+  CountingCall counter({plugin::Regime::kFlush, 1, uint64_t{1} << 26});
   check_batch(counter.time(3), 3, DEEPBENCH_LAUNCH_ISOLATED);
   CHECK(counter.calls(0) == 3);
 }
@@ -158,7 +158,7 @@ TEST_CASE("gpu: a shuffled batch makes exactly its calls") {
   REQUIRE_GPU();
   plugin::CopyPlan plan;
   plan.shuffles = true;
-  Counter counter(plan);
+  CountingCall counter(plan);
   uint32_t expected = 0;
   for (const int32_t launch : {DEEPBENCH_LAUNCH_GRAPH, DEEPBENCH_LAUNCH_STREAM}) {
     for (const uint32_t flags : {uint32_t(DEEPBENCH_REQUEST_SHUFFLE), 0u}) {
@@ -166,14 +166,14 @@ TEST_CASE("gpu: a shuffled batch makes exactly its calls") {
       CHECK(counter.calls(0) == (expected += 5));
     }
   }
-  Counter plain({});  // its plan does not request shuffles
+  CountingCall plain({});  // its plan does not request shuffles
   check_batch(plain.time(5, DEEPBENCH_LAUNCH_GRAPH, DEEPBENCH_REQUEST_SHUFFLE), 5,
               DEEPBENCH_LAUNCH_GRAPH);
 }
 
 TEST_CASE("gpu: a marked call is made once") {
   REQUIRE_GPU();
-  Counter counter({});
+  CountingCall counter({});
   const deepbench_batch batch = counter.time(1, DEEPBENCH_LAUNCH_BEST, DEEPBENCH_REQUEST_MARKERS);
   check_batch(batch, 1, DEEPBENCH_LAUNCH_ISOLATED);
   CHECK(counter.calls(0) == 1);
@@ -181,7 +181,7 @@ TEST_CASE("gpu: a marked call is made once") {
 
 TEST_CASE("gpu: a batch reports the clock of the multiprocessors") {
   REQUIRE_GPU();
-  Counter counter({});
+  CountingCall counter({});
   const double mhz = counter.time(200).clock_mhz;
   CHECK(mhz > 50);
   CHECK(mhz < 10000);
@@ -189,7 +189,7 @@ TEST_CASE("gpu: a batch reports the clock of the multiprocessors") {
 
 TEST_CASE("gpu: a batch without calls is refused") {
   REQUIRE_GPU();
-  Counter counter({});
+  CountingCall counter({});
   CHECK_THROWS_AS(counter.time(0), plugin::Error);
 }
 
@@ -203,7 +203,7 @@ TEST_CASE("gpu: too large a buffer is out of memory, and later batches still run
     status = error.status();
   }
   CHECK(status == DEEPBENCH_OUT_OF_MEMORY);
-  Counter counter({});
+  CountingCall counter({});
   CHECK(counter.time(3).count == 3);
 }
 

@@ -139,8 +139,8 @@ TEST_CASE("ranks at different steps fail with a message that names the steps") {
 TEST_CASE("the other ranks receive rows from rank 0 until it ends") {
   on_every_rank(connect_ranks(3), [&](Group& group) {
     if (group.rank() == 0) {
-      group.broadcast("all_reduce elements=3");
-      group.broadcast("");
+      group.broadcast_row("all_reduce elements=3");
+      group.broadcast_row("");
       group.end();
       return;
     }

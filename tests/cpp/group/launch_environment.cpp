@@ -19,7 +19,7 @@ std::optional<LaunchEnvironment> parse(const Variables& variables) {
   });
 }
 
-std::string rejection(const Variables& variables) {
+std::string rejection_message(const Variables& variables) {
   try {
     parse(variables);
   } catch (const BackendUnavailable& error) {
@@ -90,24 +90,25 @@ TEST_CASE("on one machine, mpirun's variables are sufficient") {
                {"OMPI_COMM_WORLD_LOCAL_SIZE", "2"}})
             ->address == "127.0.0.1");
   CHECK(parse({{"PMI_RANK", "1"}, {"PMI_SIZE", "2"}, {"MPI_LOCALNRANKS", "2"}})->rank == 1);
-  CHECK(rejection({{"PMI_RANK", "1"}, {"PMI_SIZE", "4"}, {"MPI_LOCALNRANKS", "2"}})
+  CHECK(rejection_message({{"PMI_RANK", "1"}, {"PMI_SIZE", "4"}, {"MPI_LOCALNRANKS", "2"}})
             .find("MASTER_ADDR is not set") != std::string::npos);
 }
 
 TEST_CASE("invalid variables are named") {
-  CHECK(rejection({{"RANK", "2"}, {"WORLD_SIZE", "2"}, {"MASTER_ADDR", "a"}}) ==
+  CHECK(rejection_message({{"RANK", "2"}, {"WORLD_SIZE", "2"}, {"MASTER_ADDR", "a"}}) ==
         "the variable RANK=2 must be a number from 0 to 1");
-  CHECK(rejection({{"RANK", "x"}, {"WORLD_SIZE", "2"}, {"MASTER_ADDR", "a"}}) ==
+  CHECK(rejection_message({{"RANK", "x"}, {"WORLD_SIZE", "2"}, {"MASTER_ADDR", "a"}}) ==
         "the variable RANK=x must be a number from 0 to 1");
-  CHECK(rejection({{"RANK", "0"}, {"WORLD_SIZE", "-2"}}) ==
+  CHECK(rejection_message({{"RANK", "0"}, {"WORLD_SIZE", "-2"}}) ==
         "the variable WORLD_SIZE=-2 must be a number from 1 to 65536");
   const Variables good = {{"RANK", "0"}, {"WORLD_SIZE", "2"}, {"MASTER_ADDR", "a"}};
   Variables bad = good;
   bad["MASTER_PORT"] = "70000";
-  CHECK(rejection(bad) == "the variable MASTER_PORT=70000 must be a number from 1 to 65535");
+  CHECK(rejection_message(bad) ==
+        "the variable MASTER_PORT=70000 must be a number from 1 to 65535");
   bad = good;
   bad["DEEPBENCH_RENDEZVOUS_TIMEOUT"] = "never";
-  CHECK(rejection(bad) ==
+  CHECK(rejection_message(bad) ==
         "the variable DEEPBENCH_RENDEZVOUS_TIMEOUT=never must be a number of seconds above 0");
   bad["DEEPBENCH_RENDEZVOUS_TIMEOUT"] = "2.5";
   CHECK(parse(bad)->timeout_s == 2.5);

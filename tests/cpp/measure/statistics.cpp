@@ -13,9 +13,9 @@ namespace deepbench {
 namespace {
 
 using doctest::Approx;
-using testing::repeat;
+using testing::repeat_pattern;
 
-Approx close(double value) { return Approx(value).epsilon(1e-13); }
+Approx approximately(double value) { return Approx(value).epsilon(1e-13); }
 
 // 1.2533 * 1.4826 * MAD / (sqrt(n) * median), the formula of docs/explanation/measuring.md.
 double error_by_hand(double mad, double n, double median) {
@@ -29,9 +29,9 @@ TEST_CASE("statistics of twelve samples equal numpy's") {
   CHECK(s.median == 1223.75);
   CHECK(s.q1 == 1207.5625);
   CHECK(s.q3 == 1252.53125);
-  CHECK(s.p99 == close(1478.0825));
+  CHECK(s.p99 == approximately(1478.0825));
   CHECK(s.mean == 1250.59375);
-  CHECK(s.stdev == close(84.36900020755685));  // ddof=1
+  CHECK(s.stdev == approximately(84.36900020755685));  // ddof=1
   CHECK(s.mad == 24.125);
   CHECK(s.min == 1190.0);
   CHECK(s.max == 1500.0);
@@ -45,9 +45,9 @@ TEST_CASE("statistics of an odd number of samples equal numpy's") {
   CHECK(s.median == 1234.5);
   CHECK(s.q1 == 1200.25);
   CHECK(s.q3 == 1250.0);
-  CHECK(s.p99 == close(1298.72));
-  CHECK(s.mean == close(1236.9));
-  CHECK(s.stdev == close(41.93395104208522));
+  CHECK(s.p99 == approximately(1298.72));
+  CHECK(s.mean == approximately(1236.9));
+  CHECK(s.stdev == approximately(41.93395104208522));
   CHECK(s.mad == 34.25);
   CHECK(s.low == 1199.0);  // the whole range, for five samples
   CHECK(s.high == 1300.75);
@@ -115,16 +115,16 @@ TEST_CASE("lag-1 autocorrelation equals values computed by hand") {
   // Deviations -1 0 1: (-1*0 + 0*1) / 2.
   CHECK(lag1_autocorrelation({1, 2, 3}) == 0.0);
   // Deviations -1.5 -0.5 0.5 1.5: (0.75 - 0.25 + 0.75) / 5.
-  CHECK(lag1_autocorrelation({1, 2, 3, 4}) == close(0.25));
+  CHECK(lag1_autocorrelation({1, 2, 3, 4}) == approximately(0.25));
   // Deviations +-1: -3 / 4.
-  CHECK(lag1_autocorrelation({1, 3, 1, 3}) == close(-0.75));
+  CHECK(lag1_autocorrelation({1, 3, 1, 3}) == approximately(-0.75));
 }
 
 TEST_CASE("the error of the median of independent samples follows the formula") {
   CHECK(median_error({}, 0.5) == std::numeric_limits<double>::infinity());
   CHECK(median_error({100}, 0.5) == std::numeric_limits<double>::infinity());
   // Median 100, distances 0 10 10 20 20.
-  CHECK(median_error({100, 110, 90, 120, 80}, 0.5) == close(error_by_hand(10, 5, 100)));
+  CHECK(median_error({100, 110, 90, 120, 80}, 0.5) == approximately(error_by_hand(10, 5, 100)));
   CHECK(median_error({100, 100, 100}, 0.5) == 0.0);
 }
 
@@ -138,15 +138,15 @@ TEST_CASE("correlated samples are judged by block means") {
     pairs.insert(pairs.end(), {mean - 0.25, mean + 0.25});
     fours.insert(fours.end(), {mean - 0.25, mean + 0.25, mean + 0.5, mean - 0.5});
   }
-  CHECK(lag1_autocorrelation(means) == close(4.25 / 82.5));
+  CHECK(lag1_autocorrelation(means) == approximately(4.25 / 82.5));
   REQUIRE(lag1_autocorrelation(pairs) >= 0.5);
-  CHECK(median_error(pairs, 0.5) == close(error_by_hand(2.5, 10, 100.5)));
+  CHECK(median_error(pairs, 0.5) == approximately(error_by_hand(2.5, 10, 100.5)));
   // Means of pairs of these are still correlated; means of blocks of four are not.
   REQUIRE(lag1_autocorrelation(fours) >= 0.5);
-  CHECK(median_error(fours, 0.5) == close(error_by_hand(2.5, 10, 100.5)));
+  CHECK(median_error(fours, 0.5) == approximately(error_by_hand(2.5, 10, 100.5)));
   // The threshold is a parameter.
   CHECK(median_error(pairs, 0.9) ==
-        close(error_by_hand(median_absolute_deviation(pairs), 20, median(pairs))));
+        approximately(error_by_hand(median_absolute_deviation(pairs), 20, median(pairs))));
 }
 
 TEST_CASE("the error of the median of a trend is infinite") {

@@ -20,12 +20,12 @@ Problem problem_of(const std::string& line, const std::string& phase) {
   return Problem::parse("conv " + line + " phase=" + phase);
 }
 
-ExpectedOutput expect(const Problem& problem, const KernelConditions& conditions = {}) {
+ExpectedOutput expected_output_of(const Problem& problem, const KernelConditions& conditions = {}) {
   return problem.operation().expected_output(problem, conditions);
 }
 
 // The number of checks that these outputs fail, as run/verify.cpp performs them.
-size_t failures(const ExpectedOutput& expected, const std::vector<double>& output) {
+size_t failed_checks(const ExpectedOutput& expected, const std::vector<double>& output) {
   size_t wrong = 0;
   for (size_t i = 0; i < expected.indices.size(); ++i)
     wrong += !(std::abs(output[expected.indices[i]] - expected.values[i]) <= expected.bounds[i]);
@@ -66,7 +66,7 @@ TEST_CASE("conv: the reference of small problems equals the definition for every
       CAPTURE(problem.str());
       KernelConditions conditions;
       conditions.seed = 3;
-      const ExpectedOutput expected = expect(problem, conditions);
+      const ExpectedOutput expected = expected_output_of(problem, conditions);
       const NaiveConv naive(conv_problem(problem), 3);
       const std::vector<double> values = naive.output();
       const std::vector<double> squares = naive.output(true);
@@ -92,7 +92,7 @@ TEST_CASE("conv: types and bounds follow the precision") {
     for (const std::string phase : kPhases) {
       const Problem problem = problem_of(std::string(kSmall[7]) + " precision=" + precision, phase);
       CAPTURE(problem.str());
-      const ExpectedOutput expected = expect(problem);
+      const ExpectedOutput expected = expected_output_of(problem);
       const std::vector<double> values = NaiveConv(conv_problem(problem)).output();
       for (size_t i = 0; i < values.size(); ++i)
         CHECK(expected.values[i] == doctest::Approx(values[i]).epsilon(1e-13));
@@ -111,9 +111,9 @@ TEST_CASE("conv: the reference follows the kernel's conditions") {
   conditions.fill = {{"w", "s7"}};
   const NaiveConv naive(conv_problem(problem), 1, DEEPBENCH_S7);
   const std::vector<double> values = naive.output();
-  CHECK(expect(problem, conditions).values == values);
+  CHECK(expected_output_of(problem, conditions).values == values);
   conditions.accumulator = "float";
-  const ExpectedOutput rounded = expect(problem, conditions);
+  const ExpectedOutput rounded = expected_output_of(problem, conditions);
   CHECK(rounded.values == values);
   for (size_t i = 0; i < values.size(); ++i)
     CHECK(rounded.bounds[i] == kRoundoffFloat * std::abs(values[i]));
@@ -122,9 +122,9 @@ TEST_CASE("conv: the reference follows the kernel's conditions") {
   conditions = {};
   conditions.inputs = "ones";
   // a corner output: four taps of three channels
-  CHECK(expect(flat, conditions).values[0] == 3 * 4);
+  CHECK(expected_output_of(flat, conditions).values[0] == 3 * 4);
   conditions.inputs = "zeros";
-  for (const double value : expect(flat, conditions).values) CHECK(value == 0);
+  for (const double value : expected_output_of(flat, conditions).values) CHECK(value == 0);
 }
 
 // Stores the outputs like a library: rounded to nearest, ties to even.
@@ -141,38 +141,39 @@ TEST_CASE("conv: 8-bit outputs are shifted, rounded and saturated, and checked o
           problem_of(line + " precision=int8 y_type=s8 x_type=" + x_type, "fwd");
       CAPTURE(problem.str());
       const Conv conv = conv_problem(problem);
-      const ExpectedOutput expected = expect(problem);
+      const ExpectedOutput expected = expected_output_of(problem);
       CHECK(expected.projection_rows == 0);
       CHECK(expected.may_equal_poison);
       CHECK(expected.indices.size() >=
             std::min<uint64_t>(expected.outputs, 40000));  // corners occur more than once
       for (const double bound : expected.bounds) REQUIRE(bound == kIntegerRoundoff);
       std::vector<double> right = stored_in_8_bits(conv, NaiveConv(conv).output());
-      CHECK(failures(expected, right) == 0);
+      CHECK(failed_checks(expected, right) == 0);
       const auto count = [&](double value) {
         return std::count(right.begin(), right.end(), value) / double(right.size());
       };
       if (line == large) CHECK((count(127) > 0.004 && count(127) < 0.2));
       for (double& value : right) value = std::min(value + 1, 127.0);
-      CHECK(failures(expected, right) > expected.indices.size() / 2);
+      CHECK(failed_checks(expected, right) > expected.indices.size() / 2);
     }
   }
   const std::string int8 = " precision=int8";
-  CHECK_FALSE(expect(problem_of(kSmall[0] + int8, "fwd")).may_equal_poison);
+  CHECK_FALSE(expected_output_of(problem_of(kSmall[0] + int8, "fwd")).may_equal_poison);
   KernelConditions zeros;
   zeros.inputs = "zeros";
-  CHECK_FALSE(expect(problem_of(kSmall[0] + int8 + " y_type=s8", "fwd"), zeros).may_equal_poison);
+  CHECK_FALSE(expected_output_of(problem_of(kSmall[0] + int8 + " y_type=s8", "fwd"), zeros)
+                  .may_equal_poison);
   // A single output that sums very many products.
   const std::string one = "w=4100 h=4100 c=1 n=1 k=1 s=4100 r=4100";
-  CHECK(expect(problem_of(one + int8 + " y_type=s8", "fwd")).indices.size() == 1);
+  CHECK(expected_output_of(problem_of(one + int8 + " y_type=s8", "fwd")).indices.size() == 1);
 }
 
 TEST_CASE("conv: Winograd widens the bounds and changes no value") {
   for (const char* line : {kSmall[0], "w=30 h=30 c=40 n=2 k=40 s=3 r=3 pad_w=1 pad_h=1"}) {
     KernelConditions conditions;
-    const ExpectedOutput direct = expect(problem_of(line, "fwd"), conditions);
+    const ExpectedOutput direct = expected_output_of(problem_of(line, "fwd"), conditions);
     conditions.accumulator = "winograd";
-    const ExpectedOutput wider = expect(problem_of(line, "fwd"), conditions);
+    const ExpectedOutput wider = expected_output_of(problem_of(line, "fwd"), conditions);
     CHECK(wider.values == direct.values);
     CHECK(wider.projections == direct.projections);
     for (size_t i = 0; i < direct.bounds.size(); ++i) {
@@ -185,9 +186,9 @@ TEST_CASE("conv: Winograd widens the bounds and changes no value") {
 TEST_CASE("conv: partial sums of 14 bits widen the bounds and change no value") {
   const Problem problem = problem_of(kSmall[0], "fwd");
   KernelConditions conditions;
-  const ExpectedOutput exact = expect(problem, conditions);
+  const ExpectedOutput exact = expected_output_of(problem, conditions);
   conditions.accumulator = "fp22";
-  const ExpectedOutput wider = expect(problem, conditions);
+  const ExpectedOutput wider = expected_output_of(problem, conditions);
   CHECK(wider.values == exact.values);
   for (size_t i = 0; i < exact.bounds.size(); ++i) CHECK(wider.bounds[i] > exact.bounds[i]);
 }
@@ -211,14 +212,14 @@ TEST_CASE("conv: larger problems are sampled at corners and edges, and projected
       const Problem problem = problem_of(line, phase);
       CAPTURE(problem.str());
       const Conv conv = conv_problem(problem);
-      const ExpectedOutput expected = expect(problem);
+      const ExpectedOutput expected = expected_output_of(problem);
       const std::vector<double> values = NaiveConv(conv).output();
       REQUIRE(expected.outputs == values.size());
       REQUIRE(expected.projection_rows == uint64_t(conv.output().rows()));
       REQUIRE(expected.projections.size() == expected.projection_rows);
       CHECK(expected.indices.size() >= 20);
       CHECK(expected.indices.size() < values.size());
-      CHECK(failures(expected, values) == 0);
+      CHECK(failed_checks(expected, values) == 0);
       double worst = 0;
       for (size_t i = 0; i < expected.indices.size(); ++i)
         worst = std::max(worst, std::abs(values[expected.indices[i]] - expected.values[i]));
@@ -249,13 +250,13 @@ TEST_CASE("conv: mutants of the convolution are rejected") {
     for (const std::string phase : kPhases) {
       const Problem problem = problem_of(line, phase);
       const Conv conv = conv_problem(problem);
-      const ExpectedOutput expected = expect(problem);
+      const ExpectedOutput expected = expected_output_of(problem);
       for (const Mutant& mutant : kMutants) {
         CAPTURE(problem.str());
         CAPTURE(mutant.what);
         NaiveConv naive(conv);
         mutant.apply(naive);
-        CHECK(failures(expected, naive.output()) > 0);
+        CHECK(failed_checks(expected, naive.output()) > 0);
       }
     }
   }
@@ -266,12 +267,12 @@ TEST_CASE("conv: mutants of the output are rejected at any position") {
     for (const std::string phase : kPhases) {
       const Problem problem = problem_of(std::string(kLarge[0]) + " precision=" + precision, phase);
       CAPTURE(problem.str());
-      const ExpectedOutput expected = expect(problem);
+      const ExpectedOutput expected = expected_output_of(problem);
       const std::vector<double> right = NaiveConv(conv_problem(problem)).output();
       const auto fails = [&](auto change) {
         std::vector<double> output = right;
         change(output);
-        return failures(expected, output) > 0;
+        return failed_checks(expected, output) > 0;
       };
       for (size_t at = 0; at < right.size(); at += right.size() / 7 + 1)
         CHECK(fails([at](std::vector<double>& output) { output[at] += 1; }));
@@ -292,21 +293,22 @@ TEST_CASE("conv: layers of width and height 1 are compared in full while that is
   for (const std::string words : {" n=1 k=17000 phase=fwd", " n=2 k=9000 phase=fwd"}) {
     const Problem problem = Problem::parse("conv " + layer + words + " precision=bfloat16");
     CAPTURE(problem.str());
-    const ExpectedOutput expected = expect(problem);
+    const ExpectedOutput expected = expected_output_of(problem);
     const std::vector<double> right = NaiveConv(conv_problem(problem)).output();
     CHECK(expected.coverage == "all " + std::to_string(right.size()) + " outputs");
     REQUIRE(expected.indices.size() == right.size());
-    CHECK(failures(expected, right) == 0);
+    CHECK(failed_checks(expected, right) == 0);
     for (size_t at = 0; at < right.size(); at += right.size() / 7 + 1) {
       std::vector<double> output = right;
       output[at] = 0;  // wrong by about its size
-      CHECK(failures(expected, output) == (std::abs(right[at]) > expected.bounds[at]));
+      CHECK(failed_checks(expected, output) == (std::abs(right[at]) > expected.bounds[at]));
       output = right;
       output[at] += 4;
-      CHECK(failures(expected, output) == 1);
+      CHECK(failed_checks(expected, output) == 1);
     }
   }
-  const ExpectedOutput larger = expect(Problem::parse("conv w=7 h=7 c=512 n=3 k=4096 s=7 r=7"));
+  const ExpectedOutput larger =
+      expected_output_of(Problem::parse("conv w=7 h=7 c=512 n=3 k=4096 s=7 r=7"));
   CHECK(larger.indices.size() > 3000);  // of 12288 outputs
   CHECK(larger.projection_rows == 3);
 }
@@ -326,7 +328,7 @@ TEST_CASE("conv: sums in half are rejected in float and half") {
     for (const std::string phase : kPhases) {
       const Problem problem = problem_of(std::string(kLarge[0]) + " precision=" + precision, phase);
       CAPTURE(problem.str());
-      CHECK(failures(expect(problem), summed_in_half(conv_problem(problem))) > 0);
+      CHECK(failed_checks(expected_output_of(problem), summed_in_half(conv_problem(problem))) > 0);
     }
   }
 }

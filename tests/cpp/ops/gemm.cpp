@@ -46,17 +46,17 @@ TEST_CASE("gemm: work of one problem") {
         doctest::Approx(2 * std::pow(1000003.0, 3)).epsilon(1e-15));
 }
 
-Gemm typed(const std::string& line) { return gemm_problem(Problem::parse(line)); }
+Gemm parse_gemm(const std::string& line) { return gemm_problem(Problem::parse(line)); }
 
 TEST_CASE("gemm: elements are stored column-major") {
-  const Gemm nn = typed("gemm m=4 n=6 k=5");
+  const Gemm nn = parse_gemm("gemm m=4 n=6 k=5");
   CHECK(nn.index_a(1, 2) == 1 + 2 * 4);
   CHECK(nn.index_b(2, 3) == 2 + 3 * 5);
   CHECK(nn.rows_a() == 4);
   CHECK(nn.columns_a() == 5);
   CHECK(nn.rows_b() == 5);
   CHECK(nn.columns_b() == 6);
-  const Gemm tt = typed("gemm m=4 n=6 k=5 trans_a=t trans_b=t");
+  const Gemm tt = parse_gemm("gemm m=4 n=6 k=5 trans_a=t trans_b=t");
   CHECK(tt.index_a(1, 2) == 2 + 1 * 5);
   CHECK(tt.index_b(2, 3) == 3 + 2 * 6);
   CHECK(tt.rows_a() == 5);
@@ -64,16 +64,16 @@ TEST_CASE("gemm: elements are stored column-major") {
 }
 
 TEST_CASE("gemm: types follow the precision") {
-  CHECK(typed("gemm m=1 n=1 k=1 precision=fp8_e5m2").precision.a == DEEPBENCH_E5M2);
-  CHECK(typed("gemm m=1 n=1 k=1 precision=fp8_e5m2").precision.b == DEEPBENCH_E4M3);
-  CHECK(typed("gemm m=1 n=1 k=1 precision=fp8_e5m2").precision.c == DEEPBENCH_BF16);
-  CHECK(typed("gemm m=1 n=1 k=1 precision=int8").b_type == DEEPBENCH_S8);
-  CHECK(typed("gemm m=1 n=1 k=1 precision=int8 b_type=u8").b_type == DEEPBENCH_U8);
-  CHECK(typed("gemm m=1 n=1 k=1 precision=half").b_type == DEEPBENCH_F16);
+  CHECK(parse_gemm("gemm m=1 n=1 k=1 precision=fp8_e5m2").precision.a == DEEPBENCH_E5M2);
+  CHECK(parse_gemm("gemm m=1 n=1 k=1 precision=fp8_e5m2").precision.b == DEEPBENCH_E4M3);
+  CHECK(parse_gemm("gemm m=1 n=1 k=1 precision=fp8_e5m2").precision.c == DEEPBENCH_BF16);
+  CHECK(parse_gemm("gemm m=1 n=1 k=1 precision=int8").b_type == DEEPBENCH_S8);
+  CHECK(parse_gemm("gemm m=1 n=1 k=1 precision=int8 b_type=u8").b_type == DEEPBENCH_U8);
+  CHECK(parse_gemm("gemm m=1 n=1 k=1 precision=half").b_type == DEEPBENCH_F16);
 }
 
 std::string padded_dimensions(const std::string& line) {
-  const Gemm gemm = padded(typed("gemm " + line));
+  const Gemm gemm = padded(parse_gemm("gemm " + line));
   return std::to_string(gemm.m) + " " + std::to_string(gemm.n) + " " + std::to_string(gemm.k);
 }
 
@@ -109,8 +109,8 @@ TEST_CASE("gemm: the padded work of the original benchmark's sets") {
 }
 
 // One output by the definition, from the elements of the generator.
-double output(const Gemm& gemm, const KernelConditions& conditions, uint64_t index,
-              deepbench_type b) {
+double expected_element(const Gemm& gemm, const KernelConditions& conditions, uint64_t index,
+                        deepbench_type b) {
   const auto i = static_cast<int64_t>(index) % gemm.m, j = static_cast<int64_t>(index) / gemm.m;
   double sum = conditions.beta * deepbench_element(gemm.precision.c, conditions.seed, 2, index);
   for (int64_t l = 0; l < gemm.k; ++l) {
@@ -138,7 +138,7 @@ TEST_CASE("gemm: the reference of small problems equals the definition for every
       REQUIRE(expected.indices.size() == 35);
       const Gemm gemm = gemm_problem(problem);
       for (size_t i = 0; i < 35; ++i) {
-        const double value = output(gemm, conditions, expected.indices[i], gemm.b_type);
+        const double value = expected_element(gemm, conditions, expected.indices[i], gemm.b_type);
         CHECK(expected.values[i] == doctest::Approx(value).epsilon(1e-14));
         if (precision == "int8") {
           CHECK(expected.bounds[i] == 0);
@@ -162,7 +162,8 @@ TEST_CASE("gemm: the reference follows the kernel's conditions") {
   conditions.fill = {{"b", "s7"}};
   ExpectedOutput expected = problem.operation().expected_output(problem, conditions);
   for (size_t i = 0; i < expected.values.size(); ++i)
-    CHECK(expected.values[i] == output(gemm, conditions, expected.indices[i], DEEPBENCH_S7));
+    CHECK(expected.values[i] ==
+          expected_element(gemm, conditions, expected.indices[i], DEEPBENCH_S7));
   conditions = {};
   conditions.inputs = "ones";
   for (double value : problem.operation().expected_output(problem, conditions).values)
@@ -207,7 +208,7 @@ TEST_CASE("gemm: larger problems are sampled at corners and edges, and projected
     for (uint64_t corner : {0, 299, 300 * 256, 300 * 257 - 1})
       CHECK(std::count(expected.indices.begin(), expected.indices.end(), corner) == 1);
     for (size_t i = 0; i < expected.indices.size(); i += 37)
-      CHECK(expected.values[i] == output(gemm, {}, expected.indices[i], DEEPBENCH_S8));
+      CHECK(expected.values[i] == expected_element(gemm, {}, expected.indices[i], DEEPBENCH_S8));
 
     // The projection by its definition, computed from every output.
     REQUIRE(expected.projection_rows == 300);
@@ -215,7 +216,7 @@ TEST_CASE("gemm: larger problems are sampled at corners and edges, and projected
     for (uint64_t i : {0, 1, 150, 299}) {
       double sum = 0;
       for (uint64_t j = 0; j < 257; ++j)
-        sum += output(gemm, {}, i + j * 300, DEEPBENCH_S8) *
+        sum += expected_element(gemm, {}, i + j * 300, DEEPBENCH_S8) *
                deepbench_weight(expected.projection_seed, j);
       CHECK(std::abs(expected.projections[i] - sum) <= expected.projection_bounds[i]);
       // One integer that is wrong by one moves the projection by more than its bound, unless its

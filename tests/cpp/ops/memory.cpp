@@ -11,26 +11,27 @@
 namespace deepbench {
 namespace {
 
-Memory typed(const std::string& line) { return memory_problem(Problem::parse(line)); }
+Memory parse_memory(const std::string& line) { return memory_problem(Problem::parse(line)); }
 
-ExpectedOutput expectation(const std::string& line, const KernelConditions& conditions = {}) {
+ExpectedOutput expected_output_of(const std::string& line,
+                                  const KernelConditions& conditions = {}) {
   const Problem problem = Problem::parse(line);
   return problem.operation().expected_output(problem, conditions);
 }
 
 TEST_CASE("memory: a copy reads and writes") {
-  CHECK(typed("memory kind=copy bytes=4096").traffic() == 8192);
+  CHECK(parse_memory("memory kind=copy bytes=4096").traffic() == 8192);
   for (const std::string kind : {"read", "write", "h2d", "d2h"})
-    CHECK(typed("memory bytes=4096 kind=" + kind).traffic() == 4096);
+    CHECK(parse_memory("memory bytes=4096 kind=" + kind).traffic() == 4096);
   const Problem problem = Problem::parse("memory kind=copy bytes=4096");
   CHECK(problem.operation().work(problem).bytes == 8192);
   CHECK(problem.operation().work(problem).flops == 0);
 }
 
 TEST_CASE("memory: a read has one output word, all others have the buffer") {
-  CHECK(typed("memory kind=read bytes=4096").output_words() == 1);
+  CHECK(parse_memory("memory kind=read bytes=4096").output_words() == 1);
   for (const std::string kind : {"write", "copy", "h2d", "d2h"})
-    CHECK(typed("memory bytes=4096 kind=" + kind).output_words() == 1024);
+    CHECK(parse_memory("memory bytes=4096 kind=" + kind).output_words() == 1024);
 }
 
 TEST_CASE("memory: no word equals the poison") {
@@ -48,7 +49,7 @@ TEST_CASE("memory: a read is the xor of every word") {
   for (uint64_t i = 0; i < 300000; ++i) all ^= memory_word(5, i);
   KernelConditions conditions;
   conditions.seed = 5;
-  const ExpectedOutput expected = expectation("memory kind=read bytes=1200000", conditions);
+  const ExpectedOutput expected = expected_output_of("memory kind=read bytes=1200000", conditions);
   CHECK(expected.outputs == 1);
   CHECK(expected.values == std::vector<double>{double(all)});
   CHECK(expected.bounds == std::vector<double>{0});
@@ -57,7 +58,7 @@ TEST_CASE("memory: a read is the xor of every word") {
 TEST_CASE("memory: a copy equals its source, and samples include the first and last word") {
   KernelConditions conditions;
   conditions.seed = 6;
-  const ExpectedOutput expected = expectation("memory kind=copy bytes=40000", conditions);
+  const ExpectedOutput expected = expected_output_of("memory kind=copy bytes=40000", conditions);
   CHECK(expected.outputs == 10000);
   CHECK(std::count(expected.indices.begin(), expected.indices.end(), 0) == 1);
   CHECK(std::count(expected.indices.begin(), expected.indices.end(), 9999) == 1);
@@ -77,13 +78,13 @@ TEST_CASE("memory: a copy equals its source, and samples include the first and l
 TEST_CASE("memory: writes store the pattern, and constant inputs store their constant") {
   KernelConditions conditions;
   conditions.seed = 7;
-  for (double value : expectation("memory kind=write bytes=64", conditions).values)
+  for (double value : expected_output_of("memory kind=write bytes=64", conditions).values)
     CHECK(value == double(write_pattern(7)));
   conditions.inputs = "ones";
-  for (double value : expectation("memory kind=copy bytes=64", conditions).values)
+  for (double value : expected_output_of("memory kind=copy bytes=64", conditions).values)
     CHECK(value == 1);
   conditions.inputs = "zeros";
-  CHECK(expectation("memory kind=read bytes=64", conditions).values[0] == 0);
+  CHECK(expected_output_of("memory kind=read bytes=64", conditions).values[0] == 0);
 }
 
 }  // namespace

@@ -21,15 +21,15 @@ Problem problem_of(const std::string& cell, const std::string& rest) {
   return Problem::parse("rnn cell=" + cell + " " + rest);
 }
 
-ExpectedOutput expect(const Problem& problem, FixedOutput& output,
-                      KernelConditions conditions = {}) {
+ExpectedOutput expected_output_following(const Problem& problem, FixedOutput& output,
+                                         KernelConditions conditions = {}) {
   CHECK(problem.operation().reference_source(problem) == ReferenceSource::kTestedOutput);
   conditions.computed_output = &output;
   return problem.operation().expected_output(problem, conditions);
 }
 
 // The result of a library that computes in float, with a mutant.
-FixedOutput library(const Problem& problem, const std::string& mutant = "") {
+FixedOutput library_output(const Problem& problem, const std::string& mutant = "") {
   NaiveRnn<float> rnn(rnn_problem(problem));
   rnn.mutant = mutant;
   rnn.narrow = problem.text("precision") == "bfloat16";
@@ -47,7 +47,7 @@ TEST_CASE("rnn: the forward reference of small problems equals the definition fo
       KernelConditions conditions;
       conditions.seed = 3;
       conditions.facts.set("inputs", inputs);
-      const ExpectedOutput expected = expect(problem, exact, conditions);
+      const ExpectedOutput expected = expected_output_following(problem, exact, conditions);
       CHECK(expected.outputs == 105);
       CHECK(expected.coverage == "all 105 outputs");
       REQUIRE(expected.indices.size() == 105);
@@ -71,8 +71,8 @@ TEST_CASE("rnn: a library's forward pass is accepted") {
       CAPTURE(precision);
       const Problem problem =
           problem_of(cell, "hidden=48 batch=2 timesteps=20 precision=" + precision);
-      FixedOutput output = library(problem);
-      const ExpectedOutput expected = expect(problem, output);
+      FixedOutput output = library_output(problem);
+      const ExpectedOutput expected = expected_output_following(problem, output);
       CHECK(worst_error(expected, output) <= 1);
       const double largest = *std::max_element(expected.bounds.begin(), expected.bounds.end());
       CHECK(largest < (precision == "float" ? 1e-5 : 2e-2));
@@ -96,8 +96,8 @@ TEST_CASE("rnn: a wrong forward pass is rejected") {
       CAPTURE(mutant);
       CAPTURE(cell);
       const Problem problem = problem_of(cell, "hidden=48 batch=2 timesteps=6");
-      FixedOutput output = library(problem, mutant);
-      CHECK(worst_error(expect(problem, output), output) > 2);
+      FixedOutput output = library_output(problem, mutant);
+      CHECK(worst_error(expected_output_following(problem, output), output) > 2);
     }
   }
 }
@@ -109,24 +109,24 @@ TEST_CASE("rnn: a single wrong element is rejected, and so is storing in a narro
     std::vector<float> values = NaiveRnn<float>(rnn_problem(problem)).forward();
     values[333] += 1e-4f;
     FixedOutput wrong(values);
-    CHECK(worst_error(expect(problem, wrong), wrong) > 2);
+    CHECK(worst_error(expected_output_following(problem, wrong), wrong) > 2);
 
     NaiveRnn<float> rnn(rnn_problem(problem));
     rnn.narrow = true;
     FixedOutput narrow(rnn.forward());
-    CHECK(worst_error(expect(problem, narrow), narrow) > 2);
+    CHECK(worst_error(expected_output_following(problem, narrow), narrow) > 2);
   }
 }
 
 TEST_CASE("rnn: values stored in a narrow type widen the bounds and change no value") {
   const Problem problem = problem_of("lstm", "hidden=16 batch=2 timesteps=6 precision=bfloat16");
-  FixedOutput output = library(problem);
-  const ExpectedOutput usual = expect(problem, output);
+  FixedOutput output = library_output(problem);
+  const ExpectedOutput usual = expected_output_following(problem, output);
   for (const std::string fact : {"cell_state", "gates", "sums", "partial_sums"}) {
     CAPTURE(fact);
     KernelConditions conditions;
     conditions.facts.set(fact, std::string("bfloat16"));
-    const ExpectedOutput wider = expect(problem, output, conditions);
+    const ExpectedOutput wider = expected_output_following(problem, output, conditions);
     CHECK(wider.values == usual.values);
     for (size_t i = 0; i < usual.bounds.size(); ++i) {
       CHECK(wider.bounds[i] > usual.bounds[i]);
@@ -142,36 +142,36 @@ TEST_CASE("rnn: rounded partial sums are accepted if the kernel reports them") {
     NaiveRnn<float> rnn(rnn_problem(problem));
     rnn.narrow = rnn.narrow_sums = true;
     FixedOutput output(rnn.forward());
-    CHECK(worst_error(expect(problem, output), output) > 1);
+    CHECK(worst_error(expected_output_following(problem, output), output) > 1);
     KernelConditions conditions;
     conditions.facts.set("sums", std::string("bfloat16"));
-    CHECK(worst_error(expect(problem, output, conditions), output) <= 1);
+    CHECK(worst_error(expected_output_following(problem, output, conditions), output) <= 1);
     rnn.mutant = "last term dropped";
     FixedOutput wrong(rnn.forward());
-    CHECK(worst_error(expect(problem, wrong, conditions), wrong) > 2);
+    CHECK(worst_error(expected_output_following(problem, wrong, conditions), wrong) > 2);
   }
 }
 
 TEST_CASE("rnn: fast activations widen the bounds, narrow sums do not in float") {
   const Problem problem = problem_of("lstm", "hidden=48 batch=2 timesteps=6");
-  FixedOutput output = library(problem);
-  const ExpectedOutput usual = expect(problem, output);
+  FixedOutput output = library_output(problem);
+  const ExpectedOutput usual = expected_output_following(problem, output);
   KernelConditions conditions;
   conditions.facts.set("activations", std::string("fast"));
-  const ExpectedOutput fast = expect(problem, output, conditions);
+  const ExpectedOutput fast = expected_output_following(problem, output, conditions);
   CHECK(*std::max_element(fast.bounds.begin(), fast.bounds.end()) < 5e-5);
   for (size_t i = 0; i < usual.bounds.size(); ++i) CHECK(fast.bounds[i] > 2 * usual.bounds[i]);
-  FixedOutput narrow = library(problem, "bfloat16 sums");
-  CHECK(worst_error(expect(problem, narrow, conditions), narrow) > 2);
+  FixedOutput narrow = library_output(problem, "bfloat16 sums");
+  CHECK(worst_error(expected_output_following(problem, narrow, conditions), narrow) > 2);
   KernelConditions of_float;
   of_float.facts.set("sums", std::string("float"));
-  CHECK(expect(problem, output, of_float).bounds == usual.bounds);
+  CHECK(expected_output_following(problem, output, of_float).bounds == usual.bounds);
 }
 
 TEST_CASE("rnn: long sequences are checked in segments; lstm's first steps only compute c") {
   const Problem problem = problem_of("lstm", "hidden=3 batch=700 timesteps=260");
-  FixedOutput right = library(problem);
-  const ExpectedOutput expected = expect(problem, right);
+  FixedOutput right = library_output(problem);
+  const ExpectedOutput expected = expected_output_following(problem, right);
   CHECK(expected.indices.size() >= 4096);
   CHECK(expected.indices.size() < expected.outputs);
   CHECK(expected.coverage.find(" of 546000 outputs, each computed from the tested h(t-1)") !=
@@ -180,8 +180,8 @@ TEST_CASE("rnn: long sequences are checked in segments; lstm's first steps only 
   CHECK(*std::max_element(expected.bounds.begin(), expected.bounds.end()) < 1e-5);
   for (const uint64_t index : {0, 545999})  // the samples include the first and the last output
     CHECK(std::count(expected.indices.begin(), expected.indices.end(), index) > 0);
-  FixedOutput wrong = library(problem, "c is not carried");
-  CHECK(worst_error(expect(problem, wrong), wrong) > 2);
+  FixedOutput wrong = library_output(problem, "c is not carried");
+  CHECK(worst_error(expected_output_following(problem, wrong), wrong) > 2);
 }
 
 // Accepts any index.
@@ -199,7 +199,7 @@ TEST_CASE("rnn: the forward passes of the largest problems are sampled at a boun
       CAPTURE(sizes);
       const Problem problem = problem_of(cell, sizes);
       RandomOutput output;
-      const ExpectedOutput expected = expect(problem, output);
+      const ExpectedOutput expected = expected_output_following(problem, output);
       CHECK(expected.indices.size() >= 2000);
       CHECK(expected.indices.size() <= 100000);
       CHECK(output.elements_read() <= 4000000);

@@ -24,14 +24,14 @@ Problem gradient_problem(const std::string& cell, const std::string& rest,
   return Problem::parse("rnn cell=" + cell + " phase=" + phase + " " + rest);
 }
 
-ExpectedOutput gradients(const Problem& problem, int64_t inputs = 1) {
+ExpectedOutput expected_gradients(const Problem& problem, int64_t inputs = 1) {
   CHECK(problem.operation().reference_source(problem) == ReferenceSource::kInputs);
   KernelConditions conditions;
   conditions.facts.set("inputs", inputs);
   return problem.operation().expected_output(problem, conditions);
 }
 
-FixedOutput library(const Problem& problem, const std::string& mutant = "") {
+FixedOutput library_output(const Problem& problem, const std::string& mutant = "") {
   NaiveRnn<float> rnn(rnn_problem(problem));
   rnn.mutant = mutant;
   rnn.narrow = problem.text("precision") == "bfloat16";
@@ -45,7 +45,7 @@ TEST_CASE("rnn: the bounds of gradients depend on the sums that a kernel rounds"
       CAPTURE(fact);
       const Problem problem =
           gradient_problem(cell, "hidden=16 batch=2 timesteps=6 precision=half");
-      const ExpectedOutput usual = gradients(problem);
+      const ExpectedOutput usual = expected_gradients(problem);
       KernelConditions conditions;
       conditions.facts.set(fact, std::string("half"));
       const ExpectedOutput wider = problem.operation().expected_output(problem, conditions);
@@ -67,7 +67,7 @@ TEST_CASE("rnn: gradients equal difference quotients of the forward pass") {
       const Problem problem = gradient_problem(cell, "hidden=3 batch=2 timesteps=4");
       Rnn rnn = rnn_problem(problem);
       rnn.inputs = inputs;
-      const ExpectedOutput expected = gradients(problem, inputs);
+      const ExpectedOutput expected = expected_gradients(problem, inputs);
       REQUIRE(expected.indices.size() == size_t(rnn.outputs()));
       NaiveRnn<double> naive(rnn);
       size_t at = 0;
@@ -95,7 +95,7 @@ TEST_CASE("rnn: gradients equal those of plain loops, in the order of the phase"
       CAPTURE(phase);
       const Problem problem = gradient_problem(cell, "hidden=21 batch=5 timesteps=9", phase);
       FixedOutput exact(NaiveRnn<double>(rnn_problem(problem)).backward());
-      const ExpectedOutput expected = gradients(problem);
+      const ExpectedOutput expected = expected_gradients(problem);
       CHECK(int64_t(expected.outputs) == rnn_problem(problem).outputs());
       CHECK(expected.coverage == "all " + std::to_string(expected.outputs) + " outputs");
       for (size_t i = 0; i < expected.values.size(); ++i)
@@ -113,8 +113,8 @@ TEST_CASE("rnn: a library's gradients are accepted within small bounds") {
         CAPTURE(sizes);
         CAPTURE(precision);
         const Problem problem = gradient_problem(cell, sizes + " precision=" + precision);
-        FixedOutput output = library(problem);
-        const ExpectedOutput expected = gradients(problem);
+        FixedOutput output = library_output(problem);
+        const ExpectedOutput expected = expected_gradients(problem);
         CHECK(worst_error(expected, output) <= 1);
         double values = 0, bounds = 0;
         for (const double value : expected.values) values += value * value;
@@ -134,8 +134,8 @@ TEST_CASE("rnn: wrong gradients are rejected") {
       CAPTURE(cell);
       CAPTURE(mutant);
       const Problem problem = gradient_problem(cell, "hidden=24 batch=2 timesteps=12");
-      FixedOutput output = library(problem, mutant);
-      CHECK(worst_error(gradients(problem), output) > 2);
+      FixedOutput output = library_output(problem, mutant);
+      CHECK(worst_error(expected_gradients(problem), output) > 2);
     }
     const Problem problem = gradient_problem(cell, "hidden=24 batch=2 timesteps=12");
     std::vector<float> values = NaiveRnn<float>(rnn_problem(problem)).backward();
@@ -143,7 +143,7 @@ TEST_CASE("rnn: wrong gradients are rejected") {
       std::vector<float> changed = values;
       changed[index] += 1e-3f;
       FixedOutput output(changed);
-      CHECK(worst_error(gradients(problem), output) > 2);
+      CHECK(worst_error(expected_gradients(problem), output) > 2);
     }
   }
 }
@@ -171,7 +171,8 @@ TEST_CASE("rnn: where float64 takes too long, the reference kernel is the refere
         ReferenceSource::kTestedOutput);
 }
 
-ExpectedOutput composed(const Problem& problem, FixedOutput& reference, bool follows = true) {
+ExpectedOutput expected_gradients_of_composition(const Problem& problem, FixedOutput& reference,
+                                                 bool follows = true) {
   KernelConditions conditions;
   conditions.computed_output = &reference;
   conditions.from_tested_forward = follows;
@@ -183,19 +184,20 @@ TEST_CASE("rnn: the reference kernel's gradients accept a library's and reject w
     CAPTURE(cell);
     const Problem problem = gradient_problem(cell, "hidden=32 batch=16 timesteps=20");
     FixedOutput reference(NaiveRnn<double>(rnn_problem(problem)).backward());
-    const ExpectedOutput expected = composed(problem, reference);
+    const ExpectedOutput expected = expected_gradients_of_composition(problem, reference);
     REQUIRE(expected.projection_rows >= 16);
     CHECK(expected.outputs % expected.projection_rows == 0);
     CHECK(expected.projections.size() == expected.projection_rows);
-    FixedOutput right = library(problem);
+    FixedOutput right = library_output(problem);
     CHECK(worst_error(expected, right) <= 1);
     for (const std::string mutant :
          {"last step dropped", "h' gets no gradient", "dU without step 0", "last term dropped"}) {
       CAPTURE(mutant);
-      FixedOutput wrong = library(problem, mutant);
+      FixedOutput wrong = library_output(problem, mutant);
       CHECK(worst_error(expected, wrong) > 100);
     }
-    const bool other_bounds = composed(problem, reference, false).bounds != expected.bounds;
+    const bool other_bounds =
+        expected_gradients_of_composition(problem, reference, false).bounds != expected.bounds;
     CHECK(other_bounds == (cell == "vanilla"));
   }
 }
@@ -208,14 +210,14 @@ TEST_CASE("rnn: units on the other side of ReLU's kink are accepted, missing ste
   const Rnn rnn = rnn_problem(problem);
   std::vector<double> values = NaiveRnn<double>(rnn).backward();
   FixedOutput reference(values);
-  const ExpectedOutput expected = composed(problem, reference, false);
+  const ExpectedOutput expected = expected_gradients_of_composition(problem, reference, false);
   const size_t first = values.size() - size_t(rnn.du_elements());
   for (size_t j = 0; j < 32; ++j) values[first + 5 * 32 + j] += 0.4 * 0.5;  // dh times h'
   values[1234] += 0.4 * 0.5;                                                // dh times Wx
   FixedOutput flipped(values);
   CHECK(worst_error(expected, flipped) <= 1);
-  CHECK(worst_error(composed(problem, reference), flipped) > 100);
-  FixedOutput dropped = library(problem, "last step dropped");
+  CHECK(worst_error(expected_gradients_of_composition(problem, reference), flipped) > 100);
+  FixedOutput dropped = library_output(problem, "last step dropped");
   CHECK(worst_error(expected, dropped) > 1);
 }
 

@@ -34,33 +34,38 @@ TEST_CASE("sparse_gemm: work of one problem") {
   CHECK(work.bytes == 50 * (4 + 4) + 11 * 4 + 20 * 3 * 4 + 2 * 10 * 3 * 4);
 }
 
-SparseGemm typed(const std::string& line) { return sparse_gemm_problem(Problem::parse(line)); }
+SparseGemm parse_sparse_gemm(const std::string& line) {
+  return sparse_gemm_problem(Problem::parse(line));
+}
 
 TEST_CASE("sparse_gemm: elements are stored by columns or by rows") {
-  const SparseGemm col = typed("sparse_gemm m=4 n=6 k=5 sparsity=0.5");
+  const SparseGemm col = parse_sparse_gemm("sparse_gemm m=4 n=6 k=5 sparsity=0.5");
   CHECK(col.index_a(1, 2) == 1 + 2 * 4);
   CHECK(col.index_b(2, 3) == 2 + 3 * 5);
   CHECK(col.index_c(1, 3) == 1 + 3 * 4);
-  const SparseGemm row = typed("sparse_gemm m=4 n=6 k=5 sparsity=0.5 order=row trans_a=t");
+  const SparseGemm row =
+      parse_sparse_gemm("sparse_gemm m=4 n=6 k=5 sparsity=0.5 order=row trans_a=t");
   CHECK(row.index_a(1, 2) == 2 + 1 * 5);
   CHECK(row.rows_a() == 5);
   CHECK(row.index_b(2, 3) == 3 + 2 * 6);
   CHECK(row.index_c(1, 3) == 3 + 1 * 6);
-  CHECK(typed("sparse_gemm m=4 n=6 k=5 sparsity=0.5 trans_b=t").index_b(2, 3) == 3 + 2 * 6);
-  CHECK(typed("sparse_gemm m=4 n=6 k=5 sparsity=0.5 trans_b=t order=row").index_b(2, 3) ==
-        2 + 3 * 5);
+  CHECK(parse_sparse_gemm("sparse_gemm m=4 n=6 k=5 sparsity=0.5 trans_b=t").index_b(2, 3) ==
+        3 + 2 * 6);
+  CHECK(
+      parse_sparse_gemm("sparse_gemm m=4 n=6 k=5 sparsity=0.5 trans_b=t order=row").index_b(2, 3) ==
+      2 + 3 * 5);
 }
 
 TEST_CASE("sparse_gemm: the fraction of zeros equals the sparsity, and sparsity=0 is dense") {
   for (const double sparsity : {0.0, 0.25, 0.5, 0.9, 0.95, 0.999}) {
-    SparseGemm gemm = typed("sparse_gemm m=1000 n=1 k=1000 sparsity=0");
+    SparseGemm gemm = parse_sparse_gemm("sparse_gemm m=1000 n=1 k=1000 sparsity=0");
     gemm.sparsity = sparsity;
     double nonzeros = 0;
     for (uint64_t index = 0; index < 1000000; ++index) nonzeros += gemm.is_nonzero(3, index);
     const double deviation = std::sqrt(1e6 * sparsity * (1 - sparsity));
     CHECK(std::abs(nonzeros - gemm.nnz()) <= 4 * deviation);
   }
-  SparseGemm edge = typed("sparse_gemm m=1 n=1 k=1 sparsity=0");
+  SparseGemm edge = parse_sparse_gemm("sparse_gemm m=1 n=1 k=1 sparsity=0");
   CHECK(edge.nonzero_threshold() == 0);
   edge.sparsity = 1 - 1.0 / 4294967296;
   CHECK(edge.nonzero_threshold() == 4294967295u);
@@ -98,12 +103,10 @@ TEST_CASE("sparse_gemm: invalid problems are rejected with a reason of one line"
   CHECK(reason("m=1000000 n=1 k=1000000 sparsity=0.999") == "");
 }
 
-TEST_CASE("sparse_gemm: rates and the speedup follow from the time and the kernel's facts") {
+TEST_CASE("sparse_gemm: rates follow from the time and the kernel's facts") {
   const Problem problem = Problem::parse("sparse_gemm m=100 n=10 k=50 sparsity=0.9");
   Attributes facts;
   facts.set("nnz", int64_t{490});
-  facts.set("metric.dense_time", 30.0);
-  facts.set("metric.dense_time_tf32", 5.0);
   const auto metrics = problem.operation().derived_metrics(problem, facts, 2000.0);
   const auto value = [&](const std::string& name) {
     for (const Metric& metric : metrics)
@@ -113,11 +116,38 @@ TEST_CASE("sparse_gemm: rates and the speedup follow from the time and the kerne
   CHECK(value("nnz") == 490);
   CHECK(value("nnz_rate") == Approx(2 * 490 * 10 / 2000.0));
   CHECK(value("dense_rate") == Approx(2 * 100 * 10 * 50 / 2000.0));
-  CHECK(value("speedup") == Approx(15));
-  CHECK(value("speedup_tf32") == Approx(2.5));
   const auto bare = problem.operation().derived_metrics(problem, {}, 2000.0);
   REQUIRE(bare.size() == 1);
   CHECK(bare[0].name == "dense_rate");
+}
+
+TEST_CASE("sparse_gemm: the baselines are the dense products, of float in TF32 as well") {
+  const auto baselines = [](const std::string& rest) {
+    const Problem problem = Problem::parse("sparse_gemm m=40 n=6 k=30 sparsity=0.5 " + rest);
+    return problem.operation().baselines(problem);
+  };
+  const auto by_columns = baselines("trans_a=t");
+  REQUIRE(by_columns.size() == 2);
+  CHECK(by_columns[0].metric == "dense_time");
+  CHECK(by_columns[0].speedup == "speedup");
+  CHECK_FALSE(by_columns[0].optional);
+  CHECK(by_columns[0].problem == "gemm m=40 n=6 k=30 trans_a=t trans_b=n precision=float");
+  CHECK(by_columns[1].metric == "dense_time_tf32");
+  CHECK(by_columns[1].speedup == "speedup_tf32");
+  CHECK(by_columns[1].optional);  // many devices have no TF32
+  CHECK(by_columns[1].problem == "gemm m=40 n=6 k=30 trans_a=t trans_b=n precision=tf32");
+  const auto half = baselines("precision=half");
+  REQUIRE(half.size() == 1);
+  CHECK(half[0].problem == "gemm m=40 n=6 k=30 trans_a=n trans_b=n precision=half");
+}
+
+// Stored by rows, A is k x m with rows of m elements, which gemm reads as the columns of its B.
+TEST_CASE("sparse_gemm: by rows, the dense product is the transposed one") {
+  const Problem problem =
+      Problem::parse("sparse_gemm m=40 n=6 k=30 sparsity=0.5 trans_a=t order=row precision=half");
+  const auto turned = problem.operation().baselines(problem);
+  REQUIRE(turned.size() == 1);
+  CHECK(turned[0].problem == "gemm m=6 n=40 k=30 trans_a=n trans_b=t precision=half");
 }
 
 // One output by the definition. `a` returns op(A)[i, l], so that a test can make it wrong.
@@ -128,8 +158,8 @@ double element_a(const SparseGemm& gemm, uint64_t seed, int64_t i, int64_t l) {
   return gemm.is_nonzero(seed, index) ? deepbench_element(gemm.precision.a, seed, 0, index) : 0;
 }
 
-double output(const SparseGemm& gemm, uint64_t seed, double beta, int64_t i, int64_t j,
-              const Element& a) {
+double expected_element(const SparseGemm& gemm, uint64_t seed, double beta, int64_t i, int64_t j,
+                        const Element& a) {
   double sum = beta * deepbench_element(gemm.precision.c, seed, 2, gemm.index_c(i, j));
   for (int64_t l = 0; l < gemm.k; ++l)
     sum += a(i, l) * deepbench_element(gemm.precision.b, seed, 1, gemm.index_b(l, j));
@@ -152,7 +182,7 @@ TEST_CASE("sparse_gemm: the reference of small problems equals the definition fo
     std::vector<uint64_t> seen;
     for (size_t at = 0; at < 35; ++at) {
       const auto i = int64_t(expected.indices[at]) % 7, j = int64_t(expected.indices[at]) / 7;
-      CHECK(expected.values[at] == Approx(output(gemm, 3, 1, i, j, a)).epsilon(1e-14));
+      CHECK(expected.values[at] == Approx(expected_element(gemm, 3, 1, i, j, a)).epsilon(1e-14));
       CHECK(expected.bounds[at] > 0);
       CHECK(expected.bounds[at] < 0.1);
       seen.push_back(expected.indices[at]);
@@ -177,14 +207,15 @@ TEST_CASE("sparse_gemm: the reference follows the kernel's conditions") {
   }
 }
 
-struct Verdict {
+struct CountedErrors {
   int elements = 0, sums = 0;  // number of outputs beyond their bounds
   bool passes() const { return elements == 0 && sums == 0; }
 };
 
 // Whether verification accepts C = A B + beta C computed in float and then changed by `change`.
-Verdict verdict(const SparseGemm& gemm, const ExpectedOutput& expected, double beta,
-                const Element& a, const std::function<void(std::vector<float>&)>& change = {}) {
+CountedErrors verify_changed_output(const SparseGemm& gemm, const ExpectedOutput& expected,
+                                    double beta, const Element& a,
+                                    const std::function<void(std::vector<float>&)>& change = {}) {
   std::vector<double> sums(size_t(gemm.m * gemm.n));
   for (int64_t j = 0; j < gemm.n; ++j)
     for (int64_t i = 0; i < gemm.m; ++i)
@@ -203,7 +234,7 @@ Verdict verdict(const SparseGemm& gemm, const ExpectedOutput& expected, double b
   }
   std::vector<float> c(sums.begin(), sums.end());
   if (change) change(c);
-  Verdict found;
+  CountedErrors found;
   for (size_t at = 0; at < expected.indices.size(); ++at)
     found.elements +=
         !(std::abs(double(c[expected.indices[at]]) - expected.values[at]) <= expected.bounds[at]);
@@ -227,8 +258,8 @@ TEST_CASE("sparse_gemm: wrong products are rejected, correct ones accepted") {
       const ExpectedOutput expected = problem.operation().expected_output(problem, {});
       CHECK((expected.projections.size() == 450) == (gemm.m == 450));
       const Element right = [&](int64_t i, int64_t l) { return element_a(gemm, 1, i, l); };
-      CHECK(verdict(gemm, expected, 1, right).passes());
-      CHECK_FALSE(verdict(gemm, expected, 0, right).passes());  // C is not added
+      CHECK(verify_changed_output(gemm, expected, 1, right).passes());
+      CHECK_FALSE(verify_changed_output(gemm, expected, 0, right).passes());  // C is not added
 
       // The stored matrix with one change: in a row in its middle that has a nonzero.
       const int64_t row = gemm.m / 2 + 7;
@@ -240,30 +271,33 @@ TEST_CASE("sparse_gemm: wrong products are rejected, correct ones accepted") {
       const auto with = [&](int64_t l, double instead) -> Element {
         return [=](int64_t i, int64_t at) { return i == row && at == l ? instead : right(i, at); };
       };
-      CHECK_FALSE(verdict(gemm, expected, 1, with(column, 0)).passes());  // the nonzero is dropped
-      CHECK_FALSE(verdict(gemm, expected, 1, with(column, -value)).passes());
+      CHECK_FALSE(verify_changed_output(gemm, expected, 1, with(column, 0))
+                      .passes());  // the nonzero is dropped
+      CHECK_FALSE(verify_changed_output(gemm, expected, 1, with(column, -value)).passes());
       // a zero becomes a nonzero
-      CHECK_FALSE(verdict(gemm, expected, 1, with(zero, value)).passes());
+      CHECK_FALSE(verify_changed_output(gemm, expected, 1, with(zero, value)).passes());
       const Element moved = [&](int64_t i, int64_t l) {  // the nonzero has a wrong column index
         return i == row && l == column ? 0 : i == row && l == zero ? value : right(i, l);
       };
-      CHECK_FALSE(verdict(gemm, expected, 1, moved).passes());
+      CHECK_FALSE(verify_changed_output(gemm, expected, 1, moved).passes());
       const Element other_seed = [&](int64_t i, int64_t l) {
         const uint64_t index = gemm.index_a(i, l);
         return gemm.is_nonzero(2, index) ? deepbench_element(DEEPBENCH_F32, 1, 0, index) : 0;
       };
-      CHECK_FALSE(verdict(gemm, expected, 1, other_seed).passes());
+      CHECK_FALSE(verify_changed_output(gemm, expected, 1, other_seed).passes());
       const Element dense = [&](int64_t i, int64_t l) {
         return deepbench_element(DEEPBENCH_F32, 1, 0, gemm.index_a(i, l));
       };
-      CHECK_FALSE(verdict(gemm, expected, 1, dense).passes());
+      CHECK_FALSE(verify_changed_output(gemm, expected, 1, dense).passes());
       const Element rounded = [&](int64_t i, int64_t l) {  // the values have a lower precision
         return double(deepbench_from_bfloat16(deepbench_to_bfloat16(float(right(i, l)))));
       };
-      CHECK_FALSE(verdict(gemm, expected, 1, rounded).passes());
+      CHECK_FALSE(verify_changed_output(gemm, expected, 1, rounded).passes());
       const auto at = size_t(row + gemm.m * (gemm.n / 2 + 1));
-      CHECK_FALSE(verdict(gemm, expected, 1, right, [&](auto& c) { c[at] += 0.01f; }).passes());
-      CHECK_FALSE(verdict(gemm, expected, 1, right, [&](auto& c) {
+      CHECK_FALSE(verify_changed_output(gemm, expected, 1, right, [&](auto& c) {
+                    c[at] += 0.01f;
+                  }).passes());
+      CHECK_FALSE(verify_changed_output(gemm, expected, 1, right, [&](auto& c) {
                     std::fill(c.begin() + int64_t(at), c.begin() + int64_t(at) + 16, 0.0f);
                   }).passes());
     }

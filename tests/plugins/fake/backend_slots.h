@@ -3,6 +3,8 @@
 #ifndef FAKE_BACKEND_SLOTS_H_
 #define FAKE_BACKEND_SLOTS_H_
 
+#include "deepbench/plugin_collective.h"
+#include "deepbench/plugin_energy.h"
 #include "faults.h"
 #include "kernel.h"
 
@@ -21,11 +23,15 @@ static inline void emit_real(deepbench_sink sink, const char* name, double real,
   sink.emit(sink.context, &value);
 }
 
-/* The text determines the type of the value: 5 is an integer, 5.0 a real number, five a text; a
- * unit may follow a number. Slots that emit only texts, such as the version 1.0, always emit a
- * text. */
+/* Whether a value is a text even if it is written like a number, such as the version 1.0. */
+static inline bool is_text(Slot slot, const char* name) {
+  if (slot == kDescribe) return strncmp(name, "estimate.", strlen("estimate.")) != 0;
+  return slot == kEnvironment || slot == kCandidates;
+}
+
+/* The text determines the type of other values: 5 is an integer, 5.0 a real number, five a text; a
+ * unit may follow a number. */
 static inline void emit_scripted(const Scenario* scenario, Slot slot, deepbench_sink sink) {
-  const bool texts = slot == kDescribe || slot == kEnvironment || slot == kCandidates;
   for (int i = 0; i < scenario->emission_count; ++i) {
     const NamedText* named = &scenario->emissions[i];
     if (named->slot != slot) continue;
@@ -34,7 +40,7 @@ static inline void emit_scripted(const Scenario* scenario, Slot slot, deepbench_
     const double real = strtod(named->text, &after_real);
     if (strcmp(named->text, "null") == 0)
       emit_text(sink, named->name, NULL);
-    else if (texts)
+    else if (is_text(slot, named->name))
       emit_text(sink, named->name, named->text);
     else if (*named->text && !*after_integer)
       emit_integer(sink, named->name, integer);
@@ -52,21 +58,17 @@ static inline uint64_t hash_of(uint64_t hash, const char* text) {
   return hash;
 }
 
-/* The number of times that this thread has already prepared this problem under this script. */
-static inline int count_attempt(const char* script, const deepbench_problem* problem) {
+/* The number of times that this thread has already prepared a problem under this script. */
+static inline int count_attempt(const char* script, uint64_t problem) {
   static _Thread_local uint64_t current_script, problems[kMaxNamed];
   static _Thread_local int counts[kMaxNamed], known;
-  const uint64_t basis = UINT64_C(0xCBF29CE484222325), this_script = hash_of(basis, script);
+  const uint64_t this_script = hash_of(UINT64_C(0xCBF29CE484222325), script);
   if (this_script != current_script) known = 0;
   current_script = this_script;
-  Context context = {0};
-  context_add(&context, problem->attributes);
-  uint64_t hash = hash_of(basis, problem->op);
-  for (int j = 0; j < context.count; ++j) hash = hash_of(hash, context.texts[j]);
   int i = 0;
-  while (i < known && problems[i] != hash) ++i;
+  while (i < known && problems[i] != problem) ++i;
   if (i == kMaxNamed) return 0;
-  if (i == known) problems[known] = hash, counts[known++] = 0;
+  if (i == known) problems[known] = problem, counts[known++] = 0;
   return counts[i]++;
 }
 
@@ -78,24 +80,37 @@ static inline bool is_named(const NamedText* names, int count, const char* name)
   return false;
 }
 
-/* The scenario for options and a problem, which may be NULL. Conditions are compared with the
- * library and the candidate that will be used, even if the options do not name them. */
-static inline deepbench_status load_scenario(const deepbench_problem* problem,
-                                             deepbench_values options, Slot slot, char** script,
+/* What the core has passed to a slot. `problem` is the hash of a problem without its options. */
+typedef struct Given {
+  Context context;
+  uint64_t problem;
+} Given;
+
+static inline Given given_to(const deepbench_problem* problem, deepbench_values options) {
+  Given given = {.problem = UINT64_C(0xCBF29CE484222325)};
+  if (problem) {
+    context_add(&given.context, problem->attributes);
+    given.problem = hash_of(given.problem, problem->op);
+    for (int j = 0; j < given.context.count; ++j)
+      given.problem = hash_of(given.problem, given.context.texts[j]);
+    context_set(&given.context, "op", problem->op);
+  }
+  context_add(&given.context, options);
+  return given;
+}
+
+/* The scenario for what is given. Conditions are compared with the library and the candidate that
+ * will be used, even if the options do not name them. */
+static inline deepbench_status load_scenario(const Given* given, Slot slot, char** script,
                                              Context* context, Scenario* scenario) {
   *script = read_script();
   if (!*script) return DEEPBENCH_FAILED;
-  context->count = 0;
-  context_add(context, options);
-  if (problem) {
-    context_add(context, problem->attributes);
-    context_set(context, "op", problem->op);
-  }
+  *context = given->context;
   char number[16];
   snprintf(number, sizeof number, "%d", (int)group_rank);
   context_set(context, "rank", number);
   if (slot == kPrepare) {
-    snprintf(number, sizeof number, "%d", count_attempt(*script, problem));
+    snprintf(number, sizeof number, "%d", count_attempt(*script, given->problem));
     context_set(context, "attempt", number);
   }
   const deepbench_status status = make_scenario(scenario, *script, context, 0);
@@ -111,22 +126,27 @@ static inline deepbench_status load_scenario(const deepbench_problem* problem,
 static const deepbench_values kNoValues = {NULL, 0};
 
 /* The same for slots that do not keep the scenario. It is thread-local because it is large. */
-static inline Scenario* read_scenario(const deepbench_problem* problem, deepbench_values options,
-                                      Slot slot, deepbench_status* status) {
+static inline Scenario* scenario_for(const Given* given, Slot slot, deepbench_status* status) {
   static _Thread_local Scenario scenario;
   static _Thread_local Context context;
   char* script = NULL;
-  *status = load_scenario(problem, options, slot, &script, &context, &scenario);
+  *status = load_scenario(given, slot, &script, &context, &scenario);
   free(script);
   if (*status == DEEPBENCH_OK) *status = enter_slot(&scenario, slot, "");
   return &scenario;
+}
+
+static inline Scenario* read_scenario(deepbench_values options, Slot slot,
+                                      deepbench_status* status) {
+  const Given given = given_to(NULL, options);
+  return scenario_for(&given, slot, status);
 }
 
 /* ---- slots without a kernel ------------------------------------------------------------------ */
 
 static inline deepbench_status fake_describe(deepbench_sink sink) {
   deepbench_status status;
-  const Scenario* scenario = read_scenario(NULL, kNoValues, kDescribe, &status);
+  const Scenario* scenario = read_scenario(kNoValues, kDescribe, &status);
   if (status != DEEPBENCH_OK) return status;
   char name[2 * kNameSize], path[2 * kNameSize];
   for (int i = 0; i < scenario->library_count; ++i) {
@@ -146,7 +166,7 @@ static inline deepbench_status fake_describe(deepbench_sink sink) {
 
 static inline deepbench_status fake_device_count(int32_t* count) {
   deepbench_status status;
-  *count = read_scenario(NULL, kNoValues, kDeviceCount, &status)->devices;
+  *count = read_scenario(kNoValues, kDeviceCount, &status)->devices;
   return status;
 }
 
@@ -154,7 +174,7 @@ static inline deepbench_status fake_describe_device(int32_t device, deepbench_si
   const deepbench_value which = {"device", DEEPBENCH_INTEGER, device, 0, NULL};
   const deepbench_values options = {&which, 1};
   deepbench_status status;
-  const Scenario* scenario = read_scenario(NULL, options, kDescribeDevice, &status);
+  const Scenario* scenario = read_scenario(options, kDescribeDevice, &status);
   if (status != DEEPBENCH_OK) return status;
   if (device < 0 || device >= scenario->devices)
     return fail(DEEPBENCH_INVALID, "device %d does not exist; the number of devices is %d",
@@ -173,7 +193,7 @@ static inline deepbench_status fake_describe_device(int32_t device, deepbench_si
 
 static inline deepbench_status fake_environment(deepbench_values options, deepbench_sink sink) {
   deepbench_status status;
-  const Scenario* scenario = read_scenario(NULL, options, kEnvironment, &status);
+  const Scenario* scenario = read_scenario(options, kEnvironment, &status);
   if (status == DEEPBENCH_OK) emit_scripted(scenario, kEnvironment, sink);
   return status;
 }
@@ -182,7 +202,7 @@ static inline deepbench_status fake_observe(int32_t device, deepbench_sink sink)
   const deepbench_value which = {"device", DEEPBENCH_INTEGER, device, 0, NULL};
   const deepbench_values options = {&which, 1};
   deepbench_status status;
-  const Scenario* scenario = read_scenario(NULL, options, kObserve, &status);
+  const Scenario* scenario = read_scenario(options, kObserve, &status);
   if (status != DEEPBENCH_OK) return status;
   emit_real(sink, "power_w", 100, NULL);
   emit_real(sink, "temperature_c", 50, NULL);
@@ -190,8 +210,11 @@ static inline deepbench_status fake_observe(int32_t device, deepbench_sink sink)
   return DEEPBENCH_OK;
 }
 
+/* ---- extensions -------------------------------------------------------------------------------
+ */
+
 /* An energy counter that starts at 1000 J and grows by 1 J with each call. */
-static inline deepbench_status fake_energy(int32_t device, double* joules) {
+static inline deepbench_status fake_read_energy(int32_t device, double* joules) {
   static double counter = 1000;
   (void)device;
   *joules = counter++;
@@ -202,7 +225,7 @@ static inline deepbench_status fake_energy(int32_t device, double* joules) {
 static inline deepbench_status fake_join(const deepbench_group* group) {
   deepbench_status status;
   group_rank = group->rank, group_size = group->size;
-  read_scenario(NULL, kNoValues, kJoin, &status);
+  read_scenario(kNoValues, kJoin, &status);
   if (status != DEEPBENCH_OK) return status;
   int32_t all[64];
   if (group->size > 64) return fail(DEEPBENCH_UNSUPPORTED, "at most 64 ranks");
@@ -289,21 +312,21 @@ static inline deepbench_status check_candidate(const Scenario* scenario, const C
   return fail(DEEPBENCH_INVALID, "the fake backend has no candidate '%s'", candidate);
 }
 
-/* A kernel for the problem, without operands; NULL, with the reason set, if it fails. */
-static inline Kernel* open_kernel(const deepbench_problem* problem, deepbench_values options,
-                                  Slot slot, deepbench_status* status) {
+/* A kernel for what is given, without operands; NULL, with the reason set, if it fails. */
+static inline Kernel* open_kernel(const Given* given, Slot slot, const char* details,
+                                  deepbench_status* status) {
   Kernel* kernel = calloc(1, sizeof *kernel);
   if (!kernel) {
     *status = fail(DEEPBENCH_OUT_OF_MEMORY, "no memory for a kernel");
     return NULL;
   }
-  *status =
-      load_scenario(problem, options, slot, &kernel->script, &kernel->context, &kernel->scenario);
-  if (*status == DEEPBENCH_OK) *status = enter_slot(&kernel->scenario, slot, "");
+  *status = load_scenario(given, slot, &kernel->script, &kernel->context, &kernel->scenario);
+  if (*status == DEEPBENCH_OK) *status = enter_slot(&kernel->scenario, slot, details);
   if (*status == DEEPBENCH_OK) *status = check_library(&kernel->scenario, &kernel->context);
   if (*status == DEEPBENCH_OK) *status = check_candidate(&kernel->scenario, &kernel->context);
   if (*status == DEEPBENCH_OK && !read_problem(kernel))
-    *status = fail(DEEPBENCH_UNSUPPORTED, "the fake backend has no %s", problem->op);
+    *status = fail(DEEPBENCH_UNSUPPORTED, "the fake backend has no %s",
+                   context_text(&given->context, "op"));
   if (*status == DEEPBENCH_OK) {
     choose_copies(kernel);
     return kernel;
@@ -320,30 +343,62 @@ static inline void close_kernel(Kernel* kernel) {
   free(kernel);
 }
 
-static inline deepbench_status fake_supports(const deepbench_problem* problem,
-                                             deepbench_values options) {
+/* ---- plans ----------------------------------------------------------------------------------- */
+
+static inline Given* given_of(deepbench_plan* plan) { return (Given*)plan; }
+
+/* Checks that a kernel can be made, and keeps what it takes. */
+static inline deepbench_status make_plan(const Given* given, const char* details,
+                                         deepbench_plan** out) {
   deepbench_status status;
-  Kernel* kernel = open_kernel(problem, options, kSupports, &status);
-  if (kernel) close_kernel(kernel);
-  return status;
+  Kernel* kernel = open_kernel(given, kPlan, details, &status);
+  if (!kernel) return status;
+  close_kernel(kernel);
+  Given* plan = malloc(sizeof *plan);
+  if (!plan) return fail(DEEPBENCH_OUT_OF_MEMORY, "no memory for a plan");
+  *plan = *given;
+  *out = (deepbench_plan*)plan;
+  return DEEPBENCH_OK;
 }
 
-static inline deepbench_status fake_memory_needed(const deepbench_problem* problem,
-                                                  deepbench_values options, uint64_t* bytes) {
+static inline deepbench_status fake_plan(const deepbench_problem* problem, deepbench_values options,
+                                         deepbench_plan** out) {
+  const Given given = given_to(problem, options);
+  return make_plan(&given, "", out);
+}
+
+static inline deepbench_status fake_plan_candidate(deepbench_plan* plan, const char* id,
+                                                   deepbench_plan** out) {
+  Given given = *given_of(plan);
+  context_set(&given.context, "candidate", id);
+  char details[kNameSize + 16];
+  snprintf(details, sizeof details, " candidate=%s", id);
+  return make_plan(&given, details, out);
+}
+
+static inline deepbench_status fake_describe_plan(deepbench_plan* plan, deepbench_sink sink) {
   deepbench_status status;
-  Kernel* kernel = open_kernel(problem, options, kMemoryNeeded, &status);
+  Kernel* kernel = open_kernel(given_of(plan), kDescribePlan, "", &status);
   if (!kernel) return status;
-  *bytes = kernel->scenario.memory_needed != kAsOperands
-               ? (uint64_t)kernel->scenario.memory_needed
-               : (uint64_t)(operand_bytes(kernel) * (double)kernel->copies);
+  char text[2 * kNameSize];
+  emit_text(sink, "library", context_text(&kernel->context, "library"));
+  snprintf(text, sizeof text, "naive:%s", context_text(&kernel->context, "candidate"));
+  emit_text(sink, "algorithm", text);
+  emit_integer(sink, "workspace_bytes", 0);
+  emit_integer(sink, "memory_bytes",
+               kernel->scenario.memory_bytes != kAsOperands
+                   ? kernel->scenario.memory_bytes
+                   : (int64_t)(operand_bytes(kernel) * (double)kernel->copies));
+  emit_scripted(&kernel->scenario, kDescribePlan, sink);
   close_kernel(kernel);
   return DEEPBENCH_OK;
 }
 
-static inline deepbench_status fake_candidates(const deepbench_problem* problem,
-                                               deepbench_values options, deepbench_sink sink) {
+static inline deepbench_status fake_candidates(deepbench_plan* plan, int64_t limit,
+                                               deepbench_sink sink) {
+  (void)limit;
   deepbench_status status;
-  const Scenario* scenario = read_scenario(problem, options, kCandidates, &status);
+  const Scenario* scenario = scenario_for(given_of(plan), kCandidates, &status);
   if (status != DEEPBENCH_OK) return status;
   for (int i = 0; i < scenario->candidate_count; ++i)
     emit_text(sink, "candidate", scenario->candidates[i].name);
@@ -351,10 +406,11 @@ static inline deepbench_status fake_candidates(const deepbench_problem* problem,
   return DEEPBENCH_OK;
 }
 
-static inline deepbench_status fake_prepare(const deepbench_problem* problem,
-                                            deepbench_values options, deepbench_kernel** out) {
+static inline void fake_destroy_plan(deepbench_plan* plan) { free(plan); }
+
+static inline deepbench_status fake_prepare(deepbench_plan* plan, deepbench_kernel** out) {
   deepbench_status status;
-  Kernel* kernel = open_kernel(problem, options, kPrepare, &status);
+  Kernel* kernel = open_kernel(given_of(plan), kPrepare, "", &status);
   if (!kernel) return status;
   if (kernel->is_gemm && !cache_operands(&kernel->gemm)) {
     close_kernel(kernel);

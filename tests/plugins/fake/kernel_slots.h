@@ -4,6 +4,7 @@
 #define FAKE_KERNEL_SLOTS_H_
 
 #include "backend_slots.h"
+#include "deepbench/plugin_forward_state.h"
 
 static inline Kernel* kernel_of(deepbench_kernel* handle) { return (Kernel*)handle; }
 
@@ -12,11 +13,6 @@ static inline deepbench_status fake_describe_kernel(deepbench_kernel* handle, de
   const Scenario* scenario = &kernel->scenario;
   const deepbench_status status = enter_slot(scenario, kDescribeKernel, "");
   if (status != DEEPBENCH_OK) return status;
-  char text[2 * kNameSize];
-  emit_text(sink, "library", context_text(&kernel->context, "library"));
-  snprintf(text, sizeof text, "naive:%s", context_text(&kernel->context, "candidate"));
-  emit_text(sink, "algorithm", text);
-  emit_integer(sink, "workspace_bytes", 0);
   const int64_t threads = context_integer(&kernel->context, "threads", 0);
   emit_integer(sink, "threads", threads ? threads : 1);
   if (kernel->cold) {
@@ -79,10 +75,12 @@ static inline deepbench_status fake_poison_outputs(deepbench_kernel* handle) {
   return DEEPBENCH_OK;
 }
 
-static inline deepbench_status fake_read_output(deepbench_kernel* handle, const uint64_t* indices,
-                                                size_t count, double* values) {
+static inline deepbench_status fake_read_output(deepbench_kernel* handle, uint32_t output,
+                                                const uint64_t* indices, size_t count,
+                                                double* values) {
   Kernel* kernel = kernel_of(handle);
   const deepbench_status status = enter_slot(&kernel->scenario, kReadOutput, "");
+  if (output != 0) return fail(DEEPBENCH_INVALID, "there is no output %u", (unsigned)output);
   for (size_t i = 0; status == DEEPBENCH_OK && i < count; ++i) {
     if (indices[i] >= output_count(kernel))
       return fail(DEEPBENCH_INVALID, "output %" PRIu64 " of %" PRIu64, indices[i],
@@ -92,7 +90,9 @@ static inline deepbench_status fake_read_output(deepbench_kernel* handle, const 
   return status;
 }
 
-static inline deepbench_status fake_scan_output(deepbench_kernel* handle, deepbench_scan* scan) {
+static inline deepbench_status fake_scan_output(deepbench_kernel* handle, uint32_t output,
+                                                deepbench_scan* scan) {
+  (void)output;
   Kernel* kernel = kernel_of(handle);
   const deepbench_status status = enter_slot(&kernel->scenario, kScanOutput, "");
   if (status != DEEPBENCH_OK) return status;
@@ -103,8 +103,9 @@ static inline deepbench_status fake_scan_output(deepbench_kernel* handle, deepbe
   return DEEPBENCH_OK;
 }
 
-static inline deepbench_status fake_project_output(deepbench_kernel* handle, uint64_t rows,
-                                                   uint64_t seed, double* sums) {
+static inline deepbench_status fake_project_output(deepbench_kernel* handle, uint32_t output,
+                                                   uint64_t rows, uint64_t seed, double* sums) {
+  (void)output;
   Kernel* kernel = kernel_of(handle);
   const deepbench_status status = enter_slot(&kernel->scenario, kProjectOutput, "");
   if (status != DEEPBENCH_OK) return status;
@@ -112,11 +113,11 @@ static inline deepbench_status fake_project_output(deepbench_kernel* handle, uin
   return fail(DEEPBENCH_OUT_OF_MEMORY, "no memory for a projection");
 }
 
-static inline deepbench_status fake_follow(deepbench_kernel* reference, deepbench_kernel* kernel,
-                                           int32_t* follows) {
+static inline deepbench_status fake_adopt(deepbench_kernel* reference, deepbench_kernel* kernel,
+                                          int32_t* states) {
   (void)kernel;
-  *follows = (int32_t)kernel_of(reference)->scenario.following;
-  return enter_slot(&kernel_of(reference)->scenario, kFollow, "");
+  *states = (int32_t)kernel_of(reference)->scenario.forward_states;
+  return enter_slot(&kernel_of(reference)->scenario, kAdopt, "");
 }
 
 static inline void fake_destroy(deepbench_kernel* handle) {
@@ -125,12 +126,22 @@ static inline void fake_destroy(deepbench_kernel* handle) {
   close_kernel(kernel_of(handle));
 }
 
+static inline const void* fake_extension(const char* name) {
+  static const deepbench_energy energy = {sizeof energy, fake_read_energy};
+  static const deepbench_collective collective = {sizeof collective, fake_join};
+  static const deepbench_forward_state forward_state = {sizeof forward_state, fake_adopt};
+  if (strcmp(name, DEEPBENCH_ENERGY) == 0) return &energy;
+  if (strcmp(name, DEEPBENCH_COLLECTIVE) == 0) return &collective;
+  if (strcmp(name, DEEPBENCH_FORWARD_STATE) == 0) return &forward_state;
+  return NULL;
+}
+
 /* The required slots; each plugin adds optional ones. */
-#define FAKE_REQUIRED_SLOTS                                                                    \
-  .last_error = fake_last_error, .describe = fake_describe, .device_count = fake_device_count, \
-  .describe_device = fake_describe_device, .supports = fake_supports,                          \
-  .memory_needed = fake_memory_needed, .prepare = fake_prepare,                                \
-  .describe_kernel = fake_describe_kernel, .time_batch = fake_time_batch,                      \
+#define FAKE_REQUIRED_SLOTS                                                                        \
+  .last_error = fake_last_error, .describe = fake_describe, .device_count = fake_device_count,     \
+  .describe_device = fake_describe_device, .plan = fake_plan, .describe_plan = fake_describe_plan, \
+  .destroy_plan = fake_destroy_plan, .prepare = fake_prepare,                                      \
+  .describe_kernel = fake_describe_kernel, .time_batch = fake_time_batch,                          \
   .poison_outputs = fake_poison_outputs, .read_output = fake_read_output, .destroy = fake_destroy
 
 #endif /* FAKE_KERNEL_SLOTS_H_ */

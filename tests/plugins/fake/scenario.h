@@ -4,6 +4,7 @@
 #ifndef FAKE_SCENARIO_H_
 #define FAKE_SCENARIO_H_
 
+#include "deepbench/plugin_forward_state.h"
 #include "script.h"
 
 enum { kMaxSteps = 512, kMaxNamed = 40, kMaxRules = 16 };
@@ -22,8 +23,8 @@ typedef enum Slot {
   kDeviceCount,
   kDescribeDevice,
   kEnvironment,
-  kSupports,
-  kMemoryNeeded,
+  kPlan, /* plan and plan_candidate */
+  kDescribePlan,
   kCandidates,
   kPrepare,
   kDescribeKernel,
@@ -35,15 +36,15 @@ typedef enum Slot {
   kProjectOutput,
   kObserve,
   kJoin,
-  kFollow,
+  kAdopt,
   kDestroy,
   kSlots
 } Slot;
 static const char* const kSlotNames[kSlots] = {
-    "describe",      "device_count",   "describe_device", "environment",     "supports",
-    "memory_needed", "candidates",     "prepare",         "describe_kernel", "time_batch",
+    "describe",      "device_count",   "describe_device", "environment",     "plan",
+    "describe_plan", "candidates",     "prepare",         "describe_kernel", "time_batch",
     "restore",       "poison_outputs", "read_output",     "scan_output",     "project_output",
-    "observe",       "join",           "follow",          "destroy"};
+    "observe",       "join",           "adopt",           "destroy"};
 
 static const char* const kStatusNames[] = {"ok",          "unsupported", "invalid", "out_of_memory",
                                            "device_lost", "failed"};
@@ -89,10 +90,10 @@ typedef struct Scenario {
   Mutant mutant;
   bool mutant_in_batches; /* the mutant applies only to batches of several calls */
   bool in_place, restore_broken, rotation_stuck, scan_blind, flush;
-  double beta, following;
+  double beta, forward_states;
   char fill_b[8];
   int devices;
-  int64_t cache_bytes, memory_needed; /* kAsOperands: the size of the operands */
+  int64_t cache_bytes, memory_bytes; /* kAsOperands: the size of the operands */
   int library_count, candidate_count, absent_count, fault_count, emission_count, answer_count;
   NamedText libraries[kMaxRules], absent[kMaxRules], candidates[kMaxNamed];
   Fault faults[kMaxRules];
@@ -232,7 +233,8 @@ static inline bool read_result_verb(const Line* line, Scenario* scenario, bool* 
   if (strcmp(verb, "rotation") == 0) return scenario->rotation_stuck = strcmp(word, "stuck") == 0;
   if (strcmp(verb, "scan") == 0) return scenario->scan_blind = strcmp(word, "blind") == 0;
   if (strcmp(verb, "beta") == 0) return read_numbers(line, 1, 1, &scenario->beta);
-  if (strcmp(verb, "following") == 0) return read_numbers(line, 1, 1, &scenario->following);
+  if (strcmp(verb, "forward_states") == 0)
+    return read_numbers(line, 1, 1, &scenario->forward_states);
   if (strcmp(verb, "fill_b") == 0) return snprintf(scenario->fill_b, 8, "%s", word) > 0;
   if (strcmp(verb, "answer") == 0)
     return read_named(line, 1, kMaxRules, scenario->answers, &scenario->answer_count);
@@ -255,11 +257,11 @@ static inline bool read_fact_verb(const Line* line, Scenario* scenario, bool* kn
   if (strcmp(verb, "log") == 0)
     return snprintf(scenario->log, kTextSize, "%s", rest_of(line, 1)) > 0;
   if (strcmp(verb, "devices") == 0 || strcmp(verb, "cache") == 0 ||
-      strcmp(verb, "memory_needed") == 0) {
+      strcmp(verb, "memory_bytes") == 0) {
     const bool read = read_numbers(line, 1, 1, &number);
     if (*verb == 'd') scenario->devices = (int)number;
     if (*verb == 'c') scenario->cache_bytes = (int64_t)number;
-    if (*verb == 'm') scenario->memory_needed = (int64_t)number;
+    if (*verb == 'm') scenario->memory_bytes = (int64_t)number;
     return read;
   }
   *known = false;
@@ -273,10 +275,10 @@ static inline void default_scenario(Scenario* scenario) {
   scenario->launch = DEEPBENCH_LAUNCH_STREAM;
   strcpy(scenario->timer, "scripted");
   scenario->beta = 1;
-  scenario->following = DEEPBENCH_FOLLOWS;
+  scenario->forward_states = DEEPBENCH_STATES_ADOPTED;
   scenario->devices = 1;
   scenario->cache_bytes = 32 << 20;
-  scenario->memory_needed = kAsOperands;
+  scenario->memory_bytes = kAsOperands;
   scenario->library_count = 1;
   strcpy(scenario->libraries[0].name, "fake");
   scenario->next_change = UINT64_MAX;

@@ -28,7 +28,7 @@ def sections(comparison: Comparison) -> list[Section]:
     indices = range(1, len(comparison.others) + 1)
     parts = [
         Section("", tuple(summary(comparison)), lead=tuple(headlines(comparison))),
-        Section("", tuple(_legend(comparison))),
+        Section("", tuple(_legend_lines(comparison))),
         *_group_table("families", "family", comparison, lambda one: one.families),
         *_group_table("applications", "application", comparison, lambda one: one.applications),
     ]
@@ -50,7 +50,8 @@ def sections(comparison: Comparison) -> list[Section]:
 def summary(comparison: Comparison) -> Iterator[str]:
     """One line of counts for each result set, then the noise limit, then the regressions."""
     for index, against in enumerate(comparison.others, start=1):
-        yield f"{result_set_letter(index)} against A: {_counts(result_set_letter(index), against)}"
+        letter = result_set_letter(index)
+        yield f"{letter} against A: {_counts_line(letter, against)}"
     verdicts = {row.verdict for against in comparison.others for row in against.rows}
     if verdicts & set(_JUDGED):
         yield _noise_line(comparison)
@@ -70,7 +71,7 @@ def regression_line(comparison: Comparison) -> str:
     return f"regressions{beyond}: {regressions[0]}{more}"
 
 
-def _counts(name: str, against: PairwiseComparison) -> str:
+def _counts_line(name: str, against: PairwiseComparison) -> str:
     counts = [
         f"{count} {verdict_word(word)}"
         for word in ("faster", "slower", "noise", "unknown", "published", "doubted")
@@ -122,7 +123,7 @@ def _noise_line(comparison: Comparison) -> str:
     )
 
 
-def _legend(comparison: Comparison) -> Iterator[str]:
+def _legend_lines(comparison: Comparison) -> Iterator[str]:
     result_sets = [comparison.base, *(against.result_set for against in comparison.others)]
     for index, result_set in enumerate(result_sets):
         about = (
@@ -160,7 +161,7 @@ def _group_table(
     rows = []
     for index, group in groups:
         cells = _group_cells(f"{result_set_letter(index)}/A", group)
-        rows.append(TableRow(tuple(cells[column] for column in shown), _tone(group)))
+        rows.append(TableRow(tuple(cells[column] for column in shown), _tone_of_group(group)))
     columns = [name for name, wanted in table.items() if wanted]
     words = frozenset(columns.index(name) for name in columns if name in ("", what, "verdict"))
     optional = tuple(columns.index(name) for name in ("95 %",) if name in columns)
@@ -174,5 +175,5 @@ def _group_cells(name: str, group: Group) -> list[str]:
     return [name, group.name, *counts, *ratio_cells(group.ratio), *changed, word]
 
 
-def _tone(group: Group) -> str:
+def _tone_of_group(group: Group) -> str:
     return group.verdict if group.verdict in ("faster", "slower") else ""

@@ -15,37 +15,39 @@ _LONGEST_NAME = 40  # characters
 
 def headlines(comparison: Comparison) -> list[str]:
     """One sentence for each result set that is compared with the baseline."""
-    base, *names = _names([comparison.base, *(against.result_set for against in comparison.others)])
+    base, *names = _distinct_names(
+        [comparison.base, *(against.result_set for against in comparison.others)]
+    )
     return [
-        _headline(comparison, against, base, name, f"{result_set_letter(index)}/A")
+        _headline_sentence(comparison, against, base, name, f"{result_set_letter(index)}/A")
         for index, (against, name) in enumerate(zip(comparison.others, names, strict=True), start=1)
     ]
 
 
-def _headline(
+def _headline_sentence(
     comparison: Comparison, against: PairwiseComparison, base: str, other: str, quotient: str
 ) -> str:
     found = headline(against, comparison.rules.floor)
     if against.overall is None:
         return f"{other} and {base} have no pair of rows with two times"
-    rows, ratio = _rows(comparison, against, found), against.overall.ratio
+    rows, ratio = _rows_text(comparison, against, found), against.overall.ratio
     if found.faster is None or found.factor is None:
         mean = [
             f"{quotient} {factor_text(ratio.value)}",
             rows,
-            *_interval(ratio.low, ratio.high, found),
+            *_interval_text(ratio.low, ratio.high, found),
         ]
-        basis = "; ".join([*mean, *_reservations(against, found)])
-        beyond = _beyond(comparison, against, found)
+        basis = "; ".join([*mean, *_reservation_texts(against, found)])
+        beyond = _threshold_text(comparison, against, found)
         return f"{other} and {base} do not differ beyond {beyond} ({basis})"
     winner, loser = (base, other) if found.faster == 0 else (other, base)
     basis = "; ".join(
-        [rows, *_interval(found.low, found.high, found), *_reservations(against, found)]
+        [rows, *_interval_text(found.low, found.high, found), *_reservation_texts(against, found)]
     )
     return f"{winner} is {factor_text(found.factor)} times faster than {loser} ({basis})"
 
 
-def _beyond(comparison: Comparison, against: PairwiseComparison, found: Headline) -> str:
+def _threshold_text(comparison: Comparison, against: PairwiseComparison, found: Headline) -> str:
     if found.verdict != "noise":
         return f"{percent(comparison.rules.floor)} %"
     return (
@@ -53,7 +55,7 @@ def _beyond(comparison: Comparison, against: PairwiseComparison, found: Headline
     )
 
 
-def _rows(comparison: Comparison, against: PairwiseComparison, found: Headline) -> str:
+def _rows_text(comparison: Comparison, against: PairwiseComparison, found: Headline) -> str:
     """'geometric mean of 17 rows of gemm half', or 'of 17 of 20 rows' where some rows have no
     partner."""
     of = f" of {len(against.rows) + len(against.missing)}" if against.missing else ""
@@ -62,7 +64,7 @@ def _rows(comparison: Comparison, against: PairwiseComparison, found: Headline) 
     return f"geometric mean of {rows}" if found.rows > 1 else rows
 
 
-def _interval(low: float | None, high: float | None, found: Headline) -> Iterator[str]:
+def _interval_text(low: float | None, high: float | None, found: Headline) -> Iterator[str]:
     if low is not None and high is not None:
         yield f"95 % interval {factor_text(low)} to {factor_text(high)}"
     elif found.verdict == "published":
@@ -71,7 +73,7 @@ def _interval(low: float | None, high: float | None, found: Headline) -> Iterato
         yield "no interval, so it may be noise"
 
 
-def _reservations(against: PairwiseComparison, found: Headline) -> Iterator[str]:
+def _reservation_texts(against: PairwiseComparison, found: Headline) -> Iterator[str]:
     cold = sum(compares_hot_with_cold(row.base, row.other) for row in against.rows)
     if cold:
         yield f"{PUBLISHED_IS_HOT}, and {cold} rows are cold"
@@ -81,16 +83,16 @@ def _reservations(against: PairwiseComparison, found: Headline) -> Iterator[str]
         yield f"across {', '.join(found.across)}"
 
 
-def _names(result_sets: Sequence[ResultSet]) -> list[str]:
+def _distinct_names(result_sets: Sequence[ResultSet]) -> list[str]:
     """Names for the result sets: device names if they differ, else file names, else letters."""
     for names in (
         [result_set.device or "" for result_set in result_sets],
-        [_file(result_set) for result_set in result_sets],
+        [_file_name(result_set) for result_set in result_sets],
     ):
         if len(set(names)) == len(names) and all(0 < len(name) <= _LONGEST_NAME for name in names):
             return names
     return [result_set_letter(index) for index in range(len(result_sets))]
 
 
-def _file(result_set: ResultSet) -> str:
+def _file_name(result_set: ResultSet) -> str:
     return result_set.name if result_set.published else result_set.name.rpartition("/")[2]

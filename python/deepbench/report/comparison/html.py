@@ -52,23 +52,23 @@ def section_parts(section: Section, heading: str = "h2", kind: str = "") -> Iter
     if section.columns:
         named = f' class="{kind}"' if kind else ""
         yield f'<div class="wide"><table{named}>\n<thead>'
-        yield _line("th", TableRow(section.columns), section.left_aligned)
+        yield _table_line("th", TableRow(section.columns), section.left_aligned)
         yield "</thead>\n<tbody>\n"
         for row in section.rows:
-            yield _line("td", row, section.left_aligned)
+            yield _table_line("td", row, section.left_aligned)
         yield "</tbody>\n</table></div>\n"
 
 
-def _line(tag: str, row: TableRow, left_aligned: frozenset[int]) -> str:
+def _table_line(tag: str, row: TableRow, left_aligned: frozenset[int]) -> str:
     cells = "".join(
-        f"<{tag}{_kind(cell, index in left_aligned)}>{escape(cell)}</{tag}>"
+        f"<{tag}{_cell_class(cell, index in left_aligned)}>{escape(cell)}</{tag}>"
         for index, cell in enumerate(row.cells)
     )
     kind = f' class="{row.tone}"' if row.tone in ("faster", "slower") else ""
     return f"<tr{kind}>{cells}</tr>\n"
 
 
-def _kind(cell: str, words: bool) -> str:
+def _cell_class(cell: str, words: bool) -> str:
     """Text cells are aligned left, and long ones wrap."""
     if not words:
         return ""

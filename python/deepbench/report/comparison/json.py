@@ -25,20 +25,20 @@ def render_json(comparison: Comparison) -> str:
     rules = comparison.rules
     document = {
         "type": "comparison",
-        "base": _side(comparison.base, 0),
+        "base": _result_set_json(comparison.base, 0),
         "across": list(rules.across),
         "noise": rules.noise,
         "fail_over": rules.fail_over,
         "any_clock": rules.any_clock,
         "against": [
-            _against(comparison, one, i) for i, one in enumerate(comparison.others, start=1)
+            _comparison_json(comparison, one, i) for i, one in enumerate(comparison.others, start=1)
         ],
         "regressions": comparison.regressions,
     }
     return json.dumps(document, indent=1, ensure_ascii=False) + "\n"
 
 
-def _side(result_set: ResultSet, index: int) -> dict[str, Any]:
+def _result_set_json(result_set: ResultSet, index: int) -> dict[str, Any]:
     return {
         "letter": result_set_letter(index),
         "name": result_set.name,
@@ -49,21 +49,23 @@ def _side(result_set: ResultSet, index: int) -> dict[str, Any]:
     }
 
 
-def _against(comparison: Comparison, against: PairwiseComparison, index: int) -> dict[str, Any]:
+def _comparison_json(
+    comparison: Comparison, against: PairwiseComparison, index: int
+) -> dict[str, Any]:
     return {
-        "side": _side(against.result_set, index),
-        "headline": _headline(comparison, index),
-        "mean": None if against.overall is None else _group(against.overall),
-        "families": [_group(group) for group in against.families],
-        "applications": [_group(group) for group in against.applications],
-        "rows": [_row(row) for row in against.rows],
-        "only_in_base": [_unmatched(row) for row in against.missing],
-        "not_in_base": [_unmatched(row) for row in against.extra],
+        "side": _result_set_json(against.result_set, index),
+        "headline": _headline_json(comparison, index),
+        "mean": None if against.overall is None else _group_json(against.overall),
+        "families": [_group_json(group) for group in against.families],
+        "applications": [_group_json(group) for group in against.applications],
+        "rows": [_row_json(row) for row in against.rows],
+        "only_in_base": [_unmatched_json(row) for row in against.missing],
+        "not_in_base": [_unmatched_json(row) for row in against.extra],
         "sums_left_out": against.derived,
     }
 
 
-def _headline(comparison: Comparison, index: int) -> dict[str, Any]:
+def _headline_json(comparison: Comparison, index: int) -> dict[str, Any]:
     found = headline(comparison.others[index - 1], comparison.rules.floor)
     return {
         "text": headlines(comparison)[index - 1],
@@ -78,15 +80,15 @@ def _headline(comparison: Comparison, index: int) -> dict[str, Any]:
     }
 
 
-def _row(row: ComparedRow) -> dict[str, Any]:
+def _row_json(row: ComparedRow) -> dict[str, Any]:
     return {
         "problem": row.base.problem,
         "op": row.base.op,
         "attributes": dict(row.base.attributes),
         "application": row.base.application,
-        "base": _entry(row.base),
-        "other": _entry(row.other),
-        **_ratio(row.ratio),
+        "base": _entry_json(row.base),
+        "other": _entry_json(row.other),
+        **_ratio_json(row.ratio),
         "noise": row.noise,
         "verdict": row.verdict,
         "same_algorithm": row.same_algorithm,
@@ -96,7 +98,7 @@ def _row(row: ComparedRow) -> dict[str, Any]:
     }
 
 
-def _entry(entry: Entry) -> dict[str, Any]:
+def _entry_json(entry: Entry) -> dict[str, Any]:
     return {
         "problem": entry.problem,
         "position": entry.position,
@@ -115,25 +117,25 @@ def _entry(entry: Entry) -> dict[str, Any]:
     }
 
 
-def _ratio(ratio: Ratio | None) -> dict[str, float | None]:
+def _ratio_json(ratio: Ratio | None) -> dict[str, float | None]:
     if ratio is None:
         return {"ratio": None, "low": None, "high": None}
     return {"ratio": ratio.value, "low": ratio.low, "high": ratio.high}
 
 
-def _group(group: Group) -> dict[str, Any]:
+def _group_json(group: Group) -> dict[str, Any]:
     return {
         "name": group.name,
         "rows": group.rows,
         "left_out": group.left_out,
-        **_ratio(group.ratio),
+        **_ratio_json(group.ratio),
         "faster": group.faster,
         "slower": group.slower,
         "verdict": group.verdict,
     }
 
 
-def _unmatched(row: Unmatched) -> dict[str, Any]:
+def _unmatched_json(row: Unmatched) -> dict[str, Any]:
     return {
         "problem": row.entry.problem,
         "position": row.entry.position,

@@ -10,10 +10,10 @@ from .section import Section
 
 
 def render_markdown(sections: Sequence[Section]) -> str:
-    return "\n".join("".join(_parts(section)) for section in sections)
+    return "\n".join("".join(_section_parts(section)) for section in sections)
 
 
-def _parts(section: Section) -> Iterator[str]:
+def _section_parts(section: Section) -> Iterator[str]:
     if section.heading:
         yield f"## {escaped(section.heading)}\n\n"
     for text in section.lead:

@@ -29,24 +29,24 @@ def remarks(row: ComparedRow, letter: str = "B") -> Iterator[str]:
     for word in differences(base, other):
         yield f"{word} {regime_value(other, word)} against {regime_value(base, word)}"
     if base.problem != other.problem and not other.published and not base.published:
-        yield f"{letter}: {_different(row)}"
+        yield f"{letter}: {_problem_difference(row)}"
     if base.algorithm != other.algorithm and base.algorithm and other.algorithm:
         yield f"{other.algorithm} against {base.algorithm}"
-    yield from _algorithms(row, letter)
+    yield from _algorithm_remarks(row, letter)
     change = row.clock_change
     if change is not None and abs(change) > _CLOCKS:
         yield f"clock {100 * math.expm1(change):+.1f} %"
-    yield from _conversion("A", base, base.time_ns)
-    yield from _conversion(letter, other, base.time_ns)
+    yield from _conversion_remark("A", base, base.time_ns)
+    yield from _conversion_remark(letter, other, base.time_ns)
 
 
-def _different(row: ComparedRow) -> str:
+def _problem_difference(row: ComparedRow) -> str:
     """The attributes in which the other problem differs, or the whole problem."""
     named = [f"{name}={value_text(text)}" for name, text in row.other_attributes.items()]
     return " ".join(named) or row.other.problem
 
 
-def _algorithms(row: ComparedRow, letter: str) -> Iterator[str]:
+def _algorithm_remarks(row: ComparedRow, letter: str) -> Iterator[str]:
     """The algorithms of one library where they differ. If one of the two is the default, only the
     other is named."""
     if row.same_algorithm is not False:
@@ -62,7 +62,7 @@ def _algorithms(row: ComparedRow, letter: str) -> Iterator[str]:
     yield f"algorithm {' against '.join(names)}"
 
 
-def _conversion(name: str, entry: Entry, like_ns: float | None) -> Iterator[str]:
+def _conversion_remark(name: str, entry: Entry, like_ns: float | None) -> Iterator[str]:
     """Uses the unit of the row's times, which follows A."""
     if entry.conversion_ns is not None:
         yield f"{name}: {time_text(entry.conversion_ns, like_ns)} of conversion, not in the time"

@@ -9,9 +9,9 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from deepbench.compare import ComparedRow, Comparison, Entry, PairwiseComparison, Unmatched
-from deepbench.report.columns import rate_column
-from deepbench.report.fields import get, time_cell, work_unit
-from deepbench.report.outline import OpOutline, title, value_text
+from deepbench.report.columns import RateCells
+from deepbench.report.fields import time_cell, work_unit
+from deepbench.report.outline import title, value_text
 
 from .remarks import remarks
 from .section import Section, TableRow
@@ -40,7 +40,7 @@ def row_tables(comparison: Comparison) -> list[Section]:
 
 
 @dataclass(frozen=True)
-class _Cell:
+class _RowColumn:
     """A column of a table of rows. `text` returns the cell for a row of A and its partners."""
 
     title: str
@@ -53,16 +53,16 @@ class _Cell:
 def _row_table(
     op: str, entries: Sequence[Entry], partners: Partners, indices: Sequence[int]
 ) -> Section:
-    shared, names = _shared(entries)
-    texts_of = {id(entry): _remarks(partners[id(entry)], indices) for entry in entries}
+    shared, names = _shared_and_differing_attributes(entries)
+    texts_of = {id(entry): _labelled_remarks(partners[id(entry)], indices) for entry in entries}
     every = list(texts_of.values())
     always = [text for text in every[0] if all(text in texts for texts in every)]
 
     def remarks_of(entry: Entry, found: Mapping[int, ComparedRow]) -> str:
         return "; ".join(text for text in texts_of[id(entry)] if text not in always)
 
-    columns = [_Cell(title(name), _attribute(name)) for name in names]
-    columns.append(_Cell("A time", lambda entry, found: time_cell(entry.time_ns)))
+    columns = [_RowColumn(title(name), _attribute_cell(name)) for name in names]
+    columns.append(_RowColumn("A time", lambda entry, found: time_cell(entry.time_ns)))
     published = [index for index in indices if _all_published(entries, partners, index)]
     for index in indices:
         columns += _side_columns(index)[: -1 if index in published else None]
@@ -71,15 +71,17 @@ def _row_table(
         for index in indices:
             others = [found[index].other for entry in entries
                       if index in (found := partners[id(entry)])]  # fmt: skip
-            columns.append(_rate_column(result_set_letter(index), others, _other(index)))
-    columns.append(_Cell("remarks", remarks_of, words=True))
+            columns.append(
+                _rate_column(result_set_letter(index), others, _other_entry_getter(index))
+            )
+    columns.append(_RowColumn("remarks", remarks_of, words=True))
     cells = [[column.text(entry, partners[id(entry)]) for entry in entries] for column in columns]
     empty = {"95 %": "-", "remarks": ""}
     shown = [i for i, column in enumerate(columns)
              if set(cells[i]) != {empty.get(column.title)}]  # fmt: skip
     columns, cells = [columns[i] for i in shown], [cells[i] for i in shown]
     rows = [
-        TableRow(row, _tone(partners[id(entry)].values()))
+        TableRow(row, _tone_of_rows(partners[id(entry)].values()))
         for entry, row in zip(entries, zip(*cells, strict=True), strict=True)
     ]
     column_indices = range(len(columns))
@@ -104,11 +106,11 @@ def _all_published(entries: Sequence[Entry], partners: Partners, index: int) -> 
     return {row.verdict for row in rows if row is not None} == {"published"}
 
 
-def _attribute(name: str) -> Callable[[Entry, Mapping[int, ComparedRow]], str]:
+def _attribute_cell(name: str) -> Callable[[Entry, Mapping[int, ComparedRow]], str]:
     return lambda entry, found: value_text(entry.attributes.get(name))
 
 
-def _side_columns(index: int) -> list[_Cell]:
+def _side_columns(index: int) -> list[_RowColumn]:
     """Time, ratio, interval and verdict of a result set that is compared with A."""
 
     def of(text: Callable[[ComparedRow], str], missing: str = "-") -> Callable[..., str]:
@@ -117,19 +119,19 @@ def _side_columns(index: int) -> list[_Cell]:
     name = result_set_letter(index)
     return [
         # Implied by A's time and the ratio.
-        _Cell(f"{name} time", of(_other_time, _NO_TIME), implied=True),
-        _Cell(f"{name}/A", of(lambda row: ratio_cells(row.ratio)[0])),
-        _Cell("95 %", of(lambda row: ratio_cells(row.ratio)[1]), dispensable=1),
-        _Cell("verdict", of(lambda row: verdict_word(row.verdict), "missing"), words=True),
+        _RowColumn(f"{name} time", of(_other_time_text, _NO_TIME), implied=True),
+        _RowColumn(f"{name}/A", of(lambda row: ratio_cells(row.ratio)[0])),
+        _RowColumn("95 %", of(lambda row: ratio_cells(row.ratio)[1]), dispensable=1),
+        _RowColumn("verdict", of(lambda row: verdict_word(row.verdict), "missing"), words=True),
     ]
 
 
-def _other_time(row: ComparedRow) -> str:
+def _other_time_text(row: ComparedRow) -> str:
     """Uses the unit of A's time, so that the two can be compared at a glance."""
     return time_cell(row.other.time_ns, like_ns=row.base.time_ns)
 
 
-def _other(index: int) -> Callable[[Entry, Mapping[int, ComparedRow]], Entry | None]:
+def _other_entry_getter(index: int) -> Callable[[Entry, Mapping[int, ComparedRow]], Entry | None]:
     return lambda entry, found: found[index].other if index in found else None
 
 
@@ -137,21 +139,21 @@ def _rate_column(
     name: str,
     entries: Iterable[Entry],
     of: Callable[[Entry, Mapping[int, ComparedRow]], Entry | None],
-) -> _Cell:
+) -> _RowColumn:
     """The rates of one result set. `entries` are its rows of this operation."""
     units = frozenset(work_unit(entry.attributes.get("precision")) for entry in entries)
-    column = rate_column(
-        OpOutline({}, True, work_units=units), lambda row: get(row, "tflops"), f"{name} "
-    )
+    cells = RateCells.of(units, f"{name} ")
 
     def text(entry: Entry, found: Mapping[int, ComparedRow]) -> str:
         one = of(entry, found)
-        return column.text({"attributes": one.attributes, "tflops": one.tflops} if one else {})
+        if one is None:
+            return cells.text(None, None)
+        return cells.text(one.tflops, one.attributes.get("precision"))
 
-    return _Cell(column.title, text, dispensable=2)
+    return _RowColumn(cells.title, text, dispensable=2)
 
 
-def _shared(entries: Sequence[Entry]) -> tuple[list[str], list[str]]:
+def _shared_and_differing_attributes(entries: Sequence[Entry]) -> tuple[list[str], list[str]]:
     """Returns the attributes that all rows share, as one text, and the names of the other
     attributes."""
     names = list(dict.fromkeys(name for entry in entries for name in entry.attributes))
@@ -162,7 +164,7 @@ def _shared(entries: Sequence[Entry]) -> tuple[list[str], list[str]]:
     return [" ".join(alike)] if alike else [], [name for name in names if len(values[name]) > 1]
 
 
-def _remarks(found: Mapping[int, ComparedRow], indices: Sequence[int]) -> list[str]:
+def _labelled_remarks(found: Mapping[int, ComparedRow], indices: Sequence[int]) -> list[str]:
     """The remarks on all pairs of a row of A. If there are several result sets, each remark names
     its letter."""
     texts = []
@@ -174,7 +176,7 @@ def _remarks(found: Mapping[int, ComparedRow], indices: Sequence[int]) -> list[s
     return list(dict.fromkeys(texts))
 
 
-def _tone(rows: Iterable[ComparedRow]) -> str:
+def _tone_of_rows(rows: Iterable[ComparedRow]) -> str:
     tones = ["slower" if row.broken else row.verdict for row in rows]
     return next((word for word in ("slower", "faster") if word in tones), "")
 
@@ -217,7 +219,7 @@ def _short_problems(against: PairwiseComparison) -> dict[int, str]:
         by_op.setdefault(row.base.op, []).append(row)
     texts = {}
     for op, rows in by_op.items():
-        names = _shared([row.base for row in rows])[1]
+        names = _shared_and_differing_attributes([row.base for row in rows])[1]
         for row in rows:
             attributes = row.base.attributes
             words = [
@@ -232,19 +234,19 @@ def missing_tables(comparison: Comparison, index: int) -> list[Section]:
     against, name = comparison.others[index - 1], result_set_letter(index)
     found = []
     if against.missing:
-        lines = _listed(against.missing, name)
+        lines = _unmatched_lines(against.missing, name)
         found.append(Section(f"rows of A without a partner in {name}", tuple(lines)))
     if against.extra:
         # A reference covers sets that were not run, which is no loss.
         if against.result_set.published:
             lines = iter([f"{len(against.extra)} more published rows"])
         else:
-            lines = _listed(against.extra, "A")
+            lines = _unmatched_lines(against.extra, "A")
         found.append(Section(f"rows of {name} without a partner in A", tuple(lines)))
     return found
 
 
-def _listed(rows: Sequence[Unmatched], there: str) -> Iterator[str]:
+def _unmatched_lines(rows: Sequence[Unmatched], there: str) -> Iterator[str]:
     """`there` is the letter of the result set that lacks these rows."""
     by_reason: dict[str, list[Unmatched]] = {}
     for row in rows:

@@ -14,14 +14,14 @@ _SHORT = 4  # characters of a title that never wraps
 
 def render_table(sections: Sequence[Section], width: int | None = None) -> str:
     """`width` is the terminal's width; None: lines may have any length."""
-    return "\n".join(_text(section, width) for section in sections)
+    return "\n".join(_section_text(section, width) for section in sections)
 
 
-def _text(section: Section, width: int | None) -> str:
+def _section_text(section: Section, width: int | None) -> str:
     lines = [*section.lead, *([f"{section.heading}:"] if section.heading else []), *section.lines]
-    lines = [part for line in lines for part in _wrapped(line, width, 0)]
+    lines = [part for line in lines for part in _wrapped_line(line, width, 0)]
     if section.columns:
-        lines += _aligned(section, width)
+        lines += _aligned_lines(section, width)
     return "".join(line.rstrip() + "\n" for line in lines)
 
 
@@ -50,7 +50,7 @@ class _Layout:
         return sum(widths) + len(self.gap) * (len(widths) - 1)
 
 
-def _layout(section: Section, width: int | None) -> _Layout:
+def _choose_layout(section: Section, width: int | None) -> _Layout:
     """The first layout that fits, else the narrowest. The candidates drop more and more of the
     optional columns, then do so with narrow columns, then drop the implied columns as well."""
     shown = list(range(len(section.columns)))
@@ -66,8 +66,8 @@ def _layout(section: Section, width: int | None) -> _Layout:
     return next((one for one in layouts if one.total(section) <= width), layouts[-1])
 
 
-def _aligned(section: Section, width: int | None) -> Iterator[str]:
-    layout = _layout(section, width)
+def _aligned_lines(section: Section, width: int | None) -> Iterator[str]:
+    layout = _choose_layout(section, width)
     widths = layout.widths(section)
     titles = [layout.title(section.columns[column]) for column in layout.shown]
     height = max(map(len, titles))
@@ -83,10 +83,10 @@ def _aligned(section: Section, width: int | None) -> Iterator[str]:
             yield line
         else:
             yield layout.gap.join(aligned[:-1]).rstrip()
-            yield from _wrapped(" " * _INDENT + cells[-1], width, _INDENT)
+            yield from _wrapped_line(" " * _INDENT + cells[-1], width, _INDENT)
 
 
-def _wrapped(line: str, width: int | None, indent: int) -> list[str]:
+def _wrapped_line(line: str, width: int | None, indent: int) -> list[str]:
     if width is None or len(line) <= width:
         return [line]
     inner = max(width, 2 * _INDENT)

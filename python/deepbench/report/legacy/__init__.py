@@ -11,12 +11,13 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Protocol
 
-from deepbench.report import Context, FormatError, Row
+from deepbench.report import Context, FormatError
 from deepbench.report.legacy.conv import Conv
 from deepbench.report.legacy.gemm import Gemm
 from deepbench.report.legacy.rnn import Rnn
 from deepbench.report.legacy.sparse_gemm import SparseGemm
 from deepbench.report.outline import Outline
+from deepbench.results.row import Row
 
 
 class Section(Protocol):
@@ -62,10 +63,10 @@ class Legacy:
 
     def row(self, row: Row) -> str:
         text = ""
-        if self._section is None or row["op"] != self._op:
+        if self._section is None or row.op != self._op:
             text = self.end()
-            precision = str((row.get("attributes") or {}).get("precision", ""))
-            self._op = str(row["op"])
+            precision = str(row.attributes.get("precision", ""))
+            self._op = str(row.op)
             self._section = _SECTIONS[self._op](self._inference, precision)
             text += self._section.head()
         return text + self._section.row(row)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from deepbench.report import Row
-from deepbench.report.fields import get
 from deepbench.report.legacy.text import (
     PhaseCollector,
     Phases,
@@ -13,6 +11,7 @@ from deepbench.report.legacy.text import (
     microseconds,
     time_text,
 )
+from deepbench.results.row import Row
 
 _HEADER = (
     "   w      h      c      n      k      f_w    f_h  pad_w  pad_h    stride_w  stride_h"
@@ -40,17 +39,17 @@ class Conv:
         return f"{banner(self._inference)}{rules[0]}\n{header}\n{rules[1]}\n"
 
     def row(self, row: Row) -> str:
-        return "".join(map(self._line, self._collector.add(row)))
+        return "".join(map(self._phases_line, self._collector.add(row)))
 
     def end(self) -> str:
-        text = "".join(map(self._line, self._collector.flush()))
+        text = "".join(map(self._phases_line, self._collector.flush()))
         if self._shows_padding:
             text += f" Total kernels padded: {self._padded}\n Total kernels: {self._lines}\n"
         return text
 
-    def _line(self, phases: Phases) -> str:
+    def _phases_line(self, phases: Phases) -> str:
         row = any_phase(phases)
-        padded = bool(get(row, "padding.dimensions"))
+        padded = bool(row.padding.dimensions)
         self._lines += 1
         self._padded += padded
         values = attributes(row)
@@ -62,5 +61,5 @@ class Conv:
         if not self._inference:
             total = sum(time for time in times if time is not None)
             cells.append(f"{time_text(times[1]):>24}{time_text(times[2]):>24}{total:>19}")
-        algorithm = get(phases["fwd"], "algorithm.name") if "fwd" in phases else None
+        algorithm = phases["fwd"].algorithm.name if "fwd" in phases else None
         return "".join(cells) + f"{algorithm or '':>25}\n"

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from deepbench.report import Row
-from deepbench.report.fields import get
 from deepbench.report.legacy.text import attributes, banner, microseconds, time_text
+from deepbench.results.row import Row
 
 _HEADER = "    m       n      k      a_t     b_t      precision        time (usec) "
 
@@ -24,7 +23,7 @@ class Gemm:
     def row(self, row: Row) -> str:
         values = attributes(row)
         precision = str(values.get("precision", ""))
-        padded = bool(get(row, "padding.dimensions"))
+        padded = bool(row.padding.dimensions)
         self._rows += 1
         self._padded += padded
         cells = [f"{values.get(name, 0):>7}" for name in ("m", "n", "k")]

@@ -3,7 +3,6 @@ gradient."""
 
 from __future__ import annotations
 
-from deepbench.report import Row
 from deepbench.report.legacy.text import (
     PhaseCollector,
     Phases,
@@ -13,6 +12,7 @@ from deepbench.report.legacy.text import (
     microseconds,
     time_text,
 )
+from deepbench.results.row import Row
 
 _HEADER = "    type    hidden   N     timesteps   precision   fwd_time (usec)   "
 _TRAINING = "bwd_inputs_time (usec)  bwd_params_time (usec)"
@@ -32,12 +32,12 @@ class Rnn:
         return f"{banner(self._inference)}{'-' * 115}\n{_HEADER}{columns}\n"
 
     def row(self, row: Row) -> str:
-        return "".join(map(self._line, self._collector.add(row)))
+        return "".join(map(self._phases_line, self._collector.add(row)))
 
     def end(self) -> str:
-        return "".join(map(self._line, self._collector.flush()))
+        return "".join(map(self._phases_line, self._collector.flush()))
 
-    def _line(self, phases: Phases) -> str:
+    def _phases_line(self, phases: Phases) -> str:
         values = attributes(any_phase(phases))
         cells = [f"{values.get(name, 0):>{width}}" for name, width in _WIDTHS.items()]
         cells.append(f"{time_text(microseconds(phases.get('fwd'))):>18}")

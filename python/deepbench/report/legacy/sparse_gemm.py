@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from deepbench.report import Row
 from deepbench.report.legacy.text import attributes, microseconds, time_text
+from deepbench.results.row import Row
 
 _HEADER = (
     "    m       n      k      a_t     b_t    sparsity   sparse time (usec)  dense time (usec)"
@@ -22,7 +22,7 @@ class SparseGemm:
 
     def row(self, row: Row) -> str:
         values = attributes(row)
-        metrics = {metric["name"]: metric["value"] for metric in row.get("metrics") or ()}
+        metrics = {metric.name: metric.value for metric in row.metrics}
         dense_us, speedup = metrics.get("dense_time"), metrics.get("speedup")
         cells = [f"{values.get(name, 0):>7}" for name in ("m", "n", "k")]
         cells += [f"{values.get(name) == 't':>7d}" for name in ("trans_a", "trans_b")]

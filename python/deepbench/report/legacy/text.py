@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from deepbench.report import Row
-from deepbench.report.fields import get, time_ns
+from deepbench.results.row import Row
 
 Phases = Mapping[str, Row]  # the rows of one problem, by phase
 
@@ -18,13 +17,13 @@ def banner(inference: bool) -> str:
 
 def attributes(row: Row) -> Mapping[str, object]:
     """The row's attributes; empty if its problem could not be parsed."""
-    return row.get("attributes") or {}
+    return row.attributes
 
 
 def microseconds(row: Row | None) -> int | None:
     """The row's time, truncated to whole microseconds; None if the row is not ok."""
-    time = None if row is None else time_ns(row)
-    if row is None or time is None or row["status"] != "ok":
+    time = None if row is None else row.time_ns
+    if row is None or time is None or row.status != "ok":
         return None
     return int(time // 1000)
 
@@ -45,7 +44,7 @@ class PhaseCollector:
         """Adds a row. If the row starts a new problem, returns the completed one."""
         values = dict(attributes(row))
         phase = str(values.pop("phase", "fwd"))
-        regime = get(row, "regime.cache")
+        regime = row.regime.cache
         known, phases = self._open.get(regime, (None, {}))
         if values == known and phase not in phases:
             phases[phase] = row

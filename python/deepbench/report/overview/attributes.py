@@ -22,7 +22,7 @@ def shared(rows: Sequence[ReportRow]) -> dict[str, dict[str, str]]:
     alike."""
     problems: dict[str, list[Texts]] = {}
     for row in rows:
-        problems.setdefault(row.entry.op, []).append(_texts(row))
+        problems.setdefault(row.entry.op, []).append(_attribute_texts(row))
     found = {}
     for op, every in problems.items():
         same = dict(set(every[0].items()).intersection(*(one.items() for one in every)))
@@ -48,7 +48,7 @@ class ShortNames:
 
     def name(self, row: ReportRow) -> str:
         """'gemm m=1760 n=16 k=1760'; the name omits shared attributes and defaults."""
-        op, texts = row.entry.op, _texts(row)
+        op, texts = row.entry.op, _attribute_texts(row)
         if not texts:
             return row.entry.problem
         hidden = self._shared.get(op, {})
@@ -56,17 +56,19 @@ class ShortNames:
         defaults = self._defaults.get(op, {})
         shown = {name: text for name, text in differing.items() if defaults.get(name) != text}
         self.hides_defaults |= bool(shown) and shown != differing
-        return " ".join([op, *_words(shown or differing)])
+        return " ".join([op, *_assignment_words(shown or differing)])
 
     def notes(self) -> list[str]:
         """The shared attributes that the names omit, by operation."""
-        return [" ".join([op, *_words(texts)]) for op, texts in self._shared.items() if texts]
+        return [
+            " ".join([op, *_assignment_words(texts)]) for op, texts in self._shared.items() if texts
+        ]
 
 
 def colourable(rows: Sequence[ReportRow]) -> dict[str, list[str | None]]:
     """The attributes that can be shown as colours: those with at least two and at most _MOST_VALUES
     values. Each has a legend text per row, such as 'n=16'."""
-    every = [_texts(row) for row in rows]
+    every = [_attribute_texts(row) for row in rows]
     names = dict.fromkeys(name for texts in every for name in texts if name not in _NAMING)
     columns = {
         name: [f"{name}={texts[name]}" if name in texts else None for texts in every]
@@ -79,9 +81,9 @@ def colourable(rows: Sequence[ReportRow]) -> dict[str, list[str | None]]:
     }
 
 
-def _texts(row: ReportRow) -> Texts:
+def _attribute_texts(row: ReportRow) -> Texts:
     return {name: value_text(value) for name, value in row.entry.attributes.items()}
 
 
-def _words(texts: Texts) -> list[str]:
+def _assignment_words(texts: Texts) -> list[str]:
     return [f"{name}={text}" for name, text in texts.items()]

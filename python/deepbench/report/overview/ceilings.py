@@ -7,7 +7,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from deepbench.report.fields import get, rate, work_unit
+from deepbench.report.fields import rate, work_unit
 
 from .report_rows import ReportFile, ReportRow, all_rows
 
@@ -61,8 +61,8 @@ def ceilings(files: Sequence[ReportFile]) -> list[Ceiling]:
         device = row.entry.device or files[row.file_index].device
         precision = str(row.entry.attributes.get("precision") or _NO_PRECISION)
         for name, path in ((precision, "arithmetic_tflops"), (None, "memory_gbps")):
-            value = get(row.raw, f"bound.{path}")
-            level = name or get(row.raw, "bound.level") or "memory"
+            value = getattr(row.raw.bound, path)
+            level = name or row.raw.bound.level or "memory"
             if value:
                 found.setdefault((device, str(level), name is not None), []).append(float(value))
     return [

@@ -52,19 +52,19 @@ def chart(
 ) -> Spec:
     """The chart called `name`, one of NAMES. A roofline needs its axes and the unit of its
     rates."""
-    spec = _read("ratio" if name in _RATIOS else name)
-    spec["config"] = _read("theme")
+    spec = _chart_template("ratio" if name in _RATIOS else name)
+    spec["config"] = _chart_template("theme")
     if name in _RATIOS:
         _title_axes(spec, *_RATIOS[name])
     if name == "caches":
         spec["encoding"]["x"]["axis"] = {"format": "~s"}
     if name == "roofline" and room is not None:
-        _fit(spec, room)
+        _fix_axes(spec, room)
         spec["encoding"]["y"]["title"] = work
     if name == "distribution":
         spec["hconcat"][0]["layer"][1]["encoding"]["y"]["axis"]["labelExpr"] = _TIMES
     else:
-        _finish(spec, width)
+        _set_width_and_labels(spec, width)
     return spec
 
 
@@ -74,8 +74,8 @@ def sweep_chart(
     """A chart of a metric against an attribute. Each axis has a title and a scale: `log`, `linear`,
     or `point` for an attribute that is not a number. `ticks` replace the default ticks of a
     logarithmic x axis."""
-    spec = _read("sweep")
-    spec["config"] = _read("theme")
+    spec = _chart_template("sweep")
+    spec["config"] = _chart_template("theme")
     for channel, (title, scale) in (("x", x), ("y", y)):
         encoding = spec["encoding"][channel]
         encoding["title"] = title
@@ -86,7 +86,7 @@ def sweep_chart(
         if scale == "point":
             encoding.update(type="ordinal", sort=None, scale={"padding": 0.5})
             encoding["axis"] = {"labelAngle": 0, "labelLimit": 110}
-    _finish(spec, width)
+    _set_width_and_labels(spec, width)
     if x[1] == "log" and ticks:
         spec["encoding"]["x"]["axis"] = {"values": list(ticks), "labelExpr": _BINARY}
     return spec
@@ -103,11 +103,11 @@ def corners(xs: Sequence[float], ys: Sequence[float]) -> list[dict[str, float]]:
     """Two invisible points that give logarithmic axes a minimum length."""
     if not xs:
         return []
-    pairs = zip(_ends(xs), _ends(ys), strict=True)
+    pairs = zip(_logarithmic_ends(xs), _logarithmic_ends(ys), strict=True)
     return [{"x": x, "y": y} for x, y in pairs]
 
 
-def _ends(values: Sequence[float]) -> tuple[float, float]:
+def _logarithmic_ends(values: Sequence[float]) -> tuple[float, float]:
     low, high = min(values), max(values)
     if low <= 0 or high >= _NARROWEST * low:
         return low, high
@@ -117,8 +117,8 @@ def _ends(values: Sequence[float]) -> tuple[float, float]:
 
 def themes() -> dict[str, Spec]:
     """The light theme, and the dark one, which overrides some of its colours."""
-    light, dark = _read("theme"), _read("theme")
-    for part, changes in _read("dark").items():
+    light, dark = _chart_template("theme"), _chart_template("theme")
+    for part, changes in _chart_template("dark").items():
         for name, value in changes.items():
             if isinstance(value, dict):
                 dark[part][name].update(value)
@@ -127,7 +127,7 @@ def themes() -> dict[str, Spec]:
     return {"light": light, "dark": dark}
 
 
-def _finish(spec: Spec, width: int) -> None:
+def _set_width_and_labels(spec: Spec, width: int) -> None:
     spec["width"] = width
     spec["autosize"] = {"type": "fit-x", "contains": "padding"}
     for channel in ("x", "y"):
@@ -142,14 +142,14 @@ def _finish(spec: Spec, width: int) -> None:
         {"name": name, "value": value}
         for name, value in (("outer_width", width), ("label_width", label_width([])))
     )
-    for legend in _legends(spec):
+    for legend in _legends_in(spec):
         legend["columns"] = {"expr": "max(1, floor(outer_width / label_width))"}
         beside = 80 if legend.get("title") else 30
         limit = f"max(120, min({_LONGEST_LABEL}, outer_width - {beside}))"
         legend["labelLimit"] = {"expr": limit}
 
 
-def _legends(spec: Spec) -> Iterator[Spec]:
+def _legends_in(spec: Spec) -> Iterator[Spec]:
     for layer in spec["layer"]:
         for encoding in layer.get("encoding", {}).values():
             if encoding and "legend" in encoding:
@@ -185,7 +185,7 @@ def _title_axes(spec: Spec, x: str, y: str) -> None:
     spec["encoding"]["y"]["title"] = y
 
 
-def _fit(spec: Spec, room: Axes) -> None:
+def _fix_axes(spec: Spec, room: Axes) -> None:
     """Fixes the axes, so that filters do not move them, and tilts labels along bandwidth lines."""
     for name, ends in (("x", room.x), ("y", room.y)):
         spec["encoding"][name]["scale"]["domain"] = list(ends)
@@ -195,11 +195,11 @@ def _fit(spec: Spec, room: Axes) -> None:
     spec["height"] = HEIGHT
 
 
-def _read(name: str) -> Spec:
-    return copy.deepcopy(_parsed(name))
+def _chart_template(name: str) -> Spec:
+    return copy.deepcopy(_parsed_chart_file(name))
 
 
 @cache
-def _parsed(name: str) -> Spec:
+def _parsed_chart_file(name: str) -> Spec:
     spec: Spec = json.loads((_FOLDER / f"{name}.json").read_text(encoding="utf-8"))
     return spec

@@ -21,7 +21,7 @@ def algorithm_section(files: Sequence[ReportFile], pairs: Sequence[Pair]) -> Sec
         return None
     rows = [
         TableRow((*key, *_algorithm_cells(group)))
-        for key, group in _grouped(files, pairs, _file_family_regime).items()
+        for key, group in _group_pairs(files, pairs, _file_family_regime).items()
     ]
     columns = ("file", "family", "regime", "rows", "other algorithm", "mean gain", "where changed",
                "with conversion", "largest", "selected most often")  # fmt: skip
@@ -48,11 +48,11 @@ def _algorithm_cells(group: Sequence[Pair]) -> list[str]:
         number_text(geometric_mean(switched).value) if switched else "-",
         number_text(geometric_mean(converted).value) if any(map(_conversion_ns, group)) else "-",
         number_text(max(pair.ratio.value for pair in group)),
-        _most_often(group),
+        _most_frequent_algorithm(group),
     ]
 
 
-def _most_often(group: Sequence[Pair]) -> str:
+def _most_frequent_algorithm(group: Sequence[Pair]) -> str:
     """Counts algorithms by id, since a library may give several candidates the same name."""
     choices = [pair.row.entry.choice for pair in group if pair.changed]
     counts = Counter(choice.id or choice.text or "unnamed" for choice in choices)
@@ -81,7 +81,7 @@ def cache_section(files: Sequence[ReportFile], pairs: Sequence[Pair]) -> Section
         return "/".join(letters), pair.row.family, f"{pair.other.regime} over {pair.row.regime}"
 
     rows = []
-    for name, group in _grouped(files, pairs, lambda _, pair: key(pair)).items():
+    for name, group in _group_pairs(files, pairs, lambda _, pair: key(pair)).items():
         values = [pair.ratio.value for pair in group]
         rows.append(TableRow((
             *name, str(len(group)), *ratio_cells(geometric_mean([pair.ratio for pair in group])),
@@ -115,7 +115,7 @@ def _reference_section(name: str, every: Sequence[ReferenceComparison]) -> Secti
     if converted:
         lines.append(f"the times of {converted} rows exclude the conversion of an operand")
     for one in every:
-        groups = _grouped(
+        groups = _group_pairs(
             [one.file], one.pairs, lambda files, pair: _reference_group(files[0], pair)
         )
         rows += [_reference_row(key, group) for key, group in groups.items()]
@@ -149,7 +149,7 @@ def _file_family_regime(files: Sequence[ReportFile], pair: Pair) -> Key:
     return files[pair.row.file_index].letter, pair.row.family, pair.row.regime
 
 
-def _grouped(
+def _group_pairs(
     files: Sequence[ReportFile],
     pairs: Iterable[Pair],
     key: Callable[[Sequence[ReportFile], Pair], Key],

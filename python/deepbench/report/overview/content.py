@@ -100,7 +100,7 @@ class Content:
         tiles.append(("ok", str(statuses.pop("ok", 0)), False))
         for status, count in statuses.most_common():
             tiles.append((status.replace("_", " "), str(count), status != "unsupported"))
-        stops = Counter(get(row.raw, "statistics.stop") for row in every if row.good)
+        stops = Counter(row.raw.statistics.stop for row in every if row.good)
         tiles += [
             (stop.replace("_", " "), str(stops[stop]), False)
             for stop in ("converged", "noisy", "time_limit", "throttled", "too_few")

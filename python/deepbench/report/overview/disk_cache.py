@@ -20,18 +20,18 @@ _DIGEST = 64  # characters
 
 def cached_text(key: str, make: Callable[[], str]) -> str:
     """Returns the text cached under this key, or computes and caches it."""
-    folder = _folder()
+    folder = _cache_folder()
     if folder is None:
         return make()
     file = folder / "reports" / hashlib.sha256(key.encode()).hexdigest()
-    text = _read(file)
+    text = _read_cached(file)
     if text is None:
         text = make()
-        _store(file, text)
+        _store_text(file, text)
     return text
 
 
-def _folder() -> Path | None:
+def _cache_folder() -> Path | None:
     """The folder that also caches kernels (src/cuda/kernels/kernel_cache.hpp)."""
     chosen = os.environ.get("DEEPBENCH_CACHE_DIR")
     if chosen:
@@ -43,7 +43,7 @@ def _folder() -> Path | None:
     return None
 
 
-def _read(file: Path) -> str | None:
+def _read_cached(file: Path) -> str | None:
     """The text of a complete file that only this user can write."""
     try:
         if not (_is_private(file.parent) and _is_private(file)):
@@ -61,7 +61,7 @@ def _is_private(path: Path) -> bool:
     return private and not stat.S_ISLNK(facts.st_mode)
 
 
-def _store(file: Path, text: str) -> None:
+def _store_text(file: Path, text: str) -> None:
     data = text.encode()
     with suppress(OSError, ValueError, WriteError):
         file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)

@@ -33,7 +33,7 @@ def files_section(files: Sequence[ReportFile]) -> Section:
 def _file_cells(file: ReportFile) -> tuple[str, ...]:
     context = file.result.context
     options = context.get("options") or {}
-    backend = [get(context, "backend.name"), _version(context)]
+    backend = [get(context, "backend.name"), _version_text(context)]
     planned, present = int(context["rows"]), len(file.rows)
     return (
         printable(", ".join(str(part) for part in backend if part)) or "-",
@@ -44,7 +44,7 @@ def _file_cells(file: ReportFile) -> tuple[str, ...]:
     )
 
 
-def _version(context: Mapping[str, Any]) -> str | None:
+def _version_text(context: Mapping[str, Any]) -> str | None:
     version = context.get("version")
     return None if version == "published" else f"deepbench {version}"
 
@@ -54,7 +54,7 @@ def warnings(files: Sequence[ReportFile]) -> list[str]:
     number of rows it applies to."""
     locations_by_text: dict[str, list[str]] = {}
     for file in files:
-        for text, count in _warnings(file):
+        for text, count in _warnings_with_counts(file):
             where = [file.letter] if len(files) > 1 else []
             locations_by_text.setdefault(text, []).append(
                 " ".join([*where, *([count] if count else [])])
@@ -69,7 +69,7 @@ def _with_locations(text: str, locations: Sequence[str]) -> str:
     return f"{text} ({', '.join(locations)})" if locations else text
 
 
-def _warnings(file: ReportFile) -> Iterator[tuple[str, str]]:
+def _warnings_with_counts(file: ReportFile) -> Iterator[tuple[str, str]]:
     """Each warning with the number of rows that it applies to."""
     for text in file.result.context.get("warnings") or ():
         yield printable(text), ""
@@ -85,19 +85,19 @@ def _warnings(file: ReportFile) -> Iterator[tuple[str, str]]:
 
 def _row_warnings(file: ReportFile) -> Iterator[tuple[str, str]]:
     measured = [row for row in file.rows if row.good]
-    stops = Counter(get(row.raw, "statistics.stop") for row in measured)
+    stops = Counter(row.raw.statistics.stop for row in measured)
     for stop, meaning in _STOPS.items():
         if stops[stop]:
             yield (
                 f"{stop.replace('_', ' ')}: rows that {meaning}",
                 f"{stops[stop]} of {len(measured)}",
             )
-    skipped = sum(get(row.raw, "verification.status") == "skipped" for row in measured)
+    skipped = sum(row.raw.verification.status == "skipped" for row in measured)
     if skipped:
         yield "rows that were not verified", f"{skipped} of {len(measured)}"
     notes = Notes()
     for row in file.rows:
-        notes.numbers(printable(note) for note in row.raw.get("notes") or ())
+        notes.numbers(printable(note) for note in row.raw.notes)
     for note, count in notes.by_rows():
         yield note, f"{count} of {len(file.rows)}"
 
@@ -105,43 +105,46 @@ def _row_warnings(file: ReportFile) -> Iterator[tuple[str, str]]:
 def environment(file: ReportFile) -> list[Section]:
     """Device, libraries with their real paths, host, and environment variables of one file."""
     context = file.result.context
-    device = _facts(context.get("device"))
-    host = _facts(context.get("host"))
-    variables = {**_facts(context.get("environment")), **_facts(host.pop("environment", None))}
-    libraries = _facts(context.get("libraries"))
-    rows = tuple(TableRow(_library(name, facts)) for name, facts in libraries.items())
+    device = _as_facts(context.get("device"))
+    host = _as_facts(context.get("host"))
+    variables = {
+        **_as_facts(context.get("environment")),
+        **_as_facts(host.pop("environment", None)),
+    }
+    libraries = _as_facts(context.get("libraries"))
+    rows = tuple(TableRow(_library_cells(name, facts)) for name, facts in libraries.items())
     columns = ("library", "version", "path, or reason why it is not used")
     command = {"command": " ".join(context.get("command") or ()) or None}
     sections = [
-        _table("Run", command),
-        _table("Device", device),
+        _facts_table("Run", command),
+        _facts_table("Device", device),
         Section("Libraries", (), columns, _WORDS, rows),
-        _table("Host", host),
-        _table("Variables", variables),
+        _facts_table("Host", host),
+        _facts_table("Variables", variables),
     ]
     return [section for section in sections if section.rows]
 
 
-def _facts(value: object) -> dict[str, Any]:
+def _as_facts(value: object) -> dict[str, Any]:
     return dict(value) if isinstance(value, Mapping) else {}
 
 
-def _library(name: str, facts: object) -> tuple[str, str, str]:
-    known = _facts(facts)
+def _library_cells(name: str, facts: object) -> tuple[str, str, str]:
+    known = _as_facts(facts)
     where = known.get("path") or known.get("reason") or "-"
     return printable(name), printable(known.get("version") or "-"), printable(where)
 
 
-def _table(heading: str, facts: Mapping[str, Any]) -> Section:
+def _facts_table(heading: str, facts: Mapping[str, Any]) -> Section:
     rows = tuple(
-        TableRow((printable(name), _value(value)))
+        TableRow((printable(name), _fact_text(value)))
         for name, value in facts.items()
         if value is not None
     )
     return Section(heading, (), ("", ""), _WORDS, rows)
 
 
-def _value(value: object) -> str:
+def _fact_text(value: object) -> str:
     if isinstance(value, bool):
         return "yes" if value else "no"
     text = printable(value)

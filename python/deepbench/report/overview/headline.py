@@ -20,9 +20,9 @@ def headline(files: Sequence[ReportFile]) -> list[str]:
     """One paragraph for each of the first devices, and one for all further devices."""
     by_device: dict[str, list[ReportFile]] = {}
     for file in files:
-        by_device.setdefault(_machine(file), []).append(file)
+        by_device.setdefault(_machine_text(file), []).append(file)
     paragraphs = [
-        " ".join(_sentences(machine, runs))
+        " ".join(_machine_sentences(machine, runs))
         for machine, runs in list(by_device.items())[:_LISTED_DEVICES]
     ]
     more = len(by_device) - _LISTED_DEVICES
@@ -31,7 +31,7 @@ def headline(files: Sequence[ReportFile]) -> list[str]:
     return paragraphs
 
 
-def _machine(file: ReportFile) -> str:
+def _machine_text(file: ReportFile) -> str:
     """'NVIDIA H200', 'AMD EPYC, 2 threads', '8 ranks of NVIDIA H200'."""
     context = file.result.context
     ranks, threads = get(context, "ranks.count"), context.get("threads")
@@ -40,22 +40,22 @@ def _machine(file: ReportFile) -> str:
     return f"{file.device}, {printable(threads)} threads" if threads else file.device
 
 
-def _sentences(machine: str, runs: Sequence[ReportFile]) -> Iterator[str]:
+def _machine_sentences(machine: str, runs: Sequence[ReportFile]) -> Iterator[str]:
     rows = [row for file in runs for row in file.rows]
-    yield f"{machine}: {_statuses(runs, rows)}."
+    yield f"{machine}: {_status_sentence(runs, rows)}."
     above = sum(bool(row.share) and counted_share(row) is None for row in rows)
     shares = [(row, part) for row in rows if (part := counted_share(row))]
     if shares:
-        yield from _shares(shares)
+        yield from _share_sentences(shares)
     elif not above:
-        yield from _fastest(rows)
+        yield from _highest_rate_sentence(rows)
         yield "No row has a share of the roofline."
     if above:
         its = "its" if above == 1 else "their"
-        yield f"The mean excludes {_rows(above)} above {its} ceiling."
+        yield f"The mean excludes {_row_count_text(above)} above {its} ceiling."
 
 
-def _fastest(rows: Sequence[ReportRow]) -> Iterator[str]:
+def _highest_rate_sentence(rows: Sequence[ReportRow]) -> Iterator[str]:
     """The highest rate, for operations without a roofline, such as all_reduce between devices."""
     rates = [(row.gbps, row) for row in rows if row.good and row.gbps]
     if rates:
@@ -63,7 +63,7 @@ def _fastest(rows: Sequence[ReportRow]) -> Iterator[str]:
         yield f"The highest rate is {rate_text(None, None, gbps)}, of {row.entry.problem}."
 
 
-def _shares(shares: Sequence[tuple[ReportRow, float]]) -> Iterator[str]:
+def _share_sentences(shares: Sequence[tuple[ReportRow, float]]) -> Iterator[str]:
     """The share of the roofline in the most frequent regime. A mean over several regimes would be
     meaningless."""
     regimes = Counter(row.regime for row, _ in shares)
@@ -73,13 +73,14 @@ def _shares(shares: Sequence[tuple[ReportRow, float]]) -> Iterator[str]:
     reach = "row reaches" if count == 1 else "rows reach"
     many = " in the geometric mean" if count > 1 else ""
     yield f"In the regime '{regime}', {count} {reach} {mean} % of the roofline{many}."
-    yield from _families(inside)
+    yield from _family_sentences(inside)
     others = sum(regimes.values()) - count
     if others:
-        yield f"{_rows(others)} of other regimes {_are(others)} in the summary below."
+        verb = _is_or_are(others)
+        yield f"{_row_count_text(others)} of other regimes {verb} in the summary below."
 
 
-def _statuses(runs: Sequence[ReportFile], rows: Sequence[ReportRow]) -> str:
+def _status_sentence(runs: Sequence[ReportFile], rows: Sequence[ReportRow]) -> str:
     """'157 of 160 rows are ok (2 incorrect, 1 unsupported)'."""
     good = sum(row.good for row in rows)
     planned = max(len(rows), sum(int(file.result.context["rows"]) for file in runs))
@@ -92,10 +93,10 @@ def _statuses(runs: Sequence[ReportFile], rows: Sequence[ReportRow]) -> str:
     if planned and good == planned:
         return "the only row is ok" if planned == 1 else f"all {planned} rows are ok"
     rest = f" ({', '.join(counts)})" if counts else ""
-    return f"{good} of {_rows(planned)} {_are(good)} ok{rest}"
+    return f"{good} of {_row_count_text(planned)} {_is_or_are(good)} ok{rest}"
 
 
-def _families(shares: Sequence[tuple[ReportRow, float]]) -> Iterator[str]:
+def _family_sentences(shares: Sequence[tuple[ReportRow, float]]) -> Iterator[str]:
     """The best and the worst family by geometric mean."""
     families: dict[str, list[float]] = {}
     for row, part in shares:
@@ -118,9 +119,9 @@ def _families(shares: Sequence[tuple[ReportRow, float]]) -> Iterator[str]:
     )
 
 
-def _rows(count: int) -> str:
+def _row_count_text(count: int) -> str:
     return f"{count} row{'' if count == 1 else 's'}"
 
 
-def _are(count: int) -> str:
+def _is_or_are(count: int) -> str:
     return "is" if count == 1 else "are"

@@ -7,7 +7,6 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
 from deepbench.report import FormatError
-from deepbench.report.fields import get
 
 from . import vega
 from .ceilings import point
@@ -36,7 +35,7 @@ Value = dict[str, Any]
 def render_image(content: Content, kind: str, name: str, row: int | None) -> bytes:
     """The chart in a format of IMAGES. Raises FormatError if the files have no data for it."""
     if "/" in name:
-        return _drawn(_sweep(content, name), kind)
+        return _draw_chart(_sweep_chart(content, name), kind)
     if name not in content.charts:
         available = " ".join(content.charts)
         cure = " (--against names references)" if name == "against" and not content.against else ""
@@ -47,24 +46,24 @@ def render_image(content: Content, kind: str, name: str, row: int | None) -> byt
         )
     spec = chart(name, content.axes, _WIDTH, content.work_title)
     if name == "distribution":
-        _distribution(spec, _chosen(content, row))
+        _add_distribution(spec, _row_at_position(content, row))
     else:
         references = content.reference_labels if name == "against" else []
         against = f" against {', '.join(references)}" if references else ""
         spec["datasets"] = _datasets(content, name)
-        about = [content.about, *_hollow(spec["datasets"]["rows"])]
-        spec["title"] = _title(content.title + against, about, _WIDTH)
+        about = [content.about, *_hollow_points_note(spec["datasets"]["rows"])]
+        spec["title"] = _chart_title(content.title + against, about, _WIDTH)
         _order_shapes(spec, regimes(all_rows(content.files)))
-    return _drawn(spec, kind)
+    return _draw_chart(spec, kind)
 
 
-def _hollow(rows: Sequence[Value]) -> Iterator[str]:
+def _hollow_points_note(rows: Sequence[Value]) -> Iterator[str]:
     count = sum(bool(row.get("doubt")) for row in rows)
     if count:
         yield f"hollow points: {count} of {len(rows)} figures are inconsistent"
 
 
-def _drawn(spec: Spec, kind: str) -> bytes:
+def _draw_chart(spec: Spec, kind: str) -> bytes:
     rows = spec["datasets"].get("rows", ())
     labels = {
         str(row[name]) for row in rows for name in ("colour", "regime", "series") if name in row
@@ -77,13 +76,13 @@ def _drawn(spec: Spec, kind: str) -> bytes:
     return {"png": vega.png, "svg": vega.svg, "pdf": vega.pdf}[kind](spec)
 
 
-def _title(text: str, about: Sequence[str], width: int) -> Spec:
+def _chart_title(text: str, about: Sequence[str], width: int) -> Spec:
     """A title whose lines fit the width of the chart."""
-    below = [line for part in about for line in _wrapped(part, width / _SUBTITLE_LETTER)]
-    return {"text": _wrapped(text, width / _TITLE_LETTER), "subtitle": below}
+    below = [line for part in about for line in _wrapped_lines(part, width / _SUBTITLE_LETTER)]
+    return {"text": _wrapped_lines(text, width / _TITLE_LETTER), "subtitle": below}
 
 
-def _wrapped(text: str, letters: float) -> list[str]:
+def _wrapped_lines(text: str, letters: float) -> list[str]:
     return textwrap.wrap(text, int(letters)) or [""]
 
 
@@ -100,12 +99,12 @@ def _order_shapes(spec: Spec, names: Sequence[str]) -> None:
 
 def _datasets(content: Content, name: str) -> dict[str, list[Value]]:
     room = content.axes
-    rows = _rows(content, name)
+    rows = _chart_rows(content, name)
     heights = [row.get(end) or row["y"] for row in rows for end in ("low", "y", "high")]
     return {
         "rows": rows,
         "chosen": [],
-        "corners": corners([row["x"] for row in rows], [*heights, *_base(name)]),
+        "corners": corners([row["x"] for row in rows], [*heights, *_values_always_shown(name)]),
         "ceilings": list(roofline_points(content.ceilings, room))
         if room and name == "roofline"
         else [],
@@ -113,21 +112,21 @@ def _datasets(content: Content, name: str) -> dict[str, list[Value]]:
     }
 
 
-def _base(name: str) -> list[float]:
+def _values_always_shown(name: str) -> list[float]:
     """Charts of ratios always include 1."""
     return [] if name in ("roofline", "bandwidth") else [1.0]
 
 
-def _rows(content: Content, name: str) -> list[Value]:
+def _chart_rows(content: Content, name: str) -> list[Value]:
     if name in ("roofline", "bandwidth"):
         positions = [
             (row, position)
             for row in all_rows(content.files)
-            if (position := point(row) if name == "roofline" else _moved(row))
+            if (position := point(row) if name == "roofline" else _bytes_and_bandwidth(row))
         ]
         colour = _distinguishing_property(row for row, _ in positions)
-        return [{"x": x, "y": y, **_marking(row, colour)} for row, (x, y) in positions]
-    pairs = list(_pairs(content, name))
+        return [{"x": x, "y": y, **_colour_and_shape(row, colour)} for row, (x, y) in positions]
+    pairs = list(_chart_pairs(content, name))
     colour = _distinguishing_property(pair.row for pair, _ in pairs)
     several = len({reference for _, reference in pairs}) > 1  # several references differ in colour
     return [
@@ -137,14 +136,14 @@ def _rows(content: Content, name: str) -> list[Value]:
             "low": pair.ratio.low,
             "high": pair.ratio.high,
             "doubt": bool(pair.doubt),
-            **_marking(pair.row, colour),
+            **_colour_and_shape(pair.row, colour),
             **({"colour": reference} if several else {}),
         }
         for pair, reference in pairs
     ]
 
 
-def _pairs(content: Content, name: str) -> Iterator[tuple[Pair, str]]:
+def _chart_pairs(content: Content, name: str) -> Iterator[tuple[Pair, str]]:
     """The pairs of a chart, each with the label of its reference, which is empty within one
     report."""
     if name == "against":
@@ -155,7 +154,7 @@ def _pairs(content: Content, name: str) -> Iterator[tuple[Pair, str]]:
             yield pair, ""
 
 
-def _moved(row: ReportRow) -> tuple[float, float] | None:
+def _bytes_and_bandwidth(row: ReportRow) -> tuple[float, float] | None:
     """Bytes and GB/s of a row without FLOPs."""
     size, gbps = row.entry.bytes, row.gbps
     return (size, gbps) if size and gbps and not row.entry.flops else None
@@ -167,14 +166,14 @@ def _distinguishing_property(rows: Iterable[ReportRow]) -> Callable[[ReportRow],
     return next((of for of in _COLOURS if len({of(row) for row in every}) > 1), _COLOURS[0])
 
 
-def _marking(row: ReportRow, colour: Callable[[ReportRow], str | None]) -> Value:
+def _colour_and_shape(row: ReportRow, colour: Callable[[ReportRow], str | None]) -> Value:
     return {"colour": colour(row) or _NONE, "regime": row.regime}
 
 
 # ---- a metric against an attribute -------------------------------------------------------------
 
 
-def _sweep(content: Content, name: str) -> Spec:
+def _sweep_chart(content: Content, name: str) -> Spec:
     metric, attribute = chosen(content.sweep, name)
     found = points(content.files, all_rows(content.files), metric, attribute)
     if not found:
@@ -188,21 +187,21 @@ def _sweep(content: Content, name: str) -> Spec:
     about = [" · ".join([*held_fixed(found, attribute), *content.dates])]
     if skipped:
         about.append(f"hollow points: {skipped} of {len(found)} rows are not verified")
-    spec["title"] = _title(content.title, about, _WIDTH)
+    spec["title"] = _chart_title(content.title, about, _WIDTH)
     names = list(dict.fromkeys(point.series.label for point in found))
     for layer in spec["layer"]:
         if "color" in layer.get("encoding", {}):
             layer["encoding"]["color"]["scale"] = {"domain": names}
     numbers = [x for x in xs if isinstance(x, (int, float))]
     spec["datasets"] = {
-        "rows": [_value(point) for point in found],
+        "rows": [_point_data(point) for point in found],
         "chosen": [],
         "corners": corners(numbers, ys) if len(numbers) == len(xs) else [],
     }
     return spec
 
 
-def _value(point: Point) -> Value:
+def _point_data(point: Point) -> Value:
     return {
         "x": point.x,
         "y": point.y,
@@ -217,16 +216,12 @@ def _value(point: Point) -> Value:
 # ---- the samples of a row ----------------------------------------------------------------------
 
 
-def _chosen(content: Content, position: int | None) -> ReportRow:
+def _row_at_position(content: Content, position: int | None) -> ReportRow:
     """The row at a position of the first file. Without a position, the first row that has
     samples."""
     rows = content.files[0].rows
     found = next(
-        (
-            row
-            for row in rows
-            if row.raw.get("samples_ns") and position in (None, row.entry.position)
-        ),
+        (row for row in rows if row.raw.samples_ns and position in (None, row.entry.position)),
         None,
     )
     if found is None:
@@ -237,23 +232,24 @@ def _chosen(content: Content, position: int | None) -> ReportRow:
     return found
 
 
-def _distribution(spec: Spec, row: ReportRow) -> None:
-    samples = [ns / 1e3 for ns in row.raw.get("samples_ns") or ()]
+def _add_distribution(spec: Spec, row: ReportRow) -> None:
+    samples = [ns / 1e3 for ns in row.raw.samples_ns]
     far = outliers(samples)
-    ends = [get(row.raw, f"statistics.{name}_ns") for name in ("low", "high")]
-    median = get(row.raw, "statistics.median_ns")
+    statistics = row.raw.statistics
+    ends = [statistics.low_ns, statistics.high_ns]
+    median = statistics.median_ns
     marks: list[Value] = [{"y": ns / 1e3, "main": False} for ns in ends if ns is not None]
     if median is not None:
         marks.append({"y": median / 1e3, "main": True, "label": "median"})
     about = f"{row.entry.device}, {row.entry.library}: {row.regime}"
-    spec["title"] = _title(row.entry.problem, [about], _DISTRIBUTION_WIDTH)
+    spec["title"] = _chart_title(row.entry.problem, [about], _DISTRIBUTION_WIDTH)
     spec["datasets"] = {
-        **_samples(samples, far),
+        **_samples_within_scale(samples, far),
         "marks": [one for one in marks if far.shows(one["y"])],
     }
 
 
-def _samples(samples: Sequence[float], far: Outliers) -> dict[str, list[Value]]:
+def _samples_within_scale(samples: Sequence[float], far: Outliers) -> dict[str, list[Value]]:
     """The samples within the scale, and markers at its edge for those outside."""
     numbered = [{"x": index + 1, "y": y} for index, y in enumerate(samples)]
     return {

@@ -43,11 +43,11 @@ def outliers(samples: Sequence[float]) -> Outliers:
     below = [value for value in known if value < low]
     above = [value for value in known if value > high]
     parts = ((above, "above"), (below, "below"))
-    texts = [_text(some, where, median) for some, where in parts if some]
+    texts = [_outlier_text(some, where, median) for some, where in parts if some]
     return Outliers(low, high, tuple(texts))
 
 
-def _text(values: Sequence[float], where: str, median: float) -> str:
+def _outlier_text(values: Sequence[float], where: str, median: float) -> str:
     """'2 samples above the scale: 12.30 µs to 45.60 µs', in the unit of the median."""
     ends = dict.fromkeys(time_text(1e3 * value, 1e3 * median) for value in (values[0], values[-1]))
     count = f"{len(values)} sample{'s' if len(values) > 1 else ''}"

@@ -45,48 +45,48 @@ def render_page(content: Content) -> str:
     with ThreadPoolExecutor(1) as pool:
         # In parallel, since the first call takes as long as everything else.
         runtime = pool.submit(vega.runtime)
-        data = script_text(_data(content))
-        scripts = {"vega": runtime.result(), "script": _script()}
+        data = script_text(_page_data(content))
+        scripts = {"vega": runtime.result(), "script": _page_script()}
     parts = {
-        "policy": _policy(*scripts.values()),
+        "policy": _content_security_policy(*scripts.values()),
         "version": escape(content.version),
         "title": escape(content.title),
         "about": escape(content.about),
-        "headline": "".join(_headline(content)),
-        "style": _style(),
-        "licences": escape(_asset("vega_licences.txt")),
-        "tiles": "".join(_tiles(content)),
-        "links": "".join(_links(content)),
-        "summary": _summary(content.summary),
-        "charts": "".join(_charts(content)),
-        "rest": "".join(_rest(content)),
+        "headline": "".join(_headline_html(content)),
+        "style": _style_sheet(),
+        "licences": escape(_read_asset("vega_licences.txt")),
+        "tiles": "".join(_tiles_html(content)),
+        "links": "".join(_links_html(content)),
+        "summary": _summary_html(content.summary),
+        "charts": "".join(_charts_html(content)),
+        "rest": "".join(_rest_html(content)),
         "data": data,
         **scripts,
     }
-    return re.sub(r"\{\{(\w+)\}\}", lambda match: parts[match[1]], _asset("page.html"))
+    return re.sub(r"\{\{(\w+)\}\}", lambda match: parts[match[1]], _read_asset("page.html"))
 
 
-def _asset(name: str) -> str:
+def _read_asset(name: str) -> str:
     return (_FOLDER / name).read_text(encoding="utf-8")
 
 
-def _style() -> str:
+def _style_sheet() -> str:
     """Dark colours apply if the reader selects them or if the system prefers them, even without
     scripts."""
-    dark = _asset("dark.css")
+    dark = _read_asset("dark.css")
     preferred = dark.replace(_CHOSEN_DARK, _NOTHING_CHOSEN)
     return (
-        f"{_asset('page.css')}@media screen {{\n{dark}}}\n"
+        f"{_read_asset('page.css')}@media screen {{\n{dark}}}\n"
         f"@media screen and (prefers-color-scheme: dark) {{\n{preferred}}}\n"
     )
 
 
-def _script() -> str:
-    parts = [_asset(f"{name}.js") for name in _SCRIPTS]
+def _page_script() -> str:
+    parts = [_read_asset(f"{name}.js") for name in _SCRIPTS]
     return "\n(() => {\n'use strict';\n" + "\n".join(parts) + "})();\n"
 
 
-def _policy(*scripts: str) -> str:
+def _content_security_policy(*scripts: str) -> str:
     """A policy that allows only these scripts. Vega interprets its expressions, since compiling
     them would need `eval`."""
     digests = [
@@ -99,7 +99,7 @@ def _policy(*scripts: str) -> str:
     )
 
 
-def _data(content: Content) -> dict[str, object]:
+def _page_data(content: Content) -> dict[str, object]:
     specs = {}
     for name in content.charts:
         spec = vega.compiled(chart(name, content.axes, work=content.work_title))
@@ -119,18 +119,18 @@ def _data(content: Content) -> dict[str, object]:
 # ---- parts of the page -------------------------------------------------------------------------
 
 
-def _headline(content: Content) -> Iterator[str]:
+def _headline_html(content: Content) -> Iterator[str]:
     for text in content.headline:
         yield f'<p class="headline">{escape(text)}</p>\n'
 
 
-def _tiles(content: Content) -> Iterator[str]:
+def _tiles_html(content: Content) -> Iterator[str]:
     for name, text, bad in content.tiles:
         kind = ' class="bad"' if bad else ""
         yield f"<div{kind}><dt>{escape(name)}</dt><dd>{escape(text)}</dd></div>\n"
 
 
-def _links(content: Content) -> Iterator[str]:
+def _links_html(content: Content) -> Iterator[str]:
     links = [("summary", "Summary")]
     for name in _shown_charts(content):
         anchor = "row" if name == "distribution" else name
@@ -147,9 +147,9 @@ def _shown_charts(content: Content) -> list[str]:
     return ["sweep", *content.charts] if content.sweep.is_sweep else [*content.charts, "sweep"]
 
 
-def _sweep(content: Content) -> str:
+def _sweep_html(content: Content) -> str:
     """The section of the sweep chart. It is collapsed unless the files hold a sweep."""
-    inner = _asset("sweep.html").replace("{{title}}", escape(_TITLES["sweep"]))
+    inner = _read_asset("sweep.html").replace("{{title}}", escape(_TITLES["sweep"]))
     if content.sweep is not None and not content.sweep.is_sweep:
         summary = "<summary>Choose a metric and an attribute</summary>"
         inner = f'<details id="sweep-fold">\n{summary}\n{inner}</details>\n'
@@ -157,52 +157,54 @@ def _sweep(content: Content) -> str:
     return f'<section id="sweep" class="scripted">\n{title}\n{inner}</section>\n'
 
 
-def _charts(content: Content) -> Iterator[str]:
+def _charts_html(content: Content) -> Iterator[str]:
     for name in _shown_charts(content):
         if name in ("distribution", "sweep"):
-            yield _sweep(content) if name == "sweep" else _asset("row.html")
+            yield _sweep_html(content) if name == "sweep" else _read_asset("row.html")
             continue
         notes = "".join(f'<p class="note">{escape(text)}</p>\n' for text in content.notes(name))
         label = f'role="figure" aria-label="{_TITLES[name]}"'
         box = f'<div class="chart scripted" id="chart-{name}" {label}></div>\n'
         titled = [replace(section, heading="") if section.heading == _TITLES[name] else section
                   for section in content.tables(name)]  # fmt: skip
-        tables = "".join(map(_inner, titled))
+        tables = "".join(map(_section_html, titled))
         yield f'<section id="{name}">\n<h2>{_TITLES[name]}</h2>\n{notes}{box}{tables}</section>\n'
     if content.against and "against" not in content.charts:
-        yield _tables("against", _TITLES["against"], content.tables("against"))
+        yield _tables_html("against", _TITLES["against"], content.tables("against"))
 
 
-def _rest(content: Content) -> Iterator[str]:
+def _rest_html(content: Content) -> Iterator[str]:
     if content.not_ok:
         section = content.not_ok
-        yield _tables("not-ok", section.heading, [replace(section, heading="")])
+        yield _tables_html("not-ok", section.heading, [replace(section, heading="")])
     warnings = "".join(f"<li>{escape(text)}</li>\n" for text in content.warnings)
     yield '<section id="environment">\n<h2>Environment and warnings</h2>\n'
     yield f'<h3>Warnings</h3>\n<ul class="lines">\n{warnings or "<li>none</li>"}</ul>\n'
     for file in content.files:
         yield f"<details>\n<summary>{escape(file.letter)}: {escape(file.name)}</summary>\n"
-        yield "".join(_inner(section, "facts") for section in environment(file))
+        yield "".join(_section_html(section, "facts") for section in environment(file))
         yield "</details>\n"
     yield "</section>\n"
 
 
-def _summary(sections: Sequence[Section]) -> str:
+def _summary_html(sections: Sequence[Section]) -> str:
     """The summary tables. The table of families is never collapsed, since it is the main result."""
     open_ones = {"By family"}
     inner = "".join(
-        "".join(section_parts(section, "h3")) if section.heading in open_ones else _inner(section)
+        "".join(section_parts(section, "h3"))
+        if section.heading in open_ones
+        else _section_html(section)
         for section in sections
     )
     return f'<section id="summary">\n<h2>Summary</h2>\n{inner}</section>\n'
 
 
-def _tables(anchor: str, title: str, sections: Sequence[Section]) -> str:
+def _tables_html(anchor: str, title: str, sections: Sequence[Section]) -> str:
     heading = f"<h2>{escape(title)}</h2>\n" if title else ""
-    return f'<section id="{anchor}">\n{heading}{"".join(map(_inner, sections))}</section>\n'
+    return f'<section id="{anchor}">\n{heading}{"".join(map(_section_html, sections))}</section>\n'
 
 
-def _inner(section: Section, kind: str = "") -> str:
+def _section_html(section: Section, kind: str = "") -> str:
     """A section; its table is collapsed if it is long."""
     if len(section.rows) <= _LONGEST_OPEN:
         return "".join(section_parts(section, "h3", kind))

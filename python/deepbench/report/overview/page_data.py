@@ -8,9 +8,8 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from deepbench.compare.result_set import printable
-from deepbench.report.fields import get, spread, time_text
+from deepbench.report.fields import spread, time_text
 from deepbench.report.remarks import plain_remarks
-from deepbench.results import thinned
 
 from .attributes import ShortNames, colourable
 from .outliers import outliers
@@ -43,30 +42,30 @@ _TEXTS: dict[str, Callable[[ReportRow], object]] = {
     "algorithm": lambda row: row.entry.choice.text,
     "status": lambda row: "inconsistent" if row.entry.doubt else row.entry.status,
     "reason": lambda row: row.entry.doubt or row.entry.reason,
-    "bound": lambda row: get(row.raw, "bound.by"),
-    "level": lambda row: get(row.raw, "bound.level"),
-    "verified": lambda row: get(row.raw, "verification.status"),
-    "stop": lambda row: get(row.raw, "statistics.stop"),
-    "launch": lambda row: get(row.raw, "regime.launch"),
-    "timer": lambda row: get(row.raw, "regime.timer"),
-    "kept": lambda row: get(row.raw, "samples_kept"),
-    "observed": lambda row: _observed(row),
+    "bound": lambda row: row.raw.bound.by,
+    "level": lambda row: row.raw.bound.level,
+    "verified": lambda row: row.raw.verification.status,
+    "stop": lambda row: row.raw.statistics.stop,
+    "launch": lambda row: row.raw.regime.launch,
+    "timer": lambda row: row.raw.regime.timer,
+    "kept": lambda row: row.raw.samples_kept,
+    "observed": lambda row: _observed_text(row),
     "remarks": lambda row: plain_remarks(row.raw),
-    "notes": lambda row: "; ".join(row.raw.get("notes") or ()) or None,
+    "notes": lambda row: "; ".join(row.raw.notes) or None,
 }
 
 
-def _observed(row: ReportRow) -> str | None:
+def _observed_text(row: ReportRow) -> str | None:
     """What the backend observed while measuring: clocks, power, temperature."""
-    facts = row.raw.get("observed") or {}
+    facts = row.raw.observed
     return ", ".join(
-        _quantity(name, value)
+        _quantity_text(name, value)
         for name, value in facts.items()
         if isinstance(value, (int, float, str))
     ) or None  # fmt: skip
 
 
-def _quantity(name: str, value: float | str) -> str:
+def _quantity_text(name: str, value: float | str) -> str:
     """'power 404.13 W'."""
     *words, last = name.split("_")
     unit = _UNITS.get(last) if words else None
@@ -76,8 +75,8 @@ def _quantity(name: str, value: float | str) -> str:
     return f"{' '.join(words)} {text} {unit}" if unit else f"{name.replace('_', ' ')} {text}"
 
 
-def _statistic(name: str) -> Callable[[ReportRow], object]:
-    return lambda row: get(row.raw, f"statistics.{name}_ns")
+def _statistic_of_row(name: str) -> Callable[[ReportRow], object]:
+    return lambda row: getattr(row.raw.statistics, f"{name}_ns")
 
 
 _STATISTICS = ("min", "q1", "q3", "p99", "max", "low", "high", "mean")
@@ -85,29 +84,25 @@ _NUMBERS: dict[str, Callable[[ReportRow], object]] = {
     "run": lambda row: row.file_index,
     "position": lambda row: row.entry.position,
     "good": lambda row: int(row.good),
-    "time": lambda row: row.entry.time_ns or get(row.raw, "statistics.median_ns"),
+    "time": lambda row: row.entry.time_ns or row.raw.statistics.median_ns,
     "spread": lambda row: spread(row.raw),
     "tflops": lambda row: row.tflops,
     "gbps": lambda row: row.gbps,
     "flops": lambda row: row.entry.flops,
     "bytes": lambda row: row.entry.bytes,
-    "ceiling": lambda row: _if_good(row, "bound.share_arithmetic"),
+    "ceiling": lambda row: row.raw.bound.share_arithmetic if row.good else None,
     "roofline": lambda row: row.share,
-    "peak": lambda row: get(row.raw, "bound.arithmetic_tflops"),
-    "bandwidth": lambda row: get(row.raw, "bound.memory_gbps"),
-    "n": lambda row: get(row.raw, "statistics.n"),
-    "batch": lambda row: get(row.raw, "statistics.batch"),
-    "first": lambda row: get(row.raw, "first_call_ns"),
-    "host": lambda row: get(row.raw, "host_ns"),
+    "peak": lambda row: row.raw.bound.arithmetic_tflops,
+    "bandwidth": lambda row: row.raw.bound.memory_gbps,
+    "n": lambda row: row.raw.statistics.n,
+    "batch": lambda row: row.raw.statistics.batch,
+    "first": lambda row: row.raw.first_call_ns,
+    "host": lambda row: row.raw.host_ns,
     "conversion": lambda row: row.entry.conversion_ns,
-    "default": lambda row: get(row.raw, "algorithm.default_ns"),
-    "worst": lambda row: get(row.raw, "verification.max_error_ratio"),
-    **{name: _statistic(name) for name in _STATISTICS},
+    "default": lambda row: row.raw.algorithm.default_ns,
+    "worst": lambda row: row.raw.verification.max_error_ratio,
+    **{name: _statistic_of_row(name) for name in _STATISTICS},
 }  # fmt: skip
-
-
-def _if_good(row: ReportRow, path: str) -> object:
-    return get(row.raw, path) if row.good else None
 
 
 def page_data(
@@ -128,17 +123,19 @@ def page_data(
             {"letter": file.letter, "name": file.name, "device": file.device} for file in files
         ],
         "regimes": regimes(rows),
-        "texts": {name: _indexed(values) for name, values in texts.items()},
-        "colourable": {name: _indexed(values) for name, values in colourable(rows).items()},
+        "texts": {name: _indexed_texts(values) for name, values in texts.items()},
+        "colourable": {name: _indexed_texts(values) for name, values in colourable(rows).items()},
         "shared": brief.notes(),
         "hides_defaults": brief.hides_defaults,
-        "numbers": {name: [_number(of(row)) for row in rows] for name, of in _NUMBERS.items()},
-        "samples": [_samples(row, limit) for row in rows],
-        "outliers": {row.id: far for row in rows if (far := _outliers(row))},
+        "numbers": {
+            name: [_rounded_number(of(row)) for row in rows] for name, of in _NUMBERS.items()
+        },
+        "samples": [_thinned_samples_us(row, limit) for row in rows],
+        "outliers": {row.id: far for row in rows if (far := _outlier_data(row))},
         "pairs": {
-            "algorithms": [_pair(pair) for pair in algorithms],
-            "caches": [_pair(pair) for pair in hot_cold_pairs],
-            "against": [_named(pair, one.label) for one in others for pair in one.pairs],
+            "algorithms": [_pair_data(pair) for pair in algorithms],
+            "caches": [_pair_data(pair) for pair in hot_cold_pairs],
+            "against": [_named_pair_data(pair, one.label) for one in others for pair in one.pairs],
         },
     }
 
@@ -151,7 +148,7 @@ def script_text(value: object) -> str:
     return text
 
 
-def _indexed(values: Sequence[object]) -> dict[str, Any]:
+def _indexed_texts(values: Sequence[object]) -> dict[str, Any]:
     """Each distinct text once, and an index into these texts for every row."""
     numbers: dict[str, int] = {}
     index = [
@@ -161,29 +158,31 @@ def _indexed(values: Sequence[object]) -> dict[str, Any]:
     return {"values": list(numbers), "index": index}
 
 
-def _number(value: object) -> int | float | None:
+def _rounded_number(value: object) -> int | float | None:
     if isinstance(value, int) or value is None:
         return value
     return float(f"{value:.{_DIGITS}g}")
 
 
-def _samples(row: ReportRow, limit: int) -> list[int | float]:
+def _thinned_samples_us(row: ReportRow, limit: int) -> list[int | float]:
     """The samples in microseconds, thinned to at most `limit`."""
-    samples = thinned(row.raw, limit).get("samples_ns") or ()
+    every = row.raw.samples_ns
+    kept = min(limit, len(every))
+    samples = [every[i * len(every) // kept] for i in range(kept)]
     return [float(f"{value / 1e3:.{_SAMPLE_DIGITS}g}") for value in samples]
 
 
-def _outliers(row: ReportRow) -> dict[str, Any]:
+def _outlier_data(row: ReportRow) -> dict[str, Any]:
     """The scale of a row's samples, if any of them lies outside."""
-    far = outliers([ns / 1e3 for ns in row.raw.get("samples_ns") or ()])
+    far = outliers([ns / 1e3 for ns in row.raw.samples_ns])
     return {"low": far.low, "high": far.high, "texts": list(far.texts)} if far.texts else {}
 
 
-def _named(pair: Pair, reference: str) -> dict[str, Value]:
-    return {**_pair(pair), "reference": reference}
+def _named_pair_data(pair: Pair, reference: str) -> dict[str, Value]:
+    return {**_pair_data(pair), "reference": reference}
 
 
-def _pair(pair: Pair) -> dict[str, Value]:
+def _pair_data(pair: Pair) -> dict[str, Value]:
     return {
         "id": pair.row.id,
         "time": pair.time_ns,

@@ -43,14 +43,14 @@ class ReferenceComparison:
 
 def algorithms(files: Sequence[ReportFile]) -> list[Pair]:
     """Rows with a selected algorithm against their default, from the interleaved comparison."""
-    return [pair for row in all_rows(files) for pair in _algorithm(row)]
+    return [pair for row in all_rows(files) for pair in _pairs_with_default(row)]
 
 
-def _algorithm(row: ReportRow) -> Iterator[Pair]:
-    default_ns, time_ns = get(row.raw, "algorithm.default_ns"), row.entry.time_ns
+def _pairs_with_default(row: ReportRow) -> Iterator[Pair]:
+    default_ns, time_ns = row.raw.algorithm.default_ns, row.entry.time_ns
     if not row.good or not time_ns or not default_ns or row.entry.algorithm == "default":
         return
-    gain = get(row.raw, "algorithm.speedup") or default_ns / time_ns
+    gain = row.raw.algorithm.speedup or default_ns / time_ns
     yield Pair(row, time_ns, default_ns, Ratio(gain, None), changed=not row.entry.choice.is_default)
 
 
@@ -59,10 +59,10 @@ def hot_cold_pairs(files: Sequence[ReportFile]) -> list[Pair]:
     cold: dict[Hashable, list[ReportRow]] = {}
     for row in all_rows(files):
         if row.good and (row.entry.cache or "").startswith("cold"):
-            cold.setdefault(_all_but_cache(row.entry), []).append(row)
+            cold.setdefault(_key_without_cache(row.entry), []).append(row)
     pairs = []
     for row in all_rows(files):
-        waiting = cold.get(_all_but_cache(row.entry))
+        waiting = cold.get(_key_without_cache(row.entry))
         if not waiting or not row.good or row.entry.cache != "hot":
             continue
         other = waiting.pop(0)
@@ -72,7 +72,7 @@ def hot_cold_pairs(files: Sequence[ReportFile]) -> list[Pair]:
     return pairs
 
 
-def _all_but_cache(entry: Entry) -> Hashable:
+def _key_without_cache(entry: Entry) -> Hashable:
     setup = (entry.backend, entry.device, entry.library, entry.algorithm, entry.threads)
     how = (entry.power, entry.launch, entry.inputs, entry.application)
     return entry.op, entry.problem, setup, how
@@ -82,13 +82,17 @@ def against(files: Sequence[ReportFile], others: Sequence[ResultFile]) -> list[R
     """Every file against every reference."""
     result_sets = [to_result_set(other) for other in others]
     references = [
-        (reference, _label(reference, other))
+        (reference, _reference_label(reference, other))
         for reference, other in zip(result_sets, others, strict=True)
     ]
-    return [_against(file, reference, label) for file in files for reference, label in references]
+    return [
+        _compare_with_reference(file, reference, label)
+        for file in files
+        for reference, label in references
+    ]
 
 
-def _label(reference: ResultSet, other: ResultFile) -> str:
+def _reference_label(reference: ResultSet, other: ResultFile) -> str:
     """The name of a published reference is its processor; the label of a result file adds its
     name."""
     name = printable(reference.name).rpartition("/")[2]
@@ -96,7 +100,9 @@ def _label(reference: ResultSet, other: ResultFile) -> str:
     return name if name == device else f"{device} ({name})"
 
 
-def _against(file: ReportFile, reference: ResultSet, label: str) -> ReferenceComparison:
+def _compare_with_reference(
+    file: ReportFile, reference: ResultSet, label: str
+) -> ReferenceComparison:
     by_entry = {id(row.entry): row for row in file.rows}
     kinds = {kind(row.entry, ()) for row in file.rows}
     alike = tuple(entry for entry in reference.entries if kind(entry, ()) in kinds)

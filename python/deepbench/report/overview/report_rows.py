@@ -3,19 +3,16 @@ regimes or files are never combined implicitly."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
 
 from deepbench.compare import Entry, ResultSet, to_result_set
 from deepbench.compare.groups import family
 from deepbench.compare.result_set import printable
 from deepbench.report.comparison.wording import result_set_letter
 from deepbench.report.fields import get, work_unit
-from deepbench.results import ResultFile
-
-Json = Mapping[str, Any]
+from deepbench.results import ResultFile, Row
 
 
 @dataclass(frozen=True)
@@ -24,7 +21,7 @@ class ReportRow:
 
     id: int  # unique within the report
     file_index: int  # index of its file
-    raw: Json  # as in the file
+    raw: Row  # as in the file
     entry: Entry  # the same, checked and cleaned
     asked: str | None  # the cache regime of its file, if the file has only one
 
@@ -56,20 +53,20 @@ class ReportRow:
         """The rate in the file. For a published figure, the rate by deepbench's formula."""
         if not self.good:
             return None
-        return self.entry.tflops if self.entry.published else self._number("rates.tflops")
+        return self.entry.tflops if self.entry.published else _positive(self.raw.rates.tflops)
 
     @property
     def gbps(self) -> float | None:
-        return self._number("rates.gbps") if self.good else None
+        return _positive(self.raw.rates.gbps) if self.good else None
 
     @property
     def share(self) -> float | None:
         """The share of the roofline."""
-        return self._number("bound.share_roofline") if self.good else None
+        return _positive(self.raw.bound.share_roofline) if self.good else None
 
-    def _number(self, path: str) -> float | None:
-        value = get(self.raw, path)
-        return float(value) if value is not None and value > 0 else None
+
+def _positive(value: float | None) -> float | None:
+    return float(value) if value is not None and value > 0 else None
 
 
 @dataclass(frozen=True)
@@ -96,14 +93,14 @@ def report_files(files: Sequence[ResultFile]) -> tuple[ReportFile, ...]:
     made = []
     first = 0
     for index, file in enumerate(files):
-        made.append(_run(index, file, first))
+        made.append(_report_file(index, file, first))
         first += len(file.rows)
     return tuple(made)
 
 
-def _run(index: int, file: ResultFile, first: int) -> ReportFile:
+def _report_file(index: int, file: ResultFile, first: int) -> ReportFile:
     result_set = to_result_set(file)
-    rows = sorted(file.rows, key=lambda row: int(row["position"]))
+    rows = sorted(file.rows, key=lambda row: row.position)
     cache = get(file.context, "options.cache")
     asked = cache if cache in ("hot", "cold") else None if cache else "hot"
     report_rows = (

@@ -16,13 +16,13 @@ _LETTER_WIDTH, _LABEL_HEIGHT = 5.9, 13.0  # approximate size of a label's charac
 def roofline_points(ceilings: Sequence[Ceiling], room: Axes) -> list[dict[str, Value]]:
     """Two points for each ceiling; the left one carries the label."""
     several = len({ceiling.device for ceiling in ceilings}) > 1
-    rises = _rises(ceilings, room)
+    rises = _label_rises(ceilings, room)
     points: list[dict[str, Value]] = []
     for index, ceiling in enumerate(ceilings):
         label = f"{ceiling.label}, {ceiling.device}" if several else ceiling.label
-        parallel = _parallel(ceiling, ceilings)
+        parallel = _levels_of_device(ceiling, ceilings)
         ends = ceiling_ends(ceiling, ceilings, room)
-        if not ceiling.arithmetic and _crowded(ceiling, parallel, room):
+        if not ceiling.arithmetic and _label_overlaps(ceiling, parallel, room):
             label = ""  # the tooltip shows it instead
         for end, (x, y) in enumerate(ends):
             points.append({
@@ -43,32 +43,35 @@ def roofline_points(ceilings: Sequence[Ceiling], room: Axes) -> list[dict[str, V
     return points
 
 
-def _rises(ceilings: Sequence[Ceiling], room: Axes) -> dict[int, float]:
+def _label_rises(ceilings: Sequence[Ceiling], room: Axes) -> dict[int, float]:
     """The distance in pixels between horizontal lines and their labels, chosen so that labels do
     not overlap."""
     horizontal = [index for index, one in enumerate(ceilings) if one.arithmetic]
     rises = {}
     free = -math.inf
     for index in sorted(horizontal, key=lambda i: ceilings[i].highest):
-        height = _decade(room) * math.log10(ceilings[index].highest)
+        height = _pixels_per_decade(room) * math.log10(ceilings[index].highest)
         rises[index] = max(0.0, free - height)
         free = max(free, height) + _LABEL_HEIGHT
     return rises
 
 
-def _parallel(ceiling: Ceiling, ceilings: Sequence[Ceiling]) -> list[Ceiling]:
+def _levels_of_device(ceiling: Ceiling, ceilings: Sequence[Ceiling]) -> list[Ceiling]:
     """The memory levels of a ceiling's device, the slowest first."""
     alike = [one for one in ceilings if one.device == ceiling.device and not one.arithmetic]
     return sorted(alike, key=lambda one: one.highest)
 
 
-def _crowded(ceiling: Ceiling, parallel: Sequence[Ceiling], room: Axes) -> bool:
+def _label_overlaps(ceiling: Ceiling, parallel: Sequence[Ceiling], room: Axes) -> bool:
     """Whether the label of a bandwidth line would overlap the next line above. The label of the
     lowest line is below it and never overlaps."""
     above: Iterator[float] = (one.highest for one in parallel if one.highest > ceiling.highest)
-    gap = min((_decade(room) * math.log10(one / ceiling.highest) for one in above), default=None)
+    gap = min(
+        (_pixels_per_decade(room) * math.log10(one / ceiling.highest) for one in above),
+        default=None,
+    )
     return gap is not None and gap < _LABEL_HEIGHT + 2 and ceiling is not parallel[0]
 
 
-def _decade(room: Axes) -> float:
+def _pixels_per_decade(room: Axes) -> float:
     return HEIGHT / math.log10(room.y[1] / room.y[0])

@@ -32,20 +32,20 @@ def series_of(
     is_number: bool,
 ) -> list[Series]:
     """The series of each row. `rows_with_x` holds each row with its value of the attribute."""
-    keys = _complete([_keys(files, row) for row, _ in rows_with_x])
-    names = [name for name in _differing(keys) if name != f"{attribute}="]
+    keys = _with_all_names([_distinguishing_properties(files, row) for row, _ in rows_with_x])
+    names = [name for name in _differing_names(keys) if name != f"{attribute}="]
     if "file" in names and len({(one["file"], one["library"]) for one in keys}) == len(
         {one["file"] for one in keys}
     ):
         names = [name for name in names if name != "library"]  # the file implies the library
     if is_number:
         names = _without_covarying(rows_with_x, keys, names)
-    labels = [_label(one, names) for one in keys]
+    labels = [_series_label(one, names) for one in keys]
     if len(set(labels)) <= _MOST_LINES:
         family = rows_with_x[0][0].family if rows_with_x else ""
         return [Series(label or family, is_number) for label in labels]
     distinctive = _most_distinctive(keys, names)
-    return [Series(_label(one, distinctive) or "all rows", False) for one in keys]
+    return [Series(_series_label(one, distinctive) or "all rows", False) for one in keys]
 
 
 def value_text(value: Value | None) -> str:
@@ -54,7 +54,7 @@ def value_text(value: Value | None) -> str:
     return f"{value:.6g}" if isinstance(value, float) else str(value)
 
 
-def _keys(files: Sequence[ReportFile], row: ReportRow) -> Keys:
+def _distinguishing_properties(files: Sequence[ReportFile], row: ReportRow) -> Keys:
     """The names of attributes end in '=' so that they cannot clash with the other names."""
     entry, file = row.entry, files[row.file_index]
     keys = {
@@ -67,12 +67,12 @@ def _keys(files: Sequence[ReportFile], row: ReportRow) -> Keys:
     return keys | {f"{name}=": value_text(value) for name, value in entry.attributes.items()}
 
 
-def _complete(keys: Sequence[Keys]) -> list[Keys]:
+def _with_all_names(keys: Sequence[Keys]) -> list[Keys]:
     names = dict.fromkeys(name for one in keys for name in one)
     return [{name: one.get(name, "none") for name in names} for one in keys]
 
 
-def _differing(keys: Sequence[Keys]) -> list[str]:
+def _differing_names(keys: Sequence[Keys]) -> list[str]:
     return [name for name in (keys[0] if keys else ()) if len({one[name] for one in keys}) > 1]
 
 
@@ -81,7 +81,7 @@ def _without_covarying(
 ) -> list[str]:
     """Drops attributes that increase or decrease monotonically with the plotted one and thus
     distinguish nothing: elements with bytes, or m with n in a sweep of squares."""
-    numbers = {name: values for name in names if (values := _numbers(rows_with_x, name))}
+    numbers = {name: values for name in names if (values := _numeric_values(rows_with_x, name))}
     groups = [tuple(one[name] for name in names if name not in numbers) for one in keys]
     xs = [float(x) for _, x in rows_with_x]
     return [
@@ -89,7 +89,7 @@ def _without_covarying(
     ]
 
 
-def _numbers(rows_with_x: Sequence[tuple[ReportRow, Value]], key: str) -> list[float] | None:
+def _numeric_values(rows_with_x: Sequence[tuple[ReportRow, Value]], key: str) -> list[float] | None:
     """The values of an attribute if all of them are numbers."""
     if key[-1] != "=":
         return None
@@ -113,7 +113,7 @@ def _is_monotonic(pairs: Sequence[tuple[float, float]]) -> bool:
     return grows or all(dx > 0 and dy < 0 for dx, dy in steps)
 
 
-def _label(keys: Keys, names: Sequence[str]) -> str:
+def _series_label(keys: Keys, names: Sequence[str]) -> str:
     """'A mine.jsonl, k=64'."""
     return ", ".join(f"{name}{keys[name]}" if name[-1] == "=" else keys[name] for name in names)
 

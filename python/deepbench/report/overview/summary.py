@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 
 from deepbench.report.comparison.content import Section, TableRow
-from deepbench.report.fields import ABOVE_CEILING, get, rate, share, time_cell, work_unit
+from deepbench.report.fields import ABOVE_CEILING, rate, share, time_cell, work_unit
 from deepbench.report.fleet import fleet_section
 from deepbench.results.fleet import FleetSummary
 
@@ -31,14 +31,21 @@ def families(files: Sequence[ReportFile]) -> Section:
     """The table by operation, phase and precision."""
     columns = ("family", "regime", "library", "rows", "ok", "best rate", "mean % of roofline",
                "lowest", "bound by", "not converged")  # fmt: skip
-    groups = _grouped(files, lambda row: (row.family, row.regime))
+    groups = _group_by_file_and_key(files, lambda row: (row.family, row.regime))
     rows = [
-        TableRow((*_letter(files, key), *map(str, key[1:]), *_family_cells(rows)), _tone(rows))
+        TableRow(
+            (*_file_letter_cell(files, key), *map(str, key[1:]), *_family_cells(rows)),
+            _tone_of_rows(rows),
+        )
         for key, rows in groups.items()
     ]
     many = len(files) > 1
     return Section(
-        "By family", (_MEANS,), _headed(files, columns), _words(many, 0, 1, 2, 8), tuple(rows)
+        "By family",
+        (_MEANS,),
+        _with_file_column(files, columns),
+        _text_column_numbers(many, 0, 1, 2, 8),
+        tuple(rows),
     )
 
 
@@ -46,18 +53,25 @@ def applications(files: Sequence[ReportFile]) -> Section:
     """The table by application."""
     columns = ("application", "family", "regime", "rows", "ok", "total time", "mean rate",
                "mean % of roofline")  # fmt: skip
-    groups = _grouped(
+    groups = _group_by_file_and_key(
         files,
         lambda row: (row.entry.application or _NO_APPLICATION, row.family, row.regime),
     )
     rows = [
-        TableRow((*_letter(files, key), *map(str, key[1:]), *_application_cells(rows)), _tone(rows))
+        TableRow(
+            (*_file_letter_cell(files, key), *map(str, key[1:]), *_application_cells(rows)),
+            _tone_of_rows(rows),
+        )
         for key, rows in groups.items()
     ]
     lines = ("The total time sums one call of every row that is ok; means are geometric.",)
     many = len(files) > 1
     return Section(
-        "By application", lines, _headed(files, columns), _words(many, 0, 1, 2), tuple(rows)
+        "By application",
+        lines,
+        _with_file_column(files, columns),
+        _text_column_numbers(many, 0, 1, 2),
+        tuple(rows),
     )
 
 
@@ -97,8 +111,8 @@ def not_ok(files: Sequence[ReportFile]) -> Section | None:
     columns = ("status", "family", "reason", "rows", "first row")
     rows = [
         TableRow((
-            *_letter(files, key), status.replace("_", " "), family, reason, str(len(group)),
-            group[0].entry.problem,
+            *_file_letter_cell(files, key), status.replace("_", " "), family, reason,
+            str(len(group)), group[0].entry.problem,
         ), "" if status == "unsupported" else "slower")
         for key, group in bad.items()
         for _, status, family, reason in [key]
@@ -108,8 +122,8 @@ def not_ok(files: Sequence[ReportFile]) -> Section | None:
     return Section(
         "Rows that are not ok",
         lines,
-        _headed(files, columns),
-        _words(many, 0, 1, 2, 4),
+        _with_file_column(files, columns),
+        _text_column_numbers(many, 0, 1, 2, 4),
         tuple(rows),
     )
 
@@ -129,7 +143,7 @@ def counted_share(row: ReportRow) -> float | None:
     return part if part and part <= ABOVE_CEILING else None
 
 
-def _grouped(
+def _group_by_file_and_key(
     files: Sequence[ReportFile], key: Callable[[ReportRow], Key]
 ) -> dict[Key, list[ReportRow]]:
     groups: dict[Key, list[ReportRow]] = {}
@@ -142,10 +156,10 @@ def _family_cells(rows: Sequence[ReportRow]) -> Cells:
     good = [row for row in rows if row.good]
     shares = [part for row in good if (part := counted_share(row))]
     libraries = Counter(row.entry.library for row in rows if row.entry.library)
-    bounds = Counter(get(row.raw, "bound.by") for row in good)
-    stops = Counter(get(row.raw, "statistics.stop") for row in good)
+    bounds = Counter(row.raw.bound.by for row in good)
+    stops = Counter(row.raw.statistics.stop for row in good)
     best = rate_text(
-        _precision(rows),
+        _precision_of_family(rows),
         max((row.tflops for row in good if row.tflops), default=None),
         max((row.gbps for row in good if row.gbps), default=None),
     )
@@ -156,8 +170,8 @@ def _family_cells(rows: Sequence[ReportRow]) -> Cells:
         best,
         share(geometric_mean(shares)),
         share(min(shares, default=None)),
-        _counts(bounds, ()),
-        _counts(stops, ("converged",)),
+        _counts_text(bounds, ()),
+        _counts_text(stops, ("converged",)),
     )
 
 
@@ -170,17 +184,17 @@ def _application_cells(rows: Sequence[ReportRow]) -> Cells:
         str(len(rows)),
         str(len(good)),
         time_cell(total_ns if good else None),
-        rate_text(_precision(rows), tflops, gbps),
+        rate_text(_precision_of_family(rows), tflops, gbps),
         share(geometric_mean(part for row in good if (part := counted_share(row)))),
     )
 
 
-def _precision(rows: Sequence[ReportRow]) -> object:
+def _precision_of_family(rows: Sequence[ReportRow]) -> object:
     """The precision of a family, which all its rows share."""
     return rows[0].entry.attributes.get("precision")
 
 
-def _counts(counter: Counter[str | None], without: Sequence[str]) -> str:
+def _counts_text(counter: Counter[str | None], without: Sequence[str]) -> str:
     parts = [
         f"{count} {name.replace('_', ' ')}"
         for name, count in counter.most_common()
@@ -189,7 +203,7 @@ def _counts(counter: Counter[str | None], without: Sequence[str]) -> str:
     return ", ".join(parts) or "-"
 
 
-def _tone(rows: Sequence[ReportRow]) -> str:
+def _tone_of_rows(rows: Sequence[ReportRow]) -> str:
     """Marks a line with rows that are wrong or lost."""
     bad = any(row.entry.status not in ("ok", "unsupported") for row in rows)
     return "slower" if bad else ""
@@ -198,13 +212,13 @@ def _tone(rows: Sequence[ReportRow]) -> str:
 # ---- the column that names the file ------------------------------------------------------------
 
 
-def _letter(files: Sequence[ReportFile], key: Sequence[str | int]) -> Cells:
+def _file_letter_cell(files: Sequence[ReportFile], key: Sequence[str | int]) -> Cells:
     return (str(key[0]),) if len(files) > 1 else ()
 
 
-def _headed(files: Sequence[ReportFile], columns: Cells) -> Cells:
+def _with_file_column(files: Sequence[ReportFile], columns: Cells) -> Cells:
     return ("file", *columns) if len(files) > 1 else columns
 
 
-def _words(many: bool, *columns: int) -> frozenset[int]:
+def _text_column_numbers(many: bool, *columns: int) -> frozenset[int]:
     return frozenset((0, *(column + 1 for column in columns)) if many else columns)

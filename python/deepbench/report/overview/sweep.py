@@ -9,7 +9,6 @@ from itertools import pairwise
 
 from deepbench.compare.result_set import printable
 from deepbench.report import FormatError
-from deepbench.report.fields import get
 
 from .report_rows import ReportFile, ReportRow, all_rows, work_title
 from .series import Series, Value, series_of, value_text
@@ -71,7 +70,7 @@ class Sweep:
 def sweep(files: Sequence[ReportFile]) -> Sweep | None:
     """Returns None if no row has both a metric and an attribute."""
     every = [row for row in all_rows(files) if row.good]
-    metrics, attributes = _metrics(every), _attributes(every)
+    metrics, attributes = _available_metrics(every), _available_attributes(every)
     if not metrics or not attributes:
         return None
     names = {one.name: one for one in metrics}
@@ -100,18 +99,18 @@ def chosen(found: Sweep | None, name: str) -> tuple[Metric, Attribute]:
     if metric is None:
         raise FormatError(
             f"--chart: unknown metric {printable(first)!r}; the metrics are "
-            f"{_listed(found.metrics)}"
+            f"{_listed_names(found.metrics)}"
         )
     attribute = next((one for one in found.attributes if one.name == second), None)
     if attribute is None:
         raise FormatError(
             f"--chart: no row has an attribute {printable(second)!r}; the attributes are "
-            f"{_listed(found.attributes)}"
+            f"{_listed_names(found.attributes)}"
         )
     return metric, attribute
 
 
-def _listed(found: Sequence[Metric] | Sequence[Attribute]) -> str:
+def _listed_names(found: Sequence[Metric] | Sequence[Attribute]) -> str:
     names = [one.name for one in found]
     return " ".join([*names[:_MOST_LISTED], *(["..."] if len(names) > _MOST_LISTED else [])])
 
@@ -130,21 +129,24 @@ _FIXED = (
     Metric(
         "share_arithmetic",
         "% of the arithmetic ceiling",
-        lambda row: _percent(get(row.raw, "bound.share_arithmetic")),
+        lambda row: _percent_or_none(row.raw.bound.share_arithmetic),
         inverse_of_time=True,
     ),
     Metric(
-        "share_roofline", "% of the roofline", lambda row: _percent(row.share), inverse_of_time=True
+        "share_roofline",
+        "% of the roofline",
+        lambda row: _percent_or_none(row.share),
+        inverse_of_time=True,
     ),
 )
 _OF_WORK = {"bytes": "bytes of a call", "flops": "FLOPs of a call"}
 
 
-def _percent(share: float | None) -> float | None:
+def _percent_or_none(share: float | None) -> float | None:
     return None if share is None else 100 * share
 
 
-def _metrics(rows: Sequence[ReportRow]) -> tuple[Metric, ...]:
+def _available_metrics(rows: Sequence[ReportRow]) -> tuple[Metric, ...]:
     """The metrics that any row has: the columns of every row, then the metrics of the
     operations."""
     fixed = [
@@ -173,9 +175,9 @@ def _metrics(rows: Sequence[ReportRow]) -> tuple[Metric, ...]:
 def operation_metrics(row: ReportRow) -> Mapping[str, tuple[float, str]]:
     """The metrics that the operation adds, by name, each with its unit."""
     return {
-        printable(one.get("name")): (float(one["value"]), printable(one.get("unit") or ""))
-        for one in row.raw.get("metrics") or ()
-        if isinstance(one.get("value"), (int, float))
+        printable(one.name): (float(one.value), printable(one.unit or ""))
+        for one in row.raw.metrics
+        if one.value is not None
     }
 
 
@@ -193,7 +195,7 @@ def value_of(row: ReportRow, attribute: str) -> Value | None:
     return None
 
 
-def _attributes(rows: Sequence[ReportRow]) -> tuple[Attribute, ...]:
+def _available_attributes(rows: Sequence[ReportRow]) -> tuple[Attribute, ...]:
     names = dict.fromkeys(name for row in rows for name in row.entry.attributes)
     problem_names = set(names)
     names.update(dict.fromkeys(_OF_WORK))
@@ -229,12 +231,12 @@ def points(
         files, [(row, x) for row, x, _ in plotted], attribute.name, attribute.is_number
     )
     return [
-        Point(row, x, y, *_interval(row, metric, y), series)
+        Point(row, x, y, *_median_interval(row, metric, y), series)
         for (row, x, y), series in zip(plotted, known, strict=True)
     ]
 
 
-def _interval(row: ReportRow, metric: Metric, y: float) -> tuple[float | None, float | None]:
+def _median_interval(row: ReportRow, metric: Metric, y: float) -> tuple[float | None, float | None]:
     """The 95 % interval of the median, in the metric's unit."""
     spread, time_ns = row.entry.spread, row.entry.time_ns
     if metric.inverse_of_time is None or spread is None or not time_ns:
@@ -245,7 +247,7 @@ def _interval(row: ReportRow, metric: Metric, y: float) -> tuple[float | None, f
 
 
 def is_verified(row: ReportRow) -> bool:
-    return bool(get(row.raw, "verification.status") != "skipped")
+    return bool(row.raw.verification.status != "skipped")
 
 
 def _is_swept(files: Sequence[ReportFile], metric: Metric, attribute: Attribute) -> bool:
@@ -286,17 +288,17 @@ def axis_ticks(values: Sequence[Value]) -> list[float] | None:
 def held_fixed(found: Sequence[Point], attribute: Attribute) -> Iterator[str]:
     """What all points have in common: 'gemm m=1024 k=1024', 'hot, default'."""
     rows = [point.row for point in found]
-    words = list(_common({row.entry.op for row in rows}))
+    words = list(_single_value({row.entry.op for row in rows}))
     names = dict.fromkeys(name for row in rows for name in row.entry.attributes)
     for name in names:
         if name != attribute.name:
             values = {value_text(row.entry.attributes.get(name)) for row in rows}
-            words += [f"{name}={value}" for value in _common(values)]
+            words += [f"{name}={value}" for value in _single_value(values)]
     yield " ".join(words)
-    yield from _common({row.regime for row in rows})
-    yield from _common({row.entry.library or "" for row in rows})
+    yield from _single_value({row.regime for row in rows})
+    yield from _single_value({row.entry.library or "" for row in rows})
 
 
-def _common(values: set[str]) -> Iterator[str]:
+def _single_value(values: set[str]) -> Iterator[str]:
     if len(values) == 1:
         yield from (value for value in values if value)

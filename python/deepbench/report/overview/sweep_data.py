@@ -22,25 +22,25 @@ def sweep_page_data(files: Sequence[ReportFile], sweep: Sweep | None) -> dict[st
         return {}
     rows = list(all_rows(files))
     axes = {
-        "x": {kind: _axis(_compiled(kind, "log"), "x") for kind in _KINDS["x"]},
-        "y": {kind: _axis(_compiled("log", kind), "y") for kind in _KINDS["y"]},
+        "x": {kind: _axis_parts(_compiled_chart(kind, "log"), "x") for kind in _KINDS["x"]},
+        "y": {kind: _axis_parts(_compiled_chart("log", kind), "y") for kind in _KINDS["y"]},
     }
     return {
         "sweep": {
-            "metrics": [_metric(metric) for metric in sweep.metrics],
-            "attributes": [_attribute(attribute) for attribute in sweep.attributes],
+            "metrics": [_metric_data(metric) for metric in sweep.metrics],
+            "attributes": [_attribute_data(attribute) for attribute in sweep.attributes],
             "metric": sweep.metric.name,
             "attribute": sweep.attribute.name,
             "problem_attributes": [one.name for one in sweep.attributes if one.of_problem],
-            "derived": _derived(rows, sweep),
+            "derived": _operations_with_derived_attributes(rows, sweep),
             "charts": {"numbers": _without_config("log"), "words": _without_config("point")},
             "axes": axes,
             "values": {
-                one.name: _indexed([value_of(row, one.name) for row in rows])
+                one.name: _indexed_values([value_of(row, one.name) for row in rows])
                 for one in sweep.attributes
             },
             "heights": {
-                one.name: [_value(one.of, row) for row in rows]
+                one.name: [_rounded_value(one.of, row) for row in rows]
                 for one in sweep.metrics
                 if any(one.name in operation_metrics(row) for row in rows)
             },
@@ -48,20 +48,22 @@ def sweep_page_data(files: Sequence[ReportFile], sweep: Sweep | None) -> dict[st
     }
 
 
-def _metric(metric: Metric) -> dict[str, Any]:
+def _metric_data(metric: Metric) -> dict[str, Any]:
     return {"name": metric.name, "title": metric.title, "inverse_of_time": metric.inverse_of_time}
 
 
-def _attribute(attribute: Attribute) -> dict[str, Any]:
+def _attribute_data(attribute: Attribute) -> dict[str, Any]:
     return {"name": attribute.name, "title": attribute.title, "is_number": attribute.is_number}
 
 
-def _value(of: Callable[[ReportRow], float | None], row: ReportRow) -> float | None:
+def _rounded_value(of: Callable[[ReportRow], float | None], row: ReportRow) -> float | None:
     value = of(row)
     return None if value is None else float(f"{value:.9g}")
 
 
-def _derived(rows: Sequence[ReportRow], sweep: Sweep) -> dict[str, list[str]]:
+def _operations_with_derived_attributes(
+    rows: Sequence[ReportRow], sweep: Sweep
+) -> dict[str, list[str]]:
     """The operations for which bytes or FLOPs of a call are not attributes of the problem."""
     return {
         name: list(dict.fromkeys(row.entry.op for row in rows if name not in row.entry.attributes))
@@ -70,7 +72,7 @@ def _derived(rows: Sequence[ReportRow], sweep: Sweep) -> dict[str, list[str]]:
     }
 
 
-def _indexed(values: Sequence[object]) -> dict[str, Any]:
+def _indexed_values(values: Sequence[object]) -> dict[str, Any]:
     """Each distinct value once, and an index into these values for every row. The index is omitted
     if all rows have the same value."""
     numbers: dict[object, int] = {}
@@ -79,19 +81,19 @@ def _indexed(values: Sequence[object]) -> dict[str, Any]:
     return {"values": list(numbers), "index": None if same else index}
 
 
-def _compiled(x: str, y: str) -> Spec:
+def _compiled_chart(x: str, y: str) -> Spec:
     ticks = (1.0, 2.0, 4.0) if x == "ticks" else None
     return vega.compiled(sweep_chart((_TITLE, "log" if ticks else x), (_TITLE, y), ticks=ticks))
 
 
 def _without_config(x: str) -> Spec:
     """The chart without its config, which the page holds once for all charts."""
-    spec = _compiled(x, "log")
+    spec = _compiled_chart(x, "log")
     spec.pop("config", None)
     return spec
 
 
-def _axis(spec: Spec, channel: str) -> Spec:
+def _axis_parts(spec: Spec, channel: str) -> Spec:
     """The parts that depend on the kind of an axis: its scale and the axes that show it."""
     scale = next((one for one in spec.get("scales", []) if one["name"] == channel), None)
     axes = [one for one in spec.get("axes", []) if one["scale"] == channel]

@@ -25,7 +25,7 @@ _SCALE = 2.5  # pixels of an image per pixel of the page
 @cache
 def runtime() -> str:
     """Vega as a script, escaped so that it neither ends its script element nor opens a comment."""
-    converter = _converter()
+    converter = _import_converter()
     key = f"Vega's scripts by vl-convert {converter.__version__}: {_EXPOSED}"
     script = cached_text(key, lambda: str(converter.javascript_bundle(_EXPOSED)))
     return script.replace("</script", "<\\/script").replace("<!--", "<\\!--")
@@ -33,13 +33,13 @@ def runtime() -> str:
 
 def compiled(spec: Spec) -> Spec:
     """A Vega-Lite chart compiled to Vega. Its config holds all colours."""
-    vega: Spec = _converter().vegalite_to_vega(spec)
+    vega: Spec = _import_converter().vegalite_to_vega(spec)
     styles: Mapping[str, Spec] = vega.get("config", {}).get("style", {})
-    for mark in _marks(vega):
+    for mark in _marks_in(vega):
         _leave_to_style(mark, styles)
         if _RING in mark.get("style", []):
             mark["interactive"] = False  # the pointer must reach the point inside
-    for legend in _legends(vega):
+    for legend in _legends_in(vega):
         _leave_to_theme(legend)
     return vega
 
@@ -51,16 +51,16 @@ def compiled_theme(config: Spec) -> Spec:
     return theme
 
 
-def _marks(group: Spec) -> Iterator[Spec]:
+def _marks_in(group: Spec) -> Iterator[Spec]:
     for mark in group.get("marks", []):
         yield mark
-        yield from _marks(mark)
+        yield from _marks_in(mark)
 
 
-def _legends(group: Spec) -> Iterator[Spec]:
+def _legends_in(group: Spec) -> Iterator[Spec]:
     yield from group.get("legends", [])
     for mark in group.get("marks", []):
-        yield from _legends(mark)
+        yield from _legends_in(mark)
 
 
 def _leave_to_style(mark: Spec, styles: Mapping[str, Spec]) -> None:
@@ -100,22 +100,22 @@ def with_fixed_legends(spec: Spec) -> Spec:
 
 def png(spec: Spec) -> bytes:
     """A Vega-Lite chart with its data, as an image with print resolution."""
-    image: bytes = _converter().vega_to_png(json.dumps(compiled(spec)), scale=_SCALE)
+    image: bytes = _import_converter().vega_to_png(json.dumps(compiled(spec)), scale=_SCALE)
     return image
 
 
 def svg(spec: Spec) -> bytes:
-    image: str = _converter().vega_to_svg(json.dumps(compiled(spec)))
+    image: str = _import_converter().vega_to_svg(json.dumps(compiled(spec)))
     return image.encode()
 
 
 def pdf(spec: Spec) -> bytes:
     """One page of the chart's size with selectable text."""
-    document: bytes = _converter().vegalite_to_pdf(json.dumps(spec))
+    document: bytes = _import_converter().vegalite_to_pdf(json.dumps(spec))
     return document
 
 
-def _converter() -> ModuleType:
+def _import_converter() -> ModuleType:
     try:
         import vl_convert
     except ImportError as error:

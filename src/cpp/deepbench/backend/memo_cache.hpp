@@ -1,5 +1,5 @@
 // Remembers the results of slow questions for as long as the process lives: handles of a library,
-// facts about a device, plans of a library's heuristics, baselines. Checking, planning and
+// facts about a device, plans of a library's heuristics. Checking, planning and
 // preparing one row ask the same questions. Header-only, for backends.
 #pragma once
 

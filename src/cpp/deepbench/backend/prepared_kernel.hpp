@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <string>
 #include <utility>
 
 #include "deepbench/plugin.hpp"
@@ -27,19 +28,19 @@ class LibraryCall {
  public:
   virtual ~LibraryCall() = default;
 
-  // Emits library, algorithm, workspace_bytes, planning_ns and further facts of the library.
-  virtual void describe(Sink& sink) const = 0;
+  // Emits the facts of the library that its plan does not know.
+  virtual void describe(Sink& sink) const { (void)sink; }
 
   virtual ForwardState forward_state() const { return {}; }
-  // Of a reference: from here on, starts from the forward state of `other`, if that is the state
+  // Of a reference: from here on, starts from the forward state of `tested`, if that is the state
   // that the problem gives, up to rounding.
-  virtual deepbench_following follow(const LibraryCall& other) {
-    (void)other;
-    return DEEPBENCH_ALONE;
+  virtual deepbench_forward_states adopt_forward_states(const LibraryCall& tested) {
+    (void)tested;
+    return DEEPBENCH_STATES_UNKNOWN;
   }
 };
 
-// The operands of a call, and what verification asks of the result. Elements are counted in the
+// The operands of a call, and what verification asks of its one output. Elements are counted in the
 // order that the operation documents, whatever the library's layout.
 class Operands {
  public:
@@ -84,31 +85,36 @@ class PreparedKernel : public TimedKernel {
     this->make_current();
     operands_->poison();
   }
-  void read_output(const uint64_t* indices, size_t count, double* values) final {
-    this->make_current();
+  void read_output(uint32_t output, const uint64_t* indices, size_t count, double* values) final {
+    select(output);
     operands_->read(this->last_copy(), indices, count, values);
   }
-  void scan_output(deepbench_scan& scan) final {
-    this->make_current();
+  void scan_output(uint32_t output, deepbench_scan& scan) final {
+    select(output);
     const size_t size = scan.struct_size;
     scan = operands_->scan(this->last_copy());
     scan.struct_size = size;
   }
-  void project_output(uint64_t rows, uint64_t seed, double* sums) final {
-    this->make_current();
+  void project_output(uint32_t output, uint64_t rows, uint64_t seed, double* sums) final {
+    select(output);
     operands_->project(this->last_copy(), rows, seed, sums);
   }
-  deepbench_following follow(const Kernel& other) final {
-    const auto* const prepared = dynamic_cast<const PreparedKernel*>(&other);
-    if (!prepared) return DEEPBENCH_ALONE;
+  deepbench_forward_states adopt_forward_states(const Kernel& tested) final {
+    const auto* const prepared = dynamic_cast<const PreparedKernel*>(&tested);
+    if (!prepared) return DEEPBENCH_STATES_UNKNOWN;
     this->make_current();
-    return call_->follow(*prepared->call_);
+    return call_->adopt_forward_states(*prepared->call_);
   }
 
  protected:
   Call& call() const { return *call_; }
 
  private:
+  void select(uint32_t output) const {
+    if (output != 0) invalid("there is no output " + std::to_string(output));
+    this->make_current();
+  }
+
   std::unique_ptr<Operands> operands_;
   std::unique_ptr<Call> call_;  // after operands_: it holds pointers into them
 };

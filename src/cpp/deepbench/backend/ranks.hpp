@@ -21,16 +21,9 @@ class Ranks {
       : group_(&group),
         rank_(group.rank),
         size_(group.size),
-        local_rank_(group.rank),
-        local_size_(group.size) {
-    constexpr size_t kSince13 = offsetof(deepbench_group, address) + sizeof group.address;
-    if (group.struct_size < kSince13) return;
-    local_rank_ = group.local_rank;
-    local_size_ = group.local_size;
-    if (group.address) address_ = group.address;
-    constexpr size_t kSince14 = offsetof(deepbench_group, lost) + sizeof group.lost;
-    if (group.struct_size >= kSince14) lost_ = group.lost;
-  }
+        local_rank_(group.local_rank),
+        local_size_(group.local_size),
+        address_(group.address ? group.address : "127.0.0.1") {}
 
   int rank() const { return rank_; }
   int size() const { return size_; }
@@ -40,9 +33,11 @@ class Ranks {
   int right() const { return (rank_ + 1) % size_; }
   int left() const { return (rank_ + size_ - 1) % size_; }
 
-  // Whether a rank is gone, or failed in a call that all ranks take part in, so that the call never
-  // ends. Callable from any thread.
-  bool must_abort() const { return lost_ && lost_(group_->context) != 0; }
+  // Whether a rank has ended, or failed in a call that all ranks take part in, so that the call
+  // never ends. Callable from any thread.
+  bool must_abort() const {
+    return group_ && group_->must_abort && group_->must_abort(group_->context) != 0;
+  }
 
   // Returns the value of every rank, in order of rank. All ranks call it, in prepare.
   template <class Plain>
@@ -66,7 +61,6 @@ class Ranks {
   const deepbench_group* group_ = nullptr;
   int rank_ = 0, size_ = 1, local_rank_ = 0, local_size_ = 1;
   std::string address_ = "127.0.0.1";
-  int32_t (*lost_)(void* context) = nullptr;
 };
 
 namespace internal {

@@ -5,6 +5,8 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <deque>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -49,11 +51,9 @@ class Implementation {
   virtual ~Implementation() = default;
 
   virtual LibraryFacts library() = 0;
-  // Throws Error with the reason if the library cannot run the problem.
-  virtual void supports(const Problem& problem, const Options& options) = 0;
-  virtual uint64_t memory_needed(const Problem& problem, const Options& options) = 0;
-  virtual std::vector<std::string> candidates(const Problem& problem, const Options& options) = 0;
-  virtual std::unique_ptr<Kernel> prepare(const Problem& problem, const Options& options) = 0;
+  // Binds the problem to the library's first choice of algorithm. Throws Error with the reason if
+  // the library cannot run it.
+  virtual std::unique_ptr<Plan> plan(const Problem& problem, const Options& options) = 0;
 };
 
 struct Route {
@@ -93,49 +93,108 @@ auto if_possible(Planning planning) -> std::optional<decltype(planning())> {
   }
 }
 
-// The library that the options name, or the first usable library that supports the problem. If
-// there is none, the constructor throws the reason of the first usable library.
-class RouteSelection {
+// A problem that outlives the call that passed it.
+class StoredProblem {
  public:
-  template <class Routes>
-  RouteSelection(const char* backend, const Routes& routes, const Problem& problem,
-                 const Options& options)
-      : backend_(backend), problem_(problem), options_(options) {
-    for (const Route& route : routes) {
-      routes_.push_back(&route);
-      compete_ = compete_ || (route.competes && route.op == problem.op());
+  explicit StoredProblem(const Problem& problem) : op_(problem.op()) {
+    const deepbench_values given = problem.values().raw();
+    items_.assign(given.items, given.items + given.count);
+    for (deepbench_value& item : items_) {
+      item.name = keep(item.name);
+      if (item.kind == DEEPBENCH_TEXT) item.text = keep(item.text);
     }
-    if (compete_) take_library_from_candidate();
-    if (!options_.library.empty())
-      select_named_library();
-    else
-      select_first_usable();
+  }
+  StoredProblem(const StoredProblem&) = delete;  // items_ points into texts_
+  StoredProblem& operator=(const StoredProblem&) = delete;
+
+  Problem view() const { return Problem({op_.c_str(), {items_.data(), items_.size()}}); }
+
+ private:
+  const char* keep(const char* text) { return texts_.emplace_back(text).c_str(); }
+
+  std::string op_;
+  std::deque<std::string> texts_;  // whose elements stay where they are
+  std::vector<deepbench_value> items_;
+};
+
+// The plan of one library, which must be usable.
+inline std::unique_ptr<Plan> plan_with(const Route& route, const Problem& problem,
+                                       const Options& options) {
+  Implementation& library = route.implementation();
+  if (const LibraryFacts facts = library.library(); !facts.usable())
+    unsupported(std::string(route.library) + ": " + facts.reason);
+  return library.plan(problem, options);
+}
+
+// The libraries that compete for a problem. Each plans it once, with its first choice, when that
+// plan is first asked for.
+class Contenders {
+ public:
+  // `routes` begins with the route of `first`.
+  Contenders(std::vector<const Route*> routes, std::shared_ptr<const Plan> first,
+             const Problem& problem, const Options& options)
+      : routes_(std::move(routes)), problem_(problem), options_(options) {
+    plans_[routes_.front()] = std::move(first);
   }
 
-  Implementation* operator->() const { return &chosen_->implementation(); }
-  const Options& options() const { return options_; }  // as the chosen library takes them
+  const std::vector<const Route*>& routes() const { return routes_; }
 
-  // The candidates of the chosen library. Where libraries compete and the options name none,
-  // LIBRARY:ID of the chosen library and of every other competing library that is usable and
-  // supports the problem. The lists are interleaved, the chosen library's first, so that a
-  // selection that runs out of time has tried the first candidates of each library.
-  std::vector<std::string> candidates() {
-    if (!compete_ || !options_.library.empty()) return (*this)->candidates(problem_, options_);
-    std::vector<std::vector<std::string>> lists = {ids_of(*chosen_)};
-    for (const Route* route : routes_) {
-      if (route->op != problem_.op() || !route->competes || route == chosen_) continue;
-      std::string refusal;
-      Implementation& one = route->implementation();
-      if (!one.library().usable() || refuses(one, &refusal)) continue;
-      if (auto ids = if_possible([&] { return ids_of(*route); })) lists.push_back(*ids);
+  // Throws the reason why the library has no plan.
+  const Plan& plan(const Route* route) {
+    std::shared_ptr<const Plan>& plan = plans_[route];
+    if (!plan) plan = plan_with(*route, problem_.view(), options_);
+    return *plan;
+  }
+
+ private:
+  const std::vector<const Route*> routes_;
+  const StoredProblem problem_;
+  const Options options_;
+  std::map<const Route*, std::shared_ptr<const Plan>> plans_;
+};
+
+// The plan of a problem that several libraries compete for. Its candidates are called LIBRARY:ID
+// and come from all libraries that support the problem. The lists of the libraries are interleaved,
+// the chosen library's first, so that a selection that runs out of time has tried the first
+// candidates of each.
+class CompetingPlan final : public Plan {
+ public:
+  // `plan` is made by the first of the contenders, or is a candidate of any.
+  CompetingPlan(std::shared_ptr<Contenders> contenders, std::shared_ptr<const Plan> plan)
+      : contenders_(std::move(contenders)), plan_(std::move(plan)) {}
+
+  void describe(Sink& sink) const override { plan_->describe(sink); }
+  std::unique_ptr<Kernel> prepare() const override { return plan_->prepare(); }
+
+  std::vector<std::string> candidates(int64_t limit) const override {
+    std::vector<std::vector<std::string>> lists;
+    for (const Route* route : contenders_->routes()) {
+      const auto ids = [&] { return candidates_of(route, limit); };
+      if (lists.empty())
+        lists.push_back(ids());
+      else if (auto others = if_possible(ids))
+        lists.push_back(*others);
     }
     return interleave(lists);
   }
 
+  // An id without a library is one of the chosen library's.
+  std::unique_ptr<Plan> with_candidate(const std::string& id) const override {
+    const size_t colon = id.find(':');
+    for (const Route* route : contenders_->routes())
+      if (colon != std::string::npos && route->library == id.substr(0, colon))
+        return bound_to(contenders_->plan(route).with_candidate(id.substr(colon + 1)));
+    return bound_to(contenders_->plan(contenders_->routes().front()).with_candidate(id));
+  }
+
  private:
-  std::vector<std::string> ids_of(const Route& route) const {
-    std::vector<std::string> ids = route.implementation().candidates(problem_, options_);
-    for (std::string& id : ids) id.insert(0, std::string(route.library) + ":");
+  std::unique_ptr<Plan> bound_to(std::unique_ptr<Plan> candidate) const {
+    return std::make_unique<CompetingPlan>(contenders_, std::move(candidate));
+  }
+
+  std::vector<std::string> candidates_of(const Route* route, int64_t limit) const {
+    std::vector<std::string> ids = contenders_->plan(route).candidates(limit);
+    for (std::string& id : ids) id.insert(0, std::string(route->library) + ":");
     return ids;
   }
 
@@ -152,120 +211,33 @@ class RouteSelection {
     return all;
   }
 
-  void take_library_from_candidate() {
-    const size_t colon = options_.candidate.find(':');
-    if (colon == std::string::npos) return;
-    const std::string library = options_.candidate.substr(0, colon);
-    for (const Route* route : routes_) {
-      if (route->op != problem_.op() || route->library != library) continue;
-      if (!options_.library.empty() && options_.library != library)
-        invalid("library=" + options_.library + " has no candidate '" + options_.candidate +
-                "', which is one of " + library);
-      options_.library = library;
-      options_.candidate.erase(0, colon + 1);
-      return;
-    }
-  }
-
-  void select_named_library() {
-    bool known = false;
-    std::string all, of_op;  // names, for the message
-    for (const Route* route : routes_) {
-      const std::string name(route->library);
-      const bool is_new = (all + " ").find(" " + name + " ") == std::string::npos;
-      if (route->vendor && is_new) all += " " + name;  // users cannot choose the other routes
-      known = known || name == options_.library;
-      if (route->op != problem_.op()) continue;
-      if (route->vendor) of_op += " " + name;
-      if (name == options_.library) chosen_ = route;
-    }
-    if (!known) invalid("library=" + options_.library + ": the " + backend_ + " backend has" + all);
-    if (!chosen_)
-      unsupported(
-          options_.library + " does not support " + problem_.op() + " in this backend; " +
-          (of_op.empty() ? "no library can be chosen for it" : "its libraries are" + of_op));
-    Implementation& named = chosen_->implementation();
-    if (const LibraryFacts facts = named.library(); !facts.usable())
-      unsupported(options_.library + ": " + facts.reason);
-    named.supports(problem_, options_);
-  }
-
-  void select_first_usable() {
-    // `preferred`: the libraries that are absent and precede the one that refused
-    std::string absent, refusal, preferred;
-    for (const Route* route : routes_) {
-      if (route->op != problem_.op() || route->library == kReferenceLibrary) continue;
-      Implementation& candidate = route->implementation();
-      if (const LibraryFacts facts = candidate.library(); !facts.usable()) {
-        absent += (absent.empty() ? "" : "; ") + std::string(route->library) + ": " + facts.reason;
-      } else {
-        if (refusal.empty()) preferred = absent;
-        if (refuses(candidate, &refusal)) continue;
-        chosen_ = route;
-        return;
-      }
-    }
-    if (!refusal.empty())
-      unsupported(refusal + (preferred.empty() ? "" : "; not usable: " + preferred));
-    if (!absent.empty()) unsupported("no library for " + problem_.op() + ": " + absent);
-    unsupported("the " + backend_ + " backend does not support " + problem_.op());
-  }
-
-  // Whether the library refuses the problem; `reason` keeps the first refusal. Errors other than
-  // "unsupported" are thrown, except for an invalid candidate after a refusal: the first library
-  // knows the candidate and cannot run it, and the other libraries do not know it.
-  bool refuses(Implementation& candidate, std::string* reason) {
-    try {
-      candidate.supports(problem_, options_);
-      return false;
-    } catch (const Error& error) {
-      const bool unknown = error.status() == DEEPBENCH_INVALID && !reason->empty();
-      if (error.status() != DEEPBENCH_UNSUPPORTED && !unknown) throw;
-      if (reason->empty()) *reason = error.what();
-      return true;
-    }
-  }
-
-  std::string backend_;
-  std::vector<const Route*> routes_;
-  bool compete_ = false;
-  const Problem& problem_;
-  Options options_;
-  const Route* chosen_ = nullptr;
+  const std::shared_ptr<Contenders> contenders_;
+  const std::shared_ptr<const Plan> plan_;
 };
 
-// A backend that answers every question about a problem with the library that it chooses for the
-// problem. Collectives use the ranks that join() receives (ranks.hpp).
+// A backend that plans a problem with the library that it chooses for it. Collectives use the ranks
+// that join() receives (ranks.hpp).
 class RoutedBackend : public Backend {
  public:
   void join(const deepbench_group& group) override { join_ranks(group); }
-  void supports(const Problem& problem, const Options& options) final {
-    select_route(problem, options);
-  }
-  uint64_t memory_needed(const Problem& problem, const Options& options) final {
-    const RouteSelection chosen = select_route(problem, options);
-    return chosen->memory_needed(problem, chosen.options());
-  }
-  std::vector<std::string> candidates(const Problem& problem, const Options& options) final {
-    return select_route(problem, options).candidates();
-  }
-  std::unique_ptr<Kernel> prepare(const Problem& problem, const Options& options) final {
-    const RouteSelection chosen = select_route(problem, options);
-    return chosen->prepare(problem, chosen.options());
+
+  // Plans with the library that the options name, or the first usable library that supports the
+  // problem. If there is none, throws the reason of the first usable library.
+  std::unique_ptr<Plan> plan(const Problem& problem, const Options& options) override {
+    if (!options.library.empty())
+      return plan_with(named_route(problem.op(), options.library), problem, options);
+    Chosen chosen = first_supporting(problem, options);
+    const std::vector<const Route*> contenders = competing(*chosen.route);
+    if (contenders.size() == 1 && !chosen.route->competes) return std::move(chosen.plan);
+    const std::shared_ptr<const Plan> first = std::move(chosen.plan);
+    return std::make_unique<CompetingPlan>(
+        std::make_shared<Contenders>(contenders, first, problem, options), first);
   }
 
  protected:
   // `routes` is in order of preference within an operation.
   RoutedBackend(const char* name, std::vector<Route> routes)
       : name_(name), routes_(std::move(routes)) {}
-
-  RouteSelection route(const Problem& problem, const Options& options) const {
-    return {name_, routes_, problem, options};
-  }
-  // Override it to check the device first, or to add to the reason of a refusal.
-  virtual RouteSelection select_route(const Problem& problem, const Options& options) const {
-    return route(problem, options);
-  }
 
   // Emits the facts of the vendors' libraries, except the libraries in `described`.
   void describe_libraries(Sink& sink, const std::vector<std::string>& described = {}) const {
@@ -277,16 +249,67 @@ class RoutedBackend : public Backend {
   }
 
  private:
-  const char* const name_;
+  struct Chosen {
+    const Route* route = nullptr;
+    std::unique_ptr<Plan> plan;
+  };
+
+  const Route& named_route(const std::string& op, const std::string& library) const {
+    bool known = false;
+    std::string all, of_op;  // names that users can choose, for the message
+    for (const Route& route : routes_) {
+      const std::string name(route.library);
+      if (route.op == op && name == library) return route;
+      known = known || name == library;
+      if (!route.vendor) continue;
+      if ((all + " ").find(" " + name + " ") == std::string::npos) all += " " + name;
+      if (route.op == op) of_op += " " + name;
+    }
+    if (!known) invalid("library=" + library + ": the " + name_ + " backend has" + all);
+    unsupported(library + " does not support " + op + " in this backend; " +
+                (of_op.empty() ? "no library can be chosen for it" : "its libraries are" + of_op));
+  }
+
+  Chosen first_supporting(const Problem& problem, const Options& options) const {
+    // `preferred`: the libraries that are absent and precede the one that refused
+    std::string absent, refusal, preferred;
+    for (const Route& route : routes_) {
+      if (route.op != problem.op() || route.library == kReferenceLibrary) continue;
+      if (const LibraryFacts facts = route.implementation().library(); !facts.usable()) {
+        absent += (absent.empty() ? "" : "; ") + std::string(route.library) + ": " + facts.reason;
+        continue;
+      }
+      try {
+        return {&route, route.implementation().plan(problem, options)};
+      } catch (const Error& error) {
+        if (error.status() != DEEPBENCH_UNSUPPORTED) throw;
+        if (refusal.empty()) refusal = error.what(), preferred = absent;
+      }
+    }
+    if (!refusal.empty())
+      unsupported(refusal + (preferred.empty() ? "" : "; not usable: " + preferred));
+    if (!absent.empty()) unsupported("no library for " + problem.op() + ": " + absent);
+    unsupported("the " + name_ + " backend does not support " + problem.op());
+  }
+
+  // The routes of the operation that compete with the chosen one, which comes first.
+  std::vector<const Route*> competing(const Route& chosen) const {
+    std::vector<const Route*> all = {&chosen};
+    for (const Route& route : routes_)
+      if (route.op == chosen.op && route.competes && &route != &chosen) all.push_back(&route);
+    return all;
+  }
+
+  const std::string name_;
   const std::vector<Route> routes_;
 };
 
 // Completes the reason for a problem that is unsupported in its precision: lists those of
 // `precisions` in which it is supported, as "; bfloat16 and float work here", or returns "".
-// `supports` throws Error for an unsupported problem.
-template <class Supports>
+// `plan` throws Error for an unsupported problem.
+template <class Planning>
 std::string working_precisions(const Problem& problem, const std::vector<const char*>& precisions,
-                               Supports supports) {
+                               Planning plan) {
   const deepbench_values given = problem.values().raw();
   std::vector<deepbench_value> items(given.items, given.items + given.count);
   const auto precision = std::find_if(items.begin(), items.end(), [](const auto& item) {
@@ -299,7 +322,7 @@ std::string working_precisions(const Problem& problem, const std::vector<const c
     if (problem.text("precision") == name) continue;
     precision->text = name;
     const Problem other({problem.op().c_str(), {items.data(), items.size()}});
-    if (!if_possible([&] { return supports(other), true; })) continue;
+    if (!if_possible([&] { return plan(other), true; })) continue;
     names += (count ? " and " : "") + std::string(name);
     ++count;
   }
@@ -312,10 +335,10 @@ std::string working_precisions(const Problem& problem, const std::vector<const c
   invalid(library + " has no candidate '" + candidate + "' for this problem");
 }
 
-// Throws invalid unless `candidate` is one of `ids` or "", the library's default.
+// Throws invalid unless `candidate` is one of `ids`.
 inline void require_candidate(const std::string& library, const std::vector<std::string>& ids,
                               const std::string& candidate) {
-  if (!candidate.empty() && std::find(ids.begin(), ids.end(), candidate) == ids.end())
+  if (std::find(ids.begin(), ids.end(), candidate) == ids.end())
     reject_candidate(library, candidate);
 }
 

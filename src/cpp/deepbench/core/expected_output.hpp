@@ -38,7 +38,8 @@ struct KernelConditions {
   std::string accumulator{};       // "float" (int8), "fp22" (fp8) or "rounded_product"
   // operand -> value type, where it differs from the default
   std::vector<std::pair<std::string, std::string>> fill{};
-  Attributes facts{};  // all facts of describe_kernel
+  Attributes facts{};   // all facts of the plan and the kernel
+  uint32_t output = 0;  // the number of the output that is expected
   // The output named by the problem's ReferenceSource; null for kInputs.
   ComputedOutput* computed_output = nullptr;
   // kReferenceKernel only: the reference kernel starts from the forward state that the tested

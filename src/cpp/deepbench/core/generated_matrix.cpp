@@ -39,7 +39,7 @@ class Product {
   }
 
   MatrixSums run() {
-    const auto size = static_cast<size_t>(outputs() * reduction_tiles_);
+    const auto size = static_cast<size_t>(output_count() * reduction_tiles_);
     total_.sums.assign(size, 0), total_.squares.assign(size, 0);
     parallel_tasks(output_tiles_ * reduction_tiles_,
                    matrix_.rows * matrix_.columns / kMinThreadWork,
@@ -49,18 +49,18 @@ class Product {
   }
 
  private:
-  int64_t outputs() const { return transposed_ ? matrix_.columns : matrix_.rows; }
+  int64_t output_count() const { return transposed_ ? matrix_.columns : matrix_.rows; }
 
   void add_partial_sums(std::vector<double>& partial) const {
-    const auto size = static_cast<size_t>(outputs());
+    const auto size = static_cast<size_t>(output_count());
     for (size_t i = size; i < partial.size(); ++i) partial[i % size] += partial[i];
     partial.resize(size);
   }
 
   void add_tile(int64_t output_tile, int64_t reduction_tile) {
-    double* const sums = total_.sums.data() + reduction_tile * outputs();
-    double* const squares = total_.squares.data() + reduction_tile * outputs();
-    const Range output_range = part_of(outputs(), output_tile, output_tiles_);
+    double* const sums = total_.sums.data() + reduction_tile * output_count();
+    double* const squares = total_.squares.data() + reduction_tile * output_count();
+    const Range output_range = part_of(output_count(), output_tile, output_tiles_);
     const Range reduction_range =
         part_of(transposed_ ? matrix_.rows : matrix_.columns, reduction_tile, reduction_tiles_);
     const Range rows = transposed_ ? reduction_range : output_range,

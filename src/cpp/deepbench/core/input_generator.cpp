@@ -25,7 +25,7 @@ DEEPBENCH_ALWAYS_INLINE inline uint32_t upper_half(uint64_t z) {
   return static_cast<uint32_t>(z >> 32);
 }
 
-DEEPBENCH_ALWAYS_INLINE inline float uniform(uint32_t top) {
+DEEPBENCH_ALWAYS_INLINE inline float uniform_of_top_bits(uint32_t top) {
   return static_cast<float>(static_cast<int32_t>(top >> 7) - (1 << 24)) * (1.0f / 16777216.0f);
 }
 
@@ -65,14 +65,15 @@ struct FillRange {
 void fill_uniform(const FillRange& run) {
   run_vectorised([&]() DEEPBENCH_ALWAYS_INLINE {
     generate(run.state, run.step, run.count, run.out,
-             [](uint32_t top) DEEPBENCH_ALWAYS_INLINE { return uniform(top); });
+             [](uint32_t top) DEEPBENCH_ALWAYS_INLINE { return uniform_of_top_bits(top); });
   });
 }
 
 void fill_rounded(const FillRange& run, const FloatFormatRounding& rounding) {
   run_vectorised([&]() DEEPBENCH_ALWAYS_INLINE {
     generate(run.state, run.step, run.count, run.out,
-             [rounding](uint32_t top) DEEPBENCH_ALWAYS_INLINE { return rounding(uniform(top)); });
+             [rounding](uint32_t top)
+                 DEEPBENCH_ALWAYS_INLINE { return rounding(uniform_of_top_bits(top)); });
   });
 }
 

@@ -36,6 +36,8 @@ std::vector<Metric> Operation::derived_metrics(const Problem&, const Attributes&
   return {};
 }
 
+std::vector<Baseline> Operation::baselines(const Problem&) const { return {}; }
+
 ExpectedOutput Operation::expected_output(const Problem& problem, const KernelConditions&) const {
   throw RowFailure(Status::kUnsupported, problem.op() + " has no reference");
 }

@@ -51,6 +51,16 @@ struct Metric {
   double value = 0;
 };
 
+// A problem with which a row is compared: the core measures it after the row, and the row shows its
+// time and the ratio of both times.
+struct Baseline {
+  std::string name;       // in notes: "dense baseline"
+  std::string metric;     // of the baseline's time in microseconds: "dense_time"
+  std::string speedup;    // of the baseline's time over the row's: "speedup"
+  std::string problem;    // "gemm m=64 n=64 k=64 precision=float"
+  bool optional = false;  // left out without a note where the backend does not support the problem
+};
+
 class DEEPBENCH_API Operation {
  public:
   virtual ~Operation() = default;
@@ -84,11 +94,16 @@ class DEEPBENCH_API Operation {
   // Figures derived from the time of a call and the facts of describe_kernel.
   virtual std::vector<Metric> derived_metrics(const Problem& problem, const Attributes& facts,
                                               double median_ns) const;
+  // The problems with which a row is compared.
+  virtual std::vector<Baseline> baselines(const Problem& problem) const;
 
+  // The names of the outputs, whose positions are their numbers in plugin.h.
+  virtual std::vector<std::string> outputs(const Problem&) const { return {"output"}; }
   // Whether expected_output() is implemented.
   virtual bool has_reference() const { return false; }
   // The data that expected_output() needs for this problem in addition to the inputs.
   virtual ReferenceSource reference_source(const Problem& problem) const;
+  // Of the output with the number in the conditions.
   virtual ExpectedOutput expected_output(const Problem& problem,
                                          const KernelConditions& conditions) const;
   // The number of elements that the host generates one by one before a call and again to verify it;

@@ -22,7 +22,7 @@ namespace {
 class Affinity {
  public:
   Affinity() { valid_ = sched_getaffinity(0, sizeof mask_, &mask_) == 0; }
-  int width() const { return valid_ ? CPU_COUNT(&mask_) : 1; }
+  int cpu_count() const { return valid_ ? CPU_COUNT(&mask_) : 1; }
   void apply() const {
     if (valid_) sched_setaffinity(0, sizeof mask_, &mask_);
   }
@@ -33,7 +33,7 @@ class Affinity {
 };
 #else
 struct Affinity {
-  int width() const { return static_cast<int>(std::thread::hardware_concurrency()); }
+  int cpu_count() const { return static_cast<int>(std::thread::hardware_concurrency()); }
   void apply() const {}
 };
 #endif
@@ -44,7 +44,7 @@ Affinity allowed_processors;
 
 void parallel_update_affinity() { allowed_processors = Affinity(); }
 
-int parallel_threads() { return std::clamp(allowed_processors.width(), 1, 16); }
+int parallel_threads() { return std::clamp(allowed_processors.cpu_count(), 1, 16); }
 
 void parallel_tasks(int64_t count, int64_t max_threads, const std::function<void(int64_t)>& body) {
   const int64_t width = std::min({count, max_threads, int64_t{parallel_threads()}});

@@ -92,8 +92,8 @@ bool applies(const Parameter& parameter, const Attributes& attributes) {
 
 // The attributes in the operation's order. A value comes from the line, else from `defaults`, else
 // from the parameter's default.
-Attributes complete(const Operation& operation, const std::vector<KeyValue>& given,
-                    const std::vector<KeyValue>& defaults) {
+Attributes attributes_with_defaults(const Operation& operation, const std::vector<KeyValue>& given,
+                                    const std::vector<KeyValue>& defaults) {
   Attributes attributes;
   for (const auto& parameter : operation.parameters()) {
     const std::string* text = find_text(given, parameter.name);
@@ -135,18 +135,22 @@ Problem Problem::parse(std::string_view line, std::string_view defaults) {
   const size_t end = std::min(line.find_first_of(" \t\r\n", begin), line.size());
   if (begin == end) throw InvalidProblem("the problem is empty");
 
-  Problem problem;
-  problem.operation_ = &find_operation(line.substr(begin, end - begin));
+  const Operation& operation = find_operation(line.substr(begin, end - begin));
   std::vector<KeyValue> given = parse_key_values(line.substr(end));
   const auto is_metadata = [](const KeyValue& item) { return item.key == "application"; };
+  Attributes metadata;
   for (const auto& item : given)
-    if (is_metadata(item)) problem.metadata_.set(item.key, item.value);
+    if (is_metadata(item)) metadata.set(item.key, item.value);
   given.erase(std::remove_if(given.begin(), given.end(), is_metadata), given.end());
 
-  refuse_unknown(*problem.operation_, given);
-  problem.attributes_ = complete(*problem.operation_, given, parse_key_values(defaults));
-  problem.operation_->validate(problem);
-  return problem;
+  refuse_unknown(operation, given);
+  return Problem(operation, attributes_with_defaults(operation, given, parse_key_values(defaults)),
+                 std::move(metadata));
+}
+
+Problem::Problem(const Operation& operation, Attributes attributes, Attributes metadata)
+    : operation_(&operation), attributes_(std::move(attributes)), metadata_(std::move(metadata)) {
+  operation.validate(*this);
 }
 
 const std::string& Problem::op() const { return operation_->name(); }

@@ -14,6 +14,9 @@ class Operation;
 
 class DEEPBENCH_API Problem {
  public:
+  // All attributes of the operation, which must be valid; throws InvalidProblem otherwise.
+  Problem(const Operation& operation, Attributes attributes, Attributes metadata = {});
+
   // Reads "gemm m=1 n=2 k=3 ...". `defaults` is key=value text for parameters that the line does
   // not give; keys that the operation does not have are ignored there. Throws an InvalidProblem
   // whose message is one line.
@@ -36,7 +39,7 @@ class DEEPBENCH_API Problem {
   }
 
  private:
-  const Operation* operation_ = nullptr;
+  const Operation* operation_;
   Attributes attributes_;
   Attributes metadata_;
 };

@@ -44,6 +44,13 @@ constexpr std::string_view name_of(Status status) {
   return "failed";
 }
 
+// The status of that name. Throws std::invalid_argument for an unknown name.
+inline Status status_named(std::string_view name) {
+  for (int i = 0; i <= static_cast<int>(Status::kFailed); ++i)
+    if (name_of(static_cast<Status>(i)) == name) return static_cast<Status>(i);
+  throw std::invalid_argument("no status is called '" + std::string(name) + "'");
+}
+
 // The request is invalid: a problem or an option that makes no sense. The message says what would
 // be valid.
 class DEEPBENCH_API InvalidProblem : public std::invalid_argument {

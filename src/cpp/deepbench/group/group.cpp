@@ -280,7 +280,7 @@ std::string Group::make_answer(const std::vector<Message>& all, const Reduce& re
   return answer.packed();
 }
 
-void Group::broadcast(const std::string& row) {
+void Group::broadcast_row(const std::string& row) {
   for (size_t rank = 1; rank < sockets_.size(); ++rank)
     send(rank, name_of(rank), std::string(kRow) + row);
 }

@@ -75,10 +75,10 @@ class DEEPBENCH_API Group {
   void collective_step(AbortScope scope, const std::string& step,
                        const std::function<void()>& body);
 
-  // broadcast() sends a row, as a problem line, from rank 0 to the others; end() announces that no
-  // row follows. The others call next_row(), which returns nothing after end(). broadcast() and
-  // next_row() throw RankDisconnected.
-  void broadcast(const std::string& row);
+  // broadcast_row() sends a row, as a problem line, from rank 0 to the others; end() announces that
+  // no row follows. The others call next_row(), which returns nothing after end(). broadcast_row()
+  // and next_row() throw RankDisconnected.
+  void broadcast_row(const std::string& row);
   void end();
   std::optional<std::string> next_row();
 

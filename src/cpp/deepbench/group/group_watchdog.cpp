@@ -31,7 +31,7 @@ bool Group::is_disconnected() {
 // Whether the next unread message of this rank is a failure.
 bool Group::has_failed(size_t rank) const {
   uint64_t begin[2] = {};  // its length, then the first field of Message
-  return sockets_[rank].peek(begin, sizeof begin) && begin[1] != 0;
+  return sockets_[rank].peek_if_arrived(begin, sizeof begin) && begin[1] != 0;
 }
 
 bool Group::any_has_failed(size_t from) const {

@@ -136,7 +136,7 @@ void raise_descriptor_limit(int ranks) {
   setrlimit(RLIMIT_NOFILE, &limit);
 }
 
-std::string seconds(double timeout_s) { return to_text(timeout_s) + " s"; }
+std::string seconds_text(double timeout_s) { return to_text(timeout_s) + " s"; }
 
 }  // namespace
 
@@ -244,7 +244,7 @@ std::shared_ptr<Group> Rendezvous::gather_ranks() {
   while (!std::all_of(ranks_.begin() + 1, ranks_.end(), is_connected)) {
     if (deadline.left_s() == 0)
       reject(missing_ranks() + " did not connect to " + rank_zero_endpoint(environment_) +
-             " within " + seconds(environment_.timeout_s));
+             " within " + seconds_text(environment_.timeout_s));
     receive_greeting(connections, deadline);
   }
   std::vector<Member> members = members_of(hosts_, ranks_);
@@ -281,7 +281,7 @@ std::shared_ptr<Group> Rendezvous::connect_to_rank_zero() {
       if (deadline.left_s() == 0)
         throw BackendUnavailable("rank " + std::to_string(environment_.rank) + ": rank 0 at " +
                                  rank_zero_endpoint(environment_) + " " + reason + ", within " +
-                                 seconds(environment_.timeout_s) + cure);
+                                 seconds_text(environment_.timeout_s) + cure);
     }
   }
   Unpacker unpacker(answer);

@@ -60,7 +60,7 @@ bool wait_for(int descriptor, short events, Deadline& deadline) {
   }
 }
 
-void set(int descriptor, int level, int name, int value) {
+void set_option(int descriptor, int level, int name, int value) {
   setsockopt(descriptor, level, name, &value, sizeof value);
 }
 
@@ -72,14 +72,14 @@ double keepalive_s() {
 
 // Sends small messages immediately, and detects a lost machine even if nothing is sent.
 void prepare_connection(int descriptor) {
-  set(descriptor, IPPROTO_TCP, TCP_NODELAY, 1);
-  set(descriptor, SOL_SOCKET, SO_KEEPALIVE, 1);
+  set_option(descriptor, IPPROTO_TCP, TCP_NODELAY, 1);
+  set_option(descriptor, SOL_SOCKET, SO_KEEPALIVE, 1);
 #ifdef __linux__
   const int idle_s = static_cast<int>(keepalive_s() / (kKeepaliveProbes + 1));
-  set(descriptor, IPPROTO_TCP, TCP_KEEPIDLE, idle_s);
-  set(descriptor, IPPROTO_TCP, TCP_KEEPINTVL, idle_s);
-  set(descriptor, IPPROTO_TCP, TCP_KEEPCNT, kKeepaliveProbes);
-  set(descriptor, IPPROTO_TCP, TCP_USER_TIMEOUT, static_cast<int>(keepalive_s() * 1e3));
+  set_option(descriptor, IPPROTO_TCP, TCP_KEEPIDLE, idle_s);
+  set_option(descriptor, IPPROTO_TCP, TCP_KEEPINTVL, idle_s);
+  set_option(descriptor, IPPROTO_TCP, TCP_KEEPCNT, kKeepaliveProbes);
+  set_option(descriptor, IPPROTO_TCP, TCP_USER_TIMEOUT, static_cast<int>(keepalive_s() * 1e3));
 #endif
 }
 
@@ -112,7 +112,7 @@ Socket try_to_connect(const addrinfo& one, Deadline& deadline, std::string* reas
   return socket;
 }
 
-std::string numeric(const sockaddr_storage& address, socklen_t size) {
+std::string numeric_address(const sockaddr_storage& address, socklen_t size) {
   char text[NI_MAXHOST];
   const auto* generic = reinterpret_cast<const sockaddr*>(&address);
   if (getnameinfo(generic, size, text, sizeof text, nullptr, 0, NI_NUMERICHOST) != 0) return "";
@@ -138,7 +138,7 @@ Socket Socket::listen(const std::string& address, int port) {
   for (const addrinfo* one = all.get(); one; one = one->ai_next) {
     Socket socket = new_socket(*one);
     if (!socket.is_open()) continue;
-    set(socket.descriptor(), SOL_SOCKET, SO_REUSEADDR, 1);
+    set_option(socket.descriptor(), SOL_SOCKET, SO_REUSEADDR, 1);
     if (::bind(socket.descriptor(), one->ai_addr, one->ai_addrlen) == 0 &&
         ::listen(socket.descriptor(), kBacklog) == 0)
       return socket;
@@ -242,7 +242,7 @@ bool Socket::is_readable(int limit_ms) const {
   return poll(&one, 1, limit_ms) > 0;
 }
 
-bool Socket::peek(void* bytes, size_t count) const {
+bool Socket::peek_if_arrived(void* bytes, size_t count) const {
   return ::recv(descriptor_, bytes, count, MSG_PEEK | MSG_DONTWAIT) == ssize_t(count);
 }
 
@@ -263,14 +263,14 @@ std::string Socket::address() const {
   sockaddr_storage address{};
   socklen_t size = sizeof address;
   if (getsockname(descriptor_, reinterpret_cast<sockaddr*>(&address), &size) != 0) return "";
-  return numeric(address, size);
+  return numeric_address(address, size);
 }
 
 std::string Socket::peer_address() const {
   sockaddr_storage address{};
   socklen_t size = sizeof address;
   if (getpeername(descriptor_, reinterpret_cast<sockaddr*>(&address), &size) != 0) return "";
-  return numeric(address, size);
+  return numeric_address(address, size);
 }
 
 }  // namespace deepbench

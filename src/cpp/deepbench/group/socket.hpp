@@ -56,7 +56,7 @@ class DEEPBENCH_API Socket {
   // Whether receive() finds data or the end of the connection within the limit.
   bool is_readable(int limit_ms) const;
   // Copies the first `count` unread bytes without consuming them; false if fewer have arrived.
-  bool peek(void* bytes, size_t count) const;
+  bool peek_if_arrived(void* bytes, size_t count) const;
   // Closes both directions, which wakes all threads that wait on the socket.
   void shutdown() const;
 

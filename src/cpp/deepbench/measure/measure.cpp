@@ -89,7 +89,7 @@ class MeasuringLoop {
     samples_.stop = stop;
     samples_.per_call_ns = rule_.samples();
     samples_.batches_per_sample = rule_.batches_per_sample();
-    samples_.error = rule_.error();
+    samples_.error = rule_.standard_error();
     samples_.throttled = rule_.throttled_samples();
     samples_.host_per_call_ns = median(host_per_call_ns_);
     samples_.clock_mhz = clocks_mhz_.empty() ? 0 : median(clocks_mhz_);

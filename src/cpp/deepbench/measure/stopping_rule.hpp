@@ -47,7 +47,7 @@ class DEEPBENCH_API StoppingRule {
   }
   size_t batches_per_sample() const { return block_means_.empty() ? 1 : kBatchesPerBlock; }
   // Relative standard error of the median at the last decision; infinity if there is none yet.
-  double error() const { return error_; }
+  double standard_error() const { return error_; }
   int64_t throttled_samples() const { return throttled_; }
 
  private:

@@ -1,59 +1,35 @@
-// Decides support, computes memory and prepares kernels in the same way for all libraries.
+// Allocates the operands of all ranks of a machine, which share its memory.
 #include "ops/all_reduce/all_reduce_implementation.hpp"
 
+#include <utility>
+
 #include "affinity.hpp"
-#include "deepbench/backend/ranks.hpp"
 #include "operand_cache.hpp"
 #include "topology.hpp"
 
 namespace deepbench::cpu {
-namespace {
 
-CopyPlan plan_of(const AllReduce& all_reduce, const plugin::Options& options) {
+Participants AllReduceImplementation::find_participants(const plugin::Options& options) {
+  return plugin::rank_of_group(options, "--ranks 2");
+}
+
+CopyPlan AllReduceImplementation::copies_for(const AllReduce& all_reduce,
+                                             const plugin::Options& options) {
   return plan_copies(AllReduceOperands::touched_bytes(all_reduce), options);
 }
 
 // All ranks of one machine allocate their operands at the same time.
-uint64_t memory_of_all(const AllReduce& all_reduce, const CopyPlan& copies) {
-  return saturating_multiply(AllReduceOperands::needed_bytes(all_reduce, copies),
-                             uint64_t(plugin::ranks().local_size()));
+uint64_t AllReduceImplementation::ranks_in_memory() {
+  return uint64_t(plugin::ranks().local_size());
 }
 
-}  // namespace
-
-void AllReduceImplementation::supports(const plugin::Problem& problem,
-                                       const plugin::Options& options) {
-  const AllReduce all_reduce = all_reduce_problem(problem);
-  plugin::require_summable(all_reduce.precision.name);
-  plugin::require_ranks("--ranks 2");
-  require(all_reduce, options.candidate);
-  plugin::require_candidate(name_, algorithms(all_reduce), options.candidate);
+void AllReduceImplementation::before_allocating(const Participants&, uint64_t bytes) {
+  require_memory_for_operands(bytes);
 }
 
-uint64_t AllReduceImplementation::memory_needed(const plugin::Problem& problem,
-                                                const plugin::Options& options) {
-  const AllReduce all_reduce = all_reduce_problem(problem);
-  return memory_of_all(all_reduce, plan_of(all_reduce, options));
-}
-
-std::vector<std::string> AllReduceImplementation::candidates(const plugin::Problem& problem,
-                                                             const plugin::Options& options) {
-  // Only `--algorithm best` sets a limit, and then all ranks call this function. Only its time is
-  // limited. For an unknown name, rank 0 alone calls it in order to list the candidates.
-  if (options.limit > 0) before_selection();
-  return algorithms(all_reduce_problem(problem));
-}
-
-std::unique_ptr<plugin::Kernel> AllReduceImplementation::prepare(const plugin::Problem& problem,
-                                                                 const plugin::Options& options) {
-  supports(problem, options);
-  const AllReduce all_reduce = all_reduce_problem(problem);
-  const CopyPlan copies = plan_of(all_reduce, options);
-  require_memory_for_operands(memory_of_all(all_reduce, copies));
-  auto operands = std::make_unique<AllReduceOperands>(all_reduce, plugin::ranks(), copies,
-                                                      parse_inputs(options.inputs), options.seed);
-  const std::string algorithm =
-      options.candidate.empty() ? algorithms(all_reduce).front() : options.candidate;
+std::unique_ptr<plugin::Kernel> AllReduceImplementation::make_kernel(
+    std::unique_ptr<AllReduceOperands> operands, const CopyPlan& copies,
+    const std::string& algorithm) {
   auto made = call(*operands, algorithm);
   return std::make_unique<PreparedKernel>(std::move(operands), std::move(made), copies, 1);
 }

@@ -1,45 +1,31 @@
-// The base class of all libraries that sum over ranks: it checks the problem and makes a kernel
-// from the library's call.
+// The base class of all libraries that sum over ranks in host memory.
 #pragma once
 
 #include <cstdint>
 #include <memory>
 #include <string>
-#include <vector>
 
+#include "deepbench/backend/all_reduce_implementation.hpp"
 #include "implementation.hpp"
 #include "ops/all_reduce/operands.hpp"
+#include "prepared_kernel.hpp"
 
 namespace deepbench::cpu {
 
-class AllReduceImplementation : public Implementation {
- public:
-  explicit AllReduceImplementation(std::string name) : name_(std::move(name)) {}
+using plugin::Participants;
 
-  void supports(const plugin::Problem& problem, const plugin::Options& options) final;
-  uint64_t memory_needed(const plugin::Problem& problem, const plugin::Options& options) final;
-  std::vector<std::string> candidates(const plugin::Problem& problem,
-                                      const plugin::Options& options) final;
-  std::unique_ptr<plugin::Kernel> prepare(const plugin::Problem& problem,
-                                          const plugin::Options& options) final;
+class AllReduceImplementation : public plugin::AllReduceImplementation<RankMemory, LibraryCall> {
+ public:
+  using plugin::AllReduceImplementation<RankMemory, LibraryCall>::AllReduceImplementation;
 
  protected:
-  // The library's algorithms. The first one is the default.
-  virtual std::vector<std::string> algorithms(const AllReduce& all_reduce) = 0;
-  // Throws plugin::Error (unsupported) if the library or the requested algorithm cannot run this
-  // problem in this process. `algorithm` is "" for the library's default.
-  virtual void require(const AllReduce& all_reduce, const std::string& algorithm) {
-    (void)all_reduce, (void)algorithm;
-  }
-  // All ranks call this before selection tries algorithms. It does slow initialization that a
-  // process needs once; otherwise the first algorithm that needs it would use up the time of the
-  // others.
-  virtual void before_selection() {}
-  virtual std::unique_ptr<LibraryCall> call(const AllReduceOperands& operands,
-                                            const std::string& algorithm) = 0;
-
- private:
-  const std::string name_;
+  Participants find_participants(const plugin::Options& options) final;
+  CopyPlan copies_for(const AllReduce& all_reduce, const plugin::Options& options) final;
+  uint64_t ranks_in_memory() final;
+  void before_allocating(const Participants& participants, uint64_t bytes) final;
+  std::unique_ptr<plugin::Kernel> make_kernel(std::unique_ptr<AllReduceOperands> operands,
+                                              const CopyPlan& copies,
+                                              const std::string& algorithm) final;
 };
 
 // Call it before a batch: it binds each rank of a machine to different cores.

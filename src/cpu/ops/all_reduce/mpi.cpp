@@ -15,11 +15,11 @@ constexpr const char* kAllreduce = "MPI_Allreduce";
 class MpiCall final : public LibraryCall {
  public:
   explicit MpiCall(const AllReduceOperands& operands)
-      : operands_(operands), mpi_(mpi(plugin::ranks())), version_(mpi_facts().version) {}
+      : operands_(operands), mpi_(mpi(plugin::ranks())) {}
 
   int run(uint64_t copy) override {
-    return mpi_.all_reduce(operands_.problem().precision.c, operands_.input(copy),
-                           operands_.result(copy), int(operands_.elements()));
+    return mpi_.all_reduce(operands_.problem().precision.c, operands_.rank(0).input(copy),
+                           operands_.rank(0).result(copy), int(operands_.elements()));
   }
   std::string error_text(int status) const override { return mpi_.error_text(status); }
   void begin_batch() override {
@@ -27,9 +27,6 @@ class MpiCall final : public LibraryCall {
     mpi_.barrier();
   }
   void describe(plugin::Sink& sink) const override {
-    sink.text("library", "mpi " + version_);
-    sink.text("algorithm", kAllreduce);
-    sink.integer("workspace_bytes", 0);
     if (operands_.problem().precision.name != "float")
       sink.text("note.sum", "MPI has no sum for " +
                                 std::string(operands_.problem().precision.name) +
@@ -39,7 +36,6 @@ class MpiCall final : public LibraryCall {
  private:
   const AllReduceOperands& operands_;
   Mpi& mpi_;
-  const std::string version_;
 };
 
 class MpiAllReduce final : public AllReduceImplementation {
@@ -48,7 +44,7 @@ class MpiAllReduce final : public AllReduceImplementation {
   LibraryFacts library() override { return mpi_facts(); }
 
  protected:
-  void require(const AllReduce& all_reduce, const std::string&) override {
+  void require(const AllReduce& all_reduce, const Participants&, const std::string&) override {
     const std::string reason =
         mpi_unavailable_reason("--library mpi, or --ranks 2 --library mpi, which does that");
     if (!reason.empty()) plugin::unsupported("mpi: " + reason);
@@ -56,8 +52,7 @@ class MpiAllReduce final : public AllReduceImplementation {
       plugin::unsupported("mpi: MPI_Allreduce takes at most 2^31 - 1 elements");
   }
   std::vector<std::string> algorithms(const AllReduce&) override { return {kAllreduce}; }
-  std::unique_ptr<LibraryCall> call(const AllReduceOperands& operands,
-                                    const std::string&) override {
+  std::unique_ptr<LibraryCall> call(AllReduceOperands& operands, const std::string&) override {
     return std::make_unique<MpiCall>(operands);
   }
 };

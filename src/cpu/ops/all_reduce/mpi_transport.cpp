@@ -24,9 +24,11 @@ struct MpiTransport::Flow {
 
   bool has_ended() const { return ended == pieces; }
   bool can_start() const { return started < pieces && started - ended < kInFlight; }
-  Request& request(uint64_t piece) { return requests[piece % kInFlight]; }
-  static uint64_t begin(uint64_t piece) { return piece * kMpiPieceBytes; }
-  uint64_t bytes_of(uint64_t piece) const { return std::min(kMpiPieceBytes, bytes - begin(piece)); }
+  Request& request_of(uint64_t piece) { return requests[piece % kInFlight]; }
+  static uint64_t begin_of(uint64_t piece) { return piece * kMpiPieceBytes; }
+  uint64_t bytes_of(uint64_t piece) const {
+    return std::min(kMpiPieceBytes, bytes - begin_of(piece));
+  }
 
   const uint64_t bytes, pieces;
   uint64_t started = 0, ended = 0;  // Both count pieces.
@@ -57,7 +59,7 @@ void MpiTransport::start_receives(Flow& flow) {
   for (; flow.can_start(); ++flow.started) {
     const uint64_t piece = flow.started;
     check(mpi_.start_receive(buffer_for(piece), int(flow.bytes_of(piece)), left_,
-                             &flow.request(piece)),
+                             &flow.request_of(piece)),
           "MPI_Irecv");
   }
 }
@@ -65,15 +67,15 @@ void MpiTransport::start_receives(Flow& flow) {
 void MpiTransport::start_sends(Flow& flow, const std::byte* out) {
   for (; flow.can_start(); ++flow.started) {
     const uint64_t piece = flow.started;
-    check(mpi_.start_send(out + Flow::begin(piece), int(flow.bytes_of(piece)), right_,
-                          &flow.request(piece)),
+    check(mpi_.start_send(out + Flow::begin_of(piece), int(flow.bytes_of(piece)), right_,
+                          &flow.request_of(piece)),
           "MPI_Isend");
   }
 }
 
 bool MpiTransport::receive(Flow& flow, const Consumer& consume) {
   if (flow.has_ended() || !is_done(flow)) return false;
-  consume(buffer_for(flow.ended), Flow::begin(flow.ended), flow.bytes_of(flow.ended));
+  consume(buffer_for(flow.ended), Flow::begin_of(flow.ended), flow.bytes_of(flow.ended));
   ++flow.ended;
   return true;
 }
@@ -88,7 +90,7 @@ bool MpiTransport::send(Flow& flow) {
 // another rank has failed.
 bool MpiTransport::is_done(Flow& flow) {
   bool done = false;
-  check(mpi_.test(&flow.request(flow.ended), &done), "MPI_Test");
+  check(mpi_.test(&flow.request_of(flow.ended), &done), "MPI_Test");
   return done;
 }
 

@@ -17,8 +17,8 @@ class OneCclCall final : public LibraryCall {
       : operands_(operands), oneccl_(oneccl(plugin::ranks())) {}
 
   int run(uint64_t copy) override {
-    oneccl_.all_reduce(operands_.problem().precision.c, operands_.input(copy),
-                       operands_.result(copy), operands_.elements());
+    oneccl_.all_reduce(operands_.problem().precision.c, operands_.rank(0).input(copy),
+                       operands_.rank(0).result(copy), operands_.elements());
     return 0;
   }
   void begin_batch() override {
@@ -26,11 +26,6 @@ class OneCclCall final : public LibraryCall {
     float one = 1;
     // This sum is a barrier: it returns only after all ranks have arrived.
     oneccl_.all_reduce(DEEPBENCH_F32, &one, &one, 1);
-  }
-  void describe(plugin::Sink& sink) const override {
-    sink.text("library", "oneccl " + oneccl_facts().version);
-    sink.text("algorithm", kCclAllreduce);
-    sink.integer("workspace_bytes", 0);
   }
 
  private:
@@ -45,8 +40,7 @@ class OneCclAllReduce final : public AllReduceImplementation {
 
  protected:
   std::vector<std::string> algorithms(const AllReduce&) override { return {kCclAllreduce}; }
-  std::unique_ptr<LibraryCall> call(const AllReduceOperands& operands,
-                                    const std::string&) override {
+  std::unique_ptr<LibraryCall> call(AllReduceOperands& operands, const std::string&) override {
     return std::make_unique<OneCclCall>(operands);
   }
 };

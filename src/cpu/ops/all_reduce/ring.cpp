@@ -36,22 +36,18 @@ RingTransport& ring_transport(const std::string& algorithm) {
 
 class RingCall final : public LibraryCall {
  public:
-  RingCall(const AllReduceOperands& operands, RingTransport& transport, std::string algorithm)
-      : operands_(operands), transport_(transport), algorithm_(std::move(algorithm)) {}
+  RingCall(const AllReduceOperands& operands, RingTransport& transport)
+      : operands_(operands), transport_(transport) {}
 
   int run(uint64_t copy) override {
-    ring_all_reduce(transport_, position(), operands_.problem().precision.c, operands_.input(copy),
-                    operands_.result(copy), operands_.elements());
+    ring_all_reduce(transport_, position(), operands_.problem().precision.c,
+                    operands_.rank(0).input(copy), operands_.rank(0).result(copy),
+                    operands_.elements());
     return 0;
   }
   void begin_batch() override {
     bind_rank();
     barrier(transport_, position());
-  }
-  void describe(plugin::Sink& sink) const override {
-    sink.text("library", plugin::builtin_library_name("ring"));
-    sink.text("algorithm", algorithm_);
-    sink.integer("workspace_bytes", 0);
   }
 
  private:
@@ -59,7 +55,6 @@ class RingCall final : public LibraryCall {
 
   const AllReduceOperands& operands_;
   RingTransport& transport_;
-  const std::string algorithm_;
 };
 
 class RingAllReduce final : public AllReduceImplementation {
@@ -68,7 +63,7 @@ class RingAllReduce final : public AllReduceImplementation {
   LibraryFacts library() override { return plugin::builtin_library_facts(); }
 
  protected:
-  void require(const AllReduce&, const std::string& algorithm) override {
+  void require(const AllReduce&, const Participants&, const std::string& algorithm) override {
     if (algorithm != kMpi) return;
     if (const std::string reason = mpi_unavailable_for_ring(); !reason.empty())
       plugin::unsupported("ring: " + reason);
@@ -88,9 +83,9 @@ class RingAllReduce final : public AllReduceImplementation {
     } catch (const plugin::Error&) {
     }
   }
-  std::unique_ptr<LibraryCall> call(const AllReduceOperands& operands,
+  std::unique_ptr<LibraryCall> call(AllReduceOperands& operands,
                                     const std::string& algorithm) override {
-    return std::make_unique<RingCall>(operands, ring_transport(algorithm), algorithm);
+    return std::make_unique<RingCall>(operands, ring_transport(algorithm));
   }
 };
 

@@ -13,11 +13,11 @@ namespace {
 constexpr uint64_t kGrainElements = 32;
 
 // One of the parts of the operand; there are as many parts as ranks.
-struct Part {
+struct PartBytes {
   uint64_t begin, bytes;  // Both count bytes.
 };
 
-Part part_of(int part, int parts, uint64_t elements, uint64_t element_bytes) {
+PartBytes bytes_of_part(int part, int parts, uint64_t elements, uint64_t element_bytes) {
   const uint64_t grains = (elements + kGrainElements - 1) / kGrainElements;
   const auto at = [&](int index) {
     const uint64_t begin = grains * uint64_t(index) / uint64_t(parts) * kGrainElements;
@@ -33,10 +33,10 @@ void ring_all_reduce(RingTransport& transport, RingPosition position, deepbench_
   const auto element_bytes = uint64_t(size_of(type));
   const int size = position.size;
   const auto part = [&](int index) {
-    return part_of(((index % size) + size) % size, size, elements, element_bytes);
+    return bytes_of_part(((index % size) + size) % size, size, elements, element_bytes);
   };
   for (int step = 0; step < size - 1; ++step) {
-    const Part out = part(position.rank - step), in = part(position.rank - step - 1);
+    const PartBytes out = part(position.rank - step), in = part(position.rank - step - 1);
     transport.send_receive((step == 0 ? input : result) + out.begin, out.bytes, in.bytes,
                            [&](const std::byte* piece, uint64_t offset, uint64_t bytes) {
                              const uint64_t at = in.begin + offset;
@@ -44,7 +44,7 @@ void ring_all_reduce(RingTransport& transport, RingPosition position, deepbench_
                            });
   }
   for (int step = 0; step < size - 1; ++step) {
-    const Part out = part(position.rank + 1 - step), in = part(position.rank - step);
+    const PartBytes out = part(position.rank + 1 - step), in = part(position.rank - step);
     transport.send_receive(result + out.begin, out.bytes, in.bytes,
                            [&](const std::byte* piece, uint64_t offset, uint64_t bytes) {
                              std::memcpy(result + in.begin + offset, piece, bytes);

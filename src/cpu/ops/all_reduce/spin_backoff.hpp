@@ -22,7 +22,7 @@ class SpinBackoff {
   // Throws plugin::Error with DEEPBENCH_DEVICE_LOST on a failure or a timeout.
   template <class FindFailure>
   void wait(const FindFailure& find_failure) {
-    if (turn_++ < kSpins) return relax();
+    if (turn_++ < kSpins) return pause_while_spinning();
     sched_yield();
     if (turn_ % kCheckInterval == 0) check_progress(find_failure());
   }

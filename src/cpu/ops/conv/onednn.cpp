@@ -15,9 +15,8 @@ namespace {
 
 class ConvCall final : public PrimitiveCall {
  public:
-  ConvCall(std::shared_ptr<const ConvPlan> plan, ConvOperands& operands, int64_t workspace_limit,
-           int threads)
-      : PrimitiveCall(plan->primitive.get(), operands.copies(), workspace_limit, threads),
+  ConvCall(std::shared_ptr<const ConvPlan> plan, ConvOperands& operands, int threads)
+      : PrimitiveCall(plan->primitive.get(), operands.copies(), threads),
         plan_(std::move(plan)),
         operands_(operands),
         scale_(float(plan_->conv.output_scale())) {
@@ -25,7 +24,7 @@ class ConvCall final : public PrimitiveCall {
       for (size_t which : {0, 1})
         set(copy, plan_->inputs[which].argument, plan_->inputs[which].stored,
             operands.input(which, copy));
-      set(copy, plan_->output.argument, plan_->output.stored, operands.output(copy));
+      set(copy, plan_->output.argument, plan_->output.stored, operands.result(copy));
       if (plan_->conv.saturates())
         set(copy, DNNL_ARG_ATTR_SCALES | DNNL_ARG_SRC, plan_->scale.get(), &scale_);
     }
@@ -56,50 +55,64 @@ class ConvCall final : public PrimitiveCall {
   float scale_;  // The scale of the sums. Every call reads it.
 };
 
-class OnednnConv final : public OnednnImplementation {
+struct ConvProblem {
+  Conv conv;
+  std::string layout;  // of the activations, as the problem names it
+};
+
+class OnednnConvPlan final : public plugin::TypedPlan<OnednnConvPlan, ConvProblem> {
  public:
-  void supports(const plugin::Problem& problem, const plugin::Options& options) override {
-    plan(problem, options);
+  static LibraryFacts library() { return onednn_facts(); }
+  static ConvProblem parse(const plugin::Problem& problem) {
+    return {conv_problem(problem), problem.text("layout")};
   }
 
-  uint64_t memory_needed(const plugin::Problem& problem, const plugin::Options& options) override {
-    const ConvPlan planned = plan(problem, options);
-    return saturating_add(conv_bytes(planned, plan_copies(planned.touched_bytes(), options)),
-                          scratchpad_bytes(planned.primitive.get()));
+  OnednnConvPlan(const ConvProblem& problem, const plugin::Options& options,
+                 const std::string& candidate)
+      : TypedPlan(problem, options),
+        threads_(thread_count(options.threads)),
+        plan_(planned(problem, candidate, threads_)),
+        copies_(plan_copies(plan_->touched_bytes(), options)) {}
+
+  void describe(plugin::Sink& sink) const override {
+    describe_primitive(plan_->primitive.get(), memory_bytes(), options_.workspace, sink);
   }
 
-  std::vector<std::string> candidates(const plugin::Problem& problem,
-                                      const plugin::Options& options) override {
-    Api::instance().use_threads(thread_count(options.threads));
-    return conv_candidates(conv_problem(problem), problem.text("layout"));
+  std::vector<std::string> candidates(int64_t) const override {
+    Api::instance().use_threads(threads_);
+    return conv_candidates(problem_.conv, problem_.layout);
   }
 
-  std::unique_ptr<plugin::Kernel> prepare(const plugin::Problem& problem,
-                                          const plugin::Options& options) override {
-    const int threads = thread_count(options.threads);
-    require_memory_for_operands(memory_needed(problem, options));
-    const auto planned = std::make_shared<const ConvPlan>(plan(problem, options));
-    const CopyPlan copies = plan_copies(planned->touched_bytes(), options);
-    auto operands =
-        std::make_unique<ConvOperands>(planned, copies, parse_inputs(options.inputs), options.seed);
-    auto call = std::make_unique<ConvCall>(planned, *operands, options.workspace, threads);
-    return std::make_unique<PreparedKernel>(std::move(operands), std::move(call), copies, threads);
+  std::unique_ptr<plugin::Kernel> prepare() const override {
+    require_memory_for_operands(memory_bytes());
+    Api::instance().use_threads(threads_);
+    auto operands = std::make_unique<ConvOperands>(plan_, copies_, parse_inputs(options_.inputs),
+                                                   options_.seed);
+    auto call = std::make_unique<ConvCall>(plan_, *operands, threads_);
+    return std::make_unique<PreparedKernel>(std::move(operands), std::move(call), copies_,
+                                            threads_);
   }
 
  private:
   // Sets the number of threads first, because oneDNN's choice depends on it.
-  static ConvPlan plan(const plugin::Problem& problem, const plugin::Options& options) {
-    Api::instance().use_threads(thread_count(options.threads));
-    return plan_conv(conv_problem(problem), problem.text("layout"), options.candidate);
+  static std::shared_ptr<const ConvPlan> planned(const ConvProblem& problem,
+                                                 const std::string& candidate, int threads) {
+    Api::instance().use_threads(threads);
+    return std::make_shared<const ConvPlan>(plan_conv(problem.conv, problem.layout, candidate));
   }
+
+  uint64_t memory_bytes() const {
+    return saturating_add(conv_bytes(*plan_, copies_), scratchpad_bytes(plan_->primitive.get()));
+  }
+
+  const int threads_;
+  const std::shared_ptr<const ConvPlan> plan_;
+  const CopyPlan copies_;
 };
 
 }  // namespace
 }  // namespace onednn
 
-Implementation& onednn_conv() {
-  static auto* implementation = new onednn::OnednnConv();
-  return *implementation;
-}
+Implementation& onednn_conv() { return planned_by<onednn::OnednnConvPlan>(); }
 
 }  // namespace deepbench::cpu

@@ -5,7 +5,6 @@
 #include <string>
 #include <utility>
 
-#include "deepbench/backend/output_checks.hpp"
 #include "onednn/primitive_call.hpp"
 #include "operand_cache.hpp"
 
@@ -56,7 +55,7 @@ void ConvOperands::time_output_reorder() {
   ordered_ = Buffer(plan_.output.plain_bytes());
   if (!plan_.output.is_plain())
     activations_reorder_ns_ +=
-        reorder(plan_.output.stored, output(0), plan_.output.plain.get(), ordered_.data());
+        reorder(plan_.output.stored, result(0), plan_.output.plain.get(), ordered_.data());
 }
 
 void* ConvOperands::input(size_t which, uint64_t copy) const {
@@ -78,32 +77,16 @@ void ConvOperands::poison() {
   invalidate_ordered();
   const ConvTensor& tensor = plan_.output;
   for (uint64_t copy = 0; copy < copies_; ++copy)
-    cpu::poison(output(copy), tensor.type, tensor.stored_bytes() / uint64_t(size_of(tensor.type)));
+    cpu::poison(result(copy), tensor.type, tensor.stored_bytes() / uint64_t(size_of(tensor.type)));
 }
 
-const std::byte* ConvOperands::ordered(uint64_t copy) const {
-  if (plan_.is_ordered()) return output_.at(copy);
+HostMemory::Array ConvOperands::output(uint64_t copy) const {
+  const ConvTensor& tensor = plan_.output;
+  if (plan_.is_ordered()) return {output_.at(copy), tensor.type, tensor.elements};
   if (ordered_copy_ != copy)
-    reorder(plan_.output.stored, output(copy), plan_.ordered.get(), ordered_.data(), 1);
+    reorder(tensor.stored, result(copy), plan_.ordered.get(), ordered_.data(), 1);
   ordered_copy_ = copy;
-  return ordered_.data();
-}
-
-deepbench_scan ConvOperands::scan(uint64_t copy) const {
-  return cpu::scan(ordered(copy), plan_.output.type, plan_.output.elements);
-}
-
-void ConvOperands::project(uint64_t copy, uint64_t rows, uint64_t seed, double* sums) const {
-  cpu::project(ordered(copy), plan_.output.type, plan_.output.elements, rows, seed, sums);
-}
-
-void ConvOperands::read(uint64_t copy, const uint64_t* indices, size_t count,
-                        double* values) const {
-  const std::byte* const data = ordered(copy);
-  for (size_t i = 0; i < count; ++i) {
-    plugin::require_element(indices[i], plan_.output.elements);
-    values[i] = element(data, plan_.output.type, indices[i]);
-  }
+  return {ordered_.data(), tensor.type, tensor.elements};
 }
 
 }  // namespace deepbench::cpu::onednn

@@ -6,7 +6,7 @@
 #include <memory>
 
 #include "copies.hpp"
-#include "operand.hpp"
+#include "host_memory.hpp"
 #include "ops/conv/onednn_plan.hpp"
 #include "prepared_kernel.hpp"
 
@@ -15,14 +15,14 @@ namespace deepbench::cpu::onednn {
 // The bytes of all operands, including the output and excluding the library's workspace.
 uint64_t conv_bytes(const ConvPlan& plan, const CopyPlan& copies);
 
-class ConvOperands final : public Operands {
+class ConvOperands final : public ArrayOperands {
  public:
   ConvOperands(std::shared_ptr<const ConvPlan> plan, const CopyPlan& copies, Inputs inputs,
                uint64_t seed);
 
   uint64_t copies() const { return copies_; }
   void* input(size_t which, uint64_t copy) const;
-  void* output(uint64_t copy) const { return output_.at(copy); }
+  void* result(uint64_t copy) const { return output_.at(copy); }  // In the library's layout.
 
   // The time of the reorders of operands into the library's layouts and of the output out of it.
   double filters_reorder_ns() const { return filters_reorder_ns_; }
@@ -32,16 +32,16 @@ class ConvOperands final : public Operands {
 
   void describe(plugin::Sink& sink) const override;
   void poison() override;
-  deepbench_scan scan(uint64_t copy) const override;
-  void project(uint64_t copy, uint64_t rows, uint64_t seed, double* sums) const override;
-  void read(uint64_t copy, const uint64_t* indices, size_t count, double* values) const override;
+
+ protected:
+  // In verification's order.
+  HostMemory::Array output(uint64_t copy) const override;
 
  private:
   static constexpr uint64_t kNone = ~uint64_t{0};
 
   void make_input(size_t which, Inputs inputs, uint64_t seed);
   void time_output_reorder();
-  const std::byte* ordered(uint64_t copy) const;
 
   const std::shared_ptr<const ConvPlan> shared_plan_;  // Shared with the call.
   const ConvPlan& plan_ = *shared_plan_;

@@ -25,35 +25,26 @@ constexpr const char* kHalf = "gemm_f16f16f32";
 
 class MklCall : public LibraryCall {
  public:
-  MklCall(const GemmOperands& operands, const char* algorithm, int threads)
-      : operands_(operands),
-        shape_(operands.gemm()),
-        api_(Api::instance()),
-        algorithm_(algorithm),
-        threads_(threads) {}
+  MklCall(const GemmOperands& operands, int threads)
+      : operands_(operands), shape_(operands.gemm()), api_(Api::instance()), threads_(threads) {}
 
   void begin_batch() override { api_.use_threads(threads_); }
   void describe(plugin::Sink& sink) const override {
-    sink.text("library", "mkl " + api_.version());
-    sink.text("algorithm", algorithm_);
-    sink.integer("workspace_bytes", 0);
     sink.text("note.workspace", "MKL allocates its workspace itself");
   }
 
  protected:
   const GemmOperands& operands_;
-  const blas::Shape shape_;
+  const blas::BlasShape shape_;
   Api& api_;
 
  private:
-  const char* algorithm_;
   const int threads_;
 };
 
 class SgemmCall final : public MklCall {
  public:
-  SgemmCall(const GemmOperands& operands, int threads)
-      : MklCall(operands, "cblas_sgemm", threads) {}
+  SgemmCall(const GemmOperands& operands, int threads) : MklCall(operands, threads) {}
   int run(uint64_t copy) override {
     blas::run_sgemm(api_.sgemm, shape_, operands_, copy);
     return 0;
@@ -62,14 +53,13 @@ class SgemmCall final : public MklCall {
 
 class PackedSgemmCall final : public MklCall {
  public:
-  PackedSgemmCall(GemmOperands& operands, int threads)
-      : MklCall(operands, "cblas_sgemm_compute", threads) {
+  PackedSgemmCall(GemmOperands& operands, int threads) : MklCall(operands, threads) {
     api_.use_threads(threads);
     pack(operands);
   }
 
   int run(uint64_t copy) override {
-    const blas::Shape& s = shape_;
+    const blas::BlasShape& s = shape_;
     api_.sgemm_compute(blas::kColumnMajor, kPacked, s.trans_b, s.m, s.n, s.k,
                        static_cast<const float*>(operands_.a(copy)), s.lda,
                        static_cast<const float*>(operands_.b(copy)), s.ldb, 1.0f,
@@ -96,7 +86,7 @@ class PackedSgemmCall final : public MklCall {
                       static_cast<float*>(operands.a(0)));
       return timer.elapsed_ns();
     };
-    conversion_ns_ = plugin::median_time({kRepeats, kRepeats}, time_packing).median_ns;
+    conversion_ns_ = plugin::median_time_ns({kRepeats, kRepeats}, time_packing);
     operands.replicate_a();
   }
 
@@ -105,12 +95,11 @@ class PackedSgemmCall final : public MklCall {
 
 class Int8Call final : public MklCall {
  public:
-  Int8Call(const GemmOperands& operands, int threads)
-      : MklCall(operands, "cblas_gemm_s8u8s32", threads) {}
+  Int8Call(const GemmOperands& operands, int threads) : MklCall(operands, threads) {}
 
   int run(uint64_t copy) override {
     constexpr int32_t kNoOffset = 0;
-    const blas::Shape& s = shape_;
+    const blas::BlasShape& s = shape_;
     api_.gemm_s8u8s32(blas::kColumnMajor, s.trans_a, s.trans_b, kFixedOffset, s.m, s.n, s.k, 1.0f,
                       operands_.a(copy), s.lda, 0, operands_.b(copy), s.ldb, 0, 1.0f,
                       static_cast<int32_t*>(operands_.c(copy)), s.m, &kNoOffset);
@@ -121,12 +110,12 @@ class Int8Call final : public MklCall {
 class ToFloatCall final : public MklCall {
  public:
   ToFloatCall(const GemmOperands& operands, bool half, int threads)
-      : MklCall(operands, half ? "cblas_gemm_f16f16f32" : "cblas_gemm_bf16bf16f32", threads),
+      : MklCall(operands, threads),
         multiply_(half ? api_.gemm_f16f16f32 : api_.gemm_bf16bf16f32),
         native_(half ? isa().avx512_fp16 : isa().avx512_bf16 || isa().amx_bf16) {}
 
   int run(uint64_t copy) override {
-    const blas::Shape& s = shape_;
+    const blas::BlasShape& s = shape_;
     multiply_(blas::kColumnMajor, s.trans_a, s.trans_b, s.m, s.n, s.k, 1.0f, operands_.a(copy),
               s.lda, operands_.b(copy), s.ldb, 1.0f, static_cast<float*>(operands_.c(copy)), s.m);
     return 0;
@@ -146,25 +135,17 @@ class ToFloatCall final : public MklCall {
   const bool native_;
 };
 
-class MklGemm final : public blas::BlasGemm {
- public:
-  LibraryFacts library() override {
+struct MklGemm {
+  static LibraryFacts library() {
     const Api& api = Api::instance();
     return api.library().facts(api.version());
   }
-
-  // Automatic selection excludes MKL for these products, because its C differs from that of other
-  // libraries.
-  void supports(const plugin::Problem& problem, const plugin::Options& options) override {
-    BlasGemm::supports(problem, options);
-    const PrecisionInfo precision = gemm_problem(problem).precision;
-    if (options.library.empty() && leaves_float(precision.precision))
-      plugin::unsupported("MKL's product in " + std::string(precision.name) +
-                          " leaves C in float; library=mkl selects it");
+  static std::string name() { return "mkl " + Api::instance().version(); }
+  static std::string algorithm(const std::string& candidate) {
+    return candidate == kPackedSgemm ? "cblas_sgemm_compute" : "cblas_" + candidate;
   }
 
- protected:
-  std::vector<std::string> candidates_of(const Gemm& gemm) override {
+  static std::vector<std::string> candidates(const Gemm& gemm) {
     switch (gemm.precision.precision) {
       case Precision::kFloat:
         return {kSgemm, kPackedSgemm};
@@ -183,7 +164,15 @@ class MklGemm final : public blas::BlasGemm {
     }
   }
 
-  GemmStorage storage_of(const Gemm& gemm, const std::string& candidate) override {
+  // Automatic selection excludes MKL for these products, because its C differs from that of other
+  // libraries.
+  static void require_chosen(const Gemm& gemm, const plugin::Options& options) {
+    if (options.library.empty() && leaves_float(gemm.precision.precision))
+      plugin::unsupported("MKL's product in " + std::string(gemm.precision.name) +
+                          " leaves C in float; library=mkl selects it");
+  }
+
+  static GemmStorage storage(const Gemm& gemm, const std::string& candidate) {
     GemmStorage storage;
     storage.gemm = gemm;
     storage.a_type = gemm.precision.a;
@@ -195,8 +184,8 @@ class MklGemm final : public blas::BlasGemm {
     return storage;
   }
 
-  std::unique_ptr<LibraryCall> make_call(GemmOperands& operands, const std::string& candidate,
-                                         int threads) override {
+  static std::unique_ptr<LibraryCall> call(GemmOperands& operands, const std::string& candidate,
+                                           int threads) {
     if (candidate == kPackedSgemm) return std::make_unique<PackedSgemmCall>(operands, threads);
     if (candidate == kInt8) return std::make_unique<Int8Call>(operands, threads);
     if (candidate == kBfloat16 || candidate == kHalf)
@@ -219,9 +208,6 @@ class MklGemm final : public blas::BlasGemm {
 }  // namespace
 }  // namespace mkl
 
-Implementation& mkl_gemm() {
-  static auto* implementation = new mkl::MklGemm();
-  return *implementation;
-}
+Implementation& mkl_gemm() { return planned_by<blas::BlasPlan<mkl::MklGemm>>(); }
 
 }  // namespace deepbench::cpu

@@ -14,34 +14,33 @@ namespace {
 
 class MatmulCall final : public PrimitiveCall {
  public:
-  MatmulCall(GemmPlan plan, GemmOperands& operands, int64_t workspace_limit, int threads)
-      : PrimitiveCall(plan.primitive.get(), operands.copies(), workspace_limit, threads),
-        plan_(std::move(plan)) {
-    if (plan_.candidate.packed) pack(operands);
+  MatmulCall(std::shared_ptr<const GemmPlan> plan, GemmOperands& operands, int threads)
+      : PrimitiveCall(plan->primitive.get(), operands.copies(), threads), plan_(std::move(plan)) {
+    if (plan_->candidate.packed) pack(operands);
     for (uint64_t copy = 0; copy < operands.copies(); ++copy) wrap(operands, copy);
   }
 
   void describe(plugin::Sink& sink) const override {
     PrimitiveCall::describe(sink);
-    if (plan_.candidate.packed) {
+    if (plan_->candidate.packed) {
       sink.text("converted", "a");
       sink.real("conversion_ns", conversion_ns_);
     }
-    if (plan_.storage.output == Output::kOverwrite) {
+    if (plan_->storage.output == Output::kOverwrite) {
       sink.real("beta", 0);
       sink.text("note.beta",
                 "beta = 0, because oneDNN adds an existing C in float, which is not exact");
       // With AMX, oneDNN stores the 32-bit sums by way of float, which is exact up to 2^24.
       sink.text("accumulator", "float");
     }
-    describe_emulation(plan_.storage.a_type, sink);
+    describe_emulation(plan_->storage.a_type, sink);
   }
 
  private:
   void pack(GemmOperands& operands) {
     const std::shared_ptr<const Buffer> plain = operands.plain_a();
-    conversion_ns_ = reorder(plan_.plain_a.get(), plain->data(), description(dnnl_query_weights_md),
-                             operands.a(0));
+    conversion_ns_ = reorder(plan_->plain_a.get(), plain->data(),
+                             description(dnnl_query_weights_md), operands.a(0));
     operands.replicate_a();
   }
 
@@ -50,11 +49,11 @@ class MatmulCall final : public PrimitiveCall {
     set(copy, DNNL_ARG_SRC, description(dnnl_query_src_md), operands.b(copy));
     set(copy, DNNL_ARG_WEIGHTS, description(dnnl_query_weights_md), operands.a(copy));
     set(copy, DNNL_ARG_DST, result, operands.d(copy));
-    if (plan_.storage.output == Output::kSeparate)
+    if (plan_->storage.output == Output::kSeparate)
       set(copy, DNNL_ARG_ATTR_MULTIPLE_POST_OP(0) | DNNL_ARG_SRC_1, result, operands.c(copy));
   }
 
-  GemmPlan plan_;
+  const std::shared_ptr<const GemmPlan> plan_;
   double conversion_ns_ = 0;
 };
 
@@ -71,61 +70,67 @@ class SgemmCall final : public OnednnCall {
                                    static_cast<float*>(operands_.c(copy)), g.m);
   }
 
-  void describe(plugin::Sink& sink) const override { describe_library("dnnl_sgemm", 0, sink); }
-
  private:
   const GemmOperands& operands_;
 };
 
-class OnednnGemm final : public OnednnImplementation {
+class OnednnGemmPlan final : public plugin::TypedPlan<OnednnGemmPlan, Gemm> {
  public:
-  void supports(const plugin::Problem& problem, const plugin::Options& options) override {
-    plan(problem, options);
-  }
+  static LibraryFacts library() { return onednn_facts(); }
+  static Gemm parse(const plugin::Problem& problem) { return gemm_problem(problem); }
 
-  uint64_t memory_needed(const plugin::Problem& problem, const plugin::Options& options) override {
-    const GemmPlan planned = plan(problem, options);
-    const CopyPlan copies = plan_copies(planned.storage.touched_bytes(), options);
-    return saturating_add(planned.storage.needed_bytes(copies), planned.scratchpad_bytes);
-  }
+  OnednnGemmPlan(const Gemm& gemm, const plugin::Options& options, const std::string& candidate)
+      : TypedPlan(gemm, options),
+        threads_(thread_count(options.threads)),
+        plan_(planned(gemm, candidate, threads_)),
+        copies_(plan_copies(plan_->storage.touched_bytes(), options)) {}
 
-  std::vector<std::string> candidates(const plugin::Problem& problem,
-                                      const plugin::Options& options) override {
-    Api::instance().use_threads(thread_count(options.threads));
-    return gemm_candidates(gemm_problem(problem));
-  }
-
-  std::unique_ptr<plugin::Kernel> prepare(const plugin::Problem& problem,
-                                          const plugin::Options& options) override {
-    const int threads = thread_count(options.threads);
-    require_memory_for_operands(memory_needed(problem, options));
-    GemmPlan planned = plan(problem, options);
-    const CopyPlan copies = plan_copies(planned.storage.touched_bytes(), options);
-    auto operands = std::make_unique<GemmOperands>(planned.storage, copies,
-                                                   parse_inputs(options.inputs), options.seed);
-    std::unique_ptr<LibraryCall> call;
-    if (planned.candidate.sgemm)
-      call = std::make_unique<SgemmCall>(*operands, threads);
+  void describe(plugin::Sink& sink) const override {
+    if (plan_->candidate.sgemm)
+      describe_plan(library_name(), "dnnl_sgemm", memory_bytes(), 0, sink);
     else
-      call =
-          std::make_unique<MatmulCall>(std::move(planned), *operands, options.workspace, threads);
-    return std::make_unique<PreparedKernel>(std::move(operands), std::move(call), copies, threads);
+      describe_primitive(plan_->primitive.get(), memory_bytes(), options_.workspace, sink);
+  }
+
+  std::vector<std::string> candidates(int64_t) const override {
+    Api::instance().use_threads(threads_);
+    return gemm_candidates(problem_);
+  }
+
+  std::unique_ptr<plugin::Kernel> prepare() const override {
+    require_memory_for_operands(memory_bytes());
+    Api::instance().use_threads(threads_);
+    auto operands = std::make_unique<GemmOperands>(plan_->storage, copies_,
+                                                   parse_inputs(options_.inputs), options_.seed);
+    std::unique_ptr<LibraryCall> call;
+    if (plan_->candidate.sgemm)
+      call = std::make_unique<SgemmCall>(*operands, threads_);
+    else
+      call = std::make_unique<MatmulCall>(plan_, *operands, threads_);
+    return std::make_unique<PreparedKernel>(std::move(operands), std::move(call), copies_,
+                                            threads_);
   }
 
  private:
   // Sets the number of threads first, because oneDNN's choice depends on it.
-  static GemmPlan plan(const plugin::Problem& problem, const plugin::Options& options) {
-    Api::instance().use_threads(thread_count(options.threads));
-    return plan_gemm(gemm_problem(problem), options.candidate);
+  static std::shared_ptr<const GemmPlan> planned(const Gemm& gemm, const std::string& candidate,
+                                                 int threads) {
+    Api::instance().use_threads(threads);
+    return std::make_shared<const GemmPlan>(plan_gemm(gemm, candidate));
   }
+
+  uint64_t memory_bytes() const {
+    return saturating_add(plan_->storage.needed_bytes(copies_), plan_->scratchpad_bytes);
+  }
+
+  const int threads_;
+  const std::shared_ptr<const GemmPlan> plan_;
+  const CopyPlan copies_;
 };
 
 }  // namespace
 }  // namespace onednn
 
-Implementation& onednn_gemm() {
-  static auto* implementation = new onednn::OnednnGemm();
-  return *implementation;
-}
+Implementation& onednn_gemm() { return planned_by<onednn::OnednnGemmPlan>(); }
 
 }  // namespace deepbench::cpu

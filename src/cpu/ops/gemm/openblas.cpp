@@ -102,50 +102,46 @@ class OpenblasCall final : public LibraryCall {
     return 0;
   }
   void describe(plugin::Sink& sink) const override {
-    sink.text("library", "openblas " + Openblas::instance().version());
-    sink.text("algorithm", "cblas_sgemm:" + Openblas::instance().core());
-    sink.integer("workspace_bytes", 0);
     sink.text("note.workspace", "OpenBLAS allocates its workspace itself");
   }
 
  private:
   const GemmOperands& operands_;
-  const blas::Shape shape_;
+  const blas::BlasShape shape_;
   const blas::Sgemm sgemm_ = Openblas::instance().sgemm();
   const int threads_;
 };
 
-class OpenblasGemm final : public blas::BlasGemm {
- public:
-  LibraryFacts library() override {
+struct OpenblasGemm {
+  static LibraryFacts library() {
     const Openblas& openblas = Openblas::instance();
     return openblas.library().facts(openblas.version());
   }
-
- protected:
-  std::vector<std::string> candidates_of(const Gemm& gemm) override {
+  static std::string name() { return "openblas " + Openblas::instance().version(); }
+  static std::string algorithm(const std::string&) {
+    return "cblas_sgemm:" + Openblas::instance().core();
+  }
+  static std::vector<std::string> candidates(const Gemm& gemm) {
     if (gemm.precision.precision == Precision::kBfloat16)
       plugin::unsupported("OpenBLAS's bfloat16 product returns float and not bfloat16");
     if (gemm.precision.precision != Precision::kFloat)
       plugin::unsupported("OpenBLAS has no matrix product in " + std::string(gemm.precision.name));
     return {"sgemm"};
   }
-  GemmStorage storage_of(const Gemm& gemm, const std::string&) override {
+  static void require_chosen(const Gemm&, const plugin::Options&) {}
+  static GemmStorage storage(const Gemm& gemm, const std::string&) {
     GemmStorage storage;
     storage.gemm = gemm;
     return storage;
   }
-  std::unique_ptr<LibraryCall> make_call(GemmOperands& operands, const std::string&,
-                                         int threads) override {
+  static std::unique_ptr<LibraryCall> call(GemmOperands& operands, const std::string&,
+                                           int threads) {
     return std::make_unique<OpenblasCall>(operands, threads);
   }
 };
 
 }  // namespace
 
-Implementation& openblas_gemm() {
-  static auto* implementation = new OpenblasGemm();
-  return *implementation;
-}
+Implementation& openblas_gemm() { return planned_by<blas::BlasPlan<OpenblasGemm>>(); }
 
 }  // namespace deepbench::cpu

@@ -4,7 +4,6 @@
 #include <cstring>
 #include <string>
 
-#include "deepbench/backend/output_checks.hpp"
 #include "deepbench/plugin.hpp"
 #include "operand_cache.hpp"
 
@@ -71,15 +70,16 @@ GemmOperands::GemmOperands(const GemmStorage& storage, const CopyPlan& plan, Inp
   poison();
 }
 
-std::shared_ptr<const Buffer> GemmOperands::stored(deepbench_type type, uint64_t elements,
-                                                   uint32_t stream) const {
+std::shared_ptr<const Buffer> GemmOperands::generated_operand(deepbench_type type,
+                                                              uint64_t elements,
+                                                              uint32_t stream) const {
   return OperandCache::instance().get(type, elements, inputs_, seed_, stream);
 }
 
 // The operand cache stores values in their type; it has no float copy of another type's values.
 std::shared_ptr<const Buffer> GemmOperands::initial_c() const {
   const deepbench_type type = gemm().precision.c;
-  if (!storage_.float_c) return stored(type, outputs(), Gemm::kStreamC);
+  if (!storage_.float_c) return generated_operand(type, outputs(), Gemm::kStreamC);
   auto made = std::make_shared<Buffer>(storage_.c_bytes());
   fill_floats(reinterpret_cast<float*>(made->data()), type, outputs(), inputs_, seed_,
               Gemm::kStreamC);
@@ -89,7 +89,7 @@ std::shared_ptr<const Buffer> GemmOperands::initial_c() const {
 // Takes a single copy from the operand cache and allocates several copies itself.
 std::shared_ptr<const Buffer> GemmOperands::make_input(deepbench_type type, uint64_t elements,
                                                        uint32_t stream, Copies& copies) const {
-  if (copies_ == 1) return stored(type, elements, stream);
+  if (copies_ == 1) return generated_operand(type, elements, stream);
   copies = Copies(elements * uint64_t(size_of(type)), copies_);
   fill(copies.at(0), type, elements, inputs_, seed_, stream);
   copies.replicate();
@@ -101,7 +101,7 @@ void* GemmOperands::d(uint64_t copy) const {
 }
 
 std::shared_ptr<const Buffer> GemmOperands::plain_a() const {
-  return stored(storage_.a_type, elements_a(), Gemm::kStreamA);
+  return generated_operand(storage_.a_type, elements_a(), Gemm::kStreamA);
 }
 
 void GemmOperands::describe(plugin::Sink& sink) const {
@@ -127,21 +127,10 @@ void GemmOperands::poison() {
     cpu::poison(d_.at(copy), storage_.c_type(), outputs());
 }
 
-deepbench_scan GemmOperands::scan(uint64_t copy) const {
-  return cpu::scan(d(copy), storage_.c_type(), outputs(),
-                   initial_c_ ? initial_c_->data() : nullptr);
+HostMemory::Array GemmOperands::output(uint64_t copy) const {
+  return {d(copy), storage_.c_type(), outputs()};
 }
 
-void GemmOperands::project(uint64_t copy, uint64_t rows, uint64_t seed, double* sums) const {
-  cpu::project(d(copy), storage_.c_type(), outputs(), rows, seed, sums);
-}
-
-void GemmOperands::read(uint64_t copy, const uint64_t* indices, size_t count,
-                        double* values) const {
-  for (size_t i = 0; i < count; ++i) {
-    plugin::require_element(indices[i], outputs());
-    values[i] = element(d(copy), storage_.c_type(), indices[i]);
-  }
-}
+const void* GemmOperands::restored() const { return initial_c_ ? initial_c_->data() : nullptr; }
 
 }  // namespace deepbench::cpu

@@ -7,7 +7,7 @@
 
 #include "copies.hpp"
 #include "deepbench/ops/gemm/gemm.hpp"
-#include "operand.hpp"
+#include "host_memory.hpp"
 #include "prepared_kernel.hpp"
 
 namespace deepbench::cpu {
@@ -37,7 +37,7 @@ struct GemmStorage {
   uint64_t needed_bytes(const CopyPlan& plan) const;
 };
 
-class GemmOperands final : public Operands {
+class GemmOperands final : public ArrayOperands {
  public:
   GemmOperands(const GemmStorage& storage, const CopyPlan& plan, Inputs inputs, uint64_t seed);
 
@@ -60,15 +60,16 @@ class GemmOperands final : public Operands {
   void describe(plugin::Sink& sink) const override;
   void restore() override;
   void poison() override;
-  deepbench_scan scan(uint64_t copy) const override;
-  void project(uint64_t copy, uint64_t rows, uint64_t seed, double* sums) const override;
-  void read(uint64_t copy, const uint64_t* indices, size_t count, double* values) const override;
+
+ protected:
+  HostMemory::Array output(uint64_t copy) const override;
+  const void* restored() const override;
 
  private:
   std::shared_ptr<const Buffer> make_input(deepbench_type type, uint64_t elements, uint32_t stream,
                                            Copies& copies) const;
-  std::shared_ptr<const Buffer> stored(deepbench_type type, uint64_t elements,
-                                       uint32_t stream) const;
+  std::shared_ptr<const Buffer> generated_operand(deepbench_type type, uint64_t elements,
+                                                  uint32_t stream) const;
   std::shared_ptr<const Buffer> initial_c() const;
   uint64_t elements_a() const { return uint64_t(gemm().m) * uint64_t(gemm().k); }
   uint64_t elements_b() const { return uint64_t(gemm().k) * uint64_t(gemm().n); }

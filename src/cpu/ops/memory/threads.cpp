@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "copies.hpp"
+#include "deepbench/backend/typed_plan.hpp"
 #include "deepbench/ops/memory/memory.hpp"
 #include "deepbench/plugin.hpp"
 #include "implementation.hpp"
@@ -39,10 +40,11 @@ uint64_t needed_bytes(const Memory& memory, const CopyPlan& plan) {
 
 class MemoryKernel final : public plugin::Kernel {
  public:
-  MemoryKernel(const Memory& memory, const CopyPlan& plan, const plugin::Options& options)
+  MemoryKernel(const Memory& memory, const CopyPlan& plan, bool nontemporal,
+               const plugin::Options& options)
       : memory_(memory),
         plan_(plan),
-        nontemporal_(options.candidate == kNontemporal),
+        nontemporal_(nontemporal),
         traffic_(nontemporal_ ? nontemporal_traffic() : plain_traffic()),
         pattern_(write_pattern(options.seed)),
         seed_(options.seed),
@@ -61,18 +63,15 @@ class MemoryKernel final : public plugin::Kernel {
   }
 
   void describe(plugin::Sink& sink) const override {
-    sink.text("library", "threads");
-    sink.text("algorithm", nontemporal_ ? kNontemporal : kPlain);
-    sink.integer("workspace_bytes", 0);
     plan_.describe(sink);
     sink.integer("threads", int64_t(workers_.size()));
   }
 
   void time_batch(const deepbench_request& request, deepbench_batch& batch) override;
   void poison_outputs() override;
-  void read_output(const uint64_t* indices, size_t count, double* values) override;
-  void scan_output(deepbench_scan& scan) override;
-  void project_output(uint64_t rows, uint64_t seed, double* sums) override;
+  void read_output(uint32_t output, const uint64_t* indices, size_t count, double* values) override;
+  void scan_output(uint32_t output, deepbench_scan& scan) override;
+  void project_output(uint32_t output, uint64_t rows, uint64_t seed, double* sums) override;
 
  private:
   // A worker's result of a read. It occupies a whole cache line to avoid false sharing.
@@ -164,7 +163,7 @@ void MemoryKernel::time_batch(const deepbench_request& request, deepbench_batch&
   const bool isolated = flusher_ || request.launch == DEEPBENCH_LAUNCH_ISOLATED;
   double first_worker_ns = 0;
   {
-    const Region region(request);
+    const MarkedRegion region(request);
     workers_.run([&](size_t worker) {
       const double elapsed =
           isolated ? run_isolated(worker, request.count) : run_stream(worker, request.count);
@@ -197,7 +196,7 @@ void MemoryKernel::poison_outputs() {
   }
 }
 
-void MemoryKernel::read_output(const uint64_t* indices, size_t count, double* values) {
+void MemoryKernel::read_output(uint32_t, const uint64_t* indices, size_t count, double* values) {
   for (size_t i = 0; i < count; ++i) {
     if (indices[i] >= uint64_t(memory_.output_words()))
       plugin::invalid("read_output: word " + std::to_string(indices[i]) + " of " +
@@ -208,7 +207,7 @@ void MemoryKernel::read_output(const uint64_t* indices, size_t count, double* va
 
 // A random word equals the poison once in 2^32. A copied word that equals its source therefore
 // counts as written.
-void MemoryKernel::scan_output(deepbench_scan& scan) {
+void MemoryKernel::scan_output(uint32_t, deepbench_scan& scan) {
   std::atomic<uint64_t> untouched{0};
   const uint32_t* const out = output();
   const uint32_t* const expected =
@@ -224,63 +223,53 @@ void MemoryKernel::scan_output(deepbench_scan& scan) {
   scan.non_finite = 0;
 }
 
-void MemoryKernel::project_output(uint64_t rows, uint64_t seed, double* sums) {
+void MemoryKernel::project_output(uint32_t, uint64_t rows, uint64_t seed, double* sums) {
   const uint32_t* const out = output();
   project_blocks(uint64_t(memory_.output_words()), rows, sums,
-                 [&](const Block& block, double* into) {
+                 [&](const OutputBlock& block, double* into) {
                    add_block(block, rows, seed, into, [&](uint64_t i) { return double(out[i]); });
                  });
 }
 
-class ThreadsMemory final : public Implementation {
+class ThreadsMemoryPlan final : public plugin::TypedPlan<ThreadsMemoryPlan, Memory> {
  public:
-  LibraryFacts library() override { return {"", "", ""}; }
+  static LibraryFacts library() { return {"", "", ""}; }
+  static Memory parse(const plugin::Problem& problem) { return memory_problem(problem); }
 
-  void supports(const plugin::Problem& problem, const plugin::Options& options) override {
-    const Memory memory = memory_problem(problem);
+  ThreadsMemoryPlan(const Memory& memory, const plugin::Options& options,
+                    const std::string& candidate)
+      : TypedPlan(memory, options),
+        method_(candidate.empty() ? kPlain : candidate),
+        copies_(plan_copies(uint64_t(memory.traffic()), options)) {
     if (memory.kind == MemoryKind::kHostToDevice || memory.kind == MemoryKind::kDeviceToHost)
       plugin::unsupported(
           "the CPU uses the host's memory, so that there is no transfer to measure; "
           "kind=copy moves memory within it");
-    const auto ids = candidates(problem, options);
-    for (const std::string& id : ids)
-      if (options.candidate.empty() || options.candidate == id) return;
-    plugin::invalid("this problem has no candidate '" + options.candidate + "'");
+    plugin::require_candidate("threads", candidates(0), method_);
   }
 
-  uint64_t memory_needed(const plugin::Problem& problem, const plugin::Options& options) override {
-    const Memory memory = memory_problem(problem);
-    return needed_bytes(memory, plan(memory, options));
+  void describe(plugin::Sink& sink) const override {
+    plugin::describe_plan("threads", method_, needed_bytes(problem_, copies_), 0, sink);
   }
 
-  std::vector<std::string> candidates(const plugin::Problem& problem,
-                                      const plugin::Options&) override {
-    const Memory memory = memory_problem(problem);
-    const bool large = uint64_t(memory.bytes) >= kNontemporalFromBytes;
-    if (has_destination(memory) && large) return {kPlain, kNontemporal};
+  std::vector<std::string> candidates(int64_t) const override {
+    const bool large = uint64_t(problem_.bytes) >= kNontemporalFromBytes;
+    if (has_destination(problem_) && large) return {kPlain, kNontemporal};
     return {kPlain};
   }
 
-  std::unique_ptr<plugin::Kernel> prepare(const plugin::Problem& problem,
-                                          const plugin::Options& options) override {
-    supports(problem, options);
-    const Memory memory = memory_problem(problem);
-    const CopyPlan copies = plan(memory, options);
-    require_memory(needed_bytes(memory, copies), "the problem");
-    return std::make_unique<MemoryKernel>(memory, copies, options);
+  std::unique_ptr<plugin::Kernel> prepare() const override {
+    require_memory(needed_bytes(problem_, copies_), "the problem");
+    return std::make_unique<MemoryKernel>(problem_, copies_, method_ == kNontemporal, options_);
   }
 
  private:
-  static CopyPlan plan(const Memory& memory, const plugin::Options& options) {
-    return plan_copies(uint64_t(memory.traffic()), options);
-  }
+  const std::string method_;
+  const CopyPlan copies_;
 };
 
 }  // namespace
 
-Implementation& threads_memory() {
-  static auto* implementation = new ThreadsMemory();
-  return *implementation;
-}
+Implementation& threads_memory() { return plugin::planned_by<ThreadsMemoryPlan>(); }
 
 }  // namespace deepbench::cpu

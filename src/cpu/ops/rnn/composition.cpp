@@ -13,23 +13,23 @@ namespace {
 
 constexpr double kRoundingsOfOne = 8, kActivations = 1.0 / (1 << 18);
 
-Buffer floats(int64_t count) {
+Buffer float_buffer(int64_t count) {
   return Buffer(uint64_t(count) * sizeof(float), PagePool::for_references());
 }
 
-void clear(const Buffer& buffer) { std::memset(buffer.data(), 0, buffer.size()); }
+void set_to_zero(const Buffer& buffer) { std::memset(buffer.data(), 0, buffer.size()); }
 
 }  // namespace
 
 Intermediates::Intermediates(const Rnn& rnn)
-    : h(floats((rnn.timesteps + 1) * rnn.states())),
-      c(floats(rnn.cell == "lstm" ? (rnn.timesteps + 1) * rnn.states() : 0)),
-      gates(floats(rnn.sequence() * rnn.gates())),
-      reset_term(floats(rnn.gates() == 3 ? rnn.sequence() : 0)),
-      dh(floats(rnn.states())),
-      dc(floats(rnn.states())),
-      dreset(floats(rnn.states())),
-      dx(floats(rnn.timesteps * rnn.batch)) {}
+    : h(float_buffer((rnn.timesteps + 1) * rnn.states())),
+      c(float_buffer(rnn.cell == "lstm" ? (rnn.timesteps + 1) * rnn.states() : 0)),
+      gates(float_buffer(rnn.sequence() * rnn.gates())),
+      reset_term(float_buffer(rnn.gates() == 3 ? rnn.sequence() : 0)),
+      dh(float_buffer(rnn.states())),
+      dc(float_buffer(rnn.states())),
+      dreset(float_buffer(rnn.states())),
+      dx(float_buffer(rnn.timesteps * rnn.batch)) {}
 
 uint64_t Intermediates::needed_bytes(const Rnn& rnn) {
   const int64_t passes = rnn.is_forward() ? 1 : 2;
@@ -58,9 +58,9 @@ void Composition::begin_batch() { use_product_threads(threads_); }
 
 int Composition::run(uint64_t copy) {
   copy_ = copy;
-  if (!follows_) {
-    start();
-    if (forward_.empty()) forward_ = pack(true);
+  if (!has_adopted_states_) {
+    copy_initial_states();
+    if (forward_.empty()) forward_ = pack_recurrent_weights(true);
     host_workers().run([&](size_t worker) {
       for (int64_t t = 0; t < rnn_.timesteps; ++t) forward(t, worker);
     });
@@ -72,25 +72,19 @@ int Composition::run(uint64_t copy) {
     copy_out(intermediates_.h, rnn_.states(), LayerPart::kY);
     return 0;
   }
-  clear(intermediates_.dh), clear(intermediates_.dc);
-  if (backward_.empty()) backward_ = pack(false);
+  set_to_zero(intermediates_.dh), set_to_zero(intermediates_.dc);
+  if (backward_.empty()) backward_ = pack_recurrent_weights(false);
   host_workers().run([&](size_t worker) {
     for (int64_t t = rnn_.timesteps; t-- > 0;) backward(t, worker);
   });
-  finish();
+  copy_results();
   return 0;
-}
-
-void Composition::describe(plugin::Sink& sink) const {
-  sink.text("library", "reference");
-  sink.text("algorithm", "composition");
-  sink.integer("workspace_bytes", int64_t(Intermediates::needed_bytes(rnn_)));
 }
 
 // ---- steps -------------------------------------------------------------------------------------
 
 // Packs U for sums over j of U[row][j] (forward) or for sums over its rows (backward).
-std::vector<PackedMatrix> Composition::pack(bool transposed) const {
+std::vector<PackedMatrix> Composition::pack_recurrent_weights(bool transposed) const {
   std::vector<PackedMatrix> packed;
   for (int64_t gate = 0; gate < rnn_.gates(); gate += plain_gates()) {
     const float* const u = Intermediates::at(u_, gate * hidden() * hidden());
@@ -103,7 +97,7 @@ std::vector<PackedMatrix> Composition::pack(bool transposed) const {
   return packed;
 }
 
-CellStep Composition::step(int64_t t, int64_t n) const {
+CellStep Composition::cell_step(int64_t t, int64_t n) const {
   CellStep s;
   s.hidden = hidden();
   for (int64_t gate = 0; gate < rnn_.gates(); ++gate) {
@@ -124,7 +118,7 @@ CellStep Composition::step(int64_t t, int64_t n) const {
   return s;
 }
 
-CellGradient Composition::gradient(int64_t t, int64_t n) const {
+CellGradient Composition::cell_gradient(int64_t t, int64_t n) const {
   CellGradient g;
   g.dy = operand(LayerPart::kDy, t * rnn_.states() + n * hidden());
   g.dh = Intermediates::at(intermediates_.dh, n * hidden());
@@ -152,11 +146,11 @@ void Composition::forward(int64_t t, size_t worker) {
   };
   multiply_assigned(0, 0, states(intermediates_.h, t));
   if (cell_.forward_reset) {
-    for_assigned_sequences(worker, [&](int64_t n) { cell_.forward_reset(step(t, n)); });
+    for_assigned_sequences(worker, [&](int64_t n) { cell_.forward_reset(cell_step(t, n)); });
     barrier_.wait();
     multiply_assigned(1, plain_gates(), states(intermediates_.reset_term, t));
   }
-  for_assigned_sequences(worker, [&](int64_t n) { cell_.forward(step(t, n)); });
+  for_assigned_sequences(worker, [&](int64_t n) { cell_.forward(cell_step(t, n)); });
   barrier_.wait();
 }
 
@@ -166,34 +160,35 @@ void Composition::backward(int64_t t, size_t worker) {
                               states(to, 0), hidden(), adds, worker, host_workers().size());
     barrier_.wait();
   };
-  for_assigned_sequences(worker, [&](int64_t n) { cell_.backward(step(t, n), gradient(t, n)); });
+  for_assigned_sequences(worker,
+                         [&](int64_t n) { cell_.backward(cell_step(t, n), cell_gradient(t, n)); });
   barrier_.wait();
   if (cell_.backward_reset) {
     multiply_assigned(1, plain_gates(), intermediates_.dreset, false);
-    for_assigned_sequences(worker,
-                           [&](int64_t n) { cell_.backward_reset(step(t, n), gradient(t, n)); });
+    for_assigned_sequences(
+        worker, [&](int64_t n) { cell_.backward_reset(cell_step(t, n), cell_gradient(t, n)); });
     barrier_.wait();
   }
   multiply_assigned(0, 0, intermediates_.dh, true);
 }
 
-// ---- following ---------------------------------------------------------------------------------
+// ---- adopted states ----------------------------------------------------------------------------
 
 // The states h(t) of the other kernel give the inputs of all gates in one product per group of
 // gates. The computation also checks each state.
-deepbench_following Composition::follow(const plugin::LibraryCall& other) {
-  follows_ = gates_are_current_ = false;
-  const void* const other_states = rnn_.is_forward() ? nullptr : other.forward_state().states;
-  if (!other_states) return DEEPBENCH_ALONE;
+deepbench_forward_states Composition::adopt_forward_states(const plugin::LibraryCall& tested) {
+  has_adopted_states_ = gates_are_current_ = false;
+  const void* const other_states = rnn_.is_forward() ? nullptr : tested.forward_state().states;
+  if (!other_states) return DEEPBENCH_STATES_UNKNOWN;
   begin_batch();
   copy_ = 0;
-  start();
+  copy_initial_states();
   copy_states(other_states);
   const ForwardStateErrors errors = recompute_forward();
-  if (!errors.all_within_limit) return DEEPBENCH_ALONE;
-  if (!limits_.accept(errors)) return DEEPBENCH_ASTRAY;
-  follows_ = gates_are_current_ = true;
-  return DEEPBENCH_FOLLOWS;
+  if (!errors.all_within_limit) return DEEPBENCH_STATES_UNKNOWN;
+  if (!limits_.accept(errors)) return DEEPBENCH_STATES_WRONG;
+  has_adopted_states_ = gates_are_current_ = true;
+  return DEEPBENCH_STATES_ADOPTED;
 }
 
 void Composition::copy_states(const void* from) {
@@ -218,7 +213,7 @@ ForwardStateErrors Composition::recompute_forward() {
   if (cell_.forward_reset) {
     host_workers().run([&](size_t worker) {
       for_assigned_sequences(worker, [&](int64_t n) {
-        for (int64_t t = 0; t < rnn_.timesteps; ++t) cell_.forward_reset(step(t, n));
+        for (int64_t t = 0; t < rnn_.timesteps; ++t) cell_.forward_reset(cell_step(t, n));
       });
     });
     multiply_all(plain_gates(), 1, states(intermediates_.reset_term, 0));
@@ -238,12 +233,12 @@ ForwardStateErrors Composition::recompute_sequence(int64_t n) const {
   std::vector<float> recomputed(static_cast<size_t>(hidden()));
   ForwardStateErrors errors;
   for (int64_t t = 0; t < rnn_.timesteps; ++t) {
-    CellStep s = step(t, n);
-    const float* const followed = s.h;
+    CellStep s = cell_step(t, n);
+    const float* const adopted = s.h;
     s.h = recomputed.data();
     cell_.forward(s);
     for (int64_t i = 0; i < hidden(); ++i) {
-      const float error = std::fabs(followed[i] - s.h[i]);
+      const float error = std::fabs(adopted[i] - s.h[i]);
       errors.all_within_limit &= error <= allowed * (1 + std::fabs(s.h[i]));  // False for a NaN.
       errors.error += double(error) * error;
       errors.state += double(s.h[i]) * s.h[i];
@@ -255,14 +250,14 @@ ForwardStateErrors Composition::recompute_sequence(int64_t n) const {
 
 // ---- operands ----------------------------------------------------------------------------------
 
-void Composition::start() {
+void Composition::copy_initial_states() {
   copy_in(LayerPart::kH0, intermediates_.h);
   if (rnn_.cell == "lstm") copy_in(LayerPart::kC0, intermediates_.c);
 }
 
-// When this kernel follows another one, verification reads only a part of dU, so that dU is
+// With adopted states, verification reads only a part of dU, so that dU is
 // computed on demand.
-void Composition::finish() {
+void Composition::copy_results() {
   if (rnn_.has_data_gradient()) {
     copy_out(intermediates_.dx, 0, LayerPart::kDx);
     copy_out(intermediates_.dh, 0, LayerPart::kDh0);
@@ -272,8 +267,8 @@ void Composition::finish() {
   if (cell_.backward_reset)
     groups.push_back({plain_gates(), 1, states(intermediates_.reset_term, 0)});
   du_.emplace(rnn_, gates(intermediates_.gates, 0), std::move(groups));
-  if (follows_)
-    operands_.defer(*du_);
+  if (has_adopted_states_)
+    operands_.defer_weight_gradient(*du_);
   else
     du_->complete(static_cast<float*>(operands_.at(LayerPart::kDu, copy_)));
 }

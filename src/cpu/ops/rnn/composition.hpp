@@ -37,8 +37,7 @@ class Composition final : public LibraryCall {
 
   void begin_batch() override;
   int run(uint64_t copy) override;
-  deepbench_following follow(const plugin::LibraryCall& other) override;
-  void describe(plugin::Sink& sink) const override;
+  deepbench_forward_states adopt_forward_states(const plugin::LibraryCall& tested) override;
 
  private:
   int64_t hidden() const { return rnn_.hidden; }
@@ -56,11 +55,11 @@ class Composition final : public LibraryCall {
   }
   // Packs U for each product: that of the gates that take h', and for gru_reset_before that of the
   // candidate.
-  std::vector<PackedMatrix> pack(bool transposed) const;
+  std::vector<PackedMatrix> pack_recurrent_weights(bool transposed) const;
 
   // The pointers to the operands and results of one step's pointwise part.
-  CellStep step(int64_t t, int64_t n) const;
-  CellGradient gradient(int64_t t, int64_t n) const;
+  CellStep cell_step(int64_t t, int64_t n) const;
+  CellGradient cell_gradient(int64_t t, int64_t n) const;
 
   // All workers run these functions at the same time, each on its share of columns and sequences.
   void forward(int64_t t, size_t worker);
@@ -73,8 +72,8 @@ class Composition final : public LibraryCall {
   ForwardStateErrors recompute_forward();
   ForwardStateErrors recompute_sequence(int64_t n) const;
 
-  void start();
-  void finish();
+  void copy_initial_states();
+  void copy_results();
   void copy_in(LayerPart part, const Buffer& to) const;
   void copy_out(const Buffer& from, int64_t first, LayerPart part) const;
 
@@ -88,8 +87,8 @@ class Composition final : public LibraryCall {
   std::vector<PackedMatrix> forward_, backward_;  // Packed at their first use.
   std::optional<WeightGradient> du_;
   Barrier barrier_;
-  bool follows_ = false;            // Whether h holds the states of the followed kernel.
-  bool gates_are_current_ = false;  // Whether gates, c and reset_term belong to h.
+  bool has_adopted_states_ = false;  // Whether h holds the states of the tested kernel.
+  bool gates_are_current_ = false;   // Whether gates, c and reset_term belong to h.
   uint64_t copy_ = 0;
 };
 

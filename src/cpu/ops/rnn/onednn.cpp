@@ -26,8 +26,8 @@ using PassBuffers = std::map<int, Buffer>;
 class Pass : public PrimitiveCall {
  public:
   Pass(const_dnnl_primitive_desc_t primitive, const LayerOperands& operands, uint64_t copies,
-       int reorders, PassBuffers pass_buffers, const plugin::Options& options)
-      : PrimitiveCall(primitive, copies, options.workspace, thread_count(options.threads)),
+       int reorders, PassBuffers pass_buffers, int threads)
+      : PrimitiveCall(primitive, copies, threads),
         primitive_(primitive),
         operands_(operands),
         pass_buffers_(std::move(pass_buffers)) {
@@ -100,15 +100,15 @@ class Pass : public PrimitiveCall {
 // The timed pass.
 class LayerCall final : public Pass {
  public:
-  LayerCall(LayerPlan plan, const LayerOperands& operands, PassBuffers pass_buffers,
-            const plugin::Options& options)
-      : Pass(plan.timed(), operands, operands.copies(), kTimedReorders, std::move(pass_buffers),
-             options),
+  LayerCall(std::shared_ptr<const LayerPlan> plan, const LayerOperands& operands,
+            PassBuffers pass_buffers, int threads)
+      : Pass(plan->timed_pass(), operands, operands.copies(), kTimedReorders,
+             std::move(pass_buffers), threads),
         plan_(std::move(plan)) {
-    const MemoryDesc plain = problem_u(plan_.storage.plain_weights());
+    const MemoryDesc plain = problem_u(plan_->storage.plain_weights());
     converts_ = !Api::instance().memory_desc_equal_f(
-        plain.get(), argument_description(plan_.timed(), DNNL_ARG_WEIGHTS_ITER));
-    if (plan_.backward) time_reorder();
+        plain.get(), argument_description(plan_->timed_pass(), DNNL_ARG_WEIGHTS_ITER));
+    if (plan_->backward) time_reorder();
   }
 
   void describe(plugin::Sink& sink) const override {
@@ -117,20 +117,20 @@ class LayerCall final : public Pass {
       sink.text("converted", "u");
       sink.real("conversion_ns", conversion_ns());
     }
-    if (implementation_name(plan_.timed()) == "ref")
+    if (implementation_name(plan_->timed_pass()) == "ref")
       sink.text("note.algorithm",
                 "oneDNN's implementation ref calls optimized matrix products and vectorized "
                 "pointwise code");
     sink.text("note.inputs",
               "the time includes the product with one input per step, because oneDNN has no layer "
               "without inputs");
-    if (plan_.backward) describe_backward(sink);
-    if (plan_.storage.is_quantised())
+    if (plan_->backward) describe_backward(sink);
+    if (plan_->storage.is_quantised())
       sink.text("note.quantised",
                 "x, h and the weights are 8-bit integers; the gates, c and the output are float. "
                 "The time "
                 "excludes the quantization of the weights");
-    describe_emulation(plan_.storage.states, sink);
+    describe_emulation(plan_->storage.states, sink);
   }
 
  private:
@@ -144,72 +144,75 @@ class LayerCall final : public Pass {
   // Measures the reorder of U's gradient into the problem's order.
   void time_reorder() {
     const Buffer plain(uint64_t(operands().rnn().weights()) * sizeof(float));
-    reorder_ns_ = reorder(argument_description(plan_.timed(), DNNL_ARG_DIFF_WEIGHTS_ITER),
+    reorder_ns_ = reorder(argument_description(plan_->timed_pass(), DNNL_ARG_DIFF_WEIGHTS_ITER),
                           operands().at(LayerPart::kDu, 0), problem_u(DEEPBENCH_F32).get(),
                           plain.data(), kTimedReorders);
   }
 
-  LayerPlan plan_;
+  const std::shared_ptr<const LayerPlan> plan_;
   bool converts_ = false;
   double reorder_ns_ = 0;
 };
 
-class OnednnRnn final : public OnednnImplementation {
+class OnednnRnnPlan final : public plugin::TypedPlan<OnednnRnnPlan, Rnn> {
  public:
-  void supports(const plugin::Problem& problem, const plugin::Options& options) override {
-    plan(problem, options);
+  static LibraryFacts library() { return onednn_facts(); }
+  static Rnn parse(const plugin::Problem& problem) { return rnn_problem(problem); }
+
+  OnednnRnnPlan(const Rnn& rnn, const plugin::Options& options, const std::string& candidate)
+      : TypedPlan(rnn, options),
+        threads_(thread_count(options.threads)),
+        plan_(planned(rnn, candidate, threads_)),
+        copies_(plan_copies(plan_->storage.touched_bytes(), options)) {}
+
+  void describe(plugin::Sink& sink) const override {
+    describe_primitive(plan_->timed_pass(), memory_bytes(), options_.workspace, sink);
   }
 
-  uint64_t memory_needed(const plugin::Problem& problem, const plugin::Options& options) override {
-    const LayerPlan planned = plan(problem, options);
-    const CopyPlan copies = plan_copies(planned.storage.touched_bytes(), options);
-    return saturating_add(planned.storage.needed_bytes(copies), planned.other_bytes());
+  std::vector<std::string> candidates(int64_t) const override {
+    Api::instance().use_threads(threads_);
+    return layer_candidates(problem_);
   }
 
-  std::vector<std::string> candidates(const plugin::Problem& problem,
-                                      const plugin::Options& options) override {
-    Api::instance().use_threads(thread_count(options.threads));
-    return layer_candidates(rnn_problem(problem));
-  }
-
-  std::unique_ptr<plugin::Kernel> prepare(const plugin::Problem& problem,
-                                          const plugin::Options& options) override {
-    require_memory_for_operands(memory_needed(problem, options));
-    LayerPlan planned = plan(problem, options);
-    const CopyPlan copies = plan_copies(planned.storage.touched_bytes(), options);
-    auto operands = std::make_unique<LayerOperands>(planned.storage, copies,
-                                                    parse_inputs(options.inputs), options.seed);
-    PassBuffers pass_buffers =
-        planned.backward ? forward_pass(planned, *operands, options) : PassBuffers();
-    auto call = std::make_unique<LayerCall>(std::move(planned), *operands, std::move(pass_buffers),
-                                            options);
-    return std::make_unique<PreparedKernel>(std::move(operands), std::move(call), copies,
-                                            thread_count(options.threads));
+  std::unique_ptr<plugin::Kernel> prepare() const override {
+    require_memory_for_operands(memory_bytes());
+    Api::instance().use_threads(threads_);
+    auto operands = std::make_unique<LayerOperands>(plan_->storage, copies_,
+                                                    parse_inputs(options_.inputs), options_.seed);
+    PassBuffers pass_buffers = plan_->backward ? forward_pass(*operands) : PassBuffers();
+    auto call = std::make_unique<LayerCall>(plan_, *operands, std::move(pass_buffers), threads_);
+    return std::make_unique<PreparedKernel>(std::move(operands), std::move(call), copies_,
+                                            threads_);
   }
 
  private:
   // Sets the number of threads first, because oneDNN's choice depends on it.
-  static LayerPlan plan(const plugin::Problem& problem, const plugin::Options& options) {
-    Api::instance().use_threads(thread_count(options.threads));
-    return plan_layer(rnn_problem(problem), options.candidate);
+  static std::shared_ptr<const LayerPlan> planned(const Rnn& rnn, const std::string& candidate,
+                                                  int threads) {
+    Api::instance().use_threads(threads);
+    return std::make_shared<const LayerPlan>(plan_layer(rnn, candidate));
+  }
+
+  uint64_t memory_bytes() const {
+    return saturating_add(plan_->storage.needed_bytes(copies_), plan_->other_bytes());
   }
 
   // The backward pass needs the states and the workspace of a real forward pass.
-  static PassBuffers forward_pass(const LayerPlan& plan, const LayerOperands& operands,
-                                  const plugin::Options& options) {
-    Pass forward(plan.forward.get(), operands, 1, 1, {}, options);
+  PassBuffers forward_pass(const LayerOperands& operands) const {
+    Pass forward(plan_->forward.get(), operands, 1, 1, {}, threads_);
     forward.begin_batch();
     Api::instance().check(static_cast<dnnl_status_t>(forward.run(0)), "the forward pass");
     return forward.release_buffers();
   }
+
+  const int threads_;
+  const std::shared_ptr<const LayerPlan> plan_;
+  const CopyPlan copies_;
 };
 
 }  // namespace
 }  // namespace onednn
 
-Implementation& onednn_rnn() {
-  static auto* implementation = new onednn::OnednnRnn();
-  return *implementation;
-}
+Implementation& onednn_rnn() { return planned_by<onednn::OnednnRnnPlan>(); }
 
 }  // namespace deepbench::cpu

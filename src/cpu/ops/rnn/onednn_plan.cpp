@@ -206,8 +206,8 @@ uint64_t weight_bytes(const_dnnl_primitive_desc_t primitive) {
 // Whether the layout of U or of its gradient differs.
 bool differs(const LayerPlan& a, const LayerPlan& b) {
   for (const int argument : {DNNL_ARG_WEIGHTS_ITER, DNNL_ARG_DIFF_WEIGHTS_ITER}) {
-    const auto in_a = argument_description(a.timed(), argument);
-    const auto in_b = argument_description(b.timed(), argument);
+    const auto in_a = argument_description(a.timed_pass(), argument);
+    const auto in_b = argument_description(b.timed_pass(), argument);
     if (in_a && in_b && !Api::instance().memory_desc_equal_f(in_a, in_b)) return true;
   }
   return false;
@@ -242,12 +242,12 @@ MemoryDesc transposed_weights(const Rnn& rnn, int64_t columns, dnnl_data_type_t 
 // pass before it creates the timed one.
 uint64_t LayerPlan::other_bytes() const {
   uint64_t bytes = 0;
-  for (const int argument : kOtherArguments) bytes += argument_bytes(timed(), argument);
-  if (!backward) return bytes + scratchpad_bytes(timed()) + storage.plain_weight_bytes();
+  for (const int argument : kOtherArguments) bytes += argument_bytes(timed_pass(), argument);
+  if (!backward) return bytes + scratchpad_bytes(timed_pass()) + storage.plain_weight_bytes();
   const uint64_t before = scratchpad_bytes(forward.get()) + weight_bytes(forward.get());
-  const uint64_t after = scratchpad_bytes(timed()) + weight_bytes(timed());
-  return bytes + argument_bytes(timed(), DNNL_ARG_DST_LAYER) + std::max(before, after) -
-         weight_bytes(timed());
+  const uint64_t after = scratchpad_bytes(timed_pass()) + weight_bytes(timed_pass());
+  return bytes + argument_bytes(timed_pass(), DNNL_ARG_DST_LAYER) + std::max(before, after) -
+         weight_bytes(timed_pass());
 }
 
 LayerPlan plan_layer(const Rnn& rnn, const std::string& id) {
@@ -262,7 +262,7 @@ LayerPlan plan_layer(const Rnn& rnn, const std::string& id) {
     skip_to(candidate, plan.forward.get());
   else
     plan_gradients(candidate, plan);
-  plan.storage.weight_bytes = weight_bytes(plan.timed());
+  plan.storage.weight_bytes = weight_bytes(plan.timed_pass());
   return plan;
 }
 

@@ -16,7 +16,7 @@ struct LayerPlan {
   PrimitiveDesc forward;
   PrimitiveDesc backward;  // For phase=bwd, which needs a preceding forward pass.
 
-  const_dnnl_primitive_desc_t timed() const { return (backward ? backward : forward).get(); }
+  const_dnnl_primitive_desc_t timed_pass() const { return (backward ? backward : forward).get(); }
   // The memory of prepare() beyond the storage: scratchpads, the data that one pass leaves for the
   // other, weights in the problem's order and the weights of the forward pass.
   uint64_t other_bytes() const;

@@ -19,20 +19,20 @@ constexpr int kFewRows = 4;      // The number of rows of a smaller block.
 
 // Vectors with the alignment of float, and the number of rows of A whose sums fit in the registers.
 // The types are members, because a template argument loses its attributes.
-struct Eight {
+struct EightLanes {
   typedef float Vector __attribute__((vector_size(32), aligned(4), may_alias));
   static constexpr int64_t kColumns = kVectors * 8;
   static constexpr int kRows = 4;
 };
-struct Sixteen {
+struct SixteenLanes {
   typedef float Vector __attribute__((vector_size(64), aligned(4), may_alias));
   static constexpr int64_t kColumns = kVectors * 16;
   static constexpr int kRows = 8;
 };
 
-int64_t panel_columns() { return isa().avx512 ? Sixteen::kColumns : Eight::kColumns; }
+int64_t panel_columns() { return isa().avx512 ? SixteenLanes::kColumns : EightLanes::kColumns; }
 
-struct Rows {
+struct PanelRows {
   const float* a;
   int64_t a_step;
   float* c;
@@ -42,7 +42,7 @@ struct Rows {
 
 // The cache lines to prefetch during one block, one for each row of the panel. A part with few
 // blocks does not prefetch all of the next part.
-struct Ahead {
+struct PrefetchedLines {
   const char* from;
   int64_t lines;
 };
@@ -50,7 +50,7 @@ struct Ahead {
 // One of `blocks` equal shares of the part that follows `part`. No data follows the last panel, but
 // a prefetch of any address is harmless.
 template <class Unit>
-Ahead ahead_of(const float* part, int64_t depth, int64_t block, int64_t blocks) {
+PrefetchedLines ahead_of(const float* part, int64_t depth, int64_t block, int64_t blocks) {
   const int64_t bytes = depth * Unit::kColumns * int64_t(sizeof(float));
   const int64_t lines = bytes / int64_t(kLineBytes), first = lines * block / blocks;
   return {reinterpret_cast<const char*>(part) + bytes + first * int64_t(kLineBytes),
@@ -58,8 +58,8 @@ Ahead ahead_of(const float* part, int64_t depth, int64_t block, int64_t blocks) 
 }
 
 template <class Unit, int kCount>
-DEEPBENCH_CPU_INLINED inline void multiply_rows(const Rows& rows, const float* panel, int64_t depth,
-                                                Ahead ahead) {
+DEEPBENCH_CPU_INLINED inline void multiply_rows(const PanelRows& rows, const float* panel,
+                                                int64_t depth, PrefetchedLines ahead) {
   using Vector = typename Unit::Vector;
   Vector sums[kCount][kVectors] = {};
   for (int64_t l = 0; l < depth; ++l) {
@@ -89,8 +89,9 @@ int64_t blocks_of(int64_t m) {
 }
 
 template <class Unit>
-DEEPBENCH_CPU_INLINED inline int64_t multiply_block(int64_t m, const Rows& rows, const float* panel,
-                                                    int64_t depth, Ahead ahead) {
+DEEPBENCH_CPU_INLINED inline int64_t multiply_block(int64_t m, const PanelRows& rows,
+                                                    const float* panel, int64_t depth,
+                                                    PrefetchedLines ahead) {
   if (m >= Unit::kRows) {
     multiply_rows<Unit, Unit::kRows>(rows, panel, depth, ahead);
     return Unit::kRows;
@@ -104,18 +105,18 @@ DEEPBENCH_CPU_INLINED inline int64_t multiply_block(int64_t m, const Rows& rows,
 }
 
 template <class Unit>
-DEEPBENCH_CPU_INLINED inline void multiply_panel(int64_t m, int64_t k, Rows rows,
+DEEPBENCH_CPU_INLINED inline void multiply_panel(int64_t m, int64_t k, PanelRows rows,
                                                  const float* panel) {
   const int64_t blocks = blocks_of<Unit>(m);
   for (int64_t l = 0; l < k; l += kDepth) {
     const float* const part = panel + l * Unit::kColumns;
     const int64_t depth = std::min(kDepth, k - l);
-    Rows left = rows;
+    PanelRows left = rows;
     left.a += l;
     left.adds = rows.adds || l > 0;
     int64_t row = 0;
     for (int64_t block = 0; block < blocks; ++block) {
-      const Ahead ahead = ahead_of<Unit>(part, depth, block, blocks);
+      const PrefetchedLines ahead = ahead_of<Unit>(part, depth, block, blocks);
       const int64_t done = multiply_block<Unit>(m - row, left, part, depth, ahead);
       left.a += done * rows.a_step, left.c += done * rows.c_step, row += done;
     }
@@ -123,24 +124,25 @@ DEEPBENCH_CPU_INLINED inline void multiply_panel(int64_t m, int64_t k, Rows rows
 }
 
 #if defined(__x86_64__)
-__attribute__((target("avx2,fma"))) void multiply_panel_avx2(int64_t m, int64_t k, const Rows& rows,
+__attribute__((target("avx2,fma"))) void multiply_panel_avx2(int64_t m, int64_t k,
+                                                             const PanelRows& rows,
                                                              const float* panel) {
-  multiply_panel<Eight>(m, k, rows, panel);
+  multiply_panel<EightLanes>(m, k, rows, panel);
 }
 
 __attribute__((target("avx512f"))) void multiply_panel_avx512(int64_t m, int64_t k,
-                                                              const Rows& rows,
+                                                              const PanelRows& rows,
                                                               const float* panel) {
-  multiply_panel<Sixteen>(m, k, rows, panel);
+  multiply_panel<SixteenLanes>(m, k, rows, panel);
 }
 #endif
 
-void multiply_panel_anywhere(int64_t m, int64_t k, const Rows& rows, const float* panel) {
+void multiply_panel_anywhere(int64_t m, int64_t k, const PanelRows& rows, const float* panel) {
 #if defined(__x86_64__)
   if (isa().avx512) return multiply_panel_avx512(m, k, rows, panel);
   if (isa().avx2) return multiply_panel_avx2(m, k, rows, panel);
 #endif
-  multiply_panel<Eight>(m, k, rows, panel);
+  multiply_panel<EightLanes>(m, k, rows, panel);
 }
 
 int64_t panels_of(int64_t n) { return (n + panel_columns() - 1) / panel_columns(); }

@@ -24,52 +24,51 @@ LayerStorage reference_storage(const Rnn& rnn) {
   return storage;
 }
 
-class ReferenceRnn final : public Implementation {
+class ReferenceRnnPlan final : public plugin::TypedPlan<ReferenceRnnPlan, Rnn> {
  public:
-  LibraryFacts library() override { return {"1", "", ""}; }
+  static LibraryFacts library() { return {"1", "", ""}; }
+  static Rnn parse(const plugin::Problem& problem) { return rnn_problem(problem); }
 
-  void supports(const plugin::Problem& problem, const plugin::Options& options) override {
-    const Rnn rnn = rnn_problem(problem);
+  ReferenceRnnPlan(const Rnn& rnn, const plugin::Options& options, const std::string& candidate)
+      : TypedPlan(rnn, options),
+        storage_(reference_storage(rnn)),
+        copies_(plan_copies(storage_.touched_bytes(), options)) {
     cell_named(rnn.cell);
     if (rnn.precision.a != DEEPBENCH_F32 && rnn.precision.a != DEEPBENCH_BF16)
       plugin::unsupported("the reference supports float and bfloat16, but not " +
                           std::string(rnn.precision.name));
     if (rnn.precision.precision == Precision::kTf32)
       plugin::unsupported("the reference does not support tf32");
-    require_candidate("reference", {kOnlyCandidate}, options.candidate);
+    if (!candidate.empty()) require_candidate("reference", {kOnlyCandidate}, candidate);
   }
 
-  uint64_t memory_needed(const plugin::Problem& problem, const plugin::Options& options) override {
-    supports(problem, options);
-    const LayerStorage storage = reference_storage(rnn_problem(problem));
-    return saturating_add(storage.needed_bytes(plan_copies(storage.touched_bytes(), options)),
-                          Intermediates::needed_bytes(storage.rnn));
+  void describe(plugin::Sink& sink) const override {
+    describe_plan("reference", kOnlyCandidate, memory_bytes(),
+                  Intermediates::needed_bytes(problem_), sink);
   }
 
-  std::vector<std::string> candidates(const plugin::Problem& problem,
-                                      const plugin::Options& options) override {
-    supports(problem, options);
-    return {kOnlyCandidate};
-  }
+  std::vector<std::string> candidates(int64_t) const override { return {kOnlyCandidate}; }
 
-  std::unique_ptr<plugin::Kernel> prepare(const plugin::Problem& problem,
-                                          const plugin::Options& options) override {
-    require_memory_for_operands(memory_needed(problem, options));
-    const LayerStorage storage = reference_storage(rnn_problem(problem));
-    const CopyPlan copies = plan_copies(storage.touched_bytes(), options);
-    const int threads = thread_count(options.threads);
-    auto operands = std::make_unique<ReferenceOperands>(storage, copies,
-                                                        parse_inputs(options.inputs), options.seed);
+  std::unique_ptr<plugin::Kernel> prepare() const override {
+    require_memory_for_operands(memory_bytes());
+    const int threads = thread_count(options_.threads);
+    auto operands = std::make_unique<ReferenceOperands>(
+        storage_, copies_, parse_inputs(options_.inputs), options_.seed);
     auto call = std::make_unique<Composition>(*operands, threads);
-    return std::make_unique<PreparedKernel>(std::move(operands), std::move(call), copies, threads);
+    return std::make_unique<PreparedKernel>(std::move(operands), std::move(call), copies_, threads);
   }
+
+ private:
+  uint64_t memory_bytes() const {
+    return saturating_add(storage_.needed_bytes(copies_), Intermediates::needed_bytes(problem_));
+  }
+
+  const LayerStorage storage_;
+  const CopyPlan copies_;
 };
 
 }  // namespace
 
-Implementation& reference_rnn() {
-  static auto* implementation = new ReferenceRnn();
-  return *implementation;
-}
+Implementation& reference_rnn() { return planned_by<ReferenceRnnPlan>(); }
 
 }  // namespace deepbench::cpu

@@ -20,21 +20,21 @@ void ReferenceOperands::poison() {
   LayerOperands::poison();
 }
 
-void ReferenceOperands::complete(uint64_t copy) const {
+void ReferenceOperands::complete_weight_gradient(uint64_t copy) const {
   if (!deferred_) return;
   deferred_->complete(static_cast<float*>(at(LayerPart::kDu, copy)));
   deferred_ = nullptr;
 }
 
 deepbench_scan ReferenceOperands::scan(uint64_t copy) const {
-  complete(copy);
+  complete_weight_gradient(copy);
   return LayerOperands::scan(copy);
 }
 
 void ReferenceOperands::project(uint64_t copy, uint64_t rows, uint64_t seed, double* sums) const {
   const uint64_t dx = storage().elements(LayerPart::kDx), dh0 = storage().elements(LayerPart::kDh0);
   if (!deferred_ || !WeightGradient::can_project(rnn(), rows) || (dx + dh0) % rows != 0) {
-    complete(copy);
+    complete_weight_gradient(copy);
     return LayerOperands::project(copy, rows, seed, sums);
   }
   std::fill_n(sums, rows, 0.0);
@@ -60,7 +60,7 @@ bool ReferenceOperands::read_deferred(uint64_t copy, const uint64_t* indices, si
     if (indices[i] >= first && indices[i] < outputs) inside.push_back(indices[i] - first);
   if (inside.empty()) return false;
   if (inside.size() == count && deferred_->read(inside.data(), count, values)) return true;
-  complete(copy);
+  complete_weight_gradient(copy);
   return false;
 }
 

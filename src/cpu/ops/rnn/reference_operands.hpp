@@ -12,7 +12,7 @@ class ReferenceOperands final : public LayerOperands {
   using LayerOperands::LayerOperands;
 
   // Defines U's gradient until the next poison().
-  void defer(const WeightGradient& gradient) { deferred_ = &gradient; }
+  void defer_weight_gradient(const WeightGradient& gradient) { deferred_ = &gradient; }
 
   void poison() override;
   deepbench_scan scan(uint64_t copy) const override;
@@ -20,7 +20,7 @@ class ReferenceOperands final : public LayerOperands {
   void read(uint64_t copy, const uint64_t* indices, size_t count, double* values) const override;
 
  private:
-  void complete(uint64_t copy) const;
+  void complete_weight_gradient(uint64_t copy) const;
   bool read_deferred(uint64_t copy, const uint64_t* indices, size_t count, double* values) const;
 
   mutable const WeightGradient* deferred_ = nullptr;

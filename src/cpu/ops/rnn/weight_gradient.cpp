@@ -17,7 +17,7 @@ constexpr uint64_t kFewestRows = 8;
 constexpr uint64_t kGrain = 256;  // The number of rows of states in a unit of work.
 
 // The elements of one gate that a caller requests.
-struct Requested {
+struct RequestedElements {
   std::vector<int64_t> rows, columns;
   std::vector<size_t> at;  // Their positions in the list of indices.
 };
@@ -32,8 +32,8 @@ size_t position_in(const std::vector<int64_t>& values, int64_t value) {
 }
 
 // Copies these columns of a matrix side by side.
-std::vector<float> gathered(const float* from, int64_t stride, int64_t rows,
-                            const std::vector<int64_t>& columns) {
+std::vector<float> gathered_columns(const float* from, int64_t stride, int64_t rows,
+                                    const std::vector<int64_t>& columns) {
   std::vector<float> to(size_t(rows) * columns.size());
   host_workers().parallel_for(uint64_t(rows), kGrain, [&](uint64_t begin, uint64_t end, size_t) {
     for (uint64_t row = begin; row < end; ++row) {
@@ -63,10 +63,10 @@ void WeightGradient::complete(float* du) const {
 }
 
 bool WeightGradient::read(const uint64_t* indices, size_t count, double* values) const {
-  std::map<int64_t, Requested> gates;
+  std::map<int64_t, RequestedElements> gates;
   for (size_t i = 0; i < count; ++i) {
     const auto index = int64_t(indices[i]);
-    Requested& requested = gates[index / (hidden() * hidden())];
+    RequestedElements& requested = gates[index / (hidden() * hidden())];
     requested.rows.push_back(index / hidden() % hidden());
     requested.columns.push_back(index % hidden());
     requested.at.push_back(i);
@@ -88,9 +88,9 @@ std::vector<float> WeightGradient::submatrix(int64_t gate, const std::vector<int
                                              const std::vector<int64_t>& columns) const {
   const auto height = int64_t(rows.size()), width = int64_t(columns.size());
   const std::vector<float> ds =
-      gathered(ds_ + gate * hidden(), rnn_.gates() * hidden(), state_rows(), rows);
+      gathered_columns(ds_ + gate * hidden(), rnn_.gates() * hidden(), state_rows(), rows);
   const std::vector<float> factors =
-      gathered(group_of(gate).factors, hidden(), state_rows(), columns);
+      gathered_columns(group_of(gate).factors, hidden(), state_rows(), columns);
   std::vector<float> made(rows.size() * columns.size());
   multiply(height, width, state_rows(), {ds.data(), height, true}, {factors.data(), width, false},
            made.data(), width, false);

@@ -9,7 +9,7 @@
 #include "implementation.hpp"
 #include "isa.hpp"
 #include "ops/sparse_gemm/eigen_products.hpp"
-#include "ops/sparse_gemm/prepare_sparse.hpp"
+#include "ops/sparse_gemm/sparse_plan.hpp"
 #include "ops/sparse_gemm/thread_team.hpp"
 #include "topology.hpp"
 
@@ -54,15 +54,7 @@ class EigenCall : public LibraryCall {
     return 0;
   }
 
-  void describe(plugin::Sink& sink) const override { describe_as(kProduct, 0, sink); }
-
  protected:
-  void describe_as(const char* algorithm, uint64_t workspace, plugin::Sink& sink) const {
-    sink.text("library", std::string("eigen ") + kEigenVersion);
-    sink.text("algorithm", std::string(algorithm) + ":" + products_.unit);
-    sink.integer("workspace_bytes", int64_t(workspace));
-  }
-
   // The share of this member in the call.
   EigenPart part(uint64_t copy, size_t member) const {
     const Csr a = operands_.a(copy);
@@ -117,10 +109,6 @@ class EigenTilesCall final : public EigenCall {
     return 0;
   }
 
-  void describe(plugin::Sink& sink) const override {
-    describe_as(kTiles, b_tile_.size() + c_tiles_.size() * kScratchBytes, sink);
-  }
-
   static uint64_t workspace(const SparseGemm& gemm, int threads) {
     return b_bytes(gemm) + uint64_t(threads) * kScratchBytes;
   }
@@ -152,61 +140,48 @@ class EigenTilesCall final : public EigenCall {
   std::vector<Buffer> c_tiles_;  // One tile per member.
 };
 
-class EigenSparseGemm final : public Implementation {
- public:
-  LibraryFacts library() override {
+struct EigenSparseGemm {
+  static constexpr SparseOutput kOutput = SparseOutput::kInPlace;
+
+  struct Choice {
+    Choice(const SparseGemm& gemm, const std::string& candidate, int threads)
+        : tiles(candidate == kTiles),
+          workspace(tiles ? EigenTilesCall::workspace(gemm, threads) : 0) {}
+    uint64_t workspace_bytes() const { return workspace; }
+    uint64_t library_bytes() const { return workspace; }
+    std::unique_ptr<LibraryCall> call(SparseOperands& operands, int threads) const {
+      if (tiles) return std::make_unique<EigenTilesCall>(operands, threads);
+      return std::make_unique<EigenCall>(operands, threads);
+    }
+    bool tiles;
+    uint64_t workspace;
+  };
+
+  static LibraryFacts library() {
     if (!kEigenVersion) return {"", "", "deepbench was built without Eigen's headers"};
     if (!eigen_products())
       return {"", "", "Eigen's kernels need AVX2 or AVX-512, and this processor has neither"};
     return {kEigenVersion, "compiled in", ""};
   }
-
-  void supports(const plugin::Problem& problem, const plugin::Options& options) override {
-    require_candidate("eigen", candidates(problem, options), options.candidate);
+  static std::string name() { return std::string("eigen ") + kEigenVersion; }
+  static std::string algorithm(const Choice&, const std::string& candidate) {
+    return candidate + ":" + eigen_products()->unit;
   }
-
-  uint64_t memory_needed(const plugin::Problem& problem, const plugin::Options& options) override {
-    const SparseGemm gemm = sparse_gemm_problem(problem);
-    return sparse_bytes(gemm, SparseOutput::kInPlace, options, workspace_bytes(gemm, options));
+  // For a transposed A, each row of A adds to all of C, so that threads can only share columns.
+  static int threads(const SparseGemm& gemm, int requested) {
+    return gemm.trans_a ? int(std::min<int64_t>(requested, gemm.n)) : requested;
   }
-
-  std::vector<std::string> candidates(const plugin::Problem& problem,
-                                      const plugin::Options&) override {
-    const SparseGemm gemm = sparse_gemm_problem(problem);
+  static std::vector<std::string> candidates(const SparseGemm& gemm) {
     require_float(gemm, "Eigen's sparse product");
     constexpr int64_t kFewColumns = 4;  // With fewer columns, copying dominates the time of tiles.
     if (gemm.n > kFewColumns && !gemm.trans_a && gemm.b_by_columns() && !gemm.row_major)
       return {kProduct, kTiles};
     return {kProduct};
   }
-
-  std::unique_ptr<plugin::Kernel> prepare(const plugin::Problem& problem,
-                                          const plugin::Options& options) override {
-    supports(problem, options);
-    const SparseGemm gemm = sparse_gemm_problem(problem);
-    // For a transposed A, each row of A adds to all of C, so that threads can only share columns.
-    const auto max_threads = gemm.trans_a ? gemm.n : std::numeric_limits<int64_t>::max();
-    const auto threads = int(std::min<int64_t>(thread_count(options.threads), max_threads));
-    return prepare_sparse(gemm, SparseOutput::kInPlace, options, workspace_bytes(gemm, options),
-                          threads, [&](SparseOperands& operands) -> std::unique_ptr<LibraryCall> {
-                            if (options.candidate == kTiles)
-                              return std::make_unique<EigenTilesCall>(operands, threads);
-                            return std::make_unique<EigenCall>(operands, threads);
-                          });
-  }
-
- private:
-  static uint64_t workspace_bytes(const SparseGemm& gemm, const plugin::Options& options) {
-    if (options.candidate != kTiles) return 0;
-    return EigenTilesCall::workspace(gemm, thread_count(options.threads));
-  }
 };
 
 }  // namespace
 
-Implementation& eigen_sparse_gemm() {
-  static auto* implementation = new EigenSparseGemm();
-  return *implementation;
-}
+Implementation& eigen_sparse_gemm() { return planned_by<SparsePlan<EigenSparseGemm>>(); }
 
 }  // namespace deepbench::cpu

@@ -8,7 +8,7 @@
 #include "deepbench/plugin.hpp"
 #include "implementation.hpp"
 #include "ops/sparse_gemm/mkl_sparse.hpp"
-#include "ops/sparse_gemm/prepare_sparse.hpp"
+#include "ops/sparse_gemm/sparse_plan.hpp"
 #include "timing.hpp"
 #include "topology.hpp"
 
@@ -81,10 +81,6 @@ class SparseCall final : public LibraryCall {
   }
 
   void describe(plugin::Sink& sink) const override {
-    sink.text("library", "mkl " + Api::instance().version());
-    sink.text("algorithm", std::string(is_vector() ? "mkl_sparse_s_mv" : "mkl_sparse_s_mm") +
-                               (optimized_ ? ":optimized" : ""));
-    sink.integer("workspace_bytes", 0);
     sink.text("note.workspace", "MKL allocates its workspace itself");
     if (optimized_) sink.real("planning_ns", planning_ns_);
   }
@@ -119,25 +115,33 @@ class SparseCall final : public LibraryCall {
   double planning_ns_ = 0;
 };
 
-class MklSparseGemm final : public Implementation {
- public:
-  LibraryFacts library() override {
+struct MklSparseGemm {
+  static constexpr SparseOutput kOutput = SparseOutput::kInPlace;
+
+  struct Choice {
+    Choice(const SparseGemm& gemm, const std::string& candidate, int)
+        : gemm(gemm), optimized(candidate == kOptimized) {}
+    uint64_t workspace_bytes() const { return 0; }  // MKL allocates it itself
+    // MKL may store a copy of A when it optimizes.
+    uint64_t library_bytes() const { return optimized ? CsrCopies::bytes(gemm, gemm.nnz()) : 0; }
+    std::unique_ptr<LibraryCall> call(SparseOperands& operands, int threads) const {
+      return std::make_unique<SparseCall>(operands, optimized, threads);
+    }
+    SparseGemm gemm;
+    bool optimized;
+  };
+
+  static LibraryFacts library() {
     const Api& api = Api::instance();
     return api.library().facts(api.version());
   }
-
-  void supports(const plugin::Problem& problem, const plugin::Options& options) override {
-    require_candidate("mkl", candidates(problem, options), options.candidate);
+  static std::string name() { return "mkl " + Api::instance().version(); }
+  static std::string algorithm(const Choice& choice, const std::string&) {
+    return std::string(choice.gemm.n == 1 ? "mkl_sparse_s_mv" : "mkl_sparse_s_mm") +
+           (choice.optimized ? ":optimized" : "");
   }
-
-  uint64_t memory_needed(const plugin::Problem& problem, const plugin::Options& options) override {
-    const SparseGemm gemm = sparse_gemm_problem(problem);
-    return sparse_bytes(gemm, SparseOutput::kInPlace, options, workspace_bytes(gemm, options));
-  }
-
-  std::vector<std::string> candidates(const plugin::Problem& problem,
-                                      const plugin::Options&) override {
-    const SparseGemm gemm = sparse_gemm_problem(problem);
+  static int threads(const SparseGemm&, int requested) { return requested; }
+  static std::vector<std::string> candidates(const SparseGemm& gemm) {
     require_float(gemm, "MKL's sparse product");
     if (gemm.trans_b && gemm.n > 1 && gemm.k > 1)
       plugin::unsupported("MKL's sparse product does not support a transposed B");
@@ -146,32 +150,11 @@ class MklSparseGemm final : public Implementation {
     SparseApi::instance();
     return {kPlain, kOptimized};
   }
-
-  std::unique_ptr<plugin::Kernel> prepare(const plugin::Problem& problem,
-                                          const plugin::Options& options) override {
-    supports(problem, options);
-    const int threads = thread_count(options.threads);
-    const SparseGemm gemm = sparse_gemm_problem(problem);
-    return prepare_sparse(gemm, SparseOutput::kInPlace, options, workspace_bytes(gemm, options),
-                          threads, [&](SparseOperands& operands) {
-                            return std::make_unique<SparseCall>(
-                                operands, options.candidate == kOptimized, threads);
-                          });
-  }
-
- private:
-  // MKL may store a copy of A when it optimizes.
-  static uint64_t workspace_bytes(const SparseGemm& gemm, const plugin::Options& options) {
-    return options.candidate == kOptimized ? CsrCopies::bytes(gemm, gemm.nnz()) : 0;
-  }
 };
 
 }  // namespace
 }  // namespace mkl
 
-Implementation& mkl_sparse_gemm() {
-  static auto* implementation = new mkl::MklSparseGemm();
-  return *implementation;
-}
+Implementation& mkl_sparse_gemm() { return planned_by<SparsePlan<mkl::MklSparseGemm>>(); }
 
 }  // namespace deepbench::cpu

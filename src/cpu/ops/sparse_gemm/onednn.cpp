@@ -5,8 +5,10 @@
 
 #include "deepbench/plugin.hpp"
 #include "implementation.hpp"
+#include "onednn/onednn_implementation.hpp"
 #include "onednn/primitive_call.hpp"
-#include "ops/sparse_gemm/prepare_sparse.hpp"
+#include "ops/sparse_gemm/sparse_plan.hpp"
+#include "routes.hpp"
 #include "topology.hpp"
 
 namespace deepbench::cpu {
@@ -41,19 +43,19 @@ struct SparseFunctions {
   }
 };
 
-struct SparsePlan {
+struct SparsePrimitive {
   MemoryDesc a;
   PrimitiveDesc primitive;
 };
 
-SparsePlan plan_sparse(const SparseGemm& gemm, int64_t nnz) {
+SparsePrimitive plan_sparse(const SparseGemm& gemm, int64_t nnz) {
   const Api& api = Api::instance();
   const dnnl_dims_t dimensions = {gemm.m, gemm.k};
   dnnl_memory_desc_t a = nullptr;
   api.check(
       SparseFunctions::instance().create_csr(&a, 2, dimensions, dnnl_f32, nnz, dnnl_s32, dnnl_s32),
       "describing a sparse matrix");
-  SparsePlan plan;
+  SparsePrimitive plan;
   plan.a.reset(a);
   const MemoryDesc b = plain_matrix(gemm.k, gemm.n, gemm.n, 1, dnnl_f32);
   const MemoryDesc c = plain_matrix(gemm.m, gemm.n, gemm.n, 1, dnnl_f32);
@@ -71,9 +73,8 @@ SparsePlan plan_sparse(const SparseGemm& gemm, int64_t nnz) {
 
 class SparseMatmulCall final : public PrimitiveCall {
  public:
-  SparseMatmulCall(SparsePlan plan, SparseOperands& operands, int64_t workspace_limit, int threads)
-      : PrimitiveCall(plan.primitive.get(), operands.copies(), workspace_limit, threads),
-        plan_(std::move(plan)) {
+  SparseMatmulCall(SparsePrimitive plan, SparseOperands& operands, int threads)
+      : PrimitiveCall(plan.primitive.get(), operands.copies(), threads), plan_(std::move(plan)) {
     for (uint64_t copy = 0; copy < operands.copies(); ++copy) {
       set_sparse(copy, operands.a(copy));
       set(copy, DNNL_ARG_WEIGHTS, description(dnnl_query_weights_md),
@@ -100,64 +101,51 @@ class SparseMatmulCall final : public PrimitiveCall {
     set(copy, DNNL_ARG_SRC, MemoryObject(made));
   }
 
-  SparsePlan plan_;
+  SparsePrimitive plan_;
 };
 
-class OnednnSparseGemm final : public Implementation {
- public:
-  LibraryFacts library() override { return onednn_gemm().library(); }
+struct OnednnSparseGemm {
+  static constexpr SparseOutput kOutput = SparseOutput::kOverwrite;
 
-  void supports(const plugin::Problem& problem, const plugin::Options& options) override {
-    const SparseGemm gemm = sparse_gemm_problem(problem);
+  // Planned for the expected number of non-zeros; the call is made for the number that A has.
+  struct Choice {
+    Choice(const SparseGemm& gemm, const std::string&, int threads) : gemm(gemm) {
+      Api::instance().use_threads(threads);
+      const SparsePrimitive plan = plan_sparse(gemm, int64_t(gemm.nnz()));
+      implementation = implementation_name(plan.primitive.get());
+      scratchpad = scratchpad_bytes(plan.primitive.get());
+    }
+    uint64_t workspace_bytes() const { return scratchpad; }
+    uint64_t library_bytes() const { return scratchpad; }
+    std::unique_ptr<LibraryCall> call(SparseOperands& operands, int threads) const {
+      Api::instance().use_threads(threads);
+      return std::make_unique<SparseMatmulCall>(plan_sparse(gemm, operands.a(0).nnz()), operands,
+                                                threads);
+    }
+    SparseGemm gemm;
+    std::string implementation;
+    uint64_t scratchpad = 0;
+  };
+
+  static LibraryFacts library() { return onednn_facts(); }
+  static std::string name() { return library_name(); }
+  static std::string algorithm(const Choice& choice, const std::string&) {
+    return choice.implementation;
+  }
+  static int threads(const SparseGemm&, int requested) { return requested; }
+  static std::vector<std::string> candidates(const SparseGemm& gemm) {
     require_float(gemm, "oneDNN's sparse product");
     if (gemm.trans_a || gemm.trans_b)
       plugin::unsupported("oneDNN's sparse product does not support transposed operands");
     if (!gemm.row_major && gemm.n > 1)
       plugin::unsupported("oneDNN's sparse product requires row-major B and C; use order=row");
-    require_candidate("onednn", {kMatmul}, options.candidate);
-    plan(gemm, options);
-  }
-
-  uint64_t memory_needed(const plugin::Problem& problem, const plugin::Options& options) override {
-    const SparseGemm gemm = sparse_gemm_problem(problem);
-    return sparse_bytes(gemm, SparseOutput::kOverwrite, options,
-                        scratchpad_bytes(plan(gemm, options).primitive.get()));
-  }
-
-  std::vector<std::string> candidates(const plugin::Problem& problem,
-                                      const plugin::Options& options) override {
-    supports(problem, options);
     return {kMatmul};
-  }
-
-  std::unique_ptr<plugin::Kernel> prepare(const plugin::Problem& problem,
-                                          const plugin::Options& options) override {
-    supports(problem, options);
-    const SparseGemm gemm = sparse_gemm_problem(problem);
-    const int threads = thread_count(options.threads);
-    const uint64_t scratchpad = scratchpad_bytes(plan(gemm, options).primitive.get());
-    return prepare_sparse(gemm, SparseOutput::kOverwrite, options, scratchpad, threads,
-                          [&](SparseOperands& operands) {
-                            Api::instance().use_threads(threads);
-                            return std::make_unique<SparseMatmulCall>(
-                                plan_sparse(gemm, operands.a(0).nnz()), operands, options.workspace,
-                                threads);
-                          });
-  }
-
- private:
-  static SparsePlan plan(const SparseGemm& gemm, const plugin::Options& options) {
-    Api::instance().use_threads(thread_count(options.threads));
-    return plan_sparse(gemm, int64_t(gemm.nnz()));
   }
 };
 
 }  // namespace
 }  // namespace onednn
 
-Implementation& onednn_sparse_gemm() {
-  static auto* implementation = new onednn::OnednnSparseGemm();
-  return *implementation;
-}
+Implementation& onednn_sparse_gemm() { return planned_by<SparsePlan<onednn::OnednnSparseGemm>>(); }
 
 }  // namespace deepbench::cpu

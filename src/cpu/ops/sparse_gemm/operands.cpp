@@ -71,16 +71,9 @@ uint64_t SparseOperands::outputs_of_empty_rows() const {
   return uint64_t(std::count(used.begin(), used.end(), false)) * uint64_t(gemm_.n);
 }
 
-void SparseOperands::measure_dense(const DensePlan& plan, const plugin::Options& options) {
-  dense_ = time_dense(plan, *this, options);
-  poison();
-}
-
 void SparseOperands::describe(plugin::Sink& sink) const {
   constexpr int64_t kManyCalls = 1 << 20;  // The range of float permits that many additions.
   sink.integer("nnz", a_.at(0).nnz());
-  if (dense_.us > 0) sink.metric("dense_time", dense_.us, "us", "lower");
-  if (!dense_.note.empty()) sink.text("note.dense", dense_.note);
   if (output_ == SparseOutput::kInPlace) {
     sink.integer("in_place", 1);
     sink.integer("restore_every", kManyCalls);

@@ -8,7 +8,6 @@
 #include "deepbench/ops/sparse_gemm/sparse_gemm.hpp"
 #include "operand.hpp"
 #include "ops/sparse_gemm/csr.hpp"
-#include "ops/sparse_gemm/dense_baseline.hpp"
 #include "prepared_kernel.hpp"
 
 namespace deepbench::cpu {
@@ -33,14 +32,6 @@ class SparseOperands final : public Operands {
   const float* b(uint64_t copy) const;
   float* c(uint64_t copy) const { return reinterpret_cast<float*>(c_.at(copy)); }
 
-  // C before a call, or nullptr if the library overwrites C.
-  const float* initial_c() const {
-    return initial_c_ ? reinterpret_cast<const float*>(initial_c_->data()) : nullptr;
-  }
-
-  // Measures the dense product on these operands for describe(), and then resets them.
-  void measure_dense(const DensePlan& plan, const plugin::Options& options);
-
   void describe(plugin::Sink& sink) const override;
   void restore() override;
   void poison() override;  // Poisons C, or restores it for the in-place form.
@@ -60,7 +51,6 @@ class SparseOperands final : public Operands {
   Copies b_, c_;
   std::shared_ptr<const Buffer> initial_c_;  // kInPlace: the values that restore() writes.
   uint64_t empty_outputs_ = 0;  // The number of outputs to which the product adds nothing.
-  DenseTime dense_;
 };
 
 }  // namespace deepbench::cpu

@@ -14,7 +14,7 @@ ThreadTeam::ThreadTeam(const std::vector<int>& cpus)
     : cpus_(cpus), barrier_(uint32_t(cpus.size())) {
   try {
     for (size_t member = 1; member < cpus_.size(); ++member)
-      threads_.emplace_back([this, member] { serve(member); });
+      threads_.emplace_back([this, member] { run_jobs_until_stopped(member); });
   } catch (...) {
     stop();
     throw;
@@ -39,7 +39,7 @@ void ThreadTeam::bind_caller() const { bind_this_thread(cpus_.front()); }
 void ThreadTeam::wait_for_job(uint32_t seen) {
   for (int spins = 0; spins < kSpinsBetweenCalls; ++spins) {
     if (generation_.load(std::memory_order_acquire) != seen) return;
-    relax();
+    pause_while_spinning();
   }
   std::unique_lock lock(mutex_);
   ++sleepers_;
@@ -47,7 +47,7 @@ void ThreadTeam::wait_for_job(uint32_t seen) {
   --sleepers_;
 }
 
-void ThreadTeam::serve(size_t member) {
+void ThreadTeam::run_jobs_until_stopped(size_t member) {
   bind_this_thread(cpus_[member]);
   for (uint32_t seen = 0;; ++seen) {
     wait_for_job(seen);

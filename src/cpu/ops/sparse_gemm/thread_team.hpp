@@ -36,7 +36,7 @@ class ThreadTeam {
   void barrier() { barrier_.wait(); }
 
  private:
-  void serve(size_t member);
+  void run_jobs_until_stopped(size_t member);
   void stop();  // Ends all threads.
   void wait_for_job(uint32_t seen);
 

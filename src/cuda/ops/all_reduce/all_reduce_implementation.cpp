@@ -1,67 +1,43 @@
-// The checks, memory sizes and preparation that all libraries share.
+// What the device demands of a sum over ranks, and the kernel around a library's call.
 #include "ops/all_reduce/all_reduce_implementation.hpp"
+
+#include <utility>
 
 #include "requirements.hpp"
 
 namespace deepbench::cuda {
-namespace {
-
-plugin::CopyPlan plan_of(const AllReduce& all_reduce, const plugin::Options& options) {
-  return plan_copies(AllReduceOperands::touched_bytes(all_reduce), options);
-}
-
-}  // namespace
 
 Participants AllReduceImplementation::find_participants(const plugin::Options& options) {
-  plugin::require_ranks("--devices 2");
-  return {{options.device}, plugin::ranks().rank(), plugin::ranks().size()};
+  return plugin::rank_of_group(options, "--devices 2");
 }
 
-void AllReduceImplementation::supports(const plugin::Problem& problem,
-                                       const plugin::Options& options) {
-  const AllReduce all_reduce = all_reduce_problem(problem);
-  plugin::require_summable(all_reduce.precision.name);
+void AllReduceImplementation::require_by_backend(const AllReduce& all_reduce,
+                                                 const Participants& participants,
+                                                 const plugin::Options& options) {
   require_built_in_kernels("all_reduce");
-  const Participants participants = find_participants(options);
-  if (participants.local() > 1 && plan_of(all_reduce, options).regime == plugin::Regime::kFlush)
+  if (participants.local() > 1 && copies_for(all_reduce, options).regime == plugin::Regime::kFlush)
     plugin::unsupported(
         "with several devices in one process, only copies of the operands make caches cold, and "
         "the copies do not suffice here; one process per device can flush the caches instead");
-  require(all_reduce, participants);
-  plugin::require_candidate(name_, algorithms(all_reduce), options.candidate);
 }
 
-uint64_t AllReduceImplementation::memory_needed(const plugin::Problem& problem,
-                                                const plugin::Options& options) {
-  const AllReduce all_reduce = all_reduce_problem(problem);
-  return saturating_add(AllReduceOperands::needed_bytes(all_reduce, plan_of(all_reduce, options)),
-                        workspace_bytes(all_reduce, algorithm_of(all_reduce, options)));
+plugin::CopyPlan AllReduceImplementation::copies_for(const AllReduce& all_reduce,
+                                                     const plugin::Options& options) {
+  return plan_copies(AllReduceOperands::touched_bytes(all_reduce), options);
 }
 
-std::string AllReduceImplementation::algorithm_of(const AllReduce& all_reduce,
-                                                  const plugin::Options& options) {
-  return options.candidate.empty() ? algorithms(all_reduce).front() : options.candidate;
-}
-
-std::vector<std::string> AllReduceImplementation::candidates(const plugin::Problem& problem,
-                                                             const plugin::Options&) {
-  return algorithms(all_reduce_problem(problem));
-}
-
-std::unique_ptr<plugin::Kernel> AllReduceImplementation::prepare(const plugin::Problem& problem,
-                                                                 const plugin::Options& options) {
-  supports(problem, options);
-  const AllReduce all_reduce = all_reduce_problem(problem);
-  const Participants participants = find_participants(options);
+void AllReduceImplementation::before_allocating(const Participants& participants, uint64_t) {
   if (participants.local() < participants.ranks)
-    require_distinct_devices(plugin::ranks(), options.device);
-  const plugin::CopyPlan copies = plan_of(all_reduce, options);
-  auto all = std::make_unique<AllReduceOperands>(all_reduce, participants, copies,
-                                                 parse_inputs(options.inputs), options.seed);
-  AllReduceOperands& operands = *all;
-  return std::make_unique<PreparedKernel>(Stream::of(options.device), copies, std::move(all), [&] {
-    return call(operands, algorithm_of(all_reduce, options));
-  });
+    require_distinct_devices(plugin::ranks(), participants.devices.front());
+}
+
+std::unique_ptr<plugin::Kernel> AllReduceImplementation::make_kernel(
+    std::unique_ptr<AllReduceOperands> operands, const plugin::CopyPlan& copies,
+    const std::string& algorithm) {
+  AllReduceOperands& prepared = *operands;
+  return std::make_unique<PreparedKernel>(prepared.rank(0).memory().stream(), copies,
+                                          std::move(operands),
+                                          [&] { return call(prepared, algorithm); });
 }
 
 }  // namespace deepbench::cuda

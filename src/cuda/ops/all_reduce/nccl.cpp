@@ -22,13 +22,13 @@ class NcclCall final : public LibraryCall {
       : operands_(operands),
         rank_operands_(operands.rank(0)),
         barrier_buffer_(sizeof(float), AllocationKind::kDedicated),
-        communicators_(Communicator::of(plugin::ranks(), rank_operands_.stream())),
+        communicators_(Communicator::of(plugin::ranks(), rank_operands_.memory().stream())),
         guard_(communicators_) {
     // NCCL connects the ranks in the first call of each kind, which must not happen during a
     // capture.
     enqueue_start_barrier();
     enqueue(0);
-    wait(rank_operands_.stream());
+    wait(rank_operands_.memory().stream());
     operands_.poison();
     can_be_captured_ = on_all_ranks(try_capture());
   }
@@ -45,14 +45,14 @@ class NcclCall final : public LibraryCall {
     poll_until_done(stream, [this] { Communicator::check_errors(communicators_); });
   }
   bool can_be_captured() const override { return can_be_captured_; }
-  void describe(plugin::Sink& sink) const override { describe_nccl("nccl", kNcclAllReduce, sink); }
+  void describe(plugin::Sink& sink) const override { describe_nccl_settings(sink); }
 
  private:
   const Communicator& communicator() const { return *communicators_.front(); }
   // NCCL requires that a sum be captured either on all ranks or on none.
   bool try_capture() {
     try {
-      const Graph graph(rank_operands_.stream().get(), [this] {
+      const Graph graph(rank_operands_.memory().stream().get(), [this] {
         enqueue_start_barrier();
         enqueue(0);
       });

@@ -22,10 +22,7 @@ std::string nccl_settings(const char* const* environment) {
   return text;
 }
 
-void describe_nccl(const std::string& library, const std::string& algorithm, plugin::Sink& sink) {
-  sink.text("library", library + " " + report<nvidia::Nccl>().version);
-  sink.text("algorithm", algorithm);
-  sink.integer("workspace_bytes", 0);
+void describe_nccl_settings(plugin::Sink& sink) {
   const std::string settings = nccl_settings(environ);
   if (!settings.empty()) sink.text("note.nccl", settings);
 }

@@ -1,4 +1,4 @@
-// The row entries about NCCL: its version and the user's settings.
+// The user's settings of NCCL, which rows show.
 #pragma once
 
 #include <string>
@@ -11,7 +11,7 @@ namespace deepbench::cuda {
 // string.
 std::string nccl_settings(const char* const* environment);
 
-// Writes library, algorithm, workspace_bytes and a note with the settings.
-void describe_nccl(const std::string& library, const std::string& algorithm, plugin::Sink& sink);
+// Emits a note with the settings of this process, if there are any.
+void describe_nccl_settings(plugin::Sink& sink);
 
 }  // namespace deepbench::cuda

@@ -87,10 +87,10 @@ class GroupedCall final : public LibraryCall {
   // NVIDIA advises against capture if one thread drives several devices: the launch of a graph may
   // block on one device before another device, for which it waits, has received its part.
   bool can_be_captured() const override { return false; }
-  void describe(plugin::Sink& sink) const override { describe_nccl("nccl_single", kGrouped, sink); }
+  void describe(plugin::Sink& sink) const override { describe_nccl_settings(sink); }
 
  private:
-  const Stream& stream(size_t rank) const { return operands_.rank(rank).stream(); }
+  const Stream& stream(size_t rank) const { return operands_.rank(rank).memory().stream(); }
 
   // Ends the group even after an error in one of the calls; otherwise later calls would join it.
   template <class OneRank>

@@ -1,24 +1,15 @@
-// The participants of an all_reduce and their devices: the ranks of a group with one device each,
-// or one process with several devices.
+// The devices of an all_reduce's participants: all devices of one process, or one of each rank.
 #pragma once
 
 #include <cstdint>
 #include <string>
 #include <vector>
 
-#include "deepbench/backend/ranks.hpp"
+#include "deepbench/backend/participants.hpp"
 
 namespace deepbench::cuda {
 
-// The ranks that a kernel of this process represents.
-struct Participants {
-  // Devices of these ranks in their order; the first is the options' device.
-  std::vector<int> devices;
-  int first_rank = 0;  // rank number of the first device
-  int ranks = 1;       // number of ranks in all processes
-
-  int local() const { return int(devices.size()); }
-};
+using plugin::Participants;
 
 // The participants for a library in which one process drives all devices that the options name.
 // Throws unsupported if there is only one device or this process is a rank of a group.

@@ -16,15 +16,15 @@ constexpr int kMinComputeCapabilityMajor = 7;  // the first with system-scope me
 
 class PeerCall final : public LibraryCall {
  public:
-  PeerCall(AllReduceOperands& operands, std::string name)
+  PeerCall(AllReduceOperands& operands, const std::string& algorithm)
       : rank_operands_(operands.rank(0)),
-        stream_(rank_operands_.stream()),
+        stream_(rank_operands_.memory().stream()),
         in_place_(operands.problem().in_place),
-        name_(std::move(name)),
-        team_(PeerTeam::of(plugin::ranks(), rank_operands_.stream())),
-        plan_(
-            peer_plan(name_, operands.problem(), plugin::ranks().size(), team_.multiprocessors())),
-        kernel_(plan_, operands.problem(), plugin::ranks().size(), rank_operands_.stream()) {
+        team_(PeerTeam::of(plugin::ranks(), rank_operands_.memory().stream())),
+        plan_(peer_plan(algorithm, operands.problem(), plugin::ranks().size(),
+                        team_.fewest_multiprocessors())),
+        kernel_(plan_, operands.problem(), plugin::ranks().size(),
+                rank_operands_.memory().stream()) {
     stream_.make_current();
     require_equal_copies();
     allocate_region(shared_bytes(plan_.algorithm, operands.problem(), plugin::ranks().size()));
@@ -58,9 +58,6 @@ class PeerCall final : public LibraryCall {
   void wait(const Stream&) override { team_.wait(); }
 
   void describe(plugin::Sink& sink) const override {
-    sink.text("library", plugin::builtin_library_name("peer"));
-    sink.text("algorithm", name_);
-    sink.integer("workspace_bytes", int64_t(region_.bytes()));
     kernel_.describe(sink);
     sink.text("note.peer", std::to_string(plan_.blocks) + " blocks of " +
                                std::to_string(plan_.threads) + " threads; operands are " +
@@ -106,7 +103,6 @@ class PeerCall final : public LibraryCall {
   const RankOperands& rank_operands_;
   Stream& stream_;  // the device's stream, which lives until the process ends
   const bool in_place_;
-  const std::string name_;
   PeerTeam& team_;
   const PeerPlan plan_;
   const PeerKernel kernel_;
@@ -126,7 +122,7 @@ class PeerAllReduce final : public AllReduceImplementation {
   uint64_t workspace_bytes(const AllReduce& all_reduce, const std::string& algorithm) override {
     return shared_bytes(peer_algorithm(algorithm), all_reduce, plugin::ranks().size());
   }
-  void require(const AllReduce&, const Participants& participants) override {
+  void require(const AllReduce&, const Participants& participants, const std::string&) override {
     const plugin::Ranks& ranks = plugin::ranks();
     if (ranks.local_size() < ranks.size())
       plugin::unsupported("peer supports only ranks on one machine, but these are on several");

@@ -70,7 +70,7 @@ PeerTeam::PeerTeam(const plugin::Ranks& ranks, Stream& stream)
   controls_ = PeerMemory(ranks_, {control_.data()}, stream_);
   const int32_t multiprocessors = device_facts(stream_.device()).multiprocessors;
   const std::vector<int32_t> all = ranks_.exchange(multiprocessors);
-  multiprocessors_ = *std::min_element(all.begin(), all.end());
+  fewest_multiprocessors_ = *std::min_element(all.begin(), all.end());
 }
 
 // After a rank is missed, all running calls end by themselves.

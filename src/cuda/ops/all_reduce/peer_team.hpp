@@ -29,7 +29,8 @@ class PeerTeam {
   // unsupported on all ranks if they cannot access one another's memory.
   static PeerTeam& of(const plugin::Ranks& ranks, Stream& stream);
 
-  int multiprocessors() const { return multiprocessors_; }  // of the smallest device
+  // The number of multiprocessors of the device that has the fewest.
+  int fewest_multiprocessors() const { return fewest_multiprocessors_; }
 
   // The kernel argument, with a timeout for waiting for any other rank.
   Peers peers(uint64_t timeout_ns) const;
@@ -50,7 +51,7 @@ class PeerTeam {
   Buffer control_;
   HostBuffer missing_flag_;
   PeerMemory controls_;
-  int multiprocessors_ = 0;
+  int fewest_multiprocessors_ = 0;
   const Function& barrier_kernel_;
 };
 

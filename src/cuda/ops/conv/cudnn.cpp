@@ -22,10 +22,6 @@ class ConvCall final : public LibraryCall {
   }
 
   void describe(plugin::Sink& sink) const override {
-    sink.text("library", "cudnn " + report<nvidia::Cudnn>().version);
-    sink.text("algorithm", plan_.algorithm());
-    sink.integer("workspace_bytes", int64_t(workspace_.bytes()));
-    sink.real("planning_ns", plan_.planning_ns);
     if (plan_.execution->notes().winograd) sink.text("accumulator", "winograd");
   }
 
@@ -37,17 +33,15 @@ class ConvCall final : public LibraryCall {
 };
 
 struct GraphInterface {
+  static constexpr const char* kName = "cudnn";
+  using Queries = ConvQueries;
+  using Plan = ConvPlan;
   using Call = ConvCall;
-  static constexpr auto plan = plan_conv;
-  static constexpr auto candidates = conv_candidates;
 };
 
 }  // namespace
 }  // namespace dnn
 
-Implementation& cudnn_conv() {
-  static auto* implementation = new CudnnConvolution<dnn::GraphInterface>();
-  return *implementation;
-}
+Implementation& cudnn_conv() { return planned_by<CudnnConvolutionPlan<dnn::GraphInterface>>(); }
 
 }  // namespace deepbench::cuda

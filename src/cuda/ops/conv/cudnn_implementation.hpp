@@ -1,5 +1,5 @@
-// The part that convolutions through both of cuDNN's APIs have in common: everything except the
-// plan and the call.
+// The plans of convolutions through both of cuDNN's APIs: everything except the library's own plan
+// and the call.
 #pragma once
 
 #include <memory>
@@ -12,44 +12,65 @@
 
 namespace deepbench::cuda {
 
-// Interface has plan(conv, layout, options), which throws if there is no plan, and candidates()
-// with the same parameters. A plan has a layout and workspace_bytes(). Interface::Call is
-// constructed from plan, operands and stream.
+struct ConvProblem {
+  Conv conv;
+  std::string layout;  // of the activations, as the problem names it
+};
+
+// Interface defines what differs:
+//   Queries(conv, layout, options)   the library's answers about the problem, which its plans share
+//     plan(candidate)                throws if there is no plan
+//     candidates(limit)
+//   Call(plan, operands, stream)
+//   kName                            in rows
+// A plan has a layout, algorithm(), workspace_bytes() and planning_ns.
 template <class Interface>
-class CudnnConvolution final : public Implementation {
+class CudnnConvolutionPlan final
+    : public plugin::TypedPlan<CudnnConvolutionPlan<Interface>, ConvProblem> {
+  using Base = plugin::TypedPlan<CudnnConvolutionPlan<Interface>, ConvProblem>;
+  using Queries = typename Interface::Queries;
+
  public:
-  LibraryFacts library() override { return facts_of<nvidia::Cudnn>(); }
-
-  void supports(const plugin::Problem& problem, const plugin::Options& options) override {
-    plan(problem, options);
+  static LibraryFacts library() { return facts_of<nvidia::Cudnn>(); }
+  static ConvProblem parse(const plugin::Problem& problem) {
+    return {conv_problem(problem), problem.text("layout")};
   }
 
-  uint64_t memory_needed(const plugin::Problem& problem, const plugin::Options& options) override {
-    const auto planned = plan(problem, options);
-    return planned.layout.needed_bytes(plan_copies(planned.layout.touched_bytes(), options),
-                                       planned.workspace_bytes());
+  CudnnConvolutionPlan(const ConvProblem& problem, const plugin::Options& options,
+                       const std::string& candidate, std::shared_ptr<Queries> queries = nullptr)
+      : Base(problem, options),
+        queries_(queries ? std::move(queries)
+                         : std::make_shared<Queries>(problem.conv, problem.layout, options)),
+        plan_(queries_->plan(candidate)),
+        copies_(plan_copies(plan_.layout.touched_bytes(), options)) {}
+
+  void describe(plugin::Sink& sink) const override {
+    describe_plan(
+        Interface::kName + (" " + report<nvidia::Cudnn>().version), plan_.algorithm_text(),
+        plan_.layout.needed_bytes(copies_, plan_.workspace_bytes()), plan_.workspace_bytes(), sink);
+    sink.real("planning_ns", plan_.planning_ns);
   }
 
-  std::vector<std::string> candidates(const plugin::Problem& problem,
-                                      const plugin::Options& options) override {
-    return Interface::candidates(conv_problem(problem), problem.text("layout"), options);
+  std::vector<std::string> candidates(int64_t limit) const override {
+    return queries_->candidates(limit);
+  }
+  std::unique_ptr<plugin::Plan> with_candidate(const std::string& id) const override {
+    return std::make_unique<CudnnConvolutionPlan>(this->problem_, this->options_, id, queries_);
   }
 
-  std::unique_ptr<plugin::Kernel> prepare(const plugin::Problem& problem,
-                                          const plugin::Options& options) override {
-    auto planned = plan(problem, options);
+  std::unique_ptr<plugin::Kernel> prepare() const override {
+    const plugin::Options& options = this->options_;
     Stream& stream = Stream::of(options.device);
-    const plugin::CopyPlan copies = plan_copies(planned.layout.touched_bytes(), options);
     auto operands = std::make_unique<ConvOperands>(
-        planned.layout, copies, parse_inputs(options.inputs), options.seed, stream);
-    auto call = std::make_unique<typename Interface::Call>(std::move(planned), *operands, stream);
-    return std::make_unique<PreparedKernel>(stream, copies, std::move(operands), std::move(call));
+        plan_.layout, copies_, parse_inputs(options.inputs), options.seed, stream);
+    auto call = std::make_unique<typename Interface::Call>(plan_, *operands, stream);
+    return std::make_unique<PreparedKernel>(stream, copies_, std::move(operands), std::move(call));
   }
 
  private:
-  static auto plan(const plugin::Problem& problem, const plugin::Options& options) {
-    return Interface::plan(conv_problem(problem), problem.text("layout"), options);
-  }
+  const std::shared_ptr<Queries> queries_;
+  const typename Interface::Plan plan_;
+  const plugin::CopyPlan copies_;
 };
 
 }  // namespace deepbench::cuda

@@ -22,12 +22,6 @@ class LegacyCall final : public LibraryCall {
   }
 
   void describe(plugin::Sink& sink) const override {
-    sink.text("library", "cudnn_legacy " + report<nvidia::Cudnn>().version);
-    sink.text("algorithm", plan_.layout.name + ": " +
-                               name_of(plan_.layout.executed.phase, plan_.algorithm.number) +
-                               (plan_.algorithm.nondeterministic ? " (nondeterministic)" : ""));
-    sink.integer("workspace_bytes", int64_t(workspace_.bytes()));
-    sink.real("planning_ns", plan_.planning_ns);
     if (plan_.is_winograd()) sink.text("accumulator", "winograd");
   }
 
@@ -38,17 +32,17 @@ class LegacyCall final : public LibraryCall {
 };
 
 struct LegacyInterface {
+  static constexpr const char* kName = "cudnn_legacy";
+  using Queries = ConvQueries;
+  using Plan = ConvPlan;
   using Call = LegacyCall;
-  static constexpr auto plan = plan_conv;
-  static constexpr auto candidates = conv_candidates;
 };
 
 }  // namespace
 }  // namespace legacy
 
 Implementation& cudnn_legacy_conv() {
-  static auto* implementation = new CudnnConvolution<legacy::LegacyInterface>();
-  return *implementation;
+  return planned_by<CudnnConvolutionPlan<legacy::LegacyInterface>>();
 }
 
 }  // namespace deepbench::cuda

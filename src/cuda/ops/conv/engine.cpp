@@ -8,7 +8,7 @@ namespace {
 
 constexpr std::string_view kEngineWord = "eng", kKnobWord = "_k";
 
-bool skip_word(std::string_view& text, std::string_view word) {
+bool take_word(std::string_view& text, std::string_view word) {
   if (text.substr(0, word.size()) != word) return false;
   text.remove_prefix(word.size());
   return true;
@@ -33,10 +33,10 @@ std::string Engine::text() const {
 bool parse_engine(std::string_view text, Engine* engine) {
   const std::string_view whole = text;
   *engine = {};
-  if (!skip_word(text, kEngineWord) || !take_number(text, &engine->index)) return false;
+  if (!take_word(text, kEngineWord) || !take_number(text, &engine->index)) return false;
   while (!text.empty()) {
     std::pair<int64_t, int64_t> knob;
-    if (!skip_word(text, kKnobWord) || !take_number(text, &knob.first) || !skip_word(text, "=") ||
+    if (!take_word(text, kKnobWord) || !take_number(text, &knob.first) || !take_word(text, "=") ||
         !take_number(text, &knob.second))
       return false;
     engine->knobs.push_back(knob);

@@ -155,20 +155,6 @@ std::vector<const ConvTensor*> ConvLayout::inputs() const {
   return all;
 }
 
-std::string ConvLayout::key(int device) const {
-  const Conv& c = executed;
-  std::string text = name + " " + std::string(c.precision.name) + " " + std::to_string(device) +
-                     " " + std::to_string(int(c.phase));
-  // The shift, which is part of the key, depends on the problem's unpadded channels.
-  const int64_t stored = c.precision.c, shift = c.shift;
-  for (const int64_t part :
-       {c.w,        c.h,          c.d,          c.c,          c.n,      c.k,        c.s,
-        c.r,        c.t,          c.pad_w,      c.pad_h,      c.pad_d,  c.stride_w, c.stride_h,
-        c.stride_d, c.dilation_w, c.dilation_h, c.dilation_d, c.groups, stored,     shift})
-    text += " " + std::to_string(part);
-  return text;
-}
-
 uint64_t ConvLayout::touched_bytes() const {
   return saturating_add(saturating_add(x.bytes(), w.bytes()), y.bytes());
 }

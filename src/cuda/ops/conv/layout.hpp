@@ -44,8 +44,6 @@ struct ConvLayout {
   std::vector<const ConvTensor*> inputs() const;
   bool is_padded() const { return executed.c != problem.c || executed.k != problem.k; }
 
-  std::string key(int device) const;  // everything that a library's result depends on
-
   uint64_t touched_bytes() const;  // by one call, excluding the workspace
   uint64_t needed_bytes(const plugin::CopyPlan& plan, uint64_t workspace_bytes) const;
 };

@@ -5,15 +5,13 @@
 
 #include "cudnn/handle.hpp"
 #include "deepbench/backend/host_timer.hpp"
-#include "deepbench/backend/memo_cache.hpp"
 #include "ops/conv/conv_checks.hpp"
 #include "prepared_kernel.hpp"
 
 namespace deepbench::cuda::legacy {
 namespace {
 
-constexpr size_t kMaxCachedQueries = 64;
-
+// The library's answer about one layout.
 struct Query {
   std::shared_ptr<const Convolution> convolution;
   std::vector<Algorithm> algorithms;
@@ -21,23 +19,19 @@ struct Query {
   std::string refusal;
 };
 
-std::shared_ptr<const Query> query(const ConvLayout& layout, const Stream& stream) {
-  static auto* queries =
-      new plugin::MemoCache<std::string, std::shared_ptr<const Query>, kMaxCachedQueries>();
-  return queries->get(layout.key(stream.device()), [&] {
-    const nvidia::cudnnHandle_t handle = cudnn_handle(stream);
-    const plugin::HostTimer timer;
-    auto made = std::make_shared<Query>();
-    try {
-      made->convolution = std::make_shared<Convolution>(layout, handle);
-      made->algorithms = made->convolution->algorithms();
-    } catch (const plugin::Error& error) {
-      if (error.status() != DEEPBENCH_UNSUPPORTED) throw;
-      made->refusal = error.what();
-    }
-    made->query_ns = timer.elapsed_ns();
-    return made;
-  });
+Query query(const ConvLayout& layout, const Stream& stream) {
+  const nvidia::cudnnHandle_t handle = cudnn_handle(stream);  // its making is no part of planning
+  const plugin::HostTimer timer;
+  Query made;
+  try {
+    made.convolution = std::make_shared<Convolution>(layout, handle);
+    made.algorithms = made.convolution->algorithms();
+  } catch (const plugin::Error& error) {
+    if (error.status() != DEEPBENCH_UNSUPPORTED) throw;
+    made.refusal = error.what();
+  }
+  made.query_ns = timer.elapsed_ns();
+  return made;
 }
 
 bool uses_winograd(ConvPhase phase, int number) {
@@ -61,27 +55,6 @@ std::string rejection_reason(const Conv& conv, const Algorithm& algorithm,
   return "";
 }
 
-// Returns all usable plans, ordered by layout and then as the library orders them, and appends the
-// reasons why the others are unusable.
-std::vector<ConvPlan> allowed_plans(const Conv& conv, const std::string& layout,
-                                    const plugin::Options& options, std::string* reasons) {
-  require_conv_on_device(conv, options.device);
-  const Stream& stream = Stream::of(options.device);
-  std::vector<ConvPlan> plans;
-  for (const ConvLayout& one : conv_layouts(conv, layout, options.pad)) {
-    const auto known = query(one, stream);
-    if (!known->refusal.empty()) *reasons += "; " + known->refusal;
-    for (const Algorithm& algorithm : known->algorithms) {
-      const std::string reason = rejection_reason(conv, algorithm, options);
-      if (reason.empty())
-        plans.push_back({one, known->convolution, algorithm, known->query_ns});
-      else
-        *reasons += "; " + name_of(conv.phase, algorithm.number) + " " + reason;
-    }
-  }
-  return plans;
-}
-
 }  // namespace
 
 bool ConvPlan::is_winograd() const {
@@ -92,23 +65,46 @@ std::string ConvPlan::id() const {
   return layout.name + ":" + name_of(layout.executed.phase, algorithm.number);
 }
 
-ConvPlan plan_conv(const Conv& conv, const std::string& layout, const plugin::Options& options) {
-  std::string reasons;
-  for (ConvPlan& plan : allowed_plans(conv, layout, options, &reasons))
-    if (options.candidate.empty() || options.candidate == plan.id()) return std::move(plan);
-  if (!options.candidate.empty()) reject_candidate("cudnn_legacy", options.candidate);
-  plugin::unsupported("cuDNN " + report<nvidia::Cudnn>().version +
-                      "'s legacy API has no algorithm for " + std::string(conv.precision.name) +
-                      " of these dimensions on this device" + reasons);
+std::string ConvPlan::algorithm_text() const {
+  return layout.name + ": " + name_of(layout.executed.phase, algorithm.number) +
+         (algorithm.nondeterministic ? " (nondeterministic)" : "");
 }
 
-std::vector<std::string> conv_candidates(const Conv& conv, const std::string& layout,
-                                         const plugin::Options& options) {
-  std::string reasons;
+ConvQueries::ConvQueries(const Conv& conv, const std::string& layout,
+                         const plugin::Options& options)
+    : conv_(conv), options_(options) {
+  require_conv_on_device(conv, options.device);
+  const Stream& stream = Stream::of(options.device);
+  for (const ConvLayout& one : conv_layouts(conv, layout, options.pad))
+    add_allowed_plans(one, stream);
+}
+
+// Keeps the library's order, and the reasons why the other algorithms are not allowed.
+void ConvQueries::add_allowed_plans(const ConvLayout& layout, const Stream& stream) {
+  const Query answer = query(layout, stream);
+  if (!answer.refusal.empty()) reasons_ += "; " + answer.refusal;
+  for (const Algorithm& algorithm : answer.algorithms) {
+    const std::string reason = rejection_reason(conv_, algorithm, options_);
+    if (reason.empty())
+      plans_.push_back({layout, answer.convolution, algorithm, answer.query_ns});
+    else
+      reasons_ += "; " + name_of(conv_.phase, algorithm.number) + " " + reason;
+  }
+}
+
+ConvPlan ConvQueries::plan(const std::string& candidate) const {
+  for (const ConvPlan& plan : plans_)
+    if (candidate.empty() || candidate == plan.id()) return plan;
+  if (!candidate.empty()) reject_candidate("cudnn_legacy", candidate);
+  plugin::unsupported("cuDNN " + report<nvidia::Cudnn>().version +
+                      "'s legacy API has no algorithm for " + std::string(conv_.precision.name) +
+                      " of these dimensions on this device" + reasons_);
+}
+
+std::vector<std::string> ConvQueries::candidates(int64_t limit) const {
   std::vector<std::string> ids;
-  for (const ConvPlan& plan : allowed_plans(conv, layout, options, &reasons))
-    ids.push_back(plan.id());
-  if (options.limit > 0) ids.resize(std::min(ids.size(), size_t(options.limit)));
+  for (const ConvPlan& plan : plans_) ids.push_back(plan.id());
+  if (limit > 0) ids.resize(std::min(ids.size(), size_t(limit)));
   return ids;
 }
 

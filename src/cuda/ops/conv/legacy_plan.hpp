@@ -58,12 +58,28 @@ struct ConvPlan {
 
   uint64_t workspace_bytes() const { return algorithm.workspace_bytes; }
   bool is_winograd() const;
-  std::string id() const;  // "nhwc:IMPLICIT_PRECOMP_GEMM"
+  std::string id() const;              // "nhwc:IMPLICIT_PRECOMP_GEMM"
+  std::string algorithm_text() const;  // for rows
 };
 
-// Throws plugin::Error: unsupported with the reason, or invalid for an unknown candidate.
-ConvPlan plan_conv(const Conv& conv, const std::string& layout, const plugin::Options& options);
-std::vector<std::string> conv_candidates(const Conv& conv, const std::string& layout,
-                                         const plugin::Options& options);
+// The library's answers about one convolution, which all its plans share: each layout is asked for
+// once.
+class ConvQueries {
+ public:
+  ConvQueries(const Conv& conv, const std::string& layout, const plugin::Options& options);
+
+  // Plans the candidate, or the first choice if it is "". Throws plugin::Error: unsupported with
+  // the reason, or invalid for an unknown candidate.
+  ConvPlan plan(const std::string& candidate) const;
+  std::vector<std::string> candidates(int64_t limit) const;
+
+ private:
+  void add_allowed_plans(const ConvLayout& layout, const Stream& stream);
+
+  const Conv conv_;
+  const plugin::Options options_;
+  std::vector<ConvPlan> plans_;  // that the problem and the options allow, best first
+  std::string reasons_;          // why others are not among them
+};
 
 }  // namespace deepbench::cuda::legacy

@@ -7,6 +7,7 @@
 
 #include "implementation.hpp"
 #include "kernels/precompile.hpp"
+#include "ops/gemm/gemm_call.hpp"
 #include "ops/gemm/operands.hpp"
 #include "prepared_kernel.hpp"
 
@@ -20,61 +21,55 @@ namespace deepbench::cuda {
 //   plans(gemm, layout, options)   the default first; throws unsupported
 //   Call(layout, plan, operands, stream)   a GemmCall
 template <class Traits>
-class BuiltInGemm final : public Implementation {
+class BuiltInGemmPlan final : public plugin::TypedPlan<BuiltInGemmPlan<Traits>, Gemm> {
+  using Base = plugin::TypedPlan<BuiltInGemmPlan<Traits>, Gemm>;
+  using Plan = typename Traits::Plan;
+
  public:
-  LibraryFacts library() override { return plugin::builtin_library_facts(); }
+  static LibraryFacts library() { return plugin::builtin_library_facts(); }
+  static Gemm parse(const plugin::Problem& problem) { return gemm_problem(problem); }
 
-  void supports(const plugin::Problem& problem, const plugin::Options& options) override {
-    plan(problem, options);
+  BuiltInGemmPlan(const Gemm& gemm, const plugin::Options& options, const std::string& candidate)
+      : Base(gemm, options),
+        layout_(Traits::layout(gemm, options)),
+        plans_(Traits::plans(gemm, layout_, options)),
+        plan_(named(candidate)),
+        copies_(plan_copies(layout_, options)) {}
+
+  void describe(plugin::Sink& sink) const override {
+    const uint64_t workspace = plan_.workspace_bytes();
+    describe_plan(plugin::builtin_library_name(Traits::kName), plan_.name(),
+                  layout_.needed_bytes(copies_, workspace), workspace, sink);
   }
 
-  uint64_t memory_needed(const plugin::Problem& problem, const plugin::Options& options) override {
-    const Planned planned = plan(problem, options);
-    const GemmLayout& layout = planned.layout;
-    return layout.needed_bytes(plan_copies(layout, options), planned.plan.workspace_bytes());
-  }
-
-  std::vector<std::string> candidates(const plugin::Problem& problem,
-                                      const plugin::Options& options) override {
-    const Gemm gemm = gemm_problem(problem);
+  std::vector<std::string> candidates(int64_t limit) const override {
     std::vector<std::string> names, expressions;
-    for (const Plan& one : Traits::plans(gemm, Traits::layout(gemm, options), options)) {
+    for (const Plan& one : plans_) {
       names.push_back(one.name());
       expressions.push_back(one.expression());
     }
-    if (options.limit > 0) precompile(Traits::kName, expressions, options.device);
+    if (limit > 0) precompile(Traits::kName, expressions, this->options_.device);
     return names;
   }
 
-  std::unique_ptr<plugin::Kernel> prepare(const plugin::Problem& problem,
-                                          const plugin::Options& options) override {
-    const Planned planned = plan(problem, options);
-    Stream& stream = Stream::of(options.device);
-    const plugin::CopyPlan copies = plan_copies(planned.layout, options);
-    auto operands = std::make_unique<GemmOperands>(
-        planned.layout, copies, parse_inputs(options.inputs), options.seed, stream);
-    auto call =
-        std::make_unique<typename Traits::Call>(planned.layout, planned.plan, *operands, stream);
-    return std::make_unique<PreparedKernel>(stream, copies, std::move(operands), std::move(call));
+  std::unique_ptr<plugin::Kernel> prepare() const override {
+    return prepare_gemm(
+        layout_, copies_, this->options_, [&](const GemmOperands& operands, Stream& stream) {
+          return std::make_unique<typename Traits::Call>(layout_, plan_, operands, stream);
+        });
   }
 
  private:
-  using Plan = typename Traits::Plan;
-  struct Planned {
-    GemmLayout layout;
-    Plan plan;
-  };
-
-  static Planned plan(const plugin::Problem& problem, const plugin::Options& options) {
-    const Gemm gemm = gemm_problem(problem);
-    Planned planned{Traits::layout(gemm, options), {}};
-    for (const Plan& one : Traits::plans(gemm, planned.layout, options)) {
-      if (!options.candidate.empty() && options.candidate != one.name()) continue;
-      planned.plan = one;
-      return planned;
-    }
-    plugin::reject_candidate(Traits::kName, options.candidate);
+  const Plan& named(const std::string& candidate) const {
+    for (const Plan& one : plans_)
+      if (candidate.empty() || candidate == one.name()) return one;
+    plugin::reject_candidate(Traits::kName, candidate);
   }
+
+  const GemmLayout layout_;
+  const std::vector<Plan> plans_;
+  const Plan plan_;
+  const plugin::CopyPlan copies_;
 };
 
 }  // namespace deepbench::cuda

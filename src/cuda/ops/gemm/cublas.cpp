@@ -58,13 +58,6 @@ class CublasCall final : public GemmCall {
     return call(0);
   }
 
-  void describe(plugin::Sink& sink) const override {
-    sink.text("library", "cublas " + report<nvidia::Cublas>().version);
-    const std::string& layout = operands().layout().name;
-    sink.text("algorithm", "cublasGemmEx" + (layout == "plain" ? "" : " " + layout));
-    sink.integer("workspace_bytes", int64_t(workspace_.bytes()));
-  }
-
  protected:
   void multiply(uint64_t copy) override {
     bind_workspace();
@@ -108,46 +101,42 @@ class CublasCall final : public GemmCall {
   One one_;
 };
 
-class CublasGemm final : public Implementation {
+class CublasPlan final : public plugin::TypedPlan<CublasPlan, Gemm> {
  public:
-  LibraryFacts library() override { return facts_of<nvidia::Cublas>(); }
+  static LibraryFacts library() { return facts_of<nvidia::Cublas>(); }
+  static Gemm parse(const plugin::Problem& problem) { return gemm_problem(problem); }
 
-  void supports(const plugin::Problem& problem, const plugin::Options& options) override {
-    layout(gemm_problem(problem), options);
+  CublasPlan(const Gemm& gemm, const plugin::Options& options, const std::string& candidate)
+      : TypedPlan(gemm, options),
+        layouts_(supported_layouts(gemm, options)),
+        layout_(named(candidate)),
+        workspace_bytes_(uint64_t(std::max<int64_t>(0, options.workspace))),
+        copies_(plan_copies(layout_, options)) {}
+
+  void describe(plugin::Sink& sink) const override {
+    describe_plan("cublas " + report<nvidia::Cublas>().version,
+                  "cublasGemmEx" + (layout_.name == "plain" ? "" : " " + layout_.name),
+                  layout_.needed_bytes(copies_, workspace_bytes_), workspace_bytes_, sink);
   }
 
-  uint64_t memory_needed(const plugin::Problem& problem, const plugin::Options& options) override {
-    const GemmLayout chosen = layout(gemm_problem(problem), options);
-    return chosen.needed_bytes(plan_copies(chosen, options), workspace(options));
-  }
-
-  std::vector<std::string> candidates(const plugin::Problem& problem,
-                                      const plugin::Options& options) override {
+  std::vector<std::string> candidates(int64_t) const override {
     std::vector<std::string> names;
-    for (const GemmLayout& known : layouts(gemm_problem(problem), options))
-      names.push_back(known.name);
+    for (const GemmLayout& layout : layouts_) names.push_back(layout.name);
     return names;
   }
 
-  std::unique_ptr<plugin::Kernel> prepare(const plugin::Problem& problem,
-                                          const plugin::Options& options) override {
-    const GemmLayout chosen = layout(gemm_problem(problem), options);
-    Stream& stream = Stream::of(options.device);
-    const plugin::CopyPlan copies = plan_copies(chosen, options);
-    auto operands = std::make_unique<GemmOperands>(chosen, copies, parse_inputs(options.inputs),
-                                                   options.seed, stream);
-    auto call = std::make_unique<CublasCall>(*operands, workspace(options), stream);
-    if (chosen.executed.precision.precision == Precision::kInt8) require_kernel(*call, *operands);
-    return std::make_unique<PreparedKernel>(stream, copies, std::move(operands), std::move(call));
+  std::unique_ptr<plugin::Kernel> prepare() const override {
+    return prepare_gemm(layout_, copies_, options_, [&](GemmOperands& operands, Stream& stream) {
+      auto call = std::make_unique<CublasCall>(operands, workspace_bytes_, stream);
+      if (problem_.precision.precision == Precision::kInt8) require_kernel(*call, operands);
+      return call;
+    });
   }
 
  private:
-  static uint64_t workspace(const plugin::Options& options) {
-    return uint64_t(std::max<int64_t>(0, options.workspace));
-  }
-
   // Throws unsupported if cublasGemmEx cannot execute the problem.
-  static std::vector<GemmLayout> layouts(const Gemm& gemm, const plugin::Options& options) {
+  static std::vector<GemmLayout> supported_layouts(const Gemm& gemm,
+                                                   const plugin::Options& options) {
     if (is_fp8(gemm))
       plugin::unsupported(
           "cublasGemmEx does not support 8-bit floating-point types; use library cublaslt");
@@ -158,6 +147,12 @@ class CublasGemm final : public Implementation {
           std::numeric_limits<int>::max())
         plugin::unsupported("cublasGemmEx supports only dimensions of 32 bits");
     return all;
+  }
+
+  const GemmLayout& named(const std::string& candidate) const {
+    for (const GemmLayout& layout : layouts_)
+      if (candidate.empty() || candidate == layout.name) return layout;
+    reject_candidate("cublas", candidate);
   }
 
   // The kernels for 8-bit integers support only some leading dimensions.
@@ -172,18 +167,14 @@ class CublasGemm final : public Implementation {
     operands.restore();
   }
 
-  static GemmLayout layout(const Gemm& gemm, const plugin::Options& options) {
-    for (const GemmLayout& known : layouts(gemm, options))
-      if (options.candidate.empty() || options.candidate == known.name) return known;
-    reject_candidate("cublas", options.candidate);
-  }
+  const std::vector<GemmLayout> layouts_;
+  const GemmLayout layout_;
+  const uint64_t workspace_bytes_;
+  const plugin::CopyPlan copies_;
 };
 
 }  // namespace
 
-Implementation& cublas_gemm() {
-  static auto* implementation = new CublasGemm();
-  return *implementation;
-}
+Implementation& cublas_gemm() { return planned_by<CublasPlan>(); }
 
 }  // namespace deepbench::cuda

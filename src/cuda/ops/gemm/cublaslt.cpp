@@ -20,13 +20,6 @@ class Call final : public GemmCall {
         stream_(stream.get()),
         one_(gemm_types(plan_.layout.executed.precision).scale) {}
 
-  void describe(plugin::Sink& sink) const override {
-    sink.text("library", "cublaslt " + version());
-    sink.text("algorithm", plan_.layout.name + ": " + plan_.algorithm.text());
-    sink.integer("workspace_bytes", int64_t(plan_.workspace_bytes));
-    sink.real("planning_ns", plan_.planning_ns);
-  }
-
  protected:
   void multiply(uint64_t copy) override {
     CUDA_CHECK(library_.cublasLtMatmul(
@@ -46,34 +39,43 @@ class Call final : public GemmCall {
   One one_;
 };
 
-class CublasLtGemm final : public Implementation {
+class CublasLtPlan final : public plugin::TypedPlan<CublasLtPlan, Gemm> {
  public:
-  LibraryFacts library() override { return facts_of<nvidia::CublasLt>(); }
+  static LibraryFacts library() { return facts_of<nvidia::CublasLt>(); }
+  static Gemm parse(const plugin::Problem& problem) { return gemm_problem(problem); }
 
-  void supports(const plugin::Problem& problem, const plugin::Options& options) override {
-    plan_gemm(gemm_problem(problem), options);
+  CublasLtPlan(const Gemm& gemm, const plugin::Options& options, const std::string& candidate,
+               std::shared_ptr<Heuristics> heuristics = std::make_shared<Heuristics>())
+      : TypedPlan(gemm, options),
+        heuristics_(std::move(heuristics)),
+        plan_(plan_gemm(gemm, options, candidate, *heuristics_)),
+        copies_(plan_copies(plan_.layout, options)) {}
+
+  void describe(plugin::Sink& sink) const override {
+    describe_plan("cublaslt " + version(), plan_.layout.name + ": " + plan_.algorithm.text(),
+                  plan_.layout.needed_bytes(copies_, plan_.workspace_bytes), plan_.workspace_bytes,
+                  sink);
+    sink.real("planning_ns", plan_.planning_ns);
   }
 
-  uint64_t memory_needed(const plugin::Problem& problem, const plugin::Options& options) override {
-    const Plan plan = plan_gemm(gemm_problem(problem), options);
-    return plan.layout.needed_bytes(plan_copies(plan.layout, options), plan.workspace_bytes);
+  std::vector<std::string> candidates(int64_t limit) const override {
+    return gemm_candidates(problem_, options_, limit, *heuristics_);
+  }
+  std::unique_ptr<plugin::Plan> with_candidate(const std::string& id) const override {
+    return std::make_unique<CublasLtPlan>(problem_, options_, id, heuristics_);
   }
 
-  std::vector<std::string> candidates(const plugin::Problem& problem,
-                                      const plugin::Options& options) override {
-    return gemm_candidates(gemm_problem(problem), options);
+  std::unique_ptr<plugin::Kernel> prepare() const override {
+    return prepare_gemm(plan_.layout, copies_, options_,
+                        [&](const GemmOperands& operands, Stream& stream) {
+                          return make_call(plan_, operands, stream);
+                        });
   }
 
-  std::unique_ptr<plugin::Kernel> prepare(const plugin::Problem& problem,
-                                          const plugin::Options& options) override {
-    Plan plan = plan_gemm(gemm_problem(problem), options);
-    Stream& stream = Stream::of(options.device);
-    const plugin::CopyPlan copies = plan_copies(plan.layout, options);
-    auto operands = std::make_unique<GemmOperands>(
-        plan.layout, copies, parse_inputs(options.inputs), options.seed, stream);
-    auto call = make_call(std::move(plan), *operands, stream);
-    return std::make_unique<PreparedKernel>(stream, copies, std::move(operands), std::move(call));
-  }
+ private:
+  const std::shared_ptr<Heuristics> heuristics_;
+  const lt::Plan plan_;
+  const plugin::CopyPlan copies_;
 };
 
 }  // namespace
@@ -84,9 +86,6 @@ std::unique_ptr<GemmCall> make_call(Plan plan, const GemmOperands& operands, Str
 
 }  // namespace lt
 
-Implementation& cublaslt_gemm() {
-  static auto* implementation = new lt::CublasLtGemm();
-  return *implementation;
-}
+Implementation& cublaslt_gemm() { return planned_by<lt::CublasLtPlan>(); }
 
 }  // namespace deepbench::cuda

@@ -87,11 +87,11 @@ class Collector {
 // The candidates of one layout.
 class Explorer {
  public:
-  Explorer(const Query& query, Collector& collector)
+  Explorer(const Query& query, Collector& collector, Heuristics& heuristics)
       : query_(query),
         collector_(collector),
         descriptors_(query.layout.executed),
-        heuristics_(query_heuristics(query, kManyResults)) {}
+        heuristics_(&heuristics.query(query, kManyResults)) {}
 
   // Adds the positions [begin, end) of the heuristics' list.
   void add_heuristics(size_t begin, size_t end) {
@@ -216,25 +216,24 @@ class Explorer {
   Query query_;
   Collector& collector_;
   Descriptors descriptors_;
-  std::shared_ptr<const HeuristicsResult> heuristics_;
+  const HeuristicsResult* heuristics_;
   int checks_ = 0;
 };
 
 }  // namespace
 
-std::vector<std::string> gemm_candidates(const Gemm& gemm, const plugin::Options& options) {
-  plugin::Options default_options = options;
-  default_options.candidate.clear();
-  const Plan first = plan_gemm(gemm, default_options);
+std::vector<std::string> gemm_candidates(const Gemm& gemm, const plugin::Options& options,
+                                         int64_t limit, Heuristics& heuristics) {
+  const Plan first = plan_gemm(gemm, options, "", heuristics);
   const uint64_t workspace = uint64_t(std::max<int64_t>(0, options.workspace));
-  Collector collector(options.limit);
+  Collector collector(limit);
   collector.add(candidate_for({first.layout, options.device, workspace},
                               Descriptors(first.layout.executed), 0, first.algo));
 
   const auto layouts = gemm_layouts(gemm, options, /*in_place=*/false);
   std::vector<Explorer> explorers;
   for (auto layout = layouts.rbegin(); layout != layouts.rend(); ++layout)
-    explorers.emplace_back(Query{*layout, options.device, workspace}, collector);
+    explorers.emplace_back(Query{*layout, options.device, workspace}, collector, heuristics);
   Explorer& preferred = explorers.front();  // the layout for tensor cores, if there is one
   preferred.add_heuristics(0, kPromising);
   for (size_t i = 1; i < explorers.size(); ++i) explorers[i].add_heuristics(0, kOtherLayouts);

@@ -13,8 +13,6 @@ namespace {
 
 using namespace nvidia;  // NOLINT: the vendor's names, as in its documentation
 
-constexpr size_t kMaxCachedResults = 512;
-
 template <class Value>
 void set(const MatmulDesc& descriptor, cublasLtMatmulDescAttributes_t attribute, Value value) {
   CUDA_CHECK(
@@ -74,17 +72,6 @@ std::vector<Result> query_library(const Query& query, int max_results) {
   return results;
 }
 
-std::string key_of(const Query& query, int results) {
-  const Gemm& g = query.layout.executed;
-  std::string key(g.precision.name);
-  key += g.trans_a ? " t" : " n";
-  key += g.trans_b ? "t" : "n";
-  for (const int64_t part :
-       {g.m, g.n, g.k, int64_t(query.device), int64_t(query.workspace_bytes), int64_t(results)})
-    key += " " + std::to_string(part);
-  return key;
-}
-
 template <class Value>
 uint32_t setting(const cublasLtMatmulAlgo_t& algo, cublasLtMatmulAlgoConfigAttributes_t attribute) {
   Value value = 0;
@@ -132,13 +119,14 @@ Plan plan_of(const Query& query, const Result& result, const Candidate& candidat
 
 // A query for one result may return an algorithm that differs from the first result of a query for
 // many. Candidate 0 denotes the former; the positions of the list count from 1.
-std::optional<Plan> plan_heuristic(const Query& query, const Candidate& candidate) {
+std::optional<Plan> plan_heuristic(const Query& query, const Candidate& candidate,
+                                   Heuristics& heuristics) {
   const bool is_default = candidate.heuristic == 0;
-  const auto heuristics = query_heuristics(query, is_default ? kOneResult : kManyResults);
+  const HeuristicsResult& answer = heuristics.query(query, is_default ? kOneResult : kManyResults);
   const auto index = static_cast<size_t>(is_default ? 0 : candidate.heuristic - 1);
-  if (index >= heuristics->results.size()) return {};
-  Plan plan = plan_of(query, heuristics->results[index], candidate);
-  plan.planning_ns = heuristics->query_ns;
+  if (index >= answer.results.size()) return {};
+  Plan plan = plan_of(query, answer.results[index], candidate);
+  plan.planning_ns = answer.query_ns;
   return plan;
 }
 
@@ -186,17 +174,14 @@ cublasLtHandle_t handle(int device) {
 
 std::string version() { return report<CublasLt>().version; }
 
-std::shared_ptr<const HeuristicsResult> query_heuristics(const Query& query, int results) {
-  static plugin::MemoCache<std::string, std::shared_ptr<const HeuristicsResult>, kMaxCachedResults>
-      cache;
-  return cache.get(key_of(query, results), [&] {
-    handle(query.device);  // its making is no part of planning
-    const plugin::HostTimer timer;
-    auto heuristics = std::make_shared<HeuristicsResult>();
-    heuristics->results = query_library(query, results);
-    heuristics->query_ns = timer.elapsed_ns();
-    return heuristics;
-  });
+const HeuristicsResult& Heuristics::query(const Query& query, int results) {
+  const auto [answer, is_new] = answers_.try_emplace({query.layout.name, results});
+  if (!is_new) return answer->second;
+  handle(query.device);  // its making is no part of planning
+  const plugin::HostTimer timer;
+  answer->second.results = query_library(query, results);
+  answer->second.query_ns = timer.elapsed_ns();
+  return answer->second;
 }
 
 Algorithm settings_of(const cublasLtMatmulAlgo_t& algo) {
@@ -248,26 +233,26 @@ std::optional<Result> check_algorithm(const Algorithm& algorithm, const Query& q
   return result;
 }
 
-Plan plan_gemm(const Gemm& gemm, const plugin::Options& options) {
+Plan plan_gemm(const Gemm& gemm, const plugin::Options& options, const std::string& id,
+               Heuristics& heuristics) {
   require_gemm_on_device(gemm, options.device);
   const uint64_t workspace = uint64_t(std::max<int64_t>(0, options.workspace));
   Candidate candidate;
   candidate.heuristic = 0;
-  const bool named = !options.candidate.empty();
+  const bool named = !id.empty();
   if (named) {
     candidate = {};
-    if (!parse_candidate(options.candidate, &candidate))
-      reject_candidate("cublaslt", options.candidate);
+    if (!parse_candidate(id, &candidate)) reject_candidate("cublaslt", id);
   }
   for (const GemmLayout& layout : gemm_layouts(gemm, options, /*in_place=*/false)) {
     if (named && layout.name != candidate.layout) continue;
     candidate.layout = layout.name;
     const Query query{layout, options.device, workspace};
-    auto plan = candidate.heuristic >= 0 ? plan_heuristic(query, candidate)
+    auto plan = candidate.heuristic >= 0 ? plan_heuristic(query, candidate, heuristics)
                                          : plan_algorithm(query, candidate);
     if (plan) return std::move(*plan);
   }
-  if (named) reject_candidate("cublaslt", options.candidate);
+  if (named) reject_candidate("cublaslt", id);
   refuse(gemm, options);
 }
 

@@ -3,10 +3,12 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
 #include <type_traits>
+#include <utility>
 #include <vector>
 
 #include "libraries.hpp"
@@ -61,8 +63,15 @@ struct Query {
 
 constexpr int kOneResult = 1, kManyResults = 32;  // requested numbers of results
 
-// Results are cached, because planning, checking and preparing send the same query.
-std::shared_ptr<const HeuristicsResult> query_heuristics(const Query& query, int results);
+// The answers of the library's heuristics about one product on one device, which all plans of the
+// product share: each query is sent once.
+class Heuristics {
+ public:
+  const HeuristicsResult& query(const Query& query, int results);
+
+ private:
+  std::map<std::pair<std::string, int>, HeuristicsResult> answers_;  // by layout and `results`
+};
 
 // The settings of a configured algorithm.
 Algorithm settings_of(const nvidia::cublasLtMatmulAlgo_t& algo);
@@ -89,14 +98,17 @@ struct Plan {
   double planning_ns = 0;
 };
 
-// Throws plugin::Error: unsupported with the reason, or invalid for an unknown candidate.
-Plan plan_gemm(const Gemm& gemm, const plugin::Options& options);
+// Plans the candidate, or the library's first choice if it is "". Throws plugin::Error: unsupported
+// with the reason, or invalid for an unknown candidate.
+Plan plan_gemm(const Gemm& gemm, const plugin::Options& options, const std::string& candidate,
+               Heuristics& heuristics);
 
 // Creates the call of a planned product on these operands.
 std::unique_ptr<GemmCall> make_call(Plan plan, const GemmOperands& operands, Stream& stream);
 
 // The ids that plan_gemm accepts for this problem: the library's default first, then the most
-// promising.
-std::vector<std::string> gemm_candidates(const Gemm& gemm, const plugin::Options& options);
+// promising; at most `limit` (0: all).
+std::vector<std::string> gemm_candidates(const Gemm& gemm, const plugin::Options& options,
+                                         int64_t limit, Heuristics& heuristics);
 
 }  // namespace deepbench::cuda::lt

@@ -32,9 +32,6 @@ class SkinnyCall final : public GemmCall {
   }
 
   void describe(plugin::Sink& sink) const override {
-    sink.text("library", plugin::builtin_library_name("skinny"));
-    sink.text("algorithm", plan_.name());
-    sink.integer("workspace_bytes", int64_t(workspace_.bytes()));
     function_.describe(sink);
     sink.text("note.skinny", std::to_string(plan_.blocks) + " x " + std::to_string(plan_.split) +
                                  " blocks of " + std::to_string(plan_.threads) +
@@ -96,9 +93,6 @@ struct Skinny {
 
 }  // namespace
 
-Implementation& skinny_gemm() {
-  static auto* implementation = new BuiltInGemm<Skinny>();
-  return *implementation;
-}
+Implementation& skinny_gemm() { return planned_by<BuiltInGemmPlan<Skinny>>(); }
 
 }  // namespace deepbench::cuda

@@ -25,9 +25,6 @@ class SkinnyMmaCall final : public GemmCall {
   }
 
   void describe(plugin::Sink& sink) const override {
-    sink.text("library", plugin::builtin_library_name("skinny_mma"));
-    sink.text("algorithm", plan_.name());
-    sink.integer("workspace_bytes", 0);
     function_.describe(sink);
     const uint32_t split = plan_.shape.split;
     sink.text("note.skinny_mma",
@@ -93,9 +90,6 @@ struct SkinnyMma {
 
 }  // namespace
 
-Implementation& skinny_mma_gemm() {
-  static auto* implementation = new BuiltInGemm<SkinnyMma>();
-  return *implementation;
-}
+Implementation& skinny_mma_gemm() { return planned_by<BuiltInGemmPlan<SkinnyMma>>(); }
 
 }  // namespace deepbench::cuda

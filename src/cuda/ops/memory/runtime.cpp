@@ -87,13 +87,6 @@ class MemoryKernel final : public DeviceKernel {
     MemoryKernel::poison_outputs();
   }
 
-  void describe(plugin::Sink& sink) const override {
-    sink.text("library", "runtime");
-    sink.text("algorithm", method_);
-    sink.integer("workspace_bytes", 0);
-    plan().describe(sink);
-  }
-
   void poison_outputs() override {
     device_stream().make_current();
     if (memory_.kind == MemoryKind::kRead) {
@@ -109,7 +102,7 @@ class MemoryKernel final : public DeviceKernel {
     device_stream().synchronize();
   }
 
-  void read_output(const uint64_t* indices, size_t count, double* values) override {
+  void read_output(uint32_t, const uint64_t* indices, size_t count, double* values) override {
     device_stream().make_current();
     if (memory_.kind != MemoryKind::kRead)
       return cuda::read(output(), indices, count, values, device_stream());
@@ -121,7 +114,7 @@ class MemoryKernel final : public DeviceKernel {
   }
 
   // Data words are even, so the odd poison never occurs as data.
-  void scan_output(deepbench_scan& found) override {
+  void scan_output(uint32_t, deepbench_scan& found) override {
     device_stream().make_current();
     if (memory_.kind == MemoryKind::kRead)
       found = {sizeof found, 1, xor_of_all() == kPoison, 0};
@@ -129,7 +122,7 @@ class MemoryKernel final : public DeviceKernel {
       found = scan(output(), nullptr, device_stream());
   }
 
-  void project_output(uint64_t rows, uint64_t seed, double* sums) override {
+  void project_output(uint32_t, uint64_t rows, uint64_t seed, double* sums) override {
     device_stream().make_current();
     if (memory_.kind != MemoryKind::kRead)
       return project(output(), rows, seed, sums, device_stream());
@@ -238,24 +231,35 @@ class MemoryKernel final : public DeviceKernel {
   Buffer partial_;  // one word from each block of a read
 };
 
-class RuntimeMemory final : public Implementation {
+class RuntimeMemoryPlan final : public plugin::TypedPlan<RuntimeMemoryPlan, Memory> {
  public:
-  LibraryFacts library() override { return facts_of<nvidia::Cudart>(); }
+  static LibraryFacts library() { return facts_of<nvidia::Cudart>(); }
+  static Memory parse(const plugin::Problem& problem) { return memory_problem(problem); }
 
-  void supports(const plugin::Problem& problem, const plugin::Options& options) override {
+  RuntimeMemoryPlan(const Memory& memory, const plugin::Options& options,
+                    const std::string& candidate)
+      : TypedPlan(memory, options),
+        method_(candidate.empty() ? methods(memory).front() : candidate),
+        copies_(plan_copies(uint64_t(memory.traffic()), options)) {
     require_built_in_kernels("memory");
     parse_inputs(options.inputs);
-    method(problem, options);
+    require_candidate("runtime", methods(memory), method_);
   }
 
-  uint64_t memory_needed(const plugin::Problem& problem, const plugin::Options& options) override {
-    const Memory memory = memory_problem(problem);
-    return needed_bytes(memory, plan(memory, options));
+  void describe(plugin::Sink& sink) const override {
+    describe_plan("runtime", method_, needed_bytes(problem_, copies_), 0, sink);
   }
 
-  std::vector<std::string> candidates(const plugin::Problem& problem,
-                                      const plugin::Options&) override {
-    switch (memory_problem(problem).kind) {
+  std::vector<std::string> candidates(int64_t) const override { return methods(problem_); }
+
+  std::unique_ptr<plugin::Kernel> prepare() const override {
+    return std::make_unique<MemoryKernel>(problem_, copies_, Stream::of(options_.device), method_,
+                                          options_);
+  }
+
+ private:
+  static std::vector<std::string> methods(const Memory& memory) {
+    switch (memory.kind) {
       case MemoryKind::kRead:
         return {kKernel};
       case MemoryKind::kWrite:
@@ -268,33 +272,12 @@ class RuntimeMemory final : public Implementation {
     }
   }
 
-  std::unique_ptr<plugin::Kernel> prepare(const plugin::Problem& problem,
-                                          const plugin::Options& options) override {
-    supports(problem, options);
-    const Memory memory = memory_problem(problem);
-    return std::make_unique<MemoryKernel>(memory, plan(memory, options), Stream::of(options.device),
-                                          method(problem, options), options);
-  }
-
- private:
-  static plugin::CopyPlan plan(const Memory& memory, const plugin::Options& options) {
-    return plan_copies(uint64_t(memory.traffic()), options);
-  }
-
-  std::string method(const plugin::Problem& problem, const plugin::Options& options) {
-    const std::vector<std::string> ids = candidates(problem, options);
-    if (options.candidate.empty()) return ids.front();
-    for (const std::string& id : ids)
-      if (options.candidate == id) return id;
-    plugin::invalid("there is no candidate '" + options.candidate + "' for this problem");
-  }
+  const std::string method_;
+  const plugin::CopyPlan copies_;
 };
 
 }  // namespace
 
-Implementation& runtime_memory() {
-  static auto* implementation = new RuntimeMemory();
-  return *implementation;
-}
+Implementation& runtime_memory() { return planned_by<RuntimeMemoryPlan>(); }
 
 }  // namespace deepbench::cuda

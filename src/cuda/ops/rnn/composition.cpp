@@ -12,11 +12,11 @@ namespace {
 
 constexpr uint32_t kStepThreads = 256;
 
-struct Counts {
+struct ElementCounts {
   int64_t sequence, states, weights, biases, gates;  // in elements
   bool is_lstm, is_gru, is_backward;
 
-  explicit Counts(const Rnn& rnn)
+  explicit ElementCounts(const Rnn& rnn)
       : sequence(rnn.sequence()),
         states(rnn.states()),
         weights(rnn.weights()),
@@ -37,7 +37,7 @@ struct Counts {
 // that another layer would cause.
 constexpr double kRoundingsOfOne = 16, kActivations = 1.0 / (1 << 14);
 
-Buffer doubles(int64_t count) { return Buffer(uint64_t(count) * sizeof(double)); }
+Buffer double_buffer(int64_t count) { return Buffer(uint64_t(count) * sizeof(double)); }
 
 }  // namespace
 
@@ -52,12 +52,14 @@ Composition::Composition(const Rnn& rnn, Inputs inputs, uint64_t seed, Stream& s
       handle_(cublas_handle(stream)),
       forward_(function("rnn", "recurrent_forward", stream)),
       backward_(function("rnn", "recurrent_backward", stream)) {
-  const Counts count(rnn);
-  x_ = doubles(count.sequence), u_ = doubles(count.weights), b_ = doubles(count.biases);
-  dy_ = doubles(count.dy()), h_ = doubles(count.h()), c_ = doubles(count.c());
-  gates_ = doubles(count.gates), candidate_product_ = doubles(count.candidate_product());
-  dh_ = doubles(count.dh()), dc_ = doubles(count.dh()), dx_ = doubles(count.dx());
-  output_ = doubles(rnn.outputs());
+  const ElementCounts count(rnn);
+  x_ = double_buffer(count.sequence), u_ = double_buffer(count.weights),
+  b_ = double_buffer(count.biases);
+  dy_ = double_buffer(count.dy()), h_ = double_buffer(count.h()), c_ = double_buffer(count.c());
+  gates_ = double_buffer(count.gates),
+  candidate_product_ = double_buffer(count.candidate_product());
+  dh_ = double_buffer(count.dh()), dc_ = double_buffer(count.dh()), dx_ = double_buffer(count.dx());
+  output_ = double_buffer(rnn.outputs());
   fill(x_, Rnn::kStreamX, Rnn::kScale);
   fill(u_, Rnn::kStreamU, rnn.recurrent_scale());
   fill(b_, Rnn::kStreamB, Rnn::kScale);
@@ -69,7 +71,7 @@ Composition::Composition(const Rnn& rnn, Inputs inputs, uint64_t seed, Stream& s
 }
 
 uint64_t Composition::needed_bytes(const Rnn& rnn) {
-  const Counts count(rnn);
+  const ElementCounts count(rnn);
   const int64_t parts[] = {count.sequence, count.weights, count.biases, count.dy(),
                            count.h(),      count.c(),     count.gates,  count.candidate_product(),
                            2 * count.dh(), count.dx(),    rnn.outputs()};
@@ -106,7 +108,7 @@ void Composition::multiply(int64_t m, int64_t n, int64_t k, const Factor& a, con
                                    nvidia::CUBLAS_COMPUTE_64F, nvidia::CUBLAS_GEMM_DEFAULT));
 }
 
-RecurrentStep Composition::step(int64_t t) const {
+RecurrentStep Composition::recurrent_step(int64_t t) const {
   RecurrentStep step = {};
   step.batch = uint64_t(rnn_.batch), step.hidden = uint64_t(rnn_.hidden);
   step.b = at(b_, 0), step.x = states(x_, t);
@@ -126,14 +128,14 @@ void Composition::multiply_forward(int64_t t, int64_t steps) const {
 void Composition::forward() const {
   for (int64_t t = 0; t < rnn_.timesteps; ++t) {
     multiply_forward(t, 1);
-    forward_.launch(shape_, stream_.get(), cell_, step(t));
+    forward_.launch(shape_, stream_.get(), cell_, recurrent_step(t));
   }
 }
 
 void Composition::recompute_forward() const {
   multiply_forward(0, rnn_.timesteps);
   for (int64_t t = 0; t < rnn_.timesteps; ++t) {
-    RecurrentStep repeated = step(t);
+    RecurrentStep repeated = recurrent_step(t);
     repeated.h = states(dx_, t);
     forward_.launch(shape_, stream_.get(), cell_, repeated);
   }
@@ -144,33 +146,34 @@ void Composition::match_slopes(const void* input_gradients, double tolerance) co
   widen(input_gradients, rnn_.precision.a, uint64_t(rnn_.sequence()), at(dx_, 0), stream_);
   const Function& match = function("rnn", "match_relu_slopes", stream_);
   for (int64_t t = 0; t < rnn_.timesteps; ++t)
-    match.launch(shape_, stream_.get(), step(t), states(dx_, t), tolerance);
+    match.launch(shape_, stream_.get(), recurrent_step(t), states(dx_, t), tolerance);
 }
 
-deepbench_following Composition::follow(const ForwardState& pass) {
-  follows_ = false;
-  if (rnn_.is_forward() || !pass.states) return DEEPBENCH_ALONE;
+deepbench_forward_states Composition::adopt_states(const ForwardState& pass) {
+  has_adopted_states_ = false;
+  if (rnn_.is_forward() || !pass.states) return DEEPBENCH_STATES_UNKNOWN;
   const auto count = uint64_t(rnn_.sequence());
   widen(pass.states, rnn_.precision.a, count, states(h_, 1), stream_);
   recompute_forward();
   const ForwardStateLimits limits(rnn_, kRoundingsOfOne, kActivations);
   const ForwardStateErrors errors =
       compare_states(states(h_, 1), at(dx_, 0), count, limits.per_state(), stream_);
-  if (!errors.all_within_limit) return DEEPBENCH_ALONE;
-  follows_ = limits.accept(errors);
-  if (follows_ && pass.input_gradients) match_slopes(pass.input_gradients, limits.per_state());
-  return follows_ ? DEEPBENCH_FOLLOWS : DEEPBENCH_ASTRAY;
+  if (!errors.all_within_limit) return DEEPBENCH_STATES_UNKNOWN;
+  has_adopted_states_ = limits.accept(errors);
+  if (has_adopted_states_ && pass.input_gradients)
+    match_slopes(pass.input_gradients, limits.per_state());
+  return has_adopted_states_ ? DEEPBENCH_STATES_ADOPTED : DEEPBENCH_STATES_WRONG;
 }
 
 void Composition::backward(int64_t t) const {
   const RecurrentGradient gradient = {states(dy_, t), at(dh_, 0), at(dc_, 0), states(dx_, t)};
-  backward_.launch(shape_, stream_.get(), cell_, step(t), gradient);
+  backward_.launch(shape_, stream_.get(), cell_, recurrent_step(t), gradient);
   multiply(rnn_.hidden, rnn_.batch, row(), {at(u_, 0), rnn_.hidden, false},
            {gates(t), row(), false}, 1, at(dh_, 0), rnn_.hidden);
 }
 
 void Composition::run() const {
-  if (follows_)
+  if (has_adopted_states_)
     recompute_forward();
   else
     forward();

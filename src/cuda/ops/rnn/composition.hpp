@@ -27,7 +27,7 @@ class Composition {
   // Checks h(t) of another kernel's forward pass, which are given in the problem's precision. If
   // each state follows from the previous one up to rounding, gradients start from these states;
   // otherwise they start from a forward pass in double.
-  deepbench_following follow(const ForwardState& pass);
+  deepbench_forward_states adopt_states(const ForwardState& pass);
 
   // Enqueues the whole phase. output() then holds the output in the order of rnn.hpp.
   void run() const;
@@ -42,11 +42,11 @@ class Composition {
   int64_t row() const { return rnn_.gates() * rnn_.hidden; }  // the gates of one sequence
   double* states(const Buffer& buffer, int64_t t) const { return at(buffer, t * rnn_.states()); }
   double* gates(int64_t t) const { return at(gates_, t * rnn_.batch * row()); }
-  RecurrentStep step(int64_t t) const;
+  RecurrentStep recurrent_step(int64_t t) const;
   // Computes the recurrent products of `steps` steps from t on.
   void multiply_forward(int64_t t, int64_t steps) const;
   void forward() const;
-  // Recomputes all steps from the states that are followed and stores the results in the memory of
+  // Recomputes all steps from the adopted states and stores the results in the memory of
   // dx.
   void recompute_forward() const;
   void match_slopes(const void* input_gradients, double tolerance) const;
@@ -75,7 +75,7 @@ class Composition {
   Buffer gates_, candidate_product_;  // [t][n][gate][unit], [t][n][unit]
   Buffer dh_, dc_, dx_;
   Buffer output_;
-  bool follows_ = false;  // h holds the states of another kernel's forward pass
+  bool has_adopted_states_ = false;  // h holds the states of another kernel's forward pass
 };
 
 }  // namespace deepbench::cuda

@@ -122,10 +122,6 @@ class LayerCall final : public LibraryCall {
   }
 
   void describe(plugin::Sink& sink) const override {
-    sink.text("library", "cudnn " + report<nvidia::Cudnn>().version);
-    sink.text("algorithm", plan_.algorithm);
-    sink.integer("workspace_bytes", int64_t(plan_.workspace_bytes));
-    sink.real("planning_ns", plan_.planning_ns);
     describe_rounding(sink);
     if (rnn().has_data_gradient())
       sink.text("note.backward",
@@ -177,49 +173,58 @@ class LayerCall final : public LibraryCall {
   Buffer dx_;  // dx of the first backward pass
 };
 
-class CudnnRnn final : public Implementation {
+class CudnnRnnPlan final : public plugin::TypedPlan<CudnnRnnPlan, Rnn> {
  public:
-  LibraryFacts library() override { return facts_of<nvidia::Cudnn>(); }
+  static LibraryFacts library() { return facts_of<nvidia::Cudnn>(); }
+  static Rnn parse(const plugin::Problem& problem) { return skip_input_rnn(problem); }
 
-  void supports(const plugin::Problem& problem, const plugin::Options& options) override {
-    plan_layer(skip_input_rnn(problem), options);
+  CudnnRnnPlan(const Rnn& rnn, const plugin::Options& options, const std::string& candidate,
+               std::shared_ptr<LayerQueries> queries = nullptr)
+      : TypedPlan(rnn, options),
+        queries_(queries ? std::move(queries) : std::make_shared<LayerQueries>(rnn, options)),
+        plan_(queries_->plan(candidate)),
+        copies_(plan_copies(plan_.storage.touched_bytes(), options)) {}
+
+  void describe(plugin::Sink& sink) const override {
+    describe_plan("cudnn " + report<nvidia::Cudnn>().version, plan_.algorithm, memory_bytes(),
+                  plan_.workspace_bytes, sink);
+    sink.real("planning_ns", plan_.planning_ns);
   }
 
-  uint64_t memory_needed(const plugin::Problem& problem, const plugin::Options& options) override {
-    const LayerPlan plan = plan_layer(skip_input_rnn(problem), options);
-    const plugin::CopyPlan copies = plan_copies(plan.storage.touched_bytes(), options);
-    const uint64_t lengths = uint64_t(plan.storage.rnn.batch) * sizeof(int32_t);
-    const uint64_t other_bytes = saturating_add(saved_dx_bytes(plan.storage), lengths);
-    return saturating_add(plan.storage.needed_bytes(copies),
-                          saturating_add(plan.workspace_bytes, other_bytes));
+  std::vector<std::string> candidates(int64_t limit) const override {
+    return queries_->candidates(limit);
+  }
+  std::unique_ptr<plugin::Plan> with_candidate(const std::string& id) const override {
+    return std::make_unique<CudnnRnnPlan>(problem_, options_, id, queries_);
   }
 
-  std::vector<std::string> candidates(const plugin::Problem& problem,
-                                      const plugin::Options& options) override {
-    return layer_candidates(skip_input_rnn(problem), options);
-  }
-
-  std::unique_ptr<plugin::Kernel> prepare(const plugin::Problem& problem,
-                                          const plugin::Options& options) override {
-    LayerPlan plan = plan_layer(skip_input_rnn(problem), options);
-    Stream& stream = Stream::of(options.device);
-    const plugin::CopyPlan copies = plan_copies(plan.storage.touched_bytes(), options);
+  std::unique_ptr<plugin::Kernel> prepare() const override {
+    Stream& stream = Stream::of(options_.device);
     auto operands = std::make_unique<LayerOperands>(
-        plan.storage, copies, parse_inputs(options.inputs), options.seed, stream);
-    auto call = std::make_unique<LayerCall>(std::move(plan), *operands, stream);
+        plan_.storage, copies_, parse_inputs(options_.inputs), options_.seed, stream);
+    auto call = std::make_unique<LayerCall>(plan_, *operands, stream);
     const int64_t calls = call->run_preceding_passes(stream);
     operands->save_passes(calls);
     stream.synchronize();
-    return std::make_unique<PreparedKernel>(stream, copies, std::move(operands), std::move(call));
+    return std::make_unique<PreparedKernel>(stream, copies_, std::move(operands), std::move(call));
   }
+
+ private:
+  uint64_t memory_bytes() const {
+    const uint64_t lengths = uint64_t(plan_.storage.rnn.batch) * sizeof(int32_t);
+    const uint64_t other_bytes = saturating_add(saved_dx_bytes(plan_.storage), lengths);
+    return saturating_add(plan_.storage.needed_bytes(copies_),
+                          saturating_add(plan_.workspace_bytes, other_bytes));
+  }
+
+  const std::shared_ptr<LayerQueries> queries_;
+  const LayerPlan plan_;
+  const plugin::CopyPlan copies_;
 };
 
 }  // namespace
 }  // namespace dnn
 
-Implementation& cudnn_rnn() {
-  static auto* implementation = new dnn::CudnnRnn();
-  return *implementation;
-}
+Implementation& cudnn_rnn() { return planned_by<dnn::CudnnRnnPlan>(); }
 
 }  // namespace deepbench::cuda

@@ -39,9 +39,6 @@ class PersistentCall final : public LibraryCall {
   }
 
   void describe(plugin::Sink& sink) const override {
-    sink.text("library", plugin::builtin_library_name("persistent"));
-    sink.text("algorithm", plan_.name);
-    sink.integer("workspace_bytes", int64_t(bytes()));
     function_.describe(sink);
     sink.text("note.persistent", std::to_string(plan_.blocks) +
                                      " blocks keep the recurrent weights in registers and shared "
@@ -77,64 +74,62 @@ class PersistentCall final : public LibraryCall {
   const PlannedFunction function_;
 };
 
-class PersistentRnn final : public Implementation {
+class PersistentRnnPlan final : public plugin::TypedPlan<PersistentRnnPlan, Rnn> {
  public:
-  LibraryFacts library() override { return plugin::builtin_library_facts(); }
+  static LibraryFacts library() { return plugin::builtin_library_facts(); }
+  static Rnn parse(const plugin::Problem& problem) { return skip_input_rnn(problem); }
 
-  void supports(const plugin::Problem& problem, const plugin::Options& options) override {
-    plan(skip_input_rnn(problem), options);
+  PersistentRnnPlan(const Rnn& rnn, const plugin::Options& options, const std::string& candidate)
+      : TypedPlan(rnn, options),
+        plans_(supported_plans(rnn, options)),
+        plan_(named(candidate)),
+        storage_(persistent_storage(rnn)),
+        copies_(plan_copies(storage_.touched_bytes(), options)) {}
+
+  void describe(plugin::Sink& sink) const override {
+    const uint64_t workspace = persistent_workspace_bytes(problem_);
+    describe_plan(plugin::builtin_library_name("persistent"), plan_.name,
+                  saturating_add(storage_.needed_bytes(copies_), workspace), workspace, sink);
   }
 
-  uint64_t memory_needed(const plugin::Problem& problem, const plugin::Options& options) override {
-    const Rnn rnn = skip_input_rnn(problem);
-    plan(rnn, options);
-    const LayerStorage storage = persistent_storage(rnn);
-    return saturating_add(storage.needed_bytes(plan_copies(storage.touched_bytes(), options)),
-                          persistent_workspace_bytes(rnn));
-  }
-
-  std::vector<std::string> candidates(const plugin::Problem& problem,
-                                      const plugin::Options& options) override {
-    const Rnn rnn = skip_input_rnn(problem);
+  std::vector<std::string> candidates(int64_t limit) const override {
     std::vector<std::string> names, expressions;
-    for (const PersistentPlan& known : plans(rnn, options)) {
+    for (const PersistentPlan& known : plans_) {
       names.push_back(known.name);
-      expressions.push_back(persistent_expression(rnn, known));
+      expressions.push_back(persistent_expression(problem_, known));
     }
-    if (options.limit > 0) precompile("persistent", expressions, options.device);
+    if (limit > 0) precompile("persistent", expressions, options_.device);
     return names;
   }
 
-  std::unique_ptr<plugin::Kernel> prepare(const plugin::Problem& problem,
-                                          const plugin::Options& options) override {
-    const Rnn rnn = skip_input_rnn(problem);
-    const PersistentPlan chosen = plan(rnn, options);
-    const LayerStorage storage = persistent_storage(rnn);
-    Stream& stream = Stream::of(options.device);
-    const plugin::CopyPlan copies = plan_copies(storage.touched_bytes(), options);
-    auto operands = std::make_unique<LayerOperands>(storage, copies, parse_inputs(options.inputs),
-                                                    options.seed, stream);
-    auto call = std::make_unique<PersistentCall>(chosen, *operands, stream);
-    return std::make_unique<PreparedKernel>(stream, copies, std::move(operands), std::move(call));
+  std::unique_ptr<plugin::Kernel> prepare() const override {
+    Stream& stream = Stream::of(options_.device);
+    auto operands = std::make_unique<LayerOperands>(
+        storage_, copies_, parse_inputs(options_.inputs), options_.seed, stream);
+    auto call = std::make_unique<PersistentCall>(plan_, *operands, stream);
+    return std::make_unique<PreparedKernel>(stream, copies_, std::move(operands), std::move(call));
   }
 
  private:
-  static std::vector<PersistentPlan> plans(const Rnn& rnn, const plugin::Options& options) {
+  static std::vector<PersistentPlan> supported_plans(const Rnn& rnn,
+                                                     const plugin::Options& options) {
     require_built_in_kernels("rnn");
     return persistent_plans(rnn, device_facts(options.device));
   }
-  static PersistentPlan plan(const Rnn& rnn, const plugin::Options& options) {
-    for (PersistentPlan& known : plans(rnn, options))
-      if (options.candidate.empty() || options.candidate == known.name) return std::move(known);
-    reject_candidate("persistent", options.candidate);
+  const PersistentPlan& named(const std::string& candidate) const {
+    for (const PersistentPlan& known : plans_)
+      if (candidate.empty() || candidate == known.name) return known;
+    reject_candidate("persistent", candidate);
   }
+
+  const std::vector<PersistentPlan> plans_;
+  const PersistentPlan plan_;
+  const LayerStorage storage_;
+  const plugin::CopyPlan copies_;
 };
 
 }  // namespace
 
-Implementation& persistent_rnn() {
-  static auto* implementation = new PersistentRnn();
-  return *implementation;
-}
+Implementation& persistent_rnn() { return planned_by<PersistentRnnPlan>(); }
 
 }  // namespace deepbench::cuda

@@ -1,4 +1,4 @@
-// Queries cuDNN about a layer, once for each layer and algorithm.
+// Queries cuDNN about a layer, once for each algorithm.
 #include "ops/rnn/plan.hpp"
 
 #include <algorithm>
@@ -8,7 +8,6 @@
 #include "cudnn/handle.hpp"
 #include "cudnn/unique_descriptor.hpp"
 #include "deepbench/backend/host_timer.hpp"
-#include "deepbench/backend/memo_cache.hpp"
 #include "ops/rnn/layer_checks.hpp"
 #include "prepared_kernel.hpp"
 #include "status_check.hpp"
@@ -25,17 +24,6 @@ constexpr NamedAlgorithm kAlgorithms[] = {
     {"persist_static", nvidia::CUDNN_RNN_ALGO_PERSIST_STATIC},
     {"persist_static_small_h", nvidia::CUDNN_RNN_ALGO_PERSIST_STATIC_SMALL_H},
     {"persist_dynamic", nvidia::CUDNN_RNN_ALGO_PERSIST_DYNAMIC},
-};
-constexpr size_t kMaxCachedQueries = 64;
-
-// What cuDNN reports about a layer with one of its algorithms.
-struct LayerQuery {
-  // The call that does not support the layer, and why; if set, nothing else is.
-  std::string refusal;
-  std::shared_ptr<const LayerDescriptors> descriptors;
-  size_t workspace_bytes = 0, reserve_bytes = 0;
-  WeightOffsets weights;
-  double planning_ns = 0;
 };
 
 // Maps the gate numbers of rnn.hpp to those of cuDNN, which has gru's reset gate first.
@@ -100,31 +88,6 @@ LayerQuery query_layer(const Rnn& rnn, nvidia::cudnnRNNAlgo_t algorithm, const S
   return query;
 }
 
-// A row queries several times, and compilation takes seconds.
-LayerQuery cached_query(const Rnn& rnn, const NamedAlgorithm& named, const Stream& stream) {
-  static auto* cache = new plugin::MemoCache<std::string, LayerQuery, kMaxCachedQueries>();
-  std::string key =
-      rnn.cell + " " + rnn.mode + " " + std::string(rnn.precision.name) + " " + named.name;
-  for (const int64_t number : {rnn.hidden, rnn.batch, rnn.timesteps, int64_t(stream.device())})
-    key += " " + std::to_string(number);
-  return cache->get(key, [&] { return query_layer(rnn, named.algorithm, stream); });
-}
-
-// The reason why this algorithm does not support the layer, or an empty string. If cuDNN has no
-// persistent kernels for a type, it silently uses its standard ones; an equal workspace size
-// reveals that.
-std::string refusal(const Rnn& rnn, const NamedAlgorithm& named, const LayerQuery& query,
-                    const Stream& stream) {
-  if (!query.refusal.empty())
-    return "cuDNN's algorithm " + std::string(named.name) + " does not support " + layer_text(rnn) +
-           ": " + query.refusal;
-  if (named.algorithm == nvidia::CUDNN_RNN_ALGO_STANDARD) return "";
-  const LayerQuery standard = cached_query(rnn, kAlgorithms[0], stream);
-  if (query.workspace_bytes != standard.workspace_bytes) return "";
-  return "cuDNN has no " + std::string(named.name) + " for " + layer_text(rnn) +
-         " and would use its standard algorithm instead";
-}
-
 const NamedAlgorithm& algorithm_named(const std::string& name) {
   if (name.empty()) return kAlgorithms[0];
   for (const NamedAlgorithm& known : kAlgorithms)
@@ -134,43 +97,63 @@ const NamedAlgorithm& algorithm_named(const std::string& name) {
 
 }  // namespace
 
-LayerPlan plan_layer(const Rnn& rnn, const plugin::Options& options) {
+LayerQueries::LayerQueries(const Rnn& rnn, const plugin::Options& options)
+    : rnn_(rnn), stream_(Stream::of(options.device)) {
   require_layer(rnn, options);
-  const NamedAlgorithm& named = algorithm_named(options.candidate);
-  const Stream& stream = Stream::of(options.device);
-  const LayerQuery query = cached_query(rnn, named, stream);
-  if (const std::string reason = refusal(rnn, named, query, stream); !reason.empty())
+}
+
+const LayerQuery& LayerQueries::query(nvidia::cudnnRNNAlgo_t algorithm) {
+  const auto known = answers_.find(algorithm);
+  if (known != answers_.end()) return known->second;
+  return answers_[algorithm] = query_layer(rnn_, algorithm, stream_);
+}
+
+// The reason why this algorithm does not support the layer, or an empty string. If cuDNN has no
+// persistent kernels for a type, it silently uses its standard ones; an equal workspace size
+// reveals that.
+std::string LayerQueries::refusal(const std::string& name, nvidia::cudnnRNNAlgo_t algorithm) {
+  const LayerQuery& answer = query(algorithm);
+  if (!answer.refusal.empty())
+    return "cuDNN's algorithm " + name + " does not support " + layer_text(rnn_) + ": " +
+           answer.refusal;
+  if (algorithm == nvidia::CUDNN_RNN_ALGO_STANDARD) return "";
+  if (answer.workspace_bytes != query(nvidia::CUDNN_RNN_ALGO_STANDARD).workspace_bytes) return "";
+  return "cuDNN has no " + name + " for " + layer_text(rnn_) +
+         " and would use its standard algorithm instead";
+}
+
+LayerPlan LayerQueries::plan(const std::string& candidate) {
+  const NamedAlgorithm& named = algorithm_named(candidate);
+  if (const std::string reason = refusal(named.name, named.algorithm); !reason.empty())
     plugin::unsupported(reason);
+  const LayerQuery& answer = query(named.algorithm);
   LayerPlan plan;
   plan.algorithm = named.name;
-  plan.descriptors = query.descriptors;
-  plan.workspace_bytes = query.workspace_bytes;
-  plan.planning_ns = query.planning_ns;
-  plan.storage.rnn = rnn;
-  plan.storage.type = rnn.precision.a;
-  plan.storage.weights = query.weights;
-  plan.storage.reserve_bytes = query.reserve_bytes;
+  plan.descriptors = answer.descriptors;
+  plan.workspace_bytes = answer.workspace_bytes;
+  plan.planning_ns = answer.planning_ns;
+  plan.storage.rnn = rnn_;
+  plan.storage.type = rnn_.precision.a;
+  plan.storage.weights = answer.weights;
+  plan.storage.reserve_bytes = answer.reserve_bytes;
   plan.storage.changes_reserve = true;
   return plan;
+}
+
+std::vector<std::string> LayerQueries::candidates(int64_t limit) {
+  std::vector<std::string> names;
+  for (const NamedAlgorithm& named : kAlgorithms) {
+    if (rounds_partial_sums(rnn_, named.name)) continue;
+    if (limit > 0 && named.algorithm == nvidia::CUDNN_RNN_ALGO_PERSIST_DYNAMIC) continue;
+    const auto reason = if_possible([&] { return refusal(named.name, named.algorithm); });
+    if (reason && reason->empty()) names.push_back(named.name);
+  }
+  return names;
 }
 
 bool rounds_partial_sums(const Rnn& rnn, const std::string& algorithm) {
   return rnn.cell != "lstm" && rnn.precision.a != DEEPBENCH_F32 &&
          algorithm.rfind("persist_static", 0) == 0;
-}
-
-std::vector<std::string> layer_candidates(const Rnn& rnn, const plugin::Options& options) {
-  require_layer(rnn, options);
-  const Stream& stream = Stream::of(options.device);
-  std::vector<std::string> names;
-  for (const NamedAlgorithm& named : kAlgorithms) {
-    if (rounds_partial_sums(rnn, named.name)) continue;
-    if (options.limit > 0 && named.algorithm == nvidia::CUDNN_RNN_ALGO_PERSIST_DYNAMIC) continue;
-    const auto reason =
-        if_possible([&] { return refusal(rnn, named, cached_query(rnn, named, stream), stream); });
-    if (reason && reason->empty()) names.push_back(named.name);
-  }
-  return names;
 }
 
 }  // namespace deepbench::cuda::dnn

@@ -42,14 +42,8 @@ class ReferenceCall final : public LibraryCall {
 
   void enqueue(uint64_t) override { operands_.composition().run(); }
 
-  deepbench_following follow(const plugin::LibraryCall& other) override {
-    return operands_.composition().follow(other.forward_state());
-  }
-
-  void describe(plugin::Sink& sink) const override {
-    sink.text("library", "reference");
-    sink.text("algorithm", kOnlyCandidate);
-    sink.integer("workspace_bytes", int64_t(Composition::needed_bytes(operands_.rnn())));
+  deepbench_forward_states adopt_forward_states(const plugin::LibraryCall& tested) override {
+    return operands_.composition().adopt_states(tested.forward_state());
   }
 
  private:
@@ -57,34 +51,27 @@ class ReferenceCall final : public LibraryCall {
 };
 
 // Uses one copy in every cache regime, because its time is not measured.
-class ReferenceRnn final : public Implementation {
+class ReferenceRnnPlan final : public plugin::TypedPlan<ReferenceRnnPlan, Rnn> {
  public:
-  LibraryFacts library() override {
-    const LibraryReport& found = report<nvidia::Cublas>();
-    return {"1", "", found.reason};
+  static LibraryFacts library() { return {"1", "", report<nvidia::Cublas>().reason}; }
+  static Rnn parse(const plugin::Problem& problem) { return skip_input_rnn(problem); }
+
+  ReferenceRnnPlan(const Rnn& rnn, const plugin::Options& options, const std::string& candidate)
+      : TypedPlan(rnn, options) {
+    require_skip_input_layer(rnn);
+    if (!candidate.empty()) require_candidate("reference", {kOnlyCandidate}, candidate);
   }
 
-  void supports(const plugin::Problem& problem, const plugin::Options& options) override {
-    require_skip_input_layer(skip_input_rnn(problem));
-    require_candidate("reference", {kOnlyCandidate}, options.candidate);
+  void describe(plugin::Sink& sink) const override {
+    const uint64_t bytes = Composition::needed_bytes(problem_);
+    describe_plan("reference", kOnlyCandidate, bytes, bytes, sink);
   }
 
-  uint64_t memory_needed(const plugin::Problem& problem, const plugin::Options& options) override {
-    supports(problem, options);
-    return Composition::needed_bytes(skip_input_rnn(problem));
-  }
+  std::vector<std::string> candidates(int64_t) const override { return {kOnlyCandidate}; }
 
-  std::vector<std::string> candidates(const plugin::Problem& problem,
-                                      const plugin::Options& options) override {
-    supports(problem, options);
-    return {kOnlyCandidate};
-  }
-
-  std::unique_ptr<plugin::Kernel> prepare(const plugin::Problem& problem,
-                                          const plugin::Options& options) override {
-    supports(problem, options);
-    Stream& stream = Stream::of(options.device);
-    auto operands = std::make_unique<ReferenceOperands>(skip_input_rnn(problem), options, stream);
+  std::unique_ptr<plugin::Kernel> prepare() const override {
+    Stream& stream = Stream::of(options_.device);
+    auto operands = std::make_unique<ReferenceOperands>(problem_, options_, stream);
     auto call = std::make_unique<ReferenceCall>(*operands);
     return std::make_unique<PreparedKernel>(stream, plugin::CopyPlan{}, std::move(operands),
                                             std::move(call));
@@ -93,9 +80,6 @@ class ReferenceRnn final : public Implementation {
 
 }  // namespace
 
-Implementation& reference_rnn() {
-  static auto* implementation = new ReferenceRnn();
-  return *implementation;
-}
+Implementation& reference_rnn() { return planned_by<ReferenceRnnPlan>(); }
 
 }  // namespace deepbench::cuda

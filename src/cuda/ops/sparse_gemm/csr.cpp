@@ -95,12 +95,4 @@ Csr CsrCopies::at(uint64_t copy) const {
   return {rows_, columns_, nonzeros_, offsets_.at(copy), indices_.at(copy), values_.at(copy)};
 }
 
-void clear_zeros(const DenseLines& dense_a, const SparseGemm& gemm, uint64_t seed,
-                 const Stream& stream) {
-  function("csr", "clear_zeros", stream)
-      .launch(shape_of_lines(dense_a.lines), stream.get(), dense_a.data,
-              uint32_t(size_of(gemm.precision.a)), dense_a.lines, dense_a.stride,
-              rule_of(gemm, seed));
-}
-
 }  // namespace deepbench::cuda

@@ -37,16 +37,6 @@ class CsrCopies {
   Copies offsets_, indices_, values_;
 };
 
-// A dense A in the problem's precision, whose lines (its columns or its rows) are `stride` elements
-// apart. clear_zeros() sets those elements to zero that are zero in the sparse A.
-struct DenseLines {
-  void* data;
-  Lines lines;
-  uint64_t stride;
-};
-void clear_zeros(const DenseLines& dense_a, const SparseGemm& gemm, uint64_t seed,
-                 const Stream& stream);
-
 // The rows + 1 offsets for the given numbers of nonzeros per row, in host memory. Throws like
 // CsrCopies.
 std::vector<int32_t> csr_offsets(const std::vector<uint32_t>& counts);

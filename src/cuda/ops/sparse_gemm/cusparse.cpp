@@ -9,7 +9,6 @@
 #include "deepbench/backend/host_timer.hpp"
 #include "implementation.hpp"
 #include "ops/sparse_gemm/cusparse_product.hpp"
-#include "ops/sparse_gemm/dense_baseline.hpp"
 #include "ops/sparse_gemm/operands.hpp"
 #include "requirements.hpp"
 #include "status_check.hpp"
@@ -23,9 +22,8 @@ constexpr int32_t kMaxIndex = std::numeric_limits<int32_t>::max();
 
 class SparseCall final : public LibraryCall {
  public:
-  SparseCall(const Candidate& candidate, const SparseOperands& operands, DenseBaseline baseline,
-             const Stream& stream)
-      : candidate_(candidate), operands_(operands), baseline_(std::move(baseline)) {
+  SparseCall(const Candidate& candidate, const SparseOperands& operands, const Stream& stream)
+      : candidate_(candidate), operands_(operands) {
     const plugin::HostTimer timer;
     make_products(stream);
     if (candidate.preprocessed) preprocess();
@@ -40,15 +38,12 @@ class SparseCall final : public LibraryCall {
   }
 
   void describe(plugin::Sink& sink) const override {
-    sink.text("library", "cusparse " + report<nvidia::Cusparse>().version);
-    sink.text("algorithm", candidate_.text(operands_.layout().gemm));
-    sink.integer("workspace_bytes", int64_t(workspaces_.bytes()));
+    sink.integer("workspace_bytes", int64_t(workspaces_.bytes()));  // for the actual non-zeros
     sink.real("planning_ns", planning_ns_);
     if (candidate_.call == sparse::Call::kSpmm && !is_float())
       sink.text("note.sums",
                 "CSR_ALG3 is the default here, because the library's other algorithms add partial "
                 "sums in 16 bits");
-    baseline_.describe(sink);
   }
 
  private:
@@ -76,7 +71,6 @@ class SparseCall final : public LibraryCall {
 
   const Candidate candidate_;
   const SparseOperands& operands_;
-  const DenseBaseline baseline_;
   Copies workspaces_;
   std::vector<std::unique_ptr<Product>> products_;
   double planning_ns_ = 0;
@@ -84,10 +78,10 @@ class SparseCall final : public LibraryCall {
 
 // Throws plugin::Error: unsupported if there is no candidate, invalid if the requested one is
 // unknown.
-Candidate candidate_for(const SparseGemm& gemm, const plugin::Options& options) {
+Candidate candidate_for(const SparseGemm& gemm, const std::string& id) {
   for (const Candidate& known : candidates_of(gemm))
-    if (options.candidate.empty() || options.candidate == known.str()) return known;
-  reject_candidate("cusparse", options.candidate);
+    if (id.empty() || id == known.str()) return known;
+  reject_candidate("cusparse", id);
 }
 
 void require_on_device(const SparseGemm& gemm, int device) {
@@ -115,71 +109,64 @@ uint64_t expected_workspace(const SparseLayout& layout, const Candidate& candida
       ->workspace_bytes();
 }
 
-class CusparseGemm final : public Implementation {
+bool can_preprocess(const Candidate& candidate) {
+  const nvidia::Cusparse& library = cusparse();
+  return candidate.call == sparse::Call::kSpmv ? library.cusparseSpMV_preprocess != nullptr
+                                               : library.cusparseSpMM_preprocess != nullptr;
+}
+
+class CusparsePlan final : public plugin::TypedPlan<CusparsePlan, SparseGemm> {
  public:
-  LibraryFacts library() override { return facts_of<nvidia::Cusparse>(); }
+  static LibraryFacts library() { return facts_of<nvidia::Cusparse>(); }
+  static SparseGemm parse(const plugin::Problem& problem) { return sparse_gemm_problem(problem); }
 
-  void supports(const plugin::Problem& problem, const plugin::Options& options) override {
-    const SparseGemm gemm = sparse_gemm_problem(problem);
-    require_on_device(gemm, options.device);
-    const Candidate candidate = candidate_for(gemm, options);
-    if (candidate.preprocessed && !can_preprocess(candidate))
-      plugin::unsupported("this version of cuSPARSE is too old to preprocess products");
-    expected_workspace(candidate.layout(gemm), candidate, options.device);
+  CusparsePlan(const SparseGemm& gemm, const plugin::Options& options, const std::string& candidate)
+      : TypedPlan(gemm, options),
+        candidate_(checked(gemm, options.device, candidate)),
+        layout_(candidate_.layout(gemm)),
+        workspace_bytes_(expected_workspace(layout_, candidate_, options.device)),
+        copies_(plan_copies(layout_.touched_bytes(), options)) {}
+
+  void describe(plugin::Sink& sink) const override {
+    const uint64_t memory_bytes = layout_.needed_bytes(
+        copies_, workspace_bytes_, candidate_.preprocessed ? copies_.copies : 1);
+    describe_plan("cusparse " + report<nvidia::Cusparse>().version, candidate_.text(problem_),
+                  memory_bytes, workspace_bytes_, sink);
   }
 
-  uint64_t memory_needed(const plugin::Problem& problem, const plugin::Options& options) override {
-    const SparseGemm gemm = sparse_gemm_problem(problem);
-    const Candidate candidate = candidate_for(gemm, options);
-    const SparseLayout layout = candidate.layout(gemm);
-    const plugin::CopyPlan copies = plan_copies(layout.touched_bytes(), options);
-    const uint64_t sparse_bytes =
-        layout.needed_bytes(copies, expected_workspace(layout, candidate, options.device),
-                            candidate.preprocessed ? copies.copies : 1);
-    return options.baseline ? std::max(sparse_bytes, dense_bytes(gemm, options)) : sparse_bytes;
-  }
-
-  std::vector<std::string> candidates(const plugin::Problem& problem,
-                                      const plugin::Options& options) override {
-    const SparseGemm gemm = sparse_gemm_problem(problem);
-    require_on_device(gemm, options.device);
+  std::vector<std::string> candidates(int64_t limit) const override {
     std::vector<std::string> ids;
-    for (const Candidate& known : candidates_of(gemm, /*exhaustive=*/options.limit == 0))
+    for (const Candidate& known : candidates_of(problem_, /*exhaustive=*/limit == 0))
       if (!known.preprocessed || can_preprocess(known)) ids.push_back(known.str());
     return ids;
   }
 
-  // The dense product's memory is freed before the operands are allocated.
-  std::unique_ptr<plugin::Kernel> prepare(const plugin::Problem& problem,
-                                          const plugin::Options& options) override {
-    const SparseGemm gemm = sparse_gemm_problem(problem);
-    require_on_device(gemm, options.device);
-    const Candidate candidate = candidate_for(gemm, options);
-    const SparseLayout layout = candidate.layout(gemm);
-    const plugin::CopyPlan copies = plan_copies(layout.touched_bytes(), options);
-    Stream& stream = Stream::of(options.device);
-    DenseBaseline baseline;
-    if (options.baseline) baseline = time_dense(gemm, options);
-    auto operands = std::make_unique<SparseOperands>(layout, copies, parse_inputs(options.inputs),
-                                                     options.seed, stream);
-    auto call = std::make_unique<SparseCall>(candidate, *operands, std::move(baseline), stream);
-    return std::make_unique<PreparedKernel>(stream, copies, std::move(operands), std::move(call));
+  std::unique_ptr<plugin::Kernel> prepare() const override {
+    Stream& stream = Stream::of(options_.device);
+    auto operands = std::make_unique<SparseOperands>(
+        layout_, copies_, parse_inputs(options_.inputs), options_.seed, stream);
+    auto call = std::make_unique<SparseCall>(candidate_, *operands, stream);
+    return std::make_unique<PreparedKernel>(stream, copies_, std::move(operands), std::move(call));
   }
 
  private:
-  static bool can_preprocess(const Candidate& candidate) {
-    const nvidia::Cusparse& library = cusparse();
-    return candidate.call == sparse::Call::kSpmv ? library.cusparseSpMV_preprocess != nullptr
-                                                 : library.cusparseSpMM_preprocess != nullptr;
+  static Candidate checked(const SparseGemm& gemm, int device, const std::string& id) {
+    require_on_device(gemm, device);
+    const Candidate candidate = candidate_for(gemm, id);
+    if (candidate.preprocessed && !can_preprocess(candidate))
+      plugin::unsupported("this version of cuSPARSE is too old to preprocess products");
+    return candidate;
   }
+
+  const Candidate candidate_;
+  const SparseLayout layout_;
+  const uint64_t workspace_bytes_;  // for the expected number of non-zeros
+  const plugin::CopyPlan copies_;
 };
 
 }  // namespace
 }  // namespace sparse
 
-Implementation& cusparse_sparse_gemm() {
-  static auto* implementation = new sparse::CusparseGemm();
-  return *implementation;
-}
+Implementation& cusparse_sparse_gemm() { return planned_by<sparse::CusparsePlan>(); }
 
 }  // namespace deepbench::cuda

@@ -36,22 +36,21 @@ void use_every_slot(const Backend& backend) {
   backend.device_count();
   backend.describe_device(0);
   backend.environment({});
-  backend.supports(problem, {});
-  backend.memory_needed(problem, {});
-  backend.candidates(problem, {});
+  const BackendPlan plan = backend.plan(problem, {});
+  plan.candidates(0);
   backend.observe(0);
   backend.join(std::make_shared<Group>(0, std::vector<Member>(1), std::vector<Socket>(1)));
-  Kernel kernel = backend.prepare(problem, {});
+  Kernel kernel = plan.prepare();
   kernel.restore();
   kernel.poison_outputs();
   kernel.time_batch(1);
-  kernel.read_output({0});
-  kernel.scan_output(12);
-  kernel.project_output(4, 12, 1);
+  kernel.read_output(0, {0});
+  kernel.scan_output(0, 12);
+  kernel.project_output(0, 4, 12, 1);
 }
 
 const char* const kSlots[] = {"describe",       "device_count",  "describe_device", "environment",
-                              "supports",       "memory_needed", "candidates",      "observe",
+                              "plan",           "describe_plan", "candidates",      "observe",
                               "join",           "prepare",       "describe_kernel", "restore",
                               "poison_outputs", "time_batch",    "read_output",     "scan_output",
                               "project_output"};
@@ -168,7 +167,7 @@ TEST_CASE("facts of every kind arrive, sloppy ones are passed over") {
   CHECK_FALSE(device.has("nothing"));
   CHECK(device.text("name") == "Other device");
   CHECK(device.integer("last_level_cache_bytes") == 32 << 20);
-  const Kernel kernel = backend.prepare(Problem::parse(kProblem), {});
+  const Kernel kernel = backend.plan(Problem::parse(kProblem), {}).prepare();
   CHECK(kernel.facts().real("metric.dense") == 2.5);
   CHECK(kernel.facts().text("metric.dense.unit") == "us lower");
   CHECK(backend.describe().text("library.fake.version") == "3.2");
@@ -210,104 +209,117 @@ TEST_CASE("variables of the environment have names") {
 
 TEST_CASE("reasons are a line of some length") {
   const auto reason = [](const std::string& text) {
-    return failure_of([&] {
-      fake_backend("fail supports unsupported " + text).supports(Problem::parse(kProblem), {});
-    });
+    return failure_of(
+        [&] { fake_backend("fail plan unsupported " + text).plan(Problem::parse(kProblem), {}); });
   };
   CHECK(reason("two\tparts") == "unsupported | two parts");
 }
 
 TEST_CASE("the memory that a row needs must be some") {
   const auto needed = [](const std::string& bytes) {
-    return failure_of([&] {
-      fake_backend("memory_needed " + bytes).memory_needed(Problem::parse(kProblem), {});
-    });
+    return failure_of(
+        [&] { fake_backend("memory_bytes " + bytes).plan(Problem::parse(kProblem), {}); });
   };
   CHECK(needed("0") == "ok");
   CHECK(needed("4611686018427387904") == "ok");
-  CHECK(needed("-5") ==
-        "failed | memory_needed: the backend answered nonsense: 18446744073709551611 bytes");
+  CHECK(needed("-5") == "failed | describe_plan: the backend answered nonsense: memory_bytes=-5");
+  CHECK(needed("9e18").find("memory_bytes=9000000000000000000") != std::string::npos);
+}
+
+TEST_CASE("the number of outputs must be one") {
+  const auto outputs = [](const std::string& count) {
+    return failure_of([&] {
+      fake_backend("emit describe_plan outputs " + count).plan(Problem::parse(kProblem), {});
+    });
+  };
+  CHECK(outputs("1") == "ok");
+  CHECK(outputs("3") == "ok");  // whether the operation has so many, its row checks
+  const std::string nonsense = "failed | describe_plan: the backend answered nonsense: outputs=";
+  CHECK(outputs("0") == nonsense + "0");
+  CHECK(outputs("-1") == nonsense + "-1");
+  CHECK(outputs("65") == nonsense + "65");
 }
 
 TEST_CASE("candidates come in the backend's order") {
   const Problem problem = Problem::parse(kProblem);
-  CHECK(fake_backend("").candidates(problem, {}).empty());
-  CHECK(fake_backend("candidates b a c").candidates(problem, {}) ==
+  CHECK(fake_backend("").plan(problem, {}).candidates(0).empty());
+  CHECK(fake_backend("candidates b a c").plan(problem, {}).candidates(0) ==
         std::vector<std::string>{"b", "a", "c"});
-  CHECK(fake_backend("candidates b a b a c").candidates(problem, {}) ==
+  CHECK(fake_backend("candidates b a b a c").plan(problem, {}).candidates(0) ==
         std::vector<std::string>{"b", "a", "c"});
 }
 
 TEST_CASE("optional slots that are NULL are done without") {
   const Backend backend = fake_backend("", "minimal");
   const Problem problem = Problem::parse("gemm m=7 n=5 k=9");
-  CHECK(backend.candidates(problem, {}).empty());
-  Attributes options;
-  options.set("candidate", std::string("other"));
-  CHECK(failure_of([&] { backend.supports(problem, options); }) ==
+  const BackendPlan plan = backend.plan(problem, {});
+  CHECK(plan.candidates(0).empty());
+  CHECK(failure_of([&] { plan.with_candidate("other"); }) ==
         "invalid | candidate 'other': backend minimal has none");
   CHECK(backend.environment({}).items().empty());
   CHECK(backend.observe(0).items().empty());
   CHECK(failure_of([&] { backend.join(nullptr); }) ==
         "unsupported | backend minimal has no collectives");
 
-  Kernel kernel = backend.prepare(problem, {});
+  Kernel kernel = backend.plan(problem, {}).prepare();
   kernel.restore();
   kernel.poison_outputs();
-  CHECK(kernel.scan_output(35).count == 35);
-  CHECK(kernel.scan_output(35).untouched == 35);
+  CHECK(kernel.scan_output(0, 35).count == 35);
+  CHECK(kernel.scan_output(0, 35).untouched == 35);
   kernel.time_batch(1);
-  CHECK(kernel.scan_output(35).untouched == 0);
-  CHECK(kernel.scan_output(35).non_finite == 0);
+  CHECK(kernel.scan_output(0, 35).untouched == 0);
+  CHECK(kernel.scan_output(0, 35).non_finite == 0);
   // The core's own projection equals the backend's.
   Kernel full = fake_kernel("", "gemm m=7 n=5 k=9");
   full.time_batch(1);
-  const std::vector<double> mine = kernel.project_output(7, 35, 3);
-  const std::vector<double> theirs = full.project_output(7, 35, 3);
+  const std::vector<double> mine = kernel.project_output(0, 7, 35, 3);
+  const std::vector<double> theirs = full.project_output(0, 7, 35, 3);
   for (size_t i = 0; i < 7; ++i) CHECK(mine[i] == doctest::Approx(theirs[i]).epsilon(1e-6));
 }
 
-TEST_CASE("a reference follows where its backend can") {
+TEST_CASE("a reference adopts forward states where its backend can") {
   const Problem problem = Problem::parse(kProblem);
-  deepbench_following how = DEEPBENCH_ALONE;
-  const auto follow = [&](const std::string& script) {
+  deepbench_forward_states states = DEEPBENCH_STATES_UNKNOWN;
+  const auto adopt = [&](const std::string& script) {
     const Backend backend = fake_backend(script);
-    const Kernel kernel = backend.prepare(problem, {});
+    const Kernel kernel = backend.plan(problem, {}).prepare();
     return failure_of([&] {
-      Kernel reference = backend.prepare(problem, {});
-      reference.follow(kernel);
-      how = reference.following();
+      Kernel reference = backend.plan(problem, {}).prepare();
+      reference.adopt_forward_states(kernel);
+      states = reference.forward_states();
     });
   };
-  for (const int answer : {DEEPBENCH_FOLLOWS, DEEPBENCH_ALONE, DEEPBENCH_ASTRAY}) {
-    CHECK(follow("following " + std::to_string(answer)) == "ok");
-    CHECK(how == answer);
+  for (const int answer :
+       {DEEPBENCH_STATES_ADOPTED, DEEPBENCH_STATES_UNKNOWN, DEEPBENCH_STATES_WRONG}) {
+    CHECK(adopt("forward_states " + std::to_string(answer)) == "ok");
+    CHECK(states == answer);
   }
-  CHECK(follow("following 2") == "failed | follow: the backend answered nonsense: 2");
-  CHECK(follow("fail follow unsupported not of this library") == "ok");
-  CHECK(how == DEEPBENCH_ALONE);
-  CHECK(follow("fail follow failed it broke") == "failed | follow: it broke");
-  CHECK(follow("fail follow out_of_memory all gone") == "out_of_memory | follow: all gone");
+  CHECK(adopt("forward_states 2") == "failed | adopt: the backend answered nonsense: 2");
+  CHECK(adopt("fail adopt unsupported not of this library") == "ok");
+  CHECK(states == DEEPBENCH_STATES_UNKNOWN);
+  CHECK(adopt("fail adopt failed it broke") == "failed | adopt: it broke");
+  CHECK(adopt("fail adopt out_of_memory all gone") == "out_of_memory | adopt: all gone");
 
-  const Kernel foreign = fake_backend("", "minimal").prepare(problem, {});
+  const Kernel foreign = fake_backend("", "minimal").plan(problem, {}).prepare();
   Kernel reference = fake_kernel("", kProblem);
-  reference.follow(foreign);  // a kernel of another backend means nothing to it
-  CHECK_FALSE(reference.follows());
-  Kernel without = fake_backend("", "minimal").prepare(problem, {});
-  without.follow(foreign);
-  CHECK_FALSE(without.follows());
+  reference.adopt_forward_states(foreign);  // a kernel of another backend means nothing to it
+  CHECK(reference.forward_states() == DEEPBENCH_STATES_UNKNOWN);
+  Kernel without = fake_backend("", "minimal").plan(problem, {}).prepare();
+  without.adopt_forward_states(foreign);
+  CHECK(without.forward_states() == DEEPBENCH_STATES_UNKNOWN);
 }
 
 TEST_CASE("poisoned integers are seen by the core's own scan") {
-  Kernel kernel =
-      fake_backend("", "minimal").prepare(Problem::parse("gemm m=3 n=3 k=3 precision=int8"), {});
+  Kernel kernel = fake_backend("", "minimal")
+                      .plan(Problem::parse("gemm m=3 n=3 k=3 precision=int8"), {})
+                      .prepare();
   kernel.poison_outputs();
-  CHECK(kernel.scan_output(9).untouched == 9);
+  CHECK(kernel.scan_output(0, 9).untouched == 9);
   kernel.time_batch(1);
-  CHECK(kernel.scan_output(9).untouched == 0);
-  Kernel words = fake_backend("", "minimal").prepare(Problem::parse("memory bytes=64"), {});
+  CHECK(kernel.scan_output(0, 9).untouched == 0);
+  Kernel words = fake_backend("", "minimal").plan(Problem::parse("memory bytes=64"), {}).prepare();
   words.poison_outputs();
-  CHECK(words.scan_output(16).untouched == 16);
+  CHECK(words.scan_output(0, 16).untouched == 16);
 }
 
 TEST_CASE("every kernel is destroyed once, whatever happens to it") {

@@ -6,6 +6,8 @@
 #include <map>
 
 #include "../../fake_backend.hpp"
+#include "deepbench/core/status.hpp"
+#include "deepbench/run/row/row.hpp"
 
 namespace deepbench {
 namespace {
@@ -22,12 +24,22 @@ Attributes device(int64_t last_level_bytes, int64_t l1 = 0, int64_t l2 = 0) {
   return facts;
 }
 
+MeasuredProblem measured(const std::string& problem, double ns) {
+  Row row;
+  row.problem = problem;
+  return {ns, std::make_shared<const Row>(row)};
+}
+
+MeasuredProblem nothing(const std::string& problem) { return measured(problem, 0); }
+
 // Figures by problem; remembers what was asked for.
 struct Measured {
   double flops_per_ns = 1000, bytes_per_ns = 100, latency_ns = 500;
   std::map<std::string, int> asked;
 
-  double operator()(const std::string& text) {
+  MeasuredProblem operator()(const std::string& text) { return measured(text, ns(text)); }
+
+  double ns(const std::string& text) {
     ++asked[text];
     const Problem problem = Problem::parse(text);
     const Work work = problem.operation().work(problem);
@@ -37,8 +49,7 @@ struct Measured {
 };
 
 TEST_CASE("levels of the memory hierarchy") {
-  const Ceilings ceilings(device(32 << 20, 32 << 10, 1 << 20),
-                          [](const std::string&) { return 0; });
+  const Ceilings ceilings(device(32 << 20, 32 << 10, 1 << 20), {}, nothing);
   const auto level = [&](double bytes, bool cold = false) {
     return ceilings.level_of(bytes, cold).name;
   };
@@ -54,46 +65,49 @@ TEST_CASE("levels of the memory hierarchy") {
 }
 
 TEST_CASE("a device that does not tell its caches has memory only") {
-  const Ceilings ceilings(Attributes(), [](const std::string&) { return 0; });
+  const Ceilings ceilings(Attributes(), {}, nothing);
   CHECK(ceilings.level_of(1, false).name == "memory");
-  const Ceilings negative(device(-5), [](const std::string&) { return 0; });
+  const Ceilings negative(device(-5), {}, nothing);
   CHECK(negative.level_of(1, false).name == "memory");
 }
 
 TEST_CASE("a last-level cache that is a named level too is one level") {
-  const Ceilings ceilings(device(1 << 20, 32 << 10, 1 << 20), [](const std::string&) { return 0; });
+  const Ceilings ceilings(device(1 << 20, 32 << 10, 1 << 20), {}, nothing);
   CHECK(ceilings.level_of(kMiB, false).name == "llc");
 }
 
 TEST_CASE("arithmetic is the best of several large products, measured once") {
-  Measured measured;
-  Ceilings ceilings(device(32 << 20), [&](const std::string& text) { return measured(text); });
+  Measured figures;
+  Ceilings ceilings(device(32 << 20), {}, [&](const std::string& text) { return figures(text); });
   CHECK(ceilings.arithmetic("float") == Approx(1000e9).epsilon(0.01));
-  const auto asked = measured.asked;
+  const auto asked = figures.asked;
   CHECK(asked.size() >= 3);
   for (const auto& [problem, times] : asked) CHECK(times == 1);
   ceilings.arithmetic("float");
-  CHECK(measured.asked == asked);
+  CHECK(figures.asked == asked);
   ceilings.arithmetic("half");
-  CHECK(measured.asked.size() == 2 * asked.size());
+  CHECK(figures.asked.size() == 2 * asked.size());
 }
 
 TEST_CASE("bandwidth of the memory is the best of read and copy, of a cache that of reading") {
-  Measured measured;
-  Ceilings ceilings(device(32 << 20, 32 << 10), [&](const std::string& text) {
+  Measured figures;
+  Ceilings ceilings(device(32 << 20, 32 << 10), {}, [&](const std::string& text) {
     const bool copy = text.find("kind=copy") != std::string::npos;
-    return measured(text) * (copy ? 0.5 : 1.0);
+    return measured(text, figures.ns(text) * (copy ? 0.5 : 1.0));
   });
   CHECK(ceilings.bandwidth({"memory", 0}) == Approx(200e9));
   CHECK(ceilings.bandwidth({"llc", 32 << 20}) == Approx(100e9));
-  CHECK(measured.asked.count("memory kind=read bytes=16777216") == 1);
+  CHECK(figures.asked.count("memory kind=read bytes=16777216") == 1);
   // The buffers for the memory are several times the cache.
-  CHECK(measured.asked.count("memory kind=copy bytes=134217728") == 1);
+  CHECK(figures.asked.count("memory kind=copy bytes=134217728") == 1);
 }
 
 TEST_CASE("what cannot be measured is zero, and is not tried again") {
   int calls = 0;
-  Ceilings ceilings(device(32 << 20), [&](const std::string&) { return ++calls, 0.0; });
+  Ceilings ceilings(device(32 << 20), {}, [&](const std::string& text) {
+    ++calls;
+    return nothing(text);
+  });
   CHECK(ceilings.arithmetic("fp8_e4m3") == 0);
   CHECK(ceilings.bandwidth({"memory", 0}) == 0);
   CHECK(ceilings.latency_ns("half") == 0);
@@ -105,16 +119,17 @@ TEST_CASE("what cannot be measured is zero, and is not tried again") {
 }
 
 TEST_CASE("latency is that of the smallest product") {
-  Measured measured;
-  Ceilings ceilings(device(32 << 20), [&](const std::string& text) { return measured(text); });
+  Measured figures;
+  Ceilings ceilings(device(32 << 20), {}, [&](const std::string& text) { return figures(text); });
   CHECK(ceilings.latency_ns("float") == Approx(500).epsilon(1e-4));
 }
 
 TEST_CASE("a forgotten figure is measured again") {
-  Measured measured;
+  Measured figures;
   double factor = 1;
-  Ceilings ceilings(device(32 << 20),
-                    [&](const std::string& text) { return factor * measured(text); });
+  Ceilings ceilings(device(32 << 20), {}, [&](const std::string& text) {
+    return measured(text, factor * figures.ns(text));
+  });
   const double first = ceilings.arithmetic("float"), memory = ceilings.bandwidth({"memory", 0});
   factor = 2;
   ceilings.invalidate_arithmetic("float");
@@ -123,18 +138,197 @@ TEST_CASE("a forgotten figure is measured again") {
 }
 
 TEST_CASE("figures are raised and forgotten") {
-  Measured measured;
-  Ceilings ceilings(device(32 << 20), [&](const std::string& text) { return measured(text); });
+  Measured figures;
+  Ceilings ceilings(device(32 << 20), {}, [&](const std::string& text) { return figures(text); });
   const MemoryLevel memory = {"memory", 0};
   ceilings.arithmetic("float"), ceilings.bandwidth(memory);
-  ceilings.raise_arithmetic("float", 5e12);
-  ceilings.raise_bandwidth(memory, 7e11);
+  ceilings.raise_arithmetic("float", 5e12, Row());
+  ceilings.raise_bandwidth(memory, 7e11, Row());
   CHECK(ceilings.arithmetic("float") == 5e12);
   CHECK(ceilings.bandwidth(memory) == 7e11);
   // What was seen to be steady holds, whatever is measured later.
   ceilings.invalidate_arithmetic("float"), ceilings.invalidate_bandwidth(memory);
   CHECK(ceilings.arithmetic("float") == 5e12);
   CHECK(ceilings.bandwidth(memory) == 7e11);
+}
+
+// What a caller learns of the ceilings that are measured.
+struct Reported {
+  std::string key, problem;
+  bool is_raised;
+};
+
+class Reports {
+ public:
+  Ceilings::Report report() {
+    return [this](const CeilingKey& key, const Row& row, bool is_raised) {
+      all.push_back({key.text(), row.problem, is_raised});
+    };
+  }
+  std::vector<Reported> all;
+};
+
+constexpr const char* kFloat =
+    "arithmetic precision=float device=1 threads=4 cores=8 cache=hot power=burst";
+constexpr const char* kMemory =
+    "bandwidth level=memory device=1 threads=4 cores=8 cache=hot power=burst";
+
+TEST_CASE("a ceiling is reported once, with its key and its best problem") {
+  Measured figures;
+  Reports reports;
+  Ceilings ceilings(
+      device(32 << 20), {1, 4, 8},
+      [&](const std::string& text) {
+        const bool slow = text.find("trans_b=n") != std::string::npos &&
+                          text.find("trans_a=t") == std::string::npos;
+        return measured(text, figures.ns(text) * (slow ? 2.0 : 1.0));
+      },
+      reports.report());
+  ceilings.arithmetic("float");
+  ceilings.arithmetic("float");
+  REQUIRE(reports.all.size() == 1);
+  CHECK(reports.all[0].key == kFloat);
+  CHECK(reports.all[0].problem == "gemm m=1024 n=1024 k=1024 trans_a=t trans_b=n precision=float");
+  CHECK_FALSE(reports.all[0].is_raised);
+  ceilings.bandwidth({"memory", 0});
+  ceilings.latency_ns("half");
+  REQUIRE(reports.all.size() == 3);
+  CHECK(reports.all[1].key == kMemory);
+  CHECK(reports.all[2].key ==
+        "latency precision=half device=1 threads=4 cores=8 cache=hot power=burst");
+}
+
+TEST_CASE("a ceiling that cannot be measured is reported with its first problem") {
+  Reports reports;
+  Ceilings ceilings(device(32 << 20), {}, nothing, reports.report());
+  ceilings.arithmetic("float");
+  REQUIRE(reports.all.size() == 1);
+  CHECK(reports.all[0].problem.find("trans_a=n") != std::string::npos);
+}
+
+TEST_CASE("a ceiling that moves is reported again, one that stays is not") {
+  Measured figures;
+  double factor = 1;
+  Reports reports;
+  Ceilings ceilings(
+      device(32 << 20), {},
+      [&](const std::string& text) { return measured(text, factor * figures.ns(text)); },
+      reports.report());
+  ceilings.arithmetic("float");
+  ceilings.raise_arithmetic("float", 5e12, Row());
+  REQUIRE(reports.all.size() == 2);
+  CHECK(reports.all[1].is_raised);
+  ceilings.invalidate_arithmetic("float");
+  CHECK(ceilings.arithmetic("float") == 5e12);  // 1e12 was measured again
+  CHECK(reports.all.size() == 2);
+  factor = 0.1;
+  ceilings.invalidate_arithmetic("float");
+  CHECK(ceilings.arithmetic("float") == Approx(10e12).epsilon(0.01));
+  REQUIRE(reports.all.size() == 3);
+  CHECK_FALSE(reports.all[2].is_raised);
+}
+
+TEST_CASE("a figure that cannot be measured again keeps its value") {
+  bool works = true;
+  Measured figures;
+  Reports reports;
+  Ceilings ceilings(
+      device(32 << 20), {},
+      [&](const std::string& text) { return works ? figures(text) : nothing(text); },
+      reports.report());
+  const double first = ceilings.arithmetic("float");
+  works = false;
+  ceilings.invalidate_arithmetic("float");
+  CHECK(ceilings.arithmetic("float") == first);
+  CHECK(reports.all.size() == 1);
+}
+
+TEST_CASE("a given ceiling is not measured, unless its conditions are others") {
+  GivenCeilings given;
+  parse_given_ceiling("ceiling " + std::string(kFloat) + " ; figure=2e12", given);
+  parse_given_ceiling("ceiling " + std::string(kMemory) + " ; figure=0", given);
+  struct Case {
+    CeilingConditions conditions;
+    bool is_given;
+  };
+  for (const Case& one : std::vector<Case>{{{1, 4, 8}, true},
+                                           {{0, 4, 8}, false},
+                                           {{1, 2, 8}, false},
+                                           {{1, 4, 2}, false},
+                                           {{1, 4, 8, "cold"}, false},
+                                           {{1, 4, 8, "hot", "steady"}, false}}) {
+    Measured figures;
+    Ceilings ceilings(
+        device(32 << 20), one.conditions, [&](const std::string& text) { return figures(text); },
+        nullptr, given);
+    CHECK((ceilings.arithmetic("float") == 2e12) == one.is_given);
+    CHECK((ceilings.bandwidth({"memory", 0}) == 0) == one.is_given);
+    CHECK(figures.asked.empty() == one.is_given);
+    ceilings.arithmetic("half");
+    CHECK_FALSE(figures.asked.empty());
+  }
+}
+
+TEST_CASE("a given ceiling that was raised is the least of what is measured later") {
+  for (const bool raised : {true, false}) {
+    GivenCeilings given;
+    parse_given_ceiling(
+        "ceiling " + std::string(kFloat) + " ; figure=5e12" + (raised ? " raised=yes" : ""), given);
+    Measured figures;
+    Ceilings ceilings(
+        device(32 << 20), {1, 4, 8}, [&](const std::string& text) { return figures(text); },
+        nullptr, given);
+    ceilings.invalidate_arithmetic("float");
+    CHECK(ceilings.arithmetic("float") == Approx(raised ? 5e12 : 1e12).epsilon(0.01));
+  }
+}
+
+TEST_CASE("a row's ceilings have the keys under which they are reported") {
+  Measured figures;
+  Reports reports;
+  Ceilings ceilings(
+      device(32 << 20), {1, 4, 8}, [&](const std::string& text) { return figures(text); },
+      reports.report());
+  const RowCeilings row = ceilings.of(Problem::parse("gemm m=64 n=64 k=64 precision=half"), true);
+  CHECK(row.precision == "half");
+  REQUIRE(reports.all.size() == 3);
+  CHECK(row.bandwidth_key == reports.all[0].key);
+  CHECK(row.latency_key == reports.all[1].key);
+  CHECK(row.arithmetic_key == reports.all[2].key);
+  const RowCeilings copy = ceilings.of(Problem::parse("memory kind=copy bytes=64"), true);
+  CHECK(copy.arithmetic_key.empty());
+  CHECK(copy.latency_key.find("latency precision=float ") == 0);
+}
+
+TEST_CASE("a given ceiling that makes no sense is refused with its text") {
+  const auto refusal = [](const std::string& text) -> std::string {
+    GivenCeilings given;
+    try {
+      parse_given_ceiling(text, given);
+    } catch (const InvalidProblem& error) {
+      CHECK(given.empty());
+      return error.what();
+    }
+    return "it was taken";
+  };
+  const std::string key = std::string("ceiling ") + kFloat;
+  CHECK(refusal(key + " ; figure=1") == "it was taken");
+  CHECK(refusal(key) == "'" + key + "': must be ceiling KEY ; figure=NUMBER");
+  CHECK(refusal(std::string(kFloat) + " ; figure=1").find("must be ceiling KEY") !=
+        std::string::npos);
+  for (const std::string unknown : {"ceiling  ; figure=1", "ceiling speed of=float ; figure=1"})
+    CHECK(refusal(unknown).find("is arithmetic, bandwidth or latency") != std::string::npos);
+  CHECK(refusal("ceiling arithmetic float ; figure=1") != "it was taken");
+  for (const std::string figure : {"nan", "inf", "-1", "fast", ""})
+    CHECK(refusal(key + " ; figure=" + figure) != "it was taken");
+  CHECK(refusal(key + " ; raised=yes").find("needs a figure of 0 or more") != std::string::npos);
+  CHECK(refusal(key + " ; figure=1 raised=maybe").find("not raised=maybe") != std::string::npos);
+}
+
+TEST_CASE("a line gives a ceiling if that is its first word") {
+  CHECK(gives_ceiling("ceiling arithmetic precision=float ; figure=1"));
+  CHECK_FALSE(gives_ceiling("ceilings"));
+  CHECK_FALSE(gives_ceiling("gemm m=1 n=1 k=1"));
 }
 
 }  // namespace

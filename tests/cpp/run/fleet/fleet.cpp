@@ -153,6 +153,8 @@ TEST_CASE("who has failed keeps nobody waiting, and those that are done go on un
     found.clocks.set("rest_ns", double(rank));
     found.extras.metrics = {{"energy", "J", "lower", 6.0}};
     found.extras.notes = {"extras"};
+    found.baselines.times = {{"dense_time", "speedup", 5.0 * double(rank)}};
+    found.baselines.notes = {"dense"};
     mine.metrics = {{"m", "ns", "lower", 4.0}};
     mine.regime.threads = int64_t(rank);
     mine.regime.resident = rank == 2;
@@ -185,6 +187,11 @@ TEST_CASE("who has failed keeps nobody waiting, and those that are done go on un
   CHECK(middle.clocks.real("rest_ns") == 2);
   CHECK(middle.extras.metrics.at(0).value == 6.0);
   CHECK(middle.extras.notes == std::vector<std::string>{"extras"});
+  REQUIRE(middle.baselines.times.size() == 1);
+  CHECK(middle.baselines.times[0].metric == "dense_time");
+  CHECK(middle.baselines.times[0].speedup == "speedup");
+  CHECK(middle.baselines.times[0].median_ns == 10);
+  CHECK(middle.baselines.notes == std::vector<std::string>{"dense"});
   CHECK(middle.measurement->metrics.at(0).value == 4.0);
   CHECK(middle.measurement->regime.threads == 2);
   CHECK(middle.measurement->regime.resident == true);

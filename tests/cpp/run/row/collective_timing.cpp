@@ -22,15 +22,16 @@ using testing::scripted_clock;
 
 constexpr int kRanks = 4;
 
-struct Outcome {
+struct RankOutcomes {
   std::array<Samples, kRanks> samples;
   std::array<std::string, kRanks> failures;
 };
 
-Outcome run(const std::array<std::string, kRanks>& scripts, const MeasureOptions& options = {}) {
+RankOutcomes measure_on_ranks(const std::array<std::string, kRanks>& scripts,
+                              const MeasureOptions& options = {}) {
   std::array<BatchTimer, kRanks> clocks;
   for (size_t rank = 0; rank < kRanks; ++rank) clocks[rank] = scripted_clock(scripts[rank]);
-  Outcome outcome;
+  RankOutcomes outcome;
   on_every_rank(connect_ranks(kRanks), [&](Group& group) {
     const auto rank = size_t(group.rank());
     const auto time = [&](uint64_t count) {
@@ -47,8 +48,8 @@ Outcome run(const std::array<std::string, kRanks>& scripts, const MeasureOptions
 
 TEST_CASE("four ranks end with the same samples: the slowest rank's of every batch") {
   // Rank 1 and rank 2 take turns at being slow; rank 3 is quick, with 1 us of host time a batch.
-  const Outcome outcome =
-      run({"time 50000 900 hold", "time 900 1000", "time 1000 900", "time 700; host 1000"});
+  const RankOutcomes outcome = measure_on_ranks(
+      {"time 50000 900 hold", "time 900 1000", "time 1000 900", "time 700; host 1000"});
   for (const Samples& samples : outcome.samples) {
     CHECK(samples.first_call_ns == 50000);
     CHECK(samples.batch == 200);
@@ -61,9 +62,9 @@ TEST_CASE("four ranks end with the same samples: the slowest rank's of every bat
 }
 
 TEST_CASE("ranks with noise of their own agree on every decision") {
-  const Outcome outcome =
-      run({"time 2e6; noise 1 0.1", "time 2e6; noise 2 0.1; mhz 1500*60 1000*3 1500 hold",
-           "time 1.9e6; noise 3 0.2", "time 2e6; noise 4 0.1; flags 0*70 1 0 hold"});
+  const RankOutcomes outcome = measure_on_ranks(
+      {"time 2e6; noise 1 0.1", "time 2e6; noise 2 0.1; mhz 1500*60 1000*3 1500 hold",
+       "time 1.9e6; noise 3 0.2", "time 2e6; noise 4 0.1; flags 0*70 1 0 hold"});
   const Samples& first = outcome.samples[0];
   CHECK(first.per_call_ns.size() > 10);
   CHECK(first.retries == 1);  // rank 3's flag; a clock that one rank alone knows judges nothing
@@ -77,9 +78,9 @@ TEST_CASE("ranks with noise of their own agree on every decision") {
 }
 
 TEST_CASE("a rank that is throttled makes all of them repeat") {
-  const Outcome outcome =
-      run({"time 2e6; mhz 1500", "time 2e6; mhz 1500", "time 2e6; mhz 1500; flags 0*25 1*2 0 hold",
-           "time 2e6; mhz 1500*30 1000 1500 hold"});
+  const RankOutcomes outcome = measure_on_ranks({"time 2e6; mhz 1500", "time 2e6; mhz 1500",
+                                                 "time 2e6; mhz 1500; flags 0*25 1*2 0 hold",
+                                                 "time 2e6; mhz 1500*30 1000 1500 hold"});
   for (const Samples& samples : outcome.samples) {
     CHECK(samples.retries == 3);
     CHECK(samples.throttled == 0);
@@ -91,7 +92,7 @@ TEST_CASE("a failure on one rank ends all of them with its reason") {
   for (int batch : {0, 1, 10, 25}) {
     const std::string failing =
         "time 2e6; from " + std::to_string(batch) + " fail time_batch failed the cable is out";
-    const Outcome outcome = run({"time 2e6", "time 2e6", failing, "time 2e6"});
+    const RankOutcomes outcome = measure_on_ranks({"time 2e6", "time 2e6", failing, "time 2e6"});
     for (const std::string& failure : outcome.failures)
       CHECK(failure == "rank 2: time_batch: the cable is out");
   }

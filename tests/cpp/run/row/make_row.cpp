@@ -19,7 +19,7 @@ bool has_note(const Row& row, const std::string& text) {
 }
 
 TEST_CASE("a row that is not supported says why, and nothing was prepared") {
-  const Row row = fake_row("fail supports unsupported no half on Tuesdays", kProblem);
+  const Row row = fake_row("fail plan unsupported no half on Tuesdays", kProblem);
   CHECK(row.status == Status::kUnsupported);
   CHECK(row.reason == "no half on Tuesdays");
   CHECK_FALSE(row.samples);
@@ -28,22 +28,22 @@ TEST_CASE("a row that is not supported says why, and nothing was prepared") {
 
 TEST_CASE("a problem that does not fit the memory is refused before it is prepared") {
   const Row row = fake_row(
-      "memory_needed 70000000000; emit describe_device memory_available_bytes 60000000000;"
+      "memory_bytes 70000000000; emit describe_device memory_available_bytes 60000000000;"
       "crash prepare",
       kProblem);
   CHECK(row.status == Status::kOutOfMemory);
   CHECK(row.reason == "needs 65.19 GiB of memory; 55.88 GiB are available");
   const Row total =
-      fake_row("memory_needed 3000; emit describe_device memory_available_bytes 2999", kProblem);
+      fake_row("memory_bytes 3000; emit describe_device memory_available_bytes 2999", kProblem);
   CHECK(total.status == Status::kOutOfMemory);
-  CHECK(fake_row("memory_needed 2999; emit describe_device memory_available_bytes 2999", kProblem)
+  CHECK(fake_row("memory_bytes 2999; emit describe_device memory_available_bytes 2999", kProblem)
             .status == Status::kOk);
 }
 
 // C's 10^8 rows are projected: three sums and a bound each, at a time.
 TEST_CASE("what is needed is said in a unit that shows it") {
   const auto reason = [](const std::string& needed, const std::string& available) {
-    return fake_row("memory_needed " + needed + "; emit describe_device memory_available_bytes " +
+    return fake_row("memory_bytes " + needed + "; emit describe_device memory_available_bytes " +
                         available,
                     kProblem)
         .reason;
@@ -64,7 +64,7 @@ TEST_CASE("a kernel has some notes, not thousands") {
 TEST_CASE("what verification takes counts where it shares the memory") {
   const std::string problem = "gemm m=100000000 n=1 k=1";
   const std::string device =
-      "memory_needed 1000000000; emit describe_device memory_available_bytes 3500000000;";
+      "memory_bytes 1000000000; emit describe_device memory_available_bytes 3500000000;";
   const std::string host = "emit describe_device shares_host_memory 1;";
   const Row row = fake_row(device + host, problem, "check=yes");
   CHECK(row.status == Status::kOutOfMemory);
@@ -73,7 +73,7 @@ TEST_CASE("what verification takes counts where it shares the memory") {
         "measures without)");
   CHECK(fake_row(device + host, problem, "check=yes verify=no").status == Status::kOk);
   CHECK(fake_row(device + host, problem, "check=yes once=yes").status == Status::kOk);
-  const Row apart = fake_row("memory_needed 1; emit describe_device memory_available_bytes 2",
+  const Row apart = fake_row("memory_bytes 1; emit describe_device memory_available_bytes 2",
                              "gemm m=400000000000000000 n=1 k=1", "check=yes");
   CHECK(apart.status == Status::kOutOfMemory);
   CHECK(apart.reason.find("of host memory to be verified; ") != std::string::npos);
@@ -81,7 +81,7 @@ TEST_CASE("what verification takes counts where it shares the memory") {
 
 TEST_CASE("what no memory holds is not blamed on the library") {
   const std::string script =
-      "fail supports unsupported no such kernel; emit describe_device memory_available_bytes ";
+      "fail plan unsupported no such kernel; emit describe_device memory_available_bytes ";
   const std::string problem = "gemm m=1024 n=1024 k=1024";  // 12 MiB, and C once more
   const Row row = fake_row(script + "5000000", problem);
   CHECK(row.status == Status::kOutOfMemory);
@@ -91,7 +91,7 @@ TEST_CASE("what no memory holds is not blamed on the library") {
 
 TEST_CASE("a failure in any slot of a row is its reason") {
   for (const std::string slot :
-       {"supports", "memory_needed", "prepare", "describe_kernel", "time_batch"}) {
+       {"plan", "describe_plan", "prepare", "describe_kernel", "time_batch"}) {
     const Row row = fake_row("fail " + slot + " failed the cable is out", kProblem);
     CHECK(row.status == Status::kFailed);
     CHECK(row.reason == slot + ": the cable is out");
@@ -281,7 +281,7 @@ TEST_CASE("a ceiling that was measured too low is measured again") {
 TEST_CASE("ceilings that cannot be measured leave the row as it is") {
   const Row row = fake_row(
       "when m=1024 fail time_batch failed x; when m=1 fail prepare failed x;"
-      "when op=memory fail supports unsupported x",
+      "when op=memory fail plan unsupported x",
       kProblem, "");
   CHECK(row.status == Status::kOk);
   CHECK(row.bound.flops_per_s == 0);
@@ -295,7 +295,7 @@ TEST_CASE("without one of its roofs there is no roofline") {
   CHECK(row.status == Status::kOk);
   CHECK(row.bound.by == "");
   CHECK(row.bound.missing == "the arithmetic ceiling of float");
-  CHECK(row.to_json().find("\"share_roofline\": null") != std::string::npos);
+  CHECK(row.bound.arithmetic_key.find("arithmetic precision=float ") == 0);
   const Row other = fake_row("when op=memory fail prepare failed x", "gemm m=512 n=512 k=512", "");
   CHECK(has_note(other, "no roofline: the bandwidth of the llc could not be measured"));
 }
@@ -354,7 +354,7 @@ TEST_CASE("times that no device has are nonsense") {
 }
 
 TEST_CASE("a ceiling that cannot be measured is not invented from a row above another one") {
-  const Row row = fake_row("when op=memory fail supports unsupported no; when m=256 time 20000",
+  const Row row = fake_row("when op=memory fail plan unsupported no; when m=256 time 20000",
                            "gemm m=256 n=256 k=256", "");
   CHECK(row.status == Status::kOk);
   CHECK(has_note(row, "is raised to this row"));

@@ -8,6 +8,7 @@
 
 #include "../../fake_backend.hpp"
 #include "../../json.hpp"
+#include "deepbench/run/row/assemble.hpp"
 #include "deepbench/run/row/json_writer.hpp"
 
 namespace deepbench {
@@ -19,7 +20,7 @@ using testing::JsonReader;
 
 constexpr const char* kProblem = "gemm m=64 n=64 k=64";
 
-Json parse(const Row& row) {
+Json parse_row_json(const Row& row) {
   const std::string text = row.to_json();
   CHECK(text.find('\n') == std::string::npos);
   return JsonReader::read(text);
@@ -42,9 +43,9 @@ void check_keys(const Json& row) {
   for (const char* key :
        {"cache", "cold", "copies", "fits_cache", "launch", "timer", "power", "threads"})
     CHECK(row["regime"].has(key));
-  for (const char* key : {"by", "arithmetic_tflops", "memory_gbps", "level", "latency_ns",
-                          "share_arithmetic", "share_roofline"})
+  for (const char* key : {"level", "arithmetic", "bandwidth", "latency"})
     CHECK(row["bound"].has(key));
+  CHECK(row["bound"].members.size() == 4);  // figures and shares follow from ceilings
   for (const char* key : {"status", "scope", "checked", "outputs", "max_error_ratio", "reason"})
     CHECK(row["verification"].has(key));
   for (const char* key : {"prepare", "verify", "measure", "ceilings", "other"})
@@ -52,7 +53,7 @@ void check_keys(const Json& row) {
 }
 
 TEST_CASE("a row that is ok has every figure") {
-  const Json row = parse(
+  const Json row = parse_row_json(
       fake_row("time 1000", std::string(kProblem) + " application=\"A \\\"b\\\"\"", "position=12"));
   check_keys(row);
   CHECK(row["position"].number == 12);
@@ -94,8 +95,8 @@ TEST_CASE("a row that is ok has every figure") {
 }
 
 TEST_CASE("a row whose samples were shuffled says so, and how many batches one is the mean of") {
-  const Json row = parse(fake_row("time 20e3 22e3 20e3 20e3 22e3; emit describe_kernel shuffles 1",
-                                  kProblem, "ceilings=no"));
+  const Json row = parse_row_json(fake_row(
+      "time 20e3 22e3 20e3 20e3 22e3; emit describe_kernel shuffles 1", kProblem, "ceilings=no"));
   check_keys(row);
   CHECK(row["regime"]["schedule_perturbed"].truth);
   CHECK(row["statistics"]["batches_per_sample"].number == 12);
@@ -104,7 +105,7 @@ TEST_CASE("a row whose samples were shuffled says so, and how many batches one i
 
 TEST_CASE("rows that end otherwise have every key, too") {
   for (const auto& [script, status] : std::vector<std::pair<std::string, std::string>>{
-           {"fail supports unsupported not here", "unsupported"},
+           {"fail plan unsupported not here", "unsupported"},
            {"fail prepare invalid no", "invalid"},
            {"fail prepare out_of_memory no", "out_of_memory"},
            {"mutant last_k", "incorrect"},
@@ -113,7 +114,7 @@ TEST_CASE("rows that end otherwise have every key, too") {
            {"answer elapsed_ns nan", "failed"},
        }) {
     CAPTURE(script);
-    const Json row = parse(fake_row(script, kProblem));
+    const Json row = parse_row_json(fake_row(script, kProblem));
     check_keys(row);
     CHECK(row["status"].text == status);
     CHECK(row["reason"].text.size() > 1);
@@ -131,7 +132,7 @@ TEST_CASE("a line that is no problem is a row, with what was asked") {
            {"gemm m=1 n=1 k=1 ; sead=2", "gemm m=1 n=1 k=1", ""},
            {"\xff\xfe\x01", "\xef\xbf\xbd\xef\xbf\xbd\x01", ""},
        }) {
-    const Json row = parse(fake_row("", line));
+    const Json row = parse_row_json(fake_row("", line));
     check_keys(row);
     CHECK(row["status"].text == "invalid");
     CHECK(row["problem"].text == problem);
@@ -139,6 +140,38 @@ TEST_CASE("a line that is no problem is a row, with what was asked") {
     CHECK(row["statistics"].is_null());
     CHECK(row["samples_ns"].is_null());
   }
+}
+
+TEST_CASE("a row that no backend answered has every key, and null for every result") {
+  FailedRow failed{7, Problem::parse("gemm m=2 n=3 k=4 application=A"), {}, {}, {}, {}, {}, {}};
+  failed.backend = "fake";
+  failed.status = Status::kOutOfMemory;
+  failed.reason = "killed";
+  failed.worker = "killed";
+  const Json row = parse_row_json(assemble(failed));
+  for (const auto& [key, value] : parse_row_json(fake_row("time 1000", kProblem)).members) {
+    CAPTURE(key);
+    CHECK(row.has(key));
+  }
+  CHECK(row["position"].number == 7);
+  CHECK(row["problem"].text == "gemm m=2 n=3 k=4 trans_a=n trans_b=n precision=float");
+  CHECK(row["application"].text == "A");
+  CHECK(row["device"]["index"].is_null());
+  CHECK(row["status"].text == "out_of_memory");
+  CHECK(row["reason"].text == "killed");
+  CHECK(row["work"]["flops"].number == 48);
+  CHECK(row["observed"]["worker"].text == "killed");
+  for (const char* key : {"algorithm", "regime", "statistics", "samples_ns", "rates", "bound",
+                          "verification", "stages_ns"}) {
+    CAPTURE(key);
+    CHECK(row[key].is_null());
+  }
+}
+
+TEST_CASE("every status is found by its name") {
+  for (int i = 0; i <= static_cast<int>(Status::kFailed); ++i)
+    CHECK(status_named(name_of(static_cast<Status>(i))) == static_cast<Status>(i));
+  CHECK_THROWS_WITH(status_named("broken"), "no status is called 'broken'");
 }
 
 TEST_CASE("random lines are rows of valid JSON") {
@@ -151,7 +184,7 @@ TEST_CASE("random lines are rows of valid JSON") {
     std::string line = seeds[i % 2];
     for (size_t edits = 1 + random() % 4; edits; --edits)
       line[random() % line.size()] = static_cast<char>(random() % 256);
-    CHECK(parse(runner.run(line, i)).has("status"));
+    CHECK(parse_row_json(runner.run(line, i)).has("status"));
   }
 }
 
@@ -159,7 +192,7 @@ TEST_CASE("many samples are thinned evenly, and said so") {
   const Row result = fake_row("time 2e6; noise 7 0.2", kProblem);
   REQUIRE(result.samples);
   REQUIRE(result.samples->per_call_ns.size() > 1000);
-  const Json row = parse(result);
+  const Json row = parse_row_json(result);
   CHECK(row["statistics"]["n"].number == double(result.samples->per_call_ns.size()));
   CHECK(row["samples_ns"].items.size() <= 1000);
   CHECK(row["samples_ns"].items.size() >= 100);
@@ -169,14 +202,14 @@ TEST_CASE("many samples are thinned evenly, and said so") {
 }
 
 TEST_CASE("an unknown error is null, not infinity") {
-  const Json row = parse(fake_row("time 1000", kProblem, "ceilings=no samples=1"));
+  const Json row = parse_row_json(fake_row("time 1000", kProblem, "ceilings=no samples=1"));
   CHECK(row["statistics"]["n"].number == 1);
   CHECK(row["statistics"]["relative_standard_error"].is_null());
   CHECK(row["statistics"]["stop"].text == "too_few");
 }
 
 TEST_CASE("whatever a plugin says is written as JSON") {
-  const Json row = parse(fake_row(
+  const Json row = parse_row_json(fake_row(
       "emit describe_kernel note.a quote \" backslash \\ tab\there \x01 \x7f;"
       "emit describe_kernel note.b latin1 \xe9 utf8 \xc3\xa9 \xe2\x82\xac overlong \xc0\xaf;"
       "emit describe_kernel algorithm na\"me; emit observe odd nan; emit observe big 1e300;"
@@ -200,7 +233,7 @@ TEST_CASE("control characters are escaped") {
 }
 
 TEST_CASE("host time of the stages is told, and none of it is negative") {
-  const Json row = parse(fake_row("", kProblem, ""));
+  const Json row = parse_row_json(fake_row("", kProblem, ""));
   for (const char* stage : {"prepare", "verify", "measure", "ceilings", "other"})
     CHECK(row["stages_ns"][stage].number >= 0);
   CHECK(row["stages_ns"]["device"].number > 0);

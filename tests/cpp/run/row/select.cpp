@@ -271,8 +271,9 @@ TEST_CASE("a final that has no time left has three rounds instead of five") {
       "when candidate=quick sleep time_batch 200; log " +
       (folder / "calls"));
   Stages stages;
-  const CandidateSearch selection = search_candidates(
-      {backend, {}}, {Problem::parse(kProblem), RunOptions(), ""}, 500e3, 1.9e9, {}, stages);
+  const Plan plan = plan_first_choice({Problem::parse(kProblem), RunOptions()}, backend);
+  const CandidateSearch selection =
+      search_candidates({backend, {}}, plan, 500e3, 1.9e9, {}, stages);
   REQUIRE(selection.improvements.size() == 1);
   CHECK(selection.improvements[0].gain == 2);
   const auto calls = folder.lines("calls");
@@ -292,7 +293,8 @@ int64_t candidate_batches(const std::string& default_ns, const std::string& othe
                    other_ns + "; log " + (folder / "calls"));
   Stages stages;
   const CandidateSearch selection = search_candidates(
-      {backend, {}}, {Problem::parse(kProblem), RunOptions(), ""}, 500e3, 0, {}, stages);
+      {backend, {}}, plan_first_choice({Problem::parse(kProblem), RunOptions()}, backend), 500e3, 0,
+      {}, stages);
   CHECK(selection.improvements.empty());
   CHECK(selection.tried == 2);
   const auto calls = folder.lines("calls");

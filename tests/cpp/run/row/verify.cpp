@@ -4,6 +4,8 @@
 #include <doctest/doctest.h>
 
 #include "../../fake_backend.hpp"
+#include "deepbench/core/operation.hpp"
+#include "deepbench/plugin.hpp"
 
 namespace deepbench {
 namespace {
@@ -206,6 +208,103 @@ TEST_CASE("verification can be left out, and the row says so") {
   CHECK(verdict(row) == "ok");
   CHECK(row.verification.state == Verification::State::kSkipped);
   CHECK(row.verification.reason == "not asked for");
+}
+
+// An operation with two outputs: element i of output `number` is i + 100 * number.
+class TwoOutputs final : public Operation {
+ public:
+  const std::string& name() const override { return name_; }
+  const std::string& help() const override { return name_; }
+  const std::string& example() const override { return name_; }
+  const std::vector<Parameter>& parameters() const override { return none_; }
+  void validate(const Problem&) const override {}
+  Work work(const Problem&) const override { return {}; }
+  std::vector<std::string> outputs(const Problem&) const override { return {"dq", "dk"}; }
+  bool has_reference() const override { return true; }
+  ExpectedOutput expected_output(const Problem&,
+                                 const KernelConditions& conditions) const override {
+    ExpectedOutput expected;
+    expected.outputs = 3 + conditions.output;
+    for (uint64_t i = 0; i < expected.outputs; ++i) {
+      expected.indices.push_back(i);
+      expected.values.push_back(double(i) + 100 * conditions.output);
+      expected.bounds.push_back(0.5);
+    }
+    expected.coverage = "all " + std::to_string(expected.outputs) + " outputs";
+    return expected;
+  }
+
+ private:
+  const std::string name_ = "two";
+  const std::vector<Parameter> none_;
+};
+
+// Computes that operation, with `error` in the last element of output `wrong`.
+struct TwoOutputsKernel final : plugin::Kernel {
+  static inline uint32_t wrong = 0;
+  static inline double error = 0;
+  bool poisoned = false;
+
+  void describe(plugin::Sink&) const override {}
+  void time_batch(const deepbench_request& request, deepbench_batch& batch) override {
+    poisoned = false;
+    batch.count = request.count;
+    batch.elapsed_ns = batch.host_ns = 1;
+    batch.copies_touched = 1;
+    batch.launch = DEEPBENCH_LAUNCH_STREAM;
+  }
+  void poison_outputs() override { poisoned = true; }
+  void read_output(uint32_t output, const uint64_t* indices, size_t count,
+                   double* values) override {
+    for (size_t i = 0; i < count; ++i)
+      values[i] = double(indices[i]) + 100 * output +
+                  (output == wrong && indices[i] == 2 + output ? error : 0);
+  }
+  void scan_output(uint32_t output, deepbench_scan& scan) override {
+    scan.count = 3 + output;
+    scan.untouched = poisoned ? scan.count : 0;
+  }
+  void project_output(uint32_t, uint64_t, uint64_t, double*) override {}
+};
+
+struct TwoOutputsPlan final : plugin::Plan {
+  void describe(plugin::Sink& sink) const override { sink.integer("memory_bytes", 0); }
+  std::unique_ptr<plugin::Kernel> prepare() const override {
+    return std::make_unique<TwoOutputsKernel>();
+  }
+};
+
+struct TwoOutputsBackend final : plugin::Backend {
+  void describe(plugin::Sink&) override {}
+  int32_t device_count() override { return 1; }
+  void describe_device(int32_t, plugin::Sink&) override {}
+  std::unique_ptr<plugin::Plan> plan(const plugin::Problem&, const plugin::Options&) override {
+    return std::make_unique<TwoOutputsPlan>();
+  }
+};
+
+TEST_CASE("every output of an operation is verified") {
+  const TwoOutputs operation;
+  const Problem problem(operation, {});
+  const Backend backend(plugin::table<TwoOutputsBackend>("two"), "");
+  const auto verified = [&](uint32_t wrong, double error) {
+    TwoOutputsKernel::wrong = wrong, TwoOutputsKernel::error = error;
+    Kernel kernel = backend.plan(problem, {}).prepare();
+    Verifier verifier(problem, kernel.facts(), 1, "uniform", [&]() -> Kernel { throw 0; });
+    Verifier::reset_outputs(kernel);
+    verifier.check_reset(kernel);
+    kernel.time_batch(1);
+    verifier.check(kernel, "now");
+    return verifier.result();
+  };
+  const Verification right = verified(0, 0.25);
+  CHECK(right.state == Verification::State::kPassed);
+  CHECK(right.what == "dq: all 3 outputs; dk: all 4 outputs");
+  CHECK(right.checked == 7);
+  CHECK(right.outputs == 7);
+  CHECK(right.worst == 0.5);
+  CHECK(verified(0, 1).reason == "now: dq: output 2 is 3, not 2 within 0.5");
+  CHECK(verified(1, 1).reason == "now: dk: output 3 is 104, not 103 within 0.5");
 }
 
 }  // namespace

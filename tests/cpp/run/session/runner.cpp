@@ -21,10 +21,10 @@ using testing::plugin_path;
 
 constexpr const char* kProblem = "gemm m=7 n=5 k=9";
 
-void script(const std::string& text) { setenv("DEEPBENCH_FAKE_SCRIPT", text.c_str(), 1); }
+void set_script(const std::string& text) { setenv("DEEPBENCH_FAKE_SCRIPT", text.c_str(), 1); }
 
-std::string refusal(const std::string& text, const std::string& options = "") {
-  script(text);
+std::string refusal_message(const std::string& text, const std::string& options = "") {
+  set_script(text);
   try {
     const Runner runner(plugin_path("fake"), options);
   } catch (const BackendUnavailable& error) {
@@ -34,7 +34,7 @@ std::string refusal(const std::string& text, const std::string& options = "") {
 }
 
 TEST_CASE("options follow a semicolon, and hold for their row") {
-  script("time 1000");
+  set_script("time 1000");
   Runner runner(plugin_path("fake"), "ceilings=no samples=3");
   CHECK(runner.run(kProblem, 0).samples->per_call_ns.size() == 3);
   CHECK(runner.run(std::string(kProblem) + " ; samples=5", 1).samples->per_call_ns.size() == 5);
@@ -49,7 +49,7 @@ TEST_CASE("options follow a semicolon, and hold for their row") {
 }
 
 TEST_CASE("bad lines are rows, and the next one runs") {
-  script("time 1000");
+  set_script("time 1000");
   Runner runner(plugin_path("fake"), "ceilings=no");
   for (const std::string line :
        {"", ";", "gemm", "gemm m=1 n=1 k=1 ; cache=warm", "gemm m=1 n=1 k=1 ; ; ",
@@ -66,9 +66,9 @@ TEST_CASE("bad lines are rows, and the next one runs") {
 }
 
 TEST_CASE("a row can be checked without being run") {
-  script(
-      "candidates own quick; fail prepare failed never; when m=2 fail supports unsupported not so;"
-      "when m=3 memory_needed 99999999999999");
+  set_script(
+      "candidates own quick; fail prepare failed never; when m=2 fail plan unsupported not so;"
+      "when m=3 memory_bytes 99999999999999");
   Runner runner(plugin_path("fake"), "algorithm=quick");
   const auto check = [&](const std::string& m, const std::string& options = "") {
     const Row row = runner.run("gemm m=" + m + " n=1 k=1 ; check=yes" + options, 4);
@@ -83,9 +83,25 @@ TEST_CASE("a row can be checked without being run") {
   CHECK(check("1", " algorithm=best") == Status::kOk);
 }
 
+TEST_CASE("a row that the backend admits is announced before it is prepared") {
+  int admitted = 0;
+  const auto admissions = [&](const std::string& commands, const std::string& options) {
+    admitted = 0;
+    set_script(commands);
+    Runner runner(plugin_path("fake"), "ceilings=no");
+    runner.on_admitted([&] { ++admitted; });
+    runner.run(std::string(kProblem) + " ; " + options, 0);
+    return admitted;
+  };
+  CHECK(admissions("time 1000", "") == 1);
+  CHECK(admissions("fail prepare out_of_memory no", "") == 1);
+  CHECK(admissions("fail plan unsupported no", "") == 0);
+  CHECK(admissions("time 1000", "check=yes") == 0);
+}
+
 TEST_CASE("more threads than there are for us are refused") {
   const std::string two = "emit describe_device hardware_threads 2";
-  script(two);
+  set_script(two);
   try {
     const Runner runner(plugin_path("fake"), "threads=1000");
     FAIL("it was made");
@@ -96,14 +112,14 @@ TEST_CASE("more threads than there are for us are refused") {
   Runner runner(plugin_path("fake"), "ceilings=no threads=2");
   CHECK(runner.run(kProblem, 0).status == Status::kOk);
   CHECK(runner.run(std::string(kProblem) + " ; threads=3", 1).status == Status::kInvalid);
-  script("");  // a backend that does not say how many there are
+  set_script("");  // a backend that does not say how many there are
   CHECK(Runner(plugin_path("fake"), "ceilings=no threads=1000").run(kProblem, 0).status ==
         Status::kOk);
 }
 
 TEST_CASE("what a row leaves is destroyed when the next one runs, or before") {
   const testing::TemporaryFolder folder;
-  script("log " + (folder / "calls"));
+  set_script("log " + (folder / "calls"));
   Runner runner(plugin_path("fake"), "ceilings=no");
   const auto destroyed = [&] {
     const auto lines = folder.lines("calls");
@@ -120,7 +136,7 @@ TEST_CASE("what a row leaves is destroyed when the next one runs, or before") {
 }
 
 TEST_CASE("a lost device is remembered") {
-  script("time 1000; when m=13 fail time_batch device_lost it fell off");
+  set_script("time 1000; when m=13 fail time_batch device_lost it fell off");
   Runner runner(plugin_path("fake"), "ceilings=no");
   CHECK(runner.run(kProblem, 0).status == Status::kOk);
   CHECK_FALSE(runner.device_lost());
@@ -131,17 +147,112 @@ TEST_CASE("a lost device is remembered") {
 }
 
 TEST_CASE("ceilings are measured once for all rows of a runner") {
-  script("");
+  set_script("");
   Runner runner(plugin_path("fake"));
   const Row first = runner.run("gemm m=256 n=256 k=256", 0);
-  script("model 1 10 1 10");  // would be seen if they were measured again
+  set_script("model 1 10 1 10");  // would be seen if they were measured again
   const Row second = runner.run("gemm m=256 n=256 k=255", 1);
   CHECK(first.bound.flops_per_s > 9e11);
   CHECK(second.bound.flops_per_s == first.bound.flops_per_s);
 }
 
+// The lines of the ceilings that a runner reports.
+std::vector<Json> ceilings_of(Runner& runner, const std::vector<std::string>& problems) {
+  std::vector<Json> lines;
+  runner.on_ceiling([&](const std::string& line) { lines.push_back(JsonReader::read(line)); });
+  for (size_t i = 0; i < problems.size(); ++i) runner.run(problems[i], int64_t(i));
+  return lines;
+}
+
+const Json& ceiling_of(const std::vector<Json>& lines, const std::string& kind) {
+  return *std::find_if(lines.begin(), lines.end(),
+                       [&](const Json& line) { return line["kind"].text == kind; });
+}
+
+TEST_CASE("a ceiling is a line with the figures of its best problem, and rows name it") {
+  set_script("emit describe_device hardware_threads 6");
+  Runner runner(plugin_path("fake"), "threads=3");
+  const std::vector<Json> lines =
+      ceilings_of(runner, {"gemm m=256 n=256 k=256", "gemm m=256 n=256 k=255"});
+  REQUIRE(lines.size() == 3);  // the second row measures none
+  const Json& arithmetic = ceiling_of(lines, "arithmetic");
+  CHECK(arithmetic["type"].text == "ceiling");
+  CHECK(arithmetic["ceiling"].text ==
+        "arithmetic precision=float device=0 threads=3 cores=6 cache=hot power=burst");
+  CHECK(arithmetic["precision"].text == "float");
+  CHECK(arithmetic["level"].is_null());
+  CHECK(arithmetic["raised_by"].is_null());
+  CHECK_FALSE(arithmetic.has("position"));
+  CHECK_FALSE(arithmetic.has("bound"));
+  CHECK(arithmetic["op"].text == "gemm");
+  CHECK(arithmetic["status"].text == "ok");
+  CHECK(arithmetic["verification"]["status"].text == "passed");
+  CHECK(arithmetic["regime"]["threads"].number == 3);
+  CHECK(arithmetic["rates"]["tflops"].number > 0.9);
+  CHECK(arithmetic["statistics"]["median_ns"].number > 0);
+  const Json& bandwidth = ceiling_of(lines, "bandwidth");
+  CHECK(bandwidth["level"].text == "l2");
+  CHECK(bandwidth["precision"].is_null());
+  CHECK(bandwidth["verification"]["status"].text == "passed");
+  CHECK(bandwidth["rates"]["gbps"].number > 0);
+  const Json row = JsonReader::read(runner.run("gemm m=256 n=256 k=254", 2).to_json());
+  CHECK(row["bound"]["level"].text == "l2");
+  CHECK(row["bound"]["arithmetic"].text == arithmetic["ceiling"].text);
+  CHECK(row["bound"]["bandwidth"].text == bandwidth["ceiling"].text);
+  CHECK(row["bound"]["latency"].text == ceiling_of(lines, "latency")["ceiling"].text);
+}
+
+TEST_CASE("a ceiling that cannot be measured is a line with its reason") {
+  set_script("when op=memory fail plan unsupported no streams here");
+  Runner runner(plugin_path("fake"));
+  const Json bandwidth = ceiling_of(ceilings_of(runner, {kProblem}), "bandwidth");
+  CHECK(bandwidth["status"].text == "unsupported");
+  CHECK(bandwidth["reason"].text == "no streams here");
+  CHECK(bandwidth["statistics"].is_null());
+  CHECK(bandwidth["rates"].is_null());
+}
+
+TEST_CASE("a wrong problem is no ceiling") {
+  set_script("when op=memory mutant zero_tile");
+  Runner runner(plugin_path("fake"));
+  const Json bandwidth = ceiling_of(ceilings_of(runner, {kProblem}), "bandwidth");
+  CHECK(bandwidth["status"].text == "incorrect");
+  CHECK(bandwidth["rates"].is_null());
+  CHECK(runner.run(kProblem, 1).bound.bytes_per_s == 0);
+}
+
+TEST_CASE("a ceiling that a row raises is a second line, which names the row") {
+  set_script("when m=64 time 200");
+  Runner runner(plugin_path("fake"));
+  const std::vector<Json> lines = ceilings_of(runner, {kProblem, "gemm m=64 n=64 k=64"});
+  const Json& last = lines.back();
+  CHECK(last["kind"].text == "arithmetic");
+  CHECK(last["raised_by"].number == 1);
+  CHECK(last["problem"].text == "gemm m=64 n=64 k=64 trans_a=n trans_b=n precision=float");
+  CHECK(last["rates"]["tflops"].number == doctest::Approx(524288 / 200e3));
+}
+
+TEST_CASE("a ceiling that is given is not measured") {
+  set_script("");
+  std::vector<Json> lines;
+  {
+    Runner first(plugin_path("fake"));
+    lines = ceilings_of(first, {"gemm m=256 n=256 k=256"});
+  }
+  Runner second(plugin_path("fake"));
+  for (const Json& line : lines) {
+    const bool is_latency = line["kind"].text == "latency";
+    second.give_ceiling("ceiling " + line["ceiling"].text +
+                        " ; figure=" + (is_latency ? "500" : "1.5e12"));
+  }
+  CHECK(ceilings_of(second, {"gemm m=256 n=256 k=200"}).empty());
+  CHECK(second.run("gemm m=256 n=256 k=256", 1).bound.flops_per_s == 1.5e12);
+  CHECK(ceilings_of(second, {"gemm m=256 n=256 k=256 precision=half"}).size() == 2);
+  CHECK_THROWS_AS(second.give_ceiling("nonsense"), InvalidProblem);
+}
+
 TEST_CASE("the hello says what answered") {
-  script(
+  set_script(
       "libraries one two; absent three not installed: pip install three; devices 2;"
       "when device=1 emit describe_device name The other; emit describe_device warning.load busy;"
       "emit describe warning.mixed two majors; emit describe joint_phase.rnn bwd; emit environment "
@@ -178,7 +289,7 @@ TEST_CASE("the hello says what answered") {
 }
 
 TEST_CASE("libraries whose facts come in any order") {
-  script(
+  set_script(
       "emit describe library.b.version 2; emit describe library.c.note x;"
       "emit describe library.b.path /p; emit describe library.with.dots.version 3");
   const Json hello = JsonReader::read(Runner(plugin_path("fake")).hello());
@@ -188,31 +299,36 @@ TEST_CASE("libraries whose facts come in any order") {
 }
 
 TEST_CASE("what cannot be used gives one line") {
-  CHECK(refusal("fail describe_device failed boom", "") == "backend fake: describe_device: boom");
-  CHECK(refusal("", "library=fake") == "it was made");
+  CHECK(refusal_message("fail describe_device failed boom", "") ==
+        "backend fake: describe_device: boom");
+  CHECK(refusal_message("", "library=fake") == "it was made");
   CHECK(
-      refusal("libraries openblas mkl", "library=opnblas") ==
+      refusal_message("libraries openblas mkl", "library=opnblas") ==
       "backend fake knows no library 'opnblas' (did you mean 'openblas'?); it knows openblas mkl");
-  CHECK(refusal("absent mkl not installed: pip install mkl", "library=mkl") ==
+  CHECK(refusal_message("absent mkl not installed: pip install mkl", "library=mkl") ==
         "library mkl: not installed: pip install mkl");
-  CHECK(refusal("devices 2", "device=2") == "backend fake has no device 2; it has 2 devices");
-  CHECK(refusal("devices 1", "device=2147483647") ==
+  CHECK(refusal_message("devices 2", "device=2") ==
+        "backend fake has no device 2; it has 2 devices");
+  CHECK(refusal_message("devices 1", "device=2147483647") ==
         "backend fake has no device 2147483647; it has 1 device");
-  CHECK(refusal("devices 0") == "backend fake has no device here");
-  CHECK(refusal("devices 0; libraries; absent driver it was not found, install it; absent b x") ==
+  CHECK(refusal_message("devices 0") == "backend fake has no device here");
+  CHECK(refusal_message(
+            "devices 0; libraries; absent driver it was not found, install it; absent b x") ==
         "backend fake has no device here: it was not found, install it");
-  CHECK(refusal("devices 0; libraries driver; absent b no b") == "backend fake has no device here");
-  CHECK(refusal("devices -3").find("nonsense") != std::string::npos);
+  CHECK(refusal_message("devices 0; libraries driver; absent b no b") ==
+        "backend fake has no device here");
+  CHECK(refusal_message("devices -3").find("nonsense") != std::string::npos);
   for (const std::string slot : {"device_count", "describe", "environment"})
-    CHECK(refusal("fail " + slot + " failed no driver") == "backend fake: " + slot + ": no driver");
-  script("");
+    CHECK(refusal_message("fail " + slot + " failed no driver") ==
+          "backend fake: " + slot + ": no driver");
+  set_script("");
   CHECK_THROWS_AS(Runner(plugin_path("fake"), "cache=warm"), InvalidProblem);
   CHECK_THROWS_AS(Runner(plugin_path("wrong_abi")), BackendUnavailable);
   CHECK_THROWS_AS(Runner("no_such_backend"), BackendUnavailable);
 }
 
 TEST_CASE("a hello that fails is one line, too") {
-  script("fail describe_device failed no sensor");
+  set_script("fail describe_device failed no sensor");
   try {
     Runner(plugin_path("fake")).hello();
     FAIL("it did not throw");
@@ -222,7 +338,7 @@ TEST_CASE("a hello that fails is one line, too") {
 }
 
 TEST_CASE("inspect never throws") {
-  script("");
+  set_script("");
   const Json fake = JsonReader::read(inspect(plugin_path("fake")));
   CHECK(fake["type"].text == "hello");
   CHECK(fake["backend"]["reason"].is_null());
@@ -235,12 +351,12 @@ TEST_CASE("inspect never throws") {
 }
 
 TEST_CASE("inspect tells libraries and devices, whatever else fails") {
-  script("devices 2; when device=1 fail describe_device failed no sensor");
+  set_script("devices 2; when device=1 fail describe_device failed no sensor");
   const Json found = JsonReader::read(inspect(plugin_path("fake")));
   CHECK(found["backend"]["reason"].text == "describe_device: no sensor");
   CHECK(found["devices"].items.size() == 1);
   CHECK(found["libraries"]["fake"]["version"].text == "1.0");
-  script("devices 0");
+  set_script("devices 0");
   CHECK(JsonReader::read(inspect(plugin_path("fake")))["backend"]["reason"].text ==
         "it has no device here");
 }

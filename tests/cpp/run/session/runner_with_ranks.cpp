@@ -43,16 +43,16 @@ int run_follower(int port) {
   }
 }
 
-class Pair {
+class RunnerPair {
  public:
-  explicit Pair(const std::string& script) {
+  explicit RunnerPair(const std::string& script) {
     setenv("DEEPBENCH_FAKE_SCRIPT", script.c_str(), 1);
     Rendezvous meeting(environment_of(0, 2, 0), {"1", "test"});
     other_ = fork();
     if (other_ == 0) _exit(run_follower(meeting.port()));
     first_ = runner_of(meeting);
   }
-  ~Pair() { end(); }
+  ~RunnerPair() { end(); }
 
   Runner& first() { return *first_; }
   int end() {
@@ -68,7 +68,7 @@ class Pair {
 };
 
 TEST_CASE("two ranks: a fleet's rows, a collective's, and an end for both") {
-  Pair pair("devices 2; time 1e6; when rank=1 time 2e6");
+  RunnerPair pair("devices 2; time 1e6; when rank=1 time 2e6");
   const Row own = pair.first().run(kGemm, 3);
   CHECK(own.reason == "");
   CHECK(own.position == 3);
@@ -91,7 +91,7 @@ TEST_CASE("two ranks: a fleet's rows, a collective's, and an end for both") {
 TEST_CASE("two ranks: a backend without collectives has a fleet's rows, and no sums") {
   for (const std::string without : {"", "when rank=1 "}) {
     CAPTURE(without);
-    Pair pair("devices 2; time 1e6; " + without + "fail join unsupported no links here");
+    RunnerPair pair("devices 2; time 1e6; " + without + "fail join unsupported no links here");
     const Row own = pair.first().run(kGemm, 0);
     CHECK(own.reason == "");
     REQUIRE(own.fleet);
@@ -105,7 +105,7 @@ TEST_CASE("two ranks: a backend without collectives has a fleet's rows, and no s
 }
 
 TEST_CASE("two ranks: a fleet's copies to the device are held against no ceilings") {
-  Pair pair("devices 2");
+  RunnerPair pair("devices 2");
   const std::string options = " bytes=100000000 ; ceilings=yes verify=no";
   const Row within = pair.first().run("memory kind=copy" + options, 0);
   CHECK(within.bound.by == "memory");
@@ -119,8 +119,8 @@ TEST_CASE("two ranks: they rest alike, though one has a higher clock") {
   const std::string script = "devices 2; time 1e6; host 1e6; mhz 1500;";
   for (const std::string higher : {"rank=1", "rank=0"}) {
     CAPTURE(higher);
-    Pair pair(script + "emit describe_device most_clock_mhz 1500; when " + higher +
-              " emit describe_device most_clock_mhz 2000");
+    RunnerPair pair(script + "emit describe_device most_clock_mhz 1500; when " + higher +
+                    " emit describe_device most_clock_mhz 2000");
     const Row sum = pair.first().run(kSum, 0);
     CHECK(sum.reason == "");
     CHECK(pair.end() == 0);
@@ -128,7 +128,7 @@ TEST_CASE("two ranks: they rest alike, though one has a higher clock") {
 }
 
 TEST_CASE("two ranks: single calls are of the library's default, where that is kept") {
-  Pair pair(
+  RunnerPair pair(
       "candidates own quick; time 1e6; when candidate=quick time 8e5;"
       "when candidate=quick attempt=5 time 2e6");
   const Row sum = pair.first().run(std::string(kSum) + " ; algorithm=exhaustive", 0);
@@ -141,7 +141,7 @@ TEST_CASE("two ranks: single calls are of the library's default, where that is k
 }
 
 TEST_CASE("two ranks: where one cannot prepare its own choice again, both keep the row") {
-  Pair pair(
+  RunnerPair pair(
       "candidates own quick; time 1e6; when candidate=quick time 8e5;"
       "when candidate=quick attempt=5 time 2e6; when rank=1 attempt=6 fail prepare failed full");
   const Row sum = pair.first().run(std::string(kSum) + " ; algorithm=exhaustive", 0);
@@ -154,7 +154,7 @@ TEST_CASE("two ranks: where one cannot prepare its own choice again, both keep t
 }
 
 TEST_CASE("two ranks: a line that cannot be, or fails on one of them, costs its row alone") {
-  Pair pair("time 1e6; when rank=1 elements=65 fail time_batch failed the cable is out");
+  RunnerPair pair("time 1e6; when rank=1 elements=65 fail time_batch failed the cable is out");
   CHECK(pair.first().run("gemm m=", 0).status == Status::kInvalid);
   CHECK(pair.first().run(std::string(kGemm) + " ; cores=share", 0).status == Status::kInvalid);
   const Row failed = pair.first().run("all_reduce elements=65", 1);
@@ -167,7 +167,7 @@ TEST_CASE("two ranks: a line that cannot be, or fails on one of them, costs its 
 }
 
 TEST_CASE("two ranks: one that loses its device ends both, with its reason") {
-  Pair pair("time 1e6; when rank=1 from 3 fail time_batch device_lost it fell off");
+  RunnerPair pair("time 1e6; when rank=1 from 3 fail time_batch device_lost it fell off");
   const Row lost = pair.first().run(kSum, 0);
   CHECK(lost.status == Status::kDeviceLost);
   CHECK(lost.reason == "rank 1: time_batch: it fell off");

@@ -25,8 +25,8 @@ struct ConvOutput {
   bool second_is_slowest = false;
 
   int64_t size() const { return first * second * rest; }
-  int64_t slowest() const { return second_is_slowest ? second : first; }
-  int64_t rows() const { return size() / slowest(); }  // rows of the projection
+  int64_t slowest_extent() const { return second_is_slowest ? second : first; }
+  int64_t rows() const { return size() / slowest_extent(); }  // rows of the projection
 
   // Converts a position in the tensor to an index in verification's order, and back.
   int64_t index(int64_t i, int64_t j, int64_t within) const {

@@ -22,7 +22,7 @@ int64_t ceil_div(int64_t value, int64_t divisor) { return (value + divisor - 1) 
 struct Span {
   int64_t begin, end;
   int64_t size() const { return std::max<int64_t>(0, end - begin); }
-  bool has(int64_t value) const { return value >= begin && value < end; }
+  bool contains(int64_t value) const { return value >= begin && value < end; }
 };
 
 Span clip(Span span, int64_t size) {
@@ -37,11 +37,11 @@ class PaddedRows {
   PaddedRows(int64_t width, int64_t left, int64_t stride, int64_t length)
       : width_(width), left_(left), stride_(stride), length_(length) {}
 
-  void load(const ConvOperand& from, int64_t first, int64_t rows) {
+  void load_rows(const ConvOperand& from, int64_t first, int64_t rows) {
     plain_.resize(size_t(rows * width_));
     padded_.resize(std::max(padded_.size(), size_t(rows * pitch())));
     from.read(first, rows * width_, plain_.data());
-    for (int64_t i = 0; i < rows; ++i) place(plain_.data() + i * width_, row(i));
+    for (int64_t i = 0; i < rows; ++i) place_between_padding(plain_.data() + i * width_, row(i));
   }
 
   double* row(int64_t i) { return padded_.data() + i * pitch(); }
@@ -52,7 +52,7 @@ class PaddedRows {
  private:
   int64_t pitch() const { return length_ * stride_ + kRowLanes; }
 
-  void place(const double* from, double* to) const {
+  void place_between_padding(const double* from, double* to) const {
     if (stride_ == 1) {
       std::copy(from, from + width_, to + left_);
       return;
@@ -86,7 +86,7 @@ class DirectConv {
   int64_t channel_of_y(int64_t n, int64_t k) const {
     return (n * c_.k + k) * depth_ * height_ * width_;
   }
-  int64_t filter(int64_t k, int64_t c, int64_t t) const {
+  int64_t filter_offset(int64_t k, int64_t c, int64_t t) const {
     return ((k * c_.group_c() + c) * c_.t + t) * c_.r * c_.s;
   }
   // The plane (or row) of x that a tap meets; it may lie in the padding.
@@ -164,11 +164,11 @@ class Forward : public DirectConv {
     for (int64_t c = 0; c < c_.group_c() && hs.size() > 0; ++c) {
       for (int64_t t = 0; t < c_.t; ++t) {
         const int64_t z = plane_of_x(o, t);
-        if (!Span{0, c_.d}.has(z)) continue;
-        rows.load(in_.x, channel_of_x(n, g * c_.group_c() + c) + (z * c_.h + hs.begin) * c_.w,
-                  hs.size());
+        if (!Span{0, c_.d}.contains(z)) continue;
+        rows.load_rows(in_.x, channel_of_x(n, g * c_.group_c() + c) + (z * c_.h + hs.begin) * c_.w,
+                       hs.size());
         for (int64_t k = 0; k < c_.group_k(); ++k)
-          add_filter(rows, hs, ps, filter(g * c_.group_k() + k, c, t),
+          add_filter(rows, hs, ps, filter_offset(g * c_.group_k() + k, c, t),
                      &sums[size_t(k * ps.size() * pitch)]);
       }
     }
@@ -186,7 +186,7 @@ class Forward : public DirectConv {
       taps.clear();
       for (int64_t r = 0; r < c_.r; ++r) {
         const int64_t h = row_of_x(p, r);
-        if (!hs.has(h)) continue;
+        if (!hs.contains(h)) continue;
         for (int64_t s = 0; s < c_.s; ++s)
           taps.push_back({rows.row(h - hs.begin) + tap_in_row(s), factors[size_t(r * c_.s + s)]});
       }
@@ -209,7 +209,7 @@ class BackwardData : public DirectConv {
   double bytes() const {
     const int64_t hs = rows_per_block(c_.h, c_.w, c_.group_c());
     const int64_t ps = std::min(height_, (hs + (c_.r - 1) * c_.dilation_h) / c_.stride_h + 1);
-    const PaddedRows rows(width_, reach(), 1, reach() + phase_length_);
+    const PaddedRows rows(width_, taps_before_row(), 1, taps_before_row() + phase_length_);
     const double sums = double(c_.group_c() * hs) * double(row_pitch());
     return bytes_of_doubles(double(c_.x_size())) +
            bytes_of_threads(bytes_of_doubles(sums) + rows.bytes(ps));
@@ -219,7 +219,7 @@ class BackwardData : public DirectConv {
   // Sums are laid out like padded rows of x; each phase is padded to whole lanes.
   int64_t phase_pitch() const { return round_up_to_lanes(phase_length_); }
   int64_t row_pitch() const { return phase_pitch() * c_.stride_w; }
-  int64_t reach() const { return (c_.s - 1) * c_.dilation_w / c_.stride_w; }
+  int64_t taps_before_row() const { return (c_.s - 1) * c_.dilation_w / c_.stride_w; }
 
   // Computes all channels of a group from the same rows of dy.
   void add_block(int64_t plane, Span hs, double* dx) const {
@@ -227,16 +227,17 @@ class BackwardData : public DirectConv {
     const Span ps = clip({ceil_div(hs.begin + c_.pad_h - (c_.r - 1) * c_.dilation_h, c_.stride_h),
                           (hs.end - 1 + c_.pad_h) / c_.stride_h + 1},
                          height_);
-    PaddedRows rows(width_, reach(), 1, reach() + phase_length_);
+    PaddedRows rows(width_, taps_before_row(), 1, taps_before_row() + phase_length_);
     std::vector<double> sums(size_t(c_.group_c() * hs.size() * row_pitch()));
     for (int64_t k = 0; k < c_.group_k() && ps.size() > 0; ++k) {
       for (int64_t t = 0; t < c_.t; ++t) {
         const int64_t step = z + c_.pad_d - t * c_.dilation_d, o = step / c_.stride_d;
         if (step < 0 || step % c_.stride_d || o >= depth_) continue;
-        rows.load(in_.dy, channel_of_y(n, g * c_.group_k() + k) + (o * height_ + ps.begin) * width_,
-                  ps.size());
+        rows.load_rows(in_.dy,
+                       channel_of_y(n, g * c_.group_k() + k) + (o * height_ + ps.begin) * width_,
+                       ps.size());
         for (int64_t c = 0; c < c_.group_c(); ++c)
-          add_filter(rows, ps, hs, filter(g * c_.group_k() + k, c, t),
+          add_filter(rows, ps, hs, filter_offset(g * c_.group_k() + k, c, t),
                      &sums[size_t(c * hs.size() * row_pitch())]);
       }
     }
@@ -255,7 +256,7 @@ class BackwardData : public DirectConv {
         taps.clear();
         for (int64_t r = 0; r < c_.r; ++r) {
           const int64_t step = h + c_.pad_h - r * c_.dilation_h, p = step / c_.stride_h;
-          if (step < 0 || step % c_.stride_h || !ps.has(p)) continue;
+          if (step < 0 || step % c_.stride_h || !ps.contains(p)) continue;
           add_row(rows.row(p - ps.begin), phase, &factors[size_t(r * c_.s)], taps);
         }
         add_taps(taps, phase_length_, sums);
@@ -268,7 +269,8 @@ class BackwardData : public DirectConv {
                std::vector<RowTap>& taps) const {
     for (int64_t s = 0; s < c_.s; ++s) {
       const int64_t u = s * c_.dilation_w;
-      if (u % c_.stride_w == phase) taps.push_back({row + reach() - u / c_.stride_w, factors[s]});
+      if (u % c_.stride_w == phase)
+        taps.push_back({row + taps_before_row() - u / c_.stride_w, factors[s]});
     }
   }
 
@@ -286,7 +288,7 @@ class BackwardFilter : public DirectConv {
 
   // If there are few filters, the batch is split among threads too.
   std::vector<double> run() const {
-    const int64_t pairs = c_.k * c_.group_c(), size = c_.w_size(), parts = this->parts();
+    const int64_t pairs = c_.k * c_.group_c(), size = c_.w_size(), parts = this->part_count();
     std::vector<double> partial(size_t(parts * size));
     parallel_tasks(pairs * parts, threads(), [&](int64_t task) {
       const int64_t pair = task % pairs, part = task / pairs;
@@ -303,11 +305,11 @@ class BackwardFilter : public DirectConv {
     const int64_t ps = rows_per_block(height_, width_, 1);
     const double rows =
         PaddedRows(width_, 0, 1, width_).bytes(ps) + rows_of_x().bytes(rows_of_x({0, ps}).size());
-    return bytes_of_doubles(double(parts()) * double(c_.w_size())) + bytes_of_threads(rows);
+    return bytes_of_doubles(double(part_count()) * double(c_.w_size())) + bytes_of_threads(rows);
   }
 
  private:
-  int64_t parts() const {
+  int64_t part_count() const {
     return std::clamp<int64_t>(ceil_div(kParts, c_.k * c_.group_c()), 1, c_.n);
   }
 
@@ -321,12 +323,12 @@ class BackwardFilter : public DirectConv {
       for (int64_t plane = 0; plane < depth_ * blocks; ++plane) {
         const int64_t o = plane / blocks, block = plane % blocks;
         const Span ps = {height_ * block / blocks, height_ * (block + 1) / blocks};
-        dy.load(in_.dy, channel_of_y(n, k) + (o * height_ + ps.begin) * width_, ps.size());
+        dy.load_rows(in_.dy, channel_of_y(n, k) + (o * height_ + ps.begin) * width_, ps.size());
         for (int64_t t = 0; t < c_.t; ++t) {
           const int64_t z = plane_of_x(o, t);
           const Span hs = rows_of_x(ps);
-          if (!Span{0, c_.d}.has(z) || hs.size() == 0) continue;
-          x.load(in_.x, channel_of_x(n, x_channel) + (z * c_.h + hs.begin) * c_.w, hs.size());
+          if (!Span{0, c_.d}.contains(z) || hs.size() == 0) continue;
+          x.load_rows(in_.x, channel_of_x(n, x_channel) + (z * c_.h + hs.begin) * c_.w, hs.size());
           multiply(dy, x, ps, hs, &sums[size_t(t * c_.r * c_.s)]);
         }
       }
@@ -339,7 +341,7 @@ class BackwardFilter : public DirectConv {
     for (int64_t p = ps.begin; p < ps.end; ++p) {
       for (int64_t r = 0; r < c_.r; ++r) {
         const int64_t h = row_of_x(p, r);
-        if (!hs.has(h)) continue;
+        if (!hs.contains(h)) continue;
         for (int64_t s = 0; s < c_.s; ++s) taps[size_t(s)] = x.row(h - hs.begin) + tap_in_row(s);
         add_products(dy.row(p - ps.begin), taps, round_up_to_lanes(width_), sums + r * c_.s);
       }

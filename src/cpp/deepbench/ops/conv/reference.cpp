@@ -55,7 +55,7 @@ int64_t sample_count(const Conv& conv) {
   const auto terms = double(conv.terms());
   const auto max_samples = double(std::min(output.size(), kMaxFullOutputs));
   const auto affordable = [&](double work) { return std::max(work / terms, kMinSamples); };
-  if (output.slowest() / kLopsidedRatio > output.rows())
+  if (output.slowest_extent() / kLopsidedRatio > output.rows())
     return int64_t(std::min(affordable(kLopsidedWork), max_samples));
   if (conv.saturates()) return int64_t(std::min(affordable(kSaturatedWork), max_samples));
   return int64_t(std::min(affordable(kSampledWork), kMaxSamples));
@@ -171,7 +171,7 @@ class ConvReference {
     const double relative = output_roundoff_ + sums_roundoff_ + inputs_roundoff_;
     const double doubles = 1e-13 * (1 + std::sqrt(terms));
     const double bound =
-        2 * std::sqrt(double(output_.slowest())) * typical * (relative + doubles) + 1e-300;
+        2 * std::sqrt(double(output_.slowest_extent())) * typical * (relative + doubles) + 1e-300;
     expected.projections = projection();
     expected.projection_bounds.assign(expected.projections.size(), bound);
     expected.projection_rows = static_cast<uint64_t>(output_.rows());
@@ -193,8 +193,8 @@ class ConvReference {
   }
 
   std::vector<double> projection() const {
-    std::vector<float> run(size_t(output_.slowest()));
-    fill_weights(kWeightSeed, 0, output_.slowest(), run.data());
+    std::vector<float> run(size_t(output_.slowest_extent()));
+    fill_weights(kWeightSeed, 0, output_.slowest_extent(), run.data());
     const std::vector<double> weights(run.begin(), run.end());
     const Conv& c = conv_;
     const bool second = output_.second_is_slowest;
@@ -273,7 +273,7 @@ double conv_reference_bytes(const Conv& conv) {
   // In addition to its sum, each row of the projection has a bound and the kernel's value.
   const ProjectedConv whole = projected_conv(conv);
   return direct_convolution_bytes(whole.conv) + 8 * double(whole.contracted_elements) +
-         12 * double(output.slowest()) + 16 * double(output.rows());
+         12 * double(output.slowest_extent()) + 16 * double(output.rows());
 }
 
 }  // namespace deepbench

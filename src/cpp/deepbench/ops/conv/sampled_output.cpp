@@ -33,37 +33,37 @@ Position tensor_position(const Conv& conv, int64_t index) {
 }
 
 // Sums the products of two operands' elements, a batch of elements at a time.
-class Products {
+class BatchedProducts {
  public:
-  struct Run {
+  struct ElementRun {
     const ConvOperand& from;
     int64_t first, step;
   };
 
-  void add(const Run& a, const Run& b, int64_t count) {
+  void add(const ElementRun& a, const ElementRun& b, int64_t count) {
     for (int64_t done = 0; done < count;) {
       const int64_t size = std::min(count - done, kBatch - filled_);
-      read(a, done, size, a_ + filled_);
-      read(b, done, size, b_ + filled_);
+      read_elements(a, done, size, a_ + filled_);
+      read_elements(b, done, size, b_ + filled_);
       done += size, filled_ += size;
-      if (filled_ == kBatch) flush();
+      if (filled_ == kBatch) add_batch();
     }
   }
 
   DotSums sums() {
-    flush();
+    add_batch();
     return sums_;
   }
 
  private:
   static constexpr int64_t kBatch = 1024;
 
-  static void read(const Run& run, int64_t done, int64_t count, float* out) {
+  static void read_elements(const ElementRun& run, int64_t done, int64_t count, float* out) {
     run.from.inputs->fill(run.from.type, run.from.stream, uint64_t(run.first + done * run.step),
                           uint64_t(run.step), count, out);
   }
 
-  void flush() {
+  void add_batch() {
     const DotSums added = dot_sums(a_, b_, filled_);
     sums_.products += added.products, sums_.squares += added.squares;
     filled_ = 0;
@@ -170,7 +170,7 @@ class SingleOutput {
   const Conv& c_;
   const ConvOperands& in_;
   const Position position_;
-  Products products_;
+  BatchedProducts products_;
 };
 
 }  // namespace

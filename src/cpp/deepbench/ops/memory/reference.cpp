@@ -18,7 +18,7 @@ constexpr int64_t kMinPart = 1 << 16;
 constexpr int64_t kBlock = 1024;
 constexpr uint64_t kWeightSeed = 0x5eed;
 
-uint32_t word(const Memory& memory, const KernelConditions& conditions, uint64_t index) {
+uint32_t expected_word(const Memory& memory, const KernelConditions& conditions, uint64_t index) {
   if (memory.kind == MemoryKind::kWrite) return write_pattern(conditions.seed);
   if (conditions.inputs != "uniform") return conditions.inputs == "ones" ? 1 : 0;
   return memory_word(conditions.seed, index);
@@ -30,7 +30,7 @@ void for_blocks(const Memory& memory, const KernelConditions& conditions, int64_
                 int64_t end, const Visit& visit) {
   const bool random = memory.kind != MemoryKind::kWrite && conditions.inputs == "uniform";
   uint32_t words[kBlock];
-  if (!random) std::fill(words, words + kBlock, word(memory, conditions, 0));
+  if (!random) std::fill(words, words + kBlock, expected_word(memory, conditions, 0));
   for (int64_t first = begin; first < end; first += kBlock) {
     const int64_t count = std::min(kBlock, end - first);
     if (random) {
@@ -87,7 +87,7 @@ ExpectedOutput expected_memory_output(const Memory& memory, const KernelConditio
   for (int64_t i = 0; i < samples; ++i) {
     const int64_t spread = memory.words() / samples * i;
     expected.indices.push_back(uint64_t(i == samples - 1 ? memory.words() - 1 : spread));
-    expected.values.push_back(word(memory, conditions, expected.indices.back()));
+    expected.values.push_back(expected_word(memory, conditions, expected.indices.back()));
     expected.bounds.push_back(0);
   }
   expected.projection_rows = 1;

@@ -44,9 +44,9 @@ class RnnCell {
   bool is_gru_reset_before() const { return kind_ == Kind::kGruResetBefore; }
   static constexpr int kReset = 1, kCandidate = 2;  // indices of gru's gates
 
-  // reset() computes r, which gru_reset_before needs ahead of its candidate; reset_state() computes
-  // r h' as the recurrent product reads it.
-  ValueWithError reset(const ValueWithError& z, const ValueWithError& s) const {
+  // reset_gate() computes r, which gru_reset_before needs ahead of its candidate; reset_state()
+  // computes r h' as the recurrent product reads it.
+  ValueWithError reset_gate(const ValueWithError& z, const ValueWithError& s) const {
     return gate(z, s);
   }
   ValueWithError reset_state(const ValueWithError& r, const ValueWithError& h) const {
@@ -55,7 +55,7 @@ class RnnCell {
 
   // h with the error of storing it. An 8-bit value may differ by a quarter of a quantisation step,
   // so that the neighbouring integer counts as wrong.
-  ValueWithError stored(const ValueWithError& h) const {
+  ValueWithError stored_state(const ValueWithError& h) const {
     if (!quantises_)
       return {h.value,
               h.error + output_roundoff_ * (std::abs(h.value) + h.error) + absolute_roundoff_};
@@ -85,7 +85,7 @@ class RnnCell {
   double partial_error(double size) const { return partial_roundoff_ * size; }
 
   // A value as the recurrent product reads it.
-  ValueWithError operand(const ValueWithError& value) const {
+  ValueWithError as_operand(const ValueWithError& value) const {
     return value.rounded(operand_roundoff_);
   }
 

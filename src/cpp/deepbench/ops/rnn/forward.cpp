@@ -44,16 +44,18 @@ class ForwardSegment {
       for (int64_t gate = 0; gate < gates_; ++gate) compute_sums(gate, unit);
       RnnCell::State state = first_state(unit);
       for (int64_t step = 0; step < steps_; ++step) {
-        state = next(unit, step, state);
+        state = next_state(unit, step, state);
         if (segment_.begin + step >= segment_.checked_from)
-          set(unit, step, state.h, expected, point++);
+          set_expected(unit, step, state.h, expected, point++);
       }
     }
   }
 
  private:
   const float* h_before(int64_t step) const { return h_.data() + step * rnn_.hidden; }
-  ValueWithError& s(int64_t gate, int64_t step) { return s_[size_t(gate * steps_ + step)]; }
+  ValueWithError& recurrent_product(int64_t gate, int64_t step) {
+    return s_[size_t(gate * steps_ + step)];
+  }
 
   ValueWithError sum(const DotSums& sums) const {
     if (rnn_.is_quantised()) return quantised_sum(sums);
@@ -82,7 +84,7 @@ class ForwardSegment {
     read_row(gate, unit);
     const bool of_reset = cell_.is_gru_reset_before() && gate == RnnCell::kCandidate;
     for (int64_t step = 0; step < steps_; ++step)
-      s(gate, step) =
+      recurrent_product(gate, step) =
           of_reset ? sum_of_reset(step) : sum(dot_sums(row_.data(), h_before(step), rnn_.hidden));
   }
 
@@ -94,7 +96,7 @@ class ForwardSegment {
       read_row(RnnCell::kReset, unit);
       for (int64_t step = 0; step < steps_; ++step) {
         const ValueWithError s = sum(dot_sums(row_.data(), h_before(step), rnn_.hidden));
-        const ValueWithError r = cell_.reset(z(RnnCell::kReset, unit, step), s);
+        const ValueWithError r = cell_.reset_gate(input_part(RnnCell::kReset, unit, step), s);
         const ValueWithError state = cell_.reset_state(r, {h_before(step)[unit], 0});
         reset_[size_t(step * rnn_.hidden + unit)] = state.value;
         reset_square_[size_t(step)] += state.value * state.value;
@@ -114,7 +116,7 @@ class ForwardSegment {
     return result;
   }
 
-  ValueWithError z(int64_t gate, int64_t unit, int64_t step) const {
+  ValueWithError input_part(int64_t gate, int64_t unit, int64_t step) const {
     const double value = operands_.input_part(gate, unit, segment_.begin + step, segment_.sequence);
     const double largest = 2;  // the terms may be larger than their sum
     return {value, kRoundoffFloat * largest + rnn_.precision.input_roundoff};
@@ -132,12 +134,12 @@ class ForwardSegment {
     return state;
   }
 
-  RnnCell::State next(int64_t unit, int64_t step, RnnCell::State previous) {
+  RnnCell::State next_state(int64_t unit, int64_t step, RnnCell::State previous) {
     previous.h = {h_before(step)[unit], 0};
     ValueWithError input[4], recurrent[4];
     for (int64_t gate = 0; gate < gates_; ++gate) {
-      input[gate] = z(gate, unit, step);
-      recurrent[gate] = s(gate, step);
+      input[gate] = input_part(gate, unit, step);
+      recurrent[gate] = recurrent_product(gate, step);
     }
     if (cell_.is_gru())
       recurrent[RnnCell::kCandidate] = cell_.stored_sum(recurrent[RnnCell::kCandidate]) +
@@ -145,11 +147,11 @@ class ForwardSegment {
     return cell_.step(input, recurrent, previous);
   }
 
-  void set(int64_t unit, int64_t step, const ValueWithError& h, ExpectedOutput& expected,
-           size_t point) const {
+  void set_expected(int64_t unit, int64_t step, const ValueWithError& h, ExpectedOutput& expected,
+                    size_t point) const {
     const int64_t sequence_step = (segment_.begin + step) * rnn_.batch + segment_.sequence;
     expected.indices[point] = uint64_t(sequence_step * rnn_.hidden + unit);
-    const ValueWithError stored = cell_.stored(h);
+    const ValueWithError stored = cell_.stored_state(h);
     expected.values[point] = stored.value;
     expected.bounds[point] = stored.error;
   }
@@ -185,7 +187,7 @@ class ForwardStates {
     values_.assign(values.begin(), values.end());
   }
 
-  std::vector<float> of(const RnnSegment& segment, size_t number) const {
+  std::vector<float> states_before(const RnnSegment& segment, size_t number) const {
     std::vector<float> h;
     if (segment.begin == 0) {
       h.resize(size_t(rnn_.hidden));
@@ -222,7 +224,7 @@ ExpectedOutput expected_forward_output(const Rnn& rnn, const KernelConditions& c
   expected.bounds = expected.values;
   parallel_tasks(int64_t(segments.size()), parallel_threads(), [&](int64_t i) {
     const RnnSegment& segment = segments[size_t(i)];
-    ForwardSegment(operands, cell, segment, states.of(segment, size_t(i)))
+    ForwardSegment(operands, cell, segment, states.states_before(segment, size_t(i)))
         .write_expected(expected, first[size_t(i)]);
   });
   expected.coverage = coverage_text(first.back(), rnn.outputs());

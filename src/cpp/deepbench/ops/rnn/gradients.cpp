@@ -23,7 +23,7 @@ RnnGradients::RnnGradients(const RnnOperands& operands, const KernelConditions& 
       cell_(rnn_, conditions, kDeviationsPerBound),
       state_gates_(cell_.is_gru_reset_before() ? RnnCell::kCandidate : gates_),
       weight_square_(operands.recurrent_mean_square()),
-      dy_(operands.all(Rnn::kStreamDy, rnn_.sequence())) {
+      dy_(operands.all_elements(Rnn::kStreamDy, rnn_.sequence())) {
   const auto states = size_t(rnn_.states()), sequence = size_t(rnn_.sequence());
   add_panels();
   states_.resize(states + sequence);
@@ -53,8 +53,8 @@ void RnnGradients::for_sequences(const std::function<void(int64_t)>& body) const
 }
 
 void RnnGradients::set_initial_state() {
-  const std::vector<float> h0 = operands_.all(Rnn::kStreamH0, rnn_.states());
-  const std::vector<float> c0 = operands_.all(Rnn::kStreamC0, rnn_.states());
+  const std::vector<float> h0 = operands_.all_elements(Rnn::kStreamH0, rnn_.states());
+  const std::vector<float> c0 = operands_.all_elements(Rnn::kStreamC0, rnn_.states());
   for (size_t i = 0; i < h0.size(); ++i) {
     states_[i].h = {h0[i], 0};
     if (cell_.is_lstm()) states_[i].saved = {c0[i], 0};
@@ -62,7 +62,7 @@ void RnnGradients::set_initial_state() {
 }
 
 void RnnGradients::add_panels() {
-  const std::vector<float> u = operands_.all(Rnn::kStreamU, rnn_.weights());
+  const std::vector<float> u = operands_.all_elements(Rnn::kStreamU, rnn_.weights());
   for (int64_t gate = 0; gate < gates_; gate += state_gates_) {
     const float* const first = u.data() + gate * hidden_ * hidden_;
     const int64_t rows = std::min(state_gates_, gates_ - gate) * hidden_;
@@ -116,12 +116,12 @@ void RnnGradients::forward_step(int64_t t) {
 // Stores r in the state, because the candidate's factors need it.
 void RnnGradients::reset_sequence(int64_t t, int64_t n) {
   Squares h;
-  for (int64_t j = 0; j < hidden_; ++j) h.add(before(t, n, j).h);
+  for (int64_t j = 0; j < hidden_; ++j) h.add(state_before(t, n, j).h);
   for (int64_t unit = 0; unit < hidden_; ++unit) {
     const double sum = sums_[gate_index(n, RnnCell::kReset, unit)];
-    after(t, n, unit).gate[RnnCell::kReset] =
-        cell_.reset(input_part(RnnCell::kReset, unit, t, n), recurrent_sum(sum, hidden_, h));
-    reset_[unit_index(n, unit)] = factor(RnnCell::kCandidate, t, n, unit).value;
+    state_after(t, n, unit).gate[RnnCell::kReset] =
+        cell_.reset_gate(input_part(RnnCell::kReset, unit, t, n), recurrent_sum(sum, hidden_, h));
+    reset_[unit_index(n, unit)] = weight_factor(RnnCell::kCandidate, t, n, unit).value;
   }
 }
 
@@ -138,8 +138,8 @@ ValueWithError RnnGradients::recurrent_sum_of_gate(int64_t gate, int64_t unit, i
 void RnnGradients::forward_sequence(int64_t t, int64_t n) {
   Squares h, reset;
   for (int64_t j = 0; j < hidden_; ++j) {
-    h.add(before(t, n, j).h);
-    if (cell_.is_gru_reset_before()) reset.add(factor(RnnCell::kCandidate, t, n, j));
+    h.add(state_before(t, n, j).h);
+    if (cell_.is_gru_reset_before()) reset.add(weight_factor(RnnCell::kCandidate, t, n, j));
   }
   for (int64_t unit = 0; unit < hidden_; ++unit) {
     ValueWithError z[4], s[4];
@@ -147,9 +147,9 @@ void RnnGradients::forward_sequence(int64_t t, int64_t n) {
       z[gate] = input_part(gate, unit, t, n);
       s[gate] = recurrent_sum_of_gate(gate, unit, n, h, reset);
     }
-    RnnCell::State& state = after(t, n, unit);
-    state = cell_.step(z, s, before(t, n, unit));
-    state.h = cell_.operand(state.h);
+    RnnCell::State& state = state_after(t, n, unit);
+    state = cell_.step(z, s, state_before(t, n, unit));
+    state.h = cell_.as_operand(state.h);
   }
 }
 
@@ -170,8 +170,8 @@ void RnnGradients::backward_sequence(int64_t t, int64_t n) {
     const size_t index = unit_index(n, unit);
     const ValueWithError dy = {dy_[size_t(t * rnn_.states()) + index], 0};
     RnnCell::Gradient& unit_gradient = gradient_[index];
-    dh_[index] = cell_.backward(after(t, n, unit), before(t, n, unit), dy + dh_[index], dc_[index],
-                                unit_gradient);
+    dh_[index] = cell_.backward(state_after(t, n, unit), state_before(t, n, unit), dy + dh_[index],
+                                dc_[index], unit_gradient);
     for (int64_t gate = 0; gate < gates_; ++gate) {
       const bool is_inner = !cell_.is_lstm() && gate == RnnCell::kCandidate;
       set_gradient(t, n, gate, unit, is_inner ? unit_gradient.s_o : unit_gradient.z[gate]);
@@ -186,8 +186,9 @@ void RnnGradients::backward_reset(int64_t t, int64_t n) {
     const size_t index = unit_index(n, unit);
     const ValueWithError dp = recurrent_sum(reset_[index], hidden_, candidate);
     RnnCell::Gradient& unit_gradient = gradient_[index];
-    dh_[index] = dh_[index] + cell_.backward_reset_gate(after(t, n, unit), before(t, n, unit), dp,
-                                                        unit_gradient);
+    dh_[index] =
+        dh_[index] + cell_.backward_reset_gate(state_after(t, n, unit), state_before(t, n, unit),
+                                               dp, unit_gradient);
     set_gradient(t, n, RnnCell::kReset, unit, unit_gradient.z[RnnCell::kReset]);
   }
 }
@@ -210,7 +211,7 @@ void RnnGradients::set_gradient(int64_t t, int64_t n, int64_t gate, int64_t unit
                                 const ValueWithError& ds) {
   const size_t index = size_t(t) * sums_.size() + gate_index(n, gate, unit);
   ds_[index] = ds.value;
-  ds_error_[index] = static_cast<float>(cell_.operand(ds).error);
+  ds_error_[index] = static_cast<float>(cell_.as_operand(ds).error);
 }
 
 ValueWithError RnnGradients::gradient(int64_t t, int64_t n, int64_t gate, int64_t unit) const {
@@ -228,8 +229,8 @@ ValueWithError RnnGradients::input_gradient(int64_t n, int64_t input) const {
   Squares squares;
   for (int64_t gate = 0; gate < gates_; ++gate) {
     for (int64_t unit = 0; unit < hidden_; ++unit) {
-      const ValueWithError dz = cell_.operand(gradient_[unit_index(n, unit)].z[gate]);
-      const double wx = operands_.wx(gate, unit);
+      const ValueWithError dz = cell_.as_operand(gradient_[unit_index(n, unit)].z[gate]);
+      const double wx = operands_.input_weight(gate, unit);
       sum.value += wx * dz.value;
       squares.add({wx * dz.value, wx * dz.error});
     }
@@ -237,10 +238,10 @@ ValueWithError RnnGradients::input_gradient(int64_t n, int64_t input) const {
   return sum_of_products(sum.value, gates_ * hidden_, squares);
 }
 
-ValueWithError RnnGradients::factor(int64_t gate, int64_t t, int64_t n, int64_t unit) const {
-  const ValueWithError& h = before(t, n, unit).h;
+ValueWithError RnnGradients::weight_factor(int64_t gate, int64_t t, int64_t n, int64_t unit) const {
+  const ValueWithError& h = state_before(t, n, unit).h;
   if (!cell_.is_gru_reset_before() || gate != RnnCell::kCandidate) return h;
-  return cell_.reset_state(before(t + 1, n, unit).gate[RnnCell::kReset], h);
+  return cell_.reset_state(state_before(t + 1, n, unit).gate[RnnCell::kReset], h);
 }
 
 // Sums over all steps of all sequences. The squares of the gradients' errors are summed element by
@@ -254,7 +255,7 @@ void RnnGradients::add_gate_gradient(int64_t gate, std::vector<ValueWithError>& 
       for (int64_t unit = begin; unit < end; ++unit) {
         const int64_t t = index / rnn_.batch, n = index % rnn_.batch;
         const ValueWithError ds = gradient(t, n, gate, unit),
-                             column_factor = factor(gate, t, n, unit);
+                             column_factor = weight_factor(gate, t, n, unit);
         gradients[size_t(unit * total_steps + index)] = ds.value;
         errors[size_t(unit * total_steps + index)] = ds.error * ds.error;
         factors[unit_index(index, unit)] = column_factor.value;

@@ -58,7 +58,7 @@ class RnnGradients {
   ValueWithError input_gradient(int64_t n, int64_t input) const;
 
   // The factor that multiplies a gate's gradient in the gradient of U.
-  ValueWithError factor(int64_t gate, int64_t t, int64_t n, int64_t unit) const;
+  ValueWithError weight_factor(int64_t gate, int64_t t, int64_t n, int64_t unit) const;
   void add_gate_gradient(int64_t gate, std::vector<ValueWithError>& out) const;
   Matrix weight_sums(const Matrix& gradients, const Matrix& factors) const;
   ValueWithError weight_gradient(double sum, double squared_errors, const Squares& row,
@@ -75,11 +75,11 @@ class RnnGradients {
   size_t gate_index(int64_t n, int64_t gate, int64_t unit) const {
     return size_t((n * gates_ + gate) * hidden_ + unit);
   }
-  // before() is the state before step t; after() is the state after step t.
-  const RnnCell::State& before(int64_t t, int64_t n, int64_t unit) const {
+  // state_before() is the state before step t; state_after() is the state after step t.
+  const RnnCell::State& state_before(int64_t t, int64_t n, int64_t unit) const {
     return states_[size_t(t * rnn_.states()) + unit_index(n, unit)];
   }
-  RnnCell::State& after(int64_t t, int64_t n, int64_t unit) {
+  RnnCell::State& state_after(int64_t t, int64_t n, int64_t unit) {
     return states_[size_t((t + 1) * rnn_.states()) + unit_index(n, unit)];
   }
 

@@ -22,10 +22,10 @@ deepbench_type integers_of(const KernelConditions& conditions) {
 RnnOperands::RnnOperands(const Rnn& rnn, const KernelConditions& conditions)
     : rnn_(rnn), inputs_(conditions.seed, conditions.inputs), integers_(integers_of(conditions)) {
   rnn_.inputs = conditions.facts.integer("inputs", 1);
-  bias_ = all(Rnn::kStreamB, rnn_.biases() * rnn_.hidden);
+  bias_ = all_elements(Rnn::kStreamB, rnn_.biases() * rnn_.hidden);
   if (rnn_.inputs > 1) return;
-  wx_ = all(Rnn::kStreamWx, rnn_.gates() * rnn_.hidden);
-  x_ = all(Rnn::kStreamX, rnn_.timesteps * rnn_.batch);
+  wx_ = all_elements(Rnn::kStreamWx, rnn_.gates() * rnn_.hidden);
+  x_ = all_elements(Rnn::kStreamX, rnn_.timesteps * rnn_.batch);
 }
 
 deepbench_type RnnOperands::type_of(uint32_t stream) const {
@@ -50,7 +50,7 @@ void RnnOperands::fill(uint32_t stream, int64_t first, int64_t count, float* out
     out[i] = deepbench_from_half(deepbench_to_half(out[i]));
 }
 
-std::vector<float> RnnOperands::all(uint32_t stream, int64_t count) const {
+std::vector<float> RnnOperands::all_elements(uint32_t stream, int64_t count) const {
   std::vector<float> values(static_cast<size_t>(count));
   parallel_for(count, kMinThreadElements, [&](int64_t begin, int64_t end, int) {
     fill(stream, begin, end - begin, values.data() + begin);
@@ -72,7 +72,7 @@ double RnnOperands::recurrent_mean_square() const {
 double RnnOperands::input_part(int64_t gate, int64_t unit, int64_t step, int64_t sequence) const {
   const int64_t sequence_step = step * rnn_.batch + sequence;
   if (rnn_.inputs == 1)
-    return bias(gate, unit) + wx(gate, unit) * x_[static_cast<size_t>(sequence_step)];
+    return bias(gate, unit) + input_weight(gate, unit) * x_[static_cast<size_t>(sequence_step)];
   return bias(gate, unit) + element(Rnn::kStreamX, sequence_step * rnn_.hidden + unit);
 }
 

@@ -20,7 +20,7 @@ class RnnOperands {
   // Writes elements [first, first + count) of a stream; float holds those of every precision
   // exactly.
   void fill(uint32_t stream, int64_t first, int64_t count, float* out) const;
-  std::vector<float> all(uint32_t stream, int64_t count) const;
+  std::vector<float> all_elements(uint32_t stream, int64_t count) const;
 
   // Writes the row of U for one gate and unit.
   void recurrent_row(int64_t gate, int64_t unit, float* row) const {
@@ -33,7 +33,7 @@ class RnnOperands {
   double bias(int64_t gate, int64_t unit) const {
     return bias_[static_cast<size_t>(gate * rnn_.hidden + unit)];
   }
-  double wx(int64_t gate, int64_t unit) const {
+  double input_weight(int64_t gate, int64_t unit) const {
     return wx_[static_cast<size_t>(gate * rnn_.hidden + unit)];
   }
   double element(uint32_t stream, int64_t index) const;

@@ -63,8 +63,8 @@ class SparseGemmReference final : public ProductReference {
   }
 
   // A row-major matrix equals the transpose of a column-major one.
-  Operand stored(deepbench_type type, uint32_t stream, int64_t rows, int64_t columns,
-                 bool by_columns) const {
+  Operand stored_operand(deepbench_type type, uint32_t stream, int64_t rows, int64_t columns,
+                         bool by_columns) const {
     if (by_columns) return {{inputs_, type, stream, rows, columns}, false};
     return {{inputs_, type, stream, columns, rows}, true};
   }
@@ -74,10 +74,12 @@ class SparseGemmReference final : public ProductReference {
             gemm_.trans_a};
   }
   Operand b() const override {
-    return stored(gemm_.precision.b, SparseGemm::kStreamB, gemm_.k, gemm_.n, gemm_.b_by_columns());
+    return stored_operand(gemm_.precision.b, SparseGemm::kStreamB, gemm_.k, gemm_.n,
+                          gemm_.b_by_columns());
   }
   Operand c() const override {
-    return stored(gemm_.precision.c, SparseGemm::kStreamC, gemm_.m, gemm_.n, !gemm_.row_major);
+    return stored_operand(gemm_.precision.c, SparseGemm::kStreamC, gemm_.m, gemm_.n,
+                          !gemm_.row_major);
   }
 
   // One row in 10^9 has more nonzeros than the mean plus six standard deviations.

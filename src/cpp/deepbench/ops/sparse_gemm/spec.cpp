@@ -1,6 +1,9 @@
-// The specification of sparse_gemm: parameters, validity, useful work, and its speedup over the
-// dense product.
+// The specification of sparse_gemm: parameters, validity, useful work, and the dense products with
+// which a row is compared.
 #include <limits>
+#include <string>
+#include <string_view>
+#include <vector>
 
 #include "deepbench/core/operation.hpp"
 #include "deepbench/core/product_reference.hpp"
@@ -14,6 +17,18 @@ namespace {
 
 constexpr double kMaxSparse = 1 - 1.0 / 4294967296;
 constexpr int64_t kMaxIndex = std::numeric_limits<int32_t>::max();
+
+// The problem line of the same product with a dense A. gemm is column-major: where B and C are
+// stored by rows, it is C^T = op(B)^T op(A)^T.
+std::string dense_problem(const SparseGemm& gemm, std::string_view precision) {
+  const auto trans = [](bool transposed) { return transposed ? "t" : "n"; };
+  const bool turned = gemm.row_major;
+  return "gemm m=" + std::to_string(turned ? gemm.n : gemm.m) +
+         " n=" + std::to_string(turned ? gemm.m : gemm.n) + " k=" + std::to_string(gemm.k) +
+         " trans_a=" + trans(turned ? gemm.trans_b : gemm.trans_a) +
+         " trans_b=" + trans(turned ? gemm.trans_a : gemm.trans_b) +
+         " precision=" + std::string(precision);
+}
 
 class SparseGemmOperation final : public Operation {
  public:
@@ -54,8 +69,7 @@ class SparseGemmOperation final : public Operation {
                 2 * double(gemm.m) * double(gemm.n) * double(size_of(gemm.precision.c))};
   }
 
-  // Uses the kernel's facts: nnz (counted by the kernel) and metric.dense_time,
-  // metric.dense_time_tf32 (in us).
+  // Uses the kernel's fact nnz, the nonzeros that it counted.
   std::vector<Metric> derived_metrics(const Problem& problem, const Attributes& facts,
                                       double median_ns) const override {
     const SparseGemm gemm = sparse_gemm_problem(problem);
@@ -67,13 +81,17 @@ class SparseGemmOperation final : public Operation {
     }
     const double dense_flops = 2.0 * double(gemm.m) * double(gemm.n) * double(gemm.k);
     metrics.push_back({"dense_rate", "GFLOP/s", "higher", dense_flops / median_ns});
-    for (const char* kind : {"", "_tf32"}) {
-      const double dense_us = facts.real(std::string("metric.dense_time") + kind);
-      if (dense_us > 0)
-        metrics.push_back(
-            {std::string("speedup") + kind, "x", "higher", dense_us * 1e3 / median_ns});
-    }
     return metrics;
+  }
+
+  std::vector<Baseline> baselines(const Problem& problem) const override {
+    const SparseGemm gemm = sparse_gemm_problem(problem);
+    std::vector<Baseline> all = {
+        {"dense baseline", "dense_time", "speedup", dense_problem(gemm, gemm.precision.name)}};
+    if (gemm.precision.precision == Precision::kFloat)
+      all.push_back({"dense baseline in tf32", "dense_time_tf32", "speedup_tf32",
+                     dense_problem(gemm, "tf32"), /*optional=*/true});
+    return all;
   }
 
   bool has_reference() const override { return true; }

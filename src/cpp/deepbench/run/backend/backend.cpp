@@ -9,6 +9,8 @@
 #include "deepbench/core/status.hpp"
 #include "deepbench/fill.h"
 #include "deepbench/group/group.hpp"
+#include "deepbench/plugin_collective.h"
+#include "deepbench/plugin_energy.h"
 #include "deepbench/run/backend/marshal.hpp"
 
 namespace deepbench {
@@ -43,6 +45,7 @@ constexpr size_t kMaxReason = 4000;  // bytes
 // More than any memory; a negative number that was converted to unsigned is far larger.
 constexpr uint64_t kMaxMemoryBytes = uint64_t{1} << 62;
 constexpr uint64_t kMaxCacheBytes = uint64_t{1} << 40;
+constexpr int64_t kMaxOutputs = 64;
 
 // Sizes of memory and caches decide which problems are refused, how many copies are made and which
 // ceilings are measured, so that they are checked.
@@ -76,6 +79,15 @@ std::vector<std::string> usable_ids(const std::vector<std::string>& given) {
     if (ids.empty() || (can_be_written && !is_known)) ids.push_back(id);
   }
   return ids;
+}
+
+// The backend's table of an extension, or null. A table that ends before the extension's first
+// version does counts as absent.
+template <class Extension>
+const Extension* extension(const deepbench_backend& table, const char* name) {
+  const void* const found = table.extension ? table.extension(name) : nullptr;
+  const auto* const extension = static_cast<const Extension*>(found);
+  return extension && extension->struct_size >= sizeof(Extension) ? extension : nullptr;
 }
 
 std::string launch_name(int32_t launch) {
@@ -120,7 +132,7 @@ deepbench_status exchange(void* context, const void* mine, size_t bytes, void* a
   }
 }
 
-int32_t group_aborted(void* context) {
+int32_t must_abort(void* context) {
   const std::shared_ptr<Group> group = static_cast<const JoinedGroup*>(context)->group.lock();
   return !group || group->must_abort_call();
 }
@@ -129,11 +141,11 @@ constexpr uint64_t kChunk = 1 << 16;  // elements read at a time if the core sca
 
 }  // namespace
 
-Kernel::Kernel(const deepbench_backend* table, deepbench_kernel* handle)
-    : table_(table), handle_(handle, Destroy{table}) {
+Kernel::Kernel(const deepbench_backend* table, deepbench_kernel* handle, Attributes plan)
+    : table_(table), handle_(handle, Destroy{table}), facts_(std::move(plan)) {
   Collector collector;
   check(table_->describe_kernel(handle_.get(), collector.sink()), "describe_kernel");
-  facts_ = collector.values();
+  for (const auto& [name, value] : collector.values().items()) facts_.set(name, value);
 }
 
 void Kernel::check(deepbench_status status, const char* slot) const {
@@ -188,25 +200,25 @@ void Kernel::restore() {
 
 void Kernel::poison_outputs() { check(table_->poison_outputs(handle_.get()), "poison_outputs"); }
 
-std::vector<double> Kernel::read_output(const std::vector<uint64_t>& indices) {
+std::vector<double> Kernel::read_output(uint32_t output, const std::vector<uint64_t>& indices) {
   std::vector<double> values(indices.size());
-  check(table_->read_output(handle_.get(), indices.data(), indices.size(), values.data()),
+  check(table_->read_output(handle_.get(), output, indices.data(), indices.size(), values.data()),
         "read_output");
   return values;
 }
 
-deepbench_scan Kernel::scan_output(uint64_t outputs) {
+deepbench_scan Kernel::scan_output(uint32_t output, uint64_t elements) {
   deepbench_scan scan = {};
   scan.struct_size = sizeof scan;
   if (table_->scan_output) {
-    check(table_->scan_output(handle_.get(), &scan), "scan_output");
+    check(table_->scan_output(handle_.get(), output, &scan), "scan_output");
     return scan;
   }
   std::vector<uint64_t> indices;
-  for (uint64_t begin = 0; begin < outputs; begin += indices.size()) {
-    indices.resize(std::min(kChunk, outputs - begin));
+  for (uint64_t begin = 0; begin < elements; begin += indices.size()) {
+    indices.resize(std::min(kChunk, elements - begin));
     std::iota(indices.begin(), indices.end(), begin);
-    for (double value : read_output(indices)) {
+    for (double value : read_output(output, indices)) {
       scan.count += 1;
       scan.untouched += std::isnan(value) || value == DEEPBENCH_POISON_INTEGER;
       scan.non_finite += std::isinf(value);
@@ -215,17 +227,18 @@ deepbench_scan Kernel::scan_output(uint64_t outputs) {
   return scan;
 }
 
-std::vector<double> Kernel::project_output(uint64_t rows, uint64_t outputs, uint64_t seed) {
+std::vector<double> Kernel::project_output(uint32_t output, uint64_t rows, uint64_t elements,
+                                           uint64_t seed) {
   std::vector<double> sums(rows, 0.0);
   if (table_->project_output) {
-    check(table_->project_output(handle_.get(), rows, seed, sums.data()), "project_output");
+    check(table_->project_output(handle_.get(), output, rows, seed, sums.data()), "project_output");
     return sums;
   }
   std::vector<uint64_t> indices;
-  for (uint64_t begin = 0; begin < outputs; begin += indices.size()) {
-    indices.resize(std::min(kChunk, outputs - begin));
+  for (uint64_t begin = 0; begin < elements; begin += indices.size()) {
+    indices.resize(std::min(kChunk, elements - begin));
     std::iota(indices.begin(), indices.end(), begin);
-    const std::vector<double> values = read_output(indices);
+    const std::vector<double> values = read_output(output, indices);
     for (size_t i = 0; i < values.size(); ++i) {
       const uint64_t at = begin + i;
       sums[at % rows] += values[i] * deepbench_weight(seed, at / rows);
@@ -234,16 +247,59 @@ std::vector<double> Kernel::project_output(uint64_t rows, uint64_t outputs, uint
   return sums;
 }
 
-void Kernel::follow(const Kernel& other) {
-  following_ = DEEPBENCH_ALONE;
-  if (!table_->follow || table_ != other.table_) return;
-  int32_t answer = DEEPBENCH_ALONE;
-  const deepbench_status status = table_->follow(handle_.get(), other.handle_.get(), &answer);
-  if (status == DEEPBENCH_UNSUPPORTED) return;  // like a backend without the slot
-  check(status, "follow");
-  if (answer < DEEPBENCH_ASTRAY || answer > DEEPBENCH_FOLLOWS)
-    invalid_answer("follow", std::to_string(answer));
-  following_ = static_cast<deepbench_following>(answer);
+void Kernel::adopt_forward_states(const Kernel& tested) {
+  forward_states_ = DEEPBENCH_STATES_UNKNOWN;
+  const auto* const forward_state =
+      extension<deepbench_forward_state>(*table_, DEEPBENCH_FORWARD_STATE);
+  if (!forward_state || !forward_state->adopt || table_ != tested.table_) return;
+  int32_t answer = DEEPBENCH_STATES_UNKNOWN;
+  const deepbench_status status =
+      forward_state->adopt(handle_.get(), tested.handle_.get(), &answer);
+  if (status == DEEPBENCH_UNSUPPORTED) return;  // like a backend without the extension
+  check(status, "adopt");
+  if (answer < DEEPBENCH_STATES_WRONG || answer > DEEPBENCH_STATES_ADOPTED)
+    invalid_answer("adopt", std::to_string(answer));
+  forward_states_ = static_cast<deepbench_forward_states>(answer);
+}
+
+BackendPlan::BackendPlan(const deepbench_backend* table, deepbench_plan* handle)
+    : table_(table), handle_(handle, Destroy{table}) {
+  Collector collector;
+  check_status(table_, table_->describe_plan(handle_.get(), collector.sink()), "describe_plan");
+  facts_ = collector.values();
+  const int64_t bytes = facts_.integer("memory_bytes", -1);
+  if (bytes < 0 || uint64_t(bytes) > kMaxMemoryBytes)
+    invalid_answer("describe_plan", "memory_bytes=" + std::to_string(bytes));
+  memory_bytes_ = uint64_t(bytes);
+  const int64_t outputs = facts_.integer("outputs", 1);
+  if (outputs < 1 || outputs > kMaxOutputs)
+    invalid_answer("describe_plan", "outputs=" + std::to_string(outputs));
+  outputs_ = uint32_t(outputs);
+}
+
+std::vector<std::string> BackendPlan::candidates(int64_t limit) const {
+  Collector collector;
+  if (table_->candidates)
+    check_status(table_, table_->candidates(handle_.get(), limit, collector.sink()), "candidates");
+  return usable_ids(collector.repeated());
+}
+
+BackendPlan BackendPlan::with_candidate(const std::string& id) const {
+  if (!table_->plan_candidate)
+    throw RowFailure(Status::kInvalid,
+                     "candidate '" + printable(id) + "': backend " + table_->name + " has none");
+  deepbench_plan* handle = nullptr;
+  check_status(table_, table_->plan_candidate(handle_.get(), id.c_str(), &handle),
+               "plan_candidate");
+  if (!handle) invalid_answer("plan_candidate", "no plan");
+  return BackendPlan(table_, handle);
+}
+
+Kernel BackendPlan::prepare() const {
+  deepbench_kernel* handle = nullptr;
+  check_status(table_, table_->prepare(handle_.get(), &handle), "prepare");
+  if (!handle) invalid_answer("prepare", "no kernel");
+  return Kernel(table_, handle, facts_);
 }
 
 Backend::Backend(const deepbench_backend* table, std::string path)
@@ -280,42 +336,12 @@ Attributes Backend::environment(const Attributes& options) const {
   return collector.values();
 }
 
-void Backend::supports(const Problem& problem, const Attributes& options) const {
-  const std::string candidate = options.text("candidate");
-  if (!table_->candidates && !candidate.empty())
-    throw RowFailure(Status::kInvalid,
-                     "candidate '" + printable(candidate) + "': backend " + name() + " has none");
-  check_status(table_, table_->supports(ProblemView(problem).get(), ValuesView(options).get()),
-               "supports");
-}
-
-uint64_t Backend::memory_needed(const Problem& problem, const Attributes& options) const {
-  uint64_t bytes = 0;
-  check_status(table_,
-               table_->memory_needed(ProblemView(problem).get(), ValuesView(options).get(), &bytes),
-               "memory_needed");
-  if (bytes > kMaxMemoryBytes) invalid_answer("memory_needed", std::to_string(bytes) + " bytes");
-  return bytes;
-}
-
-std::vector<std::string> Backend::candidates(const Problem& problem,
-                                             const Attributes& options) const {
-  Collector collector;
-  if (table_->candidates)
-    check_status(
-        table_,
-        table_->candidates(ProblemView(problem).get(), ValuesView(options).get(), collector.sink()),
-        "candidates");
-  return usable_ids(collector.repeated());
-}
-
-Kernel Backend::prepare(const Problem& problem, const Attributes& options) const {
-  deepbench_kernel* handle = nullptr;
-  check_status(table_,
-               table_->prepare(ProblemView(problem).get(), ValuesView(options).get(), &handle),
-               "prepare");
-  if (!handle) invalid_answer("prepare", "no kernel");
-  return Kernel(table_, handle);
+BackendPlan Backend::plan(const Problem& problem, const Attributes& options) const {
+  deepbench_plan* handle = nullptr;
+  check_status(table_, table_->plan(ProblemView(problem).get(), ValuesView(options).get(), &handle),
+               "plan");
+  if (!handle) invalid_answer("plan", "no plan");
+  return BackendPlan(table_, handle);
 }
 
 Attributes Backend::observe(int device) const {
@@ -325,17 +351,19 @@ Attributes Backend::observe(int device) const {
 }
 
 double Backend::energy_joules(int device) const {
-  if (!table_->energy)
+  const auto* const energy = extension<deepbench_energy>(*table_, DEEPBENCH_ENERGY);
+  if (!energy || !energy->read)
     throw RowFailure(Status::kUnsupported, "backend " + name() + " has no counter of energy");
   double joules = 0;
-  check_status(table_, table_->energy(device, &joules), "energy");
+  check_status(table_, energy->read(device, &joules), "energy");
   if (!(joules >= 0) || !std::isfinite(joules))
     invalid_answer("energy", to_text(joules) + " joules");
   return joules;
 }
 
 void Backend::join(const std::shared_ptr<Group>& group) const {
-  if (!table_->join)
+  const auto* const collective = extension<deepbench_collective>(*table_, DEEPBENCH_COLLECTIVE);
+  if (!collective || !collective->join)
     throw RowFailure(Status::kUnsupported, "backend " + name() + " has no collectives");
   static auto& kept =
       *new std::vector<std::unique_ptr<JoinedGroup>>();  // lives as long as the process, as
@@ -345,10 +373,9 @@ void Backend::join(const std::shared_ptr<Group>& group) const {
   joined.group = group;
   const Member& self = group->self();
   joined.address = self.address;
-  joined.view = {sizeof joined.view, group->rank(),   group->size(),   &joined,
-                 exchange,           self.local_rank, self.local_size, joined.address.c_str(),
-                 group_aborted};
-  check_status(table_, table_->join(&joined.view), "join");
+  joined.view = {sizeof joined.view, group->rank(),   group->size(),          &joined,   exchange,
+                 self.local_rank,    self.local_size, joined.address.c_str(), must_abort};
+  check_status(table_, collective->join(&joined.view), "join");
 }
 
 }  // namespace deepbench

@@ -11,6 +11,7 @@
 #include "deepbench/core/problem.hpp"
 #include "deepbench/measure/batch.hpp"
 #include "deepbench/plugin.h"
+#include "deepbench/plugin_forward_state.h"
 
 namespace deepbench {
 
@@ -19,9 +20,10 @@ class Group;
 // One prepared call of a backend; see plugin.h for what each function promises.
 class DEEPBENCH_API Kernel {
  public:
-  Kernel(const deepbench_backend* table, deepbench_kernel* handle);
+  // `plan` are the facts of describe_plan, which those of describe_kernel complete.
+  Kernel(const deepbench_backend* table, deepbench_kernel* handle, Attributes plan);
 
-  const Attributes& facts() const { return facts_; }  // the facts of describe_kernel
+  const Attributes& facts() const { return facts_; }  // of the plan and of the kernel
   uint64_t copies() const { return static_cast<uint64_t>(facts_.integer("copies", 1)); }
   bool in_place() const { return facts_.integer("in_place") != 0; }
 
@@ -31,15 +33,16 @@ class DEEPBENCH_API Kernel {
                    uint32_t flags = 0);
   void restore();
   void poison_outputs();
-  std::vector<double> read_output(const std::vector<uint64_t>& indices);
-  // `outputs` is the number of elements, for backends that leave scanning to the core.
-  deepbench_scan scan_output(uint64_t outputs);
-  std::vector<double> project_output(uint64_t rows, uint64_t outputs, uint64_t seed);
-  // For a kernel of the reference: asks it to start from the state that the forward pass of `other`
-  // left. following() reports whether it does, and whether that state is wrong.
-  void follow(const Kernel& other);
-  deepbench_following following() const { return following_; }
-  bool follows() const { return following_ == DEEPBENCH_FOLLOWS; }
+  // `output` is the number of an output, `elements` the number of its elements, for backends that
+  // leave scanning or projecting to the core.
+  std::vector<double> read_output(uint32_t output, const std::vector<uint64_t>& indices);
+  deepbench_scan scan_output(uint32_t output, uint64_t elements);
+  std::vector<double> project_output(uint32_t output, uint64_t rows, uint64_t elements,
+                                     uint64_t seed);
+  // For a kernel of the reference: asks it to start from the states that the forward pass of
+  // `tested` has left. forward_states() is its answer.
+  void adopt_forward_states(const Kernel& tested);
+  deepbench_forward_states forward_states() const { return forward_states_; }
 
  private:
   void check(deepbench_status status, const char* slot) const;
@@ -52,7 +55,33 @@ class DEEPBENCH_API Kernel {
   const deepbench_backend* table_;
   std::unique_ptr<deepbench_kernel, Destroy> handle_;
   Attributes facts_;
-  deepbench_following following_ = DEEPBENCH_ALONE;
+  deepbench_forward_states forward_states_ = DEEPBENCH_STATES_UNKNOWN;
+};
+
+// A problem that a backend has bound to a library and an algorithm.
+class DEEPBENCH_API BackendPlan {
+ public:
+  BackendPlan(const deepbench_backend* table, deepbench_plan* handle);
+
+  const Attributes& facts() const { return facts_; }  // of describe_plan
+  uint64_t memory_bytes() const { return memory_bytes_; }
+  uint32_t outputs() const { return outputs_; }
+
+  // The ids of the candidates, the plan's own first; at most `limit` are asked for (0: all).
+  std::vector<std::string> candidates(int64_t limit) const;
+  BackendPlan with_candidate(const std::string& id) const;
+  Kernel prepare() const;
+
+ private:
+  struct Destroy {
+    const deepbench_backend* table;
+    void operator()(deepbench_plan* handle) const { table->destroy_plan(handle); }
+  };
+  const deepbench_backend* table_;
+  std::unique_ptr<deepbench_plan, Destroy> handle_;
+  Attributes facts_;
+  uint64_t memory_bytes_ = 0;
+  uint32_t outputs_ = 1;
 };
 
 // A loaded backend. Copies share the plugin, which stays loaded as long as the process.
@@ -70,10 +99,7 @@ class DEEPBENCH_API Backend {
   Attributes describe_device(int device) const;
   Attributes environment(const Attributes& options) const;
   // Throws RowFailure(kUnsupported) with the reason.
-  void supports(const Problem& problem, const Attributes& options) const;
-  uint64_t memory_needed(const Problem& problem, const Attributes& options) const;
-  std::vector<std::string> candidates(const Problem& problem, const Attributes& options) const;
-  Kernel prepare(const Problem& problem, const Attributes& options) const;
+  BackendPlan plan(const Problem& problem, const Attributes& options) const;
   Attributes observe(int device) const;
   // Joules since an arbitrary start. Throws RowFailure if the backend has no energy counter.
   double energy_joules(int device) const;

@@ -77,8 +77,8 @@ std::string last_dl_error() {
   return text ? text : "unknown error of the loader";
 }
 
-// The size of the table in version 1.0 of the interface; a smaller table is refused.
-constexpr size_t kFirstTable = offsetof(deepbench_backend, destroy) + sizeof(void*);
+// The size of the table in version 2.0 of the interface; a smaller table is refused.
+constexpr size_t kFirstTable = offsetof(deepbench_backend, extension) + sizeof(void*);
 
 // A copy of the table with this version's size, never freed: slots that an older plugin lacks are
 // NULL.
@@ -88,12 +88,14 @@ const deepbench_backend* padded_table(const deepbench_backend& table) {
   return copy;
 }
 
-// Whether the required slots are present; optional ones may be NULL.
+// Whether the required slots are present; optional ones may be NULL. A backend that lists
+// candidates also plans them.
 bool has_required_slots(const deepbench_backend& table) {
   return table.name && table.last_error && table.describe && table.device_count &&
-         table.describe_device && table.supports && table.memory_needed && table.prepare &&
-         table.describe_kernel && table.time_batch && table.poison_outputs && table.read_output &&
-         table.destroy;
+         table.describe_device && table.plan && table.describe_plan && table.destroy_plan &&
+         table.prepare && table.describe_kernel && table.time_batch && table.poison_outputs &&
+         table.read_output && table.destroy &&
+         (table.candidates != nullptr) == (table.plan_candidate != nullptr);
 }
 
 // A name in rows must be a single word.

@@ -19,13 +19,21 @@ std::string product(int64_t m, int64_t n, int64_t k, const char* transposes,
          " trans_a=" + transposes[0] + " trans_b=" + transposes[1] + " precision=" + precision;
 }
 
-std::string arithmetic_key(const std::string& precision) { return "arithmetic " + precision; }
-std::string bandwidth_key(const MemoryLevel& level) { return "bandwidth " + level.name; }
-
 }  // namespace
 
-Ceilings::Ceilings(const Attributes& device, MeasureProblem measure)
-    : last_level_bytes_(device.integer("last_level_cache_bytes")), measure_(std::move(measure)) {
+void Ceilings::Best::offer(double other, const MeasuredProblem& measured) {
+  if (other > figure || !row) row = measured.row;
+  figure = std::max(figure, other);
+}
+
+Ceilings::Ceilings(const Attributes& device, CeilingConditions conditions, MeasureProblem measure,
+                   Report report, const GivenCeilings& given)
+    : last_level_bytes_(device.integer("last_level_cache_bytes")),
+      conditions_(std::move(conditions)),
+      measure_(std::move(measure)),
+      report_(std::move(report)) {
+  for (const auto& [key, ceiling] : given)
+    entries_[key] = {ceiling.figure, ceiling.is_raised ? ceiling.figure : 0, true};
   for (const char* name : {"l1", "l2", "l3"}) {
     const int64_t bytes = device.integer("cache." + std::string(name) + "_bytes");
     if (bytes > 0 && bytes < last_level_bytes_) levels_.push_back({name, bytes});
@@ -42,89 +50,125 @@ MemoryLevel Ceilings::level_of(double bytes, bool cold) const {
   return {"memory", 0};
 }
 
+CeilingKey Ceilings::arithmetic_key(const std::string& precision) const {
+  return {"arithmetic", precision, "", conditions_};
+}
+
+CeilingKey Ceilings::bandwidth_key(const MemoryLevel& level) const {
+  return {"bandwidth", "", level.name, conditions_};
+}
+
+CeilingKey Ceilings::latency_key(const std::string& precision) const {
+  return {"latency", precision, "", conditions_};
+}
+
 RowCeilings Ceilings::of(const Problem& problem, bool cold) {
-  const std::string precision = problem.text("precision");
   const Work work = problem.operation().work(problem);
   RowCeilings ceilings;
+  ceilings.precision = problem.text("precision");
   ceilings.level = level_of(work.bytes, cold);
   ceilings.bytes_per_s = bandwidth(ceilings.level);
-  ceilings.latency_ns = latency_ns(precision.empty() ? "float" : precision);
-  if (work.flops > 0) ceilings.flops_per_s = arithmetic(precision);
+  ceilings.bandwidth_key = bandwidth_key(ceilings.level).text();
+  const std::string of_call = ceilings.precision.empty() ? "float" : ceilings.precision;
+  ceilings.latency_ns = latency_ns(of_call);
+  ceilings.latency_key = latency_key(of_call).text();
+  if (work.flops > 0) {
+    ceilings.flops_per_s = arithmetic(ceilings.precision);
+    ceilings.arithmetic_key = arithmetic_key(ceilings.precision).text();
+  }
   return ceilings;
 }
 
 double Ceilings::arithmetic(const std::string& precision) {
-  return cached(arithmetic_key(precision), [&] { return measure_arithmetic(precision); });
+  return known(arithmetic_key(precision), [&] { return measure_arithmetic(precision); });
 }
 
 double Ceilings::bandwidth(const MemoryLevel& level) {
-  return cached(bandwidth_key(level), [&] { return measure_bandwidth(level); });
+  return known(bandwidth_key(level), [&] { return measure_bandwidth(level); });
 }
 
 double Ceilings::latency_ns(const std::string& precision) {
-  return cached("latency " + precision,
-                [&] { return measure_(product(1, 1, 1, "nn", precision)); });
+  return known(latency_key(precision), [&] {
+    const MeasuredProblem smallest = measure_(product(1, 1, 1, "nn", precision));
+    return Best{smallest.median_ns, smallest.row};
+  });
 }
 
-void Ceilings::raise_arithmetic(const std::string& precision, double flops_per_s) {
-  values_[arithmetic_key(precision)] = raised_[arithmetic_key(precision)] = flops_per_s;
+void Ceilings::raise_arithmetic(const std::string& precision, double flops_per_s, const Row& row) {
+  raise(arithmetic_key(precision), flops_per_s, row);
 }
 
-void Ceilings::raise_bandwidth(const MemoryLevel& level, double bytes_per_s) {
-  values_[bandwidth_key(level)] = raised_[bandwidth_key(level)] = bytes_per_s;
+void Ceilings::raise_bandwidth(const MemoryLevel& level, double bytes_per_s, const Row& row) {
+  raise(bandwidth_key(level), bytes_per_s, row);
+}
+
+void Ceilings::raise(const CeilingKey& key, double figure, const Row& row) {
+  entries_[key.text()] = {figure, figure, true};
+  if (report_) report_(key, row, true);
 }
 
 void Ceilings::invalidate_arithmetic(const std::string& precision) {
-  invalidate(arithmetic_key(precision));
-}
-void Ceilings::invalidate_bandwidth(const MemoryLevel& level) { invalidate(bandwidth_key(level)); }
-
-void Ceilings::invalidate(const std::string& key) {
-  previous_[key] = values_[key];
-  values_.erase(key);
+  entries_[arithmetic_key(precision).text()].is_current = false;
 }
 
-// The figure cached under `key`; measures it if there is none.
-double Ceilings::cached(const std::string& key, const std::function<double()>& measured) {
-  const auto found = values_.find(key);
-  if (found != values_.end()) return found->second;
-  const double figure = measured();
-  // A figure that cannot be measured again keeps its previous value.
-  return values_[key] = std::max(figure > 0 ? figure : previous_[key], raised_[key]);
+void Ceilings::invalidate_bandwidth(const MemoryLevel& level) {
+  entries_[bandwidth_key(level).text()].is_current = false;
 }
 
-double Ceilings::measure_arithmetic(const std::string& precision) {
+// The current figure of a ceiling; measures it if there is none.
+double Ceilings::known(const CeilingKey& key, const std::function<Best()>& measure) {
+  Entry& entry = entries_[key.text()];
+  if (entry.is_current) return entry.figure;
+  const Best best = measure();
+  entry.is_current = true;
+  // A figure that cannot be measured again keeps its previous value. So does one that was raised,
+  // if the new figure is below that.
+  const bool replaces = best.figure > 0 ? best.figure > entry.raised : entry.figure == 0;
+  if (!replaces) return entry.figure;
+  entry.figure = best.figure;
+  if (report_ && best.row) report_(key, *best.row, false);
+  return entry.figure;
+}
+
+Ceilings::Best Ceilings::measure_arithmetic(const std::string& precision) {
   int64_t size = kSmallestProduct;
-  double best = 0;
-  const auto rate = [&](int64_t m, int64_t n, int64_t k, const char* transposes) {
-    const double ns = measure_(product(m, n, k, transposes, precision));
-    if (ns > 0) best = std::max(best, 2.0 * double(m) * double(n) * double(k) / ns * 1e9);
+  Best best;
+  const auto try_product = [&](int64_t m, int64_t n, int64_t k, const char* transposes) {
+    const MeasuredProblem measured = measure_(product(m, n, k, transposes, precision));
+    const double ns = measured.median_ns;
+    best.offer(ns > 0 ? 2.0 * double(m) * double(n) * double(k) / ns * 1e9 : 0, measured);
     return ns;
   };
   for (double ns; size < kLargestProduct; size *= 2) {
-    ns = rate(size, size, size, "nn");
+    ns = try_product(size, size, size, "nn");
     if (ns == 0 || ns >= kLargeProductNs) break;
   }
-  if (best == 0) {
-    rate(size, size, size, "tn");  // the only layout of some precisions
+  if (best.figure == 0) {
+    try_product(size, size, size, "tn");  // the only layout of some precisions
     return best;
   }
-  rate(size, size, size, "tn");
-  rate(2 * size, size / 2, size, "nn");
+  try_product(size, size, size, "tn");
+  try_product(2 * size, size / 2, size, "nn");
   return best;
 }
 
-double Ceilings::read_rate(int64_t bytes) {
-  const double ns = measure_("memory kind=read bytes=" + std::to_string(bytes / 64 * 64));
-  return ns > 0 ? double(bytes / 64 * 64) / ns * 1e9 : 0;
+void Ceilings::offer_read(int64_t bytes, Best& best) {
+  const int64_t whole = bytes / 64 * 64;
+  const MeasuredProblem read = measure_("memory kind=read bytes=" + std::to_string(whole));
+  best.offer(read.median_ns > 0 ? double(whole) / read.median_ns * 1e9 : 0, read);
 }
 
-double Ceilings::measure_bandwidth(const MemoryLevel& level) {
-  if (level.bytes > 0) return read_rate(level.bytes / 2);
+Ceilings::Best Ceilings::measure_bandwidth(const MemoryLevel& level) {
+  Best best;
+  if (level.bytes > 0) {
+    offer_read(level.bytes / 2, best);
+    return best;
+  }
   const int64_t bytes = std::max(kDefaultBuffer / 2, 4 * last_level_bytes_);
-  const double ns = measure_("memory kind=copy bytes=" + std::to_string(bytes));
-  const double copy = ns > 0 ? 2 * double(bytes) / ns * 1e9 : 0;
-  return std::max(copy, read_rate(bytes));
+  const MeasuredProblem copy = measure_("memory kind=copy bytes=" + std::to_string(bytes));
+  best.offer(copy.median_ns > 0 ? 2 * double(bytes) / copy.median_ns * 1e9 : 0, copy);
+  offer_read(bytes, best);
+  return best;
 }
 
 }  // namespace deepbench

@@ -1,17 +1,22 @@
 // The limits of a device, measured as problems through the same loop as rows when a row first needs
-// them, and cached for the process: arithmetic per precision, bandwidth of each level of the memory
-// hierarchy, and the latency of the smallest call.
+// them: arithmetic per precision, bandwidth of each level of the memory hierarchy, and the latency
+// of the smallest call.
 #pragma once
 
 #include <functional>
 #include <map>
+#include <memory>
 #include <string>
+#include <vector>
 
 #include "deepbench/core/attributes.hpp"
 #include "deepbench/core/export.hpp"
 #include "deepbench/core/problem.hpp"
+#include "deepbench/run/ceilings/ceiling.hpp"
 
 namespace deepbench {
+
+struct Row;
 
 struct MemoryLevel {
   std::string name;   // "l1", "l2", "llc", "memory"
@@ -20,19 +25,31 @@ struct MemoryLevel {
 
 // The ceilings of one row as they are measured. Zero: unknown.
 struct RowCeilings {
+  std::string precision;
   MemoryLevel level;  // that the row's bytes come from
   double flops_per_s = 0, bytes_per_s = 0, latency_ns = 0;
+  // The texts of their keys. Empty: the row has no such ceiling.
+  std::string arithmetic_key, bandwidth_key, latency_key;
+};
+
+// One problem of a ceiling, measured.
+struct MeasuredProblem {
+  double median_ns = 0;  // 0: it cannot be run
+  std::shared_ptr<const Row> row;
 };
 
 class DEEPBENCH_API Ceilings {
  public:
-  // Median time of a problem in nanoseconds, or 0 if it cannot be run.
-  using MeasureProblem = std::function<double(const std::string& problem)>;
+  using MeasureProblem = std::function<MeasuredProblem(const std::string& problem)>;
+  // Receives each figure that is measured, with the row that shows it: the row of the best problem,
+  // or the row to which the ceiling is raised.
+  using Report = std::function<void(const CeilingKey& key, const Row& row, bool is_raised)>;
 
-  // `device` are the facts of describe_device.
-  Ceilings(const Attributes& device, MeasureProblem measure);
+  // `device` are the facts of describe_device. Figures in `given` are not measured again.
+  Ceilings(const Attributes& device, CeilingConditions conditions, MeasureProblem measure,
+           Report report = nullptr, const GivenCeilings& given = {});
 
-  // All ceilings that the row needs, measured unless they are cached.
+  // All ceilings that the row needs, measured unless they are known.
   RowCeilings of(const Problem& problem, bool cold);
 
   // Floating-point operations per second of the best of several large products; 0 if none runs.
@@ -46,26 +63,44 @@ class DEEPBENCH_API Ceilings {
   // than twice the last-level cache, come from the memory.
   MemoryLevel level_of(double bytes, bool cold) const;
 
-  // Replaces a figure by a higher one that a row reached steadily; later measurements of the
+  // Replaces a figure by the higher one that `row` reached steadily; later measurements of the
   // ceiling never fall below it.
-  void raise_arithmetic(const std::string& precision, double flops_per_s);
-  void raise_bandwidth(const MemoryLevel& level, double bytes_per_s);
-  // Discards a cached figure, so that its next use measures it again.
+  void raise_arithmetic(const std::string& precision, double flops_per_s, const Row& row);
+  void raise_bandwidth(const MemoryLevel& level, double bytes_per_s, const Row& row);
+  // Discards a figure, so that its next use measures it again.
   void invalidate_arithmetic(const std::string& precision);
   void invalidate_bandwidth(const MemoryLevel& level);
 
  private:
-  double measure_arithmetic(const std::string& precision);
-  double measure_bandwidth(const MemoryLevel& level);
-  double read_rate(int64_t bytes);
+  // The best figure of a ceiling's problems, and the row that shows it.
+  struct Best {
+    double figure = 0;
+    std::shared_ptr<const Row> row;
+
+    void offer(double other, const MeasuredProblem& measured);
+  };
+  struct Entry {
+    double figure = 0;        // 0: the ceiling cannot be measured
+    double raised = 0;        // the least that a new measurement may change the figure to
+    bool is_current = false;  // false: to be measured at the next use
+  };
+
+  CeilingKey arithmetic_key(const std::string& precision) const;
+  CeilingKey bandwidth_key(const MemoryLevel& level) const;
+  CeilingKey latency_key(const std::string& precision) const;
+  double known(const CeilingKey& key, const std::function<Best()>& measure);
+  void raise(const CeilingKey& key, double figure, const Row& row);
+
+  Best measure_arithmetic(const std::string& precision);
+  Best measure_bandwidth(const MemoryLevel& level);
+  void offer_read(int64_t bytes, Best& best);
 
   std::vector<MemoryLevel> levels_;
   int64_t last_level_bytes_ = 0;
-  MeasureProblem measure_;
-  double cached(const std::string& key, const std::function<double()>& measured);
-  void invalidate(const std::string& key);
-
-  std::map<std::string, double> values_, raised_, previous_;
+  const CeilingConditions conditions_;
+  const MeasureProblem measure_;
+  const Report report_;
+  std::map<std::string, Entry> entries_;  // by the text of the key
 };
 
 }  // namespace deepbench

@@ -171,6 +171,26 @@ std::vector<std::string> notes_in(Unpacker& unpacker) {
   return notes;
 }
 
+void pack_baselines(Packer& packer, const BaselineTimes& baselines) {
+  packer.number(int64_t(baselines.times.size()));
+  for (const BaselineTime& time : baselines.times)
+    packer.text(time.metric).text(time.speedup).number(time.median_ns);
+  pack_notes(packer, baselines.notes);
+}
+
+BaselineTimes baselines_in(Unpacker& unpacker) {
+  BaselineTimes baselines;
+  for (auto left = unpacker.number<int64_t>(); left > 0; --left) {
+    BaselineTime time;
+    time.metric = unpacker.text();
+    time.speedup = unpacker.text();
+    time.median_ns = unpacker.number<double>();
+    baselines.times.push_back(std::move(time));
+  }
+  baselines.notes = notes_in(unpacker);
+  return baselines;
+}
+
 void pack_measurement(Packer& packer, const Measurement& measurement) {
   packer.number(int64_t{measurement.samples.has_value()});
   if (measurement.samples) pack_samples(packer, *measurement.samples);
@@ -240,6 +260,7 @@ std::string pack_findings(const Findings& found) {
   pack_attributes(packer, found.sensors.observed);
   pack_notes(packer, found.sensors.notes);
   pack_attributes(packer, found.clocks);
+  pack_baselines(packer, found.baselines);
   return packer.bytes();
 }
 
@@ -252,6 +273,7 @@ Findings unpack_findings(const std::string& bytes) {
   found.sensors.observed = attributes_in(unpacker);
   found.sensors.notes = notes_in(unpacker);
   found.clocks = attributes_in(unpacker);
+  found.baselines = baselines_in(unpacker);
   return found;
 }
 

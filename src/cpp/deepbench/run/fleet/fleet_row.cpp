@@ -41,12 +41,14 @@ RankResult run_on_rank(const Group& group, Body body) {
 
 void measure_on_this_rank(const RowContext& context, TrialSlot& slot, RowSteps& steps) {
   Plan plan = admitted(*steps.request, context);
+  if (context.on_admitted) context.on_admitted();
   const std::string& candidate = context.fleet->agree_on_candidate();
   if (!plan.options.once) plan.candidate = candidate;
   measure_first(context, plan, slot, steps);
   if (plan.options.once) return;
   steps.found.clocks = clocks_of(*steps.found.measurement->samples);
   if (plan.options.energy) steps.found.extras = measure_energy(context, plan, *slot.trial);
+  measure_baselines(context, plan, slot, steps);
 }
 
 RankResult rank_result(const Findings& found, RankResult result) {
@@ -97,7 +99,7 @@ void make_fleet_row(const RowContext& context, TrialSlot& slot, RowSteps& steps)
   // Rank 0 measures ceilings while the other ranks are idle. The row itself is not repeated: many
   // ranks have measured it.
   if (fleet.group().rank() == 0 && !options.once)
-    assess_row(context, {steps.request->problem, options, ""}, false, slot, steps);
+    assess_row(context, {steps.request->problem, options, "", nullptr}, false, slot, steps);
 }
 
 }  // namespace deepbench

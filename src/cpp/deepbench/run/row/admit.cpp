@@ -1,5 +1,4 @@
-// Asking the backend whether it supports a problem, and checking memory before anything is
-// allocated.
+// Planning a problem with the backend, and checking memory before anything is allocated.
 #include "deepbench/run/row/admit.hpp"
 
 #include <algorithm>
@@ -55,8 +54,8 @@ void require_available(double call, double verification, double available,
 
 // Replaces a library's refusal, which may name an unrelated limit, when the operands alone exceed
 // the memory.
-void require_operands_fit(const Plan& plan, const RowContext& context) {
-  const double bytes = plan.problem.operation().work(plan.problem).bytes;
+void require_operands_fit(const Problem& problem, const RowContext& context) {
+  const double bytes = problem.operation().work(problem).bytes;
   const double least = bytes / 2;  // no operand counts more than twice
   const double available = context.device.real("memory_available_bytes", 0);
   if (available > 0 && least > available)
@@ -65,20 +64,30 @@ void require_operands_fit(const Plan& plan, const RowContext& context) {
                                                " are available");
 }
 
-void require_support(const Plan& plan, const RowContext& context) {
-  const Backend& backend = context.backend;
+Plan planned_or_too_large(const RowRequest& request, const RowContext& context) {
   try {
-    backend.supports(plan.problem, plan.options.for_plugin(""));
+    return plan_first_choice(request, context.backend);
   } catch (const RowFailure& failure) {
-    if (failure.status() == Status::kUnsupported) require_operands_fit(plan, context);
+    if (failure.status() == Status::kUnsupported) require_operands_fit(request.problem, context);
     throw;
   }
-  if (plan.candidate.empty()) return;
+}
+
+void require_outputs(const BackendPlan& planned, const Problem& problem) {
+  const size_t expected = problem.operation().outputs(problem).size();
+  if (planned.outputs() != expected)
+    throw RowFailure(Status::kFailed, "describe_plan: the backend answered nonsense: outputs=" +
+                                          std::to_string(planned.outputs()) + ", where " +
+                                          problem.operation().name() + " has " +
+                                          std::to_string(expected));
+}
+
+void plan_named_candidate(const Plan& plan, const RowContext& context) {
   try {
-    backend.supports(plan.problem, plan.options.for_plugin(plan.candidate));
+    plan.backend_plan();
   } catch (const RowFailure& failure) {
     if (failure.status() != Status::kInvalid) throw;
-    const auto ids = backend.candidates(plan.problem, plan.options.for_plugin(""));
+    const auto ids = plan.backend_plans->first().candidates(0);
     if (std::find(ids.begin(), ids.end(), plan.candidate) != ids.end()) throw;
     throw_unknown_candidate(plan, context, ids);
   }
@@ -90,8 +99,7 @@ void require_memory(const Plan& plan, const RowContext& context) {
   const Operation& operation = plan.problem.operation();
   const RunOptions& options = plan.options;
   const Backend& backend = context.backend;
-  const double needed =
-      double(backend.memory_needed(plan.problem, options.for_plugin(plan.candidate)));
+  const auto needed = double(plan.backend_plan().memory_bytes());
   const bool on_host_memory = context.device.integer("shares_host_memory") != 0;
   // The ranks of a machine check at the same time, before any of them allocates.
   const int sharing = context.fleet ? context.fleet->group().self().local_size : 1;
@@ -103,7 +111,7 @@ void require_memory(const Plan& plan, const RowContext& context) {
 
   double on_device = 0, on_host = operation.verification_bytes(plan.problem);
   if (operation.reference_source(plan.problem) == ReferenceSource::kReferenceKernel)
-    on_device = double(backend.memory_needed(plan.problem, options.for_reference()));
+    on_device = double(backend.plan(plan.problem, options.for_reference()).memory_bytes());
   if (on_host_memory) on_device += std::exchange(on_host, 0);
   require_available(needed, on_device, available, "memory");
   require_available(0, on_host, host_memory_available() / sharing, "host memory");
@@ -112,14 +120,29 @@ void require_memory(const Plan& plan, const RowContext& context) {
 }  // namespace
 
 std::variant<Plan, Refusal> admit(const RowRequest& request, const RowContext& context) {
-  const Plan plan = {request.problem, request.options, request.options.named_candidate()};
   try {
-    require_support(plan, context);
+    const Plan plan =
+        planned_or_too_large(request, context).with_candidate(request.options.named_candidate());
+    require_outputs(plan.backend_plans->first(), plan.problem);
+    if (!plan.candidate.empty()) plan_named_candidate(plan, context);
     require_memory(plan, context);
+    return plan;
   } catch (const RowFailure& failure) {
     return Refusal{failure.status(), failure.what()};
   }
-  return plan;
+}
+
+Plan plan_first_choice(const RowRequest& request, const Backend& backend) {
+  return {request.problem, request.options, "",
+          std::make_shared<CandidatePlans>(
+              backend.plan(request.problem, request.options.for_plugin()))};
+}
+
+const BackendPlan& CandidatePlans::get(const std::string& id) {
+  if (id.empty()) return first_;
+  const auto known = candidates_.find(id);
+  if (known != candidates_.end()) return known->second;
+  return candidates_.emplace(id, first_.with_candidate(id)).first->second;
 }
 
 }  // namespace deepbench

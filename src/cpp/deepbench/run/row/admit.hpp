@@ -1,12 +1,16 @@
 // Step 1 of a row: decides whether the backend can run the problem and whether memory suffices.
 #pragma once
 
+#include <map>
+#include <memory>
 #include <string>
+#include <utility>
 #include <variant>
 
 #include "deepbench/core/export.hpp"
 #include "deepbench/core/problem.hpp"
 #include "deepbench/core/status.hpp"
+#include "deepbench/run/backend/backend.hpp"
 #include "deepbench/run/row/options.hpp"
 #include "deepbench/run/row/row_context.hpp"
 
@@ -18,14 +22,34 @@ struct RowRequest {
   RunOptions options;
 };
 
+// The backend's plans of one problem: of the library's first choice, and of each candidate from the
+// first time that it is asked for.
+class DEEPBENCH_API CandidatePlans {
+ public:
+  explicit CandidatePlans(BackendPlan first) : first_(std::move(first)) {}
+
+  const BackendPlan& first() const { return first_; }
+  const BackendPlan& get(const std::string& id);  // "": the first. Throws RowFailure
+
+ private:
+  const BackendPlan first_;
+  std::map<std::string, BackendPlan> candidates_;
+};
+
 // A problem bound to options and a candidate. Nothing is allocated; a plan may make many trials.
 struct Plan {
   Problem problem;
   RunOptions options;
   std::string candidate;  // "": the library's default
+  std::shared_ptr<CandidatePlans> backend_plans;
 
-  Plan with_candidate(const std::string& id) const { return {problem, options, id}; }
+  Plan with_candidate(const std::string& id) const { return {problem, options, id, backend_plans}; }
+  // Asks the backend for the candidate's plan, if no trial has done so. Throws RowFailure.
+  const BackendPlan& backend_plan() const { return backend_plans->get(candidate); }
 };
+
+// The problem planned with the library's first choice. Throws RowFailure.
+DEEPBENCH_API Plan plan_first_choice(const RowRequest& request, const Backend& backend);
 
 struct Refusal {
   Status status = Status::kUnsupported;

@@ -2,6 +2,7 @@
 #include "deepbench/run/row/assemble.hpp"
 
 #include <algorithm>
+#include <utility>
 
 #include "deepbench/core/operation.hpp"
 
@@ -12,20 +13,24 @@ void append(std::vector<std::string>& notes, const std::vector<std::string>& mor
   notes.insert(notes.end(), more.begin(), more.end());
 }
 
+void describe_problem(const Problem& problem, Row& row) {
+  row.problem = problem.str();
+  row.op = problem.op();
+  row.attributes = problem.attributes();
+  row.application = problem.metadata().text("application");
+  row.work = problem.operation().work(problem);
+}
+
 void describe_request(const RowSteps& steps, Row& row) {
   row.position = steps.position;
   row.problem = steps.line;
   row.backend = steps.backend;
   if (!steps.request || !steps.requested_regime) return;
   const auto& [problem, options] = *steps.request;
-  row.problem = problem.str();
-  row.op = problem.op();
-  row.attributes = problem.attributes();
-  row.application = problem.metadata().text("application");
+  describe_problem(problem, row);
   row.device = options.device;
   row.device_name = steps.device_name;
   row.algorithm.mode = options.algorithm;
-  row.work = problem.operation().work(problem);
 }
 
 Algorithm describe_algorithm(const RowSteps& steps, Algorithm algorithm) {
@@ -68,12 +73,26 @@ std::vector<std::string> all_notes(const RowSteps& steps) {
   if (steps.selection) append(notes, steps.selection->notes);
   append(notes, steps.findings().extras.notes);
   if (!steps.is_fleet_row) append(notes, steps.findings().sensors.notes);
+  append(notes, steps.findings().baselines.notes);
   if (steps.fleet) append(notes, steps.fleet->notes);
   append(notes, steps.assessment_notes);
   if (steps.rank_zero_selection)
     for (const std::string& note : steps.rank_zero_selection->notes)
       if (std::find(notes.begin(), notes.end(), note) == notes.end()) notes.push_back(note);
   return notes;
+}
+
+// The metrics of a measurement stand between the times of the baselines and the ratios to them. A
+// row without a correct measurement has neither.
+void add_baselines(const BaselineTimes& baselines, Row& row) {
+  if (!row.samples || row.verification.state == Verification::State::kFailed) return;
+  std::vector<Metric> metrics;
+  for (const BaselineTime& one : baselines.times)
+    metrics.push_back({one.metric, "us", "lower", one.median_ns / 1e3});
+  metrics.insert(metrics.end(), row.metrics.begin(), row.metrics.end());
+  for (const BaselineTime& one : baselines.times)
+    metrics.push_back({one.speedup, "x", "higher", one.median_ns / row.median_ns()});
+  row.metrics = std::move(metrics);
 }
 
 // The figures of a fleet's row belong to the device of its middle rank.
@@ -95,6 +114,7 @@ Row assemble(const RowSteps& steps) {
   const Measurement* const first = steps.first_measurement();
   const Measurement* const last = steps.repetition ? &steps.repetition->measurement : first;
   if (last) describe_measurement(*last, row);
+  add_baselines(steps.findings().baselines, row);
   const Extras& extras = steps.repetition ? steps.repetition->extras : steps.findings().extras;
   row.metrics.insert(row.metrics.end(), extras.metrics.begin(), extras.metrics.end());
   row.observed = steps.findings().sensors.observed;
@@ -108,6 +128,20 @@ Row assemble(const RowSteps& steps) {
   row.status = steps.status;
   row.reason = steps.reason;
   row.stages = steps.stages;
+  return row;
+}
+
+Row assemble(const FailedRow& failed) {
+  Row row;
+  row.has_answer = false;
+  row.position = failed.position;
+  describe_problem(failed.problem, row);
+  row.backend = failed.backend;
+  row.device = failed.device;
+  row.device_name = failed.device_name;
+  row.status = failed.status;
+  row.reason = failed.reason;
+  if (!failed.worker.empty()) row.observed.set("worker", failed.worker);
   return row;
 }
 

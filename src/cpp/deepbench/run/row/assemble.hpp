@@ -1,13 +1,33 @@
 // Step 5 of a row: the row from the results of the other steps. A pure function; also assembles a
-// row that ended early.
+// row that ended early, and one that no backend answered.
 #pragma once
 
+#include <cstdint>
+#include <optional>
+#include <string>
+
 #include "deepbench/core/export.hpp"
+#include "deepbench/core/problem.hpp"
+#include "deepbench/core/status.hpp"
 #include "deepbench/run/row/row.hpp"
 #include "deepbench/run/row/row_steps.hpp"
 
 namespace deepbench {
 
 DEEPBENCH_API Row assemble(const RowSteps& steps);
+
+// A row whose worker ended without an answer, or that no worker was asked for.
+struct FailedRow {
+  int64_t position = 0;
+  Problem problem;
+  std::string backend;
+  std::optional<int64_t> device;  // empty: unknown
+  std::string device_name;
+  Status status = Status::kFailed;
+  std::string reason;
+  std::string worker;  // how the worker ended: crashed, hung, killed, skipped; "": it still runs
+};
+
+DEEPBENCH_API Row assemble(const FailedRow& failed);
 
 }  // namespace deepbench

@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <cmath>
 
-#include "deepbench/core/operation.hpp"
 #include "deepbench/measure/statistics.hpp"
 #include "deepbench/run/row/format_time.hpp"
 
@@ -42,18 +41,19 @@ std::string both_medians(const Samples& first, const Samples& second) {
 
 }  // namespace
 
-Assessment assess(const Problem& problem, const Measurement& measurement,
-                  const RowCeilings& ceilings) {
-  const Work work = problem.operation().work(problem);
-  const double t = measurement.median_ns();
+Assessment assess(const Work& work, double median_ns, const RowCeilings& ceilings) {
+  const double t = median_ns;
   Assessment assessment;
   Bound& bound = assessment.bound;
   bound.level = ceilings.level.name;
   bound.bytes_per_s = ceilings.bytes_per_s;
   bound.latency_ns = ceilings.latency_ns;
   bound.flops_per_s = ceilings.flops_per_s;
+  bound.arithmetic_key = ceilings.arithmetic_key;
+  bound.bandwidth_key = ceilings.bandwidth_key;
+  bound.latency_key = ceilings.latency_key;
   if (work.flops > 0 && bound.flops_per_s == 0)
-    bound.missing = "the arithmetic ceiling of " + problem.text("precision");
+    bound.missing = "the arithmetic ceiling of " + ceilings.precision;
   else if (work.bytes > 0 && bound.bytes_per_s == 0)
     bound.missing = "the bandwidth of the " + bound.level;
   const double memory_ns = bound.bytes_per_s > 0 ? work.bytes / bound.bytes_per_s * 1e9 : 0;

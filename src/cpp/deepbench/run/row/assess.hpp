@@ -4,7 +4,7 @@
 #include <string>
 
 #include "deepbench/core/export.hpp"
-#include "deepbench/core/problem.hpp"
+#include "deepbench/core/operation.hpp"
 #include "deepbench/run/ceilings/ceilings.hpp"
 #include "deepbench/run/row/measurement.hpp"
 
@@ -17,6 +17,8 @@ struct Bound {
   double flops_per_s = 0, bytes_per_s = 0, latency_ns = 0;
   double share_arithmetic = 0, share_roofline = 0;
   std::string missing;  // the ceiling without which there is no roofline
+  // The texts of the ceilings' keys. Empty: the row has no such ceiling.
+  std::string arithmetic_key, bandwidth_key, latency_key;
 };
 
 struct Assessment {
@@ -26,8 +28,9 @@ struct Assessment {
   bool exceeds_arithmetic = false, exceeds_bandwidth = false;
 };
 
-DEEPBENCH_API Assessment assess(const Problem& problem, const Measurement& measurement,
-                                const RowCeilings& ceilings);
+// `median_ns` is above 0. deepbench._core binds this function, so that a row is assessed by the
+// same rules wherever it is shown.
+DEEPBENCH_API Assessment assess(const Work& work, double median_ns, const RowCeilings& ceilings);
 
 // What a measurement above its ceilings says, once ceilings and row were measured again.
 enum class Doubt {

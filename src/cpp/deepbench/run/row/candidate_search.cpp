@@ -74,9 +74,7 @@ class Searcher {
   std::vector<std::string> other_candidates() {
     std::vector<std::string> ids;
     try {
-      Attributes asked = plan_.options.for_plugin("");
-      if (!is_exhaustive()) asked.set("limit", int64_t{kMaxCandidates});
-      ids = context_.backend.candidates(plan_.problem, asked);
+      ids = plan_.backend_plans->first().candidates(is_exhaustive() ? 0 : kMaxCandidates);
     } catch (const RowFailure& failure) {
       if (failure.status() == Status::kDeviceLost) throw;
       search_.notes.push_back(failure.what());

@@ -30,6 +30,8 @@ class DEEPBENCH_API JsonWriter {
   JsonWriter& value_or_null(bool known, const T& content) {
     return known ? value(content) : null();
   }
+  // Writes text that is a JSON value.
+  JsonWriter& literal(std::string_view json);
   // Writes null for an empty text.
   JsonWriter& text_or_null(std::string_view text);
   // Writes an object with all attributes.

@@ -38,7 +38,8 @@ Assessment look_up_and_assess(const RowContext& context, const Plan& plan,
   if (context.on_measured) context.on_measured(assemble(steps));
   Stopwatch watch;
   const RowCeilings ceilings = context.ceilings->of(plan.problem, plan.options.cold);
-  const Assessment assessment = assess(plan.problem, measurement, ceilings);
+  const Work work = plan.problem.operation().work(plan.problem);
+  const Assessment assessment = assess(work, measurement.median_ns(), ceilings);
   steps.stages.ceilings_ns += watch.lap_ns();
   return assessment;
 }
@@ -49,13 +50,12 @@ void discard_exceeded(Ceilings& ceilings, const Plan& plan, const Assessment& as
 }
 
 void raise_exceeded(Ceilings& ceilings, const Plan& plan, const Assessment& assessment,
-                    const Measurement& measurement) {
-  const Work work = plan.problem.operation().work(plan.problem);
-  const double t = measurement.median_ns();
+                    const Row& row) {
+  const double t = row.median_ns();
   if (assessment.exceeds_arithmetic)
-    ceilings.raise_arithmetic(plan.problem.text("precision"), work.flops / t * 1e9);
+    ceilings.raise_arithmetic(plan.problem.text("precision"), row.work.flops / t * 1e9, row);
   if (assessment.exceeds_bandwidth)
-    ceilings.raise_bandwidth({assessment.bound.level, 0}, work.bytes / t * 1e9);
+    ceilings.raise_bandwidth({assessment.bound.level, 0}, row.work.bytes / t * 1e9, row);
 }
 
 // A repetition that fails leaves what it found, so that the row shows why.
@@ -127,6 +127,14 @@ Extras measure_energy(const RowContext& context, const Plan& plan, Trial& trial)
   return extras;
 }
 
+// Takes the place of the row's kernel in `slot`.
+void measure_baselines(const RowContext& context, const Plan& plan, TrialSlot& slot,
+                       RowSteps& steps) {
+  if (!context.baselines) return;
+  steps.found.baselines = context.baselines->measure(
+      context, plan.problem.operation().baselines(plan.problem), plan.options, slot, steps.stages);
+}
+
 void assess_row(const RowContext& context, const Plan& plan, bool repeats, TrialSlot& slot,
                 RowSteps& steps) {
   if (!context.ceilings || !plan.options.ceilings) return;
@@ -149,7 +157,7 @@ void assess_row(const RowContext& context, const Plan& plan, bool repeats, Trial
   assessment = look_up_and_assess(context, plan, last, steps);
   const Verdict verdict = judge(first, second, assessment);
   if (verdict.doubt == Doubt::kLowCeiling) {
-    raise_exceeded(ceilings, plan, assessment, last);
+    raise_exceeded(ceilings, plan, assessment, assemble(steps));
     assessment = look_up_and_assess(context, plan, last, steps);
   }
   steps.bound = assessment.bound;
@@ -162,6 +170,7 @@ void make_row(const RowContext& context, TrialSlot& slot, RowSteps& steps) {
   std::optional<Plan> plan;
   collective_step(context.group, "check", [&] { plan = admitted(request, context); });
   if (request.options.check) return;
+  if (context.on_admitted) context.on_admitted();
   measure_first(context, *plan, slot, steps);
   if (request.options.once) return;
   if (request.options.selects_algorithm()) {
@@ -175,6 +184,7 @@ void make_row(const RowContext& context, TrialSlot& slot, RowSteps& steps) {
   steps.found.extras = measure_extras(context, *plan, slot.trial.get());
   steps.found.sensors = read_sensors(context, int(request.options.device));
   steps.found.clocks = clocks_of(*steps.first_measurement()->samples);
+  measure_baselines(context, *plan, slot, steps);
   assess_row(context, *plan, true, slot, steps);
 }
 

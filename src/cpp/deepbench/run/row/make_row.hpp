@@ -1,4 +1,5 @@
-// How a row is made: admit, measure a trial, select among trials, assess against the ceilings.
+// How a row is made: admit, measure a trial, select among trials, measure the baselines, assess
+// against the ceilings.
 // assemble() turns the results into a row, also where the row ends early.
 #pragma once
 
@@ -18,6 +19,8 @@ void measure_first(const RowContext& context, const Plan& plan, TrialSlot& slot,
 Sensors read_sensors(const RowContext& context, int device);
 Attributes clocks_of(const Samples& samples);
 Extras measure_energy(const RowContext& context, const Plan& plan, Trial& trial);
+void measure_baselines(const RowContext& context, const Plan& plan, TrialSlot& slot,
+                       RowSteps& steps);
 // `repeats`: whether a row above its ceilings is measured again, or only its ceilings are.
 void assess_row(const RowContext& context, const Plan& plan, bool repeats, TrialSlot& slot,
                 RowSteps& steps);

@@ -162,21 +162,19 @@ std::string RunOptions::named_candidate() const {
   return selects_algorithm ? "" : algorithm;
 }
 
-Attributes RunOptions::for_plugin(const std::string& candidate) const {
+Attributes RunOptions::for_plugin() const {
   Attributes values;
   values.set("device", device);
   std::string list;
   for (const int64_t one : devices) list += (list.empty() ? "" : ",") + std::to_string(one);
   values.set("devices", list);
   values.set("library", library);
-  values.set("candidate", candidate);
   values.set("cache", std::string(cold ? "cold" : "hot"));
   values.set("threads", threads);
   values.set("pad", int64_t{pad});
   values.set("seed", seed);
   values.set("workspace", workspace);
   values.set("inputs", inputs);
-  if (once) values.set("baseline", int64_t{0});
   std::string operands;
   for (const auto& operand : constant) operands += (operands.empty() ? "" : ",") + operand;
   values.set("constant", operands);
@@ -184,7 +182,7 @@ Attributes RunOptions::for_plugin(const std::string& candidate) const {
 }
 
 Attributes RunOptions::for_reference() const {
-  Attributes values = for_plugin("");
+  Attributes values = for_plugin();
   values.set("library", std::string("reference"));
   values.set("cache", std::string("hot"));
   return values;

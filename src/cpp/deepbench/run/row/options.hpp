@@ -52,9 +52,8 @@ struct DEEPBENCH_API RunOptions {
   std::string named_candidate() const;
   // Whether the row selects its algorithm among candidates.
   bool selects_algorithm() const { return algorithm == "best" || algorithm == "exhaustive"; }
-  // The options as the plugin's slots receive them, see plugin.h. `candidate` "" is the library's
-  // default.
-  Attributes for_plugin(const std::string& candidate) const;
+  // The options as a plugin receives them, see plugin.h.
+  Attributes for_plugin() const;
   // For a kernel of the backend's reference, which always has hot caches.
   Attributes for_reference() const;
   // `device` are the facts of describe_device.

@@ -2,6 +2,7 @@
 #include "deepbench/run/row/row.hpp"
 
 #include <cmath>
+#include <initializer_list>
 
 #include "deepbench/run/fleet/fleet_json.hpp"
 #include "deepbench/run/row/json_writer.hpp"
@@ -17,12 +18,12 @@ void known(JsonWriter& json, std::string_view name, double number) {
   json.key(name).value_or_null(number != 0, number);
 }
 
-void write_identity(JsonWriter& json, const Row& row) {
-  json.member("type", "row").member("position", row.position);
+void write_problem(JsonWriter& json, const Row& row) {
   json.member_or_null("problem", row.problem).member_or_null("op", row.op);
   json.member("attributes", row.attributes).member_or_null("application", row.application);
   json.member_or_null("backend", row.backend);
-  json.key("device").begin_object().member("index", row.device);
+  json.key("device").begin_object().key("index");
+  json.value_or_null(row.device.has_value(), row.device.value_or(0));
   json.member_or_null("name", row.device_name).end_object();
   json.member_or_null("library", row.library);
 }
@@ -74,7 +75,7 @@ void write_samples(JsonWriter& json, const std::vector<double>& samples) {
   const size_t kept = std::min(samples.size(), kMaxSamples);
   json.key("samples_ns").begin_array();
   for (size_t i = 0; i < kept; ++i) {
-    const double sample = samples[i * samples.size() / kept];
+    const double sample = samples[sample_index(i, kept, samples.size())];
     json.value(std::round(sample * 1000) / 1000);
   }
   json.end_array().member("samples_kept", kept == samples.size() ? "all" : "thinned");
@@ -92,9 +93,12 @@ void write_times(JsonWriter& json, const Row& row) {
   known(json, "host_ns", row.samples->host_per_call_ns);
 }
 
+void write_work(JsonWriter& json, const Work& work) {
+  json.key("work").begin_object().member("flops", work.flops);
+  json.member("bytes", work.bytes).end_object();
+}
+
 void write_rates(JsonWriter& json, const Row& row) {
-  json.key("work").begin_object().member("flops", row.work.flops);
-  json.member("bytes", row.work.bytes).end_object();
   json.key("rates");
   if (row.has_rates()) {
     json.begin_object();
@@ -106,17 +110,12 @@ void write_rates(JsonWriter& json, const Row& row) {
   }
 }
 
-void write_bound(JsonWriter& json, const Row& row) {
-  const Bound& bound = row.bound;
-  json.key("bound").begin_object().member_or_null("by", bound.by);
-  json.member_or_null("level", bound.level);
-  known(json, "arithmetic_tflops", bound.flops_per_s / 1e12);
-  known(json, "memory_gbps", bound.bytes_per_s / 1e9);
-  known(json, "latency_ns", bound.latency_ns);
-  known(json, "share_arithmetic", row.has_rates() ? bound.share_arithmetic : 0);
-  const bool whole = row.has_rates() && bound.missing.empty();
-  known(json, "share_roofline", whole ? bound.share_roofline : 0);
-  json.end_object();
+// The keys of the ceilings, and not their figures: a ceiling may move after the row is written.
+void write_bound(JsonWriter& json, const Bound& bound) {
+  json.key("bound").begin_object().member_or_null("level", bound.level);
+  json.member_or_null("arithmetic", bound.arithmetic_key);
+  json.member_or_null("bandwidth", bound.bandwidth_key);
+  json.member_or_null("latency", bound.latency_key).end_object();
 }
 
 void write_operands(JsonWriter& json, const Row& row) {
@@ -159,33 +158,95 @@ void write_stages(JsonWriter& json, const Stages& stages) {
   json.member("rest", std::round(stages.rest_ns)).end_object();
 }
 
+void write_status(JsonWriter& json, const Row& row) {
+  json.member("status", name_of(row.status)).member_or_null("reason", row.reason);
+}
+
+void write_notes(JsonWriter& json, const std::vector<std::string>& notes) {
+  json.key("notes").begin_array();
+  for (const auto& note : notes) json.value(note);
+  json.end_array();
+}
+
+void write_answer(JsonWriter& json, const Row& row) {
+  write_algorithm(json, row.algorithm);
+  write_status(json, row);
+  write_regime(json, row);
+  write_times(json, row);
+  write_work(json, row.work);
+  write_rates(json, row);
+  write_bound(json, row.bound);
+  write_operands(json, row);
+  write_verification(json, row.verification);
+  json.member("observed", row.observed);
+  json.key("ranks");
+  if (row.fleet) {
+    write_fleet(json, *row.fleet);
+  } else {
+    json.null();
+  }
+  write_notes(json, row.notes);
+  write_stages(json, row.stages);
+}
+
+void write_nulls(JsonWriter& json, std::initializer_list<std::string_view> names) {
+  for (const std::string_view name : names) json.key(name).null();
+}
+
+// The same keys as write_answer().
+void write_no_answer(JsonWriter& json, const Row& row) {
+  write_nulls(json, {"algorithm"});
+  write_status(json, row);
+  write_nulls(json,
+              {"regime", "statistics", "samples_ns", "samples_kept", "first_call_ns", "host_ns"});
+  write_work(json, row.work);
+  write_nulls(json, {"rates", "bound"});
+  json.key("metrics").begin_array().end_array();
+  write_nulls(json, {"padding", "conversion", "verification"});
+  json.key("observed");
+  if (row.observed.items().empty()) {
+    json.null();
+  } else {
+    json.value(row.observed);
+  }
+  write_nulls(json, {"ranks"});
+  write_notes(json, row.notes);
+  write_nulls(json, {"stages_ns"});
+}
+
 }  // namespace
 
 double Row::median_ns() const { return samples ? median(samples->per_call_ns) : 0; }
 
 std::string Row::to_json() const {
   JsonWriter json;
-  json.begin_object();
-  write_identity(json, *this);
-  write_algorithm(json, algorithm);
-  json.member("status", name_of(status)).member_or_null("reason", reason);
-  write_regime(json, *this);
-  write_times(json, *this);
-  write_rates(json, *this);
-  write_bound(json, *this);
-  write_operands(json, *this);
-  write_verification(json, verification);
-  json.member("observed", observed);
-  json.key("ranks");
-  if (fleet) {
-    write_fleet(json, *fleet);
-  } else {
-    json.null();
-  }
-  json.key("notes").begin_array();
-  for (const auto& note : notes) json.value(note);
-  json.end_array();
-  write_stages(json, stages);
+  json.begin_object().member("type", "row").member("position", position);
+  write_problem(json, *this);
+  if (has_answer)
+    write_answer(json, *this);
+  else
+    write_no_answer(json, *this);
+  json.end_object();
+  return json.str();
+}
+
+std::string ceiling_line(const CeilingKey& key, const Row& row, bool is_raised) {
+  JsonWriter json;
+  json.begin_object().member("type", "ceiling").member("ceiling", key.text());
+  json.member("kind", key.kind).member_or_null("precision", key.precision);
+  json.member_or_null("level", key.level);
+  json.key("raised_by").value_or_null(is_raised, row.position);
+  write_problem(json, row);
+  write_algorithm(json, row.algorithm);
+  write_status(json, row);
+  write_regime(json, row);
+  write_times(json, row);
+  write_work(json, row.work);
+  write_rates(json, row);
+  write_verification(json, row.verification);
+  json.member("observed", row.observed);
+  write_notes(json, row.notes);
+  write_stages(json, row.stages);
   json.end_object();
   return json.str();
 }

@@ -1,4 +1,5 @@
-// One row: the request, how it ended, and the results. to_json is the only writer of rows.
+// One row: the request, how it ended, and the results. This file is the only writer of rows and of
+// ceilings.
 #pragma once
 
 #include <optional>
@@ -38,7 +39,7 @@ struct DEEPBENCH_API Row {
   std::string problem, op, application;
   Attributes attributes;
   std::string backend, device_name, library;
-  int64_t device = 0;
+  std::optional<int64_t> device = 0;  // empty: unknown
   Algorithm algorithm;
   Status status = Status::kOk;
   std::string reason;
@@ -55,6 +56,9 @@ struct DEEPBENCH_API Row {
   std::optional<FleetSummary> fleet;  // with a fleet, in which each rank measures on its device
   std::vector<std::string> notes;
   Stages stages;
+  // Whether a backend answered. Otherwise only the request and how it ended are known, and every
+  // result is null.
+  bool has_answer = true;
 
   double median_ns() const;  // 0 without samples
   bool has_rates() const { return status == Status::kOk && samples; }
@@ -62,5 +66,12 @@ struct DEEPBENCH_API Row {
   // One line; docs/reference/rows.md describes it.
   std::string to_json() const;
 };
+
+// The line of a ceiling. `row` is that of the ceiling's best problem or, if the ceiling is raised,
+// the row that raises it.
+DEEPBENCH_API std::string ceiling_line(const CeilingKey& key, const Row& row, bool is_raised);
+
+// The index of the i-th of `kept` samples, an even selection of `all`.
+constexpr size_t sample_index(size_t i, size_t kept, size_t all) { return i * all / kept; }
 
 }  // namespace deepbench

@@ -8,6 +8,7 @@
 
 namespace deepbench {
 
+class Baselines;
 class Ceilings;
 class FleetCoordinator;
 class Group;
@@ -23,6 +24,10 @@ struct RowContext {
   FleetCoordinator* fleet = nullptr;
   // Measures the ceilings of the row. nullptr: the row is not assessed.
   Ceilings* ceilings = nullptr;
+  // Measures the baselines of the row. nullptr: the row is compared with none.
+  Baselines* baselines = nullptr;
+  // Called when the backend can run the row, before anything is prepared. May be empty.
+  std::function<void()> on_admitted = nullptr;
   // Receives the row, complete but for its bound, before ceilings are looked up: measuring a
   // ceiling may end the process, and the row must survive that. May be empty.
   std::function<void(const Row&)> on_measured = nullptr;

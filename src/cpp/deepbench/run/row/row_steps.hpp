@@ -9,6 +9,7 @@
 #include "deepbench/run/fleet/fleet_summary.hpp"
 #include "deepbench/run/row/admit.hpp"
 #include "deepbench/run/row/assess.hpp"
+#include "deepbench/run/row/baselines.hpp"
 #include "deepbench/run/row/measurement.hpp"
 #include "deepbench/run/row/select.hpp"
 
@@ -32,6 +33,7 @@ struct Findings {
   Extras extras;
   Sensors sensors;
   Attributes clocks;  // derived from the samples; they override the sensors
+  BaselineTimes baselines;
 };
 
 struct FleetResult {

@@ -44,7 +44,7 @@ void Trial::prepare(const Backend& backend) {
   const Problem& problem = plan_.problem;
   const RunOptions& options = plan_.options;
   Stopwatch watch;
-  kernel_.emplace(backend.prepare(problem, options.for_plugin(plan_.candidate)));
+  kernel_.emplace(plan_.backend_plan().prepare());
   const double took_ns = watch.lap_ns();
   shuffles_ = kernel_->facts().integer("shuffles") != 0 && launch_ != DEEPBENCH_LAUNCH_ISOLATED;
   stages_.prepare_ns += took_ns;
@@ -56,8 +56,8 @@ void Trial::prepare(const Backend& backend) {
   } else {
     verifier_.emplace(problem, kernel_->facts(), static_cast<uint64_t>(options.seed),
                       options.inputs, [&] {
-                        Kernel reference = backend.prepare(problem, options.for_reference());
-                        reference.follow(*kernel_);
+                        Kernel reference = backend.plan(problem, options.for_reference()).prepare();
+                        reference.adopt_forward_states(*kernel_);
                         return reference;
                       });
     stages_.verify_ns += watch.lap_ns();
@@ -71,9 +71,11 @@ uint64_t Trial::restore_every() const {
 
 // In-place results grow with every call: the operand is restored, outside the span, before it
 // overflows. Before every batch of long calls the outputs are poisoned, so that the last batch can
-// be verified without another call.
+// be verified without another call; in place that needs a batch of one call, which the batches of a
+// short call are not, even if other work on the machine delays one of them.
 void Trial::restore_if_needed(uint64_t count) {
-  outputs_reset_ = verifier_ && last_call_ns_ >= kLongCallNs;
+  const bool is_verifiable = count == 1 || !kernel_->in_place();
+  outputs_reset_ = verifier_ && is_verifiable && last_call_ns_ >= kLongCallNs;
   if (outputs_reset_) {
     reset_outputs();
   } else if (kernel_->in_place() && calls_since_restore_ + count > restore_every()) {

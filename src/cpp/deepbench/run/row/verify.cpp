@@ -38,19 +38,20 @@ KernelConditions conditions_of(const Attributes& facts, uint64_t seed, const std
   return conditions;
 }
 
-// The outputs of a kernel's last call.
+// One output of a kernel's last call.
 class KernelOutput final : public ComputedOutput {
  public:
-  explicit KernelOutput(Kernel& kernel) : kernel_(kernel) {}
+  KernelOutput(Kernel& kernel, uint32_t number) : kernel_(kernel), number_(number) {}
   std::vector<double> elements(const std::vector<uint64_t>& indices) override {
-    return kernel_.read_output(indices);
+    return kernel_.read_output(number_, indices);
   }
-  std::vector<double> project(uint64_t rows, uint64_t outputs, uint64_t seed) override {
-    return kernel_.project_output(rows, outputs, seed);
+  std::vector<double> project(uint64_t rows, uint64_t elements, uint64_t seed) override {
+    return kernel_.project_output(number_, rows, elements, seed);
   }
 
  private:
   Kernel& kernel_;
+  const uint32_t number_;
 };
 
 }  // namespace
@@ -58,29 +59,40 @@ class KernelOutput final : public ComputedOutput {
 Verifier::Verifier(const Problem& problem, const Attributes& kernel_facts, uint64_t seed,
                    const std::string& inputs, const MakeReference& make_reference)
     : problem_(problem), conditions_(conditions_of(kernel_facts, seed, inputs)) {
+  for (const std::string& name : problem.operation().outputs(problem))
+    outputs_.push_back({uint32_t(outputs_.size()), name + ": ", {}});
+  if (outputs_.size() == 1) outputs_.front().name.clear();
   const ReferenceSource reference_source = problem.operation().reference_source(problem);
   if (reference_source == ReferenceSource::kInputs) expect(nullptr);
   if (reference_source == ReferenceSource::kReferenceKernel) {
     Kernel reference = make_reference();
-    if (reference.following() == DEEPBENCH_ASTRAY) {
+    if (reference.forward_states() == DEEPBENCH_STATES_WRONG) {
       fail(kForwardPassInaccurate);
       return;
     }
     reset_outputs(reference);
     reference.time_batch(1);
-    KernelOutput output(reference);
-    conditions_.from_tested_forward = reference.follows();
-    expect(&output);
+    conditions_.from_tested_forward = reference.forward_states() == DEEPBENCH_STATES_ADOPTED;
+    expect(&reference);
   }
 }
 
-void Verifier::expect(ComputedOutput* computed) {
-  conditions_.computed_output = computed;
-  expected_ = problem_.operation().expected_output(problem_, conditions_);
-  conditions_.computed_output = nullptr;
-  result_.what = expected_.coverage;
-  result_.checked = expected_.exact_values ? expected_.outputs : expected_.indices.size();
-  result_.outputs = expected_.outputs;
+// `computed`: the kernel whose outputs the expectation derives from, or null.
+void Verifier::expect(Kernel* computed) {
+  result_.what.clear();
+  result_.checked = result_.outputs = 0;
+  for (Output& output : outputs_) {
+    std::optional<KernelOutput> source;
+    if (computed) source.emplace(*computed, output.number);
+    conditions_.output = output.number;
+    conditions_.computed_output = source ? &*source : nullptr;
+    output.expected = problem_.operation().expected_output(problem_, conditions_);
+    conditions_.computed_output = nullptr;
+    const ExpectedOutput& expected = output.expected;
+    result_.what += (result_.what.empty() ? "" : "; ") + output.name + expected.coverage;
+    result_.checked += expected.exact_values ? expected.outputs : expected.indices.size();
+    result_.outputs += expected.outputs;
+  }
 }
 
 void Verifier::reset_outputs(Kernel& kernel) {
@@ -92,10 +104,12 @@ void Verifier::reset_outputs(Kernel& kernel) {
 
 void Verifier::check_reset(Kernel& kernel) {
   if (kernel.in_place()) return;  // the restored operand replaces the poison
-  const deepbench_scan scan = kernel.scan_output(expected_.outputs);
-  if (scan.untouched != scan.count)
-    fail("after timing: of " + std::to_string(scan.count) + " outputs only " +
-         std::to_string(scan.untouched) + " hold the poison that was asked for");
+  for (const Output& output : outputs_) {
+    const deepbench_scan scan = kernel.scan_output(output.number, output.expected.outputs);
+    if (scan.untouched != scan.count)
+      fail("after timing: " + output.name + "of " + std::to_string(scan.count) + " outputs only " +
+           std::to_string(scan.untouched) + " hold the poison that was asked for");
+  }
 }
 
 bool Verifier::fail(const std::string& reason) {
@@ -115,66 +129,75 @@ bool Verifier::within(double got, double expected, double bound) {
   return true;
 }
 
-double Verifier::max_untouched(const Kernel& kernel) const {
-  const auto outputs = double(expected_.outputs);
+double Verifier::max_untouched(const Kernel& kernel, const ExpectedOutput& expected) const {
+  const auto outputs = double(expected.outputs);
   const double by_chance = conditions_.inputs == "zeros" ? 1 : kUntouchedByChance;  // C + 0 is C
   if (kernel.in_place()) return std::max(1.0, by_chance * outputs);
-  if (!expected_.may_equal_poison) return 0;
+  if (!expected.may_equal_poison) return 0;
   // Few of them can all be that, but then each is compared.
-  return result_.checked == expected_.outputs ? outputs : kUntouchedByChance * outputs;
+  const uint64_t checked = expected.exact_values ? expected.outputs : expected.indices.size();
+  return checked == expected.outputs ? outputs : kUntouchedByChance * outputs;
 }
 
-bool Verifier::check_scan(Kernel& kernel, const std::string& when) {
-  const deepbench_scan scan = kernel.scan_output(expected_.outputs);
-  const std::string of = " of " + std::to_string(expected_.outputs) + " outputs ";
-  if (scan.count != expected_.outputs)
-    return fail(when + ": only " + std::to_string(scan.count) + of + "were scanned");
-  if (double(scan.untouched) > max_untouched(kernel))
-    return fail(when + ": " + std::to_string(scan.untouched) + of + "were not written");
+bool Verifier::check_scan(Kernel& kernel, const Output& output, const std::string& when) {
+  const ExpectedOutput& expected = output.expected;
+  const deepbench_scan scan = kernel.scan_output(output.number, expected.outputs);
+  const std::string of = " of " + std::to_string(expected.outputs) + " outputs ";
+  if (scan.count != expected.outputs)
+    return fail(when + ": " + output.name + "only " + std::to_string(scan.count) + of +
+                "were scanned");
+  if (double(scan.untouched) > max_untouched(kernel, expected))
+    return fail(when + ": " + output.name + "" + std::to_string(scan.untouched) + of +
+                "were not written");
   if (scan.non_finite)
-    return fail(when + ": " + std::to_string(scan.non_finite) + of + "are not finite");
+    return fail(when + ": " + output.name + "" + std::to_string(scan.non_finite) + of +
+                "are not finite");
   return true;
 }
 
-bool Verifier::check_elements(Kernel& kernel, const std::string& when) {
-  const std::vector<double> got = kernel.read_output(expected_.indices);
+bool Verifier::check_elements(Kernel& kernel, const Output& output, const std::string& when) {
+  const ExpectedOutput& expected = output.expected;
+  const std::vector<double> got = kernel.read_output(output.number, expected.indices);
   for (size_t i = 0; i < got.size(); ++i) {
-    if (!within(got[i], expected_.values[i], expected_.bounds[i]))
-      return fail(when + ": output " + std::to_string(expected_.indices[i]) + " is " +
-                  to_text(got[i]) + ", not " + to_text(expected_.values[i]) + " within " +
-                  to_text(expected_.bounds[i]));
+    if (!within(got[i], expected.values[i], expected.bounds[i]))
+      return fail(when + ": " + output.name + "output " + std::to_string(expected.indices[i]) +
+                  " is " + to_text(got[i]) + ", not " + to_text(expected.values[i]) + " within " +
+                  to_text(expected.bounds[i]));
   }
   return true;
 }
 
-bool Verifier::check_projection(Kernel& kernel, const std::string& when) {
-  if (expected_.projection_rows == 0) return true;
-  const std::vector<double> got = kernel.project_output(
-      expected_.projection_rows, expected_.outputs, expected_.projection_seed);
+bool Verifier::check_projection(Kernel& kernel, const Output& output, const std::string& when) {
+  const ExpectedOutput& expected = output.expected;
+  if (expected.projection_rows == 0) return true;
+  const std::vector<double> got = kernel.project_output(output.number, expected.projection_rows,
+                                                        expected.outputs, expected.projection_seed);
   for (size_t i = 0; i < got.size(); ++i) {
-    if (!within(got[i], expected_.projections[i], expected_.projection_bounds[i]))
-      return fail(when + ": the projection of row " + std::to_string(i) + " is " + to_text(got[i]) +
-                  ", not " + to_text(expected_.projections[i]) + " within " +
-                  to_text(expected_.projection_bounds[i]));
+    if (!within(got[i], expected.projections[i], expected.projection_bounds[i]))
+      return fail(when + ": " + output.name + "the projection of row " + std::to_string(i) +
+                  " is " + to_text(got[i]) + ", not " + to_text(expected.projections[i]) +
+                  " within " + to_text(expected.projection_bounds[i]));
   }
   return true;
 }
 
-bool Verifier::check_all_elements(Kernel& kernel, const std::string& when) {
-  if (!expected_.exact_values) return true;
-  std::vector<double> expected;
+bool Verifier::check_all_elements(Kernel& kernel, const Output& output, const std::string& when) {
+  const ExpectedOutput& expected = output.expected;
+  if (!expected.exact_values) return true;
+  std::vector<double> values;
   std::vector<uint64_t> indices;
-  for (uint64_t first = 0; first < expected_.outputs; first += indices.size()) {
-    indices.resize(std::min(kComparedBlock, expected_.outputs - first));
-    expected.resize(indices.size());
+  for (uint64_t first = 0; first < expected.outputs; first += indices.size()) {
+    indices.resize(std::min(kComparedBlock, expected.outputs - first));
+    values.resize(indices.size());
     std::iota(indices.begin(), indices.end(), first);
-    expected_.exact_values(first, indices.size(), expected.data());
-    const std::vector<double> got = kernel.read_output(indices);
-    const auto [off, right] = std::mismatch(got.begin(), got.end(), expected.begin());
+    expected.exact_values(first, indices.size(), values.data());
+    const std::vector<double> got = kernel.read_output(output.number, indices);
+    const auto [off, right] = std::mismatch(got.begin(), got.end(), values.begin());
     if (off == got.end()) continue;
     result_.worst = std::numeric_limits<double>::infinity();
-    return fail(when + ": output " + std::to_string(first + uint64_t(off - got.begin())) + " is " +
-                to_text(*off) + ", not " + to_text(*right));
+    return fail(when + ": " + output.name + "output " +
+                std::to_string(first + uint64_t(off - got.begin())) + " is " + to_text(*off) +
+                ", not " + to_text(*right));
   }
   return true;
 }
@@ -182,12 +205,12 @@ bool Verifier::check_all_elements(Kernel& kernel, const std::string& when) {
 bool Verifier::check(Kernel& kernel, const std::string& when) {
   if (result_.state == Verification::State::kFailed) return false;
   result_.state = Verification::State::kPassed;
-  if (problem_.operation().reference_source(problem_) == ReferenceSource::kTestedOutput) {
-    KernelOutput output(kernel);  // every time anew
-    expect(&output);
-  }
-  return check_scan(kernel, when) && check_elements(kernel, when) &&
-         check_projection(kernel, when) && check_all_elements(kernel, when);
+  if (problem_.operation().reference_source(problem_) == ReferenceSource::kTestedOutput)
+    expect(&kernel);  // every time anew
+  return std::all_of(outputs_.begin(), outputs_.end(), [&](const Output& output) {
+    return check_scan(kernel, output, when) && check_elements(kernel, output, when) &&
+           check_projection(kernel, output, when) && check_all_elements(kernel, output, when);
+  });
 }
 
 }  // namespace deepbench

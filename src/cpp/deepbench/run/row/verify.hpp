@@ -6,6 +6,7 @@
 #include <functional>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "deepbench/core/expected_output.hpp"
 #include "deepbench/core/export.hpp"
@@ -50,19 +51,26 @@ class DEEPBENCH_API Verifier {
   const Verification& result() const { return result_; }
 
  private:
-  void expect(ComputedOutput* computed);
-  double max_untouched(const Kernel& kernel) const;
-  bool check_scan(Kernel& kernel, const std::string& when);
-  bool check_elements(Kernel& kernel, const std::string& when);
-  bool check_projection(Kernel& kernel, const std::string& when);
-  bool check_all_elements(Kernel& kernel, const std::string& when);
+  // What one output must be.
+  struct Output {
+    uint32_t number = 0;
+    std::string name;  // before the figures in messages; empty for an operation's only output
+    ExpectedOutput expected;
+  };
+
+  void expect(Kernel* computed);
+  double max_untouched(const Kernel& kernel, const ExpectedOutput& expected) const;
+  bool check_scan(Kernel& kernel, const Output& output, const std::string& when);
+  bool check_elements(Kernel& kernel, const Output& output, const std::string& when);
+  bool check_projection(Kernel& kernel, const Output& output, const std::string& when);
+  bool check_all_elements(Kernel& kernel, const Output& output, const std::string& when);
   bool fail(const std::string& reason);
   // Whether `got` is within `bound` of `expected`; records the largest share of a bound.
   bool within(double got, double expected, double bound);
 
   Problem problem_;
   KernelConditions conditions_;
-  ExpectedOutput expected_;
+  std::vector<Output> outputs_;
   Verification result_;
 };
 

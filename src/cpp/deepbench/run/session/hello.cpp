@@ -72,6 +72,7 @@ void write_facts_of(JsonWriter& json, const char* key, std::string_view prefix,
 // What the parent plans rows with.
 void write_planning(JsonWriter& json, const Attributes& facts) {
   json.key("planning").begin_object();
+  json.member("synonyms", facts.text("synonyms"));
   write_facts_of(json, "default_precisions", "default_precision.", facts);
   write_facts_of(json, "default_libraries", "default_library.", facts);
   write_facts_of(json, "estimates", "estimate.", facts);
@@ -112,8 +113,7 @@ struct Inspection {
   void ask(const Backend& backend) {
     name = backend.name();
     path = backend.path();
-    attempt(
-        [&] { environment = set_environment(backend.environment(RunOptions().for_plugin(""))); });
+    attempt([&] { environment = set_environment(backend.environment(RunOptions().for_plugin())); });
     attempt([&] { facts = backend.describe(); });
     attempt([&] {
       const int count = backend.device_count();

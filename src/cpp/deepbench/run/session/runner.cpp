@@ -22,28 +22,6 @@ namespace {
 // The time limit of a ceiling's problem: short, since the first row needs several of them.
 constexpr double kCeilingLimitNs = 0.25e9;
 
-double ceiling_ns(const Backend& backend, const RunOptions& options, const Attributes& device,
-                  const std::string& text) {
-  RunOptions quick;
-  quick.device = options.device;
-  quick.threads = options.threads;
-  try {
-    const Problem problem = Problem::parse(text);
-    // A fast but wrong product would be a false limit. Memory problems are verified as rows.
-    quick.verify = problem.op() == "gemm";
-    backend.supports(problem, quick.for_plugin(""));
-    Stages stages;
-    Trial trial({backend, device}, {problem, quick, ""}, stages);
-    MeasureOptions how = quick.for_measuring(device);
-    how.min_total_ns = MeasureOptions().min_total_ns;
-    how.time_limit_ns = kCeilingLimitNs;
-    return trial.measure(how).median_ns();
-  } catch (const RowFailure& failure) {
-    if (failure.status() == Status::kDeviceLost) throw;
-    return 0;  // the device has no ceiling of this kind
-  }
-}
-
 // Runs `body` and records what it throws as the row's status and reason.
 template <class Body>
 void record_failure_in(RowSteps& steps, Body body) {
@@ -71,6 +49,34 @@ double accounted_ns(const Stages& stages) {
 void record_device(const Attributes& device, RowSteps& steps) {
   steps.device_name = device.text("name");
   steps.requested_regime = requested_regime(*steps.request, device);
+}
+
+// Measures a problem of a ceiling as a row. A problem that the device cannot run is a row without
+// samples.
+MeasuredProblem measure_for_ceiling(const Backend& backend, const RunOptions& options,
+                                    const Attributes& device, const std::string& text) {
+  RunOptions quick;
+  quick.device = options.device;
+  quick.threads = options.threads;
+  const Problem problem = Problem::parse(text);
+  RowSteps steps;
+  steps.backend = backend.name();
+  steps.request = {problem, quick};
+  record_device(device, steps);
+  try {
+    Trial trial({backend, device}, plan_first_choice({problem, quick}, backend), steps.stages);
+    MeasureOptions how = quick.for_measuring(device);
+    how.min_total_ns = MeasureOptions().min_total_ns;
+    how.time_limit_ns = kCeilingLimitNs;
+    steps.found.measurement = trial.measure(how);
+    steps.found.clocks = clocks_of(*steps.found.measurement->samples);
+  } catch (const RowFailure& failure) {
+    if (failure.status() == Status::kDeviceLost) throw;
+    steps.status = failure.status();
+    steps.reason = failure.what();
+  }
+  auto row = std::make_shared<const Row>(assemble(steps));
+  return {row->median_ns(), row};
 }
 
 // The position of the ';' outside quotes that ends the problem; npos if there is none.
@@ -125,7 +131,9 @@ Row run(const Backend& backend, const Problem& problem, const RunOptions& option
   steps.position = options.position;
   record_failure_in(steps, [&] {
     RowContext context{backend, backend.describe_device(int(options.device))};
+    Baselines baselines;
     context.ceilings = ceilings;
+    context.baselines = &baselines;
     steps.request = {problem, options};
     steps.backend = backend.name();
     record_device(context.device, steps);
@@ -218,7 +226,7 @@ void Runner::assign_device(const std::string& options) {
 // A library reads its environment when it is loaded. Backends load libraries lazily, so that this
 // function runs first.
 void Runner::apply_environment() {
-  environment_ = set_environment(backend_.environment(defaults_.for_plugin("")));
+  environment_ = set_environment(backend_.environment(defaults_.for_plugin()));
 }
 
 void Runner::check_library(const std::string& library) const {
@@ -241,23 +249,29 @@ Ceilings& Runner::ceilings(const RunOptions& options, const Attributes& device) 
   const auto known = ceilings_.find(key);
   if (known != ceilings_.end()) return known->second;
   const auto measure = [this, options, device](const std::string& problem) {
-    return measure_announced(problem,
-                             [&] { return ceiling_ns(backend_, options, device, problem); });
+    return measure_announced(
+        problem, [&] { return measure_for_ceiling(backend_, options, device, problem); });
   };
-  return ceilings_.emplace(key, Ceilings(device, measure)).first->second;
+  const auto report = [this](const CeilingKey& ceiling, const Row& row, bool is_raised) {
+    if (ceiling_callback_) ceiling_callback_(ceiling_line(ceiling, row, is_raised));
+  };
+  const CeilingConditions conditions = {options.device, options.threads,
+                                        device.integer("hardware_threads")};
+  return ceilings_.emplace(key, Ceilings(device, conditions, measure, report, given_ceilings_))
+      .first->second;
 }
 
 // A group needs no announcement: a lost rank ends the whole group.
-double Runner::measure_announced(const std::string& problem,
-                                 const std::function<double()>& measure) {
-  if (!ceiling_callback_ || group_) return measure();
+MeasuredProblem Runner::measure_announced(const std::string& problem,
+                                          const std::function<MeasuredProblem()>& measure) {
+  if (!measuring_callback_ || group_) return measure();
   const std::string row = pending_row_ ? pending_row_->to_json() : "";
   row_is_announced_ = row_is_announced_ || pending_row_;
   pending_row_.reset();
-  ceiling_callback_(problem, row);
-  const double ns = measure();
-  ceiling_callback_("", "");
-  return ns;
+  measuring_callback_(problem, row);
+  MeasuredProblem measured = measure();
+  measuring_callback_("", "");
+  return measured;
 }
 
 Row Runner::run(std::string_view line, int64_t position) {
@@ -306,7 +320,9 @@ RowContext Runner::begin_row(RowSteps& steps) {
   const bool known = options.check && options.device == defaults_.device;
   RowContext context{backend_, known ? device_ : backend_.describe_device(int(options.device))};
   context.ceilings = &ceilings(options, context.device);
-  if (ceiling_callback_ && !group_)
+  context.baselines = &baselines_;
+  context.on_admitted = admitted_callback_;
+  if (measuring_callback_ && !group_)
     context.on_measured = [this](const Row& row) {
       if (!row_is_announced_) pending_row_ = row;
     };
@@ -318,7 +334,7 @@ RowContext Runner::begin_row(RowSteps& steps) {
 void Runner::run_alone(RowSteps& steps) { make_row(begin_row(steps), slot_, steps); }
 
 void Runner::run_collective(std::string_view line, RowSteps& steps) {
-  if (group_->rank() == 0) group_->broadcast(std::string(line));
+  if (group_->rank() == 0) group_->broadcast_row(std::string(line));
   group_->collective_step(AbortScope::kRow, "row", [&] {
     RowContext context = begin_row(steps);
     context.group = group_.get();
@@ -333,7 +349,9 @@ Selection Runner::select_on_rank_zero(const RowRequest& request) {
   record_failure_in(steps, [&] {
     steps.request = request;
     steps.request->options.ceilings = steps.request->options.energy = false;
-    run_alone(steps);
+    RowContext context = begin_row(steps);
+    context.baselines = nullptr;  // all ranks measure them, with the row
+    make_row(context, slot_, steps);
   });
   release();
   if (steps.status == Status::kDeviceLost) throw RowFailure(steps.status, steps.reason);
@@ -354,7 +372,7 @@ void Runner::run_in_fleet(std::string_view line, RowSteps& steps) {
   }
   FleetCoordinator fleet(*group_, rank_devices_, candidate);
   steps.is_fleet_row = true;
-  if (group_->rank() == 0) group_->broadcast(std::string(line));
+  if (group_->rank() == 0) group_->broadcast_row(std::string(line));
   group_->collective_step(AbortScope::kRow, "row", [&] {
     RowContext context = begin_row(steps);
     context.fleet = &fleet;

@@ -15,6 +15,7 @@
 #include "deepbench/run/backend/backend.hpp"
 #include "deepbench/run/ceilings/ceilings.hpp"
 #include "deepbench/run/fleet/fleet_coordinator.hpp"
+#include "deepbench/run/row/baselines.hpp"
 #include "deepbench/run/row/options.hpp"
 #include "deepbench/run/row/row.hpp"
 #include "deepbench/run/row/row_context.hpp"
@@ -50,8 +51,18 @@ class DEEPBENCH_API Runner {
   // Called before each problem of a ceiling is measured, with the problem and, the first time in a
   // row, with the row's JSON: if measuring the ceiling ends the process, the caller still has the
   // row. Called with two empty strings after the measurement.
-  using CeilingCallback = std::function<void(const std::string& problem, const std::string& row)>;
+  using MeasuringCallback = std::function<void(const std::string& problem, const std::string& row)>;
+  void on_measuring_ceiling(MeasuringCallback call) { measuring_callback_ = std::move(call); }
+  // Called with the line of each ceiling as soon as it is measured or raised, before the row that
+  // needs it ends.
+  using CeilingCallback = std::function<void(const std::string& line)>;
   void on_ceiling(CeilingCallback call) { ceiling_callback_ = std::move(call); }
+  // Takes over a ceiling that another process measured: "ceiling KEY ; figure=NUMBER [raised=yes]"
+  // (see docs/reference/protocol.md). To be called before the first row. Throws InvalidProblem.
+  void give_ceiling(std::string_view line) { parse_given_ceiling(line, given_ceilings_); }
+  // Called when the backend can run a row, before the row is prepared and measured. A row that the
+  // backend refuses has no call; neither has a row that is only checked. `call` must not throw.
+  void on_admitted(std::function<void()> call) { admitted_callback_ = std::move(call); }
   // For ranks other than 0: makes the rows that rank 0 runs, until there are no more. Throws
   // RowFailure when the connection to rank 0 is lost.
   void follow_rank_zero();
@@ -75,7 +86,8 @@ class DEEPBENCH_API Runner {
   Selection select_on_rank_zero(const RowRequest& request);
   void check_library(const std::string& library) const;
   Ceilings& ceilings(const RunOptions& options, const Attributes& device);
-  double measure_announced(const std::string& problem, const std::function<double()>& measure);
+  MeasuredProblem measure_announced(const std::string& problem,
+                                    const std::function<MeasuredProblem()>& measure);
 
   std::shared_ptr<Group> group_;  // nullptr: alone
   RunOptions defaults_;
@@ -87,7 +99,11 @@ class DEEPBENCH_API Runner {
   std::vector<RankDevice> rank_devices_;  // of all ranks, on rank 0
   Attributes facts_, device_;             // of the backend, and of its device at the start
   std::map<std::pair<int64_t, int64_t>, Ceilings> ceilings_;  // by device and threads
+  Baselines baselines_;
+  GivenCeilings given_ceilings_;
+  MeasuringCallback measuring_callback_;
   CeilingCallback ceiling_callback_;
+  std::function<void()> admitted_callback_;
   // The row whose ceilings are being measured, until the callback has received it.
   std::optional<Row> pending_row_;
   bool row_is_announced_ = false;

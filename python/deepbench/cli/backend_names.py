@@ -1,0 +1,35 @@
+"""The backend that a word of other programs stands for, for suggestions."""
+
+from __future__ import annotations
+
+from functools import cache
+
+
+def is_backend(name: str) -> bool:
+    return name in _paths()
+
+
+def backend_called(word: str) -> str | None:
+    """The backend whose name is the word, whatever its capitals, or that states the word among its
+    synonyms (plugin.h). To read synonyms, every backend is loaded, in a process of its own."""
+    lower = word.lower()
+    spelt = next((name for name in _paths() if name.lower() == lower), None)
+    return spelt or (_synonyms().get(lower) if word.isalnum() else None)
+
+
+@cache
+def _synonyms() -> dict[str, str]:
+    from deepbench.runner.inspection import inspect_backend
+
+    found: dict[str, str] = {}
+    for name, path in _paths().items():
+        planning = inspect_backend(path).get("planning") or {}
+        for word in str(planning.get("synonyms", "")).lower().split():
+            found.setdefault(word, name)
+    return found
+
+
+def _paths() -> dict[str, str]:
+    from deepbench import _core, libraries
+
+    return dict(_core.backends(libraries.plugin_paths()))

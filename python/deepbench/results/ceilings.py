@@ -1,0 +1,121 @@
+"""The ceilings of a result file, and what they make of its rows.
+
+A row names its ceilings by their keys. Its bound and its shares follow from the last line of each
+key, so that they are computed whenever the row is shown; `deepbench._core.assess` computes them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+from deepbench.results import schema, strict_json
+from deepbench.results.row import Row
+
+Json = Mapping[str, Any]
+
+# The figure of each kind in the unit of the row protocol: FLOP/s, bytes per second, nanoseconds.
+_PROTOCOL_UNITS = {"arithmetic": 1e12, "bandwidth": 1e9, "latency": 1.0}
+
+_NO_SHARES: Mapping[str, None] = {"share_arithmetic": None, "share_roofline": None}
+_UNKNOWN: Mapping[str, None] = {
+    "by": None,
+    "arithmetic_tflops": None,
+    "memory_gbps": None,
+    "latency_ns": None,
+    **_NO_SHARES,
+}
+
+
+@dataclass(frozen=True)
+class CeilingLine:
+    """A ceiling as it stands in a file."""
+
+    members: Json
+    line: str
+
+    @property
+    def status(self) -> str:
+        return str(self.members["status"])
+
+
+def parse_ceiling(line: bytes) -> CeilingLine:
+    """The ceiling in a line. Raises JsonError or SchemaError."""
+    return ceiling_of_value(strict_json.parsed(line), line)
+
+
+def ceiling_of_value(value: Any, line: bytes) -> CeilingLine:
+    """The ceiling in a line whose JSON is `value`. Raises SchemaError."""
+    schema.check_ceiling(value)
+    schema.check_ceiling_consistency(value)
+    return CeilingLine(value, line.decode("utf-8").strip())
+
+
+def figure(line: Json) -> float | None:
+    """The figure of a ceiling, in TFLOP/s, GB/s or nanoseconds; None if it cannot be measured."""
+    part, member = schema.CEILING_FIGURES[line["kind"]]
+    value: float | None = (line.get(part) or {}).get(member)
+    return value if line["status"] == "ok" else None
+
+
+class Ceilings:
+    """The last ceiling of each key."""
+
+    def __init__(self, lines: Iterable[Json] = ()) -> None:
+        self._lines: dict[str, Json] = {}
+        for line in lines:
+            self.add(line)
+
+    def add(self, line: Json) -> None:
+        """Adds a ceiling that the schema has checked. It replaces the earlier one of its key."""
+        self._lines[line["ceiling"]] = line
+
+    def assessed(self, row: Row) -> Row:
+        """The row with its bound, the figures of its ceilings, and its shares. A row that has no
+        keys of ceilings, as in files of version 1, has these members itself."""
+        bound = row.members.get("bound") or {}
+        if not bound.keys() & schema.CEILING_FIGURES.keys():
+            return row
+        found = self._assessment(row)
+        members = {**row.members, "bound": {**bound, **found}}
+        return replace(row, bound=replace(row.bound, **found), members=members, text=None)
+
+    def names(self) -> set[str]:
+        """What is known, such as 'arithmetic half' and 'bandwidth l2'."""
+        return {
+            f"{line['kind']} {line.get('precision') or line.get('level')}"
+            for line in self._lines.values()
+        }
+
+    def protocol_lines(self) -> list[str]:
+        """The lines that give these ceilings to a worker, which then measures none of them."""
+        lines = []
+        for key, line in self._lines.items():
+            value = (figure(line) or 0.0) * _PROTOCOL_UNITS[line["kind"]]
+            raised = " raised=yes" if line.get("raised_by") is not None else ""
+            lines.append(f"ceiling {key} ; figure={value!r}{raised}")
+        return lines
+
+    def _assessment(self, row: Row) -> Mapping[str, Any]:
+        bound, median_ns = row.bound, row.statistics.median_ns
+        if not median_ns:
+            return _UNKNOWN
+        from deepbench import _core
+
+        found = _core.assess(
+            row.work.flops or 0.0,
+            row.work.bytes or 0.0,
+            median_ns,
+            bound.level or "",
+            self._figure("arithmetic", bound.arithmetic),
+            self._figure("bandwidth", bound.bandwidth),
+            self._figure("latency", bound.latency),
+        )
+        # A time that does not count has no share.
+        return found if row.status == "ok" else {**found, **_NO_SHARES}
+
+    def _figure(self, kind: str, key: str | None) -> float | None:
+        """The figure of the ceiling that a row names; None if the file has none of that kind."""
+        line = self._lines.get(key) if key is not None else None
+        return figure(line) if line is not None and line["kind"] == kind else None

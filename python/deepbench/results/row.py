@@ -1,0 +1,358 @@
+"""A row of a result file as a typed value.
+
+Every object of the row is a dataclass whose fields have the names of schema.json, and a value that
+the row lacks is None or empty. `members` holds the row as it was read, with keys that this version
+does not know.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, fields
+from typing import Any, TypeVar
+
+from deepbench.results import schema, strict_json
+from deepbench.results.schema_upgrade import upgrade_row
+
+Value = int | float | str
+Numbers = Sequence[float | None]
+
+_T = TypeVar("_T")
+
+
+@dataclass(frozen=True)
+class Device:
+    index: int | None = None
+    name: str | None = None
+
+
+@dataclass(frozen=True)
+class Algorithm:
+    """The measured algorithm, and the library's default beside it."""
+
+    mode: str | None = None
+    name: str | None = None
+    candidate: str | None = None
+    candidates: int | None = None
+    workspace_bytes: int | None = None
+    planning_ns: float | None = None
+    default_ns: float | None = None
+    default_name: str | None = None
+    default_candidate: str | None = None
+    speedup: float | None = None
+    # Whether the row has the key `candidate`; rows of the first versions do not.
+    states_candidate: bool = False
+
+
+@dataclass(frozen=True)
+class Published:
+    """Where a published figure stands, what is printed there, and why it is doubted."""
+
+    workbook: str | None = None
+    sheet: str | None = None
+    row: int | None = None
+    set: str | None = None
+    index: int | None = None
+    phase: str | None = None
+    status: str | None = None
+    note: str | None = None
+    doubt: str | None = None
+    precision: str | None = None
+    algorithm: str | None = None
+    tflops: float | None = None
+    intended_attributes: Mapping[str, Value] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Regime:
+    """The conditions under which the row was measured."""
+
+    published: Published | None = None
+    cache: str | None = None
+    cold: str | None = None
+    copies: int | None = None
+    schedule_perturbed: bool | None = None
+    fits_cache: bool | None = None
+    launch: str | None = None
+    timer: str | None = None
+    power: str | None = None
+    threads: int | None = None
+    ranks: int | None = None
+
+
+@dataclass(frozen=True)
+class Statistics:
+    median_ns: float | None = None
+    min_ns: float | None = None
+    max_ns: float | None = None
+    q1_ns: float | None = None
+    q3_ns: float | None = None
+    p99_ns: float | None = None
+    mean_ns: float | None = None
+    stdev_ns: float | None = None
+    mad_ns: float | None = None
+    relative_standard_error: float | None = None
+    low_ns: float | None = None
+    high_ns: float | None = None
+    n: int | None = None
+    batch: int | None = None
+    batches_per_sample: int | None = None
+    stop: str | None = None
+
+
+@dataclass(frozen=True)
+class Work:
+    flops: float | None = None
+    bytes: float | None = None
+
+
+@dataclass(frozen=True)
+class Rates:
+    tflops: float | None = None
+    gbps: float | None = None
+
+
+@dataclass(frozen=True)
+class Bound:
+    """The keys of the row's ceilings. The figures and the shares are those that the row holds
+    itself, or that results/ceilings.py makes of the ceilings of its file."""
+
+    arithmetic: str | None = None
+    bandwidth: str | None = None
+    latency: str | None = None
+    by: str | None = None
+    arithmetic_tflops: float | None = None
+    memory_gbps: float | None = None
+    level: str | None = None
+    latency_ns: float | None = None
+    share_arithmetic: float | None = None
+    share_roofline: float | None = None
+
+
+@dataclass(frozen=True)
+class Metric:
+    """A figure that the operation defines."""
+
+    name: str = ""
+    value: float | None = None
+    unit: str | None = None
+    better: str | None = None
+
+
+@dataclass(frozen=True)
+class Padding:
+    rule: str | None = None
+    dimensions: Mapping[str, float] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Conversion:
+    operand: str | None = None
+    ns: float | None = None
+    constant: bool | None = None
+
+
+@dataclass(frozen=True)
+class Verification:
+    status: str | None = None
+    scope: str | None = None
+    checked: int | None = None
+    outputs: int | None = None
+    max_error_ratio: float | None = None
+    reason: str | None = None
+
+
+@dataclass(frozen=True)
+class Outlier:
+    """A rank whose time deviates from that of most."""
+
+    rank: int | None = None
+    host: str | None = None
+    device: int | None = None
+    name: str | None = None  # of the device
+    uuid: str | None = None
+    deviation: float | None = None
+    throttled: int | None = None
+
+
+@dataclass(frozen=True)
+class RankFailure:
+    """A rank that is not ok."""
+
+    rank: int | None = None
+    host: str | None = None
+    device: int | None = None
+    name: str | None = None  # of the device
+    uuid: str | None = None
+    status: str | None = None
+    reason: str | None = None
+
+
+@dataclass(frozen=True)
+class Ranks:
+    """The ranks of a fleet; lists have a value for each rank."""
+
+    count: int | None = None
+    representative: int | None = None
+    middle_ns: float | None = None
+    spread: float | None = None
+    outlier_threshold: float | None = None
+    quickest: int | None = None
+    slowest: int | None = None
+    median_ns: Numbers = ()
+    relative_standard_error: Numbers = ()
+    clock_mhz: Numbers = ()
+    temperature_c: Numbers = ()
+    power_w: Numbers = ()
+    status: Sequence[str] = ()
+    mismatched: Sequence[int | None] = ()
+    outliers: Sequence[Outlier] = ()
+    failures: Sequence[RankFailure] = ()
+
+
+@dataclass(frozen=True)
+class Row:
+    """One row. `members` and `line` hold all its keys, known or unknown."""
+
+    position: int
+    status: str
+    problem: str | None
+    op: str | None
+    reason: str | None
+    members: Mapping[str, Any] = field(repr=False, compare=False)
+    # The line that was read. None if the line is of an older version, or if there is none.
+    text: str | None = field(repr=False, compare=False)
+    attributes: Mapping[str, Value] = field(default_factory=dict)
+    application: str | None = None
+    backend: str | None = None
+    device: Device = Device()
+    library: str | None = None
+    algorithm: Algorithm = Algorithm()
+    regime: Regime = Regime()
+    statistics: Statistics = Statistics()
+    samples_ns: Sequence[float] = ()
+    samples_kept: str | None = None
+    first_call_ns: float | None = None
+    host_ns: float | None = None
+    work: Work = Work()
+    rates: Rates = Rates()
+    bound: Bound = Bound()
+    metrics: Sequence[Metric] = ()
+    padding: Padding = Padding()
+    conversion: Conversion = Conversion()
+    verification: Verification = Verification()
+    observed: Mapping[str, Any] = field(default_factory=dict)
+    ranks: Ranks | None = None  # None: the row is of a single device
+    notes: Sequence[str] = ()
+    stages_ns: Mapping[str, float | None] = field(default_factory=dict)
+
+    @property
+    def line(self) -> str:
+        """The row as JSON of the current schema version, as a file holds it."""
+        if self.text is not None:
+            return self.text
+        from deepbench import _core
+
+        return _core.row_line(self.members)
+
+    @property
+    def time_ns(self) -> float | None:
+        """The time, even of a mistrusted row: the median; of a published figure, the mean."""
+        statistics = self.statistics
+        return statistics.mean_ns if self.regime.published else statistics.median_ns
+
+
+def parse_row(line: bytes, version: object = schema.VERSION) -> Row:
+    """The row in a line of a file of schema `version`. Raises JsonError or SchemaError."""
+    return row_of_value(strict_json.parsed(line), line, version)
+
+
+def row_of_value(value: Any, line: bytes, version: object) -> Row:
+    """The row in a line whose JSON is `value`. Raises SchemaError."""
+    is_current = version == schema.VERSION
+    if isinstance(value, dict) and not is_current:
+        value = upgrade_row(value, version)
+    row = build_row(value, line.decode("utf-8").strip() if is_current else None)
+    schema.check_consistency(value)
+    return row
+
+
+def build_row(members: Any, text: str | None = None) -> Row:
+    """The row with these members. `text` is its line, if there is one of the current version.
+    Raises SchemaError."""
+    schema.check_row(members)
+    return _row(members, text)
+
+
+def _row(value: Mapping[str, Any], text: str | None) -> Row:
+    parts = {
+        name: make(item) for name, make in _PARTS.items() if (item := value.get(name)) is not None
+    }
+    return _row_of(value, members=value, text=text, **parts)
+
+
+def _names_of(kind: type[Any]) -> frozenset[str]:
+    return frozenset(one.name for one in fields(kind))
+
+
+def _part(kind: type[_T], *needed: object) -> Callable[..., _T]:
+    """A function that makes a `kind` of a JSON object and of members that replace its own. An
+    absent or null value has its default; `needed` are those of the first fields. The function fills
+    the instance at once, since the constructor of a frozen dataclass sets each field by a call."""
+    names = _names_of(kind)
+    defaults = dict(vars(kind(*needed)))
+
+    def made(value: Mapping[str, Any], **others: Any) -> _T:
+        part = object.__new__(kind)
+        known = vars(part)
+        known.update(defaults)
+        for name, item in value.items():
+            if item is not None and name in names:
+                known[name] = item
+        known.update(others)
+        return part
+
+    return made
+
+
+_published, _metric = _part(Published), _part(Metric)
+_outlier, _rank_failure = _part(Outlier), _part(RankFailure)
+_algorithm_of, _regime_of, _ranks_of = _part(Algorithm), _part(Regime), _part(Ranks)
+
+
+def _algorithm(value: Mapping[str, Any]) -> Algorithm:
+    return _algorithm_of(value, states_candidate="candidate" in value)
+
+
+def _regime(value: Mapping[str, Any]) -> Regime:
+    facts = value.get("published")
+    return _regime_of(value, published=_published(facts) if facts else None)
+
+
+def _ranks(value: Mapping[str, Any]) -> Ranks:
+    return _ranks_of(
+        value,
+        outliers=tuple(map(_outlier, value.get("outliers") or ())),
+        failures=tuple(map(_rank_failure, value.get("failures") or ())),
+    )
+
+
+def _metrics(values: Sequence[Mapping[str, Any]]) -> tuple[Metric, ...]:
+    return tuple(map(_metric, values))
+
+
+_PARTS: Mapping[str, Callable[[Any], Any]] = {
+    "device": _part(Device),
+    "algorithm": _algorithm,
+    "regime": _regime,
+    "statistics": _part(Statistics),
+    "work": _part(Work),
+    "rates": _part(Rates),
+    "bound": _part(Bound),
+    "metrics": _metrics,
+    "padding": _part(Padding),
+    "conversion": _part(Conversion),
+    "verification": _part(Verification),
+    "ranks": _ranks,
+}
+_row_of = _part(Row, 0, "", None, None, None, {}, None)

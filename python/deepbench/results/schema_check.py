@@ -1,0 +1,236 @@
+"""Compiles a part of schema.json to a function that checks a value, and names the place of a value
+that violates it.
+
+A file has a thousand rows of a hundred values, nearly all of them valid. A check of a valid value
+therefore makes no text and follows no reference: both happen when the function is made, or when a
+value is refused. Understands the few keywords of JSON Schema that schema.json uses and refuses
+others.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Callable, Mapping
+from typing import Any
+
+Schema = Mapping[str, Any]
+Check = Callable[[Any], None]  # raises Violation
+
+# Exactly the types that the JSON parser produces.
+_CLASSES: Mapping[str, frozenset[type]] = {
+    "null": frozenset({type(None)}),
+    "boolean": frozenset({bool}),
+    "integer": frozenset({int}),
+    "number": frozenset({int, float}),
+    "string": frozenset({str}),
+    "array": frozenset({list}),
+    "object": frozenset({dict}),
+}
+_ANNOTATIONS = {"description", "title", "$schema", "$id", "$defs"}
+_KEYWORDS = _ANNOTATIONS | {
+    "$ref", "type", "const", "enum", "minimum", "maximum", "required", "properties",
+    "additionalProperties", "items",
+}  # fmt: skip
+_LARGEST_INTEGER = 2**64 - 1  # for integers without a limit in the schema
+_LARGEST_REAL = 1e300
+_SMALLEST_MAGNITUDE = 1e-100  # a smaller number, except 0, makes quotients overflow
+_MAX_DEPTH = 32  # of nested lists and objects
+
+
+class Violation(Exception):
+    """A value violates the schema. `what` follows the place in a message."""
+
+    def __init__(self, what: str) -> None:
+        super().__init__(what)
+        self.what = what
+        self.path: list[str | int] = []  # the keys and indices that lead to the value, inmost first
+
+    @property
+    def place(self) -> str:
+        keys = (f"[{key}]" if isinstance(key, int) else f".{key}" for key in reversed(self.path))
+        return "".join(keys).removeprefix(".")[:80] or "the line"
+
+
+def compiled(schema: Schema, definitions: Mapping[str, Schema]) -> Check:
+    """The check of a part of the schema. Raises ValueError for an unknown keyword."""
+    if unknown := schema.keys() - _KEYWORDS:
+        raise ValueError(f"unknown keywords in the schema: {', '.join(sorted(unknown))}")
+    if "$ref" in schema:
+        return compiled(definitions[schema["$ref"].rpartition("/")[2]], definitions)
+    if "enum" in schema or "const" in schema:
+        return _choice(schema)
+    types = schema["type"] if isinstance(schema["type"], list) else [schema["type"]]
+    classes = frozenset().union(*(_CLASSES[name] for name in types))
+
+    def refuse_type(value: object) -> None:
+        raise Violation(f"is {shortened_json(value)}, not {' or '.join(types)}")
+
+    if not classes & {dict, list}:
+        return _plain(schema, classes, refuse_type)
+    members, items = _members(schema, definitions), _items(schema, definitions)
+    number = _plain(schema, classes, refuse_type)
+
+    def check(value: Any) -> None:
+        kind = type(value)
+        if kind not in classes:
+            refuse_type(value)
+        elif kind is dict:
+            members(value)
+        elif kind is list:
+            items(value)
+        else:
+            number(value)
+
+    return check
+
+
+def shortened_json(value: object) -> str:
+    """The value for a message."""
+    try:
+        text = json.dumps(value)
+    except RecursionError:
+        text = "something nested deeply"
+    return text if len(text) <= 40 else text[:37] + "..."
+
+
+def _choice(schema: Schema) -> Check:
+    choices = schema.get("enum", [schema.get("const")])
+    words = " ".join(map(shortened_json, choices))
+    not_one = f"not one of {words}" if "enum" in schema else f"not {words}"
+
+    def check(value: object) -> None:
+        if value not in choices or isinstance(value, (bool, float)):
+            raise Violation(f"is {shortened_json(value)}, {not_one}")
+
+    return check
+
+
+def _plain(schema: Schema, classes: frozenset[type], refuse_type: Check) -> Check:
+    """The check of a value that is no object and no list."""
+    low, high = schema.get("minimum", -math.inf), schema.get("maximum", math.inf)
+    least, most = max(low, -_LARGEST_REAL), min(high, _LARGEST_REAL)
+    is_limited = "maximum" in schema  # a limit of numbers limits integers too
+    least_integer = low if is_limited else max(low, -_LARGEST_INTEGER)
+    most_integer = high if is_limited else _LARGEST_INTEGER
+
+    def check(value: Any) -> None:
+        kind = type(value)
+        if kind not in classes:
+            refuse_type(value)
+        elif kind is float:
+            if not (
+                least <= value <= most and (value >= _SMALLEST_MAGNITUDE or not _is_tiny(value))
+            ):
+                refuse(value)
+        elif kind is int and not least_integer <= value <= most_integer:
+            refuse(value)
+
+    def refuse(value: int | float) -> None:
+        if isinstance(value, float) or not is_limited:
+            _check_limits(value)
+        if value < low:
+            raise Violation(f"is {shortened_json(value)}, less than {low}")
+        raise Violation(f"is {shortened_json(value)}, more than {high:g}")
+
+    return check
+
+
+def _members(schema: Schema, definitions: Mapping[str, Schema]) -> Check:
+    named = {
+        name: compiled(part, definitions) for name, part in schema.get("properties", {}).items()
+    }
+    others = schema.get("additionalProperties")
+    otherwise = _check_limits if others is None else compiled(others, definitions)
+    required = tuple(schema.get("required", ()))
+
+    def check(value: dict[str, object]) -> None:
+        for name in required:
+            if name not in value:
+                raise Violation(f"has no {name!r}")
+        name = ""
+        try:
+            for name, item in value.items():
+                named.get(name, otherwise)(item)
+        except Violation as violation:
+            violation.path.append(name)
+            raise
+
+    return check
+
+
+def _items(schema: Schema, definitions: Mapping[str, Schema]) -> Check:
+    part = schema.get("items")
+    if part is None:
+        return _check_limits
+    each = compiled(part, definitions)
+    are_numbers = part.get("type") == "number"
+
+    def check(value: list[Any]) -> None:
+        if are_numbers and _are_within(value, each):
+            return
+        index = -1
+        try:
+            for item in value:
+                index += 1
+                each(item)
+        except Violation as violation:
+            violation.path.append(index)
+            raise
+
+    return check
+
+
+def _are_within(values: list[Any], each: Check) -> bool:
+    """Checks up to a thousand samples at once: whether all are numbers that `each` accepts. The sum
+    reveals a NaN, which min and max may miss."""
+    if not values:
+        return True
+    if not set(map(type, values)) <= _CLASSES["number"]:
+        return False
+    try:
+        each(min(values))
+        each(min(filter(None, values), default=0))
+        each(max(values))
+    except Violation:
+        return False
+    return bool(sum(values) == sum(values))
+
+
+def _check_limits(value: object) -> None:
+    """Checks a value that the schema does not describe: it is kept and must be writable."""
+    if _is_within_limits(value):
+        return
+    if isinstance(value, float) and not math.isfinite(value):
+        raise Violation("is not a finite number")
+    if isinstance(value, (int, float)):
+        raise Violation(f"is {shortened_json(value)}, which is out of range")
+    raise Violation(": a value within it is out of range or nested too deeply")
+
+
+def _is_within_limits(value: object) -> bool:
+    """Whether the numbers of a value are in range, and it is not nested too deeply."""
+    if value is None or isinstance(value, (str, bool)):
+        return True
+    level = [value]
+    for _ in range(_MAX_DEPTH):
+        below: list[object] = []
+        for one in level:
+            if isinstance(one, dict):
+                below += one.values()
+            elif isinstance(one, list):
+                below += one
+            elif isinstance(one, (int, float)):
+                limit = _LARGEST_REAL if isinstance(one, float) else _LARGEST_INTEGER
+                if not -limit <= one <= limit or _is_tiny(one):
+                    return False
+        if not below:
+            return True
+        level = below
+    return False
+
+
+def _is_tiny(value: object) -> bool:
+    if not isinstance(value, float) or value >= _SMALLEST_MAGNITUDE:
+        return False
+    return value > -_SMALLEST_MAGNITUDE and value != 0

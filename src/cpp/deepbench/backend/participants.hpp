@@ -1,0 +1,29 @@
+// The ranks of a collective that a kernel stands for, and their devices: one rank of a group, or
+// all ranks, where one process drives several devices. Header-only, for backends.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "deepbench/backend/ranks.hpp"
+#include "deepbench/plugin.hpp"
+
+namespace deepbench::plugin {
+
+struct Participants {
+  // Devices of these ranks in their order; the first is the options' device.
+  std::vector<int> devices;
+  int first_rank = 0;  // rank number of the first device
+  int ranks = 1;       // number of ranks in all processes
+
+  int local() const { return int(devices.size()); }
+};
+
+// The one rank of this process in its group. Throws unsupported if it is the only rank; `cure` is
+// the option that starts ranks on this machine.
+inline Participants rank_of_group(const Options& options, const std::string& cure) {
+  require_ranks(cure);
+  return {{options.device}, ranks().rank(), ranks().size()};
+}
+
+}  // namespace deepbench::plugin

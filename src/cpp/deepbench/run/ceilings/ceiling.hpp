@@ -1,0 +1,44 @@
+// The identity and the figure of one measured limit of a device.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <string_view>
+
+#include "deepbench/core/export.hpp"
+
+namespace deepbench {
+
+// The conditions under which a ceiling is measured. `threads` are those that the options name,
+// `cores` the hardware threads that the process may use; 0: unknown or left to the backend.
+struct CeilingConditions {
+  int64_t device = 0, threads = 0, cores = 0;
+  std::string cache = "hot", power = "burst";
+};
+
+// What a ceiling limits. The text is its identity in result files and in the row protocol, for
+// example "bandwidth level=l2 device=0 threads=0 cores=8 cache=hot power=burst".
+struct DEEPBENCH_API CeilingKey {
+  std::string kind;       // "arithmetic", "bandwidth" or "latency"
+  std::string precision;  // of arithmetic and latency
+  std::string level;      // of the memory hierarchy, of a bandwidth
+  CeilingConditions conditions;
+
+  std::string text() const;
+};
+
+// The figure of a ceiling that another process measured.
+struct GivenCeiling {
+  double figure = 0;       // FLOP/s, bytes per second or nanoseconds; 0: it cannot be measured
+  bool is_raised = false;  // to a row that was steadily above it
+};
+
+using GivenCeilings = std::map<std::string, GivenCeiling>;  // by the text of the key
+
+// Whether a line of the row protocol gives a ceiling, and is no problem.
+DEEPBENCH_API bool gives_ceiling(std::string_view line);
+// Reads "ceiling KEY ; figure=NUMBER [raised=yes]" into `ceilings`. Throws InvalidProblem.
+DEEPBENCH_API void parse_given_ceiling(std::string_view line, GivenCeilings& ceilings);
+
+}  // namespace deepbench

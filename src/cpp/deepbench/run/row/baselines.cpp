@@ -1,0 +1,104 @@
+// Measuring the baselines of a row as ordinary trials.
+#include "deepbench/run/row/baselines.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <new>
+#include <utility>
+
+#include "deepbench/core/status.hpp"
+#include "deepbench/run/row/make_row.hpp"
+
+namespace deepbench {
+namespace {
+
+constexpr double kTimeLimitS = 1;     // of one baseline, within that of the row
+constexpr double kMaxExpectedS = 10;  // of one call: a longer baseline is not measured
+
+// A baseline does not share the row's library and algorithm, which belong to another operation.
+RunOptions baseline_options(const RunOptions& row, const std::string& candidate) {
+  RunOptions options = row;
+  options.library.clear();
+  options.algorithm = candidate.empty() ? "default" : candidate;
+  options.constant.clear();
+  options.energy = false;
+  return options;
+}
+
+// Everything that the time of a baseline depends on.
+Attributes conditions_of(const RunOptions& options) {
+  Attributes conditions = options.for_plugin();
+  conditions.set("candidate", options.named_candidate());
+  conditions.set("launch", int64_t{options.launch});
+  conditions.set("steady", int64_t{options.steady});
+  conditions.set("samples", options.samples);
+  conditions.set("time_limit", options.time_limit_s);
+  conditions.set("verify", int64_t{options.verify});
+  return conditions;
+}
+
+// From the rate that the backend estimates for the operation; 0 if it estimates none.
+double expected_call_s(const Problem& problem, const RunOptions& options, const Attributes& backend,
+                       const Attributes& device) {
+  const std::string name = "estimate.flops_per_s." + problem.op();
+  double rate = backend.real(name + "." + problem.text("precision"), backend.real(name));
+  if (rate <= 0) return 0;
+  if (backend.integer("estimate.per_thread") != 0)
+    rate *= double(options.threads > 0 ? options.threads : device.integer("threads", 1));
+  return problem.operation().work(problem).flops / rate;
+}
+
+// Throws RowFailure.
+Measurement measure_one(const RowContext& context, const RowRequest& request,
+                        const Attributes& backend, TrialSlot& slot, Stages& stages) {
+  const double expected_s =
+      expected_call_s(request.problem, request.options, backend, context.device);
+  if (expected_s > kMaxExpectedS)
+    throw RowFailure(Status::kUnsupported,
+                     "one call would take about " + to_text(std::round(expected_s)) + " s");
+  slot.trial.reset();  // the row's kernel leaves its memory to the baseline
+  Plan plan = admitted(request, context);
+  const double limit_s = plan.options.for_measuring(context.device).time_limit_ns / 1e9;
+  plan.options.time_limit_s = std::min(limit_s, kTimeLimitS);
+  RowContext alone = context;  // the ranks of a fleet meet in the row and not in its baselines
+  alone.fleet = nullptr;
+  return slot.measure(alone, plan, stages);
+}
+
+}  // namespace
+
+Baselines::Measured Baselines::measure_or_reuse(const RowContext& context, const Baseline& baseline,
+                                                const RunOptions& row, TrialSlot& slot,
+                                                Stages& stages) const {
+  const Problem problem = Problem::parse(baseline.problem);
+  const Attributes backend = context.backend.describe();
+  const RunOptions options =
+      baseline_options(row, backend.text("baseline_candidate." + problem.op()));
+  const Attributes conditions = conditions_of(options);
+  for (const Measured& known : last_)
+    if (known.problem == baseline.problem && known.conditions == conditions) return known;
+  const Measurement made = measure_one(context, {problem, options}, backend, slot, stages);
+  return {baseline.problem, conditions, made.median_ns(), made.library + ", " + made.algorithm};
+}
+
+BaselineTimes Baselines::measure(const RowContext& context, const std::vector<Baseline>& baselines,
+                                 const RunOptions& row, TrialSlot& slot, Stages& stages) {
+  BaselineTimes result;
+  std::vector<Measured> all;
+  for (const Baseline& baseline : baselines) try {
+      all.push_back(measure_or_reuse(context, baseline, row, slot, stages));
+      result.times.push_back({baseline.metric, baseline.speedup, all.back().median_ns});
+      result.notes.push_back(baseline.name + ": " + all.back().kernel);
+    } catch (const RowFailure& failure) {
+      if (failure.status() == Status::kDeviceLost) throw;
+      if (baseline.optional && failure.status() == Status::kUnsupported) continue;
+      result.notes.push_back("no " + baseline.name + ": " + failure.what());
+    } catch (const std::bad_alloc&) {
+      result.notes.push_back("no " + baseline.name + ": out of host memory");
+    }
+  slot.unfinished.reset();  // what a failed baseline found does not belong to the row
+  last_ = std::move(all);
+  return result;
+}
+
+}  // namespace deepbench

@@ -1,0 +1,20 @@
+// Changes to a row that has been written: the text of every other member stays as it is.
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <string_view>
+
+#include "deepbench/core/export.hpp"
+
+namespace deepbench {
+
+// The row with one more note. Throws std::invalid_argument for text that is no row.
+DEEPBENCH_API std::string with_note(std::string_view row, std::string_view note);
+
+// The row with at most `most` raw samples, an even selection, marked as thinned. Its statistics
+// remain those of all samples. `most` is at least 1. Throws std::invalid_argument for text that is
+// no row.
+DEEPBENCH_API std::string thinned(std::string_view row, size_t most);
+
+}  // namespace deepbench

@@ -1,0 +1,79 @@
+// Rows that the parent of a worker writes, through the core's assembler. No backend is loaded.
+#include <pybind11/stl.h>
+
+#include <cmath>
+
+#include "bindings.hpp"
+#include "deepbench/core/problem.hpp"
+#include "deepbench/core/status.hpp"
+#include "deepbench/run/row/assemble.hpp"
+#include "deepbench/run/row/json_writer.hpp"
+#include "deepbench/run/row/row.hpp"
+#include "deepbench/run/row/row_text.hpp"
+
+namespace py = pybind11;
+
+namespace {
+
+std::string failed_row(const std::string& problem, int64_t position, const std::string& status,
+                       const std::string& reason, const std::string& worker,
+                       const std::string& backend, std::optional<int64_t> device,
+                       const std::string& device_name) {
+  return assemble(deepbench::FailedRow{position, deepbench::Problem::parse(problem), backend,
+                                       device, device_name, deepbench::status_named(status), reason,
+                                       worker})
+      .to_json();
+}
+
+// Writes a value of Python's JSON parser. A number keeps its digits, and 1.0 its point.
+void write_value(const py::handle& value, deepbench::JsonWriter& json) {
+  if (value.is_none()) {
+    json.null();
+  } else if (py::isinstance<py::bool_>(value)) {
+    json.value(value.cast<bool>());
+  } else if (py::isinstance<py::int_>(value) ||
+             (py::isinstance<py::float_>(value) && std::isfinite(value.cast<double>()))) {
+    json.literal(std::string(py::repr(value)));
+  } else if (py::isinstance<py::str>(value)) {
+    json.value(value.cast<std::string>());
+  } else if (py::isinstance<py::dict>(value)) {
+    json.begin_object();
+    for (const auto& [name, member] : py::reinterpret_borrow<py::dict>(value)) {
+      json.key(name.cast<std::string>());
+      write_value(member, json);
+    }
+    json.end_object();
+  } else if (py::isinstance<py::list>(value) || py::isinstance<py::tuple>(value)) {
+    json.begin_array();
+    for (const py::handle item : py::reinterpret_borrow<py::sequence>(value))
+      write_value(item, json);
+    json.end_array();
+  } else {
+    throw py::type_error("a row holds values of JSON");
+  }
+}
+
+std::string row_line(const py::dict& members) {
+  deepbench::JsonWriter json;
+  write_value(members, json);
+  return json.str();
+}
+
+}  // namespace
+
+void bind_row(py::module_& module) {
+  module.def(
+      "failed_row", failed_row, py::arg("problem"), py::kw_only(), py::arg("position"),
+      py::arg("status"), py::arg("reason"), py::arg("worker") = "", py::arg("backend") = "",
+      py::arg("device") = py::none(), py::arg("device_name") = "",
+      "The row of a problem that no worker answered, as JSON. `problem` is a problem line with "
+      "its metadata; `worker` is crashed, hung, killed or skipped, or '' if the worker still "
+      "runs. Raises InvalidProblem, or ValueError for an unknown status.");
+  module.def("row_line", row_line, py::arg("members"),
+             "A row, as JSON, from the values of its members, for rows that are imported. Raises "
+             "TypeError for a value that is none of JSON's.");
+  module.def("with_note", &deepbench::with_note, py::arg("row"), py::arg("note"),
+             "A row, as JSON, with one more note. Raises ValueError for other text.");
+  module.def("thinned", &deepbench::thinned, py::arg("row"), py::arg("most"),
+             "A row, as JSON, with at most `most` raw samples. Raises ValueError for other text.");
+}

@@ -1,0 +1,55 @@
+// The memory of a device as the header-only parts of `deepbench/backend` use it
+// (deepbench/backend): arrays, and what verification asks of them. scan, project and read wait for
+// the device's stream; the other functions enqueue their work on it.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "buffer.hpp"
+#include "operand.hpp"
+#include "stream.hpp"
+
+namespace deepbench::cuda {
+
+class DeviceMemory {
+ public:
+  using Copies = cuda::Copies;
+  using Buffer = cuda::Buffer;
+  using Array = Matrix;
+
+  explicit DeviceMemory(Stream& stream) : stream_(stream) {}
+
+  Stream& stream() const { return stream_; }
+
+  Buffer allocate(uint64_t bytes) const { return Buffer(bytes); }
+  void make_current() const { stream_.make_current(); }
+  void synchronize() const { stream_.synchronize(); }
+
+  void fill(const Array& array, Inputs inputs, uint64_t seed, uint32_t operand) const {
+    cuda::fill(array, inputs, seed, operand, stream_);
+  }
+  void copy(std::byte* to, const std::byte* from, uint64_t bytes) const {
+    copy_on_device(to, from, bytes, stream_);
+  }
+  void replicate(const Copies& copies) const { copies.replicate(stream_); }
+  void overwrite(const Copies& copies, const std::byte* from) const {
+    copies.overwrite(from, stream_);
+  }
+
+  void poison(const Array& array) const { cuda::poison(array, stream_); }
+  deepbench_scan scan(const Array& array, const void* restored) const {
+    return cuda::scan(array, restored, stream_);
+  }
+  void project(const Array& array, uint64_t rows, uint64_t seed, double* sums) const {
+    cuda::project(array, rows, seed, sums, stream_);
+  }
+  void read(const Array& array, const uint64_t* indices, size_t count, double* values) const {
+    cuda::read(array, indices, count, values, stream_);
+  }
+
+ private:
+  Stream& stream_;  // the device's stream, which lives until the process ends
+};
+
+}  // namespace deepbench::cuda

@@ -1,0 +1,52 @@
+"""Fixtures for all tests. Tests with the marker gpu are skipped, with a reason, where no NVIDIA
+device can be used. Hypothesis has no deadline, so that no test fails because the machine is
+busy."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from functools import cache
+
+import pytest
+
+from command_line import deepbench
+
+try:
+    import hypothesis
+except ImportError:  # tests that need it say so; those of devices do not
+    pass
+else:
+    hypothesis.settings.register_profile("unhurried", deadline=None)
+    hypothesis.settings.load_profile("unhurried")
+
+
+@cache
+def unusable_reason(backend: str) -> str | None:
+    """Why the backend cannot be used here, or None."""
+    done = deepbench("env", "--format", "json")
+    if done.returncode:
+        return done.stderr.strip() or f"env ends with status {done.returncode}"
+    for facts in json.loads(done.stdout)["backends"]:
+        if facts["name"] == backend:
+            return facts["reason"]
+    return f"this deepbench has no backend {backend}"
+
+
+@pytest.fixture
+def cpu() -> None:
+    if reason := unusable_reason("cpu"):
+        pytest.skip(f"the CPU backend cannot be used here: {reason}")
+
+
+@pytest.fixture(scope="session")
+def isolated_cache(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """Sets the cache folder to a temporary one, so that tests do not use the user's."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("DEEPBENCH_CACHE_DIR", str(tmp_path_factory.mktemp("cache")))
+        yield
+
+
+def pytest_runtest_setup(item: pytest.Item) -> None:
+    if item.get_closest_marker("gpu") and (reason := unusable_reason("cuda")):
+        pytest.skip(f"no NVIDIA device: {reason}")

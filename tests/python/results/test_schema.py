@@ -1,0 +1,158 @@
+"""schema.json describes rows and contexts, and our reader of it agrees with a full validator."""
+
+from __future__ import annotations
+
+import copy
+import json
+from typing import Any
+
+import jsonschema
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from deepbench import references, results
+from deepbench.results import schema
+from example_rows import (
+    make_ceiling,
+    make_context,
+    make_gemm,
+    make_memory,
+    members,
+    name_ceilings,
+    without_times,
+)
+from source_tree import ROOT
+
+LINES = [
+    make_context(ranks={"count": 2, "machines": ["node1", "node2"]}),
+    make_gemm(),
+    make_memory(),
+    without_times(make_gemm(), "unsupported", "no half here"),
+    name_ceilings(make_gemm()),
+    make_ceiling("arithmetic", 1.25),
+    make_ceiling("bandwidth", 25.0),
+]
+
+
+def reader_accepts(line: object) -> bool:
+    """What our reader says of a line."""
+    checks = {"context": schema.check_context, "ceiling": schema.check_ceiling}
+    kind = line.get("type") if isinstance(line, dict) else None
+    check = checks.get(kind, schema.check_row) if isinstance(kind, str) else schema.check_row
+    try:
+        check(line)
+    except schema.SchemaError:
+        return False
+    return True
+
+
+def full_validator() -> jsonschema.Draft202012Validator:
+    return jsonschema.Draft202012Validator(dict(schema.document()))
+
+
+def test_schema_is_a_schema() -> None:
+    jsonschema.Draft202012Validator.check_schema(dict(schema.document()))
+
+
+@pytest.mark.parametrize("line", LINES)
+def test_examples_are_valid(line: dict[str, Any]) -> None:
+    full_validator().validate(line)
+    assert reader_accepts(line)
+
+
+@pytest.mark.parametrize("line", LINES)
+def test_examples_name_every_key(line: dict[str, Any]) -> None:
+    kind = schema.document()["$defs"][line["type"]]
+    assert set(kind["properties"]) == set(line)
+
+
+@pytest.mark.parametrize("line", LINES)
+def test_unknown_keys_are_allowed(line: dict[str, Any]) -> None:
+    line = {**line, "of_the_future": {"a": [1]}}
+    full_validator().validate(line)
+    assert reader_accepts(line)
+
+
+def paths_of_values(value: object, path: tuple[str | int, ...] = ()) -> list[tuple[str | int, ...]]:
+    """Where every value of a line is."""
+    items: list[tuple[str | int, object]] = []
+    if isinstance(value, dict):
+        items = list(value.items())
+    elif isinstance(value, list):
+        items = list(enumerate(value))
+    below = [place for key, item in items for place in paths_of_values(item, (*path, key))]
+    return [path, *below] if path else below
+
+
+PLAIN = (
+    st.none()
+    | st.booleans()
+    | st.integers(-5, 5)
+    | st.floats(allow_nan=False)
+    | st.text(max_size=5)
+)
+JSON = PLAIN | st.lists(PLAIN, max_size=2) | st.dictionaries(st.text(max_size=3), PLAIN, max_size=2)
+
+
+@settings(deadline=None)
+@given(st.sampled_from(LINES), st.data())
+def test_agrees_with_a_full_validator(line: dict[str, Any], data: st.DataObject) -> None:
+    changed: Any = copy.deepcopy(line)
+    *parents, last = data.draw(st.sampled_from(paths_of_values(line)))
+    place = changed
+    for key in parents:
+        place = place[key]
+    place[last] = data.draw(JSON)
+    ours = reader_accepts(changed)
+    theirs = full_validator().is_valid(changed)
+    if ours != theirs:  # 1.0 is an integer to JSON Schema, infinity is a number
+        assert theirs
+        assert not ours
+        assert isinstance(place[last], (float, list, dict))
+
+
+def test_measured_tables_are_valid() -> None:
+    """Files of version 1 are read, and their rows are valid rows of the current version."""
+    tables = sorted((ROOT / "results").rglob("*.jsonl"))
+    if not tables:
+        pytest.skip("the measured tables are not part of this installation")
+    validator = full_validator()
+    for table in tables:
+        lines = table.read_text(encoding="utf-8").splitlines()
+        file = results.read(table)
+        assert len(file.lines) == len(lines) - 1
+        for line in (file.context, *members(file.rows[:2]), file.rows[-1].members):
+            validator.validate(line)
+
+
+def test_published_figures_are_valid() -> None:
+    validator = full_validator()
+    for reference in references.available():
+        loaded = references.load(reference)
+        validator.validate(dict(loaded.context))
+        for row in loaded.rows[::50]:
+            validator.validate(dict(row.members))
+
+
+def test_says_where_and_what() -> None:
+    row = make_gemm()
+    row["statistics"]["median_ns"] = "fast"
+    with pytest.raises(schema.SchemaError, match=r'statistics\.median_ns is "fast", not number'):
+        schema.check_row(row)
+    del row["status"]
+    with pytest.raises(schema.SchemaError, match="has no 'status'"):
+        schema.check_row(row)
+    with pytest.raises(schema.SchemaError, match="not object"):
+        schema.check_row([])
+
+
+def test_documented_row_is_the_schema() -> None:
+    """docs/reference/rows.md and schema.json name the same keys."""
+    document = ROOT / "docs/reference/rows.md"
+    if not document.exists():
+        pytest.skip("the documentation is not part of this installation")
+    text = document.read_text(encoding="utf-8")
+    for kind in ("row", "ceiling"):
+        for name in schema.document()["$defs"][kind]["properties"]:
+            assert json.dumps(name) in text

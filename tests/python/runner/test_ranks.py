@@ -1,0 +1,362 @@
+"""Several ranks through the command line: what they sum, what rank 0 says of them, and that nothing
+hangs when one of them is late, gone or asked for something else.
+
+Where a test waits for a limit, the limit is short on purpose; no other is near what a busy machine
+needs.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import socket
+import struct
+from pathlib import Path
+
+import pytest
+
+from deepbench.results import read
+from fake_plugin import build_fake_backend
+from rank_processes import LIMIT_S, QUICK, RankProcesses, deepbench, rows_of, run_two_ranks
+
+
+@pytest.fixture(autouse=True)
+def on_the_cpu(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "")
+
+
+# ---- sums ----------------------------------------------------------------------------------------
+
+
+def test_ranks_that_it_starts_itself(tmp_path: Path) -> None:
+    file = tmp_path / "rows.jsonl"
+    done = deepbench("all_reduce", "elements=1000,50001", "precision=float,half",
+                     "in_place=no,yes", "--ranks", "2", "-o", str(file), *QUICK)  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    assert "2 ranks" in done.stderr
+    rows = rows_of(file)
+    assert len(rows) == 8
+    for row in rows:
+        assert row["status"] == "ok", row["reason"]
+        assert row["verification"]["status"] == "passed"
+        assert row["verification"]["checked"] == row["attributes"]["elements"]
+        assert row["regime"]["ranks"] == 2
+        metrics = {metric["name"]: metric["value"] for metric in row["metrics"]}
+        assert metrics["busbw"] == pytest.approx(metrics["algbw"])  # of two ranks
+        assert metrics["call_p50"] <= metrics["call_p99"]
+        assert metrics["slowest_rank"] in (0, 1)
+        assert 0 <= metrics["rank_spread"] <= 100
+    context = read(file).context
+    assert context["ranks"]["count"] == 2
+    assert len(set(context["ranks"]["machines"])) == 1
+    assert context["options"]["ranks"] == "2"
+
+
+@pytest.mark.skipif(not hasattr(os, "sched_setaffinity"), reason="processes have no masks here")
+def test_more_ranks_than_cores_are_warned_of(tmp_path: Path) -> None:
+    file, mask = tmp_path / "rows.jsonl", os.sched_getaffinity(0)
+    words = ("gemm", "m=8", "n=8", "k=8", "float", "--ranks", "2", "-o", str(file), *QUICK)
+    os.sched_setaffinity(0, {min(mask)})
+    try:
+        done = deepbench(*words)
+    finally:
+        os.sched_setaffinity(0, mask)
+    assert done.returncode == 0, done.stderr
+    assert "warning: 2 ranks take turns on a core" in done.stderr
+    assert any("2 ranks take turns" in text for text in read(file).context["warnings"])
+
+
+def test_ranks_that_others_started_and_other_operations_beside(tmp_path: Path) -> None:
+    suite, file = tmp_path / "mine.txt", tmp_path / "rows.jsonl"
+    suite.write_text("all_reduce elements=3000\ngemm m=8 n=8 k=8 precision=float\n")
+    first, second = run_two_ranks("run", str(suite), "-o", str(file), "--no-verify", *QUICK)
+    assert first[0] == 0, first[2]
+    assert second[:2] == (0, "")
+    assert [row["status"] for row in rows_of(file)] == ["ok", "ok"]
+
+
+def test_alone_it_says_how_to_be_several() -> None:
+    done = deepbench("all_reduce", "elements=3000", "--backend", "cpu")
+    assert done.returncode == 1
+    assert "--ranks 2" in done.stdout
+
+
+# ---- what is refused at the start ----------------------------------------------------------------
+
+
+@pytest.mark.parametrize("number", ["1", "0", "-2", "two", "5000", "²"])
+def test_a_number_of_ranks_that_makes_no_sense(number: str) -> None:
+    done = deepbench("all_reduce", "elements=30", f"--ranks={number}")
+    assert done.returncode == 2
+    assert f"--ranks {number}: must be a number from 2 to 1024" in done.stderr
+
+
+def test_ranks_are_processes() -> None:
+    assert deepbench("all_reduce", "elements=3", "--ranks", "2", "--in-process").returncode == 2
+    place = {"RANK": "0", "WORLD_SIZE": "2", "MASTER_ADDR": "127.0.0.1"}
+    done = deepbench("all_reduce", "elements=3", "--ranks", "2", **place)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert "this process is already rank 0 of 2, started by torchrun" in done.stderr
+
+
+def test_variables_that_make_no_sense() -> None:
+    done = deepbench("all_reduce", "elements=3", RANK="5", WORLD_SIZE="2", MASTER_ADDR="a")
+    assert done.returncode == 2
+    assert "RANK=5 must be a number from 0 to 1" in done.stderr
+
+
+def test_arguments_that_differ() -> None:
+    ranks = RankProcesses(2)
+    ranks.start(0, "all_reduce", "elements=3000", "half")
+    ranks.start(1, "all_reduce", "elements=3000", "float")
+    first, second = ranks.end()
+    for status, out, err in (first, second):
+        assert (status, out) == (2, "")
+        assert "rank 1 runs 'all_reduce elements=3000 float', rank 0 runs" in err
+
+
+def test_another_version() -> None:
+    from deepbench import _core
+
+    ranks = RankProcesses(2)
+    ranks.start(0, "all_reduce", "elements=3000")
+    environment = _core.LaunchEnvironment(1, 2, "127.0.0.1", ranks.port, timeout_s=LIMIT_S)
+    reason = "a rank runs deepbench 0.0.1, rank 0 runs"
+    with pytest.raises(_core.BackendError, match=reason):
+        _core.Rendezvous(environment, "all_reduce elements=3000", version="0.0.1").wait()
+    [(status, _, err)] = ranks.end()
+    assert status == 2
+    assert reason in err
+
+
+def test_strangers_end_nothing() -> None:
+    """Whoever does not know the secret, of whatever version, is told nothing."""
+    from deepbench import _core
+
+    ranks, secret = RankProcesses(2), {"DEEPBENCH_RANKS_SECRET": "the ranks' own"}
+    words = ("all_reduce", "elements=3000", *QUICK)
+    ranks.start(0, *words, **secret)
+    with _connected(ranks.port):  # who says nothing
+        for protocol, version, guess in (
+            ("deepbench rank 1", "0.0.1", ""),
+            ("deepbench rank 1", _core.version, "a guess"),
+            ("deepbench rank 2", "0.0.1", "a guess"),
+        ):
+            with _connected(ranks.port) as stranger:
+                stranger.sendall(_greeting(protocol, version, guess))
+                assert stranger.recv(1000) == b""
+        ranks.start(1, *words, **secret)
+        (status, out, err), (other_status, _, other_err) = ranks.end()
+    assert (status, other_status) == (0, 0), err + other_err
+    assert "yes" in out  # verified
+
+
+def test_a_rank_with_another_secret_is_told_the_cure() -> None:
+    ranks, words = RankProcesses(2), ("all_reduce", "elements=3", *QUICK)
+    for rank, secret in enumerate(("one", "another")):
+        given = {"DEEPBENCH_RANKS_SECRET": secret, "DEEPBENCH_RENDEZVOUS_TIMEOUT": "6"}
+        ranks.start(rank, *words, **given)
+    (_, _, first), (_, _, other) = ranks.end()
+    assert "did not connect" in first
+    assert "DEEPBENCH_RANKS_SECRET must be the same on all ranks" in other
+
+
+@pytest.mark.skipif(not Path("/proc/net/tcp").exists(), reason="there is no /proc here")
+@pytest.mark.parametrize("address", ["127.0.0.1", "localhost"])
+def test_nobody_else_can_come_where_all_ranks_are_on_this_machine(address: str) -> None:
+    from deepbench import _core
+
+    rendezvous = _core.Rendezvous(
+        _core.LaunchEnvironment(0, 2, address, 0, "a secret", 1), "a command"
+    )
+    files = [path for path in (Path("/proc/net/tcp"), Path("/proc/net/tcp6")) if path.exists()]
+    lines = [line.split() for path in files for line in path.read_text().splitlines()[1:]]
+    places = [line[1] for line in lines if line[3] == "0A"]  # who listens, as ADDRESS:PORT
+    ours = [place for place in places if place.endswith(f":{rendezvous.port:04X}")]
+    loopback = {"0100007F", "00000000000000000000000001000000"}
+    assert ours
+    assert {place.partition(":")[0] for place in ours} <= loopback
+
+
+def _connected(port: int) -> socket.socket:
+    """A connection to rank 0, once it listens."""
+    while True:
+        try:
+            return socket.create_connection(("127.0.0.1", port), timeout=LIMIT_S)
+        except ConnectionRefusedError:
+            _wait()
+
+
+def _greeting(protocol: str, version: str, secret: str) -> bytes:
+    """The first message of a rank that runs another command, preceded by its length."""
+    texts = (protocol, version, secret, "a host", "another command")
+    fields = b"".join(struct.pack("=Q", len(text)) + text.encode() for text in texts)
+    message = fields + struct.pack("=qq", 1, 2)
+    return struct.pack("=Q", len(message)) + message
+
+
+def test_a_rank_that_is_late_is_waited_for() -> None:
+    ranks = RankProcesses(2)
+    words = ("all_reduce", "elements=3000", *QUICK)
+    ranks.start(0, *words)
+    signal.sigtimedwait([], 3)
+    ranks.start(1, *words)
+    (status, out, err), (other_status, _, _) = ranks.end()
+    assert (status, other_status) == (0, 0), err
+    assert "yes" in out  # verified
+
+
+def test_a_rank_that_does_not_come() -> None:
+    ranks = RankProcesses(3)
+    for rank in (0, 2):
+        ranks.start(rank, "all_reduce", "elements=3000", DEEPBENCH_RENDEZVOUS_TIMEOUT="3")
+    (status, _, err), (other_status, _, other_err) = ranks.end()
+    assert status == 2
+    assert "rank 1 of 3 did not connect to 127.0.0.1:" in err
+    assert other_status == 2
+    assert "rank 2: " in other_err
+
+
+def test_rank_0_that_does_not_come() -> None:
+    ranks = RankProcesses(2)
+    ranks.start(1, "all_reduce", "elements=3000", DEEPBENCH_RENDEZVOUS_TIMEOUT="1")
+    [(status, out, err)] = ranks.end()
+    assert (status, out) == (2, "")
+    assert "rank 1: rank 0 at 127.0.0.1:" in err
+    assert "Traceback" not in err
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        ("--devices 1", "--devices 1: must be a number from 2 to 1024, or a list"),
+        ("--devices=-2", "--devices -2: must be a number from 2"),
+        ("--devices two", "--devices two: must be a number from 2"),
+        ("--devices 0,0", "--devices 0,0: must name each device once, as in 0,2"),
+        ("--devices 0,a", "--devices 0,a: must name each device once"),
+        ("--devices 0,", "--devices 0,: must name each device once"),
+        ("--devices 2 --device 1", "--devices and --device exclude each other"),
+        ("--devices 2 --ranks 2", "--devices and --ranks exclude each other"),
+        ("--devices 2 --in-process", "--devices and --in-process exclude each other"),
+        ("--devices 2 --backend cpu", "rank 1: backend cpu has no device 1; it has 1 device"),
+    ],
+)
+def test_devices_that_make_no_sense(words: str, message: str) -> None:
+    done = deepbench("all_reduce", "elements=30", *words.split())
+    assert (done.returncode, done.stdout) == (2, "")
+    assert message in done.stderr
+
+
+# ---- ranks that fail, each at another stage ------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def plugin(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return build_fake_backend(tmp_path_factory.mktemp("plugins") / "libdeepbench_fake.so")
+
+
+FAULTS = {  # by elements: on rank 1, at which stage; the row's status, and its reason
+    1001: ("crash prepare", "device_lost", "rank 1 of 2 ("),
+    1002: ("fail plan unsupported not on this one", "unsupported", "rank 1: not on this one"),
+    1003: ("killed time_batch", "device_lost", "rank 1 of 2 ("),
+    1004: ("fail prepare out_of_memory 5 GiB asked", "out_of_memory", "rank 1: prepare: 5 GiB"),
+    1005: ("from 4 exit time_batch 5", "device_lost", "closed the connection"),
+    1006: ("from 3 fail time_batch failed it broke", "failed", "rank 1: time_batch: it broke"),
+    1007: ("crash read_output", "device_lost", "closed the connection"),
+    1008: ("mutant one_off", "incorrect", "rank 1: before timing: output 336 is "),
+    1009: ("fail poison_outputs device_lost it fell off", "device_lost", "rank 1: poison_outputs"),
+}
+
+
+def test_every_fault_of_a_rank_costs_its_row_alone(plugin: Path, tmp_path: Path) -> None:
+    script = "\n".join(f"when rank=1 elements={n} {fault}" for n, (fault, _, _) in FAULTS.items())
+    # A good row after each: three crashes in a row would end the sweep.
+    sizes = ",".join(["1000", *(f"{size},1000" for size in FAULTS)])
+    file = tmp_path / "rows.jsonl"
+    done = deepbench("all_reduce", f"elements={sizes}", "--ranks", "2", "--backend", "fake",
+                     "-o", str(file), "--samples", "3", DEEPBENCH_BACKEND_PATH=str(plugin),
+                     DEEPBENCH_FAKE_SCRIPT=script)  # fmt: skip
+    assert done.returncode == 1
+    rows = rows_of(file)
+    assert [row["status"] for row in rows[::2]] == ["ok"] * (len(FAULTS) + 1), done.stderr
+    for row, (fault, status, reason) in zip(rows[1::2], FAULTS.values(), strict=True):
+        assert row["status"] == status, (fault, row["reason"])
+        assert reason in row["reason"], fault
+
+
+def test_a_rank_that_hangs_is_ended_with_its_row(plugin: Path, tmp_path: Path) -> None:
+    file = tmp_path / "rows.jsonl"
+    done = deepbench("all_reduce", "elements=1000,1001", "--ranks", "2", "--backend", "fake",
+                     "-o", str(file), "--samples", "3", "--hang-limit", "12",
+                     DEEPBENCH_BACKEND_PATH=str(plugin),
+                     DEEPBENCH_FAKE_SCRIPT="when rank=1 elements=1000 hang time_batch")  # fmt: skip
+    assert done.returncode == 1
+    rows = rows_of(file)
+    assert "no answer within 12" in rows[0]["reason"]
+    assert rows[1]["status"] == "ok", done.stderr
+
+
+def test_a_device_for_each_rank(plugin: Path, tmp_path: Path) -> None:
+    """Those of a list in its order; whoever starts ranks may say which as well."""
+    variables = {"DEEPBENCH_BACKEND_PATH": str(plugin), "DEEPBENCH_FAKE_SCRIPT": "devices 4"}
+    words = ("all_reduce", "elements=1000", "--backend", "fake", "--devices", "3,1", *QUICK)
+    alone, started = tmp_path / "alone.jsonl", tmp_path / "started.jsonl"
+    done = deepbench(*words, "-o", str(alone), **variables)
+    assert done.returncode == 0, done.stderr
+    ended = run_two_ranks(*words, "-o", str(started), **variables)
+    assert [status for status, _, _ in ended] == [0, 0], ended[0][2]
+    for file in (alone, started):
+        [row] = rows_of(file)
+        assert (row["status"], row["device"]["index"]) == ("ok", 3)
+        assert row["regime"]["ranks"] == 2
+        assert read(file).context["options"]["devices"] == "3,1"
+
+
+def test_a_rank_that_cannot_begin(plugin: Path) -> None:
+    ranks = RankProcesses(2)
+    words = ("all_reduce", "elements=1000", "--backend", "fake")
+    ranks.start(0, *words, DEEPBENCH_BACKEND_PATH=str(plugin), DEEPBENCH_FAKE_SCRIPT="")
+    ranks.start(1, *words, DEEPBENCH_BACKEND_PATH=str(plugin), DEEPBENCH_FAKE_SCRIPT="devices 0")
+    (status, _, err), (other_status, _, _) = ranks.end()
+    assert (status, other_status) == (2, 2)
+    assert "rank 1: backend fake has no device here" in err
+    assert "rank 1: rank 1: " not in err
+
+
+@pytest.mark.parametrize("victim", [0, 1])
+def test_a_command_that_is_killed_ends_the_others(
+    plugin: Path, tmp_path: Path, victim: int
+) -> None:
+    """Within a library that waits for ever: nobody but the connections tells."""
+    ranks = RankProcesses(2)
+    file = tmp_path / "rows.jsonl"
+    words = ("all_reduce", "elements=1000", "--backend", "fake", "--hang-limit", "1000",
+             "-o", str(file))  # fmt: skip
+    started, processes = tmp_path / "log", []
+    for rank in (0, 1):
+        processes.append(
+            ranks.start(rank, *words, DEEPBENCH_BACKEND_PATH=str(plugin),
+                        DEEPBENCH_FAKE_SCRIPT=f"log {started}{rank}\nhang time_batch")
+        )  # fmt: skip
+    for rank in (0, 1):
+        while "time_batch" not in read_if_there(Path(f"{started}{rank}")):
+            assert all(process.poll() is None for process in processes)
+            _wait()
+    processes[victim].send_signal(signal.SIGKILL)
+    ended = ranks.end()
+    assert ended[victim][0] == -signal.SIGKILL
+    assert ended[1 - victim][0] in (1, 3), ended[1 - victim]
+    assert f"rank {victim} of 2" in ended[1 - victim][2]
+    if victim == 1:
+        [row] = rows_of(file)
+        assert row["status"] == "device_lost"
+        assert row["reason"].startswith("rank 1 of 2 (")
+        assert row["reason"].endswith(") closed the connection")
+
+
+def read_if_there(path: Path) -> str:
+    return path.read_text(encoding="utf-8") if path.exists() else ""
+
+
+def _wait() -> None:
+    signal.sigtimedwait([], 0.1)

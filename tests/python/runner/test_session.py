@@ -1,0 +1,248 @@
+"""Whatever happens to a worker, the session says so, gets another, and leaves none behind."""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+from deepbench.results import Row
+from deepbench.runner.ranks import worker_command
+from deepbench.runner.session import InProcessRows, Session
+from deepbench.runner.worker_process import SessionError, WorkerFailure
+from source_tree import ROOT
+
+FAKE_WORKER = str(ROOT / "tests/support/fake_worker.py")
+
+
+@contextmanager
+def session(
+    *arguments: str, said: list[str] | None = None, start_timeout_s: float = 20
+) -> Iterator[Session]:
+    heard = [] if said is None else said
+    one = Session(
+        [sys.executable, FAKE_WORKER, *arguments], say=heard.append, start_timeout_s=start_timeout_s
+    )
+    try:
+        yield one
+    finally:
+        one.kill()
+
+
+def run(one: Session, word: str, position: int = 0, limit_s: float = 20) -> Row | WorkerFailure:
+    return one.run(f"{word} ; position={position}", position, limit_s)
+
+
+def pid_of(answer: Row | WorkerFailure) -> int:
+    assert isinstance(answer, Row)
+    return int(answer.members["pid"])
+
+
+def is_alive(pid: int) -> bool:
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    return True
+
+
+def test_rows_come_from_one_worker() -> None:
+    with session() as one:
+        pid = one.start()["pid"]
+        assert [pid_of(run(one, "ok", position)) for position in range(3)] == [pid] * 3
+
+
+def test_ctrl_c_does_not_reach_a_worker_that_is_starting() -> None:
+    hello = (
+        "{'type': 'hello', 'held': signal.SIGINT in signal.pthread_sigmask(signal.SIG_BLOCK, ())}"
+    )
+    one = Session([sys.executable, "-c", f"import json, signal; print(json.dumps({hello}))"])
+    try:
+        assert one.start()["held"] is True
+    finally:
+        one.kill()
+    assert signal.SIGINT not in signal.pthread_sigmask(signal.SIG_BLOCK, ())
+
+
+@pytest.mark.parametrize(
+    ("word", "status", "reason"),
+    [
+        ("crash", "failed", "the worker crashed: SIGSEGV (about to fall over)"),
+        ("torn", "failed", "the worker crashed: SIGSEGV"),
+        ("abort", "failed", "the worker aborted: SIGABRT"),
+        ("exit", "failed", "the worker ended with exit status 7"),
+        ("garbage", "failed", "the worker answered no row but oneDNN says hello"),
+    ],
+)
+def test_lost_row_names_its_cause_and_the_next_one_runs(
+    word: str, status: str, reason: str
+) -> None:
+    with session() as one:
+        first = one.start()["pid"]
+        assert run(one, word) == WorkerFailure(status, reason)
+        second = pid_of(run(one, "ok", 1))
+        assert second != first
+        assert not is_alive(first)
+
+
+def test_a_worker_that_was_killed_is_told_from_one_that_crashed() -> None:
+    with session() as one:
+        one.start()
+        assert run(one, "kill") == WorkerFailure(
+            "out_of_memory", "killed (signal 9): probably out of memory", cause="killed"
+        )
+
+
+def test_row_of_another_place_is_none() -> None:
+    with session() as one:
+        one.start()
+        answer = run(one, "misplaced", 4)
+        assert isinstance(answer, WorkerFailure)
+        assert "answered no row" in answer.reason
+
+
+def test_hang_ends_at_the_limit() -> None:
+    with session() as one:
+        pid = one.start()["pid"]
+        assert run(one, "hang", limit_s=3) == WorkerFailure(
+            "failed", "no answer within 3.0 s (--hang-limit): the worker was stopped", cause="hung"
+        )
+        assert not is_alive(pid)
+        assert isinstance(run(one, "ok", 1), Row)
+
+
+def test_lost_device_costs_the_worker_only() -> None:
+    with session() as one:
+        first = one.start()["pid"]
+        answer = run(one, "device_lost")
+        assert isinstance(answer, Row)
+        assert answer.status == "device_lost"
+        assert pid_of(run(one, "ok", 1)) != first
+
+
+def test_what_the_worker_says_is_passed_on() -> None:
+    said: list[str] = []
+    with session(said=said) as one:
+        one.start()
+        run(one, "talk")
+        run(one, "crash", 1)
+    assert said == ["first", "second", "about to fall over"]
+
+
+def test_waiting_is_not_silent() -> None:
+    ticks: list[None] = []
+    one = Session([sys.executable, FAKE_WORKER], tick=lambda: ticks.append(None))
+    one.start()
+    run(one, "hang", limit_s=1)
+    assert len(ticks) >= 3
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message", "status"),
+    [
+        (("refuse",), "no such library; install it", 2),
+        (("crash",), "the worker cannot start: .*SIGSEGV .cannot map memory.", 2),
+        (("hang",), "the worker cannot start: no answer within 0.5 s", 2),
+        (("garbage",), "did not say hello but hello there", 1),
+    ],
+)
+def test_worker_that_does_not_start(arguments: tuple[str], message: str, status: int) -> None:
+    limit_s = 0.5 if arguments == ("hang",) else 20
+    with (
+        session(*arguments, start_timeout_s=limit_s) as one,
+        pytest.raises(SessionError, match=message) as caught,
+    ):
+        one.start()
+    assert caught.value.exit_status == status
+
+
+def test_program_that_does_not_exist() -> None:
+    with pytest.raises(SessionError, match="cannot start /nonexistent/python: No such file"):
+        Session(["/nonexistent/python"]).start()
+
+
+def test_second_attempt_to_start_again_may_succeed(tmp_path: Path) -> None:
+    starts = tmp_path / "starts"
+    starts.write_text("")
+    with session("eager", str(starts)) as one:
+        one.start()
+        run(one, "crash")
+        assert isinstance(run(one, "ok", 1), Row)
+    assert starts.read_text() == "xxx"
+
+
+def test_gives_up_after_three_attempts(tmp_path: Path) -> None:
+    with session("once", str(tmp_path / "started")) as one:
+        one.start()
+        run(one, "crash")
+        with pytest.raises(SessionError, match="gave up after 3 attempts") as caught:
+            run(one, "ok", 1)
+        assert caught.value.exit_status == 1
+
+
+def test_worker_that_died_between_rows_costs_none() -> None:
+    said: list[str] = []
+    with session(said=said) as one:
+        pid = one.start()["pid"]
+        os.kill(pid, 9)
+        assert pid_of(run(one, "ok")) != pid
+    assert said == [
+        "deepbench: warning: between two rows: killed (signal 9): probably out of memory; "
+        "a new worker goes on"
+    ]
+
+
+def test_crash_after_a_row_costs_neither_it_nor_the_next() -> None:
+    said: list[str] = []
+    with session(said=said) as one:
+        one.start()
+        pids = [pid_of(run(one, word, i)) for i, word in enumerate(("late", "late", "ok", "ok"))]
+    assert len(set(pids)) == 3
+    assert pids[2] == pids[3]
+    assert len(said) == 2
+    assert "between two rows: the worker crashed: SIGSEGV" in said[0]
+
+
+def test_worker_that_begins_no_row_is_given_up() -> None:
+    with session("useless") as one:
+        one.start()
+        answer = run(one, "ok")
+        assert isinstance(answer, WorkerFailure)
+        assert answer.reason == "the worker crashed: SIGSEGV"
+
+
+def test_closing_lets_the_worker_end_by_itself() -> None:
+    with session() as one:
+        pid = one.start()["pid"]
+        one.close()
+        assert not is_alive(pid)
+        one.close()
+        one.kill()
+
+
+# ---- the real worker ---------------------------------------------------------------------------
+
+
+def real_session(backend: str, *options: str) -> Session:
+    return Session(worker_command(backend, options))
+
+
+def test_real_worker_names_backends_that_exist() -> None:
+    with pytest.raises(SessionError, match="no backend is called 'cpuu'") as caught:
+        real_session("cpuu").start()
+    assert caught.value.exit_status == 2
+
+
+def test_real_worker_refuses_bad_options() -> None:
+    with pytest.raises(SessionError, match="'sampels'"):
+        real_session("auto", "sampels=3").start()
+
+
+def test_in_process_says_the_same() -> None:
+    with pytest.raises(SessionError, match="no backend is called 'cpuu'"):
+        InProcessRows("cpuu", []).start()

@@ -1,0 +1,195 @@
+"""A sweep of 600 rows on a backend that breaks in every way, whose worker and whose parent are
+killed besides: nothing is lost but the rows in hand, and what is left is what an undisturbed run
+leaves. Real processes, through the command line."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+from collections import Counter
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from deepbench.results import read
+from example_rows import members
+from fake_plugin import build_fake_backend
+from polling import wait_until
+
+ROWS = 600
+FAULTS = (
+    "crash prepare", "abort time_batch", "exit prepare 7", "crash time_batch", "crash plan",
+    "abort read_output",
+)  # fmt: skip
+CRASHES = {  # by the row's place; with rows that are ok between them
+    place: fault
+    for first, fault in enumerate(FAULTS)
+    for place in range(11 + 3 * first, ROWS, ROWS // 5)
+}
+HANGS = range(410, ROWS, 19)
+FOR_NOTHING = {100: "crash destroy"}  # after the row is out
+PARENT_KILLED, WORKERS_KILLED = (77, 290, 400), (201, 265)  # in the middle of these rows
+# Ceilings, which every worker measures anew, take longer than all the rest.
+WITHOUT_CEILINGS = (
+    "when n=1024 fail plan unsupported none\nwhen kind=read fail plan unsupported none"
+)
+LONG_S, SHORT_S = 300, 2  # hang limits: never reached, and long for a row of some milliseconds
+
+# Of the host's clock, and what a row found measured by those before it.
+VARYING = ("stages_ns", "host_ns", "first_call_ns", "bound", "notes")
+
+
+def problem_at(place: int) -> str:
+    """Two operations in turn."""
+    if place % 2:
+        return f"gemm m={8 + place} n=8 k=16"
+    return f"memory kind=copy bytes={4096 + 4 * place}"
+
+
+def fault_script(faults: Mapping[int, str]) -> str:
+    conditions = {place: problem_at(place).split()[-1 if place % 2 == 0 else 1] for place in faults}
+    return "\n".join(f"when {conditions[place]} {fault}" for place, fault in faults.items())
+
+
+class Sweep:
+    """The command, which goes on with its file as often as it is started."""
+
+    def __init__(self, folder: Path, plugin: Path) -> None:
+        self.folder = folder
+        folder.mkdir()
+        self.file = folder / "rows.jsonl"
+        suite = folder / "suite.txt"
+        suite.write_text("".join(f"{problem_at(place)}\n" for place in range(ROWS)))
+        self._command = [
+            sys.executable, "-m", "deepbench", "run", str(suite), "--backend", str(plugin),
+            "--samples", "2", "--format", "csv", "-o", str(self.file), "--resume",
+        ]  # fmt: skip
+        self._process: subprocess.Popen[str] | None = None
+
+    def start(self, faults: Mapping[int, str], stops: tuple[int, ...], limit_s: int) -> None:
+        """Runs, until it comes to one of the rows at which it stops."""
+        holds = [(place, self._began(place)) for place in stops]
+        lines = [WITHOUT_CEILINGS, fault_script(faults)]
+        lines += [fault_script({place: f"log {began}"}) for place, began in holds]
+        lines += [fault_script({place: "hang time_batch"}) for place in stops]
+        (self.folder / "script").write_text("\n".join(lines))
+        self._process = subprocess.Popen(
+            [*self._command, "--hang-limit", str(limit_s)],
+            stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True,
+            env=os.environ | {"DEEPBENCH_FAKE_SCRIPT": f"@{self.folder / 'script'}"},
+        )  # fmt: skip
+
+    def wait_for(self, place: int) -> None:
+        """Waits until the worker runs this row and the file contains all rows before it."""
+        began = self._began(place)
+        wait_until(lambda: began.exists() and "time_batch" in began.read_text())
+        assert len(read(self.file).rows) == place
+
+    def kill_worker(self) -> None:
+        os.kill(self._worker(), signal.SIGKILL)
+
+    def kill_parent(self) -> None:
+        """Kills the parent, which then writes no further line; its worker ends with it."""
+        assert self._process is not None
+        before, worker = self.file.read_bytes(), self._worker()
+        self._process.kill()
+        self._process.communicate()
+        wait_until(lambda: not is_alive(worker))
+        assert self.file.read_bytes() == before
+
+    def end(self) -> str:
+        """Waits for the end; what was said."""
+        assert self._process is not None
+        said = self._process.communicate()[1]
+        assert self._process.returncode in (0, 1), said
+        return said
+
+    def stop(self) -> None:
+        if self._process is not None and self._process.poll() is None:
+            self._process.kill()
+            self._process.communicate()
+
+    def _began(self, place: int) -> Path:
+        return self.folder / f"began-{place}"
+
+    def _worker(self) -> int:
+        assert self._process is not None
+        pid = self._process.pid
+        (child,) = Path(f"/proc/{pid}/task/{pid}/children").read_text().split()
+        return int(child)
+
+
+def is_alive(pid: int) -> bool:
+    try:
+        return ") Z " not in Path(f"/proc/{pid}/stat").read_text()
+    except OSError:
+        return False
+
+
+def without_measured_values(row: Mapping[str, Any]) -> dict[str, Any]:
+    return {key: value for key, value in row.items() if key not in VARYING}
+
+
+@pytest.mark.skipif(
+    not Path(f"/proc/self/task/{os.getpid()}/children").exists(),
+    reason="a process cannot be asked for its children here",
+)
+def test_nothing_is_lost_but_the_rows_in_hand(tmp_path: Path) -> None:
+    plugin = build_fake_backend(tmp_path / "libdeepbench_fake.so")
+    whole, sweep = Sweep(tmp_path / "whole", plugin), Sweep(tmp_path / "sweep", plugin)
+    try:
+        whole.start({}, (), LONG_S)
+        said = run_disturbed(sweep)
+        whole.end()
+    finally:
+        whole.stop()
+        sweep.stop()
+    check_rows(members(read(sweep.file).rows), members(read(whole.file).rows))
+    assert "is given up" not in said
+    assert "600 rows: 558 ok, 40 failed, 2 out of memory" in said
+    assert b"\n\n" not in sweep.file.read_bytes()
+
+
+def run_disturbed(sweep: Sweep) -> str:
+    """The sweep with everything that befalls it; what its last part said."""
+    faults = {**CRASHES, **FOR_NOTHING, **dict.fromkeys(HANGS, "hang time_batch")}
+    first, second, third = PARENT_KILLED
+    sweep.start(faults, (first,), LONG_S)
+    sweep.wait_for(first)
+    sweep.kill_parent()
+    sweep.start(faults, (*WORKERS_KILLED, second), LONG_S)
+    for place in WORKERS_KILLED:
+        sweep.wait_for(place)
+        sweep.kill_worker()
+    sweep.wait_for(second)
+    sweep.kill_parent()
+    sweep.start(faults, (third,), LONG_S)
+    sweep.wait_for(third)
+    sweep.kill_parent()
+    sweep.start(faults, (), SHORT_S)
+    return sweep.end()
+
+
+def check_rows(
+    rows: tuple[Mapping[str, Any], ...], undisturbed: tuple[Mapping[str, Any], ...]
+) -> None:
+    assert [row["position"] for row in rows] == list(range(ROWS))
+    assert (len(CRASHES), len(HANGS), len(PARENT_KILLED) + len(WORKERS_KILLED)) == (30, 10, 5)
+    lost = {
+        **dict.fromkeys(CRASHES, ("failed", "crashed")),
+        **dict.fromkeys(HANGS, ("failed", "hung")),
+        **dict.fromkeys(WORKERS_KILLED, ("out_of_memory", "killed")),
+    }
+    for row, other in zip(rows, undisturbed, strict=True):
+        expected = lost.get(row["position"], ("ok", None))
+        assert (row["status"], (row["observed"] or {}).get("worker")) == expected, row["reason"]
+        if expected[0] == "ok":
+            assert without_measured_values(row) == without_measured_values(other)
+        else:
+            for key in ("problem", "op", "attributes", "application", "work", "backend", "device"):
+                assert row[key] == other[key]
+    assert Counter(row["status"] for row in rows)["ok"] == ROWS - 30 - 10 - 2

@@ -1,0 +1,224 @@
+"""A sweep on a backend that breaks on demand: the fake one, compiled here, through the command line
+and the real worker. Each fault costs its row and nothing else."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from deepbench.results import ResultFile, read
+from example_rows import members
+from fake_plugin import build_fake_backend
+
+WAITING = "deepbench: waiting for the backend\n"  # said where a busy machine takes its time
+FAULTS = {
+    10: ("crash time_batch", "failed", "SIGSEGV"),
+    11: ("abort prepare", "failed", "SIGABRT"),
+    12: ("hang time_batch", "failed", "no answer within"),
+    13: ("killed time_batch", "out_of_memory", "killed (signal 9)"),
+    14: ("fail prepare out_of_memory 5 GiB asked", "out_of_memory", "5 GiB asked"),
+    15: ("fail time_batch device_lost it fell off", "device_lost", "it fell off"),
+    16: ("mutant last_k", "incorrect", "before timing: output "),
+    17: ("answer elapsed_ns nan", "failed", "answered nonsense"),
+}
+
+
+@pytest.fixture(scope="module")
+def plugin(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The fake backend, built against the installed headers."""
+    return build_fake_backend(tmp_path_factory.mktemp("plugins") / "libdeepbench_fake.so")
+
+
+def deepbench(
+    plugin: Path, script: str, *arguments: str, timeout_s: float = 120
+) -> subprocess.CompletedProcess[str]:
+    environment = os.environ | {
+        "DEEPBENCH_BACKEND_PATH": str(plugin),
+        "DEEPBENCH_FAKE_SCRIPT": script,
+    }
+    return subprocess.run(
+        [sys.executable, "-m", "deepbench", *arguments],
+        capture_output=True, text=True, timeout=timeout_s, env=environment,
+    )  # fmt: skip
+
+
+def sweep(
+    plugin: Path, file: Path, script: str, sizes: str, *options: str
+) -> subprocess.CompletedProcess[str]:
+    """gemms of these m on the fake backend, kept in a file."""
+    return deepbench(
+        plugin, script, "gemm", f"m={sizes}", "n=8", "k=40",
+        "--backend", "fake", "-o", str(file), *options,
+    )  # fmt: skip
+
+
+def row_statuses(file: Path) -> list[str]:
+    return [row["status"] for row in members(read(file).rows)]
+
+
+def test_every_fault_costs_its_row_alone(plugin: Path, tmp_path: Path) -> None:
+    script = "\n".join(f"when m={m} {fault}" for m, (fault, _, _) in FAULTS.items())
+    sizes = [9, *FAULTS, 99]
+    sizes.insert(6, 50)  # between the second crash and the third: see runner/test_restart_limit.py
+    file = tmp_path / "rows.jsonl"
+    done = sweep(plugin, file, script, ",".join(map(str, sizes)), "--hang-limit", "10")
+    assert done.returncode == 1
+    assert "Traceback" not in done.stderr
+    result: ResultFile = read(file)
+    assert [row["attributes"]["m"] for row in members(result.rows)] == sizes
+    assert members(result.rows)[0]["status"] == members(result.rows)[-1]["status"] == "ok"
+    by_size = {row["attributes"]["m"]: row for row in members(result.rows)}
+    for size, (_, status, reason) in FAULTS.items():
+        row = by_size[size]
+        assert (row["status"], reason in row["reason"]) == (status, True), row["reason"]
+
+
+@pytest.mark.parametrize(
+    "fault",
+    ["crash time_batch", "hang prepare", "killed time_batch", "fail time_batch device_lost gone"],
+)
+def test_a_ceiling_that_breaks_costs_no_row(plugin: Path, tmp_path: Path, fault: str) -> None:
+    """m=1024 is that of a ceiling."""
+    file = tmp_path / "rows.jsonl"
+    done = sweep(plugin, file, f"when m=1024 {fault}", "9,10,11", "--hang-limit", "12")
+    assert done.returncode == 0, done.stderr
+    first, second, third = members(read(file).rows)
+    assert [row["status"] for row in (first, second, third)] == ["ok"] * 3
+    [note] = first["notes"]
+    assert note.startswith("no ceilings, since one of them ended the worker: ")
+    assert "at gemm m=1024 n=1024 k=1024" in note
+    assert done.stderr.count("rows are held against none from here on") == 1
+    for row in (first, second, third):
+        assert row["statistics"]["median_ns"] > 0
+        assert row["rates"]["tflops"] > 0
+        assert row["bound"]["share_roofline"] is None
+
+
+def test_a_second_measurement_that_breaks_keeps_the_first(plugin: Path, tmp_path: Path) -> None:
+    """Above its ceiling a row is measured again; that is no ceiling's fault."""
+    file = tmp_path / "rows.jsonl"
+    script = "when m=10 time 0.01;when m=10 attempt=1 crash time_batch"
+    done = sweep(plugin, file, script, "10,11")
+    assert done.returncode == 0, done.stderr
+    first, second = members(read(file).rows)
+    assert (
+        "the first measurement is kept, since a second one ended the worker: the worker crashed"
+        in first["notes"][0]
+    )
+    assert first["bound"]["share_roofline"] is None
+    assert second["bound"]["share_roofline"] > 0
+
+
+def test_a_crash_in_destroy_does_not_take_the_measured_row_along(
+    plugin: Path, tmp_path: Path
+) -> None:
+    file = tmp_path / "rows.jsonl"
+    sweep(plugin, file, "when m=9 crash destroy", "9")
+    assert row_statuses(file) == ["ok"]
+
+
+def test_a_crash_in_destroy_does_not_cost_the_next_row(plugin: Path, tmp_path: Path) -> None:
+    file = tmp_path / "rows.jsonl"
+    done = sweep(plugin, file, "when m=9 crash destroy", "9,10,11")
+    assert done.returncode == 0
+    assert row_statuses(file) == ["ok"] * 3
+    assert "between two rows: the worker crashed: SIGSEGV" in done.stderr
+
+
+# "exhaustive" is "best" without a limit of time, which a busy machine would reach.
+def test_a_candidate_that_crashes_costs_its_row_alone(plugin: Path, tmp_path: Path) -> None:
+    file = tmp_path / "rows.jsonl"
+    script = "candidates own quick\nwhen m=9 candidate=quick crash destroy"
+    done = sweep(plugin, file, script, "9,10", "--algorithm", "exhaustive")
+    assert done.returncode == 1
+    crashed, ok = members(read(file).rows)
+    assert (crashed["status"], ok["status"]) == ("failed", "ok")
+    assert "SIGSEGV" in crashed["reason"]
+
+
+@pytest.mark.parametrize(
+    ("script", "status", "message"),
+    [
+        ("memory_bytes -5", 1, "describe_plan: the backend answered nonsense"),
+        ("emit describe_device cache.l2_bytes -1", 2, "nonsense: cache.l2_bytes=-1"),
+        ("emit describe_device memory_bytes -1", 2, "nonsense: memory_bytes=-1"),
+    ],
+)
+def test_sizes_that_are_nonsense_are_called_so(
+    plugin: Path, script: str, status: int, message: str
+) -> None:
+    done = deepbench(plugin, script, "gemm", "m=9", "n=8", "k=40", "--backend", "fake")
+    assert done.returncode == status
+    assert message in done.stdout + done.stderr
+
+
+@pytest.mark.parametrize(
+    ("fault", "reason"),
+    [
+        ("emit describe_kernel workspace_bytes -5", "algorithm.workspace_bytes is -5, less than 0"),
+        ("emit describe_kernel copies -3", "regime.copies is -3, less than 0"),
+        (
+            "emit describe_kernel planning_ns 1e30",
+            "algorithm.planning_ns is 1e+30, more than 1e+15",
+        ),
+        ("emit describe_kernel cold thrice", 'regime.cold is "thrice", not one of "rotation"'),
+        ("emit describe_kernel metric.x 1e305 GB", "metrics[0].value is 1e+305, which is out"),
+        ("time 1e16", "statistics.median_ns is 1e+16, more than 1e+15"),
+    ],
+)
+def test_a_row_that_no_reader_takes_does_not_cost_the_file(
+    plugin: Path, tmp_path: Path, fault: str, reason: str
+) -> None:
+    file = tmp_path / "rows.jsonl"
+    done = sweep(plugin, file, f"when m=10 {fault}", "9,10,11", "--samples", "2")
+    assert done.returncode == 1
+    assert row_statuses(file) == ["ok", "failed", "ok"]
+    assert members(read(file).rows)[1]["reason"].startswith(
+        f"the backend answered nonsense: {reason}"
+    )
+
+
+def test_a_context_that_no_reader_takes_is_not_written(plugin: Path, tmp_path: Path) -> None:
+    file = tmp_path / "rows.jsonl"
+    done = sweep(plugin, file, "emit describe_device heat 1e305", "9")
+    assert done.returncode == 2
+    said = done.stderr.removeprefix(WAITING)
+    assert said.startswith("deepbench: error: the backend answered nonsense: device.heat")
+    assert not file.exists()
+
+
+def test_a_candidate_of_some_rows(plugin: Path, tmp_path: Path) -> None:
+    file = tmp_path / "rows.jsonl"
+    script = "candidates own\nwhen m=10 candidates own quick"
+    done = sweep(plugin, file, script, "9,10", "--algorithm", "quick")
+    assert done.returncode == 1
+    assert row_statuses(file) == ["invalid", "ok"]
+    file.unlink()
+    done = sweep(plugin, file, script, "8,9", "--algorithm", "quick")
+    assert (done.returncode, done.stdout, file.exists()) == (2, "", False)
+    assert done.stderr.removeprefix(WAITING) == (
+        "deepbench: error: --algorithm 'quick': backend fake has no candidate 'quick' "
+        "for this problem; it has own, beside default, best and exhaustive\n"
+    )
+
+
+def test_env_outlives_a_backend_that_crashes(plugin: Path) -> None:
+    done = deepbench(plugin, "crash describe", "env")
+    assert done.returncode == 0
+    assert "backend fake" in done.stdout
+    assert "cannot be used: the worker cannot start: the worker crashed: SIGSEGV" in done.stdout
+
+
+def test_a_device_that_cannot_be_described_is_one_line(plugin: Path) -> None:
+    for extra in ((), ("--in-process",)):
+        done = deepbench(
+            plugin, "fail describe_device failed boom",
+            "gemm", "m=8", "n=8", "k=8", "--backend", "fake", *extra,
+        )  # fmt: skip
+        assert done.returncode == 2
+        said = done.stderr.removeprefix(WAITING)
+        assert said == "deepbench: error: backend fake: describe_device: boom\n"

@@ -1,0 +1,29 @@
+"""The fake backend of tests/plugins, built against the installed headers."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from source_tree import ROOT
+
+PLUGINS = ROOT / "tests/plugins"
+
+
+def build_fake_backend(library: Path) -> Path:
+    """Compiles it as `library` and returns that; skips the test where there is no compiler."""
+    from deepbench import _core
+
+    compiler = shutil.which("cc") or shutil.which("gcc")
+    if compiler is None:
+        pytest.skip("there is no C compiler here")
+    headers = Path(_core.package_directory()) / "include"
+    subprocess.run(
+        [compiler, "-std=c11", "-D_GNU_SOURCE", "-O1", "-shared", "-fPIC", f"-I{headers}",
+         "-o", str(library), str(PLUGINS / "fake_backend.c"), "-lm"],
+        check=True,
+    )  # fmt: skip
+    return library

@@ -1,0 +1,98 @@
+"""A worker for the tests of sessions that does on demand what a vendor's library may do to a real
+one.
+
+Its arguments say how it starts, each line it is sent how that row goes: `LINE ; position=N` with
+the first word of LINE being ok, crash, abort, kill, exit, hang, torn, garbage, misplaced,
+device_lost, talk (words on standard error, then ok), or late (ok, then a crash before the next).
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import sys
+import threading
+from pathlib import Path
+
+
+def write_json_line(value: object) -> None:
+    print(value if isinstance(value, str) else json.dumps(value), flush=True)
+
+
+def measured_row(position: int, status: str = "ok") -> dict[str, object]:
+    return {
+        "type": "row", "position": position, "problem": None, "op": None, "attributes": {},
+        "status": status, "reason": None, "statistics": {"median_ns": 1.0}, "pid": os.getpid(),
+    }  # fmt: skip
+
+
+def hang() -> None:
+    threading.Event().wait()
+
+
+def answer_line(line: str) -> None:
+    write_json_line({"type": "begin"})
+    word = line.split()[0]
+    position = int(line.rpartition("position=")[2])
+    if word == "crash":
+        print("about to fall over", file=sys.stderr, flush=True)
+        os.kill(os.getpid(), signal.SIGSEGV)
+    elif word == "abort":
+        os.abort()
+    elif word == "kill":
+        os.kill(os.getpid(), signal.SIGKILL)
+    elif word == "exit":
+        sys.exit(7)
+    elif word == "hang":
+        hang()
+    elif word == "torn":
+        sys.stdout.write('{"type": "row", "posi')
+        sys.stdout.flush()
+        os.kill(os.getpid(), signal.SIGSEGV)
+    elif word == "garbage":
+        write_json_line("oneDNN says hello")
+    elif word == "misplaced":
+        write_json_line(measured_row(position + 1))
+    elif word == "device_lost":
+        write_json_line(measured_row(position, "device_lost"))
+        sys.exit(3)
+    else:
+        if word == "talk":
+            print("first\nsecond", file=sys.stderr, flush=True)
+        write_json_line(measured_row(position))
+        if word == "late":
+            os.kill(os.getpid(), signal.SIGSEGV)
+
+
+def start_worker(how: str, argument: str) -> None:
+    if how == "refuse":
+        write_json_line({"type": "error", "message": "no such library; install it", "exit": 2})
+        sys.exit(2)
+    elif how == "crash":
+        print("cannot map memory", file=sys.stderr, flush=True)
+        os.kill(os.getpid(), signal.SIGSEGV)
+    elif how == "hang":
+        hang()
+    elif how == "garbage":
+        write_json_line("hello there")
+    elif how == "once":  # starts the first time only
+        if Path(argument).exists():
+            sys.exit(1)
+        Path(argument).touch()
+    elif how == "useless":  # says hello and goes, whatever it is asked
+        write_json_line({"type": "hello", "pid": os.getpid()})
+        sys.stdin.readline()
+        os.kill(os.getpid(), signal.SIGSEGV)
+    elif how == "eager":
+        Path(argument).write_text(Path(argument).read_text() + "x")
+        if len(Path(argument).read_text()) == 2:  # the second start fails, the third is good
+            sys.exit(1)
+
+
+if __name__ == "__main__":
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    start_worker(sys.argv[1] if len(sys.argv) > 1 else "", sys.argv[2] if len(sys.argv) > 2 else "")
+    write_json_line({"type": "hello", "pid": os.getpid()})
+    for text in sys.stdin:
+        answer_line(text)

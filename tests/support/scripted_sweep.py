@@ -1,0 +1,111 @@
+"""A complete run with scripted rows instead of a worker's."""
+
+from __future__ import annotations
+
+import io
+import json
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from backend_facts import planning_facts
+from deepbench import _core
+from deepbench.cli import command
+from deepbench.cli.options import OPTIONS, run_options
+from deepbench.problems.selection import select
+from deepbench.results import Row
+from deepbench.runner.progress import Screen
+from deepbench.runner.sweep import Sweep
+from deepbench.runner.worker_process import WorkerFailure, parse_answer
+from example_rows import HELLO, make_row, without_times
+
+Answer = Callable[[dict[str, Any]], dict[str, Any] | WorkerFailure]
+
+
+def as_measured(row: dict[str, Any]) -> dict[str, Any]:
+    return row
+
+
+class ScriptedRows:
+    """Rows that are ok, except at positions for which `answers` holds another row."""
+
+    def __init__(self, answers: Mapping[int, Answer | BaseException] | None = None) -> None:
+        self.answers = dict(answers or {})
+        self.hello: dict[str, Any] = {**HELLO, "planning": planning_facts("cpu")}
+        self.lines: list[str] = []
+        self.checks = 0
+        self.able: dict[int, str] = {}  # the libraries that support a row, unless all do
+        self.ended = ""
+
+    def start(self) -> dict[str, Any]:
+        return self.hello
+
+    def run(
+        self,
+        line: str,
+        position: int,
+        limit_s: float,
+        on_admitted: Callable[[], object] = lambda: None,
+    ) -> Row | WorkerFailure:
+        answer = self.answers.get(position, as_measured)
+        self.lines.append(line)
+        if answer not in (unsupported_row, row_without_candidate):
+            on_admitted()
+        if isinstance(answer, BaseException):
+            raise answer
+        problem = _core.Problem.parse(line.partition(" ; ")[0])
+        row = answer(make_row(problem.op, problem.attributes, position, problem.flops))
+        if isinstance(row, WorkerFailure):
+            return row
+        return parse_answer(json.dumps({**row, "problem": str(problem)}), position)
+
+    def supports(self, line: str, position: int, limit_s: float) -> bool | None:
+        self.checks += 1
+        _, asked, library = line.partition(" library=")
+        if asked and library not in self.able.get(position, library):
+            return False
+        return self.answers.get(position) not in (unsupported_row, row_without_candidate)
+
+    def close(self) -> None:
+        self.ended = "closed"
+
+    def kill(self) -> None:
+        self.ended = "killed"
+
+
+class Run:
+    """One command that ran to its end."""
+
+    def __init__(
+        self, source: ScriptedRows, *arguments: str, err: io.StringIO | None = None
+    ) -> None:
+        op, *rest = arguments
+        self.source = source
+        self.out, self.err = io.StringIO(), err or io.StringIO()
+        line = command.parse(rest, OPTIONS)
+        options = run_options(line)
+        selection = select(op, line.words, options.corrected)
+        screen = Screen(self.out, self.err)
+        self.sweep = Sweep(selection, options, arguments, source, screen)
+
+    def end(self) -> int:
+        return self.sweep.run()
+
+
+def run_sweep(source: ScriptedRows, *arguments: str) -> tuple[int, str, str]:
+    one = Run(source, *arguments)
+    return one.end(), one.out.getvalue(), one.err.getvalue()
+
+
+THREE = ("gemm", "m=64", "n=16,32,48", "k=64")
+
+
+def unsupported_row(row: dict[str, Any]) -> dict[str, Any]:
+    return without_times(row, "unsupported", "not here; pip install it")
+
+
+def row_without_candidate(row: dict[str, Any]) -> dict[str, Any]:
+    return without_times(row, "invalid", "there is no candidate 'quik'")
+
+
+def worker_lost(row: dict[str, Any]) -> WorkerFailure:
+    return WorkerFailure("failed", "the worker crashed: SIGSEGV")
