@@ -48,13 +48,11 @@ def copy_sources(tree: Path) -> None:
             shutil.copy(source, tree / part)
 
 
-def insert_lines(tree: Path, lines: Mapping[str, tuple[str, str]]) -> None:
-    """For each file, puts a line in front of the only line that begins with a text."""
-    for name, (before, line) in lines.items():
-        old = (tree / name).read_text(encoding="utf-8").splitlines(keepends=True)
-        (at,) = (i for i, text in enumerate(old) if text.strip().startswith(before))
-        new = [*old[:at], f"{line}\n", *old[at:]]
-        (tree / name).write_text("".join(new), encoding="utf-8")
+def append_lines(tree: Path, lines: Mapping[str, str]) -> None:
+    """Adds a line at the end of each file."""
+    for name, line in lines.items():
+        with (tree / name).open("a", encoding="utf-8") as file:
+            file.write(f"{line}\n")
 
 
 def build(tree: Path, backends: Iterable[str]) -> SourceCopy:

@@ -11,15 +11,15 @@ from pathlib import Path
 
 import pytest
 
-from source_copy import ROOT, SourceCopy, build, copy_sources, insert_lines
+from source_copy import ROOT, SourceCopy, append_lines, build, copy_sources
 
 pytestmark = pytest.mark.slow
 
 FILES = Path(__file__).parent / "axpy"
-# The lines that are added to files of the tree: the line that each comes before, and itself.
+# The lines that are added at the end of files of the tree.
 LINES = {
-    "src/cpp/deepbench/ops/all_ops.hpp": ("OPERATION(memory)", r"  OPERATION(axpy)   \\"[:-1]),
-    "src/cpu/routes.hpp": ("ROUTE(memory,", r"  ROUTE(axpy, loop, kChoosable)   \\"[:-1]),
+    "src/cpp/deepbench/ops/ops.def": "OPERATION(axpy)",
+    "src/cpu/routes.def": "ROUTE(axpy, loop, kChoosable)",
 }
 
 
@@ -28,7 +28,7 @@ def copy(tmp_path_factory: pytest.TempPathFactory) -> SourceCopy:
     tree = tmp_path_factory.mktemp("operation") / "tree"
     copy_sources(tree)
     shutil.copytree(FILES, tree, dirs_exist_ok=True)
-    insert_lines(tree, LINES)
+    append_lines(tree, LINES)
     return build(tree, backends=["cpu"])
 
 

@@ -287,7 +287,7 @@ def test_every_operation_folder_is_alike() -> None:
 
 
 def test_every_operation_is_listed_and_documented() -> None:
-    listed = re.findall(r"\bOPERATION\((\w+)\)", (OPS / "all_ops.hpp").read_text())
+    listed = re.findall(r"\bOPERATION\((\w+)\)", code_without_comments(OPS / "ops.def"))
     assert sorted(listed) == operation_names()
     pages = {path.stem for path in (ROOT / "docs/reference/operations").glob("*.md")}
     assert set(operation_names()) <= pages
@@ -301,6 +301,20 @@ def test_backends_name_their_operations_as_the_core_does() -> None:
         if folder.is_dir():
             found = {path.name for path in folder.iterdir() if path.is_dir()}
             assert found <= set(operation_names()), backend
+
+
+def test_a_backend_names_operations_in_its_routes_and_below_ops() -> None:
+    """A library that is absent, as oneDNN can be, takes its operations from the routes too."""
+    names = "|".join(operation_names())
+    wrong = pattern_matches(
+        [
+            path
+            for path in c_sources("src/cpu", "src/cuda")
+            if "ops" not in path.relative_to(ROOT / "src").parts and path.name != "routes.def"
+        ],
+        rf"\b\w+_({names})\s*\(\s*\)\s*{{",
+    )
+    assert not wrong, wrong
 
 
 def test_at_most_six_binding_files() -> None:
