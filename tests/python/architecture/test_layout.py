@@ -28,13 +28,24 @@ from source_tree import (
 )
 
 OPS = CORE / "ops"
+# Every folder of src/ with a CMakeLists.txt but the core's is a backend.
+BACKENDS = sorted(
+    path.parent.name
+    for path in (ROOT / "src").glob("*/CMakeLists.txt")
+    if path.parent.name != "cpp"
+)
+BACKEND_FOLDERS = tuple(f"src/{name}/" for name in BACKENDS)
 VAGUE_NAMES = {"common", "util", "utils", "misc", "helper", "helpers"}
 
 
 # ---- who may include what -------------------------------------------------------------------
 
 # For files below a folder (the longest match counts): what of ours they may include.
-SEAM = (r"deepbench/plugin(_\w+)?\.hp?p?", r"deepbench/fill\.h", r"deepbench/ops/precision\.hpp")
+SEAM = (
+    r"deepbench/plugin(_\w+)?\.hp?p?",
+    r"deepbench/fill\.h",
+    r"deepbench/core/(affinity|physical_cores|precision)\.hpp",  # header-only
+)
 BACKEND = (*SEAM, r"deepbench/backend/\w+\.hpp", r"deepbench/ops/(?!.*reference)(\w+)/\w+\.hpp")
 MAY_INCLUDE = {
     "src/cpp/deepbench/plugin.h": (),
@@ -46,22 +57,17 @@ MAY_INCLUDE = {
     "src/cpp/deepbench/plugin.hpp": (r"deepbench/plugin(_\w+)?\.h",),
     "src/cpp/deepbench/deepbench.hpp": (r"deepbench/(core|group|measure|run)/.*",),
     "src/cpp/deepbench/backend": BACKEND,
-    "src/cpp/deepbench/core": (
-        r"deepbench/core/.*",
-        r"deepbench/fill\.h",
-        r"deepbench/ops/precision\.hpp",
-    ),
+    "src/cpp/deepbench/core": (r"deepbench/core/.*", r"deepbench/fill\.h"),
     "src/cpp/deepbench/measure": (r"deepbench/(core|measure)/.*",),
     "src/cpp/deepbench/group": (r"deepbench/(core|group)/.*",),
     "src/cpp/deepbench/ops": (r"deepbench/(core|ops)/.*", r"deepbench/fill\.h"),
     "src/cpp/deepbench/run": (
         r"deepbench/(core|group|measure|run)/.*",
-        r"deepbench/(plugin(_\w+)?\.h|fill\.h|backend/physical_cores\.hpp)",
+        r"deepbench/(plugin(_\w+)?\.h|fill\.h)",
     ),
     "src/cpp/python": (r"deepbench/(core|group|run)/.*", r"bindings\.hpp"),
     "src/cpp/tools": (r"deepbench/(core|group|run)/.*", r"deepbench/deepbench\.hpp"),
-    "src/cpu": (*BACKEND, r"(?!deepbench/).*"),
-    "src/cuda": (*BACKEND, r"(?!deepbench/).*"),
+    **{f"src/{name}": (*BACKEND, r"(?!deepbench/).*") for name in BACKENDS},
     "tests/plugins": (r"deepbench/(plugin(_\w+)?|fill)\.h", r"(?!deepbench/).*"),
     "third_party/nvidia": (r"\w+\.hpp",),
 }
@@ -113,12 +119,12 @@ VENDOR = re.compile(
 
 
 def test_no_vendor_header_outside_backends() -> None:
-    backends = ("src/cpu/", "src/cuda/", "third_party/", "benchmarks/")
+    allowed = (*BACKEND_FOLDERS, "third_party/", "benchmarks/")
     wrong = [
         f"{relative_name(path)} includes {include}"
         for path in c_sources()
         for include in includes(path)
-        if VENDOR.match(include) and not relative_name(path).startswith(backends)
+        if VENDOR.match(include) and not relative_name(path).startswith(allowed)
     ]
     assert not wrong, wrong
 
@@ -134,10 +140,11 @@ def test_pybind11_only_in_the_bindings() -> None:
 
 
 def test_clocks_are_read_by_backends_alone() -> None:
-    allowed = ("src/cpu/", "src/cuda/", "tests/", "benchmarks/")
+    allowed = (*BACKEND_FOLDERS, "tests/", "benchmarks/")
     timers = {  # of the core for bookkeeping, and of the backends' shared headers
         "src/cpp/deepbench/core/stopwatch.hpp",
         "src/cpp/deepbench/backend/host_timer.hpp",
+        "src/cpp/deepbench/backend/kernel_cache.hpp",  # the age of files
     }
     clocks = {"chrono", "ctime", "time.h", "sys/time.h", "x86intrin.h"}
     wrong = [
@@ -154,7 +161,7 @@ def test_clocks_are_read_by_backends_alone() -> None:
 
 # ---- what may be called where ---------------------------------------------------------------
 
-LIBRARY = ("src/cpp/deepbench", "src/cpp/python", "src/cpu", "src/cuda")
+LIBRARY = ("src/cpp/deepbench", "src/cpp/python", *BACKEND_FOLDERS)
 
 
 def test_the_library_neither_exits_nor_prints() -> None:
@@ -162,8 +169,7 @@ def test_the_library_neither_exits_nor_prints() -> None:
         r"\b(exit|_exit|_Exit|quick_exit|abort|printf|fprintf|vprintf|puts|fputs|putchar|perror)"
         r"\s*\(|\bstd::(cout|cerr|clog)\b|\bstd::terminate\s*\("
     )
-    present = [folder for folder in LIBRARY if (ROOT / folder).is_dir()]
-    wrong = pattern_matches(c_sources(*present), pattern)
+    wrong = pattern_matches(c_sources(*LIBRARY), pattern)
     assert not wrong, "\n".join(wrong)
 
 
@@ -287,7 +293,7 @@ def test_every_operation_folder_is_alike() -> None:
 
 
 def test_every_operation_is_listed_and_documented() -> None:
-    listed = re.findall(r"\bOPERATION\((\w+)\)", (OPS / "all_ops.hpp").read_text())
+    listed = re.findall(r"\bOPERATION\((\w+)\)", code_without_comments(OPS / "ops.def"))
     assert sorted(listed) == operation_names()
     pages = {path.stem for path in (ROOT / "docs/reference/operations").glob("*.md")}
     assert set(operation_names()) <= pages
@@ -296,11 +302,27 @@ def test_every_operation_is_listed_and_documented() -> None:
 
 
 def test_backends_name_their_operations_as_the_core_does() -> None:
-    for backend in ("src/cpu", "src/cuda"):
-        folder = ROOT / backend / "ops"
+    for backend in BACKENDS:
+        folder = ROOT / "src" / backend / "ops"
         if folder.is_dir():
             found = {path.name for path in folder.iterdir() if path.is_dir()}
             assert found <= set(operation_names()), backend
+
+
+def test_the_functions_of_routes_are_defined_below_ops() -> None:
+    """A library that is absent, as oneDNN can be, takes its functions from the routes too."""
+    wrong = []
+    for backend in BACKENDS:
+        folder = ROOT / "src" / backend
+        if not (folder / "routes.def").exists():
+            continue
+        routes = re.findall(r"ROUTE\((\w+), (\w+), \w+\)", (folder / "routes.def").read_text())
+        functions = "|".join(f"{library}_{op}" for op, library in routes)
+        others = [
+            path for path in c_sources(f"src/{backend}") if folder / "ops" not in path.parents
+        ]
+        wrong += pattern_matches(others, rf"\b(?:{functions})\s*\(\s*\)\s*{{")
+    assert not wrong, wrong
 
 
 def test_at_most_six_binding_files() -> None:
@@ -378,7 +400,7 @@ MAY_NAME = {
 
 def test_python_names_no_operation_and_no_backend() -> None:
     """Operations and backends tell of themselves what Python needs (spec.cpp, plugin.h)."""
-    names = [*operation_names(), "cpu", "cuda"]
+    names = [*operation_names(), *BACKENDS]
     word = re.compile(rf"""(?<!\{{)["'](?:{"|".join(names)})["']""")
     allowed = {"memory", "cpu"}  # a level of the hierarchy, a key of the host's facts
     wrong = []

@@ -3,8 +3,8 @@
 
 #include <algorithm>
 
+#include "deepbench/core/precision.hpp"
 #include "deepbench/core/status.hpp"
-#include "deepbench/ops/precision.hpp"
 
 namespace deepbench {
 namespace {
