@@ -1,5 +1,5 @@
 // The routes of the CPU backend, in order of preference within an operation. The function
-// library_op() of a route is defined in ops/op/library.cpp. A new route adds its line.
+// library_op() of a route is defined in ops/<op>/<library>.cpp. A new route adds its line.
 #pragma once
 
 #include "deepbench/backend/route_table.hpp"
