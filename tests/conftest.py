@@ -17,7 +17,8 @@ try:
 except ImportError:  # tests that need it say so; those of devices do not
     pass
 else:
-    hypothesis.settings.register_profile("unhurried", deadline=None)
+    default = hypothesis.settings.get_profile("default")  # another one is active where CI is set
+    hypothesis.settings.register_profile("unhurried", parent=default, deadline=None)
     hypothesis.settings.load_profile("unhurried")
 
 

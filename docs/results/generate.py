@@ -1,4 +1,5 @@
-"""Generates the tables of docs/results from the result files under results/.
+"""Generates the tables of docs/results, and the example in README.md, from the result files under
+results/.
 
 python docs/results/generate.py          writes the pages
 python docs/results/generate.py --check  exits with 1 where a page differs from its files
@@ -13,19 +14,26 @@ import sys
 from collections import Counter
 from collections.abc import Iterable
 from pathlib import Path
+from textwrap import fill
 
+from deepbench.report.outline import OutlineProblem, outline
+from deepbench.report.table import Table
 from deepbench.results import ResultFile, Row, read
 from deepbench.results.algorithm_choice import choice_of
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGES = Path(__file__).resolve().parent
+EXAMPLE_START = "<!-- docs/results/generate.py writes these lines from results/h200. -->\n"
+EXAMPLE_END = "<!-- end -->\n"
+EXAMPLE_POSITIONS = (0, 1, 3, 4, 144)  # of the rows that README.md shows
 Files = dict[str, ResultFile]
 
 
 def main(arguments: list[str]) -> int:
     stale = []
-    for name, text in pages().items():
-        page = PAGES / f"{name}.md"
+    texts = {PAGES / f"{name}.md": text for name, text in pages().items()}
+    texts[ROOT / "README.md"] = readme_with_example()
+    for page, text in texts.items():
         if "--check" not in arguments:
             page.write_text(text, encoding="utf-8")
         elif not page.exists() or page.read_text(encoding="utf-8") != text:
@@ -44,12 +52,40 @@ def pages() -> dict[str, str]:
     }
 
 
+def readme_with_example() -> str:
+    """README.md with the rows and the wall time of today's result files between its two markers."""
+    before, rest = (ROOT / "README.md").read_text(encoding="utf-8").split(EXAMPLE_START)
+    after = rest.split(EXAMPLE_END)[1]
+    return before + EXAMPLE_START + example() + EXAMPLE_END + after
+
+
+def example() -> str:
+    file = read(ROOT / "results/h200/gemm_training_half.jsonl")
+    seconds = wall_seconds()["gemm_training_half"]
+    rows = [row for row in file.rows if row.position in EXAMPLE_POSITIONS]
+    table = Table()
+    problems = [OutlineProblem(str(row.op), row.attributes, row.work.flops) for row in rows]
+    parts = [table.begin(file.context, outline(problems)), *map(table.row, rows), table.end()]
+    sentences = (
+        f"`deepbench gemm` measures the {len(file.rows)} problems of the training set. On one "
+        f"NVIDIA H200 with CUDA 13.0 it takes {seconds:.1f} seconds, including start and "
+        "verification. Its default precision there is `half`. Five of the rows:"
+    )
+    return f"{fill(sentences, 100)}\n\n```text\n{''.join(map(str, parts))}```\n"
+
+
+def wall_seconds() -> dict[str, float]:
+    text = (ROOT / "results/h200/wall_seconds.json").read_text(encoding="utf-8")
+    seconds: dict[str, float] = json.loads(text)
+    return seconds
+
+
 def files_of(folder: str) -> Files:
     return {path.stem: read(path) for path in sorted((ROOT / "results" / folder).glob("*.jsonl"))}
 
 
 def h200_page(files: Files) -> str:
-    seconds = json.loads((ROOT / "results/h200/wall_seconds.json").read_text(encoding="utf-8"))
+    seconds = wall_seconds()
     return "\n".join(
         [
             *page_head("One NVIDIA H200", "h200"),

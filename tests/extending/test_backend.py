@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 import re
-import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -13,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from deepbench import _core
+from required_tools import require_program
 
 SOURCE = Path(__file__).parent / "backend/toy.cpp"
 SMALL = ("gemm", "m=16", "n=16", "k=16", "--no-ceilings", "--samples", "5")
@@ -21,9 +21,7 @@ SMALL = ("gemm", "m=16", "n=16", "k=16", "--no-ceilings", "--samples", "5")
 @pytest.fixture(scope="module")
 def toy(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The backend, built with nothing but the headers of the installed package."""
-    compiler = shutil.which("g++") or shutil.which("c++")
-    if compiler is None:
-        pytest.skip("there is no C++ compiler here")
+    compiler = require_program("g++", "c++")
     library = tmp_path_factory.mktemp("toy") / "libdeepbench_toy.so"
     headers = Path(_core.package_directory()) / "include"
     subprocess.run(

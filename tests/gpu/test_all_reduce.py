@@ -4,7 +4,6 @@ is said where ranks share a device, are too many, or die."""
 from __future__ import annotations
 
 import json
-import shutil
 import signal
 import subprocess
 import time
@@ -16,6 +15,7 @@ import pytest
 from cuda_devices import cuda_backend, device_count
 from deepbench.results import read
 from rank_processes import QUICK, RankProcesses, deepbench, rows_of
+from required_tools import require_program
 
 pytestmark = [pytest.mark.gpu, pytest.mark.slow]
 
@@ -178,9 +178,7 @@ int ncclAllReduce(const void* in, void* out, size_t n, int type, int how, void* 
 
 
 def failing_nccl(folder: Path, fails_at: int) -> Path:
-    compiler = shutil.which("cc") or shutil.which("gcc")
-    if compiler is None:
-        pytest.skip("there is no C compiler here")
+    compiler = require_program("cc", "gcc")
     real = cuda_backend()["libraries"]["nccl"]["path"]
     source = folder / "failing.c"
     source.write_text(FAILING_NCCL)

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import shutil
 import subprocess
 from pathlib import Path
 
-import pytest
-
+from required_tools import require_program
 from source_tree import ROOT
 
 PLUGINS = ROOT / "tests/plugins"
@@ -17,9 +15,7 @@ def build_fake_backend(library: Path) -> Path:
     """Compiles it as `library` and returns that; skips the test where there is no compiler."""
     from deepbench import _core
 
-    compiler = shutil.which("cc") or shutil.which("gcc")
-    if compiler is None:
-        pytest.skip("there is no C compiler here")
+    compiler = require_program("cc", "gcc")
     headers = Path(_core.package_directory()) / "include"
     subprocess.run(
         [compiler, "-std=c11", "-D_GNU_SOURCE", "-O1", "-shared", "-fPIC", f"-I{headers}",

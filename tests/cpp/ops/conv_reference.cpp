@@ -24,7 +24,7 @@ ExpectedOutput expected_output_of(const Problem& problem, const KernelConditions
   return problem.operation().expected_output(problem, conditions);
 }
 
-// The number of checks that these outputs fail, as run/verify.cpp performs them.
+// The number of checks that these outputs fail, as run/row/verify.cpp performs them.
 size_t failed_checks(const ExpectedOutput& expected, const std::vector<double>& output) {
   size_t wrong = 0;
   for (size_t i = 0; i < expected.indices.size(); ++i)

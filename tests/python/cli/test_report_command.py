@@ -20,8 +20,9 @@ from report_files import (
     with_samples,
     write_result_file,
 )
+from required_tools import require_module
 
-charts = pytest.importorskip("vl_convert", reason="the extra 'report' is not installed")
+require_module("vl_convert")
 
 pytestmark = pytest.mark.usefixtures("isolated_cache")
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import json
 import os
-import shutil
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -18,6 +17,7 @@ from deepbench.cli import main
 from deepbench.results import ResultError, read, strict_json
 from example_rows import make_context, make_gemm, members
 from fake_plugin import build_fake_backend
+from required_tools import require_program
 
 ROW = json.dumps({**make_gemm(1), "observed": {"mine": "HERE"}, "application": "NAME"})
 
@@ -171,9 +171,7 @@ def test_compressed_files_are_not_unpacked(tmp_path: Path) -> None:
 @pytest.fixture
 def trap_library(tmp_path: Path) -> Iterator[Path]:
     """A library that leaves a mark when it is loaded."""
-    compiler = shutil.which("cc") or shutil.which("gcc")
-    if compiler is None:
-        pytest.skip("there is no C compiler here")
+    compiler = require_program("cc", "gcc")
     mark = tmp_path / "mark"
     source, library = tmp_path / "trap.c", tmp_path / "libdeepbench_trap.so"
     source.write_text(

@@ -15,6 +15,7 @@ import pytest
 
 from fake_plugin import build_fake_backend
 from rank_processes import LIMIT_S, QUICK, rank_environment
+from required_tools import require_program
 
 GEMM = ("gemm", "m=8", "n=8", "k=8", *QUICK)
 RANKS = ("all_reduce", "elements=100", "--backend", "cpu", "--ranks", "2", *QUICK)
@@ -66,9 +67,7 @@ class HostileFolder:
         self.module("evil.py")
 
     def _library(self) -> None:
-        compiler = shutil.which("cc") or shutil.which("gcc")
-        if compiler is None:
-            pytest.skip("there is no C compiler here")
+        compiler = require_program("cc", "gcc")
         source = self.folder / "mark.c"
         mark = json.dumps(str(self._marks / "library"))
         source.write_text(

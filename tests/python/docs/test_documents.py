@@ -1,29 +1,38 @@
-"""The documents as a test: links lead somewhere, pages stay short, results equal their files.
+"""Tests that links lead somewhere, that named files exist, that each page has one kind, and that
+pages with results equal the result files.
 
 Reads files alone. A heading's anchor has the form of code forges: lower case, hyphens for spaces.
 """
 
 from __future__ import annotations
 
+import ast
+import io
 import os
 import re
 import shutil
 import subprocess
 import sys
+import tokenize
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
-from source_tree import ROOT
+from source_tree import ROOT, c_sources, python_sources
 
 DOCUMENTS = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md"), *ROOT.glob("results/*.md")])
-FOLDERS = ("src", "python", "tests", "benchmarks", "tools")
-SUFFIXES = {".c", ".h", ".cpp", ".hpp", ".cu", ".cuh", ".py"}
-LONGEST_PAGE = 400
+FOLDERS = ("src", "python", "third_party", "tests", "benchmarks", "tools", "examples")
 LONGEST_README = 150
 RESULTS_BYTES = 15_000_000  # every clone carries them
 LINK = re.compile(r"\]\((?!https?:|mailto:)([^)#\s]*)(?:#([^)\s]+))?\)")
-NAMED = re.compile(r"\bdocs/[\w/]+\.md\b")
+# A path of a source or a page, with or without its first folders. Words with a placeholder, such as
+# plugin_NAME.h or ops/<op>/spec.cpp, name no single file.
+NAMED = re.compile(
+    r"(?<![\w./<>*$~{}-])(?:[\w-]+/)*[\w-]+\.(?:c|h|cpp|hpp|cu|cuh|py|md|js|css)(?![\w./*<{-]*\w)"
+)
+PLACEHOLDER = re.compile(r"(?<![A-Z])[A-Z]{3,}(?![A-Z])")
+OTHERS = {"marks.c", "dnnl.h", "mkl_spblas.h", "missing.h"}  # of libraries and of examples
 KINDS = {"guide", "reference", "explanation", "results", "decisions"}
 
 
@@ -46,22 +55,50 @@ def test_links_lead_somewhere() -> None:
     assert not wrong, wrong
 
 
-def test_pages_that_sources_and_documents_name_are_there() -> None:
-    sources = [p for f in FOLDERS for p in (ROOT / f).rglob("*") if p.suffix in SUFFIXES]
+def test_named_files_exist() -> None:
+    """Checks the files that documents and comments name. The changelog may name removed ones."""
+    ends = path_ends()
     wrong = [
         f"{path.relative_to(ROOT)}: {name}"
-        for path in [*DOCUMENTS, *sources]
-        for name in NAMED.findall(path.read_text(encoding="utf-8"))
-        if not (ROOT / name).exists()
+        for path, text in documents_and_comments()
+        for name in NAMED.findall(text)
+        if name not in ends and not PLACEHOLDER.search(name) and Path(name).name not in OTHERS
     ]
     assert not wrong, wrong
 
 
-def test_no_page_is_longer_than_a_source() -> None:
-    pages = (ROOT / "docs").rglob("*.md")
-    wrong = [p.name for p in pages if len(p.read_text().splitlines()) > LONGEST_PAGE]
-    assert not wrong, wrong
-    assert len((ROOT / "README.md").read_text().splitlines()) < LONGEST_README
+def path_ends() -> set[str]:
+    """Every way to name a file of the tree: its name after any number of its folders."""
+    folders = [*FOLDERS, "docs", "results"]
+    files = [*ROOT.glob("*"), *(path for name in folders for path in (ROOT / name).rglob("*"))]
+    parts = [path.relative_to(ROOT).parts for path in files if path.is_file()]
+    return {"/".join(names[start:]) for names in parts for start in range(len(names))}
+
+
+def documents_and_comments() -> Iterator[tuple[Path, str]]:
+    pages = {*DOCUMENTS, *(path for name in FOLDERS for path in (ROOT / name).rglob("*.md"))}
+    for path in sorted(pages - {ROOT / "CHANGELOG.md"}):
+        yield path, path.read_text(encoding="utf-8")
+    for path in c_sources(*FOLDERS):
+        yield path, "\n".join(C_COMMENT.findall(path.read_text(encoding="utf-8")))
+    for path in python_sources(*FOLDERS):
+        yield path, python_comments(path.read_text(encoding="utf-8"))
+
+
+C_COMMENT = re.compile(r"//[^\n]*|/\*.*?\*/", re.DOTALL)
+
+
+def python_comments(text: str) -> str:
+    """The comments and docstrings of a Python source."""
+    tokens = tokenize.generate_tokens(io.StringIO(text).readline)
+    comments = [token.string for token in tokens if token.type == tokenize.COMMENT]
+    documented = (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
+    nodes = [node for node in ast.walk(ast.parse(text)) if isinstance(node, documented)]
+    return "\n".join([*comments, *(ast.get_docstring(node) or "" for node in nodes)])
+
+
+def test_readme_is_short() -> None:
+    assert len((ROOT / "README.md").read_text(encoding="utf-8").splitlines()) < LONGEST_README
 
 
 def test_every_page_has_one_kind() -> None:

@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from deepbench import _core
+from required_tools import require_program
 from source_tree import ROOT
 
 PACKAGE = Path(_core.package_directory())
@@ -21,9 +22,7 @@ PROBLEM = ("gemm", "m=64", "n=64", "k=64", "--samples", "10")
 @pytest.fixture(scope="module")
 def plugin(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The example, built as strictly as C11 can be."""
-    compiler = shutil.which("gcc") or shutil.which("cc")
-    if compiler is None:
-        pytest.skip("there is no C compiler here")
+    compiler = require_program("gcc", "cc")
     library = tmp_path_factory.mktemp("example") / "libdeepbench_plain.so"
     subprocess.run(
         [compiler, "-O2", "-std=c11", "-Wall", "-Wextra", "-Werror", "-pedantic", "-shared",

@@ -15,6 +15,7 @@ import pytest
 import deepbench
 from deepbench import _core
 from deepbench.installation import DISTRIBUTION
+from required_tools import require_program
 from source_tree import ROOT
 
 # Native files lie beside _core, also where an editable install leaves the Python files in the tree.
@@ -38,14 +39,6 @@ def output_of(*command: str | Path, **keywords: object) -> str:
     )
     assert done.returncode == 0, f"{command}: {done.stdout}{done.stderr}"
     return done.stdout
-
-
-def require_program(program: str) -> str:
-    """The path of a program that this test cannot do without."""
-    path = shutil.which(program)
-    if path is None:
-        pytest.skip(f"{program} is not installed")
-    return path
 
 
 def test_native_files_are_beside_core() -> None:

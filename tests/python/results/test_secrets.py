@@ -15,6 +15,7 @@ from deepbench.results import read
 from deepbench.runner.environment import relevant_variables
 from example_rows import make_context, make_gemm
 from rank_processes import LIMIT_S, QUICK, rank_environment
+from required_tools import require_module
 
 VARIABLE = "DEEPBENCH_RANKS_SECRET"
 SECRET = "4f1dd0c5a7"
@@ -99,7 +100,7 @@ def test_compare_does_not_print_it(old_file: Path, tmp_path: Path, form: str) ->
 def test_reports_do_not_hold_it(old_file: Path, tmp_path: Path, form: str) -> None:
     needed = {"html": "vl_convert", "xlsx": "xlsxwriter"}
     if form in needed:
-        pytest.importorskip(needed[form])
+        require_module(needed[form])
     page = tmp_path / "page"
     deepbench("report", str(old_file), "-o", str(page), "--format", form)
     if form == "xlsx":

@@ -17,6 +17,7 @@ from typing import Any
 import pytest
 
 from deepbench.results import read
+from guide_commands import GUIDE, run_shell, shell_text
 
 LIMIT_S = 240
 QUICK = ("--samples", "3", "--time-limit", "1")
@@ -58,6 +59,14 @@ def run_mpi(mpi: Path, words: list[str]) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
         words, capture_output=True, text=True, timeout=LIMIT_S, env=environment(mpi)
     )
+
+
+@pytest.mark.parametrize(
+    "page", [page for page in GUIDE if shell_text(page, "mpi")], ids=lambda page: page.stem
+)
+def test_commands_of_the_guide_run(mpi: Path, page: Path, tmp_path: Path) -> None:
+    done = run_shell(shell_text(page, "mpi"), tmp_path, LIMIT_S, **environment(mpi))
+    assert done.returncode == 0, done.stdout + done.stderr
 
 
 def rows_of(file: Path) -> list[dict[str, Any]]:

@@ -24,7 +24,7 @@ struct Batch {
 };
 
 // Makes `count` calls and times them; throws if it cannot. Where several ranks run the loop, every
-// rank receives the same batch (run/collective_timing.hpp) and therefore takes the same decisions.
+// rank receives the same batch (run/row/collective_timing.hpp) and therefore decides alike.
 using BatchTimer = std::function<Batch(uint64_t count)>;
 
 }  // namespace deepbench

@@ -166,7 +166,8 @@ class MpiBinding final : public Mpi {
       plugin::unsupported("mpi: " + mpi_library().path() + " has no " + name);
   }
 
-  // MPI is finalized at exit. If another rank is lost, the process ends without it (worker.py).
+  // MPI is finalized at exit. If another rank is lost, the process exits without finalizing it
+  // (worker/protocol.py).
   void start() {
     int already = 0, provided = 0;
     initialized_(&already);

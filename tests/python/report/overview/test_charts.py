@@ -17,8 +17,9 @@ from deepbench.report.overview.ceilings import Axes
 from deepbench.report.overview.charts import NAMES, Spec, chart, corners, sweep_chart, themes
 from deepbench.report.overview.outliers import Outliers, outliers
 from report_files import with_samples, write_result_file
+from required_tools import require_module
 
-pytest.importorskip("vl_convert", reason="the extra 'report' is not installed")
+require_module("vl_convert")
 
 pytestmark = pytest.mark.usefixtures("isolated_cache")
 

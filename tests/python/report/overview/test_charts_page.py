@@ -17,8 +17,9 @@ from deepbench.report.overview import sweep
 from deepbench.report.overview.report_rows import all_rows
 from example_rows import make_memory
 from report_files import content_of, make_rows, with_samples, write_result_file
+from required_tools import require_module
 
-pytest.importorskip("vl_convert", reason="the extra 'report' is not installed")
+require_module("vl_convert")
 pytestmark = [
     pytest.mark.browser,
     pytest.mark.usefixtures("isolated_cache"),

@@ -14,9 +14,10 @@ from deepbench.cli import main
 from deepbench.report.fields import rate, share, time_text
 from example_rows import without_times
 from report_files import hostile_context, hostile_rows, make_rows, write_result_file
+from required_tools import require_module
 from source_tree import ROOT
 
-pytest.importorskip("vl_convert", reason="the extra 'report' is not installed")
+require_module("vl_convert")
 pytestmark = [
     pytest.mark.browser,
     pytest.mark.usefixtures("isolated_cache"),

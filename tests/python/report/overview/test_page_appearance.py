@@ -19,8 +19,9 @@ from deepbench.report.fields import percent, rate, share, time_text, work_unit
 from deepbench.report.overview import page as page_parts
 from number_texts import NUMBER_TEXTS
 from report_files import hostile_context, hostile_rows, make_rows, with_samples, write_result_file
+from required_tools import require_module
 
-pytest.importorskip("vl_convert", reason="the extra 'report' is not installed")
+require_module("vl_convert")
 pytestmark = [
     pytest.mark.browser,
     pytest.mark.usefixtures("isolated_cache"),

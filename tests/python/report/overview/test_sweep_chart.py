@@ -16,6 +16,7 @@ from deepbench.report.overview.report_rows import all_rows
 from deepbench.report.overview.sweep import Point
 from example_rows import make_memory, without_times
 from report_files import HOSTILE, content_of, hostile_context, hostile_rows, write_result_file
+from required_tools import require_module
 
 
 def chart_points(name: str, *files: Rows) -> list[Point]:
@@ -221,7 +222,7 @@ def test_sweep_values_are_ticks_if_they_fit() -> None:
 
 
 def test_a_chart_names_fixed_attributes(tmp_path: Path, isolated_cache: None) -> None:
-    pytest.importorskip("vl_convert")
+    require_module("vl_convert")
     file, image = write_result_file(tmp_path / "mine.jsonl", rows_over_n()), tmp_path / "x.svg"
     assert main(["report", str(file), "--chart", "tflops/n", "-o", str(image)]) == 0
     text = image.read_text(encoding="utf-8")
@@ -250,7 +251,7 @@ def test_mistakes_are_one_line(
 def test_untrusted_names_are_only_shown(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], isolated_cache: None
 ) -> None:
-    pytest.importorskip("vl_convert")
+    require_module("vl_convert")
     file, image = tmp_path / "theirs.jsonl", tmp_path / "x.svg"
     write_result_file(file, hostile_rows(), hostile_context())
     many = hostile_rows()
