@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+import click
+
 from deepbench.cli.command import Command, CommandLine, Option
+from deepbench.cli.option_types import WordList
 from deepbench.compare import ACROSS, ResultSet, Rules, compare, to_result_set
 from deepbench.errors import UsageError, shown, suggestion
 from deepbench.references.lookup import open_results, source_identity
@@ -12,14 +15,14 @@ from deepbench.report.comparison import FORMATS, render
 from deepbench.runner.progress import Screen
 
 _OPTIONS = (
-    Option("--across", "properties that may differ, with commas: " + " ".join(ACROSS), "WORDS"),
+    Option("--across", "properties that may differ, with commas: " + " ".join(ACROSS), "WORDS",
+           WordList(ACROSS)),
     Option("--noise", "changes up to this are noise; default: 3 % or the files' noise", "PERCENT"),
-    Option(
-        "--fail-over", "count only rows that are slower by more than this as regressions", "PERCENT"
-    ),
+    Option("--fail-over", "count only rows that are slower by more than this as regressions",
+           "PERCENT"),
     Option("--any-clock", "count a change even if the device's clock changed alike"),
-    Option("--format", "table (default), json, markdown or html", "WORD", choices=FORMATS),
-)
+    Option("--format", "table (default), json, markdown or html", "WORD", click.Choice(FORMATS)),
+)  # fmt: skip
 _USAGE = """\
 usage: deepbench compare A B [C...] [options]
 

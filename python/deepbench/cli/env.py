@@ -9,12 +9,14 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+import click
+
 from deepbench.cli.command import Command, CommandLine, Option
 from deepbench.errors import UsageError
 
 _OPTIONS = (
     Option("--cmake-dir", "print only the folder of deepbench's CMake package"),
-    Option("--format", "text (default) or json", "WORD", choices=("text", "json")),
+    Option("--format", "text (default) or json", "WORD", click.Choice(("text", "json"))),
 )
 
 Json = Mapping[str, Any]
@@ -134,4 +136,4 @@ def _indented_lines(title: str, facts: Json, margin: str = "") -> list[str]:
     return lines
 
 
-command = Command("env", _OPTIONS, main, _USAGE, complete=lambda incomplete: ())
+command = Command("env", _OPTIONS, main, _USAGE, complete=lambda: ())

@@ -6,6 +6,8 @@ import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
+import click
+
 from deepbench import _core, suites
 from deepbench.cli.command import Command, CommandLine, Option
 from deepbench.errors import UsageError, shown, suggestion
@@ -21,8 +23,9 @@ from deepbench.problems.selection import SuiteSource, original_suite, suite_erro
 
 _OPTIONS = (
     Option("--corrected", "correct the misprints of the original sets"),
-    Option("--format", "table (default), csv or json", "WORD", choices=("table", "csv", "json")),
-)
+    Option("--format", "table (default), csv or json", "WORD",
+           click.Choice(("table", "csv", "json"))),
+)  # fmt: skip
 _USAGE = """\
 usage: deepbench list [OP] [SET] [PRECISION] [options]
        deepbench list references [NAME] [options]
@@ -188,9 +191,9 @@ def _cell_text(value: Cell) -> str:
     return f"{value:.2e}" if 0 < abs(value) < 0.001 else f"{value:.4f}"
 
 
-def _completions(incomplete: str) -> list[str]:
+def _completions() -> list[str]:
     words = [*operation_names(), *(name.replace("_", "-") for name in suites.SETS), "references"]
-    return [word for word in [*words, *precisions(ALL)] if word.startswith(incomplete)]
+    return [*words, *precisions(ALL)]
 
 
 command = Command("list", _OPTIONS, main, _USAGE, _completions)

@@ -61,16 +61,12 @@ def _run(op: str, line: CommandLine) -> int:
         raise suggest_command(op, line.arguments, OPTIONS) or error from None
 
 
-def _completions(op: str, incomplete: str) -> list[str]:
-    """Sets, precisions and choices of keys that begin with a text."""
+def _completions(op: str) -> list[str]:
+    """Sets, precisions and choices of attributes."""
     sets = [folder.replace("_", "-") for folder, name in suites.available() if op in (ALL, name)]
     of = [key for known in operations() if op in (ALL, known.name) for key in known.parameters]
     keys = [f"{key.name}={choice}" for key in of for choice in key.choices]
-    return [
-        word
-        for word in dict.fromkeys([*sets, *precisions(op), *keys])
-        if word.startswith(incomplete)
-    ]
+    return list(dict.fromkeys([*sets, *precisions(op), *keys]))
 
 
 def help_text(op: str) -> str:
