@@ -46,8 +46,11 @@ class CommandLine:
         return option in self.values
 
     def get(self, option: str) -> str | None:
-        """The value of an option as a text."""
-        return None if (value := self.values.get(option)) is None else str(value)
+        """The value of an option as a text, of a number the shortest."""
+        value = self.values.get(option)
+        if isinstance(value, float):
+            return str(value).removesuffix(".0")
+        return None if value is None else str(value)
 
     def integer(self, option: str) -> int | None:
         """The value of an option whose type is an IntRange."""

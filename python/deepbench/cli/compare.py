@@ -48,7 +48,9 @@ def main(line: CommandLine) -> int:
     _require_distinct_words(line.words)
     screen = Screen()
     comparison = compare([_open_result_set(screen, word) for word in line.words], rules)
-    screen.report(render(comparison, line.get("--format") or "table", screen.report_width()))
+    name = line.get("--format") or "table"
+    for part in render(comparison, name, screen.report_width()):
+        screen.report(part)
     return 1 if comparison.regressions else 0
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +13,8 @@ import click
 
 from deepbench.cli.command import Command, CommandLine, Option
 from deepbench.errors import UsageError
+from deepbench.runner.progress import Screen
+from deepbench.terminal_text import folded
 
 _OPTIONS = (
     Option("--cmake-dir", "print only the folder of deepbench's CMake package"),
@@ -35,7 +37,11 @@ def main(line: CommandLine) -> int:
     if line.has("--cmake-dir"):
         return _print_cmake_dir()
     facts = collect()
-    print(json.dumps(facts, indent=2) if line.get("--format") == "json" else _facts_text(facts))
+    screen = Screen()
+    if line.get("--format") == "json":
+        screen.report(json.dumps(facts, indent=2) + "\n")
+    else:
+        screen.report("".join(f"{part}\n" for part in _fact_lines(facts, screen.report_width())))
     return 0
 
 
@@ -83,6 +89,13 @@ def _print_cmake_dir() -> int:
         raise UsageError(f"this installation has no CMake package at {folder}; reinstall deepbench")
     print(folder)
     return 0
+
+
+def _fact_lines(facts: Json, width: int | None) -> Iterator[str]:
+    """The facts as lines that fit a terminal of some width; None: any width."""
+    for line in _facts_text(facts).split("\n"):
+        margin = line[: len(line) - len(line.lstrip())]
+        yield from folded(line, width, f"{margin}    ")
 
 
 def _facts_text(facts: Json) -> str:

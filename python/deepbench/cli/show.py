@@ -16,11 +16,13 @@ from deepbench.errors import UsageError, printable_line
 from deepbench.references.lookup import open_results
 from deepbench.report import Report, columns_against, create
 from deepbench.report.outline import OutlineProblem, outline
+from deepbench.report.table_layout import narrowing_text
 from deepbench.results import ResultFile, ResultWriter, Row, schema
 from deepbench.results.output_names import conversion_command, require_result_name
 from deepbench.runner.context import device_text
 from deepbench.runner.progress import Screen
 from deepbench.runner.summary import Summary
+from deepbench.terminal_text import folded
 
 _OPTIONS = (
     FORMAT,
@@ -38,14 +40,12 @@ usage: deepbench show FILE [--format WORD] [--against NAME] [--columns LIST]
 
 Prints a result file as a run prints its rows, or writes it anew with fewer raw
 samples.
-
-Columns of a table: the attributes by their names, or 'problem' for all of them,
-and application time spread rate ceiling roofline bound verified. In a pipe a
-table has all columns. On a terminal that is too narrow for them, attributes
-that are equal in every row move into a line above the table; then verified and
-bound are dropped, titles become initials, one blank separates columns, and
-ceiling, spread, application and roofline are dropped, until the table fits.
 """
+_COLUMNS_HELP = (
+    "Columns of a table: the attributes by their names, or 'problem' for all of them, and "
+    "application time spread rate ceiling roofline bound verified. In a pipe a table has all "
+    "columns. On a terminal that is too narrow for them, "
+)
 
 
 def main(line: CommandLine) -> int:
@@ -129,4 +129,8 @@ def _outline_problem(row: Row, own: bool) -> OutlineProblem:
     )
 
 
-command = Command("show", _OPTIONS, main, _USAGE)
+def _usage_text() -> str:
+    return "\n".join([_USAGE, *folded(_COLUMNS_HELP + narrowing_text(), 80)])
+
+
+command = Command("show", _OPTIONS, main, _usage_text)
