@@ -132,9 +132,11 @@ def _library_lines(libraries: Json) -> list[str]:
 def _discovery_text(way: str) -> str:
     """How a library was found. The variable of library folders is not named if deepbench, and not
     the user, has set it."""
-    from deepbench.libraries import CUDA_LIBRARY_PATH
+    from deepbench.libraries import library_path_variable
+    from deepbench.nvidia_packages import FOLDERS_OF_PACKAGES
 
-    ours = way == CUDA_LIBRARY_PATH and CUDA_LIBRARY_PATH not in os.environ
+    variables = set(map(library_path_variable, FOLDERS_OF_PACKAGES))
+    ours = way in variables and way not in os.environ
     return "among Python's packages or conda's" if ours else way
 
 

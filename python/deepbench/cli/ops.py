@@ -85,7 +85,8 @@ def _default_problems_text(op: str) -> str:
     """The problems that an operation runs when its command names none."""
     sets = [folder.replace("_", "-") for folder, name in suites.available() if name == op]
     if not sets:
-        return "without keys: each kind of access at sizes for each level of the memory\nhierarchy"
+        default = operation(op).default_problems_help
+        return "\n".join(wrap(f"without attributes: {default}", _HELP_WIDTH)) if default else ""
     default = "; without keys: training" if "training" in sets else ""
     return f"sets: {' '.join(sets)}{default}"
 
@@ -95,8 +96,7 @@ def _operation_help_lines(op: str) -> list[str]:
     lines = [
         *wrap(f"{op}: {described.help}", _HELP_WIDTH),
         "",
-        _default_problems_text(op),
-        "",
+        *([text, ""] if (text := _default_problems_text(op)) else []),
         "keys:",
     ]
     formatter = click.HelpFormatter(width=_HELP_WIDTH)

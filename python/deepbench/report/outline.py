@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from functools import cache
 from typing import NamedTuple
 
 from deepbench.report.fields import work_unit
@@ -17,7 +18,6 @@ Value = int | float | str
 Outline = Mapping[str, "OpOutline"]
 
 _WIDEST = 32  # cells of an application
-_TITLES = {"trans_a": "a_t", "trans_b": "b_t"}
 
 
 class OutlineProblem(NamedTuple):
@@ -75,7 +75,14 @@ def outline(problems: Iterable[OutlineProblem]) -> Outline:
 
 def title(attribute: str) -> str:
     """The name of an attribute's column."""
-    return _TITLES.get(attribute, attribute)
+    return _titles().get(attribute, attribute)
+
+
+@cache
+def _titles() -> dict[str, str]:
+    from deepbench import _core
+
+    return {key.name: key.title for known in _core.operations() for key in known.parameters}
 
 
 def application_text(application: str | None) -> str:

@@ -251,7 +251,7 @@ def test_help_of_an_operation_lists_its_keys() -> None:
     [
         ("gemm", "sets: training inference-server inference-device; without keys: training\n"),
         ("sparse_gemm", "sets: inference-server inference-device\n"),
-        ("memory", "without keys: each kind of access at sizes for each level"),
+        ("memory", "without attributes: each kind of access at sizes for each level"),
     ],
 )
 def test_help_of_an_operation_says_what_it_runs_alone(op: str, said: str) -> None:
