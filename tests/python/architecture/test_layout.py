@@ -214,6 +214,26 @@ LAYERS = {
     "collective_model": {"_core", "cli", "problems", "report", "runner", "suites", "worker"},
     "marked_text": {"_core", "cli", "problems", "report", "results", "runner", "suites", "worker"},
     "libraries": {"_core", "cli", "problems", "report", "results", "runner", "suites", "worker"},
+    "nvidia_packages": {
+        "_core",
+        "cli",
+        "problems",
+        "report",
+        "results",
+        "runner",
+        "suites",
+        "worker",
+    },
+    "terminal_text": {
+        "_core",
+        "cli",
+        "problems",
+        "report",
+        "results",
+        "runner",
+        "suites",
+        "worker",
+    },
     "problems": {"cli", "report", "results", "runner", "worker"},
     "problems.suite_expansion": {"_core"},
     "problems.suite_reader": {"_core"},
@@ -262,6 +282,21 @@ def test_python_modules_know_only_what_is_below_them() -> None:
             if any(is_within_package(module, other) for other in forbidden)
         ]
     assert not wrong, "\n".join(sorted(set(wrong)))
+
+
+# Who makes a line of members instead of leaving it to the core's assembler: a row that was read,
+# where its line is of an older schema version or it comes from a workbook.
+WRITES_MEMBERS = {"results/row.py"}
+
+
+def test_rows_are_written_by_the_core() -> None:
+    callers = {
+        path.relative_to(ROOT / "python/deepbench").as_posix()
+        for path in python_sources("python")
+        if re.search(r"\brow_line_of_members\b", path.read_text(encoding="utf-8"))
+        and path.suffix == ".py"
+    }
+    assert callers == WRITES_MEMBERS
 
 
 def test_slow_packages_are_imported_late() -> None:
@@ -389,26 +424,57 @@ def test_the_sources_are_there() -> None:
     assert len(python_sources("python")) > 10
 
 
-# Files that may name operations or backends, each with its reason.
+def library_names() -> list[str]:
+    routes = (path.read_text(encoding="utf-8") for path in ROOT.glob("src/*/routes.def"))
+    return sorted({name for text in routes for name in re.findall(r"ROUTE\(\w+, (\w+),", text)})
+
+
+# Names that are words with another meaning as well: a level of the hierarchy, a key of the host's
+# facts, options and columns, an algorithm of a collective, reference figures.
+ORDINARY_WORDS = {"cpu", "memory", "peer", "persistent", "reference", "ring", "runtime", "threads"}
+# Files, or folders, that may name operations, backends or libraries, each with its reason.
 MAY_NAME = {
-    "report/legacy/": "prints the original's format, which names the original's operations",
-    "workbook/": "reads and writes the original's workbooks, which have one sheet per operation",
+    "cli/commands.py": "shows examples of commands",
+    "cli/model.py": "predicts one collective",
+    "cli/run.py": "shows an example of a suite",
     "collective_model.py": "models the algorithms of one collective",
-    "libraries.py": "tells the CUDA backend the folders of NVIDIA's Python packages",
+    "nvidia_packages.py": "knows where NVIDIA's Python packages install libraries",
+    "problems/suite_reader.py": "shows an example of a suite",
+    "report/legacy/": "prints the original's format, which names the original's operations",
+    "runner/context.py": "titles a run by the CUDA version, as result files have it",
+    "runner/launcher.py": "decides who starts the ranks before a backend is loaded",
+    "runner/run_options.py": "decides how many ranks to start before a backend is loaded",
+    "workbook/": "reads and writes the original's workbooks, which have one sheet per operation",
 }
 
 
-def test_python_names_no_operation_and_no_backend() -> None:
+def strings_of(path: Path) -> Iterator[str]:
+    """The string literals of a Python file except its docstrings."""
+    tree = ast.parse(path.read_text(encoding="utf-8"))
+    documented = (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
+    docstrings = {
+        id(node.body[0].value)
+        for node in ast.walk(tree)
+        if isinstance(node, documented) and node.body and isinstance(node.body[0], ast.Expr)
+    }
+    for node in ast.walk(tree):
+        is_text = isinstance(node, ast.Constant) and isinstance(node.value, str)
+        if is_text and id(node) not in docstrings:
+            yield node.value
+
+
+def test_python_names_no_operation_no_backend_and_no_library() -> None:
     """Operations and backends tell of themselves what Python needs (spec.cpp, plugin.h)."""
-    names = [*operation_names(), *BACKENDS]
-    word = re.compile(rf"""(?<!\{{)["'](?:{"|".join(names)})["']""")
-    allowed = {"memory", "cpu"}  # a level of the hierarchy, a key of the host's facts
-    wrong = []
+    names = {*operation_names(), *BACKENDS, *library_names(), "cudart"} - ORDINARY_WORDS
+    assert {"gemm", "cuda", "cublaslt", "onednn"} <= names
+    word = re.compile(rf"\b(?:{'|'.join(names)})\b|libdeepbench_(?:{'|'.join(BACKENDS)})")
+    found: dict[str, set[str]] = {}
     for path in python_sources("python"):
-        relative = path.relative_to(ROOT / "python/deepbench").as_posix()
-        if relative.startswith(tuple(MAY_NAME)):
-            continue
-        for found in word.findall(path.read_text(encoding="utf-8")):
-            if found.strip("\"'") not in allowed:
-                wrong.append(f"{relative}: {found}")
+        if path.suffix == ".py":
+            words = {name for text in strings_of(path) for name in word.findall(text)}
+            if words:
+                found[path.relative_to(ROOT / "python/deepbench").as_posix()] = words
+    wrong = {name: words for name, words in found.items() if not name.startswith(tuple(MAY_NAME))}
     assert not wrong, wrong
+    unused = [place for place in MAY_NAME if not any(name.startswith(place) for name in found)]
+    assert not unused, unused
