@@ -426,7 +426,8 @@ def test_the_sources_are_there() -> None:
 
 def library_names() -> list[str]:
     routes = (path.read_text(encoding="utf-8") for path in ROOT.glob("src/*/routes.def"))
-    return sorted({name for text in routes for name in re.findall(r"ROUTE\(\w+, (\w+),", text)})
+    route = re.compile(r"^ROUTE\(\w+, (\w+),", re.MULTILINE)
+    return sorted({name for text in routes for name in route.findall(text)})
 
 
 # Names that are words with another meaning as well: a level of the hierarchy, a key of the host's
