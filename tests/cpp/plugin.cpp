@@ -122,7 +122,7 @@ TEST_CASE("results cross the plugin interface") {
   CHECK(plan.candidates(0).empty());
   CHECK_THROWS_WITH_AS(plan.with_candidate("fast"),
                        "plan_candidate: there is no candidate 'fast' for this problem", RowFailure);
-  CHECK(backend().environment({}).items().empty());
+  CHECK(backend().required_environment_variables({}).items().empty());
   CHECK(backend().observe(0).items().empty());
   const auto alone = std::make_shared<Group>(0, std::vector<Member>(1), std::vector<Socket>(1));
   CHECK_THROWS_WITH_AS(backend().join(alone), "this backend has no collectives", RowFailure);

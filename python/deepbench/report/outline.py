@@ -42,7 +42,8 @@ class OpOutline:
 
 
 def outline(problems: Iterable[OutlineProblem]) -> Outline:
-    """The outline of these problems, operations in order of appearance."""
+    """Returns for each operation, in order of appearance, the column widths and the shared
+    attributes with which a report prints these problems."""
     texts: dict[str, dict[str, set[str]]] = {}  # of each attribute of each operation
     rows: dict[str, int] = {}
     counts: dict[tuple[str, str], int] = {}  # rows that have an attribute

@@ -66,9 +66,9 @@ class Absent final : public Implementation {
 };
 
 // A library whose list of candidates fails.
-class Speechless final : public Library {
+class FailsToListCandidates final : public Library {
  public:
-  Speechless() : Library("speechless") {}
+  FailsToListCandidates() : Library("speechless") {}
   std::vector<std::string> ids() const override { failed("speechless fails"); }
 };
 
@@ -92,8 +92,8 @@ Implementation& longest() {
   static Library library("longest", {"one", "two", "three", "four"});
   return library;
 }
-Implementation& speechless() {
-  static Speechless library;
+Implementation& library_that_cannot_list_candidates() {
+  static FailsToListCandidates library;
   return library;
 }
 Implementation& absent() {
@@ -112,10 +112,11 @@ const std::vector<Route> kAbsent = {{"gemm", "absent", true, absent},
                                     {"gemm", "first", true, first},
                                     {"gemm", "last", true, absent}};
 
-const std::vector<Route> kFallback = {{"gemm", "absent", true, absent, true},
-                                      {"gemm", "second", true, second},
-                                      {"gemm", "speechless", true, speechless, true},
-                                      {"gemm", "third", true, third, true}};
+const std::vector<Route> kFallback = {
+    {"gemm", "absent", true, absent, true},
+    {"gemm", "second", true, second},
+    {"gemm", "speechless", true, library_that_cannot_list_candidates, true},
+    {"gemm", "third", true, third, true}};
 
 class TestBackend final : public RoutedBackend {
  public:

@@ -98,7 +98,7 @@ std::vector<double> Kernel::read(const std::vector<uint64_t>& indices) const {
   return values;
 }
 
-deepbench_forward_states Kernel::adopt_forward_states(const Kernel& tested) {
+deepbench_forward_states Kernel::adopt_forward_states_of(const Kernel& tested) {
   return testing::adopt_forward_states(backend(), handle_, tested.handle_);
 }
 

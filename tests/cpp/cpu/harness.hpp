@@ -54,7 +54,9 @@ class Kernel {
   deepbench_scan scan() const;
   std::vector<double> project(uint64_t rows, uint64_t seed) const;
   std::vector<double> read(const std::vector<uint64_t>& indices) const;
-  deepbench_forward_states adopt_forward_states(const Kernel& tested);
+  // On a kernel of the reference: starts from the states that the forward pass of `tested` has
+  // left, and returns whether they are the problem's.
+  deepbench_forward_states adopt_forward_states_of(const Kernel& tested);
   deepbench_kernel* handle() const { return handle_; }
 
  private:

@@ -62,7 +62,7 @@ TEST_CASE(
     const auto outputs = uint64_t(rnn.outputs());
     const Kernel tested("rnn", layer_text(cell), "library=onednn seed=5");
     Kernel reference("rnn", layer_text(cell), "library=reference seed=5");
-    CHECK(reference.adopt_forward_states(tested) == DEEPBENCH_STATES_ADOPTED);
+    CHECK(reference.adopt_forward_states_of(tested) == DEEPBENCH_STATES_ADOPTED);
     reference.run(1);
 
     const std::vector<double> exact = testing::NaiveRnn<double>(rnn, 5).backward();
@@ -97,12 +97,12 @@ TEST_CASE("rnn: a reference does not adopt the states of another problem") {
     const Kernel another("rnn", layer_text(cell), "library=reference seed=5");
     for (const Kernel* other : {&other_seed, &forward, &another}) {
       Kernel reference("rnn", layer_text(cell), "library=reference seed=5");
-      CHECK(reference.adopt_forward_states(*other) == DEEPBENCH_STATES_UNKNOWN);
+      CHECK(reference.adopt_forward_states_of(*other) == DEEPBENCH_STATES_UNKNOWN);
       reference.run(1);
       CHECK(largest_difference(reference.read(exact.size()), exact) < 1e-5);
     }
     Kernel reference("rnn", layer_text(cell, "fwd"), "library=reference seed=5");
-    CHECK(reference.adopt_forward_states(forward) == DEEPBENCH_STATES_UNKNOWN);
+    CHECK(reference.adopt_forward_states_of(forward) == DEEPBENCH_STATES_UNKNOWN);
   }
 }
 

@@ -39,9 +39,9 @@ struct LibraryFacts {
   }
 };
 
-// For built-in kernels: their facts, and the name of the library in rows.
 inline LibraryFacts builtin_library_facts() { return {DEEPBENCH_VERSION, "built in", ""}; }
-inline std::string builtin_library_name(const std::string& library) {
+// The text by which rows name a library of built-in kernels, such as "skinny 0.1.0".
+inline std::string built_in_library_with_version(const std::string& library) {
   return library + " " DEEPBENCH_VERSION;
 }
 

@@ -38,7 +38,7 @@ class BuiltInGemmPlan final : public plugin::TypedPlan<BuiltInGemmPlan<Traits>, 
 
   void describe(plugin::Sink& sink) const override {
     const uint64_t workspace = plan_.workspace_bytes();
-    describe_plan(plugin::builtin_library_name(Traits::kName), plan_.name(),
+    describe_plan(plugin::built_in_library_with_version(Traits::kName), plan_.name(),
                   layout_.needed_bytes(copies_, workspace), workspace, sink);
   }
 

@@ -93,7 +93,8 @@ void GemmOperands::make_outputs() {
   poison();
 }
 
-// Converts copy 0.
+// Converts the constant operands into copy 0, which the caller then replicates, and sets the time
+// of one conversion, which is measured once per process and shape.
 void GemmOperands::convert_beforehand(const Copies& plain_a, const Copies& plain_b) {
   if (plain_a.count() == 0 && plain_b.count() == 0) return;
   const auto convert_all = [&](uint64_t) {

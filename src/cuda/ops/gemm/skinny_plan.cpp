@@ -25,7 +25,7 @@ struct Mapping {
 
 uint32_t ceil_div(uint64_t value, uint64_t by) { return uint32_t((value + by - 1) / by); }
 
-uint32_t warps_of(const SkinnyProblem& problem, const Mapping& mapping) {
+uint32_t warps_to_cover_rows(const SkinnyProblem& problem, const Mapping& mapping) {
   return ceil_div(problem.m, mapping.rows_of_warp());
 }
 
@@ -56,7 +56,7 @@ void set_grid(SkinnyPlan& plan, const SkinnyProblem& problem, uint32_t warps_of_
               uint32_t split) {
   const uint32_t rounds = rounds_of(problem, plan), part_rounds = ceil_div(rounds, split);
   plan.threads = warps_of_block * kWarp;
-  plan.blocks = ceil_div(warps_of(problem, {plan.lanes, plan.rows}), warps_of_block);
+  plan.blocks = ceil_div(warps_to_cover_rows(problem, {plan.lanes, plan.rows}), warps_of_block);
   plan.split = ceil_div(rounds, part_rounds);
   plan.part_vectors = part_rounds * vectors_of_round(plan);
 }
@@ -90,7 +90,7 @@ bool is_allowed(const SkinnyPlan& plan, const SkinnyProblem& problem) {
 // lower by about 3 % or more.
 SkinnyPlan plan_of(const SkinnyProblem& problem, const Mapping& mapping) {
   SkinnyPlan best = instance_of(problem, mapping), tried = best;
-  const uint32_t warps = std::min(kMaxWarps, warps_of(problem, mapping));
+  const uint32_t warps = std::min(kMaxWarps, warps_to_cover_rows(problem, mapping));
   const uint32_t parts = max_parts(problem, best);
   set_grid(best, problem, warps, 1);
   for (uint32_t split = 1; split <= parts; ++split)
@@ -106,7 +106,7 @@ SkinnyPlan plan_of(const SkinnyProblem& problem, const Mapping& mapping) {
 // reads B once for all of its rows. If k is split, there are always enough warps.
 Mapping default_mapping(const SkinnyProblem& problem) {
   for (const int rows : {4, 2})
-    if (warps_of(problem, {32, rows}) >= kBusyWarps * uint32_t(problem.multiprocessors))
+    if (warps_to_cover_rows(problem, {32, rows}) >= kBusyWarps * uint32_t(problem.multiprocessors))
       return {32, rows};
   const SkinnyPlan split = plan_of(problem, {32, 4});
   return split.split > 1 ? Mapping{32, 4} : Mapping{32, 1};

@@ -88,7 +88,7 @@ class PersistentRnnPlan final : public plugin::TypedPlan<PersistentRnnPlan, Rnn>
 
   void describe(plugin::Sink& sink) const override {
     const uint64_t workspace = persistent_workspace_bytes(problem_);
-    describe_plan(plugin::builtin_library_name("persistent"), plan_.name,
+    describe_plan(plugin::built_in_library_with_version("persistent"), plan_.name,
                   saturating_add(storage_.needed_bytes(copies_), workspace), workspace, sink);
   }
 

@@ -35,7 +35,7 @@ void use_every_slot(const Backend& backend) {
   backend.describe();
   backend.device_count();
   backend.describe_device(0);
-  backend.environment({});
+  backend.required_environment_variables({});
   const BackendPlan plan = backend.plan(problem, {});
   plan.candidates(0);
   backend.observe(0);
@@ -202,8 +202,11 @@ TEST_CASE("sizes must be sizes") {
 }
 
 TEST_CASE("variables of the environment have names") {
-  CHECK(fake_backend("emit environment GOOD 1").environment({}).text("GOOD") == "1");
-  CHECK(failure_of([&] { fake_backend("emit environment BAD=NAME 1").environment({}); }) ==
+  CHECK(fake_backend("emit environment GOOD 1").required_environment_variables({}).text("GOOD") ==
+        "1");
+  CHECK(failure_of([&] {
+          fake_backend("emit environment BAD=NAME 1").required_environment_variables({});
+        }) ==
         "failed | environment: the backend answered nonsense: 'BAD=NAME' is no variable's name");
 }
 
@@ -256,7 +259,7 @@ TEST_CASE("optional slots that are NULL are done without") {
   CHECK(plan.candidates(0).empty());
   CHECK(failure_of([&] { plan.with_candidate("other"); }) ==
         "invalid | candidate 'other': backend minimal has none");
-  CHECK(backend.environment({}).items().empty());
+  CHECK(backend.required_environment_variables({}).items().empty());
   CHECK(backend.observe(0).items().empty());
   CHECK(failure_of([&] { backend.join(nullptr); }) ==
         "unsupported | backend minimal has no collectives");

@@ -325,7 +325,7 @@ Attributes Backend::describe_device(int device) const {
   return collector.values();
 }
 
-Attributes Backend::environment(const Attributes& options) const {
+Attributes Backend::required_environment_variables(const Attributes& options) const {
   Collector collector;
   if (table_->environment)
     check_status(table_, table_->environment(ValuesView(options).get(), collector.sink()),

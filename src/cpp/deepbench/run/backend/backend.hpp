@@ -97,7 +97,8 @@ class DEEPBENCH_API Backend {
   Attributes describe() const;
   int device_count() const;
   Attributes describe_device(int device) const;
-  Attributes environment(const Attributes& options) const;
+  // The environment variables that must be set before the libraries of the backend are loaded.
+  Attributes required_environment_variables(const Attributes& options) const;
   // Throws RowFailure(kUnsupported) with the reason.
   BackendPlan plan(const Problem& problem, const Attributes& options) const;
   Attributes observe(int device) const;

@@ -113,7 +113,10 @@ struct Inspection {
   void ask(const Backend& backend) {
     name = backend.name();
     path = backend.path();
-    attempt([&] { environment = set_environment(backend.environment(RunOptions().for_plugin())); });
+    attempt([&] {
+      environment =
+          set_environment(backend.required_environment_variables(RunOptions().for_plugin()));
+    });
     attempt([&] { facts = backend.describe(); });
     attempt([&] {
       const int count = backend.device_count();

@@ -226,7 +226,7 @@ void Runner::assign_device(const std::string& options) {
 // A library reads its environment when it is loaded. Backends load libraries lazily, so that this
 // function runs first.
 void Runner::apply_environment() {
-  environment_ = set_environment(backend_.environment(defaults_.for_plugin()));
+  environment_ = set_environment(backend_.required_environment_variables(defaults_.for_plugin()));
 }
 
 void Runner::check_library(const std::string& library) const {
@@ -282,7 +282,7 @@ Row Runner::run(std::string_view line, int64_t position) {
   steps.position = position;
   steps.backend = backend_.name();
   record_failure_in(steps, [&] {
-    const RowRequest request = parse(line, steps);
+    const RowRequest request = parse_row_line(line, steps);
     steps.request = request;
     if (!group_ || request.options.check) return run_alone(steps);
     if (!request.problem.operation().is_collective()) return run_in_fleet(line, steps);
@@ -297,7 +297,7 @@ Row Runner::run(std::string_view line, int64_t position) {
 }
 
 // Records what it reads before it can fail, so that a row which cannot be read has its problem.
-RowRequest Runner::parse(std::string_view line, RowSteps& steps) const {
+RowRequest Runner::parse_row_line(std::string_view line, RowSteps& steps) const {
   const size_t end = end_of_problem(line);
   const std::string text(line.substr(0, end));
   steps.line = text.substr(0, text.find_last_not_of(" \t\r\n") + 1);

@@ -78,7 +78,9 @@ class DEEPBENCH_API Runner {
   void assign_device(const std::string& options);
   RankDevice rank_device() const;
   void apply_environment();
-  RowRequest parse(std::string_view line, RowSteps& steps) const;
+  // Parses "problem ; options". Stores the problem's text and, once the options are read, the
+  // position in `steps` first, so that a row that cannot be parsed still shows its problem.
+  RowRequest parse_row_line(std::string_view line, RowSteps& steps) const;
   RowContext begin_row(RowSteps& steps);
   void run_alone(RowSteps& steps);
   void run_collective(std::string_view line, RowSteps& steps);

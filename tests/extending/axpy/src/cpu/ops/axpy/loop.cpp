@@ -91,7 +91,8 @@ class LoopAxpyPlan final : public plugin::TypedPlan<LoopAxpyPlan, Axpy> {
   }
 
   void describe(plugin::Sink& sink) const override {
-    describe_plan(plugin::builtin_library_name(kLibrary), kLibrary, memory_bytes(), 0, sink);
+    describe_plan(plugin::built_in_library_with_version(kLibrary), kLibrary, memory_bytes(), 0,
+                  sink);
   }
   std::vector<std::string> candidates(int64_t) const override { return {kLibrary}; }
   std::unique_ptr<plugin::Kernel> prepare() const override {
