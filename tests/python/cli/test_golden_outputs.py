@@ -8,19 +8,17 @@ looked at before they are committed. The samples are never rewritten.
 from __future__ import annotations
 
 import json
-import os
 import re
 import socket
 from pathlib import Path
 
 import pytest
 
-from fake_plugin import build_fake_backend
+from golden_files import check_golden
 from golden_runs import RUNS, deepbench, lines_without_volatile_facts, run_scripted
 from source_tree import ROOT
 
 SAMPLES = ROOT / "tests/samples/v1"
-GOLDEN = ROOT / "tests/golden/outputs"
 RESULTS = ROOT / "results"
 NAMES = sorted(RUNS)
 
@@ -47,18 +45,6 @@ COMMANDS = {
 }  # fmt: skip
 
 
-@pytest.fixture(scope="module")
-def plugin(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return build_fake_backend(tmp_path_factory.mktemp("plugins") / "libdeepbench_fake.so")
-
-
-def check_golden_output(file: str, text: str) -> None:
-    path = GOLDEN / file
-    if os.environ.get("DEEPBENCH_UPDATE_GOLDEN"):
-        path.write_bytes(text.encode())
-    assert text == path.read_bytes().decode()
-
-
 def page_without_scripts(page: str) -> str:
     """A page's text without its style sheet and scripts, but with its data."""
     page = re.sub(r"<style>.*?</style>", "<style></style>", page, flags=re.S)
@@ -71,13 +57,13 @@ def test_rows_of_a_run(name: str, plugin: Path, tmp_path: Path) -> None:
     done = run_scripted(name, plugin, tmp_path, "-o", "rows.jsonl")
     assert (tmp_path / "rows.jsonl").exists(), done.stderr
     text = lines_without_volatile_facts((tmp_path / "rows.jsonl").read_text(), socket.gethostname())
-    check_golden_output(f"run_{name}.jsonl", text)
+    check_golden(f"outputs/run_{name}.jsonl", text)
 
 
 @pytest.mark.parametrize("form", ["table", "legacy"])
 def test_formats_of_a_run(form: str, plugin: Path, tmp_path: Path) -> None:
     done = run_scripted("gemm", plugin, tmp_path, "--format", form)
-    check_golden_output(f"run_gemm.{form}", done.stdout)
+    check_golden(f"outputs/run_gemm.{form}", done.stdout)
 
 
 @pytest.mark.parametrize("file", sorted(COMMANDS))
@@ -87,8 +73,9 @@ def test_formats_of_a_file(file: str, tmp_path: Path) -> None:
     words = [word.format(**{name: f"{name}.jsonl" for name in NAMES}) for word in COMMANDS[file]]
     done = deepbench(tmp_path, *words)
     assert done.stdout, done.stderr
-    check_golden_output(
-        file, page_without_scripts(done.stdout) if file.endswith(".html") else done.stdout
+    check_golden(
+        f"outputs/{file}",
+        page_without_scripts(done.stdout) if file.endswith(".html") else done.stdout,
     )
 
 
@@ -99,7 +86,7 @@ def test_page(tmp_path: Path) -> None:
         tmp_path, "report", "gemm.jsonl", "--against", "gemm_slower.jsonl", "-o", "page.html"
     )
     assert done.returncode == 0, done.stderr
-    check_golden_output("report.html", page_without_scripts((tmp_path / "page.html").read_text()))
+    check_golden("outputs/report.html", page_without_scripts((tmp_path / "page.html").read_text()))
 
 
 def test_chart(tmp_path: Path) -> None:
@@ -108,7 +95,7 @@ def test_chart(tmp_path: Path) -> None:
     done = deepbench(tmp_path, "report", "gemm.jsonl", "-o", "chart.svg", "--chart", "roofline")
     assert done.returncode == 0, done.stderr
     words = re.findall(r">([^<>\n]+)</text>", (tmp_path / "chart.svg").read_text())
-    check_golden_output("chart.txt", "\n".join(words) + "\n")
+    check_golden("outputs/chart.txt", "\n".join(words) + "\n")
 
 
 def test_workbook_and_back(tmp_path: Path) -> None:
@@ -121,9 +108,10 @@ def test_workbook_and_back(tmp_path: Path) -> None:
     cells = {
         sheet.title: [list(row) for row in sheet.iter_rows(values_only=True)] for sheet in book
     }
-    check_golden_output("workbook.json", json.dumps(cells, indent=1, default=str) + "\n")
+    check_golden("outputs/workbook.json", json.dumps(cells, indent=1, default=str) + "\n")
     done = deepbench(tmp_path, "import", "book.xlsx", "-o", "back.jsonl")
     assert (tmp_path / "back.jsonl").exists(), done.stderr
-    check_golden_output(
-        "imported.jsonl", lines_without_volatile_facts((tmp_path / "back.jsonl").read_text(), "")
+    check_golden(
+        "outputs/imported.jsonl",
+        lines_without_volatile_facts((tmp_path / "back.jsonl").read_text(), ""),
     )

@@ -14,15 +14,9 @@ from typing import Any
 import pytest
 
 from deepbench.results import read
-from fake_plugin import build_fake_backend
 from rank_processes import LIMIT_S, RankProcesses, deepbench, rank_environment, rows_of
 
 ROWS = ("n=8", "k=40")
-
-
-@pytest.fixture(scope="module")
-def plugin(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return build_fake_backend(tmp_path_factory.mktemp("plugins") / "libdeepbench_fake.so")
 
 
 class FakeFleetRun:

@@ -15,7 +15,6 @@ from pathlib import Path
 import pytest
 
 from deepbench.results import read
-from fake_plugin import build_fake_backend
 from rank_processes import RankProcesses, rows_of
 
 FIRST, SECOND = "10.213.77.1", "10.213.77.2"
@@ -76,11 +75,6 @@ def machines() -> Iterator[Machines]:
         yield made
     finally:
         made.remove_namespaces()
-
-
-@pytest.fixture(scope="module")
-def plugin(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return build_fake_backend(tmp_path_factory.mktemp("plugins") / "libdeepbench_fake.so")
 
 
 def start_fleet(machines: Machines, size: int) -> RankProcesses:

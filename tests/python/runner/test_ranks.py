@@ -16,7 +16,6 @@ from pathlib import Path
 import pytest
 
 from deepbench.results import read
-from fake_plugin import build_fake_backend
 from rank_processes import LIMIT_S, QUICK, RankProcesses, deepbench, rows_of, run_two_ranks
 
 
@@ -248,11 +247,6 @@ def test_devices_that_make_no_sense(words: str, message: str) -> None:
 
 
 # ---- ranks that fail, each at another stage ------------------------------------------------------
-
-
-@pytest.fixture(scope="module")
-def plugin(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return build_fake_backend(tmp_path_factory.mktemp("plugins") / "libdeepbench_fake.so")
 
 
 FAULTS = {  # by elements: on rank 1, at which stage; the row's status, and its reason
