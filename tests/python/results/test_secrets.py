@@ -1,5 +1,5 @@
-"""The secret of a run's ranks is in no result file that is written, and in nothing that is made of
-an old file which holds it."""
+"""Tests that no result file contains the secret of a run's ranks, and that no output made from an
+older file that contains it does."""
 
 from __future__ import annotations
 

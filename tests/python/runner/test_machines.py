@@ -1,6 +1,6 @@
-"""Ranks on two machines: network namespaces with a cable between them and names of their own.
-Which rank is where, and what becomes of all when the cable is pulled. Skipped where the system
-allows none.
+"""Tests ranks on two machines, which are network namespaces with a cable between them. The tests
+check which rank is where, and how all ranks end when the cable is pulled. They are skipped if the
+system allows no namespaces.
 """
 
 from __future__ import annotations
