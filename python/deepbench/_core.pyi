@@ -35,6 +35,10 @@ class Parameter:
     def maximum(self) -> int | float | None:
         """Largest value of a number; None where only its type limits it, and for a choice."""
     @property
+    def synonyms(self) -> list[str]: ...
+    @property
+    def title(self) -> str: ...
+    @property
     def help(self) -> str: ...
 
 @final
@@ -62,6 +66,8 @@ class Operation:
     def default_problems(self, device: Mapping[str, object]) -> list[str]:
         """The problem lines that the name alone stands for where no suite has any, for a device
         with such facts: integers, numbers and texts count, other values do not."""
+    @property
+    def default_problems_help(self) -> str: ...
     @property
     def constants(self) -> list[str]:
         """The operands that may be constant in an application, as in constant=a."""
@@ -193,10 +199,18 @@ def failed_row(
     metadata; `worker` is crashed, hung, killed or skipped, or '' if the worker still runs. Raises
     InvalidProblem, or ValueError for an unknown status."""
 
-def row_line(members: Mapping[str, object]) -> str:
-    """The JSON row with these members, for rows that are imported. Raises TypeError for a value
-    that is none of JSON's."""
-
+def row_line_of_members(members: Mapping[str, object]) -> str: ...
+def with_bound_figures(
+    row: str,
+    *,
+    by: str,
+    arithmetic_tflops: float | None,
+    memory_gbps: float | None,
+    latency_ns: float | None,
+    share_arithmetic: float | None,
+    share_roofline: float | None,
+) -> str: ...
+def sample_index(i: int, kept: int, all: int) -> int: ...
 def with_note(row: str, note: str) -> str:
     """The JSON row with one more note. Raises ValueError for other text."""
 

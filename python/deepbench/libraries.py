@@ -11,19 +11,14 @@ from __future__ import annotations
 import os
 import re
 import sys
-from collections.abc import Callable, Iterator, Mapping, MutableMapping
+from collections.abc import Callable, Iterator, MutableMapping
 from pathlib import Path
 
-ENTRY_POINT_GROUP = "deepbench.backends"
-CUDA_LIBRARY_PATH = "DEEPBENCH_CUDA_LIBRARY_PATH"
+from deepbench.nvidia_packages import FOLDERS_OF_PACKAGES
 
-_CUDA_PLUGIN = "libdeepbench_cuda.so"
-# The libraries that the CUDA backend loads. A folder counts if it has one of them.
-_CUDA_LIBRARIES = tuple(
-    f"lib{name}.so."
-    for name in ("cudart", "nvrtc", "nvJitLink", "cublasLt", "cublas", "cudnn", "cusparse", "nccl")
-)
-_SITE_PACKAGES = Path(__file__).parents[1]  # the backend searches this folder itself
+ENTRY_POINT_GROUP = "deepbench.backends"
+
+_SITE_PACKAGES = Path(__file__).parents[1]  # a backend searches this folder itself
 
 
 def plugin_paths(warn: Callable[[str], object] = lambda text: None) -> list[str]:
@@ -32,44 +27,20 @@ def plugin_paths(warn: Callable[[str], object] = lambda text: None) -> list[str]
 
 
 def export_library_path(backend: str, variables: MutableMapping[str, str] = os.environ) -> None:
-    """Sets the environment variable that tells `backend` the library folders of Python packages.
+    """Sets the environment variables that tell a backend the library folders of Python packages.
     Called before the backend is loaded. A variable that the user has set stays unchanged."""
-    may_be_cuda = backend in ("auto", "cuda") or Path(backend).name == _CUDA_PLUGIN
-    if not may_be_cuda or CUDA_LIBRARY_PATH in variables:
-        return
-    folders = cuda_folders(sys.path, variables)
-    if not all(folder.is_relative_to(_SITE_PACKAGES) for folder in folders):
-        variables[CUDA_LIBRARY_PATH] = ":".join(map(str, folders))
+    for name, folders_of in FOLDERS_OF_PACKAGES.items():
+        may_be_it = backend in ("auto", name) or Path(backend).name == f"libdeepbench_{name}.so"
+        if not may_be_it or library_path_variable(name) in variables:
+            continue
+        folders = folders_of(sys.path, variables)
+        if not all(folder.is_relative_to(_SITE_PACKAGES) for folder in folders):
+            variables[library_path_variable(name)] = ":".join(map(str, folders))
 
 
-def cuda_folders(python_path: list[str], variables: Mapping[str, str]) -> list[Path]:
-    """The folders with CUDA libraries, in order: those of NVIDIA's Python packages in either layout
-    (nvidia/cu13/lib, nvidia/cublas/lib) on Python's path, then conda's. The backend itself searches
-    its own folder, the folders of the system's loader, and toolkits. An empty entry of Python's
-    path means the working directory and is skipped, since packages are not installed there.
-
-    cuda.pathfinder knows these folders too, but it finds a library by loading it and prefers the
-    newest one whatever the driver; the backend chooses among all versions.
-    """
-    places = [folder for entry in python_path if entry for folder in _package_folders(entry)]
-    if variables.get("CONDA_PREFIX"):
-        places.append(Path(variables["CONDA_PREFIX"], "lib"))
-    found = (place for place in places if ":" not in str(place) and _has_library(place))
-    return list(dict.fromkeys(found))
-
-
-def _package_folders(entry: str) -> list[Path]:
-    try:
-        return sorted(Path(entry).absolute().glob("nvidia/*/lib"))
-    except (OSError, ValueError):
-        return []
-
-
-def _has_library(folder: Path) -> bool:
-    try:
-        return any(entry.name.startswith(_CUDA_LIBRARIES) for entry in os.scandir(folder))
-    except (OSError, ValueError):  # ValueError: NUL in the name
-        return False
+def library_path_variable(backend: str) -> str:
+    """The environment variable that lists library folders of a backend."""
+    return f"DEEPBENCH_{backend.upper()}_LIBRARY_PATH"
 
 
 def _entry_point_plugins(warn: Callable[[str], object]) -> Iterator[str]:

@@ -1,12 +1,9 @@
-// The hardware threads that the calling thread may run on.
+// Binds the calling thread to hardware threads.
 #pragma once
 
 #include <vector>
 
 namespace deepbench::cpu {
-
-// The calling thread's affinity mask, in ascending order.
-std::vector<int> read_affinity();
 
 // Binds the calling thread to one hardware thread. Does nothing if the system refuses.
 void bind_this_thread(int cpu);

@@ -33,7 +33,7 @@ MachineLoad read_load(const SystemRoot& root) {
   return load;
 }
 
-// The average still includes the load of our last row, so that other threads must also be running
+// The average still includes the load of the last row, so that other threads must also be running
 // now. One of the running threads is the one that reads.
 bool is_machine_busy(const Topology& topology, const SystemRoot& root, double* average) {
   constexpr double kShareOfMachine = 0.2;

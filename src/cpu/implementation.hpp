@@ -1,5 +1,5 @@
 // What the files in ops/ share: each defines one operation through one library, a route of
-// routes.hpp.
+// routes.def.
 #pragma once
 
 #include "deepbench/backend/routing.hpp"

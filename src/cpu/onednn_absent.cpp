@@ -1,7 +1,8 @@
 // Replaces src/cpu/onednn and every ops/*/onednn*.cpp in a build without oneDNN's header: each
-// route gives this as its reason.
+// route of routes.def through oneDNN gives this as its reason.
 #include "deepbench/plugin.hpp"
 #include "implementation.hpp"
+#include "routes.hpp"
 
 namespace deepbench::cpu {
 namespace {
@@ -19,26 +20,22 @@ class AbsentOnednn final : public Implementation {
       "onednn-devel-cpu-gomp exists (Linux x86-64)";
 };
 
+Implementation& absent_onednn() {
+  static auto* implementation = new AbsentOnednn();
+  return *implementation;
+}
+
 }  // namespace
 
-Implementation& onednn_gemm() {
-  static auto* implementation = new AbsentOnednn();
-  return *implementation;
-}
-
-Implementation& onednn_rnn() {
-  static auto* implementation = new AbsentOnednn();
-  return *implementation;
-}
-
-Implementation& onednn_conv() {
-  static auto* implementation = new AbsentOnednn();
-  return *implementation;
-}
-
-Implementation& onednn_sparse_gemm() {
-  static auto* implementation = new AbsentOnednn();
-  return *implementation;
-}
+// A route's line defines its function if its library is onednn and nothing otherwise:
+// DEFINE_FOR_onednn(op) puts the definition in second place, and for any other library the unknown
+// name DEFINE_FOR_library(op) is the first argument, followed by an empty second one.
+#define DEFINE_FOR_onednn(op) \
+  , Implementation& onednn_##op() { return absent_onednn(); }
+#define SECOND(first, second, ...) second
+#define EXPAND_AND_TAKE_SECOND(...) SECOND(__VA_ARGS__)
+#define ROUTE(op, library, kind) EXPAND_AND_TAKE_SECOND(DEFINE_FOR_##library(op), , )
+#include "routes.def"
+#undef ROUTE
 
 }  // namespace deepbench::cpu

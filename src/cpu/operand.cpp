@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "deepbench/backend/bit_patterns.hpp"
-#include "deepbench/ops/precision.hpp"
+#include "deepbench/core/precision.hpp"
 #include "deepbench/plugin.hpp"
 #include "isa.hpp"
 #include "projection.hpp"

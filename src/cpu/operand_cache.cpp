@@ -4,7 +4,7 @@
 #include <algorithm>
 
 #include "cgroup_limits.hpp"
-#include "deepbench/ops/precision.hpp"
+#include "deepbench/core/precision.hpp"
 #include "deepbench/plugin.hpp"
 #include "topology.hpp"
 

@@ -8,9 +8,9 @@
 #include <cstdlib>
 #include <utility>
 
-#include "affinity.hpp"
 #include "cgroup_limits.hpp"
-#include "deepbench/backend/physical_cores.hpp"
+#include "deepbench/core/affinity.hpp"
+#include "deepbench/core/physical_cores.hpp"
 
 namespace deepbench::cpu {
 namespace {
@@ -150,7 +150,7 @@ std::vector<int> Topology::cpus_for_threads(int threads) const {
 Topology read_topology(const std::vector<int>& affinity, const SystemRoot& root,
                        int quota_sharers) {
   Topology topology;
-  topology.cores = plugin::group_by_core(affinity, root.sys);
+  topology.cores = group_by_core(affinity, root.sys);
   topology.quota_cores = read_cgroup_limits(root).cores / quota_sharers;
   const auto online = read_text(root.sys + "/devices/system/cpu/online");
   topology.online_cpus = int(online ? parse_cpu_list(*online).size() : affinity.size());
@@ -164,7 +164,9 @@ int local_rank_count() { return count_in_environment("DEEPBENCH_RANKS_PER_MACHIN
 
 const Topology& topology() {
   static const Topology host = [] {
-    Topology read = read_topology(read_affinity(), {}, local_rank_count());
+    std::vector<int> allowed = read_affinity();
+    if (allowed.empty()) allowed.push_back(0);
+    Topology read = read_topology(allowed, {}, local_rank_count());
     read.ranks_on_core = count_in_environment("DEEPBENCH_RANKS_PER_CORE");
     return read;
   }();

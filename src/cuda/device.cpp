@@ -100,8 +100,8 @@ uint64_t memory_available(int device) {
   CUDA_CHECK(cudart().cudaSetDevice(device));
   // memory that was freed in stream order is available only then
   Stream::of(device).synchronize();
-  // The idle memory of our pool is available to us, but not to libraries that allocate by
-  // themselves. The pool therefore keeps only a part of the memory. Trimming takes milliseconds,
+  // The backend can use the idle memory of its pool, but libraries that allocate by themselves
+  // cannot. The pool therefore keeps only a part of the memory. Trimming takes milliseconds,
   // which is too long for every row.
   const uint64_t idle = idle_pool_bytes(device);
   if (idle > device_facts(device).memory_bytes / kIdlePoolDivisor) trim_pool(device);

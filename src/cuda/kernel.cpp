@@ -6,23 +6,14 @@
 namespace deepbench::cuda {
 
 DeviceKernel::DeviceKernel(Stream& stream, const plugin::CopyPlan& plan)
-    : stream_(stream),
-      plan_(plan),
-      timer_(std::make_unique<CallTimer>(
-          stream, plan,
-          TimedCalls{[this](uint64_t copy) { this->enqueue(copy); },
-                     [this] { this->enqueue_start_barrier(); },
-                     [this] { this->enqueue_end_barrier(); }, [this] { this->wait(); }})) {}
+    : stream_(stream), plan_(plan), timer_(std::make_unique<CallTimer>(stream, plan)) {}
 
 DeviceKernel::~DeviceKernel() = default;
 
 void DeviceKernel::time_batch(const deepbench_request& request, deepbench_batch& batch) {
   stream_.make_current();
-  if (!can_be_captured()) timer_->forbid_capture();
-  timer_->time(request, batch);
+  timer_->time(timed_call(), request, batch);
 }
-
-void DeviceKernel::wait() { stream_.synchronize(); }
 
 void DeviceKernel::release_graphs() { timer_.reset(); }
 

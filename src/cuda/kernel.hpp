@@ -1,5 +1,4 @@
-// The common part of all kernels on a device: cache regime and timing. An operation derives from it
-// and enqueues one call on the stream.
+// The common part of all kernels on a device: cache regime and timing.
 #pragma once
 
 #include <cstdint>
@@ -7,6 +6,7 @@
 
 #include "deepbench/backend/rotation.hpp"
 #include "deepbench/plugin.hpp"
+#include "device_call.hpp"
 #include "stream.hpp"
 
 namespace deepbench::cuda {
@@ -22,17 +22,8 @@ class DeviceKernel : public plugin::Kernel {
   void time_batch(const deepbench_request& request, deepbench_batch& batch) final;
 
  protected:
-  // Enqueues one call on this copy of the operands, without waiting for it. A capture may be in
-  // progress: the function must neither allocate nor synchronise.
-  virtual void enqueue(uint64_t copy) = 0;
-
-  // For calls in which other devices take part; all but wait() may be captured. Work that is
-  // enqueued after enqueue_start_barrier() starts when all devices have reached it. Work after
-  // enqueue_end_barrier() starts when all devices have finished the work before it.
-  virtual void enqueue_start_barrier() {}
-  virtual void enqueue_end_barrier() {}
-  virtual void wait();  // for all enqueued work
-  virtual bool can_be_captured() const { return true; }
+  // What time_batch times: the same call every time.
+  virtual DeviceCall& timed_call() = 0;
 
   void make_current() const { stream_.make_current(); }
   nvidia::cudaStream_t stream() const { return stream_.get(); }

@@ -12,7 +12,7 @@
 namespace deepbench::cuda {
 namespace {
 
-// the majors that our declarations are tested with, the newest first
+// the majors that the declarations in third_party/nvidia are tested with, the newest first
 constexpr int kMajors[] = {13, 12};
 
 // The locations that may hold libraries of this major.

@@ -9,7 +9,7 @@
 #include "deepbench/backend/bit_patterns.hpp"
 #include "deepbench/backend/memo_cache.hpp"
 #include "deepbench/backend/output_checks.hpp"
-#include "deepbench/ops/precision.hpp"
+#include "deepbench/core/precision.hpp"
 #include "deepbench/plugin.hpp"
 #include "device.hpp"
 #include "kernels/jit.hpp"

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "deepbench/backend/output_checks.hpp"
-#include "deepbench/ops/precision.hpp"
+#include "deepbench/core/precision.hpp"
 #include "deepbench/plugin.hpp"
 
 namespace deepbench::cuda {

@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include "deepbench/ops/precision.hpp"
+#include "deepbench/core/precision.hpp"
 
 namespace deepbench::cuda {
 

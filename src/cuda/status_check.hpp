@@ -37,8 +37,7 @@ bool is_sticky(nvidia::cudaError_t status);
   ::deepbench::cuda::check((expression), \
                            ::deepbench::cuda::SourceLocation{#expression, __FILE__, __LINE__})
 
-// Checks a status in a variable or from a function of ours; `function` is the vendor's function
-// that returned it.
+// Checks a status that a vendor's function returned earlier; `function` is that function.
 // NOLINTNEXTLINE: as above.
 #define CUDA_CHECK_STATUS(function, status) \
   ::deepbench::cuda::check((status),        \

@@ -41,6 +41,15 @@ uint32_t recent_throttle_flags(int device) {
   return flags;
 }
 
+class FunctionCall final : public DeviceCall {
+ public:
+  explicit FunctionCall(const std::function<void(uint64_t copy)>& enqueue) : enqueue_(enqueue) {}
+  void enqueue(uint64_t copy) override { enqueue_(copy); }
+
+ private:
+  const std::function<void(uint64_t copy)>& enqueue_;
+};
+
 std::unique_ptr<ClockStamps> try_make_clock_stamps(const Stream& stream) {
   try {
     return std::make_unique<ClockStamps>(stream);
@@ -52,10 +61,9 @@ std::unique_ptr<ClockStamps> try_make_clock_stamps(const Stream& stream) {
 
 }  // namespace
 
-CallTimer::CallTimer(Stream& stream, const plugin::CopyPlan& plan, TimedCalls calls)
+CallTimer::CallTimer(Stream& stream, const plugin::CopyPlan& plan)
     : stream_(stream),
       plan_(plan),
-      calls_(std::move(calls)),
       rotation_(plan.copies),
       flush_buffer_(plan.flush_bytes),
       stamps_(try_make_clock_stamps(stream)),
@@ -64,12 +72,13 @@ CallTimer::CallTimer(Stream& stream, const plugin::CopyPlan& plan, TimedCalls ca
 
 CallTimer::~CallTimer() = default;
 
-void CallTimer::time(const deepbench_request& request, deepbench_batch& batch) {
+void CallTimer::time(DeviceCall& call, const deepbench_request& request, deepbench_batch& batch) {
   const plugin::HostTimer timer;
   if (request.count == 0) plugin::invalid("time_batch: the batch has no calls");
   const bool marked = (request.flags & DEEPBENCH_REQUEST_MARKERS) != 0;
   const bool isolated =
       request.launch == DEEPBENCH_LAUNCH_ISOLATED || plan_.regime == plugin::Regime::kFlush;
+  can_capture_ = can_capture_ && call.can_be_captured();
   const bool capture = can_capture_ && !marked && request.launch != DEEPBENCH_LAUNCH_STREAM;
   const uint64_t most = marked || isolated ? 1 : kMaxGraphCalls;
 
@@ -77,7 +86,7 @@ void CallTimer::time(const deepbench_request& request, deepbench_batch& batch) {
   if (perturbation_ && (request.flags & DEEPBENCH_REQUEST_SHUFFLE)) perturb_scheduling();
   for (uint64_t made = 0; made < request.count;) {
     const Span span{rotation_.copy_after_calls(1), std::min(most, request.count - made)};
-    batch.elapsed_ns += marked ? time_with_markers() : time_span(span, capture);
+    batch.elapsed_ns += marked ? time_with_markers(call) : time_span(call, span, capture);
     rotation_.advance(span.second);
     made += span.second;
   }
@@ -100,42 +109,42 @@ void CallTimer::perturb_scheduling() {
 }
 
 // Reads the sensors while the device works, which adds nothing to the time of the batch.
-double CallTimer::time_span(Span span, bool capture) {
-  const Graph* graph = capture ? graph_for(span) : nullptr;
+double CallTimer::time_span(DeviceCall& call, Span span, bool capture) {
+  const Graph* graph = capture ? graph_for(call, span) : nullptr;
   if (graph)
     graph->launch(stream_.get());
   else
-    enqueue_span(span, /*capturing=*/false);
+    enqueue_span(call, span, /*capturing=*/false);
   flags_ |= recent_throttle_flags(stream_.device());
-  wait();
+  call.wait(stream_);
   return end_.elapsed_ns(begin_);
 }
 
 // One call, with nothing else on the device between the markers.
-double CallTimer::time_with_markers() {
+double CallTimer::time_with_markers(DeviceCall& call) {
   const Span span{rotation_.copy_after_calls(1), 1};
   if (plan_.flush_bytes)
     CUDA_CHECK(
         cudart().cudaMemsetAsync(flush_buffer_.data(), 0, flush_buffer_.bytes(), stream_.get()));
-  calls_.enqueue_start_barrier();
-  wait();
+  call.enqueue_start_barrier();
+  call.wait(stream_);
   {
     const ProfilerRegion region;
     begin_.record(stream_.get());
-    enqueue_calls(span);
-    calls_.enqueue_end_barrier();
+    enqueue_calls(call, span);
+    call.enqueue_end_barrier();
     end_.record(stream_.get());
-    wait();
+    call.wait(stream_);
   }
   return end_.elapsed_ns(begin_);
 }
 
-const Graph* CallTimer::graph_for(Span span) {
+const Graph* CallTimer::graph_for(DeviceCall& call, Span span) {
   if (const auto at = graphs_.find(span); at != graphs_.end()) return at->second.get();
   if (graphs_.size() >= kMaxGraphs) graphs_.clear();
   try {
-    auto graph =
-        std::make_unique<Graph>(stream_.get(), [&] { enqueue_span(span, /*capturing=*/true); });
+    auto graph = std::make_unique<Graph>(stream_.get(),
+                                         [&] { enqueue_span(call, span, /*capturing=*/true); });
     return (graphs_[span] = std::move(graph)).get();
   } catch (const CaptureFailed&) {
     can_capture_ = false;
@@ -143,38 +152,32 @@ const Graph* CallTimer::graph_for(Span span) {
   }
 }
 
-void CallTimer::enqueue_span(Span span, bool capturing) {
+void CallTimer::enqueue_span(DeviceCall& call, Span span, bool capturing) {
   const nvidia::cudaStream_t stream = stream_.get();
   if (plan_.flush_bytes)
     CUDA_CHECK(cudart().cudaMemsetAsync(flush_buffer_.data(), 0, flush_buffer_.bytes(), stream));
   if (stamps_) stamps_->begin(stream);
-  calls_.enqueue_start_barrier();
+  call.enqueue_start_barrier();
   begin_.record(stream, capturing);
-  enqueue_calls(span);
-  calls_.enqueue_end_barrier();
+  enqueue_calls(call, span);
+  call.enqueue_end_barrier();
   end_.record(stream, capturing);
   if (stamps_) stamps_->end(stream);
 }
 
-void CallTimer::enqueue_calls(Span span) {
-  for (uint64_t call = 0; call < span.second; ++call)
-    calls_.enqueue((span.first + call) % plan_.copies);
+void CallTimer::enqueue_calls(DeviceCall& call, Span span) {
+  for (uint64_t made = 0; made < span.second; ++made)
+    call.enqueue((span.first + made) % plan_.copies);
 }
 
-void CallTimer::wait() const {
-  if (calls_.wait)
-    calls_.wait();
-  else
-    stream_.synchronize();
-}
-
-double time_calls(Stream& stream, const Enqueue& enqueue) {
-  CallTimer timer(stream, {}, {enqueue});
-  const auto time = [&timer](uint64_t count) {
+double time_calls(Stream& stream, const std::function<void(uint64_t copy)>& enqueue) {
+  CallTimer timer(stream, {});
+  FunctionCall call(enqueue);
+  const auto time = [&](uint64_t count) {
     const deepbench_request request = {sizeof request, count, DEEPBENCH_LAUNCH_BEST, 0};
     deepbench_batch batch = {};
     batch.struct_size = sizeof batch;
-    timer.time(request, batch);
+    timer.time(call, request, batch);
     return batch.elapsed_ns / double(count);
   };
   time(1);  // the first call loads the kernels

@@ -2,18 +2,27 @@
 
 from __future__ import annotations
 
+import filecmp
 import os
 import shutil
 import subprocess
 import sys
 import sysconfig
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
+OPERATION = ROOT / "tests/extending/axpy"  # each file has the path that it takes in the tree
+BACKEND = ROOT / "tests/extending/backend"  # becomes a folder of src/
+# The lines that the operation adds at the end of files of the tree. The backend adds none.
+LINES = {
+    "src/cpp/deepbench/ops/ops.def": "OPERATION(axpy)",
+    "src/cpu/routes.def": "ROUTE(axpy, loop, kChoosable)",
+}
 PARTS = ("CMakeLists.txt", "pyproject.toml", "docs", "python", "src", "tests", "third_party",
          "benchmarks", "tools")  # fmt: skip
 NOT_SOURCES = shutil.ignore_patterns("__pycache__", "*.so", "*.pyc", "bin", "include", "licenses")
@@ -37,6 +46,15 @@ class SourceCopy:
     def deepbench(self, *arguments: str) -> subprocess.CompletedProcess[str]:
         return self.run("-m", "deepbench", *arguments)
 
+    def without_backend(self, name: str) -> SourceCopy:
+        """The same package without one of its backends."""
+        folder = self.tree.parent / f"without_{name}"
+        shutil.copytree(
+            self.package, folder / "deepbench", symlinks=True,
+            ignore=shutil.ignore_patterns(f"libdeepbench_{name}.so"),
+        )  # fmt: skip
+        return SourceCopy(self.tree, folder / "deepbench", interpreter(folder / "python", folder))
+
 
 def copy_sources(tree: Path) -> None:
     tree.mkdir()
@@ -48,13 +66,25 @@ def copy_sources(tree: Path) -> None:
             shutil.copy(source, tree / part)
 
 
-def insert_lines(tree: Path, lines: Mapping[str, tuple[str, str]]) -> None:
-    """For each file, puts a line in front of the only line that begins with a text."""
-    for name, (before, line) in lines.items():
-        old = (tree / name).read_text(encoding="utf-8").splitlines(keepends=True)
-        (at,) = (i for i, text in enumerate(old) if text.strip().startswith(before))
-        new = [*old[:at], f"{line}\n", *old[at:]]
-        (tree / name).write_text("".join(new), encoding="utf-8")
+def append_lines(tree: Path, lines: Mapping[str, str]) -> None:
+    """Adds a line at the end of each file."""
+    for name, line in lines.items():
+        with (tree / name).open("a", encoding="utf-8") as file:
+            file.write(f"{line}\n")
+
+
+def source_files(folder: Path) -> set[Path]:
+    files = (path for path in folder.rglob("*") if path.is_file())
+    return {path.relative_to(folder) for path in files if "__pycache__" not in path.parts}
+
+
+def changed_files(tree: Path) -> tuple[set[Path], set[Path]]:
+    """The files of a copy that the original lacks, and those that differ from it."""
+    files = source_files(tree)
+    new = {name for name in files if not (ROOT / name).exists()}
+    _, edited, unreadable = filecmp.cmpfiles(ROOT, tree, sorted(files - new), shallow=False)
+    assert not unreadable
+    return new, {Path(name) for name in edited}
 
 
 def build(tree: Path, backends: Iterable[str]) -> SourceCopy:
@@ -80,6 +110,36 @@ def build(tree: Path, backends: Iterable[str]) -> SourceCopy:
         assert done.returncode == 0, done.stdout[-5000:] + done.stderr[-5000:]
     shutil.copytree(tree / "python/deepbench", folder / "deepbench", dirs_exist_ok=True)
     return SourceCopy(tree, folder / "deepbench", interpreter(tree.parent / "python", folder))
+
+
+def build_cpp_tests(copy: SourceCopy, sources: Sequence[Path]) -> Path:
+    """A program of C++ tests that is linked with the core of a copy."""
+    compiler = shutil.which("g++") or shutil.which("c++")
+    if compiler is None or not Path("/usr/include/doctest/doctest.h").exists():
+        pytest.skip("doctest or a C++ compiler is not installed")
+    folder = copy.tree.parent / "cpp_tests"
+    folder.mkdir()
+    variables = compiler_cache(copy.tree.parent)
+    launcher = variables.pop("CMAKE_CXX_COMPILER_LAUNCHER", None)
+    objects = [folder / f"{source.parent.name}_{source.stem}.o" for source in sources]
+
+    def compile_source(source: Path, target: Path) -> None:
+        subprocess.run(
+            [*([launcher] if launcher else []), compiler, "-std=c++17", "-O0", "-Wall", "-Wextra",
+             "-Werror", "-ffp-contract=off", "-I", copy.tree / "src/cpp", "-c", source,
+             "-o", target],
+            check=True, env={**os.environ, **variables}, timeout=BUILD_LIMIT_S,
+        )  # fmt: skip
+
+    with ThreadPoolExecutor(2) as pool:
+        list(pool.map(compile_source, sources, objects))
+    program = folder / "tests"
+    subprocess.run(
+        [compiler, *objects, "-L", copy.package, "-ldeepbench", "-pthread",
+         f"-Wl,-rpath,{copy.package}", "-o", program],
+        check=True,
+    )  # fmt: skip
+    return program
 
 
 def compiler_cache(base: Path) -> dict[str, str]:

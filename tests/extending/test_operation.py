@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import filecmp
 import json
 import re
 import shutil
@@ -11,30 +10,17 @@ from pathlib import Path
 
 import pytest
 
-from source_copy import ROOT, SourceCopy, build, copy_sources, insert_lines
+from source_copy import (
+    LINES,
+    OPERATION,
+    ROOT,
+    SourceCopy,
+    build_cpp_tests,
+    changed_files,
+    source_files,
+)
 
 pytestmark = pytest.mark.slow
-
-FILES = Path(__file__).parent / "axpy"
-# The lines that are added to files of the tree: the line that each comes before, and itself.
-LINES = {
-    "src/cpp/deepbench/ops/all_ops.hpp": ("OPERATION(memory)", r"  OPERATION(axpy)   \\"[:-1]),
-    "src/cpu/routes.hpp": ("ROUTE(memory,", r"  ROUTE(axpy, loop, kChoosable)   \\"[:-1]),
-}
-
-
-@pytest.fixture(scope="module")
-def copy(tmp_path_factory: pytest.TempPathFactory) -> SourceCopy:
-    tree = tmp_path_factory.mktemp("operation") / "tree"
-    copy_sources(tree)
-    shutil.copytree(FILES, tree, dirs_exist_ok=True)
-    insert_lines(tree, LINES)
-    return build(tree, backends=["cpu"])
-
-
-def source_files(folder: Path) -> set[Path]:
-    files = (path for path in folder.rglob("*") if path.is_file())
-    return {path.relative_to(folder) for path in files if "__pycache__" not in path.parts}
 
 
 def added_lines(tree: Path, name: Path) -> int:
@@ -46,45 +32,47 @@ def added_lines(tree: Path, name: Path) -> int:
 
 
 def test_two_lines_are_edited(copy: SourceCopy, capsys: pytest.CaptureFixture[str]) -> None:
-    files = source_files(copy.tree)
-    new = {name for name in files if not (ROOT / name).exists()}
-    common = sorted(files - new)
-    _, edited, unreadable = filecmp.cmpfiles(ROOT, copy.tree, common, shallow=False)
+    new, edited = changed_files(copy.tree)
+    new = {name for name in new if not name.is_relative_to("src/toy")}
     with capsys.disabled():
-        lines = [f"{name} +{added_lines(copy.tree, Path(name))} line" for name in edited]
+        lines = [f"{name} +{added_lines(copy.tree, name)} line" for name in sorted(edited)]
         print(f"\nedited files: {', '.join(lines)}\nnew files:")
         for name in sorted(new):
             print(f"  {name}: {len((copy.tree / name).read_text().splitlines())} lines")
-    assert not unreadable
-    assert {str(name): added_lines(copy.tree, Path(name)) for name in edited} == dict.fromkeys(
-        LINES, 1
-    )
-    assert new == source_files(FILES)
+    assert {str(name): added_lines(copy.tree, name) for name in edited} == dict.fromkeys(LINES, 1)
+    assert new == source_files(OPERATION)
 
 
-def test_the_architecture_holds(copy: SourceCopy) -> None:
-    """The layout test asks for the files that every operation has."""
-    layout = str(copy.tree / "tests/python/architecture/test_layout.py")
+@pytest.mark.parametrize(
+    "tests",
+    [
+        ["tests/python/architecture/test_layout.py"],  # asks for the files of every operation
+        ["tests/python/cli/test_golden_outputs.py", "-k", "list_sets"],
+    ],
+    ids=["architecture", "golden list"],
+)
+def test_tests_of_the_tree_pass(copy: SourceCopy, tests: list[str]) -> None:
+    file, *options = tests
     done = copy.run(
-        "-m", "pytest", "-q", "-p", "no:cacheprovider", f"--rootdir={copy.tree}", layout
-    )
-    assert done.returncode == 0, done.stdout
-
-
-def test_the_cpp_test_of_the_operation_passes(copy: SourceCopy) -> None:
-    compiler = shutil.which("g++") or shutil.which("c++")
-    if compiler is None or not Path("/usr/include/doctest/doctest.h").exists():
-        pytest.skip("doctest or a C++ compiler is not installed")
-    program = copy.tree.parent / "axpy_tests"
-    sources = [copy.tree / "tests/cpp" / name for name in ("main.cpp", "ops/axpy.cpp")]
-    subprocess.run(
-        [compiler, "-std=c++17", "-Wall", "-Wextra", "-Werror", "-I", copy.tree / "src/cpp",
-         *sources, "-L", copy.package, "-ldeepbench", f"-Wl,-rpath,{copy.package}", "-o", program],
-        check=True,
+        "-m", "pytest", "-q", "-p", "no:cacheprovider", f"--rootdir={copy.tree}",
+        str(copy.tree / file), *options,
     )  # fmt: skip
-    done = subprocess.run([program], capture_output=True, text=True, timeout=120)
     assert done.returncode == 0, done.stdout
-    assert re.search(r"test cases: +3 \| +3 passed", done.stdout), done.stdout
+
+
+def test_the_cpp_tests_of_the_core_and_of_the_operation_pass(copy: SourceCopy) -> None:
+    folder = copy.tree / "tests/cpp"
+    program = build_cpp_tests(
+        copy, [folder / "main.cpp", folder / "ops/axpy.cpp", *sorted(folder.glob("core/*.cpp"))]
+    )
+    for selection, least in (("*ops/axpy.cpp", 3), ("*core/*", 30)):
+        done = subprocess.run(
+            [program, f"--source-file={selection}"], capture_output=True, text=True, timeout=120
+        )
+        assert done.returncode == 0, done.stdout
+        passed = re.search(r"test cases: +(\d+) \| +\1 passed", done.stdout)
+        assert passed, done.stdout
+        assert int(passed[1]) >= least
 
 
 def test_lists_and_help_have_the_operation(copy: SourceCopy) -> None:

@@ -256,11 +256,12 @@ def test_a_run_that_was_cut_off_goes_on(tmp_path: Path) -> None:
     assert deepbench(*words).returncode == 0
     whole = read(file)
     lines = file.read_bytes().splitlines(keepends=True)
-    file.write_bytes(b"".join(lines[:2]) + lines[2][:20])
+    first, second = [i for i, line in enumerate(lines) if json.loads(line)["type"] == "row"][:2]
+    file.write_bytes(b"".join(lines[: first + 1]) + lines[second][:20])
     done = deepbench(*words, "--resume")
     assert done.returncode == 0, done.stderr
     again = read(file)
-    assert [row["problem"] for row in again.rows] == [row["problem"] for row in whole.rows]
+    assert [row.problem for row in again.rows] == [row.problem for row in whole.rows]
     assert again.rows[0] == whole.rows[0]
 
 

@@ -11,9 +11,11 @@ from pathlib import Path
 import pytest
 
 from deepbench import libraries
-from deepbench.libraries import CUDA_LIBRARY_PATH, cuda_folders, export_library_path
+from deepbench.libraries import export_library_path, library_path_variable
+from deepbench.nvidia_packages import cuda_folders
 from fake_plugin import build_fake_backend
 
+VARIABLE = library_path_variable("cuda")
 WAITING = "deepbench: waiting for the backend\n"  # where it takes long
 
 
@@ -74,14 +76,14 @@ def test_only_the_cuda_backend_is_told(
     monkeypatch.setattr(sys, "path", [str(tmp_path)])
     variables: dict[str, str] = {}
     export_library_path(backend, variables)
-    assert variables == ({CUDA_LIBRARY_PATH: str(folder)} if told else {})
+    assert variables == ({VARIABLE: str(folder)} if told else {})
 
 
 def test_what_the_user_has_set_stays() -> None:
     for value in ("/mine", ""):
-        variables = {CUDA_LIBRARY_PATH: value}
+        variables = {VARIABLE: value}
         export_library_path("cuda", variables)
-        assert variables == {CUDA_LIBRARY_PATH: value}
+        assert variables == {VARIABLE: value}
 
 
 # ---- auto ---------------------------------------------------------------------------------------
@@ -140,12 +142,12 @@ def test_a_backend_without_devices_says_why_and_what_helps(fake_cuda_backend: Pa
 def test_env_lists_devices_and_libraries(fake_cuda_backend: Path) -> None:
     script = (
         "devices 2\nlibraries one\nabsent two not installed: pip install two\n"
-        f"emit describe library.one.found_by {CUDA_LIBRARY_PATH}\n"
+        f"emit describe library.one.found_by {VARIABLE}\n"
         "emit describe warning.mixed libraries of CUDA 12 and 13"
     )
     variables = {"DEEPBENCH_BACKEND_PATH": str(fake_cuda_backend), "DEEPBENCH_FAKE_SCRIPT": script}
     variables = {**os.environ, **variables}
-    variables.pop(CUDA_LIBRARY_PATH, None)
+    variables.pop(VARIABLE, None)
     command = [sys.executable, "-m", "deepbench", "env"]
     text = subprocess.run(command, capture_output=True, text=True, env=variables).stdout
     for part in (
@@ -154,6 +156,6 @@ def test_env_lists_devices_and_libraries(fake_cuda_backend: Path) -> None:
         "  warning: libraries of CUDA 12 and 13\n",
     ):  # fmt: skip
         assert part in text
-    variables[CUDA_LIBRARY_PATH] = "/mine"
+    variables[VARIABLE] = "/mine"
     text = subprocess.run(command, capture_output=True, text=True, env=variables).stdout
-    assert f"/fake/libone.so  ({CUDA_LIBRARY_PATH})\n" in text
+    assert f"/fake/libone.so  ({VARIABLE})\n" in text

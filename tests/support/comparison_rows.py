@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from deepbench.compare import ResultSet
+from deepbench.compare import Comparison, ResultSet
 from deepbench.compare.result_set import to_entry
+from deepbench.report import comparison as report
 from example_rows import as_row, make_gemm
 
 
@@ -29,6 +30,11 @@ def timed_gemm(position: int = 0, time_ns: float = 100_000.0, **changes: Any) ->
 
 def make_result_set(*rows: dict[str, Any], name: str = "result_set") -> ResultSet:
     return ResultSet(name, "", tuple(to_entry(as_row(row)) for row in rows))
+
+
+def render(comparison: Comparison, name: str, width: int | None = None) -> str:
+    """The whole text of a comparison."""
+    return "".join(report.render(comparison, name, width))
 
 
 def with_regime(row: dict[str, Any], **changes: Any) -> dict[str, Any]:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable, Mapping
 from typing import Any
 
 from deepbench.results import Row
+from deepbench.results.ceilings import assessed_line
 from deepbench.results.row import build_row
 
 HELLO: dict[str, Any] = {
@@ -205,8 +207,8 @@ def published_facts(row: Mapping[str, Any]) -> Mapping[str, Any]:
 
 
 def members(rows: Iterable[Row]) -> list[Mapping[str, Any]]:
-    """The rows as their JSON."""
-    return [row.members for row in rows]
+    """The rows as `show --format json` prints them."""
+    return [json.loads(assessed_line(row)) for row in rows]
 
 
 def without_times(row: dict[str, Any], status: str, reason: str) -> dict[str, Any]:

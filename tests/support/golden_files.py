@@ -9,10 +9,15 @@ import os
 
 from source_tree import ROOT
 
+GOLDEN = ROOT / "tests/golden"
+
 
 def check_golden(path: str, text: str) -> None:
     """Fails if the text differs from the file below tests/golden."""
-    file = ROOT / "tests/golden" / path
     if os.environ.get("DEEPBENCH_UPDATE_GOLDEN"):
-        file.write_bytes(text.encode())
-    assert text == file.read_bytes().decode()
+        (GOLDEN / path).write_bytes(text.encode())
+    assert text == golden_text(path)
+
+
+def golden_text(path: str) -> str:
+    return (GOLDEN / path).read_bytes().decode()

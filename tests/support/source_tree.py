@@ -10,7 +10,7 @@ ROOT = Path(__file__).resolve().parents[2]
 CORE = ROOT / "src/cpp/deepbench"
 
 SOURCE_FOLDERS = ("src", "python", "third_party", "tests", "benchmarks", "tools")
-C_SUFFIXES = {".c", ".h", ".cpp", ".hpp", ".cu", ".cuh"}
+C_SUFFIXES = {".c", ".h", ".cpp", ".hpp", ".def", ".cu", ".cuh"}
 SOURCE_SUFFIXES = C_SUFFIXES | {".py", ".pyi", ".cmake", ".in", ".js", ".css"}
 
 

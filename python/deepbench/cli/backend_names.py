@@ -5,6 +5,19 @@ from __future__ import annotations
 from functools import cache
 
 
+def backend_choices() -> list[str]:
+    """The names that --backend takes."""
+    return ["auto", *_paths()]
+
+
+def library_names() -> list[str]:
+    """The libraries of every backend, which are loaded, each in a process of its own."""
+    from deepbench.runner.inspection import inspect_backend
+
+    found = (inspect_backend(path).get("libraries") or {} for path in _paths().values())
+    return list(dict.fromkeys(name for libraries in found for name in libraries))
+
+
 def is_backend(name: str) -> bool:
     return name in _paths()
 

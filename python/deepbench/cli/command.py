@@ -8,12 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 import click
-from click.shell_completion import CompletionItem
-from click.types import StringParamType
 
 from deepbench.cli.backend_names import backend_called
+from deepbench.cli.option_types import FILE, OptionValue, Text, choices_of
 from deepbench.errors import UsageError, shown, suggestion
 
 # What other programs call an option, as deepbench writes it.
@@ -30,10 +30,8 @@ _SYNONYMS = {
     "file": "--output FILE", "force": "--overwrite", "f": "--overwrite",
     "continue": "--resume", "no-check": "--no-verify", "skip-verify": "--no-verify",
 }  # fmt: skip
-_REPORT_FORMATS = ("html", "png", "svg", "xlsx")
 HELP_NAMES = ["-h", "--help"]
 _ARGUMENTS = "deepbench.arguments"  # where a context keeps the arguments as they were given
-_FILE_METAVARS = ("FILE", "NAME", "NAMES")  # of options whose value may be the name of a file
 
 
 @dataclass(frozen=True)
@@ -41,63 +39,55 @@ class CommandLine:
     """A parsed command line."""
 
     words: tuple[str, ...]  # in their order
-    values: Mapping[str, str] = field(default_factory=dict)  # by long option; "" for a switch
+    values: Mapping[str, object] = field(default_factory=dict)  # by long option; "" for a switch
     arguments: tuple[str, ...] = ()  # words and options as they were given
 
     def has(self, option: str) -> bool:
         return option in self.values
 
     def get(self, option: str) -> str | None:
-        return self.values.get(option)
+        """The value of an option as a text, of a number the shortest."""
+        value = self.values.get(option)
+        if isinstance(value, float):
+            return str(value).removesuffix(".0")
+        return None if value is None else str(value)
 
-
-class _OptionValue(StringParamType):
-    """The value of an option: any text that is not empty, or one of some choices."""
-
-    def __init__(self, usage: str, flag: str, choices: Sequence[str], is_file: bool) -> None:
-        self._usage = usage
-        self._flag = flag
-        self._choices = choices
-        self._is_file = is_file
-
-    def convert(self, value: str, param: click.Parameter | None, ctx: click.Context | None) -> str:
-        if not value or (value.startswith("-") and not _is_number(value)):
-            raise UsageError(f"{self._flag} needs a value: {self._usage}")
-        if self._choices and value not in self._choices:
-            near = suggestion(value, self._choices)
-            if self._flag == "--format" and value.lower() in _REPORT_FORMATS:
-                near = f"; 'deepbench report FILE -o NAME.{value.lower()}' makes such a file"
-            raise UsageError(
-                f"{self._flag} {shown(value)}: must be one of {' '.join(self._choices)}{near}"
-            )
+    def integer(self, option: str) -> int | None:
+        """The value of an option whose type is an IntRange."""
+        value = self.values.get(option)
+        assert value is None or isinstance(value, int)
         return value
 
-    def shell_complete(
-        self, ctx: click.Context, param: click.Parameter, incomplete: str
-    ) -> list[CompletionItem]:
-        if self._is_file:
-            return [CompletionItem(incomplete, type="file")]
-        return [CompletionItem(word) for word in self._choices if word.startswith(incomplete)]
+    def real(self, option: str) -> float | None:
+        """The value of an option whose type is a FloatRange."""
+        value = self.values.get(option)
+        assert value is None or isinstance(value, float)
+        return value
 
 
 class Option(click.Option):
     """An option. Without `metavar` it is a switch."""
 
     def __init__(
-        self, flag: str, help: str, metavar: str = "", short: str = "", choices: Sequence[str] = ()
+        self,
+        flag: str,
+        help: str,
+        metavar: str = "",
+        kind: click.ParamType[Any] | None = None,
+        short: str = "",
     ) -> None:
+        """`kind` is the type of the value, any text if it is not given."""
         self.flag = flag  # with its dashes
         self.short = short
-        self.choices = tuple(choices)
+        self.choices = choices_of(kind) if kind else ()
         names = f"{short}, {flag}" if short else flag
         self.usage = f"{names} {metavar}" if metavar else names
         declarations = [flag, short] if short else [flag]
         if metavar:
-            value = _OptionValue(self.usage, flag, self.choices, metavar in _FILE_METAVARS)
             # Several values are accepted here so that _given_once() can refuse the second.
             super().__init__(
-                declarations, help=help, metavar=metavar, type=value, multiple=True,
-                callback=_given_once,
+                declarations, help=help, metavar=metavar, multiple=True, callback=_given_once,
+                type=OptionValue(self.usage, flag, kind or Text()),
             )  # fmt: skip
         else:
             super().__init__(declarations, help=help, count=True, callback=_given_once)
@@ -112,16 +102,18 @@ class Command(click.Command):
         options: Sequence[Option],
         run: Callable[[CommandLine], int],
         usage: str | Callable[[], str],
-        complete: Callable[[str], Sequence[str]] | None = None,
+        complete: Callable[[], Sequence[str]] | None = None,
     ) -> None:
-        """`usage` is the help text above the options. `complete` lists the words that begin with a
-        text; without it, the shell completes names of files."""
-        words = click.Argument(["words"], nargs=-1, type=_WordArguments(complete))
+        """`usage` is the help text above the options. `complete` lists the words that the shell
+        offers; without it, the shell completes names of files."""
+        words = click.Argument(
+            ["words"], nargs=-1, type=FILE if complete is None else Text(complete)
+        )
         super().__init__(
             name, params=[words, *options], context_settings={"help_option_names": HELP_NAMES}
         )
         self.options = tuple(options)
-        self.usage = usage
+        self._usage = usage
         self._run = run
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
@@ -139,9 +131,12 @@ class Command(click.Command):
     def invoke(self, ctx: click.Context) -> int:
         return self._run(_command_line(self.options, ctx))
 
+    def usage_text(self) -> str:
+        """The help above the options."""
+        return (self._usage if isinstance(self._usage, str) else self._usage()).rstrip()
+
     def format_help(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        usage = self.usage if isinstance(self.usage, str) else self.usage()
-        formatter.write(f"{usage.rstrip()}\n")
+        formatter.write(f"{self.usage_text()}\n")
         records = [
             record
             for parameter in self.get_params(ctx)
@@ -181,20 +176,6 @@ class Command(click.Command):
         return UsageError(f"{flag} takes no value, not {shown(value)}")
 
 
-class _WordArguments(StringParamType):
-    """The words of a command line. Each command judges its own."""
-
-    def __init__(self, complete: Callable[[str], Sequence[str]] | None) -> None:
-        self._complete = complete
-
-    def shell_complete(
-        self, ctx: click.Context, param: click.Parameter, incomplete: str
-    ) -> list[CompletionItem]:
-        if self._complete is None:
-            return [CompletionItem(incomplete, type="file")]
-        return [CompletionItem(word) for word in self._complete(incomplete)]
-
-
 def parse(arguments: Sequence[str], options: Sequence[Option]) -> CommandLine:
     """Splits words from options. Raises UsageError for an option that is not one of `options`, is
     given twice, lacks its value or has one too many."""
@@ -218,7 +199,7 @@ def _command_line(options: Sequence[Option], ctx: click.Context) -> CommandLine:
     return CommandLine(tuple(ctx.params["words"]), given, ctx.meta.get(_ARGUMENTS, ()))
 
 
-def _given_once(ctx: click.Context, parameter: click.Parameter, value: object) -> str | None:
+def _given_once(ctx: click.Context, parameter: click.Parameter, value: object) -> object:
     """The value of an option, "" for a switch, None where it is not given."""
     assert isinstance(parameter, Option)
     values = value if isinstance(value, tuple) else ("",) * int(str(value or 0))
@@ -247,11 +228,3 @@ def _suggest_option(name: str, known: Mapping[str, Option]) -> str:
     if "--backend" in known and (backend := backend_called(bare)):
         return f" (did you mean '--backend {backend}'?)"
     return suggestion(bare, [option[2:] for option in options]).replace("mean '", "mean '--")
-
-
-def _is_number(text: str) -> bool:
-    try:
-        float(text)
-    except ValueError:
-        return False
-    return True

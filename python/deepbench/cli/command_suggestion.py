@@ -20,11 +20,6 @@ _BETWEEN = re.compile(r"[,;\s]+(?=[A-Za-z_]\w*\s*[=:])")
 _SIZE = re.compile(r"\d+[KMG]?", re.IGNORECASE)
 _BETWEEN_SIZES = re.compile(r"\s*[xX*,\s]\s*")
 _AROUND_SIZES = "()[],"
-_SYNONYMS = {
-    "dtype": "precision", "type": "precision", "datatype": "precision", "data_type": "precision",
-    "hidden_size": "hidden", "batch_size": "batch", "seq": "timesteps", "seq_len": "timesteps",
-    "steps": "timesteps", "transpose_a": "trans_a", "transpose_b": "trans_b", "count": "elements",
-}  # fmt: skip
 
 
 def suggest_command(
@@ -64,6 +59,7 @@ class _CommandRewriter:
         self._op = op
         self._options = {name: option for option in options for name in option.opts}
         self.keys = {key.name: key for key in parameters}
+        self._synonyms = {word: key.name for key in parameters for word in key.synonyms}
         self._sizes = [key.name for key in parameters if key.kind == "integer" and not key.default]
         self.right: list[str] = []
         self.wrong = ""  # the first argument that needs a correction
@@ -163,7 +159,7 @@ class _CommandRewriter:
     def _key_named(self, name: str) -> str | None:
         """The key that a name stands for: m for M, trans_a for transA and trans-a."""
         lower = name.lower().replace("-", "_")
-        lower = _SYNONYMS.get(lower, lower)
+        lower = self._synonyms.get(lower, lower)
         if lower in self.keys:
             return lower
         plain = {key.replace("_", ""): key for key in self.keys}

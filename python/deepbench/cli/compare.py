@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+import click
+
 from deepbench.cli.command import Command, CommandLine, Option
+from deepbench.cli.option_types import WordList
 from deepbench.compare import ACROSS, ResultSet, Rules, compare, to_result_set
 from deepbench.errors import UsageError, shown, suggestion
 from deepbench.references.lookup import open_results, source_identity
@@ -12,14 +15,14 @@ from deepbench.report.comparison import FORMATS, render
 from deepbench.runner.progress import Screen
 
 _OPTIONS = (
-    Option("--across", "properties that may differ, with commas: " + " ".join(ACROSS), "WORDS"),
+    Option("--across", "properties that may differ, with commas: " + " ".join(ACROSS), "WORDS",
+           WordList(ACROSS)),
     Option("--noise", "changes up to this are noise; default: 3 % or the files' noise", "PERCENT"),
-    Option(
-        "--fail-over", "count only rows that are slower by more than this as regressions", "PERCENT"
-    ),
+    Option("--fail-over", "count only rows that are slower by more than this as regressions",
+           "PERCENT"),
     Option("--any-clock", "count a change even if the device's clock changed alike"),
-    Option("--format", "table (default), json, markdown or html", "WORD", choices=FORMATS),
-)
+    Option("--format", "table (default), json, markdown or html", "WORD", click.Choice(FORMATS)),
+)  # fmt: skip
 _USAGE = """\
 usage: deepbench compare A B [C...] [options]
 
@@ -45,7 +48,9 @@ def main(line: CommandLine) -> int:
     _require_distinct_words(line.words)
     screen = Screen()
     comparison = compare([_open_result_set(screen, word) for word in line.words], rules)
-    screen.report(render(comparison, line.get("--format") or "table", screen.report_width()))
+    name = line.get("--format") or "table"
+    for part in render(comparison, name, screen.report_width()):
+        screen.report(part)
     return 1 if comparison.regressions else 0
 
 

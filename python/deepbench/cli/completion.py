@@ -38,8 +38,4 @@ def main(line: CommandLine) -> int:
     return 0
 
 
-def _matching_shells(incomplete: str) -> list[str]:
-    return [shell for shell in _SHELLS if shell.startswith(incomplete)]
-
-
-command = Command("completion", (), main, _USAGE, _matching_shells)
+command = Command("completion", (), main, _USAGE, complete=lambda: _SHELLS)

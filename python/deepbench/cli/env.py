@@ -5,16 +5,20 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
+import click
+
 from deepbench.cli.command import Command, CommandLine, Option
 from deepbench.errors import UsageError
+from deepbench.runner.progress import Screen
+from deepbench.terminal_text import folded
 
 _OPTIONS = (
     Option("--cmake-dir", "print only the folder of deepbench's CMake package"),
-    Option("--format", "text (default) or json", "WORD", choices=("text", "json")),
+    Option("--format", "text (default) or json", "WORD", click.Choice(("text", "json"))),
 )
 
 Json = Mapping[str, Any]
@@ -33,7 +37,11 @@ def main(line: CommandLine) -> int:
     if line.has("--cmake-dir"):
         return _print_cmake_dir()
     facts = collect()
-    print(json.dumps(facts, indent=2) if line.get("--format") == "json" else _facts_text(facts))
+    screen = Screen()
+    if line.get("--format") == "json":
+        screen.report(json.dumps(facts, indent=2) + "\n")
+    else:
+        screen.report("".join(f"{part}\n" for part in _fact_lines(facts, screen.report_width())))
     return 0
 
 
@@ -83,6 +91,13 @@ def _print_cmake_dir() -> int:
     return 0
 
 
+def _fact_lines(facts: Json, width: int | None) -> Iterator[str]:
+    """The facts as lines that fit a terminal of some width; None: any width."""
+    for line in _facts_text(facts).split("\n"):
+        margin = line[: len(line) - len(line.lstrip())]
+        yield from folded(line, width, f"{margin}    ")
+
+
 def _facts_text(facts: Json) -> str:
     lines = [f"deepbench {facts['version']}  {facts['package']}"]
     lines += [f"  headers: {facts['include_dir']}", f"  deepbench_run: {facts['deepbench_run']}"]
@@ -117,9 +132,11 @@ def _library_lines(libraries: Json) -> list[str]:
 def _discovery_text(way: str) -> str:
     """How a library was found. The variable of library folders is not named if deepbench, and not
     the user, has set it."""
-    from deepbench.libraries import CUDA_LIBRARY_PATH
+    from deepbench.libraries import library_path_variable
+    from deepbench.nvidia_packages import FOLDERS_OF_PACKAGES
 
-    ours = way == CUDA_LIBRARY_PATH and CUDA_LIBRARY_PATH not in os.environ
+    variables = set(map(library_path_variable, FOLDERS_OF_PACKAGES))
+    ours = way in variables and way not in os.environ
     return "among Python's packages or conda's" if ours else way
 
 
@@ -134,4 +151,4 @@ def _indented_lines(title: str, facts: Json, margin: str = "") -> list[str]:
     return lines
 
 
-command = Command("env", _OPTIONS, main, _USAGE, complete=lambda incomplete: ())
+command = Command("env", _OPTIONS, main, _USAGE, complete=lambda: ())

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from deepbench.cli.command import Command, CommandLine, Option
+from deepbench.cli.option_types import FILE
 from deepbench.errors import UsageError, printable_line, shown
 from deepbench.references.lookup import file_begins_with, require_distinct_output
 from deepbench.results import ResultWriter
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
 
 _MOST_LINES = 20
 _OPTIONS = (
-    Option("--output", "the result file to write", "FILE", short="-o"),
+    Option("--output", "the result file to write", "FILE", FILE, short="-o"),
     Option("--overwrite", "replace the file that -o names"),
     Option("--all", f"print all remarks on left-out and doubtful figures, not only {_MOST_LINES}"),
 )

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+
+import click
 
 from deepbench import _core, suites
 from deepbench.cli.command import Command, CommandLine, Option
@@ -18,11 +19,15 @@ from deepbench.problems.problem_arguments import (
     precisions,
 )
 from deepbench.problems.selection import SuiteSource, original_suite, suite_errors_as_usage_errors
+from deepbench.report.plain_table import plain_table
+from deepbench.runner.progress import Screen
+from deepbench.terminal_text import folded
 
 _OPTIONS = (
     Option("--corrected", "correct the misprints of the original sets"),
-    Option("--format", "table (default), csv or json", "WORD", choices=("table", "csv", "json")),
-)
+    Option("--format", "table (default), csv or json", "WORD",
+           click.Choice(("table", "csv", "json"))),
+)  # fmt: skip
 _USAGE = """\
 usage: deepbench list [OP] [SET] [PRECISION] [options]
        deepbench list references [NAME] [options]
@@ -64,10 +69,7 @@ def main(line: CommandLine) -> int:
         from deepbench.cli.list_references import table
 
         (titles, rows), notes = table(line.words[1:])
-        form = line.get("--format") or "table"
-        sys.stdout.write(_render_table(titles, rows, form))
-        if form == "table":
-            sys.stdout.write("".join(f"{note}\n" for note in notes))
+        _print_table(line, titles, rows, notes)
         return 0
     op, set_name, precision = _read_words(line.words)
     with suite_errors_as_usage_errors():
@@ -75,8 +77,23 @@ def main(line: CommandLine) -> int:
     if not listed:
         raise UsageError(f"{op} has no set {set_name}; 'deepbench list' has what there is")
     titles, rows = _summary_table(listed) if op is None else _problem_table(listed)
-    sys.stdout.write(_render_table(titles, rows, line.get("--format") or "table"))
+    _print_table(line, titles, rows)
     return 0
+
+
+def _print_table(
+    line: CommandLine,
+    titles: Sequence[str],
+    rows: Sequence[tuple[Cell, ...]],
+    notes: Sequence[str] = (),
+) -> None:
+    screen = Screen()
+    width = screen.report_width()
+    name = line.get("--format") or "table"
+    screen.report(_render_table(titles, rows, name, width))
+    if name == "table":
+        for note in notes:
+            screen.report("".join(f"{part}\n" for part in folded(note, width, "  ")))
 
 
 def _read_words(words: Sequence[str]) -> tuple[str | None, str | None, str]:
@@ -156,7 +173,9 @@ def _problem_table(listed: Sequence[ListedProblem]) -> Table:
     return ("set", "problem", "GFLOP", "MB", "application"), rows
 
 
-def _render_table(titles: Sequence[str], rows: Sequence[tuple[Cell, ...]], name: str) -> str:
+def _render_table(
+    titles: Sequence[str], rows: Sequence[tuple[Cell, ...]], name: str, width: int | None
+) -> str:
     if name == "json":
         import json
 
@@ -169,17 +188,9 @@ def _render_table(titles: Sequence[str], rows: Sequence[tuple[Cell, ...]], name:
         buffer = io.StringIO()
         csv.writer(buffer, lineterminator="\r\n").writerows([titles, *rows])
         return buffer.getvalue()
-    texts = [tuple(titles), *(tuple(map(_cell_text, row)) for row in rows)]
-    widths = [max(map(len, column)) for column in zip(*texts, strict=True)]
-    numbers = [not isinstance(cell, str) for cell in rows[0]]
-    lines = [
-        "  ".join(
-            text.rjust(width) if number else text.ljust(width)
-            for text, width, number in zip(row, widths, numbers, strict=True)
-        ).rstrip()
-        for row in texts
-    ]
-    return "\n".join(lines) + "\n"
+    texts = {column for column, cell in enumerate(rows[0]) if isinstance(cell, str)}
+    cells = [tuple(map(_cell_text, row)) for row in rows]
+    return plain_table(titles, cells, texts, width)
 
 
 def _cell_text(value: Cell) -> str:
@@ -188,9 +199,9 @@ def _cell_text(value: Cell) -> str:
     return f"{value:.2e}" if 0 < abs(value) < 0.001 else f"{value:.4f}"
 
 
-def _completions(incomplete: str) -> list[str]:
+def _completions() -> list[str]:
     words = [*operation_names(), *(name.replace("_", "-") for name in suites.SETS), "references"]
-    return [word for word in [*words, *precisions(ALL)] if word.startswith(incomplete)]
+    return [*words, *precisions(ALL)]
 
 
 command = Command("list", _OPTIONS, main, _USAGE, _completions)

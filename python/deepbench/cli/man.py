@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 import click
 
-from deepbench.cli.command import HELP_NAMES, Command, CommandLine
+from deepbench.cli.command import Command, CommandLine, Option
 from deepbench.errors import UsageError
 
 _USAGE = """\
@@ -38,23 +38,43 @@ def _page_lines() -> Iterator[str]:
     from deepbench import _core
     from deepbench.cli.commands import group, usage
 
-    root = group()
     yield f'.TH DEEPBENCH 1 "" "deepbench {_core.version}" "User Commands"'
     yield from (".SH NAME", r"deepbench \- times the basic operations of deep learning")
     yield ".SH SYNOPSIS"
     yield from _verbatim_lines(usage())
+    root = group()
+    with click.Context(root, info_name="deepbench") as context:
+        found = [(name, root.get_command(context, name)) for name in root.list_commands(context)]
+        commands = [(name, one) for name, one in found if isinstance(one, Command)]
+        for name, command in commands:
+            yield f'.SH "DEEPBENCH {name.upper()}"'
+            yield from _verbatim_lines(command.usage_text())
+        yield ".SH OPTIONS"
+        for options, names in _names_by_options(commands).items():
+            yield f'.SS "deepbench {", ".join(names)}"'
+            yield from _option_lines(options, context)
     yield ".SH EXIT STATUS"
     for status, meaning in _EXIT_STATUS:
         yield from (".TP", f".B {status}", _roff_escaped(meaning))
-    with click.Context(root, info_name="deepbench") as context:
-        for name in root.list_commands(context):
-            command = root.get_command(context, name)
-            assert command is not None
-            with click.Context(
-                command, context, info_name=name, terminal_width=80, help_option_names=HELP_NAMES
-            ) as inner:
-                yield f'.SH "DEEPBENCH {name.upper()}"'
-                yield from _verbatim_lines(command.get_help(inner))
+
+
+def _names_by_options(
+    commands: Iterable[tuple[str, Command]],
+) -> dict[tuple[Option, ...], list[str]]:
+    """The commands that share their options, such as all operations."""
+    names: dict[tuple[Option, ...], list[str]] = {}
+    for name, command in commands:
+        if command.options:
+            names.setdefault(command.options, []).append(name)
+    return names
+
+
+def _option_lines(options: Iterable[Option], context: click.Context) -> Iterator[str]:
+    for option in options:
+        record = option.get_help_record(context)
+        assert record is not None
+        names, meaning = map(_roff_escaped, record)
+        yield from (".TP", f".B {names}", meaning)
 
 
 def _verbatim_lines(text: str) -> Iterator[str]:
@@ -69,4 +89,4 @@ def _roff_escaped(line: str) -> str:
     return rf"\&{line}" if line.startswith((".", "'")) else line
 
 
-command = Command("man", (), main, _USAGE, complete=lambda incomplete: ())
+command = Command("man", (), main, _USAGE, complete=lambda: ())

@@ -12,6 +12,7 @@ from deepbench.errors import UsageError, printable_line, shown
 from deepbench.problems.ranges import whole_number
 from deepbench.results import read
 from deepbench.runner.progress import Screen
+from deepbench.terminal_text import folded
 
 _OPTIONS = (
     Option("--ranks", "numbers of ranks to predict for, as in 8,64,1024 (the default)", "LIST"),
@@ -23,6 +24,7 @@ Fits a model to all_reduce rows and predicts their times on more ranks. Prints
 how far the model is off on sizes and rank counts that it was not fitted to.
 """
 _MOST_RANKS = 1 << 20
+_COLUMN = 14  # cells
 
 
 def main(line: CommandLine) -> int:
@@ -37,7 +39,8 @@ def main(line: CommandLine) -> int:
     for (library, algorithm, precision), points in found.items():
         fitted = fit(algorithm_of(library, algorithm), points)
         title = printable_line(f"{library} {algorithm}, {precision}")
-        screen.report("\n".join(_prediction_lines(title, fitted, points, ranks)) + "\n")
+        lines = _prediction_lines(title, fitted, points, ranks, screen.report_width())
+        screen.report("".join(f"{line}\n" for line in lines))
     return 0
 
 
@@ -50,8 +53,21 @@ def _predicted_rank_counts(line: CommandLine) -> list[int]:
 
 
 def _prediction_lines(
-    title: str, fitted: Fit | None, points: Sequence[Point], ranks: Sequence[int]
+    title: str,
+    fitted: Fit | None,
+    points: Sequence[Point],
+    ranks: Sequence[int],
+    width: int | None,
 ) -> Iterator[str]:
+    for line in _model_lines(title, fitted, points):
+        yield from folded(line, width, "    ")
+    if fitted is not None:
+        measured = sorted({point.ranks for point in points})
+        yield from _time_lines(fitted, points, [*measured, *ranks], width)
+
+
+def _model_lines(title: str, fitted: Fit | None, points: Sequence[Point]) -> Iterator[str]:
+    """The model of a library's algorithm, and its errors."""
     yield title
     if fitted is None:
         yield f"  {len(points)} rows: too few to fit a model and to test it; at least 5 sizes"
@@ -69,10 +85,21 @@ def _prediction_lines(
     if fitted.rank_error:
         fewer = ", ".join(map(str, measured[:-1]))
         yield f"  of {fewer} ranks alone, on {measured[-1]}: {_error_text(fitted.rank_error)}"
-    yield "  time (us)  " + "".join(f"{f'{n} ranks':>14}" for n in [*measured, *ranks])
-    for size in sorted({point.bytes for point in points}):
-        times = (model.time_ns(n, size) / 1e3 for n in [*measured, *ranks])
-        yield f"  {size:>9.0f} B" + "".join(f"{time:>14.1f}" for time in times)
+
+
+def _time_lines(
+    fitted: Fit, points: Sequence[Point], ranks: Sequence[int], width: int | None
+) -> Iterator[str]:
+    """A table of times with one column for each number of ranks. Where a terminal is too narrow,
+    further tables have the remaining columns."""
+    first = "  time (us)  "
+    most = len(ranks) if width is None else max(1, (width - len(first)) // _COLUMN)
+    for start in range(0, len(ranks), most):
+        shown = ranks[start : start + most]
+        yield first + "".join(f"{f'{n} ranks':>{_COLUMN}}" for n in shown)
+        for size in sorted({point.bytes for point in points}):
+            times = (fitted.model.time_ns(n, size) / 1e3 for n in shown)
+            yield f"  {size:>9.0f} B" + "".join(f"{time:>{_COLUMN}.1f}" for time in times)
 
 
 def _bandwidth_text(ns_per_byte: float) -> str:

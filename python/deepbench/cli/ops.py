@@ -61,16 +61,12 @@ def _run(op: str, line: CommandLine) -> int:
         raise suggest_command(op, line.arguments, OPTIONS) or error from None
 
 
-def _completions(op: str, incomplete: str) -> list[str]:
-    """Sets, precisions and choices of keys that begin with a text."""
+def _completions(op: str) -> list[str]:
+    """Sets, precisions and choices of attributes."""
     sets = [folder.replace("_", "-") for folder, name in suites.available() if op in (ALL, name)]
     of = [key for known in operations() if op in (ALL, known.name) for key in known.parameters]
     keys = [f"{key.name}={choice}" for key in of for choice in key.choices]
-    return [
-        word
-        for word in dict.fromkeys([*sets, *precisions(op), *keys])
-        if word.startswith(incomplete)
-    ]
+    return list(dict.fromkeys([*sets, *precisions(op), *keys]))
 
 
 def help_text(op: str) -> str:
@@ -89,7 +85,8 @@ def _default_problems_text(op: str) -> str:
     """The problems that an operation runs when its command names none."""
     sets = [folder.replace("_", "-") for folder, name in suites.available() if name == op]
     if not sets:
-        return "without keys: each kind of access at sizes for each level of the memory\nhierarchy"
+        default = operation(op).default_problems_help
+        return "\n".join(wrap(f"without attributes: {default}", _HELP_WIDTH)) if default else ""
     default = "; without keys: training" if "training" in sets else ""
     return f"sets: {' '.join(sets)}{default}"
 
@@ -99,8 +96,7 @@ def _operation_help_lines(op: str) -> list[str]:
     lines = [
         *wrap(f"{op}: {described.help}", _HELP_WIDTH),
         "",
-        _default_problems_text(op),
-        "",
+        *([text, ""] if (text := _default_problems_text(op)) else []),
         "keys:",
     ]
     formatter = click.HelpFormatter(width=_HELP_WIDTH)

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-import math
 from pathlib import Path
 
-from deepbench.cli.backend_names import backend_called, is_backend
+import click
+
+from deepbench.cli.backend_names import backend_called, backend_choices, is_backend, library_names
 from deepbench.cli.command import CommandLine, Option
+from deepbench.cli.option_types import FILE, FormatChoice, Text, TextOrFile
 from deepbench.errors import UsageError, shown
 from deepbench.problems.problem_arguments import quoted
 from deepbench.problems.ranges import byte_count, whole_number
@@ -14,32 +16,54 @@ from deepbench.references.lookup import require_distinct_output
 from deepbench.report import FORMATS
 from deepbench.runner.run_options import SINGLE_PROCESS_LIBRARIES, RunOptions
 
+_MOST_RANKS = 1024
+_SECONDS = click.FloatRange(0, 1e9, min_open=True)
+
 # Options of the command line that become options of rows (docs/reference/rows.md), each with its
 # key and the value that a switch stands for.
 _ROW_OPTIONS: tuple[tuple[Option, str, str], ...] = (
     (Option("--device", "which device of the backend, from 0", "N"), "device", ""),
-    (Option("--library", "which vendor library ('env' lists them)", "NAME"), "library", ""),
     (
-        Option("--algorithm", "default, best, exhaustive, or a candidate's id", "WORD"),
+        Option("--library", "which vendor library ('env' lists them)", "NAME", Text(library_names)),
+        "library",
+        "",
+    ),
+    (
+        Option("--algorithm", "default, best, exhaustive, or a candidate's id", "WORD",
+               Text(("default", "best", "exhaustive"))),
         "algorithm",
         "",
     ),
-    (Option("--power", "burst (default) or steady", "WORD"), "power", ""),
-    (Option("--samples", "take exactly N samples", "N"), "samples", ""),
-    (Option("--time-limit", "seconds that measuring a row may take", "S"), "time_limit", ""),
+    (
+        Option("--power", "burst (default) or steady", "WORD", click.Choice(("burst", "steady"))),
+        "power",
+        "",
+    ),
+    (Option("--samples", "take exactly N samples", "N", click.IntRange(1)), "samples", ""),
+    (
+        Option("--time-limit", "seconds that measuring a row may take", "S", _SECONDS),
+        "time_limit",
+        "",
+    ),
     (Option("--no-verify", "do not verify outputs"), "verify", "no"),
     (Option("--no-ceilings", "do not measure ceilings"), "ceilings", "no"),
     (Option("--no-pad", "do not pad dimensions"), "pad", "no"),
-    (Option("--threads", "number of host threads", "N"), "threads", ""),
+    (Option("--threads", "number of host threads", "N", click.IntRange(1)), "threads", ""),
     (Option("--seed", "seed of the inputs", "N"), "seed", ""),
-    (Option("--inputs", "uniform (default), zeros or ones", "WORD"), "inputs", ""),
+    (
+        Option("--inputs", "uniform (default), zeros or ones", "WORD",
+               click.Choice(("uniform", "zeros", "ones"))),
+        "inputs",
+        "",
+    ),
     (
         Option("--constant", "operands that are constant in the application: a,b", "NAMES"),
         "constant",
         "",
     ),
     (
-        Option("--cores", "cores of each rank: share (default) or all", "WORD"),
+        Option("--cores", "cores of each rank: share (default) or all", "WORD",
+               click.Choice(("share", "all"))),
         "cores",
         "",
     ),
@@ -54,42 +78,37 @@ _ROW_OPTIONS: tuple[tuple[Option, str, str], ...] = (
         "once",
         "yes",
     ),
-)
+)  # fmt: skip
 
-_CACHE = Option("--cache", "hot (default), cold or both", "WORD", choices=("hot", "cold", "both"))
-_RANKS = Option("--ranks", "start N ranks on this machine", "N")
+_CACHE = Option("--cache", "hot (default), cold or both", "WORD",
+                click.Choice(("hot", "cold", "both")))  # fmt: skip
+_RANKS = Option("--ranks", "start N ranks on this machine", "N", click.IntRange(2, _MOST_RANKS))
 _DEVICES = Option("--devices", "one rank on each of N devices, or on those of a list: 0,2", "N")
 _QUICK = Option("--quick", "every tenth problem, at least one per application; 2 s per row")
 _CORRECTED = Option("--corrected", "correct the misprints of the original sets")
-_BACKEND = Option(
-    "--backend", "auto (default), a name ('env' lists them) or a plugin's path", "NAME"
-)
-_OUTPUT = Option("--output", "write every row to this file (JSON lines, NAME.jsonl)", "FILE",
+_BACKEND = Option("--backend", "auto (default), a name ('env' lists them) or a plugin's path",
+                  "NAME", TextOrFile(backend_choices))  # fmt: skip
+_OUTPUT = Option("--output", "write every row to this file (JSON lines, NAME.jsonl)", "FILE", FILE,
                short="-o")  # fmt: skip
 _RESUME = Option("--resume", "continue the file that -o names")
 _RETRY = Option("--retry", "with --resume: measure failed rows again")
 _OVERWRITE = Option("--overwrite", "replace the file that -o names")
-_FORMAT = Option("--format", "table (default), legacy, json, csv or markdown", "WORD",
-               choices=FORMATS)  # fmt: skip
-_AGAINST = Option("--against", "show other rows beside: a reference or a result file", "NAME")
+FORMAT = Option("--format", "table (default), legacy, json, csv or markdown", "WORD",
+                FormatChoice(FORMATS))  # fmt: skip
+AGAINST = Option("--against", "compare with a reference or a result file", "NAME", FILE)
 COLUMNS = Option("--columns", "columns of the table, as in m,n,k,time,rate", "LIST")
-_HANG = Option("--hang-limit", "seconds after which a worker counts as hung", "S")
+_HANG = Option("--hang-limit", "seconds after which a worker counts as hung", "S", _SECONDS)
 _IN_PROCESS = Option("--in-process", "run rows in this process, for debuggers")
 
 OPTIONS: tuple[Option, ...] = (
     _BACKEND, *(option for option, _, _ in _ROW_OPTIONS[:3]), _CACHE,
     *(option for option, _, _ in _ROW_OPTIONS[3:]),
-    _RANKS, _DEVICES, _QUICK, _CORRECTED, _OUTPUT, _RESUME, _RETRY, _OVERWRITE, _FORMAT, COLUMNS,
-    _AGAINST, _HANG, _IN_PROCESS,
+    _RANKS, _DEVICES, _QUICK, _CORRECTED, _OUTPUT, _RESUME, _RETRY, _OVERWRITE, FORMAT, COLUMNS,
+    AGAINST, _HANG, _IN_PROCESS,
 )  # fmt: skip
 
 
-# For these keys, 0 means "not given" in the protocol of rows. On the command line it is an error.
-_POSITIVE = frozenset({"samples", "time_limit", "threads"})
-
-
 _QUICK_LIMIT_S = "2"
-_MOST_RANKS = 1024
 
 
 def run_options(line: CommandLine) -> RunOptions:
@@ -117,7 +136,7 @@ def run_options(line: CommandLine) -> RunOptions:
         resume=line.has("--resume"),
         overwrite=line.has("--overwrite"),
         format=line.get("--format") or "table",
-        hang_limit_s=_seconds_option(line, "--hang-limit"),
+        hang_limit_s=line.real("--hang-limit"),
         in_process=line.has("--in-process"),
         retry=line.has("--retry"),
         against=against,
@@ -134,13 +153,8 @@ def column_names(line: CommandLine) -> tuple[str, ...]:
 
 
 def _ranks_option(line: CommandLine) -> int | None:
-    text = line.get("--ranks")
-    if text is None:
-        return None
-    number = whole_number(text)
-    if number is None or not 2 <= number <= _MOST_RANKS:
-        raise UsageError(f"--ranks {text}: must be a number from 2 to {_MOST_RANKS}")
-    if line.has("--in-process"):
+    number = line.integer("--ranks")
+    if number is not None and line.has("--in-process"):
         raise UsageError("--ranks and --in-process exclude each other: ranks are processes")
     return number
 
@@ -189,10 +203,6 @@ def _row_options(line: CommandLine) -> dict[str, str]:
         if key == "device":
             _require_device_number(value)
         options[key] = switch or value
-        if key in _POSITIVE and _is_zero_or_less(value):
-            raise UsageError(
-                f"{option.flag} {value}: must be more than 0; leave it out for the default"
-            )
         try:
             _core.check_options(f"{key}={quoted(options[key])}")
         except ValueError as error:
@@ -227,24 +237,3 @@ def _backend_option(line: CommandLine) -> str:
     if meant is None:
         return name
     raise UsageError(f"--backend {shown(name)}: no backend is called so; write --backend {meant}")
-
-
-def _is_zero_or_less(value: str) -> bool:
-    """Whether a value is a number of at most 0. The native module refuses text."""
-    try:
-        return float(value) <= 0
-    except ValueError:
-        return False
-
-
-def _seconds_option(line: CommandLine, name: str) -> float | None:
-    text = line.get(name)
-    if text is None:
-        return None
-    try:
-        seconds = float(text)
-    except ValueError:
-        seconds = math.nan
-    if not (0 < seconds < 1e9):
-        raise UsageError(f"{name} {text!r}: must be seconds, more than 0")
-    return seconds

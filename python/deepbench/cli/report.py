@@ -6,10 +6,12 @@ import shlex
 from collections.abc import Sequence
 from pathlib import Path
 
+import click
+
 from deepbench.cli.command import Command, CommandLine, Option
+from deepbench.cli.option_types import FILE, Text
 from deepbench.errors import UsageError, shown, suggestion
 from deepbench.installation import install_command
-from deepbench.problems.ranges import whole_number
 from deepbench.references.lookup import open_results, require_distinct_output, source_identity
 from deepbench.report.overview import CHARTS, FORMATS, IMAGES, content, render
 from deepbench.results import ResultFile, atomic_write
@@ -17,13 +19,15 @@ from deepbench.results.output_names import print_command
 from deepbench.runner.progress import Screen
 
 _OPTIONS = (
-    Option("--output", "the file to write; without it, markdown is printed", "FILE", short="-o"),
+    Option("--output", "the file to write; without it, markdown is printed", "FILE", FILE,
+           short="-o"),
     Option("--format", "html, markdown, png, svg, pdf or xlsx; default: by the file's suffix",
-         "WORD", choices=(*FORMATS, "xlsx")),
-    Option("--against", "show others beside, with commas: references or result files", "NAMES"),
+         "WORD", click.Choice((*FORMATS, "xlsx"))),
+    Option("--against", "compare with references or result files, with commas", "NAMES", FILE),
     Option("--chart", f"the chart of an image: {' '.join(CHARTS)}, or METRIC/ATTRIBUTE: tflops/n",
-         "WORD"),
-    Option("--row", "the position of the row that --chart distribution shows", "N"),
+         "WORD", Text(CHARTS)),
+    Option("--row", "the position of the row that --chart distribution shows", "N",
+         click.IntRange(0)),
     Option("--overwrite", "replace the file that -o names"),
 )  # fmt: skip
 _USAGE = """\
@@ -149,14 +153,9 @@ def _require_known_chart(word: str) -> None:
 
 
 def _row_option(line: CommandLine, name: str) -> int | None:
-    text = line.get("--row")
-    if text is None:
-        return None
-    if name not in IMAGES or line.get("--chart") != "distribution":
+    position = line.integer("--row")
+    if position is not None and (name not in IMAGES or line.get("--chart") != "distribution"):
         raise UsageError("--row is for an image of --chart distribution")
-    position = whole_number(text)
-    if position is None:
-        raise UsageError(f"--row {shown(text)}: must be a row's position, from 0")
     return position
 
 

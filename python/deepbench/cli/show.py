@@ -5,43 +5,47 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import click
+
 from deepbench import _core
 from deepbench.cli.command import Command, CommandLine, Option
-from deepbench.cli.options import COLUMNS, column_names
+from deepbench.cli.option_types import FILE
+from deepbench.cli.options import AGAINST, COLUMNS, FORMAT, column_names
 from deepbench.compare.result_set import footnotes
-from deepbench.errors import UsageError, printable_line, shown
-from deepbench.problems.ranges import whole_number
+from deepbench.errors import UsageError, printable_line
 from deepbench.references.lookup import open_results
-from deepbench.report import FORMATS, Report, columns_against, create
+from deepbench.report import Report, columns_against, create
 from deepbench.report.outline import OutlineProblem, outline
+from deepbench.report.table_layout import narrowing_text
 from deepbench.results import ResultFile, ResultWriter, Row, schema
 from deepbench.results.output_names import conversion_command, require_result_name
 from deepbench.runner.context import device_text
 from deepbench.runner.progress import Screen
 from deepbench.runner.summary import Summary
+from deepbench.terminal_text import folded
 
 _OPTIONS = (
-    Option("--format", "table (default), legacy, json, csv or markdown", "WORD", choices=FORMATS),
+    FORMAT,
     COLUMNS,
-    Option("--against", "show other rows beside: a reference or a result file", "NAME"),
-    Option("--thin", "with -o: keep at most N raw samples per row, evenly selected", "N"),
-    Option("--output", "write the rows to this file instead of printing them", "FILE", short="-o"),
+    AGAINST,
+    Option("--thin", "with -o: keep at most N raw samples per row, evenly selected", "N",
+           click.IntRange(1)),
+    Option("--output", "write the rows to this file instead of printing them", "FILE", FILE,
+           short="-o"),
     Option("--overwrite", "replace the file that -o names"),
-)
+)  # fmt: skip
 _USAGE = """\
 usage: deepbench show FILE [--format WORD] [--against NAME] [--columns LIST]
        deepbench show FILE --thin N -o OTHER_FILE
 
 Prints a result file as a run prints its rows, or writes it anew with fewer raw
 samples.
-
-Columns of a table: the attributes by their names, or 'problem' for all of them,
-and application time spread rate ceiling roofline bound verified. In a pipe a
-table has all columns. On a terminal that is too narrow for them, attributes
-that are equal in every row move into a line above the table; then verified and
-bound are dropped, titles become initials, one blank separates columns, and
-ceiling, spread, application and roofline are dropped, until the table fits.
 """
+_COLUMNS_HELP = (
+    "Columns of a table: the attributes by their names, or 'problem' for all of them, and "
+    "application time spread rate ceiling roofline bound verified. In a pipe a table has all "
+    "columns. On a terminal that is too narrow for them, "
+)
 
 
 def main(line: CommandLine) -> int:
@@ -67,18 +71,15 @@ def main(line: CommandLine) -> int:
 
 def _most_samples(line: CommandLine) -> int | None:
     """The number of raw samples per row of the new file, or None to print. Raises UsageError."""
-    text, output = line.get("--thin"), line.get("--output")
-    if output is not None and text is None and (made := conversion_command(line.words[0], output)):
+    most, output = line.integer("--thin"), line.get("--output")
+    if output is not None and most is None and (made := conversion_command(line.words[0], output)):
         raise UsageError(f"show prints, and -o is for --thin; write {made.removeprefix(' && ')}")
-    require_result_name(output, ["show", *line.words, "--thin", text or "N", "-o", output or ""])
-    if (text is None) != (line.get("--output") is None) or (line.has("--overwrite") and not text):
+    require_result_name(
+        output, ["show", *line.words, "--thin", str(most or "N"), "-o", output or ""]
+    )
+    if (most is None) != (output is None) or (line.has("--overwrite") and most is None):
         raise UsageError("--thin N and -o FILE go together: deepbench show FILE --thin N -o OTHER")
-    if text is None:
-        return None
-    most = whole_number(text)
-    if not most:
-        raise UsageError(f"--thin {shown(text)}: must be a number of samples, more than 0")
-    if line.has("--format"):
+    if most is not None and line.has("--format"):
         raise UsageError("--thin writes a result file, --format prints; give one of them")
     return most
 
@@ -128,4 +129,8 @@ def _outline_problem(row: Row, own: bool) -> OutlineProblem:
     )
 
 
-command = Command("show", _OPTIONS, main, _USAGE)
+def _usage_text() -> str:
+    return "\n".join([_USAGE, *folded(_COLUMNS_HELP + narrowing_text(), 80)])
+
+
+command = Command("show", _OPTIONS, main, _usage_text)

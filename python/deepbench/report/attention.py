@@ -9,6 +9,7 @@ _ORDINARY = ("ok", "unsupported")
 _DOUBTFUL = ("noisy", "throttled")  # remarks on rows whose time is not as precise as it should be
 _FAILED_STYLE = "red"
 _DOUBTFUL_STYLE = "yellow"
+TONE_STYLES = {"slower": "red", "faster": "green"}  # of rows of a comparison, by their tone
 
 
 def style_of(row: Row) -> str:

@@ -16,6 +16,7 @@ from deepbench.report.fields import (
 )
 from deepbench.report.outline import OpOutline, application_text, title, value_text
 from deepbench.results.row import Row
+from deepbench.terminal_text import cell_width, padded
 
 _APPLICATION = "application"
 
@@ -35,7 +36,7 @@ class Column:
         return self.padded(self.text(row))
 
     def padded(self, text: str) -> str:
-        return text.ljust(self.width) if self.left else text.rjust(self.width)
+        return padded(text, self.width, self.left)
 
 
 def problem_columns(op: OpOutline) -> list[Column]:
@@ -86,7 +87,7 @@ class RateCells:
         if len(units) <= 1:
             title = prefix + next(iter(units), work_unit(None))
             return cls(title, max(8, len(title)))
-        unit_width = max(map(len, units))
+        unit_width = max(map(cell_width, units))
         return cls(f"{prefix}rate", max(8 + 1 + unit_width, len(prefix) + 4), unit_width)
 
     def text(self, tera_per_s: float | None, precision: object) -> str:

@@ -8,6 +8,7 @@ import re
 
 from deepbench.report import Context
 from deepbench.report.outline import Outline
+from deepbench.results.ceilings import assessed_line
 from deepbench.results.row import Row
 
 _NOT_ASCII = re.compile(r"[^\x00-\x7f]+")
@@ -27,7 +28,7 @@ class Json:
     def row(self, row: Row) -> str:
         separator = ",\n" if self._rows else "\n"
         self._rows += 1
-        return separator + _NOT_ASCII.sub(_escaped, row.line)
+        return separator + _NOT_ASCII.sub(_escaped, assessed_line(row))
 
     def end(self) -> str:
         return "\n]}\n" if self._begun else ""

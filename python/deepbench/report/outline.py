@@ -8,15 +8,16 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from functools import cache
 from typing import NamedTuple
 
 from deepbench.report.fields import work_unit
+from deepbench.terminal_text import cell_width, shortened
 
 Value = int | float | str
 Outline = Mapping[str, "OpOutline"]
 
-_WIDEST = 32  # characters of an application
-_TITLES = {"trans_a": "a_t", "trans_b": "b_t"}
+_WIDEST = 32  # cells of an application
 
 
 class OutlineProblem(NamedTuple):
@@ -55,11 +56,11 @@ def outline(problems: Iterable[OutlineProblem]) -> Outline:
             columns.setdefault(name, set()).add(value_text(value))
             counts[op, name] = counts.get((op, name), 0) + 1
         arithmetic[op] = arithmetic.get(op, False) or bool(flops)
-        applications[op] = max(applications.get(op, 0), len(application_text(application)))
+        applications[op] = max(applications.get(op, 0), cell_width(application_text(application)))
         units.setdefault(op, set()).add(work_unit(attributes.get("precision")))
     outlines = {}
     for op, columns in texts.items():
-        value_widths = {name: max(map(len, values)) for name, values in columns.items()}
+        value_widths = {name: max(map(cell_width, values)) for name, values in columns.items()}
         widths = {name: max(len(title(name)), width) for name, width in value_widths.items()}
         shared = {
             name: next(iter(values))
@@ -74,13 +75,19 @@ def outline(problems: Iterable[OutlineProblem]) -> Outline:
 
 def title(attribute: str) -> str:
     """The name of an attribute's column."""
-    return _TITLES.get(attribute, attribute)
+    return _titles().get(attribute, attribute)
+
+
+@cache
+def _titles() -> dict[str, str]:
+    from deepbench import _core
+
+    return {key.name: key.title for known in _core.operations() for key in known.parameters}
 
 
 def application_text(application: str | None) -> str:
     """An application as a column shows it: a long one is cut off."""
-    text = application or ""
-    return text if len(text) <= _WIDEST else text[: _WIDEST - 3] + "..."
+    return shortened(application or "", _WIDEST)
 
 
 def value_text(value: Value | None) -> str:

@@ -4,7 +4,6 @@ for each operation. table_layout.py chooses the columns."""
 from __future__ import annotations
 
 from collections.abc import Sequence
-from textwrap import wrap
 from typing import TYPE_CHECKING
 
 from deepbench.marked_text import MarkedText
@@ -15,6 +14,7 @@ from deepbench.report.remarks import Remarks
 from deepbench.report.table_layout import Layout, layout, require_known_columns
 from deepbench.results.fleet import FleetSummary
 from deepbench.results.row import Row
+from deepbench.terminal_text import cell_width, folded
 
 _INDENT = "    "  # of a remark that continues below its row
 
@@ -74,8 +74,8 @@ class Table:
     def end(self) -> str:
         rows = self._held_rows_text()  # before the notes, since these rows may add notes
         lines = [*self._remarks.lines(), *(self._reference.lines() if self._reference else ())]
-        folded = [part for line in lines for part in self._folded_line(line)]
-        return rows + "".join(line + "\n" for line in folded) + self._fleet_section()
+        parts = [part for line in lines for part in self._folded_line(line)]
+        return rows + "".join(line + "\n" for line in parts) + self._fleet_section()
 
     def _fleet_section(self) -> str:
         if not self._fleet.rows:
@@ -125,20 +125,16 @@ class Table:
         return ("\n" if self._lines else "") + "".join(line + "\n" for line in lines)
 
     def _line(self, row: Row) -> str:
-        columns = self._layout.columns if row.time_ns is not None else self._layout.problem
+        timed = row.time_ns is not None
+        columns = self._layout.columns if timed else self._layout.problem
         cells = [column.cell(row) for column in columns]
-        remark = self._remarks.of(row)
+        below = [f"{one.title} {one.text(row)}" for one in self._layout.below if timed]
+        remark = "; ".join(filter(None, (", ".join(below), self._remarks.of(row))))
         line = self._layout.gap.join([*cells, remark]).rstrip()
-        if self._width is None or len(line) <= self._width or not remark:
+        if self._width is None or cell_width(line) <= self._width or not remark:
             return line + "\n"
         below = self._folded_line(_INDENT + remark)
         return "\n".join([self._layout.gap.join(cells).rstrip(), *below]) + "\n"
 
     def _folded_line(self, line: str) -> list[str]:
-        """The line, split between words if it is wider than the terminal."""
-        if self._width is None or len(line) <= self._width:
-            return [line]
-        return wrap(
-            line, self._width, subsequent_indent=_INDENT, break_long_words=False,
-            break_on_hyphens=False,
-        )  # fmt: skip
+        return folded(line, self._width, _INDENT)

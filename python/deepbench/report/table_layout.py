@@ -4,12 +4,13 @@ Where the columns of an operation are wider than the terminal, these steps are t
 until a row fits; remarks go on below their row and count for nothing:
 
 1. attributes that are equal in every row move into a line above the header,
-2. the columns `verified` and `bound by` are dropped,
+2. the columns _DROPPED_FIRST are dropped,
 3. the titles of attributes become initials, which the line above the header explains,
 4. one blank instead of two separates columns,
-5. the columns `%ceiling`, `±%`, `application` and `%roofline` are dropped.
+5. the columns _DROPPED_LAST are dropped.
 
-Attributes that differ, time and rate always remain. `deepbench show --help` states this order.
+If the columns of --against still do not fit, their cells continue below each row, and the steps are
+taken anew for the others. Attributes that differ, time and rate always remain.
 """
 
 from __future__ import annotations
@@ -26,6 +27,19 @@ _DROPPED_LAST = ("ceiling", "spread", "application", "roofline")
 _PROBLEM = "problem"  # stands for all attributes
 
 
+def narrowing_text() -> str:
+    """The steps that make a table narrower, in their order."""
+    first, last = (
+        f"{', '.join(names[:-1])} and {names[-1]} are dropped"
+        for names in (_DROPPED_FIRST, _DROPPED_LAST)
+    )
+    return (
+        "attributes that are equal in every row move into a line above the table; then "
+        f"{first}, titles become initials, one blank separates columns, and {last}, until the "
+        "table fits; columns of --against that do not fit then continue below their row."
+    )
+
+
 @dataclass(frozen=True)
 class Layout:
     """How the rows of one operation are drawn."""
@@ -34,6 +48,7 @@ class Layout:
     measured: Sequence[Column]
     legend: Sequence[str] = ()  # what the columns leave out: precision=half, sw: stride_w
     gap: str = "  "
+    below: Sequence[Column] = ()  # their cells continue below the row
 
     @property
     def columns(self) -> list[Column]:
@@ -55,7 +70,7 @@ def layout(
     op: OpOutline, others: Sequence[Column], width: int | None, chosen: Sequence[str]
 ) -> Layout:
     """The columns of an operation: `chosen` by their names, else those that fit `width`; None: any
-    width. `others` are the columns of --against, which always remain."""
+    width. `others` are the columns of --against."""
     whole = Layout(problem_columns(op), measured_columns(op))
     if chosen:
         problem, measured = (
@@ -63,10 +78,12 @@ def layout(
             _columns_by_name(whole.measured, chosen),
         )
         return Layout(problem, [*measured, *others])
-    whole = replace(whole, measured=[*whole.measured, *others])
+    beside = replace(whole, measured=[*whole.measured, *others])
     if width is None:
-        return whole
-    narrower = list(_ever_narrower(whole, op))
+        return beside
+    narrower = list(_ever_narrower(beside, op))
+    if others:
+        narrower += _ever_narrower(replace(whole, below=others), op)
     return next((one for one in narrower if one.width <= width), narrower[-1])
 
 

@@ -59,6 +59,30 @@ def figure(line: Json) -> float | None:
     return value if line["status"] == "ok" else None
 
 
+def names_ceilings(row: Row) -> bool:
+    """Whether the row names its ceilings, from which its shares are computed. A row of a file of
+    version 1 has the figures and shares itself."""
+    return bool((row.members.get("bound") or {}).keys() & schema.CEILING_FIGURES.keys())
+
+
+def assessed_line(row: Row) -> str:
+    """The line of a row that Ceilings.assessed() returned, with the figures of its bound."""
+    if not names_ceilings(row):
+        return row.line
+    from deepbench import _core
+
+    bound = row.bound
+    return _core.with_bound_figures(
+        row.line,
+        by=bound.by or "",
+        arithmetic_tflops=bound.arithmetic_tflops,
+        memory_gbps=bound.memory_gbps,
+        latency_ns=bound.latency_ns,
+        share_arithmetic=bound.share_arithmetic,
+        share_roofline=bound.share_roofline,
+    )
+
+
 class Ceilings:
     """The last ceiling of each key."""
 
@@ -72,14 +96,11 @@ class Ceilings:
         self._lines[line["ceiling"]] = line
 
     def assessed(self, row: Row) -> Row:
-        """The row with its bound, the figures of its ceilings, and its shares. A row that has no
-        keys of ceilings, as in files of version 1, has these members itself."""
-        bound = row.members.get("bound") or {}
-        if not bound.keys() & schema.CEILING_FIGURES.keys():
+        """The row with a bound that has the figures of its ceilings and its shares; its members and
+        its line stay those of the file."""
+        if not names_ceilings(row):
             return row
-        found = self._assessment(row)
-        members = {**row.members, "bound": {**bound, **found}}
-        return replace(row, bound=replace(row.bound, **found), members=members, text=None)
+        return replace(row, bound=replace(row.bound, **self._assessment(row)))
 
     def names(self) -> set[str]:
         """What is known, such as 'arithmetic half' and 'bandwidth l2'."""

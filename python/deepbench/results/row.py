@@ -220,7 +220,7 @@ class Row:
     op: str | None
     reason: str | None
     members: Mapping[str, Any] = field(repr=False, compare=False)
-    # The line that was read. None if the line is of an older version, or if there is none.
+    # The line that was read. None if it is of an older version, or if the row is of a workbook.
     text: str | None = field(repr=False, compare=False)
     attributes: Mapping[str, Value] = field(default_factory=dict)
     application: str | None = None
@@ -253,7 +253,7 @@ class Row:
             return self.text
         from deepbench import _core
 
-        return _core.row_line(self.members)
+        return _core.row_line_of_members(self.members)
 
     @property
     def time_ns(self) -> float | None:

@@ -10,11 +10,11 @@ import contextlib
 import os
 import sys
 import time
-from textwrap import wrap
 from typing import TYPE_CHECKING, TextIO
 
 from deepbench.errors import encodable, printable_line, printable_lines
 from deepbench.marked_text import MarkedText
+from deepbench.terminal_text import folded
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -131,12 +131,7 @@ def _terminal_columns(stream: TextIO) -> int:
 
 
 def _folded_text(text: str, width: int) -> str:
-    return "\n".join(
-        "\n".join(wrap(line, width, break_long_words=False, break_on_hyphens=False))
-        if len(line) > width
-        else line
-        for line in text.split("\n")
-    )
+    return "\n".join(part for line in text.split("\n") for part in folded(line, width))
 
 
 def _progress_line(text: str, share: float, width: int, stream: TextIO) -> str:

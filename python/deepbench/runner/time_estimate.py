@@ -170,7 +170,7 @@ class Expectation:
         return work.bytes * s_per_byte if self.verify else 0.0
 
     def _level(self, work: Work) -> str:
-        """The memory level whose bandwidth bounds the row, by the rule of run/ceilings/ceilings.cpp."""
+        """The memory level whose bandwidth bounds the row, as in run/ceilings/ceilings.cpp."""
         if work.cold or not self.levels:
             return "memory"
         for size, name in self.levels:

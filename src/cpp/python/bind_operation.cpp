@@ -65,6 +65,10 @@ void bind_operation(py::module_& module) {
       .def_property_readonly(
           "maximum", [](const Parameter& p) { return bound(p, p.maximum); },
           "Largest value of a number; None for a choice, and if only the type limits it.")
+      .def_readonly("synonyms", &Parameter::synonyms, "Names that other programs give it.")
+      .def_property_readonly(
+          "title", [](const Parameter& p) { return p.title.empty() ? p.name : p.title; },
+          "The title of its column in tables.")
       .def_readonly("help", &Parameter::help);
   py::class_<Operation>(module, "Operation", "An operation and its parameters.")
       .def_property_readonly("name", &Operation::name)
@@ -86,6 +90,8 @@ void bind_operation(py::module_& module) {
           py::arg("device"),
           "The problem lines that the name alone stands for where no suite has any, for a device\n"
           "with such facts: integers, numbers and texts count, other values do not.")
+      .def_property_readonly("default_problems_help", &Operation::default_problems_help,
+                             "What default_problems() returns, for help texts.")
       .def_property_readonly("constants", &Operation::constant_operands,
                              "The operands that may be constant, as in constant=a.")
       .def_property_readonly("parameters", &Operation::parameters);

@@ -69,11 +69,11 @@ std::string Api::isa_text() const {
                                     {dnnl_cpu_isa_avx512_core_fp16, "avx512_core_fp16"},
                                     {dnnl_cpu_isa_avx512_core_amx, "avx512_core_amx"},
                                     {dnnl_cpu_isa_avx512_core_amx_fp16, "avx512_core_amx_fp16"}};
-  const dnnl_cpu_isa_t ours = get_effective_cpu_isa_f();
+  const dnnl_cpu_isa_t effective = get_effective_cpu_isa_f();
   for (const Name& name : kNames)
-    if (name.isa == ours) return name.name;
+    if (name.isa == effective) return name.name;
   char text[32];
-  std::snprintf(text, sizeof text, "isa 0x%x", unsigned(ours));
+  std::snprintf(text, sizeof text, "isa 0x%x", unsigned(effective));
   return text;
 }
 

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "buffer.hpp"
-#include "deepbench/ops/precision.hpp"
+#include "deepbench/core/precision.hpp"
 #include "deepbench/plugin.hpp"
 #include "onednn/api.hpp"
 #include "prepared_kernel.hpp"

@@ -4,10 +4,12 @@
 #include <string>
 #include <vector>
 
-#include "kernels/kernel_cache.hpp"
+#include "deepbench/backend/kernel_cache.hpp"
 #include "kernels/sources.hpp"
 
 namespace deepbench::cuda {
+
+using plugin::Image;
 
 // What the compiler generates for a device: machine code if it knows the device's generation,
 // otherwise PTX for the newest generation that it knows, which the driver compiles.

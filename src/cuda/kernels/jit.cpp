@@ -8,9 +8,9 @@
 #include <optional>
 #include <tuple>
 
+#include "deepbench/backend/kernel_cache.hpp"
 #include "device.hpp"
 #include "kernels/compile.hpp"
-#include "kernels/kernel_cache.hpp"
 #include "kernels/sources.hpp"
 #include "libraries.hpp"
 #include "status_check.hpp"
@@ -51,7 +51,7 @@ std::optional<Module> try_load(const Image& image) {
 // the device is at fault, loading the new image fails as well.
 Module load(const Source& source, const std::string& expression, int device, double& compiling_ns) {
   const int architecture = device_facts(device).architecture();
-  const KernelCache cache(cache_folder());
+  const plugin::KernelCache cache(plugin::cache_folder());
   const std::string key = cache_key(source, expression, architecture, compiler_identity());
   if (const std::optional<Image> cached = cache.load(key))
     if (const std::optional<Module> module = try_load(*cached)) return *module;

@@ -6,9 +6,9 @@
 #include <set>
 #include <tuple>
 
+#include "deepbench/backend/parallel_for.hpp"
 #include "device.hpp"
 #include "kernels/compile.hpp"
-#include "parallel_for.hpp"
 
 namespace deepbench::cuda {
 namespace {
@@ -34,13 +34,14 @@ void precompile(const std::string& file, const std::vector<std::string>& express
     const int architecture = device_facts(device).architecture();
     const std::vector<std::string> fresh = claim_unseen(file, expressions, architecture);
     if (fresh.empty()) return;
-    compile_missing(read_kernel_source(file), fresh, architecture, KernelCache(cache_folder()));
+    compile_missing(read_kernel_source(file), fresh, architecture,
+                    plugin::KernelCache(plugin::cache_folder()));
   } catch (const std::exception&) {  // the error is reported when the kernel is requested
   }
 }
 
 void compile_missing(const Source& source, const std::vector<std::string>& expressions,
-                     int device_architecture, const KernelCache& cache) {
+                     int device_architecture, const plugin::KernelCache& cache) {
   if (!cache.is_writable()) return;
   const std::string compiler = compiler_identity();
   struct Missing {
@@ -51,7 +52,7 @@ void compile_missing(const Source& source, const std::vector<std::string>& expre
     const std::string key = cache_key(source, expression, device_architecture, compiler);
     if (!cache.load(key)) missing.push_back({key, expression});
   }
-  parallel_for(missing.size(), [&](size_t i, size_t) {
+  plugin::parallel_for(missing.size(), [&](size_t i, size_t) {
     try {
       cache.store(missing[i].key, compile(source, missing[i].expression, device_architecture));
     } catch (const std::exception&) {  // the error is reported when the kernel is requested

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "kernels/kernel_cache.hpp"
+#include "deepbench/backend/kernel_cache.hpp"
 #include "kernels/sources.hpp"
 
 namespace deepbench::cuda {
@@ -17,6 +17,6 @@ void precompile(const std::string& file, const std::vector<std::string>& express
 // compile reports its error when it is requested. If the cache cannot be written, the function does
 // nothing.
 void compile_missing(const Source& source, const std::vector<std::string>& expressions,
-                     int device_architecture, const KernelCache& cache);
+                     int device_architecture, const plugin::KernelCache& cache);
 
 }  // namespace deepbench::cuda

@@ -5,11 +5,6 @@
 
 #include <string>
 
-#define DEEPBENCH_TESTED_ROUTES(ROUTE) \
-  ROUTE(gemm, fast, kCompeting)        \
-  ROUTE(gemm, simple, kChoosable)      \
-  ROUTE(rnn, reference, kInternal)
-
 namespace deepbench::plugin::tested {
 namespace {
 
@@ -19,7 +14,15 @@ Implementation& fast_gemm() { absent(); }
 Implementation& simple_gemm() { absent(); }
 Implementation& reference_rnn() { absent(); }
 
-DEEPBENCH_ROUTE_TABLE(DEEPBENCH_TESTED_ROUTES)
+#define ROUTE DEEPBENCH_DECLARE_ROUTE
+#include "tested_routes.def"
+#undef ROUTE
+
+constexpr Route kRoutes[] = {
+#define ROUTE DEEPBENCH_MAKE_ROUTE
+#include "tested_routes.def"
+#undef ROUTE
+};
 
 TEST_CASE("a table has the routes of the list in their order") {
   std::string names;

@@ -3,6 +3,8 @@
 
 #include <doctest/doctest.h>
 
+#include <deque>
+
 #include "../named_values.hpp"
 
 namespace deepbench::plugin {
@@ -123,12 +125,18 @@ class TestBackend final : public RoutedBackend {
   void describe_device(int32_t, Sink&) override {}
 };
 
+// A backend that lives as long as the process, as plugins do: its plans refer to its routes.
+TestBackend& backend_with(const std::vector<Route>& routes) {
+  static std::deque<TestBackend> backends;
+  return backends.emplace_back(routes);
+}
+
 std::unique_ptr<Plan> plan_with(const std::vector<Route>& routes, const std::string& library,
                                 int m = 1) {
   const testing::NamedValues values("n=1 k=1 m=" + std::to_string(m));
   Options options;
   options.library = library;
-  return TestBackend(routes).plan(Problem({"gemm", values.get()}), options);
+  return backend_with(routes).plan(Problem({"gemm", values.get()}), options);
 }
 
 std::string described(const Plan& plan) {
@@ -204,7 +212,7 @@ TEST_CASE("routes: each library plans a problem once, whatever is asked about it
 TEST_CASE("routes: a plan outlives the problem that it was made for") {
   auto values = std::make_unique<testing::NamedValues>("m=1 n=1 k=1 name=text");
   const std::unique_ptr<Plan> plan =
-      TestBackend(kCompeting).plan(Problem({"gemm", values->get()}), Options());
+      backend_with(kCompeting).plan(Problem({"gemm", values->get()}), Options());
   values.reset();
   CHECK(described(*plan->with_candidate("third:third-one")) == "third/third-one");
 }

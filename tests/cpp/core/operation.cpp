@@ -29,8 +29,8 @@ TEST_CASE("every operation has help, an example and parameters") {
     }
     CHECK(operation->find("no_such_parameter") == nullptr);
   }
-  CHECK(names ==
-        std::set<std::string>{"gemm", "conv", "rnn", "sparse_gemm", "all_reduce", "memory"});
+  for (const char* name : {"gemm", "conv", "rnn", "sparse_gemm", "all_reduce", "memory"})
+    CHECK(names.count(name) == 1);
 }
 
 TEST_CASE("an operation without a reference reports it as unsupported") {

@@ -8,7 +8,7 @@
 #include <cstring>
 #include <thread>
 
-#include "deepbench/ops/precision.hpp"
+#include "deepbench/core/precision.hpp"
 #include "harness.hpp"
 #include "ops/all_reduce/elementwise_add.hpp"
 #include "ops/all_reduce/operands.hpp"

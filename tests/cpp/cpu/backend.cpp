@@ -1,6 +1,7 @@
 // The whole plugin table: the backend's description of itself, its libraries and its device.
 #include <doctest/doctest.h>
 
+#include <algorithm>
 #include <string>
 #include <vector>
 
@@ -24,8 +25,11 @@ TEST_CASE("the table is complete") {
 TEST_CASE("every library has a version and a path, or a reason") {
   Emitted facts;
   REQUIRE(backend().describe(facts.sink()) == DEEPBENCH_OK);
-  REQUIRE_FALSE(facts.order.empty());
-  CHECK(facts.order[0].first.find("library.onednn.") == 0);
+  const auto first_library =
+      std::find_if(facts.order.begin(), facts.order.end(),
+                   [](const auto& fact) { return fact.first.find("library.") == 0; });
+  REQUIRE(first_library != facts.order.end());
+  CHECK(first_library->first.find("library.onednn.") == 0);
   for (const std::string library : {"onednn", "openblas", "mkl"}) {
     const std::string prefix = "library." + library + ".";
     CAPTURE(library);

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "buffer.hpp"
-#include "deepbench/ops/precision.hpp"
+#include "deepbench/core/precision.hpp"
 #include "deepbench/plugin.hpp"
 
 namespace deepbench::cpu {

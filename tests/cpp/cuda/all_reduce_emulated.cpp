@@ -1,8 +1,8 @@
 // The kernel that fills the summands of ranks, run by the host.
 #include <vector>
 
+#include "deepbench/core/precision.hpp"
 #include "deepbench/fill.h"
-#include "deepbench/ops/precision.hpp"
 #include "deepbench/plugin.hpp"
 
 // doctest must be included before emulated.hpp redefines CUDA's keywords.

@@ -12,7 +12,7 @@
 #include <string>
 
 #include "../paths.hpp"
-#include "deepbench/ops/precision.hpp"
+#include "deepbench/core/precision.hpp"
 #include "ops/conv/cudnn_graph.hpp"
 
 namespace deepbench::cuda_test {

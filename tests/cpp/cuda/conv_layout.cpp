@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "deepbench/ops/precision.hpp"
+#include "deepbench/core/precision.hpp"
 #include "ops/conv/engine.hpp"
 #include "ops/conv/layout.hpp"
 

@@ -167,7 +167,7 @@ std::string adder_source(int number) {
 TEST_CASE("jit: kernels of candidates are compiled in advance and cached") {
   if (!has_nvrtc()) return;
   const TemporaryFolder folder;
-  const cuda::KernelCache cache(folder.path());
+  const plugin::KernelCache cache(folder.path());
   const Source source = source_of(adder_source(1));
   const auto is_cached = [&](const std::string& expression) {
     return cache.load(cuda::cache_key(source, expression, 90, cuda::compiler_identity()))
@@ -181,8 +181,8 @@ TEST_CASE("jit: kernels of candidates are compiled in advance and cached") {
   CHECK(std::distance(files, {}) == 2);
   for (const auto& nowhere : {std::optional<std::filesystem::path>(),
                               std::optional<std::filesystem::path>("/proc/nothing")}) {
-    CHECK_FALSE(cuda::KernelCache(nowhere).is_writable());
-    cuda::compile_missing(source, expressions, 90, cuda::KernelCache(nowhere));
+    CHECK_FALSE(plugin::KernelCache(nowhere).is_writable());
+    cuda::compile_missing(source, expressions, 90, plugin::KernelCache(nowhere));
   }
 }
 
@@ -209,7 +209,7 @@ TEST_CASE(
   const ScopedEnvironmentVariable cached("DEEPBENCH_CACHE_DIR", folder.path());
   const cuda::Stream& stream = cuda::Stream::of(0);
   const int device = cuda::device_facts(0).architecture();
-  const cuda::KernelCache cache(folder.path());
+  const plugin::KernelCache cache(folder.path());
   const auto key_of = [&](const std::string& text) {
     return cuda::cache_key(cuda::source_of_text("cached", text), "", device,
                            cuda::compiler_identity());

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "buffer.hpp"
-#include "deepbench/ops/precision.hpp"
+#include "deepbench/core/precision.hpp"
 #include "gpu.hpp"
 #include "operand_checks.hpp"
 #include "status_check.hpp"

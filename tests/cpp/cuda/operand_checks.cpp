@@ -7,8 +7,8 @@
 #include <numeric>
 #include <string>
 
+#include "deepbench/core/precision.hpp"
 #include "deepbench/fill.h"
-#include "deepbench/ops/precision.hpp"
 
 namespace deepbench::cuda_test {
 namespace {

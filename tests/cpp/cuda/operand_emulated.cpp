@@ -4,7 +4,7 @@
 #include <utility>
 
 #include "deepbench/backend/bit_patterns.hpp"
-#include "deepbench/ops/precision.hpp"
+#include "deepbench/core/precision.hpp"
 #include "deepbench/plugin.hpp"
 #include "operand_checks.hpp"
 #include "operand_launch.hpp"

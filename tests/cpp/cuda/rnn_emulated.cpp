@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "../ops/naive_rnn.hpp"
-#include "deepbench/ops/precision.hpp"
+#include "deepbench/core/precision.hpp"
 
 // Defines CUDA's keywords, so that the rest of the file is CUDA code.
 #include "emulated.hpp"

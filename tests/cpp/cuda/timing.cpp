@@ -19,25 +19,28 @@ extern "C" __global__ void count(unsigned* calls) { atomicAdd(calls, 1u); }
 )";
 
 // Counts its calls, in one word for each copy.
-class CountingCall {
+class CountingCall final : public DeviceCall {
  public:
-  CountingCall(const plugin::CopyPlan& plan, bool refuses_capture = false)
+  explicit CountingCall(const plugin::CopyPlan& plan, bool refuses_capture = false)
       : stream_(Stream::of(0)),
+        refuses_capture_(refuses_capture),
         words_(256, plan.copies),
         count_(function_from_text("count", kCount, "count", stream_)),
-        timer_(stream_, plan, {[this, refuses_capture](uint64_t copy) {
-                 if (refuses_capture) stream_.synchronize();
-                 count_.launch({}, stream_.get(), static_cast<void*>(words_.at(copy)));
-               }}) {
+        timer_(stream_, plan) {
     for (uint64_t copy = 0; copy < plan.copies; ++copy)
       CUDA_CHECK(cudart().cudaMemsetAsync(words_.at(copy), 0, 256, stream_.get()));
+  }
+
+  void enqueue(uint64_t copy) override {
+    if (refuses_capture_) stream_.synchronize();
+    count_.launch({}, stream_.get(), static_cast<void*>(words_.at(copy)));
   }
 
   deepbench_batch time(uint64_t count, int32_t launch = DEEPBENCH_LAUNCH_BEST, uint32_t flags = 0) {
     const deepbench_request request = {sizeof(deepbench_request), count, launch, flags};
     deepbench_batch batch = {};
     batch.struct_size = sizeof batch;
-    timer_.time(request, batch);
+    timer_.time(*this, request, batch);
     return batch;
   }
 
@@ -52,6 +55,7 @@ class CountingCall {
 
  private:
   Stream& stream_;
+  const bool refuses_capture_;
   Copies words_;
   const Function& count_;
   CallTimer timer_;
@@ -112,38 +116,57 @@ constexpr const char* kAppend = R"(
 extern "C" __global__ void append(unsigned* digits, unsigned digit) { *digits = *digits * 10 + digit; }
 )";
 
+// Appends 2 to the digits of a word; its barriers append 1 and 3.
+class AppendingCall final : public DeviceCall {
+ public:
+  AppendingCall(const Stream& stream, void* word)
+      : stream_(stream),
+        word_(word),
+        append_(function_from_text("append", kAppend, "append", stream)) {}
+
+  void enqueue(uint64_t) override { append(2); }
+  void enqueue_start_barrier() override { append(1); }
+  void enqueue_end_barrier() override { append(3); }
+  void wait(const Stream& stream) override { ++waited, stream.synchronize(); }
+  bool can_be_captured() const override { return captured; }
+
+  int waited = 0;
+  bool captured = true;
+
+ private:
+  void append(uint32_t digit) { append_.launch({}, stream_.get(), word_, digit); }
+
+  const Stream& stream_;
+  void* const word_;
+  const Function& append_;
+};
+
 TEST_CASE("gpu: barriers surround the timed calls, and the call's wait function is used") {
   REQUIRE_GPU();
   Stream& stream = Stream::of(0);
   const Buffer word(256);
-  const Function& append = function_from_text("append", kAppend, "append", stream);
-  const auto add = [&](uint32_t digit) {
-    append.launch({}, stream.get(), static_cast<void*>(word.data()), digit);
-  };
-  int waited = 0;
-  CallTimer timer(stream, {},
-                  {[&](uint64_t) { add(2); }, [&] { add(1); }, [&] { add(3); },
-                   [&] { ++waited, stream.synchronize(); }});
+  AppendingCall call(stream, word.data());
+  CallTimer timer(stream, {});
   for (const int32_t launch : {DEEPBENCH_LAUNCH_GRAPH, DEEPBENCH_LAUNCH_STREAM}) {
     CUDA_CHECK(cudart().cudaMemsetAsync(word.data(), 0, word.bytes(), stream.get()));
     const deepbench_request request = {sizeof(deepbench_request), 2, launch, 0};
     deepbench_batch batch = {};
     batch.struct_size = sizeof batch;
-    waited = 0;
-    timer.time(request, batch);
+    call.waited = 0;
+    timer.time(call, request, batch);
     check_batch(batch, 2, launch);
-    CHECK(waited == 1);
+    CHECK(call.waited == 1);
     uint32_t digits = 0;
     CUDA_CHECK(cudart().cudaMemcpyAsync(&digits, word.data(), sizeof digits,
                                         nvidia::cudaMemcpyDeviceToHost, stream.get()));
     stream.synchronize();
     CHECK(digits == 1223);
   }
-  timer.forbid_capture();
+  call.captured = false;
   const deepbench_request request = {sizeof(deepbench_request), 3, DEEPBENCH_LAUNCH_GRAPH, 0};
   deepbench_batch batch = {};
   batch.struct_size = sizeof batch;
-  timer.time(request, batch);
+  timer.time(call, request, batch);
   check_batch(batch, 3, DEEPBENCH_LAUNCH_STREAM);
 }
 

@@ -6,8 +6,8 @@
 #include <string>
 
 #include "deepbench/core/operation.hpp"
+#include "deepbench/core/precision.hpp"
 #include "deepbench/fill.h"
-#include "deepbench/ops/precision.hpp"
 
 namespace deepbench {
 namespace {

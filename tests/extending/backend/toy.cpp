@@ -1,7 +1,7 @@
-// A backend outside the source tree, of one file: gemm in tf32 by three loops. It shows what the
-// host asks of a backend besides kernels: a priority for `auto`, a default precision, a default
-// library, synonyms and rates for the estimate of the time left. It needs only the headers that the
-// package installs:
+// A backend of one file: gemm in tf32 by three loops. It shows what the host asks of a backend
+// besides kernels: a priority for `auto`, a default precision, a default library, synonyms and
+// rates for the estimate of the time left. With the CMakeLists.txt beside it, it is a folder of the
+// source tree; outside the tree it needs only the headers that the package installs:
 //
 //   g++ -O2 -std=c++17 -shared -fPIC -I INCLUDE toy.cpp -o libdeepbench_toy.so
 #include <cmath>

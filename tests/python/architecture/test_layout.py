@@ -28,13 +28,24 @@ from source_tree import (
 )
 
 OPS = CORE / "ops"
+# Every folder of src/ with a CMakeLists.txt but the core's is a backend.
+BACKENDS = sorted(
+    path.parent.name
+    for path in (ROOT / "src").glob("*/CMakeLists.txt")
+    if path.parent.name != "cpp"
+)
+BACKEND_FOLDERS = tuple(f"src/{name}/" for name in BACKENDS)
 VAGUE_NAMES = {"common", "util", "utils", "misc", "helper", "helpers"}
 
 
 # ---- who may include what -------------------------------------------------------------------
 
 # For files below a folder (the longest match counts): what of ours they may include.
-SEAM = (r"deepbench/plugin(_\w+)?\.hp?p?", r"deepbench/fill\.h", r"deepbench/ops/precision\.hpp")
+SEAM = (
+    r"deepbench/plugin(_\w+)?\.hp?p?",
+    r"deepbench/fill\.h",
+    r"deepbench/core/(affinity|physical_cores|precision)\.hpp",  # header-only
+)
 BACKEND = (*SEAM, r"deepbench/backend/\w+\.hpp", r"deepbench/ops/(?!.*reference)(\w+)/\w+\.hpp")
 MAY_INCLUDE = {
     "src/cpp/deepbench/plugin.h": (),
@@ -46,22 +57,17 @@ MAY_INCLUDE = {
     "src/cpp/deepbench/plugin.hpp": (r"deepbench/plugin(_\w+)?\.h",),
     "src/cpp/deepbench/deepbench.hpp": (r"deepbench/(core|group|measure|run)/.*",),
     "src/cpp/deepbench/backend": BACKEND,
-    "src/cpp/deepbench/core": (
-        r"deepbench/core/.*",
-        r"deepbench/fill\.h",
-        r"deepbench/ops/precision\.hpp",
-    ),
+    "src/cpp/deepbench/core": (r"deepbench/core/.*", r"deepbench/fill\.h"),
     "src/cpp/deepbench/measure": (r"deepbench/(core|measure)/.*",),
     "src/cpp/deepbench/group": (r"deepbench/(core|group)/.*",),
     "src/cpp/deepbench/ops": (r"deepbench/(core|ops)/.*", r"deepbench/fill\.h"),
     "src/cpp/deepbench/run": (
         r"deepbench/(core|group|measure|run)/.*",
-        r"deepbench/(plugin(_\w+)?\.h|fill\.h|backend/physical_cores\.hpp)",
+        r"deepbench/(plugin(_\w+)?\.h|fill\.h)",
     ),
     "src/cpp/python": (r"deepbench/(core|group|run)/.*", r"bindings\.hpp"),
     "src/cpp/tools": (r"deepbench/(core|group|run)/.*", r"deepbench/deepbench\.hpp"),
-    "src/cpu": (*BACKEND, r"(?!deepbench/).*"),
-    "src/cuda": (*BACKEND, r"(?!deepbench/).*"),
+    **{f"src/{name}": (*BACKEND, r"(?!deepbench/).*") for name in BACKENDS},
     "tests/plugins": (r"deepbench/(plugin(_\w+)?|fill)\.h", r"(?!deepbench/).*"),
     "third_party/nvidia": (r"\w+\.hpp",),
 }
@@ -113,12 +119,12 @@ VENDOR = re.compile(
 
 
 def test_no_vendor_header_outside_backends() -> None:
-    backends = ("src/cpu/", "src/cuda/", "third_party/", "benchmarks/")
+    allowed = (*BACKEND_FOLDERS, "third_party/", "benchmarks/")
     wrong = [
         f"{relative_name(path)} includes {include}"
         for path in c_sources()
         for include in includes(path)
-        if VENDOR.match(include) and not relative_name(path).startswith(backends)
+        if VENDOR.match(include) and not relative_name(path).startswith(allowed)
     ]
     assert not wrong, wrong
 
@@ -134,10 +140,11 @@ def test_pybind11_only_in_the_bindings() -> None:
 
 
 def test_clocks_are_read_by_backends_alone() -> None:
-    allowed = ("src/cpu/", "src/cuda/", "tests/", "benchmarks/")
+    allowed = (*BACKEND_FOLDERS, "tests/", "benchmarks/")
     timers = {  # of the core for bookkeeping, and of the backends' shared headers
         "src/cpp/deepbench/core/stopwatch.hpp",
         "src/cpp/deepbench/backend/host_timer.hpp",
+        "src/cpp/deepbench/backend/kernel_cache.hpp",  # the age of files
     }
     clocks = {"chrono", "ctime", "time.h", "sys/time.h", "x86intrin.h"}
     wrong = [
@@ -154,7 +161,7 @@ def test_clocks_are_read_by_backends_alone() -> None:
 
 # ---- what may be called where ---------------------------------------------------------------
 
-LIBRARY = ("src/cpp/deepbench", "src/cpp/python", "src/cpu", "src/cuda")
+LIBRARY = ("src/cpp/deepbench", "src/cpp/python", *BACKEND_FOLDERS)
 
 
 def test_the_library_neither_exits_nor_prints() -> None:
@@ -162,8 +169,7 @@ def test_the_library_neither_exits_nor_prints() -> None:
         r"\b(exit|_exit|_Exit|quick_exit|abort|printf|fprintf|vprintf|puts|fputs|putchar|perror)"
         r"\s*\(|\bstd::(cout|cerr|clog)\b|\bstd::terminate\s*\("
     )
-    present = [folder for folder in LIBRARY if (ROOT / folder).is_dir()]
-    wrong = pattern_matches(c_sources(*present), pattern)
+    wrong = pattern_matches(c_sources(*LIBRARY), pattern)
     assert not wrong, "\n".join(wrong)
 
 
@@ -208,6 +214,26 @@ LAYERS = {
     "collective_model": {"_core", "cli", "problems", "report", "runner", "suites", "worker"},
     "marked_text": {"_core", "cli", "problems", "report", "results", "runner", "suites", "worker"},
     "libraries": {"_core", "cli", "problems", "report", "results", "runner", "suites", "worker"},
+    "nvidia_packages": {
+        "_core",
+        "cli",
+        "problems",
+        "report",
+        "results",
+        "runner",
+        "suites",
+        "worker",
+    },
+    "terminal_text": {
+        "_core",
+        "cli",
+        "problems",
+        "report",
+        "results",
+        "runner",
+        "suites",
+        "worker",
+    },
     "problems": {"cli", "report", "results", "runner", "worker"},
     "problems.suite_expansion": {"_core"},
     "problems.suite_reader": {"_core"},
@@ -258,6 +284,21 @@ def test_python_modules_know_only_what_is_below_them() -> None:
     assert not wrong, "\n".join(sorted(set(wrong)))
 
 
+# Who makes a line of members instead of leaving it to the core's assembler: a row that was read,
+# where its line is of an older schema version or it comes from a workbook.
+WRITES_MEMBERS = {"results/row.py"}
+
+
+def test_rows_are_written_by_the_core() -> None:
+    callers = {
+        path.relative_to(ROOT / "python/deepbench").as_posix()
+        for path in python_sources("python")
+        if re.search(r"\brow_line_of_members\b", path.read_text(encoding="utf-8"))
+        and path.suffix == ".py"
+    }
+    assert callers == WRITES_MEMBERS
+
+
 def test_slow_packages_are_imported_late() -> None:
     slow = {"numpy", "rich", "cuda", "vl_convert", "importlib.metadata", "openpyxl",
             "xlsxwriter"}  # fmt: skip
@@ -287,7 +328,7 @@ def test_every_operation_folder_is_alike() -> None:
 
 
 def test_every_operation_is_listed_and_documented() -> None:
-    listed = re.findall(r"\bOPERATION\((\w+)\)", (OPS / "all_ops.hpp").read_text())
+    listed = re.findall(r"\bOPERATION\((\w+)\)", code_without_comments(OPS / "ops.def"))
     assert sorted(listed) == operation_names()
     pages = {path.stem for path in (ROOT / "docs/reference/operations").glob("*.md")}
     assert set(operation_names()) <= pages
@@ -296,11 +337,27 @@ def test_every_operation_is_listed_and_documented() -> None:
 
 
 def test_backends_name_their_operations_as_the_core_does() -> None:
-    for backend in ("src/cpu", "src/cuda"):
-        folder = ROOT / backend / "ops"
+    for backend in BACKENDS:
+        folder = ROOT / "src" / backend / "ops"
         if folder.is_dir():
             found = {path.name for path in folder.iterdir() if path.is_dir()}
             assert found <= set(operation_names()), backend
+
+
+def test_the_functions_of_routes_are_defined_below_ops() -> None:
+    """A library that is absent, as oneDNN can be, takes its functions from the routes too."""
+    wrong = []
+    for backend in BACKENDS:
+        folder = ROOT / "src" / backend
+        if not (folder / "routes.def").exists():
+            continue
+        routes = re.findall(r"ROUTE\((\w+), (\w+), \w+\)", (folder / "routes.def").read_text())
+        functions = "|".join(f"{library}_{op}" for op, library in routes)
+        others = [
+            path for path in c_sources(f"src/{backend}") if folder / "ops" not in path.parents
+        ]
+        wrong += pattern_matches(others, rf"\b(?:{functions})\s*\(\s*\)\s*{{")
+    assert not wrong, wrong
 
 
 def test_no_vague_names() -> None:
@@ -362,26 +419,58 @@ def test_the_sources_are_there() -> None:
     assert len(python_sources("python")) > 10
 
 
-# Files that may name operations or backends, each with its reason.
+def library_names() -> list[str]:
+    routes = (path.read_text(encoding="utf-8") for path in ROOT.glob("src/*/routes.def"))
+    route = re.compile(r"^ROUTE\(\w+, (\w+),", re.MULTILINE)
+    return sorted({name for text in routes for name in route.findall(text)})
+
+
+# Names that are words with another meaning as well: a level of the hierarchy, a key of the host's
+# facts, options and columns, an algorithm of a collective, reference figures.
+ORDINARY_WORDS = {"cpu", "memory", "peer", "persistent", "reference", "ring", "runtime", "threads"}
+# Files, or folders, that may name operations, backends or libraries, each with its reason.
 MAY_NAME = {
-    "report/legacy/": "prints the original's format, which names the original's operations",
-    "workbook/": "reads and writes the original's workbooks, which have one sheet per operation",
+    "cli/commands.py": "shows examples of commands",
+    "cli/model.py": "predicts one collective",
+    "cli/run.py": "shows an example of a suite",
     "collective_model.py": "models the algorithms of one collective",
-    "libraries.py": "tells the CUDA backend the folders of NVIDIA's Python packages",
+    "nvidia_packages.py": "knows where NVIDIA's Python packages install libraries",
+    "problems/suite_reader.py": "shows an example of a suite",
+    "report/legacy/": "prints the original's format, which names the original's operations",
+    "runner/context.py": "titles a run by the CUDA version, as result files have it",
+    "runner/launcher.py": "decides who starts the ranks before a backend is loaded",
+    "runner/run_options.py": "decides how many ranks to start before a backend is loaded",
+    "workbook/": "reads and writes the original's workbooks, which have one sheet per operation",
 }
 
 
-def test_python_names_no_operation_and_no_backend() -> None:
+def strings_of(path: Path) -> Iterator[str]:
+    """The string literals of a Python file except its docstrings."""
+    tree = ast.parse(path.read_text(encoding="utf-8"))
+    documented = (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
+    docstrings = {
+        id(node.body[0].value)
+        for node in ast.walk(tree)
+        if isinstance(node, documented) and node.body and isinstance(node.body[0], ast.Expr)
+    }
+    for node in ast.walk(tree):
+        is_text = isinstance(node, ast.Constant) and isinstance(node.value, str)
+        if is_text and id(node) not in docstrings:
+            yield node.value
+
+
+def test_python_names_no_operation_no_backend_and_no_library() -> None:
     """Operations and backends tell of themselves what Python needs (spec.cpp, plugin.h)."""
-    names = [*operation_names(), "cpu", "cuda"]
-    word = re.compile(rf"""(?<!\{{)["'](?:{"|".join(names)})["']""")
-    allowed = {"memory", "cpu"}  # a level of the hierarchy, a key of the host's facts
-    wrong = []
+    names = {*operation_names(), *BACKENDS, *library_names(), "cudart"} - ORDINARY_WORDS
+    assert {"gemm", "cuda", "cublaslt", "onednn"} <= names
+    word = re.compile(rf"\b(?:{'|'.join(names)})\b|libdeepbench_(?:{'|'.join(BACKENDS)})")
+    found: dict[str, set[str]] = {}
     for path in python_sources("python"):
-        relative = path.relative_to(ROOT / "python/deepbench").as_posix()
-        if relative.startswith(tuple(MAY_NAME)):
-            continue
-        for found in word.findall(path.read_text(encoding="utf-8")):
-            if found.strip("\"'") not in allowed:
-                wrong.append(f"{relative}: {found}")
+        if path.suffix == ".py":
+            words = {name for text in strings_of(path) for name in word.findall(text)}
+            if words:
+                found[path.relative_to(ROOT / "python/deepbench").as_posix()] = words
+    wrong = {name: words for name, words in found.items() if not name.startswith(tuple(MAY_NAME))}
     assert not wrong, wrong
+    unused = [place for place in MAY_NAME if not any(name.startswith(place) for name in found)]
+    assert not unused, unused

@@ -9,6 +9,7 @@ import csv
 import io
 import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -19,8 +20,11 @@ import click
 import pytest
 
 from command_line import DEEPBENCH, deepbench
-from deepbench.cli import commands
+from deepbench.cli import backend_names, commands
+from deepbench.cli.command import Option, parse
+from deepbench.cli.options import OPTIONS, run_options
 from deepbench.results import read, schema
+from deepbench.runner import inspection
 from example_rows import members
 
 SMALL = ("gemm", "m=64", "n=16,32", "k=64", "--backend", "cpu")
@@ -56,10 +60,11 @@ SMALL = ("gemm", "m=64", "n=16,32", "k=64", "--backend", "cpu")
         (["list", "memory"], "memory has no sets; 'deepbench memory --help' has what it runs"),
         (["list", "sparse", "training"], "sparse_gemm has no set training"),
         (["env", "all"], "env takes no words"),
-        (["gemm", "--samples", "0"], "--samples 0: must be more than 0"),
-        (["gemm", "--samples", "-1"], "--samples -1: must be more than 0"),
-        (["gemm", "--threads", "0"], "--threads 0: must be more than 0"),
-        (["gemm", "--time-limit", "0.0"], "--time-limit 0.0: must be more than 0"),
+        (["gemm", "--samples", "0"], "--samples '0': must be a whole number from 1"),
+        (["gemm", "--samples", "-1"], "--samples '-1': must be a whole number from 1"),
+        (["gemm", "--threads", "0"], "--threads '0': must be a whole number from 1"),
+        (["gemm", "--time-limit", "0.0"], "--time-limit '0.0': must be a number above 0"),
+        (["gemm", "--time-limit", "nan"], "--time-limit 'nan': must be a number above 0"),
         (
             ["gemm", "--constant", "q"],
             "--constant: gemm has no operand 'q' that may be constant; it has a b",
@@ -143,6 +148,15 @@ def test_completion_scripts(shell: str) -> None:
         ("gemm --quick bf", {"bfloat16"}),
         ("rnn cell=l", {"cell=lstm"}),
         ("completion z", {"zsh"}),
+        ("gemm --power ", {"burst", "steady"}),
+        ("gemm --inputs z", {"zeros"}),
+        ("gemm --cores ", {"share", "all"}),
+        ("gemm --algorithm ", {"default", "best", "exhaustive"}),
+        ("gemm --constant ", set()),
+        ("gemm --samples ", set()),
+        ("gemm --backend au", {"auto"}),
+        ("compare --across precision,lau", {"precision,launch"}),
+        ("report x.jsonl --chart roof", {"roofline"}),
         ("nonsense x", set()),
     ],
 )
@@ -161,7 +175,32 @@ def test_completions(
     assert offered == expected
 
 
-@pytest.mark.parametrize("line", ["deepbench show r", "deepbench gemm -o r"])
+def test_names_of_backends_and_libraries_are_completed(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(backend_names, "_paths", lambda: {"quick": "/quick", "quiet": "/quiet"})
+    monkeypatch.setattr(
+        inspection, "inspect_backend", lambda path: {"libraries": {f"lib{path[1:]}": {}}}
+    )
+    test_completions(monkeypatch, capsys, "gemm --backend qui", {"quick", "quiet"})
+    test_completions(monkeypatch, capsys, "gemm --library libqui", {"libquick", "libquiet"})
+
+
+@pytest.mark.parametrize("option", OPTIONS, ids=lambda option: option.flag)
+def test_every_choice_is_a_value_of_the_core(option: Option) -> None:
+    for choice in option.choices:
+        run_options(parse([option.flag, choice], OPTIONS))
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "deepbench show r",
+        "deepbench gemm -o r",
+        "deepbench gemm --against r",
+        "deepbench report x.jsonl --against r",
+    ],
+)
 def test_names_of_files_are_completed(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], line: str
 ) -> None:
@@ -172,12 +211,33 @@ def test_names_of_files_are_completed(
     assert capsys.readouterr().out == "file,r\n"
 
 
+def test_a_path_is_completed_as_a_backend(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    test_completions(monkeypatch, capsys, "gemm --backend ./libdeep", {"./libdeep"})
+
+
 def test_the_manual_page_has_every_operation_and_command() -> None:
     page = deepbench("man").stdout
-    assert page.startswith(".TH DEEPBENCH 1 ")
+    assert page.startswith('.TH DEEPBENCH 1 "" "deepbench ')
     for name in ("GEMM", "ALL_REDUCE", "RUN", "REPORT", "COMPLETION"):
         assert f'.SH "DEEPBENCH {name}"' in page
-    assert "\\-\\-algorithm WORD" in page
+
+
+def test_the_manual_page_has_the_options_of_all_operations_once() -> None:
+    options = deepbench("man").stdout.partition(".SH OPTIONS\n")[2].partition(".SH ")[0]
+    assert ".TP\n.B \\-\\-algorithm WORD\ndefault, best, exhaustive, or a candidate" in options
+    assert ".TP\n.B \\-o, \\-\\-output FILE\n" in options
+    assert options.count(".B \\-\\-corrected\n") == 2  # of the operations and of list
+
+
+@pytest.mark.skipif(shutil.which("groff") is None, reason="groff formats the manual page")
+def test_the_manual_page_is_well_formed() -> None:
+    page = deepbench("man").stdout
+    done = subprocess.run(
+        ["groff", "-man", "-ww", "-Tutf8"], input=page, capture_output=True, text=True, check=True
+    )
+    assert done.stderr == ""
 
 
 def test_help_of_an_operation_lists_its_keys() -> None:
@@ -191,7 +251,7 @@ def test_help_of_an_operation_lists_its_keys() -> None:
     [
         ("gemm", "sets: training inference-server inference-device; without keys: training\n"),
         ("sparse_gemm", "sets: inference-server inference-device\n"),
-        ("memory", "without keys: each kind of access at sizes for each level"),
+        ("memory", "without attributes: each kind of access at sizes for each level"),
     ],
 )
 def test_help_of_an_operation_says_what_it_runs_alone(op: str, said: str) -> None:

@@ -169,7 +169,10 @@ def test_markdown_needs_no_extra(
         (["FILE", "-o", "x.csv"], "write deepbench show FILE --format csv > x.csv"),
         (["FILE", "-o", "page.html", "--chart", "roofline"], "--chart is for"),
         (["FILE", "-o", "x.svg", "--row", "1"], "--row is for"),
-        (["FILE", "-o", "x.svg", "--chart", "distribution", "--row", "x"], "must be a row's"),
+        (
+            ["FILE", "-o", "x.svg", "--chart", "distribution", "--row", "x"],
+            "must be a whole number from 0",
+        ),
         (["FILE", "--format", "markdown", "--overwrite"], "--overwrite needs -o"),
         (["FILE", "-o", "x.html", "--format", "xml"], "must be one of html markdown png svg"),
         (["FILE", "FILE", "-o", "x.html"], "are the same"),

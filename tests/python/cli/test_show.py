@@ -67,9 +67,9 @@ def test_a_file_is_written_anew(tmp_path: Path, capsys: pytest.CaptureFixture[st
         (["--thin", "3"], "go together"),
         (["-o", "x"], "go together"),
         (["--overwrite"], "go together"),
-        (["--thin", "0", "-o", "x"], "must be a number of samples"),
-        (["--thin", "two", "-o", "x"], "must be a number of samples"),
-        (["--thin", "9" * 5000, "-o", "x"], "must be a number of samples"),
+        (["--thin", "0", "-o", "x"], "must be a whole number from 1"),
+        (["--thin", "two", "-o", "x"], "must be a whole number from 1"),
+        (["--thin", "9" * 5000, "-o", "x"], "must be a whole number from 1"),
         (["--thin", "3", "-o", "x", "--format", "csv"], "give one of them"),
     ],
 )

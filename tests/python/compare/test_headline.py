@@ -10,10 +10,9 @@ from typing import Any
 
 import pytest
 
-from comparison_rows import make_published_row, make_result_set, timed_gemm, with_regime
+from comparison_rows import make_published_row, make_result_set, render, timed_gemm, with_regime
 from deepbench.cli import main
 from deepbench.compare import Comparison, ResultSet, Rules, compare
-from deepbench.report.comparison import render
 from deepbench.report.comparison.headline import headlines
 from deepbench.report.comparison.remarks import remarks
 from example_rows import make_context, make_row, without_times

@@ -9,11 +9,10 @@ from typing import Any
 import pytest
 
 import original_workbooks
-from comparison_rows import make_published_row, make_result_set
+from comparison_rows import make_published_row, make_result_set, render
 from deepbench.cli import main
 from deepbench.compare import PairwiseComparison, ResultSet, Rules, compare
 from deepbench.compare.headline import headline
-from deepbench.report.comparison import render
 
 PHASES = ("fwd", "bwd_data", "bwd_filter")
 SIZES = {"w": 700, "h": 161, "c": 1, "precision": "float"}

@@ -6,9 +6,8 @@ import json
 
 import pytest
 
-from comparison_rows import make_published_row, make_result_set, timed_gemm
+from comparison_rows import make_published_row, make_result_set, render, timed_gemm
 from deepbench.compare import Comparison, ResultSet, Rules, compare, to_result_set
-from deepbench.report.comparison import render
 from deepbench.results import read
 from source_tree import ROOT
 

@@ -15,7 +15,7 @@ from typing import Any
 
 import pytest
 
-from deepbench.libraries import cuda_folders
+from deepbench.nvidia_packages import cuda_folders
 
 FOLDERS = [
     Path(folder)

@@ -5,12 +5,26 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from rich.cells import cell_len
 
+from comparison_rows import make_result_set
+from deepbench import _core, suites
+from deepbench.cli import show
 from deepbench.marked_text import MarkedText
+from deepbench.problems.problem_arguments import (
+    operation,
+    operations,
+    parse_problem_arguments,
+    problem_lines,
+)
+from deepbench.problems.selection import SuiteSource, original_suite
 from deepbench.report import FORMATS, FormatError, create
 from deepbench.report.attention import style_of
 from deepbench.report.outline import OutlineProblem, outline
+from deepbench.report.reference_columns import ReferenceColumns
+from deepbench.report.table_layout import narrowing_text
 from example_rows import as_row, make_context, make_gemm, make_memory, make_row, without_times
+from source_tree import ROOT
 
 CONV = {
     "w": 700, "h": 161, "c": 1024, "n": 16, "k": 2048, "s": 20, "r": 5, "pad_w": 0, "pad_h": 0,
@@ -54,6 +68,48 @@ def test_no_line_is_wider_than_the_terminal(width: int) -> None:
     for rows in (conv_rows(), [make_gemm(3), noted, refused], [refused, refused]):
         lines = "".join(report_parts(rows, width)).splitlines()
         assert max(map(len, lines)) <= width
+
+
+def example_rows_of(op: str) -> list[dict[str, Any]]:
+    """Rows of the largest problems of an operation's sets, or of its example, with long names of
+    applications and rates of several units."""
+    lines = problem_lines(op, parse_problem_arguments(op, operation(op).example.split()[1:]))
+    problems = [_core.Problem.parse(line) for line in lines]
+    for folder, name in suites.available():
+        if name == op:
+            source = SuiteSource([original_suite(folder, name, False)], {"precision": "float"})
+            problems += [found.problem for found in source.problems(_core.Problem.parse, None)]
+    longest = sorted(problems, key=lambda problem: -len(str(problem)))[:5]
+    names = ("DeepSpeech", "音声認識" * 5, "a name of an application that is long", None, "x")
+    return [
+        make_row(op, dict(problem.attributes), at, problem.flops, application=name)
+        for at, (problem, name) in enumerate(zip(longest, names, strict=False))
+    ]
+
+
+@pytest.mark.parametrize("op", [known.name for known in operations()])
+@pytest.mark.parametrize("width", [80, 120, 200])
+@pytest.mark.parametrize("against", [False, True])
+def test_every_operation_fits(op: str, width: int, against: bool) -> None:
+    rows = example_rows_of(op)
+    others = make_result_set(*rows, name="the_name_of_a_file.jsonl")
+    columns = ReferenceColumns(others) if against else None
+    report = create("table", columns, width)
+    problems = [
+        OutlineProblem(row["op"], row["attributes"], row["work"]["flops"], row["application"])
+        for row in rows
+    ]
+    begun = report.begin(make_context(rows=len(rows)), outline(problems))
+    text = "".join([begun, *(report.row(as_row(row)) for row in rows), report.end()])
+    assert text.count("100.0") >= len(rows)
+    assert max(map(cell_len, text.splitlines())) <= width
+
+
+def test_the_help_and_the_documents_state_the_order() -> None:
+    said = " ".join(show.command.usage_text().split())
+    assert narrowing_text() in said
+    page = ROOT.joinpath("docs/reference/command_line.md").read_text(encoding="utf-8")
+    assert narrowing_text() in " ".join(page.replace("`", "").split())
 
 
 def test_columns_go_in_the_documented_order() -> None:

@@ -129,12 +129,12 @@ JSON = st.recursive(
 
 @given(members=st.dictionaries(st.text("abc", max_size=3), JSON))
 def test_the_line_of_an_imported_row_has_its_values(members: dict[str, Any]) -> None:
-    assert json.loads(_core.row_line(members)) == members
+    assert json.loads(_core.row_line_of_members(members)) == members
 
 
 def test_what_is_no_json_is_refused() -> None:
     with pytest.raises(TypeError, match="a row holds values of JSON"):
-        _core.row_line({"path": Path()})
+        _core.row_line_of_members({"path": Path()})
 
 
 @given(note=st.text(st.characters(exclude_categories=["Cs"])), notes=st.lists(st.text('ab,]"')))

@@ -232,7 +232,7 @@ def test_the_cpu_is_shared_by_its_ranks(tmp_path: Path) -> None:
         assert len(rows_of(file)[0]["ranks"]["median_ns"]) == 2
     assert threads["share"] == max(1, threads["all"] // 2) or threads["all"] < cores
     assert (
-        "--cores: cores=some: must be share or all"
+        "--cores 'some': must be one of share all"
         in deepbench("memory", "kind=read", "bytes=64", "--cores", "some").stderr
     )
 

@@ -87,7 +87,7 @@ def test_alone_it_says_how_to_be_several() -> None:
 def test_a_number_of_ranks_that_makes_no_sense(number: str) -> None:
     done = deepbench("all_reduce", "elements=30", f"--ranks={number}")
     assert done.returncode == 2
-    assert f"--ranks {number}: must be a number from 2 to 1024" in done.stderr
+    assert f"--ranks {number!r}: must be a whole number from 2 to 1024" in done.stderr
 
 
 def test_ranks_are_processes() -> None:

@@ -3,35 +3,37 @@ format each."""
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from deepbench.compare import Comparison
 
 _LONG = 40  # a table with more lines repeats its headline at the end, where it is still visible
 FORMATS = ("table", "json", "markdown", "html")
 
 
-def render(comparison: Comparison, name: str, width: int | None = None) -> str:
-    """Renders the comparison in the format called `name`, one of FORMATS. A table is at most
-    `width` columns wide, if a width is given."""
+def render(comparison: Comparison, name: str, width: int | None = None) -> Iterable[str]:
+    """The parts of the comparison in the format called `name`, one of FORMATS. A table for a
+    terminal is at most `width` cells wide, and its regressions and improvements are MarkedText."""
     if name == "json":
         from .json import render_json
 
-        return render_json(comparison)
+        return [render_json(comparison)]
     from .content import regression_line, sections
 
     if name == "markdown":
         from .markdown import render_markdown
 
-        return render_markdown(sections(comparison))
+        return [render_markdown(sections(comparison))]
     if name == "html":
         from .html import render_html
 
-        return render_html(sections(comparison))
+        return [render_html(sections(comparison))]
     from .headline import headlines
     from .section import Section
-    from .table import render_table
+    from .table import table_parts
 
-    text = render_table(sections(comparison), width)
-    if text.count("\n") < _LONG:
-        return text
+    parts = list(table_parts(sections(comparison), width))
+    if sum(part.count("\n") for part in parts) < _LONG:
+        return parts
     end = Section("", (regression_line(comparison),), lead=tuple(headlines(comparison)))
-    return text + "\n" + render_table([end], width)
+    return [*parts, "\n", *table_parts([end], width)]

@@ -2,27 +2,35 @@
 
 from __future__ import annotations
 
-import textwrap
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
+from deepbench.marked_text import MarkedText
+from deepbench.report.attention import TONE_STYLES
+from deepbench.terminal_text import cell_width, folded, padded
+
 from .section import Section
 
-_INDENT = 4
+_INDENT = " " * 4  # of a last column that continues below its row
+_CONTINUED = " " * 2  # before further lines of a text
 _SHORT = 4  # characters of a title that never wraps
 
 
 def render_table(sections: Sequence[Section], width: int | None = None) -> str:
     """`width` is the terminal's width; None: lines may have any length."""
-    return "\n".join(_section_text(section, width) for section in sections)
+    return "".join(table_parts(sections, width))
 
 
-def _section_text(section: Section, width: int | None) -> str:
-    lines = [*section.lead, *([f"{section.heading}:"] if section.heading else []), *section.lines]
-    lines = [part for line in lines for part in _wrapped_line(line, width, 0)]
-    if section.columns:
-        lines += _aligned_lines(section, width)
-    return "".join(line.rstrip() + "\n" for line in lines)
+def table_parts(sections: Sequence[Section], width: int | None = None) -> Iterator[str]:
+    """The text in parts. On a terminal, of which `width` is the width, rows with a tone have its
+    style."""
+    for position, section in enumerate(sections):
+        heading = [f"{section.heading}:"] if section.heading else []
+        lines = [*section.lead, *heading, *section.lines]
+        parts = [part for line in lines for part in folded(line, width, _CONTINUED)]
+        yield "\n" * (position > 0) + "".join(part.rstrip() + "\n" for part in parts)
+        if section.columns:
+            yield from _table_lines(section, width)
 
 
 @dataclass(frozen=True)
@@ -32,6 +40,7 @@ class _Layout:
     shown: tuple[int, ...]  # column indices
     gap: str = "  "
     stacked: bool = False  # titles wrap onto several lines
+    below: tuple[int, ...] = ()  # columns whose cells continue below their row, with their titles
 
     def title(self, text: str) -> list[str]:
         split = self.stacked and len(text) > _SHORT
@@ -39,8 +48,8 @@ class _Layout:
 
     def widths(self, section: Section) -> list[int]:
         return [
-            max(*map(len, self.title(section.columns[column])),
-                *(len(row.cells[column]) for row in section.rows), 0)
+            max(*map(cell_width, self.title(section.columns[column])),
+                *(cell_width(row.cells[column]) for row in section.rows), 0)
             for column in self.shown
         ]  # fmt: skip
 
@@ -52,7 +61,8 @@ class _Layout:
 
 def _choose_layout(section: Section, width: int | None) -> _Layout:
     """The first layout that fits, else the narrowest. The candidates drop more and more of the
-    optional columns, then do so with narrow columns, then drop the implied columns as well."""
+    optional columns, then do so with narrow columns, then drop the implied columns as well, and
+    then move columns below their row, from the first one on."""
     shown = list(range(len(section.columns)))
     choices = [tuple(shown)]
     for column in section.optional:
@@ -63,32 +73,52 @@ def _choose_layout(section: Section, width: int | None) -> _Layout:
         return layouts[0]
     choices.append(tuple(column for column in choices[-1] if column not in section.implied))
     layouts += [_Layout(choice, " ", stacked=True) for choice in choices]
+    least = choices[-1]
+    layouts += [
+        _Layout(least[moved:], " ", stacked=True, below=least[:moved])
+        for moved in range(1, len(least))
+    ]
     return next((one for one in layouts if one.total(section) <= width), layouts[-1])
 
 
-def _aligned_lines(section: Section, width: int | None) -> Iterator[str]:
+def _table_lines(section: Section, width: int | None) -> Iterator[str]:
+    """The titles and the rows, a row with all its lines in one part."""
     layout = _choose_layout(section, width)
     widths = layout.widths(section)
     titles = [layout.title(section.columns[column]) for column in layout.shown]
     height = max(map(len, titles))
     heads = zip(*([""] * (height - len(title)) + title for title in titles), strict=True)
-    lines = [[row.cells[column] for column in layout.shown] for row in section.rows]
-    for cells in (*heads, *lines):
-        aligned = [
-            cell.ljust(wide) if column in section.left_aligned else cell.rjust(wide)
-            for column, cell, wide in zip(layout.shown, cells, widths, strict=True)
+    for cells in heads:
+        yield _row_text(section, layout, widths, cells, width)
+    for row in section.rows:
+        cells = tuple(row.cells[column] for column in layout.shown)
+        text = _row_text(section, layout, widths, cells, width)
+        moved = [
+            f"{section.columns[column]}={row.cells[column]}"
+            for column in layout.below
+            if row.cells[column]
         ]
-        line = layout.gap.join(aligned).rstrip()
-        if width is None or len(line) <= width or not section.wraps or not cells[-1]:
-            yield line
-        else:
-            yield layout.gap.join(aligned[:-1]).rstrip()
-            yield from _wrapped_line(" " * _INDENT + cells[-1], width, _INDENT)
+        if moved:
+            below = folded(_INDENT + " ".join(moved), width, _INDENT)
+            text += "".join(f"{part}\n" for part in below)
+        style = "" if width is None else TONE_STYLES.get(row.tone, "")
+        yield MarkedText("", text, style) if style else text
 
 
-def _wrapped_line(line: str, width: int | None, indent: int) -> list[str]:
-    if width is None or len(line) <= width:
-        return [line]
-    inner = max(width, 2 * _INDENT)
-    return textwrap.wrap(line, inner, subsequent_indent=" " * (indent or 2), break_long_words=False,
-                         break_on_hyphens=False)  # fmt: skip
+def _row_text(
+    section: Section,
+    layout: _Layout,
+    widths: Sequence[int],
+    cells: Sequence[str],
+    width: int | None,
+) -> str:
+    aligned = [
+        padded(cell, wide, column in section.left_aligned)
+        for column, cell, wide in zip(layout.shown, cells, widths, strict=True)
+    ]
+    line = layout.gap.join(aligned).rstrip()
+    if width is None or cell_width(line) <= width or not section.wraps or not cells[-1]:
+        return line + "\n"
+    start = layout.gap.join(aligned[:-1]).rstrip()
+    below = folded(_INDENT + cells[-1], width, _INDENT)
+    return "".join(f"{part}\n" for part in (start, *below))

@@ -32,7 +32,7 @@ def cached_text(key: str, make: Callable[[], str]) -> str:
 
 
 def _cache_folder() -> Path | None:
-    """The folder that also caches kernels (src/cuda/kernels/kernel_cache.hpp)."""
+    """The folder that also caches kernels (src/cpp/deepbench/backend/kernel_cache.hpp)."""
     chosen = os.environ.get("DEEPBENCH_CACHE_DIR")
     if chosen:
         return Path(chosen) if Path(chosen).is_absolute() else None

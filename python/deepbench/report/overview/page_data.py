@@ -7,6 +7,7 @@ import json
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from deepbench import _core
 from deepbench.compare.result_set import printable
 from deepbench.report.fields import spread, time_text
 from deepbench.report.remarks import plain_remarks
@@ -168,7 +169,7 @@ def _thinned_samples_us(row: ReportRow, limit: int) -> list[int | float]:
     """The samples in microseconds, thinned to at most `limit`."""
     every = row.raw.samples_ns
     kept = min(limit, len(every))
-    samples = [every[i * len(every) // kept] for i in range(kept)]
+    samples = [every[_core.sample_index(i, kept, len(every))] for i in range(kept)]
     return [float(f"{value / 1e3:.{_SAMPLE_DIGITS}g}") for value in samples]
 
 

@@ -1,9 +1,20 @@
-/* A backend's routes from one list, so that a route is one line. The list is a macro that applies
- * ROUTE(op, library, kind) to each route, in order of preference within an operation:
+/* A backend's routes from one list, so that a route is one line. The list is a file routes.def of
+ * lines ROUTE(op, library, kind), in order of preference within an operation:
  *
- *   #define DEEPBENCH_MYCHIP_ROUTES(ROUTE) \
- *     ROUTE(gemm, fast, kCompeting)        \
- *     ROUTE(gemm, simple, kChoosable)
+ *   ROUTE(gemm, fast, kCompeting)
+ *   ROUTE(gemm, simple, kChoosable)
+ *
+ * The backend includes it twice, in its namespace:
+ *
+ *   #define ROUTE DEEPBENCH_DECLARE_ROUTE
+ *   #include "routes.def"
+ *   #undef ROUTE
+ *
+ *   inline constexpr plugin::Route kRoutes[] = {
+ *   #define ROUTE DEEPBENCH_MAKE_ROUTE
+ *   #include "routes.def"
+ *   #undef ROUTE
+ *   };
  *
  * Each route stands for the function library_op(), here fast_gemm() and simple_gemm(), which makes
  * the implementation on first use; implementations live until the process ends. */
@@ -34,9 +45,3 @@ constexpr Route make_route(std::string_view op, std::string_view library, RouteK
 #define DEEPBENCH_MAKE_ROUTE(op, library, kind)                                        \
   ::deepbench::plugin::make_route(#op, #library, ::deepbench::plugin::RouteKind::kind, \
                                   library##_##op),
-
-// Declares the functions of a list of routes and defines its table, kRoutes, in the backend's
-// namespace.
-#define DEEPBENCH_ROUTE_TABLE(ROUTES) \
-  ROUTES(DEEPBENCH_DECLARE_ROUTE)     \
-  inline constexpr ::deepbench::plugin::Route kRoutes[] = {ROUTES(DEEPBENCH_MAKE_ROUTE)};

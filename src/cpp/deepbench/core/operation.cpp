@@ -3,8 +3,8 @@
 
 #include <algorithm>
 
+#include "deepbench/core/precision.hpp"
 #include "deepbench/core/status.hpp"
-#include "deepbench/ops/precision.hpp"
 
 namespace deepbench {
 namespace {
@@ -68,6 +68,7 @@ Parameter precision_parameter(const std::string& default_text) {
   Parameter parameter{"precision", ParameterKind::kChoice,
                       "type of the operands; tf32 stores float and multiplies with 11 bits",
                       default_text};
+  parameter.synonyms = {"dtype", "type", "datatype", "data_type"};
   for (const auto& info : kPrecisions) {
     parameter.choices.emplace_back(info.name);
     for (const auto alias : info.aliases)

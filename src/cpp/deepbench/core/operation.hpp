@@ -33,6 +33,21 @@ struct Parameter {
   // Other spellings of choices, in lower case, each with the choice it stands for: {"fp16",
   // "half"}.
   std::vector<std::pair<std::string, std::string>> aliases{};
+  // Names that other programs give the parameter, for suggestions.
+  std::vector<std::string> synonyms{};
+  std::string title{};  // of its column in tables; empty: the name
+
+  // Copies with other synonyms, and with another title.
+  Parameter with_synonyms(std::vector<std::string> words) const {
+    Parameter copy = *this;
+    copy.synonyms = std::move(words);
+    return copy;
+  }
+  Parameter with_title(std::string text) const {
+    Parameter copy = *this;
+    copy.title = std::move(text);
+    return copy;
+  }
 
   // Whether the value lies between 0 and 1, so that users may write it as a percentage.
   bool is_fraction() const { return kind == ParameterKind::kReal && minimum >= 0 && maximum <= 1; }
@@ -77,6 +92,8 @@ class DEEPBENCH_API Operation {
   // The problem lines that the operation's name alone stands for on a device with such facts
   // (plugin.h, describe_device); none for an operation that has suites.
   virtual std::vector<std::string> default_problems(const Attributes& device) const;
+  // What default_problems() returns, for help texts: "each kind of access at sizes for each level".
+  virtual std::string default_problems_help() const { return ""; }
   // The attribute ("phase") over which a report merges rows into one; empty if there is none.
   virtual std::string group_by() const { return ""; }
   // Operands that can be constant in an application, so that a library may convert them ahead of

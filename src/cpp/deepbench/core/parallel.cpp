@@ -6,45 +6,28 @@
 #include <atomic>
 #include <exception>
 #include <mutex>
-
-#include "deepbench/core/thread_pool.hpp"
-
-#if defined(__linux__)
-#include <sched.h>
-#else
 #include <thread>
-#endif
+#include <vector>
+
+#include "deepbench/core/affinity.hpp"
+#include "deepbench/core/thread_pool.hpp"
 
 namespace deepbench {
 namespace {
 
-#if defined(__linux__)
-class Affinity {
- public:
-  Affinity() { valid_ = sched_getaffinity(0, sizeof mask_, &mask_) == 0; }
-  int cpu_count() const { return valid_ ? CPU_COUNT(&mask_) : 1; }
-  void apply() const {
-    if (valid_) sched_setaffinity(0, sizeof mask_, &mask_);
-  }
-
- private:
-  cpu_set_t mask_;
-  bool valid_ = false;
-};
-#else
-struct Affinity {
-  int cpu_count() const { return static_cast<int>(std::thread::hardware_concurrency()); }
-  void apply() const {}
-};
-#endif
-
-Affinity allowed_processors;
+// Read when the library is loaded, and empty if the system reports no mask. It is never destroyed,
+// because threads of the pool may live until the process ends.
+std::vector<int>& allowed_processors = *new std::vector<int>(read_affinity());
 
 }  // namespace
 
-void parallel_update_affinity() { allowed_processors = Affinity(); }
+void parallel_update_affinity() { allowed_processors = read_affinity(); }
 
-int parallel_threads() { return std::clamp(allowed_processors.cpu_count(), 1, 16); }
+int parallel_threads() {
+  const size_t allowed = allowed_processors.size();
+  const size_t processors = allowed > 0 ? allowed : std::thread::hardware_concurrency();
+  return int(std::clamp<size_t>(processors, 1, 16));
+}
 
 void parallel_tasks(int64_t count, int64_t max_threads, const std::function<void(int64_t)>& body) {
   const int64_t width = std::min({count, max_threads, int64_t{parallel_threads()}});
@@ -63,7 +46,7 @@ void parallel_tasks(int64_t count, int64_t max_threads, const std::function<void
   ThreadPool::instance().run(
       width - 1,
       [&work] {
-        allowed_processors.apply();
+        set_affinity(allowed_processors);
         work();
       },
       work);

@@ -1,4 +1,4 @@
-// All operations, in the order of all_ops.hpp.
+// All operations, in the order of ops.def.
 #include "deepbench/ops/all_ops.hpp"
 
 #include "deepbench/core/operation.hpp"
@@ -6,10 +6,11 @@
 namespace deepbench {
 
 const std::vector<const Operation*>& operations() {
-#define DEEPBENCH_ADDRESS_OF_OPERATION(name) &name##_operation(),
   static const std::vector<const Operation*> all = {
-      DEEPBENCH_OPERATIONS(DEEPBENCH_ADDRESS_OF_OPERATION)};
-#undef DEEPBENCH_ADDRESS_OF_OPERATION
+#define OPERATION(name) &name##_operation(),
+#include "deepbench/ops/ops.def"
+#undef OPERATION
+  };
   return all;
 }
 

@@ -3,7 +3,7 @@
 
 #include <cstring>
 
-#include "deepbench/ops/precision.hpp"
+#include "deepbench/core/precision.hpp"
 #include "ops/all_reduce/elementwise_add.hpp"
 
 namespace deepbench::cpu {

@@ -4,7 +4,7 @@
 #include <exception>
 
 #include "cudnn/handle.hpp"
-#include "parallel_for.hpp"
+#include "deepbench/backend/parallel_for.hpp"
 
 namespace deepbench::cuda::dnn {
 namespace {
@@ -46,7 +46,7 @@ void EnginePlans::prebuild(const ConvLayout& layout, const std::vector<Engine>& 
   for (const Engine& engine : engines)
     if (!plans_.count(key_of(layout, engine))) missing.push_back(engine);
   std::vector<std::shared_ptr<ExecutionPlan>> made(missing.size());
-  parallel_for(missing.size(), [&](size_t i, size_t worker) {
+  plugin::parallel_for(missing.size(), [&](size_t i, size_t worker) {
     try {
       made[i] = build_plan(worker, layout, missing[i], stream_);
     } catch (const std::exception&) {  // get() tries again and records the reason

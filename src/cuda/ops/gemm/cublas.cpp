@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <limits>
 
-#include "deepbench/backend/memo_cache.hpp"
+#include "deepbench/backend/per_device.hpp"
 #include "implementation.hpp"
 #include "ops/gemm/gemm_call.hpp"
 #include "ops/gemm/types.hpp"
@@ -27,9 +27,7 @@ constexpr auto kMath =
 // Returns the session of the stream's device, which is created on first use and bound to the
 // device's stream.
 Session& session(const Stream& stream) {
-  static plugin::MemoCache<int, Session*> sessions;
-  return *sessions.get(stream.device(), [&] {
-    stream.make_current();
+  return *plugin::per_device(stream, [&] {
     nvidia::cublasHandle_t made = nullptr;
     CUDA_CHECK(cublas().cublasCreate_v2(&made));
     CUDA_CHECK(cublas().cublasSetStream_v2(made, stream.get()));

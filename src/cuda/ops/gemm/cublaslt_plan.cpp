@@ -4,7 +4,7 @@
 #include <algorithm>
 
 #include "deepbench/backend/host_timer.hpp"
-#include "deepbench/backend/memo_cache.hpp"
+#include "deepbench/backend/per_device.hpp"
 #include "ops/gemm/gemm_call.hpp"
 #include "status_check.hpp"
 
@@ -163,9 +163,7 @@ Descriptors::Descriptors(const Gemm& run) {
 }
 
 cublasLtHandle_t handle(int device) {
-  static plugin::MemoCache<int, cublasLtHandle_t> handles;
-  return handles.get(device, [&] {
-    Stream::of(device);
+  return plugin::per_device(Stream::of(device), [] {
     cublasLtHandle_t made = nullptr;
     CUDA_CHECK(cublaslt().cublasLtCreate(&made));
     return made;

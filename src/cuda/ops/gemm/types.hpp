@@ -3,7 +3,7 @@
 
 #include <cstdint>
 
-#include "deepbench/ops/precision.hpp"
+#include "deepbench/core/precision.hpp"
 #include "nvidia/cublas.hpp"
 
 namespace deepbench::cuda {

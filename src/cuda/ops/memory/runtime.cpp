@@ -23,9 +23,9 @@ namespace {
 
 using HostCopies = plugin::Copies<HostBuffer, 4096, 4096>;  // of pages
 
-constexpr const char* kKernel = "kernel";      // ours
-constexpr const char* kMemcpy = "memcpy";      // the run time's
-constexpr const char* kMemset = "memset";      // the driver's
+constexpr const char* kKernel = "kernel";      // a built-in kernel
+constexpr const char* kMemcpy = "memcpy";      // a function of the CUDA runtime
+constexpr const char* kMemset = "memset";      // a function of the driver
 constexpr const char* kPinned = "pinned";      // page-locked host memory
 constexpr const char* kPageable = "pageable";  // other host memory
 
@@ -60,7 +60,7 @@ Matrix matrix_of(void* data, uint64_t words) {
   return matrix;
 }
 
-class MemoryKernel final : public DeviceKernel {
+class MemoryKernel final : public DeviceKernel, private DeviceCall {
  public:
   MemoryKernel(const Memory& memory, const plugin::CopyPlan& copies, Stream& stream,
                const std::string& method, const plugin::Options& options)
@@ -131,6 +131,9 @@ class MemoryKernel final : public DeviceKernel {
   }
 
  protected:
+  DeviceCall& timed_call() override { return *this; }
+
+ private:
   void enqueue(uint64_t copy) override {
     switch (memory_.kind) {
       case MemoryKind::kRead:
@@ -151,7 +154,6 @@ class MemoryKernel final : public DeviceKernel {
     }
   }
 
- private:
   uint64_t bytes() const { return uint64_t(memory_.bytes); }
   uint64_t words() const { return uint64_t(memory_.words()); }
 

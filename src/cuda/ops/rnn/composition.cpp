@@ -3,7 +3,8 @@
 
 #include <algorithm>
 
-#include "cublas/handle.hpp"
+#include "deepbench/backend/per_device.hpp"
+#include "libraries.hpp"
 #include "ops/rnn/elementwise.hpp"
 #include "status_check.hpp"
 
@@ -38,6 +39,16 @@ struct ElementCounts {
 constexpr double kRoundingsOfOne = 16, kActivations = 1.0 / (1 << 14);
 
 Buffer double_buffer(int64_t count) { return Buffer(uint64_t(count) * sizeof(double)); }
+
+// A handle apart from that of timed products, whose settings differ.
+nvidia::cublasHandle_t cublas_handle(const Stream& stream) {
+  return plugin::per_device(stream, [&] {
+    nvidia::cublasHandle_t made = nullptr;
+    CUDA_CHECK(cublas().cublasCreate_v2(&made));
+    CUDA_CHECK(cublas().cublasSetStream_v2(made, stream.get()));
+    return made;
+  });
+}
 
 }  // namespace
 

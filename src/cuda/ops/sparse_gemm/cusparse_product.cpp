@@ -6,7 +6,7 @@
 #include <type_traits>
 #include <vector>
 
-#include "cusparse/handle.hpp"
+#include "deepbench/backend/per_device.hpp"
 #include "status_check.hpp"
 
 namespace deepbench::cuda::sparse {
@@ -24,6 +24,15 @@ using OwnedDescriptor = std::unique_ptr<std::remove_pointer_t<Handle>, DestroyDe
 using SparseMatrix = OwnedDescriptor<cusparseSpMatDescr_t>;
 using DenseMatrix = OwnedDescriptor<cusparseDnMatDescr_t>;
 using DenseVector = OwnedDescriptor<cusparseDnVecDescr_t>;
+
+cusparseHandle_t cusparse_handle(const Stream& stream) {
+  return plugin::per_device(stream, [&] {
+    cusparseHandle_t made = nullptr;
+    CUDA_CHECK(cusparse().cusparseCreate(&made));
+    CUDA_CHECK(cusparse().cusparseSetStream(made, stream.get()));
+    return made;
+  });
+}
 
 constexpr float kAlphaAndBeta = 1;
 constexpr cudaDataType kSums = CUDA_R_32F;

@@ -29,6 +29,15 @@ TEST_CASE("only the member of the row itself is changed") {
         R"({"a": {"notes": [1]}, "b": "\"notes\": [", "notes": ["z"], "c": [[1, 2], {}]})");
 }
 
+TEST_CASE("figures replace those of the same name in a bound") {
+  CHECK(with_bound_figures(R"({"bound": {"level": "l2", "by": null, "a\"b": {"by": 1}}, "by": 2})",
+                           R"({"by": "l2", "share": 0.5})") ==
+        R"({"bound": {"level": "l2", "a\"b": {"by": 1}, "by": "l2", "share": 0.5}, "by": 2})");
+  CHECK(with_bound_figures(R"({"bound": {}})", R"({"by": null})") == R"({"bound": {"by": null}})");
+  CHECK_THROWS_AS(with_bound_figures(R"({"notes": []})", "{}"), std::invalid_argument);
+  CHECK_THROWS_AS(with_bound_figures(R"({"bound": null})", "{}"), std::invalid_argument);
+}
+
 TEST_CASE("a row of the core gets a note and keeps everything else") {
   const std::string row =
       fake_row("time 1000; emit describe_kernel note.a one", "gemm m=8 n=8 k=8", "ceilings=no")

@@ -49,7 +49,8 @@ class AllReduceOperation final : public Operation {
   std::string help_ = "sum over all ranks, with the result on every rank";
   std::string example_ = "all_reduce elements=16777216 precision=float";
   std::vector<Parameter> parameters_ = {
-      {"elements", ParameterKind::kInteger, "elements on each rank"},
+      Parameter{"elements", ParameterKind::kInteger, "elements on each rank"}.with_synonyms(
+          {"count"}),
       precision_parameter("float"),
       {"in_place",
        ParameterKind::kChoice,

@@ -12,7 +12,7 @@
 #include <cmath>
 #include <cstdint>
 
-#include "deepbench/ops/precision.hpp"
+#include "deepbench/core/precision.hpp"
 
 namespace deepbench {
 

@@ -11,7 +11,7 @@
 #include <cstdint>
 #include <string>
 
-#include "deepbench/ops/precision.hpp"
+#include "deepbench/core/precision.hpp"
 
 namespace deepbench {
 

@@ -55,8 +55,12 @@ class GemmOperation final : public Operation {
       {"m", ParameterKind::kInteger, "rows of op(A) and C"},
       {"n", ParameterKind::kInteger, "columns of op(B) and C"},
       {"k", ParameterKind::kInteger, "columns of op(A), rows of op(B)"},
-      {"trans_a", ParameterKind::kChoice, "t: A is stored k x m", "n", {"n", "t"}},
-      {"trans_b", ParameterKind::kChoice, "t: B is stored n x k", "n", {"n", "t"}},
+      Parameter{"trans_a", ParameterKind::kChoice, "t: A is stored k x m", "n", {"n", "t"}}
+          .with_synonyms({"transpose_a"})
+          .with_title("a_t"),
+      Parameter{"trans_b", ParameterKind::kChoice, "t: B is stored n x k", "n", {"n", "t"}}
+          .with_synonyms({"transpose_b"})
+          .with_title("b_t"),
       precision_parameter("float"),
       {"b_type",
        ParameterKind::kChoice,

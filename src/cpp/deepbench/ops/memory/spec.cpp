@@ -45,13 +45,16 @@ class MemoryOperation final : public Operation {
   std::vector<std::pair<std::string, std::string>> synonyms() const override {
     return {{"mem", "memory"}, {"memcpy", "memory"}, {"bandwidth", "memory"}, {"stream", "memory"}};
   }
-  // Each kind of access at sizes that fit each level of the memory hierarchy.
   std::vector<std::string> default_problems(const Attributes& device) const override {
     std::vector<std::string> lines;
     for (const char* const kind : sweep_kinds(device))
       for (const int64_t bytes : sweep_sizes(device))
         lines.push_back("memory kind=" + std::string(kind) + " bytes=" + std::to_string(bytes));
     return lines;
+  }
+
+  std::string default_problems_help() const override {
+    return "each kind of access at sizes for each level of the memory hierarchy";
   }
 
   void validate(const Problem& problem) const override {

@@ -66,9 +66,12 @@ class RnnOperation final : public Operation {
        "vanilla uses ReLU; gru applies the reset gate after the product",
        "",
        {"vanilla", "lstm", "gru", "gru_reset_before"}},
-      {"hidden", ParameterKind::kInteger, "units", "", {}, 1, 1e7},
-      {"batch", ParameterKind::kInteger, "sequences per call", "", {}, 1, 1e7},
-      {"timesteps", ParameterKind::kInteger, "steps of each sequence", "", {}, 1, 1e7},
+      Parameter{"hidden", ParameterKind::kInteger, "units", "", {}, 1, 1e7}.with_synonyms(
+          {"hidden_size"}),
+      Parameter{"batch", ParameterKind::kInteger, "sequences per call", "", {}, 1, 1e7}
+          .with_synonyms({"batch_size"}),
+      Parameter{"timesteps", ParameterKind::kInteger, "steps of each sequence", "", {}, 1, 1e7}
+          .with_synonyms({"seq", "seq_len", "steps"}),
       {"phase",
        ParameterKind::kChoice,
        "forward, a gradient, or both gradients in one call",

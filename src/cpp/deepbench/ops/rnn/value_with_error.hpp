@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "deepbench/ops/precision.hpp"
+#include "deepbench/core/precision.hpp"
 
 namespace deepbench {
 

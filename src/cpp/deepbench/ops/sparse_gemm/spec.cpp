@@ -112,8 +112,12 @@ class SparseGemmOperation final : public Operation {
       {"m", ParameterKind::kInteger, "rows of op(A) and C"},
       {"n", ParameterKind::kInteger, "columns of op(B) and C"},
       {"k", ParameterKind::kInteger, "columns of op(A), rows of op(B)"},
-      {"trans_a", ParameterKind::kChoice, "t: A is stored k x m", "n", {"n", "t"}},
-      {"trans_b", ParameterKind::kChoice, "t: B is stored n x k", "n", {"n", "t"}},
+      Parameter{"trans_a", ParameterKind::kChoice, "t: A is stored k x m", "n", {"n", "t"}}
+          .with_synonyms({"transpose_a"})
+          .with_title("a_t"),
+      Parameter{"trans_b", ParameterKind::kChoice, "t: B is stored n x k", "n", {"n", "t"}}
+          .with_synonyms({"transpose_b"})
+          .with_title("b_t"),
       {"sparsity", ParameterKind::kReal, "fraction of A that is zero", "", {}, 0, kMaxSparse},
       precision_parameter("float"),
       {"order",

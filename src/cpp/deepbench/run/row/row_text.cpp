@@ -1,6 +1,7 @@
 // Finding a member of a JSON object in its text, and replacing its value.
 #include "deepbench/run/row/row_text.hpp"
 
+#include <algorithm>
 #include <stdexcept>
 #include <vector>
 
@@ -48,6 +49,13 @@ std::vector<std::string_view> items_of(std::string_view value, char open, char c
   return items;
 }
 
+// The name of a member of an object, with its quotes.
+std::string_view name_of(std::string_view member) {
+  size_t end = 1;
+  while (end < member.size() && member[end] != '"') end += member[end] == '\\' ? 2 : 1;
+  return member.substr(0, end + 1);
+}
+
 // The value of the first member called `name`; empty if there is none. A view into `row`.
 std::string_view value_of(std::string_view row, std::string_view name) {
   const std::string key = '"' + std::string(name) + '"';
@@ -65,11 +73,11 @@ std::string with_value(std::string_view row, std::string_view old, std::string_v
          std::string(row.substr(at + old.size()));
 }
 
-std::string list_of(const std::vector<std::string_view>& items) {
-  std::string text = "[";
+std::string joined(char open, const std::vector<std::string_view>& items, char close) {
+  std::string text(1, open);
   for (const std::string_view item : items)
     text += (text.size() > 1 ? ", " : "") + std::string(item);
-  return text + "]";
+  return text + close;
 }
 
 }  // namespace
@@ -80,7 +88,21 @@ std::string with_note(std::string_view row, std::string_view note) {
   JsonWriter added;
   added.value(note);
   notes.push_back(added.str());
-  return with_value(row, old, list_of(notes));
+  return with_value(row, old, joined('[', notes, ']'));
+}
+
+std::string with_bound_figures(std::string_view row, std::string_view figures) {
+  const std::string_view old = value_of(row, "bound");
+  const std::vector<std::string_view> added = items_of(figures, '{', '}');
+  std::vector<std::string_view> members;
+  for (const std::string_view member : items_of(old, '{', '}')) {
+    const bool is_replaced = std::any_of(added.begin(), added.end(), [&](std::string_view figure) {
+      return name_of(figure) == name_of(member);
+    });
+    if (!is_replaced) members.push_back(member);
+  }
+  members.insert(members.end(), added.begin(), added.end());
+  return with_value(row, old, joined('{', members, '}'));
 }
 
 std::string thinned(std::string_view row, size_t most) {
@@ -90,7 +112,7 @@ std::string thinned(std::string_view row, size_t most) {
   if (samples.size() <= most) return std::string(row);
   std::vector<std::string_view> kept;
   for (size_t i = 0; i < most; ++i) kept.push_back(samples[sample_index(i, most, samples.size())]);
-  const std::string fewer = with_value(row, old, list_of(kept));
+  const std::string fewer = with_value(row, old, joined('[', kept, ']'));
   const std::string_view mark = value_of(fewer, "samples_kept");
   if (!mark.empty()) return with_value(fewer, mark, "\"thinned\"");
   const size_t end = fewer.rfind('}');

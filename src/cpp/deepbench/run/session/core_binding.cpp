@@ -4,38 +4,14 @@
 #include <cstdlib>
 #include <map>
 
-#include "deepbench/backend/physical_cores.hpp"
+#include "deepbench/core/affinity.hpp"
 #include "deepbench/core/parallel.hpp"
+#include "deepbench/core/physical_cores.hpp"
 #include "deepbench/group/message.hpp"
 #include "deepbench/group/rendezvous.hpp"
 
-#if defined(__linux__)
-#include <sched.h>
-#endif
-
 namespace deepbench {
 namespace {
-
-#if defined(__linux__)
-std::vector<int> allowed_processors() {
-  std::vector<int> all;
-  cpu_set_t mask;
-  if (sched_getaffinity(0, sizeof mask, &mask) != 0) return all;
-  for (int cpu = 0; cpu < CPU_SETSIZE; ++cpu)
-    if (CPU_ISSET(cpu, &mask)) all.push_back(cpu);
-  return all;
-}
-
-void set_affinity(const std::vector<int>& processors) {
-  cpu_set_t mask;
-  CPU_ZERO(&mask);
-  for (const int cpu : processors) CPU_SET(cpu, &mask);
-  sched_setaffinity(0, sizeof mask, &mask);
-}
-#else
-std::vector<int> allowed_processors() { return {}; }
-void set_affinity(const std::vector<int>&) {}
-#endif
 
 std::string shares_message(const std::vector<std::string>& processors) {
   Packer packer;
@@ -80,7 +56,7 @@ int max_ranks_per_core(size_t cores, int ranks) {
 }
 
 void bind_to_core_share(Group& group) {
-  const std::vector<int> processors = allowed_processors();
+  const std::vector<int> processors = read_affinity();
   std::string called = machine_identity();
   for (const int cpu : processors) called += " " + std::to_string(cpu);
   const std::string shares =
@@ -88,7 +64,7 @@ void bind_to_core_share(Group& group) {
   const CoreShare share = share_in(shares, group.rank());
   setenv("DEEPBENCH_RANKS_PER_MACHINE", std::to_string(group.self().local_size).c_str(), 1);
   if (share.count == 1 || processors.empty()) return;
-  const auto cores = plugin::group_by_core(processors);
+  const auto cores = group_by_core(processors);
   setenv("DEEPBENCH_RANKS_PER_CORE",
          std::to_string(max_ranks_per_core(cores.size(), share.count)).c_str(), 1);
   set_affinity(processors_of_share(cores, share));

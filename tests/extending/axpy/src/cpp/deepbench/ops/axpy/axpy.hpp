@@ -4,7 +4,7 @@
 
 #include <cstdint>
 
-#include "deepbench/ops/precision.hpp"
+#include "deepbench/core/precision.hpp"
 
 namespace deepbench {
 

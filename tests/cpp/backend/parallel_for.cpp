@@ -1,5 +1,5 @@
 // Work that several threads share.
-#include "parallel_for.hpp"
+#include "deepbench/backend/parallel_for.hpp"
 
 #include <doctest/doctest.h>
 
@@ -9,7 +9,7 @@
 #include <thread>
 #include <vector>
 
-namespace deepbench {
+namespace deepbench::plugin {
 namespace {
 
 TEST_CASE("parallel_for: each task runs once, on workers with distinct numbers") {
@@ -19,7 +19,7 @@ TEST_CASE("parallel_for: each task runs once, on workers with distinct numbers")
     // Counts the threads that use each worker number, which must never exceed one.
     std::array<std::atomic<int>, 8> busy{};
     std::atomic<int> clashes{0};
-    cuda::parallel_for(tasks, [&](size_t task, size_t worker) {
+    parallel_for(tasks, [&](size_t task, size_t worker) {
       if (worker >= busy.size() || busy[worker]++ != 0) ++clashes;
       std::this_thread::yield();
       ++done[task];
@@ -33,7 +33,7 @@ TEST_CASE("parallel_for: each task runs once, on workers with distinct numbers")
 TEST_CASE("parallel_for: the caller is worker 0") {
   const std::thread::id caller = std::this_thread::get_id();
   std::atomic<int> others{0};
-  cuda::parallel_for(64, [&](size_t, size_t worker) {
+  parallel_for(64, [&](size_t, size_t worker) {
     if ((worker == 0) != (std::this_thread::get_id() == caller)) ++others;
   });
   CHECK(others == 0);
@@ -43,7 +43,7 @@ TEST_CASE("parallel_for: the caller is worker 0") {
 TEST_CASE("parallel_for: tasks run concurrently on several processors") {
   if (std::thread::hardware_concurrency() < 2) return;
   std::atomic<int> arrived{0}, saw_both{0};
-  cuda::parallel_for(2, [&](size_t, size_t) {
+  parallel_for(2, [&](size_t, size_t) {
     ++arrived;
     const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(60);
     while (arrived < 2 && std::chrono::steady_clock::now() < deadline) std::this_thread::yield();
@@ -53,4 +53,4 @@ TEST_CASE("parallel_for: tasks run concurrently on several processors") {
 }
 
 }  // namespace
-}  // namespace deepbench
+}  // namespace deepbench::plugin

@@ -1,8 +1,9 @@
-// The files of the cache. Each begins with a header that contains the format, the sizes of the
-// following parts and their checksum; the parts are the full key, the kernel's name and its code.
-// The files contain machine code that the process will run, so files that another user could have
-// written are rejected.
-#include "kernels/kernel_cache.hpp"
+// Compiled kernels on disk, so that a process need not wait for the compiler. Any problem with the
+// cache or one of its files only causes a new compilation. Each file begins with a header that
+// contains the format, the sizes of the following parts and their checksum; the parts are the full
+// key, the kernel's name and its code. The files contain machine code that the process will run, so
+// files that another user owns or can write are not read. Header-only, for backends.
+#pragma once
 
 #include <fcntl.h>
 #include <sys/stat.h>
@@ -15,16 +16,44 @@
 #include <cstdint>
 #include <cstdlib>
 #include <cstring>
+#include <filesystem>
+#include <optional>
+#include <string>
 #include <utility>
 
-namespace deepbench::cuda {
-namespace {
+namespace deepbench::plugin {
 
-constexpr const char* kKernels = "kernels";  // the subfolder of the cache folder
-constexpr std::array<char, 24> kMagic = {"deepbench kernel, v1\n"};
-constexpr const char* kTemporarySuffix = ".temporary";
+// The result of a compilation.
+struct Image {
+  std::string code;   // machine code, or PTX with a terminating 0
+  std::string entry;  // the kernel's name in the code; empty if the caller knows it
+};
+
+class KernelCache {
+ public:
+  // Without a folder, the cache stores nothing.
+  explicit KernelCache(std::optional<std::filesystem::path> folder) : folder_(std::move(folder)) {}
+
+  // Whether the cache has a folder and can write to it.
+  bool is_writable() const;
+  // The image stored under exactly this key, if its file exists and is intact.
+  std::optional<Image> load(const std::string& key) const;
+  // Readers see the whole image or none. Does not throw if the folder cannot be written.
+  void store(const std::string& key, const Image& image) const;
+
+  std::filesystem::path file_of(const std::string& key) const;  // requires a folder
+
+ private:
+  std::optional<std::filesystem::path> folder_;
+};
+
+namespace kernel_files {
+
+inline constexpr const char* kKernels = "kernels";  // the subfolder of the cache folder
+inline constexpr std::array<char, 24> kMagic = {"deepbench kernel, v1\n"};
+inline constexpr const char* kTemporarySuffix = ".temporary";
 // An older temporary file belongs to a killed process.
-constexpr std::chrono::hours kTemporaryLifetime{24};
+inline constexpr std::chrono::hours kTemporaryLifetime{24};
 
 struct FileHeader {
   std::array<char, 24> magic;
@@ -32,12 +61,12 @@ struct FileHeader {
 };
 
 // The FNV-1a hash.
-uint64_t hash_of(const std::string& text, uint64_t hash = 0xcbf29ce484222325u) {
+inline uint64_t hash_of(const std::string& text, uint64_t hash = 0xcbf29ce484222325u) {
   for (const char c : text) hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001b3u;
   return hash;
 }
 
-std::string hexadecimal(uint64_t number) {
+inline std::string hexadecimal(uint64_t number) {
   std::string text(16, '0');
   for (size_t i = 16; i-- > 0; number >>= 4) text[i] = "0123456789abcdef"[number & 15];
   return text;
@@ -96,13 +125,13 @@ class CacheFile {
   int descriptor_;
 };
 
-std::optional<std::string> contents_of(const std::filesystem::path& path) {
+inline std::optional<std::string> contents_of(const std::filesystem::path& path) {
   const CacheFile file(path, O_RDONLY | O_NONBLOCK);  // does not block on a pipe
   if (!file.is_open() || !file.is_trusted()) return std::nullopt;
   return file.contents();
 }
 
-std::string serialize(const std::string& key, const Image& image) {
+inline std::string serialize(const std::string& key, const Image& image) {
   const std::string body = key + image.entry + image.code;
   const FileHeader header = {kMagic, key.size(), image.entry.size(), image.code.size(),
                              hash_of(body)};
@@ -111,7 +140,7 @@ std::string serialize(const std::string& key, const Image& image) {
   return text + body;
 }
 
-std::optional<Image> deserialize(const std::string& text, const std::string& key) {
+inline std::optional<Image> deserialize(const std::string& text, const std::string& key) {
   FileHeader header = {};
   if (text.size() < sizeof header) return std::nullopt;
   std::memcpy(&header, text.data(), sizeof header);
@@ -127,7 +156,7 @@ std::optional<Image> deserialize(const std::string& text, const std::string& key
 }
 
 // Creates missing folders with access for this user only.
-bool make_folders(const std::filesystem::path& folder) {
+inline bool make_folders(const std::filesystem::path& folder) {
   std::error_code error;
   if (std::filesystem::is_directory(folder, error)) return true;
   if (folder.has_relative_path() && !make_folders(folder.parent_path())) return false;
@@ -136,8 +165,8 @@ bool make_folders(const std::filesystem::path& folder) {
 
 // Writes a new file and renames it. If the temporary file exists already, another process owns it,
 // and nothing is written.
-void write_and_rename(const std::filesystem::path& temporary, const std::filesystem::path& finished,
-                      const std::string& text) {
+inline void write_and_rename(const std::filesystem::path& temporary,
+                             const std::filesystem::path& finished, const std::string& text) {
   CacheFile file(temporary, O_WRONLY | O_CREAT | O_EXCL);
   if (!file.is_open()) return;
   const bool written = file.write_all(text);
@@ -146,7 +175,7 @@ void write_and_rename(const std::filesystem::path& temporary, const std::filesys
 }
 
 // Removes temporary files that killed processes left behind.
-void remove_leftovers(const std::filesystem::path& folder) {
+inline void remove_leftovers(const std::filesystem::path& folder) {
   const auto oldest = std::filesystem::file_time_type::clock::now() - kTemporaryLifetime;
   std::error_code error;
   std::filesystem::directory_iterator entry(folder, error);
@@ -159,48 +188,54 @@ void remove_leftovers(const std::filesystem::path& folder) {
 }
 
 // The absolute path in an environment variable. Any other value is ignored.
-std::optional<std::filesystem::path> folder_from(const char* variable) {
+inline std::optional<std::filesystem::path> folder_from(const char* variable) {
   const char* value = std::getenv(variable);
   if (!value || !*value || !std::filesystem::path(value).is_absolute()) return std::nullopt;
   return value;
 }
 
-}  // namespace
+}  // namespace kernel_files
 
-std::filesystem::path KernelCache::file_of(const std::string& key) const {
-  const uint64_t hash = hash_of(key);
-  return *folder_ / kKernels / (hexadecimal(hash) + hexadecimal(hash_of(key, ~hash)));
+inline std::filesystem::path KernelCache::file_of(const std::string& key) const {
+  const uint64_t hash = kernel_files::hash_of(key);
+  return *folder_ / kernel_files::kKernels /
+         (kernel_files::hexadecimal(hash) +
+          kernel_files::hexadecimal(kernel_files::hash_of(key, ~hash)));
 }
 
-bool KernelCache::is_writable() const {
+inline bool KernelCache::is_writable() const {
   if (!folder_) return false;
-  const std::filesystem::path kernels = *folder_ / kKernels;
-  return make_folders(kernels) && access(kernels.c_str(), W_OK | X_OK) == 0;
+  const std::filesystem::path kernels = *folder_ / kernel_files::kKernels;
+  return kernel_files::make_folders(kernels) && access(kernels.c_str(), W_OK | X_OK) == 0;
 }
 
-std::optional<Image> KernelCache::load(const std::string& key) const {
+inline std::optional<Image> KernelCache::load(const std::string& key) const {
   if (!folder_) return std::nullopt;
-  const std::optional<std::string> text = contents_of(file_of(key));
-  return text ? deserialize(*text, key) : std::nullopt;
+  const std::optional<std::string> text = kernel_files::contents_of(file_of(key));
+  return text ? kernel_files::deserialize(*text, key) : std::nullopt;
 }
 
-void KernelCache::store(const std::string& key, const Image& image) const {
+inline void KernelCache::store(const std::string& key, const Image& image) const {
   if (!folder_) return;
   static std::atomic<unsigned> counter{0};
   const std::filesystem::path file = file_of(key);
-  if (!make_folders(file.parent_path())) return;
-  remove_leftovers(file.parent_path());
+  if (!kernel_files::make_folders(file.parent_path())) return;
+  kernel_files::remove_leftovers(file.parent_path());
   std::filesystem::path temporary = file;
-  temporary += "." + std::to_string(getpid()) + "." + std::to_string(counter++) + kTemporarySuffix;
-  write_and_rename(temporary, file, serialize(key, image));
+  temporary += "." + std::to_string(getpid()) + "." + std::to_string(counter++) +
+               kernel_files::kTemporarySuffix;
+  kernel_files::write_and_rename(temporary, file, kernel_files::serialize(key, image));
 }
 
-std::optional<std::filesystem::path> cache_folder() {
+// DEEPBENCH_CACHE_DIR, otherwise XDG_CACHE_HOME/deepbench, otherwise ~/.cache/deepbench. Returns
+// nothing without a home folder, or if DEEPBENCH_CACHE_DIR is a relative path, which would depend
+// on the working folder.
+inline std::optional<std::filesystem::path> cache_folder() {
   if (const char* chosen = std::getenv("DEEPBENCH_CACHE_DIR"); chosen && *chosen)
-    return folder_from("DEEPBENCH_CACHE_DIR");
-  if (const auto base = folder_from("XDG_CACHE_HOME")) return *base / "deepbench";
-  if (const auto home = folder_from("HOME")) return *home / ".cache" / "deepbench";
+    return kernel_files::folder_from("DEEPBENCH_CACHE_DIR");
+  if (const auto base = kernel_files::folder_from("XDG_CACHE_HOME")) return *base / "deepbench";
+  if (const auto home = kernel_files::folder_from("HOME")) return *home / ".cache" / "deepbench";
   return std::nullopt;
 }
 
-}  // namespace deepbench::cuda
+}  // namespace deepbench::plugin

@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-namespace deepbench::plugin {
+namespace deepbench {
 
 namespace internal {
 
@@ -42,4 +42,4 @@ inline std::vector<std::vector<int>> group_by_core(const std::vector<int>& proce
   return cores;
 }
 
-}  // namespace deepbench::plugin
+}  // namespace deepbench

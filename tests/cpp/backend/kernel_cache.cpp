@@ -1,6 +1,6 @@
 // The cache of compiled kernels: stored images are loaded again, and any defect of the cache is
 // only a miss.
-#include "kernels/kernel_cache.hpp"
+#include "deepbench/backend/kernel_cache.hpp"
 
 #include <doctest/doctest.h>
 #include <sys/stat.h>
@@ -18,11 +18,9 @@
 #include "../scoped_environment_variable.hpp"
 #include "../temporary_folder.hpp"
 
-namespace deepbench::cuda_test {
+namespace deepbench::plugin {
 namespace {
 
-using cuda::Image;
-using cuda::KernelCache;
 using testing::ScopedEnvironmentVariable;
 using testing::TemporaryFolder;
 
@@ -205,21 +203,21 @@ TEST_CASE("cache: leftovers of killed processes are removed after a day") {
 TEST_CASE("cache: environment variables determine the folder") {
   const ScopedEnvironmentVariable home("HOME", "/home/somebody"),
       xdg("XDG_CACHE_HOME", std::nullopt), explicit_folder("DEEPBENCH_CACHE_DIR", std::nullopt);
-  CHECK(*cuda::cache_folder() == "/home/somebody/.cache/deepbench");
+  CHECK(*cache_folder() == "/home/somebody/.cache/deepbench");
   {
     const ScopedEnvironmentVariable relative("XDG_CACHE_HOME", "relative");
-    CHECK(*cuda::cache_folder() == "/home/somebody/.cache/deepbench");
+    CHECK(*cache_folder() == "/home/somebody/.cache/deepbench");
     const ScopedEnvironmentVariable absolute("XDG_CACHE_HOME", "/caches");
-    CHECK(*cuda::cache_folder() == "/caches/deepbench");
+    CHECK(*cache_folder() == "/caches/deepbench");
     const ScopedEnvironmentVariable chosen("DEEPBENCH_CACHE_DIR", "/here");
-    CHECK(*cuda::cache_folder() == "/here");
+    CHECK(*cache_folder() == "/here");
     const ScopedEnvironmentVariable anywhere("DEEPBENCH_CACHE_DIR", "here");
-    CHECK_FALSE(cuda::cache_folder());
+    CHECK_FALSE(cache_folder());
   }
   const ScopedEnvironmentVariable empty("DEEPBENCH_CACHE_DIR", "");
   const ScopedEnvironmentVariable homeless("HOME", std::nullopt);
-  CHECK_FALSE(cuda::cache_folder());
+  CHECK_FALSE(cache_folder());
 }
 
 }  // namespace
-}  // namespace deepbench::cuda_test
+}  // namespace deepbench::plugin

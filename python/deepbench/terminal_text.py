@@ -1,0 +1,47 @@
+"""Text in the cells of a terminal, of which a CJK character takes two."""
+
+from __future__ import annotations
+
+import re
+
+_WORD = re.compile(r"\s*\S+")  # with the blanks before it
+
+
+def cell_width(text: str) -> int:
+    """The number of cells that a text takes."""
+    if text.isascii():
+        return len(text)
+    from rich.cells import cell_len
+
+    return cell_len(text)
+
+
+def padded(text: str, width: int, left: bool) -> str:
+    """The text with blanks up to a width, after it if it is aligned to the left."""
+    blanks = " " * (width - cell_width(text))
+    return text + blanks if left else blanks + text
+
+
+def shortened(text: str, width: int) -> str:
+    """The text, or its beginning and an ellipsis if it is wider."""
+    if cell_width(text) <= width:
+        return text
+    while cell_width(text) > width - 3:
+        text = text[:-1]
+    return text + "..."
+
+
+def folded(line: str, width: int | None, indent: str = "") -> list[str]:
+    """The line, split between words if it is wider; further lines begin with `indent`. A word that
+    is wider by itself, such as a path, stays whole, so that it can be copied."""
+    if width is None or cell_width(line) <= width:
+        return [line]
+    lines: list[str] = []
+    begun = ""
+    for word in _WORD.findall(line):
+        if begun.strip() and cell_width(begun + word) > width:
+            lines.append(begun)
+            begun = indent + word.lstrip()
+        else:
+            begun += word
+    return [*lines, begun]
