@@ -7,10 +7,12 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 from functools import cache
+from pathlib import Path
 
 import pytest
 
 from command_line import deepbench
+from fake_plugin import build_fake_backend
 
 try:
     import hypothesis
@@ -46,6 +48,12 @@ def isolated_cache(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("DEEPBENCH_CACHE_DIR", str(tmp_path_factory.mktemp("cache")))
         yield
+
+
+@pytest.fixture(scope="session")
+def plugin(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The fake backend of tests/plugins, built against the installed headers."""
+    return build_fake_backend(tmp_path_factory.mktemp("plugins") / "libdeepbench_fake.so")
 
 
 def pytest_runtest_setup(item: pytest.Item) -> None:

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import json
-import os
 import re
 import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
+import command_line
 from deepbench import _core
 from required_tools import require_program
 
@@ -33,10 +32,7 @@ def toy(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def deepbench(plugin: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [sys.executable, "-m", "deepbench", *arguments], capture_output=True, text=True,
-        timeout=120, env={**os.environ, "DEEPBENCH_BACKEND_PATH": str(plugin)},
-    )  # fmt: skip
+    return command_line.deepbench(*arguments, DEEPBENCH_BACKEND_PATH=str(plugin))
 
 
 def test_auto_takes_the_backend_of_the_highest_priority(toy: Path) -> None:

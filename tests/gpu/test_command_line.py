@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import subprocess
 import sys
 from pathlib import Path
@@ -11,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from command_line import deepbench
 from deepbench.results import read
 
 pytestmark = pytest.mark.gpu
@@ -20,18 +20,9 @@ WAITING = "deepbench: waiting for the backend\n"  # where it takes long
 FP8 = ("fp8_e4m3", "fp8_e5m2")
 
 
-def deepbench(
-    *arguments: str, variables: dict[str, str] | None = None
-) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [sys.executable, "-m", "deepbench", *arguments],
-        capture_output=True, text=True, timeout=180, env={**os.environ, **(variables or {})},
-    )  # fmt: skip
-
-
 def run_ok(*arguments: str, variables: dict[str, str] | None = None) -> dict[str, Any]:
     """Context and rows of a run that ends well."""
-    done = deepbench(*arguments, "--format", "json", variables=variables)
+    done = deepbench(*arguments, "--format", "json", **(variables or {}))
     assert done.returncode == 0, done.stdout[-2000:] + done.stderr
     loaded: dict[str, Any] = json.loads(done.stdout)
     return loaded
@@ -224,7 +215,7 @@ def test_each_of_several_devices_can_be_chosen() -> None:
 
 def test_hidden_devices_are_none_and_that_is_recorded() -> None:
     hidden = {"CUDA_VISIBLE_DEVICES": ""}
-    done = deepbench(*SMALL, "--backend", "cuda", variables=hidden)
+    done = deepbench(*SMALL, "--backend", "cuda", **hidden)
     assert done.returncode == 2
     assert "no device" in done.stderr
     told = run_ok("gemm", "m=64", "n=16", "k=64", "--samples", "3", variables=hidden)

@@ -1,4 +1,4 @@
-"""Kernels that break on a real device: the row says how, and the sweep goes on.
+"""Tests kernels that fail on a real device: the row states the failure, and the sweep continues.
 
 The kernels are tests/gpu/broken_backend.cpp, built with the C++ tests; DEEPBENCH_TEST_PLUGINS
 names the folder.

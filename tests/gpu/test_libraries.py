@@ -4,7 +4,6 @@ does, and one line says what cannot."""
 from __future__ import annotations
 
 import json
-import os
 import shutil
 import subprocess
 import sys
@@ -13,6 +12,7 @@ from typing import Any
 
 import pytest
 
+import command_line
 import deepbench as deepbench_package
 from deepbench.libraries import CUDA_LIBRARY_PATH
 
@@ -39,10 +39,7 @@ def deepbench(
     package_copy: Path, folder: Path, *arguments: str
 ) -> subprocess.CompletedProcess[str]:
     variables = {CUDA_LIBRARY_PATH: str(folder), "PYTHONPATH": str(package_copy)}
-    return subprocess.run(
-        [sys.executable, "-m", "deepbench", *arguments],
-        capture_output=True, text=True, timeout=120, env={**os.environ, **variables},
-    )  # fmt: skip
+    return command_line.deepbench(*arguments, **variables)
 
 
 def cuda_backend_of(facts: str) -> dict[str, Any]:

@@ -48,8 +48,8 @@ def test_copies_of_operands_that_are_cold(way: str) -> None:
     assert row["regime"]["copies"] > 1
 
 
-# Of large sums one_shot_ll is nobody's choice, and two_shot and two_shot_push are tried with 32 and
-# with 64 blocks too. "exhaustive" is "best" without a limit of time.
+# No candidate list for large sums contains one_shot_ll, and the lists contain two_shot and
+# two_shot_push with 32 and with 64 blocks too. "exhaustive" is "best" without a time limit.
 @pytest.mark.parametrize(
     ("elements", "ways"), [(100_000, len(WAYS)), (2_000_000, len(WAYS) - 1 + 4)]
 )

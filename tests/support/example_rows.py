@@ -200,6 +200,12 @@ def as_row(members: dict[str, Any]) -> Row:
     return build_row(members)
 
 
+def published_facts(row: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Where a published figure comes from, and what is known about it."""
+    found: Mapping[str, Any] = row["regime"]["published"]
+    return found
+
+
 def members(rows: Iterable[Row]) -> list[Mapping[str, Any]]:
     """The rows as `show --format json` prints them."""
     return [json.loads(assessed_line(row)) for row in rows]

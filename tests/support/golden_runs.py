@@ -6,9 +6,10 @@ import json
 import os
 import re
 import subprocess
-import sys
 from pathlib import Path
 from typing import Any
+
+import command_line
 
 LIMIT_S = 120
 
@@ -88,10 +89,7 @@ def deepbench(folder: Path, *words: str, **environment: str) -> subprocess.Compl
     """A command in a folder of its own, as a pipe sees it."""
     variables = {key: value for key, value in os.environ.items() if not key.startswith("DEEPBENCH")}
     variables |= {"COLUMNS": "120", "DEEPBENCH_CACHE_DIR": str(folder / "cache"), **environment}
-    return subprocess.run(
-        [sys.executable, "-m", "deepbench", *words],
-        cwd=folder, env=variables, capture_output=True, text=True, timeout=LIMIT_S,
-    )  # fmt: skip
+    return command_line.deepbench(*words, folder=folder, environment=variables)
 
 
 def run_scripted(

@@ -17,7 +17,7 @@ from typing import Any
 import xlsxwriter
 
 from deepbench import references
-from example_rows import members
+from example_rows import members, published_facts
 
 Row = Mapping[str, Any]
 Lines = Mapping[int, Mapping[str, Row]]
@@ -65,11 +65,6 @@ def figures() -> Mapping[str, Sequence[Row]]:
         for row in members(references.load(reference).rows):
             found[row["regime"]["published"]["workbook"]].append(row)
     return dict(sorted(found.items()))
-
-
-def published_facts(row: Row) -> Mapping[str, Any]:
-    found: Mapping[str, Any] = row["regime"]["published"]
-    return found
 
 
 def is_sum(row: Row) -> bool:

@@ -10,6 +10,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import command_line
 from deepbench.results import read
 
 LIMIT_S = 240
@@ -24,10 +25,8 @@ def rank_environment(**variables: str) -> dict[str, str]:
 
 
 def deepbench(*words: str, **variables: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [sys.executable, "-m", "deepbench", *words],
-        capture_output=True, text=True, timeout=LIMIT_S, env=rank_environment(**variables),
-    )  # fmt: skip
+    """Runs a command that is no rank, whatever this process is."""
+    return command_line.deepbench(*words, environment=rank_environment(**variables))
 
 
 class RankProcesses:

@@ -1,5 +1,5 @@
-// Tests the forward reference of rnn in int8 against a layer in integers, and against layers with
-// mutants.
+// Checks that the reference for int8 rnn inference accepts a layer that is computed in integers,
+// and that it rejects layers into which a single error was put.
 #include <doctest/doctest.h>
 
 #include <string>

@@ -360,11 +360,6 @@ def test_the_functions_of_routes_are_defined_below_ops() -> None:
     assert not wrong, wrong
 
 
-def test_at_most_six_binding_files() -> None:
-    bindings = list((ROOT / "src/cpp/python").glob("bind_*.cpp"))
-    assert 0 < len(bindings) <= 6
-
-
 def test_no_vague_names() -> None:
     parts = {Path(part) for path in sources() for part in path.relative_to(ROOT).parts}
     wrong = [part.name for part in parts if part.stem.lower() in VAGUE_NAMES]

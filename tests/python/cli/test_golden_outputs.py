@@ -8,19 +8,17 @@ looked at before they are committed. The samples are never rewritten.
 from __future__ import annotations
 
 import json
-import os
 import re
 import socket
 from pathlib import Path
 
 import pytest
 
-from fake_plugin import build_fake_backend
+from golden_files import check_golden, golden_text
 from golden_runs import RUNS, deepbench, lines_without_volatile_facts, run_scripted
 from source_tree import ROOT
 
 SAMPLES = ROOT / "tests/samples/v1"
-GOLDEN = ROOT / "tests/golden/outputs"
 RESULTS = ROOT / "results"
 NAMES = sorted(RUNS)
 
@@ -47,21 +45,9 @@ COMMANDS = {
 }  # fmt: skip
 
 
-@pytest.fixture(scope="module")
-def plugin(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return build_fake_backend(tmp_path_factory.mktemp("plugins") / "libdeepbench_fake.so")
-
-
-def check_golden_output(file: str, text: str) -> None:
-    path = GOLDEN / file
-    if os.environ.get("DEEPBENCH_UPDATE_GOLDEN"):
-        path.write_bytes(text.encode())
-    assert text == path.read_bytes().decode()
-
-
 def without_added_operations(listing: str) -> str:
     """What `list` prints of the operations that its golden file has."""
-    golden = (GOLDEN / "list_sets.table").read_text().splitlines()
+    golden = golden_text("outputs/list_sets.table").splitlines()
     known = {line.split()[1] for line in golden}
     return "".join(line for line in listing.splitlines(keepends=True) if line.split()[1] in known)
 
@@ -78,13 +64,13 @@ def test_rows_of_a_run(name: str, plugin: Path, tmp_path: Path) -> None:
     done = run_scripted(name, plugin, tmp_path, "-o", "rows.jsonl")
     assert (tmp_path / "rows.jsonl").exists(), done.stderr
     text = lines_without_volatile_facts((tmp_path / "rows.jsonl").read_text(), socket.gethostname())
-    check_golden_output(f"run_{name}.jsonl", text)
+    check_golden(f"outputs/run_{name}.jsonl", text)
 
 
 @pytest.mark.parametrize("form", ["table", "legacy"])
 def test_formats_of_a_run(form: str, plugin: Path, tmp_path: Path) -> None:
     done = run_scripted("gemm", plugin, tmp_path, "--format", form)
-    check_golden_output(f"run_gemm.{form}", done.stdout)
+    check_golden(f"outputs/run_gemm.{form}", done.stdout)
 
 
 @pytest.mark.parametrize("file", sorted(COMMANDS))
@@ -99,7 +85,7 @@ def test_formats_of_a_file(file: str, tmp_path: Path) -> None:
         text = page_without_scripts(text)
     elif file == "list_sets.table":
         text = without_added_operations(text)
-    check_golden_output(file, text)
+    check_golden(f"outputs/{file}", text)
 
 
 def test_page(tmp_path: Path) -> None:
@@ -109,7 +95,7 @@ def test_page(tmp_path: Path) -> None:
         tmp_path, "report", "gemm.jsonl", "--against", "gemm_slower.jsonl", "-o", "page.html"
     )
     assert done.returncode == 0, done.stderr
-    check_golden_output("report.html", page_without_scripts((tmp_path / "page.html").read_text()))
+    check_golden("outputs/report.html", page_without_scripts((tmp_path / "page.html").read_text()))
 
 
 def test_chart(tmp_path: Path) -> None:
@@ -118,7 +104,7 @@ def test_chart(tmp_path: Path) -> None:
     done = deepbench(tmp_path, "report", "gemm.jsonl", "-o", "chart.svg", "--chart", "roofline")
     assert done.returncode == 0, done.stderr
     words = re.findall(r">([^<>\n]+)</text>", (tmp_path / "chart.svg").read_text())
-    check_golden_output("chart.txt", "\n".join(words) + "\n")
+    check_golden("outputs/chart.txt", "\n".join(words) + "\n")
 
 
 def test_workbook_and_back(tmp_path: Path) -> None:
@@ -131,9 +117,10 @@ def test_workbook_and_back(tmp_path: Path) -> None:
     cells = {
         sheet.title: [list(row) for row in sheet.iter_rows(values_only=True)] for sheet in book
     }
-    check_golden_output("workbook.json", json.dumps(cells, indent=1, default=str) + "\n")
+    check_golden("outputs/workbook.json", json.dumps(cells, indent=1, default=str) + "\n")
     done = deepbench(tmp_path, "import", "book.xlsx", "-o", "back.jsonl")
     assert (tmp_path / "back.jsonl").exists(), done.stderr
-    check_golden_output(
-        "imported.jsonl", lines_without_volatile_facts((tmp_path / "back.jsonl").read_text(), "")
+    check_golden(
+        "outputs/imported.jsonl",
+        lines_without_volatile_facts((tmp_path / "back.jsonl").read_text(), ""),
     )

@@ -6,14 +6,13 @@ Needs oneDNN, and is skipped where it cannot be used.
 from __future__ import annotations
 
 import json
-import subprocess
-import sys
 from functools import cache
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from command_line import deepbench
 from deepbench.results import read
 from example_rows import members
 
@@ -35,12 +34,6 @@ sparse_gemm m=96 n=1 k=64 sparsity=0.5
 """
 MEASURED = ("ok", "mistrusted")
 FAST = ("--backend", "cpu", "--samples", "3", "--time-limit", "0.5")
-
-
-def deepbench(*arguments: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [sys.executable, "-m", "deepbench", *arguments], capture_output=True, text=True, timeout=180
-    )
 
 
 @cache

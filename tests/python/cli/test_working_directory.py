@@ -45,7 +45,7 @@ class HostileFolder:
         path.write_text(f"open({mark!r}, 'w').close()\nraise ImportError('it ran')\n")
 
     def _modules(self) -> None:
-        """All that Python has not loaded by itself before `python -m` comes to our first line."""
+        """Writes a module for every name that Python has not loaded when deepbench starts."""
         known = subprocess.run(
             [sys.executable, "-c", "import runpy, sys; print(*sys.modules)"],
             capture_output=True, text=True, check=True,

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import json
-import os
 import shutil
 import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
+from command_line import deepbench
 from deepbench import _core
 from required_tools import require_program
 from source_tree import ROOT
@@ -20,7 +19,7 @@ PROBLEM = ("gemm", "m=64", "n=64", "k=64", "--samples", "10")
 
 
 @pytest.fixture(scope="module")
-def plugin(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def plain_backend(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The example, built as strictly as C11 can be."""
     compiler = require_program("gcc", "cc")
     library = tmp_path_factory.mktemp("example") / "libdeepbench_plain.so"
@@ -33,16 +32,8 @@ def plugin(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return library
 
 
-def deepbench(*arguments: str, path: Path | None = None) -> subprocess.CompletedProcess[str]:
-    variables = {} if path is None else {"DEEPBENCH_BACKEND_PATH": str(path)}
-    return subprocess.run(
-        [sys.executable, "-m", "deepbench", *arguments],
-        capture_output=True, text=True, timeout=60, env={**os.environ, **variables},
-    )  # fmt: skip
-
-
-def test_the_example_measures_what_is_verified(plugin: Path) -> None:
-    done = deepbench(*PROBLEM, "trans_a=n,t", "trans_b=n,t", "--backend", str(plugin),
+def test_the_example_measures_what_is_verified(plain_backend: Path) -> None:
+    done = deepbench(*PROBLEM, "trans_a=n,t", "trans_b=n,t", "--backend", str(plain_backend),
                      "--format", "json")  # fmt: skip
     assert done.returncode == 0, done.stderr
     rows = json.loads(done.stdout)["rows"]
@@ -61,31 +52,33 @@ def test_the_example_measures_what_is_verified(plugin: Path) -> None:
     ],
 )
 def test_what_the_example_cannot_do_has_a_reason(
-    plugin: Path, arguments: list[str], reason: str
+    plain_backend: Path, arguments: list[str], reason: str
 ) -> None:
-    done = deepbench(*arguments, "--backend", str(plugin))
+    done = deepbench(*arguments, "--backend", str(plain_backend))
     assert done.returncode == 1
     assert f"unsupported: {reason}" in done.stdout
 
 
-def test_the_example_is_found_by_its_name(plugin: Path) -> None:
-    for place in (plugin, plugin.parent):
-        done = deepbench(*PROBLEM, "--backend", "plain", path=place)
+def test_the_example_is_found_by_its_name(plain_backend: Path) -> None:
+    for place in (plain_backend, plain_backend.parent):
+        done = deepbench(*PROBLEM, "--backend", "plain", DEEPBENCH_BACKEND_PATH=str(place))
         assert done.returncode == 0, done.stderr
         assert "warning" not in done.stderr
 
 
-def test_a_file_with_another_name_is_a_warning(plugin: Path, tmp_path: Path) -> None:
+def test_a_file_with_another_name_is_a_warning(plain_backend: Path, tmp_path: Path) -> None:
     other = tmp_path / "plain.so"
-    shutil.copy(plugin, other)
+    shutil.copy(plain_backend, other)
     rule = f"DEEPBENCH_BACKEND_PATH: {other}: a backend's file must be called libdeepbench_NAME.so"
-    done = deepbench(*PROBLEM, "--backend", "plain", path=other)
+    done = deepbench(*PROBLEM, "--backend", "plain", DEEPBENCH_BACKEND_PATH=str(other))
     assert done.returncode == 2
     assert done.stderr.endswith(f"{rule}\n")
-    done = deepbench(*PROBLEM, "--backend", str(other), path=other)  # a path may have any name
+    done = deepbench(
+        *PROBLEM, "--backend", str(other), DEEPBENCH_BACKEND_PATH=str(other)
+    )  # a path may have any name
     assert done.returncode == 0
     assert f"deepbench: warning: {rule}\n" in done.stderr
-    assert f"warning: {rule}\n" in deepbench("env", path=other).stdout
+    assert f"warning: {rule}\n" in deepbench("env", DEEPBENCH_BACKEND_PATH=str(other)).stdout
 
 
 def test_the_tool_without_python_says_how_it_is_used() -> None:

@@ -14,13 +14,13 @@ from typing import Any
 
 import pytest
 
+from command_line import run_command
 from deepbench import _core, references
-from deepbench.cli import main
 from deepbench.compare import Rules, compare, to_result_set
 from deepbench.report.outline import OpOutline
 from deepbench.report.reference_columns import ReferenceColumns
 from deepbench.results import ResultFile, read
-from example_rows import as_row, make_context, make_gemm, make_row, members
+from example_rows import as_row, make_context, make_gemm, make_row, members, published_facts
 from source_tree import ROOT
 
 TOOL = ROOT / "tools/published_references.py"
@@ -31,22 +31,10 @@ def loaded_references() -> dict[str, ResultFile]:
     return {reference.name: references.load(reference) for reference in references.available()}
 
 
-def run_command(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[int, str, str]:
-    status = main(list(arguments))
-    said = capsys.readouterr()
-    return status, said.out, said.err
-
-
 def write_result_file(path: Path, *rows: dict[str, Any]) -> str:
     lines = [make_context(rows=len(rows)), *rows]
     path.write_text("".join(json.dumps(line) + "\n" for line in lines), encoding="utf-8")
     return str(path)
-
-
-def published_facts(row: Mapping[str, Any]) -> Mapping[str, Any]:
-    """The source of a figure and known facts about it."""
-    found: Mapping[str, Any] = row["regime"]["published"]
-    return found
 
 
 # ---- available references ----------------------------------------------------------------------

@@ -18,7 +18,8 @@ from deepbench.report import FORMATS, FormatError, create
 from deepbench.report.fields import rate, share
 from deepbench.report.outline import OutlineProblem, outline
 from example_rows import as_row, make_context, make_gemm, make_memory, make_row, without_times
-from golden_report import check_golden, render_rows
+from golden_files import check_golden
+from golden_report import render_rows
 
 
 def gemm_rows() -> list[dict[str, Any]]:
@@ -62,12 +63,12 @@ def mixed_rows() -> list[dict[str, Any]]:
 
 @pytest.mark.parametrize("name", ["table", "legacy", "json", "csv", "markdown"])
 def test_gemm(name: str) -> None:
-    check_golden(f"gemm.{name}", render_rows(name, gemm_rows()))
+    check_golden(f"report/gemm.{name}", render_rows(name, gemm_rows()))
 
 
 @pytest.mark.parametrize("name", ["table", "csv", "markdown"])
 def test_several_operations(name: str) -> None:
-    check_golden(f"mixed.{name}", render_rows(name, mixed_rows()))
+    check_golden(f"report/mixed.{name}", render_rows(name, mixed_rows()))
 
 
 def test_an_unsupported_group_is_one_line() -> None:
@@ -167,7 +168,7 @@ def test_rates_are_never_rounded_to_zero(value: float) -> None:
 def test_applications_of_user_problems_have_a_column(name: str) -> None:
     long = "a | long name of a layer, longer than its column"
     rows = [make_gemm(0, application="block 1"), make_gemm(1, application=long), make_gemm(2)]
-    check_golden(f"applications.{name}", render_rows(name, rows, make_context(set=None)))
+    check_golden(f"report/applications.{name}", render_rows(name, rows, make_context(set=None)))
     assert "block 1" not in render_rows(name, rows)
 
 

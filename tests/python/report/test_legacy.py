@@ -8,7 +8,8 @@ import pytest
 
 from deepbench.report import FormatError
 from example_rows import make_context, make_gemm, make_memory, make_row, without_times
-from golden_report import check_golden, render_rows
+from golden_files import check_golden
+from golden_report import render_rows
 
 
 def cells(line: str, *widths: int) -> list[str]:
@@ -49,7 +50,7 @@ def test_legacy_int8_inference() -> None:
     rows = [make_gemm(0, precision="int8"), make_gemm(1, m=35, precision="int8")]
     rows[1]["padding"] = {"rule": "m to a multiple of 4", "dimensions": {"m": 36}}
     context = make_context(set="inference_server", rows=2)
-    check_golden("int8_inference.legacy", render_rows("legacy", rows, context))
+    check_golden("report/int8_inference.legacy", render_rows("legacy", rows, context))
 
 
 def test_legacy_columns_match_the_original() -> None:

@@ -4,7 +4,6 @@ change."""
 from __future__ import annotations
 
 import json
-import os
 import re
 import subprocess
 import sys
@@ -14,6 +13,7 @@ from typing import Any
 
 import pytest
 
+from command_line import deepbench
 from deepbench import _core
 from deepbench.results import ResultError, ResultFile, read
 from deepbench.results.ceilings import Ceilings, assessed_line, figure
@@ -29,7 +29,6 @@ from example_rows import (
     members,
     name_ceilings,
 )
-from fake_plugin import build_fake_backend
 from source_tree import ROOT
 
 FLOPS = 2.0 * 1760 * 16 * 1760  # of make_gemm(), which takes 100 us and has 2 MiB
@@ -262,13 +261,6 @@ def test_a_ceiling_without_a_key_is_refused(tmp_path: Path) -> None:
 # ---- programs that read and write files ---------------------------------------------------------
 
 
-def deepbench(*words: object, **environment: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [sys.executable, "-m", "deepbench", *map(str, words)],
-        capture_output=True, text=True, timeout=240, env={**os.environ, **environment},
-    )  # fmt: skip
-
-
 def stored_lines(file: Path) -> list[dict[str, Any]]:
     """The rows and ceilings as they stand in a file."""
     return [json.loads(line) for line in read(file).lines]
@@ -376,11 +368,6 @@ def test_ceilings_without_rows_are_a_file_without_rows(
 
 
 # ---- runs ---------------------------------------------------------------------------------------
-
-
-@pytest.fixture(scope="module")
-def plugin(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return build_fake_backend(tmp_path_factory.mktemp("plugins") / "libdeepbench_fake.so")
 
 
 def sweep(

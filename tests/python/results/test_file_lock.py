@@ -1,5 +1,5 @@
-"""One writer for a result file: whoever comes second is refused in one line, and a writer that was
-killed leaves nothing behind that keeps the next one out."""
+"""Tests that a result file has one writer: a second one is refused in one line, and a writer that
+was killed leaves no lock."""
 
 from __future__ import annotations
 

@@ -1,20 +1,19 @@
-"""The secret of a run's ranks is in no result file that is written, and in nothing that is made of
-an old file which holds it."""
+"""Tests that no result file contains the secret of a run's ranks, and that no output made from an
+older file that contains it does."""
 
 from __future__ import annotations
 
 import json
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
+from command_line import deepbench
 from deepbench.redaction import without_secrets
 from deepbench.results import read
 from deepbench.runner.environment import relevant_variables
 from example_rows import make_context, make_gemm
-from rank_processes import LIMIT_S, QUICK, rank_environment
+from rank_processes import QUICK, rank_environment
 from required_tools import require_module
 
 VARIABLE = "DEEPBENCH_RANKS_SECRET"
@@ -33,12 +32,9 @@ def old_file(tmp_path: Path) -> Path:
     return path
 
 
-def deepbench(*words: str, **variables: str) -> str:
+def output_of(*words: str, **variables: str) -> str:
     """All that a command says."""
-    done = subprocess.run(
-        [sys.executable, "-m", "deepbench", *words], capture_output=True, text=True,
-        timeout=LIMIT_S, env=rank_environment(**variables),
-    )  # fmt: skip
+    done = deepbench(*words, environment=rank_environment(**variables))
     assert done.returncode == 0, done.stderr
     return done.stdout + done.stderr
 
@@ -47,11 +43,11 @@ def test_a_run_does_not_write_it(tmp_path: Path) -> None:
     file = tmp_path / "rows.jsonl"
     words = ("gemm", "m=8", "n=8", "k=8", "--backend", "cpu", *QUICK)
     for more in ((), ("--ranks", "2")):
-        said = deepbench(*words, *more, "-o", str(file), "--overwrite", **{VARIABLE: SECRET})
+        said = output_of(*words, *more, "-o", str(file), "--overwrite", **{VARIABLE: SECRET})
         assert SECRET not in said
         assert SECRET not in file.read_text()
         assert read(file).context["host"]["environment"][VARIABLE] == "(redacted)"
-    said = deepbench(*words, "--format", "json", **{VARIABLE: SECRET})
+    said = output_of(*words, "--format", "json", **{VARIABLE: SECRET})
     assert SECRET not in said
     assert "(redacted)" in said
 
@@ -71,7 +67,7 @@ def test_variables_that_are_no_secrets_are_kept(name: str) -> None:
 
 @pytest.mark.parametrize("form", ["text", "json"])
 def test_env_does_not_print_it(form: str) -> None:
-    said = deepbench("env", "--format", form, **{VARIABLE: SECRET})
+    said = output_of("env", "--format", form, **{VARIABLE: SECRET})
     assert "(redacted)" in said
     assert SECRET not in said
 
@@ -84,7 +80,7 @@ def test_an_old_file_is_read_without_it(old_file: Path) -> None:
 
 @pytest.mark.parametrize("form", ["table", "legacy", "json", "csv", "markdown"])
 def test_show_does_not_print_it(old_file: Path, form: str) -> None:
-    said = deepbench("show", str(old_file), "--format", form)
+    said = output_of("show", str(old_file), "--format", form)
     assert SECRET not in said
     assert form != "json" or "(redacted)" in said
 
@@ -93,7 +89,7 @@ def test_show_does_not_print_it(old_file: Path, form: str) -> None:
 def test_compare_does_not_print_it(old_file: Path, tmp_path: Path, form: str) -> None:
     other = tmp_path / "other.jsonl"
     other.write_text(old_file.read_text())
-    assert SECRET not in deepbench("compare", str(old_file), str(other), "--format", form)
+    assert SECRET not in output_of("compare", str(old_file), str(other), "--format", form)
 
 
 @pytest.mark.parametrize("form", ["html", "markdown", "xlsx"])
@@ -102,7 +98,7 @@ def test_reports_do_not_hold_it(old_file: Path, tmp_path: Path, form: str) -> No
     if form in needed:
         require_module(needed[form])
     page = tmp_path / "page"
-    deepbench("report", str(old_file), "-o", str(page), "--format", form)
+    output_of("report", str(old_file), "-o", str(page), "--format", form)
     if form == "xlsx":
         import zipfile
 
@@ -118,7 +114,7 @@ def test_a_file_that_is_written_from_an_old_one_does_not_hold_it(
     old_file: Path, tmp_path: Path
 ) -> None:
     thin = tmp_path / "thin.jsonl"
-    deepbench("show", str(old_file), "--thin", "1", "-o", str(thin))
+    output_of("show", str(old_file), "--thin", "1", "-o", str(thin))
     assert SECRET not in thin.read_text()
 
 
@@ -135,7 +131,7 @@ def test_no_command_line_holds_it(tmp_path: Path) -> None:
     )
     (tmp_path / "sitecustomize.py").write_text(code)
     words = ("all_reduce", "elements=100", "--backend", "cpu", "--ranks", "2", *QUICK)
-    deepbench(*words, PYTHONPATH=str(tmp_path))
+    output_of(*words, PYTHONPATH=str(tmp_path))
     commands = log.read_bytes()
     assert commands.count(b"worker/__main__.py") == 2  # rank 0's and the one that it starts
     secrets = {*Path(f"{log}.secret").read_text().split()}

@@ -14,15 +14,9 @@ from typing import Any
 import pytest
 
 from deepbench.results import read
-from fake_plugin import build_fake_backend
 from rank_processes import LIMIT_S, RankProcesses, deepbench, rank_environment, rows_of
 
 ROWS = ("n=8", "k=40")
-
-
-@pytest.fixture(scope="module")
-def plugin(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return build_fake_backend(tmp_path_factory.mktemp("plugins") / "libdeepbench_fake.so")
 
 
 class FakeFleetRun:
@@ -122,7 +116,7 @@ def test_a_rank_that_dies_between_two_rows_costs_the_next_one(plugin: Path, tmp_
 def test_ranks_measure_at_the_same_time_and_go_on_for_the_slowest(
     plugin: Path, tmp_path: Path
 ) -> None:
-    """Rank 1 takes three times as many batches; rank 0 makes as long calls until it is done."""
+    """Rank 1 takes three times as many batches, and rank 0 keeps its device loaded until then."""
     log = tmp_path / "log"
     script = (
         f"when rank=0 log {log}0\nwhen rank=1 log {log}1\nhost 1\ntime 2e6\n"
@@ -189,7 +183,7 @@ def test_all_that_a_row_says_of_a_device_is_the_middle_ranks(plugin: Path, tmp_p
 def test_a_row_of_ranks_is_held_against_ceilings_as_one_of_a_device_is(
     plugin: Path, tmp_path: Path
 ) -> None:
-    """Far above the product that the ceiling is measured with."""
+    """The row is far faster than the product with which the ceiling is measured."""
     script = "model 1000 1000 100 1000\nwhen m=512 time 1e4"
     rows = []
     for ranks in ("1", "2"):

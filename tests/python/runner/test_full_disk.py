@@ -15,14 +15,8 @@ import pytest
 
 from deepbench.results import read
 from example_rows import members
-from fake_plugin import build_fake_backend
 
 SIZES = ",".join(str(m) for m in range(8, 28))
-
-
-@pytest.fixture(scope="module")
-def plugin(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return build_fake_backend(tmp_path_factory.mktemp("plugins") / "libdeepbench_fake.so")
 
 
 @pytest.fixture

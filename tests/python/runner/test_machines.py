@@ -1,6 +1,6 @@
-"""Ranks on two machines: network namespaces with a cable between them and names of their own.
-Which rank is where, and what becomes of all when the cable is pulled. Skipped where the system
-allows none.
+"""Tests ranks on two machines, which are network namespaces with a cable between them. The tests
+check which rank is where, and how all ranks end when the cable is pulled. They are skipped if the
+system allows no namespaces.
 """
 
 from __future__ import annotations
@@ -15,7 +15,6 @@ from pathlib import Path
 import pytest
 
 from deepbench.results import read
-from fake_plugin import build_fake_backend
 from rank_processes import RankProcesses, rows_of
 
 FIRST, SECOND = "10.213.77.1", "10.213.77.2"
@@ -76,11 +75,6 @@ def machines() -> Iterator[Machines]:
         yield made
     finally:
         made.remove_namespaces()
-
-
-@pytest.fixture(scope="module")
-def plugin(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return build_fake_backend(tmp_path_factory.mktemp("plugins") / "libdeepbench_fake.so")
 
 
 def start_fleet(machines: Machines, size: int) -> RankProcesses:

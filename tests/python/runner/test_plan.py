@@ -78,7 +78,7 @@ def test_phases_that_a_backend_has_in_one_call_are_one_row() -> None:
     assert phases("train", joint={"rnn": "bwd"}) == ["fwd", "bwd"] * 53
     assert phases("train", joint={"conv": "bwd"}) == ["fwd", "bwd_data", "bwd_weights"] * 53
     assert phases("train", joint={"rnn": "bwd", "conv": "bwd"}) == ["fwd", "bwd"] * 53
-    # What is named is asked for as it is.
+    # A phase that is named is used unchanged.
     assert phases("train", "phase=bwd_data", joint={"rnn": "bwd"}) == ["bwd_data"] * 53
 
 
@@ -108,7 +108,7 @@ def test_what_a_set_leaves_open_can_be_said_for_all_of_it() -> None:
         "conv", "inference", "int8"
     )
     assert {row.attributes["layout"] for row in planned_rows("conv", "layout=nhwc")} == {"nhwc"}
-    # 'all': what an operation has no such key of stays as it is.
+    # 'all' leaves operations without the key unchanged.
     everything = planned_rows("all", "device", "int8", "x_type=u8")
     assert {row.attributes.get("x_type") for row in everything} == {"u8", None}
 

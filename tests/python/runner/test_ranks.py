@@ -16,7 +16,6 @@ from pathlib import Path
 import pytest
 
 from deepbench.results import read
-from fake_plugin import build_fake_backend
 from rank_processes import LIMIT_S, QUICK, RankProcesses, deepbench, rows_of, run_two_ranks
 
 
@@ -130,7 +129,7 @@ def test_another_version() -> None:
 
 
 def test_strangers_end_nothing() -> None:
-    """Whoever does not know the secret, of whatever version, is told nothing."""
+    """A process that does not know the secret gets no answer, whatever its version."""
     from deepbench import _core
 
     ranks, secret = RankProcesses(2), {"DEEPBENCH_RANKS_SECRET": "the ranks' own"}
@@ -250,11 +249,6 @@ def test_devices_that_make_no_sense(words: str, message: str) -> None:
 # ---- ranks that fail, each at another stage ------------------------------------------------------
 
 
-@pytest.fixture(scope="module")
-def plugin(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return build_fake_backend(tmp_path_factory.mktemp("plugins") / "libdeepbench_fake.so")
-
-
 FAULTS = {  # by elements: on rank 1, at which stage; the row's status, and its reason
     1001: ("crash prepare", "device_lost", "rank 1 of 2 ("),
     1002: ("fail plan unsupported not on this one", "unsupported", "rank 1: not on this one"),
@@ -297,7 +291,7 @@ def test_a_rank_that_hangs_is_ended_with_its_row(plugin: Path, tmp_path: Path) -
 
 
 def test_a_device_for_each_rank(plugin: Path, tmp_path: Path) -> None:
-    """Those of a list in its order; whoever starts ranks may say which as well."""
+    """Devices of a list are used in order; a launcher may name them too."""
     variables = {"DEEPBENCH_BACKEND_PATH": str(plugin), "DEEPBENCH_FAKE_SCRIPT": "devices 4"}
     words = ("all_reduce", "elements=1000", "--backend", "fake", "--devices", "3,1", *QUICK)
     alone, started = tmp_path / "alone.jsonl", tmp_path / "started.jsonl"
@@ -327,7 +321,7 @@ def test_a_rank_that_cannot_begin(plugin: Path) -> None:
 def test_a_command_that_is_killed_ends_the_others(
     plugin: Path, tmp_path: Path, victim: int
 ) -> None:
-    """Within a library that waits for ever: nobody but the connections tells."""
+    """The ranks are in a library that waits forever, so only the connections reveal the loss."""
     ranks = RankProcesses(2)
     file = tmp_path / "rows.jsonl"
     words = ("all_reduce", "elements=1000", "--backend", "fake", "--hang-limit", "1000",

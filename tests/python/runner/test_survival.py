@@ -1,6 +1,6 @@
-"""A sweep of 600 rows on a backend that breaks in every way, whose worker and whose parent are
-killed besides: nothing is lost but the rows in hand, and what is left is what an undisturbed run
-leaves. Real processes, through the command line."""
+"""Runs a sweep of 600 rows on a backend that fails in every way, and kills its worker and parent.
+Only the rows in progress may be lost, and the others must equal those of an undisturbed run. The
+tests use real processes and the command line."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ class Sweep:
         self._process: subprocess.Popen[str] | None = None
 
     def start(self, faults: Mapping[int, str], stops: tuple[int, ...], limit_s: int) -> None:
-        """Runs, until it comes to one of the rows at which it stops."""
+        """Starts the run and waits until it reaches one of the rows at which it stops."""
         holds = [(place, self._began(place)) for place in stops]
         lines = [WITHOUT_CEILINGS, fault_script(faults)]
         lines += [fault_script({place: f"log {began}"}) for place, began in holds]
@@ -155,7 +155,7 @@ def test_nothing_is_lost_but_the_rows_in_hand(tmp_path: Path) -> None:
 
 
 def run_disturbed(sweep: Sweep) -> str:
-    """The sweep with everything that befalls it; what its last part said."""
+    """Runs the sweep with all faults and returns the last process's output."""
     faults = {**CRASHES, **FOR_NOTHING, **dict.fromkeys(HANGS, "hang time_batch")}
     first, second, third = PARENT_KILLED
     sweep.start(faults, (first,), LONG_S)

@@ -1,7 +1,7 @@
-"""The time left that a sweep announces, against what it took: recorded runs are replayed.
+"""Replays recorded runs and compares the time left that a sweep announces with the time it took.
 
-A moment is announced well where the time left lies within a factor of two of the truth. Counted are
-moments from the third row on, ten in each row, at which more than five seconds are truly left.
+An announcement is good if it is within a factor of two of the time that is truly left. The tests
+count ten moments per row, from the third row on, at which more than five seconds are truly left.
 """
 
 from __future__ import annotations
@@ -187,10 +187,10 @@ def test_ceilings_to_come_are_expected_at_what_they_took() -> None:
     for estimate, ceilings_s in ((with_ceilings, 40.0), (without, 0.0)):
         estimate.finished(ceilings_s + 0.5, ceilings_s)
         estimate.finished(0.5)
-    # Two precisions are still to be met.
+    # The ceilings of two precisions remain to be measured.
     ahead_s = with_ceilings.remaining_s() - without.remaining_s()
     assert 20.0 < ahead_s < 40.0
-    # While half's is measured in the third row it is not counted against what follows.
+    # While the third row measures the ceiling of half, that time does not count for later rows.
     assert with_ceilings.remaining_s(6.0) == pytest.approx(with_ceilings.remaining_s() - 6.0)
 
 

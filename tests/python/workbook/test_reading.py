@@ -13,7 +13,7 @@ import openpyxl
 import pytest
 
 import original_workbooks as originals
-from deepbench.cli import main
+from command_line import run_command
 from deepbench.results import read
 from deepbench.workbook import (
     Imported,
@@ -24,7 +24,7 @@ from deepbench.workbook import (
     xlsx_reader,
 )
 from deepbench.workbook.cells import Book
-from example_rows import members
+from example_rows import members, published_facts
 
 Key = tuple[Any, ...]
 Cells = Sequence[Sequence[Any]]
@@ -33,17 +33,6 @@ Cells = Sequence[Sequence[Any]]
 # batch, one recurrent layer, and 16 rows of one device.
 BY_HAND = ("does not scale", "suspect", "swaps n and c")
 GEMM = ["M", "N", "K", "A Transpose", "B Transpose", None, "Time (msec)", "TERAFLOPS"]
-
-
-def run_command(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[int, str, str]:
-    status = main(list(arguments))
-    said = capsys.readouterr()
-    return status, said.out, said.err
-
-
-def published_facts(row: Mapping[str, Any]) -> Mapping[str, Any]:
-    found: Mapping[str, Any] = row["regime"]["published"]
-    return found
 
 
 def row_key(row: Mapping[str, Any]) -> Key:

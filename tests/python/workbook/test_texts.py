@@ -16,20 +16,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as some
 
-from deepbench.cli import main
+from command_line import run_command
 from deepbench.errors import printable_line
 from deepbench.installation import install_command
 from deepbench.results import ResultFile, read
 from deepbench.workbook import WorkbookError, read_workbook, write_workbook, xlsx_reader
 from example_rows import as_row, make_context, make_gemm
 from workbook_parts import SHEET, changed_workbook, refusal_message, workbook_parts, zip_archive
-
-
-def run_command(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[int, str, str]:
-    status = main(list(arguments))
-    said = capsys.readouterr()
-    return status, said.out, said.err
-
 
 # ---- names and texts ---------------------------------------------------------------------------
 

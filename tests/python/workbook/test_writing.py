@@ -12,7 +12,7 @@ from typing import Any
 import openpyxl
 import pytest
 
-from deepbench.cli import main
+from command_line import run_command
 from deepbench.results import read
 from deepbench.workbook import WorkbookError, read_workbook, write_workbook, writing
 from example_rows import make_gemm, make_memory, without_times
@@ -188,12 +188,6 @@ def test_more_rows_than_the_reader_accepts_are_not_written(
 
 
 # ---- the command -------------------------------------------------------------------------------
-
-
-def run_command(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[int, str, str]:
-    status = main(list(arguments))
-    said = capsys.readouterr()
-    return status, said.out, said.err
 
 
 def test_report_and_import(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

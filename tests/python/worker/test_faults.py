@@ -3,16 +3,14 @@ and the real worker. Each fault costs its row and nothing else."""
 
 from __future__ import annotations
 
-import os
 import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
+import command_line
 from deepbench.results import ResultFile, read
 from example_rows import members
-from fake_plugin import build_fake_backend
 
 WAITING = "deepbench: waiting for the backend\n"  # said where a busy machine takes its time
 FAULTS = {
@@ -27,23 +25,15 @@ FAULTS = {
 }
 
 
-@pytest.fixture(scope="module")
-def plugin(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The fake backend, built against the installed headers."""
-    return build_fake_backend(tmp_path_factory.mktemp("plugins") / "libdeepbench_fake.so")
-
-
 def deepbench(
     plugin: Path, script: str, *arguments: str, timeout_s: float = 120
 ) -> subprocess.CompletedProcess[str]:
-    environment = os.environ | {
-        "DEEPBENCH_BACKEND_PATH": str(plugin),
-        "DEEPBENCH_FAKE_SCRIPT": script,
-    }
-    return subprocess.run(
-        [sys.executable, "-m", "deepbench", *arguments],
-        capture_output=True, text=True, timeout=timeout_s, env=environment,
-    )  # fmt: skip
+    return command_line.deepbench(
+        *arguments,
+        timeout_s=timeout_s,
+        DEEPBENCH_BACKEND_PATH=str(plugin),
+        DEEPBENCH_FAKE_SCRIPT=script,
+    )
 
 
 def sweep(

@@ -1,4 +1,4 @@
-"""Texts that are kept on disk: made once, never believed when they are not ours and whole."""
+"""Tests that a cached text is made once, and ignored unless this user wrote it completely."""
 
 from __future__ import annotations
 

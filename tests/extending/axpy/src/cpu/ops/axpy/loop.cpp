@@ -18,7 +18,7 @@ namespace {
 
 constexpr const char* kLibrary = "loop";
 
-// x, and y, which the result replaces.
+// Holds the operands x and y. The result overwrites y.
 class AxpyOperands final : public Operands {
  public:
   AxpyOperands(const Axpy& axpy, const CopyPlan& plan, Inputs inputs, uint64_t seed)
