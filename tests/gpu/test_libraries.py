@@ -14,9 +14,11 @@ import pytest
 
 import command_line
 import deepbench as deepbench_package
-from deepbench.libraries import CUDA_LIBRARY_PATH
+from deepbench.libraries import library_path_variable
 
 pytestmark = pytest.mark.gpu
+
+CUDA_LIBRARY_PATH = library_path_variable("cuda")
 
 FILES = {
     "cudart": "libcudart", "nvrtc": "libnvrtc", "nvjitlink": "libnvJitLink",
