@@ -2,11 +2,11 @@
 #include "deepbench/run/fleet/fleet_row.hpp"
 
 #include <algorithm>
-#include <new>
 #include <utility>
 
 #include "deepbench/measure/statistics.hpp"
 #include "deepbench/run/fleet/fleet_coordinator.hpp"
+#include "deepbench/run/row/current_failure.hpp"
 #include "deepbench/run/row/make_row.hpp"
 
 namespace deepbench {
@@ -18,23 +18,18 @@ constexpr size_t kNamedRanks = 8;  // in a note
 template <class Body>
 RankResult run_on_rank(const Group& group, Body body) {
   RankResult result;
-  const auto fail = [&](Status status, const char* reason) {
-    result.status = status;
-    result.reason = reason;
-  };
   try {
     body();
   } catch (const RankDisconnected&) {
     throw;
   } catch (const RowFailure& failure) {
     if (group.failing()) throw;
-    fail(failure.status(), failure.what());
-  } catch (const InvalidProblem& error) {
-    fail(Status::kInvalid, error.what());
-  } catch (const std::bad_alloc&) {
-    fail(Status::kOutOfMemory, "out of host memory");
-  } catch (const std::exception& error) {
-    fail(Status::kFailed, error.what());
+    result.status = failure.status();
+    result.reason = failure.what();
+  } catch (...) {
+    const RowFailure failure = current_failure();
+    result.status = failure.status();
+    result.reason = failure.what();
   }
   return result;
 }
@@ -99,7 +94,7 @@ void make_fleet_row(const RowContext& context, TrialSlot& slot, RowSteps& steps)
   // Rank 0 measures ceilings while the other ranks are idle. The row itself is not repeated: many
   // ranks have measured it.
   if (fleet.group().rank() == 0 && !options.once)
-    assess_row(context, {steps.request->problem, options, "", nullptr}, false, slot, steps);
+    assess_row(context, *steps.request, nullptr, slot, steps);
 }
 
 }  // namespace deepbench

@@ -33,27 +33,27 @@ Extras measure_extras(const RowContext& context, const Plan& plan, Trial* trial)
   return extras;
 }
 
-Assessment look_up_and_assess(const RowContext& context, const Plan& plan,
+Assessment look_up_and_assess(const RowContext& context, const RowRequest& request,
                               const Measurement& measurement, RowSteps& steps) {
   if (context.on_measured) context.on_measured(assemble(steps));
   Stopwatch watch;
-  const RowCeilings ceilings = context.ceilings->of(plan.problem, plan.options.cold);
-  const Work work = plan.problem.operation().work(plan.problem);
+  const RowCeilings ceilings = context.ceilings->of(request.problem, request.options.cold);
+  const Work work = request.problem.operation().work(request.problem);
   const Assessment assessment = assess(work, measurement.median_ns(), ceilings);
   steps.stages.ceilings_ns += watch.lap_ns();
   return assessment;
 }
 
-void discard_exceeded(Ceilings& ceilings, const Plan& plan, const Assessment& assessment) {
-  if (assessment.exceeds_arithmetic) ceilings.invalidate_arithmetic(plan.problem.text("precision"));
+void discard_exceeded(Ceilings& ceilings, const Problem& problem, const Assessment& assessment) {
+  if (assessment.exceeds_arithmetic) ceilings.invalidate_arithmetic(problem.text("precision"));
   if (assessment.exceeds_bandwidth) ceilings.invalidate_bandwidth({assessment.bound.level, 0});
 }
 
-void raise_exceeded(Ceilings& ceilings, const Plan& plan, const Assessment& assessment,
+void raise_exceeded(Ceilings& ceilings, const Problem& problem, const Assessment& assessment,
                     const Row& row) {
   const double t = row.median_ns();
   if (assessment.exceeds_arithmetic)
-    ceilings.raise_arithmetic(plan.problem.text("precision"), row.work.flops / t * 1e9, row);
+    ceilings.raise_arithmetic(problem.text("precision"), row.work.flops / t * 1e9, row);
   if (assessment.exceeds_bandwidth)
     ceilings.raise_bandwidth({assessment.bound.level, 0}, row.work.bytes / t * 1e9, row);
 }
@@ -135,12 +135,13 @@ void measure_baselines(const RowContext& context, const Plan& plan, TrialSlot& s
       context, plan.problem.operation().baselines(plan.problem), plan.options, slot, steps.stages);
 }
 
-void assess_row(const RowContext& context, const Plan& plan, bool repeats, TrialSlot& slot,
-                RowSteps& steps) {
-  if (!context.ceilings || !plan.options.ceilings) return;
-  if (!plan.problem.operation().is_limited_by_device(plan.problem)) return;
+void assess_row(const RowContext& context, const RowRequest& request, const Plan* plan,
+                TrialSlot& slot, RowSteps& steps) {
+  const Problem& problem = request.problem;
+  if (!context.ceilings || !request.options.ceilings) return;
+  if (!problem.operation().is_limited_by_device(problem)) return;
   const Measurement& first = *steps.first_measurement();
-  Assessment assessment = look_up_and_assess(context, plan, first, steps);
+  Assessment assessment = look_up_and_assess(context, request, first, steps);
   if (!assessment.bound.missing.empty())
     steps.assessment_notes.push_back("no roofline: " + assessment.bound.missing +
                                      " could not be measured");
@@ -150,15 +151,15 @@ void assess_row(const RowContext& context, const Plan& plan, bool repeats, Trial
   }
   // Either a ceiling was measured too low, or the row is wrong: both are measured again.
   Ceilings& ceilings = *context.ceilings;
-  discard_exceeded(ceilings, plan, assessment);
-  if (repeats) repeat(context, plan.with_candidate(first.candidate), slot, steps);
+  discard_exceeded(ceilings, problem, assessment);
+  if (plan) repeat(context, plan->with_candidate(first.candidate), slot, steps);
   const Measurement* const second = steps.repetition ? &steps.repetition->measurement : nullptr;
   const Measurement& last = second ? *second : first;
-  assessment = look_up_and_assess(context, plan, last, steps);
+  assessment = look_up_and_assess(context, request, last, steps);
   const Verdict verdict = judge(first, second, assessment);
   if (verdict.doubt == Doubt::kLowCeiling) {
-    raise_exceeded(ceilings, plan, assessment, assemble(steps));
-    assessment = look_up_and_assess(context, plan, last, steps);
+    raise_exceeded(ceilings, problem, assessment, assemble(steps));
+    assessment = look_up_and_assess(context, request, last, steps);
   }
   steps.bound = assessment.bound;
   if (verdict.doubt == Doubt::kMistrusted) throw RowFailure(Status::kMistrusted, verdict.text);
@@ -185,7 +186,7 @@ void make_row(const RowContext& context, TrialSlot& slot, RowSteps& steps) {
   steps.found.sensors = read_sensors(context, int(request.options.device));
   steps.found.clocks = clocks_of(*steps.first_measurement()->samples);
   measure_baselines(context, *plan, slot, steps);
-  assess_row(context, *plan, true, slot, steps);
+  assess_row(context, request, &*plan, slot, steps);
 }
 
 }  // namespace deepbench

@@ -21,8 +21,8 @@ Attributes clocks_of(const Samples& samples);
 Extras measure_energy(const RowContext& context, const Plan& plan, Trial& trial);
 void measure_baselines(const RowContext& context, const Plan& plan, TrialSlot& slot,
                        RowSteps& steps);
-// `repeats`: whether a row above its ceilings is measured again, or only its ceilings are.
-void assess_row(const RowContext& context, const Plan& plan, bool repeats, TrialSlot& slot,
-                RowSteps& steps);
+// `plan`: with which a row above its ceilings is measured again. nullptr: only its ceilings are.
+void assess_row(const RowContext& context, const RowRequest& request, const Plan* plan,
+                TrialSlot& slot, RowSteps& steps);
 
 }  // namespace deepbench

@@ -2,7 +2,6 @@
 #include "deepbench/run/session/runner.hpp"
 
 #include <algorithm>
-#include <new>
 
 #include "deepbench/core/operation.hpp"
 #include "deepbench/core/status.hpp"
@@ -11,6 +10,7 @@
 #include "deepbench/run/fleet/fleet_row.hpp"
 #include "deepbench/run/row/assemble.hpp"
 #include "deepbench/run/row/collective_timing.hpp"
+#include "deepbench/run/row/current_failure.hpp"
 #include "deepbench/run/row/make_row.hpp"
 #include "deepbench/run/row/trial.hpp"
 #include "deepbench/run/session/core_binding.hpp"
@@ -25,20 +25,12 @@ constexpr double kCeilingLimitNs = 0.25e9;
 // Runs `body` and records what it throws as the row's status and reason.
 template <class Body>
 void record_failure_in(RowSteps& steps, Body body) {
-  const auto end = [&](Status status, const char* reason) {
-    steps.status = status;
-    steps.reason = reason;
-  };
   try {
     body();
-  } catch (const InvalidProblem& error) {
-    end(Status::kInvalid, error.what());
-  } catch (const RowFailure& failure) {
-    end(failure.status(), failure.what());
-  } catch (const std::bad_alloc&) {
-    end(Status::kOutOfMemory, "out of host memory");
-  } catch (const std::exception& error) {
-    end(Status::kFailed, error.what());
+  } catch (...) {
+    const RowFailure failure = current_failure();
+    steps.status = failure.status();
+    steps.reason = failure.what();
   }
 }
 
