@@ -57,6 +57,18 @@ class TablePlan {
       if (name == "candidate") ids.push_back(value);
     return ids;
   }
+  // Whether the candidate `id` of this problem can be planned, described and prepared.
+  bool prepares(const std::string& id) const {
+    deepbench_plan* plan = nullptr;
+    deepbench_kernel* kernel = nullptr;
+    Emitted emitted;
+    const bool good = table_.plan_candidate(first_, id.c_str(), &plan) == DEEPBENCH_OK &&
+                      table_.describe_plan(plan, emitted.sink()) == DEEPBENCH_OK &&
+                      table_.prepare(plan, &kernel) == DEEPBENCH_OK;
+    table_.destroy(kernel);
+    table_.destroy_plan(plan);
+    return good;
+  }
   // Null, with status() and error(), where planning or preparing fails.
   deepbench_kernel* prepare() {
     deepbench_kernel* kernel = nullptr;

@@ -147,6 +147,13 @@ MemoryObject memory_at(const_dnnl_memory_desc_t description, void* data) {
   return MemoryObject(made);
 }
 
+PrimitiveDesc copy_of(const_dnnl_primitive_desc_t description) {
+  const Api& api = Api::instance();
+  dnnl_primitive_desc_t made = nullptr;
+  api.check(api.primitive_desc_clone_f(&made, description), "copying a plan");
+  return PrimitiveDesc(made);
+}
+
 Primitive primitive_of(const_dnnl_primitive_desc_t description) {
   const Api& api = Api::instance();
   dnnl_primitive_t made = nullptr;

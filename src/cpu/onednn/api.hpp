@@ -54,6 +54,7 @@ namespace deepbench::cpu::onednn {
   X(convolution_forward_primitive_desc_create)          \
   X(convolution_backward_data_primitive_desc_create)    \
   X(convolution_backward_weights_primitive_desc_create) \
+  X(primitive_desc_clone)                               \
   X(primitive_desc_next_impl)                           \
   X(primitive_desc_query)                               \
   X(primitive_desc_query_md)                            \
@@ -126,5 +127,7 @@ MemoryDesc plain_matrix(int64_t rows, int64_t columns, int64_t row_stride, int64
 MemoryDesc any_matrix(int64_t rows, int64_t columns, dnnl_data_type_t type);
 MemoryObject memory_at(const_dnnl_memory_desc_t description, void* data);
 Primitive primitive_of(const_dnnl_primitive_desc_t description);
+// Shares the implementation and has no list of further ones.
+PrimitiveDesc copy_of(const_dnnl_primitive_desc_t description);
 
 }  // namespace deepbench::cpu::onednn

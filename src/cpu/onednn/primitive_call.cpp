@@ -84,6 +84,11 @@ bool advance_to(dnnl_primitive_desc_t description, const std::string& name) {
   return true;
 }
 
+void separate_list(PrimitiveDesc& description, PrimitiveDesc& list) {
+  list = copy_of(description.get());
+  list.swap(description);
+}
+
 std::vector<std::string> alternative_implementations(dnnl_primitive_desc_t description) {
   std::vector<std::string> names = {implementation_name(description)};
   while (Api::instance().primitive_desc_next_impl_f(description) == dnnl_success) {

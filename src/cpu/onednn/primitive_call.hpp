@@ -68,6 +68,9 @@ uint64_t scratchpad_bytes(const_dnnl_primitive_desc_t description);
 // the list has none. It compares names and not positions, because oneDNN lists a cached
 // implementation twice.
 bool advance_to(dnnl_primitive_desc_t description, const std::string& name);
+// Moves oneDNN's list of implementations from `description` to `list`, so that reading the list
+// does not change the plan.
+void separate_list(PrimitiveDesc& description, PrimitiveDesc& list);
 // Lists each implementation behind oneDNN's default once. Leaves `description` at the end of the
 // list.
 std::vector<std::string> alternative_implementations(dnnl_primitive_desc_t description);

@@ -123,8 +123,8 @@ uint64_t count_wrong(const Gemm& gemm, const std::vector<int8_t>& a, const std::
   return wrong;
 }
 
-void check_extremes(const Gemm& gemm, const std::string& candidate) {
-  const GemmPlan plan = plan_gemm(gemm, candidate);
+void check_extremes(const Gemm& gemm, const std::string& candidate, RowPlans<GemmPlan>& row) {
+  const GemmPlan& plan = *plan_gemm(gemm, candidate, row);
   for (const Pattern pattern : kPatterns) {
     auto a = pattern_operand(gemm.m * gemm.k, range_of(plan.storage.a_type), pattern, true);
     auto b = pattern_operand(gemm.k * gemm.n, range_of(gemm.b_type), pattern, false);
@@ -148,7 +148,9 @@ TEST_CASE("products of extreme 8-bit numbers are exact") {
       for (const int transposition : {0, 1, 2, 3}) {
         const Gemm gemm = cpu_test::gemm_of(d, (transposition & 1) != 0, (transposition & 2) != 0,
                                             "int8", b_type);
-        for (const std::string& candidate : gemm_candidates(gemm)) check_extremes(gemm, candidate);
+        RowPlans<GemmPlan> row;
+        for (const std::string& candidate : gemm_candidates(gemm, row))
+          check_extremes(gemm, candidate, row);
       }
 }
 
@@ -186,7 +188,8 @@ TEST_CASE("the range of A follows the instructions that oneDNN uses") {
   if (!Api::instance().library().loaded()) return;
   const Gemm gemm = cpu_test::gemm_of({8, 8, 8}, false, false, "int8");
   const bool exact = Api::instance().exact_int8();
-  CHECK(plan_gemm(gemm, "").storage.a_type == (exact ? DEEPBENCH_S8 : DEEPBENCH_S7));
+  RowPlans<GemmPlan> row;
+  CHECK(plan_gemm(gemm, "", row)->storage.a_type == (exact ? DEEPBENCH_S8 : DEEPBENCH_S7));
   const char* limit = std::getenv("ONEDNN_MAX_CPU_ISA");
   if (limit && std::string(limit) == "AVX2") CHECK_FALSE(exact);
 }

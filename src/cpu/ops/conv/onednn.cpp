@@ -68,10 +68,12 @@ class OnednnConvPlan final : public plugin::TypedPlan<OnednnConvPlan, ConvProble
   }
 
   OnednnConvPlan(const ConvProblem& problem, const plugin::Options& options,
-                 const std::string& candidate)
+                 const std::string& candidate,
+                 std::shared_ptr<RowPlans<ConvPlan>> row = std::make_shared<RowPlans<ConvPlan>>())
       : TypedPlan(problem, options),
         threads_(thread_count(options.threads)),
-        plan_(planned(problem, candidate, threads_)),
+        row_(std::move(row)),
+        plan_(planned(problem, candidate, threads_, *row_)),
         copies_(plan_copies(plan_->touched_bytes(), options)) {}
 
   void describe(plugin::Sink& sink) const override {
@@ -80,7 +82,10 @@ class OnednnConvPlan final : public plugin::TypedPlan<OnednnConvPlan, ConvProble
 
   std::vector<std::string> candidates(int64_t) const override {
     Api::instance().use_threads(threads_);
-    return conv_candidates(problem_.conv, problem_.layout);
+    return conv_candidates(problem_.conv, problem_.layout, *row_);
+  }
+  std::unique_ptr<plugin::Plan> with_candidate(const std::string& id) const override {
+    return std::make_unique<OnednnConvPlan>(problem_, options_, id, row_);
   }
 
   std::unique_ptr<plugin::Kernel> prepare() const override {
@@ -96,9 +101,10 @@ class OnednnConvPlan final : public plugin::TypedPlan<OnednnConvPlan, ConvProble
  private:
   // Sets the number of threads first, because oneDNN's choice depends on it.
   static std::shared_ptr<const ConvPlan> planned(const ConvProblem& problem,
-                                                 const std::string& candidate, int threads) {
+                                                 const std::string& candidate, int threads,
+                                                 RowPlans<ConvPlan>& row) {
     Api::instance().use_threads(threads);
-    return std::make_shared<const ConvPlan>(plan_conv(problem.conv, problem.layout, candidate));
+    return plan_conv(problem.conv, problem.layout, candidate, row);
   }
 
   uint64_t memory_bytes() const {
@@ -106,6 +112,7 @@ class OnednnConvPlan final : public plugin::TypedPlan<OnednnConvPlan, ConvProble
   }
 
   const int threads_;
+  const std::shared_ptr<RowPlans<ConvPlan>> row_;
   const std::shared_ptr<const ConvPlan> plan_;
   const CopyPlan copies_;
 };

@@ -227,31 +227,32 @@ dnnl_query_t query_of(int argument) {
   }
 }
 
-// Creates the primitive and advances by `steps` implementations, and then to the implementation
-// that the candidate names. Returns the status of the creation, or of the step at which the list
-// ended.
-dnnl_status_t create_primitive(ConvPlan& plan, int steps) {
-  const Api& api = Api::instance();
-  set_tensors(plan);
-  dnnl_primitive_desc_t made = nullptr;
-  dnnl_status_t status = ConvRequest(plan.conv, plan.candidate, plan).create(&made);
-  if (status != dnnl_success) return status;
-  plan.primitive.reset(made);
-  for (; steps > 0 && status == dnnl_success; --steps)
-    status = api.primitive_desc_next_impl_f(made);
-  const std::string& name = plan.candidate.implementation;
-  if (!name.empty() && !advance_to(made, name)) status = dnnl_last_impl_reached;
-  for (ConvTensor* tensor : {&plan.inputs[0], &plan.inputs[1], &plan.output})
-    tensor->stored = api.primitive_desc_query_md_f(made, query_of(tensor->argument), 0);
-  return status;
-}
-
-ConvPlan make_plan(const Conv& conv, const ConvCandidate& candidate, int steps,
-                   dnnl_status_t& status) {
+ConvPlan plan_with(const Conv& conv, const ConvCandidate& candidate) {
   ConvPlan plan;
   plan.conv = conv, plan.candidate = candidate;
-  status = create_primitive(plan, steps);
+  set_tensors(plan);
   return plan;
+}
+
+void set_primitive(ConvPlan& plan, PrimitiveDesc primitive) {
+  plan.primitive = std::move(primitive);
+  for (ConvTensor* tensor : {&plan.inputs[0], &plan.inputs[1], &plan.output})
+    tensor->stored = Api::instance().primitive_desc_query_md_f(plan.primitive.get(),
+                                                               query_of(tensor->argument), 0);
+}
+
+// Creates the primitive of the implementation that the candidate names. Returns the status of the
+// creation, or of the step at which oneDNN's list ended.
+dnnl_status_t create_primitive(ConvPlan& plan) {
+  dnnl_primitive_desc_t made = nullptr;
+  const dnnl_status_t status = ConvRequest(plan.conv, plan.candidate, plan).create(&made);
+  if (status != dnnl_success) return status;
+  PrimitiveDesc primitive(made);
+  const std::string& name = plan.candidate.implementation;
+  if (!name.empty() && !advance_to(made, name)) return dnnl_last_impl_reached;
+  separate_list(primitive, plan.alternatives);
+  set_primitive(plan, std::move(primitive));
+  return dnnl_success;
 }
 
 // Within one layout the implementation's name decides, because it also names the candidate.
@@ -289,42 +290,93 @@ void reject_lossy(const ConvPlan& plan) {
                         "VNNI, which loses their last bit; x_type=u8 is exact");
 }
 
-// The candidates whose plans differ, without duplicates.
-class CandidateList {
- public:
-  explicit CandidateList(const Conv& conv) : conv_(conv) {}
-
-  // Adds the implementation that follows oneDNN's default by `steps`. Returns whether there may be
-  // further implementations of this kind.
-  bool add(const ConvCandidate& candidate, int steps) {
-    dnnl_status_t status = dnnl_success;
-    ConvPlan plan = make_plan(conv_, candidate, steps, status);
-    if (status != dnnl_success) return false;
-    if (steps > 0) plan.candidate.implementation = implementation_name(plan.primitive.get());
-    if (is_reference(plan) && !plans_.empty()) return false;  // comes last and is never the fastest
-    if (is_lossy(plan)) return true;
-    for (const ConvPlan& other : plans_)
-      if (is_same_plan(other, plan)) return true;
-    plans_.push_back(std::move(plan));
-    return true;
-  }
-
-  std::vector<std::string> ids() const {
-    std::vector<std::string> ids;
-    for (const ConvPlan& plan : plans_) ids.push_back(id_of(plan.candidate));
-    return ids;
-  }
-
- private:
-  const Conv& conv_;
-  std::vector<ConvPlan> plans_;
-};
-
 void require_phase(const Conv& conv) {
   if (is_int8(conv) && conv.phase != ConvPhase::kForward)
     plugin::unsupported("oneDNN " + Api::instance().version() +
                         " has no gradients of 8-bit convolutions");
 }
+
+ConvPlan make_plan(const Conv& conv, const ConvCandidate& candidate, const std::string& id) {
+  const Api& api = Api::instance();
+  require_precision(conv.precision.precision);
+  require_phase(conv);
+  ConvPlan plan = plan_with(conv, candidate);
+  const dnnl_status_t status = create_primitive(plan);
+  if (status != dnnl_success && !id.empty()) reject_candidate("onednn", id);
+  if (status != dnnl_success)
+    plugin::unsupported("oneDNN " + api.version() + " does not support this convolution in " +
+                        std::string(conv.precision.name) + " for this processor (" +
+                        api.isa_text() + "): " + status_text(status));
+  return plan;
+}
+
+// The candidates whose plans differ, without duplicates.
+class CandidateList {
+ public:
+  CandidateList(const Conv& conv, const std::string& layout, RowPlans<ConvPlan>& row)
+      : conv_(conv), row_(row) {
+    const std::vector<ConvLayout> layouts = layouts_of(layout);
+    // The default comes first. If it is unsupported, so is every candidate.
+    add_layout(plan_conv(conv, layout, "", row));
+    for (size_t i = 1; i < layouts.size(); ++i) add_planned({layouts[i]});
+    if (!is_int8(conv)) add_planned({layouts.front(), "", true});
+  }
+
+  const std::vector<std::string>& ids() const { return ids_; }
+
+ private:
+  using PlanPointer = std::shared_ptr<const ConvPlan>;
+
+  void add_planned(const ConvCandidate& candidate) {
+    const auto plan = if_possible([&] {
+      const std::string id = id_of(candidate);
+      return row_.plan(id, [&] { return make_plan(conv_, candidate, id); });
+    });
+    if (!plan) return;
+    if (candidate.winograd)
+      add(*plan);
+    else
+      add_layout(*plan);
+  }
+
+  // Adds the plan and those of the implementations behind it.
+  void add_layout(const PlanPointer& plan) {
+    constexpr int kMaxImplementations = 16;
+    const dnnl_primitive_desc_t list = plan->alternatives.get();
+    bool more = add(plan);
+    for (int i = 1; i < kMaxImplementations && more; ++i) {
+      if (Api::instance().primitive_desc_next_impl_f(list) != dnnl_success) return;
+      ConvCandidate candidate = plan->candidate;
+      candidate.implementation = implementation_name(list);
+      more = if_possible([&] { return add(alternative(candidate, list)); }).value_or(true);
+    }
+  }
+
+  PlanPointer alternative(const ConvCandidate& candidate, const_dnnl_primitive_desc_t primitive) {
+    return row_.plan(id_of(candidate), [&] {
+      ConvPlan plan = plan_with(conv_, candidate);
+      set_primitive(plan, copy_of(primitive));
+      return plan;
+    });
+  }
+
+  // Returns whether oneDNN's list may have further implementations that are worth a candidate.
+  bool add(const PlanPointer& plan) {
+    if (is_reference(*plan) && !plans_.empty())
+      return false;  // comes last and is never the fastest
+    if (is_lossy(*plan)) return true;
+    for (const PlanPointer& other : plans_)
+      if (is_same_plan(*other, *plan)) return true;
+    plans_.push_back(plan);
+    ids_.push_back(id_of(plan->candidate));
+    return true;
+  }
+
+  const Conv& conv_;
+  RowPlans<ConvPlan>& row_;
+  std::vector<PlanPointer> plans_;
+  std::vector<std::string> ids_;
+};
 
 }  // namespace
 
@@ -344,36 +396,18 @@ uint64_t ConvPlan::touched_bytes() const {
   return inputs[0].stored_bytes() + inputs[1].stored_bytes() + output.stored_bytes();
 }
 
-ConvPlan plan_conv(const Conv& conv, const std::string& layout, const std::string& id) {
-  const Api& api = Api::instance();
-  require_precision(conv.precision.precision);
-  require_phase(conv);
-  const ConvCandidate candidate = parse(id, layout);
-  dnnl_status_t status = dnnl_success;
-  ConvPlan plan = make_plan(conv, candidate, 0, status);
-  if (status != dnnl_success && !id.empty()) reject_candidate("onednn", id);
-  if (status != dnnl_success)
-    plugin::unsupported("oneDNN " + api.version() + " does not support this convolution in " +
-                        std::string(conv.precision.name) + " for this processor (" +
-                        api.isa_text() + "): " + status_text(status));
-  reject_lossy(plan);
-  reject_too_slow(implementation_name(plan.primitive.get()), kReferenceSlowness * conv.flops());
+std::shared_ptr<const ConvPlan> plan_conv(const Conv& conv, const std::string& layout,
+                                          const std::string& candidate, RowPlans<ConvPlan>& row) {
+  const ConvCandidate parsed = parse(candidate, layout);
+  auto plan = row.plan(id_of(parsed), [&] { return make_plan(conv, parsed, candidate); });
+  reject_lossy(*plan);
+  reject_too_slow(implementation_name(plan->primitive.get()), kReferenceSlowness * conv.flops());
   return plan;
 }
 
-std::vector<std::string> conv_candidates(const Conv& conv, const std::string& layout) {
-  constexpr int kMaxImplementations = 16;
-  CandidateList list(conv);
-  const auto add = [&](const ConvCandidate& candidate, int steps) {
-    return if_possible([&] { return list.add(candidate, steps); }).value_or(true);
-  };
-  const ConvLayout default_layout = layouts_of(layout).front();
-  // The default comes first. If it is unsupported, so is every candidate.
-  list.add({default_layout}, 0);
-  for (const ConvLayout one : layouts_of(layout))
-    for (int steps = 0; steps < kMaxImplementations && add({one}, steps); ++steps) continue;
-  if (!is_int8(conv)) add({default_layout, "", true}, 0);
-  return list.ids();
+std::vector<std::string> conv_candidates(const Conv& conv, const std::string& layout,
+                                         RowPlans<ConvPlan>& row) {
+  return row.candidates([&] { return CandidateList(conv, layout, row).ids(); });
 }
 
 }  // namespace deepbench::cpu::onednn

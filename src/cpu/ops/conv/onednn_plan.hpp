@@ -3,11 +3,13 @@
 
 #include <array>
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <vector>
 
 #include "deepbench/ops/conv/conv.hpp"
 #include "onednn/api.hpp"
+#include "onednn/row_plans.hpp"
 
 namespace deepbench::cpu::onednn {
 
@@ -41,6 +43,7 @@ struct ConvPlan {
   Conv conv;
   ConvCandidate candidate;
   PrimitiveDesc primitive;
+  PrimitiveDesc alternatives;  // oneDNN's list of further implementations.
   std::array<ConvTensor, 2> inputs;
   ConvTensor output;
   MemoryDesc ordered;  // The output in verification's order.
@@ -52,9 +55,11 @@ struct ConvPlan {
 };
 
 // Throws plugin::Error: unsupported with oneDNN's reason, or invalid for an unknown candidate.
-ConvPlan plan_conv(const Conv& conv, const std::string& layout, const std::string& candidate);
+std::shared_ptr<const ConvPlan> plan_conv(const Conv& conv, const std::string& layout,
+                                          const std::string& candidate, RowPlans<ConvPlan>& row);
 
 // The ids that plan_conv accepts for this problem. The first one is oneDNN's default.
-std::vector<std::string> conv_candidates(const Conv& conv, const std::string& layout);
+std::vector<std::string> conv_candidates(const Conv& conv, const std::string& layout,
+                                         RowPlans<ConvPlan>& row);
 
 }  // namespace deepbench::cpu::onednn

@@ -79,10 +79,12 @@ class OnednnGemmPlan final : public plugin::TypedPlan<OnednnGemmPlan, Gemm> {
   static LibraryFacts library() { return onednn_facts(); }
   static Gemm parse(const plugin::Problem& problem) { return gemm_problem(problem); }
 
-  OnednnGemmPlan(const Gemm& gemm, const plugin::Options& options, const std::string& candidate)
+  OnednnGemmPlan(const Gemm& gemm, const plugin::Options& options, const std::string& candidate,
+                 std::shared_ptr<RowPlans<GemmPlan>> row = std::make_shared<RowPlans<GemmPlan>>())
       : TypedPlan(gemm, options),
         threads_(thread_count(options.threads)),
-        plan_(planned(gemm, candidate, threads_)),
+        row_(std::move(row)),
+        plan_(planned(gemm, candidate, threads_, *row_)),
         copies_(plan_copies(plan_->storage.touched_bytes(), options)) {}
 
   void describe(plugin::Sink& sink) const override {
@@ -94,7 +96,10 @@ class OnednnGemmPlan final : public plugin::TypedPlan<OnednnGemmPlan, Gemm> {
 
   std::vector<std::string> candidates(int64_t) const override {
     Api::instance().use_threads(threads_);
-    return gemm_candidates(problem_);
+    return gemm_candidates(problem_, *row_);
+  }
+  std::unique_ptr<plugin::Plan> with_candidate(const std::string& id) const override {
+    return std::make_unique<OnednnGemmPlan>(problem_, options_, id, row_);
   }
 
   std::unique_ptr<plugin::Kernel> prepare() const override {
@@ -114,9 +119,9 @@ class OnednnGemmPlan final : public plugin::TypedPlan<OnednnGemmPlan, Gemm> {
  private:
   // Sets the number of threads first, because oneDNN's choice depends on it.
   static std::shared_ptr<const GemmPlan> planned(const Gemm& gemm, const std::string& candidate,
-                                                 int threads) {
+                                                 int threads, RowPlans<GemmPlan>& row) {
     Api::instance().use_threads(threads);
-    return std::make_shared<const GemmPlan>(plan_gemm(gemm, candidate));
+    return plan_gemm(gemm, candidate, row);
   }
 
   uint64_t memory_bytes() const {
@@ -124,6 +129,7 @@ class OnednnGemmPlan final : public plugin::TypedPlan<OnednnGemmPlan, Gemm> {
   }
 
   const int threads_;
+  const std::shared_ptr<RowPlans<GemmPlan>> row_;
   const std::shared_ptr<const GemmPlan> plan_;
   const CopyPlan copies_;
 };

@@ -8,11 +8,13 @@
 namespace deepbench::cpu::onednn {
 namespace {
 
+constexpr const char* kDefault = "matmul";
+
 bool is_int8(const Gemm& gemm) { return gemm.precision.precision == Precision::kInt8; }
 
 GemmCandidate parse(const std::string& id, const Gemm& gemm) {
   GemmCandidate candidate;
-  if (id.empty() || id == "matmul") return candidate;
+  if (id == kDefault) return candidate;
   const bool is_float = gemm.precision.precision == Precision::kFloat;
   if (id == "sgemm" && is_float) {
     candidate.sgemm = true;
@@ -76,13 +78,7 @@ void create_primitive_desc(const Gemm& gemm, GemmPlan& plan) {
   if (!name.empty() && !advance_to(made, name)) reject_candidate("onednn", "matmul:" + name);
 }
 
-}  // namespace
-
-const_dnnl_memory_desc_t GemmPlan::description(dnnl_query_t which) const {
-  return Api::instance().primitive_desc_query_md_f(primitive.get(), which, 0);
-}
-
-GemmPlan plan_gemm(const Gemm& gemm, const std::string& id) {
+GemmPlan make_plan(const Gemm& gemm, const std::string& id) {
   const Api& api = Api::instance();
   require_precision(gemm.precision.precision);
   GemmPlan plan;
@@ -101,26 +97,43 @@ GemmPlan plan_gemm(const Gemm& gemm, const std::string& id) {
     plan.storage.packed_a_bytes =
         api.memory_desc_get_size_f(plan.description(dnnl_query_weights_md));
   plan.scratchpad_bytes = scratchpad_bytes(plan.primitive.get());
+  if (id == kDefault) separate_list(plan.primitive, plan.alternatives);
   return plan;
 }
 
-std::vector<std::string> gemm_candidates(const Gemm& gemm) {
+std::vector<std::string> list_candidates(const Gemm& gemm, RowPlans<GemmPlan>& row) {
   const Api& api = Api::instance();
-  const GemmPlan first = plan_gemm(gemm, "");
-  std::vector<std::string> ids = {"matmul"};
-  const auto packed = if_possible([&] { return plan_gemm(gemm, "matmul:packed"); });
-  if (packed &&
-      !api.memory_desc_equal_f(packed->plain_a.get(), packed->description(dnnl_query_weights_md)))
+  const auto first = plan_gemm(gemm, kDefault, row);
+  std::vector<std::string> ids = {kDefault};
+  const auto packed = if_possible([&] { return plan_gemm(gemm, "matmul:packed", row); });
+  if (packed && !api.memory_desc_equal_f((*packed)->plain_a.get(),
+                                         (*packed)->description(dnnl_query_weights_md)))
     // An equal layout makes the candidate a duplicate of the default.
     ids.push_back("matmul:packed");
   if (gemm.precision.precision == Precision::kFloat) ids.push_back("sgemm");
   if (!is_int8(gemm)) ids.push_back("matmul:add");
 
-  for (const std::string& name : alternative_implementations(first.primitive.get())) {
+  for (const std::string& name : alternative_implementations(first->alternatives.get())) {
     if (is_too_slow(name, gemm.flops())) break;
     if (!is_int8(gemm) || !is_saturating(name)) ids.push_back("matmul:" + name);
   }
   return ids;
+}
+
+}  // namespace
+
+const_dnnl_memory_desc_t GemmPlan::description(dnnl_query_t which) const {
+  return Api::instance().primitive_desc_query_md_f(primitive.get(), which, 0);
+}
+
+std::shared_ptr<const GemmPlan> plan_gemm(const Gemm& gemm, const std::string& candidate,
+                                          RowPlans<GemmPlan>& row) {
+  const std::string id = candidate.empty() ? kDefault : candidate;
+  return row.plan(id, [&] { return make_plan(gemm, id); });
+}
+
+std::vector<std::string> gemm_candidates(const Gemm& gemm, RowPlans<GemmPlan>& row) {
+  return row.candidates([&] { return list_candidates(gemm, row); });
 }
 
 }  // namespace deepbench::cpu::onednn

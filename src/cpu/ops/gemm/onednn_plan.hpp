@@ -4,11 +4,13 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <vector>
 
 #include "deepbench/ops/gemm/gemm.hpp"
 #include "onednn/api.hpp"
+#include "onednn/row_plans.hpp"
 #include "ops/gemm/operands.hpp"
 
 namespace deepbench::cpu::onednn {
@@ -25,17 +27,19 @@ struct GemmCandidate {
 struct GemmPlan {
   GemmStorage storage;
   GemmCandidate candidate;
-  PrimitiveDesc primitive;  // Empty for sgemm.
-  MemoryDesc plain_a;       // For `packed`: A in the problem's layout.
+  PrimitiveDesc primitive;     // Empty for sgemm.
+  PrimitiveDesc alternatives;  // Of the default: oneDNN's list of further implementations.
+  MemoryDesc plain_a;          // For `packed`: A in the problem's layout.
   uint64_t scratchpad_bytes = 0;
 
   const_dnnl_memory_desc_t description(dnnl_query_t which) const;
 };
 
 // Throws plugin::Error: unsupported with oneDNN's reason, or invalid for an unknown candidate.
-GemmPlan plan_gemm(const Gemm& gemm, const std::string& candidate);
+std::shared_ptr<const GemmPlan> plan_gemm(const Gemm& gemm, const std::string& candidate,
+                                          RowPlans<GemmPlan>& row);
 
 // The ids that plan_gemm accepts for this problem. The first one is oneDNN's default.
-std::vector<std::string> gemm_candidates(const Gemm& gemm);
+std::vector<std::string> gemm_candidates(const Gemm& gemm, RowPlans<GemmPlan>& row);
 
 }  // namespace deepbench::cpu::onednn

@@ -159,10 +159,12 @@ class OnednnRnnPlan final : public plugin::TypedPlan<OnednnRnnPlan, Rnn> {
   static LibraryFacts library() { return onednn_facts(); }
   static Rnn parse(const plugin::Problem& problem) { return rnn_problem(problem); }
 
-  OnednnRnnPlan(const Rnn& rnn, const plugin::Options& options, const std::string& candidate)
+  OnednnRnnPlan(const Rnn& rnn, const plugin::Options& options, const std::string& candidate,
+                std::shared_ptr<RowPlans<LayerPlan>> row = std::make_shared<RowPlans<LayerPlan>>())
       : TypedPlan(rnn, options),
         threads_(thread_count(options.threads)),
-        plan_(planned(rnn, candidate, threads_)),
+        row_(std::move(row)),
+        plan_(planned(rnn, candidate, threads_, *row_)),
         copies_(plan_copies(plan_->storage.touched_bytes(), options)) {}
 
   void describe(plugin::Sink& sink) const override {
@@ -171,7 +173,10 @@ class OnednnRnnPlan final : public plugin::TypedPlan<OnednnRnnPlan, Rnn> {
 
   std::vector<std::string> candidates(int64_t) const override {
     Api::instance().use_threads(threads_);
-    return layer_candidates(problem_);
+    return layer_candidates(problem_, *row_);
+  }
+  std::unique_ptr<plugin::Plan> with_candidate(const std::string& id) const override {
+    return std::make_unique<OnednnRnnPlan>(problem_, options_, id, row_);
   }
 
   std::unique_ptr<plugin::Kernel> prepare() const override {
@@ -188,9 +193,9 @@ class OnednnRnnPlan final : public plugin::TypedPlan<OnednnRnnPlan, Rnn> {
  private:
   // Sets the number of threads first, because oneDNN's choice depends on it.
   static std::shared_ptr<const LayerPlan> planned(const Rnn& rnn, const std::string& candidate,
-                                                  int threads) {
+                                                  int threads, RowPlans<LayerPlan>& row) {
     Api::instance().use_threads(threads);
-    return std::make_shared<const LayerPlan>(plan_layer(rnn, candidate));
+    return plan_layer(rnn, candidate, row);
   }
 
   uint64_t memory_bytes() const {
@@ -206,6 +211,7 @@ class OnednnRnnPlan final : public plugin::TypedPlan<OnednnRnnPlan, Rnn> {
   }
 
   const int threads_;
+  const std::shared_ptr<RowPlans<LayerPlan>> row_;
   const std::shared_ptr<const LayerPlan> plan_;
   const CopyPlan copies_;
 };

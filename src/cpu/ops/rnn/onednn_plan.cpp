@@ -11,6 +11,7 @@
 namespace deepbench::cpu::onednn {
 namespace {
 
+constexpr const char* kDefault = "rnn";
 constexpr dnnl_rnn_direction_t kDirection = dnnl_unidirectional_left2right;
 // Without this flag, oneDNN adds to the gradients.
 constexpr unsigned kOverwrite = dnnl_rnn_flags_diff_weights_overwrite;
@@ -24,7 +25,7 @@ struct LayerCandidate {
 
 LayerCandidate layer_candidate(const Rnn& rnn, const std::string& id) {
   LayerCandidate candidate;
-  if (id.empty() || id == "rnn") return candidate;
+  if (id == kDefault) return candidate;
   candidate.plain = id == "rnn:plain" && !rnn.is_quantised();
   candidate.as_training = id == "rnn:training" && !rnn.is_training() && !rnn.is_quantised();
   if (candidate.plain || candidate.as_training) return candidate;
@@ -221,6 +222,38 @@ void require_phase(const Rnn& rnn) {
     plugin::unsupported("oneDNN computes both gradients in one call; use phase=bwd");
 }
 
+LayerPlan make_plan(const Rnn& rnn, const std::string& id) {
+  const LayerCandidate candidate = layer_candidate(rnn, id);
+  require_phase(rnn);
+  LayerPlan plan;
+  plan.storage.rnn = rnn;
+  plan.storage.states = rnn.is_quantised() ? DEEPBENCH_U8 : rnn.precision.a;
+  if (rnn.is_quantised()) plan.storage.integers = int8_weight_type();
+  plan.forward = plan_forward(rnn, candidate);
+  if (rnn.is_forward())
+    skip_to(candidate, plan.forward.get());
+  else
+    plan_gradients(candidate, plan);
+  plan.storage.weight_bytes = weight_bytes(plan.timed_pass());
+  if (id == kDefault)
+    separate_list(plan.backward ? plan.backward : plan.forward, plan.alternatives);
+  return plan;
+}
+
+std::vector<std::string> list_candidates(const Rnn& rnn, RowPlans<LayerPlan>& row) {
+  const auto first = plan_layer(rnn, kDefault, row);
+  std::vector<std::string> ids = {kDefault};
+  const auto add_if_other = [&](const std::string& id) {
+    const auto plan = if_possible([&] { return plan_layer(rnn, id, row); });
+    if (plan && differs(*first, **plan)) ids.push_back(id);
+  };
+  if (!rnn.is_quantised()) add_if_other("rnn:plain");
+  if (!rnn.is_quantised() && !rnn.is_training()) add_if_other("rnn:training");
+  for (const std::string& name : alternative_implementations(first->alternatives.get()))
+    ids.push_back("rnn:" + name);
+  return ids;
+}
+
 }  // namespace
 
 const_dnnl_memory_desc_t argument_description(const_dnnl_primitive_desc_t primitive, int argument) {
@@ -250,34 +283,14 @@ uint64_t LayerPlan::other_bytes() const {
          weight_bytes(timed_pass());
 }
 
-LayerPlan plan_layer(const Rnn& rnn, const std::string& id) {
-  const LayerCandidate candidate = layer_candidate(rnn, id);
-  require_phase(rnn);
-  LayerPlan plan;
-  plan.storage.rnn = rnn;
-  plan.storage.states = rnn.is_quantised() ? DEEPBENCH_U8 : rnn.precision.a;
-  if (rnn.is_quantised()) plan.storage.integers = int8_weight_type();
-  plan.forward = plan_forward(rnn, candidate);
-  if (rnn.is_forward())
-    skip_to(candidate, plan.forward.get());
-  else
-    plan_gradients(candidate, plan);
-  plan.storage.weight_bytes = weight_bytes(plan.timed_pass());
-  return plan;
+std::shared_ptr<const LayerPlan> plan_layer(const Rnn& rnn, const std::string& candidate,
+                                            RowPlans<LayerPlan>& row) {
+  const std::string id = candidate.empty() ? kDefault : candidate;
+  return row.plan(id, [&] { return make_plan(rnn, id); });
 }
 
-std::vector<std::string> layer_candidates(const Rnn& rnn) {
-  const LayerPlan first = plan_layer(rnn, "");
-  std::vector<std::string> ids = {"rnn"};
-  const auto add_if_other = [&](const std::string& id) {
-    const auto plan = if_possible([&] { return plan_layer(rnn, id); });
-    if (plan && differs(first, *plan)) ids.push_back(id);
-  };
-  if (!rnn.is_quantised()) add_if_other("rnn:plain");
-  if (!rnn.is_quantised() && !rnn.is_training()) add_if_other("rnn:training");
-  const dnnl_primitive_desc_t timed = (first.backward ? first.backward : first.forward).get();
-  for (const std::string& name : alternative_implementations(timed)) ids.push_back("rnn:" + name);
-  return ids;
+std::vector<std::string> layer_candidates(const Rnn& rnn, RowPlans<LayerPlan>& row) {
+  return row.candidates([&] { return list_candidates(rnn, row); });
 }
 
 }  // namespace deepbench::cpu::onednn

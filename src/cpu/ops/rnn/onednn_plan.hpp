@@ -2,11 +2,13 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <vector>
 
 #include "deepbench/ops/rnn/rnn.hpp"
 #include "onednn/api.hpp"
+#include "onednn/row_plans.hpp"
 #include "ops/rnn/operands.hpp"
 
 namespace deepbench::cpu::onednn {
@@ -15,6 +17,8 @@ struct LayerPlan {
   LayerStorage storage;
   PrimitiveDesc forward;
   PrimitiveDesc backward;  // For phase=bwd, which needs a preceding forward pass.
+  PrimitiveDesc
+      alternatives;  // Of the default: oneDNN's further implementations of the timed pass.
 
   const_dnnl_primitive_desc_t timed_pass() const { return (backward ? backward : forward).get(); }
   // The memory of prepare() beyond the storage: scratchpads, the data that one pass leaves for the
@@ -23,10 +27,11 @@ struct LayerPlan {
 };
 
 // Throws plugin::Error: unsupported with oneDNN's reason, or invalid for an unknown candidate.
-LayerPlan plan_layer(const Rnn& rnn, const std::string& candidate);
+std::shared_ptr<const LayerPlan> plan_layer(const Rnn& rnn, const std::string& candidate,
+                                            RowPlans<LayerPlan>& row);
 
 // The ids that plan_layer accepts for this problem. The first one is oneDNN's default.
-std::vector<std::string> layer_candidates(const Rnn& rnn);
+std::vector<std::string> layer_candidates(const Rnn& rnn, RowPlans<LayerPlan>& row);
 
 // The description of a primitive's argument DNNL_ARG_...; nullptr if the primitive has no such
 // argument.

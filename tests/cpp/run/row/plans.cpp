@@ -3,10 +3,16 @@
 
 #include <algorithm>
 #include <string>
+#include <variant>
 #include <vector>
 
 #include "../../fake_backend.hpp"
 #include "../../temporary_folder.hpp"
+#include "deepbench/core/operation.hpp"
+#include "deepbench/plugin.hpp"
+#include "deepbench/run/row/admit.hpp"
+
+extern "C" const deepbench_backend* deepbench_plugin();
 
 namespace deepbench::testing {
 namespace {
@@ -41,6 +47,46 @@ TEST_CASE("a selection plans each candidate once, however often it is measured")
   for (const std::string algorithm : {"best", "exhaustive"})
     CHECK(planned(script, "algorithm=" + algorithm) ==
           Candidates{"", " candidate=b", " candidate=c"});
+}
+
+// The table of the CPU backend, which is linked in, with a count of plans for the reference.
+class CountingBackend {
+ public:
+  CountingBackend() : table_(*deepbench_plugin()) {
+    real_ = table_.plan, references_ = 0;
+    table_.plan = plan;
+  }
+  Backend backend() const { return {&table_, ""}; }
+  int references() const { return references_; }
+
+ private:
+  static deepbench_status plan(const deepbench_problem* problem, deepbench_values options,
+                               deepbench_plan** out) {
+    references_ += plugin::Options(options).library == "reference";
+    return real_(problem, options, out);
+  }
+  inline static decltype(deepbench_backend::plan) real_ = nullptr;
+  inline static int references_ = 0;
+  deepbench_backend table_;
+};
+
+TEST_CASE("a row plans the reference of recurrent gradients once, also where trials prepare it") {
+  const CountingBackend counting;
+  const Backend backend = counting.backend();
+  // Too large for gradients in float64.
+  const Problem problem = Problem::parse(
+      "rnn cell=lstm hidden=512 batch=64 timesteps=16 phase=bwd mode=training precision=float");
+  REQUIRE(problem.operation().reference_source(problem) == ReferenceSource::kReferenceKernel);
+  const auto admitted = admit({problem, RunOptions()}, {backend, {}});
+  if (std::holds_alternative<Refusal>(admitted)) {
+    MESSAGE("not tested: " << std::get<Refusal>(admitted).reason);
+    return;
+  }
+  const Plan& plan = std::get<Plan>(admitted);
+  CHECK(counting.references() == 1);
+  for (const char* const id : {"", "a", "b"})
+    CHECK(plan.with_candidate(id).reference_plan(backend).memory_bytes() > 0);
+  CHECK(counting.references() == 1);
 }
 
 TEST_CASE("a plan with another number of outputs than the operation has is refused") {

@@ -98,7 +98,6 @@ void plan_named_candidate(const Plan& plan, const RowContext& context) {
 void require_memory(const Plan& plan, const RowContext& context) {
   const Operation& operation = plan.problem.operation();
   const RunOptions& options = plan.options;
-  const Backend& backend = context.backend;
   const auto needed = double(plan.backend_plan().memory_bytes());
   const bool on_host_memory = context.device.integer("shares_host_memory") != 0;
   // The ranks of a machine check at the same time, before any of them allocates.
@@ -111,7 +110,7 @@ void require_memory(const Plan& plan, const RowContext& context) {
 
   double on_device = 0, on_host = operation.verification_bytes(plan.problem);
   if (operation.reference_source(plan.problem) == ReferenceSource::kReferenceKernel)
-    on_device = double(backend.plan(plan.problem, options.for_reference()).memory_bytes());
+    on_device = double(plan.reference_plan(context.backend).memory_bytes());
   if (on_host_memory) on_device += std::exchange(on_host, 0);
   require_available(needed, on_device, available, "memory");
   require_available(0, on_host, host_memory_available() / sharing, "host memory");
@@ -143,6 +142,12 @@ const BackendPlan& CandidatePlans::get(const std::string& id) {
   const auto known = candidates_.find(id);
   if (known != candidates_.end()) return known->second;
   return candidates_.emplace(id, first_.with_candidate(id)).first->second;
+}
+
+const BackendPlan& CandidatePlans::reference(const RowRequest& request, const Backend& backend) {
+  if (!reference_)
+    reference_.emplace(backend.plan(request.problem, request.options.for_reference()));
+  return *reference_;
 }
 
 }  // namespace deepbench

@@ -3,6 +3,7 @@
 
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 #include <variant>
@@ -22,18 +23,21 @@ struct RowRequest {
   RunOptions options;
 };
 
-// The backend's plans of one problem: of the library's first choice, and of each candidate from the
-// first time that it is asked for.
+// The backend's plans of one problem: of the library's first choice, and of each candidate and of
+// the reference from the first time that it is asked for.
 class DEEPBENCH_API CandidatePlans {
  public:
   explicit CandidatePlans(BackendPlan first) : first_(std::move(first)) {}
 
   const BackendPlan& first() const { return first_; }
   const BackendPlan& get(const std::string& id);  // "": the first. Throws RowFailure
+  // The backend's reference for the request. Throws RowFailure.
+  const BackendPlan& reference(const RowRequest& request, const Backend& backend);
 
  private:
   const BackendPlan first_;
   std::map<std::string, BackendPlan> candidates_;
+  std::optional<BackendPlan> reference_;
 };
 
 // A problem bound to options and a candidate. Nothing is allocated; a plan may make many trials.
@@ -46,6 +50,10 @@ struct Plan {
   Plan with_candidate(const std::string& id) const { return {problem, options, id, backend_plans}; }
   // Asks the backend for the candidate's plan, if no trial has done so. Throws RowFailure.
   const BackendPlan& backend_plan() const { return backend_plans->get(candidate); }
+  // The plan of the backend's reference, which all candidates share. Throws RowFailure.
+  const BackendPlan& reference_plan(const Backend& backend) const {
+    return backend_plans->reference({problem, options}, backend);
+  }
 };
 
 // The problem planned with the library's first choice. Throws RowFailure.

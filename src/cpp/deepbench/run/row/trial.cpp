@@ -56,7 +56,7 @@ void Trial::prepare(const Backend& backend) {
   } else {
     verifier_.emplace(problem, kernel_->facts(), static_cast<uint64_t>(options.seed),
                       options.inputs, [&] {
-                        Kernel reference = backend.plan(problem, options.for_reference()).prepare();
+                        Kernel reference = plan_.reference_plan(backend).prepare();
                         reference.adopt_forward_states(*kernel_);
                         return reference;
                       });
