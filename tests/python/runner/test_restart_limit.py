@@ -62,7 +62,7 @@ def test_three_crashes_in_a_row_end_it(tmp_path: Path) -> None:
     assert {row["reason"] for row in rows[5:]} == {REASON}
     assert [row["observed"] for row in rows[4:6]] == [{"worker": "crashed"}, {"worker": "skipped"}]
     assert out.count(f"failed: {REASON}\n") == 5
-    assert err.count("gemm through onednn is given up after three crashes in a row: its other") == 1
+    assert err.count("gemm through onednn reached the restart limit: its remaining rows") == 1
     assert "10 rows: 2 ok, 8 failed" in err
 
 
