@@ -1,6 +1,7 @@
 // NVIDIA's GPUs as a backend: which library runs which operation, and nothing else.
 #include <iterator>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "deepbench/plugin.hpp"
@@ -66,7 +67,10 @@ class CudaBackend final : public plugin::RoutedBackend {
   }
   void observe(int32_t device, plugin::Sink& sink) override { cuda::observe(device, sink); }
 
-  double energy_joules(int32_t device) override { return cuda::energy_joules(device); }
+  const void* extension(std::string_view name) override {
+    if (name == DEEPBENCH_ENERGY) return plugin::energy_extension<energy_joules>();
+    return RoutedBackend::extension(name);
+  }
 
   std::unique_ptr<plugin::Plan> plan(const plugin::Problem& problem,
                                      const plugin::Options& options) override {

@@ -3,6 +3,8 @@
 
 #include <doctest/doctest.h>
 
+#include <string_view>
+
 #include "deepbench/core/status.hpp"
 #include "deepbench/group/group.hpp"
 #include "deepbench/run/backend/backend.hpp"
@@ -47,6 +49,13 @@ class OnePlan final : public plugin::Plan {
   const int64_t m_;
 };
 
+double energy_of(int32_t device) {
+  if (device > 0) plugin::unsupported("device 0 has the only counter");
+  return 12.5;
+}
+
+constexpr int kOwnTable = 42;  // of an extension that the core does not know
+
 // A backend whose behaviour depends on the problem's m.
 class OneBackend final : public plugin::Backend {
  public:
@@ -54,6 +63,10 @@ class OneBackend final : public plugin::Backend {
   int32_t device_count() override { return 2; }
   void describe_device(int32_t device, plugin::Sink& sink) override {
     sink.integer("index", device);
+  }
+  const void* extension(std::string_view name) override {
+    if (name == DEEPBENCH_ENERGY) return plugin::energy_extension<energy_of>();
+    return name == "test.own/1" ? &kOwnTable : nullptr;
   }
   std::unique_ptr<plugin::Plan> plan(const plugin::Problem& problem,
                                      const plugin::Options&) override {
@@ -111,6 +124,15 @@ TEST_CASE("throwing a non-exception clears the reason of an earlier failure") {
   CHECK_THROWS_WITH_AS(plan(7), "plan: something was thrown that is no std::exception", RowFailure);
 }
 
+TEST_CASE("a backend has the extensions that it names, its own among them") {
+  const deepbench_backend& table = *plugin::table<OneBackend>("one");
+  CHECK(table.extension("test.own/1") == &kOwnTable);
+  CHECK(table.extension(DEEPBENCH_COLLECTIVE) == nullptr);
+  CHECK(table.extension(DEEPBENCH_FORWARD_STATE) == nullptr);
+  CHECK(backend().energy_joules(0) == 12.5);
+  CHECK_THROWS_WITH_AS(backend().energy_joules(1), "device 0 has the only counter", RowFailure);
+}
+
 TEST_CASE("results cross the plugin interface") {
   CHECK(backend().name() == "one");
   CHECK(backend().device_count() == 2);
@@ -125,7 +147,7 @@ TEST_CASE("results cross the plugin interface") {
   CHECK(backend().required_environment_variables({}).items().empty());
   CHECK(backend().observe(0).items().empty());
   const auto alone = std::make_shared<Group>(0, std::vector<Member>(1), std::vector<Socket>(1));
-  CHECK_THROWS_WITH_AS(backend().join(alone), "this backend has no collectives", RowFailure);
+  CHECK_THROWS_WITH_AS(backend().join(alone), "backend one has no collectives", RowFailure);
 
   Kernel kernel = plan.prepare();
   CHECK(kernel.facts().text("library") == "one");

@@ -220,14 +220,11 @@ class Backend {
   virtual void environment(const Options& options, Sink& sink) { (void)options, (void)sink; }
   virtual std::unique_ptr<Plan> plan(const Problem& problem, const Options& options) = 0;
   virtual void observe(int32_t device, Sink& sink) { (void)device, (void)sink; }
-  virtual double energy_joules(int32_t device) {
-    (void)device;
-    unsupported("this backend has no counter of energy");
-  }
-  // `group` and what it points to outlive the backend.
-  virtual void join(const deepbench_group& group) {
-    (void)group;
-    unsupported("this backend has no collectives");
+  // The table of the extension `name`, or nullptr where the backend does not have it. The functions
+  // below make the tables of the extensions that plugin_NAME.h declares.
+  virtual const void* extension(std::string_view name) {
+    (void)name;
+    return nullptr;
   }
 };
 
@@ -360,30 +357,45 @@ struct Slots {
       backend().observe(device, sink);
     });
   }
-  static deepbench_status adopt(deepbench_kernel* reference, deepbench_kernel* tested,
-                                int32_t* states) {
-    return guard([&] { *states = kernel(reference).adopt_forward_states(kernel(tested)); });
-  }
-  static deepbench_status read_energy(int32_t device, double* joules) {
-    return guard([&] { *joules = backend().energy_joules(device); });
-  }
-  static deepbench_status join(const deepbench_group* group) {
-    return guard([&] { backend().join(*group); });
-  }
   static const void* extension(const char* name) {
-    static const deepbench_energy energy = {sizeof energy, read_energy};
-    static const deepbench_collective collective = {sizeof collective, join};
-    static const deepbench_forward_state forward_state = {sizeof forward_state, adopt};
-    const std::string_view wanted = name;
-    if (wanted == DEEPBENCH_ENERGY) return &energy;
-    if (wanted == DEEPBENCH_COLLECTIVE) return &collective;
-    if (wanted == DEEPBENCH_FORWARD_STATE) return &forward_state;
-    return nullptr;
+    const void* table = nullptr;
+    guard([&] { table = backend().extension(name); });
+    return table;
   }
   static void destroy(deepbench_kernel* handle) { delete reinterpret_cast<Kernel*>(handle); }
 };
 
 }  // namespace internal
+
+// The table of DEEPBENCH_ENERGY whose counter `joules` reads, in joules since an arbitrary start.
+template <double (*joules)(int32_t device)>
+const deepbench_energy* energy_extension() {
+  static const deepbench_energy table = {sizeof table, [](int32_t device, double* out) {
+                                           return internal::guard([&] { *out = joules(device); });
+                                         }};
+  return &table;
+}
+
+// The table of DEEPBENCH_COLLECTIVE. The group that `join` receives and what it points to outlive
+// the backend.
+template <void (*join)(const deepbench_group& group)>
+const deepbench_collective* collective_extension() {
+  static const deepbench_collective table = {sizeof table, [](const deepbench_group* group) {
+                                               return internal::guard([&] { join(*group); });
+                                             }};
+  return &table;
+}
+
+// The table of DEEPBENCH_FORWARD_STATE, which calls Kernel::adopt_forward_states().
+inline const deepbench_forward_state* forward_state_extension() {
+  static const deepbench_forward_state table = {
+      sizeof table, [](deepbench_kernel* reference, deepbench_kernel* tested, int32_t* states) {
+        return internal::guard([&] {
+          *states = internal::kernel(reference).adopt_forward_states(internal::kernel(tested));
+        });
+      }};
+  return &table;
+}
 
 // The table of backend class B, which is constructed on first use. B needs a default constructor
 // that cannot fail.

@@ -219,7 +219,11 @@ class CompetingPlan final : public Plan {
 // that join() receives (ranks.hpp).
 class RoutedBackend : public Backend {
  public:
-  void join(const deepbench_group& group) override { join_ranks(group); }
+  const void* extension(std::string_view name) override {
+    if (name == DEEPBENCH_COLLECTIVE) return collective_extension<join_ranks>();
+    if (name == DEEPBENCH_FORWARD_STATE) return forward_state_extension();
+    return nullptr;
+  }
 
   // Plans with the library that the options name, or the first usable library that supports the
   // problem. If there is none, throws the reason of the first usable library.

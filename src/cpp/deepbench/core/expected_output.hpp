@@ -1,6 +1,6 @@
 // The expected output of a problem: single elements and a projection of the whole output, each with
-// the error bound that rounding allows. An operation's reference computes it; run/verify compares
-// it with the kernel's output.
+// the error bound that rounding allows. An operation's reference computes it; run/row/verify
+// compares it with the kernel's output.
 #pragma once
 
 #include <cstdint>
@@ -61,7 +61,7 @@ struct ExpectedOutput {
   std::vector<double> projection_bounds;
 
   // Set where every output is known exactly: writes outputs [first, first + count) to `values`, and
-  // run/verify compares all of them.
+  // run/row/verify compares all of them.
   std::function<void(uint64_t first, uint64_t count, double* values)> exact_values;
 
   uint64_t outputs = 0;
