@@ -38,7 +38,7 @@ def suggestion(word: str, choices: Iterable[str]) -> str:
     return f" (did you mean {matches[0]!r}?)" if matches else ""
 
 
-def shown(word: str) -> str:
+def in_quotes(word: str) -> str:
     """A word of the command line for an error message: quoted, and shortened if it is long."""
     return repr(word if len(word) <= 60 else word[:57] + "...")
 
@@ -58,7 +58,7 @@ def printable_lines(text: str) -> str:
     )
 
 
-def encodable(text: str, encoding: str | None) -> str:
+def with_ascii_fallbacks(text: str, encoding: str | None) -> str:
     """The text with characters that the encoding lacks replaced by ASCII. The replacement in the
     title of a table is as wide as the original. An unknown encoding counts as UTF-8."""
     try:

@@ -82,7 +82,7 @@ def test_env_lists_the_backend_with_its_library(toy: Path) -> None:
     [
         (["gemm", "m=1", "n=1", "k=1", "--backend", "toi"], 2,
          "no backend is called 'toi' (did you mean 'toy'?); there are auto toy cpu"),
-        ([*SMALL, "--backend", "TPU"], 2, "no backend is called so; write --backend toy"),
+        ([*SMALL, "--backend", "TPU"], 2, "there is no such backend; write --backend toy"),
         ([*SMALL, "--npu"], 2, "did you mean '--backend toy'?"),
         ([*SMALL, "npu"], 2, "'npu' is not understood; write deepbench gemm"),
         ([*SMALL, "--device", "toy:1"], 2, "the backend's: --backend toy --device 1"),

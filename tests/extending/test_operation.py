@@ -136,7 +136,7 @@ def test_a_suite_is_run_reported_and_compared(copy: SourceCopy) -> None:
     ("arguments", "status", "message"),
     [
         (["axpy", "n=0"], 2, "n=0: must be at least 1"),
-        (["axpy", "m=8"], 2, "axpy has no parameter 'm'; it has n precision"),
+        (["axpy", "m=8"], 2, "axpy has no attribute 'm'; it has n precision"),
         (["axpy", "n=8", "precision=int8"], 2,
          "precision=int8: must be one of float half bfloat16"),
         (["axpy", "n=4611686018427387904"], 2,

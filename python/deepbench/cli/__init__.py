@@ -22,7 +22,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Runs one command and returns its exit status."""
     words = list(sys.argv[1:] if arguments is None else arguments)
     if not _open_streams():
-        return _print_error("standard output is closed; '> /dev/null' is how to have none", 2)
+        return _print_error("standard output is closed; redirect it with '> /dev/null'", 2)
     for number in (signal.SIGTERM, signal.SIGHUP):
         signal.signal(number, _raise_terminated)
     for stream in (sys.stdout, sys.stderr):
@@ -79,7 +79,7 @@ def _run_command(words: list[str]) -> int:
             raise KeyboardInterrupt from None
         if "_core" not in str(error):
             raise
-        why = f"the native module cannot be loaded: {error}; 'pip install .' makes it"
+        why = f"the native module cannot be loaded: {error}; 'pip install .' builds it"
         raise UserError(why) from None
 
 

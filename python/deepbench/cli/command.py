@@ -14,7 +14,7 @@ import click
 
 from deepbench.cli.backend_names import backend_called
 from deepbench.cli.option_types import FILE, OptionValue, Text, choices_of
-from deepbench.errors import UsageError, shown, suggestion
+from deepbench.errors import UsageError, in_quotes, suggestion
 
 # What other programs call an option, as deepbench writes it.
 _SYNONYMS = {
@@ -161,10 +161,10 @@ class Command(click.Command):
     def _unknown_option_error(self, name: str) -> UsageError:
         known = self._named()
         if name in ("-o", "--output", "--out") and "--format" in known and "--output" not in known:
-            cure = ": '> FILE' keeps what is printed"
+            cure = ": redirect the output with '> FILE'"
         else:
             cure = f"{_suggest_option(name, known)}; --help lists the options"
-        return UsageError(f"there is no option {shown(name)} here{cure}")
+        return UsageError(f"there is no option {in_quotes(name)} here{cure}")
 
     def _misuse_error(self, name: str, arguments: Sequence[str]) -> UsageError:
         option = self._named().get(name)
@@ -173,7 +173,7 @@ class Command(click.Command):
         flag = name if option is None else option.flag
         values = (word.partition("=") for word in arguments)
         value = next((value for word, _, value in values if word == name), "")
-        return UsageError(f"{flag} takes no value, not {shown(value)}")
+        return UsageError(f"{flag} takes no value, not {in_quotes(value)}")
 
 
 def parse(arguments: Sequence[str], options: Sequence[Option]) -> CommandLine:

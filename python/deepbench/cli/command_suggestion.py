@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from deepbench import suites
 from deepbench.cli.backend_names import backend_called
 from deepbench.cli.command import Option, parse, synonym_of
-from deepbench.errors import UsageError, shown
+from deepbench.errors import UsageError, in_quotes
 from deepbench.problems import problem_arguments
 from deepbench.problems.selection import select
 
@@ -44,7 +44,7 @@ def suggest_command(
     except UsageError as error:
         return error
     command = shlex.join(["deepbench", op, *found.right])
-    return UsageError(f"{shown(found.wrong)} is not understood; write {command}")
+    return UsageError(f"{in_quotes(found.wrong)} is not understood; write {command}")
 
 
 class _CommandRewriter:

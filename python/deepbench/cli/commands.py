@@ -12,7 +12,7 @@ from pathlib import Path
 import click
 
 from deepbench.cli.command import HELP_NAMES
-from deepbench.errors import UsageError, shown, suggestion
+from deepbench.errors import UsageError, in_quotes, suggestion
 
 # Each command's module in deepbench.cli, which is imported when the command runs, and what the
 # command does.
@@ -51,8 +51,8 @@ usage: deepbench OP [SET] [PRECISION] [KEY=VALUE ...] [options]
   deepbench run my_problems.txt -o mine.jsonl  your own suite, kept in a file
 """
 _FOOTER = """
-'deepbench OP --help' has the keys and options of an operation, 'deepbench
-COMMAND --help' those of a command.
+'deepbench OP --help' lists the attributes and options of an operation,
+'deepbench COMMAND --help' those of a command.
 """
 
 
@@ -85,7 +85,7 @@ class CommandGroup(click.Group):
             if first not in known:
                 right = _suggest_first_word(first, args[1:]) or "; see --help"
                 raise UsageError(
-                    f"an operation or a command comes first, not {shown(first)}{right}"
+                    f"an operation or a command comes first, not {in_quotes(first)}{right}"
                 )
         return super().parse_args(ctx, args)
 
@@ -101,7 +101,7 @@ class CommandGroup(click.Group):
         names = problem_arguments.operation_names()
         meant = _suggest_first_word(first, rest) or suggestion(first, [*names, *_COMMANDS])
         raise UsageError(
-            f"there is no operation or command {shown(first)}{meant}; "
+            f"there is no operation or command {in_quotes(first)}{meant}; "
             f"there are {' '.join(names)} and {' '.join(_COMMANDS)}"
         )
 

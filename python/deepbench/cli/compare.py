@@ -9,7 +9,7 @@ import click
 from deepbench.cli.command import Command, CommandLine, Option
 from deepbench.cli.option_types import WordList
 from deepbench.compare import ACROSS, ResultSet, Rules, compare, to_result_set
-from deepbench.errors import UsageError, shown, suggestion
+from deepbench.errors import UsageError, in_quotes, suggestion
 from deepbench.references.lookup import open_results, source_identity
 from deepbench.report.comparison import FORMATS, render
 from deepbench.runner.progress import Screen
@@ -20,7 +20,7 @@ _OPTIONS = (
     Option("--noise", "changes up to this are noise; default: 3 % or the files' noise", "PERCENT"),
     Option("--fail-over", "count only rows that are slower by more than this as regressions",
            "PERCENT"),
-    Option("--any-clock", "count a change even if the device's clock changed alike"),
+    Option("--any-clock", "count a change even if the device's clock changed by the same factor"),
     Option("--format", "table (default), json, markdown or html", "WORD", click.Choice(FORMATS)),
 )  # fmt: skip
 _USAGE = """\
@@ -37,7 +37,7 @@ def main(line: CommandLine) -> int:
     if len(line.words) < 2:
         raise UsageError(
             "compare needs two result files or more: deepbench compare A B [C...]; "
-            "published figures count as one, by a name that 'deepbench list references' has"
+            "a name from 'deepbench list references' counts as a file"
         )
     rules = Rules(
         _across_words(line),
@@ -66,7 +66,7 @@ def _require_distinct_words(words: Sequence[str]) -> None:
     for word in words:
         one = source_identity(word)
         if one is not None and one in seen:
-            raise UsageError(f"{shown(word)} and {shown(seen[one])} are the same")
+            raise UsageError(f"{in_quotes(word)} and {in_quotes(seen[one])} are the same")
         seen[one] = word
 
 
@@ -75,7 +75,8 @@ def _across_words(line: CommandLine) -> tuple[str, ...]:
     for word in words:
         if word not in ACROSS:
             raise UsageError(
-                f"--across {shown(word)}: must be of {' '.join(ACROSS)}{suggestion(word, ACROSS)}"
+                f"--across {in_quotes(word)}: must be of {' '.join(ACROSS)}"
+                f"{suggestion(word, ACROSS)}"
             )
     return tuple(dict.fromkeys(words))
 
@@ -90,7 +91,7 @@ def _share_option(line: CommandLine, name: str) -> float | None:
     except ValueError:
         share = -1.0
     if not 0 <= share <= 100:
-        raise UsageError(f"{name} {shown(text)}: must be a percentage such as 5%")
+        raise UsageError(f"{name} {in_quotes(text)}: must be a percentage such as 5%")
     return share
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 
 from deepbench.cli.command import Command, CommandLine
-from deepbench.errors import UsageError, shown, suggestion
+from deepbench.errors import UsageError, in_quotes, suggestion
 
 _SHELLS = ("bash", "zsh", "fish")
 _USAGE = """\
@@ -26,7 +26,7 @@ def main(line: CommandLine) -> int:
     shell = line.words[0]
     if shell not in _SHELLS:
         raise UsageError(
-            f"{shown(shell)}: must be one of {' '.join(_SHELLS)}{suggestion(shell, _SHELLS)}"
+            f"{in_quotes(shell)}: must be one of {' '.join(_SHELLS)}{suggestion(shell, _SHELLS)}"
         )
     from click.shell_completion import get_completion_class
 

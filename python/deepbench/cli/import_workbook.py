@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from deepbench.cli.command import Command, CommandLine, Option
 from deepbench.cli.option_types import FILE
-from deepbench.errors import UsageError, printable_line, shown
+from deepbench.errors import UsageError, in_quotes, printable_line
 from deepbench.references.lookup import file_begins_with, require_distinct_output
 from deepbench.results import ResultWriter
 from deepbench.results.output_names import require_result_name
@@ -53,10 +53,10 @@ def _refuse_result_file(name: str) -> None:
     """Raises UsageError for a result file, which needs no import."""
     if file_begins_with(name, b'{"type":'):
         quoted = shlex.quote(name)
+        page = shlex.quote(str(Path(name).with_suffix(".html").name))
         raise UsageError(
-            f"{shown(name)} is a result file already: deepbench show {quoted}, deepbench report "
-            f"{quoted} -o {shlex.quote(str(Path(name).with_suffix('.html').name))}, or deepbench "
-            f"compare {quoted} OTHER"
+            f"{in_quotes(name)} is a result file already: deepbench show {quoted}, deepbench "
+            f"report {quoted} -o {page}, or deepbench compare {quoted} OTHER"
         )
 
 
@@ -73,7 +73,7 @@ def _print_outcome(screen: Screen, book: Path, imported: Imported, everything: b
     for report in shown:
         screen.say(printable_line(f"deepbench: warning: {report}"))
     if left := len(imported.remarks) - len(shown):
-        screen.say(f"deepbench: warning: {left} more, which are in the file too; --all says them")
+        screen.say(f"deepbench: warning: {left} more remarks in the file; --all prints them")
     device = (imported.context.get("device") or {}).get("name") or "an unnamed device"
     screen.say(printable_line(f"deepbench: {book.name}: {device}: {_counts_text(imported)}"))
 

@@ -9,7 +9,7 @@ import click
 
 from deepbench import _core, suites
 from deepbench.cli.command import Command, CommandLine, Option
-from deepbench.errors import UsageError, shown, suggestion
+from deepbench.errors import UsageError, in_quotes, suggestion
 from deepbench.problems.problem_arguments import (
     ALL,
     has_suites,
@@ -40,13 +40,14 @@ PRECISION (default float).
 published; with NAME, it prints every row of one with its source.
 """
 
-_BY_ENV = "'deepbench env' has the backends with their devices and libraries"
+_NO_WORD = "neither a set, nor an operation with sets, nor a precision"
+_BY_ENV = "'deepbench env' prints the backends with their devices and libraries"
 _HINTS = {
     "backends": _BY_ENV, "devices": _BY_ENV, "libraries": _BY_ENV,
-    "precisions": "'deepbench OP --help' has the precisions of an operation",
-    "algorithms": "a wrong --algorithm of a problem is answered with all that it has",
-    "sets": "'deepbench list' alone has the sets",
-    "operations": "'deepbench --help' has the operations", "ops": "'deepbench --help' has them",
+    "precisions": "'deepbench OP --help' lists the precisions of an operation",
+    "algorithms": "the error for an unknown --algorithm lists the candidates",
+    "sets": "'deepbench list' alone prints the sets",
+    "operations": "'deepbench --help' lists the operations", "ops": "'deepbench --help' lists them",
 }  # fmt: skip
 
 Cell = str | int | float
@@ -75,7 +76,7 @@ def main(line: CommandLine) -> int:
     with suite_errors_as_usage_errors():
         listed = list(_list_problems(op, set_name, precision, line.has("--corrected")))
     if not listed:
-        raise UsageError(f"{op} has no set {set_name}; 'deepbench list' has what there is")
+        raise UsageError(f"{op} has no set {set_name}; 'deepbench list' prints all sets")
     titles, rows = _summary_table(listed) if op is None else _problem_table(listed)
     _print_table(line, titles, rows)
     return 0
@@ -110,18 +111,18 @@ def _read_words(words: Sequence[str]) -> tuple[str | None, str | None, str]:
             names = [name for name in operation_names() if has_suites(name)]
             if (named := operation_name(word)) and not has_suites(named):
                 raise UsageError(
-                    f"{named} has no sets; 'deepbench {named} --help' has what it runs"
+                    f"{named} has no sets; 'deepbench {named} --help' says what it runs"
                 )
             if word in _HINTS:
-                raise UsageError(
-                    f"{shown(word)} is no set, operation with sets, or precision: {_HINTS[word]}"
-                )
+                raise UsageError(f"{in_quotes(word)} is {_NO_WORD}: {_HINTS[word]}")
             known = [*names, *suites.SETS, *precisions(ALL)]
             if word in known or suites.set_name(word) or precision_name(ALL, word):
-                raise UsageError(f"{shown(word)} is one too many: give one operation, one set and "
-                                 "one precision")  # fmt: skip
+                raise UsageError(
+                    f"{in_quotes(word)} is superfluous: give one operation, one set and one "
+                    "precision"
+                )
             raise UsageError(
-                f"{shown(word)} is no set, operation with sets, or precision"
+                f"{in_quotes(word)} is {_NO_WORD}"
                 f"{suggestion(word, known)}: deepbench list [OP] [SET] [PRECISION]"
             )
     return op, set_name, precision or "float"

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from deepbench import references
 from deepbench.compare.result_set import ResultSet, to_result_set
-from deepbench.errors import UsageError, shown, suggestion
+from deepbench.errors import UsageError, in_quotes, suggestion
 from deepbench.results import ResultFile
 from deepbench.results.row import Published
 
@@ -23,7 +23,9 @@ def table(words: Sequence[str]) -> tuple[Table, tuple[str, ...]]:
     reference = references.find(name)
     if reference is None:
         near = suggestion(name, [one.name for one in references.available()])
-        raise UsageError(f"there is no reference {shown(name)}{near}; 'list references' has them")
+        raise UsageError(
+            f"there is no reference {in_quotes(name)}{near}; 'list references' has them"
+        )
     result = references.load(reference)
     side = to_result_set(result)
     return _table_of_rows(result, side), side.footnotes

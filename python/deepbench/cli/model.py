@@ -8,7 +8,7 @@ from pathlib import Path
 
 from deepbench.cli.command import Command, CommandLine, Option
 from deepbench.collective_model import Fit, Point, PredictionError, algorithm_of, fit, groups
-from deepbench.errors import UsageError, printable_line, shown
+from deepbench.errors import UsageError, in_quotes, printable_line
 from deepbench.problems.ranges import whole_number
 from deepbench.results import read
 from deepbench.runner.progress import Screen
@@ -33,7 +33,7 @@ def main(line: CommandLine) -> int:
     ranks = _predicted_rank_counts(line)
     found = groups(row for word in line.words for row in read(Path(word)).rows)
     if not found:
-        names = " ".join(map(shown, line.words))
+        names = " ".join(map(in_quotes, line.words))
         raise UsageError(f"there is no all_reduce row that was measured in {names}")
     screen = Screen()
     for (library, algorithm, precision), points in found.items():

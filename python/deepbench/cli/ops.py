@@ -70,7 +70,7 @@ def _completions(op: str) -> list[str]:
 
 
 def help_text(op: str) -> str:
-    """An operation's keys with their defaults, and an example."""
+    """An operation's attributes with their defaults, and an example."""
     words = "[SET] [PRECISION] [KEY=VALUE ...]" if has_suites(op) else "[KEY=VALUE ...]"
     lines = [f"usage: deepbench {op} {words} [options]", ""]
     lines += (
@@ -87,7 +87,7 @@ def _default_problems_text(op: str) -> str:
     if not sets:
         default = operation(op).default_problems_help
         return "\n".join(wrap(f"without attributes: {default}", _HELP_WIDTH)) if default else ""
-    default = "; without keys: training" if "training" in sets else ""
+    default = "; without attributes: training" if "training" in sets else ""
     return f"sets: {' '.join(sets)}{default}"
 
 
@@ -97,18 +97,19 @@ def _operation_help_lines(op: str) -> list[str]:
         *wrap(f"{op}: {described.help}", _HELP_WIDTH),
         "",
         *([text, ""] if (text := _default_problems_text(op)) else []),
-        "keys:",
+        "attributes:",
     ]
     formatter = click.HelpFormatter(width=_HELP_WIDTH)
     formatter.indent()
-    formatter.write_dl([(key.name, _key_facts(key)) for key in described.parameters])
+    formatter.write_dl([(key.name, _attribute_facts(key)) for key in described.parameters])
     lines.append(formatter.getvalue().rstrip())
     example = _wrapped_command(f"example: deepbench {described.example}")
     return [*lines, "", *_sweep_lines(op), "", *example]
 
 
-def _key_facts(parameter: Parameter) -> str:
-    """What a key is, the values that it takes, its default, and other spellings of its choices."""
+def _attribute_facts(parameter: Parameter) -> str:
+    """What an attribute is, the values that it takes, its default, and other spellings of its
+    choices."""
     default = parameter.default
     facts = [
         parameter.help,
@@ -120,7 +121,7 @@ def _key_facts(parameter: Parameter) -> str:
 
 
 def _allowed_values(parameter: Parameter) -> str:
-    """What a key may be: "one of n t", "0 to 100000", "1 or more"."""
+    """What an attribute may be: "one of n t", "0 to 100000", "1 or more"."""
     if parameter.choices:
         return "one of " + " ".join(parameter.choices)
     if parameter.maximum is None:
@@ -132,7 +133,7 @@ def _allowed_values(parameter: Parameter) -> str:
 
 
 def _spellings(parameter: Parameter) -> str:
-    """Other spellings of a key's choices: "also fp16 f16 float16 for half"."""
+    """Other spellings of an attribute's choices: "also fp16 f16 float16 for half"."""
     found: dict[str, list[str]] = {}
     for alias, choice in parameter.aliases:
         found.setdefault(choice, []).append(alias)

@@ -10,7 +10,7 @@ import click
 from click.shell_completion import CompletionItem
 from click.types import StringParamType
 
-from deepbench.errors import UsageError, shown, suggestion
+from deepbench.errors import UsageError, in_quotes, suggestion
 
 _REPORT_FORMATS = ("html", "png", "svg", "xlsx")
 
@@ -90,7 +90,7 @@ class OptionValue(StringParamType):
         except click.BadParameter:
             converted = None
         if converted is None or converted != converted:  # NaN lies in every range
-            raise UsageError(f"{self._flag} {shown(text)}: {_requirement(self.inner, text)}")
+            raise UsageError(f"{self._flag} {in_quotes(text)}: {_requirement(self.inner, text)}")
         return converted
 
     def shell_complete(

@@ -9,7 +9,7 @@ import click
 from deepbench.cli.backend_names import backend_called, backend_choices, is_backend, library_names
 from deepbench.cli.command import CommandLine, Option
 from deepbench.cli.option_types import FILE, FormatChoice, Text, TextOrFile
-from deepbench.errors import UsageError, shown
+from deepbench.errors import UsageError, in_quotes
 from deepbench.problems.problem_arguments import quoted
 from deepbench.problems.ranges import byte_count, whole_number
 from deepbench.references.lookup import require_distinct_output
@@ -166,7 +166,7 @@ def _require_one_call(line: CommandLine) -> None:
         if line.has(flag):
             raise UsageError(f"--once makes one call: leave out {flag}")
     if line.get("--algorithm") in ("best", "exhaustive"):
-        raise UsageError("--once makes one call: name the candidate that --algorithm is to be")
+        raise UsageError("--once makes one call: name a candidate with --algorithm")
     if line.get("--power") == "steady":
         raise UsageError("--once makes one call: leave out --power steady")
 
@@ -214,7 +214,7 @@ def _row_options(line: CommandLine) -> dict[str, str]:
 def _require_device_number(text: str) -> None:
     """Raises UsageError for a device in the notation of other programs, such as cuda:1."""
     if "," in text:
-        raise UsageError(f"--device {shown(text)}: is one device; several are --devices {text}")
+        raise UsageError(f"--device takes one device; use --devices {text} for several")
     kind, _, number = text.lower().rpartition(":")
     if kind == "" and not number.isdigit() and number.isalpha():
         kind, number = number, "0"
@@ -222,8 +222,8 @@ def _require_device_number(text: str) -> None:
         number = number if number.isdigit() else "0"
         backend = backend_called(kind) or "NAME"
         raise UsageError(
-            f"--device {shown(text)}: must be a number, from 0; "
-            f"the kind of device is the backend's: --backend {backend} --device {number}"
+            f"--device {in_quotes(text)}: must be a number, from 0; "
+            f"--backend selects the kind of device: --backend {backend} --device {number}"
         )
 
 
@@ -236,4 +236,6 @@ def _backend_option(line: CommandLine) -> str:
     meant = backend_called(name)
     if meant is None:
         return name
-    raise UsageError(f"--backend {shown(name)}: no backend is called so; write --backend {meant}")
+    raise UsageError(
+        f"--backend {in_quotes(name)}: there is no such backend; write --backend {meant}"
+    )

@@ -10,7 +10,7 @@ import click
 
 from deepbench.cli.command import Command, CommandLine, Option
 from deepbench.cli.option_types import FILE, Text
-from deepbench.errors import UsageError, shown, suggestion
+from deepbench.errors import UsageError, in_quotes, suggestion
 from deepbench.installation import install_command
 from deepbench.references.lookup import open_results, require_distinct_output, source_identity
 from deepbench.report.overview import CHARTS, FORMATS, IMAGES, content, render
@@ -77,7 +77,7 @@ def _write_workbook(line: CommandLine, path: Path) -> int:
     from deepbench.workbook import write_workbook
 
     if len(line.words) != 1 or line.has("--against"):
-        raise UsageError("a workbook is one result file's")
+        raise UsageError("a workbook holds one result file")
     screen = Screen()
     [file] = _open_all(screen, line.words)
     write_workbook(file, path, overwrite=line.has("--overwrite"))
@@ -118,10 +118,10 @@ def _unknown_suffix_error(line: CommandLine, output: str) -> str:
     """The error for an output whose suffix belongs to no format of a report."""
     printed = print_command(line.words[0], output)
     if printed is not None:
-        return f"-o {shown(output)}: no report has this format; write {printed}"
+        return f"-o {in_quotes(output)}: no report has this format; write {printed}"
     formats = " ".join((*FORMATS, "xlsx"))
     return (
-        f"-o {shown(output)}: give --format, one of {formats}, or a name such as "
+        f"-o {in_quotes(output)}: give --format, one of {formats}, or a name such as "
         + _example_output_name(line, ".html")
     )
 
@@ -147,8 +147,8 @@ def _require_known_chart(word: str) -> None:
     if word not in CHARTS and "/" not in word:
         near = suggestion(word, CHARTS)
         raise UsageError(
-            f"--chart {shown(word)}: must be one of {' '.join(CHARTS)}, or METRIC/ATTRIBUTE such "
-            f"as tflops/n{near}"
+            f"--chart {in_quotes(word)}: must be one of {' '.join(CHARTS)}, or METRIC/ATTRIBUTE "
+            f"such as tflops/n{near}"
         )
 
 
@@ -171,7 +171,7 @@ def _open_all(screen: Screen, words: Sequence[str]) -> list[ResultFile]:
         file = open_results(word)
         one = source_identity(word)
         if one in seen:
-            raise UsageError(f"{shown(word)} and {shown(seen[one])} are the same")
+            raise UsageError(f"{in_quotes(word)} and {in_quotes(seen[one])} are the same")
         seen[one] = word
         if file.warning:
             screen.say(f"deepbench: warning: {file.warning}")

@@ -105,8 +105,10 @@ def _print_report(screen: Screen, result: ResultFile, report: Report) -> None:
     rows = sorted(result.rows, key=lambda row: row.position)
     summary = Summary()
     summary.begin(result.context)
-    own = result.context.get("set") is None
-    screen.report(report.begin(result.context, outline(_outline_problem(row, own) for row in rows)))
+    is_user_suite = result.context.get("set") is None
+    screen.report(
+        report.begin(result.context, outline(_outline_problem(row, is_user_suite) for row in rows))
+    )
     for row in rows:
         screen.report(report.row(row))
         summary.add(row)
@@ -119,13 +121,14 @@ def _print_report(screen: Screen, result: ResultFile, report: Report) -> None:
             screen.say(f"deepbench: {note}")
 
 
-def _outline_problem(row: Row, own: bool) -> OutlineProblem:
-    """`own`: the row is of a user's suite, whose applications distinguish its problems."""
+def _outline_problem(row: Row, is_user_suite: bool) -> OutlineProblem:
+    """The problem with its application if the row is of a user's suite, whose applications
+    distinguish its problems."""
     return OutlineProblem(
         row.op or "?",
         row.attributes,
         row.work.flops,
-        row.application if own else None,
+        row.application if is_user_suite else None,
     )
 
 

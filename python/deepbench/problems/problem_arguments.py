@@ -9,7 +9,7 @@ from itertools import product
 from typing import TYPE_CHECKING
 
 from deepbench import suites
-from deepbench.errors import UsageError, shown, suggestion
+from deepbench.errors import UsageError, in_quotes, suggestion
 from deepbench.problems.ranges import numbers
 
 if TYPE_CHECKING:
@@ -80,13 +80,15 @@ def parse_problem_arguments(op: str, words: Sequence[str]) -> ProblemArguments:
         elif (found := precision_name(op, word)) is not None:
             if precision is not None:
                 both = f"precision={precision},{found}"
-                also = "" if precision == found else f", or {both} beside the keys of a problem"
+                also = (
+                    "" if precision == found else f", or {both} beside the attributes of a problem"
+                )
                 raise UsageError(f"two precisions, {precision} and {found}: give one{also}")
             precision = found
         else:
             raise UsageError(_unknown_word_error(op, word))
     if precision is not None and "precision" in values:
-        raise UsageError(f"precision is given twice, as {precision} and as a key")
+        raise UsageError(f"precision is given twice, as {precision} and as an attribute")
     set_name = None if set_word is None else suites.set_name(set_word)
     return ProblemArguments(set_name, precision, values)
 
@@ -107,7 +109,7 @@ def precisions(op: str) -> list[str]:
 
 
 def parameter_names() -> set[str]:
-    """The keys of all operations."""
+    """The attributes of all operations."""
     return {parameter.name for known in operations() for parameter in known.parameters}
 
 
@@ -122,7 +124,7 @@ def choices_of(op: str, key: str) -> list[str]:
 
 
 def default_values(key: str) -> set[str]:
-    """The default values of a key over all operations that have it."""
+    """The default values of an attribute over all operations that have it."""
     of = [parameter for known in operations() for parameter in known.parameters]
     return {one.default for one in of if one.name == key and one.default is not None}
 
@@ -133,7 +135,7 @@ def require_constant(where: str, name: str, ops: Iterable[str]) -> None:
     known = list(dict.fromkeys(name for op in ops for name in operation(op).constants))
     if name not in known:
         raise UsageError(
-            f"{where} {' '.join(ops)} has no operand {shown(name)} that may be constant"
+            f"{where} {' '.join(ops)} has no operand {in_quotes(name)} that may be constant"
             f"{suggestion(name, known)}; it has {' '.join(known) or 'none'}"
         )
 
@@ -160,17 +162,17 @@ def canonical_choice(op: str, key: str, word: str) -> str | None:
 def _key_values(word: str) -> tuple[str, list[str]]:
     key, _, value = word.partition("=")
     if not key:
-        raise UsageError(f"{shown(word)} has no key before '='")
+        raise UsageError(f"{in_quotes(word)} has no attribute before '='")
     if key == "application":
         return key, [quoted(value)]
     items = value.split(",")
     if not all(items):
-        raise UsageError(f"{shown(word)} has an empty value; write {key}=VALUE or {key}=A,B")
+        raise UsageError(f"{in_quotes(word)} has an empty value; write {key}=VALUE or {key}=A,B")
     for item in items[1:]:
         if item.isdigit() and item.startswith("0") and len(item) > 1:
             raise UsageError(
-                f"{shown(word)}: {item} begins with 0; a number has no comma, "
-                f"{key}={''.join(items)}, and a list has its numbers as they are, {key}=16,32"
+                f"{in_quotes(word)}: {item} begins with 0; write numbers without commas, as in "
+                f"{key}={''.join(items)}; write a list as {key}=16,32"
             )
     return key, [number for item in items for number in numbers(item)]
 
@@ -179,13 +181,13 @@ def _unknown_word_error(op: str, word: str) -> str:
     keys = [] if op == ALL else [f"{p.name}=" for p in operation(op).parameters]
     near = suggestion(word, [*_SET_WORDS, *precisions(op), *keys])
     if precisions(op) and _TYPE.fullmatch(word.lower()):
-        return f"there is no precision {shown(word)}; there are {' '.join(precisions(op))}"
+        return f"there is no precision {in_quotes(word)}; there are {' '.join(precisions(op))}"
     wanted = "a set, a precision" if precisions(op) else "a set"
     if word.startswith("-"):
-        return f"there is no option {shown(word)}"
+        return f"there is no option {in_quotes(word)}"
     if op != ALL and operation_name(word) not in (None, op):
         return f"two operations, {op} and {word}: give one; 'all' runs every operation of a set"
-    return f"{shown(word)} is neither {wanted} nor KEY=VALUE{near}; '{op} --help' lists them"
+    return f"{in_quotes(word)} is neither {wanted} nor KEY=VALUE{near}; '{op} --help' lists them"
 
 
 def quoted(value: str) -> str:

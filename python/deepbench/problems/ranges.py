@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import re
 
-from deepbench.errors import UsageError, shown
+from deepbench.errors import UsageError, in_quotes
 
 _UNITS = {"": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30}
 _NUMBER = re.compile(r"(\d{1,18})(?:([KMG])(?:iB)?)?", re.IGNORECASE)
@@ -24,16 +24,18 @@ def numbers(word: str) -> list[str]:
     least, most = _number_with_unit(first), _number_with_unit(last)
     if least is None or most is None:
         raise UsageError(
-            f"{shown(word)} is no range: LEAST..MOST is every doubling, as in 16..128 or 1..64M"
+            f"{in_quotes(word)} is not a range: LEAST..MOST is every doubling, as in 16..128 "
+            "or 1..64M"
         )
     if not 1 <= least <= most:
-        raise UsageError(f"{shown(word)} must go up from 1 or more, as in 1..64M")
+        raise UsageError(f"{in_quotes(word)} must go up from 1 or more, as in 1..64M")
     found = [least]
     while found[-1] * 2 <= most:
         found.append(found[-1] * 2)
     if len(found) == 1 and least < most:
         raise UsageError(
-            f"{shown(word)} has no doubling: write {first},{last} or {first}..{2 * least}"
+            f"{in_quotes(word)} contains no doubling of its start: write {first},{last} or "
+            f"{first}..{2 * least}"
         )
     return [str(number) for number in found]
 
@@ -51,7 +53,7 @@ def _number_with_unit(word: str) -> int | None:
     if decimal := _DECIMAL.fullmatch(word):
         count, unit = decimal[1], decimal[2].upper()
         raise UsageError(
-            f"{shown(word)}: units are powers of 2; write {count}{unit} or {count}{unit}iB, "
+            f"{in_quotes(word)}: units are powers of 2; write {count}{unit} or {count}{unit}iB, "
             f"which is {count} x {_UNITS[unit]}"
         )
     match = _NUMBER.fullmatch(word)
@@ -59,7 +61,7 @@ def _number_with_unit(word: str) -> int | None:
         return None
     number = int(match[1]) * _UNITS[(match[2] or "").upper()]
     if number > _MOST:
-        raise UsageError(f"{shown(word)} is more than {_MOST}")
+        raise UsageError(f"{in_quotes(word)} is more than {_MOST}")
     return number
 
 
@@ -69,7 +71,7 @@ def _refuse_other_range(word: str) -> None:
     if match:
         first, last = match.groups()
         raise UsageError(
-            f"{shown(word)} is no number: write {first},{last} for these two, or "
+            f"{in_quotes(word)} is not a number: write {first},{last} for these two, or "
             f"{first}..{last} for every doubling"
         )
 

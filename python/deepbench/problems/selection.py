@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
 from deepbench import suites
-from deepbench.errors import UsageError, shown
+from deepbench.errors import UsageError, in_quotes
 from deepbench.problems.problem_arguments import (
     ALL,
     ProblemArguments,
@@ -91,15 +91,17 @@ class SuiteSource:
         yield from selected
 
     def _require_used(self, selected: Sequence[SelectedProblem]) -> None:
-        """Raises UsageError for a chosen value that no problem has. A key such as x_type exists in
-        some precisions only."""
+        """Raises UsageError for a chosen value that no problem has. An attribute such as x_type
+        exists in some precisions only."""
         for key, value in self.chosen.items():
             if value in default_values(key):  # a problem may omit a default value
                 continue
             if not any(key in one.problem.attributes for one in selected):
                 precision = selected[0].problem.attributes.get("precision")
                 within = f" in {precision}" if precision else ""
-                raise UsageError(f"{key}={value}: no problem of these has it{within}")
+                raise UsageError(
+                    f"{key}={value}: none of the selected problems has this attribute{within}"
+                )
 
 
 def _check_constants(suite: Suite, ops: Iterable[str]) -> None:
@@ -126,7 +128,7 @@ class LineSource:
 @dataclass(frozen=True)
 class DefaultProblems:
     """The problems that an operation's name alone stands for, on the device at hand. `chosen` gives
-    values to some of their keys, which then take the place of the operation's own."""
+    values to some of their attributes, which then take the place of the operation's own."""
 
     op: str
     chosen: Mapping[str, Sequence[str]]
@@ -174,13 +176,13 @@ def select_files(words: Sequence[str]) -> Selection:
         raise UsageError("run needs a suite file: deepbench run SUITE_FILE... [PRECISION]")
     if operation_name(paths[0]) is not None and not Path(paths[0]).exists():
         raise UsageError(
-            f"{shown(paths[0])} is an operation, and run takes files of problems; write "
+            f"{in_quotes(paths[0])} is an operation, and run takes files of problems; write "
             f"{shlex.join(['deepbench', *words])}"
         )
     for word in paths:
         if "=" in word and not Path(word).exists():
-            raise UsageError(f"{shown(word)}: run takes files and a precision; what a problem is "
-                             "stands in its file")  # fmt: skip
+            raise UsageError(f"{in_quotes(word)}: run takes files and a precision; attributes "
+                             "belong in the suite file")  # fmt: skip
     with suite_errors_as_usage_errors():
         read = [suites.read(path) for path in paths]
     title = " ".join(suite.name for suite in read)
@@ -237,12 +239,13 @@ def _space_separated(words: Iterable[str]) -> str:
 
 
 def _require_not_in_suite(keys: Collection[str], read: Sequence[Suite]) -> None:
-    """Raises UsageError for a key that lines of a suite set themselves, which would override it."""
+    """Raises UsageError for an attribute that lines of a suite set themselves, which would override
+    it."""
     for suite in read:
         for key in keys:
             if any(f" {key}=" in entry.text for entry in suite.entries):
                 raise UsageError(
-                    f"{key}: the problems of {suite.name} have their own; leave it out"
+                    f"{key}: the problems of {suite.name} set {key} themselves; omit it"
                 )
 
 
@@ -275,7 +278,7 @@ def _set_word(set_name: str) -> str:
 
 
 def _selecting_keys(op: str) -> set[str]:
-    """The keys that may accompany a set: those whose values are choices, such as the phase."""
+    """The attributes that may accompany a set: those with a choice of values, such as the phase."""
     of = operations() if op == ALL else [operation(op)]
     return {key.name for one in of for key in one.parameters if key.kind == "choice"}
 

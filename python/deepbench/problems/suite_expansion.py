@@ -102,5 +102,5 @@ def _check_defaults(suite: Suite, keys: Collection[str]) -> None:
                 suite.source,
                 suite.lines["default", key],
                 f"'# default:' names {key}, which no operation has",
-                f"keys are {', '.join(sorted(keys))}",
+                f"attributes are {', '.join(sorted(keys))}",
             )

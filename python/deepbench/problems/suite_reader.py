@@ -107,8 +107,8 @@ def _split_lines(data: bytes, source: str) -> list[str]:
     data = data.removeprefix(_BOM)
     right = "a suite is UTF-8 text with one problem on each line"
     if data.startswith(b"{"):
-        cure = "'show' prints one, and the command that made it goes on with it by --resume"
-        fail(source, 1, "is no suite, it looks like a result file", cure)
+        cure = "'deepbench show' prints it; repeat its command with --resume to continue"
+        fail(source, 1, "is not a suite but looks like a result file", cure)
     nul = data.find(b"\0")
     if nul >= 0:
         line = data.count(b"\n", 0, nul) + 1
@@ -178,7 +178,7 @@ class _Reader:
             else:
                 self._fail("application is given twice", "a problem has one")
         if application is not None and not application.strip():
-            self._fail("the application is empty", "leave out what is not known")
+            self._fail("the application is empty", "omit application if it is unknown")
         if not words:
             self._fail(
                 "an application without a problem", "begin the line with an operation's name"

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from deepbench import references
-from deepbench.errors import UsageError, shown, suggestion
+from deepbench.errors import UsageError, in_quotes, suggestion
 from deepbench.results import ResultFile, read
 
 _ZIP = b"PK\x03\x04"  # the first bytes of a workbook
@@ -23,10 +23,10 @@ def open_results(word: str) -> ResultFile:
         _refuse_workbook(word)
         return read(Path(word))
     if _is_folder(word):
-        raise UsageError(f"{shown(word)}: is a folder; name a result file in it")
+        raise UsageError(f"{in_quotes(word)}: is a folder; name a result file in it")
     near = suggestion(word, [one.name for one in references.available()])
     raise UsageError(
-        f"{shown(word)}: there is no such file and no such reference{near}; 'deepbench list "
+        f"{in_quotes(word)}: there is no such file and no such reference{near}; 'deepbench list "
         "references' has the names"
     )
 
@@ -35,7 +35,7 @@ def _refuse_workbook(word: str) -> None:
     """Raises UsageError for a workbook, with the command that makes a result file of it."""
     if file_begins_with(word, _ZIP):
         made = f"deepbench import {shlex.quote(word)} -o {shlex.quote(Path(word).stem + '.jsonl')}"
-        raise UsageError(f"{shown(word)} is no result file; a workbook becomes one by {made}")
+        raise UsageError(f"{in_quotes(word)} is a workbook; {made} makes a result file of it")
 
 
 def require_distinct_output(output: str | None, read: Iterable[str]) -> None:
@@ -46,7 +46,7 @@ def require_distinct_output(output: str | None, read: Iterable[str]) -> None:
             and _is_file(output)
             and source_identity(word) == source_identity(output)
         ):
-            raise UsageError(f"-o {shown(output)}: is a file that is read; name another one")
+            raise UsageError(f"-o {in_quotes(output)}: is also an input; choose another output")
 
 
 def source_identity(word: str) -> object:

@@ -7,7 +7,7 @@ import shlex
 from collections.abc import Sequence
 from pathlib import Path
 
-from deepbench.errors import UsageError, shown
+from deepbench.errors import UsageError, in_quotes
 
 # Suffixes of other formats, with the format or the command that makes such a file.
 _PRINTED = {
@@ -33,7 +33,7 @@ def require_result_name(output: str | None, command: Sequence[str], resumes: boo
     if made is None:
         return
     first = shlex.join(["deepbench", *_with_output(command, output, rows)])
-    raise UsageError(f"-o {shown(output)}: rows are kept as JSON lines; write {first}{made}")
+    raise UsageError(f"-o {in_quotes(output)}: rows are kept as JSON lines; write {first}{made}")
 
 
 def conversion_command(rows: str, output: str) -> str | None:

@@ -81,11 +81,11 @@ def read_regular_file(path: Path, file: BinaryIO) -> bytes:
     """All bytes of a regular file. Devices and pipes, which may never end, are refused."""
     facts = os.fstat(file.fileno())
     if not stat.S_ISREG(facts.st_mode):
-        raise ResultError(f"{path}: is no regular file; {_HOW_TO_MAKE_ONE}")
+        raise ResultError(f"{path}: is not a regular file; {_HOW_TO_MAKE_ONE}")
     data = file.read(_MAX_FILE_BYTES + 1) if facts.st_size <= _MAX_FILE_BYTES else b""
     if max(facts.st_size, len(data)) > _MAX_FILE_BYTES:
         raise ResultError(
-            f"{path}: is larger than {_MAX_FILE_BYTES >> 20} MiB, as no result file is"
+            f"{path}: is larger than {_MAX_FILE_BYTES >> 20} MiB, the limit for result files"
         )
     return data
 

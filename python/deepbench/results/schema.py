@@ -59,7 +59,7 @@ def check_ceiling_consistency(line: Mapping[str, Any]) -> None:
         raise SchemaError(f"ceiling is {shortened_json(key)}, not '{kind} NAME=VALUE ...'")
     part, member = CEILING_FIGURES[kind]
     if line["status"] == "ok" and not ((line.get(part) or {}).get(member) or 0) > 0:
-        raise SchemaError(f"status is ok, and {part}.{member} is no figure")
+        raise SchemaError(f"status is ok, and {part}.{member} has no value")
 
 
 def check_consistency(row: Mapping[str, Any]) -> None:
@@ -71,7 +71,7 @@ def check_consistency(row: Mapping[str, Any]) -> None:
     statistics = row.get("statistics") or {}
     published = (row.get("regime") or {}).get("published")
     if row["status"] == "ok" and not published and not (statistics.get("median_ns") or 0) > 0:
-        raise SchemaError("status is ok, and statistics.median_ns is no time")
+        raise SchemaError("status is ok, and statistics.median_ns is missing or not positive")
     low, high = statistics.get("low_ns"), statistics.get("high_ns")
     if low is not None and high is not None and low > high:
         raise SchemaError("statistics.low_ns is above high_ns")

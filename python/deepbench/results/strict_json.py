@@ -71,4 +71,4 @@ def _check_text(text: str) -> None:
     try:
         text.encode("utf-8")
     except UnicodeEncodeError:
-        raise JsonError("a text has half a character (a lone surrogate)") from None
+        raise JsonError("a text contains half of a surrogate pair") from None

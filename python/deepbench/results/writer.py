@@ -24,7 +24,7 @@ from deepbench.results.reader import (
 )
 
 _CONTEXT_PREFIX = b'{"type": "context"'
-_CURE = "--resume goes on with it, --overwrite replaces it"
+_CURE = "--resume continues it, --overwrite replaces it"
 _OPEN_ATTEMPTS = 10  # to open a file that others create and remove
 
 
@@ -146,9 +146,9 @@ class ResultWriter:
         kept = self._rescue(line)
         os.close(self._descriptor)
         self._descriptor = -1
-        happened = "was changed" if there else "was removed, or another put in its place,"
+        happened = "was changed" if there else "was removed or replaced"
         saved = f"what was written is in {kept}" if kept else "what was written is lost"
-        raise ResultError(f"{self.path}: {happened} while it was written; {saved}", 1)
+        raise ResultError(f"{self.path}: {happened} while the run wrote it; {saved}", 1)
 
     def _rescue(self, line: str) -> Path | None:
         """Saves the written lines and `line` to a new file. Returns its path; None on failure."""
@@ -212,7 +212,7 @@ def _open_locked(path: Path, flags: int) -> int:
         if file_lock.is_still_at(path, descriptor):
             return descriptor
         os.close(descriptor)
-    raise ResultError(f"{path}: is made and removed by others; name another file")
+    raise ResultError(f"{path}: another process keeps creating and removing it; name another file")
 
 
 def _open_descriptor(path: Path, flags: int) -> int:

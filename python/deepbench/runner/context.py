@@ -9,7 +9,7 @@ from deepbench.problems.selection import Selection
 from deepbench.results import schema
 from deepbench.runner.environment import host_context, host_warnings, timestamp
 from deepbench.runner.plan import PlannedRow, digest
-from deepbench.runner.progress import rough_duration
+from deepbench.runner.progress import rough_duration_text
 from deepbench.runner.run_options import RunOptions
 
 Json = Mapping[str, Any]
@@ -59,7 +59,7 @@ def first_line(
     device = device_text(context, options, rows, default_libraries=default_libraries)
     text = f"deepbench: {_run_title(selection, rows)} on {device}: {count}"
     if len(rows) > 1:
-        text += f", about {rough_duration(remaining_s)}"
+        text += f", about {rough_duration_text(remaining_s)}"
     if selection.many and not options.quick and remaining_s > _LONG_S:
         text += "; try --quick"
     return text

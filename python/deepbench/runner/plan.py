@@ -65,15 +65,15 @@ class PlannedRow:
 def plan(selection: Selection, options: RunOptions, hello: Json | None) -> list[PlannedRow]:
     """Every row in order. Without `hello`, the backend's answer, default precisions are
     provisional; such a plan serves to find mistakes early. Raises UsageError."""
-    selected = list(selection.source.problems(parser(hello, selection.set), hello))
+    selected = list(selection.source.problems(make_parser(hello, selection.set), hello))
     _check_constants(selected, options)
     if options.quick and selection.many:
-        selected = quick(selected)
+        selected = quick_subset(selected)
     variants = ((problem, cache) for problem in selected for cache in options.caches)
     return [_planned_row(position, *variant) for position, variant in enumerate(variants)]
 
 
-def parser(hello: Json | None, set_name: str | None) -> Parse:
+def make_parser(hello: Json | None, set_name: str | None) -> Parse:
     """A parser of problems that fills in the default precision of the backend and the set."""
     from deepbench import _core
 
@@ -86,7 +86,7 @@ def parser(hello: Json | None, set_name: str | None) -> Parse:
     return parse
 
 
-def quick(selected: Sequence[SelectedProblem]) -> list[SelectedProblem]:
+def quick_subset(selected: Sequence[SelectedProblem]) -> list[SelectedProblem]:
     """Every tenth problem, plus the first problem of each application that would be missing. All
     phases of a problem stay together."""
     groups: dict[object, list[SelectedProblem]] = {}

@@ -12,7 +12,7 @@ import sys
 import time
 from typing import TYPE_CHECKING, TextIO
 
-from deepbench.errors import encodable, printable_line, printable_lines
+from deepbench.errors import printable_line, printable_lines, with_ascii_fallbacks
 from deepbench.marked_text import MarkedText
 from deepbench.terminal_text import folded
 
@@ -74,7 +74,7 @@ class Screen:
         self._out.flush()
 
     def _write(self, text: str) -> None:
-        self._out.write(encodable(text, self._out.encoding))
+        self._out.write(with_ascii_fallbacks(text, self._out.encoding))
 
     def drop_report(self) -> None:
         """Discards the report from now on, for a reader that has closed standard output."""
@@ -94,7 +94,7 @@ class Screen:
         lines = printable_lines(text.expandtabs().replace("\r", ""))
         if self._is_terminal:
             lines = _folded_text(lines, _terminal_columns(self._err))
-        self._err.write(encodable(lines, self._err.encoding) + "\n")
+        self._err.write(with_ascii_fallbacks(lines, self._err.encoding) + "\n")
         self._err.flush()
 
     @property
@@ -170,7 +170,7 @@ def _console_for(stream: TextIO, width: int) -> Console:
     return Console(file=stream, width=width)
 
 
-def duration(seconds: float) -> str:
+def duration_text(seconds: float) -> str:
     """A duration in units that suit it: 0.04 s, 0.4 s, 12 s, 3 min 20 s, 1 h 5 min."""
     if 0.001 <= seconds < 0.095:
         return f"{seconds:.1g} s"
@@ -186,8 +186,8 @@ def duration(seconds: float) -> str:
     return f"{hours} h {rest} min" if rest else f"{hours} h"
 
 
-def rough_duration(seconds: float) -> str:
+def rough_duration_text(seconds: float) -> str:
     """A rounded duration for an estimate: 3 s, 35 s, 1 min 20 s, 4 h 40 min."""
     steps = {10: 1, 60: 5, 120: 10, 3600: 60, 36_000: 600}  # upper bound: rounding step, seconds
     step = next((step for below, step in steps.items() if seconds < below), 3600)
-    return duration(max(step, round(seconds / step) * step)).replace(".0 s", " s")
+    return duration_text(max(step, round(seconds / step) * step)).replace(".0 s", " s")

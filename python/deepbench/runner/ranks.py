@@ -82,7 +82,7 @@ def report_refusal(message: str) -> bool:
     return True
 
 
-def join(request: RankRequest, followers: Sequence[str]) -> Group | None:
+def join_group(request: RankRequest, followers: Sequence[str]) -> Group | None:
     """The group of ranks that this process joins, or None without ranks. `followers` is the command
     line of the ranks that rank 0 starts itself. Raises RuntimeError."""
     from deepbench import _core
@@ -138,7 +138,7 @@ def _watch_spawned_rank(
     status = process.wait()
     how = f"exit status {status}" if status >= 0 else _signal_name(-status)
     if not joined.wait(_REFUSAL_MESSAGE_S):
-        _exit_process(f"rank {rank} ended with {how} before it came")
+        _exit_process(f"rank {rank} ended with {how} before it connected")
     if status != 0:
         _print_message(f"rank {rank} ended with {how}")
 

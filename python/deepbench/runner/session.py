@@ -99,7 +99,9 @@ class Session:
             raise SessionError(str(hello.get("message", "no reason given")), _exit_status(hello))
         if hello.get("type") != "hello":
             worker.kill()
-            raise SessionError(f"the worker did not say hello but {shortened(text)}", 1)
+            raise SessionError(
+                f"the worker's first line is not a hello message: {shortened(text)}", 1
+            )
         for line in self._ceilings():
             worker.write_line(line)
         self._worker = worker
@@ -122,7 +124,7 @@ class Session:
 
     def supports(self, line: str, position: int, limit_s: float) -> bool | None:
         answer = self._answer(f"{line} check=yes", position, limit_s, lambda: None)
-        return supported(answer)
+        return says_supported(answer)
 
     def close(self) -> None:
         worker, self._worker = self._worker, None
@@ -146,7 +148,7 @@ class Session:
                 f"no ceilings, since one of them ended the worker: {failure.reason}, "
                 f"at {failure.ceiling}"
             )
-            self._say(f"deepbench: warning: {note}; rows are held against none from here on")
+            self._say(f"deepbench: warning: {note}; later rows have no ceilings")
         else:
             note = (
                 "above the measured ceiling; the first measurement is kept, since a second one "
@@ -170,12 +172,15 @@ class Session:
             self._worker = None
             if row.begun or attempt == _START_ATTEMPTS - 1:
                 break
-            self._say(f"deepbench: warning: between two rows: {row.reason}; a new worker goes on")
+            self._say(
+                f"deepbench: warning: the worker ended between two rows: {row.reason}; a new "
+                "worker continues"
+            )
         return row
 
     def _restart(self) -> None:
         if not self._can_restart:
-            raise SessionError("the ranks are gone; whoever started them must start them again", 1)
+            raise SessionError("the ranks ended; start them again with the same launcher", 1)
         reason = ""
         for _ in range(_START_ATTEMPTS):
             try:
@@ -249,7 +254,9 @@ class InProcessRows:
         return measured_answer(parse_answer(answer, position))
 
     def supports(self, line: str, position: int, limit_s: float) -> bool | None:
-        return supported(parse_answer(self._runner.run(f"{line} check=yes", position), position))
+        return says_supported(
+            parse_answer(self._runner.run(f"{line} check=yes", position), position)
+        )
 
     def close(self) -> None:
         pass
@@ -258,7 +265,7 @@ class InProcessRows:
         pass
 
 
-def supported(answer: Row | WorkerFailure) -> bool | None:
+def says_supported(answer: Row | WorkerFailure) -> bool | None:
     """What the answer to a check says. A check measures nothing."""
     return None if isinstance(answer, WorkerFailure) else answer.status not in REFUSED
 

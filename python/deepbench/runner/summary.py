@@ -9,7 +9,7 @@ from typing import Any
 from deepbench.report.fields import ABOVE_CEILING, share
 from deepbench.results.fleet import FleetSummary
 from deepbench.results.row import Row
-from deepbench.runner.progress import duration
+from deepbench.runner.progress import duration_text
 
 _GOOD = ("ok", "unsupported")
 _MAX_FINDINGS = 8
@@ -48,9 +48,9 @@ class Summary:
 
     @property
     def findings(self) -> list[str]:
-        """One line for each of the first few ranks that are out of line."""
+        """One line for each of the first few ranks that are outliers or failed."""
         every = self._fleet.findings()
-        more = [f"{len(every) - _MAX_FINDINGS} more ranks are out of line"]
+        more = [f"{len(every) - _MAX_FINDINGS} more ranks are outliers or failed"]
         return every[:_MAX_FINDINGS] + (more if len(every) > _MAX_FINDINGS else [])
 
     def line(self, seconds: float | None, planned: int) -> str:
@@ -65,7 +65,7 @@ class Summary:
             parts.append(f"geometric mean {share(mean)} % of the roofline")
         if self._above:
             its = "its" if self._above == 1 else "their"
-            parts.append(f"{self._above} above {its} ceiling, in no mean")
+            parts.append(f"{self._above} above {its} ceiling, excluded from the mean")
         if seconds is not None:
-            parts.append(duration(seconds))
+            parts.append(duration_text(seconds))
         return "; ".join(parts)

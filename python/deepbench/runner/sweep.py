@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from deepbench.errors import UsageError, shown
+from deepbench.errors import UsageError, in_quotes
 from deepbench.problems.problem_arguments import quoted
 from deepbench.problems.selection import Selection
 from deepbench.report import Report, columns_against, create
@@ -17,7 +17,7 @@ from deepbench.results.resume_check import first_difference
 from deepbench.runner.context import build_context, first_line
 from deepbench.runner.launcher import exec_worker, launch_environment, plan_launch
 from deepbench.runner.plan import PlannedRow, hang_limit_s, plan
-from deepbench.runner.progress import Screen, Stopwatch, rough_duration
+from deepbench.runner.progress import Screen, Stopwatch, rough_duration_text
 from deepbench.runner.ranks import worker_command
 from deepbench.runner.restart_limit import Libraries, RestartLimit
 from deepbench.runner.run_options import RunOptions
@@ -108,7 +108,9 @@ class Sweep:
     def _row_source(self) -> RowSource:
         if self._options.in_process:
             if self._environment is not None:
-                raise UsageError(f"--in-process: not as one of {self._environment.size} ranks")
+                raise UsageError(
+                    f"--in-process cannot be combined with {self._environment.size} ranks"
+                )
             return InProcessRows(
                 self._options.backend,
                 self._options.worker_words(),
@@ -143,7 +145,7 @@ class Sweep:
             if old and old.warning:
                 self._screen.say(f"deepbench: warning: {old.warning}")
             for ceiling in old.ceilings if old else ():
-                if self._keeps(ceiling["status"]):
+                if self._is_kept(ceiling["status"]):
                     self._ceilings.add(ceiling)
             return old
         self._writer = ResultWriter.new(path, overwrite=self._options.overwrite)
@@ -205,10 +207,10 @@ class Sweep:
                 f"{old.path}: --resume with another run: {difference} (the file is of: {command})"
             )
         assert self._writer is not None
-        kept = [row for row in old.rows if self._keeps(row.status)]
+        kept = [row for row in old.rows if self._is_kept(row.status)]
         again = len(old.rows) - len(kept)
         if again:
-            lines = (one.line for one in old.stored if self._keeps(one.status))
+            lines = (one.line for one in old.stored if self._is_kept(one.status))
             self._writer.replace(old.context, lines)
         else:
             self._writer.continue_from(old)
@@ -216,16 +218,18 @@ class Sweep:
         said = f"deepbench: {old.path} has {len(old.rows)} of {len(self._rows)} rows"
         self._screen.say(said + (f"; {again} failed and will be measured again" if again else ""))
 
-    def _keeps(self, status: str) -> bool:
+    def _is_kept(self, status: str) -> bool:
         """Whether a row or ceiling of a resumed file with this status is not measured again."""
         return not self._options.retry or status not in _RETRIED
 
     def _outline(self, rows: Sequence[PlannedRow]) -> Outline:
         """The outline of the report. Rows of a user's suite show their applications, which
         distinguish them."""
-        own = self._selection.set is None
+        is_user_suite = self._selection.set is None
         return outline(
-            OutlineProblem(row.op, row.attributes, row.flops, row.application if own else None)
+            OutlineProblem(
+                row.op, row.attributes, row.flops, row.application if is_user_suite else None
+            )
             for row in rows
         )
 
@@ -287,7 +291,7 @@ class Sweep:
                 mistake = mistake or str(answer.row.reason)
         else:
             if mistake and self._options.candidate:
-                raise UsageError(f"--algorithm {shown(self._options.candidate)}: {mistake}")
+                raise UsageError(f"--algorithm {in_quotes(self._options.candidate)}: {mistake}")
             self._can_run = not self._rows
         self._on_admitted()
 
@@ -348,8 +352,8 @@ class Sweep:
         given_up = self._restart_limit.record(planned, row)
         if given_up:
             self._screen.say(
-                f"deepbench: warning: {given_up} is given up after three crashes in a row: its "
-                "other rows are not run; another --library or --algorithm may do them"
+                f"deepbench: warning: {given_up} reached the restart limit: its remaining rows "
+                "are not run; try another --library or --algorithm"
             )
 
     def _write_row(self, line: str) -> None:
@@ -385,7 +389,7 @@ class Sweep:
                 self._screen.say("deepbench: waiting for the backend")
             return
         if self._current_row is not None and self._screen.is_due:
-            left = rough_duration(self._estimate.remaining_s(self._row_clock.elapsed_s()))
+            left = rough_duration_text(self._estimate.remaining_s(self._row_clock.elapsed_s()))
             done, total = len(self._rows_by_position), len(self._rows)
             text = f"row {done + 1} of {total}, about {left} left: {self._current_row.problem}"
             self._screen.progress(text, done / total)
@@ -413,7 +417,7 @@ class Sweep:
             return  # the table already says why no row can run
         text = summary.line(self._clock.elapsed_s(), len(self._rows))
         where = f"; rows are in {path}" if path and summary.rows else ""
-        again = "; --resume goes on" if path and summary.rows < len(self._rows) else ""
+        again = "; --resume continues it" if path and summary.rows < len(self._rows) else ""
         kind = "interrupted, " if interrupted else ""
         self._screen.say(f"deepbench: {kind}{text}{where}{again}")
         for finding in summary.findings:

@@ -16,7 +16,7 @@ from typing import IO, Any, Literal
 from deepbench.errors import UserError
 from deepbench.results import Row, schema, strict_json
 from deepbench.results.row import build_row
-from deepbench.runner.progress import Deadline, duration
+from deepbench.runner.progress import Deadline, duration_text
 from deepbench.runner.ranks import inherited_descriptors
 
 _DEVICE_LOST = 3  # exit status of a worker that lost its device
@@ -166,8 +166,8 @@ class WorkerProcess:
                 return self._failure_of_ended_worker()
             if deadline.remaining_s() == 0:
                 self.kill()
-                waited = f"no answer within {duration(limit_s)}{limit}"
-                return WorkerFailure("failed", f"{waited}: the worker was stopped", cause="hung")
+                waited = f"no answer within {duration_text(limit_s)}{limit}"
+                return WorkerFailure("failed", f"{waited}, so the worker was stopped", cause="hung")
             self._wait(min(_TICK_S, deadline.remaining_s()))
             self._tick()
 
@@ -264,7 +264,7 @@ class _LineBuffer:
 
 def parse_answer(text: str, position: int) -> Row | WorkerFailure:
     """The row in the answer to the line at `position`, with the types of the schema."""
-    no_row = WorkerFailure("failed", f"the worker answered no row but {shortened(text)}")
+    no_row = WorkerFailure("failed", f"the worker's answer is not a row: {shortened(text)}")
     try:
         value = strict_json.parsed(text.encode("utf-8"))
         if not isinstance(value, dict) or value.get("type") != "row":
@@ -275,7 +275,7 @@ def parse_answer(text: str, position: int) -> Row | WorkerFailure:
     except strict_json.NotJson:
         return no_row
     except (strict_json.JsonError, schema.SchemaError) as error:
-        return _nonsense(error)
+        return _invalid_answer(error)
 
 
 def measured_answer(row: Row | WorkerFailure) -> Row | WorkerFailure:
@@ -285,11 +285,11 @@ def measured_answer(row: Row | WorkerFailure) -> Row | WorkerFailure:
         try:
             schema.check_consistency(row.members)
         except schema.SchemaError as error:
-            return _nonsense(error)
+            return _invalid_answer(error)
     return row
 
 
-def _nonsense(error: ValueError) -> WorkerFailure:
+def _invalid_answer(error: ValueError) -> WorkerFailure:
     return WorkerFailure("failed", f"{INVALID_ANSWER}: {error}", cause=None)
 
 

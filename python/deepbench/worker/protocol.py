@@ -71,7 +71,7 @@ def _serve_rows(request: RankRequest, words: Sequence[str], write: Callable[[str
     try:
         from deepbench import _core
 
-        group = ranks.join(request, followers)
+        group = ranks.join_group(request, followers)
     except (RuntimeError, ImportError) as error:
         return _refuse_rank(write, str(error))
     with ranks.exit_on_rank_loss(group):

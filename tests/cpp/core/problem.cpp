@@ -110,12 +110,12 @@ TEST_CASE("an invalid problem is rejected with a reason of one line") {
        "precision=float"},
       {"gemm m=1 n=1 k=1 m=2", "'m' is given twice"},
       {"gemm m=1 n=1 k=1 kk=1",
-       "gemm has no parameter 'kk'; it has m n k trans_a trans_b precision b_type"},
+       "gemm has no attribute 'kk'; it has m n k trans_a trans_b precision b_type"},
       {"gemm m=1 n=1 k=1 trans_c=t",
-       "gemm has no parameter 'trans_c' (did you mean 'trans_a'?); it has m n k trans_a trans_b "
+       "gemm has no attribute 'trans_c' (did you mean 'trans_a'?); it has m n k trans_a trans_b "
        "precision b_type"},
       {"gemm M=1 n=1 k=1",
-       "gemm has no parameter 'M' (did you mean 'm'?); it has m n k trans_a trans_b precision "
+       "gemm has no attribute 'M' (did you mean 'm'?); it has m n k trans_a trans_b precision "
        "b_type"},
       {"GEMM m=1 n=1 k=1",
        "no operation is called 'GEMM' (did you mean 'gemm'?); there are gemm conv rnn sparse_gemm "

@@ -56,8 +56,8 @@ SMALL = ("gemm", "m=64", "n=16,32", "k=64", "--backend", "cpu")
         (["show", "/nonexistent"], "/nonexistent: there is no such file"),
         (["show", sys.executable], "is not a result file"),
         (["show", __file__, "--format", "xml"], "--format 'xml': must be one of table"),
-        (["list", "gemm", "trainig"], "'trainig' is no set"),
-        (["list", "memory"], "memory has no sets; 'deepbench memory --help' has what it runs"),
+        (["list", "gemm", "trainig"], "'trainig' is neither a set, nor an operation"),
+        (["list", "memory"], "memory has no sets; 'deepbench memory --help' says what it runs"),
         (["list", "sparse", "training"], "sparse_gemm has no set training"),
         (["env", "all"], "env takes no words"),
         (["gemm", "--samples", "0"], "--samples '0': must be a whole number from 1"),
@@ -249,7 +249,10 @@ def test_help_of_an_operation_lists_its_keys() -> None:
 @pytest.mark.parametrize(
     ("op", "said"),
     [
-        ("gemm", "sets: training inference-server inference-device; without keys: training\n"),
+        (
+            "gemm",
+            "sets: training inference-server inference-device; without attributes: training\n",
+        ),
         ("sparse_gemm", "sets: inference-server inference-device\n"),
         ("memory", "without attributes: each kind of access at sizes for each level"),
     ],

@@ -95,32 +95,32 @@ def test_nearly_right(
          "n precision=float"),
         ("gemm m= n=64 k=64", "'m=' has an empty value; write m=VALUE or m=A,B"),
         ("gemm m=foo=64 n=1 k=1", "m=foo=64 is not an integer"),
-        ("rnn lstm", "cell: the problems of training/rnn have their own; leave it out"),
+        ("rnn lstm", "cell: the problems of training/rnn set cell themselves; omit it"),
         ("gemm fp16,bf16", "precision=half,bfloat16: a set takes one precision at a time"),
         ("gemm m n k", "'m' is neither a set, a precision nor KEY=VALUE (did you mean 'm='?); "
          "'gemm --help' lists them"),
-        ("gemm quick=yes", "gemm has no parameter 'quick'; it has m n k trans_a trans_b precision "
+        ("gemm quick=yes", "gemm has no attribute 'quick'; it has m n k trans_a trans_b precision "
          "b_type"),
         ("all M=64", "'all' runs sets, not one problem; name the operation of M"),
         ("sparse m=8 n=8 k=8 sparsity=95",
          "sparsity=95: must be at most 0.9999999997671694; 95 % is sparsity=0.95"),
-        ("gemm --device cuda:1", "--device 'cuda:1': must be a number, from 0; the kind of device "
-         "is the backend's: --backend cuda --device 1"),
-        ("gemm --device gpu", "--device 'gpu': must be a number, from 0; the kind of device is the "
-         "backend's: --backend cuda --device 0"),
-        ("gemm --device x:1", "--device 'x:1': must be a number, from 0; the kind of device is the "
-         "backend's: --backend NAME --device 1"),
-        ("gemm --device one", "--device 'one': must be a number, from 0; the kind of device is the "
-         "backend's: --backend NAME --device 0"),
-        ("gemm --device 0,1", "--device '0,1': is one device; several are --devices 0,1"),
+        ("gemm --device cuda:1", "--device 'cuda:1': must be a number, from 0; --backend selects "
+         "the kind of device: --backend cuda --device 1"),
+        ("gemm --device gpu", "--device 'gpu': must be a number, from 0; --backend selects the "
+         "kind of device: --backend cuda --device 0"),
+        ("gemm --device x:1", "--device 'x:1': must be a number, from 0; --backend selects the "
+         "kind of device: --backend NAME --device 1"),
+        ("gemm --device one", "--device 'one': must be a number, from 0; --backend selects the "
+         "kind of device: --backend NAME --device 0"),
+        ("gemm --device 0,1", "--device takes one device; use --devices 0,1 for several"),
         ("gemm -output x.jsonl", "there is no option '-output' here (did you mean '--output'?); "
          "--help lists the options"),
-        ("gemm m=64 n=64 k=64 =", "'=' has no key before '='"),
+        ("gemm m=64 n=64 k=64 =", "'=' has no attribute before '='"),
         ("show .", "'.': is a folder; name a result file in it"),
         ("--quick gemm half", "an operation or a command comes first, not '--quick' (did you mean "
          "'deepbench gemm --quick half'?)"),
         ("--fast", "an operation or a command comes first, not '--fast'; see --help"),
-        ("gemm --backend CPU", "--backend 'CPU': no backend is called so; write --backend cpu"),
+        ("gemm --backend CPU", "--backend 'CPU': there is no such backend; write --backend cpu"),
         ("gemm --workspace lots", "--workspace: workspace=lots is not an integer, as in 33554432, "
          "32M or 32MiB"),
         ("gemm --workspace 32MB", "'32MB': units are powers of 2; write 32M or 32MiB, which is 32 "
@@ -139,12 +139,13 @@ def test_nearly_right(
          "you mean 'csv'?)"),
         ("gemm --format xlsx", "--format 'xlsx': must be one of table legacy json csv markdown; "
          "'deepbench report FILE -o NAME.xlsx' makes such a file"),
-        ("compare a b -o x.html", "there is no option '-o' here: '> FILE' keeps what is printed"),
+        ("compare a b -o x.html",
+         "there is no option '-o' here: redirect the output with '> FILE'"),
         ("run gemm m=64 n=64 k=64", "'gemm' is an operation, and run takes files of problems; "
          "write deepbench gemm m=64 n=64 k=64"),
-        ("list libraries", "'libraries' is no set, operation with sets, or precision: 'deepbench "
-         "env' has the backends with their devices and libraries"),
-        ("list half fp16", "'fp16' is one too many: give one operation, one set and one precision"),
+        ("list libraries", "'libraries' is neither a set, nor an operation with sets, nor a "
+         "precision: 'deepbench env' prints the backends with their devices and libraries"),
+        ("list half fp16", "'fp16' is superfluous: give one operation, one set and one precision"),
         ("help gemm conv", "help takes one word: deepbench help gemm"),
     ],
 )  # fmt: skip
@@ -253,8 +254,8 @@ def test_a_workbook_is_imported_first(
     assert main(["report", my_result_file, "-o", "mine.xlsx"]) == 0
     capsys.readouterr()
     assert error_message(capsys, "show", "mine.xlsx") == (
-        "'mine.xlsx' is no result file; a workbook becomes one by deepbench import mine.xlsx -o "
-        "mine.jsonl"
+        "'mine.xlsx' is a workbook; deepbench import mine.xlsx -o mine.jsonl makes a result file "
+        "of it"
     )
 
 

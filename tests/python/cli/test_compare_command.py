@@ -226,9 +226,9 @@ def test_numbers_out_of_range_are_refused_with_their_line(
 @pytest.mark.parametrize(
     ("statistics", "says"),
     [
-        (None, "status is ok, and statistics.median_ns is no time"),
-        ({}, "status is ok, and statistics.median_ns is no time"),
-        ({"median_ns": 0}, "status is ok, and statistics.median_ns is no time"),
+        (None, "status is ok, and statistics.median_ns is missing or not positive"),
+        ({}, "status is ok, and statistics.median_ns is missing or not positive"),
+        ({"median_ns": 0}, "status is ok, and statistics.median_ns is missing or not positive"),
         ({"median_ns": 2.0, "low_ns": 3.0, "high_ns": 1.0}, "low_ns is above high_ns"),
     ],
 )

@@ -135,7 +135,7 @@ def test_an_input_file_is_never_replaced(
     line = [names.get(word, str(my_result_file) if word == "FILE" else word) for word in words]
     line[line.index("-o") + 1] = str(link)
     assert main([*line, "--overwrite"]) == 2
-    assert "is a file that is read; name another one" in error_line(capsys)
+    assert "is also an input; choose another output" in error_line(capsys)
     assert my_result_file.read_bytes() == before
 
 

@@ -116,7 +116,8 @@ def test_rows_above_their_ceiling_are_in_no_mean() -> None:
         summary.add(as_row(row))
     line = summary.line(None, 3)
     assert line == (
-        "3 rows: 3 ok; geometric mean 50.0 % of the roofline; 1 above its ceiling, in no mean"
+        "3 rows: 3 ok; geometric mean 50.0 % of the roofline; 1 above its ceiling, excluded "
+        "from the mean"
     )
 
 

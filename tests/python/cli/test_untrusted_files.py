@@ -67,8 +67,8 @@ HOSTILE: dict[str, tuple[str | bytes, str]] = {
     "a key twice": (ROW.replace('"status": ', '"status": 1, "status": '), 'the key "status" is th'),
     "a key twice within": (with_value('{"a": 1, "a": 2}'), 'the key "a" is there twice'),
     "a long line": (ROW + " " * strict_json.MAX_LINE_BYTES, "the line has 16,7"),
-    "half a character": (ROW.replace("NAME", "\\ud800"), "half a character"),
-    "half a character in a key": (with_value('{"\\udfff": 1}'), "half a character"),
+    "half a character": (ROW.replace("NAME", "\\ud800"), "half of a surrogate pair"),
+    "half a character in a key": (with_value('{"\\udfff": 1}'), "half of a surrogate pair"),
     "half a character in bytes": (ROW.encode().replace(b"NAME", b"\xed\xa0\x80"), "is not JSON"),
     "an escaped NUL": (ROW.replace("NAME", "x\\u0000"), "a text has a NUL"),
     "a NUL": (ROW.encode().replace(b"NAME", b"\0"), "is not JSON"),
@@ -212,10 +212,10 @@ def test_libraries_that_a_file_names_are_not_loaded(trap_library: Path, tmp_path
 
 
 SUITE_LINES = {
-    "gemm m=8 n=8 k=8 library=./evil.so": "gemm has no parameter 'library'",
-    "gemm m=8 n=8 k=8 backend=./evil.so": "gemm has no parameter 'backend'",
+    "gemm m=8 n=8 k=8 library=./evil.so": "gemm has no attribute 'library'",
+    "gemm m=8 n=8 k=8 backend=./evil.so": "gemm has no attribute 'backend'",
     "gemm m=8 n=8 k=8 ; library=evil": "';' is not of the form key=value",
-    "gemm m=8 n=8 k=8 position=3": "gemm has no parameter 'position'",
+    "gemm m=8 n=8 k=8 position=3": "gemm has no attribute 'position'",
     "../../evil m=8": "no operation is called '../../evil'",
     "gemm m=1e400 n=8 k=8": "m=1e400 is not an integer",
     "gemm m=nan n=8 k=8": "m=nan is not an integer",

@@ -207,7 +207,7 @@ def test_only_real_line_ends_count() -> None:
 BROKEN: dict[str, tuple[str | bytes, str]] = {
     "empty": ("", "my.txt: has no problems; "),
     "comments only": ("# phases: fwd\n\n# x\n", "my.txt: has no problems; "),
-    "a result": (b'{"type": "context"}\n', "my.txt:1: is no suite, it looks like a result file"),
+    "a result": (b'{"type": "context"}\n', "my.txt:1: is not a suite but looks like a result file"),
     "binary": (b"\x7fELF\n\x00\x01", "my.txt:2: is not a text file, it has a NUL byte"),
     "utf-16": ("gemm m=1\n".encode("utf-16"), "my.txt:1: is not a text file"),
     "latin-1": (b"gemm m=1\n# caf\xe9\n", "my.txt:2: is not a text file, it has bytes"),

@@ -95,8 +95,8 @@ def test_a_file_that_others_take_away_is_told(tmp_path: Path) -> None:
     """And what was written stays, beside it."""
     path, saved = tmp_path / "a.jsonl", tmp_path / "a.jsonl.rescued"
     for take, how in (
-        (path.unlink, "was removed, or another put in its place,"),
-        (lambda: check_replaces_whole(path), "was removed, or another put in its place,"),
+        (path.unlink, "was removed or replaced"),
+        (lambda: check_replaces_whole(path), "was removed or replaced"),
         (lambda: os.truncate(path, 3), "was changed"),
         (lambda: os.truncate(path, 1 << 20), "was changed"),
     ):
@@ -106,7 +106,7 @@ def test_a_file_that_others_take_away_is_told(tmp_path: Path) -> None:
         written = path.read_bytes()
         take()
         with pytest.raises(
-            ResultError, match=f"{how} while it was written; what was written is"
+            ResultError, match=f"{how} while the run wrote it; what was written is"
         ) as told:
             writer.write_line(json.dumps(make_gemm(1)))
         assert told.value.exit_status == 1

@@ -124,9 +124,9 @@ def test_missing_file_and_folder(tmp_path: Path) -> None:
 
 @pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="there are no named pipes")
 def test_what_has_no_end_is_refused(tmp_path: Path) -> None:
-    assert "is no regular file" in refusal_message(Path("/dev/zero"))
+    assert "is not a regular file" in refusal_message(Path("/dev/zero"))
     os.mkfifo(tmp_path / "pipe")
-    assert "is no regular file" in refusal_message(tmp_path / "pipe")
+    assert "is not a regular file" in refusal_message(tmp_path / "pipe")
 
 
 def test_a_table_would_have_no_end(tmp_path: Path) -> None:
@@ -185,7 +185,7 @@ def test_any_file_is_read_or_refused(
 def test_existing_file_is_not_touched(tmp_path: Path) -> None:
     path = write_result_file(tmp_path / "a.jsonl")
     before = path.read_bytes()
-    with pytest.raises(ResultError, match="--resume goes on with it, --overwrite replaces it"):
+    with pytest.raises(ResultError, match="--resume continues it, --overwrite replaces it"):
         ResultWriter.new(path)
     link = tmp_path / "link"
     link.symlink_to("nowhere")
@@ -315,7 +315,7 @@ def test_resuming_what_is_not_ours_leaves_it_alone(tmp_path: Path, content: byte
 
 def test_resuming_what_is_no_file(tmp_path: Path) -> None:
     for path in (Path("/dev/null"), tmp_path):
-        with pytest.raises(ResultError, match=r"is no regular file|is a folder"):
+        with pytest.raises(ResultError, match=r"is not a regular file|is a folder"):
             ResultWriter.for_resuming(path)
 
 
@@ -350,7 +350,7 @@ def test_same_run_may_be_resumed() -> None:
         ({"libraries": {"onednn": {"version": "3.3"}}}, "library onednn was 3.2.0"),
         ({"version": "0.2.0"}, "deepbench was 0.1.0, now it is 0.2.0"),
         ({"rows": 4}, "the number of rows was 3, now it is 4"),
-        ({"plan": "other"}, "the problems that are still to come are others"),
+        ({"plan": "other"}, "the remaining problems differ"),
     ],
 )
 def test_first_difference_is_named(changes: dict[str, Any], named: str) -> None:

@@ -59,7 +59,7 @@ def check_ended(done: subprocess.CompletedProcess[str], file: Path, what: str) -
     rows = len(read(file).rows)
     assert 0 < rows < 20
     assert f"{rows} of 20 rows: {rows} ok" in summary
-    assert summary.endswith(f"rows are in {file}; --resume goes on")
+    assert summary.endswith(f"rows are in {file}; --resume continues it")
     assert file.read_bytes().endswith(b"}\n")
     assert not read(file).torn
 

@@ -121,7 +121,9 @@ def test_choices_are_not_refused_before_the_precision_is_known() -> None:
     hello = {**HELLO, "backend": {"name": "cuda"}, "planning": planning_facts("cuda")}
     planned = plan(selection, run_options(line), hello)
     assert {row.attributes["y_type"] for row in planned} == {"s8"}
-    with pytest.raises(UsageError, match="y_type=s8: no problem of these has it in float"):
+    with pytest.raises(
+        UsageError, match="y_type=s8: none of the selected problems has this attribute in float"
+    ):
         plan(selection, run_options(line), {**HELLO, "backend": {"name": "cpu"}})
 
 
@@ -168,14 +170,18 @@ def test_default_precisions_are_facts_of_the_backend() -> None:
     ("op", "words", "message"),
     [
         ("gemm", ["training", "m=1"], r"a set \(training\) and dimensions \(m\) are given"),
-        ("gemm", ["training", "trans_a=t"], "trans_a: the problems of training/gemm have their"),
-        ("all", ["trans_a=t"], "trans_a: the problems of training/gemm have their own"),
-        ("conv", ["float", "x_type=u8"], "x_type=u8: no problem of these has it in float"),
+        ("gemm", ["training", "trans_a=t"], "trans_a: the problems of training/gemm set trans_a"),
+        ("all", ["trans_a=t"], "trans_a: the problems of training/gemm set trans_a themselves"),
+        (
+            "conv",
+            ["float", "x_type=u8"],
+            "x_type=u8: none of the selected problems has this attribute in float",
+        ),
         ("conv", ["int8", "x_type=u9"], "^x_type=u9: must be one of s8 u8$"),
         ("all", ["device", "kind=copy"], "kind: no operation of this set has it"),
         ("conv", ["layout=nhwc,nchw"], "a set takes one layout at a time"),
         ("gemm", ["m=1"], "gemm needs n="),
-        ("gemm", ["m=1", "n=1", "k=1", "kk=1"], "no parameter 'kk'"),
+        ("gemm", ["m=1", "n=1", "k=1", "kk=1"], "no attribute 'kk'"),
         ("gemm", ["m=0", "n=1", "k=1"], "m=0"),
         ("gemm", ["m=99999999999999999999", "n=1", "k=1"], "64 bits"),
         ("gemm", ["training", "precision=haf"], "gemm has no precision 'haf'"),
@@ -342,7 +348,7 @@ def test_mistakes_in_files_name_file_and_line(tmp_path: Path) -> None:
     good, bad = tmp_path / "good.txt", tmp_path / "bad.txt"
     good.write_text("gemm m=1 n=2 k=3\n")
     bad.write_text("\ngemm m=1 n=2 k=3\ngemm m=1 n=2 q=3\n")
-    with pytest.raises(UsageError, match=r"bad\.txt:3: gemm has no parameter 'q'"):
+    with pytest.raises(UsageError, match=r"bad\.txt:3: gemm has no attribute 'q'"):
         plan(select_files([str(good), str(bad)]), options(), None)
     with pytest.raises(UsageError, match="no such file"):
         select_files([str(tmp_path / "none")])

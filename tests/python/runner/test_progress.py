@@ -12,7 +12,7 @@ import termios
 import pytest
 
 from deepbench.marked_text import MarkedText
-from deepbench.runner.progress import Deadline, Screen, duration, rough_duration
+from deepbench.runner.progress import Deadline, Screen, duration_text, rough_duration_text
 
 
 class Terminal(io.StringIO):
@@ -50,7 +50,7 @@ def test_a_report_is_as_wide_as_its_terminal_alone() -> None:
     ],
 )
 def test_duration(seconds: float, text: str) -> None:
-    assert duration(seconds) == text
+    assert duration_text(seconds) == text
 
 
 @pytest.mark.parametrize(
@@ -68,7 +68,7 @@ def test_duration(seconds: float, text: str) -> None:
     ],
 )
 def test_an_estimate_is_rounded(seconds: float, text: str) -> None:
-    assert rough_duration(seconds) == text
+    assert rough_duration_text(seconds) == text
 
 
 def test_report_and_talk_go_apart() -> None:

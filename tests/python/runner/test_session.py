@@ -76,7 +76,7 @@ def test_ctrl_c_does_not_reach_a_worker_that_is_starting() -> None:
         ("torn", "failed", "the worker crashed: SIGSEGV"),
         ("abort", "failed", "the worker aborted: SIGABRT"),
         ("exit", "failed", "the worker ended with exit status 7"),
-        ("garbage", "failed", "the worker answered no row but oneDNN says hello"),
+        ("garbage", "failed", "the worker's answer is not a row: oneDNN says hello"),
     ],
 )
 def test_lost_row_names_its_cause_and_the_next_one_runs(
@@ -103,14 +103,16 @@ def test_row_of_another_place_is_none() -> None:
         one.start()
         answer = run(one, "misplaced", 4)
         assert isinstance(answer, WorkerFailure)
-        assert "answered no row" in answer.reason
+        assert "is not a row" in answer.reason
 
 
 def test_hang_ends_at_the_limit() -> None:
     with session() as one:
         pid = one.start()["pid"]
         assert run(one, "hang", limit_s=3) == WorkerFailure(
-            "failed", "no answer within 3.0 s (--hang-limit): the worker was stopped", cause="hung"
+            "failed",
+            "no answer within 3.0 s (--hang-limit), so the worker was stopped",
+            cause="hung",
         )
         assert not is_alive(pid)
         assert isinstance(run(one, "ok", 1), Row)
@@ -148,7 +150,7 @@ def test_waiting_is_not_silent() -> None:
         (("refuse",), "no such library; install it", 2),
         (("crash",), "the worker cannot start: .*SIGSEGV .cannot map memory.", 2),
         (("hang",), "the worker cannot start: no answer within 0.5 s", 2),
-        (("garbage",), "did not say hello but hello there", 1),
+        (("garbage",), "first line is not a hello message: hello there", 1),
     ],
 )
 def test_worker_that_does_not_start(arguments: tuple[str], message: str, status: int) -> None:
@@ -192,8 +194,8 @@ def test_worker_that_died_between_rows_costs_none() -> None:
         os.kill(pid, 9)
         assert pid_of(run(one, "ok")) != pid
     assert said == [
-        "deepbench: warning: between two rows: killed (signal 9): probably out of memory; "
-        "a new worker goes on"
+        "deepbench: warning: the worker ended between two rows: killed (signal 9): probably "
+        "out of memory; a new worker continues"
     ]
 
 

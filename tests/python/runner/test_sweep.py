@@ -158,7 +158,7 @@ def test_rows_so_far_are_kept(tmp_path: Path, error: BaseException, name: str) -
     assert one.source.ended == "killed"
     assert len(read(path).rows) == 2
     assert "2 of 3 rows: 2 ok" in one.err.getvalue()
-    assert "--resume goes on" in one.err.getvalue()
+    assert "--resume continues it" in one.err.getvalue()
     if name == "json":
         assert len(json.loads(one.out.getvalue())["rows"]) == 2
 
@@ -168,7 +168,7 @@ def test_a_run_that_ended_before_its_first_row_promises_none(tmp_path: Path) -> 
     with pytest.raises(KeyboardInterrupt):
         one.end()
     assert "interrupted, 0 of 3 rows; " in one.err.getvalue()
-    assert "--resume goes on" in one.err.getvalue()
+    assert "--resume continues it" in one.err.getvalue()
     assert "rows are in" not in one.err.getvalue()
 
 

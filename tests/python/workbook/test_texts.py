@@ -168,7 +168,7 @@ def test_unwritable_outputs_are_reported(
     path.write_bytes(zip_archive(workbook_parts()))
     for output, what in (("/dev/full", "the disk is full"), (str(tmp_path), "is a folder"),
                          (str(tmp_path / "no/a.jsonl"), "there is no folder"),
-                         (str(path), "is a file that is read")):  # fmt: skip
+                         (str(path), "is also an input")):  # fmt: skip
         status, _, err = run_command(capsys, "import", str(path), "-o", output)
         assert (status, what in err, err.count("\n")) == (2, True, 1), err
     for words in (["import"], ["import", str(path)], ["import", "-o", "x"], ["report", str(path)],

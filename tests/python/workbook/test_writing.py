@@ -227,14 +227,14 @@ def test_existing_output_needs_overwrite(
     mine.write_bytes(file.read_bytes())
     command = ("report", str(mine), "--format", "xlsx", "-o")
     status, _, err = run_command(capsys, *command, str(mine), "--overwrite")
-    assert (status, "is a file that is read" in err) == (2, True)
+    assert (status, "is also an input" in err) == (2, True)
     assert json.loads(mine.read_text().splitlines()[0])["type"] == "context"
     book = tmp_path / "a.xlsx"
     assert run_command(capsys, *command, str(book))[0] == 0
     assert run_command(capsys, *command, str(book))[0] == 2
     assert run_command(capsys, *command, str(book), "--overwrite")[0] == 0
     status, _, err = run_command(capsys, "import", str(book), "-o", str(book), "--overwrite")
-    assert (status, "is a file that is read" in err) == (2, True)
+    assert (status, "is also an input" in err) == (2, True)
     assert book.read_bytes().startswith(b"PK")
     for bad, said, what in (("/dev/full", 1, "the disk is full; nothing was written"),
                             (str(tmp_path), 2, "is a folder"),

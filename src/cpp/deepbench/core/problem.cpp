@@ -120,7 +120,7 @@ void refuse_unknown(const Operation& operation, const std::vector<KeyValue>& giv
   const auto names = parameter_names(operation);
   for (const auto& item : given) {
     if (!operation.find(item.key))
-      throw InvalidProblem(operation.name() + " has no parameter '" + item.key + "'" +
+      throw InvalidProblem(operation.name() + " has no attribute '" + item.key + "'" +
                            suggestion(item.key, names) + "; it has " + join(names));
   }
 }
