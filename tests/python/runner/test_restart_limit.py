@@ -90,7 +90,7 @@ def test_what_is_in_a_row(answers: list[Answer], given_up: bool) -> None:
     source = ScriptedRows(dict(enumerate(answers)))
     _, _, err = run_sweep(source, *TEN)
     assert (9 not in measured_positions(source)) == given_up
-    assert ("is given up" in err) == given_up
+    assert ("reached the restart limit" in err) == given_up
 
 
 def test_other_libraries_and_unsupported_rows_go_on() -> None:
@@ -103,7 +103,7 @@ def test_other_libraries_and_unsupported_rows_go_on() -> None:
     _, out, err = run_sweep(source, *TEN)
     assert measured_positions(source) == [0, 1, 2, 3, 4, 5, 6, 8]
     assert out.count("unsupported: not here") == 1
-    assert "gemm through the backend's choice of one, other is given up" in err
+    assert "gemm through the backend's choice of one, other reached the restart limit" in err
 
 
 def test_rows_of_which_nothing_can_be_asked_are_in_a_row_too() -> None:
@@ -115,10 +115,10 @@ def test_rows_of_which_nothing_can_be_asked_are_in_a_row_too() -> None:
 
     apart = Silent(dict.fromkeys((1, 3, 5, 7), worker_lost))
     _, _, err = run_sweep(apart, *TEN)
-    assert "given up" not in err
+    assert "restart limit" not in err
     together = Silent(dict.fromkeys((2, 3, 4, 6), worker_lost))
     _, _, err = run_sweep(together, *TEN)
-    assert "gemm is given up" in err
+    assert "gemm reached the restart limit" in err
     assert measured_positions(together) == [0, 1, 2, 3, 4, 5, 7, 8, 9]
 
 
@@ -127,20 +127,20 @@ def test_the_library_that_was_asked_for_is_the_one() -> None:
         ScriptedRows({2: worker_lost, 3: worker_lost, 4: worker_lost}), "one", "other"
     )
     _, _, err = run_sweep(source, *TEN, "--library", "other")
-    assert "gemm through other is given up" in err
+    assert "gemm through other reached the restart limit" in err
     assert measured_positions(source) == [0, 1, 2, 3, 4]
 
 
 def test_a_backend_without_libraries_is_given_up_as_it_is() -> None:
     source = with_libraries(ScriptedRows({2: worker_lost, 3: worker_lost, 4: worker_lost}))
     _, _, err = run_sweep(source, *TEN)
-    assert "warning: gemm is given up" in err
+    assert "warning: gemm reached the restart limit" in err
 
 
 def test_nothing_is_announced_of_the_last_rows() -> None:
     source = ScriptedRows({7: worker_lost, 8: worker_lost, 9: worker_lost})
     _, _, err = run_sweep(source, *TEN)
-    assert "given up" not in err
+    assert "restart limit" not in err
     assert source.checks == 2  # after two crashes: of no use after the last
 
 
@@ -183,7 +183,9 @@ def test_a_backend_that_crashes(tmp_path: Path) -> None:
         env=os.environ | {"DEEPBENCH_FAKE_SCRIPT": script},
     )  # fmt: skip
     assert done.returncode == 1
-    assert "gemm through the backend's choice of one, other is given up" in done.stderr
+    assert (
+        "gemm through the backend's choice of one, other reached the restart limit" in done.stderr
+    )
     statuses = [row["status"] for row in members(read(file).rows)]
     assert statuses == ["ok"] + ["failed"] * 4 + ["unsupported", "failed", "failed", "ok"]
     crashes = f"row 1 crashed: {signal.SIGSEGV.name}, row 2 aborted: SIGABRT, row 3 ended with exit"
