@@ -53,14 +53,14 @@ def _entry_point_plugins(warn: Callable[[str], object]) -> Iterator[str]:
         except Exception as error:  # the code of another package may raise anything
             warn(f"the backend {entry.name!r} ({entry.value}) cannot be found: {error!r}")
             continue
-        unusable = _reason_to_skip(Path(path))
+        unusable = _reason_to_skip_plugin(Path(path))
         if unusable:
             warn(f"the backend {entry.name!r} ({entry.value}): {path}: {unusable}")
         else:
             yield path
 
 
-def _reason_to_skip(place: Path) -> str:
+def _reason_to_skip_plugin(place: Path) -> str:
     """Why the native module must not load a path; empty if it may."""
     if not place.is_absolute():
         return "the path is relative; it would be looked for in the working directory"

@@ -29,7 +29,7 @@ class Buffer {
   // Throws plugin::Error with DEEPBENCH_OUT_OF_MEMORY and the size. The system allocates a new page
   // on the memory node of the thread that touches it first, which should be the thread that uses
   // it. Buffers of a large page or more take their pages from `store`.
-  explicit Buffer(uint64_t bytes, PagePool& store = PagePool::uncached());
+  explicit Buffer(uint64_t bytes, PagePool& store = PagePool::without_reuse());
   ~Buffer();
   Buffer(Buffer&& other) noexcept { swap(other); }
   Buffer& operator=(Buffer&& other) noexcept {

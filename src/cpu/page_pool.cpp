@@ -32,7 +32,7 @@ std::byte* map_new(uint64_t bytes) {
 
 }  // namespace
 
-PagePool& PagePool::uncached() {
+PagePool& PagePool::without_reuse() {
   static auto* store = new PagePool(0);
   return *store;
 }

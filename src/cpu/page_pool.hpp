@@ -22,7 +22,7 @@ class PagePool {
   PagePool& operator=(const PagePool&) = delete;
 
   // The pool that keeps no idle pages.
-  static PagePool& uncached();
+  static PagePool& without_reuse();
   // The pool for the references of this process: it keeps up to a quarter of the memory, shared
   // equally by the ranks that divide the machine's cores. On machines with several memory nodes it
   // keeps nothing, since pages must lie on the node of the threads that work on them.

@@ -22,7 +22,8 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[2]
 OURS = ROOT / "third_party/nvidia"
 
-# NVIDIA's headers for each of the project's headers, cudart's before those that include more of it.
+# NVIDIA's headers for each of the project's headers, in the order in which they are included:
+# cudart's first, because the headers of other libraries include more of the CUDA runtime.
 HEADERS = {
     "cudart": ["cuda_runtime_api.h", "cuda_profiler_api.h"],
     "driver": ["cuda.h"],

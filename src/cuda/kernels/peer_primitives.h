@@ -258,40 +258,40 @@ template <class T>
 struct Extent {
   static constexpr uint64_t kPerVector = 4 * T::kPerWord;
   uint64_t vectors;  // whole vectors
-  uint32_t tail;     // 16-bit units beyond them
+  uint32_t tail;     // halfwords beyond them
 
   explicit __device__ Extent(uint64_t elements)
       : vectors(elements / kPerVector), tail(uint32_t(elements % kPerVector) * 2 / T::kPerWord) {}
 };
 
-// Loads `units` units of 16 bits and sets the rest of `words` to zero.
+// Loads `halfwords` units of 16 bits and sets the rest of `words` to zero.
 template <int kWords>
-__device__ void load_tail(const void* from, uint32_t units, uint32_t* words) {
+__device__ void load_tail(const void* from, uint32_t halfwords, uint32_t* words) {
   const auto* const in = static_cast<const volatile uint16_t*>(from);
 #pragma unroll
   for (int i = 0; i < kWords; ++i) words[i] = 0;
 #pragma unroll
   for (uint32_t i = 0; i < 2 * kWords; ++i)
-    if (i < units) words[i / 2] |= uint32_t(in[i]) << (i % 2 * 16);
+    if (i < halfwords) words[i / 2] |= uint32_t(in[i]) << (i % 2 * 16);
 }
 
 template <int kWords>
-__device__ void store_tail(void* to, uint32_t units, const uint32_t* words) {
+__device__ void store_tail(void* to, uint32_t halfwords, const uint32_t* words) {
   auto* const out = static_cast<uint16_t*>(to);
 #pragma unroll
   for (uint32_t i = 0; i < 2 * kWords; ++i)
-    if (i < units) out[i] = uint16_t(words[i / 2] >> (i % 2 * 16));
+    if (i < halfwords) out[i] = uint16_t(words[i / 2] >> (i % 2 * 16));
 }
 
-__device__ inline uint4 load_tail(const uint4* from, uint32_t units) {
+__device__ inline uint4 load_tail(const uint4* from, uint32_t halfwords) {
   uint32_t words[4];
-  load_tail<4>(from, units, words);
+  load_tail<4>(from, halfwords, words);
   return {words[0], words[1], words[2], words[3]};
 }
 
-__device__ inline void store_tail(uint4* to, uint32_t units, uint4 v) {
+__device__ inline void store_tail(uint4* to, uint32_t halfwords, uint4 v) {
   const uint32_t words[4] = {v.x, v.y, v.z, v.w};
-  store_tail<4>(to, units, words);
+  store_tail<4>(to, halfwords, words);
 }
 
 // ---- walking over vectors -----------------------------------------------------------------------

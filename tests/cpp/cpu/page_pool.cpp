@@ -101,7 +101,7 @@ TEST_CASE("pages: the pool for references caches pages and releases them when me
   pool.clear();
   { const cpu::Buffer buffer(4 * kPage); }
   CHECK(pool.idle_bytes() == 0);
-  CHECK(PagePool::uncached().idle_bytes() == 0);
+  CHECK(PagePool::without_reuse().idle_bytes() == 0);
   { const cpu::Buffer buffer(4 * kPage, pool); }
   const uint64_t idle = pool.idle_bytes();
   CHECK((idle >= 4 * kPage) == (cpu::topology().memory_nodes == 1));

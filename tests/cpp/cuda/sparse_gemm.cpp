@@ -5,7 +5,9 @@
 
 #include <doctest/doctest.h>
 
+#include <algorithm>
 #include <cmath>
+#include <limits>
 #include <string>
 #include <vector>
 
@@ -21,13 +23,13 @@ using testing::sparse_text;
 
 std::string with_cusparse(const std::string& rest = "") { return "library=cusparse " + rest; }
 
-// Returns the number of wrong outputs after `calls` calls in place, given sums in 32 bits that are
-// rounded once per call.
-uint64_t wrong_outputs(const SparseGemm& g, const std::vector<double>& got, int calls = 1) {
+// Returns the largest ratio of an output's error to its bound after `calls` calls in place, given
+// sums in 32 bits that are rounded once per call. Above 1 the outputs are wrong; infinity for NaN.
+double max_error_ratio(const SparseGemm& g, const std::vector<double>& got, int calls = 1) {
   const auto element = [&](deepbench_type type, uint32_t stream, uint64_t index) {
     return deepbench_element(type, kSeed, stream, index);
   };
-  uint64_t wrong = 0;
+  double worst = 0;
   for (int64_t j = 0; j < g.n; ++j)
     for (int64_t i = 0; i < g.m; ++i) {
       double sum = 0, size = 0;
@@ -42,9 +44,11 @@ uint64_t wrong_outputs(const SparseGemm& g, const std::vector<double>& got, int 
       const double error = std::abs(got[size_t(i + j * g.m)] - (c + calls * sum));
       const double sums = 4 * kRoundoffFloat * (std::abs(c) + calls * size + 1e-30);
       const double stored = g.precision.output_roundoff * (std::abs(c) + calls * std::abs(sum));
-      wrong += !(error <= calls * (sums + 1.01 * stored));
+      const double ratio = error / (calls * (sums + 1.01 * stored));
+      if (std::isnan(ratio)) return std::numeric_limits<double>::infinity();
+      worst = std::max(worst, ratio);
     }
-  return wrong;
+  return worst;
 }
 
 void check_product(const SparseGemm& gemm, const std::string& options) {
@@ -73,7 +77,7 @@ void check_product(const SparseGemm& gemm, const std::string& options) {
   CHECK(double(scan.untouched) <= 1 + 0.02 * double(outputs));
   CHECK(scan.non_finite == 0);
   const std::vector<double> got = run.read(outputs);
-  CHECK(wrong_outputs(gemm, got) == 0);
+  CHECK(max_error_ratio(gemm, got) <= 1);
   const std::vector<double> sums = run.project(uint64_t(gemm.m), 7);
   for (int64_t i = 0; i < gemm.m; ++i) {
     double sum = 0;
@@ -153,10 +157,10 @@ TEST_CASE("gpu: sparse_gemm: in place, calls accumulate and restore resets C") {
     REQUIRE(run.status() == DEEPBENCH_OK);
     run.restore();
     run.call(3);
-    CHECK(wrong_outputs(gemm, run.read(1800), 3) == 0);
+    CHECK(max_error_ratio(gemm, run.read(1800), 3) <= 1);
     run.restore();
     run.call(1);
-    CHECK(wrong_outputs(gemm, run.read(1800)) == 0);
+    CHECK(max_error_ratio(gemm, run.read(1800)) <= 1);
   }
 }
 
@@ -175,7 +179,7 @@ TEST_CASE(
       const bool flushed = run.describe().text("cold") == "flush";
       run.poison();
       CHECK(run.call(3).copies_touched == (flushed ? 1 : 3));
-      CHECK(wrong_outputs(gemm, run.read(12000), flushed ? 3 : 1) == 0);
+      CHECK(max_error_ratio(gemm, run.read(12000), flushed ? 3 : 1) <= 1);
     }
 }
 

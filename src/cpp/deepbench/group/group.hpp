@@ -123,7 +123,7 @@ class DEEPBENCH_API Group {
   Message unpacked(size_t socket, const std::string& bytes);
 
   void run_watchdog();
-  bool has_ended();
+  bool end_was_called();
   bool poll_for_disconnect();
   bool has_failed(size_t rank) const;
   bool any_has_failed(size_t from) const;

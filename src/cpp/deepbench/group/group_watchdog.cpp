@@ -18,7 +18,7 @@ constexpr double kPollIntervalS = 5e-3;  // a check takes a few microseconds
 
 }  // namespace
 
-bool Group::has_ended() {
+bool Group::end_was_called() {
   const std::lock_guard<std::mutex> lock(mutex_);
   return ended_;
 }
@@ -81,16 +81,16 @@ bool Group::poll_for_disconnect() {
 // Watches until the group ends or a rank is gone. Then a rank that waits for a message receives it
 // or an error; a rank that waits in a library has kGraceS to leave it.
 void Group::run_watchdog() {
-  while (!has_ended() && !poll_for_disconnect()) {
+  while (!end_was_called() && !poll_for_disconnect()) {
   }
-  for (Deadline grace(kGraceS); !has_ended() && grace.left_s() > 0;) {
+  for (Deadline grace(kGraceS); !end_was_called() && grace.left_s() > 0;) {
     pollfd wake = {wake_[0], POLLIN, 0};
     poll(&wake, 1, kPollMs);
     const std::lock_guard<std::mutex> lock(mutex_);
     if (!in_row_) grace = Deadline(kGraceS);
   }
   for (const Socket& socket : sockets_)
-    if (!has_ended()) socket.shutdown();
+    if (!end_was_called()) socket.shutdown();
   const std::lock_guard<std::mutex> lock(mutex_);
   grace_expired_ = true;
   changed_.notify_all();

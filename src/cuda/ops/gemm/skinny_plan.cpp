@@ -18,15 +18,15 @@ constexpr uint32_t kBusyWarps = 8;  // warps that keep the memory of one multipr
 constexpr uint64_t kLatency = 32;
 
 // The assignment of threads to rows, without the number of blocks.
-struct Mapping {
+struct RowAssignment {
   int lanes, rows;
   uint32_t rows_of_warp() const { return kWarp / uint32_t(lanes) * uint32_t(rows); }
 };
 
 uint32_t ceil_div(uint64_t value, uint64_t by) { return uint32_t((value + by - 1) / by); }
 
-uint32_t warps_to_cover_rows(const SkinnyProblem& problem, const Mapping& mapping) {
-  return ceil_div(problem.m, mapping.rows_of_warp());
+uint32_t warps_to_cover_rows(const SkinnyProblem& problem, const RowAssignment& assignment) {
+  return ceil_div(problem.m, assignment.rows_of_warp());
 }
 
 // Vectors in flight occupy registers, of which a thread has 128.
@@ -36,11 +36,11 @@ int max_depth(int columns, int rows) {
 
 // Chooses the kernel without the grid. All rounds have nearly equal depth, which avoids a short
 // last round.
-SkinnyPlan instance_of(const SkinnyProblem& problem, const Mapping& mapping) {
+SkinnyPlan instance_of(const SkinnyProblem& problem, const RowAssignment& assignment) {
   SkinnyPlan plan;
-  plan.m = problem.m, plan.columns = int(problem.columns), plan.lanes = mapping.lanes,
-  plan.rows = mapping.rows;
-  const uint32_t steps = ceil_div(problem.vectors, uint32_t(mapping.lanes));
+  plan.m = problem.m, plan.columns = int(problem.columns), plan.lanes = assignment.lanes,
+  plan.rows = assignment.rows;
+  const uint32_t steps = ceil_div(problem.vectors, uint32_t(assignment.lanes));
   const uint32_t rounds = ceil_div(steps, uint32_t(max_depth(plan.columns, plan.rows)));
   plan.depth = int(ceil_div(steps, rounds));
   return plan;
@@ -88,9 +88,9 @@ bool is_allowed(const SkinnyPlan& plan, const SkinnyProblem& problem) {
 
 // The best grid. It has fewer parts and larger blocks unless the estimated cost of another grid is
 // lower by about 3 % or more.
-SkinnyPlan plan_of(const SkinnyProblem& problem, const Mapping& mapping) {
-  SkinnyPlan best = instance_of(problem, mapping), tried = best;
-  const uint32_t warps = std::min(kMaxWarps, warps_to_cover_rows(problem, mapping));
+SkinnyPlan plan_of(const SkinnyProblem& problem, const RowAssignment& assignment) {
+  SkinnyPlan best = instance_of(problem, assignment), tried = best;
+  const uint32_t warps = std::min(kMaxWarps, warps_to_cover_rows(problem, assignment));
   const uint32_t parts = max_parts(problem, best);
   set_grid(best, problem, warps, 1);
   for (uint32_t split = 1; split <= parts; ++split)
@@ -104,12 +104,12 @@ SkinnyPlan plan_of(const SkinnyProblem& problem, const Mapping& mapping) {
 
 // Chooses as many rows per group as leave enough warps to keep memory busy, because each group
 // reads B once for all of its rows. If k is split, there are always enough warps.
-Mapping default_mapping(const SkinnyProblem& problem) {
+RowAssignment default_row_assignment(const SkinnyProblem& problem) {
   for (const int rows : {4, 2})
     if (warps_to_cover_rows(problem, {32, rows}) >= kBusyWarps * uint32_t(problem.multiprocessors))
       return {32, rows};
   const SkinnyPlan split = plan_of(problem, {32, 4});
-  return split.split > 1 ? Mapping{32, 4} : Mapping{32, 1};
+  return split.split > 1 ? RowAssignment{32, 4} : RowAssignment{32, 1};
 }
 
 // The same plan with more blocks than one wave, so that multiprocessors that finish early receive
@@ -149,11 +149,12 @@ std::vector<SkinnyPlan> skinny_plans(const SkinnyProblem& problem) {
     const auto is_it = [&](const SkinnyPlan& one) { return one.name() == plan.name(); };
     if (std::none_of(plans.begin(), plans.end(), is_it)) plans.push_back(plan);
   };
-  add(plan_of(problem, default_mapping(problem)));
+  add(plan_of(problem, default_row_assignment(problem)));
   if (plans.front().split > 1) add(with_more_parts(plans.front(), problem));
-  for (const Mapping& mapping :
-       {Mapping{32, 4}, Mapping{32, 2}, Mapping{32, 1}, Mapping{16, 2}, Mapping{8, 2}})
-    add(plan_of(problem, mapping));
+  for (const RowAssignment& assignment :
+       {RowAssignment{32, 4}, RowAssignment{32, 2}, RowAssignment{32, 1}, RowAssignment{16, 2},
+        RowAssignment{8, 2}})
+    add(plan_of(problem, assignment));
   return plans;
 }
 

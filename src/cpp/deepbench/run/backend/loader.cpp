@@ -99,7 +99,7 @@ bool has_required_slots(const deepbench_backend& table) {
 }
 
 // A name in rows must be a single word.
-bool is_name(std::string_view name) {
+bool is_valid_backend_name(std::string_view name) {
   return !name.empty() && std::all_of(name.begin(), name.end(), [](char c) {
     return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
   });
@@ -136,7 +136,7 @@ const deepbench_backend* open_table(const std::string& path) {
     refuse("its table is too small: " + std::to_string(table->struct_size) + " bytes of " +
            std::to_string(kFirstTable));
   if (!has_required_slots(*table)) refuse("its table lacks a slot that every backend must have");
-  if (!is_name(table->name))
+  if (!is_valid_backend_name(table->name))
     refuse("its name, '" + printable(table->name) + "', is not made of letters, digits and '_'");
   return padded_table(*table);
 }
