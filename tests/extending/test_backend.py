@@ -79,7 +79,7 @@ def test_env_lists_the_backend_with_its_library(toy: Path) -> None:
         ([*SMALL, "--backend", "TPU"], 2, "there is no such backend; write --backend toy"),
         ([*SMALL, "--npu"], 2, "did you mean '--backend toy'?"),
         ([*SMALL, "npu"], 2, "'npu' is not understood; write deepbench gemm"),
-        ([*SMALL, "--device", "toy:1"], 2, "the backend's: --backend toy --device 1"),
+        ([*SMALL, "--device", "toy:1"], 2, "selects the kind of device: --backend toy --device 1"),
         ([*SMALL, "--device", "1"], 2, "backend toy has no device 1; it has 1 device"),
         ([*SMALL, "--library", "fast"], 2, "backend toy knows no library 'fast'; it knows loops"),
         (["memory", "kind=read", "bytes=4096"], 1, "unsupported: the toy supports only gemm"),
