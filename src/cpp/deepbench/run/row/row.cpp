@@ -168,13 +168,18 @@ void write_notes(JsonWriter& json, const std::vector<std::string>& notes) {
   json.end_array();
 }
 
-void write_answer(JsonWriter& json, const Row& row) {
+// What the lines of rows and of ceilings share: how the problem was measured, and the result.
+void write_measurement(JsonWriter& json, const Row& row) {
   write_algorithm(json, row.algorithm);
   write_status(json, row);
   write_regime(json, row);
   write_times(json, row);
   write_work(json, row.work);
   write_rates(json, row);
+}
+
+void write_answer(JsonWriter& json, const Row& row) {
+  write_measurement(json, row);
   write_bound(json, row.bound);
   write_operands(json, row);
   write_verification(json, row.verification);
@@ -237,12 +242,7 @@ std::string ceiling_line(const CeilingKey& key, const Row& row, bool is_raised) 
   json.member_or_null("level", key.level);
   json.key("raised_by").value_or_null(is_raised, row.position);
   write_problem(json, row);
-  write_algorithm(json, row.algorithm);
-  write_status(json, row);
-  write_regime(json, row);
-  write_times(json, row);
-  write_work(json, row.work);
-  write_rates(json, row);
+  write_measurement(json, row);
   write_verification(json, row.verification);
   json.member("observed", row.observed);
   write_notes(json, row.notes);
