@@ -230,9 +230,11 @@ def assess(
     arithmetic_tflops: float | None,
     memory_gbps: float | None,
     latency_ns: float | None,
+    transform_factor: float = 1.0,
 ) -> dict[str, str | float | None]:
     """What bounds a row with this work and time, and its shares of the ceilings: `by`, the three
-    figures, `share_arithmetic` and `share_roofline`. A ceiling that is None is unknown."""
+    figures, `share_arithmetic` and `share_roofline`. A ceiling that is None is unknown. One
+    operation of the algorithm replaces at most `transform_factor` of the `flops`."""
 
 def check_options(text: str) -> None:
     """Raises ValueError, in one line, for an unknown or bad key=value option."""

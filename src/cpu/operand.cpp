@@ -59,21 +59,31 @@ void fill_as(void* data, const FillRange& r, Store store) {
   for (uint64_t i = r.begin; i < r.end; ++i) out[i] = store(i);
 }
 
-void fill_range(void* data, deepbench_type type, const FillRange& r) {
-  const auto uniform = [&](uint64_t i) { return deepbench_uniform(r.seed, r.stream, i); };
+// Stores value(i) in each element i of the range, as a floating-point type.
+template <class Value>
+void fill_with(void* data, deepbench_type type, const FillRange& r, Value value) {
   switch (type) {
     case DEEPBENCH_F64:
-      return fill_as(data, r, [&](uint64_t i) { return double(uniform(i)); });
+      return fill_as(data, r, [&](uint64_t i) { return double(value(i)); });
+    case DEEPBENCH_F16:
+      return fill_as(data, r, [&](uint64_t i) { return deepbench_to_half(value(i)); });
+    case DEEPBENCH_BF16:
+      return fill_as(data, r, [&](uint64_t i) { return deepbench_to_bfloat16(value(i)); });
+    case DEEPBENCH_E4M3:
+      return fill_as(data, r, [&](uint64_t i) { return deepbench_to_e4m3(value(i)); });
+    case DEEPBENCH_E5M2:
+      return fill_as(data, r, [&](uint64_t i) { return deepbench_to_e5m2(value(i)); });
+    default:
+      return fill_as(data, r, [&](uint64_t i) { return float(value(i)); });
+  }
+}
+
+void fill_range(void* data, deepbench_type type, const FillRange& r) {
+  switch (type) {
     case DEEPBENCH_F32:
       return fill_f32(static_cast<float*>(data), r);
-    case DEEPBENCH_F16:
-      return fill_as(data, r, [&](uint64_t i) { return deepbench_to_half(uniform(i)); });
     case DEEPBENCH_BF16:
       return fill_bfloat16(static_cast<uint16_t*>(data), r);
-    case DEEPBENCH_E4M3:
-      return fill_as(data, r, [&](uint64_t i) { return deepbench_to_e4m3(uniform(i)); });
-    case DEEPBENCH_E5M2:
-      return fill_as(data, r, [&](uint64_t i) { return deepbench_to_e5m2(uniform(i)); });
     case DEEPBENCH_S32:
       return fill_as(data, r,
                      [&](uint64_t i) { return deepbench_integer(type, r.seed, r.stream, i); });
@@ -81,6 +91,9 @@ void fill_range(void* data, deepbench_type type, const FillRange& r) {
     case DEEPBENCH_U8:
     case DEEPBENCH_S7:
       return fill_bytes(static_cast<uint8_t*>(data), type, r);
+    default:
+      return fill_with(data, type, r,
+                       [&](uint64_t i) { return deepbench_uniform(r.seed, r.stream, i); });
   }
 }
 
@@ -198,6 +211,15 @@ void fill_floats(float* data, deepbench_type type, uint64_t count, Inputs inputs
     if (type == DEEPBENCH_BF16) return fill_floats_of_bfloat16(data, range);
     fill_as(data, range,
             [&](uint64_t i) { return float(deepbench_element(type, seed, stream, i)); });
+  });
+}
+
+void fill_integers(void* data, deepbench_type type, uint64_t count,
+                   deepbench_small_integers integers, uint64_t seed, uint32_t stream) {
+  host_workers().parallel_for(count, kGrain, [&](uint64_t begin, uint64_t end, size_t) {
+    fill_with(data, type, FillRange{begin, end, seed, stream}, [&](uint64_t i) {
+      return float(deepbench_small_integer(integers, seed, stream, i));
+    });
   });
 }
 

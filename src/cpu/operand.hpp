@@ -22,6 +22,10 @@ void fill(void* data, deepbench_type type, uint64_t count, Inputs inputs, uint64
 void fill_floats(float* data, deepbench_type type, uint64_t count, Inputs inputs, uint64_t seed,
                  uint32_t stream);
 
+// data[i] = the small integer i of operand `stream`, stored as the floating-point `type`.
+void fill_integers(void* data, deepbench_type type, uint64_t count,
+                   deepbench_small_integers integers, uint64_t seed, uint32_t stream);
+
 // Sets every element to the poison of its type (bit_patterns.hpp).
 void poison(void* data, deepbench_type type, uint64_t count);
 

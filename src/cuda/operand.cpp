@@ -53,6 +53,7 @@ HostBuffer Scratch<HostBuffer>::allocate(uint64_t bytes) {
 struct OperandKernels {
   explicit OperandKernels(const Stream& stream)
       : fill(function("operand", "fill_elements", stream)),
+        fill_integers(function("operand", "fill_integers", stream)),
         set(function("operand", "set_elements", stream)),
         scan(function("operand", "scan_elements", stream)),
         read(function("operand", "read_elements", stream)),
@@ -63,7 +64,7 @@ struct OperandKernels {
         transpose_words(function("transpose", "transpose_words", stream)),
         multiprocessors(device_facts(stream.device()).multiprocessors) {}
 
-  const Function &fill, &set, &scan, &read, &project, &combine;
+  const Function &fill, &fill_integers, &set, &scan, &read, &project, &combine;
   const Function &transpose_bytes, &transpose_halves, &transpose_words;
   const int multiprocessors;
   std::mutex mutex;  // guards the scratch memory
@@ -102,6 +103,15 @@ void fill(const Matrix& matrix, Inputs inputs, uint64_t seed, uint32_t operand,
   const StridedLayout layout = strided_layout_of(matrix);
   kernels.fill.launch(launch_shape_of(layout, kernels.multiprocessors), stream.get(), matrix.data,
                       int32_t(matrix.type), layout, seed, operand);
+}
+
+void fill_integers(const Matrix& matrix, deepbench_small_integers integers, uint64_t seed,
+                   uint32_t operand, const Stream& stream) {
+  if (is_empty(matrix)) return;
+  const OperandKernels& kernels = operand_kernels(stream);
+  const StridedLayout layout = strided_layout_of(matrix);
+  kernels.fill_integers.launch(launch_shape_of(layout, kernels.multiprocessors), stream.get(),
+                               matrix.data, int32_t(matrix.type), layout, integers, seed, operand);
 }
 
 void poison(const Matrix& matrix, const Stream& stream) {

@@ -37,6 +37,10 @@ struct Matrix {
 void fill(const Matrix& matrix, Inputs inputs, uint64_t seed, uint32_t operand,
           const Stream& stream);
 
+// Element (i, j) becomes the small integer i + j*rows of operand `operand`.
+void fill_integers(const Matrix& matrix, deepbench_small_integers integers, uint64_t seed,
+                   uint32_t operand, const Stream& stream);
+
 // Sets every element to the poison of its type (bit_patterns.hpp).
 void poison(const Matrix& matrix, const Stream& stream);
 

@@ -5,9 +5,11 @@
 #include <dlfcn.h>
 #include <doctest/doctest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <cstring>
 #include <limits>
+#include <map>
 #include <random>
 #include <string>
 #include <vector>
@@ -113,6 +115,57 @@ double value_of(const FloatFormat& format, uint32_t code) {
             fraction = int(code & ((1u << format.mantissa) - 1));
   if (scale == 0) return std::ldexp(fraction, 1 - bias - format.mantissa);
   return std::ldexp((1 << format.mantissa) + fraction, scale - bias - format.mantissa);
+}
+
+TEST_CASE("small integers are odd or 0, each as often as asked, and exact in every type") {
+  for (const deepbench_small_integers integers :
+       {deepbench_small_integers{1u << 28, 1}, {1u << 28, 7}, {1u << 26, 3}, {0, 1}}) {
+    constexpr int kElements = 1 << 16;
+    std::map<int32_t, int> found;
+    for (uint64_t i = 0; i < kElements; ++i) found[deepbench_small_integer(integers, 4, 2, i)] += 1;
+    const double density = integers.density / double(1 << 28);
+    const double expected = density * kElements / (integers.largest + 1);
+    for (const auto& [value, times] : found) {
+      CAPTURE(value);
+      const bool is_odd = value % 2 != 0;
+      CHECK((value == 0 || is_odd));
+      CHECK(std::abs(value) <= int32_t(integers.largest));
+      const double wanted = is_odd ? expected : (1 - density) * kElements;
+      CHECK(std::abs(times - wanted) < 6 * std::sqrt(wanted));
+      CHECK(deepbench_from_half(deepbench_to_half(float(value))) == value);
+      CHECK(deepbench_from_bfloat16(deepbench_to_bfloat16(float(value))) == value);
+      CHECK(deepbench_from_e4m3(deepbench_to_e4m3(float(value))) == value);
+      CHECK(deepbench_from_e5m2(deepbench_to_e5m2(float(value))) == value);
+    }
+    CHECK(found.size() == (density == 0 ? 1 : integers.largest + 1 + (density < 1)));
+  }
+}
+
+TEST_CASE("every sum of a gemm of small integers is exact in the result's type") {
+  struct Length {
+    deepbench_type c;
+    uint64_t k;
+    double nonzeros;  // of a row of A, about
+    double largest;   // all integers up to this one are exact
+  };
+  for (const Length& length : {Length{DEEPBENCH_BF16, 500000, 1 << 10, 256},
+                               {DEEPBENCH_F16, 500000, 1 << 15, 2048},
+                               {DEEPBENCH_F32, 5000000, 1 << 21, 1 << 24},
+                               {DEEPBENCH_BF16, 100, 100, 256}}) {
+    CAPTURE(length.k);
+    const auto a = deepbench_gemm_integers(length.c, length.k, 0);
+    const auto b = deepbench_gemm_integers(length.c, length.k, 1);
+    double nonzeros = 0, sum = 0, largest = 0;
+    for (uint64_t l = 0; l < length.k; ++l) {
+      const int32_t factor = deepbench_small_integer(a, 3, 0, l);
+      nonzeros += factor != 0;
+      sum += factor * deepbench_small_integer(b, 3, 1, l);
+      largest = std::max(largest, std::abs(sum));
+    }
+    CHECK(std::abs(nonzeros - length.nonzeros) <= 6 * std::sqrt(length.nonzeros));
+    CHECK(largest + 7 <= length.largest);
+    CHECK(deepbench_gemm_integers(length.c, length.k, 2).largest == 7);
+  }
 }
 
 TEST_CASE("every code widens to its value and rounds back to itself") {

@@ -20,6 +20,7 @@ static const deepbench_backend kTable = {
     .observe = fake_observe,
     .plan_candidate = fake_plan_candidate,
     .extension = fake_extension,
+    .refill = fake_refill,
     .priority = 200, /* above those of the package */
 };
 FAKE_PLUGIN(&kTable)

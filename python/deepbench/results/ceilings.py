@@ -132,6 +132,7 @@ class Ceilings:
             self._figure("arithmetic", bound.arithmetic),
             self._figure("bandwidth", bound.bandwidth),
             self._figure("latency", bound.latency),
+            max(1.0, row.work.transform_factor or 1.0),
         )
         # A time that does not count has no share.
         return found if row.status == "ok" else {**found, **_NO_SHARES}

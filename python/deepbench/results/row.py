@@ -104,6 +104,7 @@ class Statistics:
 class Work:
     flops: float | None = None
     bytes: float | None = None
+    transform_factor: float | None = None
 
 
 @dataclass(frozen=True)

@@ -81,6 +81,8 @@ def device_text(
     )
     if library:
         facts.append(library)
+    if (context.get("backend") or {}).get("simulated_time"):
+        facts.append("simulated time")
     ranks = (context.get("ranks") or {}).get("count")
     if ranks:
         facts.append(f"{ranks} ranks")

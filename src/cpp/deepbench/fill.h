@@ -79,9 +79,9 @@ DEEPBENCH_FILL_FN float deepbench_bits_float(uint32_t bits) {
   return view.f;
 }
 
-/* Rounds |value| <= 1 to a binary format of `exponent` and `mantissa` bits with gradual underflow,
- * to nearest, ties to even. Supports half (5, 10), bfloat16 (8, 7), e4m3 (4, 3) and e5m2 (5, 2): no
- * value in [-1, 1] overflows in them, so the function ignores infinities and NaNs. */
+/* Rounds |value| <= 256 to a binary format of `exponent` and `mantissa` bits with gradual
+ * underflow, to nearest, ties to even. Supports half (5, 10), bfloat16 (8, 7), e4m3 (4, 3) and e5m2
+ * (5, 2): no such value overflows in them, so the function ignores infinities and NaNs. */
 DEEPBENCH_FILL_FN uint32_t deepbench_round(float value, uint32_t exponent, uint32_t mantissa) {
   uint32_t bits = deepbench_float_bits(value);
   uint32_t sign = (bits >> 31) << (exponent + mantissa);
@@ -190,6 +190,35 @@ DEEPBENCH_FILL_FN double deepbench_element(deepbench_type type, uint64_t seed, u
     default:
       return (double)deepbench_uniform(seed, stream, index);
   }
+}
+
+/* Small integers, for the inputs "integers" of plugin.h's refill(). An element is 0 or odd. */
+typedef struct deepbench_small_integers {
+  uint32_t density; /* an element differs from 0 with a probability of density / 2^28 */
+  uint32_t largest; /* 1, 3 or 7: elements lie in [-largest, largest] */
+} deepbench_small_integers;
+
+/* Element `index` of operand `stream`. */
+DEEPBENCH_FILL_FN int32_t deepbench_small_integer(deepbench_small_integers integers, uint64_t seed,
+                                                  uint32_t stream, uint64_t index) {
+  uint32_t top = (uint32_t)(deepbench_bits(seed, stream, index) >> 32);
+  if (((top >> 1) & 0x0fffffffu) >= integers.density) return 0;
+  return 2 * (int32_t)(((top >> 29) * (integers.largest + 1u)) >> 3) - (int32_t)integers.largest;
+}
+
+/* What operand `stream` of a gemm with a result of type `c` holds: A and B -1 and 1, C odd integers
+ * up to 7. Beyond a length that `c` sets, A is sparse, so that a row has about as many non-zero
+ * elements. The result and every partial sum, in any order, are then exact in `c`, up to a
+ * probability of 1e-12 for each element, and in accumulators of 13 bits for bfloat16 and of 24 bits
+ * for half and float. Operands of integer types keep their usual values. */
+DEEPBENCH_FILL_FN deepbench_small_integers deepbench_gemm_integers(deepbench_type c, uint64_t k,
+                                                                   uint32_t stream) {
+  uint64_t length = c == DEEPBENCH_BF16 ? 1u << 10 : c == DEEPBENCH_F16 ? 1u << 15 : 1u << 21;
+  deepbench_small_integers integers;
+  integers.density = 1u << 28;
+  integers.largest = stream == 2u ? 7u : 1u;
+  if (stream == 0u && k > length) integers.density = (uint32_t)((length << 28) / k);
+  return integers;
 }
 
 /* The summand of rank `rank` of `ranks` for element `index` of a sum over ranks: an integer so

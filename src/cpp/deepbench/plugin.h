@@ -40,7 +40,7 @@ extern "C" {
 #endif
 
 #define DEEPBENCH_ABI_MAJOR 2
-#define DEEPBENCH_ABI_MINOR 0
+#define DEEPBENCH_ABI_MINOR 1
 #define DEEPBENCH_PLUGIN_SYMBOL "deepbench_plugin"
 
 typedef enum deepbench_status {
@@ -270,6 +270,13 @@ typedef struct deepbench_backend {
   /* The table of an extension, "deepbench.energy/1", whose first field is struct_size; NULL where
    * the backend does not have it. It lives as long as the process. */
   const void* (*extension)(const char* name);
+
+  /* Rewrites the operands of every copy in place, as a kernel prepared with these inputs and this
+   * seed has them; restore brings back the new values. `inputs` is a value of the option `inputs`,
+   * or "integers": small integers (fill.h), whose sums are exact, so that verification finds errors
+   * that rounding hides. DEEPBENCH_UNSUPPORTED, with the operands unchanged, where the kernel
+   * cannot do that. NULL: no kernel can. */
+  deepbench_status (*refill)(deepbench_kernel* kernel, const char* inputs, uint64_t seed);
 } deepbench_backend;
 
 typedef const deepbench_backend* (*deepbench_plugin_function)(void);

@@ -177,6 +177,10 @@ class Kernel {
   virtual void describe(Sink& sink) const = 0;
   virtual void time_batch(const deepbench_request& request, deepbench_batch& batch) = 0;
   virtual void restore() {}
+  virtual void refill(const std::string& inputs, uint64_t seed) {
+    (void)inputs, (void)seed;
+    unsupported("the operands of this kernel cannot be refilled");
+  }
   virtual void poison_outputs() = 0;
   virtual void read_output(uint32_t output, const uint64_t* indices, size_t count,
                            double* values) = 0;
@@ -336,6 +340,9 @@ struct Slots {
   static deepbench_status restore(deepbench_kernel* handle) {
     return guard([&] { kernel(handle).restore(); });
   }
+  static deepbench_status refill(deepbench_kernel* handle, const char* inputs, uint64_t seed) {
+    return guard([&] { kernel(handle).refill(inputs, seed); });
+  }
   static deepbench_status poison_outputs(deepbench_kernel* handle) {
     return guard([&] { kernel(handle).poison_outputs(); });
   }
@@ -427,7 +434,8 @@ const deepbench_backend* table(const char* name) {
                                           S::scan_output,
                                           S::project_output,
                                           S::observe,
-                                          S::extension};
+                                          S::extension,
+                                          S::refill};
   return &table;
 }
 

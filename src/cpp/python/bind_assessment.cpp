@@ -20,14 +20,16 @@ py::object text_or_none(const std::string& text) {
 
 py::dict assess(double flops, double bytes, double median_ns, const std::string& level,
                 std::optional<double> arithmetic_tflops, std::optional<double> memory_gbps,
-                std::optional<double> latency_ns) {
+                std::optional<double> latency_ns, double transform_factor) {
   if (!(median_ns > 0)) throw py::value_error("median_ns must be more than 0");
+  if (!(transform_factor >= 1)) throw py::value_error("transform_factor must be at least 1");
   deepbench::RowCeilings ceilings;
   ceilings.level.name = level;
   ceilings.flops_per_s = arithmetic_tflops.value_or(0) * 1e12;
   ceilings.bytes_per_s = memory_gbps.value_or(0) * 1e9;
   ceilings.latency_ns = latency_ns.value_or(0);
-  const deepbench::Bound bound = deepbench::assess({flops, bytes}, median_ns, ceilings).bound;
+  const deepbench::Bound bound =
+      deepbench::assess({flops, bytes, transform_factor}, median_ns, ceilings).bound;
   py::dict out;
   out["by"] = text_or_none(bound.by);
   out["arithmetic_tflops"] = arithmetic_tflops;
@@ -43,8 +45,9 @@ py::dict assess(double flops, double bytes, double median_ns, const std::string&
 void bind_assessment(py::module_& module) {
   module.def("assess", &assess, py::arg("flops"), py::arg("bytes"), py::arg("median_ns"),
              py::arg("level"), py::arg("arithmetic_tflops"), py::arg("memory_gbps"),
-             py::arg("latency_ns"),
+             py::arg("latency_ns"), py::arg("transform_factor") = 1.0,
              "What bounds a row with this work and time, and its shares of the ceilings: the "
              "members `by`, the three figures, `share_arithmetic` and `share_roofline`. A ceiling "
-             "that is None is unknown.");
+             "that is None is unknown. One operation of the algorithm replaces at most "
+             "`transform_factor` of the `flops`.");
 }

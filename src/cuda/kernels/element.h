@@ -13,14 +13,15 @@ __device__ inline uint32_t thread_of_block() { return threadIdx.x + threadIdx.y 
 
 // ---- elements of every type ---------------------------------------------------------------------
 
-// stored() generates an element and returns it as the type stores it. value() returns what is
-// stored, as a double.
+// stored() generates an element and returns it as the type stores it. code() returns a small integer
+// as the type stores it, and value() what is stored, as a double.
 template <int kType>
 struct Element {  // S8, U8, S7
   using Word = uint8_t;
   static __device__ Word stored(uint64_t seed, uint32_t operand, uint64_t index) {
     return Word(deepbench_integer(deepbench_type(kType), seed, operand, index));
   }
+  static __device__ Word code(int32_t integer) { return Word(integer); }
   static __device__ double value(Word word) {
     return kType == DEEPBENCH_U8 ? double(word) : double((signed char)word);
   }
@@ -32,6 +33,7 @@ struct Element<DEEPBENCH_F64> {
   static __device__ Word stored(uint64_t seed, uint32_t operand, uint64_t index) {
     return deepbench_uniform(seed, operand, index);
   }
+  static __device__ Word code(int32_t integer) { return Word(integer); }
   static __device__ double value(Word word) { return word; }
 };
 
@@ -41,6 +43,7 @@ struct Element<DEEPBENCH_F32> {
   static __device__ Word stored(uint64_t seed, uint32_t operand, uint64_t index) {
     return deepbench_uniform(seed, operand, index);
   }
+  static __device__ Word code(int32_t integer) { return Word(integer); }
   static __device__ double value(Word word) { return word; }
 };
 
@@ -50,6 +53,7 @@ struct Element<DEEPBENCH_F16> {
   static __device__ Word stored(uint64_t seed, uint32_t operand, uint64_t index) {
     return deepbench_to_half(deepbench_uniform(seed, operand, index));
   }
+  static __device__ Word code(int32_t integer) { return deepbench_to_half(float(integer)); }
   static __device__ double value(Word word) {
 #ifdef __CUDA_ARCH__  // exact, and one instruction
     float wide;
@@ -67,6 +71,7 @@ struct Element<DEEPBENCH_BF16> {
   static __device__ Word stored(uint64_t seed, uint32_t operand, uint64_t index) {
     return deepbench_to_bfloat16(deepbench_uniform(seed, operand, index));
   }
+  static __device__ Word code(int32_t integer) { return deepbench_to_bfloat16(float(integer)); }
   static __device__ double value(Word word) { return deepbench_from_bfloat16(word); }
 };
 
@@ -76,6 +81,7 @@ struct Element<DEEPBENCH_E4M3> {
   static __device__ Word stored(uint64_t seed, uint32_t operand, uint64_t index) {
     return deepbench_to_e4m3(deepbench_uniform(seed, operand, index));
   }
+  static __device__ Word code(int32_t integer) { return deepbench_to_e4m3(float(integer)); }
   static __device__ double value(Word word) { return deepbench_from_e4m3(word); }
 };
 
@@ -85,6 +91,7 @@ struct Element<DEEPBENCH_E5M2> {
   static __device__ Word stored(uint64_t seed, uint32_t operand, uint64_t index) {
     return deepbench_to_e5m2(deepbench_uniform(seed, operand, index));
   }
+  static __device__ Word code(int32_t integer) { return deepbench_to_e5m2(float(integer)); }
   static __device__ double value(Word word) { return deepbench_from_e5m2(word); }
 };
 
@@ -94,6 +101,7 @@ struct Element<DEEPBENCH_S32> {
   static __device__ Word stored(uint64_t seed, uint32_t operand, uint64_t index) {
     return deepbench_integer(DEEPBENCH_S32, seed, operand, index);
   }
+  static __device__ Word code(int32_t integer) { return integer; }
   static __device__ double value(Word word) { return word; }
 };
 
@@ -103,6 +111,7 @@ struct Element<DEEPBENCH_UNSIGNED_WORD> {
   static __device__ Word stored(uint64_t seed, uint32_t operand, uint64_t index) {
     return uint32_t(deepbench_integer(DEEPBENCH_S32, seed, operand, index));
   }
+  static __device__ Word code(int32_t integer) { return uint32_t(integer); }
   static __device__ double value(Word word) { return word; }
 };
 

@@ -35,6 +35,18 @@ extern "C" __global__ void fill_elements(void* data, int32_t type, StridedLayout
   });
 }
 
+extern "C" __global__ void fill_integers(void* data, int32_t type, StridedLayout layout,
+                                         deepbench_small_integers integers, uint64_t seed,
+                                         uint32_t operand) {
+  with_element(type, [&](auto element) {
+    using E = decltype(element);
+    auto* const out = static_cast<typename E::Word*>(data);
+    for_each(layout, [&](uint64_t offset, uint64_t index) {
+      out[offset] = E::code(deepbench_small_integer(integers, seed, operand, index));
+    });
+  });
+}
+
 extern "C" __global__ void set_elements(void* data, uint32_t bytes, StridedLayout layout,
                                         uint64_t bits) {
   with_word(bytes, [&](auto word) {

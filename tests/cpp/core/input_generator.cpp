@@ -98,6 +98,27 @@ TEST_CASE("constant inputs fill every type with their value") {
   CHECK(run == std::vector<float>{0, 0, 7});
 }
 
+TEST_CASE("runs of small integers equal single ones, whatever the type") {
+  const InputGenerator::SmallIntegers integers = {{{1u << 20, 1}, {1u << 28, 3}, {1u << 28, 7}}};
+  for_each_simd_level([&] {
+    int wrong = 0;
+    std::vector<float> run(1003);
+    for (uint32_t stream = 0; stream < 3; ++stream) {
+      const InputGenerator generator(6, integers);
+      generator.fill(DEEPBENCH_BF16, stream, 5, 3, 1003, run.data());
+      for (uint64_t i = 0; i < 1003; ++i) {
+        const int32_t single = deepbench_small_integer(integers[stream], 6, stream, 5 + 3 * i);
+        wrong += run[i] != float(single);
+        wrong += generator.element(DEEPBENCH_E4M3, stream, 5 + 3 * i) != single;
+      }
+    }
+    CHECK(wrong == 0);
+  });
+  CHECK(InputGenerator(6, integers).mean_square(DEEPBENCH_F32, 0) == 1.0 / 256);
+  CHECK(InputGenerator(6, integers).mean_square(DEEPBENCH_F32, 1) == 5);
+  CHECK(InputGenerator(6, integers).mean_square(DEEPBENCH_F32, 2) == 21);
+}
+
 TEST_CASE("runs of weights and of words equal single ones") {
   for_each_simd_level([&] {
     int wrong = 0;

@@ -323,5 +323,56 @@ TEST_CASE("the table's functions reject invalid arguments without damage") {
   backend().destroy_plan(nullptr);
 }
 
+// Calls the kernel once from operands that are refilled, and returns all outputs.
+std::vector<double> outputs_after_refill(Kernel& kernel, const Gemm& gemm, const char* inputs,
+                                         uint64_t seed) {
+  REQUIRE(backend().refill(kernel.handle(), inputs, seed) == DEEPBENCH_OK);
+  kernel.poison();
+  kernel.run(1);
+  return kernel.read(uint64_t(gemm.m * gemm.n));
+}
+
+TEST_CASE("a refill in place gives exact sums of integers, and the first outputs again") {
+  const Dimensions dimensions = {5, 3, 100001};
+  for (const std::string library : kLibraries) {
+    if (!is_installed(library)) continue;
+    for (const std::string precision : {"float", "bfloat16", "half"}) {
+      for (const std::string cache : {"cache=hot", "cache=cold copies=3"}) {
+        const std::string problem = gemm_text(dimensions, true, false, precision);
+        const std::string options = library_options(library, cache);
+        if (plan_status("gemm", problem, options).status != DEEPBENCH_OK) continue;
+        const Gemm gemm = gemm_of(dimensions, true, false, precision);
+        for (const std::string& id : candidates("gemm", problem, options)) {
+          CAPTURE(options);
+          CAPTURE(precision);
+          CAPTURE(id);
+          Kernel kernel("gemm", problem, options + " candidate=" + id);
+          if (kernel.describe().has("beta")) continue;  // the sums leave C out
+          kernel.poison();
+          kernel.run(1);
+          const std::vector<double> first = kernel.read(15);
+          CHECK(outputs_after_refill(kernel, gemm, "integers", 9) == exact_outputs(gemm, 9));
+          CHECK(outputs_after_refill(kernel, gemm, "uniform", 9) != first);
+          CHECK(outputs_after_refill(kernel, gemm, "uniform", 5) == first);
+        }
+      }
+    }
+  }
+}
+
+TEST_CASE("kernels that share their operands refuse a refill and keep their inputs") {
+  for (const std::string library : kLibraries) {
+    if (!is_installed(library)) continue;
+    const std::string problem = gemm_text({4, 4, 4}, false, false, "float");
+    Kernel kernel("gemm", problem, library_options(library));
+    const Kernel other("gemm", problem, library_options(library));
+    CHECK(backend().refill(kernel.handle(), "integers", 9) == DEEPBENCH_UNSUPPORTED);
+    kernel.poison();
+    kernel.run(1);
+    const NaiveGemm naive(gemm_of({4, 4, 4}, false, false, "float"), kernel.describe(), 5);
+    CHECK(naive.count_wrong(kernel.read(16)) == 0);
+  }
+}
+
 }  // namespace
 }  // namespace deepbench::cpu_test

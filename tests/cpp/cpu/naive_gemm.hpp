@@ -33,6 +33,22 @@ inline Gemm gemm_of(const Dimensions& d, bool trans_a, bool trans_b, const std::
   return gemm;
 }
 
+// All outputs of one call on operands that were refilled with "integers", which are exact.
+inline std::vector<double> exact_outputs(const Gemm& gemm, uint64_t seed) {
+  const auto element = [&](uint32_t stream, uint64_t index) {
+    return deepbench_small_integer(gemm.integers(stream), seed, stream, index);
+  };
+  std::vector<double> outputs(size_t(gemm.m * gemm.n));
+  for (size_t index = 0; index < outputs.size(); ++index) {
+    const int64_t i = int64_t(index) % gemm.m, j = int64_t(index) / gemm.m;
+    outputs[index] = element(Gemm::kStreamC, index);
+    for (int64_t l = 0; l < gemm.k; ++l)
+      if (const int32_t a = element(Gemm::kStreamA, gemm.index_a(i, l)))
+        outputs[index] += a * element(Gemm::kStreamB, gemm.index_b(l, j));
+  }
+  return outputs;
+}
+
 class NaiveGemm {
  public:
   // `facts` are the kernel's facts; they define the type of A's values and beta.

@@ -57,6 +57,20 @@ TEST_CASE("floats of a shorter type hold its elements") {
     }
 }
 
+TEST_CASE("every small integer of every floating-point type equals that of fill.h") {
+  const deepbench_small_integers integers = {1u << 27, 7};
+  for (const deepbench_type type : kFloats)
+    for (const uint64_t count : kCounts) {
+      const Buffer data = typed_buffer(type, count);
+      fill_integers(data.data(), type, count, integers, 42, 3);
+      uint64_t wrong = 0;
+      for (uint64_t i = 0; i < count; ++i)
+        wrong += element(data.data(), type, i) != deepbench_small_integer(integers, 42, 3, i);
+      CAPTURE(int(type));
+      CHECK(wrong == 0);
+    }
+}
+
 TEST_CASE("zeros and ones") {
   for (const deepbench_type type : kTypes) {
     const Buffer data = typed_buffer(type, 1000);

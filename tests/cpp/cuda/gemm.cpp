@@ -355,5 +355,50 @@ TEST_CASE("gpu: gemm: inputs of ones give the exact sums") {
   }
 }
 
+std::vector<double> outputs_after_refill(GemmRun& run, const Gemm& gemm, const char* inputs,
+                                         uint64_t seed) {
+  REQUIRE(table().refill(run.handle(), inputs, seed) == DEEPBENCH_OK);
+  run.poison();
+  run.call(1);
+  return run.read(uint64_t(gemm.m * gemm.n));
+}
+
+// Graphs that were captured before a refill hold the addresses of the operands.
+TEST_CASE("gpu: gemm: a refill in place gives exact sums of integers, then the first outputs") {
+  REQUIRE_GPU();
+  constexpr size_t kCandidates = 6;
+  const Dimensions dimensions = {65, 4, 100001};
+  for (const std::string library : {"", "library=cublas"}) {
+    for (const std::string precision : kPrecisions) {
+      if (precision == "int8") continue;
+      for (const bool trans_a : {false, true}) {
+        const std::string problem = gemm_text(dimensions, trans_a, false, precision);
+        const Gemm gemm = gemm_of(dimensions, trans_a, false, precision);
+        const GemmRequest request(problem, library);
+        if (request.plan_status() != DEEPBENCH_OK) continue;
+        const std::vector<double> exact = exact_outputs(gemm, 9);
+        std::vector<std::string> ids = request.candidates();
+        ids.resize(std::min(ids.size(), kCandidates));
+        for (const std::string& id : ids) {
+          CAPTURE(library);
+          CAPTURE(problem);
+          CAPTURE(id);
+          GemmRun run(problem, library + " candidate=" + id);
+          REQUIRE(run.status() == DEEPBENCH_OK);
+          run.poison();
+          run.call(1);
+          const std::vector<double> first = run.read(exact.size());
+          CHECK(outputs_after_refill(run, gemm, "integers", 9) == exact);
+          CHECK(outputs_after_refill(run, gemm, "uniform", 9) != first);
+          const std::vector<double> again = outputs_after_refill(run, gemm, "uniform", kSeed);
+          // Sums of a library that adds atomically differ in their last places.
+          for (size_t i = 0; i < first.size(); ++i)
+            CHECK(again[i] == doctest::Approx(first[i]).epsilon(0.02));
+        }
+      }
+    }
+  }
+}
+
 }  // namespace
 }  // namespace deepbench::cuda_test

@@ -11,6 +11,7 @@
 namespace deepbench::cuda_test {
 
 using cpu_test::Dimensions;
+using cpu_test::exact_outputs;
 using cpu_test::gemm_of;
 using cpu_test::gemm_text;
 using cpu_test::NaiveGemm;

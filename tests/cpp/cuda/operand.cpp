@@ -36,6 +36,10 @@ class DevicePlatform final : public Platform {
   void fill(const Matrix& matrix, Inputs inputs, uint64_t seed, uint32_t operand) override {
     cuda::fill(matrix, inputs, seed, operand, stream_);
   }
+  void fill_integers(const Matrix& matrix, deepbench_small_integers integers, uint64_t seed,
+                     uint32_t operand) override {
+    cuda::fill_integers(matrix, integers, seed, operand, stream_);
+  }
   void poison(const Matrix& matrix) override { cuda::poison(matrix, stream_); }
   deepbench_scan scan(const Matrix& matrix, const void* restored) override {
     return cuda::scan(matrix, restored, stream_);
@@ -69,6 +73,7 @@ TEST_CASE("gpu: fill is correct") {
   REQUIRE_GPU();
   DevicePlatform device;
   check_fill(device);
+  check_integers(device);
   check_constants(device);
 }
 

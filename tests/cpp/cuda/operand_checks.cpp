@@ -142,6 +142,24 @@ void check_fill(Platform& platform) {
     }
 }
 
+void check_integers(Platform& platform) {
+  constexpr deepbench_small_integers kIntegers = {1u << 27, 7};
+  for (const deepbench_type type : kTypes) {
+    if (type == DEEPBENCH_U8) continue;  // has no negative numbers
+    CAPTURE(type);
+    const MatrixLayout layout = {5, 3, 1, 8};
+    const Matrix matrix = filled_matrix(platform, layout, type);
+    platform.fill_integers(matrix, kIntegers, kSeed, kOperand);
+    std::vector<uint64_t> all(15);
+    std::iota(all.begin(), all.end(), uint64_t{0});
+    const std::vector<double> values = platform.read(matrix, all);
+    for (const uint64_t index : all)
+      CHECK(values[index] == deepbench_small_integer(kIntegers, kSeed, kOperand, index));
+    CHECK(overwritten_padding_bytes(platform.get(matrix.data, bytes_of(layout, type)), layout,
+                                    type) == 0);
+  }
+}
+
 void check_constants(Platform& platform) {
   for (const deepbench_type type : kTypes) {
     CAPTURE(type);

@@ -23,6 +23,8 @@ class Platform {
   virtual Bytes get(const void* data, size_t bytes) = 0;
 
   virtual void fill(const Matrix& matrix, Inputs inputs, uint64_t seed, uint32_t operand) = 0;
+  virtual void fill_integers(const Matrix& matrix, deepbench_small_integers integers, uint64_t seed,
+                             uint32_t operand) = 0;
   virtual void poison(const Matrix& matrix) = 0;
   virtual deepbench_scan scan(const Matrix& matrix, const void* restored) = 0;
   virtual std::vector<double> project(const Matrix& matrix, uint64_t rows, uint64_t seed) = 0;
@@ -33,6 +35,7 @@ class Platform {
 // Each check covers every type, in arrays and in matrices with several strides, and verifies that
 // padding is untouched.
 void check_fill(Platform& platform);
+void check_integers(Platform& platform);
 void check_constants(Platform& platform);
 void check_poison_and_scan(Platform& platform);
 void check_scan_in_place(Platform& platform);

@@ -43,6 +43,13 @@ class HostPlatform final : public Platform {
             [&] { fill_elements(matrix.data, matrix.type, layout, seed, operand); });
   }
 
+  void fill_integers(const Matrix& matrix, deepbench_small_integers integers, uint64_t seed,
+                     uint32_t operand) override {
+    const StridedLayout layout = cuda::strided_layout_of(matrix);
+    emulate(cuda::launch_shape_of(layout, kMultiprocessors), Barriers::kNone,
+            [&] { ::fill_integers(matrix.data, matrix.type, layout, integers, seed, operand); });
+  }
+
   void poison(const Matrix& matrix) override { set(matrix, plugin::poison_bits(matrix.type)); }
 
   deepbench_scan scan(const Matrix& matrix, const void* restored) override {
@@ -112,6 +119,7 @@ class HostPlatform final : public Platform {
 TEST_CASE("kernels on the host: fill is correct") {
   HostPlatform host;
   check_fill(host);
+  check_integers(host);
   check_constants(host);
 }
 

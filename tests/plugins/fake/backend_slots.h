@@ -25,7 +25,9 @@ static inline void emit_real(deepbench_sink sink, const char* name, double real,
 
 /* Whether a value is a text even if it is written like a number, such as the version 1.0. */
 static inline bool is_text(Slot slot, const char* name) {
-  if (slot == kDescribe) return strncmp(name, "estimate.", strlen("estimate.")) != 0;
+  if (slot == kDescribe)
+    return strncmp(name, "estimate.", strlen("estimate.")) != 0 &&
+           strcmp(name, "simulated_time") != 0;
   return slot == kEnvironment || slot == kCandidates;
 }
 
@@ -237,8 +239,8 @@ static inline deepbench_status fake_join(const deepbench_group* group) {
 
 /* ---- problems -------------------------------------------------------------------------------- */
 
-static inline int constant_of(const Context* context) {
-  const char* inputs = context_text(context, "inputs");
+/* The element that all operands hold, 0 or 1; -1 for other inputs. */
+static inline int constant_of(const char* inputs) {
   return strcmp(inputs, "zeros") == 0 ? 0 : strcmp(inputs, "ones") == 0 ? 1 : -1;
 }
 
@@ -250,7 +252,7 @@ static inline bool read_problem(Kernel* kernel) {
   if (kernel->is_sum) {
     kernel->sum.elements = context_integer(context, "elements", 0);
     kernel->sum.seed = seed;
-    kernel->sum.constant = constant_of(context);
+    kernel->sum.constant = constant_of(context_text(context, "inputs"));
     return read_sum(&kernel->sum, context_text(context, "precision"));
   }
   if (!kernel->is_gemm) {
@@ -258,7 +260,7 @@ static inline bool read_problem(Kernel* kernel) {
     kernel->memory.kind = kind < 0 ? "copy" : kMemoryKinds[kind];
     kernel->memory.words = context_integer(context, "bytes", 0) / 4;
     kernel->memory.seed = seed;
-    kernel->memory.constant = constant_of(context);
+    kernel->memory.constant = constant_of(context_text(context, "inputs"));
     return kind >= 0 && strcmp(context_text(context, "op"), "memory") == 0;
   }
   Gemm* gemm = &kernel->gemm;
@@ -268,7 +270,7 @@ static inline bool read_problem(Kernel* kernel) {
   gemm->trans_a = strcmp(context_text(context, "trans_a"), "t") == 0;
   gemm->trans_b = strcmp(context_text(context, "trans_b"), "t") == 0;
   gemm->seed = seed;
-  gemm->constant = constant_of(context);
+  gemm->constant = constant_of(context_text(context, "inputs"));
   gemm->beta = kernel->scenario.beta;
   if (!set_precision(gemm, context_text(context, "precision"))) return false;
   if (strcmp(context_text(context, "b_type"), "u8") == 0) gemm->b = DEEPBENCH_U8;
@@ -337,8 +339,7 @@ static inline Kernel* open_kernel(const Given* given, Slot slot, const char* det
 }
 
 static inline void close_kernel(Kernel* kernel) {
-  free(kernel->gemm.rows);
-  free(kernel->gemm.columns);
+  forget_operands(&kernel->gemm);
   free(kernel->script);
   free(kernel);
 }

@@ -14,7 +14,8 @@ typedef struct Gemm {
   bool trans_a, trans_b, tf32;
   deepbench_type a, b, c;
   uint64_t seed;
-  int constant; /* inputs: -1 uniform, 0 zeros, 1 ones */
+  int constant;  /* inputs: -1 uniform, 0 zeros, 1 ones */
+  bool integers; /* inputs of a refill: small integers */
   double beta;
   double *rows, *columns; /* rows of op(A), columns of op(B); NULL if too large to cache */
 } Gemm;
@@ -68,6 +69,9 @@ static inline double round_to(deepbench_type type, double value) {
 
 static inline double operand(const Gemm* gemm, deepbench_type type, uint32_t stream,
                              int64_t index) {
+  if (gemm->integers)
+    return deepbench_small_integer(deepbench_gemm_integers(gemm->c, (uint64_t)gemm->k, stream),
+                                   gemm->seed, stream, (uint64_t)index);
   if (gemm->constant >= 0) return gemm->constant;
   return deepbench_element(type, gemm->seed, stream, (uint64_t)index);
 }
@@ -100,6 +104,11 @@ static inline bool cache_operands(Gemm* g) {
   return true;
 }
 
+static inline void forget_operands(Gemm* g) {
+  free(g->rows), free(g->columns);
+  g->rows = g->columns = NULL;
+}
+
 static inline double product(const Gemm* g, int64_t i, int64_t j, Mutant mutant) {
   const int64_t k = mutant == kLastK ? g->k - 1 : g->k;
   const bool tf32 = g->tf32 || mutant == kTf32;
@@ -123,7 +132,9 @@ static inline double gemm_element(const Gemm* g, uint64_t index, Mutant mutant, 
   const int64_t tile_i = g->m / 2, tile_j = g->n / 2;
   if (mutant == kZeroTile && i >= tile_i && i < tile_i + kTile && j >= tile_j && j < tile_j + kTile)
     return 0;
-  double value = (double)calls * product(g, i, j, mutant) + element_c(g, (int64_t)index);
+  const double alpha = mutant == kAlpha ? 0.995 : 1;
+  double value = alpha * (double)calls * product(g, i, j, mutant);
+  if (mutant != kNoC) value += element_c(g, (int64_t)index);
   if (i == g->m / 3 && j == g->n / 3) {
     if (mutant == kNan) return (double)deepbench_bits_float(0x7fc00001u);
     if (mutant == kOneOff) value += value < -2 || value > 2 ? value / 2 : 1;

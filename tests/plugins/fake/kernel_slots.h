@@ -113,6 +113,25 @@ static inline deepbench_status fake_project_output(deepbench_kernel* handle, uin
   return fail(DEEPBENCH_OUT_OF_MEMORY, "no memory for a projection");
 }
 
+/* Of gemm alone. Brings back the first values in place, as kernels that rewrite memory do. */
+static inline deepbench_status fake_refill(deepbench_kernel* handle, const char* inputs,
+                                           uint64_t seed) {
+  Kernel* kernel = kernel_of(handle);
+  char details[80];
+  snprintf(details, sizeof details, " inputs=%s seed=%" PRIu64, inputs, seed);
+  const deepbench_status status = enter_slot(&kernel->scenario, kRefill, details);
+  if (status != DEEPBENCH_OK) return status;
+  if (!kernel->is_gemm) return fail(DEEPBENCH_UNSUPPORTED, "only gemm can be refilled");
+  Gemm* gemm = &kernel->gemm;
+  forget_operands(gemm);
+  gemm->integers = strcmp(inputs, "integers") == 0 && !is_integer(gemm->c);
+  gemm->constant = constant_of(inputs);
+  gemm->seed = seed;
+  kernel->calls = 0;
+  if (cache_operands(gemm)) return DEEPBENCH_OK;
+  return fail(DEEPBENCH_OUT_OF_MEMORY, "no memory for the operands");
+}
+
 static inline deepbench_status fake_adopt(deepbench_kernel* reference, deepbench_kernel* kernel,
                                           int32_t* states) {
   (void)kernel;

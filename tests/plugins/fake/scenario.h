@@ -34,6 +34,7 @@ typedef enum Slot {
   kReadOutput,
   kScanOutput,
   kProjectOutput,
+  kRefill,
   kObserve,
   kJoin,
   kAdopt,
@@ -41,10 +42,10 @@ typedef enum Slot {
   kSlots
 } Slot;
 static const char* const kSlotNames[kSlots] = {
-    "describe",      "device_count",   "describe_device", "environment",     "plan",
-    "describe_plan", "candidates",     "prepare",         "describe_kernel", "time_batch",
-    "restore",       "poison_outputs", "read_output",     "scan_output",     "project_output",
-    "observe",       "join",           "adopt",           "destroy"};
+    "describe",    "device_count", "describe_device", "environment", "plan",    "describe_plan",
+    "candidates",  "prepare",      "describe_kernel", "time_batch",  "restore", "poison_outputs",
+    "read_output", "scan_output",  "project_output",  "refill",      "observe", "join",
+    "adopt",       "destroy"};
 
 static const char* const kStatusNames[] = {"ok",          "unsupported", "invalid", "out_of_memory",
                                            "device_lost", "failed"};
@@ -61,11 +62,13 @@ typedef enum Mutant {
   kOneOff,
   kUntouched,
   kNan,
-  kUnpoisoned
+  kUnpoisoned,
+  kNoC,
+  kAlpha
 } Mutant;
-static const char* const kMutantNames[] = {"none",      "last_k",  "tf32",      "half_accumulation",
-                                           "zero_tile", "one_off", "untouched", "nan",
-                                           "unpoisoned"};
+static const char* const kMutantNames[] = {
+    "none",       "last_k", "tf32", "half_accumulation", "zero_tile", "one_off", "untouched", "nan",
+    "unpoisoned", "no_c",   "alpha"};
 
 typedef struct Fault {
   FaultKind kind;

@@ -16,6 +16,7 @@ from deepbench.errors import UsageError
 from deepbench.problems.precision_defaults import default_precision
 from deepbench.problems.problem_arguments import operation
 from deepbench.problems.selection import select, select_files
+from deepbench.runner.context import device_text
 from deepbench.runner.plan import PlannedRow, digest, hang_limit_s, plan
 from deepbench.runner.run_options import RunOptions
 from example_rows import HELLO
@@ -380,3 +381,8 @@ def test_digest_tells_plans_apart() -> None:
         planned_rows("gemm")[:-1],
     ]
     assert len({digest(planned_rows("gemm")), *map(digest, others)}) == 4
+
+
+def test_the_device_says_that_its_times_are_simulated() -> None:
+    context = {"device": {"name": "NPU"}, "backend": {"name": "npu", "simulated_time": True}}
+    assert device_text(context) == "NPU (npu, simulated time)"

@@ -7,13 +7,23 @@
 
 namespace deepbench::plugin {
 
-enum class Inputs { kUniform, kZeros, kOnes };
+enum class Inputs {
+  kUniform,
+  kZeros,
+  kOnes,
+  kIntegers  // of refill() alone: an operand knows its own small integers (fill.h)
+};
 
 inline Inputs parse_inputs(const std::string& name) {
   if (name == "uniform") return Inputs::kUniform;
   if (name == "zeros") return Inputs::kZeros;
   if (name == "ones") return Inputs::kOnes;
   invalid("inputs=" + name + ": must be uniform, zeros or ones");
+}
+
+// Of refill().
+inline Inputs parse_refill_inputs(const std::string& name) {
+  return name == "integers" ? Inputs::kIntegers : parse_inputs(name);
 }
 
 }  // namespace deepbench::plugin

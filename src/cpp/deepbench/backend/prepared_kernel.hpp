@@ -31,6 +31,10 @@ class LibraryCall {
   // Emits the facts of the library that its plan does not know.
   virtual void describe(Sink& sink) const { (void)sink; }
 
+  // Runs after the operands have been refilled. A library that stores operands in a layout of its
+  // own converts them again, into the same memory.
+  virtual void operands_refilled() {}
+
   virtual ForwardState forward_state() const { return {}; }
   // Of a reference: from here on, starts from the forward state of `tested`, if that is the state
   // that the problem gives, up to rounding.
@@ -49,6 +53,11 @@ class Operands {
   // Emits in_place, restore_every, padded.*, fill.*, conversions and notes on them.
   virtual void describe(Sink& sink) const { (void)sink; }
   virtual void restore() {}
+  // As plugin.h's refill(): rewrites the operands in place.
+  virtual void refill(const std::string& inputs, uint64_t seed) {
+    (void)inputs, (void)seed;
+    unsupported("these operands cannot be refilled");
+  }
   virtual void poison() = 0;
   virtual deepbench_scan scan(uint64_t copy) const = 0;
   virtual void project(uint64_t copy, uint64_t rows, uint64_t seed, double* sums) const = 0;
@@ -80,6 +89,11 @@ class PreparedKernel : public TimedKernel {
   void restore() final {
     this->make_current();
     operands_->restore();
+  }
+  void refill(const std::string& inputs, uint64_t seed) final {
+    this->make_current();
+    operands_->refill(inputs, seed);
+    call_->operands_refilled();
   }
   void poison_outputs() final {
     this->make_current();

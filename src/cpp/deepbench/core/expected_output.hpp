@@ -33,7 +33,7 @@ class ComputedOutput {
 // The conditions of a kernel's run that determine its output.
 struct KernelConditions {
   uint64_t seed = 1;
-  std::string inputs = "uniform";  // or "zeros", "ones"
+  std::string inputs = "uniform";  // or "zeros", "ones", "integers"
   double beta = 1;                 // weight of the constant input C
   std::string accumulator{};       // "float" (int8), "fp22" (fp8) or "rounded_product"
   // operand -> value type, where it differs from the default

@@ -88,6 +88,17 @@ void fill_integers(const FillRange& run, int bits, bool is_signed) {
   });
 }
 
+void fill_small_integers(const FillRange& run, deepbench_small_integers integers) {
+  const uint32_t density = integers.density, values = integers.largest + 1;
+  const auto largest = static_cast<int32_t>(integers.largest);
+  run_vectorised([&]() DEEPBENCH_ALWAYS_INLINE {
+    generate(run.state, run.step, run.count, run.out, [=](uint32_t top) DEEPBENCH_ALWAYS_INLINE {
+      const auto odd = 2 * static_cast<int32_t>(((top >> 29) * values) >> 3) - largest;
+      return ((top >> 1) & 0x0fffffffu) < density ? static_cast<float>(odd) : 0.0f;
+    });
+  });
+}
+
 }  // namespace
 
 void InputGenerator::fill(deepbench_type type, uint32_t stream, uint64_t first, uint64_t stride,
@@ -97,6 +108,7 @@ void InputGenerator::fill(deepbench_type type, uint32_t stream, uint64_t first, 
     return;
   }
   const FillRange run = {state_of(seed_, stream, first), stride * kGamma, count, out};
+  if (integers_) return fill_small_integers(run, (*integers_)[stream]);
   switch (type) {
     case DEEPBENCH_F16:
       return fill_rounded(run, FloatFormatRounding(5, 10));
@@ -119,7 +131,11 @@ void InputGenerator::fill(deepbench_type type, uint32_t stream, uint64_t first, 
   }
 }
 
-double InputGenerator::mean_square(deepbench_type type) const {
+double InputGenerator::mean_square(deepbench_type type, uint32_t stream) const {
+  if (integers_) {  // of the odd integers up to `largest`
+    const auto [density, largest] = (*integers_)[stream];
+    return density / double(1 << 28) * largest * (largest + 2) / 3;
+  }
   if (constant_) return double(value_) * value_;
   switch (type) {
     case DEEPBENCH_S8:

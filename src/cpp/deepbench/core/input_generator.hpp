@@ -2,7 +2,9 @@
 // at once.
 #pragma once
 
+#include <array>
 #include <cstdint>
+#include <optional>
 #include <string>
 
 #include "deepbench/core/export.hpp"
@@ -12,11 +14,19 @@ namespace deepbench {
 
 class DEEPBENCH_API InputGenerator {
  public:
+  // Of the operands with the streams 0, 1 and 2.
+  using SmallIntegers = std::array<deepbench_small_integers, 3>;
+
   // `mode` is "uniform", "zeros" or "ones".
   InputGenerator(uint64_t seed, const std::string& mode)
       : seed_(seed), constant_(mode != "uniform"), value_(mode == "ones" ? 1.0f : 0.0f) {}
 
+  // Small integers in operands of floating-point types, whatever the type.
+  InputGenerator(uint64_t seed, const SmallIntegers& integers)
+      : seed_(seed), constant_(false), value_(0), integers_(integers) {}
+
   double element(deepbench_type type, uint32_t stream, uint64_t index) const {
+    if (integers_) return deepbench_small_integer((*integers_)[stream], seed_, stream, index);
     return constant_ ? value_ : deepbench_element(type, seed_, stream, index);
   }
 
@@ -25,12 +35,13 @@ class DEEPBENCH_API InputGenerator {
             float* out) const;
 
   // The mean square of an element, which error bounds need.
-  double mean_square(deepbench_type type) const;
+  double mean_square(deepbench_type type, uint32_t stream = 0) const;
 
  private:
   uint64_t seed_;
   bool constant_;
   float value_;
+  std::optional<SmallIntegers> integers_;
 };
 
 // out[i] = deepbench_weight(seed, first + i); a float holds each weight exactly.

@@ -58,6 +58,9 @@ struct Parameter {
 struct Work {
   double flops = 0;
   double bytes = 0;
+  // How many of these operations one operation of the algorithm replaces, at most: more than 1
+  // where a transform, such as Winograd's, spares multiplications.
+  double transform_factor = 1;
 };
 
 // A figure that only some operations report.
@@ -123,6 +126,9 @@ class DEEPBENCH_API Operation {
   // Of the output with the number in the conditions.
   virtual ExpectedOutput expected_output(const Problem& problem,
                                          const KernelConditions& conditions) const;
+  // Whether the bounds of rounding are too wide for this problem, so that it is verified a second
+  // time with small integers ("integers" of plugin.h's refill()), whose sums are exact.
+  virtual bool needs_exact_sums(const Problem&) const { return false; }
   // The number of elements that the host generates one by one before a call and again to verify it;
   // 0 where it is small.
   virtual double host_elements(const Problem& problem) const;

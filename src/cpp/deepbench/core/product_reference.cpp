@@ -128,8 +128,9 @@ void ProductReference::add_projection(ExpectedOutput& expected) const {
   }
   expected.projections = std::move(total.sums);
 
-  const double b_square = b.stored.inputs.mean_square(b.stored.type);
-  const double c_square = beta_ * beta_ * c.stored.inputs.mean_square(c.stored.type);
+  const double b_square = b.stored.inputs.mean_square(b.stored.type, b.stored.stream);
+  const double c_square =
+      beta_ * beta_ * c.stored.inputs.mean_square(c.stored.type, c.stored.stream);
   const double relative = relative_bound() + 1e-13 * (1 + std::sqrt(max_terms()));
   expected.projection_bounds.resize(expected.projections.size());
   for (size_t i = 0; i < total.squares.size(); ++i)

@@ -53,9 +53,10 @@ class SgemmCall final : public MklCall {
 
 class PackedSgemmCall final : public MklCall {
  public:
-  PackedSgemmCall(GemmOperands& operands, int threads) : MklCall(operands, threads) {
+  PackedSgemmCall(GemmOperands& operands, int threads)
+      : MklCall(operands, threads), packed_operands_(operands) {
     api_.use_threads(threads);
-    pack(operands);
+    conversion_ns_ = pack();
   }
 
   int run(uint64_t copy) override {
@@ -73,23 +74,28 @@ class PackedSgemmCall final : public MklCall {
     sink.real("conversion_ns", conversion_ns_);
   }
 
+  void operands_refilled() override { pack(); }
+
  private:
   static constexpr size_t kRepeats = 5;
 
-  // Measures several times and takes the median, because the first pass also touches new pages.
-  void pack(GemmOperands& operands) {
-    const std::shared_ptr<const Buffer> plain = operands.plain_a();
+  // Returns the time of the conversion. Measures several times and takes the median, because the
+  // first pass also touches new pages.
+  double pack() {
+    const std::shared_ptr<const Buffer> plain = packed_operands_.plain_a();
     const auto time_packing = [&] {
       const plugin::HostTimer timer;
       api_.sgemm_pack(blas::kColumnMajor, kMatrixA, shape_.trans_a, shape_.m, shape_.n, shape_.k,
                       1.0f, reinterpret_cast<const float*>(plain->data()), shape_.lda,
-                      static_cast<float*>(operands.a(0)));
+                      static_cast<float*>(packed_operands_.a(0)));
       return timer.elapsed_ns();
     };
-    conversion_ns_ = plugin::median_time_ns({kRepeats, kRepeats}, time_packing);
-    operands.replicate_a();
+    const double took_ns = plugin::median_time_ns({kRepeats, kRepeats}, time_packing);
+    packed_operands_.replicate_a();
+    return took_ns;
   }
 
+  GemmOperands& packed_operands_;
   double conversion_ns_ = 0;
 };
 

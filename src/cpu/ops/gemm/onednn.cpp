@@ -15,8 +15,10 @@ namespace {
 class MatmulCall final : public PrimitiveCall {
  public:
   MatmulCall(std::shared_ptr<const GemmPlan> plan, GemmOperands& operands, int threads)
-      : PrimitiveCall(plan->primitive.get(), operands.copies(), threads), plan_(std::move(plan)) {
-    if (plan_->candidate.packed) pack(operands);
+      : PrimitiveCall(plan->primitive.get(), operands.copies(), threads),
+        plan_(std::move(plan)),
+        operands_(operands) {
+    if (plan_->candidate.packed) conversion_ns_ = pack();
     for (uint64_t copy = 0; copy < operands.copies(); ++copy) wrap(operands, copy);
   }
 
@@ -36,12 +38,18 @@ class MatmulCall final : public PrimitiveCall {
     describe_emulation(plan_->storage.a_type, sink);
   }
 
+  void operands_refilled() override {
+    if (plan_->candidate.packed) pack();
+  }
+
  private:
-  void pack(GemmOperands& operands) {
-    const std::shared_ptr<const Buffer> plain = operands.plain_a();
-    conversion_ns_ = reorder(plan_->plain_a.get(), plain->data(),
-                             description(dnnl_query_weights_md), operands.a(0));
-    operands.replicate_a();
+  // Returns the time of the conversion.
+  double pack() {
+    const std::shared_ptr<const Buffer> plain = operands_.plain_a();
+    const double took_ns = reorder(plan_->plain_a.get(), plain->data(),
+                                   description(dnnl_query_weights_md), operands_.a(0));
+    operands_.replicate_a();
+    return took_ns;
   }
 
   void wrap(GemmOperands& operands, uint64_t copy) {
@@ -54,6 +62,7 @@ class MatmulCall final : public PrimitiveCall {
   }
 
   const std::shared_ptr<const GemmPlan> plan_;
+  GemmOperands& operands_;
   double conversion_ns_ = 0;
 };
 

@@ -49,51 +49,74 @@ int64_t GemmStorage::calls_before_overflow(Inputs inputs) const {
 GemmOperands::GemmOperands(const GemmStorage& storage, const CopyPlan& plan, Inputs inputs,
                            uint64_t seed)
     : storage_(storage), inputs_(inputs), seed_(seed), copies_(plan.copies) {
-  if (storage.packed_a_bytes)
-    a_ = Copies(storage.packed_a_bytes, copies_);
+  if (storage.packed_a_bytes) a_ = Copies(storage.packed_a_bytes, copies_);
+  if (storage.output == Output::kInPlace)
+    c_ = Copies(storage.c_bytes(), copies_);
   else
-    shared_a_ = make_input(storage.a_type, elements_a(), Gemm::kStreamA, a_);
-  shared_b_ = make_input(gemm().b_type, elements_b(), Gemm::kStreamB, b_);
-  switch (storage.output) {
-    case Output::kInPlace:
-      c_ = Copies(storage.c_bytes(), copies_);
-      initial_c_ = initial_c();
-      restore();
-      return;
-    case Output::kSeparate:
-      shared_c_ = make_input(gemm().precision.c, outputs(), Gemm::kStreamC, c_);
-      break;
-    case Output::kOverwrite:
-      break;
+    d_ = Copies(storage.c_bytes(), copies_);
+  make_inputs();
+  if (storage.output != Output::kInPlace) poison();
+}
+
+// A refill finds the copies allocated: calls hold their addresses.
+void GemmOperands::make_inputs() {
+  if (!storage_.packed_a_bytes)
+    make_input(storage_.a_type, elements_a(), Gemm::kStreamA, a_, shared_a_);
+  make_input(gemm().b_type, elements_b(), Gemm::kStreamB, b_, shared_b_);
+  if (storage_.output == Output::kSeparate)
+    make_input(gemm().precision.c, outputs(), Gemm::kStreamC, c_, shared_c_);
+  if (storage_.output == Output::kInPlace) {
+    initial_c_ = initial_c();
+    restore();
   }
-  d_ = Copies(storage.c_bytes(), copies_);
-  poison();
+}
+
+void GemmOperands::make_input(deepbench_type type, uint64_t elements, uint32_t stream,
+                              Copies& copies, std::shared_ptr<const Buffer>& shared) const {
+  if (shares_inputs()) {
+    shared = generated_operand(type, elements, stream);
+    return;
+  }
+  if (copies.count() == 0) copies = Copies(elements * uint64_t(size_of(type)), copies_);
+  fill_input(copies.at(0), type, elements, stream);
+  copies.replicate();
+}
+
+void GemmOperands::fill_input(void* data, deepbench_type type, uint64_t elements,
+                              uint32_t stream) const {
+  if (inputs_ == Inputs::kIntegers)
+    fill_integers(data, type, elements, gemm().integers(stream), seed_, stream);
+  else
+    fill(data, type, elements, inputs_, seed_, stream);
 }
 
 std::shared_ptr<const Buffer> GemmOperands::generated_operand(deepbench_type type,
                                                               uint64_t elements,
                                                               uint32_t stream) const {
-  return OperandCache::instance().get(type, elements, inputs_, seed_, stream);
+  if (inputs_ != Inputs::kIntegers)
+    return OperandCache::instance().get(type, elements, inputs_, seed_, stream);
+  auto made = std::make_shared<Buffer>(elements * uint64_t(size_of(type)));
+  fill_input(made->data(), type, elements, stream);
+  return made;
 }
 
 // The operand cache stores values in their type; it has no float copy of another type's values.
 std::shared_ptr<const Buffer> GemmOperands::initial_c() const {
   const deepbench_type type = gemm().precision.c;
   if (!storage_.float_c) return generated_operand(type, outputs(), Gemm::kStreamC);
+  if (inputs_ == Inputs::kIntegers)
+    return generated_operand(DEEPBENCH_F32, outputs(), Gemm::kStreamC);
   auto made = std::make_shared<Buffer>(storage_.c_bytes());
   fill_floats(reinterpret_cast<float*>(made->data()), type, outputs(), inputs_, seed_,
               Gemm::kStreamC);
   return made;
 }
 
-// Takes a single copy from the operand cache and allocates several copies itself.
-std::shared_ptr<const Buffer> GemmOperands::make_input(deepbench_type type, uint64_t elements,
-                                                       uint32_t stream, Copies& copies) const {
-  if (copies_ == 1) return generated_operand(type, elements, stream);
-  copies = Copies(elements * uint64_t(size_of(type)), copies_);
-  fill(copies.at(0), type, elements, inputs_, seed_, stream);
-  copies.replicate();
-  return nullptr;
+void GemmOperands::refill(const std::string& inputs, uint64_t seed) {
+  if (!gemm().needs_exact_sums()) plugin::unsupported("kernels share the operands of this problem");
+  inputs_ = plugin::parse_refill_inputs(inputs);
+  seed_ = seed;
+  make_inputs();
 }
 
 void* GemmOperands::d(uint64_t copy) const {

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <string>
 
 #include "copies.hpp"
 #include "deepbench/ops/gemm/gemm.hpp"
@@ -46,7 +47,8 @@ class GemmOperands final : public ArrayOperands {
   const Gemm& gemm() const { return storage_.gemm; }
   uint64_t copies() const { return copies_; }
 
-  // No library writes to A, B or a separate C, so that kernels share single copies.
+  // No library writes to A, B or a separate C, so that kernels share single copies unless they
+  // refill them.
   void* a(uint64_t copy) const { return shared_a_ ? shared_a_->data() : a_.at(copy); }
   void* b(uint64_t copy) const { return shared_b_ ? shared_b_->data() : b_.at(copy); }
   // The result: C itself with kInPlace, and D otherwise. With kOverwrite there is no C.
@@ -59,6 +61,8 @@ class GemmOperands final : public ArrayOperands {
 
   void describe(plugin::Sink& sink) const override;
   void restore() override;
+  // Problems that need exact sums own their operands, and only they can be refilled.
+  void refill(const std::string& inputs, uint64_t seed) override;
   void poison() override;
 
  protected:
@@ -66,8 +70,11 @@ class GemmOperands final : public ArrayOperands {
   const void* restored() const override;
 
  private:
-  std::shared_ptr<const Buffer> make_input(deepbench_type type, uint64_t elements, uint32_t stream,
-                                           Copies& copies) const;
+  bool shares_inputs() const { return copies_ == 1 && !gemm().needs_exact_sums(); }
+  void make_inputs();
+  void make_input(deepbench_type type, uint64_t elements, uint32_t stream, Copies& copies,
+                  std::shared_ptr<const Buffer>& shared) const;
+  void fill_input(void* data, deepbench_type type, uint64_t elements, uint32_t stream) const;
   std::shared_ptr<const Buffer> generated_operand(deepbench_type type, uint64_t elements,
                                                   uint32_t stream) const;
   std::shared_ptr<const Buffer> initial_c() const;
@@ -78,7 +85,7 @@ class GemmOperands final : public ArrayOperands {
   GemmStorage storage_;
   Inputs inputs_;
   uint64_t seed_, copies_;
-  // Set when there is one copy, and null otherwise.
+  // Null where the kernel owns its copies.
   std::shared_ptr<const Buffer> shared_a_, shared_b_, shared_c_;
   Copies a_, b_, c_, d_;
   std::shared_ptr<const Buffer> initial_c_;  // kInPlace: the values that restore() writes.

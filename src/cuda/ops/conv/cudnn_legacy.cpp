@@ -2,6 +2,7 @@
 // cudnnConvolutionBackwardData and cudnnConvolutionBackwardFilter.
 #include "ops/conv/cudnn_implementation.hpp"
 #include "ops/conv/legacy_plan.hpp"
+#include "ops/conv/transform_factor.hpp"
 #include "status_check.hpp"
 
 namespace deepbench::cuda {
@@ -23,6 +24,7 @@ class LegacyCall final : public LibraryCall {
 
   void describe(plugin::Sink& sink) const override {
     if (plan_.is_winograd()) sink.text("accumulator", "winograd");
+    describe_transform(plan_.layout.problem, plan_.is_winograd(), plan_.is_fft(), sink);
   }
 
  private:

@@ -61,6 +61,10 @@ bool ConvPlan::is_winograd() const {
   return uses_winograd(layout.executed.phase, algorithm.number);
 }
 
+bool ConvPlan::is_fft() const {
+  return name_of(layout.executed.phase, algorithm.number).find("FFT") != std::string::npos;
+}
+
 std::string ConvPlan::id() const {
   return layout.name + ":" + name_of(layout.executed.phase, algorithm.number);
 }

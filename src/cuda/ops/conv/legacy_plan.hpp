@@ -58,6 +58,7 @@ struct ConvPlan {
 
   uint64_t workspace_bytes() const { return algorithm.workspace_bytes; }
   bool is_winograd() const;
+  bool is_fft() const;
   std::string id() const;              // "nhwc:IMPLICIT_PRECOMP_GEMM"
   std::string algorithm_text() const;  // for rows
 };

@@ -52,45 +52,65 @@ GemmOperands::GemmOperands(const GemmLayout& layout, const plugin::CopyPlan& pla
     : MatrixOperands(stream), layout_(layout), inputs_(inputs), seed_(seed), count_(plan.copies) {
   a_ = Copies(layout.a_bytes(), count_);
   b_ = Copies(layout.b_bytes(), count_);
+  c_ = Copies(layout.c_bytes(), count_);
+  if (layout.in_place)
+    initial_c_ = Buffer(c_.bytes());
+  else
+    d_ = Copies(layout.c_bytes(), count_);
+  fill_operands();
+  if (!layout.in_place) {
+    if (layout.is_padded()) d_.clear(stream_);
+    poison();
+  }
+  stream_.synchronize();
+}
+
+// A refill finds all but temporary memory allocated: calls and graphs hold the addresses.
+void GemmOperands::fill_operands() {
   Copies once_a, once_b;  // the sources of operands that are converted beforehand; freed on return
   make_input(input_a(), a_, plain_a_, once_a);
   make_input(input_b(), b_, plain_b_, once_b);
   convert_beforehand(once_a, once_b);
   a_.replicate(stream_);
   b_.replicate(stream_);
-  make_outputs();
+  make_initial_c();
   stream_.synchronize();
+}
+
+void GemmOperands::fill_operand(const Matrix& matrix, uint32_t operand) const {
+  const bool is_floating = layout_.problem.precision.precision != Precision::kInt8;
+  if (inputs_ == Inputs::kIntegers && is_floating)
+    fill_integers(matrix, layout_.problem.integers(operand), seed_, operand, stream_);
+  else
+    fill(matrix, inputs_ == Inputs::kIntegers ? Inputs::kUniform : inputs_, seed_, operand,
+         stream_);
 }
 
 void GemmOperands::make_input(const Input& input, Copies& stored, Copies& plain,
                               Copies& temporary) {
   if (layout_.is_padded()) stored.clear(stream_);
-  if (input.conversion == Conversion::kNone) {
-    fill(input.stored(stored.at(0)), inputs_, seed_, input.stream, stream_);
-    return;
-  }
+  if (input.conversion == Conversion::kNone)
+    return fill_operand(input.stored(stored.at(0)), input.stream);
   const bool in_call = input.conversion == Conversion::kInCall;
   const uint64_t bytes =
       uint64_t(input.rows) * uint64_t(input.columns) * uint64_t(size_of(input.type));
   Copies& source = in_call ? plain : temporary;
-  source = Copies(bytes, in_call ? count_ : 1);
-  fill(input.plain(source.at(0)), inputs_, seed_, input.stream, stream_);
+  if (source.count() == 0) source = Copies(bytes, in_call ? count_ : 1);
+  fill_operand(input.plain(source.at(0)), input.stream);
   source.replicate(stream_);
 }
 
-void GemmOperands::make_outputs() {
-  c_ = Copies(layout_.c_bytes(), count_);
+void GemmOperands::make_initial_c() {
   if (layout_.is_padded()) c_.clear(stream_);
-  fill(c_matrix(0), inputs_, seed_, Gemm::kStreamC, stream_);
+  fill_operand(c_matrix(0), Gemm::kStreamC);
   c_.replicate(stream_);
-  if (layout_.in_place) {
-    initial_c_ = Buffer(c_.bytes());
-    copy_on_device(initial_c_.data(), c_.at(0), c_.bytes(), stream_);
-    return;
-  }
-  d_ = Copies(layout_.c_bytes(), count_);
-  if (layout_.is_padded()) d_.clear(stream_);
-  poison();
+  if (layout_.in_place) copy_on_device(initial_c_.data(), c_.at(0), c_.bytes(), stream_);
+}
+
+void GemmOperands::refill(const std::string& inputs, uint64_t seed) {
+  inputs_ = plugin::parse_refill_inputs(inputs);
+  seed_ = seed;
+  fill_operands();
 }
 
 // Converts the constant operands into copy 0, which the caller then replicates, and sets the time

@@ -33,6 +33,7 @@ class GemmOperands final : public MatrixOperands {
 
   void describe(plugin::Sink& sink) const override;
   void restore() override;
+  void refill(const std::string& inputs, uint64_t seed) override;
   void poison() override;
 
  private:
@@ -40,8 +41,10 @@ class GemmOperands final : public MatrixOperands {
   struct Input;
   Input input_a() const;
   Input input_b() const;
+  void fill_operands();
+  void fill_operand(const Matrix& matrix, uint32_t operand) const;
   void make_input(const Input& input, Copies& stored, Copies& plain, Copies& temporary);
-  void make_outputs();
+  void make_initial_c();
   void convert_beforehand(const Copies& plain_a, const Copies& plain_b);
   Matrix output(uint64_t copy) const override;
   const void* restored() const override { return initial_c_.data(); }

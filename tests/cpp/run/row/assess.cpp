@@ -49,6 +49,13 @@ TEST_CASE("the larger of the two roofs bounds a row") {
        1. / 3},
       {"a shorter call", {1e4, 1e2}, 29.9, "memory", "latency", 10 / 29.9, 10 / 29.9},
       {"neither work nor bytes", {0, 0}, 2000, "memory", "", 0, 0},
+      {"a transform that spares three of four operations",
+       {4e6, 1e3, 4},
+       2000,
+       "memory",
+       "arithmetic",
+       0.5,
+       0.5},
   };
   for (const Case& one : cases) {
     CAPTURE(one.about);

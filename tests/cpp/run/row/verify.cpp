@@ -4,6 +4,7 @@
 #include <doctest/doctest.h>
 
 #include "../../fake_backend.hpp"
+#include "../../temporary_folder.hpp"
 #include "deepbench/core/operation.hpp"
 #include "deepbench/plugin.hpp"
 
@@ -29,7 +30,9 @@ TEST_CASE("correct results pass in every precision and transposition") {
       CHECK(row.verification.state == Verification::State::kPassed);
       CHECK(row.verification.checked == 37 * 29);
       CHECK(row.verification.outputs == 37 * 29);
-      CHECK(row.verification.what == "all 1073 outputs");
+      const bool is_fp8 = precision.find("fp8") == 0;
+      CHECK(row.verification.what ==
+            (is_fp8 ? "all 1073 outputs, and exact sums of integers" : "all 1073 outputs"));
       CHECK(row.verification.worst <= 1);
     }
   }
@@ -56,6 +59,57 @@ TEST_CASE("constant inputs, another beta and another type of B pass when they ar
   CHECK(verdict(fake_row("emit describe_kernel beta 0.0", kSmall)) == "incorrect");
   CHECK(verdict(fake_row("emit describe_kernel fill.b s7", kSmall + " precision=int8")) ==
         "incorrect");
+}
+
+// In fp8 an accumulator of 14 bits is tolerated, and many products have a wide bound in any type.
+const std::string kFp8 = "gemm m=37 n=29 k=64 precision=fp8_e4m3";
+const std::string kAccumulator = "emit describe_kernel accumulator fp22;";
+const std::string kLong = "gemm m=1 n=2 k=500000 precision=";
+
+TEST_CASE("small integers show what the bounds of rounding hide") {
+  for (const std::string& problem : {kLong + "fp8_e4m3", kLong + "bfloat16"}) {
+    for (const std::string mutant : {"none", "no_c", "alpha"}) {
+      CAPTURE(problem);
+      CAPTURE(mutant);
+      const std::string script = kAccumulator + "mutant " + mutant + ";";
+      const Row hidden = fake_row(script + "fail refill unsupported", problem);
+      CHECK_MESSAGE(hidden.status == Status::kOk, hidden.reason);
+      CHECK(hidden.verification.what.find("integers") == std::string::npos);
+      const Row row = fake_row(script, problem);
+      CHECK(verdict(row) == (mutant == "none" ? "ok" : "incorrect"));
+      if (mutant == "none")
+        CHECK(row.verification.what == hidden.verification.what + ", and exact sums of integers");
+      else
+        CHECK_MESSAGE(row.reason.find("with exact sums of integers: output ") == 0, row.reason);
+    }
+  }
+}
+
+TEST_CASE("small integers are exact in every floating-point type, in place and larger") {
+  for (const std::string precision : {"float", "half", "bfloat16", "fp8_e4m3"}) {
+    CAPTURE(precision);
+    for (const std::string script : {"", "in_place"}) {
+      const Row row = fake_row(script, kLong + precision);
+      CHECK_MESSAGE(row.status == Status::kOk, row.reason);
+      CHECK(row.verification.what == "all 2 outputs, and exact sums of integers");
+    }
+  }
+  const Row large = fake_row("", kLarge + " precision=fp8_e4m3");
+  CHECK_MESSAGE(large.status == Status::kOk, large.reason);
+  CHECK(large.verification.what.find("projections of all, and exact sums") != std::string::npos);
+}
+
+TEST_CASE("a refill that fails ends the row, and the inputs of the row come back") {
+  const Row failed = fake_row("fail refill failed worn out", kFp8);
+  CHECK(verdict(failed) == "failed");
+  CHECK(failed.reason == "refill: worn out");
+  const testing::TemporaryFolder folder;
+  fake_row("log " + (folder / "calls"), kFp8, "ceilings=no seed=7");
+  std::vector<std::string> refills;
+  for (const std::string& call : folder.lines("calls"))
+    if (call.find("refill") == 0) refills.push_back(call);
+  CHECK(refills ==
+        std::vector<std::string>{"refill inputs=integers seed=7", "refill inputs=uniform seed=7"});
 }
 
 struct Mutant {

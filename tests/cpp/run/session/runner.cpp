@@ -255,7 +255,8 @@ TEST_CASE("the hello says what answered") {
   set_script(
       "libraries one two; absent three not installed: pip install three; devices 2;"
       "when device=1 emit describe_device name The other; emit describe_device warning.load busy;"
-      "emit describe warning.mixed two majors; emit describe joint_phase.rnn bwd; emit environment "
+      "emit describe warning.mixed two majors; emit describe joint_phase.rnn bwd; "
+      "emit describe simulated_time 1; emit environment "
       "FAKE_THREADS 4;"
       " emit environment FAKE_SET_BY_USER no");
   setenv("FAKE_SET_BY_USER", "mine", 1);
@@ -270,6 +271,7 @@ TEST_CASE("the hello says what answered") {
   CHECK(hello["backend"]["path"].text == plugin_path("fake"));
   CHECK(hello["backend"]["reason"].is_null());
   CHECK(hello["backend"]["joint_phases"]["rnn"].text == "bwd");
+  CHECK(hello["backend"]["simulated_time"].truth);
   CHECK(hello["device"]["index"].number == 1);
   CHECK(hello["device_count"].number == 2);
   CHECK(hello["device"]["name"].text == "The other");

@@ -37,6 +37,19 @@ struct Gemm {
     return static_cast<uint64_t>(trans_b ? j + l * n : l + j * k);
   }
 
+  // What the operand holds after a refill with "integers".
+  deepbench_small_integers integers(uint32_t stream) const {
+    return deepbench_gemm_integers(precision.c, static_cast<uint64_t>(k), stream);
+  }
+  // Whether the bounds of rounding are so wide that a result without C, or without some of the
+  // products, can lie within them. Sums of integers then have to tell.
+  bool needs_exact_sums() const {
+    constexpr int64_t kManyProducts = 100000;
+    const bool is_fp8 =
+        precision.precision == Precision::kFp8E4m3 || precision.precision == Precision::kFp8E5m2;
+    return is_fp8 || (precision.precision != Precision::kInt8 && k > kManyProducts);
+  }
+
   double flops() const { return 2.0 * double(m) * double(n) * double(k); }
 };
 

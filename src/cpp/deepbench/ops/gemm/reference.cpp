@@ -4,7 +4,9 @@
 // input_roundoff S, where S^2 = sum over l of (a b)^2. S is the typical size of a partial sum of
 // random products; a sum with a large final value c also has large partial sums. The error of a sum
 // in any order is about 0.4 sqrt(k) sum_roundoff S, so the factor 4 sqrt(k) leaves a margin of ten.
-// Half adds half of the last place of its subnormals. Integer sums are exact.
+// Half adds half of the last place of its subnormals. Integer sums are exact, and so are those of
+// small integers in a floating-point type, up to the largest integer that the result's type stores
+// with all smaller ones.
 #include "deepbench/ops/gemm/reference.hpp"
 
 #include <algorithm>
@@ -21,7 +23,9 @@ class GemmReference final : public ProductReference {
       : ProductReference(gemm.m, gemm.n, gemm.k, conditions.beta),
         gemm_(gemm),
         rounds_product_(conditions.accumulator == "rounded_product"),
-        inputs_(conditions.seed, conditions.inputs),
+        exact_(conditions.inputs == "integers"),
+        inputs_(exact_ ? InputGenerator(conditions.seed, small_integers(gemm))
+                       : InputGenerator(conditions.seed, conditions.inputs)),
         type_a_(gemm.precision.a),
         type_b_(gemm.b_type),
         type_c_(gemm.precision.c) {
@@ -39,6 +43,11 @@ class GemmReference final : public ProductReference {
   }
 
  private:
+  static InputGenerator::SmallIntegers small_integers(const Gemm& gemm) {
+    return {gemm.integers(Gemm::kStreamA), gemm.integers(Gemm::kStreamB),
+            gemm.integers(Gemm::kStreamC)};
+  }
+
   Operand a() const override {
     return {{inputs_, type_a_, Gemm::kStreamA, gemm_.rows_a(), gemm_.columns_a()}, gemm_.trans_a};
   }
@@ -59,6 +68,10 @@ class GemmReference final : public ProductReference {
     inputs_.fill(type_b_, Gemm::kStreamB, gemm_.index_b(0, j), stride, gemm_.k, column);
   }
 
+  bool is_stored_exactly(double integer) const {
+    return std::abs(integer) * gemm_.precision.output_roundoff <= 1;
+  }
+
   double roundoff_of_sums() const {
     return 4 * std::sqrt(double(gemm_.k)) * gemm_.precision.sum_roundoff;
   }
@@ -68,6 +81,7 @@ class GemmReference final : public ProductReference {
     const auto index = static_cast<uint64_t>(i + j * gemm_.m);
     const double c = beta() == 0 ? 0 : beta() * inputs_.element(type_c_, Gemm::kStreamC, index);
     const double sum = sums.products + c;
+    if (exact_ && is_stored_exactly(sum) && is_stored_exactly(sums.products)) return {sum, 0};
     const double squares = sums.squares + c * c;
     const double sums_error = roundoff_of_sums() * std::sqrt(squares + sum * sum) +
                               roundoff_of_inputs() * std::sqrt(squares);
@@ -77,12 +91,14 @@ class GemmReference final : public ProductReference {
   }
 
   double relative_bound() const override {
+    if (exact_) return 0;
     return (rounds_product_ ? 2 : 1) * gemm_.precision.output_roundoff + roundoff_of_sums() +
            roundoff_of_inputs();
   }
 
   Gemm gemm_;
   const bool rounds_product_;  // the product is rounded to the output's type before C is added
+  const bool exact_;           // the inputs are small integers
   const InputGenerator inputs_;
   deepbench_type type_a_, type_b_, type_c_;
 };

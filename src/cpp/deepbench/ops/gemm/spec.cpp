@@ -42,6 +42,9 @@ class GemmOperation final : public Operation {
                                  const KernelConditions& conditions) const override {
     return expected_gemm_output(gemm_problem(problem), conditions);
   }
+  bool needs_exact_sums(const Problem& problem) const override {
+    return gemm_problem(problem).needs_exact_sums();
+  }
   double verification_bytes(const Problem& problem) const override {
     const Gemm gemm = gemm_problem(problem);
     return ProductReference::host_bytes(gemm.m, gemm.n, gemm.k);

@@ -198,6 +198,14 @@ void Kernel::restore() {
   if (table_->restore) check(table_->restore(handle_.get()), "restore");
 }
 
+bool Kernel::refill(const std::string& inputs, uint64_t seed) {
+  if (!table_->refill) return false;
+  const deepbench_status status = table_->refill(handle_.get(), inputs.c_str(), seed);
+  if (status == DEEPBENCH_UNSUPPORTED) return false;
+  check(status, "refill");
+  return true;
+}
+
 void Kernel::poison_outputs() { check(table_->poison_outputs(handle_.get()), "poison_outputs"); }
 
 std::vector<double> Kernel::read_output(uint32_t output, const std::vector<uint64_t>& indices) {

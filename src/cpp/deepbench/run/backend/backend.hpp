@@ -32,6 +32,9 @@ class DEEPBENCH_API Kernel {
   Batch time_batch(uint64_t count, deepbench_launch launch = DEEPBENCH_LAUNCH_BEST,
                    uint32_t flags = 0);
   void restore();
+  // Rewrites the operands in place with other inputs, or with "integers". Returns false, with the
+  // operands unchanged, if the kernel cannot do that.
+  bool refill(const std::string& inputs, uint64_t seed);
   void poison_outputs();
   // `output` is the number of an output, `elements` the number of its elements, for backends that
   // leave scanning or projecting to the core.

@@ -60,6 +60,7 @@ void describe_measurement(const Measurement& measurement, Row& row) {
   row.padded = measurement.padded;
   row.conversion = measurement.conversion;
   row.verification = measurement.verification;
+  row.work.transform_factor = measurement.transform_factor;
   row.metrics = measurement.metrics;
 }
 

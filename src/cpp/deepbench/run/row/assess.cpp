@@ -57,7 +57,8 @@ Assessment assess(const Work& work, double median_ns, const RowCeilings& ceiling
   else if (work.bytes > 0 && bound.bytes_per_s == 0)
     bound.missing = "the bandwidth of the " + bound.level;
   const double memory_ns = bound.bytes_per_s > 0 ? work.bytes / bound.bytes_per_s * 1e9 : 0;
-  const double arithmetic_ns = bound.flops_per_s > 0 ? work.flops / bound.flops_per_s * 1e9 : 0;
+  const double executed = work.flops / work.transform_factor;
+  const double arithmetic_ns = bound.flops_per_s > 0 ? executed / bound.flops_per_s * 1e9 : 0;
   bound.share_arithmetic = arithmetic_ns / t;
   bound.share_roofline = std::max(arithmetic_ns, memory_ns) / t;
   if (t < kLatencyBoundCalls * bound.latency_ns) {

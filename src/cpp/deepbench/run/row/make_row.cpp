@@ -38,7 +38,8 @@ Assessment look_up_and_assess(const RowContext& context, const RowRequest& reque
   if (context.on_measured) context.on_measured(assemble(steps));
   Stopwatch watch;
   const RowCeilings ceilings = context.ceilings->of(request.problem, request.options.cold);
-  const Work work = request.problem.operation().work(request.problem);
+  Work work = request.problem.operation().work(request.problem);
+  work.transform_factor = measurement.transform_factor;
   const Assessment assessment = assess(work, measurement.median_ns(), ceilings);
   steps.stages.ceilings_ns += watch.lap_ns();
   return assessment;
@@ -53,7 +54,8 @@ void raise_exceeded(Ceilings& ceilings, const Problem& problem, const Assessment
                     const Row& row) {
   const double t = row.median_ns();
   if (assessment.exceeds_arithmetic)
-    ceilings.raise_arithmetic(problem.text("precision"), row.work.flops / t * 1e9, row);
+    ceilings.raise_arithmetic(problem.text("precision"),
+                              row.work.flops / row.work.transform_factor / t * 1e9, row);
   if (assessment.exceeds_bandwidth)
     ceilings.raise_bandwidth({assessment.bound.level, 0}, row.work.bytes / t * 1e9, row);
 }

@@ -82,6 +82,7 @@ Measurement describe_measurement(const Plan& plan, const Regime& requested, cons
   measurement.regime.threads = facts.integer("threads");
   measurement.regime.ranks = facts.integer("ranks");
   if (samples && measurement.median_ns() < kMinSteadyCallNs) measurement.regime.power = "burst";
+  measurement.transform_factor = std::max(1.0, facts.real("transform_factor", 1));
   measurement.padding_rule = facts.text("padding_rule");
   for (const auto& [name, value] : facts.items())
     if (starts_with(name, "padded.")) measurement.padded.set(name.substr(7), value);

@@ -51,6 +51,7 @@ struct Measurement {
   std::string padding_rule;
   Attributes padded;  // dimensions after padding
   std::optional<Conversion> conversion;
+  double transform_factor = 1;  // of the algorithm, as in Work
   std::vector<Metric> metrics;
   std::vector<std::string> notes;  // of the kernel
 

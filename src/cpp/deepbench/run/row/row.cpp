@@ -95,7 +95,9 @@ void write_times(JsonWriter& json, const Row& row) {
 
 void write_work(JsonWriter& json, const Work& work) {
   json.key("work").begin_object().member("flops", work.flops);
-  json.member("bytes", work.bytes).end_object();
+  json.member("bytes", work.bytes);
+  if (work.transform_factor != 1) json.member("transform_factor", work.transform_factor);
+  json.end_object();
 }
 
 void write_rates(JsonWriter& json, const Row& row) {

@@ -133,12 +133,12 @@ Batch Trial::time_without_rest(uint64_t count) {
   return made;
 }
 
-void Trial::verify(const std::string& when) {
+void Trial::verify(Verifier& verifier, const std::string& when) {
   Stopwatch watch;
   try {
     collective_step(group_, "verify", [&] {
-      const bool good = verifier_->check(*kernel_, when);
-      verification_ = verifier_->result();
+      const bool good = verifier.check(*kernel_, when);
+      verification_ = verifier.result();
       if (!good) throw RowFailure(Status::kIncorrect, verification_.reason);
     });
   } catch (const RowFailure& failure) {  // of any rank
@@ -148,6 +148,38 @@ void Trial::verify(const std::string& when) {
     throw;
   }
   stages_.verify_ns += watch.lap_ns();
+}
+
+// Makes the batch that was timed, such as a graph of many calls, once more. Results in place add up
+// over calls, so that only one is made.
+void Trial::verify_outputs_of_next_batch(Verifier& verifier, const std::string& when) {
+  Stopwatch watch;
+  reset_outputs();
+  collective_step(group_, "check reset", [&] { verifier.check_reset(*kernel_); });
+  batch(kernel_->in_place() ? 1 : samples_->batch, launch_);
+  stages_.verify_ns += watch.lap_ns();
+  verify(verifier, when);
+}
+
+// Comes last, so that it affects no sample. Later calls, which measure energy, have the row's
+// inputs again.
+void Trial::verify_exact_sums() {
+  const RunOptions& options = plan_.options;
+  const auto seed = static_cast<uint64_t>(options.seed);
+  if (!plan_.problem.operation().needs_exact_sums(plan_.problem)) return;
+  Stopwatch watch;
+  bool refilled = false;
+  collective_step(group_, "refill", [&] { refilled = kernel_->refill("integers", seed); });
+  if (!refilled) return;
+  Verifier exact(plan_.problem, kernel_->facts(), seed, "integers", {});
+  stages_.verify_ns += watch.lap_ns();
+  Verification verification = verification_;
+  verify_outputs_of_next_batch(exact, "with exact sums of integers");
+  watch.lap_ns();
+  collective_step(group_, "refill", [&] { kernel_->refill(options.inputs, seed); });
+  stages_.verify_ns += watch.lap_ns();
+  verification.what += ", and exact sums of integers";
+  verification_ = verification;
 }
 
 Measurement Trial::measure(const MeasureOptions& how) {
@@ -168,7 +200,7 @@ Measurement Trial::measure(const MeasureOptions& how) {
   samples_ = deepbench::measure(
       [&](uint64_t count) {
         const Batch batch = time(count);
-        if (first && verifier_) verify("before timing");
+        if (first && verifier_) verify(*verifier_, "before timing");
         if (first && fleet_) fleet_->start_barrier();
         first = false;
         return batch;
@@ -179,15 +211,11 @@ Measurement Trial::measure(const MeasureOptions& how) {
   stages_.measure_ns += watch.lap_ns() - verifying_ns;
 
   if (verifier_) {
-    if (!outputs_reset_) {
-      // Verifies the batch that was timed, such as a graph of many calls; results in place add up
-      // over calls, so that only one is made.
-      reset_outputs();
-      collective_step(group_, "check reset", [&] { verifier_->check_reset(*kernel_); });
-      batch(kernel_->in_place() ? 1 : samples_->batch, launch_);
-    }
-    stages_.verify_ns += watch.lap_ns();
-    verify("after timing");
+    if (outputs_reset_)
+      verify(*verifier_, "after timing");
+    else
+      verify_outputs_of_next_batch(*verifier_, "after timing");
+    verify_exact_sums();
   }
   return measurement();
 }

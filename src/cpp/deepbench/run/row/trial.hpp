@@ -65,7 +65,9 @@ class DEEPBENCH_API Trial {
   Batch time(uint64_t count);
   Batch time_without_rest(uint64_t count);
   void restore_if_needed(uint64_t count);
-  void verify(const std::string& when);
+  void verify(Verifier& verifier, const std::string& when);
+  void verify_outputs_of_next_batch(Verifier& verifier, const std::string& when);
+  void verify_exact_sums();
   uint64_t restore_every() const;
 
   const Plan plan_;
