@@ -61,7 +61,7 @@ Measurement measure_one(const RowContext& context, const RowRequest& request,
   const double limit_s = plan.options.for_measuring(context.device).time_limit_ns / 1e9;
   plan.options.time_limit_s = std::min(limit_s, kTimeLimitS);
   RowContext alone = context;  // the ranks of a fleet meet in the row and not in its baselines
-  alone.fleet = nullptr;
+  alone.hooks = nullptr;
   return slot.measure(alone, plan, stages);
 }
 

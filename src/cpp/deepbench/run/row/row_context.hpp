@@ -10,8 +10,8 @@ namespace deepbench {
 
 class Baselines;
 class Ceilings;
-class FleetCoordinator;
 class Group;
+class MeasuringHooks;
 struct Row;
 
 struct RowContext {
@@ -20,8 +20,11 @@ struct RowContext {
   // The ranks that make the row together, if its operation is a collective. nullptr: this process
   // makes the row alone.
   Group* group = nullptr;
-  // The ranks that make the same row at the same time, each on its device. nullptr: no fleet.
-  FleetCoordinator* fleet = nullptr;
+  // What else happens while the row's trials are measured. nullptr: nothing.
+  MeasuringHooks* hooks = nullptr;
+  // The processes of this machine, including this one, that allocate memory for the row at the same
+  // time.
+  int ranks_sharing_memory = 1;
   // Measures the ceilings of the row. nullptr: the row is not assessed.
   Ceilings* ceilings = nullptr;
   // Measures the baselines of the row. nullptr: the row is compared with none.

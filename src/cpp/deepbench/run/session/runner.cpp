@@ -365,11 +365,8 @@ void Runner::run_in_fleet(std::string_view line, RowSteps& steps) {
   FleetCoordinator fleet(*group_, rank_devices_, candidate);
   steps.is_fleet_row = true;
   if (group_->rank() == 0) group_->broadcast_row(std::string(line));
-  group_->collective_step(AbortScope::kRow, "row", [&] {
-    RowContext context = begin_row(steps);
-    context.fleet = &fleet;
-    make_fleet_row(context, slot_, steps);
-  });
+  group_->collective_step(AbortScope::kRow, "row",
+                          [&] { make_fleet_row(begin_row(steps), fleet, slot_, steps); });
   steps.rank_zero_selection = std::move(selection);
 }
 
