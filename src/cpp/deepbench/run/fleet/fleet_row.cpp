@@ -43,7 +43,7 @@ void measure_on_this_rank(const RowContext& context, FleetCoordinator& fleet, Tr
   measure_first(context, plan, slot, steps);
   if (plan.options.once) return;
   steps.found.clocks = clocks_of(*steps.found.measurement->samples);
-  if (plan.options.energy) steps.found.extras = measure_energy(context, plan, *slot.trial);
+  if (context.measures_energy) steps.found.extras = measure_energy(context, plan, *slot.trial);
   measure_baselines(context, plan, slot, steps);
 }
 

@@ -26,21 +26,20 @@ void keep_unfinished(TrialSlot& slot, RowSteps& steps) {
 Extras measure_extras(const RowContext& context, const Plan& plan, Trial* trial) {
   if (!trial) return {};  // the selection could not prepare the default again
   Extras extras;
-  if (plan.options.energy) extras = measure_energy(context, plan, *trial);
+  if (context.measures_energy) extras = measure_energy(context, plan, *trial);
   if (context.group)
     for (Metric& metric : rank_metrics(*context.group, trial->time_single_calls()))
       extras.metrics.push_back(std::move(metric));
   return extras;
 }
 
-Assessment look_up_and_assess(const RowContext& context, const RowRequest& request,
-                              const Measurement& measurement, RowSteps& steps) {
-  if (context.on_measured) context.on_measured(assemble(steps));
+Assessment look_up_and_assess(Ceilings& ceilings, const RowRequest& request,
+                              const Measurement& measurement, Stages& stages) {
   Stopwatch watch;
-  const RowCeilings ceilings = context.ceilings->of(request.problem, request.options.cold);
+  const RowCeilings row_ceilings = ceilings.of(request.problem, request.options.cold);
   const Work work = request.problem.operation().work(request.problem);
-  const Assessment assessment = assess(work, measurement.median_ns(), ceilings);
-  steps.stages.ceilings_ns += watch.lap_ns();
+  const Assessment assessment = assess(work, measurement.median_ns(), row_ceilings);
+  stages.ceilings_ns += watch.lap_ns();
   return assessment;
 }
 
@@ -67,7 +66,7 @@ void repeat(const RowContext& context, const Plan& plan, TrialSlot& slot, RowSte
     if (slot.trial) steps.repetition = Repetition{*slot.unfinished, {}, {}};
     throw;
   }
-  if (plan.options.energy) repetition.extras = measure_energy(context, plan, *slot.trial);
+  if (context.measures_energy) repetition.extras = measure_energy(context, plan, *slot.trial);
   repetition.clocks = clocks_of(*repetition.measurement.samples);
   steps.repetition = std::move(repetition);
 }
@@ -140,8 +139,17 @@ void assess_row(const RowContext& context, const RowRequest& request, const Plan
   const Problem& problem = request.problem;
   if (!context.ceilings || !request.options.ceilings) return;
   if (!problem.operation().is_limited_by_device(problem)) return;
+  Ceilings& ceilings = *context.ceilings;
+  bool is_announced = !context.before_ceilings;
+  const auto look_up = [&](const Measurement& measurement) {
+    if (!is_announced && ceilings.needs_measuring(problem, request.options.cold)) {
+      is_announced = true;
+      context.before_ceilings(assemble(steps));
+    }
+    return look_up_and_assess(ceilings, request, measurement, steps.stages);
+  };
   const Measurement& first = *steps.first_measurement();
-  Assessment assessment = look_up_and_assess(context, request, first, steps);
+  Assessment assessment = look_up(first);
   if (!assessment.bound.missing.empty())
     steps.assessment_notes.push_back("no roofline: " + assessment.bound.missing +
                                      " could not be measured");
@@ -150,16 +158,15 @@ void assess_row(const RowContext& context, const RowRequest& request, const Plan
     return;
   }
   // Either a ceiling was measured too low, or the row is wrong: both are measured again.
-  Ceilings& ceilings = *context.ceilings;
   discard_exceeded(ceilings, problem, assessment);
   if (plan) repeat(context, plan->with_candidate(first.candidate), slot, steps);
   const Measurement* const second = steps.repetition ? &steps.repetition->measurement : nullptr;
   const Measurement& last = second ? *second : first;
-  assessment = look_up_and_assess(context, request, last, steps);
+  assessment = look_up(last);
   const Verdict verdict = judge(first, second, assessment);
   if (verdict.doubt == Doubt::kLowCeiling) {
     raise_exceeded(ceilings, problem, assessment, assemble(steps));
-    assessment = look_up_and_assess(context, request, last, steps);
+    assessment = look_up(last);
   }
   steps.bound = assessment.bound;
   if (verdict.doubt == Doubt::kMistrusted) throw RowFailure(Status::kMistrusted, verdict.text);

@@ -29,11 +29,14 @@ struct RowContext {
   Ceilings* ceilings = nullptr;
   // Measures the baselines of the row. nullptr: the row is compared with none.
   Baselines* baselines = nullptr;
+  // Whether the energy of a call is measured, which takes a span of its own after the samples.
+  bool measures_energy = false;
   // Called when the backend can run the row, before anything is prepared. May be empty.
   std::function<void()> on_admitted = nullptr;
-  // Receives the row, complete but for its bound, before ceilings are looked up: measuring a
-  // ceiling may end the process, and the row must survive that. May be empty.
-  std::function<void(const Row&)> on_measured = nullptr;
+  // Receives the row, complete but for its bound, before the first ceiling that has to be measured
+  // for it, if there is one: measuring a ceiling may end the process, and the row must survive
+  // that. May be empty.
+  std::function<void(const Row&)> before_ceilings = nullptr;
 };
 
 }  // namespace deepbench

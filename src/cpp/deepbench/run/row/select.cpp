@@ -119,7 +119,7 @@ class Selector {
   // be prepared, the row goes without them.
   void prepare_default_again() {
     slot_.unfinished.reset();
-    if (!plan_.options.energy && !context_.group) return;
+    if (!context_.measures_energy && !context_.group) return;
     slot_.trial.reset();
     try {
       slot_.trial = std::make_unique<Trial>(context_, plan_.with_candidate(""), stages_);
