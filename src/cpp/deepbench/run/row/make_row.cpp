@@ -16,12 +16,6 @@ namespace {
 
 constexpr double kEnergySpanNs = 2.2e9;  // energy counters are updated slowly
 
-// Keeps what a failed trial found, if there is anything that the steps do not have yet.
-void keep_unfinished(TrialSlot& slot, RowSteps& steps) {
-  if (slot.unfinished && (slot.trial || !steps.found.measurement))
-    steps.found.measurement = std::exchange(slot.unfinished, std::nullopt);
-}
-
 // Single calls show what batches hide: the spread between the ranks of a collective.
 Extras measure_extras(const RowContext& context, const Plan& plan, Trial* trial) {
   if (!trial) return {};  // the selection could not prepare the default again
@@ -59,13 +53,10 @@ void raise_exceeded(Ceilings& ceilings, const Problem& problem, const Assessment
 
 // A repetition that fails leaves what it found, so that the row shows why.
 void repeat(const RowContext& context, const Plan& plan, TrialSlot& slot, RowSteps& steps) {
-  Repetition repetition;
-  try {
-    repetition.measurement = slot.measure(context, plan, steps.stages);
-  } catch (const RowFailure&) {
-    if (slot.trial) steps.repetition = Repetition{*slot.unfinished, {}, {}};
-    throw;
-  }
+  const Attempt attempt = slot.measure(context, plan, steps.stages);
+  Repetition repetition = {attempt.measurement, {}, {}};
+  if (attempt.failure && slot.trial) steps.repetition = repetition;
+  attempt.rethrow_failure();
   if (context.measures_energy) repetition.extras = measure_energy(context, plan, *slot.trial);
   repetition.clocks = clocks_of(*repetition.measurement.samples);
   steps.repetition = std::move(repetition);
@@ -81,13 +72,10 @@ Plan admitted(const RowRequest& request, const RowContext& context) {
 }
 
 void measure_first(const RowContext& context, const Plan& plan, TrialSlot& slot, RowSteps& steps) {
-  try {
-    steps.found.measurement = plan.options.once ? slot.run_once(context, plan, steps.stages)
-                                                : slot.measure(context, plan, steps.stages);
-  } catch (...) {
-    keep_unfinished(slot, steps);
-    throw;
-  }
+  const Attempt attempt = plan.options.once ? slot.run_once(context, plan, steps.stages)
+                                            : slot.measure(context, plan, steps.stages);
+  steps.found.measurement = attempt.measurement;
+  attempt.rethrow_failure();
 }
 
 Sensors read_sensors(const RowContext& context, int device) {
@@ -182,12 +170,14 @@ void make_row(const RowContext& context, TrialSlot& slot, RowSteps& steps) {
   measure_first(context, *plan, slot, steps);
   if (request.options.once) return;
   if (request.options.selects_algorithm()) {
-    try {
-      steps.selection = select(context, *plan, *steps.found.measurement, slot, steps.stages);
-    } catch (...) {
-      keep_unfinished(slot, steps);
-      throw;
+    const Selection selection =
+        select(context, *plan, *steps.found.measurement, slot, steps.stages);
+    if (selection.failed) {
+      // The row shows the candidate with which it ended, in place of the default.
+      if (slot.trial) steps.found.measurement = selection.failed->measurement;
+      selection.failed->rethrow_failure();
     }
+    steps.selection = selection;
   }
   steps.found.extras = measure_extras(context, *plan, slot.trial.get());
   steps.found.sensors = read_sensors(context, int(request.options.device));
