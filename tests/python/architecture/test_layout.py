@@ -65,6 +65,12 @@ MAY_INCLUDE = {
         r"deepbench/(core|group|measure|run)/.*",
         r"deepbench/(plugin(_\w+)?\.h|fill\.h)",
     ),
+    # A row knows neither the fleet that wraps it nor the session that asks for it.
+    "src/cpp/deepbench/run/row": (
+        r"deepbench/(core|group|measure)/.*",
+        r"deepbench/run/(backend|ceilings|row)/.*",
+        r"deepbench/(plugin(_\w+)?\.h|fill\.h)",
+    ),
     "src/cpp/python": (r"deepbench/(core|group|run)/.*", r"bindings\.hpp"),
     "src/cpp/tools": (r"deepbench/(core|group|run)/.*", r"deepbench/deepbench\.hpp"),
     **{f"src/{name}": (*BACKEND, r"(?!deepbench/).*") for name in BACKENDS},

@@ -124,6 +124,24 @@ TEST_CASE("latency is that of the smallest product") {
   CHECK(ceilings.latency_ns("float") == Approx(500).epsilon(1e-4));
 }
 
+TEST_CASE("a row needs a measurement until all of its ceilings are known") {
+  Measured figures;
+  Ceilings ceilings(device(32 << 20), {}, [&](const std::string& text) { return figures(text); });
+  const Problem product = Problem::parse("gemm m=64 n=64 k=64");
+  const Problem copy = Problem::parse("memory kind=copy bytes=1000000000");
+  CHECK(ceilings.needs_measuring(product, false));
+  ceilings.of(product, false);
+  CHECK_FALSE(ceilings.needs_measuring(product, false));
+  CHECK(ceilings.needs_measuring(product, true));  // the bandwidth of the memory
+  CHECK(ceilings.needs_measuring(copy, false));
+  ceilings.bandwidth({"memory", 0});
+  CHECK_FALSE(ceilings.needs_measuring(product, true));
+  CHECK_FALSE(ceilings.needs_measuring(copy, false));
+  ceilings.invalidate_arithmetic("float");
+  CHECK(ceilings.needs_measuring(product, false));
+  CHECK_FALSE(ceilings.needs_measuring(copy, false));
+}
+
 TEST_CASE("a forgotten figure is measured again") {
   Measured figures;
   double factor = 1;

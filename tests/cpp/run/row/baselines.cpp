@@ -28,13 +28,11 @@ class Session {
     TrialSlot slot;
     const BaselineTimes result = baselines_.measure({backend, backend.describe_device(0)},
                                                     baselines, options, slot, stages_);
-    slot_is_clean_ = !slot.unfinished;
     slot.trial.reset();
     calls_ = folder.lines("calls");
     return result;
   }
 
-  bool slot_is_clean() const { return slot_is_clean_; }
   const Stages& stages() const { return stages_; }
   // Whether the last measurement called this slot.
   bool called(const std::string& slot) const {
@@ -47,7 +45,6 @@ class Session {
   Baselines baselines_;
   Stages stages_;
   std::vector<std::string> calls_;
-  bool slot_is_clean_ = false;
 };
 
 TEST_CASE("a baseline is verified and measured, and its note names the kernel") {
@@ -100,7 +97,6 @@ TEST_CASE("a failure of a baseline is a note, and the next one is measured") {
     const BaselineTimes result = session.measure(one.script, {kDense, half});
     REQUIRE(result.notes.size() == 2);
     CHECK_MESSAGE(result.notes[0].find(one.note) == 0, result.notes[0]);
-    CHECK(session.slot_is_clean());
     REQUIRE(result.times.size() == 1);
     CHECK(result.times[0].metric == "half_time");
   }

@@ -215,6 +215,16 @@ TEST_CASE("results that are wrong alike are one note") {
   CHECK(row.notes[0].find("2 candidates left out (wrong, worse)") == 0);
 }
 
+TEST_CASE("a candidate that ends the row in its full measurement is the row's") {
+  const std::string script = "candidates own quick; time 1000; when candidate=quick time 500;";
+  const Row lost = fake_row(script + "when candidate=quick fail scan_output device_lost gone",
+                            kProblem, kExhaustive);
+  CHECK(lost.status == Status::kDeviceLost);
+  CHECK(lost.algorithm.candidate == "quick");
+  CHECK(lost.algorithm.name == "naive:quick");
+  CHECK(lost.verification.state == Verification::State::kFailed);
+}
+
 TEST_CASE("a device that is lost by a candidate is lost") {
   const Row row = fake_row(
       "candidates own fatal; time 1000; when candidate=fatal fail time_batch device_lost gone",

@@ -9,6 +9,7 @@
 #include "../../temporary_folder.hpp"
 #include "deepbench/core/status.hpp"
 #include "deepbench/run/row/admit.hpp"
+#include "deepbench/run/row/measuring_hooks.hpp"
 
 namespace deepbench {
 namespace {
@@ -52,10 +53,50 @@ Logged measure(const std::string& script, const RunOptions& options = {},
   return logged;
 }
 
+// Records which hooks are called, and with which batches in between.
+class RecordingHooks : public MeasuringHooks {
+ public:
+  void before_warm_up() override { calls.push_back("before_warm_up"); }
+  void after_batch() override { calls.push_back("after_batch"); }
+  void after_samples(const std::function<void()>& repeat_batch) override {
+    calls.push_back("after_samples");
+    repeat_batch();
+    calls.push_back("repeated");
+  }
+
+  std::vector<std::string> calls;
+};
+
 std::vector<std::string> part(const std::vector<std::string>& all, size_t begin, size_t count) {
   return {all.begin() + std::min<std::ptrdiff_t>(std::ptrdiff_t(begin), std::ptrdiff_t(all.size())),
           all.begin() +
               std::min<std::ptrdiff_t>(std::ptrdiff_t(begin + count), std::ptrdiff_t(all.size()))};
+}
+
+TEST_CASE("hooks are called before the warm-up, after each batch and after the samples") {
+  const Backend backend = fake_backend("time 1e6");
+  const Plan plan = plan_first_choice({Problem::parse(kProblem), {}}, backend);
+  RecordingHooks hooks;
+  RowContext context{backend, {}};
+  context.hooks = &hooks;
+  Stages stages;
+  Trial trial(context, plan, stages);
+  CHECK(hooks.calls.empty());
+  const size_t samples = trial.measure({}).samples->per_call_ns.size();
+
+  const auto& calls = hooks.calls;
+  CHECK(part(calls, 0, 3) ==
+        std::vector<std::string>{"after_batch", "before_warm_up", "after_batch"});
+  CHECK(std::count(calls.begin(), calls.end(), "before_warm_up") == 1);
+  const auto end = std::find(calls.begin(), calls.end(), "after_samples");
+  CHECK(size_t(std::count(calls.begin(), end, "after_batch")) > samples);
+  const std::vector<std::string> last(end, calls.end());
+  CHECK(part(last, 0, 3) == std::vector<std::string>{"after_samples", "after_batch", "repeated"});
+  CHECK(std::count(last.begin(), last.end(), "after_samples") == 1);
+
+  hooks.calls.clear();
+  Trial(context, plan, stages).run_once();
+  CHECK(hooks.calls == std::vector<std::string>{"before_warm_up", "after_batch"});
 }
 
 TEST_CASE(

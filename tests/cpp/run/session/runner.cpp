@@ -5,6 +5,9 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <string>
+#include <utility>
+#include <vector>
 
 #include "../../fake_backend.hpp"
 #include "../../json.hpp"
@@ -97,6 +100,26 @@ TEST_CASE("a row that the backend admits is announced before it is prepared") {
   CHECK(admissions("fail prepare out_of_memory no", "") == 1);
   CHECK(admissions("fail plan unsupported no", "") == 0);
   CHECK(admissions("time 1000", "check=yes") == 0);
+}
+
+TEST_CASE("a row is announced once, with the first problem that is measured for its ceilings") {
+  set_script("time 1e6");
+  Runner runner(plugin_path("fake"));
+  std::vector<std::pair<std::string, std::string>> announced;
+  runner.on_measuring_ceiling([&](const std::string& problem, const std::string& row) {
+    announced.emplace_back(problem, row);
+  });
+  runner.run(kProblem, 7);
+  REQUIRE(announced.size() > 2);
+  CHECK_FALSE(announced[0].first.empty());
+  CHECK(announced[0].second.find("{\"type\": \"row\", \"position\": 7, ") == 0);
+  for (size_t i = 1; i < announced.size(); ++i) {
+    CHECK(announced[i].first.empty() == (i % 2 == 1));
+    CHECK(announced[i].second.empty());
+  }
+  announced.clear();
+  runner.run(kProblem, 8);  // whose ceilings are known
+  CHECK(announced.empty());
 }
 
 TEST_CASE("more threads than there are for us are refused") {

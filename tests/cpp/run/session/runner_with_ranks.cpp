@@ -72,19 +72,25 @@ TEST_CASE("two ranks: a fleet's rows, a collective's, and an end for both") {
   const Row own = pair.first().run(kGemm, 3);
   CHECK(own.reason == "");
   CHECK(own.position == 3);
-  REQUIRE(own.fleet);
-  CHECK(own.fleet->middle_rank == 0);
-  REQUIRE(own.fleet->rank_devices.size() == 2);
-  CHECK(own.fleet->rank_devices[1].device == 1);  // of its place on the machine
-  CHECK(own.fleet->ranks[1].median_ns == 2e6);
+  CHECK(own.ranks_json.find("{\"count\": 2, \"representative\": 0, ") == 0);
+  CHECK(own.ranks_json.find("\"median_ns\": [1000000, 2000000]") != std::string::npos);
   CHECK(own.median_ns() == 1e6);
 
   const Row sum = pair.first().run(kSum, 4);
   CHECK(sum.reason == "");
-  CHECK_FALSE(sum.fleet);
+  CHECK(sum.ranks_json.empty());
   CHECK(sum.median_ns() == 2e6);  // the slowest rank's
   CHECK(sum.regime.ranks == 2);
   CHECK(sum.metrics.back().name == "rank_spread");
+  CHECK(pair.end() == 0);
+}
+
+TEST_CASE("two ranks: a rank that fails is named with the device of its place on the machine") {
+  RunnerPair pair("devices 2; when rank=1 fail prepare failed no room");
+  const Row own = pair.first().run(kGemm, 0);
+  CHECK(own.reason.find("rank 1 (") == 0);
+  CHECK(own.reason.find(", device 1): ") != std::string::npos);
+  CHECK(own.ranks_json.find("\"failures\": [{\"rank\": 1, ") != std::string::npos);
   CHECK(pair.end() == 0);
 }
 
@@ -94,8 +100,7 @@ TEST_CASE("two ranks: a backend without collectives has a fleet's rows, and no s
     RunnerPair pair("devices 2; time 1e6; " + without + "fail join unsupported no links here");
     const Row own = pair.first().run(kGemm, 0);
     CHECK(own.reason == "");
-    REQUIRE(own.fleet);
-    CHECK(own.fleet->rank_devices.size() == 2);
+    CHECK(own.ranks_json.find("{\"count\": 2, ") == 0);
     const Row sum = pair.first().run(kSum, 1);
     CHECK(sum.status == Status::kUnsupported);
     CHECK(sum.reason.find("no links here") != std::string::npos);

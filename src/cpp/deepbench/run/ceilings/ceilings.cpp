@@ -19,6 +19,11 @@ std::string product(int64_t m, int64_t n, int64_t k, const char* transposes,
          " trans_a=" + transposes[0] + " trans_b=" + transposes[1] + " precision=" + precision;
 }
 
+// The precision of the smallest call with which a row of this precision is compared.
+std::string precision_of_call(const std::string& precision) {
+  return precision.empty() ? "float" : precision;
+}
+
 }  // namespace
 
 void Ceilings::Best::offer(double other, const MeasuredProblem& measured) {
@@ -62,6 +67,19 @@ CeilingKey Ceilings::latency_key(const std::string& precision) const {
   return {"latency", precision, "", conditions_};
 }
 
+bool Ceilings::is_current(const CeilingKey& key) const {
+  const auto entry = entries_.find(key.text());
+  return entry != entries_.end() && entry->second.is_current;
+}
+
+bool Ceilings::needs_measuring(const Problem& problem, bool cold) const {
+  const Work work = problem.operation().work(problem);
+  const std::string precision = problem.text("precision");
+  if (work.flops > 0 && !is_current(arithmetic_key(precision))) return true;
+  return !is_current(bandwidth_key(level_of(work.bytes, cold))) ||
+         !is_current(latency_key(precision_of_call(precision)));
+}
+
 RowCeilings Ceilings::of(const Problem& problem, bool cold) {
   const Work work = problem.operation().work(problem);
   RowCeilings ceilings;
@@ -69,7 +87,7 @@ RowCeilings Ceilings::of(const Problem& problem, bool cold) {
   ceilings.level = level_of(work.bytes, cold);
   ceilings.bytes_per_s = bandwidth(ceilings.level);
   ceilings.bandwidth_key = bandwidth_key(ceilings.level).text();
-  const std::string of_call = ceilings.precision.empty() ? "float" : ceilings.precision;
+  const std::string of_call = precision_of_call(ceilings.precision);
   ceilings.latency_ns = latency_ns(of_call);
   ceilings.latency_key = latency_key(of_call).text();
   if (work.flops > 0) {

@@ -49,6 +49,8 @@ class DEEPBENCH_API Ceilings {
   Ceilings(const Attributes& device, CeilingConditions conditions, MeasureProblem measure,
            Report report = nullptr, const GivenCeilings& given = {});
 
+  // Whether of() has to measure a ceiling.
+  bool needs_measuring(const Problem& problem, bool cold) const;
   // All ceilings that the row needs, measured unless they are known.
   RowCeilings of(const Problem& problem, bool cold);
 
@@ -88,6 +90,7 @@ class DEEPBENCH_API Ceilings {
   CeilingKey arithmetic_key(const std::string& precision) const;
   CeilingKey bandwidth_key(const MemoryLevel& level) const;
   CeilingKey latency_key(const std::string& precision) const;
+  bool is_current(const CeilingKey& key) const;
   double known(const CeilingKey& key, const std::function<Best()>& measure);
   void raise(const CeilingKey& key, double figure, const Row& row);
 

@@ -10,6 +10,7 @@
 #include "deepbench/core/export.hpp"
 #include "deepbench/group/group.hpp"
 #include "deepbench/run/fleet/fleet_summary.hpp"
+#include "deepbench/run/row/measuring_hooks.hpp"
 #include "deepbench/run/row/row_steps.hpp"
 
 namespace deepbench {
@@ -19,9 +20,9 @@ struct MergedFleet {
   std::optional<Findings> middle;  // of the middle rank; on rank 0
 };
 
-// The barriers of one row. Every function throws RowFailure once a rank is gone, with
-// group().failing() or as a RankDisconnected.
-class DEEPBENCH_API FleetCoordinator {
+// The barriers of one row, and the hooks with which a trial takes part in them. Every function
+// throws RowFailure once a rank is gone, with group().failing() or as a RankDisconnected.
+class DEEPBENCH_API FleetCoordinator final : public MeasuringHooks {
  public:
   // `rank_devices` and `candidate` matter on rank 0: the devices of all ranks, and the candidate
   // that all ranks measure.
@@ -38,8 +39,12 @@ class DEEPBENCH_API FleetCoordinator {
   // The barrier after this rank's last sample. Repeats `keep_running` until all ranks have their
   // samples, so that the others are measured beside busy neighbours as well.
   void end_barrier(const std::function<void()>& keep_running);
-  // To be called between batches.
-  void check_all_connected() { group_.check_all_connected(); }
+
+  void before_warm_up() override { start_barrier(); }
+  void after_batch() override { group_.check_all_connected(); }
+  void after_samples(const std::function<void()>& repeat_batch) override {
+    end_barrier(repeat_batch);
+  }
 
   // Combines the results of all ranks. Takes part in the barriers that this rank has not reached,
   // so that a failed rank delays nobody.

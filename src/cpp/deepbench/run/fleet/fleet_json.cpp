@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "deepbench/run/row/json_writer.hpp"
+
 namespace deepbench {
 namespace {
 
@@ -84,7 +86,8 @@ void rank_or_null(JsonWriter& json, const char* name, int rank) {
 
 }  // namespace
 
-void write_fleet(JsonWriter& json, const FleetSummary& fleet) {
+std::string fleet_json(const FleetSummary& fleet) {
+  JsonWriter json;
   json.begin_object().member("count", int64_t(fleet.ranks.size()));
   rank_or_null(json, "representative", fleet.middle_rank);
   number_or_null(json.key("middle_ns"), fleet.median_ns);
@@ -105,6 +108,7 @@ void write_fleet(JsonWriter& json, const FleetSummary& fleet) {
   write_outliers(json, fleet);
   write_failures(json, fleet);
   json.end_object();
+  return json.str();
 }
 
 }  // namespace deepbench

@@ -1,11 +1,13 @@
 // Writes the summary of a fleet as JSON.
 #pragma once
 
+#include <string>
+
+#include "deepbench/core/export.hpp"
 #include "deepbench/run/fleet/fleet_summary.hpp"
-#include "deepbench/run/row/json_writer.hpp"
 
 namespace deepbench {
 
-void write_fleet(JsonWriter& json, const FleetSummary& fleet);
+DEEPBENCH_API std::string fleet_json(const FleetSummary& fleet);
 
 }  // namespace deepbench

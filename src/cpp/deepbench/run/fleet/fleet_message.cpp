@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <optional>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -21,275 +22,203 @@ std::string shortened(const std::string& text) {
   return text.substr(0, end);
 }
 
-Status status_in(Unpacker& unpacker) {
-  const auto number = unpacker.number<int64_t>();
-  return static_cast<Status>(std::clamp<int64_t>(number, 0, int64_t(Status::kFailed)));
-}
-
-void pack_samples(Packer& packer, const Samples& samples) {
-  packer.number(int64_t(samples.per_call_ns.size()));
-  for (const double one : samples.per_call_ns) packer.number(one);
-  packer.number(samples.batch).number(samples.first_call_ns).number(samples.host_per_call_ns);
-  packer.number(samples.spent_ns)
-      .number(samples.rested_ns)
-      .number(samples.error)
-      .number(samples.clock_mhz);
-  packer.number(samples.throttled).number(samples.retries).number(samples.power_capped);
-  packer.number(uint64_t{samples.batches_per_sample}).number(int64_t{samples.shuffled});
-  packer.number(int64_t(samples.stop)).text(samples.launch).text(samples.timer);
-}
-
-Samples samples_in(Unpacker& unpacker) {
-  Samples samples;
-  for (auto left = unpacker.number<int64_t>(); left > 0; --left)
-    samples.per_call_ns.push_back(unpacker.number<double>());
-  samples.batch = unpacker.number<uint64_t>();
-  samples.first_call_ns = unpacker.number<double>();
-  samples.host_per_call_ns = unpacker.number<double>();
-  samples.spent_ns = unpacker.number<double>();
-  samples.rested_ns = unpacker.number<double>();
-  samples.error = unpacker.number<double>();
-  samples.clock_mhz = unpacker.number<double>();
-  samples.throttled = unpacker.number<int64_t>();
-  samples.retries = unpacker.number<int64_t>();
-  samples.power_capped = unpacker.number<int64_t>();
-  samples.batches_per_sample = static_cast<size_t>(unpacker.number<uint64_t>());
-  samples.shuffled = unpacker.number<int64_t>() != 0;
-  const auto stop =
-      std::clamp<int64_t>(unpacker.number<int64_t>(), 0, int64_t(StopReason::kTooFew));
-  samples.stop = static_cast<StopReason>(stop);
-  samples.launch = unpacker.text();
-  samples.timer = unpacker.text();
-  return samples;
-}
-
-void pack_verification(Packer& packer, const Verification& verification) {
-  packer.number(int64_t(verification.state)).text(verification.what).text(verification.reason);
-  packer.number(verification.checked).number(verification.outputs).number(verification.worst);
-}
-
-Verification verification_in(Unpacker& unpacker) {
-  using State = Verification::State;
-  Verification verification;
-  const auto state = std::clamp<int64_t>(unpacker.number<int64_t>(), 0, int64_t(State::kFailed));
-  verification.state = static_cast<State>(state);
-  verification.what = unpacker.text();
-  verification.reason = unpacker.text();
-  verification.checked = unpacker.number<uint64_t>();
-  verification.outputs = unpacker.number<uint64_t>();
-  verification.worst = unpacker.number<double>();
-  return verification;
-}
-
-void pack_attributes(Packer& packer, const Attributes& attributes) {
-  packer.number(int64_t(attributes.items().size()));
-  for (const auto& [name, value] : attributes.items()) {
-    packer.text(name).number(int64_t(value.index()));
-    if (const auto* whole = std::get_if<int64_t>(&value)) packer.number(*whole);
-    if (const auto* real = std::get_if<double>(&value)) packer.number(*real);
-    if (const auto* text = std::get_if<std::string>(&value)) packer.text(*text);
+// Writer and Reader have the same functions, so that one visit() for each struct lists its fields
+// for both directions. Writer takes references to variables as well, and changes none.
+class Writer {
+ public:
+  template <class... Fields>
+  void fields(Fields&... all) {
+    (field(all), ...);
   }
-}
+  template <class Enum>
+  void enumerator(Enum& value, Enum /*last*/) {
+    packer_.number(int64_t(value));
+  }
+  const std::string& bytes() const { return packer_.bytes(); }
 
-Attributes attributes_in(Unpacker& unpacker) {
-  Attributes attributes;
-  for (auto left = unpacker.number<int64_t>(); left > 0; --left) {
-    const std::string name = unpacker.text();
-    const auto kind = unpacker.number<int64_t>();
-    if (kind == 0)
-      attributes.set(name, unpacker.number<int64_t>());
-    else if (kind == 1)
-      attributes.set(name, unpacker.number<double>());
+ private:
+  template <class T>
+  void field(T& value) {
+    if constexpr (std::is_arithmetic_v<T>)
+      packer_.number(value);
     else
-      attributes.set(name, unpacker.text());
+      visit(*this, value);
   }
-  return attributes;
-}
-
-void pack_metrics(Packer& packer, const std::vector<Metric>& metrics) {
-  packer.number(int64_t(metrics.size()));
-  for (const Metric& metric : metrics)
-    packer.text(metric.name).text(metric.unit).text(metric.better).number(metric.value);
-}
-
-std::vector<Metric> metrics_in(Unpacker& unpacker) {
-  std::vector<Metric> metrics;
-  for (auto left = unpacker.number<int64_t>(); left > 0; --left) {
-    Metric metric;
-    metric.name = unpacker.text();
-    metric.unit = unpacker.text();
-    metric.better = unpacker.text();
-    metric.value = unpacker.number<double>();
-    metrics.push_back(std::move(metric));
+  template <class T>
+  void field(std::vector<T>& all) {
+    packer_.number(int64_t(all.size()));
+    for (T& one : all) field(one);
   }
-  return metrics;
-}
-
-void pack_regime(Packer& packer, const Regime& regime) {
-  packer.text(regime.cache).text(regime.cold).number(regime.copies);
-  packer.number(int64_t{regime.resident.has_value()});
-  packer.number(int64_t{regime.resident.value_or(false)});
-  packer.text(regime.power).number(regime.threads).number(regime.ranks);
-}
-
-Regime regime_in(Unpacker& unpacker) {
-  Regime regime;
-  regime.cache = unpacker.text();
-  regime.cold = unpacker.text();
-  regime.copies = unpacker.number<int64_t>();
-  const bool known = unpacker.number<int64_t>() != 0, resident = unpacker.number<int64_t>() != 0;
-  if (known) regime.resident = resident;
-  regime.power = unpacker.text();
-  regime.threads = unpacker.number<int64_t>();
-  regime.ranks = unpacker.number<int64_t>();
-  return regime;
-}
-
-void pack_conversion(Packer& packer, const std::optional<Conversion>& conversion) {
-  const Conversion value = conversion.value_or(Conversion());
-  packer.number(int64_t{conversion.has_value()}).text(value.operand).number(value.ns);
-  packer.number(int64_t{value.constant});
-}
-
-std::optional<Conversion> conversion_in(Unpacker& unpacker) {
-  const bool made = unpacker.number<int64_t>() != 0;
-  Conversion conversion;
-  conversion.operand = unpacker.text();
-  conversion.ns = unpacker.number<double>();
-  conversion.constant = unpacker.number<int64_t>() != 0;
-  return made ? std::optional(conversion) : std::nullopt;
-}
-
-void pack_notes(Packer& packer, const std::vector<std::string>& notes) {
-  packer.number(int64_t(notes.size()));
-  for (const std::string& note : notes) packer.text(note);
-}
-
-std::vector<std::string> notes_in(Unpacker& unpacker) {
-  std::vector<std::string> notes;
-  for (auto left = unpacker.number<int64_t>(); left > 0; --left) notes.push_back(unpacker.text());
-  return notes;
-}
-
-void pack_baselines(Packer& packer, const BaselineTimes& baselines) {
-  packer.number(int64_t(baselines.times.size()));
-  for (const BaselineTime& time : baselines.times)
-    packer.text(time.metric).text(time.speedup).number(time.median_ns);
-  pack_notes(packer, baselines.notes);
-}
-
-BaselineTimes baselines_in(Unpacker& unpacker) {
-  BaselineTimes baselines;
-  for (auto left = unpacker.number<int64_t>(); left > 0; --left) {
-    BaselineTime time;
-    time.metric = unpacker.text();
-    time.speedup = unpacker.text();
-    time.median_ns = unpacker.number<double>();
-    baselines.times.push_back(std::move(time));
+  template <class T>
+  void field(std::optional<T>& value) {
+    packer_.number(int64_t{value.has_value()});
+    if (value) field(*value);
   }
-  baselines.notes = notes_in(unpacker);
-  return baselines;
+  void field(bool& truth) { packer_.number(int64_t{truth}); }
+  void field(std::string& text) { packer_.text(text); }
+  void field(Attributes& attributes) {
+    packer_.number(int64_t(attributes.items().size()));
+    for (const auto& [name, value] : attributes.items()) {
+      packer_.text(name).number(int64_t(value.index()));
+      if (const auto* whole = std::get_if<int64_t>(&value)) packer_.number(*whole);
+      if (const auto* real = std::get_if<double>(&value)) packer_.number(*real);
+      if (const auto* text = std::get_if<std::string>(&value)) packer_.text(*text);
+    }
+  }
+
+  Packer packer_;
+};
+
+class Reader {
+ public:
+  explicit Reader(const std::string& bytes) : unpacker_(bytes) {}
+
+  template <class... Fields>
+  void fields(Fields&... all) {
+    (field(all), ...);
+  }
+  // `last` is the enumerator with the highest number.
+  template <class Enum>
+  void enumerator(Enum& value, Enum last) {
+    value = static_cast<Enum>(std::clamp<int64_t>(integer(), 0, int64_t(last)));
+  }
+
+ private:
+  int64_t integer() { return unpacker_.number<int64_t>(); }
+
+  template <class T>
+  void field(T& value) {
+    if constexpr (std::is_arithmetic_v<T>)
+      value = unpacker_.number<T>();
+    else
+      visit(*this, value);
+  }
+  template <class T>
+  void field(std::vector<T>& all) {
+    for (int64_t left = integer(); left > 0; --left) field(all.emplace_back());
+  }
+  template <class T>
+  void field(std::optional<T>& value) {
+    if (integer() != 0) field(value.emplace());
+  }
+  void field(bool& truth) { truth = integer() != 0; }
+  void field(std::string& text) { text = unpacker_.text(); }
+  void field(Attributes& attributes) {
+    for (int64_t left = integer(); left > 0; --left) {
+      const std::string name = unpacker_.text();
+      const int64_t kind = integer();
+      if (kind == 0)
+        attributes.set(name, integer());
+      else if (kind == 1)
+        attributes.set(name, unpacker_.number<double>());
+      else
+        attributes.set(name, unpacker_.text());
+    }
+  }
+
+  Unpacker unpacker_;
+};
+
+template <class Archive>
+void visit(Archive& archive, Samples& samples) {
+  archive.fields(samples.per_call_ns, samples.batch, samples.first_call_ns,
+                 samples.host_per_call_ns, samples.spent_ns, samples.rested_ns, samples.error,
+                 samples.clock_mhz, samples.throttled, samples.retries, samples.power_capped,
+                 samples.batches_per_sample, samples.shuffled, samples.launch, samples.timer);
+  archive.enumerator(samples.stop, StopReason::kTooFew);
 }
 
-void pack_measurement(Packer& packer, const Measurement& measurement) {
-  packer.number(int64_t{measurement.samples.has_value()});
-  if (measurement.samples) pack_samples(packer, *measurement.samples);
-  pack_verification(packer, measurement.verification);
-  pack_attributes(packer, measurement.padded);
-  pack_metrics(packer, measurement.metrics);
-  pack_regime(packer, measurement.regime);
-  pack_conversion(packer, measurement.conversion);
-  packer.text(measurement.candidate).text(measurement.padding_rule);
-  packer.text(measurement.library).text(measurement.algorithm);
-  packer.number(measurement.workspace_bytes).number(measurement.planning_ns);
-  pack_notes(packer, measurement.notes);
+template <class Archive>
+void visit(Archive& archive, Verification& verification) {
+  archive.enumerator(verification.state, Verification::State::kFailed);
+  archive.fields(verification.what, verification.reason, verification.checked, verification.outputs,
+                 verification.worst);
 }
 
-Measurement measurement_in(Unpacker& unpacker) {
-  Measurement measurement;
-  if (unpacker.number<int64_t>() != 0) measurement.samples = samples_in(unpacker);
-  measurement.verification = verification_in(unpacker);
-  measurement.padded = attributes_in(unpacker);
-  measurement.metrics = metrics_in(unpacker);
-  measurement.regime = regime_in(unpacker);
-  measurement.conversion = conversion_in(unpacker);
-  measurement.candidate = unpacker.text();
-  measurement.padding_rule = unpacker.text();
-  measurement.library = unpacker.text();
-  measurement.algorithm = unpacker.text();
-  measurement.workspace_bytes = unpacker.number<int64_t>();
-  measurement.planning_ns = unpacker.number<double>();
-  measurement.notes = notes_in(unpacker);
-  return measurement;
+template <class Archive>
+void visit(Archive& archive, Metric& metric) {
+  archive.fields(metric.name, metric.unit, metric.better, metric.value);
+}
+
+template <class Archive>
+void visit(Archive& archive, Regime& regime) {
+  archive.fields(regime.cache, regime.cold, regime.copies, regime.resident, regime.power,
+                 regime.threads, regime.ranks);
+}
+
+template <class Archive>
+void visit(Archive& archive, Conversion& conversion) {
+  archive.fields(conversion.operand, conversion.ns, conversion.constant);
+}
+
+template <class Archive>
+void visit(Archive& archive, BaselineTime& time) {
+  archive.fields(time.metric, time.speedup, time.median_ns);
+}
+
+template <class Archive>
+void visit(Archive& archive, Measurement& measurement) {
+  archive.fields(measurement.samples, measurement.verification, measurement.padded,
+                 measurement.metrics, measurement.regime, measurement.conversion,
+                 measurement.candidate, measurement.padding_rule, measurement.library,
+                 measurement.algorithm, measurement.workspace_bytes, measurement.planning_ns,
+                 measurement.transform_factor, measurement.notes);
+}
+
+template <class Archive>
+void visit(Archive& archive, Findings& found) {
+  archive.fields(found.measurement, found.extras.metrics, found.extras.notes,
+                 found.sensors.observed, found.sensors.notes, found.clocks, found.baselines.times,
+                 found.baselines.notes);
+}
+
+template <class Archive>
+void visit(Archive& archive, RankResult& result) {
+  archive.enumerator(result.status, Status::kFailed);
+  archive.fields(result.reason, result.median_ns, result.low_ns, result.high_ns, result.error,
+                 result.clock_mhz, result.temperature_c, result.power_w, result.throttled,
+                 result.algorithm);
+}
+
+template <class Archive>
+void visit(Archive& archive, RankDevice& rank_device) {
+  archive.fields(rank_device.device, rank_device.name, rank_device.uuid);
+}
+
+template <class Struct>
+std::string packed(Struct content) {
+  Writer writer;
+  writer.fields(content);
+  return writer.bytes();
+}
+
+template <class Struct>
+Struct unpacked(const std::string& bytes) {
+  Struct content;
+  Reader(bytes).fields(content);
+  return content;
 }
 
 }  // namespace
 
-std::string pack_rank_result(const RankResult& result) {
-  Packer packer;
-  packer.number(int64_t(result.status)).text(shortened(result.reason));
-  packer.number(result.median_ns).number(result.low_ns).number(result.high_ns);
-  packer.number(result.error).number(result.clock_mhz).number(result.temperature_c);
-  packer.number(result.power_w).number(result.throttled);
-  return packer.text(shortened(result.algorithm)).bytes();
+std::string pack_rank_result(RankResult result) {
+  result.reason = shortened(result.reason);
+  result.algorithm = shortened(result.algorithm);
+  return packed(std::move(result));
 }
 
-RankResult unpack_rank_result(const std::string& bytes) {
-  Unpacker unpacker(bytes);
-  RankResult result;
-  result.status = status_in(unpacker);
-  result.reason = unpacker.text();
-  result.median_ns = unpacker.number<double>();
-  result.low_ns = unpacker.number<double>();
-  result.high_ns = unpacker.number<double>();
-  result.error = unpacker.number<double>();
-  result.clock_mhz = unpacker.number<double>();
-  result.temperature_c = unpacker.number<double>();
-  result.power_w = unpacker.number<double>();
-  result.throttled = unpacker.number<int64_t>();
-  result.algorithm = unpacker.text();
-  return result;
+RankResult unpack_rank_result(const std::string& bytes) { return unpacked<RankResult>(bytes); }
+
+std::string pack_findings(Findings found) { return packed(std::move(found)); }
+
+Findings unpack_findings(const std::string& bytes) { return unpacked<Findings>(bytes); }
+
+std::string pack_rank_device(RankDevice rank_device) {
+  rank_device.name = shortened(rank_device.name);
+  rank_device.uuid = shortened(rank_device.uuid);
+  return packed(std::move(rank_device));
 }
 
-std::string pack_findings(const Findings& found) {
-  Packer packer;
-  packer.number(int64_t{found.measurement.has_value()});
-  if (found.measurement) pack_measurement(packer, *found.measurement);
-  pack_metrics(packer, found.extras.metrics);
-  pack_notes(packer, found.extras.notes);
-  pack_attributes(packer, found.sensors.observed);
-  pack_notes(packer, found.sensors.notes);
-  pack_attributes(packer, found.clocks);
-  pack_baselines(packer, found.baselines);
-  return packer.bytes();
-}
-
-Findings unpack_findings(const std::string& bytes) {
-  Unpacker unpacker(bytes);
-  Findings found;
-  if (unpacker.number<int64_t>() != 0) found.measurement = measurement_in(unpacker);
-  found.extras.metrics = metrics_in(unpacker);
-  found.extras.notes = notes_in(unpacker);
-  found.sensors.observed = attributes_in(unpacker);
-  found.sensors.notes = notes_in(unpacker);
-  found.clocks = attributes_in(unpacker);
-  found.baselines = baselines_in(unpacker);
-  return found;
-}
-
-std::string pack_rank_device(const RankDevice& rank_device) {
-  Packer packer;
-  packer.number(rank_device.device).text(shortened(rank_device.name));
-  return packer.text(shortened(rank_device.uuid)).bytes();
-}
-
-RankDevice unpack_rank_device(const std::string& bytes) {
-  Unpacker unpacker(bytes);
-  RankDevice rank_device;
-  rank_device.device = unpacker.number<int64_t>();
-  rank_device.name = unpacker.text();
-  rank_device.uuid = unpacker.text();
-  return rank_device;
-}
+RankDevice unpack_rank_device(const std::string& bytes) { return unpacked<RankDevice>(bytes); }
 
 }  // namespace deepbench

@@ -8,14 +8,14 @@
 
 namespace deepbench {
 
-std::string pack_rank_result(const RankResult& result);
+std::string pack_rank_result(RankResult result);
 RankResult unpack_rank_result(const std::string& bytes);
 
-std::string pack_findings(const Findings& found);
+std::string pack_findings(Findings found);
 Findings unpack_findings(const std::string& bytes);
 
 // Without the host, which every rank knows.
-std::string pack_rank_device(const RankDevice& rank_device);
+std::string pack_rank_device(RankDevice rank_device);
 RankDevice unpack_rank_device(const std::string& bytes);
 
 }  // namespace deepbench

@@ -5,7 +5,7 @@
 #include <utility>
 
 #include "deepbench/measure/statistics.hpp"
-#include "deepbench/run/fleet/fleet_coordinator.hpp"
+#include "deepbench/run/fleet/fleet_json.hpp"
 #include "deepbench/run/row/current_failure.hpp"
 #include "deepbench/run/row/make_row.hpp"
 
@@ -34,15 +34,16 @@ RankResult run_on_rank(const Group& group, Body body) {
   return result;
 }
 
-void measure_on_this_rank(const RowContext& context, TrialSlot& slot, RowSteps& steps) {
+void measure_on_this_rank(const RowContext& context, FleetCoordinator& fleet, TrialSlot& slot,
+                          RowSteps& steps) {
   Plan plan = admitted(*steps.request, context);
   if (context.on_admitted) context.on_admitted();
-  const std::string& candidate = context.fleet->agree_on_candidate();
+  const std::string& candidate = fleet.agree_on_candidate();
   if (!plan.options.once) plan.candidate = candidate;
   measure_first(context, plan, slot, steps);
   if (plan.options.once) return;
   steps.found.clocks = clocks_of(*steps.found.measurement->samples);
-  if (plan.options.energy) steps.found.extras = measure_energy(context, plan, *slot.trial);
+  if (context.measures_energy) steps.found.extras = measure_energy(context, plan, *slot.trial);
   measure_baselines(context, plan, slot, steps);
 }
 
@@ -79,16 +80,29 @@ std::vector<std::string> notes_on_algorithms(const FleetSummary& fleet) {
           "; ranks " + others};
 }
 
+FleetFindings row_findings(const MergedFleet& merged) {
+  const FleetSummary& summary = merged.summary;
+  FleetFindings fleet = {fleet_json(summary), std::nullopt, notes_on_algorithms(summary)};
+  if (merged.middle) {
+    const RankDevice& device = summary.rank_devices.at(size_t(summary.middle_rank));
+    fleet.middle = {*merged.middle, device.device, device.name};
+  }
+  return fleet;
+}
+
 }  // namespace
 
-void make_fleet_row(const RowContext& context, TrialSlot& slot, RowSteps& steps) {
-  FleetCoordinator& fleet = *context.fleet;
+void make_fleet_row(const RowContext& alone, FleetCoordinator& fleet, TrialSlot& slot,
+                    RowSteps& steps) {
+  RowContext context = alone;
+  context.hooks = &fleet;
+  context.ranks_sharing_memory = fleet.group().self().local_size;
   const RunOptions& options = steps.request->options;
   fleet.when_measured = [&] { steps.found.sensors = read_sensors(context, int(options.device)); };
   RankResult result =
-      run_on_rank(fleet.group(), [&] { measure_on_this_rank(context, slot, steps); });
-  MergedFleet merged = fleet.merge(rank_result(steps.found, std::move(result)), steps.found);
-  steps.fleet = {merged.summary, std::move(merged.middle), notes_on_algorithms(merged.summary)};
+      run_on_rank(fleet.group(), [&] { measure_on_this_rank(context, fleet, slot, steps); });
+  const MergedFleet merged = fleet.merge(rank_result(steps.found, std::move(result)), steps.found);
+  steps.fleet = row_findings(merged);
   if (merged.summary.status != Status::kOk)
     throw RowFailure(merged.summary.status, merged.summary.reason);
   // Rank 0 measures ceilings while the other ranks are idle. The row itself is not repeated: many

@@ -8,8 +8,6 @@
 
 #include "deepbench/core/host_memory.hpp"
 #include "deepbench/core/operation.hpp"
-#include "deepbench/group/group.hpp"
-#include "deepbench/run/fleet/fleet_coordinator.hpp"
 
 namespace deepbench {
 namespace {
@@ -101,7 +99,7 @@ void require_memory(const Plan& plan, const RowContext& context) {
   const auto needed = double(plan.backend_plan().memory_bytes());
   const bool on_host_memory = context.device.integer("shares_host_memory") != 0;
   // The ranks of a machine check at the same time, before any of them allocates.
-  const int sharing = context.fleet ? context.fleet->group().self().local_size : 1;
+  const int sharing = context.ranks_sharing_memory;
   const double available =
       context.device.real("memory_available_bytes", context.device.real("memory_bytes", 0)) /
       (on_host_memory ? sharing : 1);

@@ -97,12 +97,11 @@ void add_baselines(const BaselineTimes& baselines, Row& row) {
 }
 
 // The figures of a fleet's row belong to the device of its middle rank.
-void describe_fleet(const FleetSummary& fleet, Row& row) {
-  row.fleet = fleet;
-  if (fleet.rank_devices.empty() || fleet.middle_rank < 0) return;
-  const RankDevice& middle = fleet.rank_devices[size_t(fleet.middle_rank)];
-  row.device = middle.device;
-  row.device_name = middle.name;
+void describe_fleet(const FleetFindings& fleet, Row& row) {
+  row.ranks_json = fleet.ranks_json;
+  if (!fleet.middle) return;
+  row.device = fleet.middle->device;
+  row.device_name = fleet.middle->device_name;
 }
 
 }  // namespace
@@ -124,7 +123,7 @@ Row assemble(const RowSteps& steps) {
     for (const auto& [name, value] : steps.repetition->clocks.items())
       row.observed.set(name, value);
   row.bound = steps.bound;
-  if (steps.fleet) describe_fleet(steps.fleet->summary, row);
+  if (steps.fleet) describe_fleet(*steps.fleet, row);
   row.notes = all_notes(steps);
   row.status = steps.status;
   row.reason = steps.reason;

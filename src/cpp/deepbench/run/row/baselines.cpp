@@ -21,7 +21,6 @@ RunOptions baseline_options(const RunOptions& row, const std::string& candidate)
   options.library.clear();
   options.algorithm = candidate.empty() ? "default" : candidate;
   options.constant.clear();
-  options.energy = false;
   return options;
 }
 
@@ -61,8 +60,10 @@ Measurement measure_one(const RowContext& context, const RowRequest& request,
   const double limit_s = plan.options.for_measuring(context.device).time_limit_ns / 1e9;
   plan.options.time_limit_s = std::min(limit_s, kTimeLimitS);
   RowContext alone = context;  // the ranks of a fleet meet in the row and not in its baselines
-  alone.fleet = nullptr;
-  return slot.measure(alone, plan, stages);
+  alone.hooks = nullptr;
+  const Attempt attempt = slot.measure(alone, plan, stages);
+  attempt.rethrow_failure();
+  return attempt.measurement;
 }
 
 }  // namespace
@@ -96,7 +97,6 @@ BaselineTimes Baselines::measure(const RowContext& context, const std::vector<Ba
     } catch (const std::bad_alloc&) {
       result.notes.push_back("no " + baseline.name + ": out of host memory");
     }
-  slot.unfinished.reset();  // what a failed baseline found does not belong to the row
   last_ = std::move(all);
   return result;
 }

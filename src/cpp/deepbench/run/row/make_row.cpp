@@ -16,32 +16,25 @@ namespace {
 
 constexpr double kEnergySpanNs = 2.2e9;  // energy counters are updated slowly
 
-// Keeps what a failed trial found, if there is anything that the steps do not have yet.
-void keep_unfinished(TrialSlot& slot, RowSteps& steps) {
-  if (slot.unfinished && (slot.trial || !steps.found.measurement))
-    steps.found.measurement = std::exchange(slot.unfinished, std::nullopt);
-}
-
 // Single calls show what batches hide: the spread between the ranks of a collective.
 Extras measure_extras(const RowContext& context, const Plan& plan, Trial* trial) {
   if (!trial) return {};  // the selection could not prepare the default again
   Extras extras;
-  if (plan.options.energy) extras = measure_energy(context, plan, *trial);
+  if (context.measures_energy) extras = measure_energy(context, plan, *trial);
   if (context.group)
     for (Metric& metric : rank_metrics(*context.group, trial->time_single_calls()))
       extras.metrics.push_back(std::move(metric));
   return extras;
 }
 
-Assessment look_up_and_assess(const RowContext& context, const RowRequest& request,
-                              const Measurement& measurement, RowSteps& steps) {
-  if (context.on_measured) context.on_measured(assemble(steps));
+Assessment look_up_and_assess(Ceilings& ceilings, const RowRequest& request,
+                              const Measurement& measurement, Stages& stages) {
   Stopwatch watch;
-  const RowCeilings ceilings = context.ceilings->of(request.problem, request.options.cold);
+  const RowCeilings row_ceilings = ceilings.of(request.problem, request.options.cold);
   Work work = request.problem.operation().work(request.problem);
   work.transform_factor = measurement.transform_factor;
-  const Assessment assessment = assess(work, measurement.median_ns(), ceilings);
-  steps.stages.ceilings_ns += watch.lap_ns();
+  const Assessment assessment = assess(work, measurement.median_ns(), row_ceilings);
+  stages.ceilings_ns += watch.lap_ns();
   return assessment;
 }
 
@@ -62,14 +55,11 @@ void raise_exceeded(Ceilings& ceilings, const Problem& problem, const Assessment
 
 // A repetition that fails leaves what it found, so that the row shows why.
 void repeat(const RowContext& context, const Plan& plan, TrialSlot& slot, RowSteps& steps) {
-  Repetition repetition;
-  try {
-    repetition.measurement = slot.measure(context, plan, steps.stages);
-  } catch (const RowFailure&) {
-    if (slot.trial) steps.repetition = Repetition{*slot.unfinished, {}, {}};
-    throw;
-  }
-  if (plan.options.energy) repetition.extras = measure_energy(context, plan, *slot.trial);
+  const Attempt attempt = slot.measure(context, plan, steps.stages);
+  Repetition repetition = {attempt.measurement, {}, {}};
+  if (attempt.failure && slot.trial) steps.repetition = repetition;
+  attempt.rethrow_failure();
+  if (context.measures_energy) repetition.extras = measure_energy(context, plan, *slot.trial);
   repetition.clocks = clocks_of(*repetition.measurement.samples);
   steps.repetition = std::move(repetition);
 }
@@ -84,13 +74,10 @@ Plan admitted(const RowRequest& request, const RowContext& context) {
 }
 
 void measure_first(const RowContext& context, const Plan& plan, TrialSlot& slot, RowSteps& steps) {
-  try {
-    steps.found.measurement = plan.options.once ? slot.run_once(context, plan, steps.stages)
-                                                : slot.measure(context, plan, steps.stages);
-  } catch (...) {
-    keep_unfinished(slot, steps);
-    throw;
-  }
+  const Attempt attempt = plan.options.once ? slot.run_once(context, plan, steps.stages)
+                                            : slot.measure(context, plan, steps.stages);
+  steps.found.measurement = attempt.measurement;
+  attempt.rethrow_failure();
 }
 
 Sensors read_sensors(const RowContext& context, int device) {
@@ -142,8 +129,17 @@ void assess_row(const RowContext& context, const RowRequest& request, const Plan
   const Problem& problem = request.problem;
   if (!context.ceilings || !request.options.ceilings) return;
   if (!problem.operation().is_limited_by_device(problem)) return;
+  Ceilings& ceilings = *context.ceilings;
+  bool is_announced = !context.before_ceilings;
+  const auto look_up = [&](const Measurement& measurement) {
+    if (!is_announced && ceilings.needs_measuring(problem, request.options.cold)) {
+      is_announced = true;
+      context.before_ceilings(assemble(steps));
+    }
+    return look_up_and_assess(ceilings, request, measurement, steps.stages);
+  };
   const Measurement& first = *steps.first_measurement();
-  Assessment assessment = look_up_and_assess(context, request, first, steps);
+  Assessment assessment = look_up(first);
   if (!assessment.bound.missing.empty())
     steps.assessment_notes.push_back("no roofline: " + assessment.bound.missing +
                                      " could not be measured");
@@ -152,16 +148,15 @@ void assess_row(const RowContext& context, const RowRequest& request, const Plan
     return;
   }
   // Either a ceiling was measured too low, or the row is wrong: both are measured again.
-  Ceilings& ceilings = *context.ceilings;
   discard_exceeded(ceilings, problem, assessment);
   if (plan) repeat(context, plan->with_candidate(first.candidate), slot, steps);
   const Measurement* const second = steps.repetition ? &steps.repetition->measurement : nullptr;
   const Measurement& last = second ? *second : first;
-  assessment = look_up_and_assess(context, request, last, steps);
+  assessment = look_up(last);
   const Verdict verdict = judge(first, second, assessment);
   if (verdict.doubt == Doubt::kLowCeiling) {
     raise_exceeded(ceilings, problem, assessment, assemble(steps));
-    assessment = look_up_and_assess(context, request, last, steps);
+    assessment = look_up(last);
   }
   steps.bound = assessment.bound;
   if (verdict.doubt == Doubt::kMistrusted) throw RowFailure(Status::kMistrusted, verdict.text);
@@ -177,12 +172,14 @@ void make_row(const RowContext& context, TrialSlot& slot, RowSteps& steps) {
   measure_first(context, *plan, slot, steps);
   if (request.options.once) return;
   if (request.options.selects_algorithm()) {
-    try {
-      steps.selection = select(context, *plan, *steps.found.measurement, slot, steps.stages);
-    } catch (...) {
-      keep_unfinished(slot, steps);
-      throw;
+    const Selection selection =
+        select(context, *plan, *steps.found.measurement, slot, steps.stages);
+    if (selection.failed) {
+      // The row shows the candidate with which it ended, in place of the default.
+      if (slot.trial) steps.found.measurement = selection.failed->measurement;
+      selection.failed->rethrow_failure();
     }
+    steps.selection = selection;
   }
   steps.found.extras = measure_extras(context, *plan, slot.trial.get());
   steps.found.sensors = read_sensors(context, int(request.options.device));

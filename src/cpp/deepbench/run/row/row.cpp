@@ -4,7 +4,6 @@
 #include <cmath>
 #include <initializer_list>
 
-#include "deepbench/run/fleet/fleet_json.hpp"
 #include "deepbench/run/row/json_writer.hpp"
 
 namespace deepbench {
@@ -187,10 +186,10 @@ void write_answer(JsonWriter& json, const Row& row) {
   write_verification(json, row.verification);
   json.member("observed", row.observed);
   json.key("ranks");
-  if (row.fleet) {
-    write_fleet(json, *row.fleet);
-  } else {
+  if (row.ranks_json.empty()) {
     json.null();
+  } else {
+    json.literal(row.ranks_json);
   }
   write_notes(json, row.notes);
   write_stages(json, row.stages);

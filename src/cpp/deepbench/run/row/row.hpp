@@ -12,7 +12,6 @@
 #include "deepbench/core/status.hpp"
 #include "deepbench/measure/measure.hpp"
 #include "deepbench/measure/statistics.hpp"
-#include "deepbench/run/fleet/fleet_summary.hpp"
 #include "deepbench/run/row/assess.hpp"
 #include "deepbench/run/row/measurement.hpp"
 #include "deepbench/run/row/verify.hpp"
@@ -53,7 +52,7 @@ struct DEEPBENCH_API Row {
   std::optional<Conversion> conversion;
   Verification verification;
   Attributes observed;
-  std::optional<FleetSummary> fleet;  // with a fleet, in which each rank measures on its device
+  std::string ranks_json;  // the figures of each rank of a fleet; "": the row is not a fleet's
   std::vector<std::string> notes;
   Stages stages;
   // Whether a backend answered. Otherwise only the request and how it ended are known, and every

@@ -10,8 +10,8 @@ namespace deepbench {
 
 class Baselines;
 class Ceilings;
-class FleetCoordinator;
 class Group;
+class MeasuringHooks;
 struct Row;
 
 struct RowContext {
@@ -20,17 +20,23 @@ struct RowContext {
   // The ranks that make the row together, if its operation is a collective. nullptr: this process
   // makes the row alone.
   Group* group = nullptr;
-  // The ranks that make the same row at the same time, each on its device. nullptr: no fleet.
-  FleetCoordinator* fleet = nullptr;
+  // What else happens while the row's trials are measured. nullptr: nothing.
+  MeasuringHooks* hooks = nullptr;
+  // The processes of this machine, including this one, that allocate memory for the row at the same
+  // time.
+  int ranks_sharing_memory = 1;
   // Measures the ceilings of the row. nullptr: the row is not assessed.
   Ceilings* ceilings = nullptr;
   // Measures the baselines of the row. nullptr: the row is compared with none.
   Baselines* baselines = nullptr;
+  // Whether the energy of a call is measured, which takes a span of its own after the samples.
+  bool measures_energy = false;
   // Called when the backend can run the row, before anything is prepared. May be empty.
   std::function<void()> on_admitted = nullptr;
-  // Receives the row, complete but for its bound, before ceilings are looked up: measuring a
-  // ceiling may end the process, and the row must survive that. May be empty.
-  std::function<void(const Row&)> on_measured = nullptr;
+  // Receives the row, complete but for its bound, before the first ceiling that has to be measured
+  // for it, if there is one: measuring a ceiling may end the process, and the row must survive
+  // that. May be empty.
+  std::function<void(const Row&)> before_ceilings = nullptr;
 };
 
 }  // namespace deepbench

@@ -6,7 +6,6 @@
 #include <string>
 #include <vector>
 
-#include "deepbench/run/fleet/fleet_summary.hpp"
 #include "deepbench/run/row/admit.hpp"
 #include "deepbench/run/row/assess.hpp"
 #include "deepbench/run/row/baselines.hpp"
@@ -36,9 +35,17 @@ struct Findings {
   BaselineTimes baselines;
 };
 
-struct FleetResult {
-  FleetSummary summary;
-  std::optional<Findings> middle;  // of the middle rank, which stand for the fleet; on rank 0
+// The rank of a fleet whose figures the row shows.
+struct MiddleRank {
+  Findings found;
+  int64_t device = 0;
+  std::string device_name;
+};
+
+// What the ranks of a fleet found together. run/fleet writes it.
+struct FleetFindings {
+  std::string ranks_json;            // the row's member `ranks`
+  std::optional<MiddleRank> middle;  // on rank 0; empty: no rank has a time
   std::vector<std::string> notes;
 };
 
@@ -63,7 +70,7 @@ struct RowSteps {
   // The results, in order of the steps.
   Findings found;
   std::optional<Selection> selection;
-  std::optional<FleetResult> fleet;
+  std::optional<FleetFindings> fleet;
   std::optional<Repetition> repetition;
   Bound bound;
   std::vector<std::string> assessment_notes;
@@ -74,7 +81,7 @@ struct RowSteps {
   std::string reason;
   Stages stages;
 
-  const Findings& findings() const { return fleet && fleet->middle ? *fleet->middle : found; }
+  const Findings& findings() const { return fleet && fleet->middle ? fleet->middle->found : found; }
   // The measurement of the selected candidate, before any repetition. nullptr: there is none.
   const Measurement* first_measurement() const {
     if (selection) return &selection->measurement;

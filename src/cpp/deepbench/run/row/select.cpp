@@ -76,21 +76,19 @@ class Selector {
     selection_.notes = search.notes;
   }
 
-  // Measures the candidates in turn up to the first one whose result is correct. Returns whether
-  // there is one; the search then ends, even if the candidate's gain is not confirmed and the
-  // default is kept.
+  // Measures the candidates in turn up to the first one whose result is correct, or whose failure
+  // ends the row. Returns whether there is one; the search then ends, even if the candidate's gain
+  // is not confirmed and the default is kept.
   bool measure_first_correct(const std::vector<Improvement>& improvements) {
     for (const auto& [candidate, gain] : improvements) {
-      Measurement measurement;
-      try {
-        measurement = slot_.measure(context_, plan_.with_candidate(candidate), stages_);
-      } catch (const RowFailure& failure) {
-        if (failure.status() == Status::kDeviceLost) throw;
-        incorrect_.add(candidate, failure.what());
-        continue;
+      Attempt attempt = slot_.measure(context_, plan_.with_candidate(candidate), stages_);
+      if (attempt.failure && leave_out(candidate, attempt)) continue;
+      if (attempt.failure) {
+        selection_.failed = std::move(attempt);
+        return true;
       }
-      if (is_confirmed(measurement)) {
-        selection_.measurement = std::move(measurement);
+      if (is_confirmed(attempt.measurement)) {
+        selection_.measurement = std::move(attempt.measurement);
         selection_.gain = gain;
       } else {
         prepare_default_again();
@@ -98,6 +96,19 @@ class Selector {
       return true;
     }
     if (!improvements.empty()) prepare_default_again();
+    return false;
+  }
+
+  // Returns false for a failure that ends the row.
+  bool leave_out(const std::string& candidate, const Attempt& attempt) {
+    try {
+      attempt.rethrow_failure();
+    } catch (const RowFailure& failure) {
+      if (failure.status() == Status::kDeviceLost) return false;
+      incorrect_.add(candidate, failure.what());
+      return true;
+    } catch (...) {
+    }
     return false;
   }
 
@@ -118,8 +129,7 @@ class Selector {
   // Energy and single calls, which the next step measures, need the default's kernel. If it cannot
   // be prepared, the row goes without them.
   void prepare_default_again() {
-    slot_.unfinished.reset();
-    if (!plan_.options.energy && !context_.group) return;
+    if (!context_.measures_energy && !context_.group) return;
     slot_.trial.reset();
     try {
       slot_.trial = std::make_unique<Trial>(context_, plan_.with_candidate(""), stages_);

@@ -3,6 +3,7 @@
 // result is correct, and its full measurement is no slower than the default's.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -19,11 +20,15 @@ struct Selection {
   std::string default_name;       // the algorithm of the library's default
   std::string default_candidate;  // its id; "": unknown
   std::vector<std::string> notes;
+  // The attempt of a candidate whose failure ends the row, such as a lost device. Its trial is in
+  // the slot if it was prepared.
+  std::optional<Attempt> failed;
 };
 
 // `default_measurement` is the full measurement of the library's default, whose trial is in `slot`
 // and whose time is in `stages`. Leaves the selected candidate's trial in `slot` if a later step
-// needs it; `slot` is empty if the default could not be prepared again.
+// needs it; `slot` is empty if the default could not be prepared again. Throws RowFailure for a
+// failure that is not of a candidate's full measurement, which `failed` reports.
 DEEPBENCH_API Selection select(const RowContext& context, const Plan& plan,
                                const Measurement& default_measurement, TrialSlot& slot,
                                Stages& stages);

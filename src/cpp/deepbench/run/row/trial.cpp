@@ -9,8 +9,8 @@
 #include "deepbench/core/status.hpp"
 #include "deepbench/group/group.hpp"
 #include "deepbench/measure/statistics.hpp"
-#include "deepbench/run/fleet/fleet_coordinator.hpp"
 #include "deepbench/run/row/collective_timing.hpp"
+#include "deepbench/run/row/measuring_hooks.hpp"
 
 namespace deepbench {
 namespace {
@@ -32,7 +32,7 @@ Trial::Trial(const RowContext& context, const Plan& plan, Stages& stages)
       requested_regime_(requested_regime({plan.problem, plan.options}, context.device)),
       stages_(stages),
       group_(context.group),
-      fleet_(context.fleet),
+      hooks_(context.hooks),
       launch_(static_cast<deepbench_launch>(plan.options.launch)),
       // All ranks rest for the same time, so that they stay in step.
       rest_(value_of_rank_zero(group_, "rest",
@@ -98,7 +98,7 @@ Batch Trial::batch(uint64_t count, deepbench_launch launch, uint32_t flags) {
     return mine;
   });
   stages_.device_ns += batch.elapsed_ns;
-  if (fleet_) fleet_->check_all_connected();
+  if (hooks_) hooks_->after_batch();
   return batch;
 }
 
@@ -201,12 +201,12 @@ Measurement Trial::measure(const MeasureOptions& how) {
       [&](uint64_t count) {
         const Batch batch = time(count);
         if (first && verifier_) verify(*verifier_, "before timing");
-        if (first && fleet_) fleet_->start_barrier();
+        if (first && hooks_) hooks_->before_warm_up();
         first = false;
         return batch;
       },
       options);
-  if (fleet_) fleet_->end_barrier([&] { time(samples_->batch); });
+  if (hooks_) hooks_->after_samples([&] { time(samples_->batch); });
   verifying_ns = stages_.verify_ns - verifying_ns;
   stages_.measure_ns += watch.lap_ns() - verifying_ns;
 
@@ -283,7 +283,7 @@ uint64_t Trial::run_for(double span_ns) {
 
 Measurement Trial::run_once() {
   Stopwatch watch;
-  if (fleet_) fleet_->start_barrier();
+  if (hooks_) hooks_->before_warm_up();
   const Batch one = batch(1, DEEPBENCH_LAUNCH_BEST, DEEPBENCH_REQUEST_MARKERS);
   Samples samples;
   samples.per_call_ns = {one.per_call_ns()};

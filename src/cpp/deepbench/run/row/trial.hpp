@@ -77,7 +77,7 @@ class DEEPBENCH_API Trial {
   Verification verification_;
   Stages& stages_;
   Group* const group_;
-  FleetCoordinator* const fleet_;
+  MeasuringHooks* const hooks_;
   const deepbench_launch launch_;
   RestPolicy rest_;
   bool shuffles_ = false;

@@ -1,35 +1,37 @@
 // Preparing one trial after the other.
 #include "deepbench/run/row/trial_slot.hpp"
 
-#include "deepbench/core/status.hpp"
-
 namespace deepbench {
 
-void TrialSlot::prepare(const RowContext& context, const Plan& plan, Stages& stages) {
+Attempt TrialSlot::run(const RowContext& context, const Plan& plan, Stages& stages,
+                       const std::function<void(Measurement&)>& body) {
   trial.reset();  // frees its memory before the next trial allocates
-  unfinished = Measurement();
-  unfinished->candidate = plan.candidate;
-  unfinished->regime = requested_regime({plan.problem, plan.options}, context.device);
-  trial = std::make_unique<Trial>(context, plan, stages);
-}
-
-Measurement TrialSlot::measure(const RowContext& context, const Plan& plan, Stages& stages) {
-  prepare(context, plan, stages);
+  Attempt attempt;
+  attempt.measurement.candidate = plan.candidate;
+  attempt.measurement.regime = requested_regime({plan.problem, plan.options}, context.device);
   try {
-    Measurement measurement = trial->measure(plan.options.for_measuring(context.device));
-    unfinished.reset();
-    return measurement;
-  } catch (const RowFailure&) {
-    unfinished = trial->measurement();
-    throw;
+    trial = std::make_unique<Trial>(context, plan, stages);
+    body(attempt.measurement);
+  } catch (...) {
+    attempt.failure = std::current_exception();
   }
+  return attempt;
 }
 
-Measurement TrialSlot::run_once(const RowContext& context, const Plan& plan, Stages& stages) {
-  prepare(context, plan, stages);
-  Measurement measurement = trial->run_once();
-  unfinished.reset();
-  return measurement;
+Attempt TrialSlot::measure(const RowContext& context, const Plan& plan, Stages& stages) {
+  return run(context, plan, stages, [&](Measurement& measurement) {
+    try {
+      measurement = trial->measure(plan.options.for_measuring(context.device));
+    } catch (...) {
+      measurement = trial->measurement();
+      throw;
+    }
+  });
+}
+
+Attempt TrialSlot::run_once(const RowContext& context, const Plan& plan, Stages& stages) {
+  return run(context, plan, stages,
+             [&](Measurement& measurement) { measurement = trial->run_once(); });
 }
 
 }  // namespace deepbench

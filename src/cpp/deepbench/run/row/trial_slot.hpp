@@ -2,26 +2,37 @@
 // before its kernel is destroyed: a backend that crashes in destroy() then loses no measurement.
 #pragma once
 
+#include <exception>
+#include <functional>
 #include <memory>
-#include <optional>
 
 #include "deepbench/run/row/trial.hpp"
 
 namespace deepbench {
 
-struct TrialSlot {
-  std::unique_ptr<Trial> trial;
-  // The partial result of the last trial if it failed; only the candidate if preparing failed.
-  std::optional<Measurement> unfinished;
+// What measuring a plan found, and how it ended.
+struct Attempt {
+  // Complete, or what was found before the failure; only the candidate and the regime if preparing
+  // failed.
+  Measurement measurement;
+  std::exception_ptr failure;  // nullptr: there is none
 
-  // Frees the previous trial, then prepares, verifies and measures the plan. Throws RowFailure and
-  // leaves the partial result in `unfinished`.
-  Measurement measure(const RowContext& context, const Plan& plan, Stages& stages);
+  void rethrow_failure() const {
+    if (failure) std::rethrow_exception(failure);
+  }
+};
+
+struct TrialSlot {
+  std::unique_ptr<Trial> trial;  // nullptr: none is prepared
+
+  // Frees the previous trial, then prepares, verifies and measures the plan.
+  Attempt measure(const RowContext& context, const Plan& plan, Stages& stages);
   // The same for a single call without warm-up and verification.
-  Measurement run_once(const RowContext& context, const Plan& plan, Stages& stages);
+  Attempt run_once(const RowContext& context, const Plan& plan, Stages& stages);
 
  private:
-  void prepare(const RowContext& context, const Plan& plan, Stages& stages);
+  Attempt run(const RowContext& context, const Plan& plan, Stages& stages,
+              const std::function<void(Measurement&)>& body);
 };
 
 }  // namespace deepbench

@@ -2,6 +2,7 @@
 #include "deepbench/run/session/runner.hpp"
 
 #include <algorithm>
+#include <utility>
 
 #include "deepbench/core/operation.hpp"
 #include "deepbench/core/status.hpp"
@@ -126,6 +127,7 @@ Row run(const Backend& backend, const Problem& problem, const RunOptions& option
     Baselines baselines;
     context.ceilings = ceilings;
     context.baselines = &baselines;
+    context.measures_energy = options.energy;
     steps.request = {problem, options};
     steps.backend = backend.name();
     record_device(context.device, steps);
@@ -257,10 +259,7 @@ Ceilings& Runner::ceilings(const RunOptions& options, const Attributes& device) 
 MeasuredProblem Runner::measure_announced(const std::string& problem,
                                           const std::function<MeasuredProblem()>& measure) {
   if (!measuring_callback_ || group_) return measure();
-  const std::string row = pending_row_ ? pending_row_->to_json() : "";
-  row_is_announced_ = row_is_announced_ || pending_row_;
-  pending_row_.reset();
-  measuring_callback_(problem, row);
+  measuring_callback_(problem, std::exchange(row_to_announce_, ""));
   MeasuredProblem measured = measure();
   measuring_callback_("", "");
   return measured;
@@ -268,7 +267,6 @@ MeasuredProblem Runner::measure_announced(const std::string& problem,
 
 Row Runner::run(std::string_view line, int64_t position) {
   release();
-  row_is_announced_ = false;
   RowSteps steps;
   Stopwatch watch;
   steps.position = position;
@@ -282,7 +280,6 @@ Row Runner::run(std::string_view line, int64_t position) {
       throw RowFailure(Status::kUnsupported, no_collectives_reason_);
     run_collective(line, steps);
   });
-  pending_row_.reset();
   device_lost_ = device_lost_ || steps.status == Status::kDeviceLost;
   steps.stages.other_ns = watch.lap_ns() - accounted_ns(steps.stages);
   return assemble(steps);
@@ -313,11 +310,10 @@ RowContext Runner::begin_row(RowSteps& steps) {
   RowContext context{backend_, known ? device_ : backend_.describe_device(int(options.device))};
   context.ceilings = &ceilings(options, context.device);
   context.baselines = &baselines_;
+  context.measures_energy = options.energy;
   context.on_admitted = admitted_callback_;
   if (measuring_callback_ && !group_)
-    context.on_measured = [this](const Row& row) {
-      if (!row_is_announced_) pending_row_ = row;
-    };
+    context.before_ceilings = [this](const Row& row) { row_to_announce_ = row.to_json(); };
   record_device(context.device, steps);
   check_threads(options, context.device);
   return context;
@@ -340,9 +336,12 @@ Selection Runner::select_on_rank_zero(const RowRequest& request) {
   RowSteps steps;
   record_failure_in(steps, [&] {
     steps.request = request;
-    steps.request->options.ceilings = steps.request->options.energy = false;
     RowContext context = begin_row(steps);
-    context.baselines = nullptr;  // all ranks measure them, with the row
+    // These are measured with the row: the energy and the baselines by all ranks, the ceilings by
+    // rank 0.
+    context.measures_energy = false;
+    context.baselines = nullptr;
+    context.ceilings = nullptr;
     make_row(context, slot_, steps);
   });
   release();
@@ -365,11 +364,8 @@ void Runner::run_in_fleet(std::string_view line, RowSteps& steps) {
   FleetCoordinator fleet(*group_, rank_devices_, candidate);
   steps.is_fleet_row = true;
   if (group_->rank() == 0) group_->broadcast_row(std::string(line));
-  group_->collective_step(AbortScope::kRow, "row", [&] {
-    RowContext context = begin_row(steps);
-    context.fleet = &fleet;
-    make_fleet_row(context, slot_, steps);
-  });
+  group_->collective_step(AbortScope::kRow, "row",
+                          [&] { make_fleet_row(begin_row(steps), fleet, slot_, steps); });
   steps.rank_zero_selection = std::move(selection);
 }
 

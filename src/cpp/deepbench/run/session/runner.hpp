@@ -106,9 +106,7 @@ class DEEPBENCH_API Runner {
   MeasuringCallback measuring_callback_;
   CeilingCallback ceiling_callback_;
   std::function<void()> admitted_callback_;
-  // The row whose ceilings are being measured, until the callback has received it.
-  std::optional<Row> pending_row_;
-  bool row_is_announced_ = false;
+  std::string row_to_announce_;  // as JSON, with the next problem of a ceiling; "": none
   bool device_lost_ = false;
   TrialSlot slot_;  // the last row's trial, destroyed when the next row begins
 };
