@@ -88,7 +88,7 @@ void fill_range(void* data, deepbench_type type, const FillRange& r) {
 
 // Calls body with a null pointer to the unsigned word that stores an element of the type.
 template <class Body>
-auto with_word(deepbench_type type, Body body) {
+auto with_word_type(deepbench_type type, Body body) {
   switch (size_of(type)) {
     case 8:
       return body(static_cast<uint64_t*>(nullptr));
@@ -102,7 +102,7 @@ auto with_word(deepbench_type type, Body body) {
 }
 
 void set_all(void* data, deepbench_type type, uint64_t count, uint64_t bits) {
-  with_word(type, [&](auto* word) {
+  with_word_type(type, [&](auto* word) {
     using Word = std::remove_pointer_t<decltype(word)>;
     auto* out = static_cast<Word*>(data);
     host_workers().parallel_for(count, kGrain, [&](uint64_t begin, uint64_t end, size_t) {
@@ -208,7 +208,7 @@ void poison(void* data, deepbench_type type, uint64_t count) {
 deepbench_scan scan(const void* data, deepbench_type type, uint64_t count, const void* restored) {
   std::vector<ScanCounts> parts(host_workers().size());
   const PoisonMarks marks = {poison_bits(type), non_finite_mask(type)};
-  with_word(type, [&](auto* word) {
+  with_word_type(type, [&](auto* word) {
     using Word = std::remove_pointer_t<decltype(word)>;
     const auto* words = static_cast<const Word*>(data);
     const auto* before = static_cast<const Word*>(restored);

@@ -23,7 +23,7 @@ class Rules:
     any_clock: bool = False  # whether a change that the device clock explains still counts
 
     @property
-    def floor(self) -> float:
+    def change_threshold(self) -> float:
         """How far a ratio must be from 1, at least, to count as a change."""
         return NOISE_FLOOR if self.noise is None else self.noise
 
@@ -82,9 +82,9 @@ def _compare_pair(base: ResultSet, result_set: ResultSet, rules: Rules) -> Pairw
         tuple(rows),
         matching.only_first,
         matching.only_second,
-        tuple(families(rows, rules.floor)),
-        tuple(applications(rows, rules.floor)),
-        overall(rows, rules.floor),
+        tuple(families(rows, rules.change_threshold)),
+        tuple(applications(rows, rules.change_threshold)),
+        overall(rows, rules.change_threshold),
         matching.derived,
     )
 

@@ -99,21 +99,21 @@ class FleetSummary:
         self.rows += 1
         if any(status == "ok" for status in ranks.status):
             for rank, status in enumerate(ranks.status):
-                self._of(rank).failed += status != "ok"
+                self._record_of(rank).failed += status != "ok"
         self._add_times(ranks, row.problem or "an unnamed problem")
         for outlier in ranks.outliers:
             deviation = outlier.deviation or 0.0
             if outlier.rank is None:
                 continue
             if deviation > 0:
-                self._of(outlier.rank).slow.append(deviation)
+                self._record_of(outlier.rank).slow.append(deviation)
             else:
-                self._of(outlier.rank).quick += 1
+                self._record_of(outlier.rank).quick += 1
 
     def _add_times(self, ranks: Ranks, problem: str) -> None:
         middle, counting = ranks.middle_ns, counted_ranks(ranks)
         for rank, median in enumerate(ranks.median_ns):
-            found = self._of(rank)
+            found = self._record_of(rank)
             if not middle or not median or rank not in counting:
                 continue
             ratio = median / middle
@@ -123,7 +123,7 @@ class FleetSummary:
             if found.worst is None or ratio > found.worst[0]:
                 found.worst = (ratio, problem)
 
-    def _of(self, rank: int) -> _RankRecord:
+    def _record_of(self, rank: int) -> _RankRecord:
         return self._found.setdefault(rank, _RankRecord())
 
     def ranks(self) -> list[RankSummary]:
@@ -131,7 +131,9 @@ class FleetSummary:
         context = self._context.get("ranks") or {}
         hosts, devices = context.get("machines") or (), context.get("devices") or ()
         return [
-            _summary(rank, self._found[rank], _at(hosts, rank), _at(devices, rank))
+            _summary(
+                rank, self._found[rank], _value_or_none(hosts, rank), _value_or_none(devices, rank)
+            )
             for rank in sorted(self._found)
         ]
 
@@ -167,5 +169,5 @@ def _summary(rank: int, found: _RankRecord, host: object, device: object) -> Ran
     )
 
 
-def _at(values: Sequence[object], index: int) -> object:
+def _value_or_none(values: Sequence[object], index: int) -> object:
     return values[index] if index < len(values) else None

@@ -104,12 +104,12 @@ def parsed(path: Path, data: bytes) -> ResultFile:
     lines = io.BytesIO(data)  # splits lines without copying all of them
     first = lines.readline()
     size, torn, ends_with_newline = len(first), False, first.endswith(b"\n")
-    context = _context(path, first, whole=ends_with_newline)
+    context = _parse_context(path, first, whole=ends_with_newline)
     stored: list[Row | CeilingLine] = []
     for number, line in enumerate(lines, start=2):
         last = size + len(line) == len(data)
         may_be_torn = last and not line.endswith(b"\n")
-        value = _line(path, number, line, context["schema"], may_be_torn)
+        value = _parse_line(path, number, line, context["schema"], may_be_torn)
         if value is None and line.strip():
             torn = True
             break
@@ -118,14 +118,14 @@ def parsed(path: Path, data: bytes) -> ResultFile:
             ends_with_newline = line.endswith(b"\n")
         size += len(line)
     known = Ceilings(one.members for one in stored if isinstance(one, CeilingLine))
-    rows = [known.assessed(one) for one in stored if isinstance(one, Row)]
+    rows = [known.with_assessment(one) for one in stored if isinstance(one, Row)]
     _refuse_duplicate_positions(path, rows)
     _refuse_too_many_attributes(path, rows)
     rows.sort(key=lambda row: row.position)  # a row that was measured again comes last
     return ResultFile(path, context, tuple(rows), size, torn, ends_with_newline, tuple(stored))
 
 
-def _context(path: Path, line: bytes, whole: bool) -> Json:
+def _parse_context(path: Path, line: bytes, whole: bool) -> Json:
     try:
         value = strict_json.parsed(line)
     except strict_json.NotJson:
@@ -152,7 +152,7 @@ def _context(path: Path, line: bytes, whole: bool) -> Json:
     return redacted_context(value)
 
 
-def _line(
+def _parse_line(
     path: Path, number: int, line: bytes, version: object, may_be_torn: bool
 ) -> Row | CeilingLine | None:
     """The row or ceiling in a line. None for a blank line, or for an incomplete one if

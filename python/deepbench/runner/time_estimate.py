@@ -220,7 +220,9 @@ class Estimate:
             None  # seconds of the next row, and of all rows after it
         )
 
-    def finished(self, seconds: float, ceilings_s: float = 0.0, has_time: bool = True) -> None:
+    def record_row_time(
+        self, seconds: float, ceilings_s: float = 0.0, has_time: bool = True
+    ) -> None:
         """Records the duration of the next row, including its ceilings. A row without a time
         (unsupported, crashed, skipped) tells nothing about other operations."""
         kind = self._kinds[self._next]
@@ -266,7 +268,7 @@ class Estimate:
         for likeness, rows in zip(_LIKENESSES, self._PRIOR_ROWS, strict=True):
             mean = _WeightedMean(rows, rows * ratio)
             for other, seen in self._ratios.items():
-                if other.likeness(kind) >= likeness:
+                if other.similarity(kind) >= likeness:
                     nearness = math.pow(0.5, abs(other.octave - kind.octave))
                     mean.add(nearness * seen.total, nearness * seen.weight)
             ratio = mean.value
@@ -291,7 +293,7 @@ class _RowClass:
         octave = round(2 * math.log2(expected_s)) / 2 if expected_s > 0 else 0.0
         return _RowClass(work.op, work.precision, octave)
 
-    def likeness(self, other: _RowClass) -> int:
+    def similarity(self, other: _RowClass) -> int:
         if self.op == other.op and self.precision == other.precision:
             return _SAME_PRECISION
         if not self.has_time:

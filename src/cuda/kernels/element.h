@@ -13,12 +13,12 @@ __device__ inline uint32_t thread_of_block() { return threadIdx.x + threadIdx.y 
 
 // ---- elements of every type ---------------------------------------------------------------------
 
-// stored() generates an element and returns it as the type stores it. value() returns what is
-// stored, as a double.
+// generated_word() generates an element and returns it as the type stores it. value() returns what
+// is stored, as a double.
 template <int kType>
 struct Element {  // S8, U8, S7
   using Word = uint8_t;
-  static __device__ Word stored(uint64_t seed, uint32_t operand, uint64_t index) {
+  static __device__ Word generated_word(uint64_t seed, uint32_t operand, uint64_t index) {
     return Word(deepbench_integer(deepbench_type(kType), seed, operand, index));
   }
   static __device__ double value(Word word) {
@@ -29,7 +29,7 @@ struct Element {  // S8, U8, S7
 template <>
 struct Element<DEEPBENCH_F64> {
   using Word = double;
-  static __device__ Word stored(uint64_t seed, uint32_t operand, uint64_t index) {
+  static __device__ Word generated_word(uint64_t seed, uint32_t operand, uint64_t index) {
     return deepbench_uniform(seed, operand, index);
   }
   static __device__ double value(Word word) { return word; }
@@ -38,7 +38,7 @@ struct Element<DEEPBENCH_F64> {
 template <>
 struct Element<DEEPBENCH_F32> {
   using Word = float;
-  static __device__ Word stored(uint64_t seed, uint32_t operand, uint64_t index) {
+  static __device__ Word generated_word(uint64_t seed, uint32_t operand, uint64_t index) {
     return deepbench_uniform(seed, operand, index);
   }
   static __device__ double value(Word word) { return word; }
@@ -47,7 +47,7 @@ struct Element<DEEPBENCH_F32> {
 template <>
 struct Element<DEEPBENCH_F16> {
   using Word = uint16_t;
-  static __device__ Word stored(uint64_t seed, uint32_t operand, uint64_t index) {
+  static __device__ Word generated_word(uint64_t seed, uint32_t operand, uint64_t index) {
     return deepbench_to_half(deepbench_uniform(seed, operand, index));
   }
   static __device__ double value(Word word) {
@@ -64,7 +64,7 @@ struct Element<DEEPBENCH_F16> {
 template <>
 struct Element<DEEPBENCH_BF16> {
   using Word = uint16_t;
-  static __device__ Word stored(uint64_t seed, uint32_t operand, uint64_t index) {
+  static __device__ Word generated_word(uint64_t seed, uint32_t operand, uint64_t index) {
     return deepbench_to_bfloat16(deepbench_uniform(seed, operand, index));
   }
   static __device__ double value(Word word) { return deepbench_from_bfloat16(word); }
@@ -73,7 +73,7 @@ struct Element<DEEPBENCH_BF16> {
 template <>
 struct Element<DEEPBENCH_E4M3> {
   using Word = uint8_t;
-  static __device__ Word stored(uint64_t seed, uint32_t operand, uint64_t index) {
+  static __device__ Word generated_word(uint64_t seed, uint32_t operand, uint64_t index) {
     return deepbench_to_e4m3(deepbench_uniform(seed, operand, index));
   }
   static __device__ double value(Word word) { return deepbench_from_e4m3(word); }
@@ -82,7 +82,7 @@ struct Element<DEEPBENCH_E4M3> {
 template <>
 struct Element<DEEPBENCH_E5M2> {
   using Word = uint8_t;
-  static __device__ Word stored(uint64_t seed, uint32_t operand, uint64_t index) {
+  static __device__ Word generated_word(uint64_t seed, uint32_t operand, uint64_t index) {
     return deepbench_to_e5m2(deepbench_uniform(seed, operand, index));
   }
   static __device__ double value(Word word) { return deepbench_from_e5m2(word); }
@@ -91,7 +91,7 @@ struct Element<DEEPBENCH_E5M2> {
 template <>
 struct Element<DEEPBENCH_S32> {
   using Word = int32_t;
-  static __device__ Word stored(uint64_t seed, uint32_t operand, uint64_t index) {
+  static __device__ Word generated_word(uint64_t seed, uint32_t operand, uint64_t index) {
     return deepbench_integer(DEEPBENCH_S32, seed, operand, index);
   }
   static __device__ double value(Word word) { return word; }
@@ -100,7 +100,7 @@ struct Element<DEEPBENCH_S32> {
 template <>
 struct Element<DEEPBENCH_UNSIGNED_WORD> {
   using Word = uint32_t;
-  static __device__ Word stored(uint64_t seed, uint32_t operand, uint64_t index) {
+  static __device__ Word generated_word(uint64_t seed, uint32_t operand, uint64_t index) {
     return uint32_t(deepbench_integer(DEEPBENCH_S32, seed, operand, index));
   }
   static __device__ double value(Word word) { return word; }

@@ -49,7 +49,8 @@ std::optional<Module> try_load(const Image& image) {
 // Loads the module from the cache or, if the cache has no loadable image, compiles it and adds the
 // duration to `compiling_ns`. The reason why a cached image cannot be loaded is not reported: if
 // the device is at fault, loading the new image fails as well.
-Module load(const Source& source, const std::string& expression, int device, double& compiling_ns) {
+Module load_or_compile(const Source& source, const std::string& expression, int device,
+                       double& compiling_ns) {
   const int architecture = device_facts(device).architecture();
   const plugin::KernelCache cache(plugin::cache_folder());
   const std::string key = cache_key(source, expression, architecture, compiler_identity());
@@ -86,9 +87,10 @@ class Functions {
     const auto module_key = std::make_tuple(stream.device(), name, instance);
     auto found = modules_.find(module_key);
     if (found == modules_.end())
-      found =
-          modules_.emplace(module_key, load(read_source(), instance, stream.device(), compiling_ns))
-              .first;
+      found = modules_
+                  .emplace(module_key,
+                           load_or_compile(read_source(), instance, stream.device(), compiling_ns))
+                  .first;
     auto made = std::make_unique<Function>();
     made->name_ = expression;
     const std::string& entry = instance.empty() ? expression : found->second.entry;

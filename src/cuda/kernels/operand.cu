@@ -30,7 +30,7 @@ extern "C" __global__ void fill_elements(void* data, int32_t type, StridedLayout
     using E = decltype(element);
     auto* const out = static_cast<typename E::Word*>(data);
     for_each(layout, [&](uint64_t offset, uint64_t index) {
-      out[offset] = E::stored(seed, operand, index);
+      out[offset] = E::generated_word(seed, operand, index);
     });
   });
 }

@@ -140,7 +140,7 @@ void check_extremes(const Gemm& gemm, const std::string& candidate, RowPlans<Gem
 TEST_CASE("products of extreme 8-bit numbers are exact") {
   if (!Api::instance().library().loaded()) return;
   MESSAGE("oneDNN uses ", Api::instance().isa_text(), ", A in ",
-          std::string(Api::instance().exact_int8() ? "[-128, 127]" : "[-64, 63]"));
+          std::string(Api::instance().has_exact_int8() ? "[-128, 127]" : "[-64, 63]"));
   for (const char* b_type : {"s8", "u8"})
     for (const Dimensions& d : {Dimensions{1, 1, 1}, Dimensions{1, 1, 64}, Dimensions{33, 65, 300},
                                 Dimensions{65, 1, 513}, Dimensions{1, 65, 513},
@@ -187,7 +187,7 @@ TEST_CASE("saturating implementations are rejected if A has its full range") {
 TEST_CASE("the range of A follows the instructions that oneDNN uses") {
   if (!Api::instance().library().loaded()) return;
   const Gemm gemm = cpu_test::gemm_of({8, 8, 8}, false, false, "int8");
-  const bool exact = Api::instance().exact_int8();
+  const bool exact = Api::instance().has_exact_int8();
   RowPlans<GemmPlan> row;
   CHECK(plan_gemm(gemm, "", row)->storage.a_type == (exact ? DEEPBENCH_S8 : DEEPBENCH_S7));
   const char* limit = std::getenv("ONEDNN_MAX_CPU_ISA");

@@ -79,8 +79,8 @@ struct Rank {
         control(sizeof(PeerControl), AllocationKind::kDedicated),
         host_missing(sizeof(uint32_t), false) {
     CUDA_CHECK(cuda::cudart().cudaStreamCreateWithFlags(&stream, nvidia::cudaStreamNonBlocking));
-    set(shared, 0);
-    set(control, 0);
+    fill_buffer(shared, 0);
+    fill_buffer(control, 0);
     std::memset(host_missing.data(), 0, host_missing.bytes());
     home.synchronize();
   }
@@ -88,7 +88,7 @@ struct Rank {
   Rank(const Rank&) = delete;
   Rank& operator=(const Rank&) = delete;
 
-  void set(const Buffer& buffer, int value) {
+  void fill_buffer(const Buffer& buffer, int value) {
     home.make_current();
     CUDA_CHECK(cuda::cudart().cudaMemsetAsync(buffer.data(), value, buffer.bytes(), home.get()));
   }
@@ -131,7 +131,7 @@ class DevicesUnderTest {
       for (uint64_t i = 0; i < uint64_t(sum_.elements); ++i)
         store(numbers, i, exact ? summand(r, round, i) : deepbench_uniform(round, uint32_t(r), i));
       rank(r).copy(rank(r).mine.data(), numbers.data(), payload(sum_));
-      if (!in_place_) rank(r).set(rank(r).result, 0xff);
+      if (!in_place_) rank(r).fill_buffer(rank(r).result, 0xff);
       rank(r).home.synchronize();
     }
   }
@@ -175,7 +175,7 @@ class DevicesUnderTest {
       std::memset(rank(r).host_missing.data(), 0, rank(r).host_missing.bytes());
     }
   }
-  uint32_t missing(int r) {
+  uint32_t reported_missing_rank(int r) {
     uint32_t missing = 0;
     std::memcpy(&missing, rank(r).host_missing.data(), sizeof missing);
     return missing;
@@ -198,7 +198,7 @@ class DevicesUnderTest {
     }
     return wrong;
   }
-  bool all_alike() {
+  bool all_results_equal() {
     for (int r = 1; r < ranks(); ++r)
       if (result(r) != result(0)) return false;
     return true;
@@ -256,7 +256,7 @@ void check_sums(const char* precision, int64_t elements, int ranks, uint32_t blo
                          for (uint64_t round = 0; round < 2; ++round) {
                            machine.fill(round);
                            machine.run();
-                           REQUIRE(machine.missing(0) == 0);
+                           REQUIRE(machine.reported_missing_rank(0) == 0);
                            CHECK(machine.wrong_outputs(round) == 0);
                          }
                        });
@@ -298,7 +298,7 @@ TEST_CASE("gpu: peer: a thousand consecutive calls are correct, also as a graph"
           }
         machine.wait();
         CHECK(machine.wrong_outputs(1) == 0);
-        for (int r = 0; r < machine.ranks(); ++r) CHECK(machine.missing(r) == 0);
+        for (int r = 0; r < machine.ranks(); ++r) CHECK(machine.reported_missing_rank(r) == 0);
       });
 }
 
@@ -322,7 +322,7 @@ TEST_CASE("gpu: peer: rounded sums have the same bits on all ranks in every call
                        [](DevicesUnderTest& machine, PeerAlgorithm) {
                          machine.fill(1, /*exact=*/false);
                          machine.run();
-                         CHECK(machine.all_alike());
+                         CHECK(machine.all_results_equal());
                          const std::vector<uint16_t> first = machine.result(0);
                          for (int again = 0; again < 20; ++again) {
                            machine.run();
@@ -344,10 +344,11 @@ TEST_CASE("gpu: peer: a missing rank is detected in time, and later calls end") 
         const auto took = std::chrono::steady_clock::now() - begin;
         CHECK(took > std::chrono::milliseconds(100));
         CHECK(took < std::chrono::seconds(3));
-        CHECK(machine.missing(0) == 3);
-        CHECK(machine.missing(1) == (algorithm == PeerAlgorithm::kRing ? machine.missing(1) : 3));
-        CHECK(machine.missing(1) != 0);
-        CHECK(machine.missing(2) == 0);
+        CHECK(machine.reported_missing_rank(0) == 3);
+        CHECK(machine.reported_missing_rank(1) ==
+              (algorithm == PeerAlgorithm::kRing ? machine.reported_missing_rank(1) : 3));
+        CHECK(machine.reported_missing_rank(1) != 0);
+        CHECK(machine.reported_missing_rank(2) == 0);
         machine.resynchronize();
         machine.set_timeout(kTimeoutNs);
         machine.fill(1);
@@ -367,7 +368,8 @@ TEST_CASE("gpu: peer: every algorithm is correct with eight ranks") {
                        machine.fill(0);
                        machine.run(100);
                        CHECK(machine.wrong_outputs(0) == 0);
-                       for (int r = 0; r < machine.ranks(); ++r) CHECK(machine.missing(r) == 0);
+                       for (int r = 0; r < machine.ranks(); ++r)
+                         CHECK(machine.reported_missing_rank(r) == 0);
                      });
 }
 

@@ -20,10 +20,10 @@ namespace deepbench::cuda_test::peer_model {
 struct ThreadIndex {
   uint32_t x = 1;
 };
-struct Two {
+struct EmulatedUint2 {
   uint32_t x, y;
 };
-struct alignas(16) Four {
+struct alignas(16) EmulatedUint4 {
   uint32_t x, y, z, w;
 };
 inline thread_local ThreadIndex thread_index{0}, block_index{0}, block_size{1}, grid_size{1};
@@ -45,8 +45,8 @@ inline uint64_t host_now_ns() {
 #define blockIdx ::deepbench::cuda_test::peer_model::block_index
 #define blockDim ::deepbench::cuda_test::peer_model::block_size
 #define gridDim ::deepbench::cuda_test::peer_model::grid_size
-#define uint2 ::deepbench::cuda_test::peer_model::Two
-#define uint4 ::deepbench::cuda_test::peer_model::Four
+#define uint2 ::deepbench::cuda_test::peer_model::EmulatedUint2
+#define uint4 ::deepbench::cuda_test::peer_model::EmulatedUint4
 #define host_now_ns ::deepbench::cuda_test::peer_model::host_now_ns
 #define __syncthreads() static_cast<void>(0)
 #define __syncthreads_or(any) (any)
@@ -208,7 +208,7 @@ using Kernels = std::vector<std::function<void(int)>>;
 
 // The same value as on the host: the largest slice plus one grain.
 template <class T, int kRanks>
-uint64_t room_of(EmulatedMachine<T, kRanks>&, uint64_t elements) {
+uint64_t region_vectors(EmulatedMachine<T, kRanks>&, uint64_t elements) {
   const uint64_t grains = (elements / (4 * T::kPerWord) + 31) / 32;
   return (grains + kRanks - 1) / kRanks * 32 + 32;
 }
@@ -229,7 +229,7 @@ Kernels kernels_of(EmulatedMachine<T, kRanks>& m, uint64_t elements) {
             two_shot<T, kRanks, 4>(m.peers(r), m.added(), m.results(), elements);
           },
           [&m, elements](int r) {
-            two_shot_push<T, kRanks, 2>(m.peers(r), m.regions(), room_of(m, elements),
+            two_shot_push<T, kRanks, 2>(m.peers(r), m.regions(), region_vectors(m, elements),
                                         m.rank(r).mine.vectors(), m.results(), elements);
           },
           [&m, elements](int r) {

@@ -25,7 +25,7 @@ using testing::connect_ranks;
 using testing::Groups;
 using testing::on_every_rank;
 
-std::string joined(const std::vector<std::string>& all) {
+std::string concatenated(const std::vector<std::string>& all) {
   std::string text;
   for (const std::string& one : all) text += one;
   return text;
@@ -48,7 +48,7 @@ TEST_CASE("every rank receives the same answer to all contributions") {
   on_every_rank(connect_ranks(3), [&](Group& group) {
     const std::string mine(size_t(group.rank()) + 1, char('a' + group.rank()));
     answers[size_t(group.rank())] =
-        group.reduce_and_broadcast(AbortScope::kStep, "letters", mine, joined);
+        group.reduce_and_broadcast(AbortScope::kStep, "letters", mine, concatenated);
     CHECK(value_of_rank_zero(&group, "clock", 0.5 + group.rank()) == 0.5);
   });
   CHECK(answers == Texts{"abbccc", "abbccc", "abbccc"});
@@ -89,11 +89,11 @@ TEST_CASE("a failure ahead of an exchange ends the exchange on all ranks") {
     failures[size_t(group.rank())] = failure_of([&] {
       collective_step(&group, "prepare", [&] {
         if (group.rank() == 2) throw RowFailure(Status::kFailed, "no library");
-        group.reduce_and_broadcast(AbortScope::kExchange, "exchange", "x", joined);
+        group.reduce_and_broadcast(AbortScope::kExchange, "exchange", "x", concatenated);
       });
     });
     // All ranks are at the same step again.
-    CHECK(group.reduce_and_broadcast(AbortScope::kStep, "after", "y", joined) == "yyy");
+    CHECK(group.reduce_and_broadcast(AbortScope::kStep, "after", "y", concatenated) == "yyy");
   });
   CHECK(failures[0] == "failed | rank 2: no library");
   CHECK(failures == Texts{failures[0], failures[0], failures[0]});
@@ -128,7 +128,7 @@ TEST_CASE("ranks at different steps fail with a message that names the steps") {
     const std::string step = group.rank() == 2 ? "batch of 7" : "batch of 5";
     failures[size_t(group.rank())] = failure_of([&] {
       group.collective_step(AbortScope::kRow, "row", [&] {
-        group.reduce_and_broadcast(AbortScope::kStep, step, "", joined);
+        group.reduce_and_broadcast(AbortScope::kStep, step, "", concatenated);
       });
     });
   });
@@ -160,7 +160,7 @@ TEST_CASE("a lost rank ends the round for all others, and they learn which rank 
   on_every_rank({groups[0], groups[2]}, [&](Group& group) {
     failures[size_t(group.rank())] = failure_of([&] {
       group.collective_step(AbortScope::kRow, "row", [&] {
-        group.reduce_and_broadcast(AbortScope::kStep, "x", "", joined);
+        group.reduce_and_broadcast(AbortScope::kStep, "x", "", concatenated);
       });
     });
   });

@@ -39,7 +39,7 @@ class NaiveRnn {
     return narrow ? Real(deepbench_from_bfloat16(deepbench_to_bfloat16(float(value)))) : value;
   }
 
-  Real kept(Real value) const {
+  Real rounded_sum(Real value) const {
     return narrow_sums ? Real(deepbench_from_bfloat16(deepbench_to_bfloat16(float(value)))) : value;
   }
 
@@ -58,7 +58,7 @@ class NaiveRnn {
     dx.assign(size_t(rnn_.timesteps * rnn_.batch * rnn_.inputs), 0);
     du.assign(u.size(), 0), dh.assign(h0.size(), 0), dc.assign(h0.size(), 0);
     for (int64_t t = rnn_.timesteps - 1; t >= 0; --t)
-      for (int64_t n = 0; n < rnn_.batch; ++n) back(t, n);
+      for (int64_t n = 0; n < rnn_.batch; ++n) backward_step(t, n);
     Values out;
     if (rnn_.has_data_gradient()) {
       out = dx;
@@ -119,33 +119,34 @@ class NaiveRnn {
       if (mutant == "bfloat16 sums")
         sum = Real(deepbench_from_bfloat16(deepbench_to_bfloat16(float(sum) / 64))) * 64;
     }
-    return kept(sum);
+    return rounded_sum(sum);
   }
 
-  Real z(int64_t t, int64_t n, int64_t g, int64_t i) const {
+  Real input_term(int64_t t, int64_t n, int64_t g, int64_t i) const {
     const int64_t place = t * rnn_.batch + n;
     const Real input = rnn_.inputs == 1 ? wx[size_t(g * rnn_.hidden + i)] * x[size_t(place)]
                                         : x[size_t(place * rnn_.hidden + i)];
-    return kept(b[size_t(g * rnn_.hidden + i)] + (mutant == "no input" ? 0 : input));
+    return rounded_sum(b[size_t(g * rnn_.hidden + i)] + (mutant == "no input" ? 0 : input));
   }
 
   void step(int64_t t, int64_t n) {
     const auto before = [&](int64_t j) { return h_before(t, n, j); };
     std::vector<Real> reset(size_t(rnn_.hidden));
     for (int64_t j = 0; j < rnn_.hidden && g_ == 3; ++j)
-      reset[size_t(j)] = round(sigmoid(z(t, n, 1, j) + dot(1, j, before)) * h_before(t, n, j));
+      reset[size_t(j)] =
+          round(sigmoid(input_term(t, n, 1, j) + dot(1, j, before)) * h_before(t, n, j));
     for (int64_t i = 0; i < rnn_.hidden; ++i) {
       Real s[4] = {};
       for (int64_t g = 0; g < g_; ++g) s[g] = dot(g, i, before);
       if (rnn_.cell == "gru_reset_before")
         s[2] = dot(2, i, [&](int64_t j) { return reset[size_t(j)]; });
-      h[at(t, n, i)] = round(gain * unit(t, n, i, s));
+      h[at(t, n, i)] = round(gain * unit_state(t, n, i, s));
       if (mutant == "a tile is zero" && i < 4 && n == 0) h[at(t, n, i)] = 0;
     }
   }
 
-  Real unit(int64_t t, int64_t n, int64_t i, const Real* s) {
-    const auto a = [&](int64_t g) { return z(t, n, g, i) + s[g]; };
+  Real unit_state(int64_t t, int64_t n, int64_t i, const Real* s) {
+    const auto a = [&](int64_t g) { return input_term(t, n, g, i) + s[g]; };
     if (rnn_.cell == "vanilla") return gate_of(t, n, 0, i) = std::max(a(0), Real(0));
     if (rnn_.cell == "lstm") {
       const Real in = gate_of(t, n, 0, i) = sigmoid(a(0));
@@ -160,7 +161,7 @@ class NaiveRnn {
     Real sum = a(2);
     if (rnn_.cell == "gru") {
       inner[at(t, n, i)] = s[2] + (mutant == "no inner bias" ? 0 : b[size_t(3 * rnn_.hidden + i)]);
-      sum = z(t, n, 2, i) + r * inner[at(t, n, i)];
+      sum = input_term(t, n, 2, i) + r * inner[at(t, n, i)];
     }
     const Real candidate = gate_of(t, n, 2, i) = std::tanh(sum);
     return update * h_before(t, n, i) + (1 - update) * candidate;
@@ -168,7 +169,8 @@ class NaiveRnn {
 
   // Adds the gradient of s of one gate to dh and, with `v` as its factors, to dU.
   template <class Vector>
-  void spread(int64_t t, int64_t g, int64_t i, Real ds, const Vector& v, std::vector<Real>& to) {
+  void add_gradient_of_sum(int64_t t, int64_t g, int64_t i, Real ds, const Vector& v,
+                           std::vector<Real>& to) {
     const bool no_weights = mutant == "dU without step 0" && t == 0;
     for (int64_t j = 0; j < rnn_.hidden; ++j) {
       to[size_t(j)] += u[u_at(g, i, j)] * ds;
@@ -185,21 +187,21 @@ class NaiveRnn {
       dx[size_t(place * rnn_.hidden + i)] += dz;
   }
 
-  void back(int64_t t, int64_t n) {
+  void backward_step(int64_t t, int64_t n) {
     if (mutant == "last step dropped" && t == rnn_.timesteps - 1) return;
     const auto before = [&](int64_t j) { return h_before(t, n, j); };
     const auto reset = [&](int64_t j) { return gate_of(t, n, 1, j) * h_before(t, n, j); };
     std::vector<Real> dh_before(size_t(rnn_.hidden)), dp(size_t(rnn_.hidden));
     for (int64_t i = 0; i < rnn_.hidden; ++i) {
       Real dz[4] = {}, ds[4] = {};
-      dh_before[size_t(i)] += gradients(t, n, i, dz, ds);
+      dh_before[size_t(i)] += gate_gradients(t, n, i, dz, ds);
       for (int64_t g = 0; g < g_; ++g) {
         if (rnn_.cell == "gru_reset_before" && g == 1) continue;
         add_input(t, n, g, i, dz[g]);
         if (rnn_.cell == "gru_reset_before" && g == 2)
-          spread(t, g, i, ds[g], reset, dp);
+          add_gradient_of_sum(t, g, i, ds[g], reset, dp);
         else
-          spread(t, g, i, ds[g], before, dh_before);
+          add_gradient_of_sum(t, g, i, ds[g], before, dh_before);
       }
     }
     for (int64_t j = 0; j < rnn_.hidden && rnn_.cell == "gru_reset_before"; ++j) {
@@ -207,14 +209,14 @@ class NaiveRnn {
       const Real dz = dp[size_t(j)] * h_before(t, n, j) * r * (1 - r);
       dh_before[size_t(j)] += dp[size_t(j)] * r;
       add_input(t, n, 1, j, dz);
-      spread(t, 1, j, dz, before, dh_before);
+      add_gradient_of_sum(t, 1, j, dz, before, dh_before);
     }
     for (int64_t j = 0; j < rnn_.hidden; ++j)
       dh[at(0, n, j)] = mutant == "h' gets no gradient" ? 0 : dh_before[size_t(j)];
   }
 
   // Computes the gradients of z and s of unit i; returns the direct part of the gradient of h'.
-  Real gradients(int64_t t, int64_t n, int64_t i, Real* dz, Real* ds) {
+  Real gate_gradients(int64_t t, int64_t n, int64_t i, Real* dz, Real* ds) {
     const Real d = dy[at(t, n, i)] + dh[at(0, n, i)];
     const auto g = [&](int64_t k) { return gate_of(t, n, k, i); };
     if (rnn_.cell == "vanilla") {

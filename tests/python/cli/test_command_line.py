@@ -178,7 +178,9 @@ def test_completions(
 def test_names_of_backends_and_libraries_are_completed(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr(backend_names, "_paths", lambda: {"quick": "/quick", "quiet": "/quiet"})
+    monkeypatch.setattr(
+        backend_names, "_paths_by_backend", lambda: {"quick": "/quick", "quiet": "/quiet"}
+    )
     monkeypatch.setattr(
         inspection, "inspect_backend", lambda path: {"libraries": {f"lib{path[1:]}": {}}}
     )
@@ -338,7 +340,7 @@ def test_problems_run_and_are_kept(tmp_path: Path) -> None:
     assert len([line for line in done.stdout.splitlines() if not line.startswith("[")]) == 3
     result = read(path)
     for row in members(result.rows):
-        assert set(row) >= set(schema.document()["$defs"]["row"]["properties"])
+        assert set(row) >= set(schema.schema_document()["$defs"]["row"]["properties"])
         assert row["status"] == "ok"
         assert row["verification"]["status"] == "passed"
     shown = deepbench("show", str(path))

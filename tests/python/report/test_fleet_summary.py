@@ -11,7 +11,7 @@ from deepbench.report.fleet import fleet_section
 from deepbench.report.remarks import plain_remarks
 from deepbench.results import Row
 from deepbench.results.fleet import FleetSummary
-from example_rows import as_row, make_gemm
+from example_rows import make_gemm, row_of_members
 
 
 def ranks_of_row(
@@ -23,7 +23,7 @@ def ranks_of_row(
 
 
 def row_of(ranks: dict[str, Any] | None, problem: str = "gemm") -> Row:
-    return as_row(make_gemm(problem=problem, ranks=ranks))
+    return row_of_members(make_gemm(problem=problem, ranks=ranks))
 
 
 def fleet_summary_of(*rows: dict[str, Any], size: int = 4) -> FleetSummary:

@@ -106,14 +106,15 @@ def _counts_line(name: str, against: PairwiseComparison) -> str:
 
 def _noise_line(comparison: Comparison) -> str:
     rules = comparison.rules
-    text = f"same: the ratio is within {percent(rules.floor)} % of 1, or its interval includes 1"
+    threshold = percent(rules.change_threshold)
+    text = f"same: the ratio is within {threshold} % of 1, or its interval includes 1"
     if rules.noise is not None:
         return text
     worst = {
         (row.base.op, str(row.base.attributes.get("precision"))): row.noise
         for against in comparison.others
         for row in against.rows
-        if row.noise > rules.floor
+        if row.noise > rules.change_threshold
     }
     drifts = [f"{op} {precision} {percent(noise)} %" for (op, precision), noise in worst.items()]
     return (

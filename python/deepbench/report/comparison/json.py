@@ -66,7 +66,7 @@ def _comparison_json(
 
 
 def _headline_json(comparison: Comparison, index: int) -> dict[str, Any]:
-    found = headline(comparison.others[index - 1], comparison.rules.floor)
+    found = headline(comparison.others[index - 1], comparison.rules.change_threshold)
     return {
         "text": headlines(comparison)[index - 1],
         "faster": None if found.faster is None else result_set_letter(found.faster and index),

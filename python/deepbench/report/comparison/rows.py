@@ -113,16 +113,18 @@ def _attribute_cell(name: str) -> Callable[[Entry, Mapping[int, ComparedRow]], s
 def _side_columns(index: int) -> list[_RowColumn]:
     """Time, ratio, interval and verdict of a result set that is compared with A."""
 
-    def of(text: Callable[[ComparedRow], str], missing: str = "-") -> Callable[..., str]:
+    def cell_of_other(text: Callable[[ComparedRow], str], missing: str = "-") -> Callable[..., str]:
         return lambda entry, found: text(found[index]) if index in found else missing
 
     name = result_set_letter(index)
     return [
         # Implied by A's time and the ratio.
-        _RowColumn(f"{name} time", of(_other_time_text, _NO_TIME), implied=True),
-        _RowColumn(f"{name}/A", of(lambda row: ratio_cells(row.ratio)[0])),
-        _RowColumn("95 %", of(lambda row: ratio_cells(row.ratio)[1]), dispensable=1),
-        _RowColumn("verdict", of(lambda row: verdict_word(row.verdict), "missing"), words=True),
+        _RowColumn(f"{name} time", cell_of_other(_other_time_text, _NO_TIME), implied=True),
+        _RowColumn(f"{name}/A", cell_of_other(lambda row: ratio_cells(row.ratio)[0])),
+        _RowColumn("95 %", cell_of_other(lambda row: ratio_cells(row.ratio)[1]), dispensable=1),
+        _RowColumn(
+            "verdict", cell_of_other(lambda row: verdict_word(row.verdict), "missing"), words=True
+        ),
     ]
 
 
@@ -142,7 +144,7 @@ def _rate_column(
 ) -> _RowColumn:
     """The rates of one result set. `entries` are its rows of this operation."""
     units = frozenset(work_unit(entry.attributes.get("precision")) for entry in entries)
-    cells = RateCells.of(units, f"{name} ")
+    cells = RateCells.for_units(units, f"{name} ")
 
     def text(entry: Entry, found: Mapping[int, ComparedRow]) -> str:
         one = of(entry, found)

@@ -99,7 +99,7 @@ def label_width(labels: Iterable[str]) -> float:
     return _SYMBOL + min(_LONGEST_LABEL, _LETTER * longest)
 
 
-def corners(xs: Sequence[float], ys: Sequence[float]) -> list[dict[str, float]]:
+def invisible_corner_points(xs: Sequence[float], ys: Sequence[float]) -> list[dict[str, float]]:
     """Two invisible points that give logarithmic axes a minimum length."""
     if not xs:
         return []
@@ -163,7 +163,7 @@ def _log_labels(channel: str, form: str | None) -> str:
     screen."""
     low, high = (f"domain('{channel}')[{end}]" for end in (0, 1))
 
-    def count(digit: int) -> str:
+    def label_count(digit: int) -> str:
         above, below = (f"log({end} / {digit}) / LN10" for end in (high, low))
         return f"(floor({above} + 1e-9) - ceil({below} - 1e-9) + 1)"
 
@@ -172,9 +172,9 @@ def _log_labels(channel: str, form: str | None) -> str:
         return f"abs({exponent} - round({exponent})) < 1e-6"
 
     steps = (1, 2, 5)
-    some = " + ".join(count(digit) for digit in steps)
+    some = " + ".join(label_count(digit) for digit in steps)
     one_of = " || ".join(is_step(digit) for digit in steps)
-    labelled = f"({count(1)} >= 3 ? {is_step(1)} : {some} >= 3 ? ({one_of}) : true)"
+    labelled = f"({label_count(1)} >= 3 ? {is_step(1)} : {some} >= 3 ? ({one_of}) : true)"
     is_short = f"{high} >= 1e5 && datum.value >= 1e3"
     shown = f"'{form}'" if form else f"{is_short} ? '~s' : ',~r'"
     return f"{labelled} ? format(datum.value, {shown}) : ''"

@@ -58,7 +58,7 @@ void MpiTransport::send_receive(const std::byte* out, uint64_t out_bytes, uint64
 void MpiTransport::start_receives(Flow& flow) {
   for (; flow.can_start(); ++flow.started) {
     const uint64_t piece = flow.started;
-    check(mpi_.start_receive(buffer_for(piece), int(flow.bytes_of(piece)), left_,
+    check(mpi_.start_receive(receive_buffer_of_piece(piece), int(flow.bytes_of(piece)), left_,
                              &flow.request_of(piece)),
           "MPI_Irecv");
   }
@@ -75,7 +75,8 @@ void MpiTransport::start_sends(Flow& flow, const std::byte* out) {
 
 bool MpiTransport::receive(Flow& flow, const Consumer& consume) {
   if (flow.has_ended() || !is_done(flow)) return false;
-  consume(buffer_for(flow.ended), Flow::begin_of(flow.ended), flow.bytes_of(flow.ended));
+  consume(receive_buffer_of_piece(flow.ended), Flow::begin_of(flow.ended),
+          flow.bytes_of(flow.ended));
   ++flow.ended;
   return true;
 }
@@ -98,7 +99,7 @@ void MpiTransport::check(int code, const char* function) const {
   if (code != 0) plugin::failed(std::string(function) + ": " + mpi_.error_text(code));
 }
 
-std::byte* MpiTransport::buffer_for(uint64_t piece) {
+std::byte* MpiTransport::receive_buffer_of_piece(uint64_t piece) {
   return pieces_.data() + piece % kInFlight * kMpiPieceBytes;
 }
 

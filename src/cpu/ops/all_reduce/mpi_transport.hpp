@@ -26,7 +26,7 @@ class MpiTransport final : public RingTransport {
   bool receive(Flow& flow, const Consumer& consume);
   bool is_done(Flow& flow);
   void check(int code, const char* function) const;
-  std::byte* buffer_for(uint64_t piece);
+  std::byte* receive_buffer_of_piece(uint64_t piece);
 
   Mpi& mpi_;
   const int right_, left_;

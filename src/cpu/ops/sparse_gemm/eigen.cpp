@@ -76,8 +76,8 @@ class EigenCall : public LibraryCall {
       part.b += first * (b_by_rows_ ? 1 : part.b_stride);
       part.c += first * (c_by_rows_ ? 1 : part.c_stride);
     } else {
-      const int64_t first = balanced_begin(a, member, team_.size());
-      part.rows = balanced_begin(a, member + 1, team_.size()) - first;
+      const int64_t first = first_row_of_part(a, member, team_.size());
+      part.rows = first_row_of_part(a, member + 1, team_.size()) - first;
       part.offsets += first;
       part.c += first * (c_by_rows_ ? part.c_stride : 1);
     }
@@ -149,7 +149,7 @@ struct EigenSparseGemm {
           workspace(tiles ? EigenTilesCall::workspace(gemm, threads) : 0) {}
     uint64_t workspace_bytes() const { return workspace; }
     uint64_t library_bytes() const { return workspace; }
-    std::unique_ptr<LibraryCall> call(SparseOperands& operands, int threads) const {
+    std::unique_ptr<LibraryCall> make_call(SparseOperands& operands, int threads) const {
       if (tiles) return std::make_unique<EigenTilesCall>(operands, threads);
       return std::make_unique<EigenCall>(operands, threads);
     }

@@ -77,9 +77,9 @@ class SparseMatmulCall final : public PrimitiveCall {
       : PrimitiveCall(plan.primitive.get(), operands.copies(), threads), plan_(std::move(plan)) {
     for (uint64_t copy = 0; copy < operands.copies(); ++copy) {
       set_sparse(copy, operands.a(copy));
-      set(copy, DNNL_ARG_WEIGHTS, description(dnnl_query_weights_md),
-          const_cast<float*>(operands.b(copy)));
-      set(copy, DNNL_ARG_DST, description(dnnl_query_dst_md), operands.c(copy));
+      set_argument(copy, DNNL_ARG_WEIGHTS, description(dnnl_query_weights_md),
+                   const_cast<float*>(operands.b(copy)));
+      set_argument(copy, DNNL_ARG_DST, description(dnnl_query_dst_md), operands.c(copy));
     }
   }
 
@@ -98,7 +98,7 @@ class SparseMatmulCall final : public PrimitiveCall {
     api.check(
         SparseFunctions::instance().create_memory(&made, plan_.a.get(), api.engine(), 3, handles),
         "wrapping a sparse matrix");
-    set(copy, DNNL_ARG_SRC, MemoryObject(made));
+    set_argument(copy, DNNL_ARG_SRC, MemoryObject(made));
   }
 
   SparsePrimitive plan_;
@@ -117,7 +117,7 @@ struct OnednnSparseGemm {
     }
     uint64_t workspace_bytes() const { return scratchpad; }
     uint64_t library_bytes() const { return scratchpad; }
-    std::unique_ptr<LibraryCall> call(SparseOperands& operands, int threads) const {
+    std::unique_ptr<LibraryCall> make_call(SparseOperands& operands, int threads) const {
       Api::instance().use_threads(threads);
       return std::make_unique<SparseMatmulCall>(plan_sparse(gemm, operands.a(0).nnz()), operands,
                                                 threads);

@@ -122,7 +122,8 @@ class PeerAllReduce final : public AllReduceImplementation {
   uint64_t workspace_bytes(const AllReduce& all_reduce, const std::string& algorithm) override {
     return shared_bytes(peer_algorithm(algorithm), all_reduce, plugin::ranks().size());
   }
-  void require(const AllReduce&, const Participants& participants, const std::string&) override {
+  void require_supported(const AllReduce&, const Participants& participants,
+                         const std::string&) override {
     const plugin::Ranks& ranks = plugin::ranks();
     if (ranks.local_size() < ranks.size())
       plugin::unsupported("peer supports only ranks on one machine, but these are on several");
@@ -132,8 +133,8 @@ class PeerAllReduce final : public AllReduceImplementation {
     if (device_facts(participants.devices.front()).major < kMinComputeCapabilityMajor)
       plugin::unsupported("peer needs devices of compute capability 7.0 or higher");
   }
-  std::unique_ptr<LibraryCall> call(AllReduceOperands& operands,
-                                    const std::string& algorithm) override {
+  std::unique_ptr<LibraryCall> make_call(AllReduceOperands& operands,
+                                         const std::string& algorithm) override {
     return std::make_unique<PeerCall>(operands, algorithm);
   }
 };

@@ -125,7 +125,7 @@ TEST_CASE("what a batch says arrives") {
   CHECK(batch.timer == "scripted");
 }
 
-Attributes cold() {
+Attributes cold_options() {
   Attributes options;
   options.set("cache", std::string("cold"));
   return options;
@@ -133,23 +133,23 @@ Attributes cold() {
 
 TEST_CASE("a cold kernel must touch its copies") {
   // A + B + 2 C are 4 * (20 + 15 + 24) = 236 bytes: 5 copies are three times a cache of 393 bytes.
-  Kernel kernel = fake_kernel("cache 393", kProblem, cold());
+  Kernel kernel = fake_kernel("cache 393", kProblem, cold_options());
   CHECK(kernel.copies() == 5);
   CHECK(kernel.facts().text("cold") == "rotation");
   CHECK(failure_of([&] { kernel.time_batch(3); }) == "ok");
   CHECK(failure_of([&] { kernel.time_batch(5); }) == "ok");
   CHECK(failure_of([&] { kernel.time_batch(100); }) == "ok");
   // Silently on one copy, and a lie about it the other way round.
-  Kernel stuck = fake_kernel("cache 393; rotation stuck", kProblem, cold());
+  Kernel stuck = fake_kernel("cache 393; rotation stuck", kProblem, cold_options());
   CHECK(failure_of([&] { stuck.time_batch(1); }) == "ok");
   CHECK(failure_of([&] { stuck.time_batch(100); }) ==
         "failed | time_batch: the backend answered nonsense: it touched 1 copies of the operands, "
         "not 5");
-  Kernel lying = fake_kernel("cache 393; answer copies_touched 6", kProblem, cold());
+  Kernel lying = fake_kernel("cache 393; answer copies_touched 6", kProblem, cold_options());
   CHECK(failure_of([&] { lying.time_batch(100); }) ==
         "failed | time_batch: the backend answered nonsense: it touched 6 copies of the operands, "
         "not 5");
-  Kernel flushing = fake_kernel("cache 100000000", kProblem, cold());
+  Kernel flushing = fake_kernel("cache 100000000", kProblem, cold_options());
   CHECK(flushing.copies() == 1);
   CHECK(flushing.facts().text("cold") == "flush");
 }

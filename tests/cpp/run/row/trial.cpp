@@ -52,7 +52,7 @@ Logged measure(const std::string& script, const RunOptions& options = {},
   return logged;
 }
 
-std::vector<std::string> part(const std::vector<std::string>& all, size_t begin, size_t count) {
+std::vector<std::string> slice(const std::vector<std::string>& all, size_t begin, size_t count) {
   return {all.begin() + std::min<std::ptrdiff_t>(std::ptrdiff_t(begin), std::ptrdiff_t(all.size())),
           all.begin() +
               std::min<std::ptrdiff_t>(std::ptrdiff_t(begin + count), std::ptrdiff_t(all.size()))};
@@ -92,14 +92,14 @@ TEST_CASE(
   const auto calls = measure("time 2e6").calls;
   // Of each kernel: two first calls, twenty of warm-up, ten samples, one to verify.
   REQUIRE(calls.size() == 3 + 1 + 2 + 31 + 2 + 1 + 2 + 1);
-  CHECK(part(calls, 0, 6) == std::vector<std::string>{"prepare", "describe_kernel",
-                                                      "poison_outputs",
-                                                      "time_batch count=1 launch=0 flags=0",
-                                                      "scan_output", "read_output"});
-  for (size_t i = 6; i < 6 + 31; ++i) CHECK(calls[i] == "time_batch count=1 launch=0 flags=0");
-  CHECK(part(calls, 37, 6) == std::vector<std::string>{"poison_outputs", "scan_output",
+  CHECK(slice(calls, 0, 6) == std::vector<std::string>{"prepare", "describe_kernel",
+                                                       "poison_outputs",
                                                        "time_batch count=1 launch=0 flags=0",
-                                                       "scan_output", "read_output", "destroy"});
+                                                       "scan_output", "read_output"});
+  for (size_t i = 6; i < 6 + 31; ++i) CHECK(calls[i] == "time_batch count=1 launch=0 flags=0");
+  CHECK(slice(calls, 37, 6) == std::vector<std::string>{"poison_outputs", "scan_output",
+                                                        "time_batch count=1 launch=0 flags=0",
+                                                        "scan_output", "read_output", "destroy"});
 }
 
 TEST_CASE("without verification nothing but timing happens") {
@@ -117,7 +117,7 @@ TEST_CASE("long calls are verified as they are timed: no call is made for checki
   CHECK(logged.samples.per_call_ns.size() == 5);
   CHECK(std::count(logged.calls.begin(), logged.calls.end(),
                    "time_batch count=1 launch=0 flags=0") == 6);
-  CHECK(part(logged.calls, logged.calls.size() - 5, 5) ==
+  CHECK(slice(logged.calls, logged.calls.size() - 5, 5) ==
         std::vector<std::string>{"poison_outputs", "time_batch count=1 launch=0 flags=0",
                                  "scan_output", "read_output", "destroy"});
 }
@@ -186,11 +186,11 @@ TEST_CASE("a few samples: a first call, an estimate, batches that fill the span"
     CHECK(trial.sample(3, 200e3) == std::vector<double>(3, 1000));
   }
   const auto calls = kernel_calls(folder);
-  CHECK(part(calls, 2, 5) == std::vector<std::string>{"time_batch count=1 launch=0 flags=0",
-                                                      "time_batch count=1 launch=0 flags=0",
-                                                      "time_batch count=200 launch=0 flags=0",
-                                                      "time_batch count=200 launch=0 flags=0",
-                                                      "time_batch count=200 launch=0 flags=0"});
+  CHECK(slice(calls, 2, 5) == std::vector<std::string>{"time_batch count=1 launch=0 flags=0",
+                                                       "time_batch count=1 launch=0 flags=0",
+                                                       "time_batch count=200 launch=0 flags=0",
+                                                       "time_batch count=200 launch=0 flags=0",
+                                                       "time_batch count=200 launch=0 flags=0"});
 }
 
 TEST_CASE("resumed, a trial makes one batch of what another has measured, and goes on from there") {
@@ -212,7 +212,7 @@ TEST_CASE("resumed, a trial makes one batch of what another has measured, and go
     CHECK(trial.time_single_calls() == std::vector<double>(100, 100e3));
   }
   const auto calls = kernel_calls(folder);
-  CHECK(part(calls, 2, 3) == std::vector<std::string>(3, batch));
+  CHECK(slice(calls, 2, 3) == std::vector<std::string>(3, batch));
 }
 
 TEST_CASE("calls from 10 ms on are warmed up for the first samples alone") {
@@ -228,7 +228,7 @@ TEST_CASE("calls from 10 ms on are warmed up for the first samples alone") {
       CHECK(trial.sample(1, 500e3) == std::vector<double>(1, 20e6));
   }
   const auto calls = kernel_calls(folder);
-  CHECK(part(calls, 2, 5) == std::vector<std::string>(5, "time_batch count=1 launch=0 flags=0"));
+  CHECK(slice(calls, 2, 5) == std::vector<std::string>(5, "time_batch count=1 launch=0 flags=0"));
   CHECK(calls.size() == 2 + 5 + 1);
 }
 

@@ -14,14 +14,14 @@ namespace {
 constexpr size_t kMaxText = 300;  // bytes of a reason or a name; rank 0 keeps one of each rank
 
 // Never cuts a UTF-8 character in two.
-std::string shortened(const std::string& text) {
+std::string truncated_text(const std::string& text) {
   if (text.size() <= kMaxText) return text;
   size_t end = kMaxText;
   while (end > 0 && (static_cast<unsigned char>(text[end]) & 0xC0) == 0x80) --end;
   return text.substr(0, end);
 }
 
-Status status_in(Unpacker& unpacker) {
+Status unpack_status(Unpacker& unpacker) {
   const auto number = unpacker.number<int64_t>();
   return static_cast<Status>(std::clamp<int64_t>(number, 0, int64_t(Status::kFailed)));
 }
@@ -39,7 +39,7 @@ void pack_samples(Packer& packer, const Samples& samples) {
   packer.number(int64_t(samples.stop)).text(samples.launch).text(samples.timer);
 }
 
-Samples samples_in(Unpacker& unpacker) {
+Samples unpack_samples(Unpacker& unpacker) {
   Samples samples;
   for (auto left = unpacker.number<int64_t>(); left > 0; --left)
     samples.per_call_ns.push_back(unpacker.number<double>());
@@ -68,7 +68,7 @@ void pack_verification(Packer& packer, const Verification& verification) {
   packer.number(verification.checked).number(verification.outputs).number(verification.worst);
 }
 
-Verification verification_in(Unpacker& unpacker) {
+Verification unpack_verification(Unpacker& unpacker) {
   using State = Verification::State;
   Verification verification;
   const auto state = std::clamp<int64_t>(unpacker.number<int64_t>(), 0, int64_t(State::kFailed));
@@ -91,7 +91,7 @@ void pack_attributes(Packer& packer, const Attributes& attributes) {
   }
 }
 
-Attributes attributes_in(Unpacker& unpacker) {
+Attributes unpack_attributes(Unpacker& unpacker) {
   Attributes attributes;
   for (auto left = unpacker.number<int64_t>(); left > 0; --left) {
     const std::string name = unpacker.text();
@@ -112,7 +112,7 @@ void pack_metrics(Packer& packer, const std::vector<Metric>& metrics) {
     packer.text(metric.name).text(metric.unit).text(metric.better).number(metric.value);
 }
 
-std::vector<Metric> metrics_in(Unpacker& unpacker) {
+std::vector<Metric> unpack_metrics(Unpacker& unpacker) {
   std::vector<Metric> metrics;
   for (auto left = unpacker.number<int64_t>(); left > 0; --left) {
     Metric metric;
@@ -132,7 +132,7 @@ void pack_regime(Packer& packer, const Regime& regime) {
   packer.text(regime.power).number(regime.threads).number(regime.ranks);
 }
 
-Regime regime_in(Unpacker& unpacker) {
+Regime unpack_regime(Unpacker& unpacker) {
   Regime regime;
   regime.cache = unpacker.text();
   regime.cold = unpacker.text();
@@ -151,7 +151,7 @@ void pack_conversion(Packer& packer, const std::optional<Conversion>& conversion
   packer.number(int64_t{value.constant});
 }
 
-std::optional<Conversion> conversion_in(Unpacker& unpacker) {
+std::optional<Conversion> unpack_conversion(Unpacker& unpacker) {
   const bool made = unpacker.number<int64_t>() != 0;
   Conversion conversion;
   conversion.operand = unpacker.text();
@@ -165,7 +165,7 @@ void pack_notes(Packer& packer, const std::vector<std::string>& notes) {
   for (const std::string& note : notes) packer.text(note);
 }
 
-std::vector<std::string> notes_in(Unpacker& unpacker) {
+std::vector<std::string> unpack_notes(Unpacker& unpacker) {
   std::vector<std::string> notes;
   for (auto left = unpacker.number<int64_t>(); left > 0; --left) notes.push_back(unpacker.text());
   return notes;
@@ -178,7 +178,7 @@ void pack_baselines(Packer& packer, const BaselineTimes& baselines) {
   pack_notes(packer, baselines.notes);
 }
 
-BaselineTimes baselines_in(Unpacker& unpacker) {
+BaselineTimes unpack_baselines(Unpacker& unpacker) {
   BaselineTimes baselines;
   for (auto left = unpacker.number<int64_t>(); left > 0; --left) {
     BaselineTime time;
@@ -187,7 +187,7 @@ BaselineTimes baselines_in(Unpacker& unpacker) {
     time.median_ns = unpacker.number<double>();
     baselines.times.push_back(std::move(time));
   }
-  baselines.notes = notes_in(unpacker);
+  baselines.notes = unpack_notes(unpacker);
   return baselines;
 }
 
@@ -205,21 +205,21 @@ void pack_measurement(Packer& packer, const Measurement& measurement) {
   pack_notes(packer, measurement.notes);
 }
 
-Measurement measurement_in(Unpacker& unpacker) {
+Measurement unpack_measurement(Unpacker& unpacker) {
   Measurement measurement;
-  if (unpacker.number<int64_t>() != 0) measurement.samples = samples_in(unpacker);
-  measurement.verification = verification_in(unpacker);
-  measurement.padded = attributes_in(unpacker);
-  measurement.metrics = metrics_in(unpacker);
-  measurement.regime = regime_in(unpacker);
-  measurement.conversion = conversion_in(unpacker);
+  if (unpacker.number<int64_t>() != 0) measurement.samples = unpack_samples(unpacker);
+  measurement.verification = unpack_verification(unpacker);
+  measurement.padded = unpack_attributes(unpacker);
+  measurement.metrics = unpack_metrics(unpacker);
+  measurement.regime = unpack_regime(unpacker);
+  measurement.conversion = unpack_conversion(unpacker);
   measurement.candidate = unpacker.text();
   measurement.padding_rule = unpacker.text();
   measurement.library = unpacker.text();
   measurement.algorithm = unpacker.text();
   measurement.workspace_bytes = unpacker.number<int64_t>();
   measurement.planning_ns = unpacker.number<double>();
-  measurement.notes = notes_in(unpacker);
+  measurement.notes = unpack_notes(unpacker);
   return measurement;
 }
 
@@ -227,17 +227,17 @@ Measurement measurement_in(Unpacker& unpacker) {
 
 std::string pack_rank_result(const RankResult& result) {
   Packer packer;
-  packer.number(int64_t(result.status)).text(shortened(result.reason));
+  packer.number(int64_t(result.status)).text(truncated_text(result.reason));
   packer.number(result.median_ns).number(result.low_ns).number(result.high_ns);
   packer.number(result.error).number(result.clock_mhz).number(result.temperature_c);
   packer.number(result.power_w).number(result.throttled);
-  return packer.text(shortened(result.algorithm)).bytes();
+  return packer.text(truncated_text(result.algorithm)).bytes();
 }
 
 RankResult unpack_rank_result(const std::string& bytes) {
   Unpacker unpacker(bytes);
   RankResult result;
-  result.status = status_in(unpacker);
+  result.status = unpack_status(unpacker);
   result.reason = unpacker.text();
   result.median_ns = unpacker.number<double>();
   result.low_ns = unpacker.number<double>();
@@ -267,20 +267,20 @@ std::string pack_findings(const Findings& found) {
 Findings unpack_findings(const std::string& bytes) {
   Unpacker unpacker(bytes);
   Findings found;
-  if (unpacker.number<int64_t>() != 0) found.measurement = measurement_in(unpacker);
-  found.extras.metrics = metrics_in(unpacker);
-  found.extras.notes = notes_in(unpacker);
-  found.sensors.observed = attributes_in(unpacker);
-  found.sensors.notes = notes_in(unpacker);
-  found.clocks = attributes_in(unpacker);
-  found.baselines = baselines_in(unpacker);
+  if (unpacker.number<int64_t>() != 0) found.measurement = unpack_measurement(unpacker);
+  found.extras.metrics = unpack_metrics(unpacker);
+  found.extras.notes = unpack_notes(unpacker);
+  found.sensors.observed = unpack_attributes(unpacker);
+  found.sensors.notes = unpack_notes(unpacker);
+  found.clocks = unpack_attributes(unpacker);
+  found.baselines = unpack_baselines(unpacker);
   return found;
 }
 
 std::string pack_rank_device(const RankDevice& rank_device) {
   Packer packer;
-  packer.number(rank_device.device).text(shortened(rank_device.name));
-  return packer.text(shortened(rank_device.uuid)).bytes();
+  packer.number(rank_device.device).text(truncated_text(rank_device.name));
+  return packer.text(truncated_text(rank_device.uuid)).bytes();
 }
 
 RankDevice unpack_rank_device(const std::string& bytes) {

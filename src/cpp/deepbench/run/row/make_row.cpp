@@ -17,15 +17,15 @@ namespace {
 constexpr double kEnergySpanNs = 2.2e9;  // energy counters are updated slowly
 
 // Keeps what a failed trial found, if there is anything that the steps do not have yet.
-void keep_unfinished(TrialSlot& slot, RowSteps& steps) {
+void keep_unfinished_measurement(TrialSlot& slot, RowSteps& steps) {
   if (slot.unfinished && (slot.trial || !steps.found.measurement))
     steps.found.measurement = std::exchange(slot.unfinished, std::nullopt);
 }
 
 // Single calls show what batches hide: the spread between the ranks of a collective.
-Extras measure_extras(const RowContext& context, const Plan& plan, Trial* trial) {
+ExtraMetrics measure_extra_metrics(const RowContext& context, const Plan& plan, Trial* trial) {
   if (!trial) return {};  // the selection could not prepare the default again
-  Extras extras;
+  ExtraMetrics extras;
   if (plan.options.energy) extras = measure_energy(context, plan, *trial);
   if (context.group)
     for (Metric& metric : rank_metrics(*context.group, trial->time_single_calls()))
@@ -33,24 +33,25 @@ Extras measure_extras(const RowContext& context, const Plan& plan, Trial* trial)
   return extras;
 }
 
-Assessment look_up_and_assess(const RowContext& context, const RowRequest& request,
-                              const Measurement& measurement, RowSteps& steps) {
+Assessment assess_against_ceilings(const RowContext& context, const RowRequest& request,
+                                   const Measurement& measurement, RowSteps& steps) {
   if (context.on_measured) context.on_measured(assemble(steps));
   Stopwatch watch;
-  const RowCeilings ceilings = context.ceilings->of(request.problem, request.options.cold);
+  const RowCeilings ceilings = context.ceilings->for_problem(request.problem, request.options.cold);
   const Work work = request.problem.operation().work(request.problem);
   const Assessment assessment = assess(work, measurement.median_ns(), ceilings);
   steps.stages.ceilings_ns += watch.lap_ns();
   return assessment;
 }
 
-void discard_exceeded(Ceilings& ceilings, const Problem& problem, const Assessment& assessment) {
+void discard_exceeded_ceilings(Ceilings& ceilings, const Problem& problem,
+                               const Assessment& assessment) {
   if (assessment.exceeds_arithmetic) ceilings.invalidate_arithmetic(problem.text("precision"));
   if (assessment.exceeds_bandwidth) ceilings.invalidate_bandwidth({assessment.bound.level, 0});
 }
 
-void raise_exceeded(Ceilings& ceilings, const Problem& problem, const Assessment& assessment,
-                    const Row& row) {
+void raise_exceeded_ceilings(Ceilings& ceilings, const Problem& problem,
+                             const Assessment& assessment, const Row& row) {
   const double t = row.median_ns();
   if (assessment.exceeds_arithmetic)
     ceilings.raise_arithmetic(problem.text("precision"), row.work.flops / t * 1e9, row);
@@ -59,7 +60,8 @@ void raise_exceeded(Ceilings& ceilings, const Problem& problem, const Assessment
 }
 
 // A repetition that fails leaves what it found, so that the row shows why.
-void repeat(const RowContext& context, const Plan& plan, TrialSlot& slot, RowSteps& steps) {
+void repeat_measurement(const RowContext& context, const Plan& plan, TrialSlot& slot,
+                        RowSteps& steps) {
   Repetition repetition;
   try {
     repetition.measurement = slot.measure(context, plan, steps.stages);
@@ -68,13 +70,13 @@ void repeat(const RowContext& context, const Plan& plan, TrialSlot& slot, RowSte
     throw;
   }
   if (plan.options.energy) repetition.extras = measure_energy(context, plan, *slot.trial);
-  repetition.clocks = clocks_of(*repetition.measurement.samples);
+  repetition.clocks = observed_clocks(*repetition.measurement.samples);
   steps.repetition = std::move(repetition);
 }
 
 }  // namespace
 
-Plan admitted(const RowRequest& request, const RowContext& context) {
+Plan admit_or_throw(const RowRequest& request, const RowContext& context) {
   const auto admission = admit(request, context);
   if (const auto* const refusal = std::get_if<Refusal>(&admission))
     throw RowFailure(refusal->status, refusal->reason);
@@ -86,7 +88,7 @@ void measure_first(const RowContext& context, const Plan& plan, TrialSlot& slot,
     steps.found.measurement = plan.options.once ? slot.run_once(context, plan, steps.stages)
                                                 : slot.measure(context, plan, steps.stages);
   } catch (...) {
-    keep_unfinished(slot, steps);
+    keep_unfinished_measurement(slot, steps);
     throw;
   }
 }
@@ -102,7 +104,7 @@ Sensors read_sensors(const RowContext& context, int device) {
   return sensors;
 }
 
-Attributes clocks_of(const Samples& samples) {
+Attributes observed_clocks(const Samples& samples) {
   Attributes clocks;
   if (samples.clock_mhz > 0) clocks.set("sm_clock_mhz", samples.clock_mhz);
   if (samples.rested_ns > 0) clocks.set("rest_ns", samples.rested_ns);
@@ -112,8 +114,8 @@ Attributes clocks_of(const Samples& samples) {
 
 // Measures over a separate span, long enough for the counter. The gaps between batches count as
 // well.
-Extras measure_energy(const RowContext& context, const Plan& plan, Trial& trial) {
-  Extras extras;
+ExtraMetrics measure_energy(const RowContext& context, const Plan& plan, Trial& trial) {
+  ExtraMetrics extras;
   const int device = int(plan.options.device);
   try {
     const double before = context.backend.energy_joules(device);
@@ -141,7 +143,7 @@ void assess_row(const RowContext& context, const RowRequest& request, const Plan
   if (!context.ceilings || !request.options.ceilings) return;
   if (!problem.operation().is_limited_by_device(problem)) return;
   const Measurement& first = *steps.first_measurement();
-  Assessment assessment = look_up_and_assess(context, request, first, steps);
+  Assessment assessment = assess_against_ceilings(context, request, first, steps);
   if (!assessment.bound.missing.empty())
     steps.assessment_notes.push_back("no roofline: " + assessment.bound.missing +
                                      " could not be measured");
@@ -151,15 +153,15 @@ void assess_row(const RowContext& context, const RowRequest& request, const Plan
   }
   // Either a ceiling was measured too low, or the row is wrong: both are measured again.
   Ceilings& ceilings = *context.ceilings;
-  discard_exceeded(ceilings, problem, assessment);
-  if (plan) repeat(context, plan->with_candidate(first.candidate), slot, steps);
+  discard_exceeded_ceilings(ceilings, problem, assessment);
+  if (plan) repeat_measurement(context, plan->with_candidate(first.candidate), slot, steps);
   const Measurement* const second = steps.repetition ? &steps.repetition->measurement : nullptr;
   const Measurement& last = second ? *second : first;
-  assessment = look_up_and_assess(context, request, last, steps);
+  assessment = assess_against_ceilings(context, request, last, steps);
   const Verdict verdict = judge(first, second, assessment);
   if (verdict.doubt == Doubt::kLowCeiling) {
-    raise_exceeded(ceilings, problem, assessment, assemble(steps));
-    assessment = look_up_and_assess(context, request, last, steps);
+    raise_exceeded_ceilings(ceilings, problem, assessment, assemble(steps));
+    assessment = assess_against_ceilings(context, request, last, steps);
   }
   steps.bound = assessment.bound;
   if (verdict.doubt == Doubt::kMistrusted) throw RowFailure(Status::kMistrusted, verdict.text);
@@ -169,7 +171,7 @@ void assess_row(const RowContext& context, const RowRequest& request, const Plan
 void make_row(const RowContext& context, TrialSlot& slot, RowSteps& steps) {
   const RowRequest& request = *steps.request;
   std::optional<Plan> plan;
-  collective_step(context.group, "check", [&] { plan = admitted(request, context); });
+  collective_step(context.group, "check", [&] { plan = admit_or_throw(request, context); });
   if (request.options.check) return;
   if (context.on_admitted) context.on_admitted();
   measure_first(context, *plan, slot, steps);
@@ -178,13 +180,13 @@ void make_row(const RowContext& context, TrialSlot& slot, RowSteps& steps) {
     try {
       steps.selection = select(context, *plan, *steps.found.measurement, slot, steps.stages);
     } catch (...) {
-      keep_unfinished(slot, steps);
+      keep_unfinished_measurement(slot, steps);
       throw;
     }
   }
-  steps.found.extras = measure_extras(context, *plan, slot.trial.get());
+  steps.found.extras = measure_extra_metrics(context, *plan, slot.trial.get());
   steps.found.sensors = read_sensors(context, int(request.options.device));
-  steps.found.clocks = clocks_of(*steps.first_measurement()->samples);
+  steps.found.clocks = observed_clocks(*steps.first_measurement()->samples);
   measure_baselines(context, *plan, slot, steps);
   assess_row(context, request, &*plan, slot, steps);
 }

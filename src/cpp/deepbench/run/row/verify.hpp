@@ -58,15 +58,15 @@ class DEEPBENCH_API Verifier {
     ExpectedOutput expected;
   };
 
-  void expect(Kernel* computed);
-  double max_untouched(const Kernel& kernel, const ExpectedOutput& expected) const;
+  void compute_expected_outputs(Kernel* computed);
+  double max_untouched_elements(const Kernel& kernel, const ExpectedOutput& expected) const;
   bool check_scan(Kernel& kernel, const Output& output, const std::string& when);
   bool check_elements(Kernel& kernel, const Output& output, const std::string& when);
   bool check_projection(Kernel& kernel, const Output& output, const std::string& when);
   bool check_all_elements(Kernel& kernel, const Output& output, const std::string& when);
   bool fail(const std::string& reason);
   // Whether `got` is within `bound` of `expected`; records the largest share of a bound.
-  bool within(double got, double expected, double bound);
+  bool is_within_bound(double got, double expected, double bound);
 
   Problem problem_;
   KernelConditions conditions_;
