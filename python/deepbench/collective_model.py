@@ -125,7 +125,7 @@ class Fit:
     rank_error: PredictionError | None
 
 
-def groups(rows: Iterable[Row]) -> dict[tuple[str, str, str], list[Point]]:
+def group_points(rows: Iterable[Row]) -> dict[tuple[str, str, str], list[Point]]:
     """The points of rows, grouped by library, algorithm and precision. Each group gets a model."""
     found: dict[tuple[str, str, str], list[Point]] = {}
     for row in rows:

@@ -45,7 +45,7 @@ std::string reject_stub(const SharedLibrary& library) {
 std::string reject_without(const SharedLibrary& library, const std::vector<std::string>& parts) {
   const Location beside = {library.folder(), ""};
   for (const std::string& name : parts) {
-    const std::string file = plugin::file_at(beside, name);
+    const std::string file = plugin::library_file_at(beside, name);
     const std::string error = SharedLibrary().open(file.empty() ? name : file);
     if (!error.empty()) return library.path() + " needs " + name + ": " + error;
   }
@@ -205,7 +205,8 @@ std::string Loader::absence_reason(const LibraryFiles& names, const std::string&
   if (!error.empty()) return error + "; " + install_hint(names);
   for (const int major : kMajors)
     for (const Location& location : toolkit_) {
-      const std::string file = plugin::file_at(location, names.files_of_major(major).front());
+      const std::string file =
+          plugin::library_file_at(location, names.files_of_major(major).front());
       if (file.empty() || major <= majors.front()) continue;
       return file + " needs a driver for CUDA " + std::to_string(major) +
              ", this one is for CUDA " + driver().version + "; " + install_hint(names);

@@ -38,11 +38,11 @@ constexpr bool are_compatible_types() {
 }
 
 template <class Ours, class Theirs>
-struct SameCall : std::false_type {};
+struct IsSameCall : std::false_type {};
 
 // Exception specifications do not affect the call of a C function.
 template <class R, class... A, class S, class... B, bool kOurs, bool kTheirs>
-struct SameCall<R (*)(A...) noexcept(kOurs), S (*)(B...) noexcept(kTheirs)> {
+struct IsSameCall<R (*)(A...) noexcept(kOurs), S (*)(B...) noexcept(kTheirs)> {
   static constexpr bool compare() {
     if constexpr (sizeof...(A) != sizeof...(B))
       return false;
@@ -53,7 +53,7 @@ struct SameCall<R (*)(A...) noexcept(kOurs), S (*)(B...) noexcept(kTheirs)> {
 };
 
 template <class Ours, class Theirs>
-constexpr bool same_call = SameCall<Ours, Theirs>::value;
+constexpr bool same_call = IsSameCall<Ours, Theirs>::value;
 
 constexpr bool same_text(const char* a, const char* b) {
   while (*a && *a == *b) ++a, ++b;

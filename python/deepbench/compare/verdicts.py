@@ -52,14 +52,14 @@ class ComparedRow:
         return self.ratio is not None and self.verdict != DOUBTED
 
     @property
-    def broken(self) -> bool:
+    def is_broken(self) -> bool:
         """The base row is verified, and the other one is wrong or has no result. An unsupported row
         is not broken, and neither is a published figure, since its result was never verified."""
         verified = self.base.status == "ok" and not (self.base.published or self.other.published)
         return verified and self.other.status not in ("ok", "unsupported")
 
     @property
-    def fixed(self) -> bool:
+    def is_fixed(self) -> bool:
         """The base row is wrong or has no result, and the other one is verified."""
         measured = not (self.base.published or self.other.published)
         return (

@@ -48,11 +48,11 @@ class RankSummary:
     worst: tuple[float, str] | None  # the largest ratio, and the problem of that row
 
     @property
-    def flagged(self) -> bool:
+    def is_flagged(self) -> bool:
         return self.failed > 0 or self.slow > _FLAGGED_SHARE * self.rows
 
     @property
-    def place(self) -> str:
+    def name_with_location(self) -> str:
         """'rank 13 (node4, device 5)'."""
         parts = [self.host, "" if self.device is None else f"device {self.device}"]
         known = ", ".join(part for part in parts if part)
@@ -67,7 +67,7 @@ class RankSummary:
             said.append(f"is {100 * self.slowness:.1f} % slow on {self.slow} of {rows}")
         if self.failed:
             said.append(f"failed {self.failed} row{'' if self.failed == 1 else 's'} of others")
-        return f"{self.place} {' and '.join(said)}"
+        return f"{self.name_with_location} {' and '.join(said)}"
 
 
 @dataclass
@@ -139,13 +139,13 @@ class FleetSummary:
 
     def findings(self) -> list[str]:
         """One line for each flagged rank: those with failures, then the others, slowest first."""
-        flagged = [one for one in self.ranks() if one.flagged]
+        flagged = [one for one in self.ranks() if one.is_flagged]
         return [one.finding for one in sorted(flagged, key=slowest_first)]
 
 
 def slowest_first(one: RankSummary) -> tuple[bool, bool, float, int]:
     """A sort key: ranks with failures first, then flagged ranks, then the slowest."""
-    return not one.failed, not one.flagged, -(one.mean or 0.0), one.rank
+    return not one.failed, not one.is_flagged, -(one.mean or 0.0), one.rank
 
 
 def _summary(rank: int, found: _RankRecord, host: object, device: object) -> RankSummary:

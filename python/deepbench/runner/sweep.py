@@ -14,7 +14,7 @@ from deepbench.report.outline import Outline, OutlineProblem, outline
 from deepbench.results import ResultError, ResultFile, ResultWriter, Row, parse_row, schema
 from deepbench.results.ceilings import Ceilings, parse_ceiling
 from deepbench.results.resume_check import first_difference
-from deepbench.runner.context import build_context, first_line
+from deepbench.runner.context import build_context, opening_line_of_run
 from deepbench.runner.launcher import exec_worker, launch_environment, plan_launch
 from deepbench.runner.plan import PlannedRow, hang_limit_s, plan
 from deepbench.runner.progress import Screen, Stopwatch, rough_duration_text
@@ -185,7 +185,7 @@ class Sweep:
         to_measure = [row.work for row in self._rows if row.position not in self._rows_by_position]
         self._estimate = Estimate(
             to_measure,
-            Expectation.of(context, self._options.rows, estimates),
+            Expectation.from_context(context, self._options.rows, estimates),
             self._ceilings.names(),
         )
         self._announced = True
@@ -194,7 +194,9 @@ class Sweep:
                 self._screen.say(f"deepbench: warning: {warning}")
             left = self._estimate.remaining_s()
             self._screen.say(
-                first_line(context, self._selection, self._options, self._rows, left, libraries)
+                opening_line_of_run(
+                    context, self._selection, self._options, self._rows, left, libraries
+                )
             )
         self._output_begun = True
         self._print_report_part(begun)

@@ -37,7 +37,7 @@ class Speeds:
     per_thread: bool  # the rates are those of one host thread, and threads add up
 
     @classmethod
-    def of(cls, estimates: Json) -> Speeds:
+    def from_estimates(cls, estimates: Json) -> Speeds:
         """The speeds that the backend's facts `estimate.*` (plugin.h) state, by their names without
         that prefix. A missing fact takes the value of a host thread."""
         prefix = "flops_per_s."
@@ -100,13 +100,13 @@ class Expectation:
     levels: tuple[tuple[float, str], ...] = ()  # caches as (bytes, name), ascending
 
     @classmethod
-    def of(
+    def from_context(
         cls, context: Json, options: Mapping[str, str], estimates: Json = _NO_FACTS
     ) -> Expectation:
         """The expectation for rows with these options on the device and host of a context.
         `estimates` holds the backend's facts, as for Speeds.of."""
         device = context.get("device") or {}
-        speeds = Speeds.of(estimates)
+        speeds = Speeds.from_estimates(estimates)
         limit_s = (
             float(options.get("time_limit", 0))
             or _positive_number_or_zero(device, "row_limit_ns") / 1e9

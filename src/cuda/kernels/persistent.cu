@@ -16,13 +16,13 @@ __device__ inline float sigmoid(float x) { return 1 / (1 + __expf(-x)); }
 __device__ inline float tanh_of(float x) { return 1 - 2 / (1 + __expf(2 * x)); }
 
 // The state of one unit of one sequence, which is kept from step to step.
-struct Unit {
+struct UnitState {
   float h, c;
   float b[4];  // one bias per gate; for gru, b' is the last
 };
 
 template <int kCell>
-__device__ float next_state(Unit& unit, const float* sums, float x) {
+__device__ float next_state(UnitState& unit, const float* sums, float x) {
   if (kCell == CELL_LSTM) {
     const float i = sigmoid(unit.b[0] + x + sums[0]), f = sigmoid(unit.b[1] + x + sums[1]);
     const float candidate = tanh_of(unit.b[2] + x + sums[2]), o = sigmoid(unit.b[3] + x + sums[3]);
@@ -214,8 +214,8 @@ struct Layer {
     }
   }
 
-  __device__ Unit first_unit_state(uint32_t unit, uint32_t n) const {
-    Unit state = {};
+  __device__ UnitState first_unit_state(uint32_t unit, uint32_t n) const {
+    UnitState state = {};
     if (unit >= kHidden) return state;
     state.h = T::to_float(layer.h0[n * kHidden + unit]);
     if (kCell == CELL_LSTM) state.c = T::to_float(layer.c0[n * kHidden + unit]);
@@ -239,7 +239,7 @@ struct Layer {
     const uint32_t pair = number / 2, n = pair % kBatch;
     const uint32_t within = pair / kBatch * 2 + number % 2, unit = first_unit + within;
     const bool writes = is_real && unit < kHidden;
-    Unit state = first_unit_state(unit, n);
+    UnitState state = first_unit_state(unit, n);
 
     for (uint32_t t = 0; t < layer.timesteps; ++t) {
       const uint32_t step = before + t;

@@ -33,7 +33,7 @@ __device__ inline uint32_t multiply(const uint4& a, const uint4& b, uint32_t sum
 
 // The sums of one thread: sums[column * kRows + row].
 template <int kColumns, int kRows, int kDepth, int kLanes>
-struct Lane {
+struct LaneAccumulator {
   const uint4* a[kRows];
   const uint4* b;
   uint32_t column;  // distance between columns of B, in vectors
@@ -169,7 +169,7 @@ __global__ void __launch_bounds__(SKINNY_THREADS, 1) skinny(SkinnyProduct produc
   const uint32_t end =
       kSplit && product.part_vectors < rest ? begin + product.part_vectors : product.vectors;
 
-  Lane<kColumns, kRows, kDepth, kLanes> mine;
+  LaneAccumulator<kColumns, kRows, kDepth, kLanes> mine;
 #pragma unroll
   for (int i = 0; i < kRows; ++i) {
     // Read, but not written.

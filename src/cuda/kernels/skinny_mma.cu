@@ -16,10 +16,10 @@ namespace few_columns_mma {
 // elements of k: its loads are contiguous in both layouts, and its results come in pairs. Row r of
 // tile j is row 2 kRows (r % 8) + 2 j + r / 8 of the block.
 template <bool kTransposed, uint32_t kRows>
-struct Slice;
+struct OperandSlice;
 
 template <uint32_t kRows>
-struct Slice<true, kRows> {  // k is contiguous in memory
+struct OperandSlice<true, kRows> {  // k is contiguous in memory
   uint4 rows[2 * kRows];
 
   __device__ void load(const SkinnyMmaProduct& product, uint32_t row, uint32_t k) {
@@ -38,8 +38,8 @@ struct Slice<true, kRows> {  // k is contiguous in memory
 };
 
 template <>
-struct Slice<false, 2> {  // rows are contiguous in memory
-  uint2 numbers[8];       // four rows for each element of k
+struct OperandSlice<false, 2> {  // rows are contiguous in memory
+  uint2 numbers[8];              // four rows for each element of k
 
   __device__ void load(const SkinnyMmaProduct& product, uint32_t row, uint32_t k) {
     const uint16_t* const from = product.a + uint64_t(k) * product.m + row;
@@ -83,7 +83,7 @@ struct Block {
   // ---- products ---------------------------------------------------------------------------------
 
   struct Step {
-    Slice<kTransposed, kRows> a;
+    OperandSlice<kTransposed, kRows> a;
     uint4 b[kColumns];
   };
 

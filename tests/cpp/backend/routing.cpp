@@ -250,7 +250,7 @@ TEST_CASE("routes: an unsupported precision comes with the supported ones") {
   std::vector<std::string> asked;
   const auto working = [&](const Ids& works) {
     asked.clear();
-    return working_precisions(problem, {"bfloat16", "half", "float"}, [&](const Problem& other) {
+    return plannable_precisions(problem, {"bfloat16", "half", "float"}, [&](const Problem& other) {
       const std::string precision = other.text("precision");
       asked.push_back(precision + " " + std::to_string(other.integer("m")) + other.text("trans_a"));
       if (std::find(works.begin(), works.end(), precision) == works.end())
@@ -263,7 +263,7 @@ TEST_CASE("routes: an unsupported precision comes with the supported ones") {
   CHECK(working({}) == "");
   CHECK(problem.text("precision") == "half");
   const testing::NamedValues bytes("bytes=8");
-  CHECK(working_precisions(Problem({"memory", bytes.get()}), {"float"}, [](const Problem&) {}) ==
+  CHECK(plannable_precisions(Problem({"memory", bytes.get()}), {"float"}, [](const Problem&) {}) ==
         "");
 }
 

@@ -75,7 +75,8 @@ struct Rank {
         kernel(plan, sum, ranks, home),
         mine(payload(sum) + 64, AllocationKind::kDedicated),
         result(payload(sum) + 64, AllocationKind::kDedicated),
-        shared(cuda::shared_bytes(plan.algorithm, sum, ranks) + 16, AllocationKind::kDedicated),
+        shared(cuda::peer_shared_bytes(plan.algorithm, sum, ranks) + 16,
+               AllocationKind::kDedicated),
         control(sizeof(PeerControl), AllocationKind::kDedicated),
         host_missing(sizeof(uint32_t), false) {
     CUDA_CHECK(cuda::cudart().cudaStreamCreateWithFlags(&stream, nvidia::cudaStreamNonBlocking));
@@ -186,7 +187,7 @@ class DevicesUnderTest {
     return words;
   }
   // The number of elements on all ranks that differ from `times` the sums of the round's numbers.
-  uint64_t wrong_outputs(uint64_t round, double times = 1) {
+  uint64_t count_wrong_outputs(uint64_t round, double times = 1) {
     std::vector<double> expected(size_t(sum_.elements));
     for (int r = 0; r < ranks(); ++r)
       for (uint64_t i = 0; i < expected.size(); ++i)
@@ -257,7 +258,7 @@ void check_sums(const char* precision, int64_t elements, int ranks, uint32_t blo
                            machine.fill(round);
                            machine.run();
                            REQUIRE(machine.reported_missing_rank(0) == 0);
-                           CHECK(machine.wrong_outputs(round) == 0);
+                           CHECK(machine.count_wrong_outputs(round) == 0);
                          }
                        });
 }
@@ -281,7 +282,7 @@ TEST_CASE("gpu: peer: a thousand consecutive calls are correct, also as a graph"
       "float", 20011, 4, false, kBlocks, [](DevicesUnderTest& machine, PeerAlgorithm) {
         machine.fill(0);
         machine.run(1000);
-        CHECK(machine.wrong_outputs(0) == 0);
+        CHECK(machine.count_wrong_outputs(0) == 0);
 
         std::vector<std::unique_ptr<cuda::Graph>> graphs;
         for (int r = 0; r < machine.ranks(); ++r) {
@@ -297,7 +298,7 @@ TEST_CASE("gpu: peer: a thousand consecutive calls are correct, also as a graph"
             graphs[size_t(r)]->launch(machine.rank(r).stream);
           }
         machine.wait();
-        CHECK(machine.wrong_outputs(1) == 0);
+        CHECK(machine.count_wrong_outputs(1) == 0);
         for (int r = 0; r < machine.ranks(); ++r) CHECK(machine.reported_missing_rank(r) == 0);
       });
 }
@@ -311,7 +312,7 @@ TEST_CASE("gpu: peer: calls in place run in order") {
                      [](DevicesUnderTest& machine, PeerAlgorithm) {
                        machine.fill(0);
                        machine.run(kCalls);
-                       CHECK(machine.wrong_outputs(0, std::ldexp(1.0, kCalls - 1)) == 0);
+                       CHECK(machine.count_wrong_outputs(0, std::ldexp(1.0, kCalls - 1)) == 0);
                      });
 }
 
@@ -337,7 +338,7 @@ TEST_CASE("gpu: peer: a missing rank is detected in time, and later calls end") 
       "float", 10000, 3, false, kBlocks, [](DevicesUnderTest& machine, PeerAlgorithm algorithm) {
         machine.fill(0);
         machine.run();  // with all ranks
-        CHECK(machine.wrong_outputs(0) == 0);
+        CHECK(machine.count_wrong_outputs(0) == 0);
         machine.set_timeout(200'000'000);
         const auto begin = std::chrono::steady_clock::now();
         machine.run(50, 2);  // without the last rank
@@ -353,7 +354,7 @@ TEST_CASE("gpu: peer: a missing rank is detected in time, and later calls end") 
         machine.set_timeout(kTimeoutNs);
         machine.fill(1);
         machine.run(5);
-        CHECK(machine.wrong_outputs(1) == 0);
+        CHECK(machine.count_wrong_outputs(1) == 0);
       });
 }
 
@@ -367,7 +368,7 @@ TEST_CASE("gpu: peer: every algorithm is correct with eight ranks") {
                      [](DevicesUnderTest& machine, PeerAlgorithm) {
                        machine.fill(0);
                        machine.run(100);
-                       CHECK(machine.wrong_outputs(0) == 0);
+                       CHECK(machine.count_wrong_outputs(0) == 0);
                        for (int r = 0; r < machine.ranks(); ++r)
                          CHECK(machine.reported_missing_rank(r) == 0);
                      });

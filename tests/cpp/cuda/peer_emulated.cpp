@@ -147,7 +147,7 @@ class EmulatedMachine {
         for (int call = 0; call < calls; ++call) {
           if (!in_place_ && begin_rank == 0) fill(r, call);
           run_grid(blocks, [&] { kernel(r); });
-          if (!in_place_ && begin_rank == 0) wrong_[r] += wrong_of(r, call);
+          if (!in_place_ && begin_rank == 0) wrong_[r] += count_wrong_outputs_of_rank(r, call);
         }
       });
     for (std::thread& thread : threads) thread.join();
@@ -157,7 +157,7 @@ class EmulatedMachine {
     for (uint64_t i = 0; i < elements_; ++i)
       rank(r).mine.template as<typename N::Stored>()[i] = N::stored(summand(r, call, i));
   }
-  uint64_t wrong_of(int r, int call) {
+  uint64_t count_wrong_outputs_of_rank(int r, int call) {
     uint64_t wrong = 0;
     const auto* const sums = reinterpret_cast<const typename N::Stored*>(result(r));
     for (uint64_t i = 0; i < elements_; ++i) {
@@ -167,7 +167,7 @@ class EmulatedMachine {
     }
     return wrong;
   }
-  uint64_t wrong_outputs() const {
+  uint64_t count_wrong_outputs() const {
     uint64_t sum = 0;
     for (const uint64_t of_rank : wrong_) sum += of_rank;
     return sum;
@@ -252,10 +252,10 @@ void check_sums(uint64_t elements, uint32_t blocks) {
         for (int call = 0; call < 2; ++call) {
           for (int r = 0; r < kRanks; ++r) machine.fill(r, call);
           machine.run(1, blocks, 0, kernel);
-          for (int r = 0; r < kRanks; ++r) CHECK(machine.wrong_of(r, call) == 0);
+          for (int r = 0; r < kRanks; ++r) CHECK(machine.count_wrong_outputs_of_rank(r, call) == 0);
         }
       }
-      CHECK(machine.wrong_outputs() == 0);
+      CHECK(machine.count_wrong_outputs() == 0);
       CHECK(machine.is_guarded());
       for (int r = 0; r < kRanks; ++r) CHECK(machine.rank(r).host_missing == 0);
     }
@@ -324,7 +324,7 @@ TEST_CASE("kernels on the host: resynchronised ranks compute correct sums") {
       machine.rank(r).host_missing = 0;
     }
     machine.run(4, 2, 0, kernel);
-    CHECK(machine.wrong_outputs() == 0);
+    CHECK(machine.count_wrong_outputs() == 0);
     for (int r = 0; r < 3; ++r) CHECK(machine.rank(r).host_missing == 0);
   }
 }

@@ -101,7 +101,7 @@ def test_backends_of_other_packages(
     folder_of_plugins: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     PLUGIN.touch()
-    set_entry_points(monkeypatch, f"{__name__}:find_plugin", f"{__name__}:PLUGIN")
+    set_entry_points(monkeypatch, f"{__name__}:plugin_of_entry_point", f"{__name__}:PLUGIN")
     warnings: list[str] = []
     assert libraries.plugin_paths(warnings.append) == [str(PLUGIN)]
     assert warnings == []

@@ -106,7 +106,7 @@ def cuda_runs() -> Iterator[RecordedRun]:
 
 def expectation_of(context: Mapping[str, Any], options: Mapping[str, str]) -> Expectation:
     """The expectation for a run with this context, with the facts of the context's backend."""
-    return Expectation.of(context, options, estimate_facts(dict(context)))
+    return Expectation.from_context(context, options, estimate_facts(dict(context)))
 
 
 def estimated_and_actual_times(run: RecordedRun) -> Iterator[tuple[float, float]]:

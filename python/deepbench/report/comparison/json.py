@@ -93,8 +93,8 @@ def _row_json(row: ComparedRow) -> dict[str, Any]:
         "verdict": row.verdict,
         "same_algorithm": row.same_algorithm,
         "same_by_clock": row.explained_by_clock,
-        "mended": row.fixed,
-        "broken": row.broken,
+        "mended": row.is_fixed,
+        "broken": row.is_broken,
     }
 
 

@@ -179,7 +179,7 @@ def _labelled_remarks(found: Mapping[int, ComparedRow], indices: Sequence[int]) 
 
 
 def _tone_of_rows(rows: Iterable[ComparedRow]) -> str:
-    tones = ["slower" if row.broken else row.verdict for row in rows]
+    tones = ["slower" if row.is_broken else row.verdict for row in rows]
     return next((word for word in ("slower", "faster") if word in tones), "")
 
 
@@ -188,7 +188,7 @@ def change_tables(comparison: Comparison, index: int) -> list[Section]:
     against, name = comparison.others[index - 1], result_set_letter(index)
     found = []
     for verdict in ("slower", "faster"):
-        changed = against.changed(verdict)
+        changed = against.changed_rows(verdict)
         # In a smaller table, the rows themselves show it.
         if changed and len(against.rows) > MOST_CHANGED:
             shown = changed[:MOST_CHANGED]
@@ -201,8 +201,8 @@ def change_tables(comparison: Comparison, index: int) -> list[Section]:
             heading = f"{verdict} in {name}{rest}"
             words = frozenset((2,))
             found.append(Section(heading, (), columns, words, tuple(rows), wraps=True))
-    if against.broken:
-        broken = against.broken
+    if against.broken_rows:
+        broken = against.broken_rows
         lines = [
             f"{row.base.problem}: {row.other.status}: {row.other.reason or 'no reason given'}"
             for row in broken[:MOST_CHANGED]

@@ -134,7 +134,7 @@ def _set_width_and_labels(spec: Spec, width: int) -> None:
         encoding = spec["encoding"][channel]
         if encoding["scale"].get("type") == "log":
             axis = encoding.setdefault("axis", {})
-            axis["labelExpr"] = _log_labels(channel, axis.pop("format", None))
+            axis["labelExpr"] = _log_axis_label_expression(channel, axis.pop("format", None))
             axis["tickCount"] = 8
     # These parameters replace the width of the plot itself, which changes while Vega lays out the
     # chart, so that a legend that depends on it would be clipped.
@@ -156,7 +156,7 @@ def _legends_in(spec: Spec) -> Iterator[Spec]:
                 yield encoding["legend"]
 
 
-def _log_labels(channel: str, form: str | None) -> str:
+def _log_axis_label_expression(channel: str, form: str | None) -> str:
     """Labels of a logarithmic axis: at least three, whatever its range. Powers of ten are labelled
     if three of them are in the range, else also 2 and 5 times these, else every tick. Without a
     format, the numbers of a long axis are abbreviated (1M), so that they do not touch on a narrow

@@ -10,7 +10,7 @@
 namespace deepbench::cpu {
 
 Participants AllReduceImplementation::find_participants(const plugin::Options& options) {
-  return plugin::rank_of_group(options, "--ranks 2");
+  return plugin::participants_of_joined_group(options, "--ranks 2");
 }
 
 CopyPlan AllReduceImplementation::copies_for(const AllReduce& all_reduce,

@@ -120,6 +120,6 @@ class OnednnConvPlan final : public plugin::TypedPlan<OnednnConvPlan, ConvProble
 }  // namespace
 }  // namespace onednn
 
-Implementation& onednn_conv() { return planned_by<onednn::OnednnConvPlan>(); }
+Implementation& onednn_conv() { return implementation_of_plan<onednn::OnednnConvPlan>(); }
 
 }  // namespace deepbench::cpu

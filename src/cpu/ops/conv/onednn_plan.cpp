@@ -328,7 +328,7 @@ class CandidateList {
   using PlanPointer = std::shared_ptr<const ConvPlan>;
 
   void add_planned(const ConvCandidate& candidate) {
-    const auto plan = if_possible([&] {
+    const auto plan = plan_if_supported([&] {
       const std::string id = candidate_id(candidate);
       return row_.plan(id, [&] { return make_plan(conv_, candidate, id); });
     });
@@ -348,7 +348,7 @@ class CandidateList {
       if (Api::instance().primitive_desc_next_impl_f(list) != dnnl_success) return;
       ConvCandidate candidate = plan->candidate;
       candidate.implementation = implementation_name(list);
-      more = if_possible([&] { return add(alternative(candidate, list)); }).value_or(true);
+      more = plan_if_supported([&] { return add(alternative(candidate, list)); }).value_or(true);
     }
   }
 

@@ -59,7 +59,8 @@ inline void run_sgemm(Sgemm sgemm, const BlasShape& s, const GemmOperands& opera
 //   library()                     its facts
 //   name()                        its name and version, for rows
 //   candidates(gemm)              of a supported problem, the default first; throws unsupported
-//   require_chosen(gemm, options) throws unsupported for problems that only library=NAME selects
+//   require_explicit_choice(gemm, options)
+//                                 throws unsupported for problems that only library=NAME selects
 //   storage(gemm, candidate)
 //   make_call(operands, candidate, threads)
 //   algorithm(candidate)          for rows

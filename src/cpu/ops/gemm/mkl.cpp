@@ -208,6 +208,6 @@ struct MklGemm {
 }  // namespace
 }  // namespace mkl
 
-Implementation& mkl_gemm() { return planned_by<blas::BlasPlan<mkl::MklGemm>>(); }
+Implementation& mkl_gemm() { return implementation_of_plan<blas::BlasPlan<mkl::MklGemm>>(); }
 
 }  // namespace deepbench::cpu

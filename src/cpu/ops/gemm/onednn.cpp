@@ -139,6 +139,6 @@ class OnednnGemmPlan final : public plugin::TypedPlan<OnednnGemmPlan, Gemm> {
 }  // namespace
 }  // namespace onednn
 
-Implementation& onednn_gemm() { return planned_by<onednn::OnednnGemmPlan>(); }
+Implementation& onednn_gemm() { return implementation_of_plan<onednn::OnednnGemmPlan>(); }
 
 }  // namespace deepbench::cpu

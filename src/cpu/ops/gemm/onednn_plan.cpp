@@ -106,7 +106,7 @@ std::vector<std::string> list_candidates(const Gemm& gemm, RowPlans<GemmPlan>& r
   const Api& api = Api::instance();
   const auto first = plan_gemm(gemm, kDefault, row);
   std::vector<std::string> ids = {kDefault};
-  const auto packed = if_possible([&] { return plan_gemm(gemm, "matmul:packed", row); });
+  const auto packed = plan_if_supported([&] { return plan_gemm(gemm, "matmul:packed", row); });
   if (packed && !api.memory_desc_equal_f((*packed)->plain_a.get(),
                                          (*packed)->description(dnnl_query_weights_md)))
     // An equal layout makes the candidate a duplicate of the default.

@@ -142,6 +142,6 @@ struct OpenblasGemm {
 
 }  // namespace
 
-Implementation& openblas_gemm() { return planned_by<blas::BlasPlan<OpenblasGemm>>(); }
+Implementation& openblas_gemm() { return implementation_of_plan<blas::BlasPlan<OpenblasGemm>>(); }
 
 }  // namespace deepbench::cpu

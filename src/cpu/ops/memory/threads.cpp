@@ -270,6 +270,6 @@ class ThreadsMemoryPlan final : public plugin::TypedPlan<ThreadsMemoryPlan, Memo
 
 }  // namespace
 
-Implementation& threads_memory() { return plugin::planned_by<ThreadsMemoryPlan>(); }
+Implementation& threads_memory() { return plugin::implementation_of_plan<ThreadsMemoryPlan>(); }
 
 }  // namespace deepbench::cpu

@@ -220,6 +220,6 @@ class OnednnRnnPlan final : public plugin::TypedPlan<OnednnRnnPlan, Rnn> {
 }  // namespace
 }  // namespace onednn
 
-Implementation& onednn_rnn() { return planned_by<onednn::OnednnRnnPlan>(); }
+Implementation& onednn_rnn() { return implementation_of_plan<onednn::OnednnRnnPlan>(); }
 
 }  // namespace deepbench::cpu

@@ -246,7 +246,7 @@ std::vector<std::string> list_candidates(const Rnn& rnn, RowPlans<LayerPlan>& ro
   const auto first = plan_layer(rnn, kDefault, row);
   std::vector<std::string> ids = {kDefault};
   const auto add_if_other = [&](const std::string& id) {
-    const auto plan = if_possible([&] { return plan_layer(rnn, id, row); });
+    const auto plan = plan_if_supported([&] { return plan_layer(rnn, id, row); });
     if (plan && weight_layouts_differ(*first, **plan)) ids.push_back(id);
   };
   if (!rnn.is_quantised()) add_if_other("rnn:plain");

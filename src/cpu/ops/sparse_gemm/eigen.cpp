@@ -143,8 +143,8 @@ class EigenTilesCall final : public EigenCall {
 struct EigenSparseGemm {
   static constexpr SparseOutput kOutput = SparseOutput::kInPlace;
 
-  struct Choice {
-    Choice(const SparseGemm& gemm, const std::string& candidate, int threads)
+  struct CandidateSettings {
+    CandidateSettings(const SparseGemm& gemm, const std::string& candidate, int threads)
         : tiles(candidate == kTiles),
           workspace(tiles ? EigenTilesCall::workspace(gemm, threads) : 0) {}
     uint64_t workspace_bytes() const { return workspace; }
@@ -164,7 +164,7 @@ struct EigenSparseGemm {
     return {kEigenVersion, "compiled in", ""};
   }
   static std::string name() { return std::string("eigen ") + kEigenVersion; }
-  static std::string algorithm(const Choice&, const std::string& candidate) {
+  static std::string algorithm(const CandidateSettings&, const std::string& candidate) {
     return candidate + ":" + eigen_products()->unit;
   }
   // For a transposed A, each row of A adds to all of C, so that threads can only share columns.
@@ -182,6 +182,8 @@ struct EigenSparseGemm {
 
 }  // namespace
 
-Implementation& eigen_sparse_gemm() { return planned_by<SparsePlan<EigenSparseGemm>>(); }
+Implementation& eigen_sparse_gemm() {
+  return implementation_of_plan<SparsePlan<EigenSparseGemm>>();
+}
 
 }  // namespace deepbench::cpu

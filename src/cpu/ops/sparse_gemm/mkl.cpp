@@ -118,8 +118,8 @@ class SparseCall final : public LibraryCall {
 struct MklSparseGemm {
   static constexpr SparseOutput kOutput = SparseOutput::kInPlace;
 
-  struct Choice {
-    Choice(const SparseGemm& gemm, const std::string& candidate, int)
+  struct CandidateSettings {
+    CandidateSettings(const SparseGemm& gemm, const std::string& candidate, int)
         : gemm(gemm), optimized(candidate == kOptimized) {}
     uint64_t workspace_bytes() const { return 0; }  // MKL allocates it itself
     // MKL may store a copy of A when it optimizes.
@@ -136,7 +136,7 @@ struct MklSparseGemm {
     return api.library().facts(api.version());
   }
   static std::string name() { return "mkl " + Api::instance().version(); }
-  static std::string algorithm(const Choice& choice, const std::string&) {
+  static std::string algorithm(const CandidateSettings& choice, const std::string&) {
     return std::string(choice.gemm.n == 1 ? "mkl_sparse_s_mv" : "mkl_sparse_s_mm") +
            (choice.optimized ? ":optimized" : "");
   }
@@ -155,6 +155,8 @@ struct MklSparseGemm {
 }  // namespace
 }  // namespace mkl
 
-Implementation& mkl_sparse_gemm() { return planned_by<SparsePlan<mkl::MklSparseGemm>>(); }
+Implementation& mkl_sparse_gemm() {
+  return implementation_of_plan<SparsePlan<mkl::MklSparseGemm>>();
+}
 
 }  // namespace deepbench::cpu

@@ -108,8 +108,8 @@ struct OnednnSparseGemm {
   static constexpr SparseOutput kOutput = SparseOutput::kOverwrite;
 
   // Planned for the expected number of non-zeros; the call is made for the number that A has.
-  struct Choice {
-    Choice(const SparseGemm& gemm, const std::string&, int threads) : gemm(gemm) {
+  struct CandidateSettings {
+    CandidateSettings(const SparseGemm& gemm, const std::string&, int threads) : gemm(gemm) {
       Api::instance().use_threads(threads);
       const SparsePrimitive plan = plan_sparse(gemm, int64_t(gemm.nnz()));
       implementation = implementation_name(plan.primitive.get());
@@ -129,7 +129,7 @@ struct OnednnSparseGemm {
 
   static LibraryFacts library() { return onednn_facts(); }
   static std::string name() { return library_name(); }
-  static std::string algorithm(const Choice& choice, const std::string&) {
+  static std::string algorithm(const CandidateSettings& choice, const std::string&) {
     return choice.implementation;
   }
   static int threads(const SparseGemm&, int requested) { return requested; }
@@ -146,6 +146,8 @@ struct OnednnSparseGemm {
 }  // namespace
 }  // namespace onednn
 
-Implementation& onednn_sparse_gemm() { return planned_by<SparsePlan<onednn::OnednnSparseGemm>>(); }
+Implementation& onednn_sparse_gemm() {
+  return implementation_of_plan<SparsePlan<onednn::OnednnSparseGemm>>();
+}
 
 }  // namespace deepbench::cpu

@@ -26,10 +26,9 @@ inline void require_float(const SparseGemm& gemm, const std::string& what) {
 //   candidates(gemm)            of a supported problem, the default first; throws unsupported
 //   algorithm(choice, candidate)   for rows
 //   kOutput                     where the product goes
-//   Choice(gemm, candidate, threads)   what the library plans, with workspace_bytes(), which the
-//   row
-//     shows, library_bytes(), which the call takes beside the operands, and make_call(operands,
-//     threads)
+//   CandidateSettings(gemm, candidate, threads)   what the library plans, with workspace_bytes(),
+//     which the row shows, library_bytes(), which the call takes beside the operands, and
+//     make_call(operands, threads)
 //   threads(gemm, requested)    how many of the requested threads it can use
 template <class Library>
 class SparsePlan final : public plugin::TypedPlan<SparsePlan<Library>, SparseGemm> {
@@ -80,7 +79,7 @@ class SparsePlan final : public plugin::TypedPlan<SparsePlan<Library>, SparseGem
 
   const std::string candidate_;
   const int threads_;
-  const typename Library::Choice choice_;
+  const typename Library::CandidateSettings choice_;
   const CopyPlan copies_;
 };
 

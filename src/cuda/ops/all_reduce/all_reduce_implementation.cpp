@@ -8,7 +8,7 @@
 namespace deepbench::cuda {
 
 Participants AllReduceImplementation::find_participants(const plugin::Options& options) {
-  return plugin::rank_of_group(options, "--devices 2");
+  return plugin::participants_of_joined_group(options, "--devices 2");
 }
 
 void AllReduceImplementation::require_supported_by_backend(const AllReduce& all_reduce,

@@ -27,7 +27,7 @@ class PeerCall final : public LibraryCall {
                 rank_operands_.memory().stream()) {
     stream_.make_current();
     require_equal_copies();
-    allocate_region(shared_bytes(plan_.algorithm, operands.problem(), plugin::ranks().size()));
+    allocate_region(peer_shared_bytes(plan_.algorithm, operands.problem(), plugin::ranks().size()));
     const bool writes = writes_results(plan_.algorithm);
     PeerMemory::Allocations exported = {};
     exported[kShared] = region_.data();
@@ -120,7 +120,7 @@ class PeerAllReduce final : public AllReduceImplementation {
     return peer_candidates(all_reduce, plugin::ranks().size());
   }
   uint64_t workspace_bytes(const AllReduce& all_reduce, const std::string& algorithm) override {
-    return shared_bytes(peer_algorithm(algorithm), all_reduce, plugin::ranks().size());
+    return peer_shared_bytes(peer_algorithm(algorithm), all_reduce, plugin::ranks().size());
   }
   void require_supported(const AllReduce&, const Participants& participants,
                          const std::string&) override {

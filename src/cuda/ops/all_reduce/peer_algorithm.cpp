@@ -194,7 +194,7 @@ bool writes_results(PeerAlgorithm algorithm) {
   return algorithm != PeerAlgorithm::kOneShotLl && algorithm != PeerAlgorithm::kOneShot;
 }
 
-uint64_t shared_bytes(PeerAlgorithm algorithm, const AllReduce& all_reduce, int ranks) {
+uint64_t peer_shared_bytes(PeerAlgorithm algorithm, const AllReduce& all_reduce, int ranks) {
   const uint64_t bytes = kernel_units(algorithm, all_reduce, ranks) * kVectorBytes;
   switch (algorithm) {
     case PeerAlgorithm::kOneShotLl:

@@ -42,6 +42,8 @@ struct GraphInterface {
 }  // namespace
 }  // namespace dnn
 
-Implementation& cudnn_conv() { return planned_by<CudnnConvolutionPlan<dnn::GraphInterface>>(); }
+Implementation& cudnn_conv() {
+  return implementation_of_plan<CudnnConvolutionPlan<dnn::GraphInterface>>();
+}
 
 }  // namespace deepbench::cuda

@@ -193,7 +193,7 @@ std::vector<EngineConfig> OperationGraph::heuristics(cudnnBackendHeurMode_t mode
   return configs;
 }
 
-int64_t OperationGraph::engines() const {
+int64_t OperationGraph::engine_count() const {
   return graph_.number(CUDNN_ATTR_OPERATIONGRAPH_ENGINE_GLOBAL_COUNT);
 }
 

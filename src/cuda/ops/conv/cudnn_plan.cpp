@@ -134,10 +134,10 @@ class CandidateList {
     std::set<int64_t> returned;
     for (const EngineConfig& config : heuristics.configs) returned.insert(config.engine.index);
     std::vector<EngineConfig> configs;
-    const auto count = if_possible([&] { return heuristics.graph->engines(); });
+    const auto count = plan_if_supported([&] { return heuristics.graph->engine_count(); });
     for (int64_t index = 0; index < count.value_or(0); ++index) {
       if (returned.count(index)) continue;
-      const auto config = if_possible([&] { return heuristics.graph->config({index, {}}); });
+      const auto config = plan_if_supported([&] { return heuristics.graph->config({index, {}}); });
       if (config && *config) configs.push_back({{index, {}}, (*config)->notes});
     }
     add(layout, configs);
@@ -153,7 +153,8 @@ class CandidateList {
   void add(const ConvLayout& layout, const std::vector<EngineConfig>& configs) {
     build_compiled(layout, configs);
     for (size_t i = 0; i < configs.size() && !is_full(); ++i) {
-      const auto built = if_possible([&] { return queries_.build_allowed(layout, configs[i]); });
+      const auto built =
+          plan_if_supported([&] { return queries_.build_allowed(layout, configs[i]); });
       if (built && built->plan && (is_exhaustive() || queries_.fits_workspace(*built->plan)))
         add_id(candidate_id(layout, configs[i].engine));
     }

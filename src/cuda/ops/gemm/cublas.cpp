@@ -27,7 +27,7 @@ constexpr auto kMath =
 // Returns the session of the stream's device, which is created on first use and bound to the
 // device's stream.
 Session& session(const Stream& stream) {
-  return *plugin::per_device(stream, [&] {
+  return *plugin::get_or_create_per_device(stream, [&] {
     nvidia::cublasHandle_t made = nullptr;
     CUDA_CHECK(cublas().cublasCreate_v2(&made));
     CUDA_CHECK(cublas().cublasSetStream_v2(made, stream.get()));
@@ -173,6 +173,6 @@ class CublasPlan final : public plugin::TypedPlan<CublasPlan, Gemm> {
 
 }  // namespace
 
-Implementation& cublas_gemm() { return planned_by<CublasPlan>(); }
+Implementation& cublas_gemm() { return implementation_of_plan<CublasPlan>(); }
 
 }  // namespace deepbench::cuda

@@ -86,6 +86,6 @@ std::unique_ptr<GemmCall> make_call(Plan plan, const GemmOperands& operands, Str
 
 }  // namespace lt
 
-Implementation& cublaslt_gemm() { return planned_by<lt::CublasLtPlan>(); }
+Implementation& cublaslt_gemm() { return implementation_of_plan<lt::CublasLtPlan>(); }
 
 }  // namespace deepbench::cuda

@@ -164,7 +164,7 @@ Descriptors::Descriptors(const Gemm& run) {
 }
 
 cublasLtHandle_t handle(int device) {
-  return plugin::per_device(Stream::of(device), [] {
+  return plugin::get_or_create_per_device(Stream::of(device), [] {
     cublasLtHandle_t made = nullptr;
     CUDA_CHECK(cublaslt().cublasLtCreate(&made));
     return made;

@@ -109,7 +109,7 @@ class MemoryKernel final : public DeviceKernel, private DeviceCall {
     for (size_t i = 0; i < count; ++i) {
       if (indices[i] != 0)
         plugin::invalid("read_output: word " + std::to_string(indices[i]) + " of 1");
-      values[i] = xor_of_all();
+      values[i] = xor_of_all_words();
     }
   }
 
@@ -117,7 +117,7 @@ class MemoryKernel final : public DeviceKernel, private DeviceCall {
   void scan_output(uint32_t, deepbench_scan& found) override {
     device_stream().make_current();
     if (memory_.kind == MemoryKind::kRead)
-      found = {sizeof found, 1, xor_of_all() == kPoison, 0};
+      found = {sizeof found, 1, xor_of_all_words() == kPoison, 0};
     else
       found = scan(output(), nullptr, device_stream());
   }
@@ -127,7 +127,7 @@ class MemoryKernel final : public DeviceKernel, private DeviceCall {
     if (memory_.kind != MemoryKind::kRead)
       return project(output(), rows, seed, sums, device_stream());
     if (rows != 1) plugin::invalid("project_output: 1 output is not a matrix of several rows");
-    sums[0] = double(xor_of_all()) * deepbench_weight(seed, 0);
+    sums[0] = double(xor_of_all_words()) * deepbench_weight(seed, 0);
   }
 
  protected:
@@ -207,7 +207,7 @@ class MemoryKernel final : public DeviceKernel, private DeviceCall {
 
   // The output of a read, combined from the words of its blocks. It is the poison if any block
   // wrote nothing.
-  uint32_t xor_of_all() const {
+  uint32_t xor_of_all_words() const {
     std::vector<uint64_t> indices(blocks_);
     std::iota(indices.begin(), indices.end(), uint64_t{0});
     std::vector<double> found(blocks_);
@@ -280,6 +280,6 @@ class RuntimeMemoryPlan final : public plugin::TypedPlan<RuntimeMemoryPlan, Memo
 
 }  // namespace
 
-Implementation& runtime_memory() { return planned_by<RuntimeMemoryPlan>(); }
+Implementation& runtime_memory() { return implementation_of_plan<RuntimeMemoryPlan>(); }
 
 }  // namespace deepbench::cuda

@@ -42,7 +42,7 @@ Buffer double_buffer(int64_t count) { return Buffer(uint64_t(count) * sizeof(dou
 
 // A handle apart from that of timed products, whose settings differ.
 nvidia::cublasHandle_t cublas_handle(const Stream& stream) {
-  return plugin::per_device(stream, [&] {
+  return plugin::get_or_create_per_device(stream, [&] {
     nvidia::cublasHandle_t made = nullptr;
     CUDA_CHECK(cublas().cublasCreate_v2(&made));
     CUDA_CHECK(cublas().cublasSetStream_v2(made, stream.get()));

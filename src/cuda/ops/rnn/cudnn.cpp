@@ -225,6 +225,6 @@ class CudnnRnnPlan final : public plugin::TypedPlan<CudnnRnnPlan, Rnn> {
 }  // namespace
 }  // namespace dnn
 
-Implementation& cudnn_rnn() { return planned_by<dnn::CudnnRnnPlan>(); }
+Implementation& cudnn_rnn() { return implementation_of_plan<dnn::CudnnRnnPlan>(); }
 
 }  // namespace deepbench::cuda

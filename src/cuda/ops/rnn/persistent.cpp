@@ -130,6 +130,6 @@ class PersistentRnnPlan final : public plugin::TypedPlan<PersistentRnnPlan, Rnn>
 
 }  // namespace
 
-Implementation& persistent_rnn() { return planned_by<PersistentRnnPlan>(); }
+Implementation& persistent_rnn() { return implementation_of_plan<PersistentRnnPlan>(); }
 
 }  // namespace deepbench::cuda

@@ -145,7 +145,7 @@ std::vector<std::string> LayerQueries::candidates(int64_t limit) {
   for (const NamedAlgorithm& named : kAlgorithms) {
     if (rounds_partial_sums(rnn_, named.name)) continue;
     if (limit > 0 && named.algorithm == nvidia::CUDNN_RNN_ALGO_PERSIST_DYNAMIC) continue;
-    const auto reason = if_possible([&] { return refusal(named.name, named.algorithm); });
+    const auto reason = plan_if_supported([&] { return refusal(named.name, named.algorithm); });
     if (reason && reason->empty()) names.push_back(named.name);
   }
   return names;

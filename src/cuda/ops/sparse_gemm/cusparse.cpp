@@ -167,6 +167,6 @@ class CusparsePlan final : public plugin::TypedPlan<CusparsePlan, SparseGemm> {
 }  // namespace
 }  // namespace sparse
 
-Implementation& cusparse_sparse_gemm() { return planned_by<sparse::CusparsePlan>(); }
+Implementation& cusparse_sparse_gemm() { return implementation_of_plan<sparse::CusparsePlan>(); }
 
 }  // namespace deepbench::cuda

@@ -18,7 +18,7 @@ using testing::TemporaryFolder;
 
 constexpr const char* kProblem = "gemm m=7 n=5 k=9";
 
-struct Logged {
+struct LoggedMeasurement {
   Stages stages;
   std::vector<std::string> calls;
   Samples samples;
@@ -37,11 +37,11 @@ std::vector<std::string> kernel_calls(const TemporaryFolder& folder) {
 }
 
 // Measures under a script; returns the slots that were called from prepare to destroy.
-Logged measure(const std::string& script, const RunOptions& options = {},
-               const MeasureOptions& how = {}) {
+LoggedMeasurement measure(const std::string& script, const RunOptions& options = {},
+                          const MeasureOptions& how = {}) {
   const TemporaryFolder folder;
   const Backend backend = fake_backend(script + "\nlog " + (folder / "calls"));
-  Logged logged;
+  LoggedMeasurement logged;
   {
     Trial trial({backend, {}}, plan_first_choice({Problem::parse(kProblem), options}, backend),
                 logged.stages);
@@ -61,10 +61,10 @@ std::vector<std::string> slice(const std::vector<std::string>& all, size_t begin
 TEST_CASE(
     "before samples comes a shuffle with calls that are not timed, where a kernel asks for it") {
   const std::string times = "time 20e3 22e3 20e3 20e3 22e3";  // of batches, in turns
-  const Logged plain = measure(times);
+  const LoggedMeasurement plain = measure(times);
   CHECK_FALSE(plain.samples.shuffled);
   CHECK(plain.samples.batches_per_sample == 1);
-  const Logged shuffled = measure(times + "; emit describe_kernel shuffles 1");
+  const LoggedMeasurement shuffled = measure(times + "; emit describe_kernel shuffles 1");
   CHECK(shuffled.samples.shuffled);
   CHECK(shuffled.samples.batches_per_sample == 12);
   CHECK(shuffled.samples.batch == plain.samples.batch);

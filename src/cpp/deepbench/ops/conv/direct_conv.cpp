@@ -141,7 +141,7 @@ class Forward : public DirectConv {
   std::vector<double> run() const {
     std::vector<double> y(size_t(c_.y_size()));
     for_each_block(c_.n * c_.groups * depth_, height_, width_, c_.group_k(),
-                   [&](int64_t plane, Span ps) { add_block(plane, ps, y.data()); });
+                   [&](int64_t plane, Span ps) { compute_output_block(plane, ps, y.data()); });
     return y;
   }
 
@@ -156,7 +156,7 @@ class Forward : public DirectConv {
 
  private:
   // Applies all filters of a group to the same rows of x.
-  void add_block(int64_t plane, Span ps, double* y) const {
+  void compute_output_block(int64_t plane, Span ps, double* y) const {
     const int64_t o = plane % depth_, g = plane / depth_ % c_.groups;
     const int64_t n = plane / depth_ / c_.groups, pitch = round_up_to_lanes(width_);
     const Span hs = rows_of_x(ps);
@@ -192,7 +192,7 @@ class Forward : public DirectConv {
           taps.push_back(
               {rows.row(h - hs.begin) + tap_position_in_row(s), factors[size_t(r * c_.s + s)]});
       }
-      add_taps(taps, round_up_to_lanes(width_), sums);
+      add_weighted_rows_of_taps(taps, round_up_to_lanes(width_), sums);
     }
   }
 };
@@ -204,7 +204,7 @@ class BackwardData : public DirectConv {
   std::vector<double> run() const {
     std::vector<double> dx(size_t(c_.x_size()));
     for_each_block(c_.n * c_.groups * c_.d, c_.h, c_.w, c_.group_c(),
-                   [&](int64_t plane, Span hs) { add_block(plane, hs, dx.data()); });
+                   [&](int64_t plane, Span hs) { compute_output_block(plane, hs, dx.data()); });
     return dx;
   }
 
@@ -224,7 +224,7 @@ class BackwardData : public DirectConv {
   int64_t taps_before_row() const { return (c_.s - 1) * c_.dilation_w / c_.stride_w; }
 
   // Computes all channels of a group from the same rows of dy.
-  void add_block(int64_t plane, Span hs, double* dx) const {
+  void compute_output_block(int64_t plane, Span hs, double* dx) const {
     const int64_t z = plane % c_.d, g = plane / c_.d % c_.groups, n = plane / c_.d / c_.groups;
     const Span ps = clip({ceil_div(hs.begin + c_.pad_h - (c_.r - 1) * c_.dilation_h, c_.stride_h),
                           (hs.end - 1 + c_.pad_h) / c_.stride_h + 1},
@@ -262,7 +262,7 @@ class BackwardData : public DirectConv {
           if (step < 0 || step % c_.stride_h || !ps.contains(p)) continue;
           add_row(rows.row(p - ps.begin), phase, &factors[size_t(r * c_.s)], taps);
         }
-        add_taps(taps, phase_length_, sums);
+        add_weighted_rows_of_taps(taps, phase_length_, sums);
       }
     }
   }

@@ -41,7 +41,7 @@ void for_each_block(const Memory& memory, const KernelConditions& conditions, in
   }
 }
 
-uint32_t xor_of_all(const Memory& memory, const KernelConditions& conditions) {
+uint32_t xor_of_all_words(const Memory& memory, const KernelConditions& conditions) {
   std::atomic<uint32_t> total{0};
   parallel_for(memory.words(), kMinPart, [&](int64_t begin, int64_t end, int) {
     uint32_t part = 0;
@@ -79,7 +79,7 @@ ExpectedOutput expected_memory_output(const Memory& memory, const KernelConditio
   expected.outputs = uint64_t(memory.output_words());
   if (memory.kind == MemoryKind::kRead) {
     expected.indices = {0};
-    expected.values = {double(xor_of_all(memory, conditions))};
+    expected.values = {double(xor_of_all_words(memory, conditions))};
     expected.bounds = {0};
     expected.coverage = "the xor of all words";
     return expected;
