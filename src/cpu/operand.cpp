@@ -101,7 +101,7 @@ auto with_word_type(deepbench_type type, Body body) {
   }
 }
 
-void set_all(void* data, deepbench_type type, uint64_t count, uint64_t bits) {
+void fill_with_bits(void* data, deepbench_type type, uint64_t count, uint64_t bits) {
   with_word_type(type, [&](auto* word) {
     using Word = std::remove_pointer_t<decltype(word)>;
     auto* out = static_cast<Word*>(data);
@@ -184,7 +184,7 @@ DEEPBENCH_CPU_CLONES void project_bfloat16(const uint16_t* data, const OutputBlo
 void fill(void* data, deepbench_type type, uint64_t count, Inputs inputs, uint64_t seed,
           uint32_t stream) {
   if (inputs != Inputs::kUniform)
-    return set_all(data, type, count, inputs == Inputs::kOnes ? bits_of_one(type) : 0);
+    return fill_with_bits(data, type, count, inputs == Inputs::kOnes ? bits_of_one(type) : 0);
   host_workers().parallel_for(count, kGrain, [&](uint64_t begin, uint64_t end, size_t) {
     fill_range(data, type, FillRange{begin, end, seed, stream});
   });
@@ -202,7 +202,7 @@ void fill_floats(float* data, deepbench_type type, uint64_t count, Inputs inputs
 }
 
 void poison(void* data, deepbench_type type, uint64_t count) {
-  set_all(data, type, count, poison_bits(type));
+  fill_with_bits(data, type, count, poison_bits(type));
 }
 
 deepbench_scan scan(const void* data, deepbench_type type, uint64_t count, const void* restored) {

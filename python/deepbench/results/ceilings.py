@@ -42,10 +42,10 @@ class CeilingLine:
 
 def parse_ceiling(line: bytes) -> CeilingLine:
     """The ceiling in a line. Raises JsonError or SchemaError."""
-    return ceiling_of_value(strict_json.parsed(line), line)
+    return ceiling_of_json_value(strict_json.parsed(line), line)
 
 
-def ceiling_of_value(value: Any, line: bytes) -> CeilingLine:
+def ceiling_of_json_value(value: Any, line: bytes) -> CeilingLine:
     """The ceiling in a line whose JSON is `value`. Raises SchemaError."""
     schema.check_ceiling(value)
     schema.check_ceiling_consistency(value)

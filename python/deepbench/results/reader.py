@@ -17,8 +17,8 @@ from typing import Any, BinaryIO
 from deepbench.errors import UserError, printable_line
 from deepbench.redaction import redacted_context
 from deepbench.results import schema, strict_json
-from deepbench.results.ceilings import CeilingLine, Ceilings, ceiling_of_value
-from deepbench.results.row import Row, row_of_value
+from deepbench.results.ceilings import CeilingLine, Ceilings, ceiling_of_json_value
+from deepbench.results.row import Row, row_of_json_value
 
 Json = Mapping[str, Any]
 
@@ -162,8 +162,8 @@ def _parse_line(
     try:
         value: Any = strict_json.parsed(line)
         if isinstance(value, dict) and value.get("type") == "ceiling":
-            return ceiling_of_value(value, line)
-        return row_of_value(value, line, version)
+            return ceiling_of_json_value(value, line)
+        return row_of_json_value(value, line, version)
     except strict_json.NotJson as error:
         if may_be_torn:
             return None

@@ -264,10 +264,10 @@ class Row:
 
 def parse_row(line: bytes, version: object = schema.VERSION) -> Row:
     """The row in a line of a file of schema `version`. Raises JsonError or SchemaError."""
-    return row_of_value(strict_json.parsed(line), line, version)
+    return row_of_json_value(strict_json.parsed(line), line, version)
 
 
-def row_of_value(value: Any, line: bytes, version: object) -> Row:
+def row_of_json_value(value: Any, line: bytes, version: object) -> Row:
     """The row in a line whose JSON is `value`. Raises SchemaError."""
     is_current = version == schema.VERSION
     if isinstance(value, dict) and not is_current:

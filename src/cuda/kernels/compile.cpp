@@ -117,7 +117,8 @@ Target target_for(int device, const std::vector<int>& known) {
                       " and newer; use the libraries of CUDA 12: " + install_command(12));
 }
 
-Image compile(const Source& source, const std::string& expression, int device_architecture) {
+CompiledImage compile(const Source& source, const std::string& expression,
+                      int device_architecture) {
   const Target target = target_for(device_architecture, known_architectures());
   Program program(source);
   if (!expression.empty()) program.add_name_expression(expression);

@@ -137,7 +137,7 @@ __device__ void with_element(int32_t type, Body body) {
 
 // Calls body with an unsigned word of `bytes` bytes.
 template <class Body>
-__device__ void with_word(uint32_t bytes, Body body) {
+__device__ void with_word_type(uint32_t bytes, Body body) {
   switch (bytes) {
     case 1:
       return body(uint8_t());

@@ -39,7 +39,7 @@ struct Module {
   std::string entry;
 };
 
-std::optional<Module> try_load(const Image& image) {
+std::optional<Module> try_load(const CompiledImage& image) {
   Module loaded{nullptr, image.entry};
   if (driver().cuModuleLoadData(&loaded.module, image.code.data()) != nvidia::CUDA_SUCCESS)
     return std::nullopt;
@@ -54,10 +54,10 @@ Module load_or_compile(const Source& source, const std::string& expression, int 
   const int architecture = device_facts(device).architecture();
   const plugin::KernelCache cache(plugin::cache_folder());
   const std::string key = cache_key(source, expression, architecture, compiler_identity());
-  if (const std::optional<Image> cached = cache.load(key))
+  if (const std::optional<CompiledImage> cached = cache.load(key))
     if (const std::optional<Module> module = try_load(*cached)) return *module;
   const Clock::time_point begin = Clock::now();
-  const Image image = compile(source, expression, architecture);
+  const CompiledImage image = compile(source, expression, architecture);
   Module module{nullptr, image.entry};
   CUDA_CHECK(driver().cuModuleLoadData(&module.module, image.code.data()));
   compiling_ns += ns_since(begin);

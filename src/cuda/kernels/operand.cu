@@ -37,7 +37,7 @@ extern "C" __global__ void fill_elements(void* data, int32_t type, StridedLayout
 
 extern "C" __global__ void set_elements(void* data, uint32_t bytes, StridedLayout layout,
                                         uint64_t bits) {
-  with_word(bytes, [&](auto word) {
+  with_word_type(bytes, [&](auto word) {
     using Word = decltype(word);
     auto* const out = static_cast<Word*>(data);
     for_each(layout, [&](uint64_t offset, uint64_t) { out[offset] = Word(bits); });
@@ -51,7 +51,7 @@ extern "C" __global__ void scan_elements(const void* data, const void* restored,
                                          StridedLayout layout, uint64_t poison, uint64_t mask,
                                          ScanCounts* found) {
   uint64_t counts[2] = {0, 0};
-  with_word(bytes, [&](auto zero) {
+  with_word_type(bytes, [&](auto zero) {
     using Word = decltype(zero);
     const auto* const words = static_cast<const Word*>(data);
     const auto* const before = static_cast<const Word*>(restored);

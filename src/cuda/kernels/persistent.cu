@@ -204,7 +204,8 @@ struct Layer {
         if (row < kRows && n < kBatch) partial_sum(step, warp, row, n) = sums[i][k];
       }
   }
-  __device__ void add_parts(uint32_t step, uint32_t unit, uint32_t n, float (&sums)[kGates]) const {
+  __device__ void add_partial_sums(uint32_t step, uint32_t unit, uint32_t n,
+                                   float (&sums)[kGates]) const {
 #pragma unroll
     for (uint32_t gate = 0; gate < kGates; ++gate) {
       sums[gate] = 0;
@@ -253,7 +254,7 @@ struct Layer {
       __syncthreads();
       if (!has_units) continue;
       float gates[kGates];
-      add_parts(step, within, n, gates);
+      add_partial_sums(step, within, n, gates);
       const uint16_t h = T::from_float(next_state<kCell>(state, gates, x));
       state.h = T::to_float(h);
       const uint32_t pair = h | __shfl_down_sync(0xffffffff, uint32_t(h), 1) << 16;

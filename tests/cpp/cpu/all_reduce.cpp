@@ -178,7 +178,7 @@ TEST_CASE("a sum stops immediately when another rank has failed but is still con
     }
     CHECK(message == "all_reduce stopped because another rank has failed");
   }
-  plugin::internal::joined_ranks() = plugin::Ranks();
+  plugin::internal::ranks_of_joined_group() = plugin::Ranks();
 }
 
 TEST_CASE("half and bfloat16 sums round to nearest, ties to even, and overflow to infinity") {

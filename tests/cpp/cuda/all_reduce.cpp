@@ -255,7 +255,7 @@ TEST_CASE("gpu: NCCL sums over one rank on the stream and in a graph") {
 class ScopedLostRank {
  public:
   ScopedLostRank() { plugin::join_ranks(group_); }
-  ~ScopedLostRank() { plugin::internal::joined_ranks() = plugin::Ranks(); }
+  ~ScopedLostRank() { plugin::internal::ranks_of_joined_group() = plugin::Ranks(); }
 
  private:
   static int32_t yes(void*) { return 1; }

@@ -89,7 +89,7 @@ class NaiveRnn {
   }
 
   static Real sigmoid(Real v) { return 1 / (1 + std::exp(-v)); }
-  size_t at(int64_t t, int64_t n, int64_t i) const {
+  size_t state_index(int64_t t, int64_t n, int64_t i) const {
     return size_t((t * rnn_.batch + n) * rnn_.hidden + i);
   }
   Real& gate_of(int64_t t, int64_t n, int64_t g, int64_t i) {
@@ -97,12 +97,12 @@ class NaiveRnn {
   }
   Real h_before(int64_t t, int64_t n, int64_t i) const {
     const Values& from = forced.empty() ? h : forced;
-    return t > 0 ? from[at(t - 1, n, i)] : h0[at(0, n, i)];
+    return t > 0 ? from[state_index(t - 1, n, i)] : h0[state_index(0, n, i)];
   }
   Real c_before(int64_t t, int64_t n, int64_t i) const {
     if (mutant == "c0 is zero" && t == 0) return 0;
-    if (mutant == "c is not carried") return c0[at(0, n, i)];
-    return t > 0 ? c[at(t - 1, n, i)] : c0[at(0, n, i)];
+    if (mutant == "c is not carried") return c0[state_index(0, n, i)];
+    return t > 0 ? c[state_index(t - 1, n, i)] : c0[state_index(0, n, i)];
   }
   size_t u_at(int64_t g, int64_t i, int64_t j) const {
     if (mutant == "gates swapped" && g < 2 && g_ > 1) g = 1 - g;
@@ -140,8 +140,8 @@ class NaiveRnn {
       for (int64_t g = 0; g < g_; ++g) s[g] = dot(g, i, before);
       if (rnn_.cell == "gru_reset_before")
         s[2] = dot(2, i, [&](int64_t j) { return reset[size_t(j)]; });
-      h[at(t, n, i)] = round(gain * unit_state(t, n, i, s));
-      if (mutant == "a tile is zero" && i < 4 && n == 0) h[at(t, n, i)] = 0;
+      h[state_index(t, n, i)] = round(gain * unit_state(t, n, i, s));
+      if (mutant == "a tile is zero" && i < 4 && n == 0) h[state_index(t, n, i)] = 0;
     }
   }
 
@@ -153,15 +153,16 @@ class NaiveRnn {
       const Real forget = gate_of(t, n, 1, i) = sigmoid(a(1));
       const Real candidate = gate_of(t, n, 2, i) = std::tanh(a(2));
       const Real out = gate_of(t, n, 3, i) = sigmoid(a(3));
-      c[at(t, n, i)] = forget * c_before(t, n, i) + in * candidate;
-      return out * std::tanh(c[at(t, n, i)]);
+      c[state_index(t, n, i)] = forget * c_before(t, n, i) + in * candidate;
+      return out * std::tanh(c[state_index(t, n, i)]);
     }
     const Real update = gate_of(t, n, 0, i) = sigmoid(a(0));
     const Real r = gate_of(t, n, 1, i) = sigmoid(a(1));
     Real sum = a(2);
     if (rnn_.cell == "gru") {
-      inner[at(t, n, i)] = s[2] + (mutant == "no inner bias" ? 0 : b[size_t(3 * rnn_.hidden + i)]);
-      sum = input_term(t, n, 2, i) + r * inner[at(t, n, i)];
+      inner[state_index(t, n, i)] =
+          s[2] + (mutant == "no inner bias" ? 0 : b[size_t(3 * rnn_.hidden + i)]);
+      sum = input_term(t, n, 2, i) + r * inner[state_index(t, n, i)];
     }
     const Real candidate = gate_of(t, n, 2, i) = std::tanh(sum);
     return update * h_before(t, n, i) + (1 - update) * candidate;
@@ -212,20 +213,20 @@ class NaiveRnn {
       add_gradient_of_sum(t, 1, j, dz, before, dh_before);
     }
     for (int64_t j = 0; j < rnn_.hidden; ++j)
-      dh[at(0, n, j)] = mutant == "h' gets no gradient" ? 0 : dh_before[size_t(j)];
+      dh[state_index(0, n, j)] = mutant == "h' gets no gradient" ? 0 : dh_before[size_t(j)];
   }
 
   // Computes the gradients of z and s of unit i; returns the direct part of the gradient of h'.
   Real gate_gradients(int64_t t, int64_t n, int64_t i, Real* dz, Real* ds) {
-    const Real d = dy[at(t, n, i)] + dh[at(0, n, i)];
+    const Real d = dy[state_index(t, n, i)] + dh[state_index(0, n, i)];
     const auto g = [&](int64_t k) { return gate_of(t, n, k, i); };
     if (rnn_.cell == "vanilla") {
       ds[0] = dz[0] = g(0) > 0 ? d : 0;
       return 0;
     }
     if (rnn_.cell == "lstm") {
-      Real& carried = dc[at(0, n, i)];
-      const Real squashed = std::tanh(c[at(t, n, i)]);
+      Real& carried = dc[state_index(0, n, i)];
+      const Real squashed = std::tanh(c[state_index(t, n, i)]);
       carried += d * g(3) * (1 - squashed * squashed);
       dz[0] = carried * g(2) * g(0) * (1 - g(0));
       dz[1] = carried * c_before(t, n, i) * g(1) * (1 - g(1));
@@ -238,7 +239,7 @@ class NaiveRnn {
     ds[0] = dz[0] = d * (h_before(t, n, i) - g(2)) * g(0) * (1 - g(0));
     ds[2] = dz[2] = d * (1 - g(0)) * (1 - g(2) * g(2));
     if (rnn_.cell == "gru") {
-      ds[1] = dz[1] = dz[2] * inner[at(t, n, i)] * g(1) * (1 - g(1));
+      ds[1] = dz[1] = dz[2] * inner[state_index(t, n, i)] * g(1) * (1 - g(1));
       ds[2] = dz[2] * g(1);
     }
     return d * g(0);

@@ -29,10 +29,10 @@ class HostileFolder:
         self.folder.mkdir()
         self._marks = folder / "marks"
         self._marks.mkdir()
-        self._modules()
-        self._package()
-        self._plugin()
-        self._library()
+        self._write_trap_modules()
+        self._write_trap_package()
+        self._write_trap_plugin()
+        self._write_trap_library()
 
     @property
     def executed_traps(self) -> list[str]:
@@ -44,7 +44,7 @@ class HostileFolder:
         mark = str(self._marks / name.replace("/", "."))
         path.write_text(f"open({mark!r}, 'w').close()\nraise ImportError('it ran')\n")
 
-    def _modules(self) -> None:
+    def _write_trap_modules(self) -> None:
         """Writes a module for every name that Python has not loaded when deepbench starts."""
         known = subprocess.run(
             [sys.executable, "-c", "import runpy, sys; print(*sys.modules)"],
@@ -55,18 +55,18 @@ class HostileFolder:
         for name in {*sys.stdlib_module_names, *others} - {*known, *sys.builtin_module_names}:
             self.write_trap_module(f"{name}.py")
 
-    def _package(self) -> None:
+    def _write_trap_package(self) -> None:
         for name in ("__init__", "cli", "worker", "_core"):
             self.write_trap_module(f"deepbench/{name}.py")
 
-    def _plugin(self) -> None:
+    def _write_trap_plugin(self) -> None:
         facts = self.folder / "evil-1.0.dist-info"
         facts.mkdir()
         (facts / "METADATA").write_text("Metadata-Version: 2.1\nName: evil\nVersion: 1.0\n")
         (facts / "entry_points.txt").write_text("[deepbench.backends]\nevil = evil:path\n")
         self.write_trap_module("evil.py")
 
-    def _library(self) -> None:
+    def _write_trap_library(self) -> None:
         compiler = require_program("cc", "gcc")
         source = self.folder / "mark.c"
         mark = json.dumps(str(self._marks / "library"))

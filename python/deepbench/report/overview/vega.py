@@ -36,11 +36,11 @@ def compile_to_vega(spec: Spec) -> Spec:
     vega: Spec = _import_converter().vegalite_to_vega(spec)
     styles: Mapping[str, Spec] = vega.get("config", {}).get("style", {})
     for mark in _marks_in(vega):
-        _leave_to_style(mark, styles)
+        _remove_colours_that_style_sets(mark, styles)
         if _RING in mark.get("style", []):
             mark["interactive"] = False  # the pointer must reach the point inside
     for legend in _legends_in(vega):
-        _leave_to_theme(legend)
+        _remove_colours_that_theme_sets(legend)
     return vega
 
 
@@ -63,7 +63,7 @@ def _legends_in(group: Spec) -> Iterator[Spec]:
         yield from _legends_in(mark)
 
 
-def _leave_to_style(mark: Spec, styles: Mapping[str, Spec]) -> None:
+def _remove_colours_that_style_sets(mark: Spec, styles: Mapping[str, Spec]) -> None:
     """Removes the default colours that Vega-Lite writes into marks, so that the config's styles
     apply."""
     style = mark.get("style", [])
@@ -75,7 +75,7 @@ def _leave_to_style(mark: Spec, styles: Mapping[str, Spec]) -> None:
             del drawn[channel]
 
 
-def _leave_to_theme(legend: Spec) -> None:
+def _remove_colours_that_theme_sets(legend: Spec) -> None:
     """Removes colours from the symbols of shape legends, so that the theme's colour applies."""
     drawn = legend.get("encode", {}).get("symbols", {}).get("update", {})
     for channel in ("fill", "stroke"):

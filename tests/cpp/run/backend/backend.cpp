@@ -30,7 +30,7 @@ std::string failure_of(Body body) {
   return "ok";
 }
 
-void use_every_slot(const Backend& backend) {
+void call_every_slot(const Backend& backend) {
   const Problem problem = Problem::parse(kProblem);
   backend.describe();
   backend.device_count();
@@ -56,11 +56,11 @@ const char* const kSlots[] = {"describe",       "device_count",  "describe_devic
                               "project_output"};
 
 TEST_CASE("a failure in any slot is told by the slot's name and the backend's reason") {
-  CHECK(failure_of([] { use_every_slot(fake_backend("")); }) == "ok");
+  CHECK(failure_of([] { call_every_slot(fake_backend("")); }) == "ok");
   for (const std::string slot : kSlots) {
     CAPTURE(slot);
     const auto use = [&](const std::string& fault) {
-      return failure_of([&] { use_every_slot(fake_backend("fail " + slot + " " + fault)); });
+      return failure_of([&] { call_every_slot(fake_backend("fail " + slot + " " + fault)); });
     };
     CHECK(use("failed it broke") == "failed | " + slot + ": it broke");
     CHECK(use("unsupported not here") == "unsupported | not here");
@@ -76,11 +76,11 @@ TEST_CASE("a failure in any slot is told by the slot's name and the backend's re
 }
 
 TEST_CASE("a mistake in a script does not go unnoticed") {
-  CHECK(failure_of([] { use_every_slot(fake_backend("time 5\ntmie 6")); }) ==
+  CHECK(failure_of([] { call_every_slot(fake_backend("time 5\ntmie 6")); }) ==
         "failed | describe: fake script, line 2: unknown verb in 'tmie 6'");
-  CHECK(failure_of([] { use_every_slot(fake_backend("mutant nonesuch")); }) ==
+  CHECK(failure_of([] { call_every_slot(fake_backend("mutant nonesuch")); }) ==
         "failed | describe: fake script, line 1: bad arguments in 'mutant nonesuch'");
-  CHECK(failure_of([] { use_every_slot(fake_backend("@/no/such/file")); }) ==
+  CHECK(failure_of([] { call_every_slot(fake_backend("@/no/such/file")); }) ==
         "failed | describe: fake script: cannot open '/no/such/file'");
 }
 

@@ -183,7 +183,8 @@ Measurement Trial::measure(const MeasureOptions& how) {
       // Verifies the batch that was timed, such as a graph of many calls; results in place add up
       // over calls, so that only one is made.
       reset_outputs();
-      collective_step(group_, "check reset", [&] { verifier_->check_reset(*kernel_); });
+      collective_step(group_, "check reset",
+                      [&] { verifier_->check_outputs_are_poisoned(*kernel_); });
       batch(kernel_->in_place() ? 1 : samples_->batch, launch_);
     }
     stages_.verify_ns += watch.lap_ns();

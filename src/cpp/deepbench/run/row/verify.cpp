@@ -103,7 +103,7 @@ void Verifier::reset_outputs(Kernel& kernel) {
     kernel.poison_outputs();
 }
 
-void Verifier::check_reset(Kernel& kernel) {
+void Verifier::check_outputs_are_poisoned(Kernel& kernel) {
   if (kernel.in_place()) return;  // the restored operand replaces the poison
   for (const Output& output : outputs_) {
     const deepbench_scan scan = kernel.scan_output(output.number, output.expected.outputs);

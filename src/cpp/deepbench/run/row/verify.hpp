@@ -41,7 +41,7 @@ class DEEPBENCH_API Verifier {
 
   // Checks, right after reset_outputs(), that the poison is present: without it the results of an
   // earlier call would pass. The next check() reports the finding.
-  void check_reset(Kernel& kernel);
+  void check_outputs_are_poisoned(Kernel& kernel);
 
   // Checks the outputs of the calls since reset_outputs(). `when` describes the time in messages,
   // such as "before timing". Returns false, with the reason in result(), if any check has failed so
