@@ -24,7 +24,7 @@ from pathlib import Path
 from sweep_runner import Sweep, load, median_us
 
 from deepbench.results import Row
-from deepbench.results.algorithm_choice import choice_of
+from deepbench.results.algorithm_choice import algorithm_choice_of
 
 GOAL_S = {
     "gemm_training_half": 15,
@@ -101,7 +101,7 @@ def best_algorithm_lines(runs: Runs) -> Iterator[str]:
         turns = geometric_mean(row.algorithm.speedup or 1.0 for row in rows)
         call = geometric_mean(row.algorithm.default_ns / median_ns(row) for row in rows)
         both = geometric_mean(row.algorithm.default_ns / with_conversion_ns(row) for row in rows)
-        changed = sum(not choice_of(row).is_default for row in rows)
+        changed = sum(not algorithm_choice_of(row).is_default for row in rows)
         line = f"{name:26} interleaved {turns:.3f}, call {call:.3f}, with conversion {both:.3f}, "
         slower = sum(median_ns(row) > row.algorithm.default_ns for row in rows)
         line += f"{changed} not default, {slower} of {len(rows)} slower"

@@ -19,7 +19,7 @@ from textwrap import fill
 from deepbench.report.outline import OutlineProblem, outline
 from deepbench.report.table import Table
 from deepbench.results import ResultFile, Row, read
-from deepbench.results.algorithm_choice import choice_of
+from deepbench.results.algorithm_choice import algorithm_choice_of
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGES = Path(__file__).resolve().parent
@@ -260,7 +260,7 @@ def best_line(name: str, file: ResultFile) -> list[str]:
         for one, row, other in zip(default, rows, conversion, strict=True)
     )
     turns = geometric_mean(row.algorithm.speedup or 1.0 for row in rows)
-    changed = sum(not choice_of(row).is_default for row in rows)
+    changed = sum(not algorithm_choice_of(row).is_default for row in rows)
     slower = sum(median_us(row) > one for one, row in zip(default, rows, strict=True))
     figures = [f"{value:.3f}" for value in (turns, call, both)]
     return [f"`{name}`", str(len(rows)), *figures, str(changed), str(slower)]

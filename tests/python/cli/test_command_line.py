@@ -21,7 +21,7 @@ import pytest
 
 from command_line import DEEPBENCH, deepbench
 from deepbench.cli import backend_names, commands
-from deepbench.cli.command import Option, parse
+from deepbench.cli.command import Option, parse_arguments
 from deepbench.cli.options import OPTIONS, run_options
 from deepbench.results import read, schema
 from deepbench.runner import inspection
@@ -191,7 +191,7 @@ def test_names_of_backends_and_libraries_are_completed(
 @pytest.mark.parametrize("option", OPTIONS, ids=lambda option: option.flag)
 def test_every_choice_is_a_value_of_the_core(option: Option) -> None:
     for choice in option.choices:
-        run_options(parse([option.flag, choice], OPTIONS))
+        run_options(parse_arguments([option.flag, choice], OPTIONS))
 
 
 @pytest.mark.parametrize(

@@ -23,7 +23,7 @@ from guide_commands import (
 )
 from report_files import result_file_text
 from required_tools import require_module, require_program
-from tolerant_command import only_mistrusted
+from tolerant_command import has_nothing_worse_than_mistrusted
 
 LANGUAGES = {"bash", "text", "toml", "python", "c"}  # `text` is output, or a file's content
 PAGE_LIMIT_S = 240
@@ -135,4 +135,4 @@ def test_only_mistrusted_rows_are_tolerated(
     ]
     file = tmp_path / "rows.jsonl"
     file.write_text(result_file_text(rows, make_context(rows=max(2, len(rows)))))
-    assert only_mistrusted(file) is tolerated
+    assert has_nothing_worse_than_mistrusted(file) is tolerated

@@ -44,8 +44,8 @@ def test_means_and_worst_rows() -> None:
     third, last = made.ranks()[2:]
     assert third.mean == pytest.approx((1.1 * 1.21) ** 0.5)
     assert third.worst == (pytest.approx(1.21), "gemm m=1")
-    assert (third.slow, third.quick, third.flagged) == (2, 0, True)
-    assert (last.slow, last.quick, last.flagged) == (0, 1, False)
+    assert (third.slow, third.quick, third.is_flagged) == (2, 0, True)
+    assert (last.slow, last.quick, last.is_flagged) == (0, 1, False)
     assert made.findings() == ["rank 2 (n1, device 0) is 21.0 % slow on 2 of 2 rows"]
 
 

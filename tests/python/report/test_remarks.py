@@ -154,7 +154,7 @@ def test_times_in_several_units_form_one_range() -> None:
     ]
     one_unit = Notes()
     for took in ("28.6 ms", "3.5 ms"):
-        one_unit.numbers([f"took {took} each"])
+        one_unit.numbers_of_notes([f"took {took} each"])
     assert one_unit.texts() == ["took 3.5 to 28.6 ms each (2 alike)"]
 
 

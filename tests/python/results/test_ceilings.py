@@ -16,7 +16,7 @@ import pytest
 from command_line import deepbench
 from deepbench import _core
 from deepbench.results import ResultError, ResultFile, read
-from deepbench.results.ceilings import Ceilings, assessed_line, figure
+from deepbench.results.ceilings import Ceilings, assessed_line, ceiling_figure
 from deepbench.results.row import Bound
 from deepbench.runner.session import Session
 from example_rows import (
@@ -138,7 +138,7 @@ def test_a_ceiling_that_could_not_be_measured_leaves_no_roofline() -> None:
     failed = make_ceiling(
         "arithmetic", 2.0, status="unsupported", reason="no half", rates=None, statistics=None
     )
-    assert figure(failed) is None
+    assert ceiling_figure(failed) is None
     found = assessed_bound(failed, *three_ceilings()[1:])
     assert (found.by, found.share_arithmetic, found.share_roofline) == (None, None, None)
 

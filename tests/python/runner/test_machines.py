@@ -69,7 +69,9 @@ def machines() -> Iterator[Machines]:
             pytest.skip("ip, unshare or hostname is missing")
         try:
             made.connect()
-            subprocess.run([*made.command(0), "true"], check=True, capture_output=True, text=True)
+            subprocess.run(
+                [*made.command_on_machine(0), "true"], check=True, capture_output=True, text=True
+            )
         except subprocess.CalledProcessError as error:
             pytest.skip(f"no network namespaces here: {error.stderr.strip()}")
         yield made

@@ -328,7 +328,7 @@ def test_ceilings_are_the_highest_of_several_runs() -> None:
     rows[1]["bound"]["arithmetic_tflops"] = 1.5
     found = {one.name: one for one in content_of(rows).ceilings}
     assert found["float"].highest == 1.5
-    assert "the lowest of several runs: 1.2500" in found["float"].about
+    assert "the lowest of several runs: 1.2500" in found["float"].description
     assert found["memory"].label == "memory 25.000 GB/s"
 
 

@@ -169,7 +169,7 @@ def test_ceilings_belong_to_the_visible_rows(browser: Browser, tmp_path: Path) -
 def test_the_pointer_shows_a_row_and_a_click_selects_it(opened_page: Browser) -> None:
     mark = "#chart-algorithms .mark-symbol.role-mark > path"
     where = centre_of(opened_page, mark)
-    opened_page.move(*where)
+    opened_page.move_mouse(*where)
     text = opened_page.wait_for("!document.getElementById('tooltip').hidden && "
                            "document.getElementById('tooltip').innerText")  # fmt: skip
     assert "gemm m=" in text
