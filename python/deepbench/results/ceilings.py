@@ -66,7 +66,7 @@ def names_ceilings(row: Row) -> bool:
 
 
 def assessed_line(row: Row) -> str:
-    """The line of a row that Ceilings.assessed() returned, with the figures of its bound."""
+    """The line of a row that Ceilings.with_assessment() returned, with the figures of its bound."""
     if not names_ceilings(row):
         return row.line
     from deepbench import _core
