@@ -31,7 +31,7 @@ Times = dict[tuple[int, int], tuple[float, float]]
 
 
 @functools.cache
-def environment() -> dict[str, str]:
+def environment_with_library_path() -> dict[str, str]:
     """Adds the folders of the libraries that deepbench uses, since the bare program searches
     elsewhere."""
     done = subprocess.run([*PACKAGE, "env", "--format", "json"], capture_output=True, check=True)
@@ -44,7 +44,9 @@ def environment() -> dict[str, str]:
 
 def bare_times(program: str, devices: int, sizes: list[int]) -> Times:
     words = [program, str(devices), str(CYCLES), *map(str, sizes)]
-    done = subprocess.run(words, stdout=subprocess.PIPE, text=True, env=environment(), timeout=300)
+    done = subprocess.run(
+        words, stdout=subprocess.PIPE, text=True, env=environment_with_library_path(), timeout=300
+    )
     if done.returncode != 0:
         raise SystemExit(2)
     lines = (line.split() for line in done.stdout.splitlines())

@@ -130,7 +130,7 @@ def print_under_profiler(words: list[str]) -> None:
     problems, options = problems_and_options(words)
     row_runner = create_runner(["verify=no", f"samples={SAMPLES}", *options])
     for position, problem in enumerate(problems):
-        events, row = traced(row_runner, problem, position)
+        events, row = run_traced_row(row_runner, problem, position)
         found = median_of_one_call(
             split_into_batches(events), (row["statistics"] or {}).get("batch")
         )
@@ -138,7 +138,7 @@ def print_under_profiler(words: list[str]) -> None:
         print(json.dumps(found | median_and_clock(row)), flush=True)
 
 
-def traced(row_runner: Any, line: str, position: int) -> tuple[list[Event], Answer]:
+def run_traced_row(row_runner: Any, line: str, position: int) -> tuple[list[Event], Answer]:
     """All events on the device during a row, in order, and the row."""
     from torch.profiler import ProfilerActivity, profile  # type: ignore[import-not-found]
 
@@ -191,7 +191,9 @@ def answers_of_subprocess(mode: str, words: list[str]) -> list[Answer]:
     return lines
 
 
-def times_and_mark(plain: Sequence[Answer], traced: Sequence[Answer]) -> tuple[float, float, str]:
+def compared_times_and_mark(
+    plain: Sequence[Answer], traced: Sequence[Answer]
+) -> tuple[float, float, str]:
     """The time of deepbench and of the kernels in us, and a mark if they are compared in cycles."""
     measured_us = statistics.median(one["ns"] / 1e3 for one in plain)
     kernels_us = statistics.mean(one["us"] for one in traced)
@@ -238,7 +240,7 @@ def comparisons(words: list[str]) -> Iterator[bool]:
             print(f"{problem:{width}} {why}")
             yield False
             continue
-        measured_us, kernels_us, how = times_and_mark(without_profiler, with_profiler)
+        measured_us, kernels_us, how = compared_times_and_mark(without_profiler, with_profiler)
         count = with_profiler[0]["kernels"]  # the same in all runs
         excess_us = measured_us - kernels_us
         within = excess_us <= max(SHARE * kernels_us, PER_KERNEL_US * count)

@@ -24,7 +24,7 @@ from pathlib import Path
 from sweep_runner import Sweep, load, median_us
 
 from deepbench.results import Row
-from deepbench.results.algorithm_choice import choice_of
+from deepbench.results.algorithm_choice import algorithm_choice_of
 
 GOAL_S = {
     "gemm_training_half": 15,
@@ -68,7 +68,7 @@ def main() -> int:
     return 0
 
 
-def sets(runs: Runs) -> Iterator[str]:
+def set_lines(runs: Runs) -> Iterator[str]:
     """Wall time, number of rows, verified rows, and reasons for the end of measuring."""
     for name, run in runs.items():
         verified = sum(row.verification.status == "passed" for row in run.ok())
@@ -87,7 +87,7 @@ def sets(runs: Runs) -> Iterator[str]:
             yield f"{' + '.join(TOGETHER)}, {group}: {seconds:.1f} s (goal {goal_s})"
 
 
-def best(runs: Runs) -> Iterator[str]:
+def best_algorithm_lines(runs: Runs) -> Iterator[str]:
     """The speedup of best over default as a geometric mean: of the call, and with the
     conversion."""
     for name, run in runs.items():
@@ -101,7 +101,7 @@ def best(runs: Runs) -> Iterator[str]:
         turns = geometric_mean(row.algorithm.speedup or 1.0 for row in rows)
         call = geometric_mean(row.algorithm.default_ns / median_ns(row) for row in rows)
         both = geometric_mean(row.algorithm.default_ns / with_conversion_ns(row) for row in rows)
-        changed = sum(not choice_of(row).is_default for row in rows)
+        changed = sum(not algorithm_choice_of(row).is_default for row in rows)
         line = f"{name:26} interleaved {turns:.3f}, call {call:.3f}, with conversion {both:.3f}, "
         slower = sum(median_ns(row) > row.algorithm.default_ns for row in rows)
         line += f"{changed} not default, {slower} of {len(rows)} slower"
@@ -115,7 +115,7 @@ def best(runs: Runs) -> Iterator[str]:
         yield line
 
 
-def repeat(runs: Runs) -> Iterator[str]:
+def repetition_lines(runs: Runs) -> Iterator[str]:
     """The differences between the medians of several runs."""
     for name in runs:
         again = [runs[f"{name}_{turn}"] for turn in (2, 3) if f"{name}_{turn}" in runs]
@@ -137,7 +137,7 @@ def repeat(runs: Runs) -> Iterator[str]:
         )
 
 
-def cold(runs: Runs) -> Iterator[str]:
+def cold_cache_lines(runs: Runs) -> Iterator[str]:
     """Cold against hot, for every row."""
     for name, run in runs.items():
         hot = runs.get(name.removesuffix("_cold"))
@@ -156,7 +156,7 @@ def cold(runs: Runs) -> Iterator[str]:
         yield f"{name:26} cold / hot: quartiles {shown}, {slower} of {len(ratios)} over 1.02"
 
 
-def cost(runs: Runs) -> Iterator[str]:
+def host_cost_lines(runs: Runs) -> Iterator[str]:
     """The wall time of a row without the device's work, rest time, and the ceilings."""
     for name, run in runs.items():
         rows = [row for row in run.ok() if row.stages_ns.get("device")]
@@ -166,7 +166,7 @@ def cost(runs: Runs) -> Iterator[str]:
             stage: statistics.median(row.stages_ns.get(stage, 0) for row in rows) / 1e6
             for stage in ("prepare", "verify", "measure", "other", "device", "rest")
         }
-        rest = statistics.median(not_the_device_ms(row) for row in rows)
+        rest = statistics.median(host_time_ms(row) for row in rows)
         ceilings_s = run.stage_seconds("ceilings")
         shown = ", ".join(f"{stage} {ms:.1f}" for stage, ms in parts.items())
         yield (
@@ -176,11 +176,11 @@ def cost(runs: Runs) -> Iterator[str]:
 
 
 SECTIONS: dict[str, Callable[[Runs], Iterator[str]]] = {
-    "sets": sets,
-    "best": best,
-    "repeat": repeat,
-    "cold": cold,
-    "cost": cost,
+    "sets": set_lines,
+    "best": best_algorithm_lines,
+    "repeat": repetition_lines,
+    "cold": cold_cache_lines,
+    "cost": host_cost_lines,
 }
 
 
@@ -192,7 +192,7 @@ def with_conversion_ns(row: Row) -> float:
     return median_ns(row) + float(row.conversion.ns or 0.0)
 
 
-def not_the_device_ms(row: Row) -> float:
+def host_time_ms(row: Row) -> float:
     stages = row.stages_ns
     host = sum(stages[stage] for stage in ("prepare", "verify", "measure", "other"))
     return float(host - stages["device"] - stages.get("rest", 0)) / 1e6

@@ -70,7 +70,7 @@ def main() -> None:
     for command in COMMANDS:
         if not result_file(folder, command).exists():
             run_and_keep(folder, command)
-    recordings = [json.dumps(recording(result_file(folder, command))) for command in COMMANDS]
+    recordings = [json.dumps(recorded_run(result_file(folder, command))) for command in COMMANDS]
     TARGET.parent.mkdir(exist_ok=True)
     TARGET.write_text("\n".join(recordings) + "\n", encoding="utf-8")
     print(f"{TARGET}: {len(recordings)} runs, {TARGET.stat().st_size} bytes")
@@ -94,7 +94,7 @@ def run_and_keep(folder: Path, command: str) -> None:
     partial.rename(result_file(folder, command))
 
 
-def recording(path: Path) -> dict[str, Any]:
+def recorded_run(path: Path) -> dict[str, Any]:
     lines = [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
     context = lines[0]
     rows = [line for line in lines if line["type"] == "row"]
@@ -109,11 +109,11 @@ def recording(path: Path) -> dict[str, Any]:
         "ranks": {"count": context["ranks"]["count"]} if context.get("ranks") else None,
         "options": context["options"],
         "host": {key: context["host"].get(key) for key in OF_HOST},
-        "rows": [recorded_row(row) for row in rows if is_known(row)],
+        "rows": [recorded_row(row) for row in rows if has_known_time(row)],
     }
 
 
-def is_known(row: dict[str, Any]) -> bool:
+def has_known_time(row: dict[str, Any]) -> bool:
     """Whether the time of a row is known. A row that ended its worker has none."""
     return row["stages_ns"] is not None or row["status"] == "unsupported"
 

@@ -26,14 +26,14 @@ double elapsed_ns(const Body& body) {
   return std::chrono::duration<double, std::nano>(std::chrono::steady_clock::now() - begin).count();
 }
 
-struct Type {
+struct NamedType {
   const char* name;
   deepbench_type type;
 };
-constexpr Type kTypes[] = {{"float", DEEPBENCH_F32},     {"half", DEEPBENCH_F16},
-                           {"bfloat16", DEEPBENCH_BF16}, {"e4m3", DEEPBENCH_E4M3},
-                           {"e5m2", DEEPBENCH_E5M2},     {"s8", DEEPBENCH_S8},
-                           {"u8", DEEPBENCH_U8}};
+constexpr NamedType kTypes[] = {{"float", DEEPBENCH_F32},     {"half", DEEPBENCH_F16},
+                                {"bfloat16", DEEPBENCH_BF16}, {"e4m3", DEEPBENCH_E4M3},
+                                {"e5m2", DEEPBENCH_E5M2},     {"s8", DEEPBENCH_S8},
+                                {"u8", DEEPBENCH_U8}};
 
 // Generates four columns of 512 elements and adds them to a vector of sums; the minimum of 20 runs.
 double element_ns(deepbench_type type) {
@@ -64,7 +64,8 @@ void print_element_costs() {
   for (const auto& [unit, name] : units) {
     if (deepbench::limit_simd_level(unit) != unit) break;
     std::printf("%-9s", name);
-    for (const Type& type : kTypes) std::printf("  %s %.2f ns", type.name, element_ns(type.type));
+    for (const NamedType& type : kTypes)
+      std::printf("  %s %.2f ns", type.name, element_ns(type.type));
     std::printf("\n");
   }
   deepbench::limit_simd_level(widest);

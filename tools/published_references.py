@@ -77,17 +77,17 @@ def write_references(
     index = []
     for name in sorted({line["processor"] for line in results}):
         lines = [line for line in results if line["processor"] == name]
-        rows = [row(i, line, headers, doubtful) for i, line in enumerate(lines)]
+        rows = [result_row(i, line, headers, doubtful) for i, line in enumerate(lines)]
         about = reference_context(name, rows, [spec for spec in specs if spec["processor"] == name])
         lines = [json.dumps(about, ensure_ascii=False), *map(_core.row_line_of_members, rows)]
         text = "".join(line + "\n" for line in lines)
         file = re.sub(r"[^a-z0-9]+", "_", name.lower()) + ".jsonl.gz"
         (folder / file).write_bytes(gzip.compress(text.encode(), 9, mtime=0))
-        index.append(entry(name, file, rows, text.encode()))
+        index.append(index_entry(name, file, rows, text.encode()))
     (folder / "index.json").write_text(json.dumps(index, indent=1) + "\n", encoding="utf-8")
 
 
-def entry(name: str, file: str, rows: Sequence[Json], data: bytes) -> Json:
+def index_entry(name: str, file: str, rows: Sequence[Json], data: bytes) -> Json:
     """The facts about a reference that are available without opening it."""
     ops = Counter(row["op"] for row in rows)
     return {
@@ -130,29 +130,31 @@ class Headers:
 
     def attributes(self, line: Line) -> dict[str, str]:
         """The dimensions of the problem at the line's index; empty if the line has no index."""
-        place = line["index"] or _guessed_field(line["note"])
+        place = line["index"] or _header_index_in_note(line["note"])
         key = (line["set"], line["op"])
         if not place or key not in suites.available():
             return {}
         if key not in self._read:
             entries = suites.builtin(*key).entries
-            self._read[key] = [_pairs(entry.text.split()[1:]) for entry in entries]
+            self._read[key] = [_key_value_pairs(entry.text.split()[1:]) for entry in entries]
         return self._read[key][int(place)]
 
 
-def _guessed_field(note: str) -> str:
+def _header_index_in_note(note: str) -> str:
     found = re.search(r"probably header index (\d+)", note)
     return found.group(1) if found else ""
 
 
-def _pairs(words: Sequence[str]) -> dict[str, str]:
+def _key_value_pairs(words: Sequence[str]) -> dict[str, str]:
     return dict(word.split("=", 1) for word in words if "=" in word)
 
 
-def row(position: int, line: Line, headers: Headers, doubtful: set[tuple[str, str, str]]) -> Json:
+def result_row(
+    position: int, line: Line, headers: Headers, doubtful: set[tuple[str, str, str]]
+) -> Json:
     """Converts a line to a row of a result file. Its problem is the printed one."""
     printed = {key: TRANSPOSED.get(value, value) if key.startswith("trans_") else value
-               for key, value in _pairs(line["dims"].split()).items()}  # fmt: skip
+               for key, value in _key_value_pairs(line["dims"].split()).items()}  # fmt: skip
     printed |= {"precision": line["precision"], **_phase_attribute(line)}
     problem = _problem(line, printed)
     header = headers.attributes(line)

@@ -19,7 +19,7 @@ from textwrap import fill
 from deepbench.report.outline import OutlineProblem, outline
 from deepbench.report.table import Table
 from deepbench.results import ResultFile, Row, read
-from deepbench.results.algorithm_choice import choice_of
+from deepbench.results.algorithm_choice import algorithm_choice_of
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGES = Path(__file__).resolve().parent
@@ -56,10 +56,10 @@ def readme_with_example() -> str:
     """README.md with the rows and the wall time of today's result files between its two markers."""
     before, rest = (ROOT / "README.md").read_text(encoding="utf-8").split(EXAMPLE_START)
     after = rest.split(EXAMPLE_END)[1]
-    return before + EXAMPLE_START + example() + EXAMPLE_END + after
+    return before + EXAMPLE_START + example_table() + EXAMPLE_END + after
 
 
-def example() -> str:
+def example_table() -> str:
     file = read(ROOT / "results/h200/gemm_training_half.jsonl")
     seconds = wall_seconds()["gemm_training_half"]
     rows = [row for row in file.rows if row.position in EXAMPLE_POSITIONS]
@@ -260,7 +260,7 @@ def best_line(name: str, file: ResultFile) -> list[str]:
         for one, row, other in zip(default, rows, conversion, strict=True)
     )
     turns = geometric_mean(row.algorithm.speedup or 1.0 for row in rows)
-    changed = sum(not choice_of(row).is_default for row in rows)
+    changed = sum(not algorithm_choice_of(row).is_default for row in rows)
     slower = sum(median_us(row) > one for one, row in zip(default, rows, strict=True))
     figures = [f"{value:.3f}" for value in (turns, call, both)]
     return [f"`{name}`", str(len(rows)), *figures, str(changed), str(slower)]
@@ -398,7 +398,7 @@ def collectives_page(folder: str, count: str, number: str) -> str:
             "",
             *markdown_table(
                 ["problem", "time, µs", "busbw, GB/s", "library", "algorithm"],
-                plain_lines(files[name]),
+                collective_time_lines(files[name]),
             ),
             "",
         ]
@@ -415,7 +415,7 @@ def merged_rows(files: Files, suffix: str) -> dict[int, Row]:
     return {int(row.attributes["elements"]): row for row in rows}
 
 
-def metric(row: Row, name: str) -> float:
+def metric_value(row: Row, name: str) -> float:
     return next(float(one.value) for one in row.metrics if one.name == name)
 
 
@@ -429,24 +429,24 @@ def collective_lines(libraries: dict[str, dict[int, Row]]) -> list[list[str]]:
             [
                 f"{elements:,}",
                 significant_digits(median_us(nccl)),
-                significant_digits(metric(nccl, "busbw")),
+                significant_digits(metric_value(nccl, "busbw")),
                 significant_digits(median_us(peer)),
                 f"`{peer.algorithm.name}`",
                 significant_digits(median_us(best)),
                 f"`{best.algorithm.name}`",
-                significant_digits(metric(best, "busbw")),
+                significant_digits(metric_value(best, "busbw")),
                 f"{median_us(nccl) / median_us(best):.2f}",
             ]
         )
     return lines
 
 
-def plain_lines(file: ResultFile) -> list[list[str]]:
+def collective_time_lines(file: ResultFile) -> list[list[str]]:
     return [
         [
             f"`{row.problem}`",
             significant_digits(median_us(row)),
-            significant_digits(metric(row, "busbw")),
+            significant_digits(metric_value(row, "busbw")),
             str(row.library),
             f"`{row.algorithm.name}`",
         ]

@@ -33,32 +33,34 @@ class Algorithm:
     share: Callable[[int], float]
 
 
-def _both_ways_to_all(ranks: int) -> float:
+def _twice_other_ranks(ranks: int) -> float:
     return 2 * (ranks - 1)
 
 
-def _doubling(ranks: int) -> float:
+def _twice_log2_ranks(ranks: int) -> float:
     return 2 * math.ceil(math.log2(ranks))
 
 
-def _bandwidth_optimal(ranks: int) -> float:
+def _bandwidth_optimal_traffic(ranks: int) -> float:
     return 2 * (ranks - 1) / ranks
 
 
-def _one_to_all(ranks: int) -> float:
+def _other_ranks(ranks: int) -> float:
     return ranks - 1
 
 
-_RING = Algorithm("ring", _both_ways_to_all, _bandwidth_optimal)
+_RING = Algorithm("ring", _twice_other_ranks, _bandwidth_optimal_traffic)
 _PEER = {
-    "one_shot_ll": Algorithm("one shot, twice the bytes", lambda ranks: 1, _both_ways_to_all),
-    "one_shot": Algorithm("one shot", lambda ranks: 1, _one_to_all),
-    "two_shot": Algorithm("two shots", lambda ranks: 2, _bandwidth_optimal),
-    "two_shot_push": Algorithm("two shots", lambda ranks: 2, _bandwidth_optimal),
+    "one_shot_ll": Algorithm("one shot, twice the bytes", lambda ranks: 1, _twice_other_ranks),
+    "one_shot": Algorithm("one shot", lambda ranks: 1, _other_ranks),
+    "two_shot": Algorithm("two shots", lambda ranks: 2, _bandwidth_optimal_traffic),
+    "two_shot_push": Algorithm("two shots", lambda ranks: 2, _bandwidth_optimal_traffic),
     "ring": _RING,
 }
 # For libraries that do not report an algorithm: the fewest messages that move the fewest bytes.
-_UNKNOWN = Algorithm("recursive halving and doubling", _doubling, _bandwidth_optimal)
+_UNKNOWN = Algorithm(
+    "recursive halving and doubling", _twice_log2_ranks, _bandwidth_optimal_traffic
+)
 
 
 def algorithm_of(library: str, name: str = "") -> Algorithm:
@@ -123,7 +125,7 @@ class Fit:
     rank_error: PredictionError | None
 
 
-def groups(rows: Iterable[Row]) -> dict[tuple[str, str, str], list[Point]]:
+def group_points(rows: Iterable[Row]) -> dict[tuple[str, str, str], list[Point]]:
     """The points of rows, grouped by library, algorithm and precision. Each group gets a model."""
     found: dict[tuple[str, str, str], list[Point]] = {}
     for row in rows:

@@ -84,7 +84,7 @@ class CpuBackend final : public plugin::RoutedBackend {
     if (isa().avx512_bf16 || isa().amx_bf16) others.push_back("bfloat16");
     if (isa().avx512_fp16) others.push_back("half");
     others.push_back("float");
-    return plugin::working_precisions(problem, others, [&](const plugin::Problem& other) {
+    return plugin::plannable_precisions(problem, others, [&](const plugin::Problem& other) {
       return RoutedBackend::plan(other, options);
     });
   }

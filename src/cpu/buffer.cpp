@@ -19,14 +19,14 @@ namespace {
 constexpr uint64_t kStaggerBytes = kPageBytes + kLineBytes, kStaggers = 32;
 constexpr uint64_t kMax = std::numeric_limits<uint64_t>::max() / 2;
 
-uint64_t next_stagger() {
+uint64_t next_stagger_offset() {
   static std::atomic<uint64_t> made{0};
   return made++ % kStaggers * kStaggerBytes;
 }
 
 uint64_t large_bytes(uint64_t bytes) { return round_up(bytes, kLargePageBytes); }
 
-std::byte* map_small(uint64_t bytes) {
+std::byte* map_small_pages(uint64_t bytes) {
   void* const mapping =
       mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   return mapping == MAP_FAILED ? nullptr : static_cast<std::byte*>(mapping);
@@ -47,10 +47,10 @@ std::string format_bytes(uint64_t bytes) {
 Buffer::Buffer(uint64_t bytes, PagePool& store) : bytes_(bytes) {
   if (bytes == 0) return;
   if (bytes >= kLargePageBytes) store_ = &store;
-  const uint64_t stagger = store_ ? next_stagger() : 0;
+  const uint64_t stagger = store_ ? next_stagger_offset() : 0;
   const auto allocate = [&]() -> std::byte* {
     if (bytes > kMax) return nullptr;
-    return store_ ? store.allocate(large_bytes(bytes + stagger)) : map_small(bytes);
+    return store_ ? store.allocate(large_bytes(bytes + stagger)) : map_small_pages(bytes);
   };
   pages_ = allocate();
   if (!pages_) {

@@ -20,7 +20,7 @@ bool contains(const std::string& list, const std::string& word) {
 
 // The path of this process in the hierarchy of `controller`; "" selects the only hierarchy of
 // version 2.
-std::string group_path(const std::vector<std::string>& groups, const std::string& controller) {
+std::string cgroup_path(const std::vector<std::string>& groups, const std::string& controller) {
   for (const std::string& line : groups) {  // "4:memory:/path", "0::/path"
     const size_t first = line.find(':');
     const size_t second = line.find(':', first + 1);
@@ -110,12 +110,12 @@ CgroupLimits read_cgroup_limits(const SystemRoot& root) {
   CgroupLimits limits;
   for (const Mount& mount : read_mounts(root)) {
     if (mount.type == "cgroup2") {
-      for (const auto& folder : group_folders(mount, group_path(groups, "")))
+      for (const auto& folder : group_folders(mount, cgroup_path(groups, "")))
         apply_version_2(folder, limits);
     } else if (mount.type == "cgroup") {
       for (const char* controller : {"cpu", "memory"}) {
         if (!contains(mount.options, controller)) continue;
-        for (const auto& folder : group_folders(mount, group_path(groups, controller)))
+        for (const auto& folder : group_folders(mount, cgroup_path(groups, controller)))
           apply_version_1(folder, limits);
       }
     }

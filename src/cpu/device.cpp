@@ -96,8 +96,9 @@ std::string frequency_governor(const std::vector<int>& cpus, const SystemRoot& r
   return found;
 }
 
-std::vector<std::pair<std::string, std::string>> warnings(const Topology& topology, int threads,
-                                                          const SystemRoot& root) {
+std::vector<std::pair<std::string, std::string>> device_warnings(const Topology& topology,
+                                                                 int threads,
+                                                                 const SystemRoot& root) {
   std::vector<std::pair<std::string, std::string>> found;
   const std::string scaling = frequency_governor(topology.cpus_for_threads(threads), root);
   if (!scaling.empty() && scaling != "performance")
@@ -143,7 +144,8 @@ void describe_processor(int threads, plugin::Sink& sink) {
   sink.text("isa", isa().text());
   if (const std::string text = frequency_governor(host.cpus_for_threads(threads)); !text.empty())
     sink.text("governor", text);
-  for (const auto& [name, text] : warnings(host, threads)) sink.text("warning." + name, text);
+  for (const auto& [name, text] : device_warnings(host, threads))
+    sink.text("warning." + name, text);
   if (!openmp_is_bound())
     sink.text("warning.binding",
               "OMP_PROC_BIND is not set: threads may move between cores; set it before start");

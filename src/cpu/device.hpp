@@ -18,8 +18,9 @@ std::string cpu_name(const SystemRoot& root = {});
 std::string frequency_governor(const std::vector<int>& cpus, const SystemRoot& root = {});
 
 // Each warning has a name and one line with the cure.
-std::vector<std::pair<std::string, std::string>> warnings(const Topology& topology, int threads,
-                                                          const SystemRoot& root = {});
+std::vector<std::pair<std::string, std::string>> device_warnings(const Topology& topology,
+                                                                 int threads,
+                                                                 const SystemRoot& root = {});
 
 void describe_processor(int threads, plugin::Sink& sink);
 

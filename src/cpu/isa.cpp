@@ -26,7 +26,7 @@ Registers cpuid(unsigned leaf, unsigned subleaf) {
 bool has_bit(unsigned word, int index) { return (word >> index & 1u) != 0; }
 
 // The register files that the operating system saves (XCR0).
-uint64_t saved_state() {
+uint64_t os_saved_register_state() {
   uint32_t low = 0, high = 0;
   __asm__ volatile("xgetbv" : "=a"(low), "=d"(high) : "c"(0));
   return uint64_t{high} << 32 | low;
@@ -45,7 +45,7 @@ Isa detect_isa() {
   if (!has_bit(one.ecx, 27)) return isa;  // without OSXSAVE nothing wider than SSE is usable
 
   constexpr uint64_t kYmm = 0x6, kZmm = 0xe6, kTiles = 0x60000;
-  const uint64_t state = saved_state();
+  const uint64_t state = os_saved_register_state();
   const Registers seven = cpuid(7, 0), seven_1 = cpuid(7, 1);
   isa.avx2 = (state & kYmm) == kYmm && has_bit(seven.ebx, 5) && has_bit(one.ecx, 12);
   isa.avx512 = (state & kZmm) == kZmm && has_bit(seven.ebx, 16) && has_bit(seven.ebx, 17) &&

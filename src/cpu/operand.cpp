@@ -101,7 +101,7 @@ void fill_range(void* data, deepbench_type type, const FillRange& r) {
 
 // Calls body with a null pointer to the unsigned word that stores an element of the type.
 template <class Body>
-auto with_word(deepbench_type type, Body body) {
+auto with_word_type(deepbench_type type, Body body) {
   switch (size_of(type)) {
     case 8:
       return body(static_cast<uint64_t*>(nullptr));
@@ -114,8 +114,8 @@ auto with_word(deepbench_type type, Body body) {
   }
 }
 
-void set_all(void* data, deepbench_type type, uint64_t count, uint64_t bits) {
-  with_word(type, [&](auto* word) {
+void fill_with_bits(void* data, deepbench_type type, uint64_t count, uint64_t bits) {
+  with_word_type(type, [&](auto* word) {
     using Word = std::remove_pointer_t<decltype(word)>;
     auto* out = static_cast<Word*>(data);
     host_workers().parallel_for(count, kGrain, [&](uint64_t begin, uint64_t end, size_t) {
@@ -197,7 +197,7 @@ DEEPBENCH_CPU_CLONES void project_bfloat16(const uint16_t* data, const OutputBlo
 void fill(void* data, deepbench_type type, uint64_t count, Inputs inputs, uint64_t seed,
           uint32_t stream) {
   if (inputs != Inputs::kUniform)
-    return set_all(data, type, count, inputs == Inputs::kOnes ? bits_of_one(type) : 0);
+    return fill_with_bits(data, type, count, inputs == Inputs::kOnes ? bits_of_one(type) : 0);
   host_workers().parallel_for(count, kGrain, [&](uint64_t begin, uint64_t end, size_t) {
     fill_range(data, type, FillRange{begin, end, seed, stream});
   });
@@ -224,13 +224,13 @@ void fill_integers(void* data, deepbench_type type, uint64_t count,
 }
 
 void poison(void* data, deepbench_type type, uint64_t count) {
-  set_all(data, type, count, poison_bits(type));
+  fill_with_bits(data, type, count, poison_bits(type));
 }
 
 deepbench_scan scan(const void* data, deepbench_type type, uint64_t count, const void* restored) {
   std::vector<ScanCounts> parts(host_workers().size());
   const PoisonMarks marks = {poison_bits(type), non_finite_mask(type)};
-  with_word(type, [&](auto* word) {
+  with_word_type(type, [&](auto* word) {
     using Word = std::remove_pointer_t<decltype(word)>;
     const auto* words = static_cast<const Word*>(data);
     const auto* before = static_cast<const Word*>(restored);

@@ -56,8 +56,8 @@ class PreparedKernel final : public plugin::PreparedKernel<LibraryCall, HostKern
 };
 
 using plugin::describe_plan;
-using plugin::if_possible;
-using plugin::planned_by;
+using plugin::implementation_of_plan;
+using plugin::plan_if_supported;
 using plugin::reject_candidate;
 using plugin::require_candidate;
 

@@ -21,7 +21,7 @@ bool exists(const std::string& node) { return access(node.c_str(), F_OK) == 0; }
 
 // The first node that exists and that this user may not open; "" if there is none. A node that a
 // container or a scheduler blocks for everybody (EPERM) does not count as a device of this process.
-std::string forbidden_node(const std::string& nodes) {
+std::string inaccessible_device_node(const std::string& nodes) {
   std::vector<std::string> names = {"nvidiactl", "nvidia-uvm"};
   for (int i = 0; i < kMaxDevices; ++i) names.push_back("nvidia" + std::to_string(i));
   for (const std::string& name : names) {
@@ -63,7 +63,7 @@ bool driver_has_devices(Loader& loader, const std::string& nodes) {
   const nvidia::CUresult status = driver.table.cuInit(0);
   if (status != nvidia::CUDA_SUCCESS) {
     if (!driver_is_loaded) return false;  // an image contains libcuda but runs without a GPU
-    const std::string node = forbidden_node(nodes);
+    const std::string node = inaccessible_device_node(nodes);
     const bool has_no_device = status == nvidia::CUDA_ERROR_NO_DEVICE;
     if (has_no_device && (node.empty() || all_devices_are_hidden())) return false;
     throw_driver_unusable(driver.table, status, node);

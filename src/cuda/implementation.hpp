@@ -12,7 +12,7 @@ using plugin::LibraryFacts;
 
 // The facts of the library with this table of functions.
 template <class Table>
-LibraryFacts facts_of() {
+LibraryFacts library_facts_of() {
   return report<Table>();
 }
 

@@ -8,7 +8,7 @@ namespace deepbench::cuda {
 namespace {
 
 template <class Table>
-const LoadedLibrary<Table>& loaded() {
+const LoadedLibrary<Table>& loaded_library() {
   static const LoadedLibrary<Table>& entry = loader().get<Table>();
   return entry;
 }
@@ -23,14 +23,14 @@ Loader& loader() {
 
 template <class Table>
 const Table& api() {
-  const LoadedLibrary<Table>& entry = loaded<Table>();
+  const LoadedLibrary<Table>& entry = loaded_library<Table>();
   if (!entry.report.usable()) plugin::unsupported(entry.report.reason);
   return entry.table;
 }
 
 template <class Table>
 const LibraryReport& report() {
-  return loaded<Table>().report;
+  return loaded_library<Table>().report;
 }
 
 std::vector<LibraryReport> all_reports() { return loader().all_reports(); }

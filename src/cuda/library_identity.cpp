@@ -10,16 +10,16 @@
 namespace deepbench::cuda {
 namespace {
 
-std::string dotted(int major, int minor) {
+std::string dotted_version(int major, int minor) {
   return std::to_string(major) + "." + std::to_string(minor);
 }
-std::string dotted(int major, int minor, int patch) {
-  return dotted(major, minor) + "." + std::to_string(patch);
+std::string dotted_version(int major, int minor, int patch) {
+  return dotted_version(major, minor) + "." + std::to_string(patch);
 }
 
 // In CUDA's numbering 13010 is 13.1.
 LibraryIdentity cuda_identity(int version) {
-  return {dotted(version / 1000, version % 1000 / 10), version / 1000, ""};
+  return {dotted_version(version / 1000, version % 1000 / 10), version / 1000, ""};
 }
 
 // For libraries with a function xxxGetProperty; "" if it is absent or fails.
@@ -30,7 +30,7 @@ std::string version_by_property(Status (*ask)(nvidia::libraryPropertyType, int*)
       ask(nvidia::MINOR_VERSION, &minor) != Status(0) ||
       ask(nvidia::PATCH_LEVEL, &patch) != Status(0))
     return "";
-  return dotted(major, minor, patch);
+  return dotted_version(major, minor, patch);
 }
 
 // NCCL has no function for this. Its file contains a text "2.28.7+cuda13.0" near the beginning.
@@ -72,7 +72,7 @@ LibraryIdentity identify(const nvidia::Cudart& table, const std::string&) {
 LibraryIdentity identify(const nvidia::Nvrtc& table, const std::string&) {
   int major = 0, minor = 0;
   if (!table.nvrtcVersion || table.nvrtcVersion(&major, &minor) != nvidia::NVRTC_SUCCESS) return {};
-  return {dotted(major, minor), major, ""};
+  return {dotted_version(major, minor), major, ""};
 }
 
 LibraryIdentity identify(const nvidia::NvJitLink& table, const std::string& path) {
@@ -81,7 +81,7 @@ LibraryIdentity identify(const nvidia::NvJitLink& table, const std::string& path
   if (!table.nvJitLinkVersion ||
       table.nvJitLinkVersion(&major, &minor) != nvidia::NVJITLINK_SUCCESS)
     return {file, std::atoi(file.c_str()), ""};
-  return {dotted(int(major), int(minor)), int(major), ""};
+  return {dotted_version(int(major), int(minor)), int(major), ""};
 }
 
 LibraryIdentity identify(const nvidia::CublasLt& table, const std::string&) {
@@ -110,7 +110,8 @@ LibraryIdentity identify(const nvidia::Cusparse& table, const std::string&) {
 LibraryIdentity identify(const nvidia::Nccl& table, const std::string& path) {
   int version = 0;
   if (!table.ncclGetVersion || table.ncclGetVersion(&version) != nvidia::ncclSuccess) return {};
-  return {dotted(version / 10000, version % 10000 / 100, version % 100), nccl_cuda_major(path), ""};
+  return {dotted_version(version / 10000, version % 10000 / 100, version % 100),
+          nccl_cuda_major(path), ""};
 }
 
 LibraryIdentity identify(const nvidia::Nvml& table, const std::string&) {

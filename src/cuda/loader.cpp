@@ -45,7 +45,7 @@ std::string reject_stub(const SharedLibrary& library) {
 std::string reject_without(const SharedLibrary& library, const std::vector<std::string>& parts) {
   const Location beside = {library.folder(), ""};
   for (const std::string& name : parts) {
-    const std::string file = plugin::file_at(beside, name);
+    const std::string file = plugin::library_file_at(beside, name);
     const std::string error = SharedLibrary().open(file.empty() ? name : file);
     if (!error.empty()) return library.path() + " needs " + name + ": " + error;
   }
@@ -109,7 +109,7 @@ struct LibraryFiles {
   enum Origin { kDriver, kToolkit } origin;
   std::string (*reject)(const SharedLibrary&) = reject_nothing;
 
-  std::vector<std::string> of_major(int major) const {
+  std::vector<std::string> files_of_major(int major) const {
     std::vector<std::string> names = files;
     for (std::string& file : names)
       if (file.back() == '*') file.replace(file.size() - 1, 1, std::to_string(major));
@@ -167,7 +167,7 @@ SearchResult Loader::find(const LibraryFiles& names) {
   if (major_ == 0) {
     std::vector<std::string> files;
     for (const int major : majors)
-      for (const std::string& file : names.of_major(major)) files.push_back(file);
+      for (const std::string& file : names.files_of_major(major)) files.push_back(file);
     return find_library(toolkit_, files, names.reject);
   }
   std::stable_partition(majors.begin(), majors.end(), [&](int major) { return major == major_; });
@@ -175,7 +175,7 @@ SearchResult Loader::find(const LibraryFiles& names) {
   for (const int major : majors) {
     const std::string error = found.failure;
     const auto locations = names.name_contains_major() ? toolkit_ : locations_for(toolkit_, major);
-    found = find_library(locations, names.of_major(major), names.reject);
+    found = find_library(locations, names.files_of_major(major), names.reject);
     if (found.library.loaded()) break;
     if (!error.empty()) found.failure = error;
   }
@@ -205,12 +205,13 @@ std::string Loader::absence_reason(const LibraryFiles& names, const std::string&
   if (!error.empty()) return error + "; " + install_hint(names);
   for (const int major : kMajors)
     for (const Location& location : toolkit_) {
-      const std::string file = plugin::file_at(location, names.of_major(major).front());
+      const std::string file =
+          plugin::library_file_at(location, names.files_of_major(major).front());
       if (file.empty() || major <= majors.front()) continue;
       return file + " needs a driver for CUDA " + std::to_string(major) +
              ", this one is for CUDA " + driver().version + "; " + install_hint(names);
     }
-  return names.of_major(major_ ? major_ : majors.front()).front() + " was not found; " +
+  return names.files_of_major(major_ ? major_ : majors.front()).front() + " was not found; " +
          install_hint(names);
 }
 

@@ -85,7 +85,7 @@ int32_t type_of(const Matrix& matrix) {
   return matrix.unsigned_words ? int32_t(DEEPBENCH_UNSIGNED_WORD) : int32_t(matrix.type);
 }
 
-void set_all(const Matrix& matrix, uint64_t bits, const Stream& stream) {
+void fill_with_bits(const Matrix& matrix, uint64_t bits, const Stream& stream) {
   const OperandKernels& kernels = operand_kernels(stream);
   const StridedLayout layout = strided_layout_of(matrix);
   kernels.set.launch(launch_shape_of(layout, kernels.multiprocessors), stream.get(), matrix.data,
@@ -98,7 +98,7 @@ void fill(const Matrix& matrix, Inputs inputs, uint64_t seed, uint32_t operand,
           const Stream& stream) {
   if (is_empty(matrix)) return;
   if (inputs != Inputs::kUniform)
-    return set_all(matrix, inputs == Inputs::kOnes ? bits_of_one(matrix.type) : 0, stream);
+    return fill_with_bits(matrix, inputs == Inputs::kOnes ? bits_of_one(matrix.type) : 0, stream);
   const OperandKernels& kernels = operand_kernels(stream);
   const StridedLayout layout = strided_layout_of(matrix);
   kernels.fill.launch(launch_shape_of(layout, kernels.multiprocessors), stream.get(), matrix.data,
@@ -115,7 +115,7 @@ void fill_integers(const Matrix& matrix, deepbench_small_integers integers, uint
 }
 
 void poison(const Matrix& matrix, const Stream& stream) {
-  if (!is_empty(matrix)) set_all(matrix, poison_bits(matrix.type), stream);
+  if (!is_empty(matrix)) fill_with_bits(matrix, poison_bits(matrix.type), stream);
 }
 
 deepbench_scan scan(const Matrix& matrix, const void* restored, const Stream& stream) {

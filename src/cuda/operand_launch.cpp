@@ -18,7 +18,7 @@ constexpr uint64_t kMaxGridY = 65535, kMaxGridX = (uint64_t{1} << 31) - 1;
 uint64_t divide_up(uint64_t number, uint64_t by) { return (number + by - 1) / by; }
 
 // The smallest power of two that is at least `number`, limited to the power of two `most`.
-uint32_t power_of_two(uint64_t number, uint32_t most) {
+uint32_t rounded_up_to_power_of_two(uint64_t number, uint32_t most) {
   uint32_t power = 1;
   while (power < most && power < number) power *= 2;
   return power;
@@ -107,7 +107,7 @@ Tensor tensor_of(const Matrix& matrix) {
 LaunchShape launch_shape_of(const StridedLayout& layout, int multiprocessors) {
   const uint64_t most = 2 * kBlocksPerMultiprocessor * uint64_t(multiprocessors);
   LaunchShape shape;
-  shape.block_x = power_of_two(layout.inner, OPERAND_THREADS);
+  shape.block_x = rounded_up_to_power_of_two(layout.inner, OPERAND_THREADS);
   shape.block_y = OPERAND_THREADS / shape.block_x;
   shape.grid_x = uint32_t(std::clamp<uint64_t>(divide_up(layout.inner, shape.block_x), 1, most));
   const uint64_t most_y = std::min(kMaxGridY, std::max<uint64_t>(1, most / shape.grid_x));
@@ -123,9 +123,9 @@ ProjectionPlan plan_projection(const Matrix& matrix, uint64_t rows, int multipro
   p.columns = plugin::output_columns(matrix.elements(), rows);
   set_strides(p, matrix);
   p.columns_are_near = p.columns > 1 && p.column_stride < shortest_row_stride(p);
-  p.row_threads = p.columns_are_near
-                      ? power_of_two(divide_up(rows, PROJECTION_ROWS), OPERAND_THREADS / kWarp)
-                      : power_of_two(rows, kWarp);
+  p.row_threads = p.columns_are_near ? rounded_up_to_power_of_two(divide_up(rows, PROJECTION_ROWS),
+                                                                  OPERAND_THREADS / kWarp)
+                                     : rounded_up_to_power_of_two(rows, kWarp);
 
   const uint64_t column_threads = OPERAND_THREADS / p.row_threads;
   const uint64_t row_blocks = divide_up(rows, uint64_t(p.row_threads) * PROJECTION_ROWS);
@@ -136,7 +136,7 @@ ProjectionPlan plan_projection(const Matrix& matrix, uint64_t rows, int multipro
   plan.shape.block_x = OPERAND_THREADS;
   plan.shape.grid_x = uint32_t(row_blocks);
   plan.shape.grid_y = uint32_t(divide_up(p.columns, p.columns_of_block));
-  plan.combine_row_threads = power_of_two(rows, kWarp);
+  plan.combine_row_threads = rounded_up_to_power_of_two(rows, kWarp);
   plan.combine_shape.block_x = OPERAND_THREADS;
   plan.combine_shape.grid_x = uint32_t(divide_up(rows, plan.combine_row_threads));
   return plan;

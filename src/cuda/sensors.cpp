@@ -89,7 +89,7 @@ struct DeviceConstants {
   bool has_energy = false;
 };
 
-DeviceConstants constants_of(int device, nvmlDevice_t handle) {
+DeviceConstants device_constants(int device, nvmlDevice_t handle) {
   static plugin::MemoCache<int, DeviceConstants> known;
   return known.get(device, [&]() -> DeviceConstants {
     double joules = 0;
@@ -161,7 +161,7 @@ void describe_sensors(int device, plugin::Sink& sink) {
   unsigned int milliwatts = 0;
   if (succeeded(nvml().nvmlDeviceGetEnforcedPowerLimit(handle, &milliwatts)))
     sink.real("power_limit_w", milliwatts / 1e3);
-  const DeviceConstants& constants = constants_of(device, handle);
+  const DeviceConstants& constants = device_constants(device, handle);
   if (constants.max_clock_mhz) sink.integer("most_clock_mhz", constants.max_clock_mhz);
   if (constants.max_memory_clock_mhz)
     sink.integer("most_memory_clock_mhz", constants.max_memory_clock_mhz);

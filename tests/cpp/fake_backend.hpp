@@ -48,7 +48,8 @@ inline BatchTimer scripted_clock(const std::string& script) {
 }
 
 // A script line `time` with these numbers.
-inline std::string time_line(const std::vector<double>& values, const std::string& end = "hold") {
+inline std::string time_script_line(const std::vector<double>& values,
+                                    const std::string& end = "hold") {
   std::string line = "time";
   for (double value : values) line += " " + to_text(Value(value));
   return line + " " + end + "\n";

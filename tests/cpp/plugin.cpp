@@ -95,7 +95,7 @@ Backend backend() { return Backend(plugin::table<OneBackend>("one"), ""); }
 
 void plan(int m) { backend().plan(Problem::parse("gemm n=1 k=1 m=" + std::to_string(m)), {}); }
 
-Status status_of(int m) {
+Status plan_status(int m) {
   try {
     plan(m);
   } catch (const RowFailure& failure) {
@@ -105,13 +105,13 @@ Status status_of(int m) {
 }
 
 TEST_CASE("exceptions become statuses and reasons") {
-  CHECK(status_of(1) == Status::kOk);
-  CHECK(status_of(2) == Status::kUnsupported);
-  CHECK(status_of(3) == Status::kInvalid);
-  CHECK(status_of(4) == Status::kFailed);
-  CHECK(status_of(5) == Status::kOutOfMemory);
-  CHECK(status_of(6) == Status::kFailed);
-  CHECK(status_of(7) == Status::kFailed);
+  CHECK(plan_status(1) == Status::kOk);
+  CHECK(plan_status(2) == Status::kUnsupported);
+  CHECK(plan_status(3) == Status::kInvalid);
+  CHECK(plan_status(4) == Status::kFailed);
+  CHECK(plan_status(5) == Status::kOutOfMemory);
+  CHECK(plan_status(6) == Status::kFailed);
+  CHECK(plan_status(7) == Status::kFailed);
   CHECK_THROWS_WITH_AS(plan(2), "not two", RowFailure);
   CHECK_THROWS_WITH_AS(plan(3), "plan: no three", RowFailure);
   CHECK_THROWS_WITH_AS(plan(4), "plan: four failed", RowFailure);  // one line

@@ -20,11 +20,11 @@ class TablePlan {
             const NamedValues& options)
       : table_(table), limit_(options.integer("limit")) {
     const deepbench_problem problem = {op.c_str(), attributes.get()};
-    keep(table_.plan(&problem, options.get(), &first_));
+    record_status(table_.plan(&problem, options.get(), &first_));
     plan_ = first_;
     const std::string candidate = options.text("candidate");
     if (status_ != DEEPBENCH_OK || candidate.empty()) return;
-    keep(table_.plan_candidate(first_, candidate.c_str(), &candidate_));
+    record_status(table_.plan_candidate(first_, candidate.c_str(), &candidate_));
     plan_ = candidate_;
   }
   ~TablePlan() {
@@ -58,7 +58,7 @@ class TablePlan {
     return ids;
   }
   // Whether the candidate `id` of this problem can be planned, described and prepared.
-  bool prepares(const std::string& id) const {
+  bool can_prepare(const std::string& id) const {
     deepbench_plan* plan = nullptr;
     deepbench_kernel* kernel = nullptr;
     Emitted emitted;
@@ -72,12 +72,12 @@ class TablePlan {
   // Null, with status() and error(), where planning or preparing fails.
   deepbench_kernel* prepare() {
     deepbench_kernel* kernel = nullptr;
-    if (status_ == DEEPBENCH_OK) keep(table_.prepare(plan_, &kernel));
+    if (status_ == DEEPBENCH_OK) record_status(table_.prepare(plan_, &kernel));
     return kernel;
   }
 
  private:
-  void keep(deepbench_status status) {
+  void record_status(deepbench_status status) {
     status_ = status;
     error_ = status == DEEPBENCH_OK ? "" : table_.last_error();
   }

@@ -93,7 +93,7 @@ def include_folders(roots: list[str]) -> list[Path]:
     return [folder for folder in folders if folder.is_dir()]
 
 
-def our_declarations(libraries: dict[str, Declarations]) -> Iterator[str]:
+def project_declarations(libraries: dict[str, Declarations]) -> Iterator[str]:
     for library in libraries:
         yield f'#include "nvidia/{library}.hpp"'
     yield "#include <cstddef>"
@@ -111,7 +111,7 @@ def our_declarations(libraries: dict[str, Declarations]) -> Iterator[str]:
     yield "}"
 
 
-def theirs(libraries: dict[str, Declarations], missing: set[str]) -> Iterator[str]:
+def vendor_assertions(libraries: dict[str, Declarations], missing: set[str]) -> Iterator[str]:
     """Assertions follow their header directly, because later headers add C++ overloads."""
     yield '#include "compatible.hpp"'
     yield "#define TEXT_OF(x) TEXT_OF_MAPPED(x)\n#define TEXT_OF_MAPPED(x) #x"
@@ -177,7 +177,7 @@ def main(roots: list[str]) -> int:
     compiler = Compiler(include_folders(roots))
     missing = absent_optional(libraries, compiler)
     result = compiler.run(
-        "\n".join([*our_declarations(libraries), *theirs(libraries, missing), ""])
+        "\n".join([*project_declarations(libraries), *vendor_assertions(libraries, missing), ""])
     )
     errors = re.findall(r"^.*(?:error:|fatal).*$", result.stderr, re.MULTILINE)
     for line in errors:

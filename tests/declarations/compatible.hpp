@@ -16,12 +16,12 @@ template <class T>
 constexpr bool is_whole = std::is_integral_v<T> || std::is_enum_v<T>;
 
 template <class Ours, class Theirs>
-constexpr bool same_value() {
+constexpr bool are_compatible_types() {
   if constexpr (std::is_void_v<Ours> || std::is_void_v<Theirs>)
     return std::is_void_v<Ours> && std::is_void_v<Theirs>;
   else if constexpr (std::is_pointer_v<Ours> && std::is_pointer_v<Theirs>)
-    return same_value<std::remove_cv_t<std::remove_pointer_t<Ours>>,
-                      std::remove_cv_t<std::remove_pointer_t<Theirs>>>();
+    return are_compatible_types<std::remove_cv_t<std::remove_pointer_t<Ours>>,
+                                std::remove_cv_t<std::remove_pointer_t<Theirs>>>();
   else if constexpr (std::is_integral_v<Ours> && std::is_integral_v<Theirs>)
     return sizeof(Ours) == sizeof(Theirs) && std::is_signed_v<Ours> == std::is_signed_v<Theirs>;
   else if constexpr (is_whole<Ours> && is_whole<Theirs>)
@@ -38,22 +38,22 @@ constexpr bool same_value() {
 }
 
 template <class Ours, class Theirs>
-struct SameCall : std::false_type {};
+struct IsSameCall : std::false_type {};
 
 // Exception specifications do not affect the call of a C function.
 template <class R, class... A, class S, class... B, bool kOurs, bool kTheirs>
-struct SameCall<R (*)(A...) noexcept(kOurs), S (*)(B...) noexcept(kTheirs)> {
+struct IsSameCall<R (*)(A...) noexcept(kOurs), S (*)(B...) noexcept(kTheirs)> {
   static constexpr bool compare() {
     if constexpr (sizeof...(A) != sizeof...(B))
       return false;
     else
-      return same_value<R, S>() && (same_value<A, B>() && ...);
+      return are_compatible_types<R, S>() && (are_compatible_types<A, B>() && ...);
   }
   static constexpr bool value = compare();
 };
 
 template <class Ours, class Theirs>
-constexpr bool same_call = SameCall<Ours, Theirs>::value;
+constexpr bool same_call = IsSameCall<Ours, Theirs>::value;
 
 constexpr bool same_text(const char* a, const char* b) {
   while (*a && *a == *b) ++a, ++b;

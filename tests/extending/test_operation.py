@@ -23,7 +23,7 @@ from source_copy import (
 pytestmark = pytest.mark.slow
 
 
-def added_lines(tree: Path, name: Path) -> int:
+def count_added_lines(tree: Path, name: Path) -> int:
     """How many lines a file has more than the original, all of whose lines it still has."""
     old = (ROOT / name).read_text(encoding="utf-8").splitlines()
     new = iter((tree / name).read_text(encoding="utf-8").splitlines())
@@ -35,11 +35,13 @@ def test_two_lines_are_edited(copy: SourceCopy, capsys: pytest.CaptureFixture[st
     new, edited = changed_files(copy.tree)
     new = {name for name in new if not name.is_relative_to("src/toy")}
     with capsys.disabled():
-        lines = [f"{name} +{added_lines(copy.tree, name)} line" for name in sorted(edited)]
+        lines = [f"{name} +{count_added_lines(copy.tree, name)} line" for name in sorted(edited)]
         print(f"\nedited files: {', '.join(lines)}\nnew files:")
         for name in sorted(new):
             print(f"  {name}: {len((copy.tree / name).read_text().splitlines())} lines")
-    assert {str(name): added_lines(copy.tree, name) for name in edited} == dict.fromkeys(LINES, 1)
+    assert {str(name): count_added_lines(copy.tree, name) for name in edited} == dict.fromkeys(
+        LINES, 1
+    )
     assert new == source_files(OPERATION)
 
 

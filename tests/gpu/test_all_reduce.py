@@ -85,7 +85,7 @@ def test_ranks_that_others_started_take_their_own_device(tmp_path: Path, two_dev
     for rank in (0, 1):
         ranks.start(rank, "all_reduce", "elements=3000", "-o", str(file), *QUICK,
                     LOCAL_WORLD_SIZE="2")  # fmt: skip
-    (status, _, err), (other_status, _, _) = ranks.end()
+    (status, _, err), (other_status, _, _) = ranks.wait_for_all()
     assert (status, other_status) == (0, 0), err
     check_sums(rows_of(file), "nccl", 1)
 
@@ -151,7 +151,7 @@ def test_a_rank_that_is_killed_ends_the_others(
     signal.sigtimedwait([], after_s)
     processes[victim].send_signal(signal.SIGKILL)
     begin = time.monotonic()
-    ended = ranks.end()
+    ended = ranks.wait_for_all()
     assert time.monotonic() - begin < LOST_S
     assert ended[victim][0] == -signal.SIGKILL
     assert ended[1 - victim][0] in (1, 3), ended[1 - victim]
@@ -207,7 +207,7 @@ def test_a_rank_that_fails_in_a_sum_brings_the_others_out(
     begin = time.monotonic()
     ranks.start(0, *words, LOCAL_WORLD_SIZE="2")
     ranks.start(1, *words, LOCAL_WORLD_SIZE="2", DEEPBENCH_CUDA_LIBRARY_PATH=str(folder))
-    ended = ranks.end()
+    ended = ranks.wait_for_all()
     assert time.monotonic() - begin < 90, ended
     assert ended[0][0] in (1, 3), ended
     [row] = rows_of(file)

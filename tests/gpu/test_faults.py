@@ -30,7 +30,9 @@ def broken_backend() -> str:
     return str(Path(folder) / "libdeepbench_broken.so")
 
 
-def sweep(broken_backend: str, file: Path, *faults: str) -> tuple[int, list[dict[str, Any]], str]:
+def sweep_faults(
+    broken_backend: str, file: Path, *faults: str
+) -> tuple[int, list[dict[str, Any]], str]:
     """Exit status, rows and messages of a sweep over the faults."""
     sizes = ",".join(str(4 * (FAULTS.index(fault) + 1)) for fault in faults)
     command = [
@@ -63,7 +65,7 @@ def sweep(broken_backend: str, file: Path, *faults: str) -> tuple[int, list[dict
 def test_each_fault_costs_its_own_row_alone(broken_backend: str, tmp_path: Path) -> None:
     faults = ("healthy", "illegal_address", "healthy", "trap", "healthy", "hang", "healthy",
               "out_of_memory", "healthy", "no_capture")  # fmt: skip
-    status, rows, messages = sweep(broken_backend, tmp_path / "rows.jsonl", *faults)
+    status, rows, messages = sweep_faults(broken_backend, tmp_path / "rows.jsonl", *faults)
     seen = [(fault, row["status"], row["reason"]) for fault, row in zip(faults, rows, strict=True)]
     assert len(rows) == len(faults), messages
     assert all(status == "ok" for fault, status, _ in seen if fault == "healthy"), seen

@@ -79,7 +79,7 @@ def test_a_rank_that_dies_in_a_sum_does_not_hang_the_others() -> None:
     assert (first.poll(), second.poll()) == (None, None)
     second.send_signal(signal.SIGKILL)
     begin = time.monotonic()
-    (status, out, err), _ = ranks.end()
+    (status, out, err), _ = ranks.wait_for_all()
     assert time.monotonic() - begin < LOST_S
     assert status == 1, out + err
     assert "device_lost" in out + err

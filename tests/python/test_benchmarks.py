@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from example_rows import as_row, make_context, make_gemm
+from example_rows import make_context, make_gemm, row_of_members
 from source_tree import ROOT
 
 FOLDER = ROOT / "benchmarks"
@@ -126,9 +126,9 @@ def test_steps_of_layers() -> None:
     from deepbench import _core
 
     rows = [
-        as_row(timed_gemm(0, 1e5)),
-        as_row(timed_gemm(1, 1e5, status="unsupported")),
-        as_row(timed_gemm(3, 1e5, status="incorrect")),
+        row_of_members(timed_gemm(0, 1e5)),
+        row_of_members(timed_gemm(1, 1e5, status="unsupported")),
+        row_of_members(timed_gemm(3, 1e5, status="incorrect")),
     ]
     assert rnn_steps.column_cells(Sweep(1.0, {}, rows), 4, 50) == [
         "2.00",
@@ -169,25 +169,35 @@ def test_kernels_of_one_call() -> None:
 def test_long_calls_are_held_against_the_profiler_in_cycles() -> None:
     import against_profiler as profiler
 
-    def plain(us: float, mhz: float | None = 1500) -> dict[str, object]:
+    def unprofiled_answer(us: float, mhz: float | None = 1500) -> dict[str, object]:
         return {"ns": us * 1e3, "mhz": mhz, "reason": None}
 
-    def profiled(us: float, mhz: float = 1500) -> dict[str, object]:
+    def profiled_answer(us: float, mhz: float = 1500) -> dict[str, object]:
         return {"us": us, "kernels": 1, "mhz": mhz, "reason": None}
 
-    kernels = [profiled(19.0), profiled(21.0)]
-    assert profiler.times_and_mark([plain(22), plain(21), plain(30)], kernels) == (22, 20, "")
+    kernels = [profiled_answer(19.0), profiled_answer(21.0)]
+    assert profiler.compared_times_and_mark(
+        [unprofiled_answer(22), unprofiled_answer(21), unprofiled_answer(30)], kernels
+    ) == (22, 20, "")
     # Cycles 100, 102 and 120 thousand, of the profiled runs 90 and 99: at their mean of 950 MHz.
-    fast = [plain(50, 2000), plain(102, 1000), plain(60, 2000)]
-    slow = [profiled(100.0, 900), profiled(99.0, 1000)]
-    ours_us, kernels_us, how = profiler.times_and_mark(fast, slow)
+    fast = [unprofiled_answer(50, 2000), unprofiled_answer(102, 1000), unprofiled_answer(60, 2000)]
+    slow = [profiled_answer(100.0, 900), profiled_answer(99.0, 1000)]
+    ours_us, kernels_us, how = profiler.compared_times_and_mark(fast, slow)
     assert ours_us == pytest.approx(102 / 0.95)
     assert kernels_us == pytest.approx((90 + 99) / 2 / 0.95)
     assert how == ", same clock"
-    assert profiler.times_and_mark([plain(51)] * 3, [profiled(50.0)] * 2)[2] == ", same clock"
-    assert profiler.times_and_mark([plain(51, None)] * 3, slow)[2] == ", clocks unknown"
+    assert (
+        profiler.compared_times_and_mark([unprofiled_answer(51)] * 3, [profiled_answer(50.0)] * 2)[
+            2
+        ]
+        == ", same clock"
+    )
+    assert (
+        profiler.compared_times_and_mark([unprofiled_answer(51, None)] * 3, slow)[2]
+        == ", clocks unknown"
+    )
     assert profiler.reason_not_to_compare(fast, slow) == ""
-    two = profiled(100.0) | {"kernels": 2}
+    two = profiled_answer(100.0) | {"kernels": 2}
     assert (
         profiler.reason_not_to_compare(fast, [*slow, two])
         == "under the profiler, calls have different numbers of kernels: [1, 2]"

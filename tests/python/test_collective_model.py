@@ -10,9 +10,9 @@ from typing import Any
 import pytest
 
 from deepbench.cli.commands import run
-from deepbench.collective_model import Point, algorithm_of, fit, groups
+from deepbench.collective_model import Point, algorithm_of, fit, group_points
 from deepbench.errors import UserError
-from example_rows import as_row, make_context, make_row
+from example_rows import make_context, make_row, row_of_members
 
 
 def points_of_ring(
@@ -129,7 +129,7 @@ def test_the_command_prints_a_model_and_its_error(
     rows = [all_reduce_row(i, 10**i, 2 * (5 + 4 * 10**i * 0.25e-3 / 2)) for i in range(1, 7)]
     lines = [make_context(rows=len(rows)), *rows]
     file.write_text("".join(json.dumps(line) + "\n" for line in lines), encoding="utf-8")
-    assert len(groups(map(as_row, rows))) == 1
+    assert len(group_points(map(row_of_members, rows))) == 1
     assert run(["model", str(file), "--ranks", "8"]) == 0
     out = capsys.readouterr().out
     assert "5 us a step, 4 GB/s a rank" in out

@@ -105,7 +105,7 @@ class Browser:
         )
         return self.run(poll)
 
-    def prefer(self, scheme: str) -> None:
+    def prefer_colour_scheme(self, scheme: str) -> None:
         """Sets the system's preferred colours: 'light' or 'dark'."""
         preferred = {"name": "prefers-color-scheme", "value": scheme}
         self._send("Emulation.setEmulatedMedia", features=[preferred])
@@ -115,15 +115,15 @@ class Browser:
         self._send("Emulation.setDeviceMetricsOverride", width=width, height=height,
                    deviceScaleFactor=1, mobile=False)  # fmt: skip
 
-    def move(self, x: float, y: float) -> None:
+    def move_mouse(self, x: float, y: float) -> None:
         self._send("Input.dispatchMouseEvent", type="mouseMoved", x=x, y=y)
 
     def click(self, x: float, y: float) -> None:
-        self.move(x, y)
+        self.move_mouse(x, y)
         for kind in ("mousePressed", "mouseReleased"):
             self._send("Input.dispatchMouseEvent", type=kind, x=x, y=y, button="left", clickCount=1)
 
-    def picture(self, file: Path, whole: bool = False) -> None:
+    def save_screenshot(self, file: Path, whole: bool = False) -> None:
         """The window, or all of the page, as a PNG."""
         width, height = self._size
         if whole:
@@ -157,9 +157,9 @@ class Browser:
         assert data, "the browser has ended"
         *whole, self._rest = (self._rest + data).split(b"\0")
         for text in whole:
-            self._take(json.loads(text))
+            self._handle_message(json.loads(text))
 
-    def _take(self, message: dict[str, Any]) -> None:
+    def _handle_message(self, message: dict[str, Any]) -> None:
         if "id" in message:
             self._answers[message["id"]] = message
             return

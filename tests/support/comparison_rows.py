@@ -7,7 +7,7 @@ from typing import Any
 from deepbench.compare import Comparison, ResultSet
 from deepbench.compare.result_set import to_entry
 from deepbench.report import comparison as report
-from example_rows import as_row, make_gemm
+from example_rows import make_gemm, row_of_members
 
 
 def timed_gemm(position: int = 0, time_ns: float = 100_000.0, **changes: Any) -> dict[str, Any]:
@@ -29,7 +29,7 @@ def timed_gemm(position: int = 0, time_ns: float = 100_000.0, **changes: Any) ->
 
 
 def make_result_set(*rows: dict[str, Any], name: str = "result_set") -> ResultSet:
-    return ResultSet(name, "", tuple(to_entry(as_row(row)) for row in rows))
+    return ResultSet(name, "", tuple(to_entry(row_of_members(row)) for row in rows))
 
 
 def render(comparison: Comparison, name: str, width: int | None = None) -> str:

@@ -190,12 +190,12 @@ def make_ceiling(
     return {**line, **changes}
 
 
-def name_ceilings(row: dict[str, Any], **keys: str | None) -> dict[str, Any]:
+def with_named_ceilings(row: dict[str, Any], **keys: str | None) -> dict[str, Any]:
     """The row as it is written: its bound names ceilings and has no figures."""
     return {**row, "bound": {"level": row["bound"]["level"], **KEYS, **keys}}
 
 
-def as_row(members: dict[str, Any]) -> Row:
+def row_of_members(members: dict[str, Any]) -> Row:
     """The row with these members."""
     return build_row(members)
 

@@ -7,7 +7,7 @@ from typing import Any
 
 from deepbench.report import create
 from deepbench.report.outline import OutlineProblem, outline
-from example_rows import as_row, make_context
+from example_rows import make_context, row_of_members
 
 
 def render_rows(
@@ -26,4 +26,4 @@ def render_rows(
         for row in rows
     ]
     text = report.begin(context, outline(problems))
-    return text + "".join(report.row(as_row(row)) for row in rows) + report.end()
+    return text + "".join(report.row(row_of_members(row)) for row in rows) + report.end()

@@ -43,7 +43,7 @@ class Block:
     text: str
 
 
-def blocks_of(page: Path) -> list[Block]:
+def code_blocks_of(page: Path) -> list[Block]:
     found = _FENCE.findall(page.read_text(encoding="utf-8"))
     return [
         Block(page, language, needs, text)
@@ -55,14 +55,16 @@ def blocks_of(page: Path) -> list[Block]:
 def shell_text(page: Path, needs: str) -> str:
     """The commands of the page's `bash` blocks that need this, one after the other."""
     return "\n".join(
-        block.text for block in blocks_of(page) if (block.language, block.needs) == ("bash", needs)
+        block.text
+        for block in code_blocks_of(page)
+        if (block.language, block.needs) == ("bash", needs)
     )
 
 
 def deepbench_commands(page: Path) -> list[list[str]]:
     """The words after `deepbench` of every command in blocks and tables of the page."""
     text = page.read_text(encoding="utf-8")
-    scripts = [block.text for block in blocks_of(page) if block.language == "bash"]
+    scripts = [block.text for block in code_blocks_of(page) if block.language == "bash"]
     outside = _FENCE.sub("", text)
     return [
         words for script in [*scripts, *_INLINE.findall(outside)] for words in _commands_in(script)

@@ -172,12 +172,12 @@ class _Table:
                 self._sheet.write(head - 1, place, heading)
         for number, line in self._lines.items():
             for place, (_, of) in enumerate(columns, start=1):
-                self._put(number, place, of(line) if of else None)
+                self._write_cell(number, place, of(line) if of else None)
 
     def _first(self) -> Mapping[str, Row]:
         return self._lines[min(self._lines)]
 
-    def _put(self, number: int, place: int, content: Content) -> None:
+    def _write_cell(self, number: int, place: int, content: Content) -> None:
         if isinstance(content, tuple):
             self._sheet.write_formula(number - 1, place, content[0], None, content[1])
         elif content is not None:
@@ -187,38 +187,38 @@ class _Table:
         source = "Source" if self._turn and cell in ("lstm", "gru") else ""
         yield source, self._application
         yield from getattr(self, f"_{self._op}")(cell)
-        if any(self._fact(line, "padded") is not None for line in self._lines.values()):
-            yield "Padded Kernels", lambda line: float(self._fact(line, "padded"))
+        if any(self._published_fact(line, "padded") is not None for line in self._lines.values()):
+            yield "Padded Kernels", lambda line: float(self._published_fact(line, "padded"))
 
     def _application(self, line: Mapping[str, Row]) -> Content:
         """Some workbooks name the applications; for the others, the set provides them."""
         return next(iter(line.values()))["application"]
 
-    def _fact(self, line: Mapping[str, Row], name: str) -> Any:
+    def _published_fact(self, line: Mapping[str, Row], name: str) -> Any:
         return next(
             (published_facts(row)[name] for row in line.values() if name in published_facts(row)),
             None,
         )
 
     def _dimension(self, name: str) -> Any:
-        def of(line: Mapping[str, Row]) -> Content:
+        def cell_content(line: Mapping[str, Row]) -> Content:
             value = next(iter(line.values()))["attributes"][name]
             return str(value).upper() if isinstance(value, str) else float(value)
 
-        return of
+        return cell_content
 
     def _time(self, phase: str) -> Any:
-        def of(line: Mapping[str, Row]) -> Content:
+        def cell_content(line: Mapping[str, Row]) -> Content:
             row = line.get(phase)
             missing = "N/A*" if phase == "bwd_data" and self._turn else None
             if row is None or self._scale is None:
                 return missing
             return row["statistics"]["mean_ns"] / 1e6 * self._scale
 
-        return of
+        return cell_content
 
     def _rate(self, phase: str) -> Any:
-        def of(line: Mapping[str, Row]) -> Content:
+        def cell_content(line: Mapping[str, Row]) -> Content:
             row = line.get(phase)
             if row is None or self._scale is None:
                 return "N/A*" if phase == "bwd_data" else None
@@ -228,7 +228,7 @@ class _Table:
             rate = rate / self._scale * (1e3 if self._device else 1)
             return f"=2*{rate!r}/2", rate
 
-        return of
+        return cell_content
 
     def _total(self, line: Mapping[str, Row]) -> Content:
         time = self._time("total")(line)
@@ -275,8 +275,8 @@ class _Table:
                  (f"Vertical {word}", "stride_h")]  # fmt: skip
         for title, name in [steps[i] for i in ((1, 0, 3, 2) if turned else (0, 1, 2, 3))]:
             yield title, self._dimension(name)
-        output = (("P", self._output("h" if turned else "w", turned)),
-                  ("Q", self._output("w" if turned else "h", turned)))  # fmt: skip
+        output = (("P", self._output_size_column("h" if turned else "w", turned)),
+                  ("Q", self._output_size_column("w" if turned else "h", turned)))  # fmt: skip
         if self._inference:
             yield "Forward" if self._device else "Forward (msec)", self._time("fwd")
             yield from output
@@ -291,16 +291,16 @@ class _Table:
         yield self._flops("FWD"), self._rate("fwd")
         yield self._flops("BWD INPUTS"), self._rate("bwd_data")
         yield self._flops("BWD PARMS"), self._rate("bwd_filter")
-        yield "Forward Algorithm", lambda line: self._fact(line, "algorithm")
+        yield "Forward Algorithm", lambda line: self._published_fact(line, "algorithm")
 
-    def _output(self, side: str, turned: bool) -> Any:
-        def of(line: Mapping[str, Row]) -> Content:
+    def _output_size_column(self, side: str, turned: bool) -> Any:
+        def cell_content(line: Mapping[str, Row]) -> Content:
             sizes = next(iter(line.values()))["attributes"]
             steps = sizes[side] - sizes["s" if side == "w" else "r"] + 2 * sizes[f"pad_{side}"]
             stride = sizes[f"stride_{side}"]
             return "=1", (steps + 1) / stride if turned else 1.0 + steps // stride
 
-        return of
+        return cell_content
 
     def _rnn(self, cell: str) -> Iterator[tuple[str, Any]]:
         hidden = "Hidden units" if cell == "gru" else "Hidden Units"
@@ -339,13 +339,13 @@ class _Table:
         filled = self._scale is not None
         for title, name in (("Gigabytes/sec", "bandwidth_gbs"), ("Selected Algorithm", "algorithm"),
                             ("Std Dev All Reduce Time (msec)", "stddev_ms")):  # fmt: skip
-            yield title, self._known(name) if filled else None
+            yield title, self._published_fact_column(name) if filled else None
 
     def _flops(self, name: str) -> str:
         return f"{name} {self._unit}" if self._op == "conv" else f"{self._unit} {name}"
 
-    def _known(self, name: str) -> Any:
-        return lambda line: self._fact(line, name)
+    def _published_fact_column(self, name: str) -> Any:
+        return lambda line: self._published_fact(line, name)
 
     def _nodes(self, line: Mapping[str, Row]) -> Content:
         """A number of nodes above one is written without a heading."""

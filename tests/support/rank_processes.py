@@ -55,7 +55,7 @@ class RankProcesses:
         self._processes.append(process)
         return process
 
-    def end(self) -> list[Ended]:
+    def wait_for_all(self) -> list[Ended]:
         """How each ended, by itself."""
         ended = []
         try:
@@ -73,7 +73,7 @@ def run_two_ranks(*words: str, **variables: str) -> list[Ended]:
     ranks = RankProcesses(2)
     for rank in (0, 1):
         ranks.start(rank, *words, **variables)
-    return ranks.end()
+    return ranks.wait_for_all()
 
 
 def rows_of(file: Path) -> list[dict[str, Any]]:

@@ -111,10 +111,10 @@ def write_result_file(
 def content_of(
     *files: list[dict[str, Any]], others: tuple[list[dict[str, Any]], ...] = ()
 ) -> Content:
-    def made(sides: tuple[list[dict[str, Any]], ...], name: str) -> list[Any]:
+    def parse_files(sides: tuple[list[dict[str, Any]], ...], name: str) -> list[Any]:
         return [
             parsed(Path(f"{name}{place}.jsonl"), result_file_text(rows).encode())
             for place, rows in enumerate(sides)
         ]
 
-    return content(made(files, "mine"), made(others, "theirs"), "0.1.0")
+    return content(parse_files(files, "mine"), parse_files(others, "theirs"), "0.1.0")

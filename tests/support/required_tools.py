@@ -12,7 +12,7 @@ import pytest
 
 def require_module(name: str) -> None:
     if importlib.util.find_spec(name) is None:
-        _give_up(f"the Python module {name} is not installed")
+        _skip_or_fail(f"the Python module {name} is not installed")
 
 
 def require_program(*names: str) -> str:
@@ -20,11 +20,11 @@ def require_program(*names: str) -> str:
     for name in names:
         if path := shutil.which(name):
             return path
-    _give_up(f"{' or '.join(names)} is not installed")
+    _skip_or_fail(f"{' or '.join(names)} is not installed")
     raise AssertionError
 
 
-def _give_up(reason: str) -> None:
+def _skip_or_fail(reason: str) -> None:
     if os.environ.get("CI"):
         pytest.fail(f"{reason}, and CI must not skip a test")
     pytest.skip(reason, allow_module_level=True)

@@ -21,7 +21,7 @@ from example_rows import HELLO, make_row, without_times
 Answer = Callable[[dict[str, Any]], dict[str, Any] | WorkerFailure]
 
 
-def as_measured(row: dict[str, Any]) -> dict[str, Any]:
+def unchanged_row(row: dict[str, Any]) -> dict[str, Any]:
     return row
 
 
@@ -46,7 +46,7 @@ class ScriptedRows:
         limit_s: float,
         on_admitted: Callable[[], object] = lambda: None,
     ) -> Row | WorkerFailure:
-        answer = self.answers.get(position, as_measured)
+        answer = self.answers.get(position, unchanged_row)
         self.lines.append(line)
         if answer not in (unsupported_row, row_without_candidate):
             on_admitted()
@@ -81,7 +81,7 @@ class Run:
         op, *rest = arguments
         self.source = source
         self.out, self.err = io.StringIO(), err or io.StringIO()
-        line = command.parse(rest, OPTIONS)
+        line = command.parse_arguments(rest, OPTIONS)
         options = run_options(line)
         selection = select(op, line.words, options.corrected)
         screen = Screen(self.out, self.err)
@@ -107,5 +107,5 @@ def row_without_candidate(row: dict[str, Any]) -> dict[str, Any]:
     return without_times(row, "invalid", "there is no candidate 'quik'")
 
 
-def worker_lost(row: dict[str, Any]) -> WorkerFailure:
+def crashed_worker(row: dict[str, Any]) -> WorkerFailure:
     return WorkerFailure("failed", "the worker crashed: SIGSEGV")

@@ -32,7 +32,7 @@ def main(words: Sequence[str]) -> int:
         file = Path(f"rows_{zlib.crc32(' '.join(words).encode()):08x}.jsonl")
         words = [*words, "-o", str(file), "--overwrite"]
     status = run(words)
-    return 0 if status == 1 and only_mistrusted(file) else status
+    return 0 if status == 1 and has_nothing_worse_than_mistrusted(file) else status
 
 
 def run(words: Sequence[str]) -> int:
@@ -44,7 +44,7 @@ def measures_rows(words: Sequence[str]) -> bool:
     return "--help" not in words and (first == "run" or operation_name(first) is not None)
 
 
-def only_mistrusted(file: Path) -> bool:
+def has_nothing_worse_than_mistrusted(file: Path) -> bool:
     """Whether all planned rows are there and nothing worse than `mistrusted` happened."""
     result = read(file)
     statuses = {row.status for row in result.rows}

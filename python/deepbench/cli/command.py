@@ -12,7 +12,7 @@ from typing import Any
 
 import click
 
-from deepbench.cli.backend_names import backend_called
+from deepbench.cli.backend_names import backend_by_name_or_synonym
 from deepbench.cli.option_types import FILE, OptionValue, Text, choices_of
 from deepbench.errors import UsageError, in_quotes, suggestion
 
@@ -84,13 +84,14 @@ class Option(click.Option):
         self.usage = f"{names} {metavar}" if metavar else names
         declarations = [flag, short] if short else [flag]
         if metavar:
-            # Several values are accepted here so that _given_once() can refuse the second.
+            # Several values are accepted here so that _require_given_once() can refuse the second.
             super().__init__(
-                declarations, help=help, metavar=metavar, multiple=True, callback=_given_once,
+                declarations, help=help, metavar=metavar, multiple=True,
+                callback=_require_given_once,
                 type=OptionValue(self.usage, flag, kind or Text()),
             )  # fmt: skip
         else:
-            super().__init__(declarations, help=help, count=True, callback=_given_once)
+            super().__init__(declarations, help=help, count=True, callback=_require_given_once)
 
 
 class Command(click.Command):
@@ -146,7 +147,7 @@ class Command(click.Command):
         with formatter.section("options"):
             formatter.write_dl(records)
 
-    def _named(self) -> dict[str, Option]:
+    def _options_by_name(self) -> dict[str, Option]:
         return {name: option for option in self.options for name in option.opts}
 
     def _refuse_single_dash(self, arguments: Sequence[str]) -> None:
@@ -155,11 +156,11 @@ class Command(click.Command):
             if argument == "--":
                 return
             name = argument.partition("=")[0]
-            if not name.startswith("--") and f"-{name}" in self._named():
+            if not name.startswith("--") and f"-{name}" in self._options_by_name():
                 raise self._unknown_option_error(name)
 
     def _unknown_option_error(self, name: str) -> UsageError:
-        known = self._named()
+        known = self._options_by_name()
         if name in ("-o", "--output", "--out") and "--format" in known and "--output" not in known:
             cure = ": redirect the output with '> FILE'"
         else:
@@ -167,7 +168,7 @@ class Command(click.Command):
         return UsageError(f"there is no option {in_quotes(name)} here{cure}")
 
     def _misuse_error(self, name: str, arguments: Sequence[str]) -> UsageError:
-        option = self._named().get(name)
+        option = self._options_by_name().get(name)
         if option is not None and option.metavar:
             return UsageError(f"{option.flag} needs a value: {option.usage}")
         flag = name if option is None else option.flag
@@ -176,7 +177,7 @@ class Command(click.Command):
         return UsageError(f"{flag} takes no value, not {in_quotes(value)}")
 
 
-def parse(arguments: Sequence[str], options: Sequence[Option]) -> CommandLine:
+def parse_arguments(arguments: Sequence[str], options: Sequence[Option]) -> CommandLine:
     """Splits words from options. Raises UsageError for an option that is not one of `options`, is
     given twice, lacks its value or has one too many."""
     command = Command("", options, lambda line: 0, usage="")
@@ -185,7 +186,7 @@ def parse(arguments: Sequence[str], options: Sequence[Option]) -> CommandLine:
         return _command_line(options, ctx)
 
 
-def synonym_of(word: str, known: Mapping[str, Option]) -> str:
+def option_for_synonym(word: str, known: Mapping[str, Option]) -> str:
     """The option, with its value, that other programs call `word`; '' where there is none here."""
     option = _SYNONYMS.get(word.lower(), "")
     name, _, value = option.partition(" ")
@@ -199,7 +200,7 @@ def _command_line(options: Sequence[Option], ctx: click.Context) -> CommandLine:
     return CommandLine(tuple(ctx.params["words"]), given, ctx.meta.get(_ARGUMENTS, ()))
 
 
-def _given_once(ctx: click.Context, parameter: click.Parameter, value: object) -> object:
+def _require_given_once(ctx: click.Context, parameter: click.Parameter, value: object) -> object:
     """The value of an option, "" for a switch, None where it is not given."""
     assert isinstance(parameter, Option)
     values = value if isinstance(value, tuple) else ("",) * int(str(value or 0))
@@ -219,12 +220,12 @@ def _option_as_typed(name: str, arguments: Sequence[str]) -> str:
 def _suggest_option(name: str, known: Mapping[str, Option]) -> str:
     """The option that is close to an unknown one, in meaning or in letters."""
     bare = name.lstrip("-").replace("_", "-").lower()
-    if elsewhere := synonym_of(bare, known):
+    if elsewhere := option_for_synonym(bare, known):
         return f" (did you mean '{elsewhere}'?)"
     options = [*(flag for flag in known if flag.startswith("--")), "--help"]
     longer = [option for option in options if len(bare) > 1 and option.startswith(f"--{bare}")]
     if len(longer) == 1:
         return f" (did you mean {longer[0]!r}?)"
-    if "--backend" in known and (backend := backend_called(bare)):
+    if "--backend" in known and (backend := backend_by_name_or_synonym(bare)):
         return f" (did you mean '--backend {backend}'?)"
     return suggestion(bare, [option[2:] for option in options]).replace("mean '", "mean '--")

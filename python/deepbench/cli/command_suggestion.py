@@ -9,8 +9,8 @@ import shlex
 from collections.abc import Sequence
 
 from deepbench import suites
-from deepbench.cli.backend_names import backend_called
-from deepbench.cli.command import Option, parse, synonym_of
+from deepbench.cli.backend_names import backend_by_name_or_synonym
+from deepbench.cli.command import Option, option_for_synonym, parse_arguments
 from deepbench.errors import UsageError, in_quotes
 from deepbench.problems import problem_arguments
 from deepbench.problems.selection import select
@@ -35,7 +35,7 @@ def suggest_command(
     if not found.wrong:
         return None
     try:
-        line = parse(found.right, options)
+        line = parse_arguments(found.right, options)
         problem_arguments.parse_problem_arguments(op, line.words)
     except UsageError:
         return None
@@ -82,7 +82,11 @@ class _CommandRewriter:
             ) is not None:
                 del rest[: len(self._sizes) - 1]
                 self._replace_argument(argument, *sizes)
-            elif rest and (key := self._key_named(argument)) and self._can_be(key, rest[0]):
+            elif (
+                rest
+                and (key := self._key_named(argument))
+                and self._is_possible_value(key, rest[0])
+            ):
                 self._replace_argument(argument, f"{key}={rest.pop(0)}")
             else:
                 self._rewrite_word(argument)
@@ -115,7 +119,7 @@ class _CommandRewriter:
         right = [part for one in parts for part in self._assignments(one)]
         if right != [word]:
             self._replace_argument(word, *right)
-        elif "--backend" in self._options and (backend := backend_called(word)):
+        elif "--backend" in self._options and (backend := backend_by_name_or_synonym(word)):
             self._replace_argument(word, "--backend", backend)
         else:
             self.right.append(word)
@@ -134,7 +138,7 @@ class _CommandRewriter:
         option = self._options.get(f"--{word.lower()}")
         if option is not None:
             return None if option.metavar else [option.flag]
-        name, _, value = synonym_of(word, self._options).partition(" ")
+        name, _, value = option_for_synonym(word, self._options).partition(" ")
         return [name, value] if value and value == value.lower() else None
 
     def _assignments(self, word: str) -> list[str]:
@@ -188,7 +192,7 @@ class _CommandRewriter:
         """The sizes of the operation in separate words: '64 64 64' or '[64, 64, 64]'."""
         return self._as_size_assignments([word.strip(_AROUND_SIZES) for word in words_of_sizes])
 
-    def _can_be(self, key: str, value: str) -> bool:
+    def _is_possible_value(self, key: str, value: str) -> bool:
         """Whether a word can be the value of the key before it: 'm 64', 'trans_a t'."""
         if key == "precision":
             return problem_arguments.precision_name(self._op, value) is not None

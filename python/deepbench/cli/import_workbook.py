@@ -61,7 +61,7 @@ def _refuse_result_file(name: str) -> None:
 
 
 def _write_result_file(imported: Imported, path: Path, overwrite: bool) -> None:
-    writer = ResultWriter.new(path, overwrite=overwrite, cure="--overwrite replaces it")
+    writer = ResultWriter.create(path, overwrite=overwrite, cure="--overwrite replaces it")
     try:
         writer.replace(imported.context, (row.line for row in imported.rows))
     finally:

@@ -67,9 +67,9 @@ class ListedProblem:
 
 def main(line: CommandLine) -> int:
     if line.words[:1] == ("references",):
-        from deepbench.cli.list_references import table
+        from deepbench.cli.list_references import reference_table
 
-        (titles, rows), notes = table(line.words[1:])
+        (titles, rows), notes = reference_table(line.words[1:])
         _print_table(line, titles, rows, notes)
         return 0
     op, set_name, precision = _read_words(line.words)

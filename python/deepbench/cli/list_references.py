@@ -15,7 +15,7 @@ Cell = str | int | float
 Table = tuple[tuple[str, ...], list[tuple[Cell, ...]]]
 
 
-def table(words: Sequence[str]) -> tuple[Table, tuple[str, ...]]:
+def reference_table(words: Sequence[str]) -> tuple[Table, tuple[str, ...]]:
     """Titles and rows of the table, and footnotes on the figures. Raises UserError."""
     if not words:
         return _table_of_references(), ()

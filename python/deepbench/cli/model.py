@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from deepbench.cli.command import Command, CommandLine, Option
-from deepbench.collective_model import Fit, Point, PredictionError, algorithm_of, fit, groups
+from deepbench.collective_model import Fit, Point, PredictionError, algorithm_of, fit, group_points
 from deepbench.errors import UsageError, in_quotes, printable_line
 from deepbench.problems.ranges import whole_number
 from deepbench.results import read
@@ -31,7 +31,7 @@ def main(line: CommandLine) -> int:
     if not line.words:
         raise UsageError("model needs a result file: deepbench model FILE")
     ranks = _predicted_rank_counts(line)
-    found = groups(row for word in line.words for row in read(Path(word)).rows)
+    found = group_points(row for word in line.words for row in read(Path(word)).rows)
     if not found:
         names = " ".join(map(in_quotes, line.words))
         raise UsageError(f"there is no all_reduce row that was measured in {names}")

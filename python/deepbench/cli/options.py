@@ -6,12 +6,17 @@ from pathlib import Path
 
 import click
 
-from deepbench.cli.backend_names import backend_called, backend_choices, is_backend, library_names
+from deepbench.cli.backend_names import (
+    backend_by_name_or_synonym,
+    backend_choices,
+    is_backend,
+    library_names,
+)
 from deepbench.cli.command import CommandLine, Option
 from deepbench.cli.option_types import FILE, FormatChoice, Text, TextOrFile
 from deepbench.errors import UsageError, in_quotes
 from deepbench.problems.problem_arguments import quoted
-from deepbench.problems.ranges import byte_count, whole_number
+from deepbench.problems.ranges import whole_number, without_byte_unit
 from deepbench.references.lookup import require_distinct_output
 from deepbench.report import FORMATS
 from deepbench.runner.run_options import SINGLE_PROCESS_LIBRARIES, RunOptions
@@ -199,7 +204,7 @@ def _row_options(line: CommandLine) -> dict[str, str]:
         if value is None:
             continue
         if key == "workspace":
-            value = byte_count(value)
+            value = without_byte_unit(value)
         if key == "device":
             _require_device_number(value)
         options[key] = switch or value
@@ -220,7 +225,7 @@ def _require_device_number(text: str) -> None:
         kind, number = number, "0"
     if kind:
         number = number if number.isdigit() else "0"
-        backend = backend_called(kind) or "NAME"
+        backend = backend_by_name_or_synonym(kind) or "NAME"
         raise UsageError(
             f"--device {in_quotes(text)}: must be a number, from 0; "
             f"--backend selects the kind of device: --backend {backend} --device {number}"
@@ -233,7 +238,7 @@ def _backend_option(line: CommandLine) -> str:
     name = line.get("--backend") or "auto"
     if name == "auto" or is_backend(name):
         return name
-    meant = backend_called(name)
+    meant = backend_by_name_or_synonym(name)
     if meant is None:
         return name
     raise UsageError(

@@ -58,7 +58,7 @@ def main(line: CommandLine) -> int:
     if name == "xlsx":
         return _write_workbook(line, Path(output or ""))
     if output is not None:
-        atomic_write.check(Path(output), line.has("--overwrite"))
+        atomic_write.require_writable(Path(output), line.has("--overwrite"))
     screen = Screen()
     files = _open_all(screen, line.words)
     others = _open_all(screen, _split_names(line.get("--against")))

@@ -53,7 +53,7 @@ def main(line: CommandLine) -> int:
         raise UsageError(
             "show needs one result file: deepbench show FILE; 'deepbench compare' takes several"
         )
-    most = _most_samples(line)
+    most = _thinning_limit(line)
     result = open_results(line.words[0])
     screen = Screen()
     if result.warning:
@@ -69,7 +69,7 @@ def main(line: CommandLine) -> int:
     return 0
 
 
-def _most_samples(line: CommandLine) -> int | None:
+def _thinning_limit(line: CommandLine) -> int | None:
     """The number of raw samples per row of the new file, or None to print. Raises UsageError."""
     most, output = line.integer("--thin"), line.get("--output")
     if output is not None and most is None and (made := conversion_command(line.words[0], output)):
@@ -85,7 +85,7 @@ def _most_samples(line: CommandLine) -> int | None:
 
 
 def _write_thinned_file(result: ResultFile, path: Path, overwrite: bool, most: int) -> None:
-    writer = ResultWriter.new(path, overwrite=overwrite, cure="--overwrite replaces it")
+    writer = ResultWriter.create(path, overwrite=overwrite, cure="--overwrite replaces it")
     try:  # replace() keeps the old content until the end, since `path` may be the input
         context = {**result.context, "schema": schema.VERSION}
         writer.replace(context, (_core.thinned(line, most) for line in result.lines))

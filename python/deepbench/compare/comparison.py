@@ -23,7 +23,7 @@ class Rules:
     any_clock: bool = False  # whether a change that the device clock explains still counts
 
     @property
-    def floor(self) -> float:
+    def change_threshold(self) -> float:
         """How far a ratio must be from 1, at least, to count as a change."""
         return NOISE_FLOOR if self.noise is None else self.noise
 
@@ -41,15 +41,15 @@ class PairwiseComparison:
     overall: Group | None
     derived: int  # omitted sums over phases: they have no partner, but their phases have one
 
-    def changed(self, verdict: str) -> list[ComparedRow]:
+    def changed_rows(self, verdict: str) -> list[ComparedRow]:
         """Rows that got faster or slower, the largest change first."""
         rows = [row for row in self.rows if row.verdict == verdict and row.ratio is not None]
         rows.sort(key=lambda row: row.ratio.value if row.ratio else 1.0, reverse=verdict == SLOWER)
         return rows
 
     @property
-    def broken(self) -> list[ComparedRow]:
-        return [row for row in self.rows if row.broken]
+    def broken_rows(self) -> list[ComparedRow]:
+        return [row for row in self.rows if row.is_broken]
 
 
 @dataclass(frozen=True)
@@ -82,9 +82,9 @@ def _compare_pair(base: ResultSet, result_set: ResultSet, rules: Rules) -> Pairw
         tuple(rows),
         matching.only_first,
         matching.only_second,
-        tuple(families(rows, rules.floor)),
-        tuple(applications(rows, rules.floor)),
-        overall(rows, rules.floor),
+        tuple(families(rows, rules.change_threshold)),
+        tuple(applications(rows, rules.change_threshold)),
+        overall(rows, rules.change_threshold),
         matching.derived,
     )
 
@@ -92,7 +92,7 @@ def _compare_pair(base: ResultSet, result_set: ResultSet, rules: Rules) -> Pairw
 def _regressions(against: PairwiseComparison, rules: Rules) -> list[str]:
     """Slower rows, slower means and broken rows. Published figures cannot cause a regression."""
     limit = 1 + rules.fail_over
-    slower = [row for row in against.changed(SLOWER) if row.ratio and row.ratio.value > limit]
+    slower = [row for row in against.changed_rows(SLOWER) if row.ratio and row.ratio.value > limit]
     texts = [f"{row.base.problem} is slower" for row in slower]
     # Keyed by content, since a family and an application can hold the same rows.
     means: dict[object, str] = {}
@@ -100,7 +100,7 @@ def _regressions(against: PairwiseComparison, rules: Rules) -> list[str]:
         if group.verdict == SLOWER and group.ratio.value > limit:
             means.setdefault((group.rows, group.ratio), f"{name} is slower")
     texts += means.values()
-    return texts + [f"{row.base.problem} is {row.other.status}" for row in against.broken]
+    return texts + [f"{row.base.problem} is {row.other.status}" for row in against.broken_rows]
 
 
 def _means_with_verdict(against: PairwiseComparison) -> list[tuple[str, Group]]:

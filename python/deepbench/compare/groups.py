@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from .ratios import Ratio, geometric_mean
 from .result_set import TOTAL, Entry
-from .verdicts import FASTER, PUBLISHED, SLOWER, ComparedRow, decide, sidak_factor
+from .verdicts import FASTER, PUBLISHED, SLOWER, ComparedRow, decide_verdict, sidak_factor
 
 NO_APPLICATION = "none"
 
@@ -34,19 +34,19 @@ def families(compared: Sequence[ComparedRow], floor: float) -> list[Group]:
 def applications(compared: Sequence[ComparedRow], floor: float) -> list[Group]:
     """Groups by application, which the baseline names."""
 
-    def name(one: ComparedRow) -> str:
+    def application_of(one: ComparedRow) -> str:
         return one.base.application or one.other.application or NO_APPLICATION
 
-    return _group_rows(_without_sums(compared), floor, name)
+    return _group_rows(_without_phase_sums(compared), floor, application_of)
 
 
 def overall(compared: Sequence[ComparedRow], floor: float) -> Group | None:
     """One group of all rows, or None if no ratio counts."""
-    groups = _group_rows(_without_sums(compared), floor, lambda one: "all")
+    groups = _group_rows(_without_phase_sums(compared), floor, lambda one: "all")
     return groups[0] if groups else None
 
 
-def _without_sums(compared: Sequence[ComparedRow]) -> list[ComparedRow]:
+def _without_phase_sums(compared: Sequence[ComparedRow]) -> list[ComparedRow]:
     """Drops the published sums over phases, since the phases themselves are compared."""
     return [one for one in compared if one.base.phase != TOTAL]
 
@@ -66,7 +66,7 @@ def _group_rows(
     for one in compared:
         if one.ratio is not None:
             groups.setdefault(name(one), []).append(one)
-    counted = {key: rows for key, rows in groups.items() if any(row.counts for row in rows)}
+    counted = {key: rows for key, rows in groups.items() if any(row.is_in_means for row in rows)}
     return [_make_group(key, rows, floor, len(counted)) for key, rows in counted.items()]
 
 
@@ -90,7 +90,7 @@ def _rows_in_mean(rows: Sequence[ComparedRow]) -> list[ComparedRow]:
     """The rows that a mean includes: the rows with an interval, so that the mean has an interval
     and a verdict. If there are none, all measured rows; if there are none either, the published
     figures."""
-    counted = [row for row in rows if row.counts]
+    counted = [row for row in rows if row.is_in_means]
     measured = [row for row in counted if row.verdict != PUBLISHED]
     sure = [row for row in measured if row.ratio is not None and row.ratio.interval is not None]
     return sure or measured or counted
@@ -103,4 +103,4 @@ def _verdict_on_mean(
     not."""
     drift = math.sqrt(math.fsum(row.noise**2 for row in counted)) / len(counted)
     clocks = math.fsum(row.clocks for row in counted) / len(counted)
-    return decide(ratio, max(floor, drift), sidak_factor(groups), clocks)
+    return decide_verdict(ratio, max(floor, drift), sidak_factor(groups), clocks)

@@ -28,7 +28,7 @@ class Headline:
 def headline(against: PairwiseComparison, floor: float) -> Headline:
     """A mean without an interval counts as a difference if it is further than `floor` from 1."""
     group = against.overall
-    across = _across(against)
+    across = _differing_words(against)
     if group is None:
         return Headline(None, None, None, None, 0, 0, UNKNOWN, across)
     ratio = group.ratio
@@ -42,7 +42,7 @@ def headline(against: PairwiseComparison, floor: float) -> Headline:
     return Headline(1, 1 / ratio.value, low, high, *counts)
 
 
-def _across(against: PairwiseComparison) -> tuple[str, ...]:
+def _differing_words(against: PairwiseComparison) -> tuple[str, ...]:
     """The words of ACROSS in which any pair of rows differs."""
     words: dict[str, None] = {}
     for row in against.rows:

@@ -14,7 +14,7 @@ from itertools import islice, takewhile
 
 from deepbench.errors import UserError
 
-from .regimes import cache_state, differences, kind, problem_keys, regime
+from .regimes import cache_state, comparable_kind, differences, problem_keys, regime
 from .result_set import TOTAL, Entry, ResultSet
 from .unmatched_reasons import UnmatchedReasons, nothing_in_common
 
@@ -59,14 +59,15 @@ def match(first: ResultSet, second: ResultSet, across: Collection[str] = ()) -> 
     ]
     relations += [*([_same_kind_keys] if "dimensions" in across else [])]
     for relation in relations:
-        pairing.join(relation)
+        pairing.pair_by_key(relation)
     if not pairing.partners:
         raise NothingInCommon(nothing_in_common(first, second, across))
     pairs = tuple((first.entries[i], pairing.partners[i]) for i in sorted(pairing.partners))
     compared = [entry for pair in pairs for entry in pair if entry.phase not in (None, TOTAL)]
     unpaired_first = [e for index, e in enumerate(first.entries) if index not in pairing.partners]
     only_first, only_second = (
-        _without_sums(some, compared) for some in (unpaired_first, pairing.unpaired_second.values())
+        _without_phase_sums(some, compared)
+        for some in (unpaired_first, pairing.unpaired_second.values())
     )
     in_second = UnmatchedReasons(second.entries, across)
     in_first = UnmatchedReasons(first.entries, across)
@@ -78,19 +79,19 @@ def match(first: ResultSet, second: ResultSet, across: Collection[str] = ()) -> 
     )
 
 
-def _without_sums(entries: Iterable[Entry], phases: Sequence[Entry]) -> list[Entry]:
+def _without_phase_sums(entries: Iterable[Entry], phases: Sequence[Entry]) -> list[Entry]:
     """Drops the published sums over phases that are compared one by one. A sum has only the
     attributes that its sheet names, fewer than its phases have."""
     known: dict[tuple[str, ...], set[Hashable]] = {}
 
-    def values(entry: Entry, names: tuple[str, ...]) -> Hashable:
+    def attribute_values(entry: Entry, names: tuple[str, ...]) -> Hashable:
         return entry.op, tuple(entry.attributes.get(name) for name in names)
 
     def is_sum(entry: Entry) -> bool:
         names = tuple(name for name in entry.attributes if name != "phase")
         if names not in known:
-            known[names] = {values(phase, names) for phase in phases}
-        return values(entry, names) in known[names]
+            known[names] = {attribute_values(phase, names) for phase in phases}
+        return attribute_values(entry, names) in known[names]
 
     return [e for e in entries if not (e.published and e.phase == TOTAL and is_sum(e))]
 
@@ -103,7 +104,7 @@ class _Pairing:
         self.unpaired_second: dict[int, Entry] = dict(enumerate(second.entries))
         self._entries, self._across = first.entries, across
 
-    def join(self, keys: Keys) -> None:
+    def pair_by_key(self, keys: Keys) -> None:
         """Pairs every unpaired row with the first unpaired row of the second set that has the same
         key."""
         # Dicts serve as ordered sets.
@@ -164,4 +165,4 @@ def _same_application_keys(entry: Entry, across: Collection[str]) -> list[Hashab
 
 def _same_kind_keys(entry: Entry, across: Collection[str]) -> list[Hashable]:
     """The key of rows of the same operation, phase and precision, whatever their dimensions."""
-    return [kind(entry, across)]
+    return [comparable_kind(entry, across)]

@@ -68,7 +68,7 @@ def cache_state(entry: Entry) -> str | None:
     return entry.cache and entry.cache.split(" ")[0]
 
 
-def kind(entry: Entry, across: Collection[str]) -> Hashable:
+def comparable_kind(entry: Entry, across: Collection[str]) -> Hashable:
     """The properties in which two rows must agree so that they can be compared in spite of
     different dimensions."""
     precision = None if "precision" in across else entry.attributes.get("precision")

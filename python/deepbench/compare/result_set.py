@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from deepbench.results import ResultFile
-from deepbench.results.algorithm_choice import AlgorithmChoice, choice_of
+from deepbench.results.algorithm_choice import AlgorithmChoice, algorithm_choice_of
 from deepbench.results.row import Regime, Row, Statistics
 
 Json = Mapping[str, Any]
@@ -147,7 +147,7 @@ def to_entry(row: Row, inputs: str = "uniform") -> Entry:
         backend=_printable_or_none(row.backend),
         device=_printable_or_none(row.device.name),
         library=_printable_or_none(row.library),
-        choice=choice_of(row, printable),
+        choice=algorithm_choice_of(row, printable),
         cache=_cache_text(regime),
         power=regime.power,
         launch=regime.launch,

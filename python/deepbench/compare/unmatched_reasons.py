@@ -26,7 +26,7 @@ class UnmatchedReasons:
 
     def why_unmatched(self, entry: Entry) -> str:
         """The reason why this row has no partner."""
-        same = list(self.same(entry))
+        same = list(self.rows_with_same_problem(entry))
         for other in same:
             words = differences(entry, other, self._across)
             if words:
@@ -34,7 +34,7 @@ class UnmatchedReasons:
                 return f"the same problem, but {describe_regime(other, words)} ({option})"
         return "fewer rows of this problem" if same else "no row of this problem"
 
-    def same(self, entry: Entry) -> Iterator[Entry]:
+    def rows_with_same_problem(self, entry: Entry) -> Iterator[Entry]:
         """Rows of the other result set with the same problem, in any regime."""
         for problem in problem_keys(entry, self._across):
             yield from self._by_problem.get(problem, ())
@@ -74,7 +74,7 @@ def _best_across_words(
     counts: Counter[tuple[str, ...]] = Counter()
     examples: dict[tuple[str, ...], tuple[Entry, Entry]] = {}
     for entry in first.entries:
-        for other in candidates.same(entry):
+        for other in candidates.rows_with_same_problem(entry):
             words = tuple(_differences(entry, other, across))
             counts[words] += bool(words)
             examples.setdefault(words, (entry, other))

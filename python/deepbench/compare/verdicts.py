@@ -47,19 +47,19 @@ class ComparedRow:
     explained_by_clock: bool = False  # the verdict is noise only because the clocks differ
 
     @property
-    def counts(self) -> bool:
+    def is_in_means(self) -> bool:
         """Whether means include the ratio."""
         return self.ratio is not None and self.verdict != DOUBTED
 
     @property
-    def broken(self) -> bool:
+    def is_broken(self) -> bool:
         """The base row is verified, and the other one is wrong or has no result. An unsupported row
         is not broken, and neither is a published figure, since its result was never verified."""
         verified = self.base.status == "ok" and not (self.base.published or self.other.published)
         return verified and self.other.status not in ("ok", "unsupported")
 
     @property
-    def fixed(self) -> bool:
+    def is_fixed(self) -> bool:
         """The base row is wrong or has no result, and the other one is verified."""
         measured = not (self.base.published or self.other.published)
         return (
@@ -108,7 +108,7 @@ def judge(
     return judged
 
 
-def decide(one: Ratio, noise: float, factor: float, clocks: float = 0.0) -> str:
+def decide_verdict(one: Ratio, noise: float, factor: float, clocks: float = 0.0) -> str:
     """Returns 'faster', 'slower', 'noise', or 'unknown' if there is no interval. `clocks` is the
     change of the ratio's logarithm at equal clocks."""
     if one.interval is None:
@@ -139,8 +139,10 @@ def _judge_row(one: ComparedRow, factor: float, clocks: float) -> ComparedRow:
     elif one.ratio is None:
         verdict = UNKNOWN
     else:
-        verdict = decide(one.ratio, one.noise, factor, clocks)
-        explained_by_clock = verdict == NOISE and decide(one.ratio, one.noise, factor) != NOISE
+        verdict = decide_verdict(one.ratio, one.noise, factor, clocks)
+        explained_by_clock = (
+            verdict == NOISE and decide_verdict(one.ratio, one.noise, factor) != NOISE
+        )
     return replace(one, verdict=verdict, clocks=clocks, explained_by_clock=explained_by_clock)
 
 
@@ -155,10 +157,10 @@ def _family_key(entry: Entry) -> object:
 def _is_repetition(base: Entry, other: Entry) -> bool:
     """Whether both rows have the same setup and regime, so that they differ only by noise."""
 
-    def setup(entry: Entry) -> tuple[str | None, ...]:
+    def setup_of(entry: Entry) -> tuple[str | None, ...]:
         return entry.problem, entry.backend, entry.device, entry.library, entry.algorithm
 
-    return setup(base) == setup(other) and not differences(base, other)
+    return setup_of(base) == setup_of(other) and not differences(base, other)
 
 
 def _drift_by_family(pairs: Sequence[tuple[Entry, Entry]], factor: float) -> dict[object, float]:

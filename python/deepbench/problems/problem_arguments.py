@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from deepbench import suites
 from deepbench.errors import UsageError, in_quotes, suggestion
-from deepbench.problems.ranges import numbers
+from deepbench.problems.ranges import expand_numbers
 
 if TYPE_CHECKING:
     from deepbench._core import Operation
@@ -174,7 +174,7 @@ def _key_values(word: str) -> tuple[str, list[str]]:
                 f"{in_quotes(word)}: {item} begins with 0; write numbers without commas, as in "
                 f"{key}={''.join(items)}; write a list as {key}=16,32"
             )
-    return key, [number for item in items for number in numbers(item)]
+    return key, [number for item in items for number in expand_numbers(item)]
 
 
 def _unknown_word_error(op: str, word: str) -> str:

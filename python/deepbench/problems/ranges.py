@@ -14,7 +14,7 @@ _OTHER_RANGE = re.compile(r"(\d+)[-:](\d+)")
 _MOST = (1 << 63) - 1
 
 
-def numbers(word: str) -> list[str]:
+def expand_numbers(word: str) -> list[str]:
     """The numbers of a value, without units, or the word itself if it is not a number."""
     first, dots, last = word.partition("..")
     if not dots:
@@ -40,7 +40,7 @@ def numbers(word: str) -> list[str]:
     return [str(number) for number in found]
 
 
-def byte_count(word: str) -> str:
+def without_byte_unit(word: str) -> str:
     """Converts a number of bytes with a unit to plain digits: 32M becomes 33554432.
 
     Returns the word itself if it is not a number.

@@ -148,10 +148,10 @@ def _without_key(line: str, key: str) -> str:
 def select(op: str, line_words: Sequence[str], corrected: bool) -> Selection:
     """The problems that 'OP words...' selects. Raises UsageError."""
     words = parse_problem_arguments(op, line_words)
-    dimensions = [key for key in words.values if key not in _selecting_keys(op)]
+    dimensions = [key for key in words.values if key not in _keys_allowed_with_set(op)]
     runs_default_problems = op != ALL and bool(operation(op).default_problems({}))
     if words.set is not None and not runs_default_problems:
-        _ops_of(op, words.set)
+        _ops_of_set(op, words.set)
     if words.set is not None and dimensions:
         raise UsageError(
             f"a set ({_set_word(words.set)}) and dimensions ({' '.join(dimensions)}) are given; "
@@ -192,7 +192,7 @@ def select_files(words: Sequence[str]) -> Selection:
 
 def _select_set(op: str, words: ProblemArguments, corrected: bool) -> Selection:
     set_name = words.set or "training"
-    ops = _ops_of(op, set_name)
+    ops = _ops_of_set(op, set_name)
     chosen = {} if words.precision is None else {"precision": words.precision}
     for key, items in words.values.items():
         if len(items) > 1:
@@ -207,7 +207,7 @@ def _select_set(op: str, words: ProblemArguments, corrected: bool) -> Selection:
     return Selection(title, set_name, SuiteSource(read, chosen), many=True)
 
 
-def _ops_of(op: str, set_name: str) -> list[str]:
+def _ops_of_set(op: str, set_name: str) -> list[str]:
     """The operations of a set that `op` selects, at least one. Raises UsageError."""
     there = suites.available()
     ops = [name for folder, name in there if folder == set_name and op in (ALL, name)]
@@ -263,7 +263,7 @@ def _select_default_problems(op: str, words: ProblemArguments) -> Selection:
     """Selects the default problems of an operation without suites, or those written out."""
     if words.set is not None:
         raise UsageError(f"{op} has no sets: '{op}' alone runs a sweep over {_sweep_keys(op)}")
-    if set(words.values) - _selecting_keys(op):
+    if set(words.values) - _keys_allowed_with_set(op):
         return Selection(op, None, LineSource(problem_lines(op, words)), many=False)
     return Selection(f"{op} sweep", None, DefaultProblems(op, words.values), many=True)
 
@@ -277,7 +277,7 @@ def _set_word(set_name: str) -> str:
     return set_name.replace("_", "-")
 
 
-def _selecting_keys(op: str) -> set[str]:
+def _keys_allowed_with_set(op: str) -> set[str]:
     """The attributes that may accompany a set: those with a choice of values, such as the phase."""
     of = operations() if op == ALL else [operation(op)]
     return {key.name for one in of for key in one.parameters if key.kind == "choice"}

@@ -80,13 +80,13 @@ def load(reference: Reference) -> results.ResultFile:
         packed = (_FOLDER / reference.file).read_bytes()
     except OSError as error:
         raise UnknownReference(f"{reference.file}: {error.strerror}; reinstall deepbench") from None
-    data = unpacked(packed, min(reference.bytes, _MAX_FILE_BYTES))
+    data = decompressed_if_small(packed, min(reference.bytes, _MAX_FILE_BYTES))
     if data is None or hashlib.sha256(data).hexdigest() != reference.sha256:
         raise UnknownReference(f"{reference.file} is damaged; reinstall deepbench")
     return results.parsed(Path(reference.name), data)
 
 
-def unpacked(packed: bytes, most: int) -> bytes | None:
+def decompressed_if_small(packed: bytes, most: int) -> bytes | None:
     """The unpacked content of gzip data, or None if it has more than `most` bytes."""
     stream = zlib.decompressobj(_GZIP)
     try:

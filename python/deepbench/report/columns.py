@@ -83,7 +83,7 @@ class RateCells:
     unit_width: int = 0  # 0: cells have no unit
 
     @classmethod
-    def of(cls, units: Collection[str], prefix: str = "") -> RateCells:
+    def for_units(cls, units: Collection[str], prefix: str = "") -> RateCells:
         if len(units) <= 1:
             title = prefix + next(iter(units), work_unit(None))
             return cls(title, max(8, len(title)))
@@ -101,7 +101,7 @@ def rate_column(
     op: OpOutline, tera_per_s: Callable[[Row], float | None], prefix: str = ""
 ) -> Column:
     """The column of an arithmetic rate."""
-    cells = RateCells.of(op.work_units, prefix)
+    cells = RateCells.for_units(op.work_units, prefix)
 
     def text(row: Row) -> str:
         return cells.text(tera_per_s(row), row.attributes.get("precision"))

@@ -13,7 +13,7 @@ from typing import Any
 from deepbench.report import Context
 from deepbench.report.fields import metric_text
 from deepbench.report.outline import Outline
-from deepbench.results.algorithm_choice import choice_of
+from deepbench.results.algorithm_choice import algorithm_choice_of
 from deepbench.results.row import Row
 
 # The path of each column's value in the row.
@@ -103,7 +103,7 @@ class Csv:
 def _cell_value(row: Row, column: str) -> object:
     """The algorithm column includes the candidate's id where the library gives several candidates
     the same name."""
-    return choice_of(row).text if column == "algorithm" else _VALUES[column](row)
+    return algorithm_choice_of(row).text if column == "algorithm" else _VALUES[column](row)
 
 
 def _attribute_column(attribute: str) -> str:

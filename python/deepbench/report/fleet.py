@@ -13,7 +13,7 @@ def fleet_section(fleet: FleetSummary) -> Section | None:
     ranks = fleet.ranks()
     if not ranks:
         return None
-    flagged = sum(one.flagged for one in ranks)
+    flagged = sum(one.is_flagged for one in ranks)
     ordered = sorted(ranks, key=slowest_first)
     shown, others = ordered[: max(_LISTED, flagged)], ordered[max(_LISTED, flagged) :]
     lines = [
@@ -23,7 +23,7 @@ def fleet_section(fleet: FleetSummary) -> Section | None:
     ]
     columns = ("rank", "host", "device", "name", "rows", "mean", "slow in", "quick in", "failed",
                "worst", "of")  # fmt: skip
-    rows = [TableRow(_rank_cells(one), "slower" if one.flagged else "") for one in shown]
+    rows = [TableRow(_rank_cells(one), "slower" if one.is_flagged else "") for one in shown]
     return Section("Fleet", tuple(lines), columns, frozenset({1, 3, 10}), tuple(rows))
 
 

@@ -33,7 +33,7 @@ class Markdown:
         self._fleet.begin(context)
         if self._reference:
             self._reference.begin(context)
-        return escaped(caption(context)) + "\n"
+        return escaped(context_caption(context)) + "\n"
 
     def row(self, row: Row) -> str:
         self._fleet.add(row)
@@ -73,7 +73,7 @@ class Markdown:
         return "\n" + line(titles) + line(rules)
 
 
-def caption(context: Context) -> str:
+def context_caption(context: Context) -> str:
     """One line: device, backend, threads, version, date, and the available libraries, or only the
     library that the user named."""
     asked = (context.get("options") or {}).get("library")

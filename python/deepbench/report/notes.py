@@ -42,7 +42,7 @@ class Notes:
         self._numbers: dict[tuple[str, ...], int] = {}
         self._notes: list[_NoteTemplate] = []
 
-    def numbers(self, notes: Iterable[str]) -> list[int]:
+    def numbers_of_notes(self, notes: Iterable[str]) -> list[int]:
         """The numbers of the notes of one row, without duplicates."""
         found = list(dict.fromkeys(map(self._number_of_note, notes)))
         for number in found:
@@ -53,7 +53,7 @@ class Notes:
         """The texts of all notes, in the order of their numbers."""
         return [note.text() for note in self._notes]
 
-    def by_rows(self) -> list[tuple[str, int]]:
+    def texts_with_row_counts(self) -> list[tuple[str, int]]:
         """The texts and the number of rows that have each, the most frequent first."""
         ordered = sorted(self._notes, key=lambda note: -note.rows)
         return [(note.text(), note.rows) for note in ordered]

@@ -41,8 +41,8 @@ class ReferenceColumns:
         are FLOPs."""
         time, ratio = f"{self._name} time", f"{self._name}/this"
         return [
-            Column(time, max(TIME_WIDTH, len(time)), self._time),
-            Column(ratio, len(ratio), self._ratio),
+            Column(time, max(TIME_WIDTH, len(time)), self._time_cell),
+            Column(ratio, len(ratio), self._ratio_cell),
             *([rate_column(op, self._tflops, f"{self._name} ")] if op.arithmetic else []),
         ]
 
@@ -60,8 +60,8 @@ class ReferenceColumns:
             *doubts,
         ]
 
-    def _time(self, row: Row) -> str:
-        other = self._other(row)
+    def _time_cell(self, row: Row) -> str:
+        other = self._reference_entry(row)
         self._rows += 1
         self._found += other is not None
         if other is None or other.time_ns is None:
@@ -71,18 +71,18 @@ class ReferenceColumns:
         cell = time_cell(other.time_ns, like_ns=row.time_ns)
         return cell + ("?" if other.doubt else "")
 
-    def _ratio(self, row: Row) -> str:
-        other, entry = self._other(row), self._entry(row)
+    def _ratio_cell(self, row: Row) -> str:
+        other, entry = self._reference_entry(row), self._entry(row)
         if other is None or not other.time_ns or not entry.time_ns:
             return "-"
         self._cold += compares_hot_with_cold(entry, other)
         return number_text(other.time_ns / entry.time_ns)
 
     def _tflops(self, row: Row) -> float | None:
-        other = self._other(row)
+        other = self._reference_entry(row)
         return None if other is None else other.tflops
 
-    def _other(self, row: Row) -> Entry | None:
+    def _reference_entry(self, row: Row) -> Entry | None:
         """The first reference row of the same problem and regime, preferably of the same
         application."""
         entry = self._entry(row)

@@ -13,7 +13,7 @@ from deepbench.report.fields import (
     time_text,
 )
 from deepbench.report.notes import Notes
-from deepbench.results.algorithm_choice import choice_of
+from deepbench.results.algorithm_choice import algorithm_choice_of
 from deepbench.results.fleet import counted_ranks
 from deepbench.results.row import Row
 
@@ -47,7 +47,7 @@ class Remarks:
 
     def of(self, row: Row) -> str:
         """The remarks on a row; empty for an ordinary row."""
-        numbers = self._notes.numbers(row.notes)
+        numbers = self._notes.numbers_of_notes(row.notes)
         return "; ".join([*_remark_texts(row), *(f"[{number}]" for number in numbers)])
 
     def lines(self) -> list[str]:
@@ -67,12 +67,12 @@ def _remark_texts(row: Row) -> Iterator[str]:
 
 
 def _status_remark(word: str) -> Remark:
-    def of(row: Row) -> str | None:
+    def remark_of(row: Row) -> str | None:
         if row.status != word:
             return None
         return f"{word}: {row.reason or 'no reason given'}"
 
-    return Remark(f"{word}: REASON", of)
+    return Remark(f"{word}: REASON", remark_of)
 
 
 def _cold_remark(row: Row) -> str | None:
@@ -115,7 +115,7 @@ def _doubt_remark(row: Row) -> str | None:
     return f"inconsistent: {doubt}" if doubt else None
 
 
-def _fold_remark(row: Row) -> str | None:
+def _batches_per_sample_remark(row: Row) -> str | None:
     fold = row.statistics.batches_per_sample
     return f"samples are means of {fold} batches" if fold else None
 
@@ -128,21 +128,21 @@ def _stop_remark(word: str) -> Remark:
     """Why measuring ended, if the time is less precise than the target."""
     text = _STOP_TEXTS.get(word, word.replace("_", " "))
 
-    def of(row: Row) -> str | None:
+    def remark_of(row: Row) -> str | None:
         stop = row.statistics.stop
         if _one_call_remark(row):
             return None
         is_wide = word == "noisy" and stop in (None, "converged") and (spread(row) or 0) > _WIDE
         return text if stop == word or is_wide else None
 
-    return Remark(text, of)
+    return Remark(text, remark_of)
 
 
 def _algorithm_remark(row: Row) -> str | None:
     mode = row.algorithm.mode
     if mode in (None, "default") or not row.statistics:
         return None
-    return f"{mode}: {choice_of(row).text or 'unnamed'}{_against_default(row)}"
+    return f"{mode}: {algorithm_choice_of(row).text or 'unnamed'}{_against_default(row)}"
 
 
 def _against_default(row: Row) -> str:
@@ -191,7 +191,7 @@ REMARKS = (
     Remark("N ranks within X %", _ranks_remark),
     Remark("rank N is X % slow", _slow_ranks_remark),
     Remark("inconsistent: REASON", _doubt_remark),
-    Remark("samples are means of N batches", _fold_remark),
+    Remark("samples are means of N batches", _batches_per_sample_remark),
     Remark("one call", _one_call_remark),
     *map(_stop_remark, ("noisy", "time_limit", "throttled", "too_few")),
     Remark("MODE: ALGORITHM", _algorithm_remark),

@@ -61,10 +61,10 @@ class Table:
         if op != self._op:
             released = self._held_rows_text()
             self._start_operation(op)
-        if row.status == "unsupported" and not self._headed and self._same_reason(row):
+        if row.status == "unsupported" and not self._headed and self._has_reason_of_held_rows(row):
             self._held.append(row)
             return released
-        earlier = released + self._lines_of(self._take_held())
+        earlier = released + self._lines_of(self._take_held_rows())
         line = self._lines_of([row])
         if self._width is None or not (style := style_of(row)):
             return earlier + line
@@ -92,16 +92,16 @@ class Table:
         others = self._reference.columns(outline) if self._reference else []
         self._layout = layout(outline, others, self._width, self._chosen)
 
-    def _same_reason(self, row: Row) -> bool:
+    def _has_reason_of_held_rows(self, row: Row) -> bool:
         return not self._held or self._held[0].reason == row.reason
 
-    def _take_held(self) -> list[Row]:
+    def _take_held_rows(self) -> list[Row]:
         held, self._held = self._held, []
         return held
 
     def _held_rows_text(self) -> str:
         """The rows that are held back, at the end of their operation."""
-        held = self._take_held()
+        held = self._take_held_rows()
         if len(held) < 2:
             return self._lines_of(held)
         self._lines += 1

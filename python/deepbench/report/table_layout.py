@@ -81,9 +81,9 @@ def layout(
     beside = replace(whole, measured=[*whole.measured, *others])
     if width is None:
         return beside
-    narrower = list(_ever_narrower(beside, op))
+    narrower = list(_narrower_layouts(beside, op))
     if others:
-        narrower += _ever_narrower(replace(whole, below=others), op)
+        narrower += _narrower_layouts(replace(whole, below=others), op)
     return next((one for one in narrower if one.width <= width), narrower[-1])
 
 
@@ -115,7 +115,7 @@ def _columns_by_name(columns: Sequence[Column], names: Sequence[str]) -> list[Co
     return found
 
 
-def _ever_narrower(whole: Layout, op: OpOutline) -> Iterator[Layout]:
+def _narrower_layouts(whole: Layout, op: OpOutline) -> Iterator[Layout]:
     yield whole
     folded = [column for column in whole.problem if column.name in op.shared]
     if len(folded) == len(whole.problem):

@@ -39,22 +39,22 @@ class AlgorithmChoice:
         return found.removeprefix(f"{self.library}:") if found and self.library else found
 
 
-def choice_of(row: Row, clean: Callable[[object], str] = str) -> AlgorithmChoice:
+def algorithm_choice_of(row: Row, clean: Callable[[object], str] = str) -> AlgorithmChoice:
     """The choice of a row. `clean` makes a text of a file safe to print."""
     algorithm = row.algorithm
     if algorithm == Algorithm():
         return AlgorithmChoice()
 
-    def text(value: str | None) -> str | None:
+    def cleaned_text(value: str | None) -> str | None:
         return None if value is None else clean(value)
 
     return AlgorithmChoice(
         library=clean(row.library or "").partition(" ")[0],
-        mode=text(algorithm.mode),
-        name=text(algorithm.name),
-        candidate=text(algorithm.candidate),
-        default_name=text(algorithm.default_name),
-        default_candidate=text(algorithm.default_candidate),
+        mode=cleaned_text(algorithm.mode),
+        name=cleaned_text(algorithm.name),
+        candidate=cleaned_text(algorithm.candidate),
+        default_name=cleaned_text(algorithm.default_name),
+        default_candidate=cleaned_text(algorithm.default_candidate),
         is_default=_is_default(algorithm),
     )
 

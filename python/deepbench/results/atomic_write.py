@@ -26,7 +26,7 @@ class WriteError(UserError):
     """A file cannot be written. The message is one line: which file, why, and the cure."""
 
 
-def check(path: Path, overwrite: bool) -> None:
+def require_writable(path: Path, overwrite: bool) -> None:
     """Raises WriteError if the file must not or cannot be written. Called before costly work.
     Devices and pipes may always be written, since they hold no content."""
     if "\0" in str(path):
@@ -49,7 +49,7 @@ def check(path: Path, overwrite: bool) -> None:
 
 def write(path: Path, data: bytes, overwrite: bool) -> None:
     """Writes the file. Raises WriteError."""
-    check(path, overwrite)
+    require_writable(path, overwrite)
     target = path.resolve()  # a link stays a link
     try:
         if target.exists() and not target.is_file():
@@ -69,7 +69,7 @@ def _replace(target: Path, data: bytes) -> None:
             file.write(data)
             file.flush()
             os.fsync(file.fileno())
-            os.fchmod(file.fileno(), _mode(target))
+            os.fchmod(file.fileno(), _permissions(target))
         os.replace(name, target)  # noqa: PTH105
     except BaseException:
         with contextlib.suppress(OSError):
@@ -77,7 +77,7 @@ def _replace(target: Path, data: bytes) -> None:
         raise
 
 
-def _mode(target: Path) -> int:
+def _permissions(target: Path) -> int:
     """The permissions of the replaced file, or the default ones for a new file."""
     if target.exists():
         return stat.S_IMODE(target.stat().st_mode)

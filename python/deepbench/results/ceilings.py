@@ -42,17 +42,17 @@ class CeilingLine:
 
 def parse_ceiling(line: bytes) -> CeilingLine:
     """The ceiling in a line. Raises JsonError or SchemaError."""
-    return ceiling_of_value(strict_json.parsed(line), line)
+    return ceiling_of_json_value(strict_json.parsed(line), line)
 
 
-def ceiling_of_value(value: Any, line: bytes) -> CeilingLine:
+def ceiling_of_json_value(value: Any, line: bytes) -> CeilingLine:
     """The ceiling in a line whose JSON is `value`. Raises SchemaError."""
     schema.check_ceiling(value)
     schema.check_ceiling_consistency(value)
     return CeilingLine(value, line.decode("utf-8").strip())
 
 
-def figure(line: Json) -> float | None:
+def ceiling_figure(line: Json) -> float | None:
     """The figure of a ceiling, in TFLOP/s, GB/s or nanoseconds; None if it cannot be measured."""
     part, member = schema.CEILING_FIGURES[line["kind"]]
     value: float | None = (line.get(part) or {}).get(member)
@@ -66,7 +66,7 @@ def names_ceilings(row: Row) -> bool:
 
 
 def assessed_line(row: Row) -> str:
-    """The line of a row that Ceilings.assessed() returned, with the figures of its bound."""
+    """The line of a row that Ceilings.with_assessment() returned, with the figures of its bound."""
     if not names_ceilings(row):
         return row.line
     from deepbench import _core
@@ -95,7 +95,7 @@ class Ceilings:
         """Adds a ceiling that the schema has checked. It replaces the earlier one of its key."""
         self._lines[line["ceiling"]] = line
 
-    def assessed(self, row: Row) -> Row:
+    def with_assessment(self, row: Row) -> Row:
         """The row with a bound that has the figures of its ceilings and its shares; its members and
         its line stay those of the file."""
         if not names_ceilings(row):
@@ -113,7 +113,7 @@ class Ceilings:
         """The lines that give these ceilings to a worker, which then measures none of them."""
         lines = []
         for key, line in self._lines.items():
-            value = (figure(line) or 0.0) * _PROTOCOL_UNITS[line["kind"]]
+            value = (ceiling_figure(line) or 0.0) * _PROTOCOL_UNITS[line["kind"]]
             raised = " raised=yes" if line.get("raised_by") is not None else ""
             lines.append(f"ceiling {key} ; figure={value!r}{raised}")
         return lines
@@ -140,4 +140,4 @@ class Ceilings:
     def _figure(self, kind: str, key: str | None) -> float | None:
         """The figure of the ceiling that a row names; None if the file has none of that kind."""
         line = self._lines.get(key) if key is not None else None
-        return figure(line) if line is not None and line["kind"] == kind else None
+        return ceiling_figure(line) if line is not None and line["kind"] == kind else None

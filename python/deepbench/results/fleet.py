@@ -48,11 +48,11 @@ class RankSummary:
     worst: tuple[float, str] | None  # the largest ratio, and the problem of that row
 
     @property
-    def flagged(self) -> bool:
+    def is_flagged(self) -> bool:
         return self.failed > 0 or self.slow > _FLAGGED_SHARE * self.rows
 
     @property
-    def place(self) -> str:
+    def name_with_location(self) -> str:
         """'rank 13 (node4, device 5)'."""
         parts = [self.host, "" if self.device is None else f"device {self.device}"]
         known = ", ".join(part for part in parts if part)
@@ -67,7 +67,7 @@ class RankSummary:
             said.append(f"is {100 * self.slowness:.1f} % slow on {self.slow} of {rows}")
         if self.failed:
             said.append(f"failed {self.failed} row{'' if self.failed == 1 else 's'} of others")
-        return f"{self.place} {' and '.join(said)}"
+        return f"{self.name_with_location} {' and '.join(said)}"
 
 
 @dataclass
@@ -99,21 +99,21 @@ class FleetSummary:
         self.rows += 1
         if any(status == "ok" for status in ranks.status):
             for rank, status in enumerate(ranks.status):
-                self._of(rank).failed += status != "ok"
+                self._record_of(rank).failed += status != "ok"
         self._add_times(ranks, row.problem or "an unnamed problem")
         for outlier in ranks.outliers:
             deviation = outlier.deviation or 0.0
             if outlier.rank is None:
                 continue
             if deviation > 0:
-                self._of(outlier.rank).slow.append(deviation)
+                self._record_of(outlier.rank).slow.append(deviation)
             else:
-                self._of(outlier.rank).quick += 1
+                self._record_of(outlier.rank).quick += 1
 
     def _add_times(self, ranks: Ranks, problem: str) -> None:
         middle, counting = ranks.middle_ns, counted_ranks(ranks)
         for rank, median in enumerate(ranks.median_ns):
-            found = self._of(rank)
+            found = self._record_of(rank)
             if not middle or not median or rank not in counting:
                 continue
             ratio = median / middle
@@ -123,7 +123,7 @@ class FleetSummary:
             if found.worst is None or ratio > found.worst[0]:
                 found.worst = (ratio, problem)
 
-    def _of(self, rank: int) -> _RankRecord:
+    def _record_of(self, rank: int) -> _RankRecord:
         return self._found.setdefault(rank, _RankRecord())
 
     def ranks(self) -> list[RankSummary]:
@@ -131,19 +131,21 @@ class FleetSummary:
         context = self._context.get("ranks") or {}
         hosts, devices = context.get("machines") or (), context.get("devices") or ()
         return [
-            _summary(rank, self._found[rank], _at(hosts, rank), _at(devices, rank))
+            _summary(
+                rank, self._found[rank], _value_or_none(hosts, rank), _value_or_none(devices, rank)
+            )
             for rank in sorted(self._found)
         ]
 
     def findings(self) -> list[str]:
         """One line for each flagged rank: those with failures, then the others, slowest first."""
-        flagged = [one for one in self.ranks() if one.flagged]
+        flagged = [one for one in self.ranks() if one.is_flagged]
         return [one.finding for one in sorted(flagged, key=slowest_first)]
 
 
 def slowest_first(one: RankSummary) -> tuple[bool, bool, float, int]:
     """A sort key: ranks with failures first, then flagged ranks, then the slowest."""
-    return not one.failed, not one.flagged, -(one.mean or 0.0), one.rank
+    return not one.failed, not one.is_flagged, -(one.mean or 0.0), one.rank
 
 
 def _summary(rank: int, found: _RankRecord, host: object, device: object) -> RankSummary:
@@ -167,5 +169,5 @@ def _summary(rank: int, found: _RankRecord, host: object, device: object) -> Ran
     )
 
 
-def _at(values: Sequence[object], index: int) -> object:
+def _value_or_none(values: Sequence[object], index: int) -> object:
     return values[index] if index < len(values) else None

@@ -17,8 +17,8 @@ from typing import Any, BinaryIO
 from deepbench.errors import UserError, printable_line
 from deepbench.redaction import redacted_context
 from deepbench.results import schema, strict_json
-from deepbench.results.ceilings import CeilingLine, Ceilings, ceiling_of_value
-from deepbench.results.row import Row, row_of_value
+from deepbench.results.ceilings import CeilingLine, Ceilings, ceiling_of_json_value
+from deepbench.results.row import Row, row_of_json_value
 
 Json = Mapping[str, Any]
 
@@ -104,12 +104,12 @@ def parsed(path: Path, data: bytes) -> ResultFile:
     lines = io.BytesIO(data)  # splits lines without copying all of them
     first = lines.readline()
     size, torn, ends_with_newline = len(first), False, first.endswith(b"\n")
-    context = _context(path, first, whole=ends_with_newline)
+    context = _parse_context(path, first, whole=ends_with_newline)
     stored: list[Row | CeilingLine] = []
     for number, line in enumerate(lines, start=2):
         last = size + len(line) == len(data)
         may_be_torn = last and not line.endswith(b"\n")
-        value = _line(path, number, line, context["schema"], may_be_torn)
+        value = _parse_line(path, number, line, context["schema"], may_be_torn)
         if value is None and line.strip():
             torn = True
             break
@@ -118,14 +118,14 @@ def parsed(path: Path, data: bytes) -> ResultFile:
             ends_with_newline = line.endswith(b"\n")
         size += len(line)
     known = Ceilings(one.members for one in stored if isinstance(one, CeilingLine))
-    rows = [known.assessed(one) for one in stored if isinstance(one, Row)]
+    rows = [known.with_assessment(one) for one in stored if isinstance(one, Row)]
     _refuse_duplicate_positions(path, rows)
     _refuse_too_many_attributes(path, rows)
     rows.sort(key=lambda row: row.position)  # a row that was measured again comes last
     return ResultFile(path, context, tuple(rows), size, torn, ends_with_newline, tuple(stored))
 
 
-def _context(path: Path, line: bytes, whole: bool) -> Json:
+def _parse_context(path: Path, line: bytes, whole: bool) -> Json:
     try:
         value = strict_json.parsed(line)
     except strict_json.NotJson:
@@ -152,7 +152,7 @@ def _context(path: Path, line: bytes, whole: bool) -> Json:
     return redacted_context(value)
 
 
-def _line(
+def _parse_line(
     path: Path, number: int, line: bytes, version: object, may_be_torn: bool
 ) -> Row | CeilingLine | None:
     """The row or ceiling in a line. None for a blank line, or for an incomplete one if
@@ -162,8 +162,8 @@ def _line(
     try:
         value: Any = strict_json.parsed(line)
         if isinstance(value, dict) and value.get("type") == "ceiling":
-            return ceiling_of_value(value, line)
-        return row_of_value(value, line, version)
+            return ceiling_of_json_value(value, line)
+        return row_of_json_value(value, line, version)
     except strict_json.NotJson as error:
         if may_be_torn:
             return None

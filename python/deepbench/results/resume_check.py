@@ -12,7 +12,7 @@ Json = Mapping[str, Any]
 
 def first_difference(old: ResultFile, new: Json, problems: Sequence[str]) -> str | None:
     """The first difference that forbids a run of `problems` in context `new` to resume a file."""
-    for what, before, now in _compared(old.context, new):
+    for what, before, now in _compared_properties(old.context, new):
         if before != now:
             return f"{what} was {before or 'not given'}, now it is {now or 'not given'}"
     for row in old.rows:
@@ -26,7 +26,7 @@ def first_difference(old: ResultFile, new: Json, problems: Sequence[str]) -> str
     return None
 
 
-def _compared(old: Json, new: Json) -> Iterator[tuple[str, object, object]]:
+def _compared_properties(old: Json, new: Json) -> Iterator[tuple[str, object, object]]:
     """Values that a resumed run must share, as (name, old, new), the most informative first."""
     yield "the set", old.get("set"), new.get("set")
     before, now = old["options"], new["options"]

@@ -265,10 +265,10 @@ class Row:
 
 def parse_row(line: bytes, version: object = schema.VERSION) -> Row:
     """The row in a line of a file of schema `version`. Raises JsonError or SchemaError."""
-    return row_of_value(strict_json.parsed(line), line, version)
+    return row_of_json_value(strict_json.parsed(line), line, version)
 
 
-def row_of_value(value: Any, line: bytes, version: object) -> Row:
+def row_of_json_value(value: Any, line: bytes, version: object) -> Row:
     """The row in a line whose JSON is `value`. Raises SchemaError."""
     is_current = version == schema.VERSION
     if isinstance(value, dict) and not is_current:
@@ -282,28 +282,28 @@ def build_row(members: Any, text: str | None = None) -> Row:
     """The row with these members. `text` is its line, if there is one of the current version.
     Raises SchemaError."""
     schema.check_row(members)
-    return _row(members, text)
+    return _make_row(members, text)
 
 
-def _row(value: Mapping[str, Any], text: str | None) -> Row:
+def _make_row(value: Mapping[str, Any], text: str | None) -> Row:
     parts = {
         name: make(item) for name, make in _PARTS.items() if (item := value.get(name)) is not None
     }
     return _row_of(value, members=value, text=text, **parts)
 
 
-def _names_of(kind: type[Any]) -> frozenset[str]:
+def _field_names(kind: type[Any]) -> frozenset[str]:
     return frozenset(one.name for one in fields(kind))
 
 
-def _part(kind: type[_T], *needed: object) -> Callable[..., _T]:
+def _dataclass_maker(kind: type[_T], *needed: object) -> Callable[..., _T]:
     """A function that makes a `kind` of a JSON object and of members that replace its own. An
     absent or null value has its default; `needed` are those of the first fields. The function fills
     the instance at once, since the constructor of a frozen dataclass sets each field by a call."""
-    names = _names_of(kind)
+    names = _field_names(kind)
     defaults = dict(vars(kind(*needed)))
 
-    def made(value: Mapping[str, Any], **others: Any) -> _T:
+    def make(value: Mapping[str, Any], **others: Any) -> _T:
         part = object.__new__(kind)
         known = vars(part)
         known.update(defaults)
@@ -313,24 +313,28 @@ def _part(kind: type[_T], *needed: object) -> Callable[..., _T]:
         known.update(others)
         return part
 
-    return made
+    return make
 
 
-_published, _metric = _part(Published), _part(Metric)
-_outlier, _rank_failure = _part(Outlier), _part(RankFailure)
-_algorithm_of, _regime_of, _ranks_of = _part(Algorithm), _part(Regime), _part(Ranks)
+_published, _metric = _dataclass_maker(Published), _dataclass_maker(Metric)
+_outlier, _rank_failure = _dataclass_maker(Outlier), _dataclass_maker(RankFailure)
+_algorithm_of, _regime_of, _ranks_of = (
+    _dataclass_maker(Algorithm),
+    _dataclass_maker(Regime),
+    _dataclass_maker(Ranks),
+)
 
 
-def _algorithm(value: Mapping[str, Any]) -> Algorithm:
+def _make_algorithm(value: Mapping[str, Any]) -> Algorithm:
     return _algorithm_of(value, states_candidate="candidate" in value)
 
 
-def _regime(value: Mapping[str, Any]) -> Regime:
+def _make_regime(value: Mapping[str, Any]) -> Regime:
     facts = value.get("published")
     return _regime_of(value, published=_published(facts) if facts else None)
 
 
-def _ranks(value: Mapping[str, Any]) -> Ranks:
+def _make_ranks(value: Mapping[str, Any]) -> Ranks:
     return _ranks_of(
         value,
         outliers=tuple(map(_outlier, value.get("outliers") or ())),
@@ -338,22 +342,22 @@ def _ranks(value: Mapping[str, Any]) -> Ranks:
     )
 
 
-def _metrics(values: Sequence[Mapping[str, Any]]) -> tuple[Metric, ...]:
+def _make_metrics(values: Sequence[Mapping[str, Any]]) -> tuple[Metric, ...]:
     return tuple(map(_metric, values))
 
 
 _PARTS: Mapping[str, Callable[[Any], Any]] = {
-    "device": _part(Device),
-    "algorithm": _algorithm,
-    "regime": _regime,
-    "statistics": _part(Statistics),
-    "work": _part(Work),
-    "rates": _part(Rates),
-    "bound": _part(Bound),
-    "metrics": _metrics,
-    "padding": _part(Padding),
-    "conversion": _part(Conversion),
-    "verification": _part(Verification),
-    "ranks": _ranks,
+    "device": _dataclass_maker(Device),
+    "algorithm": _make_algorithm,
+    "regime": _make_regime,
+    "statistics": _dataclass_maker(Statistics),
+    "work": _dataclass_maker(Work),
+    "rates": _dataclass_maker(Rates),
+    "bound": _dataclass_maker(Bound),
+    "metrics": _make_metrics,
+    "padding": _dataclass_maker(Padding),
+    "conversion": _dataclass_maker(Conversion),
+    "verification": _dataclass_maker(Verification),
+    "ranks": _make_ranks,
 }
-_row_of = _part(Row, 0, "", None, None, None, {}, None)
+_row_of = _dataclass_maker(Row, 0, "", None, None, None, {}, None)

@@ -11,7 +11,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from deepbench.results.schema_check import Check, Schema, Violation, compiled, shortened_json
+from deepbench.results.schema_check import Check, Schema, Violation, compile_check, shortened_json
 
 VERSION = 2
 
@@ -29,7 +29,7 @@ class SchemaError(ValueError):
 
 
 @cache
-def document() -> Schema:
+def schema_document() -> Schema:
     """The content of schema.json."""
     path = Path(__file__).with_name("schema.json")
     loaded: Schema = json.loads(path.read_text(encoding="utf-8"))
@@ -87,5 +87,5 @@ def _check(name: str, value: object) -> None:
 
 @cache
 def _check_of(name: str) -> Check:
-    definitions: Schema = document()["$defs"]
-    return compiled(definitions[name], definitions)
+    definitions: Schema = schema_document()["$defs"]
+    return compile_check(definitions[name], definitions)

@@ -52,14 +52,14 @@ class Violation(Exception):
         return "".join(keys).removeprefix(".")[:80] or "the line"
 
 
-def compiled(schema: Schema, definitions: Mapping[str, Schema]) -> Check:
+def compile_check(schema: Schema, definitions: Mapping[str, Schema]) -> Check:
     """The check of a part of the schema. Raises ValueError for an unknown keyword."""
     if unknown := schema.keys() - _KEYWORDS:
         raise ValueError(f"unknown keywords in the schema: {', '.join(sorted(unknown))}")
     if "$ref" in schema:
-        return compiled(definitions[schema["$ref"].rpartition("/")[2]], definitions)
+        return compile_check(definitions[schema["$ref"].rpartition("/")[2]], definitions)
     if "enum" in schema or "const" in schema:
-        return _choice(schema)
+        return _choice_check(schema)
     types = schema["type"] if isinstance(schema["type"], list) else [schema["type"]]
     classes = frozenset().union(*(_CLASSES[name] for name in types))
 
@@ -67,9 +67,9 @@ def compiled(schema: Schema, definitions: Mapping[str, Schema]) -> Check:
         raise Violation(f"is {shortened_json(value)}, not {' or '.join(types)}")
 
     if not classes & {dict, list}:
-        return _plain(schema, classes, refuse_type)
-    members, items = _members(schema, definitions), _items(schema, definitions)
-    number = _plain(schema, classes, refuse_type)
+        return _scalar_check(schema, classes, refuse_type)
+    members, items = _object_check(schema, definitions), _list_check(schema, definitions)
+    number = _scalar_check(schema, classes, refuse_type)
 
     def check(value: Any) -> None:
         kind = type(value)
@@ -94,7 +94,7 @@ def shortened_json(value: object) -> str:
     return text if len(text) <= 40 else text[:37] + "..."
 
 
-def _choice(schema: Schema) -> Check:
+def _choice_check(schema: Schema) -> Check:
     choices = schema.get("enum", [schema.get("const")])
     words = " ".join(map(shortened_json, choices))
     not_one = f"not one of {words}" if "enum" in schema else f"not {words}"
@@ -106,7 +106,7 @@ def _choice(schema: Schema) -> Check:
     return check
 
 
-def _plain(schema: Schema, classes: frozenset[type], refuse_type: Check) -> Check:
+def _scalar_check(schema: Schema, classes: frozenset[type], refuse_type: Check) -> Check:
     """The check of a value that is no object and no list."""
     low, high = schema.get("minimum", -math.inf), schema.get("maximum", math.inf)
     least, most = max(low, -_LARGEST_REAL), min(high, _LARGEST_REAL)
@@ -122,11 +122,11 @@ def _plain(schema: Schema, classes: frozenset[type], refuse_type: Check) -> Chec
             if not (
                 least <= value <= most and (value >= _SMALLEST_MAGNITUDE or not _is_tiny(value))
             ):
-                refuse(value)
+                refuse_number(value)
         elif kind is int and not least_integer <= value <= most_integer:
-            refuse(value)
+            refuse_number(value)
 
-    def refuse(value: int | float) -> None:
+    def refuse_number(value: int | float) -> None:
         if isinstance(value, float) or not is_limited:
             _check_limits(value)
         if value < low:
@@ -136,12 +136,13 @@ def _plain(schema: Schema, classes: frozenset[type], refuse_type: Check) -> Chec
     return check
 
 
-def _members(schema: Schema, definitions: Mapping[str, Schema]) -> Check:
+def _object_check(schema: Schema, definitions: Mapping[str, Schema]) -> Check:
     named = {
-        name: compiled(part, definitions) for name, part in schema.get("properties", {}).items()
+        name: compile_check(part, definitions)
+        for name, part in schema.get("properties", {}).items()
     }
     others = schema.get("additionalProperties")
-    otherwise = _check_limits if others is None else compiled(others, definitions)
+    otherwise = _check_limits if others is None else compile_check(others, definitions)
     required = tuple(schema.get("required", ()))
 
     def check(value: dict[str, object]) -> None:
@@ -159,11 +160,11 @@ def _members(schema: Schema, definitions: Mapping[str, Schema]) -> Check:
     return check
 
 
-def _items(schema: Schema, definitions: Mapping[str, Schema]) -> Check:
+def _list_check(schema: Schema, definitions: Mapping[str, Schema]) -> Check:
     part = schema.get("items")
     if part is None:
         return _check_limits
-    each = compiled(part, definitions)
+    each = compile_check(part, definitions)
     are_numbers = part.get("type") == "number"
 
     def check(value: list[Any]) -> None:

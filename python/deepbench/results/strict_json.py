@@ -35,12 +35,12 @@ def parsed(line: bytes) -> object:
     except ValueError:
         raise NotJson("is not JSON; deepbench writes one JSON object a line") from None
     if b"\\u" in line:  # only an escape can express a lone surrogate or a NUL
-        for text in _strings(value):
+        for text in _all_strings(value):
             _check_text(text)
     return value
 
 
-def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+def _object_without_duplicates(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     value = dict(pairs)
     if len(value) != len(pairs):
         counts = Counter(name for name, _ in pairs)
@@ -49,10 +49,10 @@ def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     return value
 
 
-_DECODER = json.JSONDecoder(object_pairs_hook=_object)
+_DECODER = json.JSONDecoder(object_pairs_hook=_object_without_duplicates)
 
 
-def _strings(value: object) -> Iterator[str]:
+def _all_strings(value: object) -> Iterator[str]:
     """All strings in a value, including keys."""
     waiting = [value]
     while waiting:

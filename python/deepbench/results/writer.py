@@ -40,7 +40,7 @@ class ResultWriter:
         self._regular = stat.S_ISREG(os.fstat(descriptor).st_mode)
 
     @classmethod
-    def new(cls, path: Path, overwrite: bool = False, cure: str = _CURE) -> ResultWriter:
+    def create(cls, path: Path, overwrite: bool = False, cure: str = _CURE) -> ResultWriter:
         """Opens a file to write from its beginning. An old file keeps its content until the context
         is written. `cure` ends the error message for a file that exists."""
         existed = os.path.lexists(path)
@@ -143,14 +143,14 @@ class ResultWriter:
         there = file_lock.is_still_at(self.path, self._descriptor)
         if there and os.fstat(self._descriptor).st_size == self._size:
             return
-        kept = self._rescue(line)
+        kept = self._save_rescue_file(line)
         os.close(self._descriptor)
         self._descriptor = -1
         happened = "was changed" if there else "was removed or replaced"
         saved = f"what was written is in {kept}" if kept else "what was written is lost"
         raise ResultError(f"{self.path}: {happened} while the run wrote it; {saved}", 1)
 
-    def _rescue(self, line: str) -> Path | None:
+    def _save_rescue_file(self, line: str) -> Path | None:
         """Saves the written lines and `line` to a new file. Returns its path; None on failure."""
         try:
             data = Path(f"/proc/self/fd/{self._descriptor}").read_bytes()[: self._size]

@@ -45,7 +45,7 @@ def build_context(
     }
 
 
-def first_line(
+def opening_line_of_run(
     context: Json,
     selection: Selection,
     options: RunOptions,

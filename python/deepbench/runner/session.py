@@ -17,7 +17,7 @@ from deepbench.runner.worker_process import (
     WorkerFailure,
     WorkerProcess,
     as_object,
-    measured_answer,
+    consistent_answer,
     parse_answer,
     shortened,
 )
@@ -120,11 +120,11 @@ class Session:
             row = parse_answer(self._measured_row(row.measured, row), position)
         if isinstance(row, Row) and row.status == "device_lost":
             self.close()
-        return measured_answer(row)
+        return consistent_answer(row)
 
     def supports(self, line: str, position: int, limit_s: float) -> bool | None:
         answer = self._answer(f"{line} check=yes", position, limit_s, lambda: None)
-        return says_supported(answer)
+        return is_supported_answer(answer)
 
     def close(self) -> None:
         worker, self._worker = self._worker, None
@@ -251,10 +251,10 @@ class InProcessRows:
         # Not from within the row, which would take an error of writing for its own.
         while self._measured_ceilings:
             self._on_ceiling(self._measured_ceilings.pop(0))
-        return measured_answer(parse_answer(answer, position))
+        return consistent_answer(parse_answer(answer, position))
 
     def supports(self, line: str, position: int, limit_s: float) -> bool | None:
-        return says_supported(
+        return is_supported_answer(
             parse_answer(self._runner.run(f"{line} check=yes", position), position)
         )
 
@@ -265,7 +265,7 @@ class InProcessRows:
         pass
 
 
-def says_supported(answer: Row | WorkerFailure) -> bool | None:
+def is_supported_answer(answer: Row | WorkerFailure) -> bool | None:
     """What the answer to a check says. A check measures nothing."""
     return None if isinstance(answer, WorkerFailure) else answer.status not in REFUSED
 

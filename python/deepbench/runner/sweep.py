@@ -14,7 +14,7 @@ from deepbench.report.outline import Outline, OutlineProblem, outline
 from deepbench.results import ResultError, ResultFile, ResultWriter, Row, parse_row, schema
 from deepbench.results.ceilings import Ceilings, parse_ceiling
 from deepbench.results.resume_check import first_difference
-from deepbench.runner.context import build_context, first_line
+from deepbench.runner.context import build_context, opening_line_of_run
 from deepbench.runner.launcher import exec_worker, launch_environment, plan_launch
 from deepbench.runner.plan import PlannedRow, hang_limit_s, plan
 from deepbench.runner.progress import Screen, Stopwatch, rough_duration_text
@@ -116,7 +116,7 @@ class Sweep:
                 self._options.worker_words(),
                 self._screen.say,
                 self._ceilings.protocol_lines,
-                self._keep_ceiling,
+                self._write_ceiling,
             )
         launch = plan_launch(self._options, self._environment)
         return Session(
@@ -126,7 +126,7 @@ class Sweep:
             can_restart=self._environment is None,
             variables=launch.variables,
             ceilings=self._ceilings.protocol_lines,
-            on_ceiling=self._keep_ceiling,
+            on_ceiling=self._write_ceiling,
         )
 
     def _worker_command(self, spawn_count: int | None = None) -> list[str]:
@@ -148,7 +148,7 @@ class Sweep:
                 if self._is_kept(ceiling["status"]):
                     self._ceilings.add(ceiling)
             return old
-        self._writer = ResultWriter.new(path, overwrite=self._options.overwrite)
+        self._writer = ResultWriter.create(path, overwrite=self._options.overwrite)
         return None
 
     def _check_energy(self) -> None:
@@ -185,7 +185,7 @@ class Sweep:
         to_measure = [row.work for row in self._rows if row.position not in self._rows_by_position]
         self._estimate = Estimate(
             to_measure,
-            Expectation.of(context, self._options.rows, estimates),
+            Expectation.from_context(context, self._options.rows, estimates),
             self._ceilings.names(),
         )
         self._announced = True
@@ -194,7 +194,9 @@ class Sweep:
                 self._screen.say(f"deepbench: warning: {warning}")
             left = self._estimate.remaining_s()
             self._screen.say(
-                first_line(context, self._selection, self._options, self._rows, left, libraries)
+                opening_line_of_run(
+                    context, self._selection, self._options, self._rows, left, libraries
+                )
             )
         self._output_begun = True
         self._print_report_part(begun)
@@ -248,7 +250,7 @@ class Sweep:
                     row = self._measure(planned)
                 self._update_restart_limit(planned, row)
                 finished.append(row)
-                self._print_report_part(self._report.row(self._ceilings.assessed(row)))
+                self._print_report_part(self._report.row(self._ceilings.with_assessment(row)))
         except BaseException as error:
             if self._output_begun:
                 self._end_report(ignore_errors=True)
@@ -265,10 +267,10 @@ class Sweep:
         summary = Summary()
         summary.begin(self._context)
         for row in rows:
-            summary.add(self._ceilings.assessed(row))
+            summary.add(self._ceilings.with_assessment(row))
         return summary
 
-    def _keep_ceiling(self, text: str) -> None:
+    def _write_ceiling(self, text: str) -> None:
         """Writes a ceiling, before the row that it was measured for."""
         try:
             ceiling = parse_ceiling(text.encode())
@@ -308,18 +310,20 @@ class Sweep:
             self._write_row(row.line)
         self._rows_by_position[planned.position] = row
         ceilings_s = (row.stages_ns.get("ceilings") or 0) / 1e9
-        self._estimate.finished(answer.elapsed_s, ceilings_s, has_time=row.time_ns is not None)
+        self._estimate.record_row_time(
+            answer.elapsed_s, ceilings_s, has_time=row.time_ns is not None
+        )
         return row
 
     def _answer(self, planned: PlannedRow) -> _Answer:
         self._row_clock = clock = Stopwatch()
         self._current_row = planned
         self._update_progress()
-        row = self._ask(planned)
+        row = self._row_or_failed_row(planned)
         self._current_row = None
         return _Answer(row, clock.elapsed_s())
 
-    def _ask(self, planned: PlannedRow) -> Row:
+    def _row_or_failed_row(self, planned: PlannedRow) -> Row:
         """The row; a failed row if the worker does not deliver one."""
         reason = self._restart_limit.skip_reason(planned)
         if reason is not None:

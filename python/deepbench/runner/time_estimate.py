@@ -37,7 +37,7 @@ class Speeds:
     per_thread: bool  # the rates are those of one host thread, and threads add up
 
     @classmethod
-    def of(cls, estimates: Json) -> Speeds:
+    def from_estimates(cls, estimates: Json) -> Speeds:
         """The speeds that the backend's facts `estimate.*` (plugin.h) state, by their names without
         that prefix. A missing fact takes the value of a host thread."""
         prefix = "flops_per_s."
@@ -100,13 +100,13 @@ class Expectation:
     levels: tuple[tuple[float, str], ...] = ()  # caches as (bytes, name), ascending
 
     @classmethod
-    def of(
+    def from_context(
         cls, context: Json, options: Mapping[str, str], estimates: Json = _NO_FACTS
     ) -> Expectation:
         """The expectation for rows with these options on the device and host of a context.
         `estimates` holds the backend's facts, as for Speeds.of."""
         device = context.get("device") or {}
-        speeds = Speeds.of(estimates)
+        speeds = Speeds.from_estimates(estimates)
         limit_s = (
             float(options.get("time_limit", 0))
             or _positive_number_or_zero(device, "row_limit_ns") / 1e9
@@ -220,7 +220,9 @@ class Estimate:
             None  # seconds of the next row, and of all rows after it
         )
 
-    def finished(self, seconds: float, ceilings_s: float = 0.0, has_time: bool = True) -> None:
+    def record_row_time(
+        self, seconds: float, ceilings_s: float = 0.0, has_time: bool = True
+    ) -> None:
         """Records the duration of the next row, including its ceilings. A row without a time
         (unsupported, crashed, skipped) tells nothing about other operations."""
         kind = self._kinds[self._next]
@@ -266,7 +268,7 @@ class Estimate:
         for likeness, rows in zip(_LIKENESSES, self._PRIOR_ROWS, strict=True):
             mean = _WeightedMean(rows, rows * ratio)
             for other, seen in self._ratios.items():
-                if other.likeness(kind) >= likeness:
+                if other.similarity(kind) >= likeness:
                     nearness = math.pow(0.5, abs(other.octave - kind.octave))
                     mean.add(nearness * seen.total, nearness * seen.weight)
             ratio = mean.value
@@ -291,7 +293,7 @@ class _RowClass:
         octave = round(2 * math.log2(expected_s)) / 2 if expected_s > 0 else 0.0
         return _RowClass(work.op, work.precision, octave)
 
-    def likeness(self, other: _RowClass) -> int:
+    def similarity(self, other: _RowClass) -> int:
         if self.op == other.op and self.precision == other.precision:
             return _SAME_PRECISION
         if not self.has_time:

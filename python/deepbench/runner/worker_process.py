@@ -113,10 +113,10 @@ class WorkerProcess:
         if isinstance(text, WorkerFailure):
             return replace(text, begun=False)
         if text.startswith(_BEGIN):
-            return self._row(position, limit_s, on_admitted)
-        return self._parsed(text, position)
+            return self._read_row(position, limit_s, on_admitted)
+        return self._parse_or_kill(text, position)
 
-    def _row(
+    def _read_row(
         self, position: int, limit_s: float, on_admitted: Callable[[], object]
     ) -> Row | WorkerFailure:
         """The row. Each ceiling that is measured for it has the time limit of a row."""
@@ -135,10 +135,10 @@ class WorkerProcess:
                 measured = said.get("row") or measured
                 ceiling = said.get("problem") or ""
             else:
-                row = self._parsed(text, position)
+                row = self._parse_or_kill(text, position)
                 return self._failure_in_ceiling(row, measured, ceiling) or row
 
-    def _parsed(self, text: str, position: int) -> Row | WorkerFailure:
+    def _parse_or_kill(self, text: str, position: int) -> Row | WorkerFailure:
         """The row in an answer. A worker that answers anything else is stopped."""
         row = parse_answer(text, position)
         if isinstance(row, WorkerFailure) and row.cause is not None:
@@ -278,7 +278,7 @@ def parse_answer(text: str, position: int) -> Row | WorkerFailure:
         return _invalid_answer(error)
 
 
-def measured_answer(row: Row | WorkerFailure) -> Row | WorkerFailure:
+def consistent_answer(row: Row | WorkerFailure) -> Row | WorkerFailure:
     """The row, or a failure if the row contradicts itself: a single such line would make the whole
     result file unreadable."""
     if isinstance(row, Row):

@@ -69,12 +69,14 @@ def _suite_files() -> list[tuple[str, str]]:
 
     order = [operation.name for operation in _core.operations()]
 
-    def position(name: str) -> tuple[int, str]:
+    def operation_order(name: str) -> tuple[int, str]:
         op = name.removesuffix(_CORRECTED)
         return (order.index(op) if op in order else len(order), name)
 
     return [
         (folder, name)
         for folder in SETS
-        for name in sorted((path.stem for path in (_FOLDER / folder).glob("*.txt")), key=position)
+        for name in sorted(
+            (path.stem for path in (_FOLDER / folder).glob("*.txt")), key=operation_order
+        )
     ]

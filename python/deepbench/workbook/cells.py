@@ -58,7 +58,7 @@ class Cell:
     @property
     def text(self) -> str:
         """Its content as a line of bounded length without control characters."""
-        return cleaned(self.value)
+        return printable_value(self.value)
 
     @property
     def numeric(self) -> bool:
@@ -91,7 +91,7 @@ class Book:
     remarks: tuple[str, ...]  # about parts that were ignored
 
 
-def cleaned(value: object) -> str:
+def printable_value(value: object) -> str:
     """An untrusted value as part of a line."""
     if isinstance(value, int) and not isinstance(value, bool) and abs(value) > _LARGEST:
         return "a number of many digits"

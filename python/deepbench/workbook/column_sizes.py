@@ -19,11 +19,11 @@ class ColumnSizes:
         self._widths: dict[int, int] = {}
         self._headings: list[tuple[int, int, str]] = []
 
-    def heading(self, line: int, column: int, title: str) -> None:
+    def add_heading(self, line: int, column: int, title: str) -> None:
         self._headings.append((line, column, title))
         self._widen_column(column, int(_BOLD * max(map(len, title.split()), default=0)))
 
-    def content(self, column: int, content: object) -> None:
+    def add_content(self, column: int, content: object) -> None:
         """Makes room for a text or a number in the column."""
         self._widen_column(
             column, len(f"{content:.4f}" if isinstance(content, float) else str(content))
@@ -33,7 +33,7 @@ class ColumnSizes:
         wide = min(max(letters + 2, self._narrowest), self._widest)
         self._widths[column] = max(wide, self._widths.get(column, 0))
 
-    def set(self, sheet: Any) -> None:
+    def apply_to(self, sheet: Any) -> None:
         for column, width in self._widths.items():
             sheet.set_column(column, column, width)
         heights: dict[int, int] = {}

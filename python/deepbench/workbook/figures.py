@@ -52,7 +52,7 @@ def figures(section: SheetTable, remarks: CellRemarks) -> Iterator[list[Figure]]
         except CellError:
             continue
         carried = dimensions
-        found = list(_of_line(section, line, dimensions, remarks))
+        found = list(_figures_of_line(section, line, dimensions, remarks))
         if found:
             yield found
 
@@ -124,7 +124,7 @@ def _known_word(cell: Cell, word: str, known: Mapping[str, str], right: str) -> 
     return known[word]
 
 
-def _of_line(
+def _figures_of_line(
     section: SheetTable, line: Line, dimensions: Mapping[str, Value], remarks: CellRemarks
 ) -> Iterator[Figure]:
     rates = section.columns_of_kind("rate")

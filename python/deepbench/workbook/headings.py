@@ -109,7 +109,7 @@ class ColumnMeaning:
     unit: float = 1.0  # factor from the column's numbers to ns, TFLOPS or GB/s
 
 
-def op_of(headings: Sequence[str]) -> str | None:
+def operation_of_headings(headings: Sequence[str]) -> str | None:
     """The operation all of whose dimensions these headings name; None if there is none."""
     found = set().union(*map(_dimension_names, headings))
     for op, names in DIMENSIONS.items():
@@ -222,18 +222,18 @@ _SPELLED = {*_TIMES, *_UNITS, *_FORWARD, *_BACKWARD, *_OF_DATA, *_OF_WEIGHTS, "t
             *(word for words in _OTHERS.values() for word in words)}  # fmt: skip
 
 
-def _without_one(word: str) -> Iterator[str]:
+def _with_one_letter_removed(word: str) -> Iterator[str]:
     yield word
     for i in range(len(word)):
         yield word[:i] + word[i + 1 :]
 
 
 _SLIPS = {slip: word for word in sorted(_SPELLED, reverse=True) if len(word) >= _SHORTEST
-          for slip in _without_one(word)}  # fmt: skip
+          for slip in _with_one_letter_removed(word)}  # fmt: skip
 
 
 @lru_cache(maxsize=1 << 16)
 def _corrected_spelling(word: str) -> str:
     if word in _SPELLED or not _SHORTEST <= len(word) <= _LONGEST:
         return word
-    return next(filter(None, map(_SLIPS.get, _without_one(word))), word)
+    return next(filter(None, map(_SLIPS.get, _with_one_letter_removed(word))), word)

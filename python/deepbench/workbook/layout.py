@@ -140,7 +140,7 @@ def _attributes_of_line(line: Phases) -> Mapping[str, Any]:
 
 
 def _dimension_content(name: str) -> Callable[[Phases, Mapping[str, str]], Content]:
-    def content(line: Phases, cells: Mapping[str, str]) -> Content:
+    def cell_content(line: Phases, cells: Mapping[str, str]) -> Content:
         value = _attributes_of_line(line).get(name)
         # The number of ranks belongs to the regime in deepbench's rows.
         if name == "ranks" and value is None:
@@ -149,41 +149,41 @@ def _dimension_content(name: str) -> Callable[[Phases, Mapping[str, str]], Conte
             return value.upper()
         return _CELLS.get(str(value), value) if name == "cell" else value
 
-    return content
+    return cell_content
 
 
 def _text_column(title: str, value: Callable[[Row], str | None]) -> Column:
     return Column(title, f"{title} text", lambda line, cells: value(next(iter(line.values()))))
 
 
-def _of_phase(line: Phases, phase: str) -> Row | None:
+def _row_of_phase(line: Phases, phase: str) -> Row | None:
     return line.get(phase) if phase else next(iter(line.values()))
 
 
 def _time_column(op: str, phase: str, name: str) -> Column:
     title = f"{name or ('Sparse' if op == 'sparse_gemm' else '')} Time (msec)".strip()
     return Column(title, f"time {phase}",
-                  lambda line, cells: time_ms(_of_phase(line, phase)))  # fmt: skip
+                  lambda line, cells: time_ms(_row_of_phase(line, phase)))  # fmt: skip
 
 
 def _algorithm_column(phase: str, name: str) -> Column:
-    def content(line: Phases, cells: Mapping[str, str]) -> Content:
-        row = _of_phase(line, phase)
+    def cell_content(line: Phases, cells: Mapping[str, str]) -> Content:
+        row = _row_of_phase(line, phase)
         return row.algorithm.name if row else None
 
-    return Column(f"{name} Algorithm".strip(), f"algorithm {phase}", content)
+    return Column(f"{name} Algorithm".strip(), f"algorithm {phase}", cell_content)
 
 
 def _rate_column(shape: Family, phase: str, name: str) -> Column:
-    def content(line: Phases, cells: Mapping[str, str]) -> Content:
-        row = _of_phase(line, phase)
+    def cell_content(line: Phases, cells: Mapping[str, str]) -> Content:
+        row = _row_of_phase(line, phase)
         flops, time = row.work.flops if row else None, time_ms(row)
         if not flops or not time:
             return None
         values = {"work": _flops_formula(shape, line, cells, flops), "time": cells[f"time {phase}"]}
         return Formula("=" + _RATE.format(**values), flops / time / 1e9)
 
-    return Column(f"{name} TERAFLOPS".strip(), f"rate {phase}", content)
+    return Column(f"{name} TERAFLOPS".strip(), f"rate {phase}", cell_content)
 
 
 def _flops_formula(shape: Family, line: Phases, cells: Mapping[str, str], flops: float) -> str:
@@ -215,41 +215,41 @@ def _computed_flops(shape: Family, values: Mapping[str, Any]) -> float | None:
 
 
 def _dense_columns() -> list[Column]:
-    def dense(line: Phases, cells: Mapping[str, str]) -> Content:
+    def dense_time_ms(line: Phases, cells: Mapping[str, str]) -> Content:
         metrics = next(iter(line.values())).metrics
         found = next((one.value for one in metrics if one.name == "dense_time"), None)
         return found / 1e3 if found else None
 
     def speedup(line: Phases, cells: Mapping[str, str]) -> Content:
-        dense_ms, sparse_ms = dense(line, cells), time_ms(_of_phase(line, ""))
+        dense_ms, sparse_ms = dense_time_ms(line, cells), time_ms(_row_of_phase(line, ""))
         if not isinstance(dense_ms, float) or not sparse_ms:
             return None
         return Formula(f"={cells['dense']}/{cells['time ']}", dense_ms / sparse_ms)
 
-    return [Column("Dense Time (msec)", "dense", dense),
+    return [Column("Dense Time (msec)", "dense", dense_time_ms),
             Column("Speedup wrt dense", "speedup", speedup)]  # fmt: skip
 
 
 def _bandwidth_column() -> Column:
-    def content(line: Phases, cells: Mapping[str, str]) -> Content:
-        row = _of_phase(line, "")
+    def cell_content(line: Phases, cells: Mapping[str, str]) -> Content:
+        row = _row_of_phase(line, "")
         size, time = row.work.bytes if row else None, time_ms(row)
         if not size or not time:
             return None
         return Formula(f"={float(size)!r}/({cells['time ']}/1000)/10^9", size / time / 1e6)
 
-    return Column("Bandwidth (GB/s)", "bandwidth", content)
+    return Column("Bandwidth (GB/s)", "bandwidth", cell_content)
 
 
 def _total_column(phases: Sequence[tuple[str, str]]) -> Column:
-    def content(line: Phases, cells: Mapping[str, str]) -> Content:
+    def cell_content(line: Phases, cells: Mapping[str, str]) -> Content:
         times = {phase: time for phase, _ in phases if (time := time_ms(line.get(phase)))}
         if not times:
             return None
         return Formula("=" + "+".join(cells[f"time {phase}"] for phase in times),
                        sum(times.values()))  # fmt: skip
 
-    return Column("Total Time (msec)", "total", content)
+    return Column("Total Time (msec)", "total", cell_content)
 
 
 def _status_text(line: Phases, cells: Mapping[str, str]) -> Content:
@@ -264,6 +264,6 @@ def _status_text(line: Phases, cells: Mapping[str, str]) -> Content:
     return "; ".join(dict.fromkeys([*problems, *doubts])) or "ok"
 
 
-def cells(found: Sequence[Column], row: int) -> dict[str, str]:
+def cell_addresses(found: Sequence[Column], row: int) -> dict[str, str]:
     """The address of each column's cell in a row of the sheet, by key."""
     return {one.key: f"{column_letters(FIRST_COLUMN + i)}{row}" for i, one in enumerate(found)}

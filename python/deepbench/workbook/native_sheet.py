@@ -15,7 +15,7 @@ from deepbench.workbook import specs
 from deepbench.workbook.cell_remarks import CellRemarks
 from deepbench.workbook.cells import Book, Cell, CellError, Sheet, number, whole_number
 from deepbench.workbook.figures import LONGEST_NS
-from deepbench.workbook.published_match import OTHER_TIME, published_row, with_time
+from deepbench.workbook.published_match import OTHER_TIME, published_row, with_edited_time
 
 Json = dict[str, Any]
 Value = int | float | str
@@ -111,7 +111,7 @@ _VERSION_1_TITLES = {"Published meant": "Published intended attributes"}  # the 
 _NEEDED = ("Position", "Op", "Problem", "Attributes", "Status")
 
 
-def sheet_of(book: Book) -> Sheet | None:
+def sheet_of_rows(book: Book) -> Sheet | None:
     """The sheet `Rows`; None if deepbench did not write the workbook."""
     for sheet in book.sheets:
         titles = {cell.value for cell in sheet.rows.get(1, {}).values()}
@@ -120,7 +120,7 @@ def sheet_of(book: Book) -> Sheet | None:
     return None
 
 
-def rows_of(book: Book, sheet: Sheet, remarks: CellRemarks) -> tuple[Json, list[Row]]:
+def read_native_rows(book: Book, sheet: Sheet, remarks: CellRemarks) -> tuple[Json, list[Row]]:
     """The context and the valid rows."""
     known = {column.title: column for column in COLUMNS}
     columns: dict[int, Column] = {}
@@ -148,7 +148,7 @@ def rows_of(book: Book, sheet: Sheet, remarks: CellRemarks) -> tuple[Json, list[
             continue
         seen.add(row.position)
         rows.append(row)
-    return specs.context(book, len(rows)), rows
+    return specs.context_of_specs(book, len(rows)), rows
 
 
 def _row_of_cells(
@@ -191,7 +191,7 @@ def _compare_with_published(row: Json, address: str, remarks: CellRemarks) -> No
     published_ns = original.statistics.mean_ns if original else None
     if published_ns is None or time_ns is None or time_ns == published_ns:
         return
-    facts = with_time(row["regime"]["published"], published_ns, time_ns)
+    facts = with_edited_time(row["regime"]["published"], published_ns, time_ns)
     row["regime"]["published"] = facts
     remarks.add(address, f"inconsistent: {facts['note']}", OTHER_TIME)
 

@@ -43,9 +43,9 @@ class Precisions:
 
     def __init__(self, section: SheetTable, top: tuple[str, ...], remarks: CellRemarks) -> None:
         self._remarks = remarks
-        self._title = _of_titles(section.titles)
+        self._title = _precision_of_titles(section.titles)
         self._usual = precision_named(section.sheet) or self._by_sheet(section)
-        self._top = _of_titles(top)
+        self._top = _precision_of_titles(top)
         by_name = precision_named(section.sheet)
         if by_name and self._title and by_name != self._title:
             remarks.add(
@@ -54,7 +54,7 @@ class Precisions:
                 f"the table was read as {by_name}",
             )
 
-    def of(self, figure: Figure) -> str | None:
+    def precision_of_figure(self, figure: Figure) -> str | None:
         text = figure.texts.get("precision")
         if text and (found := precision_named(text)):
             return found
@@ -67,7 +67,7 @@ class Precisions:
         return _OF_SHEETS.get(section.sheet.strip().lower(), {}).get(section.op)
 
 
-def _of_titles(titles: tuple[str, ...]) -> str | None:
+def _precision_of_titles(titles: tuple[str, ...]) -> str | None:
     """The precision that the titles name; None unless it is exactly one."""
     found = {precision for text in titles if (precision := precision_named(text))}
     return found.pop() if len(found) == 1 else None

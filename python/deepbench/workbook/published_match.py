@@ -38,7 +38,7 @@ class PublishedMatch:
         if len(figures) >= _FEWEST:
             self._find_workbook(figures)
 
-    def row(self, figure: Figure) -> Row | None:
+    def find_row(self, figure: Figure) -> Row | None:
         """The published row of the same problem in the place of a figure. Its time may differ."""
         row = self._rows.get(_figure_key(figure))
         if row is None:
@@ -72,7 +72,7 @@ def published_row(row: Row) -> Row | None:
     return found if found is not None and found.problem == row.problem else None
 
 
-def with_time(facts: Json, published_ns: float, time_ns: float) -> dict[str, Any]:
+def with_edited_time(facts: Json, published_ns: float, time_ns: float) -> dict[str, Any]:
     """The facts of a published figure, marked as doubtful if the time differs from the published
     one."""
     if _is_same_time(time_ns, published_ns):

@@ -19,10 +19,16 @@ from deepbench.workbook.consistency import check_figure, sum_error
 from deepbench.workbook.errors import WorkbookError
 from deepbench.workbook.figures import Figure, figures, phase_of
 from deepbench.workbook.precisions import Precisions
-from deepbench.workbook.published_match import OTHER_TIME, PublishedMatch, with_time
-from deepbench.workbook.rows import attributes, problem, published, row, with_rates
+from deepbench.workbook.published_match import OTHER_TIME, PublishedMatch, with_edited_time
+from deepbench.workbook.rows import (
+    make_row,
+    parse_problem,
+    printed_attributes,
+    published_members,
+    with_rates,
+)
 from deepbench.workbook.sheet_tables import MOST_TABLES, SheetTable, SheetTables, find_tables
-from deepbench.workbook.suite_alignment import SuiteAlignment, SuitePosition, set_of
+from deepbench.workbook.suite_alignment import SuiteAlignment, SuitePosition, best_matching_set
 from deepbench.workbook.xlsx_reader import read_book
 
 Json = dict[str, Any]
@@ -56,7 +62,7 @@ def read_workbook(path: Path) -> Imported:
     """Reads the rows of a workbook: any layout of the original, or one that deepbench wrote. Raises
     WorkbookError."""
     book = read_book(path)
-    written = native_sheet.sheet_of(book)
+    written = native_sheet.sheet_of_rows(book)
     if written is not None:
         return _read_native(book, written)
     remarks = CellRemarks()
@@ -167,7 +173,7 @@ def _sets_of_sheets(tables: Sequence[_TableFigures]) -> dict[str, str | None]:
         problems = [
             (table.section.op, line[0].dimensions) for table in of_sheet for line in table.lines
         ]
-        found[sheet] = set_of(problems, any(table.training for table in of_sheet))
+        found[sheet] = best_matching_set(problems, any(table.training for table in of_sheet))
     return found
 
 
@@ -189,11 +195,11 @@ def _rows_of_table(
                 if wrong := sum_error(figure, line):
                     remarks.add(figure.address, wrong, "a sum over phases")
                 continue
-            published_row = known.row(figure)
+            published_row = known.find_row(figure)
             if published_row is not None:
                 yield _as_published(figure, published_row, remarks)
                 continue
-            precision = precisions.of(figure)
+            precision = precisions.precision_of_figure(figure)
             if precision is None:
                 remarks.add_skipped(figure.address, _NO_PRECISION, detail=_NAME_PRECISION)
                 continue
@@ -223,12 +229,14 @@ def _row_of_figure(
     training: bool,
     device: str,
 ) -> Members:
-    values = attributes(figure, precision, training)
-    parsed = problem(figure, values)
+    values = printed_attributes(figure, precision, training)
+    parsed = parse_problem(figure, values)
     consistency = check_figure(figure, position, parsed.flops if parsed else None)
     precision_text = figure.texts.get("precision", precision)
-    facts = published(figure, printable_line(book.path.name), position, consistency, precision_text)
-    made = row(figure, values, parsed, device, facts)
+    facts = published_members(
+        figure, printable_line(book.path.name), position, consistency, precision_text
+    )
+    made = make_row(figure, values, parsed, device, facts)
     made["application"] = made["application"] or position.application
     return made
 
@@ -236,7 +244,7 @@ def _row_of_figure(
 def _as_published(figure: Figure, known: Row, remarks: CellRemarks) -> Members:
     """The published row with the time in this file."""
     regime, published_ns = known.members["regime"], known.statistics.mean_ns or 0.0
-    facts = with_time(regime["published"], published_ns, figure.time_ns)
+    facts = with_edited_time(regime["published"], published_ns, figure.time_ns)
     regime = {**regime, "published": facts}
     row = {**known.members, "regime": regime, "statistics": {"mean_ns": figure.time_ns}}
     _report_doubt(row, figure, remarks)
@@ -296,7 +304,7 @@ def _make_context(
 
 def _read_native(book: Book, sheet: Sheet) -> Imported:
     remarks = CellRemarks()
-    context, rows = native_sheet.rows_of(book, sheet, remarks)
+    context, rows = native_sheet.read_native_rows(book, sheet, remarks)
     if not rows:
         raise WorkbookError(f"{book.path}: {sheet.name} contains no valid row"
                             f"{_first_remark(remarks)}")  # fmt: skip

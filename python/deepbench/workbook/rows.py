@@ -15,7 +15,7 @@ Members = dict[str, Any]  # of a row that is being built
 Json = dict[str, Any]
 
 
-def attributes(figure: Figure, precision: str, training: bool) -> dict[str, Value]:
+def printed_attributes(figure: Figure, precision: str, training: bool) -> dict[str, Value]:
     """The problem as printed."""
     found = {**figure.dimensions, "precision": precision}
     if figure.op in ("conv", "rnn"):
@@ -25,7 +25,7 @@ def attributes(figure: Figure, precision: str, training: bool) -> dict[str, Valu
     return found
 
 
-def problem(figure: Figure, values: Mapping[str, Value]) -> _core.Problem | None:
+def parse_problem(figure: Figure, values: Mapping[str, Value]) -> _core.Problem | None:
     """The problem; None if deepbench has no such operation. Raises InvalidProblem for invalid
     values."""
     if figure.op == "all_reduce" or phase_of(figure) == "dense":
@@ -34,7 +34,7 @@ def problem(figure: Figure, values: Mapping[str, Value]) -> _core.Problem | None
     return _core.Problem.parse(" ".join([figure.op, *words]))
 
 
-def row(
+def make_row(
     figure: Figure,
     values: Mapping[str, Value],
     parsed: _core.Problem | None,
@@ -69,7 +69,7 @@ def with_rates(row: Members) -> Members:
     return row
 
 
-def published(
+def published_members(
     figure: Figure,
     workbook: str,
     position: SuitePosition,

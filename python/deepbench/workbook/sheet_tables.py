@@ -12,7 +12,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from deepbench.workbook.cells import Cell, Sheet
-from deepbench.workbook.headings import OPTIONAL, ColumnMeaning, column_meaning, op_of
+from deepbench.workbook.headings import (
+    OPTIONAL,
+    ColumnMeaning,
+    column_meaning,
+    operation_of_headings,
+)
 
 Columns = Mapping[int, ColumnMeaning]
 
@@ -96,7 +101,7 @@ def find_tables(sheet: Sheet) -> SheetTables:
             break  # the caller rejects the workbook
         texts = [cell for cell in cells.values() if cell.is_words]
         numbers = [cell for cell in cells.values() if cell.numeric or cell.uncomputed]
-        op = op_of([cell.text for cell in texts])
+        op = operation_of_headings([cell.text for cell in texts])
         if op is not None:
             columns = _column_meanings(op, cells, above if number - 1 in sheet.rows else {})
             first = _first_dimension(columns)
@@ -162,7 +167,7 @@ def _column_meanings(op: str, cells: Mapping[int, Cell], above: Mapping[int, Cel
     over = _HeadingsAbove(above)
     for column, cell in cells.items():
         what = (
-            column_meaning(op, cell.text, over.column(column))
+            column_meaning(op, cell.text, over.text_above_column(column))
             if isinstance(cell.value, str)
             else None
         )
@@ -186,7 +191,7 @@ class _HeadingsAbove:
         self._columns = sorted(above)
         self._above = above
 
-    def column(self, column: int) -> str:
+    def text_above_column(self, column: int) -> str:
         index = bisect_right(self._columns, column)
         cell = self._above[self._columns[index - 1]] if index else None
         return cell.text if cell and isinstance(cell.value, str) else ""

@@ -15,7 +15,7 @@ Json = dict[str, Any]
 SHEET = "Specs"
 
 
-def pairs(context: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+def spec_lines(context: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
     """The contents of the context as readable pairs."""
     device, backend = context.get("device") or {}, context.get("backend") or {}
     yield "Written by", f"deepbench {context.get('version')}"
@@ -43,7 +43,7 @@ def pairs(context: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
         yield f"Footnote {number}", str(text)
 
 
-def context(book: Book, rows: int) -> Json:
+def context_of_specs(book: Book, rows: int) -> Json:
     """Restores the context from the pairs."""
     found: dict[str, str] = {}
     for sheet in book.sheets:

@@ -34,7 +34,7 @@ class SuiteAlignment:
     def align(self, problem: Mapping[str, Value]) -> SuitePosition:
         """The position of the next row."""
         wanted = _comparable_problem(problem)
-        found = self._suite_problems.of(wanted)
+        found = self._suite_problems.indices_of(wanted)
         if not found:
             return self._misprinted(problem, wanted)
         index = next((one for one in found if one >= self._next), found[0])
@@ -64,7 +64,9 @@ class SuiteAlignment:
         return SuitePosition(self.set, index, self._entries[index][1], meant)
 
 
-def set_of(problems: Sequence[tuple[str, Mapping[str, Value]]], training: bool) -> str | None:
+def best_matching_set(
+    problems: Sequence[tuple[str, Mapping[str, Value]]], training: bool
+) -> str | None:
     """The set that contains most of these problems, given by operation and dimensions. Tables with
     gradients belong to the training set."""
     if training:
@@ -73,7 +75,7 @@ def set_of(problems: Sequence[tuple[str, Mapping[str, Value]]], training: bool) 
     for op, problem in problems:
         wanted = _comparable_problem(problem)
         for name in suites.SETS:
-            counts[name] += bool(_suite_problems(name, op).of(wanted))
+            counts[name] += bool(_suite_problems(name, op).indices_of(wanted))
     best = max(counts, key=lambda name: counts[name])
     return best if counts[best] else None
 
@@ -96,7 +98,7 @@ class _SuiteProblems:
         for index, (entry, _) in enumerate(entries):
             self._indices_by_problem.setdefault(frozenset(entry.items()), []).append(index)
 
-    def of(self, wanted: Mapping[str, Value]) -> Sequence[int]:
+    def indices_of(self, wanted: Mapping[str, Value]) -> Sequence[int]:
         """The indices of a problem in the set. Dimensions that the set does not have are
         ignored."""
         for keys in self._keys:

@@ -14,7 +14,15 @@ from deepbench.results.row import Row
 from deepbench.workbook import native_sheet, specs
 from deepbench.workbook.column_sizes import ColumnSizes
 from deepbench.workbook.errors import WorkbookError, xlsx_package_required
-from deepbench.workbook.layout import FIRST_COLUMN, Content, Formula, Phases, cells, columns, family
+from deepbench.workbook.layout import (
+    FIRST_COLUMN,
+    Content,
+    Formula,
+    Phases,
+    cell_addresses,
+    columns,
+    family,
+)
 
 MOST_ROWS = 15_000  # so that deepbench can read the workbook back
 _LONGEST = 32_000  # characters in a cell; the format allows 32,767
@@ -31,7 +39,7 @@ _CREATED = "2000-01-01T00:00:00"  # fixed, so that the same rows give the same b
 
 def write_workbook(result: ResultFile, path: Path, overwrite: bool = False) -> None:
     """Writes the workbook. Raises UserError."""
-    atomic_write.check(path, overwrite)
+    atomic_write.require_writable(path, overwrite)
     atomic_write.write(path, _workbook_bytes(result), overwrite)
 
 
@@ -49,10 +57,10 @@ def _workbook_bytes(result: ResultFile) -> bytes:
                                         "strings_to_urls": False})  # fmt: skip
     writer = _BookWriter(book)
     rows = sorted(result.rows, key=lambda row: row.position)
-    writer.specs(result.context)
+    writer.write_specs(result.context)
     for name, chosen in _by_precision(rows).items():
-        writer.results(name, chosen, result.context)
-    writer.rows(rows)
+        writer.write_results(name, chosen, result.context)
+    writer.write_rows(rows)
     book.set_properties({"created": numpy.datetime64(_CREATED).item()})
     book.close()
     return buffer.getvalue()
@@ -86,15 +94,15 @@ class _BookWriter:
         self._number = book.add_format({"num_format": f"{_SMALL};0.000"})
         self._time = book.add_format({"num_format": f"{_SMALL};0.0000"})
 
-    def specs(self, context: Json) -> None:
+    def write_specs(self, context: Json) -> None:
         sheet = self._book.add_worksheet(specs.SHEET)
         sheet.set_column(0, 0, 28)
         sheet.set_column(1, 1, 60)
-        for line, (key, value) in enumerate(specs.pairs(context)):
+        for line, (key, value) in enumerate(specs.spec_lines(context)):
             self._write_cell(sheet, line, 0, key)
             self._write_cell(sheet, line, 1, value)
 
-    def results(self, name: str, rows: Sequence[Row], context: Json) -> None:
+    def write_results(self, name: str, rows: Sequence[Row], context: Json) -> None:
         sheet = self._book.add_worksheet(name)
         sheet.set_column(1, 1, 24)
         sizes = ColumnSizes(*_WIDTHS["Results"])
@@ -107,7 +115,7 @@ class _BookWriter:
         for op in dict.fromkeys(str(row.op or "unknown") for row in rows):
             chosen = [row for row in rows if str(row.op or "unknown") == op]
             line = self._write_table(sheet, sizes, line, op, chosen) + 2
-        sizes.set(sheet)
+        sizes.apply_to(sheet)
 
     def _write_table(
         self, sheet: Any, sizes: ColumnSizes, line: int, op: str, rows: Sequence[Row]
@@ -119,9 +127,9 @@ class _BookWriter:
         self._write_text(sheet, line, 1, shape.title, "title")
         for i, column in enumerate(found):
             self._write_text(sheet, line, FIRST_COLUMN - 1 + i, column.title, "heading")
-            sizes.heading(line, FIRST_COLUMN - 1 + i, column.title)
+            sizes.add_heading(line, FIRST_COLUMN - 1 + i, column.title)
         for number, phases in enumerate(lines, start=line + 1):
-            addresses = cells(found, number + 1)
+            addresses = cell_addresses(found, number + 1)
             for i, column in enumerate(found):
                 content = column.content(phases, addresses)
                 self._write_cell(
@@ -130,10 +138,10 @@ class _BookWriter:
                 # A status may extend beyond its column.
                 if content is not None and column.key != "status":
                     value = content.value if isinstance(content, Formula) else content
-                    sizes.content(FIRST_COLUMN - 1 + i, value)
+                    sizes.add_content(FIRST_COLUMN - 1 + i, value)
         return line + 1 + len(lines)
 
-    def rows(self, rows: Sequence[Row]) -> None:
+    def write_rows(self, rows: Sequence[Row]) -> None:
         """Writes every row, with the columns that any row has."""
         sheet = self._book.add_worksheet(native_sheet.SHEET)
         sheet.freeze_panes(1, 0)
@@ -145,7 +153,7 @@ class _BookWriter:
         sizes = ColumnSizes(*_WIDTHS["Rows"])
         for i, column in enumerate(used):
             self._write_text(sheet, 0, i, column.title, "heading")
-            sizes.heading(0, i, column.title)
+            sizes.add_heading(0, i, column.title)
         for line, row in enumerate(rows, start=1):
             for i, column in enumerate(used):
                 value = column.value(row)
@@ -153,8 +161,8 @@ class _BookWriter:
                     value = " ".join(f"{name}={item}" for name, item in value.items())
                 self._write_cell(sheet, line, i, value)
                 if value is not None:
-                    sizes.content(i, value)
-        sizes.set(sheet)
+                    sizes.add_content(i, value)
+        sizes.apply_to(sheet)
 
     def _write_cell(
         self, sheet: Any, line: int, column: int, content: Content, time: bool = False

@@ -10,7 +10,15 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from deepbench.workbook.cells import LAST_COLUMN, LAST_ROW, Book, Cell, Sheet, Value, cleaned
+from deepbench.workbook.cells import (
+    LAST_COLUMN,
+    LAST_ROW,
+    Book,
+    Cell,
+    Sheet,
+    Value,
+    printable_value,
+)
 from deepbench.workbook.errors import WorkbookError
 from deepbench.workbook.package import Package, open_package
 from deepbench.workbook.xml_parts import Budget, parse_part
@@ -60,7 +68,7 @@ class _PackageReader:
                 if one.get("id") in parts]  # fmt: skip
 
     def sheet(self, name: str, part: str) -> Sheet:
-        reader = _SheetCells(cleaned(name), self._strings)
+        reader = _SheetCells(printable_value(name), self._strings)
         self._parse_part(part, reader)
         return reader.sheet()
 
@@ -83,7 +91,7 @@ class _PackageReader:
     def _parse_part(
         self, part: str, reader: _ElementAttributes | _SharedStrings | _SheetCells
     ) -> None:
-        where = f"{self._package.path}: {cleaned(part)}"
+        where = f"{self._package.path}: {printable_value(part)}"
         parse_part(where, self._package.part(part), reader, self._budget)
 
 
@@ -165,7 +173,7 @@ class _SheetCells:
             self._row = int(number) if _WHOLE.fullmatch(number) else self._row + 1
             self._column = 0
         elif name == "c":
-            self._move_to(attributes.get("r", ""))
+            self._set_cell_position(attributes.get("r", ""))
             self._cell = _OpenCell(self._row, self._column, attributes.get("t", "n"))
         elif self._cell is not None and name == "f":
             self._cell.formula = True
@@ -182,7 +190,7 @@ class _SheetCells:
             self._store_cell(self._cell)
             self._cell = None
 
-    def _move_to(self, text: str) -> None:
+    def _set_cell_position(self, text: str) -> None:
         found = _ADDRESS.fullmatch(text)
         if found is None:
             self._column += 1

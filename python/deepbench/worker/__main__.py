@@ -29,6 +29,6 @@ def _import_parents_package() -> None:
 
 if __name__ == "__main__":
     _import_parents_package()
-    from deepbench.worker.protocol import run
+    from deepbench.worker.protocol import run_worker
 
-    run()
+    run_worker()

@@ -191,7 +191,7 @@ def _print_warning(text: str) -> None:
     print(f"deepbench: warning: {text}", file=sys.stderr)
 
 
-def run() -> NoReturn:
+def run_worker() -> NoReturn:
     """Runs the worker from start to end."""
     try:
         status = main()

@@ -29,7 +29,7 @@ py::object default_text(const Parameter& parameter) {
 }
 
 // The bound of an integer or a real; None for a choice, and if only the type limits the value.
-py::object bound(const Parameter& parameter, double value) {
+py::object bound_or_none(const Parameter& parameter, double value) {
   if (parameter.kind == ParameterKind::kChoice || value == Parameter().maximum) return py::none();
   if (parameter.kind == ParameterKind::kReal) return py::float_(value);
   return py::int_(static_cast<int64_t>(value));
@@ -60,10 +60,10 @@ void bind_operation(py::module_& module) {
       .def_readonly("choices", &Parameter::choices)
       .def_readonly("aliases", &Parameter::aliases, "Alternative spellings, each with its choice.")
       .def_property_readonly(
-          "minimum", [](const Parameter& p) { return bound(p, p.minimum); },
+          "minimum", [](const Parameter& p) { return bound_or_none(p, p.minimum); },
           "Smallest value of a number; None for a choice.")
       .def_property_readonly(
-          "maximum", [](const Parameter& p) { return bound(p, p.maximum); },
+          "maximum", [](const Parameter& p) { return bound_or_none(p, p.maximum); },
           "Largest value of a number; None for a choice, and if only the type limits it.")
       .def_readonly("synonyms", &Parameter::synonyms, "Names that other programs give it.")
       .def_property_readonly(

@@ -42,7 +42,9 @@ void bind_problem(py::module_& module) {
           "Whether several ranks make a call together.")
       .def_property_readonly(
           "host_elements",
-          [](const Problem& problem) { return problem.operation().host_elements(problem); },
+          [](const Problem& problem) {
+            return problem.operation().host_generated_elements(problem);
+          },
           "Elements that the host generates one after the other for a call; 0: few.")
       .def("__str__", &Problem::str)
       .def("__repr__",

@@ -106,6 +106,6 @@ void bind_row(py::module_& module) {
              py::arg("all"), "The index of the i-th of `kept` evenly selected samples of `all`.");
   module.def("with_note", &deepbench::with_note, py::arg("row"), py::arg("note"),
              "A row, as JSON, with one more note. Raises ValueError for other text.");
-  module.def("thinned", &deepbench::thinned, py::arg("row"), py::arg("most"),
+  module.def("thinned", &deepbench::with_thinned_samples, py::arg("row"), py::arg("most"),
              "A row, as JSON, with at most `most` raw samples. Raises ValueError for other text.");
 }

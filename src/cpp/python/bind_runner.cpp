@@ -62,7 +62,7 @@ void bind_runner(py::module_& module) {
              "The paths in DEEPBENCH_BACKEND_PATH that hold no backend, one line each.");
   module.def("inspect", &deepbench::inspect, py::arg("backend"), py::arg("plugin_paths") = Paths{},
              "The hello message of a backend, or the reason why it is unusable, as JSON.");
-  module.def("gives_ceiling", &deepbench::gives_ceiling, py::arg("line"),
+  module.def("gives_ceiling", &deepbench::is_ceiling_line, py::arg("line"),
              "Whether a line of the row protocol gives a ceiling, and is no problem.");
   module.def(
       "check_options", [](const std::string& text) { deepbench::RunOptions().apply(text); },

@@ -36,7 +36,7 @@ constexpr const char* kUsage =
     "The ceilings that are measured for a row stand before it. To have them taken over by another\n"
     "process, give it a line 'ceiling KEY ; figure=NUMBER' for each before the first problem.\n";
 
-int refuse(const std::string& message) {
+int print_refusal(const std::string& message) {
   deepbench::JsonWriter json;
   json.begin_object().member("type", "error").member("message", message);
   json.member("exit", int64_t{kBadUsage}).end_object();
@@ -51,19 +51,19 @@ bool is_problem(const std::string& line) {
 }
 
 // The group of which a launcher started this process as a rank; nullptr without a launcher.
-std::shared_ptr<deepbench::Group> joined(const std::string& command) {
+std::shared_ptr<deepbench::Group> join_group_if_launched(const std::string& command) {
   const std::optional<deepbench::LaunchEnvironment> place = deepbench::launch_environment();
   if (!place) return nullptr;
   return deepbench::Rendezvous(*place, {deepbench::version(), command}).wait();
 }
 
 // Ends the process if it waits within a library for a lost rank.
-class EndWith {
+class ExitOnRankLoss {
  public:
-  explicit EndWith(deepbench::Group* group) : group_(group) {
+  explicit ExitOnRankLoss(deepbench::Group* group) : group_(group) {
     if (group) watcher_ = std::thread([group] { watch(*group); });
   }
-  ~EndWith() {
+  ~ExitOnRankLoss() {
     if (!group_) return;
     group_->end();
     watcher_.join();
@@ -87,7 +87,7 @@ int run_lines(deepbench::Runner& runner) {
   int64_t position = 0, ok = 0, bad = 0;
   for (std::string line; std::getline(std::cin, line);) {
     if (!is_problem(line)) continue;
-    if (deepbench::gives_ceiling(line)) {
+    if (deepbench::is_ceiling_line(line)) {
       runner.give_ceiling(line);
       continue;
     }
@@ -122,8 +122,8 @@ int main(int argc, char** argv) {
   std::string options;
   for (int i = 2; i < argc; ++i) options += std::string(argv[i]) + " ";
   try {
-    const std::shared_ptr<deepbench::Group> group = joined(first + " " + options);
-    const EndWith end(group.get());
+    const std::shared_ptr<deepbench::Group> group = join_group_if_launched(first + " " + options);
+    const ExitOnRankLoss end(group.get());
     deepbench::Runner runner(argv[1], options, {}, group);
     if (group && group->rank() > 0) {
       runner.follow_rank_zero();
@@ -132,6 +132,6 @@ int main(int argc, char** argv) {
     std::cout << runner.hello() << std::endl;
     return run_lines(runner);
   } catch (const std::exception& error) {
-    return refuse(error.what());
+    return print_refusal(error.what());
   }
 }

@@ -77,7 +77,7 @@ std::string Api::isa_text() const {
   return text;
 }
 
-bool Api::exact_int8() const {
+bool Api::has_exact_int8() const {
   // An instruction set is a set of bits. The check excludes AVX2's VNNI, because oneDNN selects
   // kernels for plain AVX2 on such processors for some shapes.
   constexpr unsigned kVnni = dnnl_cpu_isa_avx512_core_vnni;

@@ -79,7 +79,7 @@ class Api {
   std::string isa_text() const;
   // Whether oneDNN adds 8-bit products directly in 32 bits (VNNI, AMX) and not through 16-bit sums
   // that saturate.
-  bool exact_int8() const;
+  bool has_exact_int8() const;
 
   // Throws plugin::Error unless `status` is success. `doing` names the failed step in the message.
   void check(dnnl_status_t status, const char* doing) const;

@@ -25,7 +25,8 @@ PrimitiveCall::PrimitiveCall(const_dnnl_primitive_desc_t description, uint64_t c
   primitive_ = primitive_of(description);
   planning_ns_ = elapsed_ns(begin, Clock::now());
   for (uint64_t copy = 0; copy < copies; ++copy)
-    set(copy, DNNL_ARG_SCRATCHPAD, this->description(dnnl_query_scratchpad_md), scratchpad_.data());
+    set_argument(copy, DNNL_ARG_SCRATCHPAD, this->description(dnnl_query_scratchpad_md),
+                 scratchpad_.data());
 }
 
 int PrimitiveCall::run(uint64_t copy) {
@@ -35,12 +36,12 @@ int PrimitiveCall::run(uint64_t copy) {
 
 void PrimitiveCall::describe(plugin::Sink& sink) const { sink.real("planning_ns", planning_ns_); }
 
-void PrimitiveCall::set(uint64_t copy, int argument, const_dnnl_memory_desc_t description,
-                        void* data) {
-  set(copy, argument, memory_at(description, data));
+void PrimitiveCall::set_argument(uint64_t copy, int argument, const_dnnl_memory_desc_t description,
+                                 void* data) {
+  set_argument(copy, argument, memory_at(description, data));
 }
 
-void PrimitiveCall::set(uint64_t copy, int argument, MemoryObject memory) {
+void PrimitiveCall::set_argument(uint64_t copy, int argument, MemoryObject memory) {
   arguments_[copy].push_back({argument, memory.get()});
   memories_.push_back(std::move(memory));
 }
@@ -78,13 +79,13 @@ uint64_t scratchpad_bytes(const_dnnl_primitive_desc_t description) {
       api.primitive_desc_query_md_f(description, dnnl_query_scratchpad_md, 0));
 }
 
-bool advance_to(dnnl_primitive_desc_t description, const std::string& name) {
+bool advance_to_implementation(dnnl_primitive_desc_t description, const std::string& name) {
   while (implementation_name(description) != name)
     if (Api::instance().primitive_desc_next_impl_f(description) != dnnl_success) return false;
   return true;
 }
 
-void separate_list(PrimitiveDesc& description, PrimitiveDesc& list) {
+void detach_from_list(PrimitiveDesc& description, PrimitiveDesc& list) {
   list = copy_of(description.get());
   list.swap(description);
 }
@@ -116,7 +117,7 @@ void reject_too_slow(const std::string& implementation, double flops) {
 }
 
 bool is_saturating(const std::string& implementation) {
-  if (!Api::instance().exact_int8()) return false;
+  if (!Api::instance().has_exact_int8()) return false;
   const std::string isa = implementation.substr(implementation.rfind(':') + 1);
   return isa == "avx512_core" || isa == "avx2" || isa == "avx" || isa == "sse41";
 }

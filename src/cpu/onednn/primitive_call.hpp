@@ -38,8 +38,8 @@ class PrimitiveCall : public OnednnCall {
 
  protected:
   // Declares that the argument `argument` (DNNL_ARG_...) of this copy lies at `data`.
-  void set(uint64_t copy, int argument, const_dnnl_memory_desc_t description, void* data);
-  void set(uint64_t copy, int argument, MemoryObject memory);
+  void set_argument(uint64_t copy, int argument, const_dnnl_memory_desc_t description, void* data);
+  void set_argument(uint64_t copy, int argument, MemoryObject memory);
   const_dnnl_memory_desc_t description(dnnl_query_t which, int index = 0) const;
 
  private:
@@ -67,10 +67,10 @@ uint64_t scratchpad_bytes(const_dnnl_primitive_desc_t description);
 // Advances `description` in oneDNN's list to the implementation with this name and returns false if
 // the list has none. It compares names and not positions, because oneDNN lists a cached
 // implementation twice.
-bool advance_to(dnnl_primitive_desc_t description, const std::string& name);
+bool advance_to_implementation(dnnl_primitive_desc_t description, const std::string& name);
 // Moves oneDNN's list of implementations from `description` to `list`, so that reading the list
 // does not change the plan.
-void separate_list(PrimitiveDesc& description, PrimitiveDesc& list);
+void detach_from_list(PrimitiveDesc& description, PrimitiveDesc& list);
 // Lists each implementation behind oneDNN's default once. Leaves `description` at the end of the
 // list.
 std::vector<std::string> alternative_implementations(dnnl_primitive_desc_t description);

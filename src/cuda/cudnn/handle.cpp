@@ -13,7 +13,7 @@ nvidia::cudnnHandle_t cudnn_handle(const Stream& stream, size_t worker) {
     CUDA_CHECK(cudnn().cudnnSetStream(made, stream.get()));
     return made;
   };
-  return plugin::per_device(stream, create, worker);
+  return plugin::get_or_create_per_device(stream, create, worker);
 }
 
 }  // namespace deepbench::cuda

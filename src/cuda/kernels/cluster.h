@@ -7,7 +7,7 @@
 
 /* Announces that this block has begun. A block must call cluster_wait() before it writes to the
  * memory of another block. */
-__device__ inline void cluster_announce() {
+__device__ inline void cluster_arrive() {
   asm volatile("barrier.cluster.arrive.relaxed.aligned;" ::: "memory");
 }
 __device__ inline void cluster_wait() {
@@ -21,7 +21,7 @@ __device__ inline void cluster_barrier() {
 }
 
 /* Stores to the same position in the shared memory of another block of the cluster. */
-__device__ inline void store_at(uint32_t block, float4* to, const float (&v)[4]) {
+__device__ inline void store_to_block(uint32_t block, float4* to, const float (&v)[4]) {
   uint32_t address = uint32_t(__cvta_generic_to_shared(to));
   asm("mapa.shared::cluster.u32 %0, %1, %2;" : "=r"(address) : "r"(address), "r"(block));
   asm volatile("st.shared::cluster.v4.f32 [%0], {%1, %2, %3, %4};" ::"r"(address), "f"(v[0]),

@@ -35,7 +35,7 @@ class Program {
   Program(const Program&) = delete;
   Program& operator=(const Program&) = delete;
 
-  void name(const std::string& expression) {
+  void add_name_expression(const std::string& expression) {
     CUDA_CHECK(nvrtc().nvrtcAddNameExpression(program_, expression.c_str()));
   }
 
@@ -117,10 +117,11 @@ Target target_for(int device, const std::vector<int>& known) {
                       " and newer; use the libraries of CUDA 12: " + install_command(12));
 }
 
-Image compile(const Source& source, const std::string& expression, int device_architecture) {
+CompiledImage compile(const Source& source, const std::string& expression,
+                      int device_architecture) {
   const Target target = target_for(device_architecture, known_architectures());
   Program program(source);
-  if (!expression.empty()) program.name(expression);
+  if (!expression.empty()) program.add_name_expression(expression);
   program.compile(target);
   return {program.compiled_code(target),
           expression.empty() ? "" : program.lowered_name(expression)};

@@ -9,7 +9,7 @@
 
 namespace deepbench::cuda {
 
-using plugin::Image;
+using plugin::CompiledImage;
 
 // What the compiler generates for a device: machine code if it knows the device's generation,
 // otherwise PTX for the newest generation that it knows, which the driver compiles.
@@ -27,7 +27,7 @@ Target target_for(int device, const std::vector<int>& known);
 // such as "fill<float>", which the image then contains; if it is empty, the image contains the
 // extern "C" kernels of the source. Throws plugin::Error: unsupported without NVRTC, failed with
 // the compiler's log.
-Image compile(const Source& source, const std::string& expression, int device_architecture);
+CompiledImage compile(const Source& source, const std::string& expression, int device_architecture);
 
 // Identifies the compiler by its file and version. Throws plugin::Error without NVRTC.
 std::string compiler_identity();

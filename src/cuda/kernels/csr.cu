@@ -14,7 +14,7 @@ struct LineShare {
   uint64_t begin, end;  // within a line
 };
 
-__device__ inline LineShare share_of(uint32_t thread, uint64_t length) {
+__device__ inline LineShare share_of_thread(uint32_t thread, uint64_t length) {
   const uint64_t each = (length + OPERAND_THREADS - 1) / OPERAND_THREADS;
   const uint64_t begin = thread * each, end = begin + each;
   return {begin < length ? begin : length, end < length ? end : length};
@@ -47,7 +47,7 @@ __device__ uint32_t exclusive_sum(uint32_t thread, uint32_t count) {
 extern "C" __global__ void count_nonzeros(Lines lines, NonzeroRule rule, uint32_t* counts) {
   const uint32_t thread = thread_of_block();
   for (uint64_t line = blockIdx.x; line < lines.count; line += gridDim.x) {
-    uint32_t count[1] = {count_share(rule, lines, line, share_of(thread, lines.length))};
+    uint32_t count[1] = {count_share(rule, lines, line, share_of_thread(thread, lines.length))};
     sum_over_block(count, thread, OPERAND_THREADS, 1);
     if (thread == 0) counts[line] = count[0];
   }
@@ -60,7 +60,7 @@ extern "C" __global__ void write_nonzeros(Lines lines, NonzeroRule rule, const i
                                           void* values) {
   const uint32_t thread = thread_of_block();
   for (uint64_t line = blockIdx.x; line < lines.count; line += gridDim.x) {
-    const LineShare share = share_of(thread, lines.length);
+    const LineShare share = share_of_thread(thread, lines.length);
     uint64_t offset =
         uint64_t(offsets[line]) + exclusive_sum(thread, count_share(rule, lines, line, share));
     with_element(type, [&](auto element) {
@@ -70,7 +70,7 @@ extern "C" __global__ void write_nonzeros(Lines lines, NonzeroRule rule, const i
         const uint64_t index = line * lines.line_step + at * lines.step;
         if (!is_nonzero(rule, index)) continue;
         indices[offset] = int32_t(at);
-        out[offset] = E::stored(rule.seed, operand, index);
+        out[offset] = E::generated_word(rule.seed, operand, index);
         ++offset;
       }
     });

@@ -13,12 +13,12 @@ __device__ inline uint32_t thread_of_block() { return threadIdx.x + threadIdx.y 
 
 // ---- elements of every type ---------------------------------------------------------------------
 
-// stored() generates an element and returns it as the type stores it. code() returns a small integer
-// as the type stores it, and value() what is stored, as a double.
+// generated_word() generates an element and returns it as the type stores it. code() returns a
+// small integer as the type stores it, and value() what is stored, as a double.
 template <int kType>
 struct Element {  // S8, U8, S7
   using Word = uint8_t;
-  static __device__ Word stored(uint64_t seed, uint32_t operand, uint64_t index) {
+  static __device__ Word generated_word(uint64_t seed, uint32_t operand, uint64_t index) {
     return Word(deepbench_integer(deepbench_type(kType), seed, operand, index));
   }
   static __device__ Word code(int32_t integer) { return Word(integer); }
@@ -30,7 +30,7 @@ struct Element {  // S8, U8, S7
 template <>
 struct Element<DEEPBENCH_F64> {
   using Word = double;
-  static __device__ Word stored(uint64_t seed, uint32_t operand, uint64_t index) {
+  static __device__ Word generated_word(uint64_t seed, uint32_t operand, uint64_t index) {
     return deepbench_uniform(seed, operand, index);
   }
   static __device__ Word code(int32_t integer) { return Word(integer); }
@@ -40,7 +40,7 @@ struct Element<DEEPBENCH_F64> {
 template <>
 struct Element<DEEPBENCH_F32> {
   using Word = float;
-  static __device__ Word stored(uint64_t seed, uint32_t operand, uint64_t index) {
+  static __device__ Word generated_word(uint64_t seed, uint32_t operand, uint64_t index) {
     return deepbench_uniform(seed, operand, index);
   }
   static __device__ Word code(int32_t integer) { return Word(integer); }
@@ -50,7 +50,7 @@ struct Element<DEEPBENCH_F32> {
 template <>
 struct Element<DEEPBENCH_F16> {
   using Word = uint16_t;
-  static __device__ Word stored(uint64_t seed, uint32_t operand, uint64_t index) {
+  static __device__ Word generated_word(uint64_t seed, uint32_t operand, uint64_t index) {
     return deepbench_to_half(deepbench_uniform(seed, operand, index));
   }
   static __device__ Word code(int32_t integer) { return deepbench_to_half(float(integer)); }
@@ -68,7 +68,7 @@ struct Element<DEEPBENCH_F16> {
 template <>
 struct Element<DEEPBENCH_BF16> {
   using Word = uint16_t;
-  static __device__ Word stored(uint64_t seed, uint32_t operand, uint64_t index) {
+  static __device__ Word generated_word(uint64_t seed, uint32_t operand, uint64_t index) {
     return deepbench_to_bfloat16(deepbench_uniform(seed, operand, index));
   }
   static __device__ Word code(int32_t integer) { return deepbench_to_bfloat16(float(integer)); }
@@ -78,7 +78,7 @@ struct Element<DEEPBENCH_BF16> {
 template <>
 struct Element<DEEPBENCH_E4M3> {
   using Word = uint8_t;
-  static __device__ Word stored(uint64_t seed, uint32_t operand, uint64_t index) {
+  static __device__ Word generated_word(uint64_t seed, uint32_t operand, uint64_t index) {
     return deepbench_to_e4m3(deepbench_uniform(seed, operand, index));
   }
   static __device__ Word code(int32_t integer) { return deepbench_to_e4m3(float(integer)); }
@@ -88,7 +88,7 @@ struct Element<DEEPBENCH_E4M3> {
 template <>
 struct Element<DEEPBENCH_E5M2> {
   using Word = uint8_t;
-  static __device__ Word stored(uint64_t seed, uint32_t operand, uint64_t index) {
+  static __device__ Word generated_word(uint64_t seed, uint32_t operand, uint64_t index) {
     return deepbench_to_e5m2(deepbench_uniform(seed, operand, index));
   }
   static __device__ Word code(int32_t integer) { return deepbench_to_e5m2(float(integer)); }
@@ -98,7 +98,7 @@ struct Element<DEEPBENCH_E5M2> {
 template <>
 struct Element<DEEPBENCH_S32> {
   using Word = int32_t;
-  static __device__ Word stored(uint64_t seed, uint32_t operand, uint64_t index) {
+  static __device__ Word generated_word(uint64_t seed, uint32_t operand, uint64_t index) {
     return deepbench_integer(DEEPBENCH_S32, seed, operand, index);
   }
   static __device__ Word code(int32_t integer) { return integer; }
@@ -108,7 +108,7 @@ struct Element<DEEPBENCH_S32> {
 template <>
 struct Element<DEEPBENCH_UNSIGNED_WORD> {
   using Word = uint32_t;
-  static __device__ Word stored(uint64_t seed, uint32_t operand, uint64_t index) {
+  static __device__ Word generated_word(uint64_t seed, uint32_t operand, uint64_t index) {
     return uint32_t(deepbench_integer(DEEPBENCH_S32, seed, operand, index));
   }
   static __device__ Word code(int32_t integer) { return uint32_t(integer); }
@@ -146,7 +146,7 @@ __device__ void with_element(int32_t type, Body body) {
 
 // Calls body with an unsigned word of `bytes` bytes.
 template <class Body>
-__device__ void with_word(uint32_t bytes, Body body) {
+__device__ void with_word_type(uint32_t bytes, Body body) {
   switch (bytes) {
     case 1:
       return body(uint8_t());

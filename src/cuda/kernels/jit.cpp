@@ -39,7 +39,7 @@ struct Module {
   std::string entry;
 };
 
-std::optional<Module> try_load(const Image& image) {
+std::optional<Module> try_load(const CompiledImage& image) {
   Module loaded{nullptr, image.entry};
   if (driver().cuModuleLoadData(&loaded.module, image.code.data()) != nvidia::CUDA_SUCCESS)
     return std::nullopt;
@@ -49,14 +49,15 @@ std::optional<Module> try_load(const Image& image) {
 // Loads the module from the cache or, if the cache has no loadable image, compiles it and adds the
 // duration to `compiling_ns`. The reason why a cached image cannot be loaded is not reported: if
 // the device is at fault, loading the new image fails as well.
-Module load(const Source& source, const std::string& expression, int device, double& compiling_ns) {
+Module load_or_compile(const Source& source, const std::string& expression, int device,
+                       double& compiling_ns) {
   const int architecture = device_facts(device).architecture();
   const plugin::KernelCache cache(plugin::cache_folder());
   const std::string key = cache_key(source, expression, architecture, compiler_identity());
-  if (const std::optional<Image> cached = cache.load(key))
+  if (const std::optional<CompiledImage> cached = cache.load(key))
     if (const std::optional<Module> module = try_load(*cached)) return *module;
   const Clock::time_point begin = Clock::now();
-  const Image image = compile(source, expression, architecture);
+  const CompiledImage image = compile(source, expression, architecture);
   Module module{nullptr, image.entry};
   CUDA_CHECK(driver().cuModuleLoadData(&module.module, image.code.data()));
   compiling_ns += ns_since(begin);
@@ -86,9 +87,10 @@ class Functions {
     const auto module_key = std::make_tuple(stream.device(), name, instance);
     auto found = modules_.find(module_key);
     if (found == modules_.end())
-      found =
-          modules_.emplace(module_key, load(read_source(), instance, stream.device(), compiling_ns))
-              .first;
+      found = modules_
+                  .emplace(module_key,
+                           load_or_compile(read_source(), instance, stream.device(), compiling_ns))
+                  .first;
     auto made = std::make_unique<Function>();
     made->name_ = expression;
     const std::string& entry = instance.empty() ? expression : found->second.entry;

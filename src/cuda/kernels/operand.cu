@@ -30,7 +30,7 @@ extern "C" __global__ void fill_elements(void* data, int32_t type, StridedLayout
     using E = decltype(element);
     auto* const out = static_cast<typename E::Word*>(data);
     for_each(layout, [&](uint64_t offset, uint64_t index) {
-      out[offset] = E::stored(seed, operand, index);
+      out[offset] = E::generated_word(seed, operand, index);
     });
   });
 }
@@ -49,7 +49,7 @@ extern "C" __global__ void fill_integers(void* data, int32_t type, StridedLayout
 
 extern "C" __global__ void set_elements(void* data, uint32_t bytes, StridedLayout layout,
                                         uint64_t bits) {
-  with_word(bytes, [&](auto word) {
+  with_word_type(bytes, [&](auto word) {
     using Word = decltype(word);
     auto* const out = static_cast<Word*>(data);
     for_each(layout, [&](uint64_t offset, uint64_t) { out[offset] = Word(bits); });
@@ -63,7 +63,7 @@ extern "C" __global__ void scan_elements(const void* data, const void* restored,
                                          StridedLayout layout, uint64_t poison, uint64_t mask,
                                          ScanCounts* found) {
   uint64_t counts[2] = {0, 0};
-  with_word(bytes, [&](auto zero) {
+  with_word_type(bytes, [&](auto zero) {
     using Word = decltype(zero);
     const auto* const words = static_cast<const Word*>(data);
     const auto* const before = static_cast<const Word*>(restored);

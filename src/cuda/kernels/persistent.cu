@@ -16,13 +16,13 @@ __device__ inline float sigmoid(float x) { return 1 / (1 + __expf(-x)); }
 __device__ inline float tanh_of(float x) { return 1 - 2 / (1 + __expf(2 * x)); }
 
 // The state of one unit of one sequence, which is kept from step to step.
-struct Unit {
+struct UnitState {
   float h, c;
   float b[4];  // one bias per gate; for gru, b' is the last
 };
 
 template <int kCell>
-__device__ float next_state(Unit& unit, const float* sums, float x) {
+__device__ float next_state(UnitState& unit, const float* sums, float x) {
   if (kCell == CELL_LSTM) {
     const float i = sigmoid(unit.b[0] + x + sums[0]), f = sigmoid(unit.b[1] + x + sums[1]);
     const float candidate = tanh_of(unit.b[2] + x + sums[2]), o = sigmoid(unit.b[3] + x + sums[3]);
@@ -41,7 +41,7 @@ __device__ float next_state(Unit& unit, const float* sums, float x) {
 
 template <int kCell, int kType, uint32_t kHidden, uint32_t kUnits, uint32_t kBatch>
 struct Layer {
-  using T = Narrow<kType>;
+  using T = SixteenBitFloat<kType>;
   static constexpr uint32_t kGates = kCell == CELL_LSTM ? 4 : kCell == CELL_GRU ? 3 : 1;
   static constexpr PersistentShape kShape = {kGates, kHidden, kUnits};
   static constexpr uint32_t kRows = persistent_rows(kShape),
@@ -113,7 +113,7 @@ struct Layer {
   // The index, within the warp's part, of the four elements that this thread handles in a turn. A
   // warp handles 32 groups of four elements per turn.
   __device__ uint32_t element(uint32_t turn) const { return (turn * 32 + lane) * 4; }
-  __device__ bool has(uint32_t turn, uint32_t n) const {
+  __device__ bool is_valid_element(uint32_t turn, uint32_t n) const {
     return n < kBatch && element(turn) < kSlice && first_column + element(turn) < kHidden;
   }
   __device__ uint2* state(uint32_t turn, uint32_t n) const {
@@ -123,7 +123,7 @@ struct Layer {
   __device__ void load_initial_states() const {
     for (uint32_t n = 0; n < kBatch; ++n)
       for (uint32_t turn = 0; turn < kRounds; ++turn)
-        if (has(turn, n))
+        if (is_valid_element(turn, n))
           *state(turn, n) = *reinterpret_cast<const uint2*>(layer.h0 + n * kHidden + first_column +
                                                             element(turn));
   }
@@ -148,19 +148,21 @@ struct Layer {
         for (uint32_t n = 0; n < kSequencesInFlight; ++n)
 #pragma unroll
           for (uint32_t turn = 0; turn < kRounds; ++turn)
-            if (has(turn, first + n))
+            if (is_valid_element(turn, first + n))
               v[n][turn] = load_mailbox(from + (n * kHidden + turn * 128) / 2);
 #pragma unroll
         for (uint32_t n = 0; n < kSequencesInFlight; ++n)
 #pragma unroll
           for (uint32_t turn = 0; turn < kRounds; ++turn)
-            is_incomplete |= has(turn, first + n) && (v[n][turn].y != step || v[n][turn].w != step);
+            is_incomplete |=
+                is_valid_element(turn, first + n) && (v[n][turn].y != step || v[n][turn].w != step);
       } while (is_incomplete);
 #pragma unroll
       for (uint32_t n = 0; n < kSequencesInFlight; ++n)
 #pragma unroll
         for (uint32_t turn = 0; turn < kRounds; ++turn)
-          if (has(turn, first + n)) *state(turn, first + n) = {v[n][turn].x, v[n][turn].z};
+          if (is_valid_element(turn, first + n))
+            *state(turn, first + n) = {v[n][turn].x, v[n][turn].z};
     }
   }
 
@@ -189,7 +191,7 @@ struct Layer {
 
   // [turn][warp][row][n]. With up to four sequences, no two threads of a warp access the same bank
   // when they store.
-  __device__ float& part(uint32_t step, uint32_t of_warp, uint32_t row, uint32_t n) const {
+  __device__ float& partial_sum(uint32_t step, uint32_t of_warp, uint32_t row, uint32_t n) const {
     auto* const all = reinterpret_cast<float*>(shared + persistent_sums_offset(kShape, kBatch));
     return all[((step % 2 * PERSISTENT_WARPS + of_warp) * kRows + row) * kBatch + n];
   }
@@ -199,26 +201,27 @@ struct Layer {
 #pragma unroll
       for (uint32_t k = 0; k < 4; ++k) {
         const uint32_t row = i * PERSISTENT_TILE + lane / 4 + k / 2 * 8, n = lane % 4 * 2 + k % 2;
-        if (row < kRows && n < kBatch) part(step, warp, row, n) = sums[i][k];
+        if (row < kRows && n < kBatch) partial_sum(step, warp, row, n) = sums[i][k];
       }
   }
-  __device__ void add_parts(uint32_t step, uint32_t unit, uint32_t n, float (&sums)[kGates]) const {
+  __device__ void add_partial_sums(uint32_t step, uint32_t unit, uint32_t n,
+                                   float (&sums)[kGates]) const {
 #pragma unroll
     for (uint32_t gate = 0; gate < kGates; ++gate) {
       sums[gate] = 0;
 #pragma unroll
       for (uint32_t w = 0; w < PERSISTENT_WARPS; ++w)
-        sums[gate] += part(step, w, gate * kUnits + unit, n);
+        sums[gate] += partial_sum(step, w, gate * kUnits + unit, n);
     }
   }
 
-  __device__ Unit first_unit_state(uint32_t unit, uint32_t n) const {
-    Unit state = {};
+  __device__ UnitState first_unit_state(uint32_t unit, uint32_t n) const {
+    UnitState state = {};
     if (unit >= kHidden) return state;
-    state.h = T::wide(layer.h0[n * kHidden + unit]);
-    if (kCell == CELL_LSTM) state.c = T::wide(layer.c0[n * kHidden + unit]);
+    state.h = T::to_float(layer.h0[n * kHidden + unit]);
+    if (kCell == CELL_LSTM) state.c = T::to_float(layer.c0[n * kHidden + unit]);
     constexpr uint32_t kBiases = kGates + (kCell == CELL_GRU);
-    for (uint32_t i = 0; i < kBiases; ++i) state.b[i] = T::wide(layer.b[i * kHidden + unit]);
+    for (uint32_t i = 0; i < kBiases; ++i) state.b[i] = T::to_float(layer.b[i * kHidden + unit]);
     return state;
   }
 
@@ -237,12 +240,12 @@ struct Layer {
     const uint32_t pair = number / 2, n = pair % kBatch;
     const uint32_t within = pair / kBatch * 2 + number % 2, unit = first_unit + within;
     const bool writes = is_real && unit < kHidden;
-    Unit state = first_unit_state(unit, n);
+    UnitState state = first_unit_state(unit, n);
 
     for (uint32_t t = 0; t < layer.timesteps; ++t) {
       const uint32_t step = before + t;
       const uint64_t at = (uint64_t(t) * kBatch + n) * kHidden + unit;
-      const float x = writes ? T::wide(layer.x[at]) : 0;
+      const float x = writes ? T::to_float(layer.x[at]) : 0;
       if (t > 0) receive_states(step - 1);
       __syncwarp();
       float sums[kRowTiles][4] = {};
@@ -251,9 +254,9 @@ struct Layer {
       __syncthreads();
       if (!has_units) continue;
       float gates[kGates];
-      add_parts(step, within, n, gates);
-      const uint16_t h = T::narrow(next_state<kCell>(state, gates, x));
-      state.h = T::wide(h);
+      add_partial_sums(step, within, n, gates);
+      const uint16_t h = T::from_float(next_state<kCell>(state, gates, x));
+      state.h = T::to_float(h);
       const uint32_t pair = h | __shfl_down_sync(0xffffffff, uint32_t(h), 1) << 16;
       if (!writes || within % 2 == 1) continue;
       if (t + 1 < layer.timesteps) store_mailbox(mailbox(step, n, unit), pair, step);

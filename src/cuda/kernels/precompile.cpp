@@ -44,10 +44,10 @@ void compile_missing(const Source& source, const std::vector<std::string>& expre
                      int device_architecture, const plugin::KernelCache& cache) {
   if (!cache.is_writable()) return;
   const std::string compiler = compiler_identity();
-  struct Missing {
+  struct MissingFunction {
     std::string key, expression;
   };
-  std::vector<Missing> missing;
+  std::vector<MissingFunction> missing;
   for (const std::string& expression : expressions) {
     const std::string key = cache_key(source, expression, device_architecture, compiler);
     if (!cache.load(key)) missing.push_back({key, expression});

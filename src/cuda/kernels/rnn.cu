@@ -19,11 +19,11 @@ __device__ void scale_narrow(void* data, uint64_t count, float scale, Round roun
 __device__ double sigmoid(double x) { return 1 / (1 + exp(-x)); }
 
 // One unit of one sequence.
-struct Unit {
+struct RecurrentUnit {
   const RecurrentStep& step;
   uint64_t n, i, gates;
 
-  __device__ Unit(const RecurrentStep& of, uint64_t number, uint64_t gate_count)
+  __device__ RecurrentUnit(const RecurrentStep& of, uint64_t number, uint64_t gate_count)
       : step(of), n(number / of.hidden), i(number % of.hidden), gates(gate_count) {}
 
   __device__ uint64_t index() const { return n * step.hidden + i; }
@@ -35,12 +35,12 @@ struct Unit {
   __device__ double sum(uint64_t g) const { return input(g) + gate(g); }
 };
 
-__device__ void vanilla_forward(const Unit& u) {
+__device__ void vanilla_forward(const RecurrentUnit& u) {
   const double sum = u.sum(0);
   u.step.h[u.index()] = sum > 0 ? sum : 0;
 }
 
-__device__ void lstm_forward(const Unit& u) {
+__device__ void lstm_forward(const RecurrentUnit& u) {
   const double i = sigmoid(u.sum(0)), f = sigmoid(u.sum(1));
   const double candidate = tanh(u.sum(2)), o = sigmoid(u.sum(3));
   u.gate(0) = i, u.gate(1) = f, u.gate(2) = candidate, u.gate(3) = o;
@@ -49,7 +49,7 @@ __device__ void lstm_forward(const Unit& u) {
   u.step.h[u.index()] = o * tanh(c);
 }
 
-__device__ void gru_forward(const Unit& u) {
+__device__ void gru_forward(const RecurrentUnit& u) {
   const double update = sigmoid(u.sum(0)), reset = sigmoid(u.sum(1));
   const double inner = u.gate(2) + u.bias(3);
   const double candidate = tanh(u.input(2) + reset * inner);
@@ -58,7 +58,7 @@ __device__ void gru_forward(const Unit& u) {
   u.step.h[u.index()] = update * u.step.h_before[u.index()] + (1 - update) * candidate;
 }
 
-__device__ void vanilla_backward(const Unit& u, const RecurrentGradient& g) {
+__device__ void vanilla_backward(const RecurrentUnit& u, const RecurrentGradient& g) {
   const uint64_t at = u.index();
   const double dz = u.step.h[at] > 0 ? g.dh[at] + g.dy[at] : 0;
   u.gate(0) = dz;
@@ -66,7 +66,7 @@ __device__ void vanilla_backward(const Unit& u, const RecurrentGradient& g) {
   g.dx[at] = dz;
 }
 
-__device__ void lstm_backward(const Unit& u, const RecurrentGradient& g) {
+__device__ void lstm_backward(const RecurrentUnit& u, const RecurrentGradient& g) {
   const uint64_t at = u.index();
   const double i = u.gate(0), f = u.gate(1), candidate = u.gate(2), o = u.gate(3);
   const double dh = g.dh[at] + g.dy[at], tanh_c = tanh(u.step.c[at]);
@@ -80,7 +80,7 @@ __device__ void lstm_backward(const Unit& u, const RecurrentGradient& g) {
   g.dc[at] = dc * f;
 }
 
-__device__ void gru_backward(const Unit& u, const RecurrentGradient& g) {
+__device__ void gru_backward(const RecurrentUnit& u, const RecurrentGradient& g) {
   const uint64_t at = u.index();
   const double update = u.gate(0), reset = u.gate(1), candidate = u.gate(2);
   const double dh = g.dh[at] + g.dy[at];
@@ -140,7 +140,7 @@ extern "C" __global__ void match_relu_slopes(RecurrentStep step, const double* d
                                              double tolerance) {
   const uint64_t number = first_of_thread();
   if (number >= step.batch * step.hidden) return;
-  const Unit unit(step, number, 1);
+  const RecurrentUnit unit(step, number, 1);
   double& h = step.h[unit.index()];
   if (h == 0 && dz[unit.index()] != 0 && fabs(unit.sum(0)) <= tolerance) h = TINY_POSITIVE;
 }
@@ -149,7 +149,7 @@ extern "C" __global__ void match_relu_slopes(RecurrentStep step, const double* d
 extern "C" __global__ void recurrent_forward(int32_t cell, RecurrentStep step) {
   const uint64_t number = first_of_thread();
   if (number >= step.batch * step.hidden) return;
-  const Unit unit(step, number, gates_of(cell));
+  const RecurrentUnit unit(step, number, gates_of(cell));
   if (cell == CELL_VANILLA) return vanilla_forward(unit);
   if (cell == CELL_LSTM) return lstm_forward(unit);
   gru_forward(unit);
@@ -160,7 +160,7 @@ extern "C" __global__ void recurrent_backward(int32_t cell, RecurrentStep step,
                                               RecurrentGradient gradient) {
   const uint64_t number = first_of_thread();
   if (number >= step.batch * step.hidden) return;
-  const Unit unit(step, number, gates_of(cell));
+  const RecurrentUnit unit(step, number, gates_of(cell));
   if (cell == CELL_VANILLA) return vanilla_backward(unit, gradient);
   if (cell == CELL_LSTM) return lstm_backward(unit, gradient);
   gru_backward(unit, gradient);

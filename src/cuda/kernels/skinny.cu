@@ -33,7 +33,7 @@ __device__ inline uint32_t multiply(const uint4& a, const uint4& b, uint32_t sum
 
 // The sums of one thread: sums[column * kRows + row].
 template <int kColumns, int kRows, int kDepth, int kLanes>
-struct Lane {
+struct LaneAccumulator {
   const uint4* a[kRows];
   const uint4* b;
   uint32_t column;  // distance between columns of B, in vectors
@@ -47,13 +47,13 @@ struct Lane {
     uint4 of_a[kDepth][kRows], of_b[kDepth][kColumns];
 #pragma unroll
     for (int i = 0; i < kDepth; ++i) {
-      const uint32_t from = clamped<kWhole>(at + uint32_t(i * kLanes), end);
+      const uint32_t from = clamped_index<kWhole>(at + uint32_t(i * kLanes), end);
 #pragma unroll
       for (int row = 0; row < kRows; ++row) of_a[i][row] = load_uncached(a[row] + from);
     }
 #pragma unroll
     for (int i = 0; i < kDepth; ++i) {
-      const uint32_t from = clamped<kWhole>(at + uint32_t(i * kLanes), end);
+      const uint32_t from = clamped_index<kWhole>(at + uint32_t(i * kLanes), end);
 #pragma unroll
       for (int j = 0; j < kColumns; ++j) {
         of_b[i][j] = load_cached(b + (uint64_t(j) * column + from));
@@ -72,7 +72,7 @@ struct Lane {
   }
 
   template <bool kWhole>
-  static __device__ uint32_t clamped(uint32_t at, uint32_t end) {
+  static __device__ uint32_t clamped_index(uint32_t at, uint32_t end) {
     return kWhole || at < end ? at : end - 1;
   }
 
@@ -143,7 +143,7 @@ __device__ inline bool is_last_part(uint32_t* arrivals) {
 
 // Adds the sums of the block's rows to C and resets them to zero for the next call.
 template <int kColumns>
-__device__ void finish(const SkinnyProduct& product, uint32_t first_row, uint32_t rows) {
+__device__ void store_results(const SkinnyProduct& product, uint32_t first_row, uint32_t rows) {
   const auto* const c = static_cast<const uint32_t*>(product.c);
   auto* const d = static_cast<uint32_t*>(product.d);
   for (uint32_t i = threadIdx.x; i < rows * kColumns; i += blockDim.x) {
@@ -169,7 +169,7 @@ __global__ void __launch_bounds__(SKINNY_THREADS, 1) skinny(SkinnyProduct produc
   const uint32_t end =
       kSplit && product.part_vectors < rest ? begin + product.part_vectors : product.vectors;
 
-  Lane<kColumns, kRows, kDepth, kLanes> mine;
+  LaneAccumulator<kColumns, kRows, kDepth, kLanes> mine;
 #pragma unroll
   for (int i = 0; i < kRows; ++i) {
     // Read, but not written.
@@ -205,5 +205,5 @@ __global__ void __launch_bounds__(SKINNY_THREADS, 1) skinny(SkinnyProduct produc
     else
       static_cast<uint32_t*>(product.d)[offsets[i]] = before[i] + mine.sums[i];
   }
-  if (kSplit && is_last_part(product.arrivals)) finish<kColumns>(product, first_row, rows);
+  if (kSplit && is_last_part(product.arrivals)) store_results<kColumns>(product, first_row, rows);
 }

@@ -16,10 +16,10 @@ namespace few_columns_mma {
 // elements of k: its loads are contiguous in both layouts, and its results come in pairs. Row r of
 // tile j is row 2 kRows (r % 8) + 2 j + r / 8 of the block.
 template <bool kTransposed, uint32_t kRows>
-struct Slice;
+struct OperandSlice;
 
 template <uint32_t kRows>
-struct Slice<true, kRows> {  // k is contiguous in memory
+struct OperandSlice<true, kRows> {  // k is contiguous in memory
   uint4 rows[2 * kRows];
 
   __device__ void load(const SkinnyMmaProduct& product, uint32_t row, uint32_t k) {
@@ -38,8 +38,8 @@ struct Slice<true, kRows> {  // k is contiguous in memory
 };
 
 template <>
-struct Slice<false, 2> {  // rows are contiguous in memory
-  uint2 numbers[8];       // four rows for each element of k
+struct OperandSlice<false, 2> {  // rows are contiguous in memory
+  uint2 numbers[8];              // four rows for each element of k
 
   __device__ void load(const SkinnyMmaProduct& product, uint32_t row, uint32_t k) {
     const uint16_t* const from = product.a + uint64_t(k) * product.m + row;
@@ -66,7 +66,7 @@ struct Slice<false, 2> {  // rows are contiguous in memory
 template <int kType, bool kTransposed, uint32_t kColumns, uint32_t kRows, uint32_t kWarps,
           uint32_t kSplit>
 struct Block {
-  using T = Narrow<kType>;
+  using T = SixteenBitFloat<kType>;
   static constexpr SkinnyMmaShape kShape = {kColumns, kRows, kWarps, kSplit};
   static constexpr uint32_t kTiles = skinny_mma_tiles(kShape), kParts = skinny_mma_parts(kShape);
   static constexpr uint32_t kTilesPerBlock = skinny_mma_tiles_per_block(kShape);
@@ -83,7 +83,7 @@ struct Block {
   // ---- products ---------------------------------------------------------------------------------
 
   struct Step {
-    Slice<kTransposed, kRows> a;
+    OperandSlice<kTransposed, kRows> a;
     uint4 b[kColumns];
   };
 
@@ -142,7 +142,7 @@ struct Block {
         const float(&v)[4] = sums[j][i];
         float4* const to = partial_sum(tile / kSplit, part);
         if constexpr (kSplit > 1)
-          store_at(tile % kSplit, to, v);
+          store_to_block(tile % kSplit, to, v);
         else
           *to = {v[0], v[1], v[2], v[3]};
       }
@@ -158,7 +158,7 @@ struct Block {
   __device__ uint64_t index_of(uint32_t turn, uint32_t which) const {
     return uint64_t(column_of(turn, which)) * product.m + row + tile_of(turn) / kColumns * 2;
   }
-  __device__ bool has(uint32_t turn, uint32_t which) const {
+  __device__ bool has_output(uint32_t turn, uint32_t which) const {
     return local_tile_of(turn) < kTilesPerBlock && tile_of(turn) < kTiles && row < product.m &&
            column_of(turn, which) < product.n;
   }
@@ -168,7 +168,7 @@ struct Block {
     for (uint32_t turn = 0; turn < kRounds; ++turn)
 #pragma unroll
       for (uint32_t i = 0; i < 2; ++i)
-        if (has(turn, i))
+        if (has_output(turn, i))
           c[turn][i] = *reinterpret_cast<const uint32_t*>(product.c + index_of(turn, i));
   }
   __device__ float4 sum_of(uint32_t local_tile) const {
@@ -181,22 +181,22 @@ struct Block {
     return sum;
   }
   __device__ void store(uint64_t index, uint32_t c, float upper, float lower) const {
-    const uint32_t first = T::narrow(upper + T::wide(uint16_t(c)));
-    const uint32_t second = T::narrow(lower + T::wide(uint16_t(c >> 16)));
+    const uint32_t first = T::from_float(upper + T::to_float(uint16_t(c)));
+    const uint32_t second = T::from_float(lower + T::to_float(uint16_t(c >> 16)));
     *reinterpret_cast<uint32_t*>(product.d + index) = first | second << 16;
   }
-  __device__ void finish(const uint32_t (&c)[kRounds][2]) const {
+  __device__ void store_results(const uint32_t (&c)[kRounds][2]) const {
 #pragma unroll
     for (uint32_t turn = 0; turn < kRounds; ++turn) {
-      if (!has(turn, 0)) continue;
+      if (!has_output(turn, 0)) continue;
       const float4 sum = sum_of(local_tile_of(turn));
       store(index_of(turn, 0), c[turn][0], sum.x, sum.z);
-      if (has(turn, 1)) store(index_of(turn, 1), c[turn][1], sum.y, sum.w);
+      if (has_output(turn, 1)) store(index_of(turn, 1), c[turn][1], sum.y, sum.w);
     }
   }
 
   __device__ void run() const {
-    if constexpr (kSplit > 1) cluster_announce();
+    if constexpr (kSplit > 1) cluster_arrive();
     uint32_t c[kRounds][2] = {};
     load_c(c);
     float sums[kRows][kColumns][4] = {};
@@ -207,7 +207,7 @@ struct Block {
       cluster_barrier();
     else
       __syncthreads();
-    finish(c);
+    store_results(c);
   }
 };
 

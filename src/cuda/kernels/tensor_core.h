@@ -6,7 +6,7 @@
 #include "fill.h"
 
 template <int kType>
-struct Narrow;
+struct SixteenBitFloat;
 
 /* Adds to `sums` the product of a 16 x 16 tile and a 16 x 8 tile. Elements are distributed over
  * threads as mma.m16n8k16 defines it. */
@@ -17,13 +17,13 @@ struct Narrow;
       : "r"(tile.x), "r"(tile.y), "r"(tile.z), "r"(tile.w), "r"(columns.x), "r"(columns.y))
 
 template <>
-struct Narrow<DEEPBENCH_F16> {
-  static __device__ float wide(uint16_t word) {
+struct SixteenBitFloat<DEEPBENCH_F16> {
+  static __device__ float to_float(uint16_t word) {
     float value;
     asm("cvt.f32.f16 %0, %1;" : "=f"(value) : "h"(word));
     return value;
   }
-  static __device__ uint16_t narrow(float value) {
+  static __device__ uint16_t from_float(float value) {
     uint16_t word;
     asm("cvt.rn.f16.f32 %0, %1;" : "=h"(word) : "f"(value));
     return word;
@@ -34,9 +34,9 @@ struct Narrow<DEEPBENCH_F16> {
 };
 
 template <>
-struct Narrow<DEEPBENCH_BF16> {
-  static __device__ float wide(uint16_t word) { return __uint_as_float(uint32_t(word) << 16); }
-  static __device__ uint16_t narrow(float value) {
+struct SixteenBitFloat<DEEPBENCH_BF16> {
+  static __device__ float to_float(uint16_t word) { return __uint_as_float(uint32_t(word) << 16); }
+  static __device__ uint16_t from_float(float value) {
     uint16_t word;
     asm("cvt.rn.bf16.f32 %0, %1;" : "=h"(word) : "f"(value));
     return word;

@@ -9,13 +9,13 @@
 namespace deepbench::plugin {
 namespace {
 
-struct Sampled {
+struct SamplingOutcome {
   double median_ns = 0;
   size_t samples = 0;
 };
 
 // The result of sampling `times`, the last of which repeats.
-Sampled sample(const SamplingRule& rule, const std::vector<double>& times) {
+SamplingOutcome sample(const SamplingRule& rule, const std::vector<double>& times) {
   size_t taken = 0;
   const double median_ns =
       median_time_ns(rule, [&] { return times[std::min(taken++, times.size() - 1)]; });
@@ -23,7 +23,7 @@ Sampled sample(const SamplingRule& rule, const std::vector<double>& times) {
 }
 
 TEST_CASE("the median is that of exactly as many samples as the rule asks for") {
-  const Sampled sampled = sample({3, 3}, {9, 1, 2});
+  const SamplingOutcome sampled = sample({3, 3}, {9, 1, 2});
   CHECK(sampled.samples == 3);
   CHECK(sampled.median_ns == 2);
 }

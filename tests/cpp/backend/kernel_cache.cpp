@@ -25,9 +25,9 @@ using testing::ScopedEnvironmentVariable;
 using testing::TemporaryFolder;
 
 const std::string kKey("a key\nof several lines");
-const Image kImage = {std::string("machine\0code", 12), "name"};
+const CompiledImage kImage = {std::string("machine\0code", 12), "name"};
 
-bool is_same(const std::optional<Image>& got, const Image& expected) {
+bool is_same(const std::optional<CompiledImage>& got, const CompiledImage& expected) {
   return got && got->code == expected.code && got->entry == expected.entry;
 }
 
@@ -51,7 +51,7 @@ TEST_CASE("cache: a stored image is loaded again, only under its key") {
   cache.store(kKey, kImage);
   CHECK(is_same(cache.load(kKey), kImage));
   CHECK_FALSE(cache.load(kKey + " "));
-  const Image other = {"other code", ""};
+  const CompiledImage other = {"other code", ""};
   cache.store(kKey, other);
   CHECK(is_same(cache.load(kKey), other));
   CHECK(files_in(cache.file_of(kKey).parent_path()) == 1);  // no temporary file is left
@@ -108,7 +108,7 @@ TEST_CASE("cache: a folder that cannot be created, read or written causes only m
 TEST_CASE("cache: two processes can store the same key concurrently") {
   const TemporaryFolder folder;
   const KernelCache cache(folder.path());
-  const Image large = {std::string(1 << 20, 'x'), "large"};
+  const CompiledImage large = {std::string(1 << 20, 'x'), "large"};
   const pid_t child = fork();
   REQUIRE(child >= 0);
   if (child == 0) {
@@ -118,7 +118,7 @@ TEST_CASE("cache: two processes can store the same key concurrently") {
   int wrong = 0, found = 0, status = 0;
   while (waitpid(child, &status, WNOHANG) == 0) {
     cache.store(kKey, large);
-    const std::optional<Image> got = cache.load(kKey);
+    const std::optional<CompiledImage> got = cache.load(kKey);
     wrong += !is_same(got, large);
     found += got.has_value();
   }
@@ -173,7 +173,7 @@ TEST_CASE("cache: links are not followed, and pipes do not block") {
   std::filesystem::rename(file, elsewhere);
   std::filesystem::create_symlink(elsewhere, file);
   CHECK_FALSE(cache.load(kKey));
-  const Image other = {"other code", ""};
+  const CompiledImage other = {"other code", ""};
   const std::string whole = file_contents(elsewhere);
   cache.store(kKey, other);
   CHECK(is_same(cache.load(kKey), other));

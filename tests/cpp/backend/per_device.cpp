@@ -26,7 +26,7 @@ TEST_CASE("a handle is made once for each device and worker, with the device cur
   std::vector<int> made_current;
   int made = 0;
   const auto handle = [&](int device, size_t worker) {
-    return per_device(
+    return get_or_create_per_device(
         TestStream(device, made_current), [&] { return ++made; }, worker);
   };
   CHECK(handle(0, 0) == 1);
@@ -40,15 +40,15 @@ TEST_CASE("a handle is made once for each device and worker, with the device cur
 TEST_CASE("two kinds of handles of one type are apart") {
   std::vector<int> made_current;
   const TestStream stream(0, made_current);
-  CHECK(per_device(stream, [] { return std::string("first"); }) == "first");
-  CHECK(per_device(stream, [] { return std::string("second"); }) == "second");
+  CHECK(get_or_create_per_device(stream, [] { return std::string("first"); }) == "first");
+  CHECK(get_or_create_per_device(stream, [] { return std::string("second"); }) == "second");
 }
 
 TEST_CASE("a handle that could not be made is tried again") {
   std::vector<int> made_current;
   bool fails = true;
   const auto handle = [&] {
-    return per_device(TestStream(0, made_current), [&] {
+    return get_or_create_per_device(TestStream(0, made_current), [&] {
       if (fails) throw std::runtime_error("no library");
       return 7;
     });

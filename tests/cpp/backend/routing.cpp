@@ -77,7 +77,7 @@ Library& first_library() {
   return library;
 }
 Implementation& first() { return first_library(); }
-Implementation& second() {
+Implementation& second_library() {
   static Library library("second");
   return library;
 }
@@ -88,7 +88,7 @@ Library& third_library() {
 }
 Implementation& third() { return third_library(); }
 
-Implementation& longest() {
+Implementation& library_with_four_candidates() {
   static Library library("longest", {"one", "two", "three", "four"});
   return library;
 }
@@ -96,25 +96,25 @@ Implementation& library_that_cannot_list_candidates() {
   static FailsToListCandidates library;
   return library;
 }
-Implementation& absent() {
+Implementation& absent_library() {
   static Absent library;
   return library;
 }
 
 const std::vector<Route> kRoutes = {{"gemm", "first", true, first},
-                                    {"gemm", "second", true, second}};
+                                    {"gemm", "second", true, second_library}};
 const std::vector<Route> kCompeting = {{"gemm", "first", true, first, true},
-                                       {"gemm", "second", true, second},
+                                       {"gemm", "second", true, second_library},
                                        {"gemm", "third", true, third, true}};
-const std::vector<Route> kLong = {{"gemm", "longest", true, longest, true},
+const std::vector<Route> kLong = {{"gemm", "longest", true, library_with_four_candidates, true},
                                   {"gemm", "third", true, third, true}};
-const std::vector<Route> kAbsent = {{"gemm", "absent", true, absent},
+const std::vector<Route> kAbsent = {{"gemm", "absent", true, absent_library},
                                     {"gemm", "first", true, first},
-                                    {"gemm", "last", true, absent}};
+                                    {"gemm", "last", true, absent_library}};
 
 const std::vector<Route> kFallback = {
-    {"gemm", "absent", true, absent, true},
-    {"gemm", "second", true, second},
+    {"gemm", "absent", true, absent_library, true},
+    {"gemm", "second", true, second_library},
     {"gemm", "speechless", true, library_that_cannot_list_candidates, true},
     {"gemm", "third", true, third, true}};
 
@@ -140,7 +140,7 @@ std::unique_ptr<Plan> plan_with(const std::vector<Route>& routes, const std::str
   return backend_with(routes).plan(Problem({"gemm", values.get()}), options);
 }
 
-std::string described(const Plan& plan) {
+std::string description_text(const Plan& plan) {
   testing::Emitted emitted;
   Sink sink(emitted.sink());
   plan.describe(sink);
@@ -148,18 +148,19 @@ std::string described(const Plan& plan) {
 }
 
 // Returns the library and the candidate of the plan, or the status and the message.
-std::string chosen_of(const std::vector<Route>& routes, const std::string& candidate,
-                      const std::string& library = "", int m = 1) {
+std::string choice_among_routes(const std::vector<Route>& routes, const std::string& candidate,
+                                const std::string& library = "", int m = 1) {
   try {
     const std::unique_ptr<Plan> plan = plan_with(routes, library, m);
-    return described(candidate.empty() ? *plan : *plan->with_candidate(candidate));
+    return description_text(candidate.empty() ? *plan : *plan->with_candidate(candidate));
   } catch (const Error& error) {
     return std::to_string(error.status()) + " " + error.what();
   }
 }
 
-std::string chosen(const std::string& candidate, const std::string& library = "") {
-  return chosen_of(kRoutes, candidate, library);
+std::string choice_among_default_routes(const std::string& candidate,
+                                        const std::string& library = "") {
+  return choice_among_routes(kRoutes, candidate, library);
 }
 
 using Ids = std::vector<std::string>;
@@ -187,12 +188,12 @@ TEST_CASE("routes: candidates begin with the chosen library's, even if it does n
 }
 
 TEST_CASE("routes: a candidate names its library, and the option library may name it too") {
-  CHECK(chosen_of(kCompeting, "third:third-one") == "third/third-one");
-  CHECK(chosen_of(kCompeting, "third-one", "third") == "third/third-one");
-  CHECK(chosen_of(kCompeting, "first-one") == "first/first-one");
-  CHECK(chosen_of(kCompeting, "third:third-one", "first") ==
+  CHECK(choice_among_routes(kCompeting, "third:third-one") == "third/third-one");
+  CHECK(choice_among_routes(kCompeting, "third-one", "third") == "third/third-one");
+  CHECK(choice_among_routes(kCompeting, "first-one") == "first/first-one");
+  CHECK(choice_among_routes(kCompeting, "third:third-one", "first") ==
         "2 first has no candidate 'third:third-one' for this problem");
-  CHECK(chosen_of(kLong, "absent:one") ==
+  CHECK(choice_among_routes(kLong, "absent:one") ==
         "2 longest has no candidate 'absent:one' for this problem");
 }
 
@@ -215,29 +216,32 @@ TEST_CASE("routes: a plan outlives the problem that it was made for") {
   const std::unique_ptr<Plan> plan =
       backend_with(kCompeting).plan(Problem({"gemm", values->get()}), Options());
   values.reset();
-  CHECK(described(*plan->with_candidate("third:third-one")) == "third/third-one");
+  CHECK(description_text(*plan->with_candidate("third:third-one")) == "third/third-one");
 }
 
 TEST_CASE("routes: the reason of the first library is reported") {
-  CHECK(chosen("") == "first");
-  CHECK(chosen("first-one") == "first/first-one");
-  CHECK(chosen("first-refused") == "1 first refuses");
-  CHECK(chosen_of(kRoutes, "", "", 2) == "1 first refuses m=2");
-  CHECK(chosen_of(kRoutes, "", "second", 2) == "1 second refuses m=2");
+  CHECK(choice_among_default_routes("") == "first");
+  CHECK(choice_among_default_routes("first-one") == "first/first-one");
+  CHECK(choice_among_default_routes("first-refused") == "1 first refuses");
+  CHECK(choice_among_routes(kRoutes, "", "", 2) == "1 first refuses m=2");
+  CHECK(choice_among_routes(kRoutes, "", "second", 2) == "1 second refuses m=2");
 }
 
 TEST_CASE("routes: a refusal also reports the preferred libraries that are absent") {
-  CHECK(chosen_of(kAbsent, "first-one") == "first/first-one");
-  CHECK(chosen_of(kAbsent, "", "", 2) ==
+  CHECK(choice_among_routes(kAbsent, "first-one") == "first/first-one");
+  CHECK(choice_among_routes(kAbsent, "", "", 2) ==
         "1 first refuses m=2; not usable: absent: it was not found");
-  CHECK(chosen_of(kAbsent, "", "absent") == "1 absent: it was not found");
+  CHECK(choice_among_routes(kAbsent, "", "absent") == "1 absent: it was not found");
 }
 
 TEST_CASE("routes: a candidate or a library that nobody knows is invalid") {
-  CHECK(chosen("third-one") == "2 first has no candidate 'third-one' for this problem");
-  CHECK(chosen("second-one") == "2 first has no candidate 'second-one' for this problem");
-  CHECK(chosen("second-one", "second") == "second/second-one");
-  CHECK(chosen("first-one", "third") == "2 library=third: the fake backend has first second");
+  CHECK(choice_among_default_routes("third-one") ==
+        "2 first has no candidate 'third-one' for this problem");
+  CHECK(choice_among_default_routes("second-one") ==
+        "2 first has no candidate 'second-one' for this problem");
+  CHECK(choice_among_default_routes("second-one", "second") == "second/second-one");
+  CHECK(choice_among_default_routes("first-one", "third") ==
+        "2 library=third: the fake backend has first second");
 }
 
 TEST_CASE("routes: an unsupported precision comes with the supported ones") {
@@ -246,7 +250,7 @@ TEST_CASE("routes: an unsupported precision comes with the supported ones") {
   std::vector<std::string> asked;
   const auto working = [&](const Ids& works) {
     asked.clear();
-    return working_precisions(problem, {"bfloat16", "half", "float"}, [&](const Problem& other) {
+    return plannable_precisions(problem, {"bfloat16", "half", "float"}, [&](const Problem& other) {
       const std::string precision = other.text("precision");
       asked.push_back(precision + " " + std::to_string(other.integer("m")) + other.text("trans_a"));
       if (std::find(works.begin(), works.end(), precision) == works.end())
@@ -259,7 +263,7 @@ TEST_CASE("routes: an unsupported precision comes with the supported ones") {
   CHECK(working({}) == "");
   CHECK(problem.text("precision") == "half");
   const testing::NamedValues bytes("bytes=8");
-  CHECK(working_precisions(Problem({"memory", bytes.get()}), {"float"}, [](const Problem&) {}) ==
+  CHECK(plannable_precisions(Problem({"memory", bytes.get()}), {"float"}, [](const Problem&) {}) ==
         "");
 }
 

@@ -13,7 +13,7 @@
 namespace deepbench {
 namespace {
 
-std::string pairs_of(const std::string& text) {
+std::string parsed_pairs_text(const std::string& text) {
   std::string out;
   for (const auto& item : parse_key_values(text)) out += "[" + item.key + "|" + item.value + "]";
   return out;
@@ -59,16 +59,16 @@ TEST_CASE("values print with the fewest digits that parse back to the same value
 }
 
 TEST_CASE("key=value text is split into keys and values") {
-  CHECK(pairs_of("") == "");
-  CHECK(pairs_of(" \t ") == "");
-  CHECK(pairs_of("m=1") == "[m|1]");
-  CHECK(pairs_of("  m=1\tn=2 \r\n k=3 ") == "[m|1][n|2][k|3]");
-  CHECK(pairs_of("a=b=c") == "[a|b=c]");
-  CHECK(pairs_of("a=\"two words\" b=1") == "[a|two words][b|1]");
-  CHECK(pairs_of(R"(a="say \"so\"" b="back\\slash")") == R"([a|say "so"][b|back\slash])");
-  CHECK(pairs_of("a=\"x ; y\"") == "[a|x ; y]");
-  CHECK(pairs_of("a=\"tab\there\"") == "[a|tab\there]");
-  CHECK(pairs_of("a=\xc3\xa9") == "[a|\xc3\xa9]");
+  CHECK(parsed_pairs_text("") == "");
+  CHECK(parsed_pairs_text(" \t ") == "");
+  CHECK(parsed_pairs_text("m=1") == "[m|1]");
+  CHECK(parsed_pairs_text("  m=1\tn=2 \r\n k=3 ") == "[m|1][n|2][k|3]");
+  CHECK(parsed_pairs_text("a=b=c") == "[a|b=c]");
+  CHECK(parsed_pairs_text("a=\"two words\" b=1") == "[a|two words][b|1]");
+  CHECK(parsed_pairs_text(R"(a="say \"so\"" b="back\\slash")") == R"([a|say "so"][b|back\slash])");
+  CHECK(parsed_pairs_text("a=\"x ; y\"") == "[a|x ; y]");
+  CHECK(parsed_pairs_text("a=\"tab\there\"") == "[a|tab\there]");
+  CHECK(parsed_pairs_text("a=\xc3\xa9") == "[a|\xc3\xa9]");
 }
 
 TEST_CASE("invalid key=value text is rejected with the reason") {

@@ -50,7 +50,7 @@ TEST_CASE("runs of generated elements equal single elements bit for bit") {
 
 // Returns the index whose element is uniform value number `step` of 2^25, by inverting the steps of
 // SplitMix64.
-uint64_t index_of(uint32_t step) {
+uint64_t index_of_uniform_step(uint32_t step) {
   const auto inverse = [](uint64_t odd) {
     uint64_t result = odd;  // correct in 3 bits; every iteration doubles the number
     for (int i = 0; i < 5; ++i) result *= 2 - odd * result;
@@ -71,9 +71,10 @@ TEST_CASE("every kind of value is rounded as in fill.h") {
   const uint32_t middle = 1u << 24, near = 1u << 12;
   for (uint32_t step = 0; step < 1u << 25;
        step += step >= middle - near && step < middle + near ? 1 : 211)
-    indices.push_back(index_of(step));
+    indices.push_back(index_of_uniform_step(step));
   for (uint32_t step : {0u, 1u, middle - 1, middle, middle + 1, (1u << 25) - 1})
-    CHECK(deepbench_uniform(0, 0, index_of(step)) == float(int32_t(step - middle)) / (1 << 24));
+    CHECK(deepbench_uniform(0, 0, index_of_uniform_step(step)) ==
+          float(int32_t(step - middle)) / (1 << 24));
   std::vector<double> expected(indices.size());
   for (deepbench_type type : {DEEPBENCH_F16, DEEPBENCH_BF16, DEEPBENCH_E4M3, DEEPBENCH_E5M2}) {
     for (size_t i = 0; i < indices.size(); ++i)

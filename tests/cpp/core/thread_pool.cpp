@@ -34,7 +34,7 @@ Threads share_numbers(int64_t max_helpers, int numbers) {
 
 // Repeats share_numbers() until a helper took part; false after ten seconds, which suffice even on
 // a busy machine.
-bool is_helped() {
+bool helper_joins_in_time() {
   const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(10);
   while (share_numbers(2, 50).size() < 2)
     if (std::chrono::steady_clock::now() > end) return false;
@@ -43,7 +43,7 @@ bool is_helped() {
 
 TEST_CASE("at most the requested number of threads help, and they are reused") {
   CHECK(share_numbers(0, 10) == Threads{std::this_thread::get_id()});
-  CHECK(is_helped());
+  CHECK(helper_joins_in_time());
   Threads seen;
   for (int round = 0; round < 50; ++round) {
     const Threads who = share_numbers(3, 40);
@@ -99,10 +99,10 @@ TEST_CASE("nested and concurrent calls run on the calling thread") {
 }
 
 TEST_CASE("a forked process starts new threads") {
-  CHECK(is_helped());
+  CHECK(helper_joins_in_time());
   const pid_t child = fork();
   REQUIRE(child >= 0);
-  if (child == 0) _exit(is_helped() ? 0 : 1);
+  if (child == 0) _exit(helper_joins_in_time() ? 0 : 1);
   int status = -1;
   REQUIRE(waitpid(child, &status, 0) == child);
   CHECK((WIFEXITED(status) && WEXITSTATUS(status) == 0));

@@ -58,7 +58,7 @@ Ring ring_of(int size, bool by_memory, double timeout_s = 60) {
   return ring;
 }
 
-void on_ranks(int size, const std::function<void(int rank)>& body) {
+void run_on_ranks(int size, const std::function<void(int rank)>& body) {
   std::vector<std::thread> threads;
   for (int rank = 0; rank < size; ++rank) threads.emplace_back(body, rank);
   for (std::thread& thread : threads) thread.join();
@@ -94,7 +94,7 @@ TEST_CASE("the ring sums exactly, on every rank, in place and out of place") {
         if (elements > 300001 && (type != DEEPBENCH_F32 || ranks != 2)) continue;
         Values input = summands(ranks, type, elements), result = input;
         for (auto& bytes : result) std::fill(bytes.begin(), bytes.end(), std::byte{0xee});
-        on_ranks(ranks, [&](int rank) {
+        run_on_ranks(ranks, [&](int rank) {
           const auto index = size_t(rank);
           const RingPosition position = {rank, ranks};
           barrier(*ring[index], position);
@@ -132,7 +132,7 @@ TEST_CASE("rounded sums have the same bits on every rank and in every call") {
   Values first = input;
   for (int call = 0; call < 3; ++call) {
     Values result = input;
-    on_ranks(kRanks, [&](int rank) {
+    run_on_ranks(kRanks, [&](int rank) {
       const auto index = size_t(rank);
       ring_all_reduce(*ring[index], {rank, kRanks}, DEEPBENCH_F32, input[index].data(),
                       result[index].data(), kElements);
@@ -178,7 +178,7 @@ TEST_CASE("a sum stops immediately when another rank has failed but is still con
     }
     CHECK(message == "all_reduce stopped because another rank has failed");
   }
-  plugin::internal::joined_ranks() = plugin::Ranks();
+  plugin::internal::ranks_of_joined_group() = plugin::Ranks();
 }
 
 TEST_CASE("half and bfloat16 sums round to nearest, ties to even, and overflow to infinity") {

@@ -31,7 +31,7 @@ size_t count_wrong(const Conv& conv, const Emitted& facts, const std::vector<dou
   const std::vector<double> values = naive.output(), squares = naive.output(true);
   const double widening = facts.text("accumulator") == "winograd" ? 32 : 1;
   const double roundoff =
-      4 * std::sqrt(double(conv.terms())) * conv.precision.sum_roundoff * widening;
+      4 * std::sqrt(double(conv.products_per_output())) * conv.precision.sum_roundoff * widening;
   size_t wrong = 0;
   for (size_t i = 0; i < values.size(); ++i) {
     const double bound = roundoff * std::sqrt(squares[i] + values[i] * values[i]) +

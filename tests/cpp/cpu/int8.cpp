@@ -140,7 +140,7 @@ void check_extremes(const Gemm& gemm, const std::string& candidate, RowPlans<Gem
 TEST_CASE("products of extreme 8-bit numbers are exact") {
   if (!Api::instance().library().loaded()) return;
   MESSAGE("oneDNN uses ", Api::instance().isa_text(), ", A in ",
-          std::string(Api::instance().exact_int8() ? "[-128, 127]" : "[-64, 63]"));
+          std::string(Api::instance().has_exact_int8() ? "[-128, 127]" : "[-64, 63]"));
   for (const char* b_type : {"s8", "u8"})
     for (const Dimensions& d : {Dimensions{1, 1, 1}, Dimensions{1, 1, 64}, Dimensions{33, 65, 300},
                                 Dimensions{65, 1, 513}, Dimensions{1, 65, 513},
@@ -155,15 +155,15 @@ TEST_CASE("products of extreme 8-bit numbers are exact") {
 }
 
 // Makes oneDNN report these instructions for this processor.
-class PretendedIsa {
+class ScopedIsaOverride {
  public:
-  explicit PretendedIsa(dnnl_cpu_isa_t isa) : real_(Api::instance().get_effective_cpu_isa_f) {
+  explicit ScopedIsaOverride(dnnl_cpu_isa_t isa) : real_(Api::instance().get_effective_cpu_isa_f) {
     pretended_ = isa;
     Api::instance().get_effective_cpu_isa_f = [] { return pretended_; };
   }
-  ~PretendedIsa() { Api::instance().get_effective_cpu_isa_f = real_; }
-  PretendedIsa(const PretendedIsa&) = delete;
-  PretendedIsa& operator=(const PretendedIsa&) = delete;
+  ~ScopedIsaOverride() { Api::instance().get_effective_cpu_isa_f = real_; }
+  ScopedIsaOverride(const ScopedIsaOverride&) = delete;
+  ScopedIsaOverride& operator=(const ScopedIsaOverride&) = delete;
 
  private:
   inline static dnnl_cpu_isa_t pretended_;
@@ -173,21 +173,21 @@ class PretendedIsa {
 TEST_CASE("saturating implementations are rejected if A has its full range") {
   if (!Api::instance().library().loaded()) return;
   {
-    const PretendedIsa isa(dnnl_cpu_isa_avx512_core_amx);
+    const ScopedIsaOverride isa(dnnl_cpu_isa_avx512_core_amx);
     for (const char* name : {"brg:avx512_core", "jit_int8:avx2", "jit_int8_1x1:avx512_core"})
       CHECK(is_saturating(name));
     for (const char* name : {"brg:avx512_core_vnni", "brg:avx512_core_amx", "gemm:jit", "ref:any"})
       CHECK_FALSE(is_saturating(name));
     CHECK_THROWS_AS(reject_saturating("brg:avx512_core"), plugin::Error);
   }
-  const PretendedIsa isa(dnnl_cpu_isa_avx512_core);
+  const ScopedIsaOverride isa(dnnl_cpu_isa_avx512_core);
   CHECK_FALSE(is_saturating("brg:avx512_core"));
 }
 
 TEST_CASE("the range of A follows the instructions that oneDNN uses") {
   if (!Api::instance().library().loaded()) return;
   const Gemm gemm = cpu_test::gemm_of({8, 8, 8}, false, false, "int8");
-  const bool exact = Api::instance().exact_int8();
+  const bool exact = Api::instance().has_exact_int8();
   RowPlans<GemmPlan> row;
   CHECK(plan_gemm(gemm, "", row)->storage.a_type == (exact ? DEEPBENCH_S8 : DEEPBENCH_S7));
   const char* limit = std::getenv("ONEDNN_MAX_CPU_ISA");

@@ -54,15 +54,15 @@ const char* const kConvolution =
 bool is_available() { return plan_status("rnn", kLayer, "library=onednn").status == DEEPBENCH_OK; }
 
 // Plans whose failure comes from one call: a candidate, or a layout and the implementations in it.
-std::string planned_together(const std::string& op, const std::string& id) {
+std::string shared_plan_key(const std::string& op, const std::string& id) {
   return op == "conv" ? id.substr(0, id.find(':')) : id;
 }
 
 // Makes each call of `function` during the listing of candidates fail in turn, and returns the
 // number of calls. It skips the `first` calls, which plan the default.
 template <class Function>
-int check_survival(const std::string& op, const std::string& problem, Function& function,
-                   int first) {
+int check_other_candidates_survive(const std::string& op, const std::string& problem,
+                                   Function& function, int first) {
   const auto all = candidates(op, problem, kOptions);
   REQUIRE(all.size() > 1);
   int calls = first;
@@ -76,7 +76,7 @@ int check_survival(const std::string& op, const std::string& problem, Function& 
     std::set<std::string> lost;
     for (const std::string& id : all)
       if (std::find(some.begin(), some.end(), id) == some.end())
-        lost.insert(planned_together(op, id));
+        lost.insert(shared_plan_key(op, id));
     CHECK(lost.size() <= 1);
     if (!failed) CHECK(some == all);
   }
@@ -87,10 +87,12 @@ TEST_CASE("a candidate of oneDNN that cannot be planned does not remove the othe
   if (!is_available()) return;
   Api& api = Api::instance();
   // The calls are the default, plain weights, and the layout of training, which takes two.
-  CHECK(check_survival("rnn", kLayer, api.lstm_forward_primitive_desc_create_f, 1) == 4);
-  CHECK(check_survival("gemm", kGemm, api.matmul_primitive_desc_create_f, 1) == 2);
+  CHECK(check_other_candidates_survive("rnn", kLayer, api.lstm_forward_primitive_desc_create_f,
+                                       1) == 4);
+  CHECK(check_other_candidates_survive("gemm", kGemm, api.matmul_primitive_desc_create_f, 1) == 2);
   // Three tensors of each of three layouts and of Winograd's algorithm.
-  CHECK(check_survival("conv", kConvolution, api.memory_desc_create_with_tag_f, 3) == 12);
+  CHECK(check_other_candidates_survive("conv", kConvolution, api.memory_desc_create_with_tag_f,
+                                       3) == 12);
 }
 
 // Plans and prepares as the core does for algorithm=default.
@@ -112,7 +114,7 @@ int creations_of_search(const std::string& op, const std::string& problem, Funct
   for (int i = 0; i < 2; ++i)
     for (const std::string& id : first.candidates()) {
       CAPTURE(id);
-      CHECK(first.prepares(id));
+      CHECK(first.can_prepare(id));
     }
   return counted.calls();
 }

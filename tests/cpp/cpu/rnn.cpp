@@ -184,8 +184,8 @@ TEST_CASE("rnn: all cold copies give the right result") {
 
 // Counts the outputs that differ from those of an integer layer, where each step starts from the
 // previous outputs in `got`. There may be a few, where rounding can go either way.
-uint64_t count_other_integers(const Rnn& rnn, const Emitted& facts, const std::vector<double>& got,
-                              const std::string& mutant = "") {
+uint64_t count_differing_integers(const Rnn& rnn, const Emitted& facts,
+                                  const std::vector<double>& got, const std::string& mutant = "") {
   testing::NaiveInt8Rnn naive(rnn, facts.text("fill.u") == "s7" ? DEEPBENCH_S7 : DEEPBENCH_S8, 5);
   naive.given = got;
   naive.mutant = mutant;
@@ -235,7 +235,7 @@ TEST_CASE("rnn: 8-bit layers of oneDNN, hot and cold, and unsupported ones") {
           kernel.run(3);
           CHECK(kernel.scan().untouched == 0);
           const std::vector<double> got = kernel.read(outputs);
-          CHECK(count_other_integers(rnn, facts, got) <= outputs / 500);
+          CHECK(count_differing_integers(rnn, facts, got) <= outputs / 500);
           if (hot.empty()) hot = got;
           CHECK(got == hot);
         }
@@ -252,7 +252,7 @@ TEST_CASE("rnn: the comparison detects slightly wrong integer layers") {
   for (const char* mutant : {"last term dropped", "gates swapped", "wrong scale", "no input",
                              "no bias of a gate", "states are truncated", "c is not carried"}) {
     CAPTURE(mutant);
-    CHECK(count_other_integers(rnn, kernel.describe(), got, mutant) > got.size() / 100);
+    CHECK(count_differing_integers(rnn, kernel.describe(), got, mutant) > got.size() / 100);
   }
 }
 

@@ -15,7 +15,7 @@ namespace deepbench::cpu_test {
 namespace {
 
 // Loops that round states to bfloat16 and pass on the rounded values; sums are in double.
-std::vector<double> exact_narrow(const Rnn& rnn, const std::string& mutant = "") {
+std::vector<double> outputs_with_bfloat16_states(const Rnn& rnn, const std::string& mutant = "") {
   testing::NaiveRnn<double> naive(rnn, 5);
   naive.narrow = true;
   naive.mutant = mutant;
@@ -24,7 +24,8 @@ std::vector<double> exact_narrow(const Rnn& rnn, const std::string& mutant = "")
 
 // Counts differences of more than two roundings. A state may be off by one rounding if a float sum
 // falls on the other side of a tie.
-uint64_t count_far(const std::vector<double>& got, const std::vector<double>& expected) {
+uint64_t count_beyond_two_roundings(const std::vector<double>& got,
+                                    const std::vector<double>& expected) {
   uint64_t far = got.size() != expected.size();
   for (size_t i = 0; i < std::min(got.size(), expected.size()); ++i)
     far +=
@@ -53,9 +54,11 @@ TEST_CASE("rnn: every cell, mode and candidate of oneDNN in bfloat16") {
           CHECK(answer.error.find("unimplemented") != std::string::npos);
           continue;
         }
-        const std::vector<double> expected = exact_narrow(rnn_of(cell, sizes, "fwd", "bfloat16"));
+        const std::vector<double> expected =
+            outputs_with_bfloat16_states(rnn_of(cell, sizes, "fwd", "bfloat16"));
         for (const std::string& id : candidates("rnn", problem, "library=onednn"))
-          CHECK(count_far(bfloat16_outputs(problem, id, expected.size()), expected) == 0);
+          CHECK(count_beyond_two_roundings(bfloat16_outputs(problem, id, expected.size()),
+                                           expected) == 0);
       }
 }
 
@@ -65,7 +68,8 @@ TEST_CASE("rnn: the comparison in bfloat16 detects slightly wrong cells") {
       CAPTURE(cell);
       CAPTURE(mutant);
       const Rnn rnn = rnn_of(cell, kSmall, "fwd", "bfloat16");
-      CHECK(count_far(exact_narrow(rnn, mutant), exact_narrow(rnn)) > 0);
+      CHECK(count_beyond_two_roundings(outputs_with_bfloat16_states(rnn, mutant),
+                                       outputs_with_bfloat16_states(rnn)) > 0);
     }
 }
 
@@ -77,7 +81,7 @@ TEST_CASE("rnn: the reference in bfloat16 passes on rounded states") {
     kernel.run(1);
     const Rnn rnn = rnn_of(cell, sizes, "fwd", "bfloat16");
     const std::vector<double> got = kernel.read(uint64_t(rnn.outputs()));
-    CHECK(count_far(got, exact_narrow(rnn)) == 0);
+    CHECK(count_beyond_two_roundings(got, outputs_with_bfloat16_states(rnn)) == 0);
     for (const double h : got) CHECK(deepbench_from_bfloat16(deepbench_to_bfloat16(float(h))) == h);
   }
 }

@@ -250,7 +250,7 @@ TEST_CASE("rnn: a reference with adopted states verifies large gradients of a li
 
 // Verifies a kernel with the right gradients that follow a forward pass whose h(t) are those of the
 // problem times `gain`.
-GradientVerification verified_after(float gain) {
+GradientVerification verify_after_scaled_forward(float gain) {
   // The kernel that the core's kernel represents.
   static const deepbench_kernel* keeping = nullptr;
   const Problem problem = Problem::parse(
@@ -282,10 +282,10 @@ GradientVerification verified_after(float gain) {
 }
 
 TEST_CASE("rnn: gradients after a forward pass with a small error are incorrect") {
-  const GradientVerification right = verified_after(1);
+  const GradientVerification right = verify_after_scaled_forward(1);
   CHECK(right.adopts);
   CHECK(right.good);
-  const GradientVerification wrong = verified_after(1.03f);
+  const GradientVerification wrong = verify_after_scaled_forward(1.03f);
   CHECK_FALSE(wrong.adopts);
   CHECK_FALSE(wrong.good);
   CHECK(wrong.reason.find("off by a small part everywhere") != std::string::npos);

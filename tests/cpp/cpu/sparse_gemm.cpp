@@ -227,10 +227,11 @@ TEST_CASE("sparse_gemm: CSR matches the definition for every number of rows and 
       }
       CHECK(csr.nnz() == found);
       for (const size_t parts : {1, 2, 5}) {
-        CHECK(cpu::balanced_begin(csr, 0, parts) == 0);
-        CHECK(cpu::balanced_begin(csr, parts, parts) == csr.rows);
+        CHECK(cpu::first_row_of_part(csr, 0, parts) == 0);
+        CHECK(cpu::first_row_of_part(csr, parts, parts) == csr.rows);
         for (size_t part = 0; part < parts; ++part)
-          CHECK(cpu::balanced_begin(csr, part, parts) <= cpu::balanced_begin(csr, part + 1, parts));
+          CHECK(cpu::first_row_of_part(csr, part, parts) <=
+                cpu::first_row_of_part(csr, part + 1, parts));
       }
     }
 }

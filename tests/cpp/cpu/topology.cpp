@@ -189,7 +189,7 @@ TEST_CASE("warnings: governor, load, hybrid cores, too many threads") {
   CHECK(cpu_name(root) == "Some Processor 9000");
   CHECK(frequency_governor({0, 1}, root) == "powersave");
 
-  const auto found = warnings(topology, 6, root);
+  const auto found = device_warnings(topology, 6, root);
   const auto text = [&](const std::string& name) {
     for (const auto& [key, value] : found)
       if (key == name) return value;
@@ -203,7 +203,7 @@ TEST_CASE("warnings: governor, load, hybrid cores, too many threads") {
 
   Topology crowded = topology;
   crowded.ranks_on_core = 3;
-  const auto of_crowded = warnings(crowded, 4, root);
+  const auto of_crowded = device_warnings(crowded, 4, root);
   CHECK(std::count_if(of_crowded.begin(), of_crowded.end(), [](const auto& one) {
           return one.first == "ranks" && one.second.find("3 ranks take turns") == 0;
         }) == 1);
@@ -214,7 +214,7 @@ TEST_CASE("warnings: governor, load, hybrid cores, too many threads") {
   for (int cpu = 0; cpu < 8; ++cpu)
     folder.write("sys/devices/system/cpu/cpu" + std::to_string(cpu) + "/cpufreq/scaling_governor",
                  "performance");
-  const auto later = warnings(topology, 4, root);
+  const auto later = device_warnings(topology, 4, root);
   REQUIRE(later.size() == 1);
   CHECK(later[0].first == "hybrid");
 }
@@ -224,7 +224,7 @@ TEST_CASE("a warning about an exceeded quota comes first") {
   write_machine(folder);
   Topology topology = read_topology({0, 1, 2, 3, 4, 5, 6, 7}, root_of(folder));
   topology.quota_cores = 1.5;
-  const auto found = warnings(topology, 2, root_of(folder));
+  const auto found = device_warnings(topology, 2, root_of(folder));
   REQUIRE(found.size() == 1);
   CHECK(found[0].second.find("a quota of 1.5 cores") != std::string::npos);
   CHECK(found[0].second.find("--threads 1") != std::string::npos);

@@ -105,7 +105,7 @@ std::vector<std::string> agree_on_ids(bool first_has_one, bool second_has_one) {
   const auto rank = [&](int which) {
     const deepbench_group group = both.group(which);
     try {
-      const auto id = cuda::agree_on_id(plugin::Ranks(group), has_one[which]);
+      const auto id = cuda::agree_on_nccl_id(plugin::Ranks(group), has_one[which]);
       ids[size_t(which)] = id ? std::string(id->internal, sizeof id->internal) : "none";
     } catch (const plugin::Error& error) {
       ids[size_t(which)] = error.what();
@@ -255,7 +255,7 @@ TEST_CASE("gpu: NCCL sums over one rank on the stream and in a graph") {
 class ScopedLostRank {
  public:
   ScopedLostRank() { plugin::join_ranks(group_); }
-  ~ScopedLostRank() { plugin::internal::joined_ranks() = plugin::Ranks(); }
+  ~ScopedLostRank() { plugin::internal::ranks_of_joined_group() = plugin::Ranks(); }
 
  private:
   static int32_t yes(void*) { return 1; }

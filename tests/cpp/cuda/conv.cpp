@@ -29,7 +29,7 @@ size_t count_wrong(const Conv& conv, const Emitted& facts, const std::vector<dou
   const std::vector<double> values = naive.output(), squares = naive.output(true);
   const std::string accumulator = facts.text("accumulator");
   const PrecisionInfo& precision = conv.precision;
-  const double terms = double(conv.terms());
+  const double terms = double(conv.products_per_output());
   const double sums =
       4 * std::sqrt(terms) * precision.sum_roundoff * (accumulator == "winograd" ? 32 : 1);
   const double inputs = 4 * (accumulator == "fp22" ? std::sqrt(std::min(terms, 128.0)) / (1 << 13)

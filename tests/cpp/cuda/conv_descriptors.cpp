@@ -25,7 +25,7 @@ using cuda::dnn::Operation;
 constexpr ConvPhase kPhases[] = {ConvPhase::kForward, ConvPhase::kBackwardData,
                                  ConvPhase::kBackwardFilter};
 
-Conv some_conv(const char* precision, ConvPhase phase) {
+Conv example_conv(const char* precision, ConvPhase phase) {
   Conv conv;
   conv.w = 9, conv.h = 7, conv.c = 6, conv.n = 2, conv.k = 10, conv.s = 3, conv.r = 2;
   conv.pad_w = 1, conv.stride_h = 2, conv.dilation_w = 2;
@@ -35,7 +35,7 @@ Conv some_conv(const char* precision, ConvPhase phase) {
   return conv;
 }
 
-Conv to_8_bits(Conv conv) {
+Conv with_8_bit_output(Conv conv) {
   conv.precision.c = DEEPBENCH_S8;
   conv.shift = output_shift(conv);
   return conv;
@@ -64,7 +64,7 @@ std::string refusal_message(const ConvLayout& layout) {
 
 // Runs `body` in a separate process with a driver or a stub of one. Returns true if `body` returned
 // true.
-bool with_driver(const std::function<bool()>& body) {
+bool run_in_process_with_driver(const std::function<bool()>& body) {
   const pid_t child = fork();
   REQUIRE(child >= 0);
   if (child == 0) {
@@ -81,7 +81,7 @@ bool with_driver(const std::function<bool()>& body) {
   return WIFEXITED(status) && WEXITSTATUS(status) == 0;
 }
 
-bool accepts_all(const Conv& conv) {
+bool cudnn_accepts_all_layouts(const Conv& conv) {
   bool all = true;
   for (const ConvLayout& layout : conv_layouts(conv, "library", true)) {
     const std::string reason = refusal_message(layout);
@@ -106,23 +106,26 @@ TEST_CASE("cuDNN accepts the descriptions of every phase, precision and layout")
        {"float", "tf32", "half", "bfloat16", "fp8_e4m3", "fp8_e5m2", "int8"})
     for (const ConvPhase phase : kPhases) {
       CAPTURE(precision);
-      const Conv conv = some_conv(precision, phase);
+      const Conv conv = example_conv(precision, phase);
       if (conv.precision.precision == Precision::kInt8 && phase != ConvPhase::kForward) continue;
-      CHECK(with_driver([&] {
-        return accepts_all(conv) && accepts_all(in_3d(conv)) && accepts_all(in_groups(conv));
+      CHECK(run_in_process_with_driver([&] {
+        return cudnn_accepts_all_layouts(conv) && cudnn_accepts_all_layouts(in_3d(conv)) &&
+               cudnn_accepts_all_layouts(in_groups(conv));
       }));
     }
 }
 
 TEST_CASE("cuDNN accepts the descriptions of int8 with scaled 8-bit outputs") {
   if (!has_libraries()) return;
-  CHECK(with_driver([] { return accepts_all(to_8_bits(some_conv("int8", ConvPhase::kForward))); }));
+  CHECK(run_in_process_with_driver([] {
+    return cudnn_accepts_all_layouts(with_8_bit_output(example_conv("int8", ConvPhase::kForward)));
+  }));
 }
 
 TEST_CASE("cuDNN rejects a convolution with wrong output dimensions and gives its reason") {
   if (!has_libraries()) return;
-  CHECK(with_driver([] {
-    ConvLayout layout = conv_layouts(some_conv("half", ConvPhase::kForward), "nhwc", true)[0];
+  CHECK(run_in_process_with_driver([] {
+    ConvLayout layout = conv_layouts(example_conv("half", ConvPhase::kForward), "nhwc", true)[0];
     layout.y.sizes[2] += 1;
     return refusal_message(layout).find("BAD_PARAM") != std::string::npos;
   }));

@@ -18,7 +18,7 @@ using cuda::conv_layouts;
 using cuda::ConvLayout;
 using cuda::ConvTensor;
 
-Conv some_conv(const char* precision, ConvPhase phase = ConvPhase::kForward) {
+Conv example_conv(const char* precision, ConvPhase phase = ConvPhase::kForward) {
   Conv conv;
   conv.w = 5, conv.h = 4, conv.c = 6, conv.n = 3, conv.k = 10, conv.s = 3, conv.r = 2;
   conv.pad_w = 1;
@@ -37,14 +37,15 @@ std::vector<std::string> names_of(const std::vector<ConvLayout>& layouts) {
 using Names = std::vector<std::string>;
 
 TEST_CASE("conv layouts: float defaults to channels first, other precisions to channels last") {
-  CHECK(names_of(conv_layouts(some_conv("float"), "library", true)) == Names{"nchw", "nhwc"});
+  CHECK(names_of(conv_layouts(example_conv("float"), "library", true)) == Names{"nchw", "nhwc"});
   for (const char* precision : {"tf32", "half", "bfloat16", "fp8_e4m3"})
-    CHECK(names_of(conv_layouts(some_conv(precision), "library", true)) == Names{"nhwc", "nchw"});
-  CHECK(names_of(conv_layouts(some_conv("half"), "nchw", true)) == Names{"nchw"});
-  CHECK(names_of(conv_layouts(some_conv("float"), "nhwc", true)) == Names{"nhwc"});
-  CHECK(names_of(conv_layouts(some_conv("int8"), "library", true)) ==
+    CHECK(names_of(conv_layouts(example_conv(precision), "library", true)) ==
+          Names{"nhwc", "nchw"});
+  CHECK(names_of(conv_layouts(example_conv("half"), "nchw", true)) == Names{"nchw"});
+  CHECK(names_of(conv_layouts(example_conv("float"), "nhwc", true)) == Names{"nhwc"});
+  CHECK(names_of(conv_layouts(example_conv("int8"), "library", true)) ==
         Names{"nhwc", "nhwc4", "nchw"});
-  CHECK(names_of(conv_layouts(some_conv("int8"), "library", false)) == Names{"nhwc", "nchw"});
+  CHECK(names_of(conv_layouts(example_conv("int8"), "library", false)) == Names{"nhwc", "nchw"});
 }
 
 TEST_CASE("conv layouts: channels are padded by the precision's rule, width and height are not") {
@@ -57,7 +58,7 @@ TEST_CASE("conv layouts: channels are padded by the precision's rule, width and 
         PrecisionCase{"float", 6, 10}, PrecisionCase{"tf32", 6, 10},
         PrecisionCase{"fp8_e4m3", 16, 16}, PrecisionCase{"int8", 32, 32}}) {
     CAPTURE(expected.precision);
-    const Conv conv = some_conv(expected.precision);
+    const Conv conv = example_conv(expected.precision);
     const ConvLayout layout = conv_layouts(conv, "library", true).front();
     CHECK(layout.executed.c == expected.c);
     CHECK(layout.executed.k == expected.k);
@@ -69,17 +70,17 @@ TEST_CASE("conv layouts: channels are padded by the precision's rule, width and 
     CHECK_FALSE(plain.is_padded());
     CHECK(plain.padding_rule.empty());
   }
-  Conv even = some_conv("half");
+  Conv even = example_conv("half");
   even.c = 16, even.k = 8;
   CHECK_FALSE(conv_layouts(even, "library", true).front().is_padded());
-  Conv grouped = some_conv("half");
+  Conv grouped = example_conv("half");
   grouped.groups = 2;
   CHECK_FALSE(conv_layouts(grouped, "library", true).front().is_padded());
-  CHECK(conv_layouts(some_conv("int8"), "library", true)[1].executed.c == 8);
+  CHECK(conv_layouts(example_conv("int8"), "library", true)[1].executed.c == 8);
 }
 
 TEST_CASE("a transform replaces as many multiplications as its tiles allow") {
-  Conv conv = some_conv("float");
+  Conv conv = example_conv("float");
   conv.r = conv.s = conv.t = 1;
   CHECK(cuda::winograd_factor(conv) == 1);
   CHECK(cuda::fft_factor(conv) == 1);
@@ -108,7 +109,7 @@ TEST_CASE("conv layouts: every element lies at the position of its index") {
     for (const char* order_name : {"nchw", "nhwc"})
       for (const bool pad : {false, true})
         for (const bool swapped : {false, true}) {
-          Conv conv = some_conv("half", phase);
+          Conv conv = example_conv("half", phase);
           if (swapped) conv.n = 11, conv.c = 12, conv.k = 9;
           const ConvLayout layout = conv_layouts(conv, order_name, pad).front();
           const ConvOutput order = conv.output();
@@ -135,7 +136,7 @@ TEST_CASE("conv layouts: every element lies at the position of its index") {
 }
 
 TEST_CASE("conv layouts: types, strides and sizes are correct") {
-  Conv conv = some_conv("int8");
+  Conv conv = example_conv("int8");
   conv.d = 3, conv.t = 2;
   const ConvLayout layout = conv_layouts(conv, "nhwc", false).front();
   CHECK(layout.x.type == DEEPBENCH_S8);
@@ -150,7 +151,7 @@ TEST_CASE("conv layouts: types, strides and sizes are correct") {
   narrow.precision.c = DEEPBENCH_S8;
   const ConvLayout bytes = conv_layouts(narrow, "nhwc", false).front();
   CHECK(bytes.y.type == DEEPBENCH_S8);
-  Conv huge = some_conv("float");
+  Conv huge = example_conv("float");
   huge.n = huge.c = huge.w = huge.h = 1000000000;
   CHECK(conv_layouts(huge, "nchw", true).front().x.bytes() == ~uint64_t{0});
 }

@@ -70,8 +70,8 @@ class Block {
     }
     body_ = &body;
     fibers_.resize(threads);
-    for (Fiber& fiber : fibers_) fiber.begin(&Block::enter, &scheduler_);
-    while (turn()) continue;
+    for (Fiber& fiber : fibers_) fiber.begin(&Block::run_thread_body, &scheduler_);
+    while (run_threads_to_barriers()) continue;
   }
 
   void barrier() { swapcontext(&fibers_[current_].context, &scheduler_); }
@@ -82,14 +82,14 @@ class Block {
   static ThreadIndex index_of(uint32_t thread) {
     return {thread % block_size.x, thread / block_size.x, 0};
   }
-  static void enter() {
+  static void run_thread_body() {
     Block& block = instance();
     (*block.body_)();
     block.fibers_[block.current_].done = true;
   }
 
   // Runs every thread until its next barrier. Returns false when all threads have ended.
-  bool turn() {
+  bool run_threads_to_barriers() {
     size_t done = 0;
     for (current_ = 0; current_ < fibers_.size(); ++current_) {
       if (fibers_[current_].done)

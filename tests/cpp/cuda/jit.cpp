@@ -100,7 +100,7 @@ TEST_CASE("jit: every kernel compiles for every generation") {
     for (const int device : {80, 90, 100, 120}) {
       CAPTURE(entry.path().string());
       CAPTURE(device);
-      const cuda::Image image =
+      const cuda::CompiledImage image =
           cuda::compile(cuda::read_kernel_source(entry.path().stem()), "", device);
       const bool machine_code = image.code.substr(1, 3) == "ELF";
       CHECK((machine_code || image.code.find(".target") != std::string::npos));
@@ -115,11 +115,11 @@ TEST_CASE("jit: template instances have an entry name, and newer devices get PTX
   const Source source = source_of(
       "template <class T, int n> __global__ void add(T* x) { *x += n; }\n"
       "extern \"C\" __global__ void plain(int* x) { *x = 1; }\n");
-  const cuda::Image image = cuda::compile(source, "add<float, 3>", 90);
+  const cuda::CompiledImage image = cuda::compile(source, "add<float, 3>", 90);
   CHECK(image.code.substr(1, 3) == "ELF");
   CHECK(image.entry.find("add") != std::string::npos);
   CHECK(image.code.find(image.entry) != std::string::npos);
-  const cuda::Image newer = cuda::compile(source, "", 990);
+  const cuda::CompiledImage newer = cuda::compile(source, "", 990);
   CHECK(newer.code.find(".target sm_") != std::string::npos);
   CHECK(newer.code.find("plain") != std::string::npos);
   CHECK(newer.code.back() == '\0');

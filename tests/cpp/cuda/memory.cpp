@@ -102,7 +102,7 @@ uint32_t xor_of(uint64_t words) {
 }
 
 // Checks poisoned outputs, then the outputs of calls, through scan, read and project.
-void check_moved(plugin::Kernel& kernel, const MemoryCase& problem) {
+void check_outputs_after_calls(plugin::Kernel& kernel, const MemoryCase& problem) {
   const bool writes = problem.memory().kind == MemoryKind::kWrite;
   CHECK(scan_output(kernel).count == problem.words());
   CHECK(scan_output(kernel).untouched == problem.words());
@@ -134,7 +134,7 @@ TEST_CASE("gpu: write, copy, h2d and d2h are correct with every method and size"
         const auto kernel = problem.prepare(candidate);
         CHECK(description_of(*problem.plan(candidate))["algorithm"] == candidate);
         CHECK(description_of(*problem.plan(candidate))["library"] == "runtime");
-        check_moved(*kernel, problem);
+        check_outputs_after_calls(*kernel, problem);
       }
     }
 }

@@ -75,12 +75,13 @@ struct Rank {
         kernel(plan, sum, ranks, home),
         mine(payload(sum) + 64, AllocationKind::kDedicated),
         result(payload(sum) + 64, AllocationKind::kDedicated),
-        shared(cuda::shared_bytes(plan.algorithm, sum, ranks) + 16, AllocationKind::kDedicated),
+        shared(cuda::peer_shared_bytes(plan.algorithm, sum, ranks) + 16,
+               AllocationKind::kDedicated),
         control(sizeof(PeerControl), AllocationKind::kDedicated),
         host_missing(sizeof(uint32_t), false) {
     CUDA_CHECK(cuda::cudart().cudaStreamCreateWithFlags(&stream, nvidia::cudaStreamNonBlocking));
-    set(shared, 0);
-    set(control, 0);
+    fill_buffer(shared, 0);
+    fill_buffer(control, 0);
     std::memset(host_missing.data(), 0, host_missing.bytes());
     home.synchronize();
   }
@@ -88,7 +89,7 @@ struct Rank {
   Rank(const Rank&) = delete;
   Rank& operator=(const Rank&) = delete;
 
-  void set(const Buffer& buffer, int value) {
+  void fill_buffer(const Buffer& buffer, int value) {
     home.make_current();
     CUDA_CHECK(cuda::cudart().cudaMemsetAsync(buffer.data(), value, buffer.bytes(), home.get()));
   }
@@ -131,7 +132,7 @@ class DevicesUnderTest {
       for (uint64_t i = 0; i < uint64_t(sum_.elements); ++i)
         store(numbers, i, exact ? summand(r, round, i) : deepbench_uniform(round, uint32_t(r), i));
       rank(r).copy(rank(r).mine.data(), numbers.data(), payload(sum_));
-      if (!in_place_) rank(r).set(rank(r).result, 0xff);
+      if (!in_place_) rank(r).fill_buffer(rank(r).result, 0xff);
       rank(r).home.synchronize();
     }
   }
@@ -175,7 +176,7 @@ class DevicesUnderTest {
       std::memset(rank(r).host_missing.data(), 0, rank(r).host_missing.bytes());
     }
   }
-  uint32_t missing(int r) {
+  uint32_t reported_missing_rank(int r) {
     uint32_t missing = 0;
     std::memcpy(&missing, rank(r).host_missing.data(), sizeof missing);
     return missing;
@@ -186,7 +187,7 @@ class DevicesUnderTest {
     return words;
   }
   // The number of elements on all ranks that differ from `times` the sums of the round's numbers.
-  uint64_t wrong_outputs(uint64_t round, double times = 1) {
+  uint64_t count_wrong_outputs(uint64_t round, double times = 1) {
     std::vector<double> expected(size_t(sum_.elements));
     for (int r = 0; r < ranks(); ++r)
       for (uint64_t i = 0; i < expected.size(); ++i)
@@ -198,7 +199,7 @@ class DevicesUnderTest {
     }
     return wrong;
   }
-  bool all_alike() {
+  bool all_results_equal() {
     for (int r = 1; r < ranks(); ++r)
       if (result(r) != result(0)) return false;
     return true;
@@ -256,8 +257,8 @@ void check_sums(const char* precision, int64_t elements, int ranks, uint32_t blo
                          for (uint64_t round = 0; round < 2; ++round) {
                            machine.fill(round);
                            machine.run();
-                           REQUIRE(machine.missing(0) == 0);
-                           CHECK(machine.wrong_outputs(round) == 0);
+                           REQUIRE(machine.reported_missing_rank(0) == 0);
+                           CHECK(machine.count_wrong_outputs(round) == 0);
                          }
                        });
 }
@@ -281,7 +282,7 @@ TEST_CASE("gpu: peer: a thousand consecutive calls are correct, also as a graph"
       "float", 20011, 4, false, kBlocks, [](DevicesUnderTest& machine, PeerAlgorithm) {
         machine.fill(0);
         machine.run(1000);
-        CHECK(machine.wrong_outputs(0) == 0);
+        CHECK(machine.count_wrong_outputs(0) == 0);
 
         std::vector<std::unique_ptr<cuda::Graph>> graphs;
         for (int r = 0; r < machine.ranks(); ++r) {
@@ -297,8 +298,8 @@ TEST_CASE("gpu: peer: a thousand consecutive calls are correct, also as a graph"
             graphs[size_t(r)]->launch(machine.rank(r).stream);
           }
         machine.wait();
-        CHECK(machine.wrong_outputs(1) == 0);
-        for (int r = 0; r < machine.ranks(); ++r) CHECK(machine.missing(r) == 0);
+        CHECK(machine.count_wrong_outputs(1) == 0);
+        for (int r = 0; r < machine.ranks(); ++r) CHECK(machine.reported_missing_rank(r) == 0);
       });
 }
 
@@ -311,7 +312,7 @@ TEST_CASE("gpu: peer: calls in place run in order") {
                      [](DevicesUnderTest& machine, PeerAlgorithm) {
                        machine.fill(0);
                        machine.run(kCalls);
-                       CHECK(machine.wrong_outputs(0, std::ldexp(1.0, kCalls - 1)) == 0);
+                       CHECK(machine.count_wrong_outputs(0, std::ldexp(1.0, kCalls - 1)) == 0);
                      });
 }
 
@@ -322,7 +323,7 @@ TEST_CASE("gpu: peer: rounded sums have the same bits on all ranks in every call
                        [](DevicesUnderTest& machine, PeerAlgorithm) {
                          machine.fill(1, /*exact=*/false);
                          machine.run();
-                         CHECK(machine.all_alike());
+                         CHECK(machine.all_results_equal());
                          const std::vector<uint16_t> first = machine.result(0);
                          for (int again = 0; again < 20; ++again) {
                            machine.run();
@@ -337,22 +338,23 @@ TEST_CASE("gpu: peer: a missing rank is detected in time, and later calls end") 
       "float", 10000, 3, false, kBlocks, [](DevicesUnderTest& machine, PeerAlgorithm algorithm) {
         machine.fill(0);
         machine.run();  // with all ranks
-        CHECK(machine.wrong_outputs(0) == 0);
+        CHECK(machine.count_wrong_outputs(0) == 0);
         machine.set_timeout(200'000'000);
         const auto begin = std::chrono::steady_clock::now();
         machine.run(50, 2);  // without the last rank
         const auto took = std::chrono::steady_clock::now() - begin;
         CHECK(took > std::chrono::milliseconds(100));
         CHECK(took < std::chrono::seconds(3));
-        CHECK(machine.missing(0) == 3);
-        CHECK(machine.missing(1) == (algorithm == PeerAlgorithm::kRing ? machine.missing(1) : 3));
-        CHECK(machine.missing(1) != 0);
-        CHECK(machine.missing(2) == 0);
+        CHECK(machine.reported_missing_rank(0) == 3);
+        CHECK(machine.reported_missing_rank(1) ==
+              (algorithm == PeerAlgorithm::kRing ? machine.reported_missing_rank(1) : 3));
+        CHECK(machine.reported_missing_rank(1) != 0);
+        CHECK(machine.reported_missing_rank(2) == 0);
         machine.resynchronize();
         machine.set_timeout(kTimeoutNs);
         machine.fill(1);
         machine.run(5);
-        CHECK(machine.wrong_outputs(1) == 0);
+        CHECK(machine.count_wrong_outputs(1) == 0);
       });
 }
 
@@ -366,8 +368,9 @@ TEST_CASE("gpu: peer: every algorithm is correct with eight ranks") {
                      [](DevicesUnderTest& machine, PeerAlgorithm) {
                        machine.fill(0);
                        machine.run(100);
-                       CHECK(machine.wrong_outputs(0) == 0);
-                       for (int r = 0; r < machine.ranks(); ++r) CHECK(machine.missing(r) == 0);
+                       CHECK(machine.count_wrong_outputs(0) == 0);
+                       for (int r = 0; r < machine.ranks(); ++r)
+                         CHECK(machine.reported_missing_rank(r) == 0);
                      });
 }
 

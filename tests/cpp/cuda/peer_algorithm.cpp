@@ -67,11 +67,11 @@ TEST_CASE("peer: the size determines the default, and every candidate name has a
 
 TEST_CASE("peer: every algorithm has the expected amount of shared memory") {
   const AllReduce sum = sum_over("float", 5);  // one vector and one element
-  CHECK(cuda::shared_bytes(PeerAlgorithm::kOneShot, sum, 4) == 2 * 2 * 16);
-  CHECK(cuda::shared_bytes(PeerAlgorithm::kOneShotLl, sum, 4) == 2 * 4 * 3 * 16);
-  CHECK(cuda::shared_bytes(PeerAlgorithm::kTwoShotPush, sum, 4) == 4 * (32 + 32) * 16);
-  CHECK(cuda::shared_bytes(PeerAlgorithm::kRing, sum, 4) == 2 * 16);
-  CHECK(cuda::shared_bytes(PeerAlgorithm::kTwoShot, sum, 4) == 0);
+  CHECK(cuda::peer_shared_bytes(PeerAlgorithm::kOneShot, sum, 4) == 2 * 2 * 16);
+  CHECK(cuda::peer_shared_bytes(PeerAlgorithm::kOneShotLl, sum, 4) == 2 * 4 * 3 * 16);
+  CHECK(cuda::peer_shared_bytes(PeerAlgorithm::kTwoShotPush, sum, 4) == 4 * (32 + 32) * 16);
+  CHECK(cuda::peer_shared_bytes(PeerAlgorithm::kRing, sum, 4) == 2 * 16);
+  CHECK(cuda::peer_shared_bytes(PeerAlgorithm::kTwoShot, sum, 4) == 0);
 }
 
 TEST_CASE("peer: the kernel instances that the host names compile") {

@@ -20,10 +20,10 @@ namespace deepbench::cuda_test::peer_model {
 struct ThreadIndex {
   uint32_t x = 1;
 };
-struct Two {
+struct EmulatedUint2 {
   uint32_t x, y;
 };
-struct alignas(16) Four {
+struct alignas(16) EmulatedUint4 {
   uint32_t x, y, z, w;
 };
 inline thread_local ThreadIndex thread_index{0}, block_index{0}, block_size{1}, grid_size{1};
@@ -45,8 +45,8 @@ inline uint64_t host_now_ns() {
 #define blockIdx ::deepbench::cuda_test::peer_model::block_index
 #define blockDim ::deepbench::cuda_test::peer_model::block_size
 #define gridDim ::deepbench::cuda_test::peer_model::grid_size
-#define uint2 ::deepbench::cuda_test::peer_model::Two
-#define uint4 ::deepbench::cuda_test::peer_model::Four
+#define uint2 ::deepbench::cuda_test::peer_model::EmulatedUint2
+#define uint4 ::deepbench::cuda_test::peer_model::EmulatedUint4
 #define host_now_ns ::deepbench::cuda_test::peer_model::host_now_ns
 #define __syncthreads() static_cast<void>(0)
 #define __syncthreads_or(any) (any)
@@ -147,7 +147,7 @@ class EmulatedMachine {
         for (int call = 0; call < calls; ++call) {
           if (!in_place_ && begin_rank == 0) fill(r, call);
           run_grid(blocks, [&] { kernel(r); });
-          if (!in_place_ && begin_rank == 0) wrong_[r] += wrong_of(r, call);
+          if (!in_place_ && begin_rank == 0) wrong_[r] += count_wrong_outputs_of_rank(r, call);
         }
       });
     for (std::thread& thread : threads) thread.join();
@@ -157,7 +157,7 @@ class EmulatedMachine {
     for (uint64_t i = 0; i < elements_; ++i)
       rank(r).mine.template as<typename N::Stored>()[i] = N::stored(summand(r, call, i));
   }
-  uint64_t wrong_of(int r, int call) {
+  uint64_t count_wrong_outputs_of_rank(int r, int call) {
     uint64_t wrong = 0;
     const auto* const sums = reinterpret_cast<const typename N::Stored*>(result(r));
     for (uint64_t i = 0; i < elements_; ++i) {
@@ -167,7 +167,7 @@ class EmulatedMachine {
     }
     return wrong;
   }
-  uint64_t wrong_outputs() const {
+  uint64_t count_wrong_outputs() const {
     uint64_t sum = 0;
     for (const uint64_t of_rank : wrong_) sum += of_rank;
     return sum;
@@ -208,7 +208,7 @@ using Kernels = std::vector<std::function<void(int)>>;
 
 // The same value as on the host: the largest slice plus one grain.
 template <class T, int kRanks>
-uint64_t room_of(EmulatedMachine<T, kRanks>&, uint64_t elements) {
+uint64_t region_vectors(EmulatedMachine<T, kRanks>&, uint64_t elements) {
   const uint64_t grains = (elements / (4 * T::kPerWord) + 31) / 32;
   return (grains + kRanks - 1) / kRanks * 32 + 32;
 }
@@ -229,7 +229,7 @@ Kernels kernels_of(EmulatedMachine<T, kRanks>& m, uint64_t elements) {
             two_shot<T, kRanks, 4>(m.peers(r), m.added(), m.results(), elements);
           },
           [&m, elements](int r) {
-            two_shot_push<T, kRanks, 2>(m.peers(r), m.regions(), room_of(m, elements),
+            two_shot_push<T, kRanks, 2>(m.peers(r), m.regions(), region_vectors(m, elements),
                                         m.rank(r).mine.vectors(), m.results(), elements);
           },
           [&m, elements](int r) {
@@ -252,10 +252,10 @@ void check_sums(uint64_t elements, uint32_t blocks) {
         for (int call = 0; call < 2; ++call) {
           for (int r = 0; r < kRanks; ++r) machine.fill(r, call);
           machine.run(1, blocks, 0, kernel);
-          for (int r = 0; r < kRanks; ++r) CHECK(machine.wrong_of(r, call) == 0);
+          for (int r = 0; r < kRanks; ++r) CHECK(machine.count_wrong_outputs_of_rank(r, call) == 0);
         }
       }
-      CHECK(machine.wrong_outputs() == 0);
+      CHECK(machine.count_wrong_outputs() == 0);
       CHECK(machine.is_guarded());
       for (int r = 0; r < kRanks; ++r) CHECK(machine.rank(r).host_missing == 0);
     }
@@ -324,7 +324,7 @@ TEST_CASE("kernels on the host: resynchronised ranks compute correct sums") {
       machine.rank(r).host_missing = 0;
     }
     machine.run(4, 2, 0, kernel);
-    CHECK(machine.wrong_outputs() == 0);
+    CHECK(machine.count_wrong_outputs() == 0);
     for (int r = 0; r < 3; ++r) CHECK(machine.rank(r).host_missing == 0);
   }
 }

@@ -44,13 +44,13 @@ class Grid {
     warps_.assign(fibers_.size() / 32, {32});
     recorded_.assign(fibers_.size(), {});
     threads_ = threads;
-    for (Fiber& fiber : fibers_) fiber.begin(&Grid::enter, &scheduler_);
-    while (turn()) continue;
+    for (Fiber& fiber : fibers_) fiber.begin(&Grid::run_thread_body, &scheduler_);
+    while (run_threads_to_barriers()) continue;
   }
 
   void yield() { swapcontext(&fibers_[current_].context, &scheduler_); }
-  void block_barrier() { meet(blocks_[current_ / threads_]); }
-  void warp_barrier() { meet(warps_[current_ / 32]); }
+  void block_barrier() { wait_at_barrier(blocks_[current_ / threads_]); }
+  void warp_barrier() { wait_at_barrier(warps_[current_ / 32]); }
   // What the current thread recorded, and what the lanes of its warp recorded.
   RecordedMma& recorded() { return recorded_[current_]; }
   const RecordedMma& recorded_by(uint32_t lane) const {
@@ -59,8 +59,8 @@ class Grid {
   uint32_t lane() const { return uint32_t(current_ % 32); }
 
  private:
-  static void enter();
-  void meet(ThreadGroup& group) {
+  static void run_thread_body();
+  void wait_at_barrier(ThreadGroup& group) {
     const uint64_t round = group.round;
     if (++group.arrived == group.size) {
       group.arrived = 0, ++group.round;
@@ -69,7 +69,7 @@ class Grid {
     while (group.round == round) yield();
   }
   // Returns false when all threads have ended.
-  bool turn() {
+  bool run_threads_to_barriers() {
     bool more = false;
     for (current_ = 0; current_ < fibers_.size(); ++current_) {
       if (fibers_[current_].done) continue;
@@ -89,7 +89,7 @@ class Grid {
   ucontext_t scheduler_ = {};
 } grid;
 
-void Grid::enter() {
+void Grid::run_thread_body() {
   (*grid.body_)();
   grid.fibers_[grid.current_].done = true;
 }
@@ -106,11 +106,11 @@ uint32_t from_next_lane(uint32_t value) {
 }  // namespace deepbench::cuda_test
 
 template <int kType>
-struct Narrow {
-  static float wide(uint16_t word) {
+struct SixteenBitFloat {
+  static float to_float(uint16_t word) {
     return kType == DEEPBENCH_F16 ? deepbench_from_half(word) : deepbench_from_bfloat16(word);
   }
-  static uint16_t narrow(float value) {
+  static uint16_t from_float(float value) {
     return kType == DEEPBENCH_F16 ? deepbench_to_half(value) : deepbench_to_bfloat16(value);
   }
   static void multiply(float (&sums)[4], uint4 tile, uint2 columns) {
@@ -119,7 +119,7 @@ struct Narrow {
     grid.warp_barrier();
     deepbench::cuda_test::multiply_for(
         grid.lane(), [](uint32_t lane) { return grid.recorded_by(lane).operands; },
-        [](uint32_t word) { return wide(uint16_t(word)); }, sums);
+        [](uint32_t word) { return to_float(uint16_t(word)); }, sums);
     grid.warp_barrier();
   }
 };
@@ -156,7 +156,7 @@ template <int kCell, int kType, uint32_t kHidden, uint32_t kUnits, uint32_t kBat
 class LayerCase {
  public:
   using Kernel = persistent::Layer<kCell, kType, kHidden, kUnits, kBatch>;
-  using T = Narrow<kType>;
+  using T = SixteenBitFloat<kType>;
   static constexpr uint32_t kGates = Kernel::kGates, kStates = kBatch * kHidden;
   static constexpr uint32_t kBiases = kGates + (kCell == CELL_GRU);
 
@@ -169,7 +169,7 @@ class LayerCase {
         c0_(elements(4, kStates, 1)),
         mailbox_(kStates) {}
 
-  void call() {
+  void run_layer() {
     y_.assign(size_t(timesteps_) * kStates, 0x7e00);
     const PersistentLayer layer = {x_.data(), u_.data(),       b_.data(), h0_.data(), c0_.data(),
                                    y_.data(), mailbox_.data(), &steps_,   timesteps_};
@@ -184,18 +184,18 @@ class LayerCase {
 
   // Returns the largest difference from the layer in double, whose states are rounded as they are
   // stored.
-  double worst() const {
+  double largest_error() const {
     double worst = 0;
-    std::vector<double> h = wide(h0_), c = wide(c0_);
+    std::vector<double> h = widened(h0_), c = widened(c0_);
     for (uint32_t t = 0; t < timesteps_; ++t) {
       const std::vector<double> before = h;
       for (uint32_t n = 0; n < kBatch; ++n)
         for (uint32_t unit = 0; unit < kHidden; ++unit) {
           const size_t i = size_t(n) * kHidden + unit;
-          h[i] = next(before, n, unit, T::wide(x_[t * kStates + i]), c[i]);
-          const double got = T::wide(y_[t * kStates + i]);
+          h[i] = next_state(before, n, unit, T::to_float(x_[t * kStates + i]), c[i]);
+          const double got = T::to_float(y_[t * kStates + i]);
           worst = std::max(worst, std::isnan(got) ? 1e9 : std::abs(got - h[i]));
-          h[i] = T::wide(T::narrow(float(h[i])));
+          h[i] = T::to_float(T::from_float(float(h[i])));
         }
     }
     return worst;
@@ -207,23 +207,24 @@ class LayerCase {
   static std::vector<uint16_t> elements(uint32_t stream, size_t count, float scale) {
     std::vector<uint16_t> made(count);
     for (size_t i = 0; i < count; ++i)
-      made[i] = T::narrow(scale * deepbench_uniform(kSeed, stream, i));
+      made[i] = T::from_float(scale * deepbench_uniform(kSeed, stream, i));
     return made;
   }
-  static std::vector<double> wide(const std::vector<uint16_t>& narrow) {
+  static std::vector<double> widened(const std::vector<uint16_t>& narrow) {
     std::vector<double> all;
-    for (const uint16_t word : narrow) all.push_back(T::wide(word));
+    for (const uint16_t word : narrow) all.push_back(T::to_float(word));
     return all;
   }
   static double sigmoid(double x) { return 1 / (1 + std::exp(-x)); }
 
-  double bias(uint32_t gate, uint32_t unit) const { return T::wide(b_[gate * kHidden + unit]); }
-  double next(const std::vector<double>& h, uint32_t n, uint32_t unit, double x, double& c) const {
+  double bias(uint32_t gate, uint32_t unit) const { return T::to_float(b_[gate * kHidden + unit]); }
+  double next_state(const std::vector<double>& h, uint32_t n, uint32_t unit, double x,
+                    double& c) const {
     double sums[4] = {};
     for (uint32_t gate = 0; gate < kGates; ++gate)
       for (uint32_t j = 0; j < kHidden; ++j)
         sums[gate] +=
-            T::wide(u_[(size_t(gate) * kHidden + unit) * kHidden + j]) * h[n * kHidden + j];
+            T::to_float(u_[(size_t(gate) * kHidden + unit) * kHidden + j]) * h[n * kHidden + j];
     const auto gate = [&](uint32_t which) { return x + bias(which, unit) + sums[which]; };
     if (kCell == CELL_LSTM) {
       c = sigmoid(gate(1)) * c + sigmoid(gate(0)) * std::tanh(gate(2));
@@ -249,8 +250,8 @@ void check_layer(uint32_t timesteps) {
   const double bound = kType == DEEPBENCH_F16 ? 4e-3 : 3e-2;
   LayerCase<kCell, kType, kHidden, kUnits, kBatch> layer(timesteps);
   for (uint32_t call = 1; call <= 2; ++call) {  // the second call must not use data of the first
-    layer.call();
-    CHECK(layer.worst() < bound);
+    layer.run_layer();
+    CHECK(layer.largest_error() < bound);
     CHECK(layer.steps() == kFirstStep + call * (timesteps > 1 ? timesteps : 0));
   }
 }

@@ -186,15 +186,15 @@ TEST_CASE("rnn kernels: stored states are compared with expected ones") {
 TEST_CASE("rnn kernels: units with a zero sum get the library's slope") {
   // The sum of the unit, h as the library stored it, its gradient, and whether h must be
   // positive afterwards.
-  struct Kink {
+  struct ReluKinkCase {
     double z, h, dz;
     bool positive;
   };
-  const std::vector<Kink> units = {
+  const std::vector<ReluKinkCase> units = {
       {0.0001, 0, 2, true}, {-0.0001, 0, -2, true}, {0, 0, 1, true},    {0.0001, 0, 0, false},
       {-0.1, 0, 2, false},  {0.1, 0, 2, false},     {0.5, 0.5, 0, true}};
   std::vector<double> z, h, dz, b(units.size(), 0.25), x(units.size(), -0.5);
-  for (const Kink& unit : units)
+  for (const ReluKinkCase& unit : units)
     z.push_back(unit.z + 0.25), h.push_back(unit.h), dz.push_back(unit.dz);
   RecurrentStep step = {};
   step.batch = 1, step.hidden = units.size();

@@ -55,13 +55,13 @@ TEST_CASE("rnn operands: only operands that the timed call touches are replicate
 }
 
 TEST_CASE("rnn operands: gradients restore operands between calls, forward passes do not") {
-  CHECK_FALSE(storage_of("gru", "fwd").restores());
-  CHECK(storage_of("gru", "bwd_weights").restores());
+  CHECK_FALSE(storage_of("gru", "fwd").needs_restore());
+  CHECK(storage_of("gru", "bwd_weights").needs_restore());
   LayerStorage data = storage_of("gru", "bwd_data");
-  CHECK(data.restores());
+  CHECK(data.needs_restore());
   const uint64_t with_reserve = data.needed_bytes({});
   data.changes_reserve = false;
-  CHECK_FALSE(data.restores());
+  CHECK_FALSE(data.needs_restore());
   CHECK(data.needed_bytes({}) == with_reserve - 5000);
 }
 

@@ -42,18 +42,18 @@ uint32_t running_block = 0;
 #define float4 ::deepbench::cuda_test::Float4
 
 template <int kType>
-struct Narrow {
-  static float wide(uint16_t word) { return float(int16_t(word)); }
-  static uint16_t narrow(float value) { return uint16_t(int16_t(value)); }
+struct SixteenBitFloat {
+  static float to_float(uint16_t word) { return float(int16_t(word)); }
+  static uint16_t from_float(float value) { return uint16_t(int16_t(value)); }
   static void multiply(float (&sums)[4], uint4 tile, uint2 columns) {
     deepbench::cuda_test::recorded->push_back({&sums, {tile, columns}});
   }
 };
 
-inline void cluster_announce() {}
+inline void cluster_arrive() {}
 inline void cluster_wait() {}
 inline void cluster_barrier() {}
-inline void store_at(uint32_t block, float4* to, const float (&v)[4]) {
+inline void store_to_block(uint32_t block, float4* to, const float (&v)[4]) {
   using deepbench::cuda_test::cluster;
   using deepbench::cuda_test::running_block;
   const size_t index = size_t(to - cluster[running_block].data());
@@ -93,12 +93,12 @@ struct SkinnyMmaCase {
         b(uint64_t(n) * k / 8),
         c(uint64_t(m) * n),
         d(c.size() + 1, kGuard) {
-    for (uint64_t i = 0; i < 8 * a.size(); ++i) elements(a)[i] = small(0, i);
-    for (uint64_t i = 0; i < 8 * b.size(); ++i) elements(b)[i] = small(1, i);
-    for (uint64_t i = 0; i < c.size(); ++i) c[i] = small(2, i);
+    for (uint64_t i = 0; i < 8 * a.size(); ++i) elements(a)[i] = small_element(0, i);
+    for (uint64_t i = 0; i < 8 * b.size(); ++i) elements(b)[i] = small_element(1, i);
+    for (uint64_t i = 0; i < c.size(); ++i) c[i] = small_element(2, i);
   }
 
-  static uint16_t small(uint32_t stream, uint64_t index) {
+  static uint16_t small_element(uint32_t stream, uint64_t index) {
     return uint16_t(int16_t(deepbench_bits(kSeed, stream, index) % 5) - 2);
   }
   static uint16_t* elements(std::vector<Uint4>& matrix) {
@@ -125,7 +125,7 @@ struct SkinnyMmaCase {
 };
 
 // Multiplies the operands that all lanes of a warp recorded at the same time.
-void multiply_together(const std::vector<RecordedMma>* of_lane, size_t which) {
+void multiply_recorded_operands(const std::vector<RecordedMma>* of_lane, size_t which) {
   for (uint32_t lane = 0; lane < 32; ++lane)
     multiply_for(
         lane, [&](uint32_t other) { return of_lane[other][which].operands; },
@@ -146,13 +146,13 @@ class Cluster {
     threads_.assign(kSplit * kWarps * 32, Thread());
     recorded_.assign(threads_.size(), {});
     number_ = number;
-    each([](Part& part, Thread& mine) {
+    for_each_thread([](Part& part, Thread& mine) {
       part.load_c(mine.c);
       part.multiply_part(mine.sums);
     });
     for (size_t first = 0; first < threads_.size(); first += 32) multiply_warp(&recorded_[first]);
-    each([](Part& part, Thread& mine) { part.distribute_tiles(mine.sums); });
-    each([](Part& part, Thread& mine) { part.finish(mine.c); });
+    for_each_thread([](Part& part, Thread& mine) { part.distribute_tiles(mine.sums); });
+    for_each_thread([](Part& part, Thread& mine) { part.store_results(mine.c); });
   }
 
  private:
@@ -162,7 +162,7 @@ class Cluster {
   };
 
   template <class Phase>
-  void each(Phase phase) {
+  void for_each_thread(Phase phase) {
     for (size_t i = 0; i < threads_.size(); ++i) {
       running_block = uint32_t(i / (kWarps * 32));
       thread_index = {uint32_t(i % (kWarps * 32)), 0, 0};
@@ -174,7 +174,8 @@ class Cluster {
   }
   static void multiply_warp(const std::vector<RecordedMma>* of_lane) {
     for (int lane = 0; lane < 32; ++lane) REQUIRE(of_lane[lane].size() == of_lane[0].size());
-    for (size_t which = 0; which < of_lane[0].size(); ++which) multiply_together(of_lane, which);
+    for (size_t which = 0; which < of_lane[0].size(); ++which)
+      multiply_recorded_operands(of_lane, which);
   }
 
   const SkinnyMmaProduct& product_;

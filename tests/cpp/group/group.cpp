@@ -23,9 +23,9 @@ bool becomes_true(const std::function<bool()>& condition) {
 
 using testing::connect_ranks;
 using testing::Groups;
-using testing::on_every_rank;
+using testing::run_on_every_rank;
 
-std::string joined(const std::vector<std::string>& all) {
+std::string concatenated(const std::vector<std::string>& all) {
   std::string text;
   for (const std::string& one : all) text += one;
   return text;
@@ -45,10 +45,10 @@ using Texts = std::array<std::string, 3>;
 
 TEST_CASE("every rank receives the same answer to all contributions") {
   Texts answers;
-  on_every_rank(connect_ranks(3), [&](Group& group) {
+  run_on_every_rank(connect_ranks(3), [&](Group& group) {
     const std::string mine(size_t(group.rank()) + 1, char('a' + group.rank()));
     answers[size_t(group.rank())] =
-        group.reduce_and_broadcast(AbortScope::kStep, "letters", mine, joined);
+        group.reduce_and_broadcast(AbortScope::kStep, "letters", mine, concatenated);
     CHECK(value_of_rank_zero(&group, "clock", 0.5 + group.rank()) == 0.5);
   });
   CHECK(answers == Texts{"abbccc", "abbccc", "abbccc"});
@@ -56,7 +56,7 @@ TEST_CASE("every rank receives the same answer to all contributions") {
 
 TEST_CASE("a failure on one rank fails all ranks, and the next step runs") {
   Texts first, second;
-  on_every_rank(connect_ranks(3), [&](Group& group) {
+  run_on_every_rank(connect_ranks(3), [&](Group& group) {
     const auto rank = size_t(group.rank());
     first[rank] = failure_of([&] {
       collective_step(&group, "prepare", [&] {
@@ -72,7 +72,7 @@ TEST_CASE("a failure on one rank fails all ranks, and the next step runs") {
 
 TEST_CASE("a problem rejected on any rank is invalid on all ranks") {
   Texts failures;
-  on_every_rank(connect_ranks(2), [&](Group& group) {
+  run_on_every_rank(connect_ranks(2), [&](Group& group) {
     failures[size_t(group.rank())] = failure_of([&] {
       collective_step(&group, "check", [&] {
         if (group.rank() == 1) throw InvalidProblem("threads=9: too many");
@@ -85,15 +85,15 @@ TEST_CASE("a problem rejected on any rank is invalid on all ranks") {
 
 TEST_CASE("a failure ahead of an exchange ends the exchange on all ranks") {
   Texts failures;
-  on_every_rank(connect_ranks(3), [&](Group& group) {
+  run_on_every_rank(connect_ranks(3), [&](Group& group) {
     failures[size_t(group.rank())] = failure_of([&] {
       collective_step(&group, "prepare", [&] {
         if (group.rank() == 2) throw RowFailure(Status::kFailed, "no library");
-        group.reduce_and_broadcast(AbortScope::kExchange, "exchange", "x", joined);
+        group.reduce_and_broadcast(AbortScope::kExchange, "exchange", "x", concatenated);
       });
     });
     // All ranks are at the same step again.
-    CHECK(group.reduce_and_broadcast(AbortScope::kStep, "after", "y", joined) == "yyy");
+    CHECK(group.reduce_and_broadcast(AbortScope::kStep, "after", "y", concatenated) == "yyy");
   });
   CHECK(failures[0] == "failed | rank 2: no library");
   CHECK(failures == Texts{failures[0], failures[0], failures[0]});
@@ -102,7 +102,7 @@ TEST_CASE("a failure ahead of an exchange ends the exchange on all ranks") {
 TEST_CASE("a failure of the row ends every further attempt within it") {
   Texts failures;
   int tried = 0;
-  on_every_rank(connect_ranks(3), [&](Group& group) {
+  run_on_every_rank(connect_ranks(3), [&](Group& group) {
     failures[size_t(group.rank())] = failure_of([&] {
       group.collective_step(AbortScope::kRow, "row", [&] {
         if (group.rank() == 1) throw RowFailure(Status::kInvalid, "no sense");
@@ -124,11 +124,11 @@ TEST_CASE("a failure of the row ends every further attempt within it") {
 
 TEST_CASE("ranks at different steps fail with a message that names the steps") {
   Texts failures;
-  on_every_rank(connect_ranks(3), [&](Group& group) {
+  run_on_every_rank(connect_ranks(3), [&](Group& group) {
     const std::string step = group.rank() == 2 ? "batch of 7" : "batch of 5";
     failures[size_t(group.rank())] = failure_of([&] {
       group.collective_step(AbortScope::kRow, "row", [&] {
-        group.reduce_and_broadcast(AbortScope::kStep, step, "", joined);
+        group.reduce_and_broadcast(AbortScope::kStep, step, "", concatenated);
       });
     });
   });
@@ -137,7 +137,7 @@ TEST_CASE("ranks at different steps fail with a message that names the steps") {
 }
 
 TEST_CASE("the other ranks receive rows from rank 0 until it ends") {
-  on_every_rank(connect_ranks(3), [&](Group& group) {
+  run_on_every_rank(connect_ranks(3), [&](Group& group) {
     if (group.rank() == 0) {
       group.broadcast_row("all_reduce elements=3");
       group.broadcast_row("");
@@ -157,10 +157,10 @@ TEST_CASE("a lost rank ends the round for all others, and they learn which rank 
   Groups groups = connect_ranks(3);
   groups[1].reset();
   Texts failures;
-  on_every_rank({groups[0], groups[2]}, [&](Group& group) {
+  run_on_every_rank({groups[0], groups[2]}, [&](Group& group) {
     failures[size_t(group.rank())] = failure_of([&] {
       group.collective_step(AbortScope::kRow, "row", [&] {
-        group.reduce_and_broadcast(AbortScope::kStep, "x", "", joined);
+        group.reduce_and_broadcast(AbortScope::kStep, "x", "", concatenated);
       });
     });
   });

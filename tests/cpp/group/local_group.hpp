@@ -46,7 +46,7 @@ inline Groups connect_ranks(int size) {
   return groups;
 }
 
-inline void on_every_rank(const Groups& groups, const std::function<void(Group& group)>& body) {
+inline void run_on_every_rank(const Groups& groups, const std::function<void(Group& group)>& body) {
   std::vector<std::thread> threads;
   for (const auto& group : groups) threads.emplace_back([&body, group] { body(*group); });
   for (std::thread& thread : threads) thread.join();

@@ -17,7 +17,7 @@ using doctest::Approx;
 using testing::concatenate;
 using testing::repeat_pattern;
 using testing::scripted_clock;
-using testing::time_line;
+using testing::time_script_line;
 
 Samples run(const std::string& script, const MeasureOptions& options = {}) {
   return measure(scripted_clock(script), options);
@@ -52,7 +52,7 @@ TEST_CASE("warm-up is capped at 100 ms of host time for short calls") {
   std::vector<double> rising = {1000, 1000};
   for (int i = 0; i < 10; ++i) rising.push_back(1000 + 10 * i);
   const Samples samples =
-      run(time_line(concatenate(rising, repeat_pattern({2000}, 1))) + "host 9800000");
+      run(time_script_line(concatenate(rising, repeat_pattern({2000}, 1))) + "host 9800000");
   CHECK(samples.per_call_ns == std::vector<double>(50, 2000));  // 400 us per batch
   const double warm_up_ns = 9.8e6 * 10 + 200 * (10 * 1000 + 10 * 45);
   CHECK(samples.spent_ns == 2 * (9.8e6 + 1000) + warm_up_ns + 50 * (9.8e6 + 400e3));

@@ -86,7 +86,7 @@ TEST_CASE("the median does not depend on the order") {
 }
 
 // The probability that the median of a continuous distribution lies between two order statistics.
-double coverage(int n, int low, int high) {
+double median_coverage(int n, int low, int high) {
   double term = std::pow(0.5, n), sum = 0;  // C(n, 0) / 2^n
   for (int i = 0; i < high; ++i) {
     if (i > low) sum += term;
@@ -101,8 +101,8 @@ TEST_CASE("the interval of the median covers 95 % for any distribution") {
     for (int i = 0; i < n; ++i) ranks.push_back(i);
     const Statistics s = summarize(ranks);
     CAPTURE(n);
-    CHECK(coverage(n, int(s.low), int(s.high)) >= 0.947);
-    CHECK(coverage(n, int(s.low), int(s.high)) <= 0.99);
+    CHECK(median_coverage(n, int(s.low), int(s.high)) >= 0.947);
+    CHECK(median_coverage(n, int(s.low), int(s.high)) <= 0.99);
   }
 }
 

@@ -17,7 +17,7 @@ Batch batch_of(const WarmUp& warm, double per_call_ns, double mhz = 0) {
 }
 
 // Adds batches until the warm-up is done, at most 10,000, and returns their number.
-int run_until_done(WarmUp& warm, double per_call_ns) {
+int count_batches_until_done(WarmUp& warm, double per_call_ns) {
   int batches = 0;
   for (; !warm.done() && batches < 10000; ++batches) warm.add(batch_of(warm, per_call_ns));
   return batches;
@@ -73,20 +73,20 @@ TEST_CASE(
   CHECK(warm.batch_size() == 20);
   warm.add(batch_of(warm, 50e3));  // 1 ms, which is long enough
   CHECK(warm.batch_size() == 200);
-  CHECK(run_until_done(warm, 50e3) == 10);  // 100 ms
+  CHECK(count_batches_until_done(warm, 50e3) == 10);  // 100 ms
   CHECK(warm.batch_size() == 200);
 }
 
 TEST_CASE("constant calls settle after two windows of ten") {
   WarmUp warm(MeasureOptions{}, 1000);
-  CHECK(run_until_done(warm, 1000) == 20);
+  CHECK(count_batches_until_done(warm, 1000) == 20);
   CHECK(warm.batch_size() == 200);
 }
 
 TEST_CASE("calls of five milliseconds settle after two windows of five") {
   WarmUp shorter(MeasureOptions{}, 4.9e6), longer(MeasureOptions{}, 5e6);
-  CHECK(run_until_done(shorter, 4.9e6) == 20);
-  CHECK(run_until_done(longer, 5e6) == 10);
+  CHECK(count_batches_until_done(shorter, 4.9e6) == 20);
+  CHECK(count_batches_until_done(longer, 5e6) == 10);
 }
 
 TEST_CASE("calls after rests settle after two windows of five") {
@@ -126,7 +126,7 @@ TEST_CASE("a batch that turns out to be too short is resized and does not count"
   WarmUp warm(MeasureOptions{}, 1000);
   warm.add(batch_of(warm, 500));    // 100 us instead of 200
   CHECK(warm.batch_size() == 422);  // 200 us / (0.95 * 500 ns)
-  CHECK(run_until_done(warm, 500) == 20);
+  CHECK(count_batches_until_done(warm, 500) == 20);
   CHECK(warm.batch_size() == 422);
 }
 
@@ -134,12 +134,12 @@ TEST_CASE("the largest batch counts even if it is too short") {
   MeasureOptions options;
   options.max_batch = 8;
   WarmUp warm(options, 100);
-  CHECK(run_until_done(warm, 100) == 20);
+  CHECK(count_batches_until_done(warm, 100) == 20);
   CHECK(warm.batch_size() == 8);
 }
 
 // Calls that never settle: each ten batches are 2 % slower than the ten preceding them.
-int run_rising(WarmUp& warm, double per_call_ns, double host_ns) {
+int count_batches_of_rising_times(WarmUp& warm, double per_call_ns, double host_ns) {
   int batches = 0;
   for (; !warm.done() && batches < 10000; ++batches) {
     Batch batch = batch_of(warm, per_call_ns * (1 + 0.002 * batches));
@@ -151,11 +151,11 @@ int run_rising(WarmUp& warm, double per_call_ns, double host_ns) {
 
 TEST_CASE("warm-up is capped at 100 ms below 1 ms calls, at 1 s above, at 0 for long calls") {
   WarmUp quick(MeasureOptions{}, 1000);
-  CHECK(run_rising(quick, 1000, 5e6) == 20);
+  CHECK(count_batches_of_rising_times(quick, 1000, 5e6) == 20);
   WarmUp slow(MeasureOptions{}, 1e6);
-  CHECK(run_rising(slow, 1e6, 50e6) == 20);
+  CHECK(count_batches_of_rising_times(slow, 1e6, 50e6) == 20);
   WarmUp slower(MeasureOptions{}, 99e6);
-  CHECK(run_rising(slower, 90e6, 100e6) == 10);
+  CHECK(count_batches_of_rising_times(slower, 90e6, 100e6) == 10);
   CHECK(WarmUp(MeasureOptions{}, 100e6).done());
   CHECK_FALSE(WarmUp(MeasureOptions{}, 99e6).done());
 }
@@ -164,11 +164,11 @@ TEST_CASE("a steady load applies to calls of a millisecond and more") {
   MeasureOptions options;
   options.steady_load_ns = 3e9;
   WarmUp slow(options, 2e6);
-  CHECK(run_until_done(slow, 2e6) == 1500);
+  CHECK(count_batches_until_done(slow, 2e6) == 1500);
   WarmUp quick(options, 1000);
-  CHECK(run_until_done(quick, 1000) == 20);
+  CHECK(count_batches_until_done(quick, 1000) == 20);
   WarmUp very_slow(options, 500e6);
-  CHECK(run_until_done(very_slow, 500e6) == 6);
+  CHECK(count_batches_until_done(very_slow, 500e6) == 6);
 }
 
 TEST_CASE("the clocks of the last ten batches are available if the device reports them") {

@@ -74,7 +74,8 @@ TEST_CASE("conv: the reference of small problems equals the definition for every
       CHECK(expected.outputs == values.size());
       CHECK(expected.coverage == "all " + std::to_string(values.size()) + " outputs");
       size_t wrong = 0;
-      const double roundoff = 4 * std::sqrt(double(naive.conv.terms())) * kRoundoffFloat;
+      const double roundoff =
+          4 * std::sqrt(double(naive.conv.products_per_output())) * kRoundoffFloat;
       for (size_t i = 0; i < values.size(); ++i) {
         const double least = roundoff * std::sqrt(squares[i]);
         wrong += expected.indices[i] != i || std::abs(expected.values[i] - values[i]) > 1e-13 ||
@@ -317,7 +318,7 @@ TEST_CASE("conv: layers of width and height 1 are compared in full while that is
 std::vector<double> summed_in_half(const Conv& conv) {
   const std::vector<double> exact = NaiveConv(conv).output();
   std::vector<double> output = exact;
-  const double error = std::sqrt(double(conv.terms())) / 2048 / 4;
+  const double error = std::sqrt(double(conv.products_per_output())) / 2048 / 4;
   for (size_t i = 0; i < output.size(); ++i)
     output[i] += error * exact[i] * double(deepbench_uniform(9, 1, i));
   return output;

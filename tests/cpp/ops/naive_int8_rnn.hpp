@@ -34,7 +34,7 @@ class NaiveInt8Rnn {
     std::vector<float> y;
     for (int64_t t = 0; t < rnn_.timesteps; ++t)
       for (int64_t n = 0; n < rnn_.batch; ++n) {
-        const std::vector<float> h = step(t, n, before(t, n, y));
+        const std::vector<float> h = step(t, n, states_before(t, n, y));
         y.insert(y.end(), h.begin(), h.end());
       }
     return y;
@@ -60,7 +60,7 @@ class NaiveInt8Rnn {
     return std::clamp(scaled, -128.0f, 127.0f);
   }
 
-  Values before(int64_t t, int64_t n, const Values& y) const {
+  Values states_before(int64_t t, int64_t n, const Values& y) const {
     const auto at = [&](int64_t step) { return (step * rnn_.batch + n) * rnn_.hidden; };
     if (t == 0) return Values(h0_.begin() + at(0), h0_.begin() + at(0) + rnn_.hidden);
     Values h(size_t(rnn_.hidden));
@@ -75,7 +75,7 @@ class NaiveInt8Rnn {
   static float pair(float a, float b) { return std::clamp(a + b, -32768.0f, 32767.0f); }
 
   // Returns z + s of a gate.
-  float sum(int64_t t, int64_t n, int64_t g, int64_t i, const Values& h) const {
+  float gate_sum(int64_t t, int64_t n, int64_t g, int64_t i, const Values& h) const {
     if (mutant == "gates swapped" && g < 2) g = 1 - g;
     const auto row = size_t(g * rnn_.hidden + i), hidden = size_t(rnn_.hidden);
     const float* const u = u_.data() + row * hidden;
@@ -98,28 +98,28 @@ class NaiveInt8Rnn {
     Values reset(before), now;
     if (rnn_.cell == "gru_reset_before")
       for (size_t j = 0; j < before.size(); ++j)
-        reset[j] = quantised(sigmoid(sum(t, n, 1, int64_t(j), before)) * before[j] / 128);
+        reset[j] = quantised(sigmoid(gate_sum(t, n, 1, int64_t(j), before)) * before[j] / 128);
     for (int64_t i = 0; i < rnn_.hidden; ++i) {
-      const float h = rnn_.cell == "lstm"
-                          ? lstm(t, n, i, before)
-                          : gru(before[size_t(i)] / 128, sigmoid(sum(t, n, 0, i, before)),
-                                std::tanh(sum(t, n, 2, i, reset)));
+      const float h = rnn_.cell == "lstm" ? lstm_state(t, n, i, before)
+                                          : gru_state(before[size_t(i)] / 128,
+                                                      sigmoid(gate_sum(t, n, 0, i, before)),
+                                                      std::tanh(gate_sum(t, n, 2, i, reset)));
       now.push_back(mutant == "a tile is zero" && i < 4 && n == 0 ? 0 : quantised(h) / 128);
     }
     return now;
   }
 
-  static float gru(float before, float update, float candidate) {
+  static float gru_state(float before, float update, float candidate) {
     return update * before + (1 - update) * candidate;
   }
 
-  float lstm(int64_t t, int64_t n, int64_t i, const Values& before) {
+  float lstm_state(int64_t t, int64_t n, int64_t i, const Values& before) {
     const auto place = size_t(n * rnn_.hidden + i);
     float& c = c_[place];
     if (mutant == "c is not carried") c = c0_[place];
-    c = sigmoid(sum(t, n, 1, i, before)) * c +
-        sigmoid(sum(t, n, 0, i, before)) * std::tanh(sum(t, n, 2, i, before));
-    return sigmoid(sum(t, n, 3, i, before)) * std::tanh(c);
+    c = sigmoid(gate_sum(t, n, 1, i, before)) * c +
+        sigmoid(gate_sum(t, n, 0, i, before)) * std::tanh(gate_sum(t, n, 2, i, before));
+    return sigmoid(gate_sum(t, n, 3, i, before)) * std::tanh(c);
   }
 
   Rnn rnn_;

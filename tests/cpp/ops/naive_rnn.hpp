@@ -39,7 +39,7 @@ class NaiveRnn {
     return narrow ? Real(deepbench_from_bfloat16(deepbench_to_bfloat16(float(value)))) : value;
   }
 
-  Real kept(Real value) const {
+  Real rounded_sum(Real value) const {
     return narrow_sums ? Real(deepbench_from_bfloat16(deepbench_to_bfloat16(float(value)))) : value;
   }
 
@@ -58,7 +58,7 @@ class NaiveRnn {
     dx.assign(size_t(rnn_.timesteps * rnn_.batch * rnn_.inputs), 0);
     du.assign(u.size(), 0), dh.assign(h0.size(), 0), dc.assign(h0.size(), 0);
     for (int64_t t = rnn_.timesteps - 1; t >= 0; --t)
-      for (int64_t n = 0; n < rnn_.batch; ++n) back(t, n);
+      for (int64_t n = 0; n < rnn_.batch; ++n) backward_step(t, n);
     Values out;
     if (rnn_.has_data_gradient()) {
       out = dx;
@@ -89,7 +89,7 @@ class NaiveRnn {
   }
 
   static Real sigmoid(Real v) { return 1 / (1 + std::exp(-v)); }
-  size_t at(int64_t t, int64_t n, int64_t i) const {
+  size_t state_index(int64_t t, int64_t n, int64_t i) const {
     return size_t((t * rnn_.batch + n) * rnn_.hidden + i);
   }
   Real& gate_of(int64_t t, int64_t n, int64_t g, int64_t i) {
@@ -97,12 +97,12 @@ class NaiveRnn {
   }
   Real h_before(int64_t t, int64_t n, int64_t i) const {
     const Values& from = forced.empty() ? h : forced;
-    return t > 0 ? from[at(t - 1, n, i)] : h0[at(0, n, i)];
+    return t > 0 ? from[state_index(t - 1, n, i)] : h0[state_index(0, n, i)];
   }
   Real c_before(int64_t t, int64_t n, int64_t i) const {
     if (mutant == "c0 is zero" && t == 0) return 0;
-    if (mutant == "c is not carried") return c0[at(0, n, i)];
-    return t > 0 ? c[at(t - 1, n, i)] : c0[at(0, n, i)];
+    if (mutant == "c is not carried") return c0[state_index(0, n, i)];
+    return t > 0 ? c[state_index(t - 1, n, i)] : c0[state_index(0, n, i)];
   }
   size_t u_at(int64_t g, int64_t i, int64_t j) const {
     if (mutant == "gates swapped" && g < 2 && g_ > 1) g = 1 - g;
@@ -119,48 +119,50 @@ class NaiveRnn {
       if (mutant == "bfloat16 sums")
         sum = Real(deepbench_from_bfloat16(deepbench_to_bfloat16(float(sum) / 64))) * 64;
     }
-    return kept(sum);
+    return rounded_sum(sum);
   }
 
-  Real z(int64_t t, int64_t n, int64_t g, int64_t i) const {
+  Real input_term(int64_t t, int64_t n, int64_t g, int64_t i) const {
     const int64_t place = t * rnn_.batch + n;
     const Real input = rnn_.inputs == 1 ? wx[size_t(g * rnn_.hidden + i)] * x[size_t(place)]
                                         : x[size_t(place * rnn_.hidden + i)];
-    return kept(b[size_t(g * rnn_.hidden + i)] + (mutant == "no input" ? 0 : input));
+    return rounded_sum(b[size_t(g * rnn_.hidden + i)] + (mutant == "no input" ? 0 : input));
   }
 
   void step(int64_t t, int64_t n) {
     const auto before = [&](int64_t j) { return h_before(t, n, j); };
     std::vector<Real> reset(size_t(rnn_.hidden));
     for (int64_t j = 0; j < rnn_.hidden && g_ == 3; ++j)
-      reset[size_t(j)] = round(sigmoid(z(t, n, 1, j) + dot(1, j, before)) * h_before(t, n, j));
+      reset[size_t(j)] =
+          round(sigmoid(input_term(t, n, 1, j) + dot(1, j, before)) * h_before(t, n, j));
     for (int64_t i = 0; i < rnn_.hidden; ++i) {
       Real s[4] = {};
       for (int64_t g = 0; g < g_; ++g) s[g] = dot(g, i, before);
       if (rnn_.cell == "gru_reset_before")
         s[2] = dot(2, i, [&](int64_t j) { return reset[size_t(j)]; });
-      h[at(t, n, i)] = round(gain * unit(t, n, i, s));
-      if (mutant == "a tile is zero" && i < 4 && n == 0) h[at(t, n, i)] = 0;
+      h[state_index(t, n, i)] = round(gain * unit_state(t, n, i, s));
+      if (mutant == "a tile is zero" && i < 4 && n == 0) h[state_index(t, n, i)] = 0;
     }
   }
 
-  Real unit(int64_t t, int64_t n, int64_t i, const Real* s) {
-    const auto a = [&](int64_t g) { return z(t, n, g, i) + s[g]; };
+  Real unit_state(int64_t t, int64_t n, int64_t i, const Real* s) {
+    const auto a = [&](int64_t g) { return input_term(t, n, g, i) + s[g]; };
     if (rnn_.cell == "vanilla") return gate_of(t, n, 0, i) = std::max(a(0), Real(0));
     if (rnn_.cell == "lstm") {
       const Real in = gate_of(t, n, 0, i) = sigmoid(a(0));
       const Real forget = gate_of(t, n, 1, i) = sigmoid(a(1));
       const Real candidate = gate_of(t, n, 2, i) = std::tanh(a(2));
       const Real out = gate_of(t, n, 3, i) = sigmoid(a(3));
-      c[at(t, n, i)] = forget * c_before(t, n, i) + in * candidate;
-      return out * std::tanh(c[at(t, n, i)]);
+      c[state_index(t, n, i)] = forget * c_before(t, n, i) + in * candidate;
+      return out * std::tanh(c[state_index(t, n, i)]);
     }
     const Real update = gate_of(t, n, 0, i) = sigmoid(a(0));
     const Real r = gate_of(t, n, 1, i) = sigmoid(a(1));
     Real sum = a(2);
     if (rnn_.cell == "gru") {
-      inner[at(t, n, i)] = s[2] + (mutant == "no inner bias" ? 0 : b[size_t(3 * rnn_.hidden + i)]);
-      sum = z(t, n, 2, i) + r * inner[at(t, n, i)];
+      inner[state_index(t, n, i)] =
+          s[2] + (mutant == "no inner bias" ? 0 : b[size_t(3 * rnn_.hidden + i)]);
+      sum = input_term(t, n, 2, i) + r * inner[state_index(t, n, i)];
     }
     const Real candidate = gate_of(t, n, 2, i) = std::tanh(sum);
     return update * h_before(t, n, i) + (1 - update) * candidate;
@@ -168,7 +170,8 @@ class NaiveRnn {
 
   // Adds the gradient of s of one gate to dh and, with `v` as its factors, to dU.
   template <class Vector>
-  void spread(int64_t t, int64_t g, int64_t i, Real ds, const Vector& v, std::vector<Real>& to) {
+  void add_gradient_of_sum(int64_t t, int64_t g, int64_t i, Real ds, const Vector& v,
+                           std::vector<Real>& to) {
     const bool no_weights = mutant == "dU without step 0" && t == 0;
     for (int64_t j = 0; j < rnn_.hidden; ++j) {
       to[size_t(j)] += u[u_at(g, i, j)] * ds;
@@ -185,21 +188,21 @@ class NaiveRnn {
       dx[size_t(place * rnn_.hidden + i)] += dz;
   }
 
-  void back(int64_t t, int64_t n) {
+  void backward_step(int64_t t, int64_t n) {
     if (mutant == "last step dropped" && t == rnn_.timesteps - 1) return;
     const auto before = [&](int64_t j) { return h_before(t, n, j); };
     const auto reset = [&](int64_t j) { return gate_of(t, n, 1, j) * h_before(t, n, j); };
     std::vector<Real> dh_before(size_t(rnn_.hidden)), dp(size_t(rnn_.hidden));
     for (int64_t i = 0; i < rnn_.hidden; ++i) {
       Real dz[4] = {}, ds[4] = {};
-      dh_before[size_t(i)] += gradients(t, n, i, dz, ds);
+      dh_before[size_t(i)] += gate_gradients(t, n, i, dz, ds);
       for (int64_t g = 0; g < g_; ++g) {
         if (rnn_.cell == "gru_reset_before" && g == 1) continue;
         add_input(t, n, g, i, dz[g]);
         if (rnn_.cell == "gru_reset_before" && g == 2)
-          spread(t, g, i, ds[g], reset, dp);
+          add_gradient_of_sum(t, g, i, ds[g], reset, dp);
         else
-          spread(t, g, i, ds[g], before, dh_before);
+          add_gradient_of_sum(t, g, i, ds[g], before, dh_before);
       }
     }
     for (int64_t j = 0; j < rnn_.hidden && rnn_.cell == "gru_reset_before"; ++j) {
@@ -207,23 +210,23 @@ class NaiveRnn {
       const Real dz = dp[size_t(j)] * h_before(t, n, j) * r * (1 - r);
       dh_before[size_t(j)] += dp[size_t(j)] * r;
       add_input(t, n, 1, j, dz);
-      spread(t, 1, j, dz, before, dh_before);
+      add_gradient_of_sum(t, 1, j, dz, before, dh_before);
     }
     for (int64_t j = 0; j < rnn_.hidden; ++j)
-      dh[at(0, n, j)] = mutant == "h' gets no gradient" ? 0 : dh_before[size_t(j)];
+      dh[state_index(0, n, j)] = mutant == "h' gets no gradient" ? 0 : dh_before[size_t(j)];
   }
 
   // Computes the gradients of z and s of unit i; returns the direct part of the gradient of h'.
-  Real gradients(int64_t t, int64_t n, int64_t i, Real* dz, Real* ds) {
-    const Real d = dy[at(t, n, i)] + dh[at(0, n, i)];
+  Real gate_gradients(int64_t t, int64_t n, int64_t i, Real* dz, Real* ds) {
+    const Real d = dy[state_index(t, n, i)] + dh[state_index(0, n, i)];
     const auto g = [&](int64_t k) { return gate_of(t, n, k, i); };
     if (rnn_.cell == "vanilla") {
       ds[0] = dz[0] = g(0) > 0 ? d : 0;
       return 0;
     }
     if (rnn_.cell == "lstm") {
-      Real& carried = dc[at(0, n, i)];
-      const Real squashed = std::tanh(c[at(t, n, i)]);
+      Real& carried = dc[state_index(0, n, i)];
+      const Real squashed = std::tanh(c[state_index(t, n, i)]);
       carried += d * g(3) * (1 - squashed * squashed);
       dz[0] = carried * g(2) * g(0) * (1 - g(0));
       dz[1] = carried * c_before(t, n, i) * g(1) * (1 - g(1));
@@ -236,7 +239,7 @@ class NaiveRnn {
     ds[0] = dz[0] = d * (h_before(t, n, i) - g(2)) * g(0) * (1 - g(0));
     ds[2] = dz[2] = d * (1 - g(0)) * (1 - g(2) * g(2));
     if (rnn_.cell == "gru") {
-      ds[1] = dz[1] = dz[2] * inner[at(t, n, i)] * g(1) * (1 - g(1));
+      ds[1] = dz[1] = dz[2] * inner[state_index(t, n, i)] * g(1) * (1 - g(1));
       ds[2] = dz[2] * g(1);
     }
     return d * g(0);

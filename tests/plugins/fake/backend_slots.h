@@ -88,7 +88,7 @@ typedef struct Given {
   uint64_t problem;
 } Given;
 
-static inline Given given_to(const deepbench_problem* problem, deepbench_values options) {
+static inline Given given_arguments(const deepbench_problem* problem, deepbench_values options) {
   Given given = {.problem = UINT64_C(0xCBF29CE484222325)};
   if (problem) {
     context_add(&given.context, problem->attributes);
@@ -140,7 +140,7 @@ static inline Scenario* scenario_for(const Given* given, Slot slot, deepbench_st
 
 static inline Scenario* read_scenario(deepbench_values options, Slot slot,
                                       deepbench_status* status) {
-  const Given given = given_to(NULL, options);
+  const Given given = given_arguments(NULL, options);
   return scenario_for(&given, slot, status);
 }
 
@@ -240,7 +240,7 @@ static inline deepbench_status fake_join(const deepbench_group* group) {
 /* ---- problems -------------------------------------------------------------------------------- */
 
 /* The element that all operands hold, 0 or 1; -1 for other inputs. */
-static inline int constant_of(const char* inputs) {
+static inline int constant_input(const char* inputs) {
   return strcmp(inputs, "zeros") == 0 ? 0 : strcmp(inputs, "ones") == 0 ? 1 : -1;
 }
 
@@ -252,7 +252,7 @@ static inline bool read_problem(Kernel* kernel) {
   if (kernel->is_sum) {
     kernel->sum.elements = context_integer(context, "elements", 0);
     kernel->sum.seed = seed;
-    kernel->sum.constant = constant_of(context_text(context, "inputs"));
+    kernel->sum.constant = constant_input(context_text(context, "inputs"));
     return read_sum(&kernel->sum, context_text(context, "precision"));
   }
   if (!kernel->is_gemm) {
@@ -260,7 +260,7 @@ static inline bool read_problem(Kernel* kernel) {
     kernel->memory.kind = kind < 0 ? "copy" : kMemoryKinds[kind];
     kernel->memory.words = context_integer(context, "bytes", 0) / 4;
     kernel->memory.seed = seed;
-    kernel->memory.constant = constant_of(context_text(context, "inputs"));
+    kernel->memory.constant = constant_input(context_text(context, "inputs"));
     return kind >= 0 && strcmp(context_text(context, "op"), "memory") == 0;
   }
   Gemm* gemm = &kernel->gemm;
@@ -270,7 +270,7 @@ static inline bool read_problem(Kernel* kernel) {
   gemm->trans_a = strcmp(context_text(context, "trans_a"), "t") == 0;
   gemm->trans_b = strcmp(context_text(context, "trans_b"), "t") == 0;
   gemm->seed = seed;
-  gemm->constant = constant_of(context_text(context, "inputs"));
+  gemm->constant = constant_input(context_text(context, "inputs"));
   gemm->beta = kernel->scenario.beta;
   if (!set_precision(gemm, context_text(context, "precision"))) return false;
   if (strcmp(context_text(context, "b_type"), "u8") == 0) gemm->b = DEEPBENCH_U8;
@@ -364,7 +364,7 @@ static inline deepbench_status make_plan(const Given* given, const char* details
 
 static inline deepbench_status fake_plan(const deepbench_problem* problem, deepbench_values options,
                                          deepbench_plan** out) {
-  const Given given = given_to(problem, options);
+  const Given given = given_arguments(problem, options);
   return make_plan(&given, "", out);
 }
 

@@ -31,7 +31,7 @@ static inline deepbench_status fake_describe_kernel(deepbench_kernel* handle, de
 }
 
 /* Applies the lines whose `from` batch has been reached. */
-static inline deepbench_status refresh(Kernel* kernel) {
+static inline deepbench_status reload_due_scenario(Kernel* kernel) {
   if (kernel->batches < kernel->scenario.next_change) return DEEPBENCH_OK;
   const bool flush = kernel->scenario.flush;
   const deepbench_status status =
@@ -44,7 +44,7 @@ static inline deepbench_status fake_time_batch(deepbench_kernel* handle,
                                                const deepbench_request* request,
                                                deepbench_batch* batch) {
   Kernel* kernel = kernel_of(handle);
-  deepbench_status status = refresh(kernel);
+  deepbench_status status = reload_due_scenario(kernel);
   if (status != DEEPBENCH_OK) return status;
   char details[80];
   snprintf(details, sizeof details, " count=%" PRIu64 " launch=%d flags=%u", request->count,
@@ -125,7 +125,7 @@ static inline deepbench_status fake_refill(deepbench_kernel* handle, const char*
   Gemm* gemm = &kernel->gemm;
   forget_operands(gemm);
   gemm->integers = strcmp(inputs, "integers") == 0 && !is_integer(gemm->c);
-  gemm->constant = constant_of(inputs);
+  gemm->constant = constant_input(inputs);
   gemm->seed = seed;
   kernel->calls = 0;
   if (cache_operands(gemm)) return DEEPBENCH_OK;

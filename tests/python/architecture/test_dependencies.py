@@ -218,7 +218,7 @@ WRITERS_OF_JSON = {
     "report/overview/vega.py png",
     "report/overview/vega.py svg",
     "results/schema_check.py shortened_json",
-    "results/strict_json.py _object",
+    "results/strict_json.py _object_without_duplicates",
     "results/writer.py ResultWriter.write_context",
     "runner/plan.py digest",
     "worker/protocol.py",
@@ -289,7 +289,7 @@ KERNEL_CALLERS = [
 ]
 
 
-def callers(pattern: str) -> list[str]:
+def files_that_call(pattern: str) -> list[str]:
     """The sources with such a call, once for each call."""
     return [
         path.relative_to(ROOT).as_posix()
@@ -298,18 +298,20 @@ def callers(pattern: str) -> list[str]:
     ]
 
 
-def loops(code: str) -> list[str]:
+def loop_bodies(code: str) -> list[str]:
     """The bodies of all for and while loops."""
     found = []
     for loop in re.finditer(r"\b(?:for|while)\s*\(", code):
-        end = end_of(code, loop.end() - 1, "()")
+        end = end_of_bracket(code, loop.end() - 1, "()")
         start = len(code) - len(code[end:].lstrip())
         is_block = code[start : start + 1] == "{"
-        found.append(code[start : end_of(code, start, "{}") if is_block else code.find(";", start)])
+        found.append(
+            code[start : end_of_bracket(code, start, "{}") if is_block else code.find(";", start)]
+        )
     return found
 
 
-def end_of(code: str, start: int, brackets: str) -> int:
+def end_of_bracket(code: str, start: int, brackets: str) -> int:
     """The position behind the bracket that closes the one at `start`."""
     depth = 0
     for position in range(start, len(code)):
@@ -320,8 +322,8 @@ def end_of(code: str, start: int, brackets: str) -> int:
 
 
 def test_batches_are_timed_in_one_place() -> None:
-    assert callers(SLOT_CALL) == [SLOT_CALLER]
-    assert [one for one in callers(KERNEL_CALL) if one != SLOT_CALLER] == KERNEL_CALLERS
+    assert files_that_call(SLOT_CALL) == [SLOT_CALLER]
+    assert [one for one in files_that_call(KERNEL_CALL) if one != SLOT_CALLER] == KERNEL_CALLERS
 
 
 def test_no_loop_calls_time_batch() -> None:
@@ -329,7 +331,7 @@ def test_no_loop_calls_time_batch() -> None:
     wrong = [
         path.relative_to(ROOT).as_posix()
         for path in c_sources("src")
-        for body in loops(code_without_comments(path))
+        for body in loop_bodies(code_without_comments(path))
         if re.search(KERNEL_CALL, body)
     ]
     assert not wrong
@@ -340,7 +342,8 @@ def test_a_second_measuring_loop_is_found() -> None:
         "while (n < 9) { if (n) { kernel.time_batch(n); } }",
         "for (int i = 0; i < 9; ++i) all.push_back(kernel->time_batch(1));",
     ):
-        assert any(re.search(KERNEL_CALL, body) for body in loops(code))
+        assert any(re.search(KERNEL_CALL, body) for body in loop_bodies(code))
     assert not any(
-        re.search(KERNEL_CALL, body) for body in loops("for (;;) { f(); } kernel.time_batch(1);")
+        re.search(KERNEL_CALL, body)
+        for body in loop_bodies("for (;;) { f(); } kernel.time_batch(1);")
     )

@@ -84,7 +84,7 @@ def rule_for(path: Path) -> tuple[str, ...] | None:
     return MAY_INCLUDE[max(places, key=len)] if places else None
 
 
-def is_ours(include: str) -> bool:
+def is_project_header(include: str) -> bool:
     """Neither the standard library's nor the system's nor a vendor's."""
     return include.startswith("deepbench/") or include.endswith(".hpp")
 
@@ -94,7 +94,7 @@ def test_includes_follow_the_direction() -> None:
         f"{relative_name(path)} includes {include}"
         for path in c_sources("src", "tests/plugins")
         for include in includes(path)
-        if is_ours(include)
+        if is_project_header(include)
         and not any(re.fullmatch(rule, include) for rule in rule_for(path) or ())
     ]
     assert not wrong, "\n".join(wrong)
@@ -434,7 +434,7 @@ MAY_NAME = {
 }
 
 
-def strings_of(path: Path) -> Iterator[str]:
+def string_literals_of(path: Path) -> Iterator[str]:
     """The string literals of a Python file except its docstrings."""
     tree = ast.parse(path.read_text(encoding="utf-8"))
     documented = (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
@@ -457,7 +457,7 @@ def test_python_names_no_operation_no_backend_and_no_library() -> None:
     found: dict[str, set[str]] = {}
     for path in python_sources("python"):
         if path.suffix == ".py":
-            words = {name for text in strings_of(path) for name in word.findall(text)}
+            words = {name for text in string_literals_of(path) for name in word.findall(text)}
             if words:
                 found[path.relative_to(ROOT / "python/deepbench").as_posix()] = words
     wrong = {name: words for name, words in found.items() if not name.startswith(tuple(MAY_NAME))}

@@ -21,7 +21,7 @@ import pytest
 
 from command_line import DEEPBENCH, deepbench
 from deepbench.cli import backend_names, commands
-from deepbench.cli.command import Option, parse
+from deepbench.cli.command import Option, parse_arguments
 from deepbench.cli.options import OPTIONS, run_options
 from deepbench.results import read, schema
 from deepbench.runner import inspection
@@ -178,7 +178,9 @@ def test_completions(
 def test_names_of_backends_and_libraries_are_completed(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr(backend_names, "_paths", lambda: {"quick": "/quick", "quiet": "/quiet"})
+    monkeypatch.setattr(
+        backend_names, "_paths_by_backend", lambda: {"quick": "/quick", "quiet": "/quiet"}
+    )
     monkeypatch.setattr(
         inspection, "inspect_backend", lambda path: {"libraries": {f"lib{path[1:]}": {}}}
     )
@@ -189,7 +191,7 @@ def test_names_of_backends_and_libraries_are_completed(
 @pytest.mark.parametrize("option", OPTIONS, ids=lambda option: option.flag)
 def test_every_choice_is_a_value_of_the_core(option: Option) -> None:
     for choice in option.choices:
-        run_options(parse([option.flag, choice], OPTIONS))
+        run_options(parse_arguments([option.flag, choice], OPTIONS))
 
 
 @pytest.mark.parametrize(
@@ -338,7 +340,7 @@ def test_problems_run_and_are_kept(tmp_path: Path) -> None:
     assert len([line for line in done.stdout.splitlines() if not line.startswith("[")]) == 3
     result = read(path)
     for row in members(result.rows):
-        assert set(row) >= set(schema.document()["$defs"]["row"]["properties"])
+        assert set(row) >= set(schema.schema_document()["$defs"]["row"]["properties"])
         assert row["status"] == "ok"
         assert row["verification"]["status"] == "passed"
     shown = deepbench("show", str(path))

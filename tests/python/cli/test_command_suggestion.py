@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from deepbench.cli import main
-from deepbench.cli.command import parse
+from deepbench.cli.command import parse_arguments
 from deepbench.cli.command_suggestion import suggest_command
 from deepbench.cli.ops import help_text, sweep_example
 from deepbench.cli.options import OPTIONS, run_options
@@ -85,7 +85,7 @@ def test_nearly_right(
     assert said == f"{wrong!r} is not understood; write deepbench {right}"
     op, *words = shlex.split(right)
     assert suggest_command(op, words, OPTIONS) is None
-    parse_problem_arguments(op, parse(words, OPTIONS).words)
+    parse_problem_arguments(op, parse_arguments(words, OPTIONS).words)
 
 
 @pytest.mark.parametrize(
@@ -277,7 +277,9 @@ def test_show_prints(capsys: pytest.CaptureFixture[str], my_result_file: str) ->
 
 @pytest.mark.parametrize("text", ["32M", "32MiB", "32m", "33554432"])
 def test_workspace_in_binary_units(text: str) -> None:
-    assert run_options(parse(["--workspace", text], OPTIONS)).rows["workspace"] == "33554432"
+    assert (
+        run_options(parse_arguments(["--workspace", text], OPTIONS)).rows["workspace"] == "33554432"
+    )
 
 
 @pytest.mark.parametrize(("words", "beginning"), [

@@ -13,7 +13,7 @@ from deepbench.cli import main
 from deepbench.report.remarks import Remarks
 from deepbench.results import read
 from deepbench.runner.summary import Summary
-from example_rows import as_row, make_context, make_gemm, members
+from example_rows import make_context, make_gemm, members, row_of_members
 
 
 def write_result_file(path: Path, *rows: dict[str, Any]) -> Path:
@@ -91,13 +91,13 @@ def test_best_is_held_against_the_default() -> None:
         "default_name": "own",
         "speedup": 1.25,
     }
-    assert Remarks().of(as_row(row)) == "best: quick (1.25 x default)"
+    assert Remarks().of(row_of_members(row)) == "best: quick (1.25 x default)"
     row["algorithm"]["name"] = "own"  # of two layouts
-    assert Remarks().of(as_row(row)) == "best: own (1.25 x default)"
+    assert Remarks().of(row_of_members(row)) == "best: own (1.25 x default)"
     row["algorithm"]["candidate"] = "nhwc:own"
-    assert Remarks().of(as_row(row)) == "best: nhwc:own (1.25 x default)"
+    assert Remarks().of(row_of_members(row)) == "best: nhwc:own (1.25 x default)"
     row["algorithm"] |= {"speedup": None, "candidate": None}
-    assert Remarks().of(as_row(row)) == "best: own (the default)"
+    assert Remarks().of(row_of_members(row)) == "best: own (the default)"
 
 
 def test_a_shown_file_names_the_libraries_of_its_rows(
@@ -113,7 +113,7 @@ def test_rows_above_their_ceiling_are_in_no_mean() -> None:
     for share in (0.5, 2.0, None):
         row = make_gemm()
         row["bound"] = {**row["bound"], "share_roofline": share}
-        summary.add(as_row(row))
+        summary.add(row_of_members(row))
     line = summary.line(None, 3)
     assert line == (
         "3 rows: 3 ok; geometric mean 50.0 % of the roofline; 1 above its ceiling, excluded "
@@ -125,7 +125,7 @@ def test_a_small_mean_keeps_its_digits() -> None:
     summary = Summary()
     row = make_gemm()
     row["bound"] = {**row["bound"], "share_roofline": 0.00012}
-    summary.add(as_row(row))
+    summary.add(row_of_members(row))
     assert summary.line(None, 1) == "1 row: 1 ok; geometric mean 0.012 % of the roofline"
 
 
@@ -144,12 +144,12 @@ def test_a_conversion_is_said_with_the_sum() -> None:
         {"name": "call_and_conversion", "value": 123_456.0, "unit": "ns", "better": "lower"},
     ]
     assert (
-        Remarks().of(as_row(row))
+        Remarks().of(row_of_members(row))
         == "a converted beforehand in 23.46 \N{MICRO SIGN}s, 123.5 \N{MICRO SIGN}s in total"
     )
     row["conversion"]["constant"] = False
     assert (
-        Remarks().of(as_row(row))
+        Remarks().of(row_of_members(row))
         == "a converted in 23.46 \N{MICRO SIGN}s, 123.5 \N{MICRO SIGN}s in total"
     )
 

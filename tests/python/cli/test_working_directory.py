@@ -29,22 +29,22 @@ class HostileFolder:
         self.folder.mkdir()
         self._marks = folder / "marks"
         self._marks.mkdir()
-        self._modules()
-        self._package()
-        self._plugin()
-        self._library()
+        self._write_trap_modules()
+        self._write_trap_package()
+        self._write_trap_plugin()
+        self._write_trap_library()
 
     @property
-    def ran(self) -> list[str]:
+    def executed_traps(self) -> list[str]:
         return sorted(mark.name for mark in self._marks.iterdir())
 
-    def module(self, name: str) -> None:
+    def write_trap_module(self, name: str) -> None:
         path = self.folder / name
         path.parent.mkdir(parents=True, exist_ok=True)
         mark = str(self._marks / name.replace("/", "."))
         path.write_text(f"open({mark!r}, 'w').close()\nraise ImportError('it ran')\n")
 
-    def _modules(self) -> None:
+    def _write_trap_modules(self) -> None:
         """Writes a module for every name that Python has not loaded when deepbench starts."""
         known = subprocess.run(
             [sys.executable, "-c", "import runpy, sys; print(*sys.modules)"],
@@ -53,20 +53,20 @@ class HostileFolder:
         assert not {"json", "signal", "subprocess"} & set(known)
         others = {"numpy", "rich", "_deepbench_editable", "sitecustomize", "usercustomize"}
         for name in {*sys.stdlib_module_names, *others} - {*known, *sys.builtin_module_names}:
-            self.module(f"{name}.py")
+            self.write_trap_module(f"{name}.py")
 
-    def _package(self) -> None:
+    def _write_trap_package(self) -> None:
         for name in ("__init__", "cli", "worker", "_core"):
-            self.module(f"deepbench/{name}.py")
+            self.write_trap_module(f"deepbench/{name}.py")
 
-    def _plugin(self) -> None:
+    def _write_trap_plugin(self) -> None:
         facts = self.folder / "evil-1.0.dist-info"
         facts.mkdir()
         (facts / "METADATA").write_text("Metadata-Version: 2.1\nName: evil\nVersion: 1.0\n")
         (facts / "entry_points.txt").write_text("[deepbench.backends]\nevil = evil:path\n")
-        self.module("evil.py")
+        self.write_trap_module("evil.py")
 
-    def _library(self) -> None:
+    def _write_trap_library(self) -> None:
         compiler = require_program("cc", "gcc")
         source = self.folder / "mark.c"
         mark = json.dumps(str(self._marks / "library"))
@@ -120,7 +120,7 @@ def test_what_the_folder_holds_would_run(hostile_folder: HostileFolder) -> None:
     isolated = [sys.executable, "-I", "-c", code]
     subprocess.run(isolated, cwd=hostile_folder.folder, check=True)
     assert {"json.py", "evil.py", "ctypes.py", "library", "deepbench.__init__.py"} <= {
-        *hostile_folder.ran
+        *hostile_folder.executed_traps
     }
 
 
@@ -134,7 +134,7 @@ def test_the_command_runs_nothing_of_the_working_directory(
     hostile_folder: HostileFolder, installed_script: str, words: tuple[str, ...]
 ) -> None:
     done = hostile_folder.run(installed_script, *words)
-    assert hostile_folder.ran == []
+    assert hostile_folder.executed_traps == []
     assert "evil" not in done.stdout + done.stderr
 
 
@@ -146,7 +146,7 @@ def test_python_m_runs_nothing_of_the_working_directory(
     `python -m deepbench` looks for it there first, so this test removes it."""
     shutil.rmtree(hostile_folder.folder / "deepbench")
     done = hostile_folder.run("-m", "deepbench", *words)
-    assert hostile_folder.ran == []
+    assert hostile_folder.executed_traps == []
     assert "evil" not in done.stdout + done.stderr
 
 
@@ -154,7 +154,7 @@ def test_a_worker_that_is_started_by_hand_runs_nothing_of_it(hostile_folder: Hos
     shutil.rmtree(hostile_folder.folder / "deepbench")
     done = hostile_folder.run("-m", "deepbench.worker", "cpu")
     assert json.loads(done.stdout)["type"] == "hello"
-    assert hostile_folder.ran == []
+    assert hostile_folder.executed_traps == []
 
 
 def test_ranks_that_others_started_run_nothing_of_it(
@@ -173,7 +173,7 @@ def test_ranks_that_others_started_run_nothing_of_it(
         for rank in (0, 1)
     ]  # fmt: skip
     assert [process.wait(LIMIT_S) for process in processes] == [0, 0]
-    assert hostile_folder.ran == []
+    assert hostile_folder.executed_traps == []
 
 
 # ---- what the user names -------------------------------------------------------------------------
@@ -234,7 +234,7 @@ def test_workers_leave_out_what_the_command_was_told_to_leave_out(
 ) -> None:
     for flag in ("-I", "-E"):
         hostile_folder.run(flag, installed_script, *GEMM, PYTHONPATH=str(hostile_folder.folder))
-    assert hostile_folder.ran == []
+    assert hostile_folder.executed_traps == []
 
 
 # ---- which deepbench a worker is -----------------------------------------------------------------

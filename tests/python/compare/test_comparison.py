@@ -13,10 +13,10 @@ from deepbench.compare import NothingInCommon, ResultSet, Rules, compare
 from deepbench.compare.matching import match
 from deepbench.compare.ratios import _STUDENT, Ratio, geometric_mean, median_interval, ratio
 from deepbench.compare.result_set import to_entry
-from deepbench.compare.verdicts import decide, sidak_factor
+from deepbench.compare.verdicts import decide_verdict, sidak_factor
 from deepbench.report.comparison.content import summary
 from deepbench.report.comparison.remarks import remarks
-from example_rows import as_row, make_row, without_times
+from example_rows import make_row, row_of_members, without_times
 
 
 def verdicts(base: ResultSet, other: ResultSet, **rules: Any) -> list[str]:
@@ -86,7 +86,7 @@ def test_other_regimes_are_refused_without_across(changes: dict[str, Any], word:
 
 
 def test_other_inputs_are_another_regime() -> None:
-    zeros = ResultSet("zeros", "", (to_entry(as_row(timed_gemm(0)), inputs="zeros"),))
+    zeros = ResultSet("zeros", "", (to_entry(row_of_members(timed_gemm(0)), inputs="zeros"),))
     with pytest.raises(NothingInCommon, match="--across inputs"):
         match(make_result_set(timed_gemm(0)), zeros)
 
@@ -186,7 +186,7 @@ def test_interval_of_a_ratio_has_its_nominal_coverage() -> None:
                 relative_standard_error=0.0,
                 n=41,
             )
-        found = ratio(*map(to_entry, map(as_row, rows)))
+        found = ratio(*map(to_entry, map(row_of_members, rows)))
         assert found is not None
         assert found.low is not None
         assert found.high is not None
@@ -197,11 +197,11 @@ def test_interval_of_a_ratio_has_its_nominal_coverage() -> None:
 def test_correlated_samples_widen_the_interval() -> None:
     row = timed_gemm(0, sure=0.001)
     row["statistics"]["relative_standard_error"] = 0.02
-    found = median_interval(to_entry(as_row(row)))
+    found = median_interval(to_entry(row_of_members(row)))
     assert found is not None
     assert found.above == pytest.approx(math.log1p(1.96 * 0.02))
     row["statistics"].update(relative_standard_error=None, q1_ns=90_000.0, q3_ns=110_000.0)
-    found = median_interval(to_entry(as_row(row)))
+    found = median_interval(to_entry(row_of_members(row)))
     assert found is not None
     assert found.above == pytest.approx(math.log(1.1))
 
@@ -211,15 +211,15 @@ def test_few_samples_give_wide_intervals_and_one_sample_gives_none() -> None:
     row["statistics"].update(
         n=3, low_ns=99_000.0, high_ns=101_000.0, stdev_ns=1000.0, relative_standard_error=0.0
     )
-    found = median_interval(to_entry(as_row(row)))
+    found = median_interval(to_entry(row_of_members(row)))
     assert found is not None
     assert found.above == pytest.approx(math.log1p(4.303 * 0.01 / math.sqrt(3)))
     row["statistics"].update(n=1)
-    assert median_interval(to_entry(as_row(row))) is None
-    one = ratio(to_entry(as_row(timed_gemm(0))), to_entry(as_row(row)))
+    assert median_interval(to_entry(row_of_members(row))) is None
+    one = ratio(to_entry(row_of_members(timed_gemm(0))), to_entry(row_of_members(row)))
     assert one is not None
     assert one.low is None
-    assert decide(one, 0.03, 1.0) == "unknown"
+    assert decide_verdict(one, 0.03, 1.0) == "unknown"
 
 
 def test_quantiles_match_the_student_distribution() -> None:
@@ -238,7 +238,7 @@ def test_student_quantiles_apply_up_to_thirty_one_samples() -> None:
     for n, quantile in ((12, 2.201), (31, 2.042), (32, 1.96)):
         row = timed_gemm(0)
         row["statistics"].update(n=n, relative_standard_error=0.02)
-        found = median_interval(to_entry(as_row(row)))
+        found = median_interval(to_entry(row_of_members(row)))
         assert found is not None
         assert found.above == pytest.approx(math.log1p(quantile * 0.02))
 
@@ -247,7 +247,10 @@ def test_geometric_mean() -> None:
     found = geometric_mean([Ratio(2.0, None), Ratio(0.5, None)])
     assert found == Ratio(1.0, None)
     pairs = [
-        ratio(to_entry(as_row(timed_gemm(0))), to_entry(as_row(timed_gemm(0, 200_000.0))))
+        ratio(
+            to_entry(row_of_members(timed_gemm(0))),
+            to_entry(row_of_members(timed_gemm(0, 200_000.0))),
+        )
         for _ in range(4)
     ]
     one, of_four = pairs[0], geometric_mean([pair for pair in pairs if pair])

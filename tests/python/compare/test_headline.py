@@ -240,7 +240,7 @@ def test_a_comparison_with_published_figures_alone_omits_regressions() -> None:
     assert "no regressions" in render(both, "table")
 
 
-def wide_rows(factor: float) -> list[dict[str, Any]]:
+def rows_with_many_attributes(factor: float) -> list[dict[str, Any]]:
     """Rows of an operation with as many differing attributes as a convolution, and with remarks."""
     names = ("w", "h", "c", "n", "k", "s", "r", "pad_w", "pad_h", "stride_w", "stride_h")
     found = []
@@ -256,8 +256,8 @@ def wide_rows(factor: float) -> list[dict[str, Any]]:
 @pytest.mark.parametrize("width", [80, 120])
 def test_lines_fit_the_screen(width: int) -> None:
     found = compare_result_sets(
-        renamed_result_set(make_result_set(*wide_rows(1)), "before.jsonl"),
-        renamed_result_set(make_result_set(*wide_rows(0.5)), "after.jsonl"),
+        renamed_result_set(make_result_set(*rows_with_many_attributes(1)), "before.jsonl"),
+        renamed_result_set(make_result_set(*rows_with_many_attributes(0.5)), "after.jsonl"),
     )
     full = render(found, "table")
     text = render(found, "table", width)
@@ -295,12 +295,12 @@ def with_algorithm(
     return {**row, "algorithm": algorithm}
 
 
-def plain(row: dict[str, Any]) -> dict[str, Any]:
+def without_candidate(row: dict[str, Any]) -> dict[str, Any]:
     return {**row, "algorithm": {**row["algorithm"], "name": "jit", "candidate": None}}
 
 
 def test_the_winner_is_named_by_its_id_where_the_default_has_its_name() -> None:
-    defaults = make_result_set(*(plain(row) for row in timed_rows(3)))
+    defaults = make_result_set(*(without_candidate(row) for row in timed_rows(3)))
     winners = ("nhwc:jit", "library:brgemm", None)
     best = make_result_set(
         *(

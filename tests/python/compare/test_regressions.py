@@ -11,7 +11,7 @@ from comparison_rows import make_published_row, make_result_set, timed_gemm
 from deepbench.compare import ResultSet, Rules, compare, to_result_set
 from deepbench.report.comparison.remarks import remarks
 from deepbench.results import ResultFile
-from example_rows import as_row, make_context, without_times
+from example_rows import make_context, row_of_members, without_times
 
 
 def verdicts(base: ResultSet, other: ResultSet) -> list[str]:
@@ -110,7 +110,7 @@ def test_a_published_row_in_a_file_has_its_footnotes(given: list[str] | None) ->
         ((timed_gemm(0),), False),
     ):
         found = to_result_set(
-            ResultFile(Path("mixed"), context, tuple(map(as_row, rows)), 0, False)
+            ResultFile(Path("mixed"), context, tuple(map(row_of_members, rows)), 0, False)
         )
         assert not found.published
         assert bool(found.footnotes) is expected
@@ -126,7 +126,7 @@ def test_an_incorrect_row_against_a_published_figure_is_no_regression(status: st
     ):
         comparison = compare(sides, Rules())
         assert comparison.regressions == []
-        assert not comparison.others[0].broken
+        assert not comparison.others[0].broken_rows
         assert status in " ".join(remarks(comparison.others[0].rows[0]))
 
 

@@ -57,7 +57,7 @@ def test_links_lead_somewhere() -> None:
 
 def test_named_files_exist() -> None:
     """Checks the files that documents and comments name. The changelog may name removed ones."""
-    ends = path_ends()
+    ends = path_suffixes()
     wrong = [
         f"{path.relative_to(ROOT)}: {name}"
         for path, text in documents_and_comments()
@@ -67,7 +67,7 @@ def test_named_files_exist() -> None:
     assert not wrong, wrong
 
 
-def path_ends() -> set[str]:
+def path_suffixes() -> set[str]:
     """Every way to name a file of the tree: its name after any number of its folders."""
     folders = [*FOLDERS, "docs", "results"]
     files = [*ROOT.glob("*"), *(path for name in folders for path in (ROOT / name).rglob("*"))]

@@ -38,7 +38,7 @@ SOME = (SAMPLES, OUTPUT, QUICK, CACHE)
     ],
 )
 def test_any_order_and_spelling(arguments: list[str]) -> None:
-    line = command.parse(arguments, SOME)
+    line = command.parse_arguments(arguments, SOME)
     assert line.words == ("gemm", "half")
     assert line.values == {"--samples": "5", "--output": "x", "--quick": ""}
 
@@ -67,16 +67,16 @@ def test_one_call_is_not_sampled_or_chosen(words: tuple[str, ...]) -> None:
 )
 def test_wrong_options(arguments: list[str], message: str) -> None:
     with pytest.raises(UsageError, match=message):
-        command.parse(arguments, SOME)
+        command.parse_arguments(arguments, SOME)
 
 
 def test_negative_number_is_a_value_and_dashes_end_options() -> None:
-    assert command.parse(["--samples", "-1"], SOME).get("--samples") == "-1"
-    assert command.parse(["--", "--quick"], SOME).words == ("--quick",)
+    assert command.parse_arguments(["--samples", "-1"], SOME).get("--samples") == "-1"
+    assert command.parse_arguments(["--", "--quick"], SOME).words == ("--quick",)
 
 
 def row_options(*arguments: str) -> dict[str, str]:
-    return run_options(command.parse(arguments, OPTIONS)).rows
+    return run_options(command.parse_arguments(arguments, OPTIONS)).rows
 
 
 def test_row_options() -> None:
@@ -109,10 +109,10 @@ def test_wrong_row_options(arguments: list[str], message: str) -> None:
 
 
 def test_both_caches() -> None:
-    parsed = run_options(command.parse(["--cache", "both"], OPTIONS))
+    parsed = run_options(command.parse_arguments(["--cache", "both"], OPTIONS))
     assert parsed.caches == ("hot", "cold")
     assert parsed.recorded() == {"cache": "both"}
-    assert run_options(command.parse([], OPTIONS)).recorded() == {}
+    assert run_options(command.parse_arguments([], OPTIONS)).recorded() == {}
 
 
 @given(st.text(min_size=1).filter(lambda text: text.isprintable()))
@@ -268,6 +268,6 @@ def test_any_words_are_understood_or_refused(op: str, arguments: list[str]) -> N
     from deepbench.problems.selection import select
 
     with suppress(UsageError):
-        line = command.parse(arguments, OPTIONS)
+        line = command.parse_arguments(arguments, OPTIONS)
         run_options(line)
         assert select(op, line.words, corrected=False).title

@@ -20,7 +20,7 @@ from deepbench.compare import Rules, compare, to_result_set
 from deepbench.report.outline import OpOutline
 from deepbench.report.reference_columns import ReferenceColumns
 from deepbench.results import ResultFile, read
-from example_rows import as_row, make_context, make_gemm, make_row, members, published_facts
+from example_rows import make_context, make_gemm, make_row, members, published_facts, row_of_members
 from source_tree import ROOT
 
 TOOL = ROOT / "tools/published_references.py"
@@ -162,11 +162,11 @@ def test_list(capsys: pytest.CaptureFixture[str]) -> None:
 def test_unpacking_is_bounded() -> None:
     bomb = gzip.compress(b"\0" * (64 << 20))
     assert len(bomb) < 100_000
-    assert references.unpacked(bomb, 1 << 20) is None
-    assert references.unpacked(gzip.compress(b"abc"), 3) == b"abc"
-    assert references.unpacked(gzip.compress(b"abcd"), 3) is None
-    assert references.unpacked(gzip.compress(b"abc")[:-4], 3) is None
-    assert references.unpacked(b"hello", 100) is None
+    assert references.decompressed_if_small(bomb, 1 << 20) is None
+    assert references.decompressed_if_small(gzip.compress(b"abc"), 3) == b"abc"
+    assert references.decompressed_if_small(gzip.compress(b"abcd"), 3) is None
+    assert references.decompressed_if_small(gzip.compress(b"abc")[:-4], 3) is None
+    assert references.decompressed_if_small(b"hello", 100) is None
 
 
 def test_a_damaged_reference_is_reported(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -182,7 +182,7 @@ def test_a_damaged_reference_is_reported(tmp_path: Path, monkeypatch: pytest.Mon
 # ---- comparing ---------------------------------------------------------------------------------
 
 
-def slow_product(**changes: Any) -> dict[str, Any]:
+def slow_gemm_row(**changes: Any) -> dict[str, Any]:
     """A product of the training set that takes one second."""
     row = make_gemm(0, m=1760, n=16, **changes)
     row["attributes"]["trans_b"] = "n"
@@ -195,7 +195,7 @@ def test_published_figures_are_never_a_regression(
     order: int, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     mine = write_result_file(
-        tmp_path / "mine.jsonl", slow_product(), {**slow_product(precision="half"), "position": 1}
+        tmp_path / "mine.jsonl", slow_gemm_row(), {**slow_gemm_row(precision="half"), "position": 1}
     )
     status, out, _ = run_command(capsys, "compare", *[mine, "v100"][::order], "--format", "json")
     found = json.loads(out)
@@ -217,10 +217,10 @@ def test_inconsistent_figures_are_shown_but_excluded_from_means(
         attributes = {"m": dims["m"], "n": dims["n"], "k": k, **dims}
         rows = [
             make_row("gemm", attributes, 0, 1.0),
-            {**slow_product(precision="half"), "position": 1},
+            {**slow_gemm_row(precision="half"), "position": 1},
         ]
         mine = to_result_set(
-            ResultFile(Path("mine"), make_context(), tuple(map(as_row, rows)), 0, False)
+            ResultFile(Path("mine"), make_context(), tuple(map(row_of_members, rows)), 0, False)
         )
         against = compare(
             [mine, to_result_set(loaded_references["NVIDIA Tesla V100"])], Rules()
@@ -239,7 +239,7 @@ def test_unsigned_operands_match_figures_without_a_sign(
     attributes = {"m": 35, "n": 700, "k": 2048, "trans_a": "n", "trans_b": "n",
                   "precision": "int8", "b_type": "u8"}  # fmt: skip
     row = make_row("gemm", attributes, 0, 1.0)
-    mine = to_result_set(ResultFile(Path("mine"), make_context(), (as_row(row),), 0, False))
+    mine = to_result_set(ResultFile(Path("mine"), make_context(), (row_of_members(row),), 0, False))
     against = compare([mine, to_result_set(loaded_references["NVIDIA T4"])], Rules()).others[0]
     assert len(against.rows) == 1
 
@@ -258,7 +258,7 @@ def test_sums_of_phases_are_excluded_from_the_overall_mean(
 
 def test_against_adds_columns(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     mine = write_result_file(
-        tmp_path / "mine.jsonl", slow_product(precision="half"), make_gemm(1, m=5)
+        tmp_path / "mine.jsonl", slow_gemm_row(precision="half"), make_gemm(1, m=5)
     )
     for form in ("table", "markdown"):
         status, out, _ = run_command(capsys, "show", mine, "--against", "v100", "--format", form)
@@ -301,7 +301,7 @@ def test_against_states_that_figures_are_hot(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     says = "published figures are hot in the caches"
-    hot = slow_product(precision="half")
+    hot = slow_gemm_row(precision="half")
     cold = {**hot, "position": 1, "regime": {**hot["regime"], "cache": "cold"}}
     _, out, _ = run_command(
         capsys, "show", write_result_file(tmp_path / "a.jsonl", hot), "--against", "v100"
@@ -346,7 +346,7 @@ def test_rows_are_compared_with_figures_of_their_application(
     ]
     assert ours
     mine = to_result_set(
-        ResultFile(Path("mine"), make_context(), tuple(map(as_row, ours)), 0, False)
+        ResultFile(Path("mine"), make_context(), tuple(map(row_of_members, ours)), 0, False)
     )
     against = compare([mine, published], Rules()).others[0]
     assert len(against.rows) == len(ours)
@@ -368,7 +368,7 @@ def references_tool() -> ModuleType:
     return module
 
 
-def line(**changes: str) -> dict[str, str]:
+def table_line(**changes: str) -> dict[str, str]:
     """A line of the tables."""
     return {
         "processor": "NVIDIA Example", "mode": "train", "platform": "server", "op": "gemm",
@@ -383,14 +383,14 @@ def line(**changes: str) -> dict[str, str]:
 
 def test_the_tool_makes_result_files(references_tool: ModuleType, tmp_path: Path) -> None:
     lines = [
-        line(),
-        line(dims="m=1760 n=16 k=1530 trans_a=0 trans_b=0", row="6", status="DIMS_1530"),
-        line(op="conv", phase="total", index="", time_ms="1.5", row="7", dims="w=7 h=7 c=832 "
+        table_line(),
+        table_line(dims="m=1760 n=16 k=1530 trans_a=0 trans_b=0", row="6", status="DIMS_1530"),
+        table_line(op="conv", phase="total", index="", time_ms="1.5", row="7", dims="w=7 h=7 c=832 "
              "n=16 k=128 s=5 r=5 pad_w=2 pad_h=2 stride_w=1 stride_h=1"),
-        line(op="rnn", phase="bwd_params", row="8", dims="hidden=1760 batch=16 timesteps=50 "
+        table_line(op="rnn", phase="bwd_params", row="8", dims="hidden=1760 batch=16 timesteps=50 "
              "cell=vanilla"),
-        line(op="all_reduce", phase="total", row="9", dims="elements=100000 ranks=2"),
-        line(row="10", note="time does not scale with batch"),
+        table_line(op="all_reduce", phase="total", row="9", dims="elements=100000 ranks=2"),
+        table_line(row="10", note="time does not scale with batch"),
     ]  # fmt: skip
     issues = [{"class": "dims_differ_from_header", "source_workbook": "x.xlsx", "sheet": "S",
                "row": "8", "message": ""}]  # fmt: skip

@@ -11,7 +11,7 @@ from deepbench.report.fleet import fleet_section
 from deepbench.report.remarks import plain_remarks
 from deepbench.results import Row
 from deepbench.results.fleet import FleetSummary
-from example_rows import as_row, make_gemm
+from example_rows import make_gemm, row_of_members
 
 
 def ranks_of_row(
@@ -23,7 +23,7 @@ def ranks_of_row(
 
 
 def row_of(ranks: dict[str, Any] | None, problem: str = "gemm") -> Row:
-    return as_row(make_gemm(problem=problem, ranks=ranks))
+    return row_of_members(make_gemm(problem=problem, ranks=ranks))
 
 
 def fleet_summary_of(*rows: dict[str, Any], size: int = 4) -> FleetSummary:
@@ -44,8 +44,8 @@ def test_means_and_worst_rows() -> None:
     third, last = made.ranks()[2:]
     assert third.mean == pytest.approx((1.1 * 1.21) ** 0.5)
     assert third.worst == (pytest.approx(1.21), "gemm m=1")
-    assert (third.slow, third.quick, third.flagged) == (2, 0, True)
-    assert (last.slow, last.quick, last.flagged) == (0, 1, False)
+    assert (third.slow, third.quick, third.is_flagged) == (2, 0, True)
+    assert (last.slow, last.quick, last.is_flagged) == (0, 1, False)
     assert made.findings() == ["rank 2 (n1, device 0) is 21.0 % slow on 2 of 2 rows"]
 
 

@@ -17,7 +17,14 @@ from hypothesis import strategies as st
 from deepbench.report import FORMATS, FormatError, create
 from deepbench.report.fields import rate, share
 from deepbench.report.outline import OutlineProblem, outline
-from example_rows import as_row, make_context, make_gemm, make_memory, make_row, without_times
+from example_rows import (
+    make_context,
+    make_gemm,
+    make_memory,
+    make_row,
+    row_of_members,
+    without_times,
+)
 from golden_files import check_golden
 from golden_report import render_rows
 
@@ -175,8 +182,8 @@ def test_applications_of_user_problems_have_a_column(name: str) -> None:
 def test_table_shows_each_row_immediately() -> None:
     report = create("table")
     report.begin(make_context(), outline([OutlineProblem("gemm", make_gemm()["attributes"], 1.0)]))
-    assert report.row(as_row(make_gemm(0))).count("\n") == 2  # with the header
-    assert report.row(as_row(make_gemm(1))).count("\n") == 1
+    assert report.row(row_of_members(make_gemm(0))).count("\n") == 2  # with the header
+    assert report.row(row_of_members(make_gemm(1))).count("\n") == 1
 
 
 def test_csv_reads_back() -> None:

@@ -12,7 +12,7 @@ from golden_files import check_golden
 from golden_report import render_rows
 
 
-def cells(line: str, *widths: int) -> list[str]:
+def split_cells(line: str, *widths: int) -> list[str]:
     assert len(line) == sum(widths)
     starts = [sum(widths[:i]) for i in range(len(widths))]
     return [
@@ -81,8 +81,8 @@ def test_phases_of_a_convolution_are_one_line_and_their_sum() -> None:
     assert lines[4] == "-" * 200
     widths = (5, 7, 7, 7, 7, 7, 7, 7, 8, 10, 10, 10, 15, 24, 24, 19, 25)
     shape = ["112", "56", "64", "8", "128", "5", "3", "1", "2", "2", "1", "float"]
-    assert cells(lines[5], *widths) == [*shape, "100", "201", "302", "603", "jit:avx2"]
-    assert cells(lines[6], *widths)[3] == "16"
+    assert split_cells(lines[5], *widths) == [*shape, "100", "201", "302", "603", "jit:avx2"]
+    assert split_cells(lines[6], *widths)[3] == "16"
     assert len(lines) == 7
 
 
@@ -117,7 +117,7 @@ def test_inference_of_convolutions_in_int8_counts_padded_ones() -> None:
     lines = render_rows("legacy", rows, context).splitlines()
     assert lines[3].endswith("fwd_time (usec)   pad_kerenels     fwd_algo ")
     widths = (5, 7, 7, 7, 7, 7, 7, 7, 8, 10, 10, 10, 15, 15, 25)
-    assert [cells(line, *widths)[-2] for line in lines[5:7]] == ["0", "1"]
+    assert [split_cells(line, *widths)[-2] for line in lines[5:7]] == ["0", "1"]
     assert lines[7:] == [" Total kernels padded: 1", " Total kernels: 2"]
 
 
@@ -129,12 +129,12 @@ def test_recurrent_layers() -> None:
     assert lines[3] == header + "bwd_inputs_time (usec)  bwd_params_time (usec)"
     widths = (8, 8, 8, 8, 14, 18, 20, 20)
     layer = ["lstm", "512", "16", "25", "float"]
-    assert cells(lines[4], *widths) == [*layer, "1000", "2000", "3000"]
+    assert split_cells(lines[4], *widths) == [*layer, "1000", "2000", "3000"]
     both = render_rows("legacy", rnn_rows({"fwd": 1e6, "bwd": 5e6})).splitlines()[4]
-    assert cells(both, *widths)[5:] == ["1000", "5000", "Not Supported"]
+    assert split_cells(both, *widths)[5:] == ["1000", "5000", "Not Supported"]
     context = make_context(set="inference_server", rows=1)
     line = render_rows("legacy", rnn_rows({"fwd": 1e6}), context).splitlines()[4]
-    assert cells(line, *widths[:6]) == [*layer, "1000"]
+    assert split_cells(line, *widths[:6]) == [*layer, "1000"]
 
 
 def test_sparse_products_beside_the_dense_ones() -> None:
@@ -148,8 +148,8 @@ def test_sparse_products_beside_the_dense_ones() -> None:
     assert lines[:2] == ["Times".rjust(30), "-" * 110]
     widths = (7, 7, 7, 7, 7, 11, 16, 16, 20)
     shape_cells = ["7680", "1", "2560", "0", "0", "0.95"]
-    assert cells(lines[3], *widths) == [*shape_cells, "100", "1234", "12.346"]
-    assert cells(lines[4], *widths)[6] == "Not Supported"
+    assert split_cells(lines[3], *widths) == [*shape_cells, "100", "1234", "12.346"]
+    assert split_cells(lines[4], *widths)[6] == "Not Supported"
 
 
 def test_every_operation_has_a_section() -> None:

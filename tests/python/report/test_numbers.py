@@ -29,7 +29,7 @@ from deepbench.report.fields import (
 )
 from deepbench.report.overview.charts import chart
 from deepbench.runner.progress import Screen
-from example_rows import as_row, make_context, make_gemm
+from example_rows import make_context, make_gemm, row_of_members
 from golden_report import render_rows
 from number_texts import NUMBER_TEXTS
 from report_files import content_of
@@ -159,13 +159,13 @@ def test_every_time_of_a_row_has_its_unit() -> None:
         in line
     )
     exact = "slowest=1973862.4 ns, dense=12.345 us, spread=0.19779 %, nnz_rate=202.7 GFLOP/s"
-    assert metric_text(as_row(row), exact=True) == exact
+    assert metric_text(row_of_members(row), exact=True) == exact
 
 
 def test_untrusted_times_have_bounded_width() -> None:
     row = make_gemm()
     row["metrics"] = [{"name": "t", "value": value, "unit": "ns"} for value in (1e300, -1e-99)]
-    assert len(metric_text(as_row(row))) < 60
+    assert len(metric_text(row_of_members(row))) < 60
 
 
 @pytest.mark.parametrize("name", ["table", "markdown"])

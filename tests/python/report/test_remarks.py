@@ -11,7 +11,7 @@ import pytest
 from deepbench.report.notes import Notes
 from deepbench.report.remarks import REMARKS, STATUSES, Remarks, plain_remarks
 from deepbench.results import read, schema
-from example_rows import as_row, make_gemm, without_times
+from example_rows import make_gemm, row_of_members, without_times
 from golden_report import render_rows
 from source_tree import ROOT
 
@@ -77,7 +77,7 @@ def test_the_page_lists_every_remark_in_the_order_in_which_they_are_printed() ->
 
 
 def test_every_schema_value_that_needs_a_remark_has_one() -> None:
-    parts = schema.document()["$defs"]
+    parts = schema.schema_document()["$defs"]
     statuses = set(parts["status"]["enum"]) - {"ok"}
     assert {remark.form.partition(":")[0] for remark in STATUSES} == statuses
     stops = set(parts["statistics"]["properties"]["stop"]["enum"]) - {"converged", None}
@@ -87,9 +87,9 @@ def test_every_schema_value_that_needs_a_remark_has_one() -> None:
 
 @pytest.mark.parametrize("remark", REMARKS, ids=lambda remark: remark.form)
 def test_each_remark_has_the_form_in_the_list(remark: Any) -> None:
-    said = plain_remarks(as_row(EXAMPLES[remark.form])).split("; ")
+    said = plain_remarks(row_of_members(EXAMPLES[remark.form])).split("; ")
     assert any(has_form(remark.form, text) for text in said), said
-    assert plain_remarks(as_row(make_gemm())) == ""
+    assert plain_remarks(row_of_members(make_gemm())) == ""
 
 
 def test_remarks_of_real_runs_have_their_forms() -> None:
@@ -136,7 +136,7 @@ def test_the_page_lists_every_note_in_the_sources() -> None:
 def test_notes_that_differ_in_numbers_are_merged_with_a_range() -> None:
     notes = Notes()
     rows = ["64 blocks of 512 threads; sent", "96 blocks of 512 threads; sent", "8 blocks", "x: y"]
-    assert [notes.numbers([note]) for note in rows] == [[1], [1], [2], [3]]
+    assert [notes.numbers_of_notes([note]) for note in rows] == [[1], [1], [2], [3]]
     assert notes.texts() == [
         "64 to 96 blocks of 512 threads; sent (2 alike)", "8 blocks", "x: y",
     ]  # fmt: skip
@@ -145,16 +145,16 @@ def test_notes_that_differ_in_numbers_are_merged_with_a_range() -> None:
 def test_times_in_several_units_form_one_range() -> None:
     notes = Notes()
     for took in ("1.2 ms", "394.5 \N{MICRO SIGN}s", "98.23 ms", "7 ms"):
-        notes.numbers([f"measured twice, {took}, then 3 s: kept"])
-    notes.numbers(["8 samples"])
-    notes.numbers(["9 samples"])
+        notes.numbers_of_notes([f"measured twice, {took}, then 3 s: kept"])
+    notes.numbers_of_notes(["8 samples"])
+    notes.numbers_of_notes(["9 samples"])
     assert notes.texts() == [
         "measured twice, 394.5 \N{MICRO SIGN}s to 98.23 ms, then 3 s: kept (4 alike)",
         "8 to 9 samples (2 alike)",
     ]
     one_unit = Notes()
     for took in ("28.6 ms", "3.5 ms"):
-        one_unit.numbers([f"took {took} each"])
+        one_unit.numbers_of_notes([f"took {took} each"])
     assert one_unit.texts() == ["took 3.5 to 28.6 ms each (2 alike)"]
 
 
@@ -169,7 +169,7 @@ def test_notes_of_a_row_that_the_table_holds_back_are_explained() -> None:
 def test_notes_that_differ_in_names_are_merged_with_the_names() -> None:
     notes = Notes()
     for name in ("nhwc:eng63_k25=1", "nhwc:eng58_k25=0", "own", "cudnn:static", "a_b", "c=d"):
-        notes.numbers([f"candidate {name} left out: it broke"])
+        notes.numbers_of_notes([f"candidate {name} left out: it broke"])
     assert notes.texts() == [
         "candidate nhwc:eng63_k25=1, nhwc:eng58_k25=0 or 3 others left out: it broke (5 alike)",
         "candidate own left out: it broke",
@@ -186,12 +186,12 @@ def test_similar_notes_of_one_row_share_a_number() -> None:
 def test_notes_are_counted_by_rows() -> None:
     notes = Notes()
     for found in (["a"], ["b 1", "b 2"], ["b 3"]):
-        notes.numbers(found)
-    assert notes.by_rows() == [("b 1 to 3 (3 alike)", 2), ("a", 1)]
+        notes.numbers_of_notes(found)
+    assert notes.texts_with_row_counts() == [("b 1 to 3 (3 alike)", 2), ("a", 1)]
 
 
 def test_a_single_note_is_unchanged() -> None:
     note = " two  spaces, (1.5 GiB) a:b; C = 0: end. "
     remarks = Remarks()
-    assert remarks.of(as_row(make_gemm(notes=[note, note]))) == "[1]"
+    assert remarks.of(row_of_members(make_gemm(notes=[note, note]))) == "[1]"
     assert remarks.lines() == [f"[1] {note}"]

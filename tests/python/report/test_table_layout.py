@@ -23,7 +23,14 @@ from deepbench.report.attention import style_of
 from deepbench.report.outline import OutlineProblem, outline
 from deepbench.report.reference_columns import ReferenceColumns
 from deepbench.report.table_layout import narrowing_text
-from example_rows import as_row, make_context, make_gemm, make_memory, make_row, without_times
+from example_rows import (
+    make_context,
+    make_gemm,
+    make_memory,
+    make_row,
+    row_of_members,
+    without_times,
+)
 from source_tree import ROOT
 
 CONV = {
@@ -49,7 +56,7 @@ def report_parts(
     report = create("table", width=width, columns=columns)
     problems = [OutlineProblem(row["op"], row["attributes"], row["work"]["flops"]) for row in rows]
     begun = report.begin(make_context(rows=len(rows)), outline(problems))
-    return [begun, *(report.row(as_row(row)) for row in rows), report.end()]
+    return [begun, *(report.row(row_of_members(row)) for row in rows), report.end()]
 
 
 def header_text(
@@ -100,7 +107,7 @@ def test_every_operation_fits(op: str, width: int, against: bool) -> None:
         for row in rows
     ]
     begun = report.begin(make_context(rows=len(rows)), outline(problems))
-    text = "".join([begun, *(report.row(as_row(row)) for row in rows), report.end()])
+    text = "".join([begun, *(report.row(row_of_members(row)) for row in rows), report.end()])
     assert text.count("100.0") >= len(rows)
     assert max(map(cell_len, text.splitlines())) <= width
 
@@ -183,7 +190,7 @@ def noisy_row() -> dict[str, Any]:
     ],
 )
 def test_rows_that_deserve_attention_are_marked(row: dict[str, Any], style: str) -> None:
-    assert style_of(as_row(row)) == style
+    assert style_of(row_of_members(row)) == style
     first = make_gemm(1)
     _, _, text, _ = report_parts([first, row], 200)
     assert getattr(text, "style", "") == style

@@ -50,10 +50,10 @@ def test_a_disk_that_fills_up_leaves_what_was_there(
     if old:
         path.write_bytes(old)
 
-    def full(descriptor: int) -> None:
+    def raise_disk_full(descriptor: int) -> None:
         raise OSError(errno.ENOSPC, "No space left on device")
 
-    monkeypatch.setattr(os, "fsync", full)
+    monkeypatch.setattr(os, "fsync", raise_disk_full)
     with pytest.raises(WriteError, match="the disk is full; nothing was written") as caught:
         atomic_write.write(path, b"new", overwrite=True)
     assert caught.value.exit_status == 1

@@ -16,31 +16,31 @@ import pytest
 from command_line import deepbench
 from deepbench import _core
 from deepbench.results import ResultError, ResultFile, read
-from deepbench.results.ceilings import Ceilings, assessed_line, figure
+from deepbench.results.ceilings import Ceilings, assessed_line, ceiling_figure
 from deepbench.results.row import Bound
 from deepbench.runner.session import Session
 from example_rows import (
     KEYS,
-    as_row,
     make_ceiling,
     make_context,
     make_gemm,
     make_memory,
     members,
-    name_ceilings,
+    row_of_members,
+    with_named_ceilings,
 )
 from source_tree import ROOT
 
 FLOPS = 2.0 * 1760 * 16 * 1760  # of make_gemm(), which takes 100 us and has 2 MiB
 
 
-def write(path: Path, lines: Iterable[dict[str, Any]], **context: Any) -> Path:
+def write_lines_with_context(path: Path, lines: Iterable[dict[str, Any]], **context: Any) -> Path:
     every = [make_context(**context), *lines]
     path.write_text("".join(json.dumps(line) + "\n" for line in every), encoding="utf-8")
     return path
 
 
-def three(arithmetic: float = 2.0, bandwidth: float = 100.0) -> list[dict[str, Any]]:
+def three_ceilings(arithmetic: float = 2.0, bandwidth: float = 100.0) -> list[dict[str, Any]]:
     return [
         make_ceiling("arithmetic", arithmetic),
         make_ceiling("bandwidth", bandwidth),
@@ -48,15 +48,19 @@ def three(arithmetic: float = 2.0, bandwidth: float = 100.0) -> list[dict[str, A
     ]
 
 
-def bound(*lines: dict[str, Any], row: dict[str, Any] | None = None) -> Bound:
-    return Ceilings(lines).assessed(as_row(row or name_ceilings(make_gemm()))).bound
+def assessed_bound(*lines: dict[str, Any], row: dict[str, Any] | None = None) -> Bound:
+    return (
+        Ceilings(lines)
+        .with_assessment(row_of_members(row or with_named_ceilings(make_gemm())))
+        .bound
+    )
 
 
 # ---- what ceilings make of a row ----------------------------------------------------------------
 
 
 def test_a_row_is_held_against_the_ceilings_that_it_names() -> None:
-    found = bound(*three())
+    found = assessed_bound(*three_ceilings())
     assert found.by == "arithmetic"
     assert found.level == "memory"
     assert (found.arithmetic_tflops, found.memory_gbps, found.latency_ns) == (2, 100, 900)
@@ -98,9 +102,13 @@ def test_the_core_leaves_out_what_is_unknown() -> None:
 
 
 def test_the_last_ceiling_of_a_key_counts_for_every_row(tmp_path: Path) -> None:
-    rows = [name_ceilings(make_gemm(position)) for position in range(2)]
+    rows = [with_named_ceilings(make_gemm(position)) for position in range(2)]
     raised = make_ceiling("arithmetic", 4.0, raised_by=1)
-    result = read(write(tmp_path / "a.jsonl", [*three(), rows[0], raised, rows[1]]))
+    result = read(
+        write_lines_with_context(
+            tmp_path / "a.jsonl", [*three_ceilings(), rows[0], raised, rows[1]]
+        )
+    )
     assert [row.bound.arithmetic_tflops for row in result.rows] == [4.0, 4.0]
     assert len(result.ceilings) == 4
 
@@ -111,36 +119,41 @@ def test_the_last_ceiling_of_a_key_counts_for_every_row(tmp_path: Path) -> None:
 def test_a_ceiling_of_other_conditions_is_not_used(other: str) -> None:
     key = re.sub(rf"\b{other.split('=')[0]}=\w+", other, KEYS["arithmetic"])
     assert key != KEYS["arithmetic"]
-    found = bound(make_ceiling("arithmetic", 9.0, key), *three()[1:])
+    found = assessed_bound(make_ceiling("arithmetic", 9.0, key), *three_ceilings()[1:])
     assert found.arithmetic_tflops is None
     assert found.share_roofline is None
     assert found.memory_gbps == 100
-    assert bound(make_ceiling("arithmetic", 9.0, key), *three()).arithmetic_tflops == 2
+    assert (
+        assessed_bound(make_ceiling("arithmetic", 9.0, key), *three_ceilings()).arithmetic_tflops
+        == 2
+    )
 
 
 def test_a_key_of_another_kind_is_not_used() -> None:
-    row = name_ceilings(make_gemm(), bandwidth=KEYS["arithmetic"])
-    assert bound(*three(), row=row).memory_gbps is None
+    row = with_named_ceilings(make_gemm(), bandwidth=KEYS["arithmetic"])
+    assert assessed_bound(*three_ceilings(), row=row).memory_gbps is None
 
 
 def test_a_ceiling_that_could_not_be_measured_leaves_no_roofline() -> None:
     failed = make_ceiling(
         "arithmetic", 2.0, status="unsupported", reason="no half", rates=None, statistics=None
     )
-    assert figure(failed) is None
-    found = bound(failed, *three()[1:])
+    assert ceiling_figure(failed) is None
+    found = assessed_bound(failed, *three_ceilings()[1:])
     assert (found.by, found.share_arithmetic, found.share_roofline) == (None, None, None)
 
 
 def test_a_row_that_does_not_count_has_no_share() -> None:
-    row = {**name_ceilings(make_gemm()), "status": "mistrusted", "rates": None}
-    found = bound(*three(), row=row)
+    row = {**with_named_ceilings(make_gemm()), "status": "mistrusted", "rates": None}
+    found = assessed_bound(*three_ceilings(), row=row)
     assert found.by == "arithmetic"
     assert (found.share_arithmetic, found.share_roofline) == (None, None)
 
 
 def test_a_copy_has_no_arithmetic_ceiling() -> None:
-    found = bound(*three(), row=name_ceilings(make_memory(), arithmetic=None))
+    found = assessed_bound(
+        *three_ceilings(), row=with_named_ceilings(make_memory(), arithmetic=None)
+    )
     assert found.by == "memory"
     assert found.arithmetic_tflops is None
     assert found.share_roofline == pytest.approx(2_097_152 / 100_000 / 100)
@@ -155,24 +168,24 @@ def test_a_copy_has_no_arithmetic_ceiling() -> None:
     ],
 )
 def test_a_row_without_keys_keeps_its_figures(row: dict[str, Any]) -> None:
-    stored = as_row(row)
-    assert Ceilings(three()).assessed(stored) is stored
+    stored = row_of_members(row)
+    assert Ceilings(three_ceilings()).with_assessment(stored) is stored
 
 
 @pytest.mark.parametrize(
     "row",
     [
-        name_ceilings(make_gemm(), **dict.fromkeys(KEYS, "arithmetic of=another_file")),
-        name_ceilings(make_gemm(), **dict.fromkeys(KEYS)),
-        {**name_ceilings(make_gemm()), "statistics": None, "status": "failed"},
+        with_named_ceilings(make_gemm(), **dict.fromkeys(KEYS, "arithmetic of=another_file")),
+        with_named_ceilings(make_gemm(), **dict.fromkeys(KEYS)),
+        {**with_named_ceilings(make_gemm()), "statistics": None, "status": "failed"},
     ],
 )
 def test_a_row_without_ceilings_has_no_figures(row: dict[str, Any]) -> None:
     named = "arithmetic_tflops", "memory_gbps", "latency_ns"
-    found = bound(row=row)
+    found = assessed_bound(row=row)
     for member in ("by", "share_arithmetic", "share_roofline", *named):
         assert getattr(found, member) is None
-    assert bound(row={**row, "bound": {**row["bound"], "share_roofline": 0.5}}) == found
+    assert assessed_bound(row={**row, "bound": {**row["bound"], "share_roofline": 0.5}}) == found
 
 
 @pytest.mark.parametrize("name", ["fleet", "gemm", "gemm_slower", "memory"])
@@ -193,16 +206,16 @@ def test_bounds_are_those_that_version_1_stored(name: str) -> None:
 
 
 def test_a_file_keeps_its_lines_as_they_stand(tmp_path: Path) -> None:
-    lines = [*three(), name_ceilings(make_gemm(1)), make_gemm(0)]
+    lines = [*three_ceilings(), with_named_ceilings(make_gemm(1)), make_gemm(0)]
     lines[0]["of_the_future"] = "kept"
-    result = read(write(tmp_path / "a.jsonl", lines))
+    result = read(write_lines_with_context(tmp_path / "a.jsonl", lines))
     assert list(result.lines) == [json.dumps(line) for line in lines]
     assert list(result.ceilings) == lines[:3]
     assert [row.position for row in result.rows] == [0, 1]
 
 
 def test_a_torn_ceiling_at_the_end_is_left_out(tmp_path: Path) -> None:
-    path = write(tmp_path / "a.jsonl", [make_gemm(), *three()])
+    path = write_lines_with_context(tmp_path / "a.jsonl", [make_gemm(), *three_ceilings()])
     whole = path.read_bytes()
     last = whole.rindex(b"\n", 0, -1) + 1
     path.write_bytes(whole[: (last + len(whole)) // 2])
@@ -242,7 +255,9 @@ STATISTICS = make_gemm()["statistics"]
 def test_a_hostile_ceiling_is_refused_in_one_line(
     tmp_path: Path, changes: dict[str, Any], message: str
 ) -> None:
-    path = write(tmp_path / "a.jsonl", [make_gemm(), make_ceiling("arithmetic", 2.0, **changes)])
+    path = write_lines_with_context(
+        tmp_path / "a.jsonl", [make_gemm(), make_ceiling("arithmetic", 2.0, **changes)]
+    )
     with pytest.raises(ResultError) as caught:
         read(path)
     text = str(caught.value)
@@ -255,7 +270,7 @@ def test_a_ceiling_without_a_key_is_refused(tmp_path: Path) -> None:
     line = make_ceiling("arithmetic", 2.0)
     del line["ceiling"]
     with pytest.raises(ResultError, match=r":2: .*has no 'ceiling'"):
-        read(write(tmp_path / "a.jsonl", [line]))
+        read(write_lines_with_context(tmp_path / "a.jsonl", [line]))
 
 
 # ---- programs that read and write files ---------------------------------------------------------
@@ -266,23 +281,23 @@ def stored_lines(file: Path) -> list[dict[str, Any]]:
     return [json.loads(line) for line in read(file).lines]
 
 
-def with_figures(path: Path, result: ResultFile) -> Path:
+def as_version_1(path: Path, result: ResultFile) -> Path:
     """The file as version 1 has it: figures in its rows, and no ceilings."""
     rows = []
     for row in members(result.rows):
         figures = {name: value for name, value in row["bound"].items() if name not in KEYS}
         rows.append({**row, "bound": figures})
-    return write(path, rows, rows=len(rows))
+    return write_lines_with_context(path, rows, rows=len(rows))
 
 
 @pytest.fixture
-def pair(tmp_path: Path) -> tuple[Path, Path]:
+def files_of_both_versions(tmp_path: Path) -> tuple[Path, Path]:
     """The same rows with ceilings in lines of their own, and with figures in the rows."""
-    rows = [name_ceilings(make_gemm(position, n=16 << position)) for position in range(3)]
-    copy = name_ceilings(make_memory(3), arithmetic=None)
-    lines = [make_ceiling("arithmetic", 1.0), *three(), rows[0], *rows[1:], copy]
-    new = write(tmp_path / "new.jsonl", lines, rows=4)
-    return new, with_figures(tmp_path / "old.jsonl", read(new))
+    rows = [with_named_ceilings(make_gemm(position, n=16 << position)) for position in range(3)]
+    copy = with_named_ceilings(make_memory(3), arithmetic=None)
+    lines = [make_ceiling("arithmetic", 1.0), *three_ceilings(), rows[0], *rows[1:], copy]
+    new = write_lines_with_context(tmp_path / "new.jsonl", lines, rows=4)
+    return new, as_version_1(tmp_path / "old.jsonl", read(new))
 
 
 @pytest.mark.parametrize(
@@ -297,27 +312,35 @@ def pair(tmp_path: Path) -> tuple[Path, Path]:
     ],
 )
 def test_outputs_do_not_depend_on_where_the_figures_stand(
-    pair: tuple[Path, Path], words: tuple[str, ...]
+    files_of_both_versions: tuple[Path, Path], words: tuple[str, ...]
 ) -> None:
-    other = write(pair[0].with_name("other.jsonl"), [make_gemm(0, n=16)], rows=1)
+    other = write_lines_with_context(
+        files_of_both_versions[0].with_name("other.jsonl"), [make_gemm(0, n=16)], rows=1
+    )
     new, old = (
         deepbench(*({"FILE": path, "OTHER": other}.get(word, word) for word in words))
-        for path in pair
+        for path in files_of_both_versions
     )
     assert new.returncode == old.returncode == 0, new.stderr
     assert new.stdout.replace("new.jsonl", "old.jsonl") == old.stdout
     assert new.stderr.replace("new.jsonl", "old.jsonl") == old.stderr
 
 
-def test_json_has_the_figures_and_names_the_ceilings(pair: tuple[Path, Path]) -> None:
-    rows = json.loads(deepbench("show", pair[0], "--format", "json").stdout)["rows"]
-    assert rows == members(read(pair[0]).rows)
+def test_json_has_the_figures_and_names_the_ceilings(
+    files_of_both_versions: tuple[Path, Path],
+) -> None:
+    rows = json.loads(deepbench("show", files_of_both_versions[0], "--format", "json").stdout)[
+        "rows"
+    ]
+    assert rows == members(read(files_of_both_versions[0]).rows)
     assert rows[0]["bound"]["arithmetic"] == KEYS["arithmetic"]
     assert rows[0]["bound"]["arithmetic_tflops"] == 2.0
 
 
-def test_a_page_and_a_chart_draw_the_ceilings(pair: tuple[Path, Path], tmp_path: Path) -> None:
-    for index, path in enumerate(pair):
+def test_a_page_and_a_chart_draw_the_ceilings(
+    files_of_both_versions: tuple[Path, Path], tmp_path: Path
+) -> None:
+    for index, path in enumerate(files_of_both_versions):
         page, chart = tmp_path / f"{index}.html", tmp_path / f"{index}.svg"
         assert deepbench("report", path, "-o", page).returncode == 0
         assert "float 2.0000 TFLOP/s" in page.read_text()
@@ -325,9 +348,9 @@ def test_a_page_and_a_chart_draw_the_ceilings(pair: tuple[Path, Path], tmp_path:
     assert (tmp_path / "0.svg").read_bytes() == (tmp_path / "1.svg").read_bytes()
 
 
-def test_a_workbook_and_back(pair: tuple[Path, Path], tmp_path: Path) -> None:
+def test_a_workbook_and_back(files_of_both_versions: tuple[Path, Path], tmp_path: Path) -> None:
     backs = []
-    for index, path in enumerate(pair):
+    for index, path in enumerate(files_of_both_versions):
         book, back = tmp_path / f"{index}.xlsx", tmp_path / f"{index}.jsonl"
         assert deepbench("report", path, "-o", book).returncode == 0
         done = deepbench("import", book, "-o", back)
@@ -339,14 +362,16 @@ def test_a_workbook_and_back(pair: tuple[Path, Path], tmp_path: Path) -> None:
 
 
 def test_thinning_keeps_ceilings_and_stores_no_share(
-    pair: tuple[Path, Path], tmp_path: Path
+    files_of_both_versions: tuple[Path, Path], tmp_path: Path
 ) -> None:
     thin = tmp_path / "thin.jsonl"
-    assert deepbench("show", pair[0], "--thin", 1, "-o", thin).returncode == 0
-    before, after = stored_lines(pair[0]), stored_lines(thin)
+    assert deepbench("show", files_of_both_versions[0], "--thin", 1, "-o", thin).returncode == 0
+    before, after = stored_lines(files_of_both_versions[0]), stored_lines(thin)
     assert [line["type"] for line in after] == [line["type"] for line in before]
     assert {len(line["samples_ns"]) for line in after} == {1}
-    assert [row.bound for row in read(thin).rows] == [row.bound for row in read(pair[0]).rows]
+    assert [row.bound for row in read(thin).rows] == [
+        row.bound for row in read(files_of_both_versions[0]).rows
+    ]
     assert not any("share_roofline" in (line.get("bound") or {}) for line in after)
 
 
@@ -357,7 +382,10 @@ def test_thinning_keeps_ceilings_and_stores_no_share(
 def test_ceilings_without_rows_are_a_file_without_rows(
     tmp_path: Path, words: tuple[str, ...]
 ) -> None:
-    paths = (write(tmp_path / "a.jsonl", three()), write(tmp_path / "b.jsonl", []))
+    paths = (
+        write_lines_with_context(tmp_path / "a.jsonl", three_ceilings()),
+        write_lines_with_context(tmp_path / "b.jsonl", []),
+    )
     some, none = (
         deepbench(*(path if word == "FILE" else word for word in words)) for path in paths
     )
@@ -370,7 +398,7 @@ def test_ceilings_without_rows_are_a_file_without_rows(
 # ---- runs ---------------------------------------------------------------------------------------
 
 
-def sweep(
+def run_scripted_gemm(
     plugin: Path, file: Path, script: str, sizes: str, *more: str
 ) -> subprocess.CompletedProcess[str]:
     return deepbench(
@@ -379,15 +407,15 @@ def sweep(
     )  # fmt: skip
 
 
-def kinds(file: Path) -> list[str]:
+def line_kinds(file: Path) -> list[str]:
     return [line.get("kind", line["type"]) for line in stored_lines(file)]
 
 
 def test_ceilings_stand_before_the_row_that_needs_them(plugin: Path, tmp_path: Path) -> None:
     file = tmp_path / "rows.jsonl"
-    done = sweep(plugin, file, "", "9,10")
+    done = run_scripted_gemm(plugin, file, "", "9,10")
     assert done.returncode == 0, done.stderr
-    assert kinds(file) == ["bandwidth", "latency", "arithmetic", "row", "row"]
+    assert line_kinds(file) == ["bandwidth", "latency", "arithmetic", "row", "row"]
     assert "2 rows: 2 ok" in done.stderr
     for line in stored_lines(file)[3:]:
         assert set(line["bound"]) == {"level", "arithmetic", "bandwidth", "latency"}
@@ -417,21 +445,21 @@ def test_a_restarted_worker_measures_no_ceiling_again(plugin: Path, tmp_path: Pa
     log = tmp_path / "log"
     file = tmp_path / "rows.jsonl"
     script = f"when m=1024 log {log};when m=10 crash time_batch"
-    done = sweep(plugin, file, script, "9,10,11,12")
+    done = run_scripted_gemm(plugin, file, script, "9,10,11,12")
     assert done.returncode == 1
     assert [row.status for row in read(file).rows] == ["ok", "failed", "ok", "ok"]
-    assert kinds(file).count("arithmetic") == 1
+    assert line_kinds(file).count("arithmetic") == 1
     assert sum("prepare" in line for line in log.read_text().splitlines()) == 2  # nn and tn
 
 
 def test_a_resumed_file_measures_no_ceiling_again(plugin: Path, tmp_path: Path) -> None:
     file = tmp_path / "rows.jsonl"
-    sweep(plugin, file, "when m=10 fail prepare failed x", "9,10,11")
+    run_scripted_gemm(plugin, file, "when m=10 fail prepare failed x", "9,10,11")
     before = read(file)
     first = before.ceilings
     assert len(first) == 3
     # The ceilings of another speed would be seen.
-    done = sweep(plugin, file, "model 1 10 1 10", "9,10,11", "--resume", "--retry")
+    done = run_scripted_gemm(plugin, file, "model 1 10 1 10", "9,10,11", "--resume", "--retry")
     assert done.returncode == 0, done.stderr
     after = read(file)
     assert after.ceilings == first
@@ -443,24 +471,24 @@ def test_a_torn_ceiling_is_measured_again_when_the_run_goes_on(
     plugin: Path, tmp_path: Path
 ) -> None:
     file = tmp_path / "rows.jsonl"
-    sweep(plugin, file, "", "9,10")
+    run_scripted_gemm(plugin, file, "", "9,10")
     whole = file.read_bytes()
     lines = whole.splitlines(keepends=True)
     file.write_bytes(b"".join(lines[:3]) + lines[3][:40])  # context, two ceilings, a torn one
-    done = sweep(plugin, file, "", "9,10", "--resume")
+    done = run_scripted_gemm(plugin, file, "", "9,10", "--resume")
     assert done.returncode == 0, done.stderr
     assert "its last line is cut short and was left out" in done.stderr
-    assert kinds(file) == ["bandwidth", "latency", "arithmetic", "row", "row"]
+    assert line_kinds(file) == ["bandwidth", "latency", "arithmetic", "row", "row"]
 
 
 def test_ceilings_that_failed_are_measured_again_on_retry(plugin: Path, tmp_path: Path) -> None:
     file = tmp_path / "rows.jsonl"
-    sweep(plugin, file, "when m=1024 fail time_batch failed x", "9,10,11")
+    run_scripted_gemm(plugin, file, "when m=1024 fail time_batch failed x", "9,10,11")
     assert [line["status"] for line in read(file).ceilings] == ["ok", "ok", "failed"]
     file.write_bytes(b"".join(file.read_bytes().splitlines(keepends=True)[:-2]))
     for more, statuses in (((), ["failed"]), (("--retry",), ["failed", "ok"])):
         file.write_bytes(b"".join(file.read_bytes().splitlines(keepends=True)[:5]))
-        done = sweep(plugin, file, "", "9,10,11", "--resume", *more)
+        done = run_scripted_gemm(plugin, file, "", "9,10,11", "--resume", *more)
         assert done.returncode == 0, done.stderr
         found = [one["status"] for one in read(file).ceilings if one["kind"] == "arithmetic"]
         assert found == statuses
@@ -468,33 +496,35 @@ def test_ceilings_that_failed_are_measured_again_on_retry(plugin: Path, tmp_path
 
 def test_ceilings_are_kept_if_a_later_one_ends_the_worker(plugin: Path, tmp_path: Path) -> None:
     file = tmp_path / "rows.jsonl"
-    done = sweep(plugin, file, "when m=1024 crash time_batch", "9,10")
+    done = run_scripted_gemm(plugin, file, "when m=1024 crash time_batch", "9,10")
     assert done.returncode == 0, done.stderr
-    assert kinds(file) == ["bandwidth", "latency", "row", "row"]
+    assert line_kinds(file) == ["bandwidth", "latency", "row", "row"]
 
 
 def test_a_fleet_has_the_ceilings_of_rank_0(plugin: Path, tmp_path: Path) -> None:
     file = tmp_path / "rows.jsonl"
-    done = sweep(plugin, file, "", "9,10", "--ranks", "3")
+    done = run_scripted_gemm(plugin, file, "", "9,10", "--ranks", "3")
     assert done.returncode == 0, done.stderr
-    assert kinds(file) == ["bandwidth", "latency", "arithmetic", "row", "row"]
+    assert line_kinds(file) == ["bandwidth", "latency", "arithmetic", "row", "row"]
     assert all("device=0 " in line["ceiling"] for line in read(file).ceilings)
-    again = sweep(plugin, tmp_path / "again.jsonl", "", "9", "--ranks", "3", "--in-process")
+    again = run_scripted_gemm(
+        plugin, tmp_path / "again.jsonl", "", "9", "--ranks", "3", "--in-process"
+    )
     assert again.returncode == 2
 
 
 def test_in_process_rows_have_ceilings(plugin: Path, tmp_path: Path) -> None:
     file = tmp_path / "rows.jsonl"
-    done = sweep(plugin, file, "", "9", "--in-process")
+    done = run_scripted_gemm(plugin, file, "", "9", "--in-process")
     assert done.returncode == 0, done.stderr
-    assert kinds(file) == ["bandwidth", "latency", "arithmetic", "row"]
+    assert line_kinds(file) == ["bandwidth", "latency", "arithmetic", "row"]
     lines = file.read_bytes().splitlines(keepends=True)
     file.write_bytes(b"".join(lines[:-1]))
-    sweep(plugin, file, "model 1 10 1 10", "9", "--in-process", "--resume")
-    assert kinds(file) == ["bandwidth", "latency", "arithmetic", "row"]
+    run_scripted_gemm(plugin, file, "model 1 10 1 10", "9", "--in-process", "--resume")
+    assert line_kinds(file) == ["bandwidth", "latency", "arithmetic", "row"]
 
 
-def worker(*words: str) -> Session:
+def session_with_bad_ceiling(*words: str) -> Session:
     return Session(
         [sys.executable, "-m", "deepbench.worker", *words],
         ceilings=lambda: ["ceiling nonsense"],
@@ -502,7 +532,7 @@ def worker(*words: str) -> Session:
 
 
 def test_a_worker_refuses_a_ceiling_that_makes_no_sense(plugin: Path) -> None:
-    one = worker(str(plugin))
+    one = session_with_bad_ceiling(str(plugin))
     one.start()
     answer = one.run("gemm m=1 n=1 k=1 ; position=0", 0, 20)
     one.kill()
@@ -516,18 +546,18 @@ def test_deepbench_run_prints_and_takes_ceilings(plugin: Path) -> None:
         pytest.skip("deepbench_run is not installed beside the package")
     problem = "gemm m=9 n=8 k=40\n"
 
-    def lines(text: str) -> tuple[int, list[dict[str, Any]]]:
+    def parse_output(text: str) -> tuple[int, list[dict[str, Any]]]:
         done = subprocess.run(
             [str(program), str(plugin)], input=text, capture_output=True, text=True, timeout=60
         )
         return done.returncode, [json.loads(line) for line in done.stdout.splitlines()]
 
-    status, (hello, *first) = lines(problem)
+    status, (hello, *first) = parse_output(problem)
     assert (status, hello["type"]) == (0, "hello")
     assert [line["type"] for line in first] == ["ceiling"] * 3 + ["row"]
     given = Ceilings(first[:3]).protocol_lines()
-    status, (_, *second) = lines("\n".join(given) + "\n" + problem)
+    status, (_, *second) = parse_output("\n".join(given) + "\n" + problem)
     assert (status, [line["type"] for line in second]) == (0, ["row"])
     assert second[0]["bound"] == first[3]["bound"]
-    status, (_, error) = lines("ceiling nonsense\n")
+    status, (_, error) = parse_output("ceiling nonsense\n")
     assert (status, error["type"]) == (2, "error")

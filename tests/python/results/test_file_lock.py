@@ -21,7 +21,7 @@ from polling import wait_until
 
 
 def locked_writer(path: Path) -> ResultWriter:
-    writer = ResultWriter.new(path)
+    writer = ResultWriter.create(path)
     writer.write_context(make_context())
     return writer
 
@@ -31,8 +31,8 @@ def test_the_second_is_refused_whatever_it_asks(tmp_path: Path) -> None:
     writer = locked_writer(path)
     line = rf"^{path}: process {os.getpid()} is writing it; wait for its end, or name another file$"
     for attempt in (
-        lambda: ResultWriter.new(path),
-        lambda: ResultWriter.new(path, overwrite=True),
+        lambda: ResultWriter.create(path),
+        lambda: ResultWriter.create(path, overwrite=True),
         lambda: ResultWriter.for_resuming(path),
     ):
         with pytest.raises(ResultError, match=line):
@@ -77,11 +77,11 @@ def test_content_that_cannot_be_replaced_stays(
     writer = locked_writer(path)
     before = path.read_bytes()
 
-    def full(descriptor: int, data: bytes) -> int:
+    def raise_disk_full(descriptor: int, data: bytes) -> int:
         raise OSError(errno.ENOSPC, "No space left on device")
 
     with monkeypatch.context() as patch:
-        patch.setattr("deepbench.results.writer.os.write", full)
+        patch.setattr("deepbench.results.writer.os.write", raise_disk_full)
         with pytest.raises(ResultError, match="the disk is full"):
             writer.replace(make_context(set=None), [])
     assert path.read_bytes() == before
@@ -169,7 +169,7 @@ def test_it_may_be_read_meanwhile(tmp_path: Path) -> None:
 
 
 def test_what_is_no_file_has_as_many_writers_as_it_likes() -> None:
-    writers = [ResultWriter.new(Path("/dev/null"), overwrite=bool(i)) for i in range(2)]
+    writers = [ResultWriter.create(Path("/dev/null"), overwrite=bool(i)) for i in range(2)]
     for writer in writers:
         writer.write_context(make_context())
         writer.close()
@@ -179,17 +179,17 @@ def test_a_file_that_its_writer_removed_is_not_written_to(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     path = tmp_path / "a.jsonl"
-    first = ResultWriter.new(path)
+    first = ResultWriter.create(path)
     opened = os.open
     late = [first.close]
 
-    def open_before_it_goes(*arguments: object) -> int:
+    def open_before_file_is_removed(*arguments: object) -> int:
         descriptor = opened(*arguments)  # type: ignore[arg-type]
         while late:
             late.pop()()  # nothing was written: the file goes
         return descriptor
 
-    monkeypatch.setattr("deepbench.results.writer.os.open", open_before_it_goes)
+    monkeypatch.setattr("deepbench.results.writer.os.open", open_before_file_is_removed)
     writer, old = ResultWriter.for_resuming(path)
     monkeypatch.undo()
     assert old is None
@@ -200,7 +200,7 @@ def test_a_file_that_its_writer_removed_is_not_written_to(
 
 def test_without_locks_nobody_is_kept_out(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(file_lock, "fcntl", None)
-    writers = [ResultWriter.new(tmp_path / "a", overwrite=bool(i)) for i in range(2)]
+    writers = [ResultWriter.create(tmp_path / "a", overwrite=bool(i)) for i in range(2)]
     for writer in writers:
         writer.close()
 
@@ -221,19 +221,19 @@ def test_a_killed_run_keeps_nobody_out(tmp_path: Path) -> None:
     plugin = build_fake_backend(tmp_path / "libdeepbench_fake.so")
     file, began = tmp_path / "rows.jsonl", tmp_path / "began"
 
-    def command(*more: str) -> list[str]:
+    def gemm_command(*more: str) -> list[str]:
         return [sys.executable, "-m", "deepbench", "gemm", "m=8,9,10", "n=8", "k=40", "--samples",
                 "2", "--backend", str(plugin), "-o", str(file), *more]  # fmt: skip
 
     hanging = f"when m=9 log {began}\nwhen m=9 hang time_batch"
     first = subprocess.Popen(
-        command(), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+        gemm_command(), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
         env=os.environ | {"DEEPBENCH_FAKE_SCRIPT": hanging},
     )  # fmt: skip
     try:
         wait_until(lambda: began.exists() and "time_batch" in began.read_text())
         for more in ([], ["--resume"], ["--overwrite"]):
-            done = subprocess.run(command(*more), capture_output=True, text=True, timeout=60)
+            done = subprocess.run(gemm_command(*more), capture_output=True, text=True, timeout=60)
             assert (done.returncode, done.stdout) == (2, "")
             assert done.stderr == (
                 f"deepbench: error: {file}: process {first.pid} is writing it; wait for its end, "
@@ -243,6 +243,6 @@ def test_a_killed_run_keeps_nobody_out(tmp_path: Path) -> None:
         first.send_signal(signal.SIGKILL)
         first.wait()
     assert [row["position"] for row in members(read(file).rows)] == [0]
-    done = subprocess.run(command("--resume"), capture_output=True, text=True, timeout=60)
+    done = subprocess.run(gemm_command("--resume"), capture_output=True, text=True, timeout=60)
     assert done.returncode == 0, done.stderr
     assert [row["status"] for row in members(read(file).rows)] == ["ok"] * 3

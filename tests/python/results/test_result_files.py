@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 from deepbench import _core, results
 from deepbench.results import ResultError, ResultFile, ResultWriter, parse_row, read, schema
 from deepbench.results.resume_check import first_difference
-from example_rows import as_row, make_context, make_gemm
+from example_rows import make_context, make_gemm, row_of_members
 
 
 def write_result_file(path: Path, rows: int = 2, **context: Any) -> Path:
@@ -40,7 +40,7 @@ def refusal_message(path: Path) -> str:
 
 def test_reads_what_was_written(tmp_path: Path) -> None:
     path = tmp_path / "a.jsonl"
-    writer = ResultWriter.new(path)
+    writer = ResultWriter.create(path)
     writer.write_context(make_context())
     row = {**make_gemm(), "of_the_future": "kept"}
     writer.write_line(json.dumps(row))
@@ -53,7 +53,7 @@ def test_reads_what_was_written(tmp_path: Path) -> None:
 
 
 def test_rows_are_on_disk_at_once(tmp_path: Path) -> None:
-    writer = ResultWriter.new(tmp_path / "a.jsonl")
+    writer = ResultWriter.create(tmp_path / "a.jsonl")
     writer.write_context(make_context())
     writer.write_line(json.dumps(make_gemm()))
     assert len(read(tmp_path / "a.jsonl").rows) == 1
@@ -186,23 +186,23 @@ def test_existing_file_is_not_touched(tmp_path: Path) -> None:
     path = write_result_file(tmp_path / "a.jsonl")
     before = path.read_bytes()
     with pytest.raises(ResultError, match="--resume continues it, --overwrite replaces it"):
-        ResultWriter.new(path)
+        ResultWriter.create(path)
     link = tmp_path / "link"
     link.symlink_to("nowhere")
     with pytest.raises(ResultError, match="link: exists"):
-        ResultWriter.new(link)
-    writer = ResultWriter.new(path, overwrite=True)
+        ResultWriter.create(link)
+    writer = ResultWriter.create(path, overwrite=True)
     assert path.read_bytes() == before  # until there is something to put in its place
     writer.close()
     assert path.read_bytes() == before
-    writer = ResultWriter.new(path, overwrite=True)
+    writer = ResultWriter.create(path, overwrite=True)
     writer.write_context(make_context(set=None))
     writer.close()
     assert read(path).rows == ()
 
 
 def test_file_that_was_made_for_nothing_is_removed(tmp_path: Path) -> None:
-    ResultWriter.new(tmp_path / "a.jsonl").close()
+    ResultWriter.create(tmp_path / "a.jsonl").close()
     assert not (tmp_path / "a.jsonl").exists()
 
 
@@ -211,7 +211,7 @@ def test_full_disk_at_the_start_leaves_no_file(
 ) -> None:
     path = tmp_path / "a.jsonl"
     for existing in (False, True):
-        writer = ResultWriter.new(path, overwrite=existing)
+        writer = ResultWriter.create(path, overwrite=existing)
         written = os.write
 
         def full(descriptor: int, data: bytes) -> int:
@@ -230,26 +230,28 @@ def test_full_disk_at_the_start_leaves_no_file(
 
 def test_places_that_cannot_be_written(tmp_path: Path) -> None:
     with pytest.raises(ResultError, match="no folder"):
-        ResultWriter.new(tmp_path / "none" / "a.jsonl")
+        ResultWriter.create(tmp_path / "none" / "a.jsonl")
     with pytest.raises(ResultError, match="is a folder"):
-        ResultWriter.new(tmp_path)
+        ResultWriter.create(tmp_path)
     with pytest.raises(ResultError, match="null"):
-        ResultWriter.new(Path("a\0b"))
+        ResultWriter.create(Path("a\0b"))
 
 
 def test_no_permission(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    def refuse(*arguments: object) -> int:
+    def raise_permission_error(*arguments: object) -> int:
         raise PermissionError(13, "Permission denied")
 
-    monkeypatch.setattr("deepbench.results.writer.os.open", refuse)  # root may write anywhere
+    monkeypatch.setattr(
+        "deepbench.results.writer.os.open", raise_permission_error
+    )  # root may write anywhere
     with pytest.raises(ResultError, match="permission to write"):
-        ResultWriter.new(tmp_path / "a.jsonl")
+        ResultWriter.create(tmp_path / "a.jsonl")
 
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="there is no /dev/full here")
 @pytest.mark.parametrize("overwrite", [False, True])
 def test_full_disk_at_the_start(overwrite: bool) -> None:
-    writer = ResultWriter.new(Path("/dev/full"), overwrite=overwrite)
+    writer = ResultWriter.create(Path("/dev/full"), overwrite=overwrite)
     with pytest.raises(ResultError, match=r"/dev/full: the disk is full"):
         writer.write_context(make_context())
     writer.close()
@@ -258,7 +260,7 @@ def test_full_disk_at_the_start(overwrite: bool) -> None:
 
 def test_full_disk_on_the_way_keeps_whole_lines(tmp_path: Path) -> None:
     path = tmp_path / "a.jsonl"
-    writer = ResultWriter.new(path)
+    writer = ResultWriter.create(path)
     writer.write_context(make_context())
     writer.write_line(json.dumps(make_gemm()))
     limits = resource.getrlimit(resource.RLIMIT_FSIZE)
@@ -327,7 +329,7 @@ def test_rows_are_in_their_order_wherever_they_stand(tmp_path: Path) -> None:
 
 
 def old_file(**changes: Any) -> ResultFile:
-    rows = (as_row(make_gemm(0)), as_row(make_gemm(1)))
+    rows = (row_of_members(make_gemm(0)), row_of_members(make_gemm(1)))
     return ResultFile(Path("a"), make_context(**changes), rows, 1, False)
 
 
@@ -359,20 +361,28 @@ def test_first_difference_is_named(changes: dict[str, Any], named: str) -> None:
 
 
 def test_a_fleet_goes_on_with_the_devices_it_had() -> None:
-    def fleet(*uuids: str | None, machine: str = "n0") -> dict[str, Any]:
+    def context_of_fleet(*uuids: str | None, machine: str = "n0") -> dict[str, Any]:
         devices = [{"index": i, "name": "X100", "uuid": uuid} for i, uuid in enumerate(uuids)]
         return {"ranks": {"count": 2, "machines": ["n0", machine], "devices": devices}}
 
-    def difference(now: dict[str, Any]) -> str | None:
-        return first_difference(old_file(**fleet("G-0", "G-1")), make_context(**now), PROBLEMS)
+    def difference_to_fleet_file(now: dict[str, Any]) -> str | None:
+        return first_difference(
+            old_file(**context_of_fleet("G-0", "G-1")), make_context(**now), PROBLEMS
+        )
 
-    assert difference(fleet("G-0", "G-1")) is None
+    assert difference_to_fleet_file(context_of_fleet("G-0", "G-1")) is None
     changed = "the device of rank 1 was X100 G-1 of n0, now it is X100 "
-    assert difference(fleet("G-0", "G-2")) == changed + "G-2 of n0"
-    assert difference(fleet("G-0", "G-1", machine="n1")) == changed + "G-1 of n1"
-    assert difference(fleet("G-0", None)) == changed + "1 of n0"
+    assert difference_to_fleet_file(context_of_fleet("G-0", "G-2")) == changed + "G-2 of n0"
+    assert (
+        difference_to_fleet_file(context_of_fleet("G-0", "G-1", machine="n1"))
+        == changed + "G-1 of n1"
+    )
+    assert difference_to_fleet_file(context_of_fleet("G-0", None)) == changed + "1 of n0"
     before = {"ranks": {"count": 2, "machines": ["n0", "n0"]}}  # a file of an older deepbench
-    assert first_difference(old_file(**before), make_context(**fleet("a", "b")), PROBLEMS) is None
+    assert (
+        first_difference(old_file(**before), make_context(**context_of_fleet("a", "b")), PROBLEMS)
+        is None
+    )
 
 
 def test_other_problems_are_named() -> None:

@@ -18,17 +18,17 @@ from deepbench import _core
 from deepbench.cli import main
 from deepbench.results import Row, parse_row, read, row, schema
 from deepbench.runner.worker_process import WorkerProcess
-from example_rows import as_row, make_gemm
+from example_rows import make_gemm, row_of_members
 from fake_plugin import build_fake_backend
 
 # ---- fields -----------------------------------------------------------------------------------
 
 
-def resolved(part: Mapping[str, Any]) -> Mapping[str, Any]:
+def resolve_reference(part: Mapping[str, Any]) -> Mapping[str, Any]:
     """The part of the schema that a reference names."""
     if "$ref" not in part:
         return part
-    found: Mapping[str, Any] = schema.document()["$defs"][part["$ref"].rpartition("/")[2]]
+    found: Mapping[str, Any] = schema.schema_document()["$defs"][part["$ref"].rpartition("/")[2]]
     return found
 
 
@@ -41,7 +41,7 @@ def dataclass_in(kind: Any) -> Any:
     return next((one for one in inner if one is not None), None)
 
 
-def missing(kind: Any, properties: Mapping[str, Any], where: str = "row") -> list[str]:
+def keys_without_field(kind: Any, properties: Mapping[str, Any], where: str = "row") -> list[str]:
     """The keys of the schema that have no field in `kind`, in the objects within it, too."""
     kinds = typing.get_type_hints(kind)
     found = []
@@ -49,26 +49,26 @@ def missing(kind: Any, properties: Mapping[str, Any], where: str = "row") -> lis
         if name not in kinds:
             found.append(f"{where}.{name}")
             continue
-        inner = resolved(part)
-        inner = resolved(inner.get("items", inner))
+        inner = resolve_reference(part)
+        inner = resolve_reference(inner.get("items", inner))
         if "properties" in inner:
             other = dataclass_in(kinds[name])
-            found += missing(other, inner["properties"], f"{where}.{name}")
+            found += keys_without_field(other, inner["properties"], f"{where}.{name}")
     return found
 
 
 def test_every_key_of_the_schema_is_a_field() -> None:
-    properties = dict(schema.document()["$defs"]["row"]["properties"])
+    properties = dict(schema.schema_document()["$defs"]["row"]["properties"])
     del properties["type"]
-    assert missing(Row, properties) == []
+    assert keys_without_field(Row, properties) == []
     properties["of_the_future"] = {"type": "string"}
     properties["work"] = {"type": "object", "properties": {"joules": {"type": "number"}}}
-    assert missing(Row, properties) == ["row.work.joules", "row.of_the_future"]
+    assert keys_without_field(Row, properties) == ["row.work.joules", "row.of_the_future"]
 
 
 def test_values_have_the_names_of_the_schema() -> None:
     members = make_gemm(3, ranks={"outliers": [{"rank": 1, "deviation": 0.25}]})
-    found = as_row(members)
+    found = row_of_members(members)
     assert (found.position, found.op, found.status) == (3, "gemm", "ok")
     assert found.statistics.median_ns == members["statistics"]["median_ns"]
     assert found.attributes == members["attributes"]
@@ -81,7 +81,7 @@ def test_values_have_the_names_of_the_schema() -> None:
 def test_what_a_row_lacks_is_none_or_empty() -> None:
     names = ("type", "position", "problem", "op", "attributes", "status", "reason")
     members = dict.fromkeys(names) | {"type": "row", "position": 0, "status": "failed"}
-    found = as_row(members)
+    found = row_of_members(members)
     assert found.statistics == row.Statistics()
     assert (found.attributes, found.notes, found.metrics, found.ranks) == ({}, (), (), None)
     assert found.time_ns is None
@@ -109,7 +109,7 @@ def test_a_row_of_an_old_file_has_the_current_keys_in_its_line() -> None:
 
 def test_a_row_cannot_be_changed() -> None:
     with pytest.raises(dataclasses.FrozenInstanceError):
-        as_row(make_gemm()).status = "ok"  # type: ignore[misc]
+        row_of_members(make_gemm()).status = "ok"  # type: ignore[misc]
 
 
 # ---- lines ------------------------------------------------------------------------------------

@@ -19,7 +19,7 @@ from example_rows import (
     make_gemm,
     make_memory,
     members,
-    name_ceilings,
+    with_named_ceilings,
     without_times,
 )
 from source_tree import ROOT
@@ -29,7 +29,7 @@ LINES = [
     make_gemm(),
     make_memory(),
     without_times(make_gemm(), "unsupported", "no half here"),
-    name_ceilings(make_gemm()),
+    with_named_ceilings(make_gemm()),
     make_ceiling("arithmetic", 1.25),
     make_ceiling("bandwidth", 25.0),
 ]
@@ -48,11 +48,11 @@ def reader_accepts(line: object) -> bool:
 
 
 def full_validator() -> jsonschema.Draft202012Validator:
-    return jsonschema.Draft202012Validator(dict(schema.document()))
+    return jsonschema.Draft202012Validator(dict(schema.schema_document()))
 
 
 def test_schema_is_a_schema() -> None:
-    jsonschema.Draft202012Validator.check_schema(dict(schema.document()))
+    jsonschema.Draft202012Validator.check_schema(dict(schema.schema_document()))
 
 
 @pytest.mark.parametrize("line", LINES)
@@ -63,7 +63,7 @@ def test_examples_are_valid(line: dict[str, Any]) -> None:
 
 @pytest.mark.parametrize("line", LINES)
 def test_examples_name_every_key(line: dict[str, Any]) -> None:
-    kind = schema.document()["$defs"][line["type"]]
+    kind = schema.schema_document()["$defs"][line["type"]]
     assert set(kind["properties"]) == set(line)
 
 
@@ -154,5 +154,5 @@ def test_documented_row_is_the_schema() -> None:
         pytest.skip("the documentation is not part of this installation")
     text = document.read_text(encoding="utf-8")
     for kind in ("row", "ceiling"):
-        for name in schema.document()["$defs"][kind]["properties"]:
+        for name in schema.schema_document()["$defs"][kind]["properties"]:
             assert json.dumps(name) in text

@@ -32,7 +32,7 @@ def old_file(tmp_path: Path) -> Path:
     return path
 
 
-def output_of(*words: str, **variables: str) -> str:
+def printed_by(*words: str, **variables: str) -> str:
     """All that a command says."""
     done = deepbench(*words, environment=rank_environment(**variables))
     assert done.returncode == 0, done.stderr
@@ -43,11 +43,11 @@ def test_a_run_does_not_write_it(tmp_path: Path) -> None:
     file = tmp_path / "rows.jsonl"
     words = ("gemm", "m=8", "n=8", "k=8", "--backend", "cpu", *QUICK)
     for more in ((), ("--ranks", "2")):
-        said = output_of(*words, *more, "-o", str(file), "--overwrite", **{VARIABLE: SECRET})
+        said = printed_by(*words, *more, "-o", str(file), "--overwrite", **{VARIABLE: SECRET})
         assert SECRET not in said
         assert SECRET not in file.read_text()
         assert read(file).context["host"]["environment"][VARIABLE] == "(redacted)"
-    said = output_of(*words, "--format", "json", **{VARIABLE: SECRET})
+    said = printed_by(*words, "--format", "json", **{VARIABLE: SECRET})
     assert SECRET not in said
     assert "(redacted)" in said
 
@@ -67,7 +67,7 @@ def test_variables_that_are_no_secrets_are_kept(name: str) -> None:
 
 @pytest.mark.parametrize("form", ["text", "json"])
 def test_env_does_not_print_it(form: str) -> None:
-    said = output_of("env", "--format", form, **{VARIABLE: SECRET})
+    said = printed_by("env", "--format", form, **{VARIABLE: SECRET})
     assert "(redacted)" in said
     assert SECRET not in said
 
@@ -80,7 +80,7 @@ def test_an_old_file_is_read_without_it(old_file: Path) -> None:
 
 @pytest.mark.parametrize("form", ["table", "legacy", "json", "csv", "markdown"])
 def test_show_does_not_print_it(old_file: Path, form: str) -> None:
-    said = output_of("show", str(old_file), "--format", form)
+    said = printed_by("show", str(old_file), "--format", form)
     assert SECRET not in said
     assert form != "json" or "(redacted)" in said
 
@@ -89,7 +89,7 @@ def test_show_does_not_print_it(old_file: Path, form: str) -> None:
 def test_compare_does_not_print_it(old_file: Path, tmp_path: Path, form: str) -> None:
     other = tmp_path / "other.jsonl"
     other.write_text(old_file.read_text())
-    assert SECRET not in output_of("compare", str(old_file), str(other), "--format", form)
+    assert SECRET not in printed_by("compare", str(old_file), str(other), "--format", form)
 
 
 @pytest.mark.parametrize("form", ["html", "markdown", "xlsx"])
@@ -98,7 +98,7 @@ def test_reports_do_not_hold_it(old_file: Path, tmp_path: Path, form: str) -> No
     if form in needed:
         require_module(needed[form])
     page = tmp_path / "page"
-    output_of("report", str(old_file), "-o", str(page), "--format", form)
+    printed_by("report", str(old_file), "-o", str(page), "--format", form)
     if form == "xlsx":
         import zipfile
 
@@ -114,7 +114,7 @@ def test_a_file_that_is_written_from_an_old_one_does_not_hold_it(
     old_file: Path, tmp_path: Path
 ) -> None:
     thin = tmp_path / "thin.jsonl"
-    output_of("show", str(old_file), "--thin", "1", "-o", str(thin))
+    printed_by("show", str(old_file), "--thin", "1", "-o", str(thin))
     assert SECRET not in thin.read_text()
 
 
@@ -131,7 +131,7 @@ def test_no_command_line_holds_it(tmp_path: Path) -> None:
     )
     (tmp_path / "sitecustomize.py").write_text(code)
     words = ("all_reduce", "elements=100", "--backend", "cpu", "--ranks", "2", *QUICK)
-    output_of(*words, PYTHONPATH=str(tmp_path))
+    printed_by(*words, PYTHONPATH=str(tmp_path))
     commands = log.read_bytes()
     assert commands.count(b"worker/__main__.py") == 2  # rank 0's and the one that it starts
     secrets = {*Path(f"{log}.secret").read_text().split()}

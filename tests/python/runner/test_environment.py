@@ -47,10 +47,10 @@ def test_a_host_that_tells_nothing_is_described_too(
     ],
 )
 def test_quota(monkeypatch: pytest.MonkeyPatch, files: dict[str, str], quota: float | None) -> None:
-    def read(path: Path) -> str:
+    def read_fake_file(path: Path) -> str:
         return files.get(str(path.relative_to("/sys/fs/cgroup")), "")
 
-    monkeypatch.setattr(environment, "_read_text", read)
+    monkeypatch.setattr(environment, "_read_text", read_fake_file)
     assert environment.cpu_quota() == quota
 
 
@@ -86,20 +86,22 @@ PLUGIN = Path("libdeepbench_other.so")  # a test puts both into its own folder
 MISNAMED = Path("other.so")
 
 
-def find_plugin() -> Path:
+def plugin_of_entry_point() -> Path:
     return PLUGIN
 
 
 @pytest.fixture
-def own_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def folder_of_plugins(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     for name, file in (("PLUGIN", PLUGIN), ("MISNAMED", MISNAMED)):
         monkeypatch.setattr(sys.modules[__name__], name, tmp_path / file)
     return tmp_path
 
 
-def test_backends_of_other_packages(own_folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_backends_of_other_packages(
+    folder_of_plugins: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     PLUGIN.touch()
-    set_entry_points(monkeypatch, f"{__name__}:find_plugin", f"{__name__}:PLUGIN")
+    set_entry_points(monkeypatch, f"{__name__}:plugin_of_entry_point", f"{__name__}:PLUGIN")
     warnings: list[str] = []
     assert libraries.plugin_paths(warnings.append) == [str(PLUGIN)]
     assert warnings == []
@@ -117,7 +119,7 @@ def test_a_relative_path_of_another_package_is_not_looked_for_in_the_working_dir
 
 
 def test_a_place_of_another_package_without_a_backend_is_a_warning(
-    own_folder: Path, monkeypatch: pytest.MonkeyPatch
+    folder_of_plugins: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     Path(MISNAMED).touch()
     set_entry_points(monkeypatch, f"{__name__}:PLUGIN", f"{__name__}:MISNAMED")

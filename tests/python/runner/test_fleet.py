@@ -147,7 +147,7 @@ def test_once_and_ranks_that_torchrun_started(plugin: Path, tmp_path: Path) -> N
     script = {"DEEPBENCH_BACKEND_PATH": str(plugin), "DEEPBENCH_FAKE_SCRIPT": "time 2e6"}
     for rank in (0, 1):
         ranks.start(rank, *words, **script)
-    (status, _, err), other = ranks.end()
+    (status, _, err), other = ranks.wait_for_all()
     assert (status, other[:2]) == (0, (0, "")), err
     assert rows_of(file)[0]["ranks"]["median_ns"] == [2e6, 2e6]
 
@@ -212,7 +212,7 @@ def test_a_killed_command_ends_the_fleet_with_its_name(plugin: Path, tmp_path: P
             assert all(process.poll() is None for process in processes)
             signal.sigtimedwait([], 0.1)
     processes[1].send_signal(signal.SIGKILL)
-    (status, out, err), _ = ranks.end()
+    (status, out, err), _ = ranks.wait_for_all()
     assert status == 1, err
     assert "device_lost: rank 1 of 2 (" in out
     assert "Traceback" not in err

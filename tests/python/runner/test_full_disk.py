@@ -32,7 +32,7 @@ def small_disk(tmp_path: Path) -> Iterator[Path]:
     subprocess.run(["umount", str(folder)], check=True)
 
 
-def sweep(
+def run_with_file_limit(
     plugin: Path, file: Path, *more: str, limit: int = resource.RLIM_INFINITY
 ) -> subprocess.CompletedProcess[str]:
     """Twenty rows, into a file that may have `limit` bytes."""
@@ -45,7 +45,7 @@ def sweep(
     )  # fmt: skip
 
 
-def check_ended(done: subprocess.CompletedProcess[str], file: Path, what: str) -> None:
+def check_write_error(done: subprocess.CompletedProcess[str], file: Path, what: str) -> None:
     assert done.returncode == 1
     assert "Traceback" not in done.stderr
     *_, summary, error = done.stderr.splitlines()
@@ -58,7 +58,7 @@ def check_ended(done: subprocess.CompletedProcess[str], file: Path, what: str) -
     assert not read(file).torn
 
 
-def check_whole(file: Path, kept: bytes) -> None:
+def check_all_rows_written(file: Path, kept: bytes) -> None:
     assert file.read_bytes().startswith(kept)
     rows = members(read(file).rows)
     assert [row["position"] for row in rows] == list(range(20))
@@ -67,28 +67,28 @@ def check_whole(file: Path, kept: bytes) -> None:
 
 def test_a_limit_on_files(plugin: Path, tmp_path: Path) -> None:
     file = tmp_path / "rows.jsonl"
-    done = sweep(plugin, file, limit=24_000)
-    check_ended(done, file, "may not grow further (ulimit -f)")
+    done = run_with_file_limit(plugin, file, limit=24_000)
+    check_write_error(done, file, "may not grow further (ulimit -f)")
     kept = file.read_bytes()
-    again = sweep(plugin, file, "--resume", limit=24_000)
+    again = run_with_file_limit(plugin, file, "--resume", limit=24_000)
     assert again.returncode == 1
     assert file.read_bytes() == kept
-    assert sweep(plugin, file, "--resume").returncode == 0
-    check_whole(file, kept)
+    assert run_with_file_limit(plugin, file, "--resume").returncode == 0
+    check_all_rows_written(file, kept)
 
 
 def test_a_full_disk(plugin: Path, small_disk: Path) -> None:
     file = small_disk / "rows.jsonl"
-    check_ended(sweep(plugin, file), file, "the disk is full")
+    check_write_error(run_with_file_limit(plugin, file), file, "the disk is full")
     kept = file.read_bytes()
     subprocess.run(["mount", "-o", "remount,size=1m", str(small_disk)], check=True)
-    assert sweep(plugin, file, "--resume").returncode == 0
-    check_whole(file, kept)
+    assert run_with_file_limit(plugin, file, "--resume").returncode == 0
+    check_all_rows_written(file, kept)
 
 
 def test_a_disk_that_is_full_from_the_start(plugin: Path, tmp_path: Path) -> None:
     file = tmp_path / "rows.jsonl"
-    done = sweep(plugin, file, limit=100)
+    done = run_with_file_limit(plugin, file, limit=100)
     assert done.returncode == 2
     assert done.stdout == ""
     assert f"deepbench: error: {file}: may not grow further" in done.stderr

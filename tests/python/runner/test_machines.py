@@ -41,15 +41,15 @@ class Machines:
             self._run_ip("-n", name, "link", "set", "lo", "up")
         self._cable = ends[1]
 
-    def command(self, machine: int) -> list[str]:
+    def command_on_machine(self, machine: int) -> list[str]:
         """Runs what follows on one of them, in the same process."""
         return ["ip", "netns", "exec", self._names[machine], "unshare", "--uts", "sh", "-c",
                 f'hostname node{machine + 1} && exec "$@"', "sh"]  # fmt: skip
 
-    def pull(self) -> None:
+    def disconnect_cable(self) -> None:
         self._run_ip("-n", self._names[1], "link", "set", self._cable, "down")
 
-    def plug(self) -> None:
+    def reconnect_cable(self) -> None:
         self._run_ip("-n", self._names[1], "link", "set", self._cable, "up")
 
     def remove_namespaces(self) -> None:
@@ -69,7 +69,9 @@ def machines() -> Iterator[Machines]:
             pytest.skip("ip, unshare or hostname is missing")
         try:
             made.connect()
-            subprocess.run([*made.command(0), "true"], check=True, capture_output=True, text=True)
+            subprocess.run(
+                [*made.command_on_machine(0), "true"], check=True, capture_output=True, text=True
+            )
         except subprocess.CalledProcessError as error:
             pytest.skip(f"no network namespaces here: {error.stderr.strip()}")
         yield made
@@ -79,7 +81,7 @@ def machines() -> Iterator[Machines]:
 
 def start_fleet(machines: Machines, size: int) -> RankProcesses:
     """The first half of the ranks on the first machine."""
-    return RankProcesses(size, FIRST, lambda rank: machines.command(2 * rank // size))
+    return RankProcesses(size, FIRST, lambda rank: machines.command_on_machine(2 * rank // size))
 
 
 def test_each_rank_knows_its_machine_and_takes_its_device(
@@ -93,7 +95,7 @@ def test_each_rank_knows_its_machine_and_takes_its_device(
     ranks = start_fleet(machines, 4)
     for rank in range(4):
         ranks.start(rank, *words, **script)
-    ended = ranks.end()
+    ended = ranks.wait_for_all()
     assert [status for status, _, _ in ended] == [0] * 4, ended
     known = read(file).context["ranks"]
     assert known["machines"] == ["node1", "node1", "node2", "node2"]
@@ -113,7 +115,7 @@ def test_the_ring_goes_over_the_network(machines: Machines, tmp_path: Path) -> N
     for rank in (0, 1):
         ranks.start(rank, "all_reduce", "elements=5000", "--backend", "cpu", "--library", "ring",
                     "--samples", "3", "-o", str(file))  # fmt: skip
-    (status, _, err), _ = ranks.end()
+    (status, _, err), _ = ranks.wait_for_all()
     assert status == 0, err
     [row] = rows_of(file)
     assert row["verification"]["status"] == "passed"
@@ -139,9 +141,9 @@ def test_a_pulled_cable_ends_all_ranks_within_the_limit(
             started.append((ranks, Path(f"{log}{rank}")))
     for _, log in started:
         _wait_for(log, 3)
-    machines.pull()
+    machines.disconnect_cable()
     for ranks in dict.fromkeys(ranks for ranks, _ in started):
-        (status, out, err), (other_status, _, other_err) = ranks.end()
+        (status, out, err), (other_status, _, other_err) = ranks.wait_for_all()
         assert (status, other_status) == (1, 3), (out, err, other_err)
         assert "rank 1 of 2 (node2)" in out + err
         assert "rank 0 of 2 (node1)" in other_err
@@ -158,20 +160,20 @@ def test_a_short_outage_costs_nothing(machines: Machines, plugin: Path, tmp_path
             DEEPBENCH_FAKE_SCRIPT=f"log {log}{rank}\ntime 1e6\nsleep time_batch 10",
         )  # fmt: skip
     _wait_for(Path(f"{log}1"), 3)
-    machines.pull()
+    machines.disconnect_cable()
     signal.sigtimedwait([], 0.5)
-    machines.plug()
-    (status, _, err), (other_status, _, _) = ranks.end()
+    machines.reconnect_cable()
+    (status, _, err), (other_status, _, _) = ranks.wait_for_all()
     assert (status, other_status) == (0, 0), err
     assert [row["status"] for row in rows_of(file)] == ["ok"]
 
 
 def test_a_machine_that_cannot_be_reached(machines: Machines) -> None:
-    ranks = RankProcesses(2, "10.213.78.1", lambda rank: machines.command(rank))
+    ranks = RankProcesses(2, "10.213.78.1", lambda rank: machines.command_on_machine(rank))
     ranks.start(
         1, "all_reduce", "elements=3000", "--backend", "cpu", DEEPBENCH_RENDEZVOUS_TIMEOUT="1"
     )
-    [(status, out, err)] = ranks.end()
+    [(status, out, err)] = ranks.wait_for_all()
     assert (status, out) == (2, "")
     assert "rank 1: rank 0 at 10.213.78.1:" in err
     assert "Traceback" not in err

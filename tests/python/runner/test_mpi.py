@@ -38,7 +38,7 @@ def mpi(request: pytest.FixtureRequest) -> Path:
     return place
 
 
-def environment(mpi: Path) -> dict[str, str]:
+def mpi_environment(mpi: Path) -> dict[str, str]:
     ours = ("RANK", "WORLD_SIZE", "MASTER_ADDR", "MASTER_PORT", "DEEPBENCH_")
     kept = {name: value for name, value in os.environ.items() if not name.startswith(ours)}
     return kept | {
@@ -57,7 +57,7 @@ def mpirun_command(mpi: Path, *words: str) -> list[str]:
 
 def run_mpi(mpi: Path, words: list[str]) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
-        words, capture_output=True, text=True, timeout=LIMIT_S, env=environment(mpi)
+        words, capture_output=True, text=True, timeout=LIMIT_S, env=mpi_environment(mpi)
     )
 
 
@@ -65,7 +65,7 @@ def run_mpi(mpi: Path, words: list[str]) -> subprocess.CompletedProcess[str]:
     "page", [page for page in GUIDE if shell_text(page, "mpi")], ids=lambda page: page.stem
 )
 def test_commands_of_the_guide_run(mpi: Path, page: Path, tmp_path: Path) -> None:
-    done = run_shell(shell_text(page, "mpi"), tmp_path, LIMIT_S, **environment(mpi))
+    done = run_shell(shell_text(page, "mpi"), tmp_path, LIMIT_S, **mpi_environment(mpi))
     assert done.returncode == 0, done.stdout + done.stderr
 
 
@@ -73,7 +73,9 @@ def rows_of(file: Path) -> list[dict[str, Any]]:
     return [dict(row.members) for row in read(file).rows]
 
 
-def exact_rows(mpi: Path, file: Path, library: str, *words: str) -> list[dict[str, Any]]:
+def verified_rows_of_two_ranks(
+    mpi: Path, file: Path, library: str, *words: str
+) -> list[dict[str, Any]]:
     """The rows of two ranks in every precision, in place and not in place. Each row must be
     verified."""
     done = run_mpi(
@@ -102,7 +104,7 @@ def exact_rows(mpi: Path, file: Path, library: str, *words: str) -> list[dict[st
 
 
 def test_sums_are_exact(mpi: Path, tmp_path: Path) -> None:
-    rows = exact_rows(mpi, tmp_path / "rows.jsonl", "mpi", "elements=30001")
+    rows = verified_rows_of_two_ranks(mpi, tmp_path / "rows.jsonl", "mpi", "elements=30001")
     assert len(rows) == 6
     for row in rows:
         own = any("so deepbench registers its own operation" in note for note in row["notes"])
@@ -119,7 +121,9 @@ def test_ranks_that_we_start_by_mpiexec(mpi: Path, tmp_path: Path) -> None:
 
 def test_our_ring_by_mpi_is_exact(mpi: Path, tmp_path: Path) -> None:
     sizes = "elements=1,1000,1000003"
-    rows = exact_rows(mpi, tmp_path / "rows.jsonl", "ring", sizes, "--algorithm", "mpi")
+    rows = verified_rows_of_two_ranks(
+        mpi, tmp_path / "rows.jsonl", "ring", sizes, "--algorithm", "mpi"
+    )
     assert len(rows) == 18
     assert {row["algorithm"]["name"] for row in rows} == {"mpi"}
 
@@ -175,7 +179,7 @@ def test_a_rank_that_is_killed_ends_all(mpi: Path, tmp_path: Path, way: str) -> 
         mpirun_command(mpi, *words),
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
-        env=environment(mpi),
+        env=mpi_environment(mpi),
     )
     try:
         while not (victims := followers_of(process.pid)):

@@ -25,7 +25,7 @@ from example_rows import HELLO
 def planned_rows(
     op: str, *arguments: str, backend: str = "cpu", device: dict[str, Any] | None = None
 ) -> list[PlannedRow]:
-    line = command.parse(arguments, OPTIONS)
+    line = command.parse_arguments(arguments, OPTIONS)
     options = run_options(line)
     facts = planning_facts(backend) if backend in ("cpu", "cuda") else {}
     hello = {
@@ -37,8 +37,8 @@ def planned_rows(
     return plan(select(op, line.words, options.corrected), options, hello)
 
 
-def options(*arguments: str) -> RunOptions:
-    return run_options(command.parse(arguments, OPTIONS))
+def parse_run_options(*arguments: str) -> RunOptions:
+    return run_options(command.parse_arguments(arguments, OPTIONS))
 
 
 def precisions_of(planned: list[PlannedRow]) -> set[object]:
@@ -70,17 +70,17 @@ def test_rows_of_a_set(op: str, words: list[str], count: int) -> None:
 
 
 def test_phases_that_a_backend_has_in_one_call_are_one_row() -> None:
-    def phases(*words: str, joint: dict[str, str]) -> list[object]:
-        line = command.parse(words, OPTIONS)
+    def planned_phases(*words: str, joint: dict[str, str]) -> list[object]:
+        line = command.parse_arguments(words, OPTIONS)
         hello = {**HELLO, "backend": {"name": "cpu", "joint_phases": joint}}
         planned = plan(select("rnn", line.words, False), run_options(line), hello)
         return [row.attributes["phase"] for row in planned]
 
-    assert phases("train", joint={"rnn": "bwd"}) == ["fwd", "bwd"] * 53
-    assert phases("train", joint={"conv": "bwd"}) == ["fwd", "bwd_data", "bwd_weights"] * 53
-    assert phases("train", joint={"rnn": "bwd", "conv": "bwd"}) == ["fwd", "bwd"] * 53
+    assert planned_phases("train", joint={"rnn": "bwd"}) == ["fwd", "bwd"] * 53
+    assert planned_phases("train", joint={"conv": "bwd"}) == ["fwd", "bwd_data", "bwd_weights"] * 53
+    assert planned_phases("train", joint={"rnn": "bwd", "conv": "bwd"}) == ["fwd", "bwd"] * 53
     # A phase that is named is used unchanged.
-    assert phases("train", "phase=bwd_data", joint={"rnn": "bwd"}) == ["bwd_data"] * 53
+    assert planned_phases("train", "phase=bwd_data", joint={"rnn": "bwd"}) == ["bwd_data"] * 53
 
 
 def test_joint_phases_are_those_of_each_line(tmp_path: Path) -> None:
@@ -88,16 +88,16 @@ def test_joint_phases_are_those_of_each_line(tmp_path: Path) -> None:
     conv, rnn = "conv w=4 h=4 c=1 n=1 k=1 s=1 r=1", "rnn cell=gru hidden=8 batch=1 timesteps=2"
     suite.write_text(f"# phases: fwd bwd_data\n{rnn}\n{conv}\n{rnn} phase=bwd_data\n")
     hello = {**HELLO, "backend": {"name": "cpu", "joint_phases": {"rnn": "bwd"}}}
-    planned = plan(select_files([str(suite)]), options(), hello)
+    planned = plan(select_files([str(suite)]), parse_run_options(), hello)
     phases = [row.attributes["phase"] for row in planned]
     assert phases == ["fwd", "bwd", "fwd", "bwd_data", "bwd_data"]
 
 
 def test_device_sets_run_on_one_thread() -> None:
-    assert options().for_set("inference_device").rows == {"threads": "1"}
-    assert options("--threads", "3").for_set("inference_device").rows == {"threads": "3"}
-    assert options().for_set("inference_server").rows == {}
-    assert options().for_set(None).rows == {}
+    assert parse_run_options().for_set("inference_device").rows == {"threads": "1"}
+    assert parse_run_options("--threads", "3").for_set("inference_device").rows == {"threads": "3"}
+    assert parse_run_options().for_set("inference_server").rows == {}
+    assert parse_run_options().for_set(None).rows == {}
 
 
 def test_what_a_set_leaves_open_can_be_said_for_all_of_it() -> None:
@@ -115,7 +115,7 @@ def test_what_a_set_leaves_open_can_be_said_for_all_of_it() -> None:
 
 
 def test_choices_are_not_refused_before_the_precision_is_known() -> None:
-    line = command.parse(["inference", "y_type=s8"], OPTIONS)
+    line = command.parse_arguments(["inference", "y_type=s8"], OPTIONS)
     selection = select("conv", line.words, False)
     assert selection.title == "conv inference-server y_type=s8"
     assert len(plan(selection, run_options(line), None)) == 107
@@ -258,9 +258,9 @@ def test_quick_leaves_single_problems_alone() -> None:
 
 
 def test_quick_rows_take_two_seconds_unless_told() -> None:
-    assert "time_limit" not in options().rows
-    assert options("--quick").rows["time_limit"] == "2"
-    assert options("--quick", "--time-limit", "9").rows["time_limit"] == "9"
+    assert "time_limit" not in parse_run_options().rows
+    assert parse_run_options("--quick").rows["time_limit"] == "2"
+    assert parse_run_options("--quick", "--time-limit", "9").rows["time_limit"] == "9"
 
 
 def test_cache_both_is_two_rows() -> None:
@@ -305,7 +305,7 @@ def test_files_run_in_order(tmp_path: Path) -> None:
     one, two = tmp_path / "one.txt", tmp_path / "two.txt"
     one.write_text("# constant: a\ngemm m=1 n=2 k=3\nmemory kind=copy bytes=4096\n")
     two.write_text("# default: precision=half\ngemm m=4 n=5 k=6\n")
-    planned = plan(select_files([str(one), str(two)]), options(), HELLO)
+    planned = plan(select_files([str(one), str(two)]), parse_run_options(), HELLO)
     assert [row.op for row in planned] == ["gemm", "memory", "gemm"]
     assert planned[2].attributes["precision"] == "half"
     assert [row.options for row in planned] == ["constant=a", "constant=a", ""]
@@ -315,7 +315,7 @@ def test_constant_operands_of_a_file_exist(tmp_path: Path) -> None:
     suite = tmp_path / "one.txt"
     suite.write_text("# constant: a weights\ngemm m=1 n=2 k=3\n")
     with pytest.raises(UsageError, match=r"one.txt:1: '# constant:' gemm has no operand 'weights'"):
-        plan(select_files([str(suite)]), options(), None)
+        plan(select_files([str(suite)]), parse_run_options(), None)
 
 
 def test_constant_operands_are_those_of_their_own_file(tmp_path: Path) -> None:
@@ -323,7 +323,7 @@ def test_constant_operands_are_those_of_their_own_file(tmp_path: Path) -> None:
     one.write_text("gemm m=1 n=2 k=3\n")
     two.write_text("# constant: a\nmemory kind=copy bytes=4096\n")
     with pytest.raises(UsageError, match=r"two.txt:1: '# constant:' memory has no operand 'a'"):
-        plan(select_files([str(one), str(two)]), options(), None)
+        plan(select_files([str(one), str(two)]), parse_run_options(), None)
 
 
 def test_files_take_a_precision(tmp_path: Path) -> None:
@@ -331,10 +331,12 @@ def test_files_take_a_precision(tmp_path: Path) -> None:
     suite.write_text(
         "# default: precision=float\ngemm m=1 n=1 k=1\ngemm m=2 n=1 k=1 precision=int8\n"
     )
-    planned = plan(select_files([str(suite), "half"]), options(), HELLO)
+    planned = plan(select_files([str(suite), "half"]), parse_run_options(), HELLO)
     assert [row.attributes["precision"] for row in planned] == ["half", "int8"]
     assert (
-        plan(select_files(["fp16", str(suite)]), options(), HELLO)[0].attributes["precision"]
+        plan(select_files(["fp16", str(suite)]), parse_run_options(), HELLO)[0].attributes[
+            "precision"
+        ]
         == "half"
     )
     with pytest.raises(UsageError, match="two precisions, half and float: give one"):
@@ -350,7 +352,7 @@ def test_mistakes_in_files_name_file_and_line(tmp_path: Path) -> None:
     good.write_text("gemm m=1 n=2 k=3\n")
     bad.write_text("\ngemm m=1 n=2 k=3\ngemm m=1 n=2 q=3\n")
     with pytest.raises(UsageError, match=r"bad\.txt:3: gemm has no attribute 'q'"):
-        plan(select_files([str(good), str(bad)]), options(), None)
+        plan(select_files([str(good), str(bad)]), parse_run_options(), None)
     with pytest.raises(UsageError, match="no such file"):
         select_files([str(tmp_path / "none")])
 
@@ -360,17 +362,20 @@ def test_mistakes_in_files_name_file_and_line(tmp_path: Path) -> None:
 
 def test_hang_limit_grows_with_what_is_asked() -> None:
     small, large = planned_rows("gemm", "m=1", "n=1", "k=1")[0], planned_rows("gemm")[5 - 1]
-    assert hang_limit_s(small, options()) == pytest.approx(90, abs=1)
-    assert hang_limit_s(small, options("--time-limit", "1")) == pytest.approx(36, abs=1)
-    assert hang_limit_s(large, options()) > hang_limit_s(small, options()) + 4
-    assert hang_limit_s(small, options("--algorithm", "best")) > 350
+    assert hang_limit_s(small, parse_run_options()) == pytest.approx(90, abs=1)
+    assert hang_limit_s(small, parse_run_options("--time-limit", "1")) == pytest.approx(36, abs=1)
+    assert hang_limit_s(large, parse_run_options()) > hang_limit_s(small, parse_run_options()) + 4
+    assert hang_limit_s(small, parse_run_options("--algorithm", "best")) > 350
     # Seen to take a minute, where threads of other work stopped each step's.
     recurrent = ["cell=gru", "hidden=2816", "batch=1", "timesteps=1500", "precision=bfloat16"]
-    assert hang_limit_s(planned_rows("rnn", *recurrent)[0], options("--time-limit", "0.2")) > 60
+    assert (
+        hang_limit_s(planned_rows("rnn", *recurrent)[0], parse_run_options("--time-limit", "0.2"))
+        > 60
+    )
     wide = ["m=200000", "n=1", "k=200000", "sparsity=0.99999"]
-    assert hang_limit_s(planned_rows("sparse_gemm", *wide)[0], options()) > 400
-    assert hang_limit_s(small, options("--once")) == float("inf")
-    assert hang_limit_s(small, options("--once", "--hang-limit", "5")) == 5
+    assert hang_limit_s(planned_rows("sparse_gemm", *wide)[0], parse_run_options()) > 400
+    assert hang_limit_s(small, parse_run_options("--once")) == float("inf")
+    assert hang_limit_s(small, parse_run_options("--once", "--hang-limit", "5")) == 5
 
 
 def test_digest_tells_plans_apart() -> None:

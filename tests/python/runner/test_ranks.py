@@ -108,7 +108,7 @@ def test_arguments_that_differ() -> None:
     ranks = RankProcesses(2)
     ranks.start(0, "all_reduce", "elements=3000", "half")
     ranks.start(1, "all_reduce", "elements=3000", "float")
-    first, second = ranks.end()
+    first, second = ranks.wait_for_all()
     for status, out, err in (first, second):
         assert (status, out) == (2, "")
         assert "rank 1 runs 'all_reduce elements=3000 float', rank 0 runs" in err
@@ -123,7 +123,7 @@ def test_another_version() -> None:
     reason = "a rank runs deepbench 0.0.1, rank 0 runs"
     with pytest.raises(_core.BackendError, match=reason):
         _core.Rendezvous(environment, "all_reduce elements=3000", version="0.0.1").wait()
-    [(status, _, err)] = ranks.end()
+    [(status, _, err)] = ranks.wait_for_all()
     assert status == 2
     assert reason in err
 
@@ -135,17 +135,17 @@ def test_strangers_end_nothing() -> None:
     ranks, secret = RankProcesses(2), {"DEEPBENCH_RANKS_SECRET": "the ranks' own"}
     words = ("all_reduce", "elements=3000", *QUICK)
     ranks.start(0, *words, **secret)
-    with _connected(ranks.port):  # who says nothing
+    with _connect_to(ranks.port):  # who says nothing
         for protocol, version, guess in (
             ("deepbench rank 1", "0.0.1", ""),
             ("deepbench rank 1", _core.version, "a guess"),
             ("deepbench rank 2", "0.0.1", "a guess"),
         ):
-            with _connected(ranks.port) as stranger:
+            with _connect_to(ranks.port) as stranger:
                 stranger.sendall(_greeting(protocol, version, guess))
                 assert stranger.recv(1000) == b""
         ranks.start(1, *words, **secret)
-        (status, out, err), (other_status, _, other_err) = ranks.end()
+        (status, out, err), (other_status, _, other_err) = ranks.wait_for_all()
     assert (status, other_status) == (0, 0), err + other_err
     assert "yes" in out  # verified
 
@@ -155,7 +155,7 @@ def test_a_rank_with_another_secret_is_told_the_cure() -> None:
     for rank, secret in enumerate(("one", "another")):
         given = {"DEEPBENCH_RANKS_SECRET": secret, "DEEPBENCH_RENDEZVOUS_TIMEOUT": "6"}
         ranks.start(rank, *words, **given)
-    (_, _, first), (_, _, other) = ranks.end()
+    (_, _, first), (_, _, other) = ranks.wait_for_all()
     assert "did not connect" in first
     assert "DEEPBENCH_RANKS_SECRET must be the same on all ranks" in other
 
@@ -177,13 +177,13 @@ def test_nobody_else_can_come_where_all_ranks_are_on_this_machine(address: str) 
     assert {place.partition(":")[0] for place in ours} <= loopback
 
 
-def _connected(port: int) -> socket.socket:
+def _connect_to(port: int) -> socket.socket:
     """A connection to rank 0, once it listens."""
     while True:
         try:
             return socket.create_connection(("127.0.0.1", port), timeout=LIMIT_S)
         except ConnectionRefusedError:
-            _wait()
+            _wait_for_group()
 
 
 def _greeting(protocol: str, version: str, secret: str) -> bytes:
@@ -200,7 +200,7 @@ def test_a_rank_that_is_late_is_waited_for() -> None:
     ranks.start(0, *words)
     signal.sigtimedwait([], 3)
     ranks.start(1, *words)
-    (status, out, err), (other_status, _, _) = ranks.end()
+    (status, out, err), (other_status, _, _) = ranks.wait_for_all()
     assert (status, other_status) == (0, 0), err
     assert "yes" in out  # verified
 
@@ -209,7 +209,7 @@ def test_a_rank_that_does_not_come() -> None:
     ranks = RankProcesses(3)
     for rank in (0, 2):
         ranks.start(rank, "all_reduce", "elements=3000", DEEPBENCH_RENDEZVOUS_TIMEOUT="3")
-    (status, _, err), (other_status, _, other_err) = ranks.end()
+    (status, _, err), (other_status, _, other_err) = ranks.wait_for_all()
     assert status == 2
     assert "rank 1 of 3 did not connect to 127.0.0.1:" in err
     assert other_status == 2
@@ -219,7 +219,7 @@ def test_a_rank_that_does_not_come() -> None:
 def test_rank_0_that_does_not_come() -> None:
     ranks = RankProcesses(2)
     ranks.start(1, "all_reduce", "elements=3000", DEEPBENCH_RENDEZVOUS_TIMEOUT="1")
-    [(status, out, err)] = ranks.end()
+    [(status, out, err)] = ranks.wait_for_all()
     assert (status, out) == (2, "")
     assert "rank 1: rank 0 at 127.0.0.1:" in err
     assert "Traceback" not in err
@@ -311,7 +311,7 @@ def test_a_rank_that_cannot_begin(plugin: Path) -> None:
     words = ("all_reduce", "elements=1000", "--backend", "fake")
     ranks.start(0, *words, DEEPBENCH_BACKEND_PATH=str(plugin), DEEPBENCH_FAKE_SCRIPT="")
     ranks.start(1, *words, DEEPBENCH_BACKEND_PATH=str(plugin), DEEPBENCH_FAKE_SCRIPT="devices 0")
-    (status, _, err), (other_status, _, _) = ranks.end()
+    (status, _, err), (other_status, _, _) = ranks.wait_for_all()
     assert (status, other_status) == (2, 2)
     assert "rank 1: backend fake has no device here" in err
     assert "rank 1: rank 1: " not in err
@@ -335,9 +335,9 @@ def test_a_command_that_is_killed_ends_the_others(
     for rank in (0, 1):
         while "time_batch" not in read_if_there(Path(f"{started}{rank}")):
             assert all(process.poll() is None for process in processes)
-            _wait()
+            _wait_for_group()
     processes[victim].send_signal(signal.SIGKILL)
-    ended = ranks.end()
+    ended = ranks.wait_for_all()
     assert ended[victim][0] == -signal.SIGKILL
     assert ended[1 - victim][0] in (1, 3), ended[1 - victim]
     assert f"rank {victim} of 2" in ended[1 - victim][2]
@@ -352,5 +352,5 @@ def read_if_there(path: Path) -> str:
     return path.read_text(encoding="utf-8") if path.exists() else ""
 
 
-def _wait() -> None:
+def _wait_for_group() -> None:
     signal.sigtimedwait([], 0.1)

@@ -16,7 +16,7 @@ from deepbench.results import read, schema
 from deepbench.runner.worker_process import WorkerFailure
 from example_rows import HELLO, members, without_times
 from fake_plugin import build_fake_backend
-from scripted_sweep import Answer, ScriptedRows, run_sweep, unsupported_row, worker_lost
+from scripted_sweep import Answer, ScriptedRows, crashed_worker, run_sweep, unsupported_row
 
 TEN = ("gemm", "m=64", "n=" + ",".join(str(n) for n in range(10, 20)), "k=64")
 REASON = "not run after three crashes in a row: " + ", ".join(
@@ -32,7 +32,7 @@ def killed_worker(row: dict[str, Any]) -> WorkerFailure:
     return WorkerFailure("out_of_memory", "killed", cause="killed")
 
 
-def device_lost(row: dict[str, Any]) -> dict[str, Any]:
+def device_lost_row(row: dict[str, Any]) -> dict[str, Any]:
     return without_times(row, "device_lost", "an illegal address")
 
 
@@ -51,7 +51,7 @@ def with_libraries(source: ScriptedRows, *names: str) -> ScriptedRows:
 
 
 def test_three_crashes_in_a_row_end_it(tmp_path: Path) -> None:
-    source = ScriptedRows({2: worker_lost, 3: worker_lost, 4: worker_lost})
+    source = ScriptedRows({2: crashed_worker, 3: crashed_worker, 4: crashed_worker})
     file = tmp_path / "rows.jsonl"
     status, out, err = run_sweep(source, *TEN, "-o", str(file))
     assert status == 1
@@ -70,16 +70,16 @@ def test_three_crashes_in_a_row_end_it(tmp_path: Path) -> None:
     ("answers", "given_up"),
     [
         (
-            [worker_lost, worker_lost, failed_row, worker_lost, worker_lost],
+            [crashed_worker, crashed_worker, failed_row, crashed_worker, crashed_worker],
             False,
         ),  # an answer, though not a good one
-        ([worker_lost, worker_lost, lambda row: row, worker_lost, worker_lost], False),
+        ([crashed_worker, crashed_worker, lambda row: row, crashed_worker, crashed_worker], False),
         (
-            [worker_lost, hung_worker, worker_lost, killed_worker, worker_lost],
+            [crashed_worker, hung_worker, crashed_worker, killed_worker, crashed_worker],
             True,
         ),  # neither tells anything about the library
-        ([worker_lost, worker_lost, unsupported_row, worker_lost], True),
-        ([device_lost, worker_lost, device_lost], True),
+        ([crashed_worker, crashed_worker, unsupported_row, crashed_worker], True),
+        ([device_lost_row, crashed_worker, device_lost_row], True),
         (
             [hung_worker, hung_worker, hung_worker, killed_worker, killed_worker, killed_worker],
             False,
@@ -95,7 +95,7 @@ def test_what_is_in_a_row(answers: list[Answer], given_up: bool) -> None:
 
 def test_other_libraries_and_unsupported_rows_go_on() -> None:
     source = with_libraries(
-        ScriptedRows({2: worker_lost, 3: worker_lost, 4: worker_lost, 6: unsupported_row}),
+        ScriptedRows({2: crashed_worker, 3: crashed_worker, 4: crashed_worker, 6: unsupported_row}),
         "one",
         "other",
     )
@@ -107,16 +107,16 @@ def test_other_libraries_and_unsupported_rows_go_on() -> None:
 
 
 def test_rows_of_which_nothing_can_be_asked_are_in_a_row_too() -> None:
-    class Silent(ScriptedRows):
+    class RowsWithoutSupportAnswer(ScriptedRows):
         def supports(self, line: str, position: int, limit_s: float) -> bool | None:
-            if self.answers.get(position) is worker_lost:
+            if self.answers.get(position) is crashed_worker:
                 return None
             return super().supports(line, position, limit_s)
 
-    apart = Silent(dict.fromkeys((1, 3, 5, 7), worker_lost))
+    apart = RowsWithoutSupportAnswer(dict.fromkeys((1, 3, 5, 7), crashed_worker))
     _, _, err = run_sweep(apart, *TEN)
     assert "restart limit" not in err
-    together = Silent(dict.fromkeys((2, 3, 4, 6), worker_lost))
+    together = RowsWithoutSupportAnswer(dict.fromkeys((2, 3, 4, 6), crashed_worker))
     _, _, err = run_sweep(together, *TEN)
     assert "gemm reached the restart limit" in err
     assert measured_positions(together) == [0, 1, 2, 3, 4, 5, 7, 8, 9]
@@ -124,7 +124,7 @@ def test_rows_of_which_nothing_can_be_asked_are_in_a_row_too() -> None:
 
 def test_the_library_that_was_asked_for_is_the_one() -> None:
     source = with_libraries(
-        ScriptedRows({2: worker_lost, 3: worker_lost, 4: worker_lost}), "one", "other"
+        ScriptedRows({2: crashed_worker, 3: crashed_worker, 4: crashed_worker}), "one", "other"
     )
     _, _, err = run_sweep(source, *TEN, "--library", "other")
     assert "gemm through other reached the restart limit" in err
@@ -132,13 +132,13 @@ def test_the_library_that_was_asked_for_is_the_one() -> None:
 
 
 def test_a_backend_without_libraries_is_given_up_as_it_is() -> None:
-    source = with_libraries(ScriptedRows({2: worker_lost, 3: worker_lost, 4: worker_lost}))
+    source = with_libraries(ScriptedRows({2: crashed_worker, 3: crashed_worker, 4: crashed_worker}))
     _, _, err = run_sweep(source, *TEN)
     assert "warning: gemm reached the restart limit" in err
 
 
 def test_nothing_is_announced_of_the_last_rows() -> None:
-    source = ScriptedRows({7: worker_lost, 8: worker_lost, 9: worker_lost})
+    source = ScriptedRows({7: crashed_worker, 8: crashed_worker, 9: crashed_worker})
     _, _, err = run_sweep(source, *TEN)
     assert "restart limit" not in err
     assert source.checks == 2  # after two crashes: of no use after the last
@@ -146,7 +146,7 @@ def test_nothing_is_announced_of_the_last_rows() -> None:
 
 @pytest.mark.parametrize("ended_at", [3, 4, 5, 7])
 def test_a_resumed_run_gives_up_where_a_whole_one_does(tmp_path: Path, ended_at: int) -> None:
-    crashes = {2: worker_lost, 3: worker_lost, 4: worker_lost}
+    crashes = {2: crashed_worker, 3: crashed_worker, 4: crashed_worker}
     whole, file = tmp_path / "whole.jsonl", tmp_path / "rows.jsonl"
     run_sweep(ScriptedRows(crashes), *TEN, "-o", str(whole))
     lines = whole.read_text().splitlines(keepends=True)
@@ -158,7 +158,9 @@ def test_a_resumed_run_gives_up_where_a_whole_one_does(tmp_path: Path, ended_at:
 
 
 def test_rows_that_were_not_run_are_valid(tmp_path: Path) -> None:
-    run_sweep(ScriptedRows(dict.fromkeys(range(3), worker_lost)), *TEN, "-o", str(tmp_path / "a"))
+    run_sweep(
+        ScriptedRows(dict.fromkeys(range(3), crashed_worker)), *TEN, "-o", str(tmp_path / "a")
+    )
     for row in members(read(tmp_path / "a").rows):
         schema.check_row(row)
 

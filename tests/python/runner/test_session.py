@@ -21,7 +21,7 @@ FAKE_WORKER = str(ROOT / "tests/support/fake_worker.py")
 
 
 @contextmanager
-def session(
+def fake_worker_session(
     *arguments: str, said: list[str] | None = None, start_timeout_s: float = 20
 ) -> Iterator[Session]:
     heard = [] if said is None else said
@@ -34,7 +34,9 @@ def session(
         one.kill()
 
 
-def run(one: Session, word: str, position: int = 0, limit_s: float = 20) -> Row | WorkerFailure:
+def run_word(
+    one: Session, word: str, position: int = 0, limit_s: float = 20
+) -> Row | WorkerFailure:
     return one.run(f"{word} ; position={position}", position, limit_s)
 
 
@@ -52,9 +54,9 @@ def is_alive(pid: int) -> bool:
 
 
 def test_rows_come_from_one_worker() -> None:
-    with session() as one:
+    with fake_worker_session() as one:
         pid = one.start()["pid"]
-        assert [pid_of(run(one, "ok", position)) for position in range(3)] == [pid] * 3
+        assert [pid_of(run_word(one, "ok", position)) for position in range(3)] == [pid] * 3
 
 
 def test_ctrl_c_does_not_reach_a_worker_that_is_starting() -> None:
@@ -82,57 +84,57 @@ def test_ctrl_c_does_not_reach_a_worker_that_is_starting() -> None:
 def test_lost_row_names_its_cause_and_the_next_one_runs(
     word: str, status: str, reason: str
 ) -> None:
-    with session() as one:
+    with fake_worker_session() as one:
         first = one.start()["pid"]
-        assert run(one, word) == WorkerFailure(status, reason)
-        second = pid_of(run(one, "ok", 1))
+        assert run_word(one, word) == WorkerFailure(status, reason)
+        second = pid_of(run_word(one, "ok", 1))
         assert second != first
         assert not is_alive(first)
 
 
 def test_a_worker_that_was_killed_is_told_from_one_that_crashed() -> None:
-    with session() as one:
+    with fake_worker_session() as one:
         one.start()
-        assert run(one, "kill") == WorkerFailure(
+        assert run_word(one, "kill") == WorkerFailure(
             "out_of_memory", "killed (signal 9): probably out of memory", cause="killed"
         )
 
 
 def test_row_of_another_place_is_none() -> None:
-    with session() as one:
+    with fake_worker_session() as one:
         one.start()
-        answer = run(one, "misplaced", 4)
+        answer = run_word(one, "misplaced", 4)
         assert isinstance(answer, WorkerFailure)
         assert "is not a row" in answer.reason
 
 
 def test_hang_ends_at_the_limit() -> None:
-    with session() as one:
+    with fake_worker_session() as one:
         pid = one.start()["pid"]
-        assert run(one, "hang", limit_s=3) == WorkerFailure(
+        assert run_word(one, "hang", limit_s=3) == WorkerFailure(
             "failed",
             "no answer within 3.0 s (--hang-limit), so the worker was stopped",
             cause="hung",
         )
         assert not is_alive(pid)
-        assert isinstance(run(one, "ok", 1), Row)
+        assert isinstance(run_word(one, "ok", 1), Row)
 
 
 def test_lost_device_costs_the_worker_only() -> None:
-    with session() as one:
+    with fake_worker_session() as one:
         first = one.start()["pid"]
-        answer = run(one, "device_lost")
+        answer = run_word(one, "device_lost")
         assert isinstance(answer, Row)
         assert answer.status == "device_lost"
-        assert pid_of(run(one, "ok", 1)) != first
+        assert pid_of(run_word(one, "ok", 1)) != first
 
 
 def test_what_the_worker_says_is_passed_on() -> None:
     said: list[str] = []
-    with session(said=said) as one:
+    with fake_worker_session(said=said) as one:
         one.start()
-        run(one, "talk")
-        run(one, "crash", 1)
+        run_word(one, "talk")
+        run_word(one, "crash", 1)
     assert said == ["first", "second", "about to fall over"]
 
 
@@ -140,7 +142,7 @@ def test_waiting_is_not_silent() -> None:
     ticks: list[None] = []
     one = Session([sys.executable, FAKE_WORKER], tick=lambda: ticks.append(None))
     one.start()
-    run(one, "hang", limit_s=1)
+    run_word(one, "hang", limit_s=1)
     assert len(ticks) >= 3
 
 
@@ -156,7 +158,7 @@ def test_waiting_is_not_silent() -> None:
 def test_worker_that_does_not_start(arguments: tuple[str], message: str, status: int) -> None:
     limit_s = 0.5 if arguments == ("hang",) else 20
     with (
-        session(*arguments, start_timeout_s=limit_s) as one,
+        fake_worker_session(*arguments, start_timeout_s=limit_s) as one,
         pytest.raises(SessionError, match=message) as caught,
     ):
         one.start()
@@ -171,28 +173,28 @@ def test_program_that_does_not_exist() -> None:
 def test_second_attempt_to_start_again_may_succeed(tmp_path: Path) -> None:
     starts = tmp_path / "starts"
     starts.write_text("")
-    with session("eager", str(starts)) as one:
+    with fake_worker_session("eager", str(starts)) as one:
         one.start()
-        run(one, "crash")
-        assert isinstance(run(one, "ok", 1), Row)
+        run_word(one, "crash")
+        assert isinstance(run_word(one, "ok", 1), Row)
     assert starts.read_text() == "xxx"
 
 
 def test_gives_up_after_three_attempts(tmp_path: Path) -> None:
-    with session("once", str(tmp_path / "started")) as one:
+    with fake_worker_session("once", str(tmp_path / "started")) as one:
         one.start()
-        run(one, "crash")
+        run_word(one, "crash")
         with pytest.raises(SessionError, match="gave up after 3 attempts") as caught:
-            run(one, "ok", 1)
+            run_word(one, "ok", 1)
         assert caught.value.exit_status == 1
 
 
 def test_worker_that_died_between_rows_costs_none() -> None:
     said: list[str] = []
-    with session(said=said) as one:
+    with fake_worker_session(said=said) as one:
         pid = one.start()["pid"]
         os.kill(pid, 9)
-        assert pid_of(run(one, "ok")) != pid
+        assert pid_of(run_word(one, "ok")) != pid
     assert said == [
         "deepbench: warning: the worker ended between two rows: killed (signal 9): probably "
         "out of memory; a new worker continues"
@@ -201,9 +203,11 @@ def test_worker_that_died_between_rows_costs_none() -> None:
 
 def test_crash_after_a_row_costs_neither_it_nor_the_next() -> None:
     said: list[str] = []
-    with session(said=said) as one:
+    with fake_worker_session(said=said) as one:
         one.start()
-        pids = [pid_of(run(one, word, i)) for i, word in enumerate(("late", "late", "ok", "ok"))]
+        pids = [
+            pid_of(run_word(one, word, i)) for i, word in enumerate(("late", "late", "ok", "ok"))
+        ]
     assert len(set(pids)) == 3
     assert pids[2] == pids[3]
     assert len(said) == 2
@@ -211,15 +215,15 @@ def test_crash_after_a_row_costs_neither_it_nor_the_next() -> None:
 
 
 def test_worker_that_begins_no_row_is_given_up() -> None:
-    with session("useless") as one:
+    with fake_worker_session("useless") as one:
         one.start()
-        answer = run(one, "ok")
+        answer = run_word(one, "ok")
         assert isinstance(answer, WorkerFailure)
         assert answer.reason == "the worker crashed: SIGSEGV"
 
 
 def test_closing_lets_the_worker_end_by_itself() -> None:
-    with session() as one:
+    with fake_worker_session() as one:
         pid = one.start()["pid"]
         one.close()
         assert not is_alive(pid)

@@ -72,7 +72,7 @@ class Sweep:
 
     def start(self, faults: Mapping[int, str], stops: tuple[int, ...], limit_s: int) -> None:
         """Starts the run and waits until it reaches one of the rows at which it stops."""
-        holds = [(place, self._began(place)) for place in stops]
+        holds = [(place, self._begin_mark(place)) for place in stops]
         lines = [WITHOUT_CEILINGS, fault_script(faults)]
         lines += [fault_script({place: f"log {began}"}) for place, began in holds]
         lines += [fault_script({place: "hang time_batch"}) for place in stops]
@@ -85,17 +85,17 @@ class Sweep:
 
     def wait_for(self, place: int) -> None:
         """Waits until the worker runs this row and the file contains all rows before it."""
-        began = self._began(place)
+        began = self._begin_mark(place)
         wait_until(lambda: began.exists() and "time_batch" in began.read_text())
         assert len(read(self.file).rows) == place
 
     def kill_worker(self) -> None:
-        os.kill(self._worker(), signal.SIGKILL)
+        os.kill(self._worker_pid(), signal.SIGKILL)
 
     def kill_parent(self) -> None:
         """Kills the parent, which then writes no further line; its worker ends with it."""
         assert self._process is not None
-        before, worker = self.file.read_bytes(), self._worker()
+        before, worker = self.file.read_bytes(), self._worker_pid()
         self._process.kill()
         self._process.communicate()
         wait_until(lambda: not is_alive(worker))
@@ -113,10 +113,10 @@ class Sweep:
             self._process.kill()
             self._process.communicate()
 
-    def _began(self, place: int) -> Path:
+    def _begin_mark(self, place: int) -> Path:
         return self.folder / f"began-{place}"
 
-    def _worker(self) -> int:
+    def _worker_pid(self) -> int:
         assert self._process is not None
         pid = self._process.pid
         (child,) = Path(f"/proc/{pid}/task/{pid}/children").read_text().split()

@@ -22,10 +22,10 @@ from scripted_sweep import (
     Answer,
     Run,
     ScriptedRows,
+    crashed_worker,
     row_without_candidate,
     run_sweep,
     unsupported_row,
-    worker_lost,
 )
 
 # ---- a run that goes well ---------------------------------------------------------------------
@@ -49,7 +49,7 @@ def test_everything_is_in_its_place(tmp_path: Path) -> None:
     assert result.context["options"] == {"samples": "5"}
     assert result.context["set"] is None
     assert result.context["command"] == [*THREE, "-o", str(path), "--samples", "5"]
-    of_one_process = set(schema.document()["$defs"]["context"]["properties"]) - {"ranks"}
+    of_one_process = set(schema.schema_document()["$defs"]["context"]["properties"]) - {"ranks"}
     assert of_one_process == set(result.context)
     assert "\x1b" not in out + err
     assert "\r" not in out + err
@@ -121,7 +121,7 @@ def test_json_on_standard_output_is_json_alone() -> None:
     ("answers", "status", "said"),
     [
         ({1: unsupported_row}, 0, "3 rows: 2 ok, 1 unsupported"),
-        ({1: worker_lost}, 1, "3 rows: 2 ok, 1 failed"),
+        ({1: crashed_worker}, 1, "3 rows: 2 ok, 1 failed"),
         ({1: lambda row: {**row, "status": "incorrect"}}, 1, "2 ok, 1 incorrect"),
         ({1: lambda row: {**row, "status": "mistrusted"}}, 1, "2 ok, 1 mistrusted"),
     ],
@@ -134,7 +134,7 @@ def test_exit_status(answers: dict[int, Answer], status: int, said: str) -> None
 
 def test_lost_row_is_recorded_and_the_sweep_goes_on(tmp_path: Path) -> None:
     path = tmp_path / "a.jsonl"
-    _, out, _ = run_sweep(ScriptedRows({1: worker_lost}), *THREE, "-o", str(path))
+    _, out, _ = run_sweep(ScriptedRows({1: crashed_worker}), *THREE, "-o", str(path))
     row = read(path).rows[1]
     assert row.status == "failed"
     assert row.reason == "the worker crashed: SIGSEGV"
@@ -246,11 +246,11 @@ def test_candidate_that_some_rows_have_is_run() -> None:
 
 
 def test_backend_that_cannot_be_had_leaves_no_file(tmp_path: Path) -> None:
-    class Refusing(ScriptedRows):
+    class RowsThatCannotStart(ScriptedRows):
         def start(self) -> dict[str, Any]:
             raise SessionError("no device", 2)
 
-    one = Run(Refusing(), *THREE, "-o", str(tmp_path / "a.jsonl"))
+    one = Run(RowsThatCannotStart(), *THREE, "-o", str(tmp_path / "a.jsonl"))
     with pytest.raises(SessionError):
         one.end()
     assert not (tmp_path / "a.jsonl").exists()
@@ -271,16 +271,16 @@ def test_what_only_the_backend_can_refuse(arguments: Sequence[str], message: str
 
 
 def test_mistakes_show_before_anything_starts() -> None:
-    class Untouchable(ScriptedRows):
+    class RowsThatMustNotStart(ScriptedRows):
         def start(self) -> dict[str, Any]:
             raise AssertionError
 
     with pytest.raises(UsageError, match="gemm needs k="):
-        run_sweep(Untouchable(), "gemm", "m=1", "n=2")
+        run_sweep(RowsThatMustNotStart(), "gemm", "m=1", "n=2")
     with pytest.raises(
         FormatError, match="--format legacy prints gemm conv rnn sparse_gemm, not memory"
     ):
-        run_sweep(Untouchable(), "memory", "--format", "legacy")
+        run_sweep(RowsThatMustNotStart(), "memory", "--format", "legacy")
 
 
 # ---- resuming ---------------------------------------------------------------------------------
@@ -335,7 +335,7 @@ def test_a_refused_resumption_prints_no_report(tmp_path: Path) -> None:
 
 def test_what_failed_is_measured_again_if_asked(tmp_path: Path) -> None:
     path = tmp_path / "a.jsonl"
-    run_sweep(ScriptedRows({0: worker_lost, 2: unsupported_row}), *THREE, "-o", str(path))
+    run_sweep(ScriptedRows({0: crashed_worker, 2: unsupported_row}), *THREE, "-o", str(path))
     source = ScriptedRows()
     status, _, _ = run_sweep(source, *THREE, "-o", str(path), "--resume")
     assert (status, source.lines) == (1, [])

@@ -24,7 +24,7 @@ from deepbench.runner import progress
 from deepbench.runner.time_estimate import Estimate, Expectation, Work
 from deepbench.runner.worker_process import WorkerFailure
 from scripted_sweep import Run as ScriptedRun
-from scripted_sweep import ScriptedRows, unsupported_row, worker_lost
+from scripted_sweep import ScriptedRows, crashed_worker, unsupported_row
 from source_tree import ROOT
 
 CPU_RUNS = ROOT / "tests/data/row_times_cpu.jsonl"
@@ -106,10 +106,10 @@ def cuda_runs() -> Iterator[RecordedRun]:
 
 def expectation_of(context: Mapping[str, Any], options: Mapping[str, str]) -> Expectation:
     """The expectation for a run with this context, with the facts of the context's backend."""
-    return Expectation.of(context, options, estimate_facts(dict(context)))
+    return Expectation.from_context(context, options, estimate_facts(dict(context)))
 
 
-def announced_and_true_times(run: RecordedRun) -> Iterator[tuple[float, float]]:
+def estimated_and_actual_times(run: RecordedRun) -> Iterator[tuple[float, float]]:
     """The announced and the true remaining time at each moment that counts."""
     estimate = Estimate([row.work for row in run.rows], expectation_of(run.context, run.options))
     remaining_s = sum(row.seconds for row in run.rows)
@@ -118,14 +118,14 @@ def announced_and_true_times(run: RecordedRun) -> Iterator[tuple[float, float]]:
             into_row_s = row.seconds * tenth / 10
             if index >= FIRST_ROW and remaining_s - into_row_s > LEAST_LEFT_S:
                 yield estimate.remaining_s(into_row_s), remaining_s - into_row_s
-        estimate.finished(row.seconds, row.ceilings_s, row.has_time)
+        estimate.record_row_time(row.seconds, row.ceilings_s, row.has_time)
         remaining_s -= row.seconds
 
 
 def share_of_good_estimates(run: RecordedRun) -> tuple[int, int]:
     """How many of the moments that count are announced well, of how many."""
     moments = [
-        truth / FACTOR <= said <= truth * FACTOR for said, truth in announced_and_true_times(run)
+        truth / FACTOR <= said <= truth * FACTOR for said, truth in estimated_and_actual_times(run)
     ]
     return sum(moments), len(moments)
 
@@ -168,8 +168,8 @@ def test_ceilings_of_the_first_row_say_nothing_about_flops(facts: Mapping[str, A
     """The first row has few FLOPs and takes long, for its ceilings and for loading its library."""
     rows = [gemm_work(1e8), gemm_work(2e8), *[gemm_work(4e9)] * 158]
     estimate = Estimate(rows, expectation_of(facts, {}))
-    estimate.finished(31.0, ceilings_s=30.0)
-    estimate.finished(0.5)
+    estimate.record_row_time(31.0, ceilings_s=30.0)
+    estimate.record_row_time(0.5)
     assert 158 * 0.1 < estimate.remaining_s() < 158 * 2.0
 
 
@@ -185,8 +185,8 @@ def test_ceilings_to_come_are_expected_at_what_they_took() -> None:
     without = Estimate(rows, expectation_of(HOST, {"ceilings": "no"}))
     assert without.remaining_s() < with_ceilings.remaining_s()
     for estimate, ceilings_s in ((with_ceilings, 40.0), (without, 0.0)):
-        estimate.finished(ceilings_s + 0.5, ceilings_s)
-        estimate.finished(0.5)
+        estimate.record_row_time(ceilings_s + 0.5, ceilings_s)
+        estimate.record_row_time(0.5)
     # The ceilings of two precisions remain to be measured.
     ahead_s = with_ceilings.remaining_s() - without.remaining_s()
     assert 20.0 < ahead_s < 40.0
@@ -221,7 +221,7 @@ def test_all_reduce_is_estimated_from_its_bytes() -> None:
         assert expected.row_s(large) > 1.0 > expected.row_s(small)
         estimate = Estimate([small] * 3 + [large] * 4, expected)
         for _ in range(3):
-            estimate.finished(expected.row_s(small))
+            estimate.record_row_time(expected.row_s(small))
         assert estimate.remaining_s() == pytest.approx(4 * expected.row_s(large), rel=0.2)
 
 
@@ -236,25 +236,29 @@ def test_unsupported_rows_cost_nothing_and_say_nothing_of_other_operations() -> 
     expected = expectation_of(HOST, {"ceilings": "no"})
     estimate = Estimate([conv] * 40 + [gemm_work(1e9)], expected)
     for _ in range(20):
-        estimate.finished(0.001, has_time=False)
+        estimate.record_row_time(0.001, has_time=False)
     gemm_s = expected.row_s(gemm_work(1e9))
     assert gemm_s * 0.9 < estimate.remaining_s() < gemm_s * 1.1 + 20 * 0.1
 
 
 def test_algorithms_and_limits_count() -> None:
-    def row_s(**options: str) -> float:
+    def expected_row_s(**options: str) -> float:
         return expectation_of(HOST, options).row_s(gemm_work(1e11))
 
-    assert row_s(algorithm="exhaustive") > row_s(algorithm="best") > 2 * row_s()
-    assert row_s(time_limit="0.2") < row_s()
-    assert row_s(power="steady") == pytest.approx(row_s() + 3.0)
-    assert row_s(verify="no") < row_s()
+    assert (
+        expected_row_s(algorithm="exhaustive")
+        > expected_row_s(algorithm="best")
+        > 2 * expected_row_s()
+    )
+    assert expected_row_s(time_limit="0.2") < expected_row_s()
+    assert expected_row_s(power="steady") == pytest.approx(expected_row_s() + 3.0)
+    assert expected_row_s(verify="no") < expected_row_s()
 
 
 def test_a_row_that_takes_longer_than_expected_is_never_over() -> None:
     estimate = Estimate([gemm_work(1e8)], expectation_of(HOST, {}))
     assert estimate.remaining_s(100.0) > 1.0
-    estimate.finished(101.0)
+    estimate.record_row_time(101.0)
     assert estimate.remaining_s() == 0.0
 
 
@@ -334,7 +338,7 @@ def test_rows_that_are_given_up_say_nothing_about_other_operations(
     """After three crashes the other products end at once, without having run."""
     products, second_conv = range(13), 15
     given_up, unable = (TimedRows(dict.fromkeys(range(3, 13), 0.0), {}) for _ in range(2))
-    given_up.answers = dict.fromkeys(range(3), worker_lost)
+    given_up.answers = dict.fromkeys(range(3), crashed_worker)
     unable.answers = dict.fromkeys(products, unsupported_row)
     expected = shown_times(unable, monkeypatch, "all", "device")[second_conv]
     assert shown_times(given_up, monkeypatch, "all", "device")[second_conv] == expected

@@ -11,7 +11,7 @@ import pytest
 
 from deepbench.workbook import Imported, WorkbookError, read_workbook
 from deepbench.workbook.cell_remarks import CellRemarks
-from deepbench.workbook.headings import column_meaning, op_of
+from deepbench.workbook.headings import column_meaning, operation_of_headings
 
 CONV = ["W", "H", "C", "N", "K", "S", "R", "pad_w", "pad_h", "Horizontal stride", "Vertical stride"]
 SIZES = [7, 7, 512, 16, 512, 3, 3, 1, 1, 1, 1]
@@ -47,7 +47,7 @@ def import_rows(path: Path, *rows: Sequence[Any], sheet: str = "Results - FP32")
     ("Size|Window|Step|Time", None), ("Hidden units|N", None), ("Model|N|K", None),
 ])  # fmt: skip
 def test_headings_identify_the_operation(headings: str, op: str | None) -> None:
-    assert op_of(headings.split("|")) == op
+    assert operation_of_headings(headings.split("|")) == op
 
 
 @pytest.mark.parametrize(("op", "heading", "kind", "name", "unit"), [

@@ -63,7 +63,7 @@ FIGURES = {
 Key = tuple[str, int, str, str]  # sheet, row, operation, phase
 
 
-def file_of(name: str) -> Path:
+def original_workbook(name: str) -> Path:
     assert FOLDER is not None
     return FOLDER / "workbooks" / f"{name}.xlsx"
 
@@ -110,7 +110,7 @@ def test_exactly_the_published_figures_are_read(
     alone."""
     if by_rule:
         monkeypatch.setattr(published_match, "_FEWEST", 1 << 60)
-    imported = read_workbook(file_of(name))
+    imported = read_workbook(original_workbook(name))
     workbook = name.replace("inference_", "inference/", 1).replace("train_", "train/", 1)
     workbook = workbook.replace("device_", "device/", 1).replace("server_", "server/", 1)
     lines = [
@@ -144,7 +144,7 @@ def test_exactly_the_published_figures_are_read(
 
 @pytest.mark.parametrize("name", REMARKS)
 def test_each_original_has_few_remarks(name: str) -> None:
-    remarks = read_workbook(file_of(name)).remarks
+    remarks = read_workbook(original_workbook(name)).remarks
     assert len(remarks) == len(REMARKS[name])
     for remark, (place, what) in zip(remarks, REMARKS[name], strict=True):
         assert remark.startswith(f"{place}: ")
@@ -156,7 +156,7 @@ def test_the_last_line_counts_the_figures(
 ) -> None:
     mine = tmp_path / "mine.jsonl"
     name = "train_DeepBench_NV_P100"
-    assert main(["import", str(file_of(name)), "-o", str(mine)]) == 0
+    assert main(["import", str(original_workbook(name)), "-o", str(mine)]) == 0
     *warnings, last = capsys.readouterr().err.splitlines()
     assert len(warnings) == 6
     assert last == (

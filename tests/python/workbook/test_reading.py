@@ -62,7 +62,7 @@ def gemm_cells(*lines: Sequence[Any], heading: Sequence[Any] = GEMM) -> Cells:
     return [["Precision: float"], [], heading, *lines]
 
 
-def said(imported: Imported) -> str:
+def remarks_text(imported: Imported) -> str:
     return "\n".join(imported.remarks)
 
 
@@ -99,9 +99,9 @@ def test_the_originals_are_recognised(
         assert got == row
     assert imported.doubted == sum(bool(published_facts(row)["doubt"]) for row in published)
     strays = [place for (file, _), (place, _) in originals.STRAY.items() if file in name]
-    assert all(re.search(rf"\b{place}\b", said(imported)) for place in strays)
+    assert all(re.search(rf"\b{place}\b", remarks_text(imported)) for place in strays)
     assert sum(imported.left_out.values()) == len(strays) + unheaded_node_counts(published)
-    kinds = {status_part(row) for row in published if published_facts(row)["doubt"]}
+    kinds = {shared_part_of_doubt(row) for row in published if published_facts(row)["doubt"]}
     wrong = any(published_facts(row)["status"] == "MISMATCH_TOTAL" for row in sums)
     assert len(imported.remarks) == len(kinds) + wrong + len(imported.left_out) <= 8
     assert imported.context["specs"]
@@ -116,7 +116,7 @@ def unheaded_node_counts(rows: Iterable[Mapping[str, Any]]) -> int:
     return sum(row["attributes"]["ranks"] > 8 for row in reduced)
 
 
-def status_part(row: Mapping[str, Any]) -> str:
+def shared_part_of_doubt(row: Mapping[str, Any]) -> str:
     """The part of a remark on a row that remarks of the same kind share."""
     status, colon, _ = published_facts(row)["doubt"].partition(": ")
     return str(status) if colon else str(published_facts(row)["doubt"])
@@ -169,8 +169,8 @@ def test_changes_to_an_original_are_reported(tmp_path: Path) -> None:
     other = next(row for row in members(imported.rows) if published_facts(row)["row"] == 6)
     assert other["attributes"]["n"] == 7
     assert published_facts(other)["workbook"] == "book.xlsx"
-    assert "Kernels!J4: is a formula that was saved without its value" in said(imported)
-    assert "J5:J16" in said(imported)
+    assert "Kernels!J4: is a formula that was saved without its value" in remarks_text(imported)
+    assert "J5:J16" in remarks_text(imported)
 
 
 def test_a_workbook_of_another_processor_is_not_an_original(tmp_path: Path) -> None:
@@ -222,7 +222,7 @@ def test_units_and_wording_of_headings(tmp_path: Path) -> None:
     assert row["statistics"] == {"mean_ns": 5000.0}
     assert published_facts(row)["tflops"] == pytest.approx(0.0131072)
     assert published_facts(row)["status"] == "ok"
-    assert "no times" in said(imported)
+    assert "no times" in remarks_text(imported)
 
 
 def test_phases_above_units(tmp_path: Path) -> None:
@@ -263,7 +263,7 @@ def test_precisions(tmp_path: Path, said_above: str, sheet: str, found: str) -> 
     imported = read_workbook(make_workbook(tmp_path / "a.xlsx", lines, names=[sheet]))
     assert members(imported.rows)[0]["attributes"]["precision"] == found
     contradicts = bool(said_above) and sheet == "Results - FP16"
-    assert ("the title of the table says float" in said(imported)) == contradicts
+    assert ("the title of the table says float" in remarks_text(imported)) == contradicts
 
 
 # ---- invalid cells -----------------------------------------------------------------------------
@@ -283,8 +283,8 @@ def test_invalid_times_are_reported(tmp_path: Path, content: object, what: str) 
     lines = gemm_cells(good, [32, 64, 64, "N", "N", None, content])
     imported = read_workbook(make_workbook(tmp_path / "a.xlsx", lines))
     assert [row["attributes"]["m"] for row in members(imported.rows)] == [64]
-    assert "Results - FP32!G5: " in said(imported)
-    assert what in said(imported)
+    assert "Results - FP32!G5: " in remarks_text(imported)
+    assert what in remarks_text(imported)
 
 
 @pytest.mark.parametrize(("line", "what"), [
@@ -300,7 +300,7 @@ def test_invalid_problems_are_reported(tmp_path: Path, line: Sequence[Any], what
     good = [64, 64, 64, "N", "T", None, 1.0]
     imported = read_workbook(make_workbook(tmp_path / "a.xlsx", gemm_cells(good, line)))
     assert len(imported.rows) == 1
-    assert what in said(imported)
+    assert what in remarks_text(imported)
 
 
 def test_rates_that_contradict_the_time_are_reported(tmp_path: Path) -> None:
@@ -310,8 +310,8 @@ def test_rates_that_contradict_the_time_are_reported(tmp_path: Path) -> None:
     imported = read_workbook(make_workbook(tmp_path / "a.xlsx", lines))
     assert published_facts(members(imported.rows)[0])["status"] == "MISMATCH_RATE"
     assert "rates" not in members(imported.rows)[0]
-    assert "G4: inconsistent: MISMATCH_RATE" in said(imported)
-    assert "H5: holds -2, which is not a valid rate; the rate was skipped" in said(imported)
+    assert "G4: inconsistent: MISMATCH_RATE" in remarks_text(imported)
+    assert "H5: holds -2, which is not a valid rate; the rate was skipped" in remarks_text(imported)
     assert members(imported.rows)[1]["rates"]["tflops"] == pytest.approx(2 * 64**3 / 1e6 / 1e3)
 
 

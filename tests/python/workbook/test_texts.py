@@ -21,7 +21,7 @@ from deepbench.errors import printable_line
 from deepbench.installation import install_command
 from deepbench.results import ResultFile, read
 from deepbench.workbook import WorkbookError, read_workbook, write_workbook, xlsx_reader
-from example_rows import as_row, make_context, make_gemm
+from example_rows import make_context, make_gemm, row_of_members
 from workbook_parts import SHEET, changed_workbook, refusal_message, workbook_parts, zip_archive
 
 # ---- names and texts ---------------------------------------------------------------------------
@@ -68,7 +68,7 @@ def test_texts_are_written_as_texts(tmp_path: Path, text: str) -> None:
     lost = {**make_gemm(position=2), "status": "failed", "reason": text}
     context = make_context(rows=3, device={"index": 0, "name": text}, options={text: text},
                            command=[text], host={text: text})  # fmt: skip
-    rows = (as_row(row), as_row(other), as_row(lost))
+    rows = (row_of_members(row), row_of_members(other), row_of_members(lost))
     write_workbook(ResultFile(Path("rows.jsonl"), context, rows, 0, False), tmp_path / "a.xlsx")
     book = openpyxl.load_workbook(tmp_path / "a.xlsx")
     seen = 0
@@ -94,7 +94,8 @@ def test_texts_are_written_as_texts(tmp_path: Path, text: str) -> None:
 def test_long_texts_are_truncated(tmp_path: Path) -> None:
     row = make_gemm(application="x" * 100_000, reason="\U0001f600" * 40_000)
     write_workbook(
-        ResultFile(Path("r"), make_context(rows=1), (as_row(row),), 0, False), tmp_path / "a.xlsx"
+        ResultFile(Path("r"), make_context(rows=1), (row_of_members(row),), 0, False),
+        tmp_path / "a.xlsx",
     )
     sheet = openpyxl.load_workbook(tmp_path / "a.xlsx")["Rows"]
     longest = max(len(str(cell.value)) for cells in sheet.iter_rows() for cell in cells)
@@ -107,7 +108,9 @@ def test_extreme_numbers_are_written(tmp_path: Path) -> None:
     row["statistics"] = {**row["statistics"], "median_ns": 1e-100}
     huge = {**make_gemm(position=1, m=2**52), "work": {"flops": 1e30, "bytes": 1.0}}
     huge["statistics"] = {**huge["statistics"], "median_ns": 1e-9}
-    result = ResultFile(Path("r"), make_context(rows=2), (as_row(row), as_row(huge)), 0, False)
+    result = ResultFile(
+        Path("r"), make_context(rows=2), (row_of_members(row), row_of_members(huge)), 0, False
+    )
     write_workbook(result, tmp_path / "a.xlsx")
     assert len(read_workbook(tmp_path / "a.xlsx").rows) == 2
 
@@ -263,7 +266,7 @@ def test_element_names_may_have_prefixes(tmp_path: Path) -> None:
 def test_contexts_may_hold_unexpected_values(tmp_path: Path) -> None:
     """The schema leaves parts of a context open, so they may hold anything."""
     context = make_context(rows=1, specs=["a"], footnotes={"b": 1}, command=None, host=None)
-    result = ResultFile(Path("r"), context, (as_row(make_gemm()),), 0, False)
+    result = ResultFile(Path("r"), context, (row_of_members(make_gemm()),), 0, False)
     write_workbook(result, tmp_path / "a.xlsx")
     assert len(read_workbook(tmp_path / "a.xlsx").rows) == 1
 
@@ -271,7 +274,7 @@ def test_contexts_may_hold_unexpected_values(tmp_path: Path) -> None:
 def test_cells_match_those_of_another_reader(tmp_path: Path) -> None:
     """Compares with openpyxl for a workbook with every kind of cell that deepbench writes."""
     row = make_gemm(application="_x0041_ \x01\ud800 é\u2028 ''", reason=None)
-    result = ResultFile(Path("r"), make_context(rows=1), (as_row(row),), 0, False)
+    result = ResultFile(Path("r"), make_context(rows=1), (row_of_members(row),), 0, False)
     write_workbook(result, tmp_path / "a.xlsx")
     theirs = openpyxl.load_workbook(tmp_path / "a.xlsx", data_only=True)
     for sheet in xlsx_reader.read_book(tmp_path / "a.xlsx").sheets:

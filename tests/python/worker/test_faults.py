@@ -36,7 +36,7 @@ def deepbench(
     )
 
 
-def sweep(
+def sweep_scripted_gemm(
     plugin: Path, file: Path, script: str, sizes: str, *options: str
 ) -> subprocess.CompletedProcess[str]:
     """gemms of these m on the fake backend, kept in a file."""
@@ -55,7 +55,9 @@ def test_every_fault_costs_its_row_alone(plugin: Path, tmp_path: Path) -> None:
     sizes = [9, *FAULTS, 99]
     sizes.insert(6, 50)  # between the second crash and the third: see runner/test_restart_limit.py
     file = tmp_path / "rows.jsonl"
-    done = sweep(plugin, file, script, ",".join(map(str, sizes)), "--hang-limit", "10")
+    done = sweep_scripted_gemm(
+        plugin, file, script, ",".join(map(str, sizes)), "--hang-limit", "10"
+    )
     assert done.returncode == 1
     assert "Traceback" not in done.stderr
     result: ResultFile = read(file)
@@ -74,7 +76,9 @@ def test_every_fault_costs_its_row_alone(plugin: Path, tmp_path: Path) -> None:
 def test_a_ceiling_that_breaks_costs_no_row(plugin: Path, tmp_path: Path, fault: str) -> None:
     """m=1024 is that of a ceiling."""
     file = tmp_path / "rows.jsonl"
-    done = sweep(plugin, file, f"when m=1024 {fault}", "9,10,11", "--hang-limit", "12")
+    done = sweep_scripted_gemm(
+        plugin, file, f"when m=1024 {fault}", "9,10,11", "--hang-limit", "12"
+    )
     assert done.returncode == 0, done.stderr
     first, second, third = members(read(file).rows)
     assert [row["status"] for row in (first, second, third)] == ["ok"] * 3
@@ -92,7 +96,7 @@ def test_a_second_measurement_that_breaks_keeps_the_first(plugin: Path, tmp_path
     """Above its ceiling a row is measured again; that is no ceiling's fault."""
     file = tmp_path / "rows.jsonl"
     script = "when m=10 time 0.01;when m=10 attempt=1 crash time_batch"
-    done = sweep(plugin, file, script, "10,11")
+    done = sweep_scripted_gemm(plugin, file, script, "10,11")
     assert done.returncode == 0, done.stderr
     first, second = members(read(file).rows)
     assert (
@@ -107,13 +111,13 @@ def test_a_crash_in_destroy_does_not_take_the_measured_row_along(
     plugin: Path, tmp_path: Path
 ) -> None:
     file = tmp_path / "rows.jsonl"
-    sweep(plugin, file, "when m=9 crash destroy", "9")
+    sweep_scripted_gemm(plugin, file, "when m=9 crash destroy", "9")
     assert row_statuses(file) == ["ok"]
 
 
 def test_a_crash_in_destroy_does_not_cost_the_next_row(plugin: Path, tmp_path: Path) -> None:
     file = tmp_path / "rows.jsonl"
-    done = sweep(plugin, file, "when m=9 crash destroy", "9,10,11")
+    done = sweep_scripted_gemm(plugin, file, "when m=9 crash destroy", "9,10,11")
     assert done.returncode == 0
     assert row_statuses(file) == ["ok"] * 3
     assert "between two rows: the worker crashed: SIGSEGV" in done.stderr
@@ -123,7 +127,7 @@ def test_a_crash_in_destroy_does_not_cost_the_next_row(plugin: Path, tmp_path: P
 def test_a_candidate_that_crashes_costs_its_row_alone(plugin: Path, tmp_path: Path) -> None:
     file = tmp_path / "rows.jsonl"
     script = "candidates own quick\nwhen m=9 candidate=quick crash destroy"
-    done = sweep(plugin, file, script, "9,10", "--algorithm", "exhaustive")
+    done = sweep_scripted_gemm(plugin, file, script, "9,10", "--algorithm", "exhaustive")
     assert done.returncode == 1
     crashed, ok = members(read(file).rows)
     assert (crashed["status"], ok["status"]) == ("failed", "ok")
@@ -164,7 +168,7 @@ def test_a_row_that_no_reader_takes_does_not_cost_the_file(
     plugin: Path, tmp_path: Path, fault: str, reason: str
 ) -> None:
     file = tmp_path / "rows.jsonl"
-    done = sweep(plugin, file, f"when m=10 {fault}", "9,10,11", "--samples", "2")
+    done = sweep_scripted_gemm(plugin, file, f"when m=10 {fault}", "9,10,11", "--samples", "2")
     assert done.returncode == 1
     assert row_statuses(file) == ["ok", "failed", "ok"]
     assert members(read(file).rows)[1]["reason"].startswith(
@@ -174,7 +178,7 @@ def test_a_row_that_no_reader_takes_does_not_cost_the_file(
 
 def test_a_context_that_no_reader_takes_is_not_written(plugin: Path, tmp_path: Path) -> None:
     file = tmp_path / "rows.jsonl"
-    done = sweep(plugin, file, "emit describe_device heat 1e305", "9")
+    done = sweep_scripted_gemm(plugin, file, "emit describe_device heat 1e305", "9")
     assert done.returncode == 2
     said = done.stderr.removeprefix(WAITING)
     assert said.startswith("deepbench: error: the backend answered nonsense: device.heat")
@@ -184,11 +188,11 @@ def test_a_context_that_no_reader_takes_is_not_written(plugin: Path, tmp_path: P
 def test_a_candidate_of_some_rows(plugin: Path, tmp_path: Path) -> None:
     file = tmp_path / "rows.jsonl"
     script = "candidates own\nwhen m=10 candidates own quick"
-    done = sweep(plugin, file, script, "9,10", "--algorithm", "quick")
+    done = sweep_scripted_gemm(plugin, file, script, "9,10", "--algorithm", "quick")
     assert done.returncode == 1
     assert row_statuses(file) == ["invalid", "ok"]
     file.unlink()
-    done = sweep(plugin, file, script, "8,9", "--algorithm", "quick")
+    done = sweep_scripted_gemm(plugin, file, script, "8,9", "--algorithm", "quick")
     assert (done.returncode, done.stdout, file.exists()) == (2, "", False)
     assert done.stderr.removeprefix(WAITING) == (
         "deepbench: error: --algorithm 'quick': backend fake has no candidate 'quick' "

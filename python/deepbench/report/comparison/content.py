@@ -75,14 +75,14 @@ def _counts_line(name: str, against: PairwiseComparison) -> str:
     counts = [
         f"{count} {verdict_word(word)}"
         for word in ("faster", "slower", "noise", "unknown", "published", "doubted")
-        if (count := sum(row.verdict == word and not (row.broken or row.fixed)
+        if (count := sum(row.verdict == word and not (row.is_broken or row.is_fixed)
                          for row in against.rows))
     ]  # fmt: skip
-    fixed = sum(row.fixed for row in against.rows)
+    fixed = sum(row.is_fixed for row in against.rows)
     if fixed:
         counts.append(f"{fixed} fixed")
-    if against.broken:
-        counts.append(f"{len(against.broken)} broken")
+    if against.broken_rows:
+        counts.append(f"{len(against.broken_rows)} broken")
     total = f"{len(against.rows)} row{'s' if len(against.rows) > 1 else ''}"
     parts = [f"{total} compared: {', '.join(counts)}"]
     algorithms = sum(row.same_algorithm is False for row in against.rows)
@@ -106,14 +106,15 @@ def _counts_line(name: str, against: PairwiseComparison) -> str:
 
 def _noise_line(comparison: Comparison) -> str:
     rules = comparison.rules
-    text = f"same: the ratio is within {percent(rules.floor)} % of 1, or its interval includes 1"
+    threshold = percent(rules.change_threshold)
+    text = f"same: the ratio is within {threshold} % of 1, or its interval includes 1"
     if rules.noise is not None:
         return text
     worst = {
         (row.base.op, str(row.base.attributes.get("precision"))): row.noise
         for against in comparison.others
         for row in against.rows
-        if row.noise > rules.floor
+        if row.noise > rules.change_threshold
     }
     drifts = [f"{op} {precision} {percent(noise)} %" for (op, precision), noise in worst.items()]
     return (

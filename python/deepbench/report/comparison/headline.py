@@ -27,7 +27,7 @@ def headlines(comparison: Comparison) -> list[str]:
 def _headline_sentence(
     comparison: Comparison, against: PairwiseComparison, base: str, other: str, quotient: str
 ) -> str:
-    found = headline(against, comparison.rules.floor)
+    found = headline(against, comparison.rules.change_threshold)
     if against.overall is None:
         return f"{other} and {base} have no pair of rows with two times"
     rows, ratio = _rows_text(comparison, against, found), against.overall.ratio
@@ -49,7 +49,7 @@ def _headline_sentence(
 
 def _threshold_text(comparison: Comparison, against: PairwiseComparison, found: Headline) -> str:
     if found.verdict != "noise":
-        return f"{percent(comparison.rules.floor)} %"
+        return f"{percent(comparison.rules.change_threshold)} %"
     return (
         "noise at equal clocks" if any(row.explained_by_clock for row in against.rows) else "noise"
     )

@@ -66,7 +66,7 @@ def _comparison_json(
 
 
 def _headline_json(comparison: Comparison, index: int) -> dict[str, Any]:
-    found = headline(comparison.others[index - 1], comparison.rules.floor)
+    found = headline(comparison.others[index - 1], comparison.rules.change_threshold)
     return {
         "text": headlines(comparison)[index - 1],
         "faster": None if found.faster is None else result_set_letter(found.faster and index),
@@ -93,8 +93,8 @@ def _row_json(row: ComparedRow) -> dict[str, Any]:
         "verdict": row.verdict,
         "same_algorithm": row.same_algorithm,
         "same_by_clock": row.explained_by_clock,
-        "mended": row.fixed,
-        "broken": row.broken,
+        "mended": row.is_fixed,
+        "broken": row.is_broken,
     }
 
 

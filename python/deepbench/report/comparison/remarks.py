@@ -17,7 +17,7 @@ def remarks(row: ComparedRow, letter: str = "B") -> Iterator[str]:
     """The remarks on a pair, none for an ordinary one. `letter` names the other result set; the
     baseline is A."""
     base, other = row.base, row.other
-    if row.broken:
+    if row.is_broken:
         yield f"{letter}: {other.status}: {other.reason or 'no reason given'}"
     elif row.ratio is None:
         untimed, name = (other, letter) if other.time_ns is None else (base, "A")

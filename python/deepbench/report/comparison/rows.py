@@ -113,16 +113,18 @@ def _attribute_cell(name: str) -> Callable[[Entry, Mapping[int, ComparedRow]], s
 def _side_columns(index: int) -> list[_RowColumn]:
     """Time, ratio, interval and verdict of a result set that is compared with A."""
 
-    def of(text: Callable[[ComparedRow], str], missing: str = "-") -> Callable[..., str]:
+    def cell_of_other(text: Callable[[ComparedRow], str], missing: str = "-") -> Callable[..., str]:
         return lambda entry, found: text(found[index]) if index in found else missing
 
     name = result_set_letter(index)
     return [
         # Implied by A's time and the ratio.
-        _RowColumn(f"{name} time", of(_other_time_text, _NO_TIME), implied=True),
-        _RowColumn(f"{name}/A", of(lambda row: ratio_cells(row.ratio)[0])),
-        _RowColumn("95 %", of(lambda row: ratio_cells(row.ratio)[1]), dispensable=1),
-        _RowColumn("verdict", of(lambda row: verdict_word(row.verdict), "missing"), words=True),
+        _RowColumn(f"{name} time", cell_of_other(_other_time_text, _NO_TIME), implied=True),
+        _RowColumn(f"{name}/A", cell_of_other(lambda row: ratio_cells(row.ratio)[0])),
+        _RowColumn("95 %", cell_of_other(lambda row: ratio_cells(row.ratio)[1]), dispensable=1),
+        _RowColumn(
+            "verdict", cell_of_other(lambda row: verdict_word(row.verdict), "missing"), words=True
+        ),
     ]
 
 
@@ -142,7 +144,7 @@ def _rate_column(
 ) -> _RowColumn:
     """The rates of one result set. `entries` are its rows of this operation."""
     units = frozenset(work_unit(entry.attributes.get("precision")) for entry in entries)
-    cells = RateCells.of(units, f"{name} ")
+    cells = RateCells.for_units(units, f"{name} ")
 
     def text(entry: Entry, found: Mapping[int, ComparedRow]) -> str:
         one = of(entry, found)
@@ -177,7 +179,7 @@ def _labelled_remarks(found: Mapping[int, ComparedRow], indices: Sequence[int]) 
 
 
 def _tone_of_rows(rows: Iterable[ComparedRow]) -> str:
-    tones = ["slower" if row.broken else row.verdict for row in rows]
+    tones = ["slower" if row.is_broken else row.verdict for row in rows]
     return next((word for word in ("slower", "faster") if word in tones), "")
 
 
@@ -186,7 +188,7 @@ def change_tables(comparison: Comparison, index: int) -> list[Section]:
     against, name = comparison.others[index - 1], result_set_letter(index)
     found = []
     for verdict in ("slower", "faster"):
-        changed = against.changed(verdict)
+        changed = against.changed_rows(verdict)
         # In a smaller table, the rows themselves show it.
         if changed and len(against.rows) > MOST_CHANGED:
             shown = changed[:MOST_CHANGED]
@@ -199,8 +201,8 @@ def change_tables(comparison: Comparison, index: int) -> list[Section]:
             heading = f"{verdict} in {name}{rest}"
             words = frozenset((2,))
             found.append(Section(heading, (), columns, words, tuple(rows), wraps=True))
-    if against.broken:
-        broken = against.broken
+    if against.broken_rows:
+        broken = against.broken_rows
         lines = [
             f"{row.base.problem}: {row.other.status}: {row.other.reason or 'no reason given'}"
             for row in broken[:MOST_CHANGED]

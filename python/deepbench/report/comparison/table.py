@@ -42,13 +42,13 @@ class _Layout:
     stacked: bool = False  # titles wrap onto several lines
     below: tuple[int, ...] = ()  # columns whose cells continue below their row, with their titles
 
-    def title(self, text: str) -> list[str]:
+    def title_lines(self, text: str) -> list[str]:
         split = self.stacked and len(text) > _SHORT
         return text.replace("_", "_ ").split(" ") if split else [text]
 
     def widths(self, section: Section) -> list[int]:
         return [
-            max(*map(cell_width, self.title(section.columns[column])),
+            max(*map(cell_width, self.title_lines(section.columns[column])),
                 *(cell_width(row.cells[column]) for row in section.rows), 0)
             for column in self.shown
         ]  # fmt: skip
@@ -85,7 +85,7 @@ def _table_lines(section: Section, width: int | None) -> Iterator[str]:
     """The titles and the rows, a row with all its lines in one part."""
     layout = _choose_layout(section, width)
     widths = layout.widths(section)
-    titles = [layout.title(section.columns[column]) for column in layout.shown]
+    titles = [layout.title_lines(section.columns[column]) for column in layout.shown]
     height = max(map(len, titles))
     heads = zip(*([""] * (height - len(title)) + title for title in titles), strict=True)
     for cells in heads:

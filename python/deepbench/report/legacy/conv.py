@@ -5,10 +5,10 @@ from __future__ import annotations
 from deepbench.report.legacy.text import (
     PhaseCollector,
     Phases,
-    any_phase,
     attributes,
     banner,
     microseconds,
+    row_of_any_phase,
     time_text,
 )
 from deepbench.results.row import Row
@@ -48,7 +48,7 @@ class Conv:
         return text
 
     def _phases_line(self, phases: Phases) -> str:
-        row = any_phase(phases)
+        row = row_of_any_phase(phases)
         padded = bool(row.padding.dimensions)
         self._lines += 1
         self._padded += padded

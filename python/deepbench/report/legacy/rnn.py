@@ -6,10 +6,10 @@ from __future__ import annotations
 from deepbench.report.legacy.text import (
     PhaseCollector,
     Phases,
-    any_phase,
     attributes,
     banner,
     microseconds,
+    row_of_any_phase,
     time_text,
 )
 from deepbench.results.row import Row
@@ -38,7 +38,7 @@ class Rnn:
         return "".join(map(self._phases_line, self._collector.flush()))
 
     def _phases_line(self, phases: Phases) -> str:
-        values = attributes(any_phase(phases))
+        values = attributes(row_of_any_phase(phases))
         cells = [f"{values.get(name, 0):>{width}}" for name, width in _WIDTHS.items()]
         cells.append(f"{time_text(microseconds(phases.get('fwd'))):>18}")
         if not self._inference:

@@ -59,6 +59,6 @@ class PhaseCollector:
         return left
 
 
-def any_phase(phases: Phases) -> Row:
+def row_of_any_phase(phases: Phases) -> Row:
     """Any row of the problem, for what all its phases share."""
     return next(iter(phases.values()))

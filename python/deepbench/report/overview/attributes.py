@@ -17,7 +17,7 @@ _MOST_VALUES = 12  # colours of one chart
 Texts = Mapping[str, str]
 
 
-def shared(rows: Sequence[ReportRow]) -> dict[str, dict[str, str]]:
+def shared_attributes(rows: Sequence[ReportRow]) -> dict[str, dict[str, str]]:
     """The attributes that all rows of an operation share, by operation. Empty if all its rows are
     alike."""
     problems: dict[str, list[Texts]] = {}
@@ -36,7 +36,7 @@ class ShortNames:
 
     def __init__(self, rows: Sequence[ReportRow]) -> None:
         self.hides_defaults = False  # whether any name so far omits a default
-        self._shared = shared(rows)
+        self._shared = shared_attributes(rows)
         self._defaults = {
             operation.name: {
                 parameter.name: parameter.default
@@ -65,7 +65,7 @@ class ShortNames:
         ]
 
 
-def colourable(rows: Sequence[ReportRow]) -> dict[str, list[str | None]]:
+def attributes_for_colouring(rows: Sequence[ReportRow]) -> dict[str, list[str | None]]:
     """The attributes that can be shown as colours: those with at least two and at most _MOST_VALUES
     values. Each has a legend text per row, such as 'n=16'."""
     every = [_attribute_texts(row) for row in rows]

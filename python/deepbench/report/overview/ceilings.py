@@ -32,7 +32,7 @@ class Ceiling:
         return f"{_LEVELS.get(self.name, self.name)} {rate_of(self)}"
 
     @property
-    def about(self) -> str:
+    def description(self) -> str:
         what = f"{self.device}: {_LEVELS.get(self.name, self.name)}, measured {rate_of(self)}"
         if self.lowest == self.highest:
             return what
@@ -56,7 +56,7 @@ def ceilings(files: Sequence[ReportFile]) -> list[Ceiling]:
     """The ceilings of every device that apply to its rows with FLOPs."""
     found: dict[tuple[str, str, bool], list[float]] = {}
     for row in all_rows(files):
-        if not point(row):
+        if not roofline_point(row):
             continue
         device = row.entry.device or files[row.file_index].device
         precision = str(row.entry.attributes.get("precision") or _NO_PRECISION)
@@ -71,7 +71,7 @@ def ceilings(files: Sequence[ReportFile]) -> list[Ceiling]:
     ]
 
 
-def point(row: ReportRow) -> tuple[float, float] | None:
+def roofline_point(row: ReportRow) -> tuple[float, float] | None:
     """FLOP/byte and TFLOP/s of a row that has both."""
     flops, size, tflops = row.entry.flops, row.entry.bytes, row.tflops
     return (flops / size, tflops) if flops and size and tflops else None
@@ -88,7 +88,7 @@ def axes(points: Iterable[tuple[float, float]], lines: Sequence[Ceiling]) -> Axe
     return Axes((min(xs) / _MARGIN, max(xs) * _MARGIN), (min(ys) / _MARGIN, top * _LABELS))
 
 
-def ceiling_ends(
+def line_ends_of_ceiling(
     ceiling: Ceiling, every: Sequence[Ceiling], room: Axes
 ) -> list[tuple[float, float]]:
     """The ends of a line within the axes. A bandwidth line ends at the device's highest rate, and a

@@ -99,7 +99,7 @@ def label_width(labels: Iterable[str]) -> float:
     return _SYMBOL + min(_LONGEST_LABEL, _LETTER * longest)
 
 
-def corners(xs: Sequence[float], ys: Sequence[float]) -> list[dict[str, float]]:
+def invisible_corner_points(xs: Sequence[float], ys: Sequence[float]) -> list[dict[str, float]]:
     """Two invisible points that give logarithmic axes a minimum length."""
     if not xs:
         return []
@@ -134,7 +134,7 @@ def _set_width_and_labels(spec: Spec, width: int) -> None:
         encoding = spec["encoding"][channel]
         if encoding["scale"].get("type") == "log":
             axis = encoding.setdefault("axis", {})
-            axis["labelExpr"] = _log_labels(channel, axis.pop("format", None))
+            axis["labelExpr"] = _log_axis_label_expression(channel, axis.pop("format", None))
             axis["tickCount"] = 8
     # These parameters replace the width of the plot itself, which changes while Vega lays out the
     # chart, so that a legend that depends on it would be clipped.
@@ -156,14 +156,14 @@ def _legends_in(spec: Spec) -> Iterator[Spec]:
                 yield encoding["legend"]
 
 
-def _log_labels(channel: str, form: str | None) -> str:
+def _log_axis_label_expression(channel: str, form: str | None) -> str:
     """Labels of a logarithmic axis: at least three, whatever its range. Powers of ten are labelled
     if three of them are in the range, else also 2 and 5 times these, else every tick. Without a
     format, the numbers of a long axis are abbreviated (1M), so that they do not touch on a narrow
     screen."""
     low, high = (f"domain('{channel}')[{end}]" for end in (0, 1))
 
-    def count(digit: int) -> str:
+    def label_count(digit: int) -> str:
         above, below = (f"log({end} / {digit}) / LN10" for end in (high, low))
         return f"(floor({above} + 1e-9) - ceil({below} - 1e-9) + 1)"
 
@@ -172,9 +172,9 @@ def _log_labels(channel: str, form: str | None) -> str:
         return f"abs({exponent} - round({exponent})) < 1e-6"
 
     steps = (1, 2, 5)
-    some = " + ".join(count(digit) for digit in steps)
+    some = " + ".join(label_count(digit) for digit in steps)
     one_of = " || ".join(is_step(digit) for digit in steps)
-    labelled = f"({count(1)} >= 3 ? {is_step(1)} : {some} >= 3 ? ({one_of}) : true)"
+    labelled = f"({label_count(1)} >= 3 ? {is_step(1)} : {some} >= 3 ? ({one_of}) : true)"
     is_short = f"{high} >= 1e5 && datum.value >= 1e3"
     shown = f"'{form}'" if form else f"{is_short} ? '~s' : ',~r'"
     return f"{labelled} ? format(datum.value, {shown}) : ''"

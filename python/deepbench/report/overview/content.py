@@ -14,8 +14,8 @@ from deepbench.report.fields import get
 from deepbench.results import ResultFile
 
 from . import comparison_tables, facts, headline, summary
-from .ceilings import Axes, Ceiling, axes, ceilings, point
-from .pairs import Pair, ReferenceComparison, against, algorithms, hot_cold_pairs
+from .ceilings import Axes, Ceiling, axes, ceilings, roofline_point
+from .pairs import Pair, ReferenceComparison, algorithms, hot_cold_pairs, reference_comparisons
 from .report_rows import ReportFile, all_rows, report_files, work_title
 from .sweep import Sweep, sweep
 
@@ -45,8 +45,8 @@ class Content:
         return hot_cold_pairs(self.files)
 
     @cached_property
-    def against(self) -> list[ReferenceComparison]:
-        return against(self.files, self.others)
+    def reference_comparisons(self) -> list[ReferenceComparison]:
+        return reference_comparisons(self.files, self.others)
 
     @cached_property
     def ceilings(self) -> list[Ceiling]:
@@ -54,13 +54,13 @@ class Content:
 
     @cached_property
     def axes(self) -> Axes | None:
-        found = [position for row in all_rows(self.files) if (position := point(row))]
+        found = [position for row in all_rows(self.files) if (position := roofline_point(row))]
         return axes(found, self.ceilings)
 
     @cached_property
     def work_title(self) -> str:
         """The title of the roofline's rate axis."""
-        return work_title(row for row in all_rows(self.files) if point(row))
+        return work_title(row for row in all_rows(self.files) if roofline_point(row))
 
     @cached_property
     def sweep(self) -> Sweep | None:
@@ -100,7 +100,7 @@ class Content:
         tiles.append(("ok", str(statuses.pop("ok", 0)), False))
         for status, count in statuses.most_common():
             tiles.append((status.replace("_", " "), str(count), status != "unsupported"))
-        stops = Counter(row.raw.statistics.stop for row in every if row.good)
+        stops = Counter(row.raw.statistics.stop for row in every if row.is_plottable)
         tiles += [
             (stop.replace("_", " "), str(stops[stop]), False)
             for stop in ("converged", "noisy", "time_limit", "throttled", "too_few")
@@ -112,14 +112,14 @@ class Content:
     @cached_property
     def charts(self) -> list[str]:
         """The charts that have data."""
-        every = [row for row in all_rows(self.files) if row.good]
+        every = [row for row in all_rows(self.files) if row.is_plottable]
         has_data = {
             "roofline": self.axes is not None,
             "bandwidth": any(row.gbps and not row.entry.flops for row in every),
             "distribution": any(file.rows for file in self.files),
             "algorithms": bool(self.algorithms),
             "caches": bool(self.hot_cold_pairs),
-            "against": any(one.pairs for one in self.against),
+            "against": any(one.pairs for one in self.reference_comparisons),
         }
         return [name for name, shows in has_data.items() if shows]
 
@@ -171,7 +171,7 @@ class Content:
     def reference_labels(self) -> list[str]:
         """The processors of the chart `against`. The label of a result file includes the file's
         name."""
-        return list(dict.fromkeys(one.label for one in self.against if one.pairs))
+        return list(dict.fromkeys(one.label for one in self.reference_comparisons if one.pairs))
 
     def notes(self, chart: str) -> list[str]:
         """The notes that accompany a chart."""
@@ -181,8 +181,8 @@ class Content:
             notes.append(f"The reference's time over the row's, for each row. References: {named}.")
         if chart == "roofline":
             every = list(all_rows(self.files))
-            plotted = sum(point(one) is not None for one in every)
-            bad = sum(not one.good for one in every)
+            plotted = sum(roofline_point(one) is not None for one in every)
+            bad = sum(not one.is_plottable for one in every)
             excluded = {"not ok": bad, "without FLOPs": len(every) - plotted - bad}
             others = [f"{count} {what}" for what, count in excluded.items() if count]
             rest = f"; excluded: {', '.join(others)}" if others else ""
@@ -196,7 +196,7 @@ class Content:
         elif chart == "caches":
             found = [comparison_tables.cache_section(self.files, self.hot_cold_pairs)]
         elif chart == "against":
-            return comparison_tables.reference_sections(self.against)
+            return comparison_tables.reference_sections(self.reference_comparisons)
         else:
             found = []
         return [section for section in found if section]

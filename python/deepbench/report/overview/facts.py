@@ -84,7 +84,7 @@ def _warnings_with_counts(file: ReportFile) -> Iterator[tuple[str, str]]:
 
 
 def _row_warnings(file: ReportFile) -> Iterator[tuple[str, str]]:
-    measured = [row for row in file.rows if row.good]
+    measured = [row for row in file.rows if row.is_plottable]
     stops = Counter(row.raw.statistics.stop for row in measured)
     for stop, meaning in _STOPS.items():
         if stops[stop]:
@@ -97,8 +97,8 @@ def _row_warnings(file: ReportFile) -> Iterator[tuple[str, str]]:
         yield "rows that were not verified", f"{skipped} of {len(measured)}"
     notes = Notes()
     for row in file.rows:
-        notes.numbers(printable(note) for note in row.raw.notes)
-    for note, count in notes.by_rows():
+        notes.numbers_of_notes(printable(note) for note in row.raw.notes)
+    for note, count in notes.texts_with_row_counts():
         yield note, f"{count} of {len(file.rows)}"
 
 

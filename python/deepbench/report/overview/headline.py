@@ -57,7 +57,7 @@ def _machine_sentences(machine: str, runs: Sequence[ReportFile]) -> Iterator[str
 
 def _highest_rate_sentence(rows: Sequence[ReportRow]) -> Iterator[str]:
     """The highest rate, for operations without a roofline, such as all_reduce between devices."""
-    rates = [(row.gbps, row) for row in rows if row.good and row.gbps]
+    rates = [(row.gbps, row) for row in rows if row.is_plottable and row.gbps]
     if rates:
         gbps, row = max(rates, key=lambda one: one[0])
         yield f"The highest rate is {rate_text(None, None, gbps)}, of {row.entry.problem}."
@@ -82,10 +82,12 @@ def _share_sentences(shares: Sequence[tuple[ReportRow, float]]) -> Iterator[str]
 
 def _status_sentence(runs: Sequence[ReportFile], rows: Sequence[ReportRow]) -> str:
     """'157 of 160 rows are ok (2 incorrect, 1 unsupported)'."""
-    good = sum(row.good for row in rows)
+    good = sum(row.is_plottable for row in rows)
     planned = max(len(rows), sum(int(file.result.context["rows"]) for file in runs))
     statuses = Counter(
-        "inconsistent" if row.entry.doubt else row.entry.status for row in rows if not row.good
+        "inconsistent" if row.entry.doubt else row.entry.status
+        for row in rows
+        if not row.is_plottable
     )
     statuses["not in the file"] = planned - len(rows)
     names = sorted(statuses, key=lambda name: (name not in _BAD_FIRST, -statuses[name]))

@@ -9,14 +9,14 @@ from typing import Any
 from deepbench.report import FormatError
 
 from . import vega
-from .ceilings import point
-from .charts import Spec, chart, corners, label_width, sweep_chart
+from .ceilings import roofline_point
+from .charts import Spec, chart, invisible_corner_points, label_width, sweep_chart
 from .content import Content
 from .outliers import Outliers, outliers
 from .pairs import Pair
 from .report_rows import ReportRow, all_rows, regimes
 from .roofline_lines import roofline_points
-from .sweep import Point, axis_scale, axis_ticks, chosen, held_fixed, is_verified, points
+from .sweep import Point, axis_scale, axis_ticks, held_fixed, is_verified, parse_sweep_axes, points
 
 _WIDTH = 860
 _TITLE_LETTER, _SUBTITLE_LETTER = 8.2, 6.3  # approximate width of a character in pixels
@@ -38,7 +38,11 @@ def render_image(content: Content, kind: str, name: str, row: int | None) -> byt
         return _draw_chart(_sweep_chart(content, name), kind)
     if name not in content.charts:
         available = " ".join(content.charts)
-        cure = " (--against names references)" if name == "against" and not content.against else ""
+        cure = (
+            " (--against names references)"
+            if name == "against" and not content.reference_comparisons
+            else ""
+        )
         raise FormatError(
             f"the files have no data for the chart {name}{cure}; they have data for {available}"
             if available not in ("", "distribution")
@@ -104,7 +108,9 @@ def _datasets(content: Content, name: str) -> dict[str, list[Value]]:
     return {
         "rows": rows,
         "chosen": [],
-        "corners": corners([row["x"] for row in rows], [*heights, *_values_always_shown(name)]),
+        "corners": invisible_corner_points(
+            [row["x"] for row in rows], [*heights, *_values_always_shown(name)]
+        ),
         "ceilings": list(roofline_points(content.ceilings, room))
         if room and name == "roofline"
         else [],
@@ -122,7 +128,9 @@ def _chart_rows(content: Content, name: str) -> list[Value]:
         positions = [
             (row, position)
             for row in all_rows(content.files)
-            if (position := point(row) if name == "roofline" else _bytes_and_bandwidth(row))
+            if (
+                position := roofline_point(row) if name == "roofline" else _bytes_and_bandwidth(row)
+            )
         ]
         colour = _distinguishing_property(row for row, _ in positions)
         return [{"x": x, "y": y, **_colour_and_shape(row, colour)} for row, (x, y) in positions]
@@ -147,7 +155,9 @@ def _chart_pairs(content: Content, name: str) -> Iterator[tuple[Pair, str]]:
     """The pairs of a chart, each with the label of its reference, which is empty within one
     report."""
     if name == "against":
-        yield from ((pair, one.label) for one in content.against for pair in one.pairs)
+        yield from (
+            (pair, one.label) for one in content.reference_comparisons for pair in one.pairs
+        )
         return
     for pair in content.algorithms if name == "algorithms" else content.hot_cold_pairs:
         if name == "algorithms" or pair.row.entry.bytes:
@@ -174,7 +184,7 @@ def _colour_and_shape(row: ReportRow, colour: Callable[[ReportRow], str | None])
 
 
 def _sweep_chart(content: Content, name: str) -> Spec:
-    metric, attribute = chosen(content.sweep, name)
+    metric, attribute = parse_sweep_axes(content.sweep, name)
     found = points(content.files, all_rows(content.files), metric, attribute)
     if not found:
         raise FormatError(f"--chart: no row has both {metric.name} and {attribute.name}")
@@ -196,7 +206,7 @@ def _sweep_chart(content: Content, name: str) -> Spec:
     spec["datasets"] = {
         "rows": [_point_data(point) for point in found],
         "chosen": [],
-        "corners": corners(numbers, ys) if len(numbers) == len(xs) else [],
+        "corners": invisible_corner_points(numbers, ys) if len(numbers) == len(xs) else [],
     }
     return spec
 

@@ -44,7 +44,7 @@ _TITLES = {
 def render_page(content: Content) -> str:
     with ThreadPoolExecutor(1) as pool:
         # In parallel, since the first call takes as long as everything else.
-        runtime = pool.submit(vega.runtime)
+        runtime = pool.submit(vega.vega_script)
         data = script_text(_page_data(content))
         scripts = {"vega": runtime.result(), "script": _page_script()}
     parts = {
@@ -102,12 +102,14 @@ def _content_security_policy(*scripts: str) -> str:
 def _page_data(content: Content) -> dict[str, object]:
     specs = {}
     for name in content.charts:
-        spec = vega.compiled(chart(name, content.axes, work=content.work_title))
+        spec = vega.compile_to_vega(chart(name, content.axes, work=content.work_title))
         spec.pop("config", None)  # all charts share the theme
         specs[name] = vega.with_fixed_legends(spec)
     room = content.axes
     return {
-        **page_data(content.files, content.algorithms, content.hot_cold_pairs, content.against),
+        **page_data(
+            content.files, content.algorithms, content.hot_cold_pairs, content.reference_comparisons
+        ),
         **sweep_page_data(content.files, content.sweep),
         "charts": specs,
         "themes": {name: vega.compiled_theme(config) for name, config in themes().items()},
@@ -169,7 +171,7 @@ def _charts_html(content: Content) -> Iterator[str]:
                   for section in content.tables(name)]  # fmt: skip
         tables = "".join(map(_section_html, titled))
         yield f'<section id="{name}">\n<h2>{_TITLES[name]}</h2>\n{notes}{box}{tables}</section>\n'
-    if content.against and "against" not in content.charts:
+    if content.reference_comparisons and "against" not in content.charts:
         yield _tables_html("against", _TITLES["against"], content.tables("against"))
 
 

@@ -12,7 +12,7 @@ from deepbench.compare.result_set import printable
 from deepbench.report.fields import spread, time_text
 from deepbench.report.remarks import plain_remarks
 
-from .attributes import ShortNames, colourable
+from .attributes import ShortNames, attributes_for_colouring
 from .outliers import outliers
 from .pairs import Pair, ReferenceComparison
 from .report_rows import ReportFile, ReportRow, regimes
@@ -84,14 +84,14 @@ _STATISTICS = ("min", "q1", "q3", "p99", "max", "low", "high", "mean")
 _NUMBERS: dict[str, Callable[[ReportRow], object]] = {
     "run": lambda row: row.file_index,
     "position": lambda row: row.entry.position,
-    "good": lambda row: int(row.good),
+    "good": lambda row: int(row.is_plottable),
     "time": lambda row: row.entry.time_ns or row.raw.statistics.median_ns,
     "spread": lambda row: spread(row.raw),
     "tflops": lambda row: row.tflops,
     "gbps": lambda row: row.gbps,
     "flops": lambda row: row.entry.flops,
     "bytes": lambda row: row.entry.bytes,
-    "ceiling": lambda row: row.raw.bound.share_arithmetic if row.good else None,
+    "ceiling": lambda row: row.raw.bound.share_arithmetic if row.is_plottable else None,
     "roofline": lambda row: row.share,
     "peak": lambda row: row.raw.bound.arithmetic_tflops,
     "bandwidth": lambda row: row.raw.bound.memory_gbps,
@@ -125,7 +125,9 @@ def page_data(
         ],
         "regimes": regimes(rows),
         "texts": {name: _indexed_texts(values) for name, values in texts.items()},
-        "colourable": {name: _indexed_texts(values) for name, values in colourable(rows).items()},
+        "colourable": {
+            name: _indexed_texts(values) for name, values in attributes_for_colouring(rows).items()
+        },
         "shared": brief.notes(),
         "hides_defaults": brief.hides_defaults,
         "numbers": {

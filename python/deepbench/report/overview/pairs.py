@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 
 from deepbench.compare import Entry, NothingInCommon, ResultSet, Rules, compare, to_result_set
 from deepbench.compare.ratios import Ratio, ratio
-from deepbench.compare.regimes import compares_hot_with_cold, kind
+from deepbench.compare.regimes import comparable_kind, compares_hot_with_cold
 from deepbench.compare.result_set import printable
 from deepbench.report.fields import get
 from deepbench.results import ResultFile
@@ -48,7 +48,7 @@ def algorithms(files: Sequence[ReportFile]) -> list[Pair]:
 
 def _pairs_with_default(row: ReportRow) -> Iterator[Pair]:
     default_ns, time_ns = row.raw.algorithm.default_ns, row.entry.time_ns
-    if not row.good or not time_ns or not default_ns or row.entry.algorithm == "default":
+    if not row.is_plottable or not time_ns or not default_ns or row.entry.algorithm == "default":
         return
     gain = row.raw.algorithm.speedup or default_ns / time_ns
     yield Pair(row, time_ns, default_ns, Ratio(gain, None), changed=not row.entry.choice.is_default)
@@ -58,12 +58,12 @@ def hot_cold_pairs(files: Sequence[ReportFile]) -> list[Pair]:
     """Hot rows against cold rows that are otherwise alike."""
     cold: dict[Hashable, list[ReportRow]] = {}
     for row in all_rows(files):
-        if row.good and (row.entry.cache or "").startswith("cold"):
+        if row.is_plottable and (row.entry.cache or "").startswith("cold"):
             cold.setdefault(_key_without_cache(row.entry), []).append(row)
     pairs = []
     for row in all_rows(files):
         waiting = cold.get(_key_without_cache(row.entry))
-        if not waiting or not row.good or row.entry.cache != "hot":
+        if not waiting or not row.is_plottable or row.entry.cache != "hot":
             continue
         other = waiting.pop(0)
         times, both = (row.entry.time_ns, other.entry.time_ns), ratio(row.entry, other.entry)
@@ -78,7 +78,9 @@ def _key_without_cache(entry: Entry) -> Hashable:
     return entry.op, entry.problem, setup, how
 
 
-def against(files: Sequence[ReportFile], others: Sequence[ResultFile]) -> list[ReferenceComparison]:
+def reference_comparisons(
+    files: Sequence[ReportFile], others: Sequence[ResultFile]
+) -> list[ReferenceComparison]:
     """Every file against every reference."""
     result_sets = [to_result_set(other) for other in others]
     references = [
@@ -104,8 +106,8 @@ def _compare_with_reference(
     file: ReportFile, reference: ResultSet, label: str
 ) -> ReferenceComparison:
     by_entry = {id(row.entry): row for row in file.rows}
-    kinds = {kind(row.entry, ()) for row in file.rows}
-    alike = tuple(entry for entry in reference.entries if kind(entry, ()) in kinds)
+    kinds = {comparable_kind(row.entry, ()) for row in file.rows}
+    alike = tuple(entry for entry in reference.entries if comparable_kind(entry, ()) in kinds)
     reference = replace(reference, entries=alike)  # for speed: the other entries cannot match
     if not alike:
         return ReferenceComparison(

@@ -26,7 +26,7 @@ class ReportRow:
     asked: str | None  # the cache regime of its file, if the file has only one
 
     @property
-    def good(self) -> bool:
+    def is_plottable(self) -> bool:
         """Whether plots and means include its time."""
         return self.entry.time_ns is not None and not self.entry.doubt
 
@@ -51,18 +51,18 @@ class ReportRow:
     @property
     def tflops(self) -> float | None:
         """The rate in the file. For a published figure, the rate by deepbench's formula."""
-        if not self.good:
+        if not self.is_plottable:
             return None
         return self.entry.tflops if self.entry.published else _positive(self.raw.rates.tflops)
 
     @property
     def gbps(self) -> float | None:
-        return _positive(self.raw.rates.gbps) if self.good else None
+        return _positive(self.raw.rates.gbps) if self.is_plottable else None
 
     @property
     def share(self) -> float | None:
         """The share of the roofline."""
-        return _positive(self.raw.bound.share_roofline) if self.good else None
+        return _positive(self.raw.bound.share_roofline) if self.is_plottable else None
 
 
 def _positive(value: float | None) -> float | None:
@@ -117,7 +117,7 @@ def all_rows(files: Sequence[ReportFile]) -> Iterator[ReportRow]:
 
 def regimes(rows: Iterable[ReportRow]) -> list[str]:
     """Every regime of good rows: hot before cold, the default algorithm before others."""
-    found = {row.regime for row in rows if row.good}
+    found = {row.regime for row in rows if row.is_plottable}
     return sorted(found, key=lambda name: (not name.startswith("hot"), "default" not in name, name))
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 
-from .ceilings import Axes, Ceiling, ceiling_ends
+from .ceilings import Axes, Ceiling, line_ends_of_ceiling
 from .charts import HEIGHT
 
 Value = str | float | bool
@@ -21,7 +21,7 @@ def roofline_points(ceilings: Sequence[Ceiling], room: Axes) -> list[dict[str, V
     for index, ceiling in enumerate(ceilings):
         label = f"{ceiling.label}, {ceiling.device}" if several else ceiling.label
         parallel = _levels_of_device(ceiling, ceilings)
-        ends = ceiling_ends(ceiling, ceilings, room)
+        ends = line_ends_of_ceiling(ceiling, ceilings, room)
         if not ceiling.arithmetic and _label_overlaps(ceiling, parallel, room):
             label = ""  # the tooltip shows it instead
         for end, (x, y) in enumerate(ends):
@@ -31,7 +31,7 @@ def roofline_points(ceilings: Sequence[Ceiling], room: Axes) -> list[dict[str, V
                 "precision": ceiling.name if ceiling.arithmetic else "",
                 "x": x,
                 "y": y,
-                "tip": ceiling.about,
+                "tip": ceiling.description,
                 "kind": "arithmetic" if ceiling.arithmetic else "memory",
                 "label": "" if end else label,
                 "rise": rises.get(index, 0.0),

@@ -153,7 +153,7 @@ def _group_by_file_and_key(
 
 
 def _family_cells(rows: Sequence[ReportRow]) -> Cells:
-    good = [row for row in rows if row.good]
+    good = [row for row in rows if row.is_plottable]
     shares = [part for row in good if (part := counted_share(row))]
     libraries = Counter(row.entry.library for row in rows if row.entry.library)
     bounds = Counter(row.raw.bound.by for row in good)
@@ -176,7 +176,7 @@ def _family_cells(rows: Sequence[ReportRow]) -> Cells:
 
 
 def _application_cells(rows: Sequence[ReportRow]) -> Cells:
-    good = [row for row in rows if row.good]
+    good = [row for row in rows if row.is_plottable]
     total_ns = math.fsum(row.entry.time_ns or 0.0 for row in good)
     tflops = geometric_mean([row.tflops for row in good if row.tflops])
     gbps = geometric_mean([row.gbps for row in good if row.gbps])

@@ -69,7 +69,7 @@ class Sweep:
 
 def sweep(files: Sequence[ReportFile]) -> Sweep | None:
     """Returns None if no row has both a metric and an attribute."""
-    every = [row for row in all_rows(files) if row.good]
+    every = [row for row in all_rows(files) if row.is_plottable]
     metrics, attributes = _available_metrics(every), _available_attributes(every)
     if not metrics or not attributes:
         return None
@@ -89,7 +89,7 @@ def sweep(files: Sequence[ReportFile]) -> Sweep | None:
     return Sweep(metrics, attributes, metric, default, bool(swept))
 
 
-def chosen(found: Sweep | None, name: str) -> tuple[Metric, Attribute]:
+def parse_sweep_axes(found: Sweep | None, name: str) -> tuple[Metric, Attribute]:
     """The metric and the attribute in 'tflops/n'. Raises FormatError, which lists the available
     names."""
     if found is None:
@@ -223,7 +223,7 @@ def points(
     """The points of all good rows that have both quantities, each with its series."""
     plotted = []
     for row in rows:
-        x = value_of(row, attribute.name) if row.good else None
+        x = value_of(row, attribute.name) if row.is_plottable else None
         y = metric.of(row) if x is not None else None
         if x is not None and y is not None:
             plotted.append((row, x if attribute.is_number else value_text(x), y))

@@ -83,7 +83,9 @@ def _indexed_values(values: Sequence[object]) -> dict[str, Any]:
 
 def _compiled_chart(x: str, y: str) -> Spec:
     ticks = (1.0, 2.0, 4.0) if x == "ticks" else None
-    return vega.compiled(sweep_chart((_TITLE, "log" if ticks else x), (_TITLE, y), ticks=ticks))
+    return vega.compile_to_vega(
+        sweep_chart((_TITLE, "log" if ticks else x), (_TITLE, y), ticks=ticks)
+    )
 
 
 def _without_config(x: str) -> Spec:

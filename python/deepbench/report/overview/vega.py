@@ -23,7 +23,7 @@ _SCALE = 2.5  # pixels of an image per pixel of the page
 
 
 @cache
-def runtime() -> str:
+def vega_script() -> str:
     """Vega as a script, escaped so that it neither ends its script element nor opens a comment."""
     converter = _import_converter()
     key = f"Vega's scripts by vl-convert {converter.__version__}: {_EXPOSED}"
@@ -31,22 +31,22 @@ def runtime() -> str:
     return script.replace("</script", "<\\/script").replace("<!--", "<\\!--")
 
 
-def compiled(spec: Spec) -> Spec:
+def compile_to_vega(spec: Spec) -> Spec:
     """A Vega-Lite chart compiled to Vega. Its config holds all colours."""
     vega: Spec = _import_converter().vegalite_to_vega(spec)
     styles: Mapping[str, Spec] = vega.get("config", {}).get("style", {})
     for mark in _marks_in(vega):
-        _leave_to_style(mark, styles)
+        _remove_colours_that_style_sets(mark, styles)
         if _RING in mark.get("style", []):
             mark["interactive"] = False  # the pointer must reach the point inside
     for legend in _legends_in(vega):
-        _leave_to_theme(legend)
+        _remove_colours_that_theme_sets(legend)
     return vega
 
 
 def compiled_theme(config: Spec) -> Spec:
     """A Vega-Lite config compiled to Vega."""
-    chart = compiled({"data": {"values": []}, "mark": "point", "config": config})
+    chart = compile_to_vega({"data": {"values": []}, "mark": "point", "config": config})
     theme: Spec = chart.get("config", {})
     return theme
 
@@ -63,7 +63,7 @@ def _legends_in(group: Spec) -> Iterator[Spec]:
         yield from _legends_in(mark)
 
 
-def _leave_to_style(mark: Spec, styles: Mapping[str, Spec]) -> None:
+def _remove_colours_that_style_sets(mark: Spec, styles: Mapping[str, Spec]) -> None:
     """Removes the default colours that Vega-Lite writes into marks, so that the config's styles
     apply."""
     style = mark.get("style", [])
@@ -75,7 +75,7 @@ def _leave_to_style(mark: Spec, styles: Mapping[str, Spec]) -> None:
             del drawn[channel]
 
 
-def _leave_to_theme(legend: Spec) -> None:
+def _remove_colours_that_theme_sets(legend: Spec) -> None:
     """Removes colours from the symbols of shape legends, so that the theme's colour applies."""
     drawn = legend.get("encode", {}).get("symbols", {}).get("update", {})
     for channel in ("fill", "stroke"):
@@ -100,12 +100,12 @@ def with_fixed_legends(spec: Spec) -> Spec:
 
 def png(spec: Spec) -> bytes:
     """A Vega-Lite chart with its data, as an image with print resolution."""
-    image: bytes = _import_converter().vega_to_png(json.dumps(compiled(spec)), scale=_SCALE)
+    image: bytes = _import_converter().vega_to_png(json.dumps(compile_to_vega(spec)), scale=_SCALE)
     return image
 
 
 def svg(spec: Spec) -> bytes:
-    image: str = _import_converter().vega_to_svg(json.dumps(compiled(spec)))
+    image: str = _import_converter().vega_to_svg(json.dumps(compile_to_vega(spec)))
     return image.encode()
 
 

@@ -34,8 +34,8 @@ class AllReduceImplementation : public Implementation {
   // The library's algorithms for the problem, its default first.
   virtual std::vector<std::string> algorithms(const AllReduce& all_reduce) = 0;
   // Throws unsupported if the library or the algorithm ("" for the default) cannot run the problem.
-  virtual void require(const AllReduce& all_reduce, const Participants& participants,
-                       const std::string& algorithm) {
+  virtual void require_supported(const AllReduce& all_reduce, const Participants& participants,
+                                 const std::string& algorithm) {
     (void)all_reduce, (void)participants, (void)algorithm;
   }
   // The workspace of an algorithm for each rank, in addition to the operands.
@@ -48,23 +48,24 @@ class AllReduceImplementation : public Implementation {
   // others.
   virtual void before_selection() {}
   // Called on all ranks alike when the operands are allocated. The ranks may exchange data.
-  virtual std::unique_ptr<Call> call(Operands& operands, const std::string& algorithm) = 0;
+  virtual std::unique_ptr<Call> make_call(Operands& operands, const std::string& algorithm) = 0;
 
   // ---- for backends ----
 
   // Throws unsupported if the number of ranks does not suit the library.
   virtual Participants find_participants(const Options& options) = 0;
   // Throws unsupported if no library of the backend can run the problem.
-  virtual void require_by_backend(const AllReduce& all_reduce, const Participants& participants,
-                                  const Options& options) {
+  virtual void require_supported_by_backend(const AllReduce& all_reduce,
+                                            const Participants& participants,
+                                            const Options& options) {
     (void)all_reduce, (void)participants, (void)options;
   }
   virtual CopyPlan copies_for(const AllReduce& all_reduce, const Options& options) = 0;
   // How many ranks allocate in the memory of one device.
-  virtual uint64_t ranks_in_memory() { return 1; }
+  virtual uint64_t ranks_sharing_memory() { return 1; }
   // Called on all ranks. Throws if the operands cannot be allocated.
   virtual void before_allocating(const Participants& participants, uint64_t bytes) = 0;
-  // Makes the library's call() last, as PreparedKernel demands.
+  // Makes the library's make_call() last, as PreparedKernel demands.
   virtual std::unique_ptr<Kernel> make_kernel(std::unique_ptr<Operands> operands,
                                               const CopyPlan& copies,
                                               const std::string& algorithm) = 0;
@@ -78,8 +79,8 @@ class AllReduceImplementation : public Implementation {
         : library_(library), all_reduce_(all_reduce), options_(options) {
       require_summable(all_reduce.precision.name);
       participants_ = library_.find_participants(options);
-      library_.require_by_backend(all_reduce, participants_, options);
-      library_.require(all_reduce, participants_, candidate);
+      library_.require_supported_by_backend(all_reduce, participants_, options);
+      library_.require_supported(all_reduce, participants_, candidate);
       const std::vector<std::string> known = library_.algorithms(all_reduce);
       algorithm_ = candidate.empty() ? known.front() : candidate;
       require_candidate(library_.name_, known, algorithm_);
@@ -112,7 +113,7 @@ class AllReduceImplementation : public Implementation {
     uint64_t memory_bytes() const {
       const uint64_t operands = Operands::needed_bytes(all_reduce_, copies_);
       return saturating_multiply(saturating_add(operands, workspace_bytes()),
-                                 library_.ranks_in_memory());
+                                 library_.ranks_sharing_memory());
     }
 
     AllReduceImplementation& library_;

@@ -24,7 +24,7 @@
 namespace deepbench::plugin {
 
 // The result of a compilation.
-struct Image {
+struct CompiledImage {
   std::string code;   // machine code, or PTX with a terminating 0
   std::string entry;  // the kernel's name in the code; empty if the caller knows it
 };
@@ -37,9 +37,9 @@ class KernelCache {
   // Whether the cache has a folder and can write to it.
   bool is_writable() const;
   // The image stored under exactly this key, if its file exists and is intact.
-  std::optional<Image> load(const std::string& key) const;
+  std::optional<CompiledImage> load(const std::string& key) const;
   // Readers see the whole image or none. Does not throw if the folder cannot be written.
-  void store(const std::string& key, const Image& image) const;
+  void store(const std::string& key, const CompiledImage& image) const;
 
   std::filesystem::path file_of(const std::string& key) const;  // requires a folder
 
@@ -131,7 +131,7 @@ inline std::optional<std::string> contents_of(const std::filesystem::path& path)
   return file.contents();
 }
 
-inline std::string serialize(const std::string& key, const Image& image) {
+inline std::string serialize(const std::string& key, const CompiledImage& image) {
   const std::string body = key + image.entry + image.code;
   const FileHeader header = {kMagic, key.size(), image.entry.size(), image.code.size(),
                              hash_of(body)};
@@ -140,7 +140,7 @@ inline std::string serialize(const std::string& key, const Image& image) {
   return text + body;
 }
 
-inline std::optional<Image> deserialize(const std::string& text, const std::string& key) {
+inline std::optional<CompiledImage> deserialize(const std::string& text, const std::string& key) {
   FileHeader header = {};
   if (text.size() < sizeof header) return std::nullopt;
   std::memcpy(&header, text.data(), sizeof header);
@@ -151,8 +151,8 @@ inline std::optional<Image> deserialize(const std::string& text, const std::stri
       header.key_bytes + header.entry_bytes + header.code_bytes != body.size() ||
       header.checksum != hash_of(body) || body.compare(0, key.size(), key) != 0)
     return std::nullopt;
-  return Image{body.substr(key.size() + header.entry_bytes),
-               body.substr(key.size(), header.entry_bytes)};
+  return CompiledImage{body.substr(key.size() + header.entry_bytes),
+                       body.substr(key.size(), header.entry_bytes)};
 }
 
 // Creates missing folders with access for this user only.
@@ -209,13 +209,13 @@ inline bool KernelCache::is_writable() const {
   return kernel_files::make_folders(kernels) && access(kernels.c_str(), W_OK | X_OK) == 0;
 }
 
-inline std::optional<Image> KernelCache::load(const std::string& key) const {
+inline std::optional<CompiledImage> KernelCache::load(const std::string& key) const {
   if (!folder_) return std::nullopt;
   const std::optional<std::string> text = kernel_files::contents_of(file_of(key));
   return text ? kernel_files::deserialize(*text, key) : std::nullopt;
 }
 
-inline void KernelCache::store(const std::string& key, const Image& image) const {
+inline void KernelCache::store(const std::string& key, const CompiledImage& image) const {
   if (!folder_) return;
   static std::atomic<unsigned> counter{0};
   const std::filesystem::path file = file_of(key);

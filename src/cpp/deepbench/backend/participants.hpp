@@ -21,7 +21,7 @@ struct Participants {
 
 // The one rank of this process in its group. Throws unsupported if it is the only rank; `cure` is
 // the option that starts ranks on this machine.
-inline Participants rank_of_group(const Options& options, const std::string& cure) {
+inline Participants participants_of_joined_group(const Options& options, const std::string& cure) {
   require_ranks(cure);
   return {{options.device}, ranks().rank(), ranks().size()};
 }

@@ -13,7 +13,7 @@ namespace deepbench::plugin {
 // They are never destroyed, because the process may unload the library first. Threads that call a
 // library at the same time use the handles of different workers.
 template <class Stream, class Create>
-auto per_device(const Stream& stream, Create create, size_t worker = 0) {
+auto get_or_create_per_device(const Stream& stream, Create create, size_t worker = 0) {
   using Handle = decltype(create());
   static auto* handles = new MemoCache<std::pair<int, size_t>, Handle>();
   return handles->get({stream.device(), worker}, [&] {

@@ -65,7 +65,7 @@ class Ranks {
 
 namespace internal {
 
-inline Ranks& joined_ranks() {
+inline Ranks& ranks_of_joined_group() {
   static Ranks all;
   return all;
 }
@@ -73,8 +73,10 @@ inline Ranks& joined_ranks() {
 }  // namespace internal
 
 // The ranks of this process.
-inline const Ranks& ranks() { return internal::joined_ranks(); }
-inline void join_ranks(const deepbench_group& group) { internal::joined_ranks() = Ranks(group); }
+inline const Ranks& ranks() { return internal::ranks_of_joined_group(); }
+inline void join_ranks(const deepbench_group& group) {
+  internal::ranks_of_joined_group() = Ranks(group);
+}
 
 // Throws unsupported if this process is the only rank. `cure` is the option that starts ranks on
 // this machine.

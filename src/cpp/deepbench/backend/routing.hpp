@@ -84,7 +84,7 @@ inline constexpr std::string_view kReferenceLibrary = "reference";
 // The result of planning or naming a candidate, or nothing if the library refuses or fails to plan
 // it: a failing candidate must not end the selection among the others.
 template <class Planning>
-auto if_possible(Planning planning) -> std::optional<decltype(planning())> {
+auto plan_if_supported(Planning planning) -> std::optional<decltype(planning())> {
   try {
     return planning();
   } catch (const Error& error) {
@@ -172,7 +172,7 @@ class CompetingPlan final : public Plan {
       const auto ids = [&] { return candidates_of(route, limit); };
       if (lists.empty())
         lists.push_back(ids());
-      else if (auto others = if_possible(ids))
+      else if (auto others = plan_if_supported(ids))
         lists.push_back(*others);
     }
     return interleave(lists);
@@ -230,7 +230,7 @@ class RoutedBackend : public Backend {
   std::unique_ptr<Plan> plan(const Problem& problem, const Options& options) override {
     if (!options.library.empty())
       return plan_with(named_route(problem.op(), options.library), problem, options);
-    Chosen chosen = first_supporting(problem, options);
+    ChosenRoute chosen = first_supporting(problem, options);
     const std::vector<const Route*> contenders = competing(*chosen.route);
     if (contenders.size() == 1 && !chosen.route->competes) return std::move(chosen.plan);
     const std::shared_ptr<const Plan> first = std::move(chosen.plan);
@@ -253,7 +253,7 @@ class RoutedBackend : public Backend {
   }
 
  private:
-  struct Chosen {
+  struct ChosenRoute {
     const Route* route = nullptr;
     std::unique_ptr<Plan> plan;
   };
@@ -274,7 +274,7 @@ class RoutedBackend : public Backend {
                 (of_op.empty() ? "no library can be chosen for it" : "its libraries are" + of_op));
   }
 
-  Chosen first_supporting(const Problem& problem, const Options& options) const {
+  ChosenRoute first_supporting(const Problem& problem, const Options& options) const {
     // `preferred`: the libraries that are absent and precede the one that refused
     std::string absent, refusal, preferred;
     for (const Route& route : routes_) {
@@ -312,8 +312,8 @@ class RoutedBackend : public Backend {
 // `precisions` in which it is supported, as "; bfloat16 and float work here", or returns "".
 // `plan` throws Error for an unsupported problem.
 template <class Planning>
-std::string working_precisions(const Problem& problem, const std::vector<const char*>& precisions,
-                               Planning plan) {
+std::string plannable_precisions(const Problem& problem, const std::vector<const char*>& precisions,
+                                 Planning plan) {
   const deepbench_values given = problem.values().raw();
   std::vector<deepbench_value> items(given.items, given.items + given.count);
   const auto precision = std::find_if(items.begin(), items.end(), [](const auto& item) {
@@ -326,7 +326,7 @@ std::string working_precisions(const Problem& problem, const std::vector<const c
     if (problem.text("precision") == name) continue;
     precision->text = name;
     const Problem other({problem.op().c_str(), {items.data(), items.size()}});
-    if (!if_possible([&] { return plan(other), true; })) continue;
+    if (!plan_if_supported([&] { return plan(other), true; })) continue;
     names += (count ? " and " : "") + std::string(name);
     ++count;
   }

@@ -127,7 +127,7 @@ inline LibraryLocation loader_location() { return {"", "the loader"}; }
 // The file of this name at the location, links resolved: a library looks for its parts beside the
 // file, not beside a link to it. Empty where there is no such file. A location that is a file has
 // the names that its own name begins with: "libcudart.so.13.0.96" is a "libcudart.so.13".
-inline std::string file_at(const LibraryLocation& location, const std::string& name) {
+inline std::string library_file_at(const LibraryLocation& location, const std::string& name) {
   if (location.path.empty()) return "";
   const std::string file = location.path.substr(location.path.rfind('/') + 1);
   const bool is_it = file == name || file.rfind(name + ".", 0) == 0;
@@ -151,7 +151,7 @@ inline SearchResult find_library(const std::vector<LibraryLocation>& locations,
   std::string failure;
   for (const LibraryLocation& location : locations)
     for (const std::string& name : names) {
-      const std::string file = location.path.empty() ? name : file_at(location, name);
+      const std::string file = location.path.empty() ? name : library_file_at(location, name);
       if (file.empty()) continue;
       SharedLibrary library;
       std::string reason = library.open(file, scope);

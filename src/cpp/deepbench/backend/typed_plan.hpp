@@ -1,5 +1,5 @@
 // Plans of one operation in one library. Header-only, for backends: a library writes one class of
-// plans, and planned_by() makes the route's implementation of it.
+// plans, and implementation_of_plan() makes the route's implementation of it.
 #pragma once
 
 #include <memory>
@@ -41,7 +41,7 @@ class PlannedImplementation final : public Implementation {
 
 // Made on first use; it lives until the process ends.
 template <class PlanClass>
-Implementation& planned_by() {
+Implementation& implementation_of_plan() {
   static auto* implementation = new PlannedImplementation<PlanClass>();
   return *implementation;
 }

@@ -41,8 +41,8 @@ class Scanner {
     while (position_ < text_.size() && is_space(text_[position_])) ++position_;
     if (position_ == text_.size()) return false;
     out.key = read_key();
-    out.value =
-        position_ < text_.size() && text_[position_] == '"' ? read_quoted(out.key) : read_plain();
+    out.value = position_ < text_.size() && text_[position_] == '"' ? read_quoted(out.key)
+                                                                    : read_unquoted();
     if (out.value.empty()) throw InvalidProblem("'" + out.key + "=' has no value");
     return true;
   }
@@ -61,7 +61,7 @@ class Scanner {
     return std::string(text_.substr(begin, position_ - 1 - begin));
   }
 
-  std::string read_plain() {
+  std::string read_unquoted() {
     const size_t begin = position_;
     while (position_ < text_.size() && !is_space(text_[position_])) {
       if (is_control(text_[position_]) || text_[position_] == '"')

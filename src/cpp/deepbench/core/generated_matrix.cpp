@@ -21,13 +21,13 @@ struct Range {
   int64_t size() const { return end - begin; }
 };
 
-Range part_of(int64_t size, int64_t part, int64_t parts) {
+Range range_of_part(int64_t size, int64_t part, int64_t parts) {
   return {size * part / parts, size * (part + 1) / parts};
 }
 
-class Product {
+class MatrixVectorProduct {
  public:
-  Product(const GeneratedMatrix& matrix, bool transposed, const std::vector<double>& x)
+  MatrixVectorProduct(const GeneratedMatrix& matrix, bool transposed, const std::vector<double>& x)
       : matrix_(matrix), transposed_(transposed), x_(x) {
     const int64_t tiles = std::clamp<int64_t>(matrix.rows * matrix.columns / kMinTile, 1, kTiles);
     const int64_t max_output_tiles =
@@ -38,7 +38,7 @@ class Product {
         std::clamp<int64_t>(tiles / output_tiles_, 1, transposed ? matrix.rows : matrix.columns);
   }
 
-  MatrixSums run() {
+  MatrixSums compute() {
     const auto size = static_cast<size_t>(output_count() * reduction_tiles_);
     total_.sums.assign(size, 0), total_.squares.assign(size, 0);
     parallel_tasks(output_tiles_ * reduction_tiles_,
@@ -60,9 +60,9 @@ class Product {
   void add_tile(int64_t output_tile, int64_t reduction_tile) {
     double* const sums = total_.sums.data() + reduction_tile * output_count();
     double* const squares = total_.squares.data() + reduction_tile * output_count();
-    const Range output_range = part_of(output_count(), output_tile, output_tiles_);
-    const Range reduction_range =
-        part_of(transposed_ ? matrix_.rows : matrix_.columns, reduction_tile, reduction_tiles_);
+    const Range output_range = range_of_part(output_count(), output_tile, output_tiles_);
+    const Range reduction_range = range_of_part(transposed_ ? matrix_.rows : matrix_.columns,
+                                                reduction_tile, reduction_tiles_);
     const Range rows = transposed_ ? reduction_range : output_range,
                 columns = transposed_ ? output_range : reduction_range;
     for (int64_t row = rows.begin; row < rows.end; row += kBlockRows) {
@@ -117,7 +117,7 @@ class Product {
 
 MatrixSums multiply_by_vector(const GeneratedMatrix& matrix, bool transposed,
                               const std::vector<double>& x) {
-  return Product(matrix, transposed, x).run();
+  return MatrixVectorProduct(matrix, transposed, x).compute();
 }
 
 }  // namespace deepbench

@@ -13,13 +13,13 @@ constexpr uint64_t kGamma = 0x9E3779B97F4A7C15ull;
 
 // SplitMix64's state of one element; the state of the element `stride` further is larger by stride
 // * kGamma.
-uint64_t state_of(uint64_t seed, uint32_t stream, uint64_t index) {
+uint64_t generator_state(uint64_t seed, uint32_t stream, uint64_t index) {
   return (seed ^ (uint64_t{stream} * 0xD1B54A32D192ED03ull)) + (index + 1) * kGamma;
 }
 
 // The upper half of deepbench_bits without its last step, z ^ (z >> 31). That step changes only the
 // lowest bit of this half, and no element depends on that bit.
-DEEPBENCH_ALWAYS_INLINE inline uint32_t upper_half(uint64_t z) {
+DEEPBENCH_ALWAYS_INLINE inline uint32_t upper_32_bits(uint64_t z) {
   z = (z ^ (z >> 30)) * 0xBF58476D1CE4E5B9ull;
   z = (z ^ (z >> 27)) * 0x94D049BB133111EBull;
   return static_cast<uint32_t>(z >> 32);
@@ -53,7 +53,7 @@ class FloatFormatRounding {
 template <class Convert>
 DEEPBENCH_ALWAYS_INLINE inline void generate(uint64_t state, uint64_t step, int64_t count,
                                              float* __restrict out, Convert convert) {
-  for (int64_t i = 0; i < count; ++i, state += step) out[i] = convert(upper_half(state));
+  for (int64_t i = 0; i < count; ++i, state += step) out[i] = convert(upper_32_bits(state));
 }
 
 struct FillRange {
@@ -107,7 +107,7 @@ void InputGenerator::fill(deepbench_type type, uint32_t stream, uint64_t first, 
     std::fill(out, out + count, value_);
     return;
   }
-  const FillRange run = {state_of(seed_, stream, first), stride * kGamma, count, out};
+  const FillRange run = {generator_state(seed_, stream, first), stride * kGamma, count, out};
   if (integers_) return fill_small_integers(run, (*integers_)[stream]);
   switch (type) {
     case DEEPBENCH_F16:
@@ -156,11 +156,11 @@ void fill_weights(uint64_t seed, uint64_t first, int64_t count, float* out) {
 }
 
 void fill_words(uint64_t seed, uint32_t stream, uint64_t first, int64_t count, uint32_t* out) {
-  const uint64_t start = state_of(seed, stream, first);
+  const uint64_t start = generator_state(seed, stream, first);
   run_vectorised([&]() DEEPBENCH_ALWAYS_INLINE {
     uint64_t state = start;
     for (int64_t i = 0; i < count; ++i, state += kGamma) {
-      const uint32_t top = upper_half(state);
+      const uint32_t top = upper_32_bits(state);
       out[i] = top ^ (top >> 31);
     }
   });

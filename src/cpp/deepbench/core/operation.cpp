@@ -62,7 +62,7 @@ const Operation& find_operation(std::string_view name) {
 
 std::vector<std::string> Operation::default_problems(const Attributes&) const { return {}; }
 
-double Operation::host_elements(const Problem&) const { return 0; }
+double Operation::host_generated_elements(const Problem&) const { return 0; }
 
 Parameter precision_parameter(const std::string& default_text) {
   Parameter parameter{"precision", ParameterKind::kChoice,

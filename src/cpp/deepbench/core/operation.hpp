@@ -131,7 +131,7 @@ class DEEPBENCH_API Operation {
   virtual bool needs_exact_sums(const Problem&) const { return false; }
   // The number of elements that the host generates one by one before a call and again to verify it;
   // 0 where it is small.
-  virtual double host_elements(const Problem& problem) const;
+  virtual double host_generated_elements(const Problem& problem) const;
   // Bytes of host memory that expected_output() and the comparison take; 0 where the amount is
   // small and independent of the problem's size.
   virtual double verification_bytes(const Problem& problem) const;

@@ -23,21 +23,21 @@ constexpr uint64_t kWeightSeed = 0x5eed;
 
 }  // namespace
 
-bool ProductReference::checks_all(int64_t m, int64_t n, int64_t k) {
+bool ProductReference::checks_all_outputs(int64_t m, int64_t n, int64_t k) {
   const double outputs = double(m) * double(n);
   return outputs * double(k) <= kFullWork && outputs <= kMaxFullOutputs;
 }
 
-int64_t ProductReference::grid_width(int64_t k) {
+int64_t ProductReference::sample_grid_width(int64_t k) {
   return static_cast<int64_t>(
       std::clamp(std::sqrt(kGridWork / double(k)), 4.0, double(kMaxGridWidth)));
 }
 
 // The grid needs its rows, its columns and the expected values and bounds of its points. Each
 // projected row needs three sums and one bound at a time, plus the vectors they are computed from.
-double ProductReference::host_bytes(int64_t m, int64_t n, int64_t k) {
-  const bool all = checks_all(m, n, k);
-  const int64_t width = grid_width(k);
+double ProductReference::host_memory_bytes(int64_t m, int64_t n, int64_t k) {
+  const bool all = checks_all_outputs(m, n, k);
+  const int64_t width = sample_grid_width(k);
   const double rows = double(all ? m : std::min(m, width));
   const double columns = double(all ? n : std::min(n, width));
   const double grid = 4 * (rows + columns) * double(k) + 32 * rows * columns;
@@ -47,7 +47,7 @@ double ProductReference::host_bytes(int64_t m, int64_t n, int64_t k) {
 ExpectedOutput ProductReference::expected_output() {
   ExpectedOutput expected;
   expected.outputs = static_cast<uint64_t>(m_ * n_);
-  if (checks_all(m_, n_, k_)) {
+  if (checks_all_outputs(m_, n_, k_)) {
     add_grid(all_indices(m_), all_indices(n_), expected);
     expected.coverage = "all " + std::to_string(m_ * n_) + " outputs";
     return expected;
@@ -67,7 +67,7 @@ ProductReference::Indices ProductReference::all_indices(int64_t size) {
 
 // Both ends, the borders of tiles of 16 to 256, and random indices; sorted, without duplicates.
 ProductReference::Indices ProductReference::sampled_indices(int64_t size, uint32_t stream) const {
-  const int64_t width = grid_width(k_);
+  const int64_t width = sample_grid_width(k_);
   if (size <= width) return all_indices(size);
   Indices chosen = {0, size - 1};
   for (int64_t tile = 16; tile <= 256 && int64_t(chosen.size()) + 1 < width / 2; tile *= 2)
@@ -91,9 +91,9 @@ void ProductReference::add_grid(const Indices& rows, const Indices& columns,
     for (int64_t i = begin; i < end; ++i) {
       float* const vector = vectors.get() + i * k_;
       if (i < height)
-        row_of_a(size_t(i), rows[size_t(i)], vector);
+        generate_row_of_a(size_t(i), rows[size_t(i)], vector);
       else
-        column_of_b(columns[size_t(i - height)], vector);
+        generate_column_of_b(columns[size_t(i - height)], vector);
     }
   });
 
@@ -104,7 +104,7 @@ void ProductReference::add_grid(const Indices& rows, const Indices& columns,
       const int64_t r = index % height, l = index / height;
       const DotSums sums = dot_sums(vectors.get() + r * k_, vectors.get() + (height + l) * k_, k_);
       const int64_t i = rows[size_t(r)], j = columns[size_t(l)];
-      const Point expected_point = point(sums, size_t(r), i, j);
+      const ExpectedElement expected_point = expected_element(sums, size_t(r), i, j);
       expected.indices[size_t(index)] = static_cast<uint64_t>(i + j * m_);
       expected.values[size_t(index)] = expected_point.value;
       expected.bounds[size_t(index)] = expected_point.bound;

@@ -19,10 +19,10 @@ class ProductReference {
   ExpectedOutput expected_output();
 
   // Bytes of host memory that the reference and the comparison take.
-  static double host_bytes(int64_t m, int64_t n, int64_t k);
+  static double host_memory_bytes(int64_t m, int64_t n, int64_t k);
 
  protected:
-  struct Point {
+  struct ExpectedElement {
     double value, bound;
   };
   // A matrix as it is stored, and whether the product uses its transpose.
@@ -34,14 +34,15 @@ class ProductReference {
   ProductReference(int64_t m, int64_t n, int64_t k, double beta)
       : m_(m), n_(n), k_(k), beta_(beta) {}
 
-  // row_of_a() writes row i of op(A), which is number `grid_row` of the grid's rows; column_of_b()
-  // writes column j of op(B). Both write k elements and run on several threads. set_grid_rows()
-  // announces the number of grid rows first.
+  // generate_row_of_a() writes row i of op(A), which is number `grid_row` of the grid's rows;
+  // generate_column_of_b() writes column j of op(B). Both write k elements and run on several
+  // threads. set_grid_rows() announces the number of grid rows first.
   virtual void set_grid_rows(size_t rows) { (void)rows; }
-  virtual void row_of_a(size_t grid_row, int64_t i, float* row) = 0;
-  virtual void column_of_b(int64_t j, float* column) const = 0;
+  virtual void generate_row_of_a(size_t grid_row, int64_t i, float* row) = 0;
+  virtual void generate_column_of_b(int64_t j, float* column) const = 0;
   // The expected output (i, j), computed from the sums over that row and column.
-  virtual Point point(const DotSums& sums, size_t grid_row, int64_t i, int64_t j) const = 0;
+  virtual ExpectedElement expected_element(const DotSums& sums, size_t grid_row, int64_t i,
+                                           int64_t j) const = 0;
 
   virtual Operand a() const = 0;
   virtual Operand b() const = 0;
@@ -57,8 +58,8 @@ class ProductReference {
  private:
   using Indices = std::vector<int64_t>;
 
-  static bool checks_all(int64_t m, int64_t n, int64_t k);
-  static int64_t grid_width(int64_t k);
+  static bool checks_all_outputs(int64_t m, int64_t n, int64_t k);
+  static int64_t sample_grid_width(int64_t k);
   static Indices all_indices(int64_t size);
   Indices sampled_indices(int64_t size, uint32_t stream) const;
   void add_grid(const Indices& rows, const Indices& columns, ExpectedOutput& expected);

@@ -60,7 +60,7 @@ void ThreadPool::start_threads(int64_t count) {
 void ThreadPool::helper_loop() {
   std::unique_lock<std::mutex> lock(mutex_);
   for (uint64_t seen = 0;;) {
-    wake_.wait(lock, [&] { return may_join(seen); });
+    wake_.wait(lock, [&] { return helper_may_join(seen); });
     seen = round_;
     ++joined_, ++running_;
     const std::function<void()>& helper_work = *helper_work_;

@@ -30,7 +30,7 @@ class DEEPBENCH_API ThreadPool {
   void begin_round(int64_t max_helpers, const std::function<void()>& helper_work);
   void end_round(std::unique_lock<std::mutex>& lock);
   void start_threads(int64_t count);
-  bool may_join(uint64_t seen) const {
+  bool helper_may_join(uint64_t seen) const {
     return helper_work_ && round_ != seen && joined_ < requested_;
   }
 

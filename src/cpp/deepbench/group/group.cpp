@@ -23,11 +23,11 @@ constexpr uint64_t kMaxMessageBytes = 1u << 30;
 
 constexpr std::string_view kEnd = "end", kRow = "row ";
 
-AbortScope scope_of(int64_t number) {
+AbortScope abort_scope_from_number(int64_t number) {
   return static_cast<AbortScope>(std::clamp<int64_t>(number, 0, 2));
 }
 
-Status status_of(int64_t number) {
+Status status_from_number(int64_t number) {
   return static_cast<Status>(std::clamp<int64_t>(number, 1, int64_t(Status::kFailed)));
 }
 
@@ -55,9 +55,9 @@ struct Group::Message {
     Unpacker unpacker(bytes);
     Message message;
     message.failed = unpacker.number<int64_t>() != 0;
-    message.scope = scope_of(unpacker.number<int64_t>());
+    message.scope = abort_scope_from_number(unpacker.number<int64_t>());
     message.step = unpacker.text();
-    message.status = status_of(unpacker.number<int64_t>());
+    message.status = status_from_number(unpacker.number<int64_t>());
     message.aborted_call = unpacker.number<int64_t>() != 0;
     message.caused_by_abort = unpacker.number<int64_t>() != 0;
     message.reason = unpacker.text();
@@ -209,7 +209,7 @@ std::exception_ptr Group::run_until_all_ready(const std::function<void()>& meanw
 }
 
 std::string Group::accept_answer(AbortScope scope, const std::string& bytes) {
-  const Message answer = unpacked(0, bytes);
+  const Message answer = unpack_message(0, bytes);
   if (!answer.failed) return answer.payload;
   failure_ = Failure{answer.scope, answer.status, answer.reason};
   rethrow_failure(scope);
@@ -223,7 +223,7 @@ bool Group::all_messages_ready() const {
   return poll(all.data(), static_cast<nfds_t>(all.size()), 0) == static_cast<int>(all.size());
 }
 
-Group::Message Group::unpacked(size_t socket, const std::string& bytes) {
+Group::Message Group::unpack_message(size_t socket, const std::string& bytes) {
   if (bytes == kEnd) fail_group(name_of(socket) + " has ended");
   try {
     return Message::unpacked(bytes);
@@ -239,10 +239,10 @@ std::string Group::gather(const Message& mine, const Reduce& reduce) {
     Deadline deadline(kRoundTimeoutS);
     while (!sockets_[rank].is_readable(kPollMs) && deadline.left_s() > 0)
       if (!warned && (failed || any_has_failed(rank + 1))) warned = true, broadcast_warning();
-    all.push_back(unpacked(rank, receive(rank, name_of(rank), deadline)));
+    all.push_back(unpack_message(rank, receive(rank, name_of(rank), deadline)));
     failed = failed || all.back().failed;
   }
-  const std::string answer = make_answer(all, reduce);
+  const std::string answer = combine_messages(all, reduce);
   for (size_t rank = 1; rank < sockets_.size(); ++rank) send(rank, name_of(rank), answer);
   return answer;
 }
@@ -251,7 +251,7 @@ std::string Group::gather(const Message& mine, const Reduce& reduce) {
 // no reason, but the library that made the call may be left in an undefined state, so no further
 // row can run. If ranks are at different steps and none has failed, they have taken different
 // decisions, which is a bug in deepbench.
-std::string Group::make_answer(const std::vector<Message>& all, const Reduce& reduce) const {
+std::string Group::combine_messages(const std::vector<Message>& all, const Reduce& reduce) const {
   Message answer = all[0];
   answer.failed = answer.aborted_call = answer.caused_by_abort = false;
   bool aborted_call = false;

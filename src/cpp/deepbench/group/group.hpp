@@ -112,7 +112,7 @@ class DEEPBENCH_API Group {
   std::string accept_answer(AbortScope scope, const std::string& bytes);
   bool all_messages_ready() const;
   std::string gather(const Message& mine, const Reduce& reduce);
-  std::string make_answer(const std::vector<Message>& all, const Reduce& reduce) const;
+  std::string combine_messages(const std::vector<Message>& all, const Reduce& reduce) const;
   std::string receive(size_t socket, const std::string& whose, Deadline& deadline);
   std::string receive_answer();
   void send(size_t socket, const std::string& whose, const std::string& message);
@@ -120,7 +120,7 @@ class DEEPBENCH_API Group {
   [[noreturn]] void rethrow_failure(AbortScope scope);
   std::string name_of(size_t socket) const;
 
-  Message unpacked(size_t socket, const std::string& bytes);
+  Message unpack_message(size_t socket, const std::string& bytes);
 
   void run_watchdog();
   bool end_was_called();

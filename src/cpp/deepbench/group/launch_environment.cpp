@@ -31,9 +31,9 @@ constexpr Launcher kLaunchers[] = {
     {"srun", "SLURM_PROCID", "SLURM_STEP_NUM_TASKS", nullptr},
 };
 
-class Reader {
+class VariableReader {
  public:
-  explicit Reader(const VariableLookup& variable) : variable_(variable) {}
+  explicit VariableReader(const VariableLookup& variable) : variable_(variable) {}
   std::string text(const char* name) const {
     const char* value = name ? variable_(name) : nullptr;
     return value ? value : "";
@@ -54,7 +54,7 @@ class Reader {
 };
 
 // torchrun's agent may itself listen on MASTER_PORT; the next port is then used.
-int port_of(const Reader& read) {
+int rendezvous_port(const VariableReader& read) {
   if (!read.text("DEEPBENCH_MASTER_PORT").empty())
     return read.integer("DEEPBENCH_MASTER_PORT", 1, 65535);
   if (read.text("MASTER_PORT").empty()) return kPort;
@@ -81,7 +81,7 @@ std::string first_host(const std::string& list) {
 
 // The first machine of the Slurm step if the ranks are its tasks; otherwise empty. srun may set the
 // variables of MPICH's mpirun (--mpi=pmi2), so any launcher is checked.
-std::string first_host_of_step(const Reader& read, const Launcher& launcher) {
+std::string first_host_of_slurm_step(const VariableReader& read, const Launcher& launcher) {
   if (read.text(launcher.rank) != read.text("SLURM_PROCID") ||
       read.text(launcher.size) != read.text("SLURM_STEP_NUM_TASKS"))
     return "";
@@ -89,18 +89,19 @@ std::string first_host_of_step(const Reader& read, const Launcher& launcher) {
   return first_host(read.text("SLURM_STEP_NODELIST"));
 }
 
-std::string address_of(const Reader& read, const Launcher& launcher, int size) {
+std::string rank_zero_address(const VariableReader& read, const Launcher& launcher, int size) {
   const std::string address = read.text("MASTER_ADDR");
   if (!address.empty()) return address;
   if (read.text(launcher.local_size) == std::to_string(size)) return "127.0.0.1";
-  if (const std::string first = first_host_of_step(read, launcher); !first.empty()) return first;
+  if (const std::string first = first_host_of_slurm_step(read, launcher); !first.empty())
+    return first;
   throw BackendUnavailable("started by " + std::string(launcher.name) + " as one of " +
                            std::to_string(size) +
                            " ranks, but MASTER_ADDR is not set: it must name rank 0's machine "
                            "(docs/guide/ranks.md has the recipes)");
 }
 
-double seconds_of(const Reader& read, const char* name, double fallback) {
+double read_seconds(const VariableReader& read, const char* name, double fallback) {
   const std::string text = read.text(name);
   if (text.empty()) return fallback;
   try {
@@ -112,27 +113,27 @@ double seconds_of(const Reader& read, const char* name, double fallback) {
                            " must be a number of seconds above 0");
 }
 
-double timeout_of(const Reader& read) {
-  seconds_of(read, "DEEPBENCH_CONNECTION_TIMEOUT",
-             0);  // only validated here: Socket reads it
-  return seconds_of(read, "DEEPBENCH_RENDEZVOUS_TIMEOUT", LaunchEnvironment().timeout_s);
+double rendezvous_timeout(const VariableReader& read) {
+  read_seconds(read, "DEEPBENCH_CONNECTION_TIMEOUT",
+               0);  // only validated here: Socket reads it
+  return read_seconds(read, "DEEPBENCH_RENDEZVOUS_TIMEOUT", LaunchEnvironment().timeout_s);
 }
 
 }  // namespace
 
 std::optional<LaunchEnvironment> parse_launch_environment(const VariableLookup& variable) {
-  const Reader read(variable);
+  const VariableReader read(variable);
   for (const Launcher& launcher : kLaunchers) {
     if (read.text(launcher.rank).empty() || read.text(launcher.size).empty()) continue;
     LaunchEnvironment environment;
     environment.size = read.integer(launcher.size, 1, kMaxRanks);
     environment.rank = read.integer(launcher.rank, 0, environment.size - 1);
     if (environment.size == 1) return std::nullopt;
-    environment.address = address_of(read, launcher, environment.size);
-    environment.port = port_of(read);
+    environment.address = rank_zero_address(read, launcher, environment.size);
+    environment.port = rendezvous_port(read);
     environment.launcher = launcher.name;
     environment.secret = read.text("DEEPBENCH_RANKS_SECRET");
-    environment.timeout_s = timeout_of(read);
+    environment.timeout_s = rendezvous_timeout(read);
     return environment;
   }
   return std::nullopt;
@@ -146,7 +147,7 @@ std::optional<LaunchEnvironment> launch_environment() {
 
 double rendezvous_timeout_s() {
   const VariableLookup variable = process_variable;
-  return timeout_of(Reader(variable));
+  return rendezvous_timeout(VariableReader(variable));
 }
 
 }  // namespace deepbench

@@ -35,17 +35,17 @@ class Packer {
 class Unpacker {
  public:
   explicit Unpacker(std::string_view bytes) : rest_(bytes) {}
-  std::string text() { return std::string(take(number<uint64_t>())); }
+  std::string text() { return std::string(take_bytes(number<uint64_t>())); }
   template <class Number>
   Number number() {
     Number value;
-    std::memcpy(&value, take(sizeof value).data(), sizeof value);
+    std::memcpy(&value, take_bytes(sizeof value).data(), sizeof value);
     return value;
   }
   std::string_view rest() const { return rest_; }
 
  private:
-  std::string_view take(uint64_t count) {
+  std::string_view take_bytes(uint64_t count) {
     if (count > rest_.size()) throw ConnectionError("sent a truncated message");
     const std::string_view taken = rest_.substr(0, count);
     rest_.remove_prefix(count);

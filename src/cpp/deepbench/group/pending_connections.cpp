@@ -23,7 +23,7 @@ PendingConnections::PendingConnections(Socket listener, uint64_t max_bytes)
 
 std::optional<FirstMessage> PendingConnections::next(Deadline& deadline) {
   for (;;) {
-    if (std::optional<FirstMessage> complete = take_complete()) return complete;
+    if (std::optional<FirstMessage> complete = take_complete_message()) return complete;
     if (deadline.left_s() == 0) return std::nullopt;
     wait(deadline);
     accept_all();
@@ -58,7 +58,7 @@ void PendingConnections::accept_all() {
 
 // Returns the first complete message. Connections that have closed, sent an invalid message or
 // timed out are closed without an answer.
-std::optional<FirstMessage> PendingConnections::take_complete() {
+std::optional<FirstMessage> PendingConnections::take_complete_message() {
   for (auto one = pending_.begin(); one != pending_.end();) {
     try {
       if (one->socket.receive_available(max_bytes_, &one->part)) {

@@ -34,7 +34,7 @@ class PendingConnections {
 
   void wait(Deadline& deadline);
   void accept_all();
-  std::optional<FirstMessage> take_complete();
+  std::optional<FirstMessage> take_complete_message();
 
   Socket listener_;
   uint64_t max_bytes_;

@@ -69,7 +69,8 @@ bool is_same_secret(const std::string& ours, const std::string& theirs) {
 
 // The greeting of a rank of this run, whatever its version; nothing for a stranger, which does not
 // know the secret or sends an invalid message.
-std::optional<Greeting> greeting_of_rank(const std::string& message, const std::string& secret) {
+std::optional<Greeting> parse_greeting_with_secret(const std::string& message,
+                                                   const std::string& secret) {
   constexpr std::string_view kAnyVersion = kMagic.substr(0, kMagic.size() - 1);
   try {
     Greeting greeting = read_greeting(message);
@@ -220,7 +221,8 @@ std::string Rendezvous::rejection_reason(const Greeting& greeting,
 void Rendezvous::receive_greeting(PendingConnections& connections, Deadline& deadline) {
   std::optional<FirstMessage> first = connections.next(deadline);
   if (!first) return;
-  const std::optional<Greeting> greeting = greeting_of_rank(first->message, environment_.secret);
+  const std::optional<Greeting> greeting =
+      parse_greeting_with_secret(first->message, environment_.secret);
   if (!greeting) return;
   const std::string rank_zero_command = "'" + printable(identity_.command, kShownCommand) + "'";
   const std::string reason = rejection_reason(*greeting, rank_zero_command);

@@ -34,7 +34,7 @@ std::string error_text(int error) { return std::strerror(error); }
 
 using Addresses = std::unique_ptr<addrinfo, void (*)(addrinfo*)>;
 
-Addresses resolve(const std::string& address, int port, int flags) {
+Addresses resolve_address(const std::string& address, int port, int flags) {
   addrinfo hints{};
   hints.ai_family = AF_UNSPEC;
   hints.ai_socktype = SOCK_STREAM;
@@ -49,7 +49,7 @@ Addresses resolve(const std::string& address, int port, int flags) {
 }
 
 // True once the descriptor is ready, false at the deadline.
-bool wait_for(int descriptor, short events, Deadline& deadline) {
+bool wait_for_events(int descriptor, short events, Deadline& deadline) {
   for (;;) {
     pollfd one = {descriptor, events, 0};
     const double left_ms = std::min(std::ceil(deadline.left_s() * 1e3), 1e9);
@@ -71,7 +71,7 @@ double keepalive_s() {
 }
 
 // Sends small messages immediately, and detects a lost machine even if nothing is sent.
-void prepare_connection(int descriptor) {
+void set_connection_options(int descriptor) {
   set_option(descriptor, IPPROTO_TCP, TCP_NODELAY, 1);
   set_option(descriptor, SOL_SOCKET, SO_KEEPALIVE, 1);
 #ifdef __linux__
@@ -83,7 +83,7 @@ void prepare_connection(int descriptor) {
 #endif
 }
 
-Socket new_socket(const addrinfo& one) {
+Socket open_socket(const addrinfo& one) {
   Socket socket(::socket(one.ai_family, one.ai_socktype, one.ai_protocol));
   if (!socket.is_open()) return socket;
   fcntl(socket.descriptor(), F_SETFD, FD_CLOEXEC);
@@ -93,13 +93,13 @@ Socket new_socket(const addrinfo& one) {
 
 // Returns an open socket, or a closed one and the reason.
 Socket try_to_connect(const addrinfo& one, Deadline& deadline, std::string* reason) {
-  Socket socket = new_socket(one);
+  Socket socket = open_socket(one);
   if (!socket.is_open()) return socket;
   int error = ::connect(socket.descriptor(), one.ai_addr, one.ai_addrlen) == 0 ? 0 : errno;
   if (error == EINPROGRESS) {
     Deadline attempt(std::min(kAttemptTimeoutS, deadline.left_s()));
     socklen_t size = sizeof error;
-    if (!wait_for(socket.descriptor(), POLLOUT, attempt))
+    if (!wait_for_events(socket.descriptor(), POLLOUT, attempt))
       error = ETIMEDOUT;
     else if (getsockopt(socket.descriptor(), SOL_SOCKET, SO_ERROR, &error, &size) != 0)
       error = errno;
@@ -108,7 +108,7 @@ Socket try_to_connect(const addrinfo& one, Deadline& deadline, std::string* reas
     *reason = error_text(error);
     return Socket();
   }
-  prepare_connection(socket.descriptor());
+  set_connection_options(socket.descriptor());
   return socket;
 }
 
@@ -133,10 +133,10 @@ Socket& Socket::operator=(Socket&& other) noexcept {
 }
 
 Socket Socket::listen(const std::string& address, int port) {
-  const Addresses all = resolve(address, port, AI_PASSIVE);
+  const Addresses all = resolve_address(address, port, AI_PASSIVE);
   std::string reason = "no address";
   for (const addrinfo* one = all.get(); one; one = one->ai_next) {
-    Socket socket = new_socket(*one);
+    Socket socket = open_socket(*one);
     if (!socket.is_open()) continue;
     set_option(socket.descriptor(), SOL_SOCKET, SO_REUSEADDR, 1);
     if (::bind(socket.descriptor(), one->ai_addr, one->ai_addrlen) == 0 &&
@@ -149,7 +149,7 @@ Socket Socket::listen(const std::string& address, int port) {
 
 Socket Socket::connect(const std::string& address, int port, Deadline& deadline) {
   std::string reason = "no address";
-  const Addresses all = resolve(address, port, 0);
+  const Addresses all = resolve_address(address, port, 0);
   for (;;) {
     for (const addrinfo* one = all.get(); one; one = one->ai_next) {
       Socket socket = try_to_connect(*one, deadline, &reason);
@@ -168,7 +168,7 @@ Socket Socket::accept(bool* out_of_descriptors) const {
   }
   fcntl(socket.descriptor(), F_SETFD, FD_CLOEXEC);
   fcntl(socket.descriptor(), F_SETFL, O_NONBLOCK);
-  prepare_connection(socket.descriptor());
+  set_connection_options(socket.descriptor());
   return socket;
 }
 
@@ -178,7 +178,7 @@ void Socket::send_bytes(const char* data, size_t count, Deadline& deadline) cons
     if (sent >= 0) {
       data += sent, count -= static_cast<size_t>(sent);
     } else if (errno == EAGAIN || errno == EWOULDBLOCK) {
-      if (!wait_for(descriptor_, POLLOUT, deadline))
+      if (!wait_for_events(descriptor_, POLLOUT, deadline))
         throw ConnectionError("received nothing for " + to_text(deadline.seconds()) + " s");
     } else if (errno != EINTR) {
       throw ConnectionError("closed the connection");
@@ -192,7 +192,7 @@ void Socket::receive_bytes(char* data, size_t count, Deadline& deadline) const {
     if (got > 0) {
       data += got, count -= static_cast<size_t>(got);
     } else if (got < 0 && (errno == EAGAIN || errno == EWOULDBLOCK)) {
-      if (!wait_for(descriptor_, POLLIN, deadline))
+      if (!wait_for_events(descriptor_, POLLIN, deadline))
         throw ConnectionError("sent nothing for " + to_text(deadline.seconds()) + " s");
     } else if (got == 0 || errno != EINTR) {
       throw ConnectionError("closed the connection");

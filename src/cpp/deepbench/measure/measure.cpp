@@ -16,14 +16,14 @@ class MeasuringLoop {
       : time_(time), options_(options), rule_(options) {}
 
   Samples run() {
-    warm_up(first_calls());
+    warm_up(time_first_calls());
     std::optional<StopReason> stop;
-    while (!(stop = rule_.decide(samples_.spent_ns))) sample();
-    return finish(*stop);
+    while (!(stop = rule_.decide(samples_.spent_ns))) take_sample();
+    return make_result(*stop);
   }
 
  private:
-  Batch time(uint64_t count) {
+  Batch time_batch(uint64_t count) {
     const Batch batch = time_(count);
     samples_.spent_ns += batch.spent_ns();
     samples_.rested_ns = batch.rested_ns;
@@ -32,20 +32,20 @@ class MeasuringLoop {
 
   // The first call is reported separately: it may compile, allocate and touch pages. A long first
   // call also serves as the warm-up, unless the second call shows that calls are short.
-  double first_calls() {
-    const Batch first = time(1);
+  double time_first_calls() {
+    const Batch first = time_batch(1);
     samples_.first_call_ns = first.elapsed_ns;
     if (first.elapsed_ns >= options_.time_limit_ns) return first.elapsed_ns;
-    const Batch second = time(1);
+    const Batch second = time_batch(1);
     const bool warm = first.elapsed_ns >= kNoWarmUpNs && options_.steady_load_ns == 0;
-    if (warm && second.elapsed_ns >= kLongCallNs) accept(second);
+    if (warm && second.elapsed_ns >= kLongCallNs) record_sample(second);
     return second.elapsed_ns;
   }
 
   void warm_up(double estimate_ns) {
     WarmUp warm(options_, estimate_ns);
     while (!warm.done() && samples_.spent_ns < options_.time_limit_ns)
-      warm.add(time(warm.batch_size()));
+      warm.add(time_batch(warm.batch_size()));
     samples_.batch = warm.batch_size();
     recent_clocks_mhz_ = warm.last_clocks_mhz();
   }
@@ -61,16 +61,16 @@ class MeasuringLoop {
 
   // Takes one sample. A throttled batch is retried a few times, then accepted and counted as
   // throttled.
-  void sample() {
-    Batch batch = time(samples_.batch);
+  void take_sample() {
+    Batch batch = time_batch(samples_.batch);
     for (int retry = 0; retry < options_.throttled_retries && is_throttled(batch); ++retry) {
       ++samples_.retries;
-      batch = time(samples_.batch);
+      batch = time_batch(samples_.batch);
     }
-    accept(batch);
+    record_sample(batch);
   }
 
-  void accept(const Batch& batch) {
+  void record_sample(const Batch& batch) {
     rule_.add(batch.per_call_ns(), batch.count, is_throttled(batch), batch.shuffled);
     samples_.shuffled = samples_.shuffled || batch.shuffled;
     host_per_call_ns_.push_back(batch.host_ns / static_cast<double>(batch.count));
@@ -85,7 +85,7 @@ class MeasuringLoop {
     samples_.timer = batch.timer;
   }
 
-  Samples finish(StopReason stop) {
+  Samples make_result(StopReason stop) {
     samples_.stop = stop;
     samples_.per_call_ns = rule_.samples();
     samples_.batches_per_sample = rule_.batches_per_sample();

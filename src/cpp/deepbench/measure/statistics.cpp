@@ -22,7 +22,7 @@ double mean_of(const std::vector<double>& samples) {
   return std::accumulate(samples.begin(), samples.end(), 0.0) / static_cast<double>(samples.size());
 }
 
-double independent_error(const std::vector<double>& samples) {
+double median_error_if_independent(const std::vector<double>& samples) {
   constexpr double kMadToSigma = 1.4826;    // for a normal distribution
   constexpr double kMedianToMean = 1.2533;  // sqrt(pi / 2): the median's error against the mean's
   return kMedianToMean * kMadToSigma * median_absolute_deviation(samples) /
@@ -74,11 +74,13 @@ double lag1_autocorrelation(const std::vector<double>& samples) {
 
 double median_error(const std::vector<double>& samples, double max_autocorrelation) {
   if (samples.size() < 2) return std::numeric_limits<double>::infinity();
-  if (lag1_autocorrelation(samples) < max_autocorrelation) return independent_error(samples);
+  if (lag1_autocorrelation(samples) < max_autocorrelation)
+    return median_error_if_independent(samples);
   constexpr size_t kMinBlocks = 10;
   for (size_t length = 2; samples.size() / length >= kMinBlocks; length *= 2) {
     const std::vector<double> means = block_means(samples, length);
-    if (lag1_autocorrelation(means) < max_autocorrelation) return independent_error(means);
+    if (lag1_autocorrelation(means) < max_autocorrelation)
+      return median_error_if_independent(means);
   }
   return std::numeric_limits<double>::infinity();
 }

@@ -24,7 +24,7 @@ std::vector<double> last_values(const std::vector<double>& all, size_t count, si
 
 WarmUp::WarmUp(const MeasureOptions& options, double estimate_ns)
     : options_(options), estimate_ns_(estimate_ns) {
-  resize(estimate_ns);
+  set_batch_size(estimate_ns);
 }
 
 double WarmUp::min_calls(double per_call_ns) const {
@@ -37,7 +37,7 @@ double WarmUp::min_calls(double per_call_ns) const {
   return calls;
 }
 
-void WarmUp::resize(double per_call_ns) {
+void WarmUp::set_batch_size(double per_call_ns) {
   double calls = std::max(std::ceil(options_.min_span_ns / per_call_ns), min_calls(per_call_ns));
   const auto rotation = static_cast<double>(options_.rotation);
   // Whole rotations let every batch begin at the same copy, so that one captured graph of a backend
@@ -50,7 +50,7 @@ void WarmUp::resize(double per_call_ns) {
 
 // The cap of the warm-up: 100 ms for calls under 1 ms, 1 s for longer calls. Calls of at least
 // kLongCallNs need no more than the first calls.
-double WarmUp::cap_ns() const {
+double WarmUp::max_duration_ns() const {
   if (estimate_ns_ >= kLongCallNs) return 0;
   return estimate_ns_ < 1e6 ? 100e6 : 1e9;
 }
@@ -65,12 +65,12 @@ void WarmUp::add(const Batch& batch) {
                         static_cast<double>(batch_size_) < min_calls(estimate_ns_);
   resized_ = is_small && batch_size_ < uint64_t(options_.max_batch);
   if (resized_)
-    resize(0.95 * estimate_ns_);
+    set_batch_size(0.95 * estimate_ns_);
   else
     times_ns_.push_back(estimate_ns_);
 }
 
-bool WarmUp::settled() const {
+bool WarmUp::time_has_settled() const {
   const bool fluctuates = estimate_ns_ < kShortWindowNs && !rested_;
   const size_t window = fluctuates ? kWindow : kShortWindow;
   if (times_ns_.size() < 2 * window || resized_) return false;
@@ -82,7 +82,7 @@ bool WarmUp::settled() const {
 bool WarmUp::done() const {
   const bool loads = options_.steady_load_ns > 0 && estimate_ns_ >= kMinSteadyCallNs;
   if (loads && spent_ns_ < options_.steady_load_ns) return false;
-  return spent_ns_ >= cap_ns() || settled();
+  return spent_ns_ >= max_duration_ns() || time_has_settled();
 }
 
 std::vector<double> WarmUp::last_clocks_mhz() const { return last_values(clocks_mhz_, kWindow); }

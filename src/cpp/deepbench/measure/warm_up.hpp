@@ -24,10 +24,10 @@ class DEEPBENCH_API WarmUp {
   std::vector<double> last_clocks_mhz() const;
 
  private:
-  bool settled() const;
-  double cap_ns() const;
+  bool time_has_settled() const;
+  double max_duration_ns() const;
   double min_calls(double per_call_ns) const;
-  void resize(double per_call_ns);
+  void set_batch_size(double per_call_ns);
 
   MeasureOptions options_;
   double estimate_ns_;

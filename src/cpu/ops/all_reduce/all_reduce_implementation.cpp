@@ -10,7 +10,7 @@
 namespace deepbench::cpu {
 
 Participants AllReduceImplementation::find_participants(const plugin::Options& options) {
-  return plugin::rank_of_group(options, "--ranks 2");
+  return plugin::participants_of_joined_group(options, "--ranks 2");
 }
 
 CopyPlan AllReduceImplementation::copies_for(const AllReduce& all_reduce,
@@ -19,7 +19,7 @@ CopyPlan AllReduceImplementation::copies_for(const AllReduce& all_reduce,
 }
 
 // All ranks of one machine allocate their operands at the same time.
-uint64_t AllReduceImplementation::ranks_in_memory() {
+uint64_t AllReduceImplementation::ranks_sharing_memory() {
   return uint64_t(plugin::ranks().local_size());
 }
 
@@ -30,11 +30,11 @@ void AllReduceImplementation::before_allocating(const Participants&, uint64_t by
 std::unique_ptr<plugin::Kernel> AllReduceImplementation::make_kernel(
     std::unique_ptr<AllReduceOperands> operands, const CopyPlan& copies,
     const std::string& algorithm) {
-  auto made = call(*operands, algorithm);
+  auto made = make_call(*operands, algorithm);
   return std::make_unique<PreparedKernel>(std::move(operands), std::move(made), copies, 1);
 }
 
-void bind_rank() {
+void bind_rank_to_core() {
   bind_this_thread(topology().cpus_for_threads(
       plugin::ranks().local_size())[size_t(plugin::ranks().local_rank())]);
 }

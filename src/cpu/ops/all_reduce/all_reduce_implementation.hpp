@@ -21,7 +21,7 @@ class AllReduceImplementation : public plugin::AllReduceImplementation<RankMemor
  protected:
   Participants find_participants(const plugin::Options& options) final;
   CopyPlan copies_for(const AllReduce& all_reduce, const plugin::Options& options) final;
-  uint64_t ranks_in_memory() final;
+  uint64_t ranks_sharing_memory() final;
   void before_allocating(const Participants& participants, uint64_t bytes) final;
   std::unique_ptr<plugin::Kernel> make_kernel(std::unique_ptr<AllReduceOperands> operands,
                                               const CopyPlan& copies,
@@ -29,6 +29,6 @@ class AllReduceImplementation : public plugin::AllReduceImplementation<RankMemor
 };
 
 // Call it before a batch: it binds each rank of a machine to different cores.
-void bind_rank();
+void bind_rank_to_core();
 
 }  // namespace deepbench::cpu

@@ -23,7 +23,7 @@ class MpiCall final : public LibraryCall {
   }
   std::string error_text(int status) const override { return mpi_.error_text(status); }
   void begin_batch() override {
-    bind_rank();
+    bind_rank_to_core();
     mpi_.barrier();
   }
   void describe(plugin::Sink& sink) const override {
@@ -44,7 +44,8 @@ class MpiAllReduce final : public AllReduceImplementation {
   LibraryFacts library() override { return mpi_facts(); }
 
  protected:
-  void require(const AllReduce& all_reduce, const Participants&, const std::string&) override {
+  void require_supported(const AllReduce& all_reduce, const Participants&,
+                         const std::string&) override {
     const std::string reason =
         mpi_unavailable_reason("--library mpi, or --ranks 2 --library mpi, which does that");
     if (!reason.empty()) plugin::unsupported("mpi: " + reason);
@@ -52,7 +53,7 @@ class MpiAllReduce final : public AllReduceImplementation {
       plugin::unsupported("mpi: MPI_Allreduce takes at most 2^31 - 1 elements");
   }
   std::vector<std::string> algorithms(const AllReduce&) override { return {kAllreduce}; }
-  std::unique_ptr<LibraryCall> call(AllReduceOperands& operands, const std::string&) override {
+  std::unique_ptr<LibraryCall> make_call(AllReduceOperands& operands, const std::string&) override {
     return std::make_unique<MpiCall>(operands);
   }
 };

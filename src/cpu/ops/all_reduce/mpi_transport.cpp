@@ -19,8 +19,9 @@ constexpr double kMpiTimeoutS = 60;
 }  // namespace
 
 // The state of the transfer in one direction during one pass.
-struct MpiTransport::Flow {
-  explicit Flow(uint64_t all) : bytes(all), pieces((all + kMpiPieceBytes - 1) / kMpiPieceBytes) {}
+struct MpiTransport::TransferState {
+  explicit TransferState(uint64_t all)
+      : bytes(all), pieces((all + kMpiPieceBytes - 1) / kMpiPieceBytes) {}
 
   bool has_ended() const { return ended == pieces; }
   bool can_start() const { return started < pieces && started - ended < kInFlight; }
@@ -42,7 +43,7 @@ MpiTransport::MpiTransport(Mpi& mpi, const plugin::Ranks& ranks)
 void MpiTransport::send_receive(const std::byte* out, uint64_t out_bytes, uint64_t in_bytes,
                                 const Consumer& consume) {
   const auto no_failure = [] { return static_cast<const char*>(nullptr); };
-  Flow in(in_bytes), away(out_bytes);
+  TransferState in(in_bytes), away(out_bytes);
   SpinBackoff backoff(kMpiTimeoutS);
   while (!in.has_ended() || !away.has_ended()) {
     start_receives(in);
@@ -55,32 +56,33 @@ void MpiTransport::send_receive(const std::byte* out, uint64_t out_bytes, uint64
   }
 }
 
-void MpiTransport::start_receives(Flow& flow) {
+void MpiTransport::start_receives(TransferState& flow) {
   for (; flow.can_start(); ++flow.started) {
     const uint64_t piece = flow.started;
-    check(mpi_.start_receive(buffer_for(piece), int(flow.bytes_of(piece)), left_,
+    check(mpi_.start_receive(receive_buffer_of_piece(piece), int(flow.bytes_of(piece)), left_,
                              &flow.request_of(piece)),
           "MPI_Irecv");
   }
 }
 
-void MpiTransport::start_sends(Flow& flow, const std::byte* out) {
+void MpiTransport::start_sends(TransferState& flow, const std::byte* out) {
   for (; flow.can_start(); ++flow.started) {
     const uint64_t piece = flow.started;
-    check(mpi_.start_send(out + Flow::begin_of(piece), int(flow.bytes_of(piece)), right_,
+    check(mpi_.start_send(out + TransferState::begin_of(piece), int(flow.bytes_of(piece)), right_,
                           &flow.request_of(piece)),
           "MPI_Isend");
   }
 }
 
-bool MpiTransport::receive(Flow& flow, const Consumer& consume) {
+bool MpiTransport::receive(TransferState& flow, const Consumer& consume) {
   if (flow.has_ended() || !is_done(flow)) return false;
-  consume(buffer_for(flow.ended), Flow::begin_of(flow.ended), flow.bytes_of(flow.ended));
+  consume(receive_buffer_of_piece(flow.ended), TransferState::begin_of(flow.ended),
+          flow.bytes_of(flow.ended));
   ++flow.ended;
   return true;
 }
 
-bool MpiTransport::send(Flow& flow) {
+bool MpiTransport::send(TransferState& flow) {
   if (flow.has_ended() || !is_done(flow)) return false;
   ++flow.ended;
   return true;
@@ -88,7 +90,7 @@ bool MpiTransport::send(Flow& flow) {
 
 // Tests the oldest piece in flight. It polls, because a wait inside MPI would not notice that
 // another rank has failed.
-bool MpiTransport::is_done(Flow& flow) {
+bool MpiTransport::is_done(TransferState& flow) {
   bool done = false;
   check(mpi_.test(&flow.request_of(flow.ended), &done), "MPI_Test");
   return done;
@@ -98,7 +100,7 @@ void MpiTransport::check(int code, const char* function) const {
   if (code != 0) plugin::failed(std::string(function) + ": " + mpi_.error_text(code));
 }
 
-std::byte* MpiTransport::buffer_for(uint64_t piece) {
+std::byte* MpiTransport::receive_buffer_of_piece(uint64_t piece) {
   return pieces_.data() + piece % kInFlight * kMpiPieceBytes;
 }
 

@@ -19,14 +19,14 @@ class MpiTransport final : public RingTransport {
                     const Consumer& consume) override;
 
  private:
-  struct Flow;
-  void start_sends(Flow& flow, const std::byte* out);
-  void start_receives(Flow& flow);
-  bool send(Flow& flow);
-  bool receive(Flow& flow, const Consumer& consume);
-  bool is_done(Flow& flow);
+  struct TransferState;
+  void start_sends(TransferState& flow, const std::byte* out);
+  void start_receives(TransferState& flow);
+  bool send(TransferState& flow);
+  bool receive(TransferState& flow, const Consumer& consume);
+  bool is_done(TransferState& flow);
   void check(int code, const char* function) const;
-  std::byte* buffer_for(uint64_t piece);
+  std::byte* receive_buffer_of_piece(uint64_t piece);
 
   Mpi& mpi_;
   const int right_, left_;

@@ -22,7 +22,7 @@ class OneCclCall final : public LibraryCall {
     return 0;
   }
   void begin_batch() override {
-    bind_rank();
+    bind_rank_to_core();
     float one = 1;
     // This sum is a barrier: it returns only after all ranks have arrived.
     oneccl_.all_reduce(DEEPBENCH_F32, &one, &one, 1);
@@ -40,7 +40,7 @@ class OneCclAllReduce final : public AllReduceImplementation {
 
  protected:
   std::vector<std::string> algorithms(const AllReduce&) override { return {kCclAllreduce}; }
-  std::unique_ptr<LibraryCall> call(AllReduceOperands& operands, const std::string&) override {
+  std::unique_ptr<LibraryCall> make_call(AllReduceOperands& operands, const std::string&) override {
     return std::make_unique<OneCclCall>(operands);
   }
 };

@@ -46,7 +46,7 @@ class RingCall final : public LibraryCall {
     return 0;
   }
   void begin_batch() override {
-    bind_rank();
+    bind_rank_to_core();
     barrier(transport_, position());
   }
 
@@ -63,7 +63,8 @@ class RingAllReduce final : public AllReduceImplementation {
   LibraryFacts library() override { return plugin::builtin_library_facts(); }
 
  protected:
-  void require(const AllReduce&, const Participants&, const std::string& algorithm) override {
+  void require_supported(const AllReduce&, const Participants&,
+                         const std::string& algorithm) override {
     if (algorithm != kMpi) return;
     if (const std::string reason = mpi_unavailable_for_ring(); !reason.empty())
       plugin::unsupported("ring: " + reason);
@@ -83,8 +84,8 @@ class RingAllReduce final : public AllReduceImplementation {
     } catch (const plugin::Error&) {
     }
   }
-  std::unique_ptr<LibraryCall> call(AllReduceOperands& operands,
-                                    const std::string& algorithm) override {
+  std::unique_ptr<LibraryCall> make_call(AllReduceOperands& operands,
+                                         const std::string& algorithm) override {
     return std::make_unique<RingCall>(operands, ring_transport(algorithm));
   }
 };

@@ -98,7 +98,7 @@ Connection connect_to(const Endpoint& endpoint) {
 }
 
 // Accepts the first connection that sends the key.
-Connection accept_left(const Connection& listener, uint64_t key) {
+Connection accept_left_neighbour(const Connection& listener, uint64_t key) {
   while (is_ready(listener.descriptor(), POLLIN, kConnectMs)) {
     Connection left(accept(listener.descriptor(), nullptr, nullptr));
     uint64_t got = 0;
@@ -190,7 +190,7 @@ NeighbourConnections connect_neighbours(const plugin::Ranks& ranks) {
   NeighbourConnections connections;
   for (const Endpoint& endpoint : endpoints) connections.keys.push_back(endpoint.key);
   connections.right = connect_to(endpoints[size_t(ranks.right())]);
-  connections.left = accept_left(listener, local.key);
+  connections.left = accept_left_neighbour(listener, local.key);
   return connections;
 }
 

@@ -22,11 +22,11 @@ class ConvCall final : public PrimitiveCall {
         scale_(float(plan_->conv.output_scale())) {
     for (uint64_t copy = 0; copy < operands.copies(); ++copy) {
       for (size_t which : {0, 1})
-        set(copy, plan_->inputs[which].argument, plan_->inputs[which].stored,
-            operands.input(which, copy));
-      set(copy, plan_->output.argument, plan_->output.stored, operands.result(copy));
+        set_argument(copy, plan_->inputs[which].argument, plan_->inputs[which].stored,
+                     operands.input(which, copy));
+      set_argument(copy, plan_->output.argument, plan_->output.stored, operands.result(copy));
       if (plan_->conv.saturates())
-        set(copy, DNNL_ARG_ATTR_SCALES | DNNL_ARG_SRC, plan_->scale.get(), &scale_);
+        set_argument(copy, DNNL_ARG_ATTR_SCALES | DNNL_ARG_SRC, plan_->scale.get(), &scale_);
     }
   }
 
@@ -73,7 +73,7 @@ class OnednnConvPlan final : public plugin::TypedPlan<OnednnConvPlan, ConvProble
       : TypedPlan(problem, options),
         threads_(thread_count(options.threads)),
         row_(std::move(row)),
-        plan_(planned(problem, candidate, threads_, *row_)),
+        plan_(plan_with_threads(problem, candidate, threads_, *row_)),
         copies_(plan_copies(plan_->touched_bytes(), options)) {}
 
   void describe(plugin::Sink& sink) const override {
@@ -100,9 +100,9 @@ class OnednnConvPlan final : public plugin::TypedPlan<OnednnConvPlan, ConvProble
 
  private:
   // Sets the number of threads first, because oneDNN's choice depends on it.
-  static std::shared_ptr<const ConvPlan> planned(const ConvProblem& problem,
-                                                 const std::string& candidate, int threads,
-                                                 RowPlans<ConvPlan>& row) {
+  static std::shared_ptr<const ConvPlan> plan_with_threads(const ConvProblem& problem,
+                                                           const std::string& candidate,
+                                                           int threads, RowPlans<ConvPlan>& row) {
     Api::instance().use_threads(threads);
     return plan_conv(problem.conv, problem.layout, candidate, row);
   }
@@ -120,6 +120,6 @@ class OnednnConvPlan final : public plugin::TypedPlan<OnednnConvPlan, ConvProble
 }  // namespace
 }  // namespace onednn
 
-Implementation& onednn_conv() { return planned_by<onednn::OnednnConvPlan>(); }
+Implementation& onednn_conv() { return implementation_of_plan<onednn::OnednnConvPlan>(); }
 
 }  // namespace deepbench::cpu

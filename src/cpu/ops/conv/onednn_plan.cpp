@@ -28,13 +28,13 @@ std::vector<ConvLayout> layouts_of(const std::string& layout) {
   return {ConvLayout::kLibrary, ConvLayout::kNhwc, ConvLayout::kNchw};
 }
 
-std::string id_of(const ConvCandidate& candidate) {
+std::string candidate_id(const ConvCandidate& candidate) {
   if (candidate.winograd) return "wino";
   const std::string name = name_of(candidate.layout);
   return candidate.implementation.empty() ? name : name + ":" + candidate.implementation;
 }
 
-ConvCandidate parse(const std::string& id, const std::string& layout) {
+ConvCandidate parse_candidate(const std::string& id, const std::string& layout) {
   ConvCandidate candidate;
   candidate.layout = layouts_of(layout).front();
   if (id.empty()) return candidate;
@@ -43,7 +43,7 @@ ConvCandidate parse(const std::string& id, const std::string& layout) {
   for (const ConvLayout one : layouts_of(layout))
     if (id.substr(0, colon) == name_of(one)) candidate.layout = one;
   if (colon != std::string::npos) candidate.implementation = id.substr(colon + 1);
-  if (id_of(candidate) != id) reject_candidate("onednn", id);
+  if (candidate_id(candidate) != id) reject_candidate("onednn", id);
   return candidate;
 }
 
@@ -66,7 +66,7 @@ Dims w_dims(const Conv& c) {
   return concatenate(front, spatial_dims(c, c.t, c.r, c.s));
 }
 
-Dims row_major(const Dims& dims) {
+Dims row_major_strides(const Dims& dims) {
   Dims strides(dims.size(), 1);
   for (size_t i = dims.size() - 1; i-- > 0;) strides[i] = strides[i + 1] * dims[i + 1];
   return strides;
@@ -75,7 +75,7 @@ Dims row_major(const Dims& dims) {
 // The strides of ConvOutput's order. Filters with groups split k into two dimensions: the groups
 // come first.
 Dims ordered_strides(const Conv& conv, const Dims& dims) {
-  Dims strides = row_major(dims);
+  Dims strides = row_major_strides(dims);
   const ConvOutput output = conv.output();
   if (!output.second_is_slowest || output.first == 1) return strides;
   const size_t second = dims.size() - spatial_dims(conv, 1, 1, 1).size() - 1;
@@ -121,7 +121,7 @@ ConvTensor make_tensor(const char* operand, int argument, uint32_t stream, deepb
   made.operand = operand, made.argument = argument, made.stream = stream, made.type = type;
   made.elements = 1;
   for (const int64_t size : dims) made.elements *= uint64_t(size);
-  made.plain = strided_desc(dims, row_major(dims), type);
+  made.plain = strided_desc(dims, row_major_strides(dims), type);
   return made;
 }
 
@@ -129,7 +129,7 @@ void set_tensors(ConvPlan& plan) {
   const Conv& c = plan.conv;
   const PrecisionInfo& precision = c.precision;
   const deepbench_type w_type =
-      is_int8(c) && !Api::instance().exact_int8() ? DEEPBENCH_S7 : precision.b;
+      is_int8(c) && !Api::instance().has_exact_int8() ? DEEPBENCH_S7 : precision.b;
   const auto x = [&](int argument, deepbench_type type) {
     return make_tensor("x", argument, Conv::kStreamX, type, x_dims(c));
   };
@@ -249,8 +249,8 @@ dnnl_status_t create_primitive(ConvPlan& plan) {
   if (status != dnnl_success) return status;
   PrimitiveDesc primitive(made);
   const std::string& name = plan.candidate.implementation;
-  if (!name.empty() && !advance_to(made, name)) return dnnl_last_impl_reached;
-  separate_list(primitive, plan.alternatives);
+  if (!name.empty() && !advance_to_implementation(made, name)) return dnnl_last_impl_reached;
+  detach_from_list(primitive, plan.alternatives);
   set_primitive(plan, std::move(primitive));
   return dnnl_success;
 }
@@ -273,8 +273,8 @@ bool is_reference(const ConvPlan& plan) {
 // For signed activations, oneDNN's kernels for processors without VNNI halve each filter element,
 // which drops its last bit.
 bool halves_filters(const ConvPlan& plan) {
-  return is_int8(plan.conv) && plan.conv.x_type == DEEPBENCH_S8 && !Api::instance().exact_int8() &&
-         !is_reference(plan);
+  return is_int8(plan.conv) && plan.conv.x_type == DEEPBENCH_S8 &&
+         !Api::instance().has_exact_int8() && !is_reference(plan);
 }
 
 bool is_lossy(const ConvPlan& plan) {
@@ -328,8 +328,8 @@ class CandidateList {
   using PlanPointer = std::shared_ptr<const ConvPlan>;
 
   void add_planned(const ConvCandidate& candidate) {
-    const auto plan = if_possible([&] {
-      const std::string id = id_of(candidate);
+    const auto plan = plan_if_supported([&] {
+      const std::string id = candidate_id(candidate);
       return row_.plan(id, [&] { return make_plan(conv_, candidate, id); });
     });
     if (!plan) return;
@@ -348,12 +348,12 @@ class CandidateList {
       if (Api::instance().primitive_desc_next_impl_f(list) != dnnl_success) return;
       ConvCandidate candidate = plan->candidate;
       candidate.implementation = implementation_name(list);
-      more = if_possible([&] { return add(alternative(candidate, list)); }).value_or(true);
+      more = plan_if_supported([&] { return add(alternative(candidate, list)); }).value_or(true);
     }
   }
 
   PlanPointer alternative(const ConvCandidate& candidate, const_dnnl_primitive_desc_t primitive) {
-    return row_.plan(id_of(candidate), [&] {
+    return row_.plan(candidate_id(candidate), [&] {
       ConvPlan plan = plan_with(conv_, candidate);
       set_primitive(plan, copy_of(primitive));
       return plan;
@@ -368,7 +368,7 @@ class CandidateList {
     for (const PlanPointer& other : plans_)
       if (is_same_plan(*other, *plan)) return true;
     plans_.push_back(plan);
-    ids_.push_back(id_of(plan->candidate));
+    ids_.push_back(candidate_id(plan->candidate));
     return true;
   }
 
@@ -398,8 +398,8 @@ uint64_t ConvPlan::touched_bytes() const {
 
 std::shared_ptr<const ConvPlan> plan_conv(const Conv& conv, const std::string& layout,
                                           const std::string& candidate, RowPlans<ConvPlan>& row) {
-  const ConvCandidate parsed = parse(candidate, layout);
-  auto plan = row.plan(id_of(parsed), [&] { return make_plan(conv, parsed, candidate); });
+  const ConvCandidate parsed = parse_candidate(candidate, layout);
+  auto plan = row.plan(candidate_id(parsed), [&] { return make_plan(conv, parsed, candidate); });
   reject_lossy(*plan);
   reject_too_slow(implementation_name(plan->primitive.get()), kReferenceSlowness * conv.flops());
   return plan;

@@ -59,9 +59,10 @@ inline void run_sgemm(Sgemm sgemm, const BlasShape& s, const GemmOperands& opera
 //   library()                     its facts
 //   name()                        its name and version, for rows
 //   candidates(gemm)              of a supported problem, the default first; throws unsupported
-//   require_chosen(gemm, options) throws unsupported for problems that only library=NAME selects
+//   require_explicit_choice(gemm, options)
+//                                 throws unsupported for problems that only library=NAME selects
 //   storage(gemm, candidate)
-//   call(operands, candidate, threads)
+//   make_call(operands, candidate, threads)
 //   algorithm(candidate)          for rows
 template <class Library>
 class BlasPlan final : public plugin::TypedPlan<BlasPlan<Library>, Gemm> {
@@ -92,7 +93,7 @@ class BlasPlan final : public plugin::TypedPlan<BlasPlan<Library>, Gemm> {
     const int threads = thread_count(options.threads);
     auto operands = std::make_unique<GemmOperands>(storage_, copies_, parse_inputs(options.inputs),
                                                    options.seed);
-    auto call = Library::call(*operands, candidate_, threads);
+    auto call = Library::make_call(*operands, candidate_, threads);
     return std::make_unique<PreparedKernel>(std::move(operands), std::move(call), copies_, threads);
   }
 
@@ -101,7 +102,7 @@ class BlasPlan final : public plugin::TypedPlan<BlasPlan<Library>, Gemm> {
                                        const std::string& candidate) {
     require_int_dimensions(gemm);
     const std::vector<std::string> ids = Library::candidates(gemm);
-    Library::require_chosen(gemm, options);
+    Library::require_explicit_choice(gemm, options);
     if (candidate.empty()) return ids.front();
     require_candidate(Library::name(), ids, candidate);
     return candidate;

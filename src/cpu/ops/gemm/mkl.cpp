@@ -160,10 +160,10 @@ struct MklGemm {
           plugin::unsupported("MKL multiplies signed by unsigned 8-bit integers: use b_type=u8");
         return {kInt8};
       case Precision::kBfloat16:
-        require(Api::instance().gemm_bf16bf16f32, kBfloat16);
+        require_function(Api::instance().gemm_bf16bf16f32, kBfloat16);
         return {kBfloat16};
       case Precision::kHalf:
-        require(Api::instance().gemm_f16f16f32, kHalf);
+        require_function(Api::instance().gemm_f16f16f32, kHalf);
         return {kHalf};
       default:
         plugin::unsupported("MKL has no matrix product in " + std::string(gemm.precision.name));
@@ -172,8 +172,8 @@ struct MklGemm {
 
   // Automatic selection excludes MKL for these products, because its C differs from that of other
   // libraries.
-  static void require_chosen(const Gemm& gemm, const plugin::Options& options) {
-    if (options.library.empty() && leaves_float(gemm.precision.precision))
+  static void require_explicit_choice(const Gemm& gemm, const plugin::Options& options) {
+    if (options.library.empty() && leaves_c_in_float(gemm.precision.precision))
       plugin::unsupported("MKL's product in " + std::string(gemm.precision.name) +
                           " leaves C in float; library=mkl selects it");
   }
@@ -182,16 +182,16 @@ struct MklGemm {
     GemmStorage storage;
     storage.gemm = gemm;
     storage.a_type = gemm.precision.a;
-    storage.float_c = leaves_float(gemm.precision.precision);
-    if (candidate == kInt8 && !Api::instance().exact_int8()) storage.a_type = DEEPBENCH_S7;
+    storage.float_c = leaves_c_in_float(gemm.precision.precision);
+    if (candidate == kInt8 && !Api::instance().has_exact_int8()) storage.a_type = DEEPBENCH_S7;
     if (candidate == kPackedSgemm)
       storage.packed_a_bytes =
           Api::instance().sgemm_pack_get_size(kMatrixA, int(gemm.m), int(gemm.n), int(gemm.k));
     return storage;
   }
 
-  static std::unique_ptr<LibraryCall> call(GemmOperands& operands, const std::string& candidate,
-                                           int threads) {
+  static std::unique_ptr<LibraryCall> make_call(GemmOperands& operands,
+                                                const std::string& candidate, int threads) {
     if (candidate == kPackedSgemm) return std::make_unique<PackedSgemmCall>(operands, threads);
     if (candidate == kInt8) return std::make_unique<Int8Call>(operands, threads);
     if (candidate == kBfloat16 || candidate == kHalf)
@@ -200,10 +200,10 @@ struct MklGemm {
   }
 
  private:
-  static bool leaves_float(Precision precision) {
+  static bool leaves_c_in_float(Precision precision) {
     return precision == Precision::kBfloat16 || precision == Precision::kHalf;
   }
-  static void require(Api::GemmToFloat function, const char* name) {
+  static void require_function(Api::GemmToFloat function, const char* name) {
     const Api& api = Api::instance();
     if (!function)
       plugin::unsupported("MKL " + api.version() + " has no cblas_" + name +
@@ -214,6 +214,6 @@ struct MklGemm {
 }  // namespace
 }  // namespace mkl
 
-Implementation& mkl_gemm() { return planned_by<blas::BlasPlan<mkl::MklGemm>>(); }
+Implementation& mkl_gemm() { return implementation_of_plan<blas::BlasPlan<mkl::MklGemm>>(); }
 
 }  // namespace deepbench::cpu

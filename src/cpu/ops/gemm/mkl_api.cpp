@@ -97,7 +97,7 @@ void Api::use_threads(int threads) {
   set_threads_(threads);
 }
 
-bool Api::exact_int8() const {
+bool Api::has_exact_int8() const {
   return isa().avx512_vnni && isa().vendor == "GenuineIntel" &&
          !std::getenv("MKL_ENABLE_INSTRUCTIONS");
 }

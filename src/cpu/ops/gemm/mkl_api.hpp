@@ -23,7 +23,7 @@ class Api {
   void use_threads(int threads);
   // Whether sums of 8-bit products do not saturate. MKL selects its AVX-512 kernels only on Intel's
   // processors and only if MKL_ENABLE_INSTRUCTIONS is unset.
-  bool exact_int8() const;
+  bool has_exact_int8() const;
 
   blas::Sgemm sgemm = nullptr;
   size_t (*sgemm_pack_get_size)(int matrix, int m, int n, int k) = nullptr;

@@ -19,7 +19,7 @@ class MatmulCall final : public PrimitiveCall {
         plan_(std::move(plan)),
         operands_(operands) {
     if (plan_->candidate.packed) conversion_ns_ = pack();
-    for (uint64_t copy = 0; copy < operands.copies(); ++copy) wrap(operands, copy);
+    for (uint64_t copy = 0; copy < operands.copies(); ++copy) set_arguments(operands, copy);
   }
 
   void describe(plugin::Sink& sink) const override {
@@ -52,13 +52,14 @@ class MatmulCall final : public PrimitiveCall {
     return took_ns;
   }
 
-  void wrap(GemmOperands& operands, uint64_t copy) {
+  void set_arguments(GemmOperands& operands, uint64_t copy) {
     const const_dnnl_memory_desc_t result = description(dnnl_query_dst_md);
-    set(copy, DNNL_ARG_SRC, description(dnnl_query_src_md), operands.b(copy));
-    set(copy, DNNL_ARG_WEIGHTS, description(dnnl_query_weights_md), operands.a(copy));
-    set(copy, DNNL_ARG_DST, result, operands.d(copy));
+    set_argument(copy, DNNL_ARG_SRC, description(dnnl_query_src_md), operands.b(copy));
+    set_argument(copy, DNNL_ARG_WEIGHTS, description(dnnl_query_weights_md), operands.a(copy));
+    set_argument(copy, DNNL_ARG_DST, result, operands.d(copy));
     if (plan_->storage.output == Output::kSeparate)
-      set(copy, DNNL_ARG_ATTR_MULTIPLE_POST_OP(0) | DNNL_ARG_SRC_1, result, operands.c(copy));
+      set_argument(copy, DNNL_ARG_ATTR_MULTIPLE_POST_OP(0) | DNNL_ARG_SRC_1, result,
+                   operands.c(copy));
   }
 
   const std::shared_ptr<const GemmPlan> plan_;
@@ -93,7 +94,7 @@ class OnednnGemmPlan final : public plugin::TypedPlan<OnednnGemmPlan, Gemm> {
       : TypedPlan(gemm, options),
         threads_(thread_count(options.threads)),
         row_(std::move(row)),
-        plan_(planned(gemm, candidate, threads_, *row_)),
+        plan_(plan_with_threads(gemm, candidate, threads_, *row_)),
         copies_(plan_copies(plan_->storage.touched_bytes(), options)) {}
 
   void describe(plugin::Sink& sink) const override {
@@ -127,8 +128,9 @@ class OnednnGemmPlan final : public plugin::TypedPlan<OnednnGemmPlan, Gemm> {
 
  private:
   // Sets the number of threads first, because oneDNN's choice depends on it.
-  static std::shared_ptr<const GemmPlan> planned(const Gemm& gemm, const std::string& candidate,
-                                                 int threads, RowPlans<GemmPlan>& row) {
+  static std::shared_ptr<const GemmPlan> plan_with_threads(const Gemm& gemm,
+                                                           const std::string& candidate,
+                                                           int threads, RowPlans<GemmPlan>& row) {
     Api::instance().use_threads(threads);
     return plan_gemm(gemm, candidate, row);
   }
@@ -146,6 +148,6 @@ class OnednnGemmPlan final : public plugin::TypedPlan<OnednnGemmPlan, Gemm> {
 }  // namespace
 }  // namespace onednn
 
-Implementation& onednn_gemm() { return planned_by<onednn::OnednnGemmPlan>(); }
+Implementation& onednn_gemm() { return implementation_of_plan<onednn::OnednnGemmPlan>(); }
 
 }  // namespace deepbench::cpu

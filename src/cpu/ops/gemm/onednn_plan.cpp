@@ -12,7 +12,7 @@ constexpr const char* kDefault = "matmul";
 
 bool is_int8(const Gemm& gemm) { return gemm.precision.precision == Precision::kInt8; }
 
-GemmCandidate parse(const std::string& id, const Gemm& gemm) {
+GemmCandidate parse_candidate(const std::string& id, const Gemm& gemm) {
   GemmCandidate candidate;
   if (id == kDefault) return candidate;
   const bool is_float = gemm.precision.precision == Precision::kFloat;
@@ -75,16 +75,17 @@ void create_primitive_desc(const Gemm& gemm, GemmPlan& plan) {
                         api.isa_text() + "): " + status_text(status));
   plan.primitive.reset(made);
   const std::string& name = plan.candidate.implementation;
-  if (!name.empty() && !advance_to(made, name)) reject_candidate("onednn", "matmul:" + name);
+  if (!name.empty() && !advance_to_implementation(made, name))
+    reject_candidate("onednn", "matmul:" + name);
 }
 
 GemmPlan make_plan(const Gemm& gemm, const std::string& id) {
   const Api& api = Api::instance();
   require_precision(gemm.precision.precision);
   GemmPlan plan;
-  plan.candidate = parse(id, gemm);
+  plan.candidate = parse_candidate(id, gemm);
   plan.storage.gemm = gemm;
-  plan.storage.a_type = is_int8(gemm) && !api.exact_int8() ? DEEPBENCH_S7 : gemm.precision.a;
+  plan.storage.a_type = is_int8(gemm) && !api.has_exact_int8() ? DEEPBENCH_S7 : gemm.precision.a;
   plan.storage.output = is_int8(gemm)             ? Output::kOverwrite
                         : plan.candidate.separate ? Output::kSeparate
                                                   : Output::kInPlace;
@@ -97,7 +98,7 @@ GemmPlan make_plan(const Gemm& gemm, const std::string& id) {
     plan.storage.packed_a_bytes =
         api.memory_desc_get_size_f(plan.description(dnnl_query_weights_md));
   plan.scratchpad_bytes = scratchpad_bytes(plan.primitive.get());
-  if (id == kDefault) separate_list(plan.primitive, plan.alternatives);
+  if (id == kDefault) detach_from_list(plan.primitive, plan.alternatives);
   return plan;
 }
 
@@ -105,7 +106,7 @@ std::vector<std::string> list_candidates(const Gemm& gemm, RowPlans<GemmPlan>& r
   const Api& api = Api::instance();
   const auto first = plan_gemm(gemm, kDefault, row);
   std::vector<std::string> ids = {kDefault};
-  const auto packed = if_possible([&] { return plan_gemm(gemm, "matmul:packed", row); });
+  const auto packed = plan_if_supported([&] { return plan_gemm(gemm, "matmul:packed", row); });
   if (packed && !api.memory_desc_equal_f((*packed)->plain_a.get(),
                                          (*packed)->description(dnnl_query_weights_md)))
     // An equal layout makes the candidate a duplicate of the default.

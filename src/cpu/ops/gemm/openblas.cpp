@@ -128,20 +128,20 @@ struct OpenblasGemm {
       plugin::unsupported("OpenBLAS has no matrix product in " + std::string(gemm.precision.name));
     return {"sgemm"};
   }
-  static void require_chosen(const Gemm&, const plugin::Options&) {}
+  static void require_explicit_choice(const Gemm&, const plugin::Options&) {}
   static GemmStorage storage(const Gemm& gemm, const std::string&) {
     GemmStorage storage;
     storage.gemm = gemm;
     return storage;
   }
-  static std::unique_ptr<LibraryCall> call(GemmOperands& operands, const std::string&,
-                                           int threads) {
+  static std::unique_ptr<LibraryCall> make_call(GemmOperands& operands, const std::string&,
+                                                int threads) {
     return std::make_unique<OpenblasCall>(operands, threads);
   }
 };
 
 }  // namespace
 
-Implementation& openblas_gemm() { return planned_by<blas::BlasPlan<OpenblasGemm>>(); }
+Implementation& openblas_gemm() { return implementation_of_plan<blas::BlasPlan<OpenblasGemm>>(); }
 
 }  // namespace deepbench::cpu

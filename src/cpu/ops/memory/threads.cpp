@@ -80,7 +80,7 @@ class MemoryKernel final : public plugin::Kernel {
   };
 
   uint64_t words() const { return uint64_t(memory_.words()); }
-  uint64_t begin_of(size_t worker) const {
+  uint64_t first_word_of(size_t worker) const {
     return part_begin(words(), kLineWords, worker, workers_.size());
   }
   uint32_t* source(uint64_t copy) const { return reinterpret_cast<uint32_t*>(source_.at(copy)); }
@@ -95,7 +95,7 @@ class MemoryKernel final : public plugin::Kernel {
   // its pages lie.
   void fill_source(uint64_t copy) {
     workers_.run([&](size_t worker) {
-      const uint64_t begin = begin_of(worker), end = begin_of(worker + 1), seed = seed_;
+      const uint64_t begin = first_word_of(worker), end = first_word_of(worker + 1), seed = seed_;
       uint32_t* const out = source(copy);
       if (inputs_ != Inputs::kUniform)
         return std::fill(out + begin, out + end, inputs_ == Inputs::kOnes ? 1u : 0u);
@@ -103,8 +103,8 @@ class MemoryKernel final : public plugin::Kernel {
     });
   }
 
-  void move(size_t worker, uint64_t copy) {
-    const uint64_t begin = begin_of(worker), count = begin_of(worker + 1) - begin;
+  void run_part(size_t worker, uint64_t copy) {
+    const uint64_t begin = first_word_of(worker), count = first_word_of(worker + 1) - begin;
     switch (memory_.kind) {
       case MemoryKind::kRead:
         partial_[worker].word = traffic_.read(source(copy) + begin, count);
@@ -139,7 +139,7 @@ class MemoryKernel final : public plugin::Kernel {
 double MemoryKernel::run_stream(size_t worker, uint64_t count) {
   barrier_.wait();
   const Clock::time_point begin = Clock::now();
-  for (uint64_t call = 1; call <= count; ++call) move(worker, rotation_.copy_after_calls(call));
+  for (uint64_t call = 1; call <= count; ++call) run_part(worker, rotation_.copy_after_calls(call));
   barrier_.wait();
   return elapsed_ns(begin, Clock::now());
 }
@@ -150,7 +150,7 @@ double MemoryKernel::run_isolated(size_t worker, uint64_t count) {
     if (flusher_) flusher_->flush_part(worker, workers_.size());
     barrier_.wait();
     const Clock::time_point begin = Clock::now();
-    move(worker, rotation_.copy_after_calls(call));
+    run_part(worker, rotation_.copy_after_calls(call));
     barrier_.wait();
     total_ns += elapsed_ns(begin, Clock::now());
   }
@@ -190,8 +190,8 @@ void MemoryKernel::poison_outputs() {
   }
   for (uint64_t copy = 0; copy < destination_.count(); ++copy) {
     workers_.run([&](size_t worker) {
-      std::fill(destination(copy) + begin_of(worker), destination(copy) + begin_of(worker + 1),
-                kPoison);
+      std::fill(destination(copy) + first_word_of(worker),
+                destination(copy) + first_word_of(worker + 1), kPoison);
     });
   }
 }
@@ -270,6 +270,6 @@ class ThreadsMemoryPlan final : public plugin::TypedPlan<ThreadsMemoryPlan, Memo
 
 }  // namespace
 
-Implementation& threads_memory() { return plugin::planned_by<ThreadsMemoryPlan>(); }
+Implementation& threads_memory() { return plugin::implementation_of_plan<ThreadsMemoryPlan>(); }
 
 }  // namespace deepbench::cpu

@@ -69,7 +69,7 @@ int Composition::run(uint64_t copy) {
   }
   gates_are_current_ = false;
   if (rnn_.is_forward()) {
-    copy_out(intermediates_.h, rnn_.states(), LayerPart::kY);
+    copy_result_out(intermediates_.h, rnn_.states(), LayerPart::kY);
     return 0;
   }
   set_to_zero(intermediates_.dh), set_to_zero(intermediates_.dc);
@@ -251,16 +251,16 @@ ForwardStateErrors Composition::recompute_sequence(int64_t n) const {
 // ---- operands ----------------------------------------------------------------------------------
 
 void Composition::copy_initial_states() {
-  copy_in(LayerPart::kH0, intermediates_.h);
-  if (rnn_.cell == "lstm") copy_in(LayerPart::kC0, intermediates_.c);
+  copy_operand_in(LayerPart::kH0, intermediates_.h);
+  if (rnn_.cell == "lstm") copy_operand_in(LayerPart::kC0, intermediates_.c);
 }
 
 // With adopted states, verification reads only a part of dU, so that dU is
 // computed on demand.
 void Composition::copy_results() {
   if (rnn_.has_data_gradient()) {
-    copy_out(intermediates_.dx, 0, LayerPart::kDx);
-    copy_out(intermediates_.dh, 0, LayerPart::kDh0);
+    copy_result_out(intermediates_.dx, 0, LayerPart::kDx);
+    copy_result_out(intermediates_.dh, 0, LayerPart::kDh0);
   }
   if (!rnn_.has_weight_gradient()) return;
   std::vector<GateGroup> groups = {{0, plain_gates(), states(intermediates_.h, 0)}};
@@ -273,11 +273,11 @@ void Composition::copy_results() {
     du_->complete(static_cast<float*>(operands_.at(LayerPart::kDu, copy_)));
 }
 
-void Composition::copy_in(LayerPart part, const Buffer& to) const {
+void Composition::copy_operand_in(LayerPart part, const Buffer& to) const {
   std::memcpy(to.data(), operands_.at(part, copy_), operands_.storage().bytes(part));
 }
 
-void Composition::copy_out(const Buffer& from, int64_t first, LayerPart part) const {
+void Composition::copy_result_out(const Buffer& from, int64_t first, LayerPart part) const {
   std::memcpy(operands_.at(part, copy_), Intermediates::at(from, first),
               operands_.storage().bytes(part));
 }

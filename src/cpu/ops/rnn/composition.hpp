@@ -74,8 +74,8 @@ class Composition final : public LibraryCall {
 
   void copy_initial_states();
   void copy_results();
-  void copy_in(LayerPart part, const Buffer& to) const;
-  void copy_out(const Buffer& from, int64_t first, LayerPart part) const;
+  void copy_operand_in(LayerPart part, const Buffer& to) const;
+  void copy_result_out(const Buffer& from, int64_t first, LayerPart part) const;
 
   ReferenceOperands& operands_;
   const Rnn& rnn_;

@@ -23,10 +23,10 @@ constexpr int kTimedReorders = 3;
 using PassBuffers = std::map<int, Buffer>;
 
 // One primitive on a layer's operands, with weights in the primitive's layout.
-class Pass : public PrimitiveCall {
+class LayerPass : public PrimitiveCall {
  public:
-  Pass(const_dnnl_primitive_desc_t primitive, const LayerOperands& operands, uint64_t copies,
-       int reorders, PassBuffers pass_buffers, int threads)
+  LayerPass(const_dnnl_primitive_desc_t primitive, const LayerOperands& operands, uint64_t copies,
+            int reorders, PassBuffers pass_buffers, int threads)
       : PrimitiveCall(primitive, copies, threads),
         primitive_(primitive),
         operands_(operands),
@@ -35,7 +35,7 @@ class Pass : public PrimitiveCall {
     convert(DNNL_ARG_WEIGHTS_LAYER, operands.plain_wx(), rnn.inputs, copies, 1, wx_);
     conversion_ns_ =
         convert(DNNL_ARG_WEIGHTS_ITER, operands.plain_u(), rnn.hidden, copies, reorders, u_);
-    for (uint64_t copy = 0; copy < copies; ++copy) wrap(copy);
+    for (uint64_t copy = 0; copy < copies; ++copy) set_arguments(copy);
   }
 
   PassBuffers release_buffers() { return std::move(pass_buffers_); }
@@ -50,7 +50,7 @@ class Pass : public PrimitiveCall {
  protected:
   const LayerOperands& operands() const { return operands_; }
   double conversion_ns() const { return conversion_ns_; }
-  MemoryDesc problem_u(deepbench_type type) const {
+  MemoryDesc plain_u_description(deepbench_type type) const {
     return problem_weights(operands_.rnn(), operands_.rnn().hidden, data_type(type));
   }
 
@@ -69,7 +69,7 @@ class Pass : public PrimitiveCall {
     return elapsed;
   }
 
-  void wrap(uint64_t copy) {
+  void set_arguments(uint64_t copy) {
     set_if_required(copy, DNNL_ARG_WEIGHTS_LAYER, wx_.at(copy));
     set_if_required(copy, DNNL_ARG_WEIGHTS_ITER, u_.at(copy));
     for (const auto& [argument, part] : kOperandArguments)
@@ -87,7 +87,7 @@ class Pass : public PrimitiveCall {
       if (is_new) buffer->second = Buffer(Api::instance().memory_desc_get_size_f(required));
       data = buffer->second.data();
     }
-    set(copy, argument, required, data);
+    set_argument(copy, argument, required, data);
   }
 
   const_dnnl_primitive_desc_t primitive_;
@@ -98,14 +98,14 @@ class Pass : public PrimitiveCall {
 };
 
 // The timed pass.
-class LayerCall final : public Pass {
+class LayerCall final : public LayerPass {
  public:
   LayerCall(std::shared_ptr<const LayerPlan> plan, const LayerOperands& operands,
             PassBuffers pass_buffers, int threads)
-      : Pass(plan->timed_pass(), operands, operands.copies(), kTimedReorders,
-             std::move(pass_buffers), threads),
+      : LayerPass(plan->timed_pass(), operands, operands.copies(), kTimedReorders,
+                  std::move(pass_buffers), threads),
         plan_(std::move(plan)) {
-    const MemoryDesc plain = problem_u(plan_->storage.plain_weights());
+    const MemoryDesc plain = plain_u_description(plan_->storage.plain_weights());
     converts_ = !Api::instance().memory_desc_equal_f(
         plain.get(), argument_description(plan_->timed_pass(), DNNL_ARG_WEIGHTS_ITER));
     if (plan_->backward) time_reorder();
@@ -145,8 +145,8 @@ class LayerCall final : public Pass {
   void time_reorder() {
     const Buffer plain(uint64_t(operands().rnn().weights()) * sizeof(float));
     reorder_ns_ = reorder(argument_description(plan_->timed_pass(), DNNL_ARG_DIFF_WEIGHTS_ITER),
-                          operands().at(LayerPart::kDu, 0), problem_u(DEEPBENCH_F32).get(),
-                          plain.data(), kTimedReorders);
+                          operands().at(LayerPart::kDu, 0),
+                          plain_u_description(DEEPBENCH_F32).get(), plain.data(), kTimedReorders);
   }
 
   const std::shared_ptr<const LayerPlan> plan_;
@@ -164,7 +164,7 @@ class OnednnRnnPlan final : public plugin::TypedPlan<OnednnRnnPlan, Rnn> {
       : TypedPlan(rnn, options),
         threads_(thread_count(options.threads)),
         row_(std::move(row)),
-        plan_(planned(rnn, candidate, threads_, *row_)),
+        plan_(plan_with_threads(rnn, candidate, threads_, *row_)),
         copies_(plan_copies(plan_->storage.touched_bytes(), options)) {}
 
   void describe(plugin::Sink& sink) const override {
@@ -184,7 +184,7 @@ class OnednnRnnPlan final : public plugin::TypedPlan<OnednnRnnPlan, Rnn> {
     Api::instance().use_threads(threads_);
     auto operands = std::make_unique<LayerOperands>(plan_->storage, copies_,
                                                     parse_inputs(options_.inputs), options_.seed);
-    PassBuffers pass_buffers = plan_->backward ? forward_pass(*operands) : PassBuffers();
+    PassBuffers pass_buffers = plan_->backward ? run_forward_pass(*operands) : PassBuffers();
     auto call = std::make_unique<LayerCall>(plan_, *operands, std::move(pass_buffers), threads_);
     return std::make_unique<PreparedKernel>(std::move(operands), std::move(call), copies_,
                                             threads_);
@@ -192,19 +192,20 @@ class OnednnRnnPlan final : public plugin::TypedPlan<OnednnRnnPlan, Rnn> {
 
  private:
   // Sets the number of threads first, because oneDNN's choice depends on it.
-  static std::shared_ptr<const LayerPlan> planned(const Rnn& rnn, const std::string& candidate,
-                                                  int threads, RowPlans<LayerPlan>& row) {
+  static std::shared_ptr<const LayerPlan> plan_with_threads(const Rnn& rnn,
+                                                            const std::string& candidate,
+                                                            int threads, RowPlans<LayerPlan>& row) {
     Api::instance().use_threads(threads);
     return plan_layer(rnn, candidate, row);
   }
 
   uint64_t memory_bytes() const {
-    return saturating_add(plan_->storage.needed_bytes(copies_), plan_->other_bytes());
+    return saturating_add(plan_->storage.needed_bytes(copies_), plan_->bytes_beyond_storage());
   }
 
   // The backward pass needs the states and the workspace of a real forward pass.
-  PassBuffers forward_pass(const LayerOperands& operands) const {
-    Pass forward(plan_->forward.get(), operands, 1, 1, {}, threads_);
+  PassBuffers run_forward_pass(const LayerOperands& operands) const {
+    LayerPass forward(plan_->forward.get(), operands, 1, 1, {}, threads_);
     forward.begin_batch();
     Api::instance().check(static_cast<dnnl_status_t>(forward.run(0)), "the forward pass");
     return forward.release_buffers();
@@ -219,6 +220,6 @@ class OnednnRnnPlan final : public plugin::TypedPlan<OnednnRnnPlan, Rnn> {
 }  // namespace
 }  // namespace onednn
 
-Implementation& onednn_rnn() { return planned_by<onednn::OnednnRnnPlan>(); }
+Implementation& onednn_rnn() { return implementation_of_plan<onednn::OnednnRnnPlan>(); }
 
 }  // namespace deepbench::cpu

@@ -13,7 +13,7 @@ constexpr float kShift = 128;  // Shifts signed states into the range of U8.
 }  // namespace
 
 deepbench_type int8_weight_type() {
-  return Api::instance().exact_int8() ? DEEPBENCH_S8 : DEEPBENCH_S7;
+  return Api::instance().has_exact_int8() ? DEEPBENCH_S8 : DEEPBENCH_S7;
 }
 
 void set_scales(const Rnn& rnn, dnnl_primitive_attr_t attributes) {

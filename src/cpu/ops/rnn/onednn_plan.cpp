@@ -36,8 +36,8 @@ LayerCandidate layer_candidate(const Rnn& rnn, const std::string& id) {
   return candidate;
 }
 
-MemoryDesc tensor(std::initializer_list<int64_t> sizes, dnnl_data_type_t type,
-                  dnnl_format_tag_t tag) {
+MemoryDesc tensor_desc(std::initializer_list<int64_t> sizes, dnnl_data_type_t type,
+                       dnnl_format_tag_t tag) {
   const Api& api = Api::instance();
   dnnl_memory_desc_t made = nullptr;
   api.check(api.memory_desc_create_with_tag_f(&made, int(sizes.size()), sizes.begin(), type, tag),
@@ -59,13 +59,13 @@ TensorTypes types_of(const Rnn& rnn) {
 // One layer's operands, or their gradients, which are float in every precision.
 struct Tensors {
   Tensors(const Rnn& rnn, const TensorTypes& types, dnnl_format_tag_t weights)
-      : x(tensor({rnn.timesteps, rnn.batch, rnn.inputs}, types.states, dnnl_tnc)),
-        h(tensor({1, 1, rnn.batch, rnn.hidden}, types.states, dnnl_ldnc)),
-        c(tensor({1, 1, rnn.batch, rnn.hidden}, dnnl_f32, dnnl_ldnc)),
-        wx(tensor({1, 1, rnn.inputs, rnn.gates(), rnn.hidden}, types.weights, weights)),
-        u(tensor({1, 1, rnn.hidden, rnn.gates(), rnn.hidden}, types.weights, weights)),
-        b(tensor({1, 1, rnn.biases(), rnn.hidden}, dnnl_f32, dnnl_ldgo)),
-        y(tensor({rnn.timesteps, rnn.batch, rnn.hidden}, types.y, dnnl_tnc)) {}
+      : x(tensor_desc({rnn.timesteps, rnn.batch, rnn.inputs}, types.states, dnnl_tnc)),
+        h(tensor_desc({1, 1, rnn.batch, rnn.hidden}, types.states, dnnl_ldnc)),
+        c(tensor_desc({1, 1, rnn.batch, rnn.hidden}, dnnl_f32, dnnl_ldnc)),
+        wx(tensor_desc({1, 1, rnn.inputs, rnn.gates(), rnn.hidden}, types.weights, weights)),
+        u(tensor_desc({1, 1, rnn.hidden, rnn.gates(), rnn.hidden}, types.weights, weights)),
+        b(tensor_desc({1, 1, rnn.biases(), rnn.hidden}, dnnl_f32, dnnl_ldgo)),
+        y(tensor_desc({rnn.timesteps, rnn.batch, rnn.hidden}, types.y, dnnl_tnc)) {}
   MemoryDesc x, h, c, wx, u, b, y;
 };
 
@@ -112,7 +112,8 @@ dnnl_status_t create_backward(const Rnn& rnn, const Tensors& t, const Tensors& d
                 d.u.get(), d.b.get(), d.y.get(), d.h.get(), kOverwrite, hint, attr);
 }
 
-PrimitiveDesc required(const Rnn& rnn, dnnl_status_t status, dnnl_primitive_desc_t made) {
+PrimitiveDesc require_primitive_desc(const Rnn& rnn, dnnl_status_t status,
+                                     dnnl_primitive_desc_t made) {
   const Api& api = Api::instance();
   if (status != dnnl_success)
     plugin::unsupported("oneDNN " + api.version() + " has no " + rnn.cell + " layer with phase=" +
@@ -141,7 +142,7 @@ PrimitiveDesc plan_forward(const Rnn& rnn, const LayerCandidate& candidate) {
   if (rnn.is_quantised()) set_scales(rnn, attributes.get());
   dnnl_primitive_desc_t made = nullptr;
   const dnnl_status_t status = create_forward(rnn, tensors, attributes.get(), &made);
-  return required(rnn, status, made);
+  return require_primitive_desc(rnn, status, made);
 }
 
 // The backward pass takes the weights transposed and returns their gradients in the layout of the
@@ -156,7 +157,7 @@ PrimitiveDesc plan_backward(const Rnn& rnn, const_dnnl_primitive_desc_t forward,
   dnnl_primitive_desc_t made = nullptr;
   const dnnl_status_t status =
       create_backward(rnn, tensors, diff, forward, attributes.get(), &made);
-  return required(rnn, status, made);
+  return require_primitive_desc(rnn, status, made);
 }
 
 // Finds the strides of the gradient of the weights. Returns false if the layout is blocked.
@@ -176,16 +177,17 @@ bool find_strides(const_dnnl_memory_desc_t description, WeightStrides& strides) 
   return blocks == 0;
 }
 
-void skip_to(const LayerCandidate& candidate, dnnl_primitive_desc_t description) {
+void skip_to_candidate(const LayerCandidate& candidate, dnnl_primitive_desc_t description) {
   const std::string& name = candidate.implementation;
-  if (!name.empty() && !advance_to(description, name)) reject_candidate("onednn", "rnn:" + name);
+  if (!name.empty() && !advance_to_implementation(description, name))
+    reject_candidate("onednn", "rnn:" + name);
 }
 
 // Verification reads gradients of the weights, so their layout must not be blocked.
 void plan_gradients(const LayerCandidate& candidate, LayerPlan& plan) {
   for (const bool plain : {candidate.plain, true}) {
     plan.backward = plan_backward(plan.storage.rnn, plan.forward.get(), candidate.plain, plain);
-    skip_to(candidate, plan.backward.get());
+    skip_to_candidate(candidate, plan.backward.get());
     if (find_strides(argument_description(plan.backward.get(), DNNL_ARG_DIFF_WEIGHTS_ITER),
                      plan.storage.du))
       return;
@@ -205,7 +207,7 @@ uint64_t weight_bytes(const_dnnl_primitive_desc_t primitive) {
 }
 
 // Whether the layout of U or of its gradient differs.
-bool differs(const LayerPlan& a, const LayerPlan& b) {
+bool weight_layouts_differ(const LayerPlan& a, const LayerPlan& b) {
   for (const int argument : {DNNL_ARG_WEIGHTS_ITER, DNNL_ARG_DIFF_WEIGHTS_ITER}) {
     const auto in_a = argument_description(a.timed_pass(), argument);
     const auto in_b = argument_description(b.timed_pass(), argument);
@@ -231,12 +233,12 @@ LayerPlan make_plan(const Rnn& rnn, const std::string& id) {
   if (rnn.is_quantised()) plan.storage.integers = int8_weight_type();
   plan.forward = plan_forward(rnn, candidate);
   if (rnn.is_forward())
-    skip_to(candidate, plan.forward.get());
+    skip_to_candidate(candidate, plan.forward.get());
   else
     plan_gradients(candidate, plan);
   plan.storage.weight_bytes = weight_bytes(plan.timed_pass());
   if (id == kDefault)
-    separate_list(plan.backward ? plan.backward : plan.forward, plan.alternatives);
+    detach_from_list(plan.backward ? plan.backward : plan.forward, plan.alternatives);
   return plan;
 }
 
@@ -244,8 +246,8 @@ std::vector<std::string> list_candidates(const Rnn& rnn, RowPlans<LayerPlan>& ro
   const auto first = plan_layer(rnn, kDefault, row);
   std::vector<std::string> ids = {kDefault};
   const auto add_if_other = [&](const std::string& id) {
-    const auto plan = if_possible([&] { return plan_layer(rnn, id, row); });
-    if (plan && differs(*first, **plan)) ids.push_back(id);
+    const auto plan = plan_if_supported([&] { return plan_layer(rnn, id, row); });
+    if (plan && weight_layouts_differ(*first, **plan)) ids.push_back(id);
   };
   if (!rnn.is_quantised()) add_if_other("rnn:plain");
   if (!rnn.is_quantised() && !rnn.is_training()) add_if_other("rnn:training");
@@ -263,17 +265,17 @@ const_dnnl_memory_desc_t argument_description(const_dnnl_primitive_desc_t primit
 }
 
 MemoryDesc problem_weights(const Rnn& rnn, int64_t columns, dnnl_data_type_t type) {
-  return tensor({1, 1, columns, rnn.gates(), rnn.hidden}, type, dnnl_ldgoi);
+  return tensor_desc({1, 1, columns, rnn.gates(), rnn.hidden}, type, dnnl_ldgoi);
 }
 
 MemoryDesc transposed_weights(const Rnn& rnn, int64_t columns, dnnl_data_type_t type) {
-  return tensor({1, 1, columns, rnn.gates(), rnn.hidden}, type, dnnl_ldigo);
+  return tensor_desc({1, 1, columns, rnn.gates(), rnn.hidden}, type, dnnl_ldigo);
 }
 
 // prepare() does not hold all of its memory at the same time. It releases plain U before
 // verification gathers the gradients, whose memory the storage counts; it also releases the forward
 // pass before it creates the timed one.
-uint64_t LayerPlan::other_bytes() const {
+uint64_t LayerPlan::bytes_beyond_storage() const {
   uint64_t bytes = 0;
   for (const int argument : kOtherArguments) bytes += argument_bytes(timed_pass(), argument);
   if (!backward) return bytes + scratchpad_bytes(timed_pass()) + storage.plain_weight_bytes();

@@ -23,7 +23,7 @@ struct LayerPlan {
   const_dnnl_primitive_desc_t timed_pass() const { return (backward ? backward : forward).get(); }
   // The memory of prepare() beyond the storage: scratchpads, the data that one pass leaves for the
   // other, weights in the problem's order and the weights of the forward pass.
-  uint64_t other_bytes() const;
+  uint64_t bytes_beyond_storage() const;
 };
 
 // Throws plugin::Error: unsupported with oneDNN's reason, or invalid for an unknown candidate.

@@ -93,7 +93,7 @@ uint64_t LayerStorage::needed_bytes(const CopyPlan& plan) const {
   for (const LayerPart part : kAllParts)
     total = saturating_add(total, Copies::needed_bytes(bytes(part), plan.copies));
   if (rnn.is_forward()) return total;
-  // The buffer of in_order().
+  // The buffer of outputs_in_order().
   return saturating_add(total, uint64_t(rnn.outputs()) * sizeof(float));
 }
 
@@ -191,7 +191,7 @@ deepbench_type LayerOperands::output_type() const {
 
 deepbench_scan LayerOperands::scan(uint64_t copy) const {
   const bool has_gaps = storage_.elements(LayerPart::kDu) != uint64_t(rnn().du_elements());
-  if (is_forward_ || has_gaps) return cpu::scan(in_order(copy), output_type(), outputs_);
+  if (is_forward_ || has_gaps) return cpu::scan(outputs_in_order(copy), output_type(), outputs_);
   deepbench_scan all = {};
   for (const LayerPart part : {LayerPart::kDx, LayerPart::kDh0, LayerPart::kDu}) {
     if (storage_.elements(part) == 0) continue;
@@ -202,18 +202,18 @@ deepbench_scan LayerOperands::scan(uint64_t copy) const {
 }
 
 void LayerOperands::project(uint64_t copy, uint64_t rows, uint64_t seed, double* sums) const {
-  cpu::project(in_order(copy), output_type(), outputs_, rows, seed, sums);
+  cpu::project(outputs_in_order(copy), output_type(), outputs_, rows, seed, sums);
 }
 
 void LayerOperands::read(uint64_t copy, const uint64_t* indices, size_t count,
                          double* values) const {
   for (size_t i = 0; i < count; ++i) {
     plugin::require_element(indices[i], outputs_);
-    values[i] = output(copy, indices[i]);
+    values[i] = output_element(copy, indices[i]);
   }
 }
 
-double LayerOperands::output(uint64_t copy, uint64_t index) const {
+double LayerOperands::output_element(uint64_t copy, uint64_t index) const {
   if (is_forward_) return element(at(LayerPart::kY, copy), output_type(), index);
   if (index < dx_elements_) return element(at(LayerPart::kDx, copy), DEEPBENCH_F32, index);
   index -= dx_elements_;
@@ -226,7 +226,7 @@ double LayerOperands::output(uint64_t copy, uint64_t index) const {
   return element(at(LayerPart::kDu, copy), DEEPBENCH_F32, uint64_t(offset));
 }
 
-const void* LayerOperands::in_order(uint64_t copy) const {
+const void* LayerOperands::outputs_in_order(uint64_t copy) const {
   if (is_forward_) return at(LayerPart::kY, copy);
   // Allocated once, because new pages are slow.
   if (!ordered_.data()) ordered_ = Buffer(outputs_ * sizeof(float));

@@ -74,8 +74,9 @@ class LayerOperands : public Operands {
   void fill_integers(float* data, uint64_t count, uint32_t stream) const;
   Buffer weights(uint32_t stream, double scale, int64_t columns) const;
   deepbench_type output_type() const;
-  double output(uint64_t copy, uint64_t index) const;
-  const void* in_order(uint64_t copy) const;  // Returns all outputs in verification's order.
+  double output_element(uint64_t copy, uint64_t index) const;
+  const void* outputs_in_order(
+      uint64_t copy) const;  // Returns all outputs in verification's order.
   void gather_du(const float* from, float* to) const;
 
   const LayerStorage storage_;

@@ -50,7 +50,7 @@ struct PrefetchedLines {
 // One of `blocks` equal shares of the part that follows `part`. No data follows the last panel, but
 // a prefetch of any address is harmless.
 template <class Unit>
-PrefetchedLines ahead_of(const float* part, int64_t depth, int64_t block, int64_t blocks) {
+PrefetchedLines prefetched_lines(const float* part, int64_t depth, int64_t block, int64_t blocks) {
   const int64_t bytes = depth * Unit::kColumns * int64_t(sizeof(float));
   const int64_t lines = bytes / int64_t(kLineBytes), first = lines * block / blocks;
   return {reinterpret_cast<const char*>(part) + bytes + first * int64_t(kLineBytes),
@@ -83,7 +83,7 @@ DEEPBENCH_CPU_INLINED inline void multiply_rows(const PanelRows& rows, const flo
 // A block has as many rows as the registers hold; the rest is divided into blocks of four and of
 // one.
 template <class Unit>
-int64_t blocks_of(int64_t m) {
+int64_t row_blocks(int64_t m) {
   const int64_t rest = m % Unit::kRows;
   return m / Unit::kRows + rest / kFewRows + rest % kFewRows;
 }
@@ -107,7 +107,7 @@ DEEPBENCH_CPU_INLINED inline int64_t multiply_block(int64_t m, const PanelRows& 
 template <class Unit>
 DEEPBENCH_CPU_INLINED inline void multiply_panel(int64_t m, int64_t k, PanelRows rows,
                                                  const float* panel) {
-  const int64_t blocks = blocks_of<Unit>(m);
+  const int64_t blocks = row_blocks<Unit>(m);
   for (int64_t l = 0; l < k; l += kDepth) {
     const float* const part = panel + l * Unit::kColumns;
     const int64_t depth = std::min(kDepth, k - l);
@@ -116,7 +116,7 @@ DEEPBENCH_CPU_INLINED inline void multiply_panel(int64_t m, int64_t k, PanelRows
     left.adds = rows.adds || l > 0;
     int64_t row = 0;
     for (int64_t block = 0; block < blocks; ++block) {
-      const PrefetchedLines ahead = ahead_of<Unit>(part, depth, block, blocks);
+      const PrefetchedLines ahead = prefetched_lines<Unit>(part, depth, block, blocks);
       const int64_t done = multiply_block<Unit>(m - row, left, part, depth, ahead);
       left.a += done * rows.a_step, left.c += done * rows.c_step, row += done;
     }

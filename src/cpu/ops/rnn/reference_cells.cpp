@@ -52,7 +52,7 @@ DEEPBENCH_CPU_CLONES void add_row(const float* bias, const float* wx, float x, f
 }
 
 // Adds the input's share z to a gate's s.
-float* add_input(const CellStep& t, size_t gate) {
+float* add_input_term(const CellStep& t, size_t gate) {
   add_row(t.b[gate], t.wx[gate], t.x, t.gate[gate], t.hidden);
   return t.gate[gate];
 }
@@ -64,7 +64,7 @@ float round_state(const CellStep& t, float h) {
 // ---- vanilla -----------------------------------------------------------------------------------
 
 void vanilla_forward(const CellStep& t) {
-  const float* const sum = add_input(t, 0);
+  const float* const sum = add_input_term(t, 0);
   for (int64_t i = 0; i < t.hidden; ++i) t.h[i] = round_state(t, std::max(sum[i], 0.0f));
 }
 
@@ -82,8 +82,8 @@ void vanilla_backward(const CellStep& t, const CellGradient& g) {
 // ---- lstm --------------------------------------------------------------------------------------
 
 void lstm_forward(const CellStep& t) {
-  for (const size_t gate : {0, 1, 3}) sigmoids(add_input(t, gate), t.hidden);
-  tanhs(add_input(t, 2), t.hidden);
+  for (const size_t gate : {0, 1, 3}) sigmoids(add_input_term(t, gate), t.hidden);
+  tanhs(add_input_term(t, 2), t.hidden);
   for (int64_t k = 0; k < t.hidden; ++k)
     t.h[k] = t.c[k] = t.gate[1][k] * t.c_before[k] + t.gate[0][k] * t.gate[2][k];
   tanhs(t.h, t.hidden);
@@ -122,12 +122,12 @@ void interpolate_state(const CellStep& t) {
 // ---- gru: reset after the product --------------------------------------------------------------
 
 void gru_forward(const CellStep& t) {
-  for (const size_t gate : {0, 1}) sigmoids(add_input(t, gate), t.hidden);
+  for (const size_t gate : {0, 1}) sigmoids(add_input_term(t, gate), t.hidden);
   for (int64_t i = 0; i < t.hidden; ++i) {
     t.reset_term[i] = t.gate[2][i] + t.b[3][i];
     t.gate[2][i] = t.gate[1][i] * t.reset_term[i];
   }
-  tanhs(add_input(t, 2), t.hidden);
+  tanhs(add_input_term(t, 2), t.hidden);
   interpolate_state(t);
 }
 
@@ -149,13 +149,13 @@ void gru_backward(const CellStep& t, const CellGradient& g) {
 // ---- gru_reset_before --------------------------------------------------------------------------
 
 void reset_before_first(const CellStep& t) {
-  for (const size_t gate : {0, 1}) sigmoids(add_input(t, gate), t.hidden);
+  for (const size_t gate : {0, 1}) sigmoids(add_input_term(t, gate), t.hidden);
   for (int64_t i = 0; i < t.hidden; ++i)
     t.reset_term[i] = round_state(t, t.gate[1][i] * t.h_before[i]);
 }
 
 void reset_before_forward(const CellStep& t) {
-  tanhs(add_input(t, 2), t.hidden);
+  tanhs(add_input_term(t, 2), t.hidden);
   interpolate_state(t);
 }
 

@@ -22,12 +22,12 @@ struct RequestedElements {
   std::vector<size_t> at;  // Their positions in the list of indices.
 };
 
-void sort_out(std::vector<int64_t>& values) {
+void sort_and_deduplicate(std::vector<int64_t>& values) {
   std::sort(values.begin(), values.end());
   values.erase(std::unique(values.begin(), values.end()), values.end());
 }
 
-size_t position_in(const std::vector<int64_t>& values, int64_t value) {
+size_t sorted_position(const std::vector<int64_t>& values, int64_t value) {
   return size_t(std::lower_bound(values.begin(), values.end(), value) - values.begin());
 }
 
@@ -73,13 +73,13 @@ bool WeightGradient::read(const uint64_t* indices, size_t count, double* values)
   }
   for (auto& [gate, requested] : gates) {
     const std::vector<int64_t> rows = requested.rows, columns = requested.columns;
-    sort_out(requested.rows), sort_out(requested.columns);
+    sort_and_deduplicate(requested.rows), sort_and_deduplicate(requested.columns);
     if (requested.rows.size() * requested.columns.size() > requested.at.size()) return false;
     const std::vector<float> made = submatrix(gate, requested.rows, requested.columns);
     for (size_t i = 0; i < requested.at.size(); ++i)
       values[requested.at[i]] =
-          double(made[position_in(requested.rows, rows[i]) * requested.columns.size() +
-                      position_in(requested.columns, columns[i])]);
+          double(made[sorted_position(requested.rows, rows[i]) * requested.columns.size() +
+                      sorted_position(requested.columns, columns[i])]);
   }
   return true;
 }

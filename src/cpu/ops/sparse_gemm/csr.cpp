@@ -15,8 +15,8 @@ constexpr uint64_t kRowsTogether = 16;  // The unit of a worker's share of rows.
 constexpr int64_t kMaxNonzeros = std::numeric_limits<int32_t>::max();
 
 // Computes words[i] = the upper half of deepbench_bits(seed, kStreamPattern, first + i * stride).
-DEEPBENCH_CPU_CLONES void hash_run(uint64_t seed, uint64_t first, uint64_t stride, uint64_t count,
-                                   uint32_t* words) {
+DEEPBENCH_CPU_CLONES void hash_words(uint64_t seed, uint64_t first, uint64_t stride, uint64_t count,
+                                     uint32_t* words) {
   for (uint64_t i = 0; i < count; ++i)
     words[i] = static_cast<uint32_t>(
         deepbench_bits(seed, SparseGemm::kStreamPattern, first + i * stride) >> 32);
@@ -31,7 +31,7 @@ class CsrBuilder {
         seed_(seed),
         counts_(rows_),
         found_(host_workers().size()) {
-    for_rows([this](uint64_t row, size_t worker) { find(row, found_[worker]); });
+    for_each_row([this](uint64_t row, size_t worker) { find_nonzeros(row, found_[worker]); });
   }
 
   int64_t nnz() const {
@@ -49,7 +49,7 @@ class CsrBuilder {
   // Each worker handles consecutive rows, so that its indices are contiguous.
   void write_elements(const int32_t* offsets, Inputs inputs, int32_t* indices, float* values) {
     std::vector<size_t> taken(found_.size());
-    for_rows([&](uint64_t row, size_t worker) {
+    for_each_row([&](uint64_t row, size_t worker) {
       const int32_t* const from = found_[worker].data() + taken[worker];
       taken[worker] += size_t(counts_[row]);
       std::copy(from, from + counts_[row], indices + offsets[row]);
@@ -60,14 +60,14 @@ class CsrBuilder {
 
  private:
   template <class Body>
-  void for_rows(Body body) {
+  void for_each_row(Body body) {
     host_workers().parallel_for(rows_, kRowsTogether,
                                 [&](uint64_t begin, uint64_t end, size_t worker) {
                                   for (uint64_t row = begin; row < end; ++row) body(row, worker);
                                 });
   }
 
-  void find(uint64_t row, std::vector<int32_t>& found) {
+  void find_nonzeros(uint64_t row, std::vector<int32_t>& found) {
     constexpr uint64_t kBlock = 1024;
     uint32_t words[kBlock];
     int32_t chosen[kBlock];
@@ -75,7 +75,7 @@ class CsrBuilder {
     for (uint64_t begin = 0; begin < columns_; begin += kBlock) {
       const uint64_t count = std::min(kBlock, columns_ - begin);
       // The element numbers of a dense A run by columns.
-      hash_run(seed_, row + begin * rows_, rows_, count, words);
+      hash_words(seed_, row + begin * rows_, rows_, count, words);
       size_t taken = 0;
       // Without a branch, because random branches are mispredicted.
       for (uint64_t i = 0; i < count; ++i) {
@@ -131,7 +131,7 @@ uint64_t CsrCopies::bytes(const SparseGemm& gemm, double nnz) {
          uint64_t(gemm.rows_a() + 1) * sizeof(int32_t);
 }
 
-int64_t balanced_begin(const Csr& csr, size_t part, size_t parts) {
+int64_t first_row_of_part(const Csr& csr, size_t part, size_t parts) {
   if (part == parts) return csr.rows;
   // Every row has a fixed cost: its output is read and written.
   const auto cost = [&](int64_t row) { return double(csr.offsets[row]) + 8.0 * double(row); };

@@ -36,6 +36,6 @@ class CsrCopies {
 };
 
 // Divides the rows into `parts` with nearly equal cost and returns where part `part` begins.
-int64_t balanced_begin(const Csr& csr, size_t part, size_t parts);
+int64_t first_row_of_part(const Csr& csr, size_t part, size_t parts);
 
 }  // namespace deepbench::cpu

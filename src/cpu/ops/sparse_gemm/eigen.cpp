@@ -76,8 +76,8 @@ class EigenCall : public LibraryCall {
       part.b += first * (b_by_rows_ ? 1 : part.b_stride);
       part.c += first * (c_by_rows_ ? 1 : part.c_stride);
     } else {
-      const int64_t first = balanced_begin(a, member, team_.size());
-      part.rows = balanced_begin(a, member + 1, team_.size()) - first;
+      const int64_t first = first_row_of_part(a, member, team_.size());
+      part.rows = first_row_of_part(a, member + 1, team_.size()) - first;
       part.offsets += first;
       part.c += first * (c_by_rows_ ? part.c_stride : 1);
     }
@@ -143,13 +143,13 @@ class EigenTilesCall final : public EigenCall {
 struct EigenSparseGemm {
   static constexpr SparseOutput kOutput = SparseOutput::kInPlace;
 
-  struct Choice {
-    Choice(const SparseGemm& gemm, const std::string& candidate, int threads)
+  struct CandidateSettings {
+    CandidateSettings(const SparseGemm& gemm, const std::string& candidate, int threads)
         : tiles(candidate == kTiles),
           workspace(tiles ? EigenTilesCall::workspace(gemm, threads) : 0) {}
     uint64_t workspace_bytes() const { return workspace; }
     uint64_t library_bytes() const { return workspace; }
-    std::unique_ptr<LibraryCall> call(SparseOperands& operands, int threads) const {
+    std::unique_ptr<LibraryCall> make_call(SparseOperands& operands, int threads) const {
       if (tiles) return std::make_unique<EigenTilesCall>(operands, threads);
       return std::make_unique<EigenCall>(operands, threads);
     }
@@ -164,7 +164,7 @@ struct EigenSparseGemm {
     return {kEigenVersion, "compiled in", ""};
   }
   static std::string name() { return std::string("eigen ") + kEigenVersion; }
-  static std::string algorithm(const Choice&, const std::string& candidate) {
+  static std::string algorithm(const CandidateSettings&, const std::string& candidate) {
     return candidate + ":" + eigen_products()->unit;
   }
   // For a transposed A, each row of A adds to all of C, so that threads can only share columns.
@@ -182,6 +182,8 @@ struct EigenSparseGemm {
 
 }  // namespace
 
-Implementation& eigen_sparse_gemm() { return planned_by<SparsePlan<EigenSparseGemm>>(); }
+Implementation& eigen_sparse_gemm() {
+  return implementation_of_plan<SparsePlan<EigenSparseGemm>>();
+}
 
 }  // namespace deepbench::cpu

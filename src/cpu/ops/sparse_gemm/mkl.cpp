@@ -61,7 +61,7 @@ class SparseCall final : public LibraryCall {
         layout_(gemm_.row_major ? kLayoutByRows : kLayoutByColumns) {
     Api::instance().use_threads(threads);
     matrices_.reserve(operands.copies());
-    for (uint64_t copy = 0; copy < operands.copies(); ++copy) add(operands.a(copy));
+    for (uint64_t copy = 0; copy < operands.copies(); ++copy) add_matrix(operands.a(copy));
     if (!optimized) return;
     const Clock::time_point begin = Clock::now();
     for (const OwnedMatrix& matrix : matrices_) optimize(matrix.get());
@@ -89,7 +89,7 @@ class SparseCall final : public LibraryCall {
   bool is_vector() const { return gemm_.n == 1; }
 
   // MKL's declaration lacks const, but MKL only reads the arrays.
-  void add(const Csr& a) {
+  void add_matrix(const Csr& a) {
     auto* const offsets = const_cast<int32_t*>(a.offsets);
     SparseMatrix made = nullptr;
     check(api_.create_csr(&made, kZeroBased, int(a.rows), int(a.columns), offsets, offsets + 1,
@@ -118,13 +118,13 @@ class SparseCall final : public LibraryCall {
 struct MklSparseGemm {
   static constexpr SparseOutput kOutput = SparseOutput::kInPlace;
 
-  struct Choice {
-    Choice(const SparseGemm& gemm, const std::string& candidate, int)
+  struct CandidateSettings {
+    CandidateSettings(const SparseGemm& gemm, const std::string& candidate, int)
         : gemm(gemm), optimized(candidate == kOptimized) {}
     uint64_t workspace_bytes() const { return 0; }  // MKL allocates it itself
     // MKL may store a copy of A when it optimizes.
     uint64_t library_bytes() const { return optimized ? CsrCopies::bytes(gemm, gemm.nnz()) : 0; }
-    std::unique_ptr<LibraryCall> call(SparseOperands& operands, int threads) const {
+    std::unique_ptr<LibraryCall> make_call(SparseOperands& operands, int threads) const {
       return std::make_unique<SparseCall>(operands, optimized, threads);
     }
     SparseGemm gemm;
@@ -136,7 +136,7 @@ struct MklSparseGemm {
     return api.library().facts(api.version());
   }
   static std::string name() { return "mkl " + Api::instance().version(); }
-  static std::string algorithm(const Choice& choice, const std::string&) {
+  static std::string algorithm(const CandidateSettings& choice, const std::string&) {
     return std::string(choice.gemm.n == 1 ? "mkl_sparse_s_mv" : "mkl_sparse_s_mm") +
            (choice.optimized ? ":optimized" : "");
   }
@@ -155,6 +155,8 @@ struct MklSparseGemm {
 }  // namespace
 }  // namespace mkl
 
-Implementation& mkl_sparse_gemm() { return planned_by<SparsePlan<mkl::MklSparseGemm>>(); }
+Implementation& mkl_sparse_gemm() {
+  return implementation_of_plan<SparsePlan<mkl::MklSparseGemm>>();
+}
 
 }  // namespace deepbench::cpu

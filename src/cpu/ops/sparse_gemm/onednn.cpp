@@ -77,9 +77,9 @@ class SparseMatmulCall final : public PrimitiveCall {
       : PrimitiveCall(plan.primitive.get(), operands.copies(), threads), plan_(std::move(plan)) {
     for (uint64_t copy = 0; copy < operands.copies(); ++copy) {
       set_sparse(copy, operands.a(copy));
-      set(copy, DNNL_ARG_WEIGHTS, description(dnnl_query_weights_md),
-          const_cast<float*>(operands.b(copy)));
-      set(copy, DNNL_ARG_DST, description(dnnl_query_dst_md), operands.c(copy));
+      set_argument(copy, DNNL_ARG_WEIGHTS, description(dnnl_query_weights_md),
+                   const_cast<float*>(operands.b(copy)));
+      set_argument(copy, DNNL_ARG_DST, description(dnnl_query_dst_md), operands.c(copy));
     }
   }
 
@@ -98,7 +98,7 @@ class SparseMatmulCall final : public PrimitiveCall {
     api.check(
         SparseFunctions::instance().create_memory(&made, plan_.a.get(), api.engine(), 3, handles),
         "wrapping a sparse matrix");
-    set(copy, DNNL_ARG_SRC, MemoryObject(made));
+    set_argument(copy, DNNL_ARG_SRC, MemoryObject(made));
   }
 
   SparsePrimitive plan_;
@@ -108,8 +108,8 @@ struct OnednnSparseGemm {
   static constexpr SparseOutput kOutput = SparseOutput::kOverwrite;
 
   // Planned for the expected number of non-zeros; the call is made for the number that A has.
-  struct Choice {
-    Choice(const SparseGemm& gemm, const std::string&, int threads) : gemm(gemm) {
+  struct CandidateSettings {
+    CandidateSettings(const SparseGemm& gemm, const std::string&, int threads) : gemm(gemm) {
       Api::instance().use_threads(threads);
       const SparsePrimitive plan = plan_sparse(gemm, int64_t(gemm.nnz()));
       implementation = implementation_name(plan.primitive.get());
@@ -117,7 +117,7 @@ struct OnednnSparseGemm {
     }
     uint64_t workspace_bytes() const { return scratchpad; }
     uint64_t library_bytes() const { return scratchpad; }
-    std::unique_ptr<LibraryCall> call(SparseOperands& operands, int threads) const {
+    std::unique_ptr<LibraryCall> make_call(SparseOperands& operands, int threads) const {
       Api::instance().use_threads(threads);
       return std::make_unique<SparseMatmulCall>(plan_sparse(gemm, operands.a(0).nnz()), operands,
                                                 threads);
@@ -129,7 +129,7 @@ struct OnednnSparseGemm {
 
   static LibraryFacts library() { return onednn_facts(); }
   static std::string name() { return library_name(); }
-  static std::string algorithm(const Choice& choice, const std::string&) {
+  static std::string algorithm(const CandidateSettings& choice, const std::string&) {
     return choice.implementation;
   }
   static int threads(const SparseGemm&, int requested) { return requested; }
@@ -146,6 +146,8 @@ struct OnednnSparseGemm {
 }  // namespace
 }  // namespace onednn
 
-Implementation& onednn_sparse_gemm() { return planned_by<SparsePlan<onednn::OnednnSparseGemm>>(); }
+Implementation& onednn_sparse_gemm() {
+  return implementation_of_plan<SparsePlan<onednn::OnednnSparseGemm>>();
+}
 
 }  // namespace deepbench::cpu

@@ -26,9 +26,9 @@ inline void require_float(const SparseGemm& gemm, const std::string& what) {
 //   candidates(gemm)            of a supported problem, the default first; throws unsupported
 //   algorithm(choice, candidate)   for rows
 //   kOutput                     where the product goes
-//   Choice(gemm, candidate, threads)   what the library plans, with workspace_bytes(), which the
-//   row
-//     shows, library_bytes(), which the call takes beside the operands, and call(operands, threads)
+//   CandidateSettings(gemm, candidate, threads)   what the library plans, with workspace_bytes(),
+//     which the row shows, library_bytes(), which the call takes beside the operands, and
+//     make_call(operands, threads)
 //   threads(gemm, requested)    how many of the requested threads it can use
 template <class Library>
 class SparsePlan final : public plugin::TypedPlan<SparsePlan<Library>, SparseGemm> {
@@ -40,7 +40,7 @@ class SparsePlan final : public plugin::TypedPlan<SparsePlan<Library>, SparseGem
 
   SparsePlan(const SparseGemm& gemm, const plugin::Options& options, const std::string& candidate)
       : Base(gemm, options),
-        candidate_(checked(gemm, candidate)),
+        candidate_(checked_candidate(gemm, candidate)),
         threads_(Library::threads(gemm, thread_count(options.threads))),
         choice_(gemm, candidate_, threads_),
         copies_(plan_copies(touched_bytes(gemm), options)) {}
@@ -59,13 +59,13 @@ class SparsePlan final : public plugin::TypedPlan<SparsePlan<Library>, SparseGem
     const plugin::Options& options = this->options_;
     auto operands = std::make_unique<SparseOperands>(this->problem_, Library::kOutput, copies_,
                                                      parse_inputs(options.inputs), options.seed);
-    auto call = choice_.call(*operands, threads_);
+    auto call = choice_.make_call(*operands, threads_);
     return std::make_unique<PreparedKernel>(std::move(operands), std::move(call), copies_,
                                             threads_);
   }
 
  private:
-  static std::string checked(const SparseGemm& gemm, const std::string& candidate) {
+  static std::string checked_candidate(const SparseGemm& gemm, const std::string& candidate) {
     const std::vector<std::string> ids = Library::candidates(gemm);
     if (candidate.empty()) return ids.front();
     require_candidate(Library::name(), ids, candidate);
@@ -79,7 +79,7 @@ class SparsePlan final : public plugin::TypedPlan<SparsePlan<Library>, SparseGem
 
   const std::string candidate_;
   const int threads_;
-  const typename Library::Choice choice_;
+  const typename Library::CandidateSettings choice_;
   const CopyPlan copies_;
 };
 

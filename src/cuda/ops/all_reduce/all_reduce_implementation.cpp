@@ -8,12 +8,12 @@
 namespace deepbench::cuda {
 
 Participants AllReduceImplementation::find_participants(const plugin::Options& options) {
-  return plugin::rank_of_group(options, "--devices 2");
+  return plugin::participants_of_joined_group(options, "--devices 2");
 }
 
-void AllReduceImplementation::require_by_backend(const AllReduce& all_reduce,
-                                                 const Participants& participants,
-                                                 const plugin::Options& options) {
+void AllReduceImplementation::require_supported_by_backend(const AllReduce& all_reduce,
+                                                           const Participants& participants,
+                                                           const plugin::Options& options) {
   require_built_in_kernels("all_reduce");
   if (participants.local() > 1 && copies_for(all_reduce, options).regime == plugin::Regime::kFlush)
     plugin::unsupported(
@@ -37,7 +37,7 @@ std::unique_ptr<plugin::Kernel> AllReduceImplementation::make_kernel(
   AllReduceOperands& prepared = *operands;
   return std::make_unique<PreparedKernel>(prepared.rank(0).memory().stream(), copies,
                                           std::move(operands),
-                                          [&] { return call(prepared, algorithm); });
+                                          [&] { return make_call(prepared, algorithm); });
 }
 
 }  // namespace deepbench::cuda

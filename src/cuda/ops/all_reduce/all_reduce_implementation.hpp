@@ -20,8 +20,8 @@ class AllReduceImplementation : public plugin::AllReduceImplementation<RankMemor
  protected:
   // The group's ranks with one device each.
   Participants find_participants(const plugin::Options& options) override;
-  void require_by_backend(const AllReduce& all_reduce, const Participants& participants,
-                          const plugin::Options& options) final;
+  void require_supported_by_backend(const AllReduce& all_reduce, const Participants& participants,
+                                    const plugin::Options& options) final;
   plugin::CopyPlan copies_for(const AllReduce& all_reduce, const plugin::Options& options) final;
   void before_allocating(const Participants& participants, uint64_t bytes) final;
   std::unique_ptr<plugin::Kernel> make_kernel(std::unique_ptr<AllReduceOperands> operands,

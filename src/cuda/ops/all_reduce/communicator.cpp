@@ -87,7 +87,8 @@ nvidia::ncclDataType_t nccl_type(deepbench_type type) {
 
 }  // namespace
 
-std::optional<nvidia::ncclUniqueId> agree_on_id(const plugin::Ranks& ranks, bool has_communicator) {
+std::optional<nvidia::ncclUniqueId> agree_on_nccl_id(const plugin::Ranks& ranks,
+                                                     bool has_communicator) {
   Handshake handshake;
   handshake.has_communicator = has_communicator;
   handshake.version = version_of_nccl();
@@ -104,7 +105,7 @@ std::optional<nvidia::ncclUniqueId> agree_on_id(const plugin::Ranks& ranks, bool
 const Communicator::List& Communicator::of(const plugin::Ranks& ranks, Stream& stream) {
   static auto* const made = new std::map<int, List>();
   List& communicators = (*made)[stream.device()];
-  const std::optional<nvidia::ncclUniqueId> id = agree_on_id(ranks, are_usable(communicators));
+  const std::optional<nvidia::ncclUniqueId> id = agree_on_nccl_id(ranks, are_usable(communicators));
   if (!id) return communicators;
   const InitResult begun = init_communicator(ranks, stream, *id);
   CUDA_CHECK_STATUS(ncclCommInitRank, begun.status);

@@ -62,6 +62,7 @@ class PendingSumsGuard {
 
 // Returns the id of the communicator that the ranks must create, or nothing if all of them have
 // one. Throws if they cannot have one together.
-std::optional<nvidia::ncclUniqueId> agree_on_id(const plugin::Ranks& ranks, bool has_communicator);
+std::optional<nvidia::ncclUniqueId> agree_on_nccl_id(const plugin::Ranks& ranks,
+                                                     bool has_communicator);
 
 }  // namespace deepbench::cuda

@@ -30,7 +30,7 @@ class NcclCall final : public LibraryCall {
     enqueue(0);
     wait(rank_operands_.memory().stream());
     operands_.poison();
-    can_be_captured_ = on_all_ranks(try_capture());
+    can_be_captured_ = is_true_on_all_ranks(try_capture());
   }
 
   void enqueue(uint64_t copy) override {
@@ -61,7 +61,7 @@ class NcclCall final : public LibraryCall {
       return false;
     }
   }
-  static bool on_all_ranks(bool here) {
+  static bool is_true_on_all_ranks(bool here) {
     const std::vector<int32_t> all = plugin::ranks().exchange(int32_t{here});
     return std::find(all.begin(), all.end(), 0) == all.end();
   }
@@ -78,11 +78,11 @@ class NcclCall final : public LibraryCall {
 class NcclAllReduce final : public AllReduceImplementation {
  public:
   NcclAllReduce() : AllReduceImplementation("nccl") {}
-  LibraryFacts library() override { return facts_of<nvidia::Nccl>(); }
+  LibraryFacts library() override { return library_facts_of<nvidia::Nccl>(); }
 
  protected:
   std::vector<std::string> algorithms(const AllReduce&) override { return {kNcclAllReduce}; }
-  std::unique_ptr<LibraryCall> call(AllReduceOperands& operands, const std::string&) override {
+  std::unique_ptr<LibraryCall> make_call(AllReduceOperands& operands, const std::string&) override {
     return std::make_unique<NcclCall>(operands);
   }
 };

@@ -31,7 +31,7 @@ class OrderingEvent {
     stream_.make_current();
     CUDA_CHECK(cudart().cudaEventRecord(event_, stream_.get()));
   }
-  void hold_back(const Stream& other) const {
+  void make_stream_wait(const Stream& other) const {
     other.make_current();
     CUDA_CHECK(cudart().cudaStreamWaitEvent(other.get(), event_, 0));
   }
@@ -60,7 +60,7 @@ class GroupedCall final : public LibraryCall {
   }
 
   void enqueue(uint64_t copy) override {
-    grouped([&](size_t rank) {
+    in_nccl_group([&](size_t rank) {
       const RankOperands& rank_operands = operands_.rank(rank);
       communicators_[rank]->all_reduce(operands_.problem().precision.c, rank_operands.input(copy),
                                        rank_operands.result(copy), operands_.elements());
@@ -69,8 +69,8 @@ class GroupedCall final : public LibraryCall {
   // All streams wait for the previous work of the first stream, and its later work waits for them.
   void enqueue_start_barrier() override {
     events_[0]->record();
-    for (size_t rank = 1; rank < events_.size(); ++rank) events_[0]->hold_back(stream(rank));
-    grouped([&](size_t rank) {
+    for (size_t rank = 1; rank < events_.size(); ++rank) events_[0]->make_stream_wait(stream(rank));
+    in_nccl_group([&](size_t rank) {
       void* const barrier_buffer = barrier_buffers_[rank].data();
       communicators_[rank]->all_reduce(DEEPBENCH_F32, barrier_buffer, barrier_buffer, 1);
     });
@@ -78,7 +78,7 @@ class GroupedCall final : public LibraryCall {
   void enqueue_end_barrier() override {
     for (size_t rank = 1; rank < events_.size(); ++rank) {
       events_[rank]->record();
-      events_[rank]->hold_back(stream(0));
+      events_[rank]->make_stream_wait(stream(0));
     }
   }
   void wait(const Stream& first) override {
@@ -94,7 +94,7 @@ class GroupedCall final : public LibraryCall {
 
   // Ends the group even after an error in one of the calls; otherwise later calls would join it.
   template <class OneRank>
-  void grouped(OneRank one_rank) const {
+  void in_nccl_group(OneRank one_rank) const {
     CUDA_CHECK(nccl().ncclGroupStart());
     try {
       for (size_t rank = 0; rank < communicators_.size(); ++rank) one_rank(rank);
@@ -116,14 +116,14 @@ class GroupedCall final : public LibraryCall {
 class NcclSingleAllReduce final : public AllReduceImplementation {
  public:
   NcclSingleAllReduce() : AllReduceImplementation("nccl_single") {}
-  LibraryFacts library() override { return facts_of<nvidia::Nccl>(); }
+  LibraryFacts library() override { return library_facts_of<nvidia::Nccl>(); }
 
  protected:
   std::vector<std::string> algorithms(const AllReduce&) override { return {kGrouped}; }
   Participants find_participants(const plugin::Options& options) override {
     return process_participants(options);
   }
-  std::unique_ptr<LibraryCall> call(AllReduceOperands& operands, const std::string&) override {
+  std::unique_ptr<LibraryCall> make_call(AllReduceOperands& operands, const std::string&) override {
     return std::make_unique<GroupedCall>(operands);
   }
 };

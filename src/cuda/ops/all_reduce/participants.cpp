@@ -35,7 +35,7 @@ bool is_same_device(const RankDevice& a, const RankDevice& b) {
          std::strncmp(a.device, b.device, sizeof a.device) == 0;
 }
 
-std::string counted(int32_t number, const char* what) {
+std::string count_text(int32_t number, const char* what) {
   return std::to_string(number) + " " + what + (number == 1 ? "" : "s");
 }
 
@@ -74,8 +74,8 @@ std::string shared_device_reason(const std::vector<RankDevice>& rank_devices) {
     const std::string both = "ranks " + std::to_string(first - rank_devices.begin()) + " and " +
                              std::to_string(later) + " share device " + device;
     if (rank_device.local_ranks > rank_device.visible_devices)
-      return counted(rank_device.local_ranks, "rank") + " on a machine with " +
-             counted(rank_device.visible_devices, "device") +
+      return count_text(rank_device.local_ranks, "rank") + " on a machine with " +
+             count_text(rank_device.visible_devices, "device") +
              ": each rank needs a separate device (" + both +
              "); --backend cpu sums in host memory";
     return both +

@@ -27,7 +27,7 @@ class PeerCall final : public LibraryCall {
                 rank_operands_.memory().stream()) {
     stream_.make_current();
     require_equal_copies();
-    allocate_region(shared_bytes(plan_.algorithm, operands.problem(), plugin::ranks().size()));
+    allocate_region(peer_shared_bytes(plan_.algorithm, operands.problem(), plugin::ranks().size()));
     const bool writes = writes_results(plan_.algorithm);
     PeerMemory::Allocations exported = {};
     exported[kShared] = region_.data();
@@ -120,9 +120,10 @@ class PeerAllReduce final : public AllReduceImplementation {
     return peer_candidates(all_reduce, plugin::ranks().size());
   }
   uint64_t workspace_bytes(const AllReduce& all_reduce, const std::string& algorithm) override {
-    return shared_bytes(peer_algorithm(algorithm), all_reduce, plugin::ranks().size());
+    return peer_shared_bytes(peer_algorithm(algorithm), all_reduce, plugin::ranks().size());
   }
-  void require(const AllReduce&, const Participants& participants, const std::string&) override {
+  void require_supported(const AllReduce&, const Participants& participants,
+                         const std::string&) override {
     const plugin::Ranks& ranks = plugin::ranks();
     if (ranks.local_size() < ranks.size())
       plugin::unsupported("peer supports only ranks on one machine, but these are on several");
@@ -132,8 +133,8 @@ class PeerAllReduce final : public AllReduceImplementation {
     if (device_facts(participants.devices.front()).major < kMinComputeCapabilityMajor)
       plugin::unsupported("peer needs devices of compute capability 7.0 or higher");
   }
-  std::unique_ptr<LibraryCall> call(AllReduceOperands& operands,
-                                    const std::string& algorithm) override {
+  std::unique_ptr<LibraryCall> make_call(AllReduceOperands& operands,
+                                         const std::string& algorithm) override {
     return std::make_unique<PeerCall>(operands, algorithm);
   }
 };

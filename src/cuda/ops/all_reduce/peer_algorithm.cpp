@@ -87,16 +87,16 @@ bool is_candidate(PeerAlgorithm algorithm, const AllReduce& all_reduce, int rank
 uint64_t ceil_div(uint64_t number, uint64_t by) { return (number + by - 1) / by; }
 
 // The maximum number of vectors in a rank's slice.
-uint64_t slice_of(const AllReduce& all_reduce, int ranks) {
+uint64_t vectors_per_slice(const AllReduce& all_reduce, int ranks) {
   const uint64_t vectors = payload_of(all_reduce) / kVectorBytes;
   return ceil_div(ceil_div(vectors, kGrain), uint64_t(ranks)) * kGrain;
 }
 
 // The `units` argument of the kernel. The elements beyond the last whole vector take one unit.
-uint64_t units_of(PeerAlgorithm algorithm, const AllReduce& all_reduce, int ranks) {
+uint64_t kernel_units(PeerAlgorithm algorithm, const AllReduce& all_reduce, int ranks) {
   if (algorithm == PeerAlgorithm::kOneShotLl) return ceil_div(payload_of(all_reduce), kPairBytes);
   if (algorithm == PeerAlgorithm::kTwoShotPush)
-    return slice_of(all_reduce, ranks) + kGrain;  // whole lines
+    return vectors_per_slice(all_reduce, ranks) + kGrain;  // whole lines
   return payload_of(all_reduce) / kVectorBytes + 1;
 }
 
@@ -139,7 +139,7 @@ int max_vectors_in_flight(PeerAlgorithm algorithm, int ranks) {
 PeerPlan plan_by_slices(PeerAlgorithm algorithm, const AllReduce& all_reduce, int ranks,
                         int max_blocks) {
   constexpr uint64_t kRound = PEER_THREADS;
-  const uint64_t slice = slice_of(all_reduce, ranks);
+  const uint64_t slice = vectors_per_slice(all_reduce, ranks);
   const int preferred = slice <= 32 * kRound                         ? 1
                         : slice <= 64 * kRound                       ? 2
                         : slice <= uint64_t(max_blocks) * kRound * 4 ? 4
@@ -194,8 +194,8 @@ bool writes_results(PeerAlgorithm algorithm) {
   return algorithm != PeerAlgorithm::kOneShotLl && algorithm != PeerAlgorithm::kOneShot;
 }
 
-uint64_t shared_bytes(PeerAlgorithm algorithm, const AllReduce& all_reduce, int ranks) {
-  const uint64_t bytes = units_of(algorithm, all_reduce, ranks) * kVectorBytes;
+uint64_t peer_shared_bytes(PeerAlgorithm algorithm, const AllReduce& all_reduce, int ranks) {
+  const uint64_t bytes = kernel_units(algorithm, all_reduce, ranks) * kVectorBytes;
   switch (algorithm) {
     case PeerAlgorithm::kOneShotLl:
       return 2 * uint64_t(ranks) * bytes;
@@ -226,7 +226,7 @@ PeerKernel::PeerKernel(const PeerPlan& plan, const AllReduce& all_reduce, int ra
                        const Stream& stream)
     : algorithm_(plan.algorithm),
       elements_(uint64_t(all_reduce.elements)),
-      units_(units_of(plan.algorithm, all_reduce, ranks)),
+      units_(kernel_units(plan.algorithm, all_reduce, ranks)),
       function_(
           planned_function("peer", peer_expression(plan, all_reduce.precision.c, ranks), stream)) {
   shape_.grid_x = plan.blocks;

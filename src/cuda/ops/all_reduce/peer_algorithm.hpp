@@ -30,7 +30,7 @@ PeerPlan peer_plan(const std::string& name, const AllReduce& all_reduce, int ran
 PeerAlgorithm peer_algorithm(const std::string& name);
 
 // The size of each rank's memory, in addition to the operands, that other ranks write or read.
-uint64_t shared_bytes(PeerAlgorithm algorithm, const AllReduce& all_reduce, int ranks);
+uint64_t peer_shared_bytes(PeerAlgorithm algorithm, const AllReduce& all_reduce, int ranks);
 // Whether other ranks read a rank's operand, or write its result, directly.
 bool reads_operands(PeerAlgorithm algorithm);
 bool writes_results(PeerAlgorithm algorithm);

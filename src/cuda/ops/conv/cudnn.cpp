@@ -14,8 +14,8 @@ class ConvCall final : public LibraryCall {
   ConvCall(ConvPlan plan, const ConvOperands& operands, Stream& stream)
       : plan_(std::move(plan)), workspace_(plan_.workspace_bytes()), handle_(cudnn_handle(stream)) {
     for (uint64_t copy = 0; copy < operands.copies(); ++copy)
-      variants_.push_back(plan_.execution->variants(operands.x(copy), operands.w(copy),
-                                                    operands.y(copy), workspace_.data()));
+      variants_.push_back(plan_.execution->make_variant_pack(operands.x(copy), operands.w(copy),
+                                                             operands.y(copy), workspace_.data()));
   }
 
   void enqueue(uint64_t copy) override {
@@ -45,6 +45,8 @@ struct GraphInterface {
 }  // namespace
 }  // namespace dnn
 
-Implementation& cudnn_conv() { return planned_by<CudnnConvolutionPlan<dnn::GraphInterface>>(); }
+Implementation& cudnn_conv() {
+  return implementation_of_plan<CudnnConvolutionPlan<dnn::GraphInterface>>();
+}
 
 }  // namespace deepbench::cuda

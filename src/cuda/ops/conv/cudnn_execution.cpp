@@ -51,7 +51,7 @@ void ExecutionPlan::note_kernels(const Stream& stream) {
   stream.make_current();
   const Buffer placeholder(1 << 12);
   void* const address = placeholder.data();
-  const CudnnDescriptor pack = variants(address, address, address, address);
+  const CudnnDescriptor pack = make_variant_pack(address, address, address, address);
   const cudnnHandle_t handle = cudnn_handle(stream);
   const auto names = launched_kernels(
       stream, [&] { CUDA_CHECK_STATUS(cudnnBackendExecute, execute(handle, pack)); });
@@ -59,7 +59,7 @@ void ExecutionPlan::note_kernels(const Stream& stream) {
   notes_.fft |= any_name_contains(names, "fft");
 }
 
-CudnnDescriptor ExecutionPlan::variants(void* x, void* w, void* y, void* workspace) const {
+CudnnDescriptor ExecutionPlan::make_variant_pack(void* x, void* w, void* y, void* workspace) const {
   CudnnDescriptor pack(CUDNN_BACKEND_VARIANT_PACK_DESCRIPTOR);
   pack.set(CUDNN_ATTR_VARIANT_PACK_UNIQUE_IDS,
            std::vector<int64_t>{Operation::kX, Operation::kW, Operation::kY});

@@ -25,7 +25,7 @@ class ExecutionPlan {
   double built_ns() const { return built_ns_; }  // includes waiting for other threads' plans
 
   // The pointers for one call.
-  CudnnDescriptor variants(void* x, void* w, void* y, void* workspace) const;
+  CudnnDescriptor make_variant_pack(void* x, void* w, void* y, void* workspace) const;
   nvidia::cudnnStatus_t execute(nvidia::cudnnHandle_t handle,
                                 const CudnnDescriptor& variants) const;
 

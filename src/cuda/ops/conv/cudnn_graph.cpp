@@ -83,7 +83,7 @@ CudnnDescriptor describe_convolution(const Conv& conv) {
   return made;
 }
 
-EngineNotes notes_of(const CudnnDescriptor& engine) {
+EngineNotes engine_notes(const CudnnDescriptor& engine) {
   EngineNotes notes;
   for (const auto note :
        engine.get_all<cudnnBackendNumericalNote_t>(CUDNN_ATTR_ENGINE_NUMERICAL_NOTE, kMaxNotes)) {
@@ -108,7 +108,7 @@ EngineConfig read_config(const CudnnDescriptor& config) {
       config.descriptors(CUDNN_ATTR_ENGINECFG_ENGINE, CUDNN_BACKEND_ENGINE_DESCRIPTOR, 1);
   if (engines.empty()) return read;
   read.engine.index = engines[0].number(CUDNN_ATTR_ENGINE_GLOBAL_INDEX);
-  read.notes = notes_of(engines[0]);
+  read.notes = engine_notes(engines[0]);
   for (const CudnnDescriptor& knob : config.descriptors(
            CUDNN_ATTR_ENGINECFG_KNOB_CHOICES, CUDNN_BACKEND_KNOB_CHOICE_DESCRIPTOR, kMaxKnobs)) {
     const auto types = knob.get_all<cudnnBackendKnobType_t>(CUDNN_ATTR_KNOB_CHOICE_KNOB_TYPE, 1);
@@ -193,7 +193,7 @@ std::vector<EngineConfig> OperationGraph::heuristics(cudnnBackendHeurMode_t mode
   return configs;
 }
 
-int64_t OperationGraph::engines() const {
+int64_t OperationGraph::engine_count() const {
   return graph_.number(CUDNN_ATTR_OPERATIONGRAPH_ENGINE_GLOBAL_COUNT);
 }
 
@@ -203,7 +203,7 @@ std::optional<ConfigDescriptor> OperationGraph::config(const Engine& engine) con
   made.engine.set(CUDNN_ATTR_ENGINE_OPERATION_GRAPH, graph_);
   made.engine.set(CUDNN_ATTR_ENGINE_GLOBAL_INDEX, engine.index);
   if (made.engine.try_finalize() != CUDNN_STATUS_SUCCESS) return {};
-  made.notes = notes_of(made.engine);
+  made.notes = engine_notes(made.engine);
   made.config = CudnnDescriptor(CUDNN_BACKEND_ENGINECFG_DESCRIPTOR);
   made.config.set(CUDNN_ATTR_ENGINECFG_ENGINE, made.engine);
   for (const auto& [type, choice] : engine.knobs) {

@@ -58,7 +58,7 @@ class OperationGraph {
   std::vector<EngineConfig> heuristics(nvidia::cudnnBackendHeurMode_t mode) const;
 
   // The number of engines that the library has for the graph. Engines are numbered from 0.
-  int64_t engines() const;
+  int64_t engine_count() const;
 
   // The engine with its knobs; knobs that `engine` does not name keep the library's defaults.
   // Returns nothing if the library does not know the engine.

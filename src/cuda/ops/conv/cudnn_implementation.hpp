@@ -31,7 +31,7 @@ class CudnnConvolutionPlan final
   using Queries = typename Interface::Queries;
 
  public:
-  static LibraryFacts library() { return facts_of<nvidia::Cudnn>(); }
+  static LibraryFacts library() { return library_facts_of<nvidia::Cudnn>(); }
   static ConvProblem parse(const plugin::Problem& problem) {
     return {conv_problem(problem), problem.text("layout")};
   }

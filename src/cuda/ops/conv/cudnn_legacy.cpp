@@ -44,7 +44,7 @@ struct LegacyInterface {
 }  // namespace legacy
 
 Implementation& cudnn_legacy_conv() {
-  return planned_by<CudnnConvolutionPlan<legacy::LegacyInterface>>();
+  return implementation_of_plan<CudnnConvolutionPlan<legacy::LegacyInterface>>();
 }
 
 }  // namespace deepbench::cuda

@@ -86,7 +86,7 @@ class RejectionReasons {
   plugin::unsupported(reason);
 }
 
-std::string id_of(const ConvLayout& layout, const Engine& engine) {
+std::string candidate_id(const ConvLayout& layout, const Engine& engine) {
   return layout.name + ":" + engine.text();
 }
 
@@ -134,10 +134,10 @@ class CandidateList {
     std::set<int64_t> returned;
     for (const EngineConfig& config : heuristics.configs) returned.insert(config.engine.index);
     std::vector<EngineConfig> configs;
-    const auto count = if_possible([&] { return heuristics.graph->engines(); });
+    const auto count = plan_if_supported([&] { return heuristics.graph->engine_count(); });
     for (int64_t index = 0; index < count.value_or(0); ++index) {
       if (returned.count(index)) continue;
-      const auto config = if_possible([&] { return heuristics.graph->config({index, {}}); });
+      const auto config = plan_if_supported([&] { return heuristics.graph->config({index, {}}); });
       if (config && *config) configs.push_back({{index, {}}, (*config)->notes});
     }
     add(layout, configs);
@@ -153,9 +153,10 @@ class CandidateList {
   void add(const ConvLayout& layout, const std::vector<EngineConfig>& configs) {
     build_compiled(layout, configs);
     for (size_t i = 0; i < configs.size() && !is_full(); ++i) {
-      const auto built = if_possible([&] { return queries_.build_allowed(layout, configs[i]); });
+      const auto built =
+          plan_if_supported([&] { return queries_.build_allowed(layout, configs[i]); });
       if (built && built->plan && (is_exhaustive() || queries_.fits_workspace(*built->plan)))
-        add_id(id_of(layout, configs[i].engine));
+        add_id(candidate_id(layout, configs[i].engine));
     }
   }
   // Builds, in parallel, as many plans as the list of candidates has room for.
@@ -257,7 +258,7 @@ ConvPlan ConvQueries::plan(const std::string& candidate) {
 std::vector<std::string> ConvQueries::candidates(int64_t limit) {
   const ConvPlan first = plan_default();
   CandidateList candidates(*this, limit);
-  candidates.add_id(id_of(first.layout, first.execution->engine()));
+  candidates.add_id(candidate_id(first.layout, first.execution->engine()));
   for (const ConvLayout& one : layouts_) candidates.add_from_heuristics(one, 0, kPromising, false);
   for (const ConvLayout& one : layouts_)
     candidates.add_from_heuristics(one, kPromising, kMaxCandidates, false);

@@ -8,13 +8,13 @@ namespace {
 
 constexpr std::string_view kEngineWord = "eng", kKnobWord = "_k";
 
-bool take_word(std::string_view& text, std::string_view word) {
+bool consume_word(std::string_view& text, std::string_view word) {
   if (text.substr(0, word.size()) != word) return false;
   text.remove_prefix(word.size());
   return true;
 }
 
-bool take_number(std::string_view& text, int64_t* number) {
+bool consume_number(std::string_view& text, int64_t* number) {
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), *number);
   if (error != std::errc()) return false;
   text.remove_prefix(size_t(end - text.data()));
@@ -33,11 +33,11 @@ std::string Engine::text() const {
 bool parse_engine(std::string_view text, Engine* engine) {
   const std::string_view whole = text;
   *engine = {};
-  if (!take_word(text, kEngineWord) || !take_number(text, &engine->index)) return false;
+  if (!consume_word(text, kEngineWord) || !consume_number(text, &engine->index)) return false;
   while (!text.empty()) {
     std::pair<int64_t, int64_t> knob;
-    if (!take_word(text, kKnobWord) || !take_number(text, &knob.first) || !take_word(text, "=") ||
-        !take_number(text, &knob.second))
+    if (!consume_word(text, kKnobWord) || !consume_number(text, &knob.first) ||
+        !consume_word(text, "=") || !consume_number(text, &knob.second))
       return false;
     engine->knobs.push_back(knob);
   }

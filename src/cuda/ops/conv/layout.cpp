@@ -35,7 +35,7 @@ int64_t channel_multiple(const Conv& conv) {
   }
 }
 
-std::string rule_text(const Conv& conv, int64_t multiple) {
+std::string padding_rule_text(const Conv& conv, int64_t multiple) {
   const std::string number = std::to_string(multiple);
   return std::string(conv.precision.name) + ": channels are multiples of " + number +
          ", as tensor cores require";
@@ -48,7 +48,7 @@ void pad_channels(ConvLayout& layout, int64_t multiple) {
   if (problem.groups > 1 || (problem.c % multiple == 0 && problem.k % multiple == 0)) return;
   layout.executed.c = round_up(problem.c, multiple);
   layout.executed.k = round_up(problem.k, multiple);
-  layout.padding_rule = rule_text(problem, multiple);
+  layout.padding_rule = padding_rule_text(problem, multiple);
 }
 
 Sizes spatial_sizes(const Conv& conv, int64_t depth, int64_t height, int64_t width) {

@@ -23,7 +23,7 @@ constexpr const char* kDataNames[] = {"ALGO_0",     "ALGO_1",   "FFT",
 constexpr const char* kFilterNames[] = {
     "ALGO_0", "ALGO_1", "FFT", "ALGO_3", "WINOGRAD", "WINOGRAD_NONFUSED", "FFT_TILING"};
 
-std::vector<int> narrow(const std::vector<int64_t>& numbers) {
+std::vector<int> to_int_sizes(const std::vector<int64_t>& numbers) {
   std::vector<int> all;
   for (const int64_t number : numbers) {
     if (number > std::numeric_limits<int>::max())
@@ -60,7 +60,8 @@ UniqueCudnn<cudnnTensorDescriptor_t> make_activations(const ConvTensor& tensor) 
   cudnnTensorDescriptor_t made = nullptr;
   CUDA_CHECK(cudnn().cudnnCreateTensorDescriptor(&made));
   UniqueCudnn<cudnnTensorDescriptor_t> owned(made);
-  const std::vector<int> sizes = narrow(tensor.sizes), strides = narrow(tensor.strides());
+  const std::vector<int> sizes = to_int_sizes(tensor.sizes),
+                         strides = to_int_sizes(tensor.strides());
   require_accepted(
       cudnn().cudnnSetTensorNdDescriptor(made, dnn::data_type(tensor.type), int(sizes.size()),
                                          sizes.data(), strides.data()),
@@ -72,7 +73,7 @@ UniqueCudnn<cudnnFilterDescriptor_t> make_filters(const ConvTensor& tensor) {
   cudnnFilterDescriptor_t made = nullptr;
   CUDA_CHECK(cudnn().cudnnCreateFilterDescriptor(&made));
   UniqueCudnn<cudnnFilterDescriptor_t> owned(made);
-  const std::vector<int> sizes = narrow(tensor.sizes);
+  const std::vector<int> sizes = to_int_sizes(tensor.sizes);
   const auto format = tensor.channels_last ? CUDNN_TENSOR_NHWC : CUDNN_TENSOR_NCHW;
   require_accepted(cudnn().cudnnSetFilterNdDescriptor(made, dnn::data_type(tensor.type), format,
                                                       int(sizes.size()), sizes.data()),
@@ -85,8 +86,8 @@ UniqueCudnn<cudnnConvolutionDescriptor_t> make_convolution(const Conv& conv, boo
   CUDA_CHECK(cudnn().cudnnCreateConvolutionDescriptor(&made));
   UniqueCudnn<cudnnConvolutionDescriptor_t> owned(made);
   const auto spatial = [&](int64_t depth, int64_t height, int64_t width) {
-    return narrow(conv.is_3d() ? std::vector<int64_t>{depth, height, width}
-                               : std::vector<int64_t>{height, width});
+    return to_int_sizes(conv.is_3d() ? std::vector<int64_t>{depth, height, width}
+                                     : std::vector<int64_t>{height, width});
   };
   const auto padding = spatial(conv.pad_d, conv.pad_h, conv.pad_w);
   const auto strides = spatial(conv.stride_d, conv.stride_h, conv.stride_w);

@@ -19,7 +19,7 @@ struct Query {
   std::string refusal;
 };
 
-Query query(const ConvLayout& layout, const Stream& stream) {
+Query query_algorithms(const ConvLayout& layout, const Stream& stream) {
   const nvidia::cudnnHandle_t handle = cudnn_handle(stream);  // its making is no part of planning
   const plugin::HostTimer timer;
   Query made;
@@ -85,7 +85,7 @@ ConvQueries::ConvQueries(const Conv& conv, const std::string& layout,
 
 // Keeps the library's order, and the reasons why the other algorithms are not allowed.
 void ConvQueries::add_allowed_plans(const ConvLayout& layout, const Stream& stream) {
-  const Query answer = query(layout, stream);
+  const Query answer = query_algorithms(layout, stream);
   if (!answer.refusal.empty()) reasons_ += "; " + answer.refusal;
   for (const Algorithm& algorithm : answer.algorithms) {
     const std::string reason = rejection_reason(conv_, algorithm, options_);

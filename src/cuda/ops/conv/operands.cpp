@@ -8,14 +8,15 @@ namespace deepbench::cuda {
 ConvOperands::ConvOperands(const ConvLayout& layout, const plugin::CopyPlan& plan, Inputs inputs,
                            uint64_t seed, Stream& stream)
     : MatrixOperands(stream), layout_(layout), count_(plan.copies) {
-  make(layout_.x, x_, inputs, seed);
-  make(layout_.w, w_, inputs, seed);
-  make(layout_.y, y_, inputs, seed);
+  make_operand(layout_.x, x_, inputs, seed);
+  make_operand(layout_.w, w_, inputs, seed);
+  make_operand(layout_.y, y_, inputs, seed);
   poison();
   stream_.synchronize();
 }
 
-void ConvOperands::make(const ConvTensor& tensor, Copies& copies, Inputs inputs, uint64_t seed) {
+void ConvOperands::make_operand(const ConvTensor& tensor, Copies& copies, Inputs inputs,
+                                uint64_t seed) {
   copies = Copies(tensor.bytes(), count_);
   if (tensor.is_padded()) copies.clear(stream_);
   if (&tensor == &layout_.output()) return;

@@ -27,7 +27,7 @@ class ConvOperands final : public MatrixOperands {
   void poison() override;
 
  private:
-  void make(const ConvTensor& tensor, Copies& copies, Inputs inputs, uint64_t seed);
+  void make_operand(const ConvTensor& tensor, Copies& copies, Inputs inputs, uint64_t seed);
   const Copies& output_copies() const;
   Matrix output(uint64_t copy) const override;
 

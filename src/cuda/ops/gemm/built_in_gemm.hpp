@@ -33,7 +33,7 @@ class BuiltInGemmPlan final : public plugin::TypedPlan<BuiltInGemmPlan<Traits>, 
       : Base(gemm, options),
         layout_(Traits::layout(gemm, options)),
         plans_(Traits::plans(gemm, layout_, options)),
-        plan_(named(candidate)),
+        plan_(plan_named(candidate)),
         copies_(plan_copies(layout_, options)) {}
 
   void describe(plugin::Sink& sink) const override {
@@ -60,7 +60,7 @@ class BuiltInGemmPlan final : public plugin::TypedPlan<BuiltInGemmPlan<Traits>, 
   }
 
  private:
-  const Plan& named(const std::string& candidate) const {
+  const Plan& plan_named(const std::string& candidate) const {
     for (const Plan& one : plans_)
       if (candidate.empty() || candidate == one.name()) return one;
     plugin::reject_candidate(Traits::kName, candidate);

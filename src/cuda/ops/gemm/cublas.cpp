@@ -27,7 +27,7 @@ constexpr auto kMath =
 // Returns the session of the stream's device, which is created on first use and bound to the
 // device's stream.
 Session& session(const Stream& stream) {
-  return *plugin::per_device(stream, [&] {
+  return *plugin::get_or_create_per_device(stream, [&] {
     nvidia::cublasHandle_t made = nullptr;
     CUDA_CHECK(cublas().cublasCreate_v2(&made));
     CUDA_CHECK(cublas().cublasSetStream_v2(made, stream.get()));
@@ -101,13 +101,13 @@ class CublasCall final : public GemmCall {
 
 class CublasPlan final : public plugin::TypedPlan<CublasPlan, Gemm> {
  public:
-  static LibraryFacts library() { return facts_of<nvidia::Cublas>(); }
+  static LibraryFacts library() { return library_facts_of<nvidia::Cublas>(); }
   static Gemm parse(const plugin::Problem& problem) { return gemm_problem(problem); }
 
   CublasPlan(const Gemm& gemm, const plugin::Options& options, const std::string& candidate)
       : TypedPlan(gemm, options),
         layouts_(supported_layouts(gemm, options)),
-        layout_(named(candidate)),
+        layout_(layout_named(candidate)),
         workspace_bytes_(uint64_t(std::max<int64_t>(0, options.workspace))),
         copies_(plan_copies(layout_, options)) {}
 
@@ -147,7 +147,7 @@ class CublasPlan final : public plugin::TypedPlan<CublasPlan, Gemm> {
     return all;
   }
 
-  const GemmLayout& named(const std::string& candidate) const {
+  const GemmLayout& layout_named(const std::string& candidate) const {
     for (const GemmLayout& layout : layouts_)
       if (candidate.empty() || candidate == layout.name) return layout;
     reject_candidate("cublas", candidate);
@@ -173,6 +173,6 @@ class CublasPlan final : public plugin::TypedPlan<CublasPlan, Gemm> {
 
 }  // namespace
 
-Implementation& cublas_gemm() { return planned_by<CublasPlan>(); }
+Implementation& cublas_gemm() { return implementation_of_plan<CublasPlan>(); }
 
 }  // namespace deepbench::cuda

@@ -41,7 +41,7 @@ class Call final : public GemmCall {
 
 class CublasLtPlan final : public plugin::TypedPlan<CublasLtPlan, Gemm> {
  public:
-  static LibraryFacts library() { return facts_of<nvidia::CublasLt>(); }
+  static LibraryFacts library() { return library_facts_of<nvidia::CublasLt>(); }
   static Gemm parse(const plugin::Problem& problem) { return gemm_problem(problem); }
 
   CublasLtPlan(const Gemm& gemm, const plugin::Options& options, const std::string& candidate,
@@ -86,6 +86,6 @@ std::unique_ptr<GemmCall> make_call(Plan plan, const GemmOperands& operands, Str
 
 }  // namespace lt
 
-Implementation& cublaslt_gemm() { return planned_by<lt::CublasLtPlan>(); }
+Implementation& cublaslt_gemm() { return implementation_of_plan<lt::CublasLtPlan>(); }
 
 }  // namespace deepbench::cuda

@@ -25,14 +25,14 @@ constexpr int64_t kShortestSplit = 128;
 constexpr uint32_t kSplits[] = {2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64, 96, 128};
 constexpr uint32_t kClusters[] = {0, 2, 3, 5, 6, 4, 8, 7, 9};  // auto, 1x1, 2x1, 1x2, 2x2 ...
 
-int64_t blocks(const Gemm& gemm, const Tile& tile) {
+int64_t block_count(const Gemm& gemm, const Tile& tile) {
   if (tile.rows == 0 || tile.columns == 0) return 0;
   return ((gemm.m + tile.rows - 1) / tile.rows) * ((gemm.n + tile.columns - 1) / tile.columns);
 }
 
 // The values that a setting of an algorithm can take.
-std::vector<uint32_t> choices(const cublasLtMatmulAlgo_t& algo,
-                              cublasLtMatmulAlgoCapAttributes_t attribute) {
+std::vector<uint32_t> allowed_values(const cublasLtMatmulAlgo_t& algo,
+                                     cublasLtMatmulAlgoCapAttributes_t attribute) {
   const CublasLt& library = cublaslt();
   size_t bytes = 0;
   if (library.cublasLtMatmulAlgoCapGetAttribute(&algo, attribute, nullptr, 0, &bytes) !=
@@ -101,7 +101,7 @@ class Explorer {
 
   // Splits k among blocks if the output alone does not occupy the device.
   void add_splits() {
-    for (const Algorithm& leader : leaders())
+    for (const Algorithm& leader : leading_algorithms())
       for (const uint32_t split : splits(leader)) {
         Algorithm varied = leader;
         varied.split_k = split;
@@ -114,15 +114,16 @@ class Explorer {
 
   // Changes one setting of each leader at a time.
   void add_neighbours() {
-    for (const Algorithm& leader : leaders()) {
+    for (const Algorithm& leader : leading_algorithms()) {
       const auto algo =
           configure_algorithm(leader, query_.layout.executed.precision, query_.device);
       if (!algo) continue;
-      vary(leader, &Algorithm::cluster, {std::begin(kClusters), std::end(kClusters)});
-      vary(leader, &Algorithm::stages, choices(*algo, CUBLASLT_ALGO_CAP_STAGES_IDS));
+      try_variations(leader, &Algorithm::cluster, {std::begin(kClusters), std::end(kClusters)});
+      try_variations(leader, &Algorithm::stages,
+                     allowed_values(*algo, CUBLASLT_ALGO_CAP_STAGES_IDS));
       if (capability(*algo, CUBLASLT_ALGO_CAP_CTA_SWIZZLING_SUPPORT))
-        vary(leader, &Algorithm::swizzle, {0, 1});
-      vary(leader, &Algorithm::tile, choices(*algo, CUBLASLT_ALGO_CAP_TILE_IDS));
+        try_variations(leader, &Algorithm::swizzle, {0, 1});
+      try_variations(leader, &Algorithm::tile, allowed_values(*algo, CUBLASLT_ALGO_CAP_TILE_IDS));
     }
   }
 
@@ -134,9 +135,10 @@ class Explorer {
       const auto algo =
           configure_algorithm(algorithm, query_.layout.executed.precision, query_.device);
       if (!algo) continue;
-      for (const uint32_t tile : choices(*algo, CUBLASLT_ALGO_CAP_TILE_IDS)) {
+      for (const uint32_t tile : allowed_values(*algo, CUBLASLT_ALGO_CAP_TILE_IDS)) {
         algorithm.tile = tile;
-        vary(algorithm, &Algorithm::stages, choices(*algo, CUBLASLT_ALGO_CAP_STAGES_IDS));
+        try_variations(algorithm, &Algorithm::stages,
+                       allowed_values(*algo, CUBLASLT_ALGO_CAP_STAGES_IDS));
         if (is_done()) return;
       }
     }
@@ -145,7 +147,7 @@ class Explorer {
  private:
   bool is_done() const { return checks_ >= kMaxChecks || collector_.is_full(); }
 
-  std::vector<Algorithm> leaders() const {
+  std::vector<Algorithm> leading_algorithms() const {
     std::vector<Algorithm> all;
     for (size_t i = 0; i < std::min(kLeaders, heuristics_->results.size()); ++i)
       all.push_back(settings_of(heuristics_->results[i].algo));
@@ -155,7 +157,7 @@ class Explorer {
   // The splits whose number of blocks is nearest to the number of multiprocessors.
   std::vector<uint32_t> splits(const Algorithm& leader) const {
     const double busy = device_facts(query_.device).multiprocessors;
-    const auto unsplit = double(blocks(query_.layout.executed, tile_size(leader.tile)));
+    const auto unsplit = double(block_count(query_.layout.executed, tile_size(leader.tile)));
     if (unsplit == 0 || unsplit >= busy) return {};
     std::vector<uint32_t> all;
     for (const uint32_t split : kSplits)
@@ -188,8 +190,8 @@ class Explorer {
     return true;
   }
 
-  void vary(Algorithm algorithm, uint32_t Algorithm::*setting,
-            const std::vector<uint32_t>& values) {
+  void try_variations(Algorithm algorithm, uint32_t Algorithm::*setting,
+                      const std::vector<uint32_t>& values) {
     for (const uint32_t value : values) {
       algorithm.*setting = value;
       try_algorithm(algorithm);

@@ -74,7 +74,7 @@ constexpr const char* kClusterShapes =
     "10x1 11x1 12x1 13x1 14x1 15x1 3x2 5x2 6x2 7x2 1x3 2x3 3x3 4x3 5x3 3x4 1x5 2x5 3x5 1x6 2x6 "
     "1x7 2x7 1x9 1x10 1x11 1x12 1x13 1x14 1x15";
 
-std::vector<std::string> words(const char* text) {
+std::vector<std::string> split_words(const char* text) {
   std::istringstream stream(text);
   std::vector<std::string> all;
   for (std::string word; stream >> word;) all.push_back(word);
@@ -90,17 +90,17 @@ std::string name_of(const std::vector<std::string>& names, uint32_t number) {
 }  // namespace
 
 std::string tile_name(uint32_t number) {
-  static const std::vector<std::string> names = words(kTiles);
+  static const std::vector<std::string> names = split_words(kTiles);
   return name_of(names, number);
 }
 
 std::string stages_name(uint32_t number) {
-  static const std::vector<std::string> names = words(kStages);
+  static const std::vector<std::string> names = split_words(kStages);
   return name_of(names, number);
 }
 
 std::string cluster_name(uint32_t number) {
-  static const std::vector<std::string> names = words(kClusterShapes);
+  static const std::vector<std::string> names = split_words(kClusterShapes);
   return name_of(names, number);
 }
 

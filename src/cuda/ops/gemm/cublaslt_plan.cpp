@@ -32,7 +32,7 @@ bool is_refusal(cublasStatus_t status) {
          status == CUBLAS_STATUS_ARCH_MISMATCH;
 }
 
-MatrixLayout matrix(cudaDataType type, int64_t rows, int64_t columns) {
+MatrixLayout make_matrix_layout(cudaDataType type, int64_t rows, int64_t columns) {
   cublasLtMatrixLayout_t made = nullptr;
   const cublasStatus_t status =
       cublaslt().cublasLtMatrixLayoutCreate(&made, type, uint64_t(rows), uint64_t(columns), rows);
@@ -73,7 +73,8 @@ std::vector<Result> query_library(const Query& query, int max_results) {
 }
 
 template <class Value>
-uint32_t setting(const cublasLtMatmulAlgo_t& algo, cublasLtMatmulAlgoConfigAttributes_t attribute) {
+uint32_t get_setting(const cublasLtMatmulAlgo_t& algo,
+                     cublasLtMatmulAlgoConfigAttributes_t attribute) {
   Value value = 0;
   size_t written = 0;
   const cublasStatus_t status = cublaslt().cublasLtMatmulAlgoConfigGetAttribute(
@@ -85,10 +86,10 @@ uint32_t setting(const cublasLtMatmulAlgo_t& algo, cublasLtMatmulAlgoConfigAttri
 // Skips attributes that already have the requested value, because older libraries cannot set all
 // attributes.
 template <class Value>
-bool configure(cublasLtMatmulAlgo_t& algo, cublasLtMatmulAlgoConfigAttributes_t attribute,
-               uint32_t requested) {
+bool set_setting(cublasLtMatmulAlgo_t& algo, cublasLtMatmulAlgoConfigAttributes_t attribute,
+                 uint32_t requested) {
   const auto value = static_cast<Value>(requested);
-  if (setting<Value>(algo, attribute) == uint32_t(value) && uint32_t(value) == requested)
+  if (get_setting<Value>(algo, attribute) == uint32_t(value) && uint32_t(value) == requested)
     return true;
   return uint32_t(value) == requested &&
          cublaslt().cublasLtMatmulAlgoConfigSetAttribute(&algo, attribute, &value, sizeof value) ==
@@ -157,13 +158,13 @@ Descriptors::Descriptors(const Gemm& run) {
   set(operation, CUBLASLT_MATMUL_DESC_TRANSB, int32_t(run.trans_b ? CUBLAS_OP_T : CUBLAS_OP_N));
   if (types.c == CUDA_R_16BF && size_of(run.precision.a) == 1)
     set(operation, CUBLASLT_MATMUL_DESC_FAST_ACCUM, int8_t{0});
-  a = matrix(types.a, run.rows_a(), run.columns_a());
-  b = matrix(types.b, run.rows_b(), run.columns_b());
-  c = matrix(types.c, run.m, run.n);
+  a = make_matrix_layout(types.a, run.rows_a(), run.columns_a());
+  b = make_matrix_layout(types.b, run.rows_b(), run.columns_b());
+  c = make_matrix_layout(types.c, run.m, run.n);
 }
 
 cublasLtHandle_t handle(int device) {
-  return plugin::per_device(Stream::of(device), [] {
+  return plugin::get_or_create_per_device(Stream::of(device), [] {
     cublasLtHandle_t made = nullptr;
     CUDA_CHECK(cublaslt().cublasLtCreate(&made));
     return made;
@@ -184,15 +185,15 @@ const HeuristicsResult& Heuristics::query(const Query& query, int results) {
 
 Algorithm settings_of(const cublasLtMatmulAlgo_t& algo) {
   Algorithm algorithm;
-  algorithm.id = setting<int32_t>(algo, CUBLASLT_ALGO_CONFIG_ID);
-  algorithm.tile = setting<uint32_t>(algo, CUBLASLT_ALGO_CONFIG_TILE_ID);
-  algorithm.stages = setting<uint32_t>(algo, CUBLASLT_ALGO_CONFIG_STAGES_ID);
-  algorithm.split_k = setting<int32_t>(algo, CUBLASLT_ALGO_CONFIG_SPLITK_NUM);
-  algorithm.reduction = setting<uint32_t>(algo, CUBLASLT_ALGO_CONFIG_REDUCTION_SCHEME);
-  algorithm.swizzle = setting<uint32_t>(algo, CUBLASLT_ALGO_CONFIG_CTA_SWIZZLING);
-  algorithm.custom = setting<uint32_t>(algo, CUBLASLT_ALGO_CONFIG_CUSTOM_OPTION);
-  algorithm.inner = setting<uint16_t>(algo, CUBLASLT_ALGO_CONFIG_INNER_SHAPE_ID);
-  algorithm.cluster = setting<uint16_t>(algo, CUBLASLT_ALGO_CONFIG_CLUSTER_SHAPE_ID);
+  algorithm.id = get_setting<int32_t>(algo, CUBLASLT_ALGO_CONFIG_ID);
+  algorithm.tile = get_setting<uint32_t>(algo, CUBLASLT_ALGO_CONFIG_TILE_ID);
+  algorithm.stages = get_setting<uint32_t>(algo, CUBLASLT_ALGO_CONFIG_STAGES_ID);
+  algorithm.split_k = get_setting<int32_t>(algo, CUBLASLT_ALGO_CONFIG_SPLITK_NUM);
+  algorithm.reduction = get_setting<uint32_t>(algo, CUBLASLT_ALGO_CONFIG_REDUCTION_SCHEME);
+  algorithm.swizzle = get_setting<uint32_t>(algo, CUBLASLT_ALGO_CONFIG_CTA_SWIZZLING);
+  algorithm.custom = get_setting<uint32_t>(algo, CUBLASLT_ALGO_CONFIG_CUSTOM_OPTION);
+  algorithm.inner = get_setting<uint16_t>(algo, CUBLASLT_ALGO_CONFIG_INNER_SHAPE_ID);
+  algorithm.cluster = get_setting<uint16_t>(algo, CUBLASLT_ALGO_CONFIG_CLUSTER_SHAPE_ID);
   return algorithm;
 }
 
@@ -205,14 +206,14 @@ std::optional<cublasLtMatmulAlgo_t> configure_algorithm(const Algorithm& algorit
                                         int(algorithm.id), &algo) != CUBLAS_STATUS_SUCCESS)
     return {};
   const bool done =
-      configure<uint32_t>(algo, CUBLASLT_ALGO_CONFIG_TILE_ID, algorithm.tile) &&
-      configure<uint32_t>(algo, CUBLASLT_ALGO_CONFIG_STAGES_ID, algorithm.stages) &&
-      configure<int32_t>(algo, CUBLASLT_ALGO_CONFIG_SPLITK_NUM, algorithm.split_k) &&
-      configure<uint32_t>(algo, CUBLASLT_ALGO_CONFIG_REDUCTION_SCHEME, algorithm.reduction) &&
-      configure<uint32_t>(algo, CUBLASLT_ALGO_CONFIG_CTA_SWIZZLING, algorithm.swizzle) &&
-      configure<uint32_t>(algo, CUBLASLT_ALGO_CONFIG_CUSTOM_OPTION, algorithm.custom) &&
-      configure<uint16_t>(algo, CUBLASLT_ALGO_CONFIG_INNER_SHAPE_ID, algorithm.inner) &&
-      configure<uint16_t>(algo, CUBLASLT_ALGO_CONFIG_CLUSTER_SHAPE_ID, algorithm.cluster);
+      set_setting<uint32_t>(algo, CUBLASLT_ALGO_CONFIG_TILE_ID, algorithm.tile) &&
+      set_setting<uint32_t>(algo, CUBLASLT_ALGO_CONFIG_STAGES_ID, algorithm.stages) &&
+      set_setting<int32_t>(algo, CUBLASLT_ALGO_CONFIG_SPLITK_NUM, algorithm.split_k) &&
+      set_setting<uint32_t>(algo, CUBLASLT_ALGO_CONFIG_REDUCTION_SCHEME, algorithm.reduction) &&
+      set_setting<uint32_t>(algo, CUBLASLT_ALGO_CONFIG_CTA_SWIZZLING, algorithm.swizzle) &&
+      set_setting<uint32_t>(algo, CUBLASLT_ALGO_CONFIG_CUSTOM_OPTION, algorithm.custom) &&
+      set_setting<uint16_t>(algo, CUBLASLT_ALGO_CONFIG_INNER_SHAPE_ID, algorithm.inner) &&
+      set_setting<uint16_t>(algo, CUBLASLT_ALGO_CONFIG_CLUSTER_SHAPE_ID, algorithm.cluster);
   return done ? std::optional<cublasLtMatmulAlgo_t>(algo) : std::nullopt;
 }
 

@@ -32,18 +32,19 @@ void GemmOperands::describe_padding(plugin::Sink& sink) const {
 }
 
 // The operands that are converted at the given time: "", "a", "b" or "a,b".
-std::string GemmOperands::converted(Conversion when) const {
+std::string GemmOperands::operands_converted(Conversion when) const {
   std::string operands = layout_.a == when ? "a" : "";
   if (layout_.b == when) operands += operands.empty() ? "b" : ",b";
   return operands;
 }
 
 void GemmOperands::describe_conversion(plugin::Sink& sink) const {
-  if (const std::string beforehand = converted(Conversion::kBeforehand); !beforehand.empty()) {
+  if (const std::string beforehand = operands_converted(Conversion::kBeforehand);
+      !beforehand.empty()) {
     sink.text("converted", beforehand);
     sink.real("conversion_ns", conversion_ns_);
   }
-  if (const std::string in_call = converted(Conversion::kInCall); !in_call.empty())
+  if (const std::string in_call = operands_converted(Conversion::kInCall); !in_call.empty())
     sink.text("note.conversion", "every call first transposes " + in_call +
                                      ", which is included in its time: the operand is not constant "
                                      "in its application, and the library computes the product "

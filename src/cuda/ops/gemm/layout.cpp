@@ -51,7 +51,7 @@ bool can_pad(const Gemm& gemm, const plugin::Options& options) {
 GemmLayout plain_layout(const Gemm& problem, const plugin::Options& options, bool in_place) {
   GemmLayout layout = layout_of("plain", problem, in_place);
   if (!can_pad(problem, options)) return layout;
-  layout.executed = padded(problem);
+  layout.executed = padded_like_original(problem);
   const char* rule = "to multiples of 8, as in the original benchmark";
   if (is_int8(problem)) {
     pad_leading(layout.executed, kInt8Grain);
@@ -66,7 +66,7 @@ GemmLayout plain_layout(const Gemm& problem, const plugin::Options& options, boo
   return layout;
 }
 
-Conversion conversion(bool from, bool to, bool constant) {
+Conversion choose_conversion(bool from, bool to, bool constant) {
   if (from == to) return Conversion::kNone;
   return constant ? Conversion::kBeforehand : Conversion::kInCall;
 }
@@ -75,8 +75,8 @@ Conversion conversion(bool from, bool to, bool constant) {
 GemmLayout layout_along_k(const Gemm& problem, const plugin::Options& options, bool in_place) {
   GemmLayout layout = layout_of("tn", problem, in_place);
   layout.executed.trans_a = true, layout.executed.trans_b = false;
-  layout.a = conversion(problem.trans_a, true, options.is_constant("a"));
-  layout.b = conversion(problem.trans_b, false, options.is_constant("b"));
+  layout.a = choose_conversion(problem.trans_a, true, options.is_constant("a"));
+  layout.b = choose_conversion(problem.trans_b, false, options.is_constant("b"));
   return layout;
 }
 
@@ -161,7 +161,7 @@ GemmLayout skinny_layout(const Gemm& problem, const plugin::Options& options) {
 GemmLayout skinny_mma_layout(const Gemm& problem, const plugin::Options& options) {
   GemmLayout layout = layout_of("plain", problem, /*in_place=*/false);
   layout.executed.trans_b = false;
-  layout.b = conversion(problem.trans_b, false, options.is_constant("b"));
+  layout.b = choose_conversion(problem.trans_b, false, options.is_constant("b"));
   if (!can_pad(problem, options)) return layout;
   layout.executed.m = round_up(problem.m, SKINNY_MMA_GRAIN),
   layout.executed.k = round_up(problem.k, SKINNY_MMA_GRAIN);

@@ -56,7 +56,7 @@ class GemmOperands final : public MatrixOperands {
   void describe_rounding(plugin::Sink& sink) const;
   void describe_accumulator(plugin::Sink& sink) const;
   void describe_conversion(plugin::Sink& sink) const;
-  std::string converted(Conversion when) const;
+  std::string operands_converted(Conversion when) const;
 
   GemmLayout layout_;
   Inputs inputs_;

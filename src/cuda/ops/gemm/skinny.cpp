@@ -93,6 +93,6 @@ struct Skinny {
 
 }  // namespace
 
-Implementation& skinny_gemm() { return planned_by<BuiltInGemmPlan<Skinny>>(); }
+Implementation& skinny_gemm() { return implementation_of_plan<BuiltInGemmPlan<Skinny>>(); }
 
 }  // namespace deepbench::cuda

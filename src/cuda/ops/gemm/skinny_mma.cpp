@@ -90,6 +90,6 @@ struct SkinnyMma {
 
 }  // namespace
 
-Implementation& skinny_mma_gemm() { return planned_by<BuiltInGemmPlan<SkinnyMma>>(); }
+Implementation& skinny_mma_gemm() { return implementation_of_plan<BuiltInGemmPlan<SkinnyMma>>(); }
 
 }  // namespace deepbench::cuda

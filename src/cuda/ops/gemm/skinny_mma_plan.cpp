@@ -9,18 +9,18 @@ namespace {
 constexpr uint32_t kBusyBlocks = 3;  // blocks of four warps that keep one multiprocessor busy
 
 // The division of the work, without the number of blocks.
-struct Division {
+struct TileDivision {
   uint32_t rows, warps, split;
 };
 // Wide blocks suit products whose rows fit into one wave of blocks; small blocks in clusters suit
 // larger products.
-constexpr Division kTransposed[] = {{1, 16, 1}, {1, 8, 1}, {2, 8, 1},
-                                    {2, 8, 2},  {2, 4, 2}, {2, 4, 4}};
-constexpr Division kPlain[] = {{2, 8, 1}, {2, 8, 2}, {2, 4, 2}, {2, 4, 4}};
+constexpr TileDivision kTransposed[] = {{1, 16, 1}, {1, 8, 1}, {2, 8, 1},
+                                        {2, 8, 2},  {2, 4, 2}, {2, 4, 4}};
+constexpr TileDivision kPlain[] = {{2, 8, 1}, {2, 8, 2}, {2, 4, 2}, {2, 4, 4}};
 
 uint32_t ceil_div(uint32_t value, uint32_t by) { return value / by + (value % by != 0); }
 
-SkinnyMmaPlan plan_of(const SkinnyMmaProblem& problem, const Division& division) {
+SkinnyMmaPlan plan_of(const SkinnyMmaProblem& problem, const TileDivision& division) {
   SkinnyMmaPlan plan;
   plan.type = problem.type, plan.transposed = problem.transposed;
   plan.shape = {ceil_div(problem.n, SKINNY_MMA_TILE_COLUMNS), division.rows, division.warps,
@@ -30,7 +30,7 @@ SkinnyMmaPlan plan_of(const SkinnyMmaProblem& problem, const Division& division)
   return plan;
 }
 
-bool is_default(const SkinnyMmaProblem& problem, const Division& division) {
+bool is_default(const SkinnyMmaProblem& problem, const TileDivision& division) {
   const auto multiprocessors = uint32_t(problem.multiprocessors);
   const uint32_t tiles = ceil_div(problem.m, SKINNY_MMA_TILE_ROWS);
   if (problem.transposed && tiles <= multiprocessors)
@@ -62,12 +62,12 @@ LaunchShape SkinnyMmaPlan::launch() const {
 }
 
 std::vector<SkinnyMmaPlan> skinny_mma_plans(const SkinnyMmaProblem& problem) {
-  std::vector<Division> divisions(std::begin(kPlain), std::end(kPlain));
+  std::vector<TileDivision> divisions(std::begin(kPlain), std::end(kPlain));
   if (problem.transposed) divisions.assign(std::begin(kTransposed), std::end(kTransposed));
   std::stable_partition(divisions.begin(), divisions.end(),
-                        [&](const Division& one) { return is_default(problem, one); });
+                        [&](const TileDivision& one) { return is_default(problem, one); });
   std::vector<SkinnyMmaPlan> plans;
-  for (const Division& division : divisions)
+  for (const TileDivision& division : divisions)
     if (division.split == 1 || problem.has_clusters) plans.push_back(plan_of(problem, division));
   return plans;
 }

@@ -36,7 +36,7 @@ int max_depth(int columns, int rows) {
 
 // Chooses the kernel without the grid. All rounds have nearly equal depth, which avoids a short
 // last round.
-SkinnyPlan instance_of(const SkinnyProblem& problem, const RowAssignment& assignment) {
+SkinnyPlan choose_kernel(const SkinnyProblem& problem, const RowAssignment& assignment) {
   SkinnyPlan plan;
   plan.m = problem.m, plan.columns = int(problem.columns), plan.lanes = assignment.lanes,
   plan.rows = assignment.rows;
@@ -47,14 +47,14 @@ SkinnyPlan instance_of(const SkinnyProblem& problem, const RowAssignment& assign
 }
 
 uint32_t vectors_of_round(const SkinnyPlan& plan) { return uint32_t(plan.lanes * plan.depth); }
-uint32_t rounds_of(const SkinnyProblem& problem, const SkinnyPlan& plan) {
+uint32_t round_count(const SkinnyProblem& problem, const SkinnyPlan& plan) {
   return ceil_div(problem.vectors, vectors_of_round(plan));
 }
 
 // Parts consist of whole rounds, and no part is empty.
 void set_grid(SkinnyPlan& plan, const SkinnyProblem& problem, uint32_t warps_of_block,
               uint32_t split) {
-  const uint32_t rounds = rounds_of(problem, plan), part_rounds = ceil_div(rounds, split);
+  const uint32_t rounds = round_count(problem, plan), part_rounds = ceil_div(rounds, split);
   plan.threads = warps_of_block * kWarp;
   plan.blocks = ceil_div(warps_to_cover_rows(problem, {plan.lanes, plan.rows}), warps_of_block);
   plan.split = ceil_div(rounds, part_rounds);
@@ -76,7 +76,7 @@ uint64_t estimated_cost(const SkinnyPlan& plan, const SkinnyProblem& problem) {
 }
 
 uint32_t max_parts(const SkinnyProblem& problem, const SkinnyPlan& plan) {
-  return std::clamp(rounds_of(problem, plan) / kRoundsOfPart, 1u, kMaxParts);
+  return std::clamp(round_count(problem, plan) / kRoundsOfPart, 1u, kMaxParts);
 }
 
 // If k is split, the grid must fit into one wave, so that no block waits for another.
@@ -89,7 +89,7 @@ bool is_allowed(const SkinnyPlan& plan, const SkinnyProblem& problem) {
 // The best grid. It has fewer parts and larger blocks unless the estimated cost of another grid is
 // lower by about 3 % or more.
 SkinnyPlan plan_of(const SkinnyProblem& problem, const RowAssignment& assignment) {
-  SkinnyPlan best = instance_of(problem, assignment), tried = best;
+  SkinnyPlan best = choose_kernel(problem, assignment), tried = best;
   const uint32_t warps = std::min(kMaxWarps, warps_to_cover_rows(problem, assignment));
   const uint32_t parts = max_parts(problem, best);
   set_grid(best, problem, warps, 1);

@@ -109,7 +109,7 @@ class MemoryKernel final : public DeviceKernel, private DeviceCall {
     for (size_t i = 0; i < count; ++i) {
       if (indices[i] != 0)
         plugin::invalid("read_output: word " + std::to_string(indices[i]) + " of 1");
-      values[i] = xor_of_all();
+      values[i] = xor_of_all_words();
     }
   }
 
@@ -117,7 +117,7 @@ class MemoryKernel final : public DeviceKernel, private DeviceCall {
   void scan_output(uint32_t, deepbench_scan& found) override {
     device_stream().make_current();
     if (memory_.kind == MemoryKind::kRead)
-      found = {sizeof found, 1, xor_of_all() == kPoison, 0};
+      found = {sizeof found, 1, xor_of_all_words() == kPoison, 0};
     else
       found = scan(output(), nullptr, device_stream());
   }
@@ -127,7 +127,7 @@ class MemoryKernel final : public DeviceKernel, private DeviceCall {
     if (memory_.kind != MemoryKind::kRead)
       return project(output(), rows, seed, sums, device_stream());
     if (rows != 1) plugin::invalid("project_output: 1 output is not a matrix of several rows");
-    sums[0] = double(xor_of_all()) * deepbench_weight(seed, 0);
+    sums[0] = double(xor_of_all_words()) * deepbench_weight(seed, 0);
   }
 
  protected:
@@ -137,15 +137,15 @@ class MemoryKernel final : public DeviceKernel, private DeviceCall {
   void enqueue(uint64_t copy) override {
     switch (memory_.kind) {
       case MemoryKind::kRead:
-        return move_.launch(shape(), stream(), static_cast<const void*>(source_.at(copy)), words(),
-                            static_cast<void*>(partial_.data()));
+        return move_.launch(launch_shape(), stream(), static_cast<const void*>(source_.at(copy)),
+                            words(), static_cast<void*>(partial_.data()));
       case MemoryKind::kWrite:
-        return write(destination_.at(copy));
+        return enqueue_pattern_write(destination_.at(copy));
       case MemoryKind::kCopy:
         if (method_ == kMemcpy)
           return transfer(destination_.at(copy), source_.at(copy),
                           nvidia::cudaMemcpyDeviceToDevice);
-        return move_.launch(shape(), stream(), static_cast<void*>(destination_.at(copy)),
+        return move_.launch(launch_shape(), stream(), static_cast<void*>(destination_.at(copy)),
                             static_cast<const void*>(source_.at(copy)), words());
       case MemoryKind::kHostToDevice:
         return transfer(destination_.at(copy), host_.at(copy), nvidia::cudaMemcpyHostToDevice);
@@ -163,7 +163,7 @@ class MemoryKernel final : public DeviceKernel, private DeviceCall {
     return std::clamp<uint64_t>(useful, 1, kBlocksPerMultiprocessor * multiprocessors);
   }
 
-  LaunchShape shape() const {
+  LaunchShape launch_shape() const {
     LaunchShape shape;
     shape.grid_x = uint32_t(blocks_);
     shape.block_x = kThreads;
@@ -174,17 +174,17 @@ class MemoryKernel final : public DeviceKernel, private DeviceCall {
     CUDA_CHECK(cudart().cudaMemcpyAsync(to, from, bytes(), direction, stream()));
   }
 
-  void write(std::byte* to) const {
+  void enqueue_pattern_write(std::byte* to) const {
     if (method_ == kMemset)
       CUDA_CHECK(driver().cuMemsetD32Async(reinterpret_cast<nvidia::CUdeviceptr>(to), pattern_,
                                            words(), stream()));
     else
-      move_.launch(shape(), stream(), static_cast<void*>(to), words(), pattern_);
+      move_.launch(launch_shape(), stream(), static_cast<void*>(to), words(), pattern_);
   }
 
   void fill_array(std::byte* data, const plugin::Options& options) const {
     const Inputs inputs = parse_inputs(options.inputs);
-    fill_.launch(shape(), stream(), static_cast<void*>(data), words(),
+    fill_.launch(launch_shape(), stream(), static_cast<void*>(data), words(),
                  uint32_t(inputs == Inputs::kUniform), uint32_t(inputs == Inputs::kOnes),
                  options.seed);
   }
@@ -207,7 +207,7 @@ class MemoryKernel final : public DeviceKernel, private DeviceCall {
 
   // The output of a read, combined from the words of its blocks. It is the poison if any block
   // wrote nothing.
-  uint32_t xor_of_all() const {
+  uint32_t xor_of_all_words() const {
     std::vector<uint64_t> indices(blocks_);
     std::iota(indices.begin(), indices.end(), uint64_t{0});
     std::vector<double> found(blocks_);
@@ -235,7 +235,7 @@ class MemoryKernel final : public DeviceKernel, private DeviceCall {
 
 class RuntimeMemoryPlan final : public plugin::TypedPlan<RuntimeMemoryPlan, Memory> {
  public:
-  static LibraryFacts library() { return facts_of<nvidia::Cudart>(); }
+  static LibraryFacts library() { return library_facts_of<nvidia::Cudart>(); }
   static Memory parse(const plugin::Problem& problem) { return memory_problem(problem); }
 
   RuntimeMemoryPlan(const Memory& memory, const plugin::Options& options,
@@ -280,6 +280,6 @@ class RuntimeMemoryPlan final : public plugin::TypedPlan<RuntimeMemoryPlan, Memo
 
 }  // namespace
 
-Implementation& runtime_memory() { return planned_by<RuntimeMemoryPlan>(); }
+Implementation& runtime_memory() { return implementation_of_plan<RuntimeMemoryPlan>(); }
 
 }  // namespace deepbench::cuda

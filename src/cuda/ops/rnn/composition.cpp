@@ -42,7 +42,7 @@ Buffer double_buffer(int64_t count) { return Buffer(uint64_t(count) * sizeof(dou
 
 // A handle apart from that of timed products, whose settings differ.
 nvidia::cublasHandle_t cublas_handle(const Stream& stream) {
-  return plugin::per_device(stream, [&] {
+  return plugin::get_or_create_per_device(stream, [&] {
     nvidia::cublasHandle_t made = nullptr;
     CUDA_CHECK(cublas().cublasCreate_v2(&made));
     CUDA_CHECK(cublas().cublasSetStream_v2(made, stream.get()));
@@ -153,7 +153,7 @@ void Composition::recompute_forward() const {
 }
 
 // Where the sign of relu's argument is a matter of rounding, takes the library's choice of slope.
-void Composition::match_slopes(const void* input_gradients, double tolerance) const {
+void Composition::match_relu_slopes(const void* input_gradients, double tolerance) const {
   widen(input_gradients, rnn_.precision.a, uint64_t(rnn_.sequence()), at(dx_, 0), stream_);
   const Function& match = function("rnn", "match_relu_slopes", stream_);
   for (int64_t t = 0; t < rnn_.timesteps; ++t)
@@ -172,7 +172,7 @@ deepbench_forward_states Composition::adopt_states(const ForwardState& pass) {
   if (!errors.all_within_limit) return DEEPBENCH_STATES_UNKNOWN;
   has_adopted_states_ = limits.accept(errors);
   if (has_adopted_states_ && pass.input_gradients)
-    match_slopes(pass.input_gradients, limits.per_state());
+    match_relu_slopes(pass.input_gradients, limits.per_state());
   return has_adopted_states_ ? DEEPBENCH_STATES_ADOPTED : DEEPBENCH_STATES_WRONG;
 }
 
@@ -193,11 +193,11 @@ void Composition::run() const {
       CUDA_CHECK(cudart().cudaMemsetAsync(zero->data(), 0, zero->bytes(), stream_.get()));
     for (int64_t t = rnn_.timesteps; t-- > 0;) backward(t);
   }
-  finish();
+  copy_outputs();
 }
 
 // Copies the outputs in their order. dU is one product over all steps.
-void Composition::finish() const {
+void Composition::copy_outputs() const {
   double* to = output();
   const auto put = [&](const double* from, int64_t count) {
     copy_on_device(to, from, uint64_t(count) * sizeof(double), stream_);

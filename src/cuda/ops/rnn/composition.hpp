@@ -49,9 +49,9 @@ class Composition {
   // Recomputes all steps from the adopted states and stores the results in the memory of
   // dx.
   void recompute_forward() const;
-  void match_slopes(const void* input_gradients, double tolerance) const;
+  void match_relu_slopes(const void* input_gradients, double tolerance) const;
   void backward(int64_t t) const;
-  void finish() const;
+  void copy_outputs() const;
 
   // Computes column-major C = op(A) op(B) + beta C.
   struct Factor {

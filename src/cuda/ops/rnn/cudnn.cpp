@@ -24,9 +24,9 @@ uint64_t saved_dx_bytes(const LayerStorage& storage) {
 }
 
 // cuDNN's calls on one copy of the operands.
-class Passes {
+class LayerPasses {
  public:
-  Passes(const LayerPlan& plan, const LayerOperands& operands, Stream& stream)
+  LayerPasses(const LayerPlan& plan, const LayerOperands& operands, Stream& stream)
       : plan_(plan),
         operands_(operands),
         workspace_(plan.workspace_bytes),
@@ -169,13 +169,13 @@ class LayerCall final : public LibraryCall {
 
   LayerPlan plan_;
   const LayerOperands& operands_;
-  Passes passes_;
+  LayerPasses passes_;
   Buffer dx_;  // dx of the first backward pass
 };
 
 class CudnnRnnPlan final : public plugin::TypedPlan<CudnnRnnPlan, Rnn> {
  public:
-  static LibraryFacts library() { return facts_of<nvidia::Cudnn>(); }
+  static LibraryFacts library() { return library_facts_of<nvidia::Cudnn>(); }
   static Rnn parse(const plugin::Problem& problem) { return skip_input_rnn(problem); }
 
   CudnnRnnPlan(const Rnn& rnn, const plugin::Options& options, const std::string& candidate,
@@ -204,7 +204,7 @@ class CudnnRnnPlan final : public plugin::TypedPlan<CudnnRnnPlan, Rnn> {
         plan_.storage, copies_, parse_inputs(options_.inputs), options_.seed, stream);
     auto call = std::make_unique<LayerCall>(plan_, *operands, stream);
     const int64_t calls = call->run_preceding_passes(stream);
-    operands->save_passes(calls);
+    operands->save_preceding_passes(calls);
     stream.synchronize();
     return std::make_unique<PreparedKernel>(stream, copies_, std::move(operands), std::move(call));
   }
@@ -225,6 +225,6 @@ class CudnnRnnPlan final : public plugin::TypedPlan<CudnnRnnPlan, Rnn> {
 }  // namespace
 }  // namespace dnn
 
-Implementation& cudnn_rnn() { return planned_by<dnn::CudnnRnnPlan>(); }
+Implementation& cudnn_rnn() { return implementation_of_plan<dnn::CudnnRnnPlan>(); }
 
 }  // namespace deepbench::cuda

@@ -15,7 +15,7 @@ namespace {
 constexpr uint64_t kScaleThreads = OPERAND_THREADS;
 constexpr uint64_t kMaxScaleBlocks = kComparisonBytes / sizeof(RecurrentErrors);
 
-LaunchShape shape_over(uint64_t count) {
+LaunchShape launch_shape_for(uint64_t count) {
   LaunchShape shape;
   shape.block_x = uint32_t(kScaleThreads);
   shape.grid_x = uint32_t(
@@ -25,7 +25,7 @@ LaunchShape shape_over(uint64_t count) {
 
 void scale_by(void* data, deepbench_type type, uint64_t count, float scale, const Stream& stream) {
   function("rnn", "scale_elements", stream)
-      .launch(shape_over(count), stream.get(), data, int32_t(type), count, scale);
+      .launch(launch_shape_for(count), stream.get(), data, int32_t(type), count, scale);
 }
 
 }  // namespace
@@ -44,12 +44,12 @@ void negate(void* data, deepbench_type type, uint64_t count, const Stream& strea
 void widen(const void* data, deepbench_type type, uint64_t count, double* to,
            const Stream& stream) {
   function("rnn", "widen_elements", stream)
-      .launch(shape_over(count), stream.get(), data, int32_t(type), count, to);
+      .launch(launch_shape_for(count), stream.get(), data, int32_t(type), count, to);
 }
 
 ForwardStateErrors compare_states(const double* stored, const double* expected, uint64_t count,
                                   double tolerance, const Stream& stream) {
-  const LaunchShape shape = shape_over(count);
+  const LaunchShape shape = launch_shape_for(count);
   std::vector<RecurrentErrors> found(shape.grid_x);
   const uint64_t bytes = found.size() * sizeof(RecurrentErrors);
   const Buffer of_blocks(bytes);

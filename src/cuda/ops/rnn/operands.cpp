@@ -73,12 +73,12 @@ void LayerOperands::fill_blocks(uint32_t stream_number, double scale, uint64_t b
     copy_on_device(weights + offsets[i], plain.data() + i * bytes, bytes, stream_);
 }
 
-void LayerOperands::save_passes(int64_t calls_between_restores) {
+void LayerOperands::save_preceding_passes(int64_t calls_between_restores) {
   if (!storage_.rnn.is_forward()) {
     copies(LayerPart::kY).replicate(stream_);
     copies(LayerPart::kReserve).replicate(stream_);
   }
-  if (storage_.restores() && !storage_.rnn.has_weight_gradient()) {
+  if (storage_.needs_restore() && !storage_.rnn.has_weight_gradient()) {
     initial_ = Buffer(storage_.reserve_bytes);
     copy_on_device(initial_.data(), at(LayerPart::kReserve, 0), initial_.bytes(), stream_);
     restore_every_ = calls_between_restores;
@@ -87,10 +87,10 @@ void LayerOperands::save_passes(int64_t calls_between_restores) {
 }
 
 void LayerOperands::restore() {
-  if (!storage_.restores()) return;
+  if (!storage_.needs_restore()) return;
   const LayerPart part =
       storage_.rnn.has_weight_gradient() ? LayerPart::kDWeights : LayerPart::kReserve;
-  if (initial_.bytes() == 0) return;  // save_passes() has not been called yet
+  if (initial_.bytes() == 0) return;  // save_preceding_passes() has not been called yet
   for (uint64_t i = 0; i < copies(part).count(); ++i)
     copy_on_device(at(part, i), initial_.data(), initial_.bytes(), stream_);
   if (storage_.rnn.has_weight_gradient()) return;
@@ -99,7 +99,7 @@ void LayerOperands::restore() {
 }
 
 void LayerOperands::poison() {
-  if (storage_.restores()) return restore();
+  if (storage_.needs_restore()) return restore();
   if (storage_.rnn.is_forward()) return poison_part(LayerPart::kY);
   poison_part(LayerPart::kDx);
   poison_part(LayerPart::kDh0);
@@ -110,7 +110,7 @@ void LayerOperands::poison_part(LayerPart part) const {
     cuda::poison(Matrix{at(part, i), storage_.type, elements(part), 1, 1, 0}, stream_);
 }
 
-std::vector<LayerOperands::Piece> LayerOperands::pieces(uint64_t copy) const {
+std::vector<LayerOperands::Piece> LayerOperands::output_pieces(uint64_t copy) const {
   const Rnn& rnn = storage_.rnn;
   const auto piece = [&](LayerPart part) {
     return Piece{static_cast<const std::byte*>(at(part, copy)), storage_.bytes(part)};
@@ -133,7 +133,7 @@ Matrix LayerOperands::output(void* data) const {
 }
 
 Matrix LayerOperands::contiguous_output(uint64_t copy, Buffer& scratch) const {
-  const std::vector<Piece> all = pieces(copy);
+  const std::vector<Piece> all = output_pieces(copy);
   if (all.size() == 1) return output(const_cast<std::byte*>(all[0].data));
   scratch = Buffer(uint64_t(storage_.rnn.outputs()) * storage_.element_bytes());
   std::byte* to = scratch.data();
@@ -178,7 +178,7 @@ void LayerOperands::describe(plugin::Sink& sink) const {
   sink.text("note.inputs",
             "the input product is skipped: x has as many elements per step as the layer has "
             "units, and they are added to every gate");
-  if (!storage_.restores()) return;
+  if (!storage_.needs_restore()) return;
   sink.integer("in_place", 1);
   sink.integer("restore_every", restore_every_);
 }

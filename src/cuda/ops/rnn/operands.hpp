@@ -26,7 +26,7 @@ class LayerOperands final : public Operands {
   // Called after the passes that precede a gradient, which work on copy 0. Replicates their results
   // in all copies and saves those that calls change. `calls_between_restores` limits the number of
   // such calls.
-  void save_passes(int64_t calls_between_restores);
+  void save_preceding_passes(int64_t calls_between_restores);
 
   void describe(plugin::Sink& sink) const override;
   void restore() override;
@@ -54,7 +54,7 @@ class LayerOperands final : public Operands {
   void poison_part(LayerPart part) const;
   int64_t calls_before_overflow() const;
 
-  std::vector<Piece> pieces(uint64_t copy) const;
+  std::vector<Piece> output_pieces(uint64_t copy) const;
   Matrix output(void* data) const;
   // The output as one array. If it is not contiguous in memory, it is copied to `scratch`.
   Matrix contiguous_output(uint64_t copy, Buffer& scratch) const;

@@ -82,7 +82,7 @@ class PersistentRnnPlan final : public plugin::TypedPlan<PersistentRnnPlan, Rnn>
   PersistentRnnPlan(const Rnn& rnn, const plugin::Options& options, const std::string& candidate)
       : TypedPlan(rnn, options),
         plans_(supported_plans(rnn, options)),
-        plan_(named(candidate)),
+        plan_(plan_named(candidate)),
         storage_(persistent_storage(rnn)),
         copies_(plan_copies(storage_.touched_bytes(), options)) {}
 
@@ -116,7 +116,7 @@ class PersistentRnnPlan final : public plugin::TypedPlan<PersistentRnnPlan, Rnn>
     require_built_in_kernels("rnn");
     return persistent_plans(rnn, device_facts(options.device));
   }
-  const PersistentPlan& named(const std::string& candidate) const {
+  const PersistentPlan& plan_named(const std::string& candidate) const {
     for (const PersistentPlan& known : plans_)
       if (candidate.empty() || candidate == known.name) return known;
     reject_candidate("persistent", candidate);
@@ -130,6 +130,6 @@ class PersistentRnnPlan final : public plugin::TypedPlan<PersistentRnnPlan, Rnn>
 
 }  // namespace
 
-Implementation& persistent_rnn() { return planned_by<PersistentRnnPlan>(); }
+Implementation& persistent_rnn() { return implementation_of_plan<PersistentRnnPlan>(); }
 
 }  // namespace deepbench::cuda

@@ -15,11 +15,11 @@ constexpr int kOldestGeneration = 8;
 
 int64_t ceil_div(int64_t a, int64_t b) { return (a + b - 1) / b; }
 
-RecurrentCell cell_of(const Rnn& rnn) {
+RecurrentCell recurrent_cell(const Rnn& rnn) {
   return rnn.cell == "lstm" ? CELL_LSTM : rnn.cell == "gru" ? CELL_GRU : CELL_VANILLA;
 }
 
-void require_kind(const Rnn& rnn, const DeviceFacts& device) {
+void require_supported_layer(const Rnn& rnn, const DeviceFacts& device) {
   if (rnn.cell == "gru_reset_before")
     plugin::unsupported(
         "persistent supports only a gru that applies the reset gate after the product; use "
@@ -64,7 +64,7 @@ int64_t max_units(int64_t units, int64_t gates) {
 }  // namespace
 
 std::vector<PersistentPlan> persistent_plans(const Rnn& rnn, const DeviceFacts& device) {
-  require_kind(rnn, device);
+  require_supported_layer(rnn, device);
   // A block has at least two units, which are sent together. With fewer blocks, each waits for
   // fewer others.
   const int64_t min_units = 2 * ceil_div(rnn.hidden, 2 * int64_t(device.multiprocessors));
@@ -86,7 +86,7 @@ std::vector<PersistentPlan> persistent_plans(const Rnn& rnn, const DeviceFacts& 
 }
 
 std::string persistent_expression(const Rnn& rnn, const PersistentPlan& plan) {
-  return "persistent_layer<" + std::to_string(cell_of(rnn)) + ", " +
+  return "persistent_layer<" + std::to_string(recurrent_cell(rnn)) + ", " +
          std::to_string(rnn.precision.a) + ", " + std::to_string(plan.shape.hidden) + ", " +
          std::to_string(plan.shape.units) + ", " + std::to_string(rnn.batch) + ">";
 }

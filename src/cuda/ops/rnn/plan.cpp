@@ -27,7 +27,7 @@ constexpr NamedAlgorithm kAlgorithms[] = {
 };
 
 // Maps the gate numbers of rnn.hpp to those of cuDNN, which has gru's reset gate first.
-int linear_layer(const Rnn& rnn, int64_t gate) {
+int cudnn_gate_number(const Rnn& rnn, int64_t gate) {
   return rnn.cell == "gru" && gate < 2 ? int(1 - gate) : int(gate);
 }
 
@@ -60,8 +60,8 @@ WeightOffsets weight_offsets(const Rnn& rnn, const LayerDescriptors& descriptors
   };
   const int gates = int(rnn.gates());
   for (int gate = 0; gate < gates; ++gate) {
-    offsets.u.push_back(offset_of(gates + linear_layer(rnn, gate), /*is_bias=*/false));
-    offsets.b.push_back(offset_of(linear_layer(rnn, gate), /*is_bias=*/true));
+    offsets.u.push_back(offset_of(gates + cudnn_gate_number(rnn, gate), /*is_bias=*/false));
+    offsets.b.push_back(offset_of(cudnn_gate_number(rnn, gate), /*is_bias=*/true));
   }
   if (rnn.biases() > gates) offsets.b.push_back(offset_of(2 * gates - 1, /*is_bias=*/true));
   return offsets;
@@ -145,7 +145,7 @@ std::vector<std::string> LayerQueries::candidates(int64_t limit) {
   for (const NamedAlgorithm& named : kAlgorithms) {
     if (rounds_partial_sums(rnn_, named.name)) continue;
     if (limit > 0 && named.algorithm == nvidia::CUDNN_RNN_ALGO_PERSIST_DYNAMIC) continue;
-    const auto reason = if_possible([&] { return refusal(named.name, named.algorithm); });
+    const auto reason = plan_if_supported([&] { return refusal(named.name, named.algorithm); });
     if (reason && reason->empty()) names.push_back(named.name);
   }
   return names;

@@ -80,6 +80,6 @@ class ReferenceRnnPlan final : public plugin::TypedPlan<ReferenceRnnPlan, Rnn> {
 
 }  // namespace
 
-Implementation& reference_rnn() { return planned_by<ReferenceRnnPlan>(); }
+Implementation& reference_rnn() { return implementation_of_plan<ReferenceRnnPlan>(); }
 
 }  // namespace deepbench::cuda

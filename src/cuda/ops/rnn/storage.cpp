@@ -57,7 +57,7 @@ uint64_t LayerStorage::copies_of(LayerPart part, const plugin::CopyPlan& plan) c
   return is_touched(part) ? plan.copies : 1;
 }
 
-bool LayerStorage::restores() const {
+bool LayerStorage::needs_restore() const {
   return rnn.has_weight_gradient() || (changes_reserve && rnn.has_data_gradient());
 }
 
@@ -72,7 +72,7 @@ uint64_t LayerStorage::needed_bytes(const plugin::CopyPlan& plan) const {
   uint64_t total = plan.flush_bytes;
   for (const LayerPart part : kLayerParts)
     total = saturating_add(total, Copies::needed_bytes(bytes(part), copies_of(part, plan)));
-  if (restores())
+  if (needs_restore())
     total = saturating_add(total, rnn.has_weight_gradient() ? weights.bytes : reserve_bytes);
   const uint64_t in_order =
       rnn.is_forward() ? 0 : saturating_multiply(uint64_t(rnn.outputs()), element_bytes());

@@ -37,7 +37,7 @@ struct LayerStorage {
   uint64_t bytes(LayerPart part) const;   // 0 if the phase has no such part
   bool is_touched(LayerPart part) const;  // by the timed call, not only by the preceding passes
   uint64_t copies_of(LayerPart part, const plugin::CopyPlan& plan) const;
-  bool restores() const;           // whether calls need something restored between them
+  bool needs_restore() const;      // whether calls need something restored between them
   uint64_t touched_bytes() const;  // by one call, excluding the workspace
   // The memory of all copies, of what restores them, and of the temporary copies of weights and of
   // contiguous outputs.

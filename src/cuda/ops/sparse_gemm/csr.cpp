@@ -14,11 +14,11 @@ namespace {
 constexpr uint64_t kMaxNonzeros = uint64_t(std::numeric_limits<int32_t>::max());
 constexpr uint64_t kMaxBlocks = 1 << 20;
 
-NonzeroRule rule_of(const SparseGemm& gemm, uint64_t seed) {
+NonzeroRule nonzero_rule(const SparseGemm& gemm, uint64_t seed) {
   return {seed, SparseGemm::kStreamPattern, gemm.nonzero_threshold()};
 }
 
-LaunchShape shape_of_lines(const Lines& lines) {
+LaunchShape launch_shape_of_lines(const Lines& lines) {
   LaunchShape shape;
   shape.block_x = OPERAND_THREADS;
   shape.grid_x = uint32_t(std::min(lines.count, kMaxBlocks));
@@ -30,7 +30,7 @@ std::vector<uint32_t> count_nonzeros(const Lines& lines, const NonzeroRule& rule
                                      const Stream& stream) {
   const Buffer counts(lines.count * sizeof(uint32_t));
   function("csr", "count_nonzeros", stream)
-      .launch(shape_of_lines(lines), stream.get(), lines, rule,
+      .launch(launch_shape_of_lines(lines), stream.get(), lines, rule,
               reinterpret_cast<uint32_t*>(counts.data()));
   std::vector<uint32_t> found(lines.count);
   CUDA_CHECK(cudart().cudaMemcpyAsync(found.data(), counts.data(), counts.bytes(),
@@ -64,7 +64,7 @@ std::vector<int32_t> csr_offsets(const std::vector<uint32_t>& counts) {
 CsrCopies::CsrCopies(const SparseGemm& gemm, uint64_t copies, Inputs inputs, uint64_t seed,
                      const Stream& stream)
     : rows_(gemm.rows_a()), columns_(gemm.columns_a()) {
-  const NonzeroRule rule = rule_of(gemm, seed);
+  const NonzeroRule rule = nonzero_rule(gemm, seed);
   const Lines rows = rows_of_a(gemm);
   const std::vector<uint32_t> counts = count_nonzeros(rows, rule, stream);
   const std::vector<int32_t> offsets = csr_offsets(counts);
@@ -81,7 +81,7 @@ CsrCopies::CsrCopies(const SparseGemm& gemm, uint64_t copies, Inputs inputs, uin
                                       nvidia::cudaMemcpyHostToDevice, stream.get()));
   const Csr first = at(0);
   function("csr", "write_nonzeros", stream)
-      .launch(shape_of_lines(rows), stream.get(), rows, rule,
+      .launch(launch_shape_of_lines(rows), stream.get(), rows, rule,
               static_cast<const int32_t*>(first.offsets), int32_t(gemm.precision.a),
               SparseGemm::kStreamA, static_cast<int32_t*>(first.indices), first.values);
   if (inputs != Inputs::kUniform)

@@ -117,12 +117,12 @@ bool can_preprocess(const Candidate& candidate) {
 
 class CusparsePlan final : public plugin::TypedPlan<CusparsePlan, SparseGemm> {
  public:
-  static LibraryFacts library() { return facts_of<nvidia::Cusparse>(); }
+  static LibraryFacts library() { return library_facts_of<nvidia::Cusparse>(); }
   static SparseGemm parse(const plugin::Problem& problem) { return sparse_gemm_problem(problem); }
 
   CusparsePlan(const SparseGemm& gemm, const plugin::Options& options, const std::string& candidate)
       : TypedPlan(gemm, options),
-        candidate_(checked(gemm, options.device, candidate)),
+        candidate_(checked_candidate(gemm, options.device, candidate)),
         layout_(candidate_.layout(gemm)),
         workspace_bytes_(expected_workspace(layout_, candidate_, options.device)),
         copies_(plan_copies(layout_.touched_bytes(), options)) {}
@@ -150,7 +150,7 @@ class CusparsePlan final : public plugin::TypedPlan<CusparsePlan, SparseGemm> {
   }
 
  private:
-  static Candidate checked(const SparseGemm& gemm, int device, const std::string& id) {
+  static Candidate checked_candidate(const SparseGemm& gemm, int device, const std::string& id) {
     require_on_device(gemm, device);
     const Candidate candidate = candidate_for(gemm, id);
     if (candidate.preprocessed && !can_preprocess(candidate))
@@ -167,6 +167,6 @@ class CusparsePlan final : public plugin::TypedPlan<CusparsePlan, SparseGemm> {
 }  // namespace
 }  // namespace sparse
 
-Implementation& cusparse_sparse_gemm() { return planned_by<sparse::CusparsePlan>(); }
+Implementation& cusparse_sparse_gemm() { return implementation_of_plan<sparse::CusparsePlan>(); }
 
 }  // namespace deepbench::cuda

@@ -25,7 +25,7 @@ std::array<ConvertedOperands, 3> promising_layouts(const SparseGemm& gemm) {
   return {{{b, !gemm.row_major}, {false, false}, {b, false}}};
 }
 
-ConvertedOperands by_columns(const SparseGemm& gemm) {
+ConvertedOperands layout_by_columns(const SparseGemm& gemm) {
   return {!gemm.b_by_columns(), gemm.row_major};
 }
 
@@ -118,7 +118,7 @@ class CandidateList {
     if (exhaustive) {
       for (const ConvertedOperands& layout : layouts) add(other_algorithms, layout);
       for (const ListAlgorithms list_algorithms : {promising_algorithms, other_algorithms})
-        add(list_algorithms, by_columns(gemm_));
+        add(list_algorithms, layout_by_columns(gemm_));
     }
     return std::move(all_);
   }

@@ -26,7 +26,7 @@ using DenseMatrix = OwnedDescriptor<cusparseDnMatDescr_t>;
 using DenseVector = OwnedDescriptor<cusparseDnVecDescr_t>;
 
 cusparseHandle_t cusparse_handle(const Stream& stream) {
-  return plugin::per_device(stream, [&] {
+  return plugin::get_or_create_per_device(stream, [&] {
     cusparseHandle_t made = nullptr;
     CUDA_CHECK(cusparse().cusparseCreate(&made));
     CUDA_CHECK(cusparse().cusparseSetStream(made, stream.get()));

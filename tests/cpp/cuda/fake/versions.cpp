@@ -31,31 +31,31 @@ int cuda_version() { return configured_answer().version; }
 
 constexpr int kStubLibrary = 34;
 
-int answer(int value, int* version) {
+int answer_version(int value, int* version) {
   *version = value;
   return 0;
 }
 
-int property(int which, int major, int minor, int* value) {
-  return answer(which == 0 ? major : which == 1 ? minor : 7, value);
+int answer_property(int which, int major, int minor, int* value) {
+  return answer_version(which == 0 ? major : which == 1 ? minor : 7, value);
 }
 
 }  // namespace
 
 EXPORT int cuDriverGetVersion(int* version) {
-  answer(cuda_version(), version);
+  answer_version(cuda_version(), version);
   return *version ? 0 : kStubLibrary;
 }
-EXPORT int cudaRuntimeGetVersion(int* version) { return answer(cuda_version(), version); }
+EXPORT int cudaRuntimeGetVersion(int* version) { return answer_version(cuda_version(), version); }
 EXPORT int cuInit(unsigned) { return configured_answer().status; }
-EXPORT int cuDeviceGetCount(int* count) { return answer(1, count); }
+EXPORT int cuDeviceGetCount(int* count) { return answer_version(1, count); }
 EXPORT int cudaGetDeviceCount(int* count) {
-  answer(1, count);
+  answer_version(1, count);
   return configured_answer().status;
 }
 EXPORT int nvrtcVersion(int* major, int* minor) {
-  answer(cuda_version() % 1000 / 10, minor);
-  return answer(cuda_version() / 1000, major);
+  answer_version(cuda_version() % 1000 / 10, minor);
+  return answer_version(cuda_version() / 1000, major);
 }
 EXPORT int nvJitLinkVersion(unsigned* major, unsigned* minor) {
   *major = unsigned(cuda_version() / 1000), *minor = unsigned(cuda_version() % 1000 / 10);
@@ -63,15 +63,15 @@ EXPORT int nvJitLinkVersion(unsigned* major, unsigned* minor) {
 }
 EXPORT size_t cublasLtGetCudartVersion() { return size_t(cuda_version()); }
 EXPORT int cublasLtGetProperty(int which, int* value) {
-  return property(which, cuda_version() / 1000, cuda_version() % 1000 / 10, value);
+  return answer_property(which, cuda_version() / 1000, cuda_version() % 1000 / 10, value);
 }
 EXPORT int cublasGetProperty(int which, int* value) { return cublasLtGetProperty(which, value); }
 EXPORT size_t cudnnGetCudartVersion() { return size_t(cuda_version()); }
-EXPORT int cudnnGetProperty(int which, int* value) { return property(which, 9, 28, value); }
+EXPORT int cudnnGetProperty(int which, int* value) { return answer_property(which, 9, 28, value); }
 EXPORT int cusparseGetProperty(int which, int* value) {
-  return property(which, 12, cuda_version() / 1000 == 13 ? 6 : 5, value);
+  return answer_property(which, 12, cuda_version() / 1000 == 13 ? 6 : 5, value);
 }
-EXPORT int ncclGetVersion(int* version) { return answer(22807, version); }
+EXPORT int ncclGetVersion(int* version) { return answer_version(22807, version); }
 EXPORT int nvmlInit_v2() { return cuda_version() < 1000 ? cuda_version() : 0; }
 EXPORT const char* nvmlErrorString(int status) {
   return status == 4 ? "Insufficient Permissions" : "Driver Not Loaded";

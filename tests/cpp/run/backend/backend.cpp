@@ -30,7 +30,7 @@ std::string failure_of(Body body) {
   return "ok";
 }
 
-void use_every_slot(const Backend& backend) {
+void call_every_slot(const Backend& backend) {
   const Problem problem = Problem::parse(kProblem);
   backend.describe();
   backend.device_count();
@@ -56,11 +56,11 @@ const char* const kSlots[] = {"describe",       "device_count",  "describe_devic
                               "project_output"};
 
 TEST_CASE("a failure in any slot is told by the slot's name and the backend's reason") {
-  CHECK(failure_of([] { use_every_slot(fake_backend("")); }) == "ok");
+  CHECK(failure_of([] { call_every_slot(fake_backend("")); }) == "ok");
   for (const std::string slot : kSlots) {
     CAPTURE(slot);
     const auto use = [&](const std::string& fault) {
-      return failure_of([&] { use_every_slot(fake_backend("fail " + slot + " " + fault)); });
+      return failure_of([&] { call_every_slot(fake_backend("fail " + slot + " " + fault)); });
     };
     CHECK(use("failed it broke") == "failed | " + slot + ": it broke");
     CHECK(use("unsupported not here") == "unsupported | not here");
@@ -76,11 +76,11 @@ TEST_CASE("a failure in any slot is told by the slot's name and the backend's re
 }
 
 TEST_CASE("a mistake in a script does not go unnoticed") {
-  CHECK(failure_of([] { use_every_slot(fake_backend("time 5\ntmie 6")); }) ==
+  CHECK(failure_of([] { call_every_slot(fake_backend("time 5\ntmie 6")); }) ==
         "failed | describe: fake script, line 2: unknown verb in 'tmie 6'");
-  CHECK(failure_of([] { use_every_slot(fake_backend("mutant nonesuch")); }) ==
+  CHECK(failure_of([] { call_every_slot(fake_backend("mutant nonesuch")); }) ==
         "failed | describe: fake script, line 1: bad arguments in 'mutant nonesuch'");
-  CHECK(failure_of([] { use_every_slot(fake_backend("@/no/such/file")); }) ==
+  CHECK(failure_of([] { call_every_slot(fake_backend("@/no/such/file")); }) ==
         "failed | describe: fake script: cannot open '/no/such/file'");
 }
 
@@ -125,7 +125,7 @@ TEST_CASE("what a batch says arrives") {
   CHECK(batch.timer == "scripted");
 }
 
-Attributes cold() {
+Attributes cold_options() {
   Attributes options;
   options.set("cache", std::string("cold"));
   return options;
@@ -133,23 +133,23 @@ Attributes cold() {
 
 TEST_CASE("a cold kernel must touch its copies") {
   // A + B + 2 C are 4 * (20 + 15 + 24) = 236 bytes: 5 copies are three times a cache of 393 bytes.
-  Kernel kernel = fake_kernel("cache 393", kProblem, cold());
+  Kernel kernel = fake_kernel("cache 393", kProblem, cold_options());
   CHECK(kernel.copies() == 5);
   CHECK(kernel.facts().text("cold") == "rotation");
   CHECK(failure_of([&] { kernel.time_batch(3); }) == "ok");
   CHECK(failure_of([&] { kernel.time_batch(5); }) == "ok");
   CHECK(failure_of([&] { kernel.time_batch(100); }) == "ok");
   // Silently on one copy, and a lie about it the other way round.
-  Kernel stuck = fake_kernel("cache 393; rotation stuck", kProblem, cold());
+  Kernel stuck = fake_kernel("cache 393; rotation stuck", kProblem, cold_options());
   CHECK(failure_of([&] { stuck.time_batch(1); }) == "ok");
   CHECK(failure_of([&] { stuck.time_batch(100); }) ==
         "failed | time_batch: the backend answered nonsense: it touched 1 copies of the operands, "
         "not 5");
-  Kernel lying = fake_kernel("cache 393; answer copies_touched 6", kProblem, cold());
+  Kernel lying = fake_kernel("cache 393; answer copies_touched 6", kProblem, cold_options());
   CHECK(failure_of([&] { lying.time_batch(100); }) ==
         "failed | time_batch: the backend answered nonsense: it touched 6 copies of the operands, "
         "not 5");
-  Kernel flushing = fake_kernel("cache 100000000", kProblem, cold());
+  Kernel flushing = fake_kernel("cache 100000000", kProblem, cold_options());
   CHECK(flushing.copies() == 1);
   CHECK(flushing.facts().text("cold") == "flush");
 }

@@ -24,20 +24,20 @@ Attributes device(int64_t last_level_bytes, int64_t l1 = 0, int64_t l2 = 0) {
   return facts;
 }
 
-MeasuredProblem measured(const std::string& problem, double ns) {
+MeasuredProblem measured_problem(const std::string& problem, double ns) {
   Row row;
   row.problem = problem;
   return {ns, std::make_shared<const Row>(row)};
 }
 
-MeasuredProblem nothing(const std::string& problem) { return measured(problem, 0); }
+MeasuredProblem nothing(const std::string& problem) { return measured_problem(problem, 0); }
 
 // Figures by problem; remembers what was asked for.
-struct Measured {
+struct FakeMeasurements {
   double flops_per_ns = 1000, bytes_per_ns = 100, latency_ns = 500;
   std::map<std::string, int> asked;
 
-  MeasuredProblem operator()(const std::string& text) { return measured(text, ns(text)); }
+  MeasuredProblem operator()(const std::string& text) { return measured_problem(text, ns(text)); }
 
   double ns(const std::string& text) {
     ++asked[text];
@@ -77,7 +77,7 @@ TEST_CASE("a last-level cache that is a named level too is one level") {
 }
 
 TEST_CASE("arithmetic is the best of several large products, measured once") {
-  Measured figures;
+  FakeMeasurements figures;
   Ceilings ceilings(device(32 << 20), {}, [&](const std::string& text) { return figures(text); });
   CHECK(ceilings.arithmetic("float") == Approx(1000e9).epsilon(0.01));
   const auto asked = figures.asked;
@@ -90,10 +90,10 @@ TEST_CASE("arithmetic is the best of several large products, measured once") {
 }
 
 TEST_CASE("bandwidth of the memory is the best of read and copy, of a cache that of reading") {
-  Measured figures;
+  FakeMeasurements figures;
   Ceilings ceilings(device(32 << 20, 32 << 10), {}, [&](const std::string& text) {
     const bool copy = text.find("kind=copy") != std::string::npos;
-    return measured(text, figures.ns(text) * (copy ? 0.5 : 1.0));
+    return measured_problem(text, figures.ns(text) * (copy ? 0.5 : 1.0));
   });
   CHECK(ceilings.bandwidth({"memory", 0}) == Approx(200e9));
   CHECK(ceilings.bandwidth({"llc", 32 << 20}) == Approx(100e9));
@@ -119,18 +119,18 @@ TEST_CASE("what cannot be measured is zero, and is not tried again") {
 }
 
 TEST_CASE("latency is that of the smallest product") {
-  Measured figures;
+  FakeMeasurements figures;
   Ceilings ceilings(device(32 << 20), {}, [&](const std::string& text) { return figures(text); });
   CHECK(ceilings.latency_ns("float") == Approx(500).epsilon(1e-4));
 }
 
 TEST_CASE("a row needs a measurement until all of its ceilings are known") {
-  Measured figures;
+  FakeMeasurements figures;
   Ceilings ceilings(device(32 << 20), {}, [&](const std::string& text) { return figures(text); });
   const Problem product = Problem::parse("gemm m=64 n=64 k=64");
   const Problem copy = Problem::parse("memory kind=copy bytes=1000000000");
   CHECK(ceilings.needs_measuring(product, false));
-  ceilings.of(product, false);
+  ceilings.for_problem(product, false);
   CHECK_FALSE(ceilings.needs_measuring(product, false));
   CHECK(ceilings.needs_measuring(product, true));  // the bandwidth of the memory
   CHECK(ceilings.needs_measuring(copy, false));
@@ -143,10 +143,10 @@ TEST_CASE("a row needs a measurement until all of its ceilings are known") {
 }
 
 TEST_CASE("a forgotten figure is measured again") {
-  Measured figures;
+  FakeMeasurements figures;
   double factor = 1;
   Ceilings ceilings(device(32 << 20), {}, [&](const std::string& text) {
-    return measured(text, factor * figures.ns(text));
+    return measured_problem(text, factor * figures.ns(text));
   });
   const double first = ceilings.arithmetic("float"), memory = ceilings.bandwidth({"memory", 0});
   factor = 2;
@@ -156,7 +156,7 @@ TEST_CASE("a forgotten figure is measured again") {
 }
 
 TEST_CASE("figures are raised and forgotten") {
-  Measured figures;
+  FakeMeasurements figures;
   Ceilings ceilings(device(32 << 20), {}, [&](const std::string& text) { return figures(text); });
   const MemoryLevel memory = {"memory", 0};
   ceilings.arithmetic("float"), ceilings.bandwidth(memory);
@@ -176,7 +176,7 @@ struct Reported {
   bool is_raised;
 };
 
-class Reports {
+class ReportRecorder {
  public:
   Ceilings::Report report() {
     return [this](const CeilingKey& key, const Row& row, bool is_raised) {
@@ -192,14 +192,14 @@ constexpr const char* kMemory =
     "bandwidth level=memory device=1 threads=4 cores=8 cache=hot power=burst";
 
 TEST_CASE("a ceiling is reported once, with its key and its best problem") {
-  Measured figures;
-  Reports reports;
+  FakeMeasurements figures;
+  ReportRecorder reports;
   Ceilings ceilings(
       device(32 << 20), {1, 4, 8},
       [&](const std::string& text) {
         const bool slow = text.find("trans_b=n") != std::string::npos &&
                           text.find("trans_a=t") == std::string::npos;
-        return measured(text, figures.ns(text) * (slow ? 2.0 : 1.0));
+        return measured_problem(text, figures.ns(text) * (slow ? 2.0 : 1.0));
       },
       reports.report());
   ceilings.arithmetic("float");
@@ -217,7 +217,7 @@ TEST_CASE("a ceiling is reported once, with its key and its best problem") {
 }
 
 TEST_CASE("a ceiling that cannot be measured is reported with its first problem") {
-  Reports reports;
+  ReportRecorder reports;
   Ceilings ceilings(device(32 << 20), {}, nothing, reports.report());
   ceilings.arithmetic("float");
   REQUIRE(reports.all.size() == 1);
@@ -225,12 +225,12 @@ TEST_CASE("a ceiling that cannot be measured is reported with its first problem"
 }
 
 TEST_CASE("a ceiling that moves is reported again, one that stays is not") {
-  Measured figures;
+  FakeMeasurements figures;
   double factor = 1;
-  Reports reports;
+  ReportRecorder reports;
   Ceilings ceilings(
       device(32 << 20), {},
-      [&](const std::string& text) { return measured(text, factor * figures.ns(text)); },
+      [&](const std::string& text) { return measured_problem(text, factor * figures.ns(text)); },
       reports.report());
   ceilings.arithmetic("float");
   ceilings.raise_arithmetic("float", 5e12, Row());
@@ -248,8 +248,8 @@ TEST_CASE("a ceiling that moves is reported again, one that stays is not") {
 
 TEST_CASE("a figure that cannot be measured again keeps its value") {
   bool works = true;
-  Measured figures;
-  Reports reports;
+  FakeMeasurements figures;
+  ReportRecorder reports;
   Ceilings ceilings(
       device(32 << 20), {},
       [&](const std::string& text) { return works ? figures(text) : nothing(text); },
@@ -275,7 +275,7 @@ TEST_CASE("a given ceiling is not measured, unless its conditions are others") {
                                            {{1, 4, 2}, false},
                                            {{1, 4, 8, "cold"}, false},
                                            {{1, 4, 8, "hot", "steady"}, false}}) {
-    Measured figures;
+    FakeMeasurements figures;
     Ceilings ceilings(
         device(32 << 20), one.conditions, [&](const std::string& text) { return figures(text); },
         nullptr, given);
@@ -292,7 +292,7 @@ TEST_CASE("a given ceiling that was raised is the least of what is measured late
     GivenCeilings given;
     parse_given_ceiling(
         "ceiling " + std::string(kFloat) + " ; figure=5e12" + (raised ? " raised=yes" : ""), given);
-    Measured figures;
+    FakeMeasurements figures;
     Ceilings ceilings(
         device(32 << 20), {1, 4, 8}, [&](const std::string& text) { return figures(text); },
         nullptr, given);
@@ -302,18 +302,19 @@ TEST_CASE("a given ceiling that was raised is the least of what is measured late
 }
 
 TEST_CASE("a row's ceilings have the keys under which they are reported") {
-  Measured figures;
-  Reports reports;
+  FakeMeasurements figures;
+  ReportRecorder reports;
   Ceilings ceilings(
       device(32 << 20), {1, 4, 8}, [&](const std::string& text) { return figures(text); },
       reports.report());
-  const RowCeilings row = ceilings.of(Problem::parse("gemm m=64 n=64 k=64 precision=half"), true);
+  const RowCeilings row =
+      ceilings.for_problem(Problem::parse("gemm m=64 n=64 k=64 precision=half"), true);
   CHECK(row.precision == "half");
   REQUIRE(reports.all.size() == 3);
   CHECK(row.bandwidth_key == reports.all[0].key);
   CHECK(row.latency_key == reports.all[1].key);
   CHECK(row.arithmetic_key == reports.all[2].key);
-  const RowCeilings copy = ceilings.of(Problem::parse("memory kind=copy bytes=64"), true);
+  const RowCeilings copy = ceilings.for_problem(Problem::parse("memory kind=copy bytes=64"), true);
   CHECK(copy.arithmetic_key.empty());
   CHECK(copy.latency_key.find("latency precision=float ") == 0);
 }
@@ -344,9 +345,9 @@ TEST_CASE("a given ceiling that makes no sense is refused with its text") {
 }
 
 TEST_CASE("a line gives a ceiling if that is its first word") {
-  CHECK(gives_ceiling("ceiling arithmetic precision=float ; figure=1"));
-  CHECK_FALSE(gives_ceiling("ceilings"));
-  CHECK_FALSE(gives_ceiling("gemm m=1 n=1 k=1"));
+  CHECK(is_ceiling_line("ceiling arithmetic precision=float ; figure=1"));
+  CHECK_FALSE(is_ceiling_line("ceilings"));
+  CHECK_FALSE(is_ceiling_line("gemm m=1 n=1 k=1"));
 }
 
 }  // namespace

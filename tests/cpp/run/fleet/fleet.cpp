@@ -16,7 +16,7 @@ namespace deepbench {
 namespace {
 
 using testing::connect_ranks;
-using testing::on_every_rank;
+using testing::run_on_every_rank;
 
 RankResult ok_rank(double ns, double half = 0.001) {
   RankResult figures;
@@ -128,7 +128,7 @@ TEST_CASE("who has failed keeps nobody waiting, and those that are done go on un
   std::array<MergedFleet, 3> merged;
   std::array<int, 3> extra{};
   std::atomic<bool> begun{false};
-  on_every_rank(connect_ranks(3), [&](Group& group) {
+  run_on_every_rank(connect_ranks(3), [&](Group& group) {
     const auto rank = size_t(group.rank());
     FleetCoordinator row(group, rank == 0 ? rank_devices(3) : std::vector<RankDevice>(),
                          "c" + std::to_string(rank));
@@ -207,7 +207,7 @@ TEST_CASE("a failure of a rank that goes on for others is its own, and its row's
   for (const size_t broken : {0, 1}) {
     std::array<FleetSummary, 2> fleets;
     std::atomic<bool> failed{false};
-    on_every_rank(connect_ranks(2), [&](Group& group) {
+    run_on_every_rank(connect_ranks(2), [&](Group& group) {
       const auto rank = size_t(group.rank());
       FleetCoordinator row(group, rank == 0 ? rank_devices(2) : std::vector<RankDevice>());
       RankResult mine = ok_rank(100);

@@ -35,7 +35,7 @@ Attributes one_attribute(const std::string& name, double value) {
 }
 
 // A row as it is after its device was described.
-RowSteps begun() {
+RowSteps steps_of_begun_row() {
   RowSteps steps;
   steps.position = 7;
   steps.line = "gemm m=2 n=3 k=4";
@@ -50,8 +50,8 @@ RowSteps begun() {
   return steps;
 }
 
-RowSteps measured(const Notes& notes = {}) {
-  RowSteps steps = begun();
+RowSteps steps_of_measured_row(const Notes& notes = {}) {
+  RowSteps steps = steps_of_begun_row();
   steps.found.measurement = measurement_of("default", 100, notes);
   return steps;
 }
@@ -92,7 +92,7 @@ TEST_CASE("a line that cannot be read is shown as it was written") {
 }
 
 TEST_CASE("a row whose device is not described keeps the line, though it was read") {
-  RowSteps steps = begun();
+  RowSteps steps = steps_of_begun_row();
   steps.requested_regime.reset();
   const Row row = assemble(steps);
   CHECK(row.problem == "gemm m=2 n=3 k=4");
@@ -100,7 +100,7 @@ TEST_CASE("a row whose device is not described keeps the line, though it was rea
 }
 
 TEST_CASE("a row that is refused has its request, its work and the regime that was asked for") {
-  RowSteps steps = begun();
+  RowSteps steps = steps_of_begun_row();
   steps.status = Status::kUnsupported;
   const Row row = assemble(steps);
   CHECK(row.problem == "gemm m=2 n=3 k=4 trans_a=n trans_b=n precision=float");
@@ -176,7 +176,7 @@ TEST_CASE("the figures of a row are those of the last measurement of what was se
   };
   for (const Case& one : cases) {
     CAPTURE(one.about);
-    RowSteps steps = measured();
+    RowSteps steps = steps_of_measured_row();
     steps.found.extras.metrics = {{"energy", "J", "lower", 1}};
     one.change(steps);
     const Row row = assemble(steps);
@@ -197,7 +197,7 @@ TEST_CASE("the figures of a row are those of the last measurement of what was se
 }
 
 TEST_CASE("clocks override sensors, and those of a repetition the first ones") {
-  RowSteps steps = measured();
+  RowSteps steps = steps_of_measured_row();
   steps.found.sensors.observed = one_attribute("sm_clock_mhz", 1000);
   steps.found.sensors.observed.set("power_w", 300.0);
   CHECK(assemble(steps).observed.real("sm_clock_mhz") == 1000);
@@ -210,7 +210,7 @@ TEST_CASE("clocks override sensors, and those of a repetition the first ones") {
 }
 
 TEST_CASE("notes are in the order of the steps") {
-  RowSteps steps = measured({"kernel"});
+  RowSteps steps = steps_of_measured_row({"kernel"});
   steps.request->options.inputs = "zeros";
   steps.found.extras.notes = {"energy"};
   steps.found.sensors.notes = {"sensors"};
@@ -224,7 +224,7 @@ TEST_CASE("notes are in the order of the steps") {
 }
 
 TEST_CASE("the figures of a fleet's row are those of its middle rank") {
-  RowSteps steps = measured({"rank 0"});
+  RowSteps steps = steps_of_measured_row({"rank 0"});
   steps.is_fleet_row = true;
   steps.found.sensors.notes = {"sensors of rank 0"};
   Findings middle;
@@ -244,7 +244,7 @@ TEST_CASE("the figures of a fleet's row are those of its middle rank") {
 }
 
 TEST_CASE("what rank 0 of a fleet selected alone is on the row, its notes once") {
-  RowSteps steps = measured({"shared"});
+  RowSteps steps = steps_of_measured_row({"shared"});
   steps.is_fleet_row = true;
   steps.rank_zero_selection = selection_of(measurement_of("winner", 80), {"shared", "choice"});
   const Row row = assemble(steps);
@@ -256,7 +256,7 @@ TEST_CASE("what rank 0 of a fleet selected alone is on the row, its notes once")
 }
 
 TEST_CASE("bound, status, reason and stages are taken over") {
-  RowSteps steps = measured();
+  RowSteps steps = steps_of_measured_row();
   steps.bound.by = "memory";
   steps.status = Status::kMistrusted;
   steps.reason = "the two differ";

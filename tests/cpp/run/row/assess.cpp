@@ -136,7 +136,7 @@ Measurement measurement_of(const std::vector<double>& samples,
   return measurement;
 }
 
-Assessment above(bool exceeds) {
+Assessment assessment_above_ceiling(bool exceeds) {
   Assessment assessment;
   assessment.exceeds_roofline = exceeds;
   return assessment;
@@ -182,7 +182,8 @@ TEST_CASE("what two measurements of a row above its ceilings say") {
   };
   for (const Case& one : cases) {
     CAPTURE(one.about);
-    const Verdict verdict = judge(one.first, &one.second, above(one.still_above));
+    const Verdict verdict =
+        judge(one.first, &one.second, assessment_above_ceiling(one.still_above));
     CHECK(verdict.doubt == one.doubt);
     CHECK(verdict.text.find(one.text) != std::string::npos);
     CHECK(verdict.text.empty() == one.text.empty());
@@ -198,20 +199,20 @@ TEST_CASE("medians agree up to 5 % apart") {
                                              {94.9, Doubt::kMistrusted}}) {
     CAPTURE(second_ns);
     const Measurement second = measurement_of(repeat_pattern({second_ns}, 10));
-    CHECK(judge(first, &second, above(true)).doubt == doubt);
+    CHECK(judge(first, &second, assessment_above_ceiling(true)).doubt == doubt);
   }
 }
 
 TEST_CASE("a row that was measured once is judged against the ceilings measured again") {
   const Measurement steady = measurement_of(repeat_pattern({100, 101, 99}, 10));
-  const Verdict below = judge(steady, nullptr, above(false));
+  const Verdict below = judge(steady, nullptr, assessment_above_ceiling(false));
   CHECK(below.doubt == Doubt::kNone);
   CHECK(below.text.empty());
-  const Verdict low = judge(steady, nullptr, above(true));
+  const Verdict low = judge(steady, nullptr, assessment_above_ceiling(true));
   CHECK(low.doubt == Doubt::kLowCeiling);
   CHECK(low.text == "steadily above the measured ceiling, which is raised to this row");
   const Measurement wide = measurement_of(repeat_pattern({100, 60, 140}, 2));
-  const Verdict noisy = judge(wide, nullptr, above(true));
+  const Verdict noisy = judge(wide, nullptr, assessment_above_ceiling(true));
   CHECK(noisy.doubt == Doubt::kNoise);
   CHECK(noisy.text == "above the measured ceiling, on a machine too noisy to tell which is off");
 }

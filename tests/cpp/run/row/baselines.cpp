@@ -19,7 +19,7 @@ const Baseline kDense = {"dense baseline", "dense_time", "speedup",
                          "gemm m=64 n=64 k=64 precision=float"};
 
 // Measures `baselines` in turn under each script, as rows of one session.
-class Session {
+class BaselineSession {
  public:
   BaselineTimes measure(const std::string& script, const std::vector<Baseline>& baselines,
                         const RunOptions& options = {}) {
@@ -48,7 +48,7 @@ class Session {
 };
 
 TEST_CASE("a baseline is verified and measured, and its note names the kernel") {
-  Session session;
+  BaselineSession session;
   const BaselineTimes result = session.measure("time 3000", {kDense});
   REQUIRE(result.times.size() == 1);
   CHECK(result.times[0].metric == "dense_time");
@@ -64,7 +64,7 @@ TEST_CASE("a baseline has the conditions of the row, but neither its library nor
   RunOptions options;
   options.apply("cache=cold threads=3 seed=7 library=other algorithm=best");
   const std::string conditions = "when cache=cold threads=3 seed=7 library=fake candidate=default ";
-  Session session;
+  BaselineSession session;
   const BaselineTimes result =
       session.measure("cache 1000000; time 9000; " + conditions + "time 3000", {kDense}, options);
   REQUIRE_MESSAGE(result.times.size() == 1, result.notes[0]);
@@ -72,7 +72,7 @@ TEST_CASE("a baseline has the conditions of the row, but neither its library nor
 }
 
 TEST_CASE("the backend names the candidate of a baseline") {
-  Session session;
+  BaselineSession session;
   const BaselineTimes result =
       session.measure("candidates a b; emit describe baseline_candidate.gemm b", {kDense});
   REQUIRE(result.notes.size() == 1);
@@ -93,7 +93,7 @@ TEST_CASE("a failure of a baseline is a note, and the next one is measured") {
              "emit describe_device memory_available_bytes 60000000000",
              "no dense baseline: needs 65.19 GiB of memory; 55.88 GiB are available"},
         Case{"when precision=float mutant zero_tile", "no dense baseline: before timing: "}}) {
-    Session session;
+    BaselineSession session;
     const BaselineTimes result = session.measure(one.script, {kDense, half});
     REQUIRE(result.notes.size() == 2);
     CHECK_MESSAGE(result.notes[0].find(one.note) == 0, result.notes[0]);
@@ -105,7 +105,7 @@ TEST_CASE("a failure of a baseline is a note, and the next one is measured") {
 TEST_CASE("an optional baseline that the backend does not support is left out without a note") {
   Baseline optional = kDense;
   optional.optional = true;
-  Session session;
+  BaselineSession session;
   const BaselineTimes refused = session.measure("fail plan unsupported no", {optional});
   CHECK(refused.times.empty());
   CHECK(refused.notes.empty());
@@ -113,7 +113,7 @@ TEST_CASE("an optional baseline that the backend does not support is left out wi
 }
 
 TEST_CASE("a lost device ends the row") {
-  Session session;
+  BaselineSession session;
   CHECK_THROWS_WITH_AS(session.measure("fail time_batch device_lost it fell off", {kDense}),
                        doctest::Contains("it fell off"), RowFailure);
 }
@@ -121,7 +121,7 @@ TEST_CASE("a lost device ends the row") {
 TEST_CASE("a baseline whose call would take very long is not begun") {
   const Baseline huge = {"dense baseline", "dense_time", "speedup",
                          "gemm m=10000 n=10000 k=10000 precision=float"};
-  Session session;
+  BaselineSession session;
   const std::string slow = "emit describe estimate.flops_per_s.gemm 1e11;";
   const BaselineTimes result = session.measure(slow, {huge});
   CHECK(result.notes ==
@@ -134,7 +134,7 @@ TEST_CASE("a baseline whose call would take very long is not begun") {
 }
 
 TEST_CASE("neighbouring rows share a baseline of equal conditions") {
-  Session session;
+  BaselineSession session;
   CHECK(session.measure("time 3000", {kDense}).times.at(0).median_ns == 3000);
   const BaselineTimes again = session.measure("time 5000", {kDense});
   CHECK(again.times.at(0).median_ns == 3000);
@@ -147,7 +147,7 @@ TEST_CASE("neighbouring rows share a baseline of equal conditions") {
 }
 
 TEST_CASE("a baseline that failed is tried again for the next row") {
-  Session session;
+  BaselineSession session;
   CHECK(session.measure("fail prepare failed once", {kDense}).times.empty());
   CHECK(session.measure("time 3000", {kDense}).times.size() == 1);
 }

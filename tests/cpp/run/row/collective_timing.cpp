@@ -17,7 +17,7 @@ namespace deepbench {
 namespace {
 
 using testing::connect_ranks;
-using testing::on_every_rank;
+using testing::run_on_every_rank;
 using testing::scripted_clock;
 
 constexpr int kRanks = 4;
@@ -32,7 +32,7 @@ RankOutcomes measure_on_ranks(const std::array<std::string, kRanks>& scripts,
   std::array<BatchTimer, kRanks> clocks;
   for (size_t rank = 0; rank < kRanks; ++rank) clocks[rank] = scripted_clock(scripts[rank]);
   RankOutcomes outcome;
-  on_every_rank(connect_ranks(kRanks), [&](Group& group) {
+  run_on_every_rank(connect_ranks(kRanks), [&](Group& group) {
     const auto rank = size_t(group.rank());
     const auto time = [&](uint64_t count) {
       return slowest_batch(&group, count, [&] { return clocks[rank](count); });
@@ -111,7 +111,7 @@ TEST_CASE("a rank that fails within a call brings all out of it at once, with it
   for (const int broken : {0, 1, 3}) {
     std::array<std::string, kRanks> failures;
     std::atomic<int> waiting{0};
-    on_every_rank(connect_ranks(kRanks), [&](Group& group) {
+    run_on_every_rank(connect_ranks(kRanks), [&](Group& group) {
       const auto row = [&] {
         slowest_batch(&group, 7, [&] {
           if (group.rank() != broken) return wait_for_other_ranks(group, waiting);
@@ -137,7 +137,7 @@ TEST_CASE("a rank that fails within a call brings all out of it at once, with it
 TEST_CASE("who gives up what it has left behind, after a failure of its own, still says why") {
   for (const int late : {0, 1}) {
     std::array<std::string, 2> failures;
-    on_every_rank(connect_ranks(2), [&](Group& group) {
+    run_on_every_rank(connect_ranks(2), [&](Group& group) {
       const auto give_up = [&](void*) {
         Deadline limit(30);
         while (!group.must_abort_call() && limit.left_s() > 0) std::this_thread::yield();
@@ -160,7 +160,7 @@ TEST_CASE("who gives up what it has left behind, after a failure of its own, sti
 }
 
 TEST_CASE("ranks that wait for the end of a round have nothing to give up") {
-  on_every_rank(connect_ranks(2), [&](Group& group) {
+  run_on_every_rank(connect_ranks(2), [&](Group& group) {
     group.collective_step(AbortScope::kRow, "row", [&] {
       for (int batch = 0; batch < 200; ++batch)
         slowest_batch(&group, 1, [&] {
@@ -173,7 +173,7 @@ TEST_CASE("ranks that wait for the end of a round have nothing to give up") {
 
 TEST_CASE("single calls tell which rank is slow, and by how much") {
   std::array<std::vector<Metric>, kRanks> metrics;
-  on_every_rank(connect_ranks(kRanks), [&](Group& group) {
+  run_on_every_rank(connect_ranks(kRanks), [&](Group& group) {
     std::vector<double> mine_ns = {100, 100, 100, 100, 100};
     if (group.rank() == 2) mine_ns = {120, 120, 125, 120, 500};
     if (group.rank() == 3) mine_ns = {75, 75, 200, 75, 75};
@@ -190,7 +190,7 @@ TEST_CASE("single calls tell which rank is slow, and by how much") {
 
 TEST_CASE("what one rank cannot begin, none does") {
   std::array<std::string, kRanks> refusals;
-  on_every_rank(connect_ranks(kRanks), [&](Group& group) {
+  run_on_every_rank(connect_ranks(kRanks), [&](Group& group) {
     try {
       start_collectively(&group, [&] {
         if (group.rank() == 3) throw BackendUnavailable("no such library");

@@ -57,9 +57,10 @@ TEST_CASE("text without a list of notes is refused") {
 }
 
 TEST_CASE("an even selection of the samples is kept") {
-  CHECK(thinned(R"({"samples_ns": [0.5, 1, 2, 3, 4], "samples_kept": "all", "x": [1, 2, 3]})", 2) ==
+  CHECK(with_thinned_samples(
+            R"({"samples_ns": [0.5, 1, 2, 3, 4], "samples_kept": "all", "x": [1, 2, 3]})", 2) ==
         R"({"samples_ns": [0.5, 2], "samples_kept": "thinned", "x": [1, 2, 3]})");
-  CHECK(thinned(R"({"samples_ns":[1,2,3]})", 1) ==
+  CHECK(with_thinned_samples(R"({"samples_ns":[1,2,3]})", 1) ==
         R"({"samples_ns":[1], "samples_kept": "thinned"})");
 }
 
@@ -68,13 +69,13 @@ TEST_CASE("a row with few samples stays as it is") {
                            R"({"samples_ns": null, "samples_kept": null})", R"({"samples_ns": []})",
                            R"({"op": "gemm"})"}) {
     CAPTURE(text);
-    CHECK(thinned(text, 2) == text);
+    CHECK(with_thinned_samples(text, 2) == text);
   }
 }
 
 TEST_CASE("the selection is that of the writer of rows") {
   const std::string row = fake_row("time 2e6; noise 7 0.2", "gemm m=64 n=64 k=64").to_json();
-  const std::string fewer = thinned(row, 10);
+  const std::string fewer = with_thinned_samples(row, 10);
   const Json all = JsonReader::read(row)["samples_ns"];
   const Json kept = JsonReader::read(fewer)["samples_ns"];
   REQUIRE(kept.items.size() == 10);

@@ -341,7 +341,7 @@ TEST_CASE("what is far slower than the library's default needs no final") {
 
 // Every candidate takes 50 ms to prepare, and says how much of that was compiling. The library's
 // own choice sleeps, so that there is host time enough for what is not.
-Row best_of_slow(const std::string& compiling_ns) {
+Row row_with_slow_candidates(const std::string& compiling_ns) {
   return fake_row(many_candidates(10) + "sleep prepare 50; time 1000;" +
                       "when candidate=own sleep time_batch 2;" +
                       "emit describe_kernel compiling_ns " + compiling_ns,
@@ -349,12 +349,13 @@ Row best_of_slow(const std::string& compiling_ns) {
 }
 
 TEST_CASE("what is compiled once for a candidate is none of the time that best has") {
-  const Row row = best_of_slow("1e9");  // more than there was counts as all of it
+  const Row row = row_with_slow_candidates("1e9");  // more than there was counts as all of it
   CHECK(row.status == Status::kOk);
   CHECK_FALSE(has_note(row, "candidates left untried for lack of time"));
   CHECK(row.algorithm.candidates == 10);
   for (const char* compiling_ns : {"1e6", "-1e9"})
-    CHECK(has_note(best_of_slow(compiling_ns), "candidates left untried for lack of time"));
+    CHECK(has_note(row_with_slow_candidates(compiling_ns),
+                   "candidates left untried for lack of time"));
 }
 
 TEST_CASE("a candidate can be asked for by its id") {

@@ -19,7 +19,7 @@ using testing::TemporaryFolder;
 
 constexpr const char* kProblem = "gemm m=7 n=5 k=9";
 
-struct Logged {
+struct LoggedMeasurement {
   Stages stages;
   std::vector<std::string> calls;
   Samples samples;
@@ -38,11 +38,11 @@ std::vector<std::string> kernel_calls(const TemporaryFolder& folder) {
 }
 
 // Measures under a script; returns the slots that were called from prepare to destroy.
-Logged measure(const std::string& script, const RunOptions& options = {},
-               const MeasureOptions& how = {}) {
+LoggedMeasurement measure(const std::string& script, const RunOptions& options = {},
+                          const MeasureOptions& how = {}) {
   const TemporaryFolder folder;
   const Backend backend = fake_backend(script + "\nlog " + (folder / "calls"));
-  Logged logged;
+  LoggedMeasurement logged;
   {
     Trial trial({backend, {}}, plan_first_choice({Problem::parse(kProblem), options}, backend),
                 logged.stages);
@@ -67,7 +67,7 @@ class RecordingHooks : public MeasuringHooks {
   std::vector<std::string> calls;
 };
 
-std::vector<std::string> part(const std::vector<std::string>& all, size_t begin, size_t count) {
+std::vector<std::string> slice(const std::vector<std::string>& all, size_t begin, size_t count) {
   return {all.begin() + std::min<std::ptrdiff_t>(std::ptrdiff_t(begin), std::ptrdiff_t(all.size())),
           all.begin() +
               std::min<std::ptrdiff_t>(std::ptrdiff_t(begin + count), std::ptrdiff_t(all.size()))};
@@ -85,13 +85,13 @@ TEST_CASE("hooks are called before the warm-up, after each batch and after the s
   const size_t samples = trial.measure({}).samples->per_call_ns.size();
 
   const auto& calls = hooks.calls;
-  CHECK(part(calls, 0, 3) ==
+  CHECK(slice(calls, 0, 3) ==
         std::vector<std::string>{"after_batch", "before_warm_up", "after_batch"});
   CHECK(std::count(calls.begin(), calls.end(), "before_warm_up") == 1);
   const auto end = std::find(calls.begin(), calls.end(), "after_samples");
   CHECK(size_t(std::count(calls.begin(), end, "after_batch")) > samples);
   const std::vector<std::string> last(end, calls.end());
-  CHECK(part(last, 0, 3) == std::vector<std::string>{"after_samples", "after_batch", "repeated"});
+  CHECK(slice(last, 0, 3) == std::vector<std::string>{"after_samples", "after_batch", "repeated"});
   CHECK(std::count(last.begin(), last.end(), "after_samples") == 1);
 
   hooks.calls.clear();
@@ -102,10 +102,10 @@ TEST_CASE("hooks are called before the warm-up, after each batch and after the s
 TEST_CASE(
     "before samples comes a shuffle with calls that are not timed, where a kernel asks for it") {
   const std::string times = "time 20e3 22e3 20e3 20e3 22e3";  // of batches, in turns
-  const Logged plain = measure(times);
+  const LoggedMeasurement plain = measure(times);
   CHECK_FALSE(plain.samples.shuffled);
   CHECK(plain.samples.batches_per_sample == 1);
-  const Logged shuffled = measure(times + "; emit describe_kernel shuffles 1");
+  const LoggedMeasurement shuffled = measure(times + "; emit describe_kernel shuffles 1");
   CHECK(shuffled.samples.shuffled);
   CHECK(shuffled.samples.batches_per_sample == 12);
   CHECK(shuffled.samples.batch == plain.samples.batch);
@@ -133,14 +133,14 @@ TEST_CASE(
   const auto calls = measure("time 2e6").calls;
   // Of each kernel: two first calls, twenty of warm-up, ten samples, one to verify.
   REQUIRE(calls.size() == 3 + 1 + 2 + 31 + 2 + 1 + 2 + 1);
-  CHECK(part(calls, 0, 6) == std::vector<std::string>{"prepare", "describe_kernel",
-                                                      "poison_outputs",
-                                                      "time_batch count=1 launch=0 flags=0",
-                                                      "scan_output", "read_output"});
-  for (size_t i = 6; i < 6 + 31; ++i) CHECK(calls[i] == "time_batch count=1 launch=0 flags=0");
-  CHECK(part(calls, 37, 6) == std::vector<std::string>{"poison_outputs", "scan_output",
+  CHECK(slice(calls, 0, 6) == std::vector<std::string>{"prepare", "describe_kernel",
+                                                       "poison_outputs",
                                                        "time_batch count=1 launch=0 flags=0",
-                                                       "scan_output", "read_output", "destroy"});
+                                                       "scan_output", "read_output"});
+  for (size_t i = 6; i < 6 + 31; ++i) CHECK(calls[i] == "time_batch count=1 launch=0 flags=0");
+  CHECK(slice(calls, 37, 6) == std::vector<std::string>{"poison_outputs", "scan_output",
+                                                        "time_batch count=1 launch=0 flags=0",
+                                                        "scan_output", "read_output", "destroy"});
 }
 
 TEST_CASE("without verification nothing but timing happens") {
@@ -158,7 +158,7 @@ TEST_CASE("long calls are verified as they are timed: no call is made for checki
   CHECK(logged.samples.per_call_ns.size() == 5);
   CHECK(std::count(logged.calls.begin(), logged.calls.end(),
                    "time_batch count=1 launch=0 flags=0") == 6);
-  CHECK(part(logged.calls, logged.calls.size() - 5, 5) ==
+  CHECK(slice(logged.calls, logged.calls.size() - 5, 5) ==
         std::vector<std::string>{"poison_outputs", "time_batch count=1 launch=0 flags=0",
                                  "scan_output", "read_output", "destroy"});
 }
@@ -227,11 +227,11 @@ TEST_CASE("a few samples: a first call, an estimate, batches that fill the span"
     CHECK(trial.sample(3, 200e3) == std::vector<double>(3, 1000));
   }
   const auto calls = kernel_calls(folder);
-  CHECK(part(calls, 2, 5) == std::vector<std::string>{"time_batch count=1 launch=0 flags=0",
-                                                      "time_batch count=1 launch=0 flags=0",
-                                                      "time_batch count=200 launch=0 flags=0",
-                                                      "time_batch count=200 launch=0 flags=0",
-                                                      "time_batch count=200 launch=0 flags=0"});
+  CHECK(slice(calls, 2, 5) == std::vector<std::string>{"time_batch count=1 launch=0 flags=0",
+                                                       "time_batch count=1 launch=0 flags=0",
+                                                       "time_batch count=200 launch=0 flags=0",
+                                                       "time_batch count=200 launch=0 flags=0",
+                                                       "time_batch count=200 launch=0 flags=0"});
 }
 
 TEST_CASE("resumed, a trial makes one batch of what another has measured, and goes on from there") {
@@ -253,7 +253,7 @@ TEST_CASE("resumed, a trial makes one batch of what another has measured, and go
     CHECK(trial.time_single_calls() == std::vector<double>(100, 100e3));
   }
   const auto calls = kernel_calls(folder);
-  CHECK(part(calls, 2, 3) == std::vector<std::string>(3, batch));
+  CHECK(slice(calls, 2, 3) == std::vector<std::string>(3, batch));
 }
 
 TEST_CASE("calls from 10 ms on are warmed up for the first samples alone") {
@@ -269,7 +269,7 @@ TEST_CASE("calls from 10 ms on are warmed up for the first samples alone") {
       CHECK(trial.sample(1, 500e3) == std::vector<double>(1, 20e6));
   }
   const auto calls = kernel_calls(folder);
-  CHECK(part(calls, 2, 5) == std::vector<std::string>(5, "time_batch count=1 launch=0 flags=0"));
+  CHECK(slice(calls, 2, 5) == std::vector<std::string>(5, "time_batch count=1 launch=0 flags=0"));
   CHECK(calls.size() == 2 + 5 + 1);
 }
 

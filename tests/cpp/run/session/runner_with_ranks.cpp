@@ -25,7 +25,7 @@ constexpr const char* kOptions = "ceilings=no cores=all";  // this process keeps
 constexpr const char* kGemm = "gemm m=7 n=5 k=9";
 constexpr const char* kSum = "all_reduce elements=64";
 
-std::unique_ptr<Runner> runner_of(Rendezvous& meeting) {
+std::unique_ptr<Runner> make_runner(Rendezvous& meeting) {
   return std::make_unique<Runner>(plugin_path("fake"), kOptions, std::vector<std::string>(),
                                   meeting.wait());
 }
@@ -34,7 +34,7 @@ std::unique_ptr<Runner> runner_of(Rendezvous& meeting) {
 int run_follower(int port) {
   try {
     Rendezvous meeting(environment_of(1, 2, port), {"1", "test"});
-    runner_of(meeting)->follow_rank_zero();
+    make_runner(meeting)->follow_rank_zero();
     return 0;
   } catch (const RowFailure&) {
     return 1;
@@ -50,7 +50,7 @@ class RunnerPair {
     Rendezvous meeting(environment_of(0, 2, 0), {"1", "test"});
     other_ = fork();
     if (other_ == 0) _exit(run_follower(meeting.port()));
-    first_ = runner_of(meeting);
+    first_ = make_runner(meeting);
   }
   ~RunnerPair() { end(); }
 

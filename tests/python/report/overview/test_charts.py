@@ -14,7 +14,14 @@ from comparison_rows import make_published_row, timed_gemm
 from deepbench.cli import main
 from deepbench.report.overview import vega
 from deepbench.report.overview.ceilings import Axes
-from deepbench.report.overview.charts import NAMES, Spec, chart, corners, sweep_chart, themes
+from deepbench.report.overview.charts import (
+    NAMES,
+    Spec,
+    chart,
+    invisible_corner_points,
+    sweep_chart,
+    themes,
+)
 from deepbench.report.overview.outliers import Outliers, outliers
 from report_files import with_samples, write_result_file
 from required_tools import require_module
@@ -66,7 +73,7 @@ def chart_with_two_rows(name: str, low: float, high: float) -> Spec:
     heights = [low, high, *([1.0] if name in ("algorithms", "caches", "against") else [])]
     spec["datasets"] = {
         "rows": rows, "chosen": [], "limits": [], "ceilings": [],
-        "corners": corners([low, high], heights),
+        "corners": invisible_corner_points([low, high], heights),
     }  # fmt: skip
     return spec
 
@@ -221,7 +228,7 @@ def test_an_image_of_samples_counts_the_outliers(tmp_path: Path) -> None:
 @pytest.mark.parametrize("name", [*NAMES, "sweep"])
 def test_only_the_theme_holds_colours(name: str) -> None:
     spec = sweep_chart(("n", "log"), ("s", "log")) if name == "sweep" else chart(name)
-    compiled = vega.compiled(spec)
+    compiled = vega.compile_to_vega(spec)
     config = json.dumps(compiled.pop("config"))
     colour = r'"(#[0-9a-fA-F]{3,8}|black|white|gr[ae]y)"'
     assert re.search(colour, config)
@@ -229,15 +236,15 @@ def test_only_the_theme_holds_colours(name: str) -> None:
 
 
 def test_the_dark_theme_replaces_every_colour() -> None:
-    def colours(theme: Any, path: str = "") -> dict[str, str]:
+    def colours_by_path(theme: Any, path: str = "") -> dict[str, str]:
         if isinstance(theme, dict):
-            parts = [colours(value, f"{path}/{name}") for name, value in theme.items()]
+            parts = [colours_by_path(value, f"{path}/{name}") for name, value in theme.items()]
         elif isinstance(theme, list):
-            parts = [colours(value, f"{path}/{place}") for place, value in enumerate(theme)]
+            parts = [colours_by_path(value, f"{path}/{place}") for place, value in enumerate(theme)]
         else:
             return {path: theme} if str(theme).startswith("#") else {}
         return {key: value for part in parts for key, value in part.items()}
 
-    light, dark = (colours(themes()[name]) for name in ("light", "dark"))
+    light, dark = (colours_by_path(themes()[name]) for name in ("light", "dark"))
     assert light.keys() == dark.keys()
     assert [path for path in light if light[path] == dark[path]] == []

@@ -114,7 +114,7 @@ def test_both_axes_can_be_selected(browser: Browser, tmp_path: Path) -> None:
         "const box = mark.getBoundingClientRect();"
         "return [box.x + box.width / 2, box.y + box.height / 2];})()"
     )
-    browser.move(*where)
+    browser.move_mouse(*where)
     text = browser.wait_for("!document.getElementById('tooltip').hidden && "
                             "document.getElementById('tooltip').innerText")  # fmt: skip
     assert "TFLOP/s: " in text

@@ -80,7 +80,7 @@ def test_rows_that_are_not_ok_are_listed_and_not_plotted() -> None:
     assert column_cells(content.not_ok, "status") == ["incorrect", "failed", "unsupported"]
     assert "off by one" in column_cells(content.not_ok, "reason")
     document = page_data.page_data(
-        content.files, content.algorithms, content.hot_cold_pairs, content.against
+        content.files, content.algorithms, content.hot_cold_pairs, content.reference_comparisons
     )
     for place, status in enumerate(document["texts"]["status"]["index"]):
         good = document["texts"]["status"]["values"][status] == "ok"
@@ -105,7 +105,7 @@ def test_numbers_of_the_page_match_the_file() -> None:
     rows = make_rows()
     content = content_of(rows)
     document = page_data.page_data(
-        content.files, content.algorithms, content.hot_cold_pairs, content.against
+        content.files, content.algorithms, content.hot_cold_pairs, content.reference_comparisons
     )
     numbers = document["numbers"]
     for place, row in enumerate(rows):
@@ -287,7 +287,7 @@ def test_rows_against_published_figures() -> None:
     theirs = [make_published_row(0, 300_000.0), make_published_row(1, 400_000.0)]
     theirs[1]["regime"]["published"]["doubt"] = "a misprint"
     content = content_of([timed_gemm(0, 100_000.0), timed_gemm(1, 100_000.0)], others=(theirs,))
-    [one] = content.against
+    [one] = content.reference_comparisons
     assert [(pair.ratio.value, pair.doubt) for pair in one.pairs] == [
         (pytest.approx(3.0), None), (pytest.approx(4.0), "a misprint")
     ]  # fmt: skip
@@ -328,7 +328,7 @@ def test_ceilings_are_the_highest_of_several_runs() -> None:
     rows[1]["bound"]["arithmetic_tflops"] = 1.5
     found = {one.name: one for one in content_of(rows).ceilings}
     assert found["float"].highest == 1.5
-    assert "the lowest of several runs: 1.2500" in found["float"].about
+    assert "the lowest of several runs: 1.2500" in found["float"].description
     assert found["memory"].label == "memory 25.000 GB/s"
 
 
@@ -342,9 +342,9 @@ def test_lines_meet_at_the_ridge_and_stay_within_the_axes() -> None:
     roof = ceilings.Ceiling("d", "float", True, 1.0, 1.0)
     slope = ceilings.Ceiling("d", "memory", False, 100.0, 100.0)
     room = ceilings.Axes((0.1, 1000.0), (0.001, 10.0))
-    (left, height), (right, _) = ceilings.ceiling_ends(roof, [roof, slope], room)
+    (left, height), (right, _) = ceilings.line_ends_of_ceiling(roof, [roof, slope], room)
     assert (left, height, right) == pytest.approx((10.0, 1.0, 1000.0))
-    (start, low), (end, high) = ceilings.ceiling_ends(slope, [roof, slope], room)
+    (start, low), (end, high) = ceilings.line_ends_of_ceiling(slope, [roof, slope], room)
     assert (start, low, end, high) == pytest.approx((0.1, 0.01, 10.0, 1.0))
 
 

@@ -45,8 +45,8 @@ class TagCollector(HTMLParser):
 
 @pytest.fixture(autouse=True)
 def no_vega(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(vega, "runtime", lambda: "vega()")
-    monkeypatch.setattr(vega, "compiled", lambda spec: {"data": []})
+    monkeypatch.setattr(vega, "vega_script", lambda: "vega()")
+    monkeypatch.setattr(vega, "compile_to_vega", lambda spec: {"data": []})
     monkeypatch.setattr(vega, "svg", lambda spec: json.dumps(spec, allow_nan=False).encode())
 
 

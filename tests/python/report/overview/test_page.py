@@ -169,7 +169,7 @@ def test_ceilings_belong_to_the_visible_rows(browser: Browser, tmp_path: Path) -
 def test_the_pointer_shows_a_row_and_a_click_selects_it(opened_page: Browser) -> None:
     mark = "#chart-algorithms .mark-symbol.role-mark > path"
     where = centre_of(opened_page, mark)
-    opened_page.move(*where)
+    opened_page.move_mouse(*where)
     text = opened_page.wait_for("!document.getElementById('tooltip').hidden && "
                            "document.getElementById('tooltip').innerText")  # fmt: skip
     assert "gemm m=" in text
@@ -189,7 +189,7 @@ def test_a_row_without_an_interval_shows_none(
     file, page = write_result_file(tmp_path / "mine.jsonl", [row]), tmp_path / "page.html"
     assert main(["report", str(file), "-o", str(page)]) == 0
     open_page(browser, page)
-    browser.move(*centre_of(browser, "#chart-roofline .mark-symbol.role-mark > path"))
+    browser.move_mouse(*centre_of(browser, "#chart-roofline .mark-symbol.role-mark > path"))
     text = browser.wait_for("!document.getElementById('tooltip').hidden && "
                             "document.getElementById('tooltip').innerText")  # fmt: skip
     spread = " \N{PLUS-MINUS SIGN}0.2 %" if known else ""
@@ -221,7 +221,7 @@ def test_malicious_texts_have_no_effect(browser: Browser, tmp_path: Path) -> Non
     page = tmp_path / "page.html"
     assert main(["report", str(file), "-o", str(page)]) == 0
     open_page(browser, page)
-    browser.move(*centre_of(browser, "#chart-roofline .mark-symbol.role-mark > path"))
+    browser.move_mouse(*centre_of(browser, "#chart-roofline .mark-symbol.role-mark > path"))
     browser.wait_for("!document.getElementById('tooltip').hidden")
     assert browser.run("window.stolen === undefined")
     assert browser.run("document.images.length") == 0

@@ -56,7 +56,7 @@ def browser(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Browser]:
 @pytest.fixture(autouse=True)
 def reset_appearance(browser: Browser) -> None:
     browser.resize(1400)
-    browser.prefer("light")
+    browser.prefer_colour_scheme("light")
 
 
 def open_report(
@@ -250,7 +250,7 @@ def test_the_page_follows_the_system_theme_until_the_reader_selects_one(
     browser: Browser, tmp_path: Path
 ) -> None:
     theme = "document.documentElement.dataset.theme"
-    browser.prefer("dark")
+    browser.prefer_colour_scheme("dark")
     open_report(browser, tmp_path, make_rows())
     assert (browser.run(theme), browser.run(GROUND)) == ("dark", DARK)
     browser.run(f"delete {theme}")  # as in a page without scripts
@@ -259,7 +259,7 @@ def test_the_page_follows_the_system_theme_until_the_reader_selects_one(
     assert (browser.run(theme), browser.run(GROUND)) == ("light", LIGHT)
     browser.run("document.getElementById('theme').click()")
     assert (browser.run(theme), browser.run(GROUND)) == ("dark", DARK)
-    browser.prefer("light")
+    browser.prefer_colour_scheme("light")
     assert browser.run(theme) == "dark"  # the reader's selection persists
     assert browser.problems == []
 
@@ -267,7 +267,7 @@ def test_the_page_follows_the_system_theme_until_the_reader_selects_one(
 def test_the_page_follows_a_change_of_the_system_theme(browser: Browser, tmp_path: Path) -> None:
     open_report(browser, tmp_path, [timed_gemm(0)])
     assert browser.run(GROUND) == LIGHT
-    browser.prefer("dark")
+    browser.prefer_colour_scheme("dark")
     browser.wait_for("document.documentElement.dataset.theme === 'dark'")
     assert browser.run(GROUND) == DARK
 

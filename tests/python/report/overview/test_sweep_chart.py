@@ -21,7 +21,7 @@ from required_tools import require_module
 
 def chart_points(name: str, *files: Rows) -> list[Point]:
     made = content_of(*files)
-    metric, attribute = sweep.chosen(made.sweep, name)
+    metric, attribute = sweep.parse_sweep_axes(made.sweep, name)
     return sweep.points(made.files, all_rows(made.files), metric, attribute)
 
 
@@ -84,7 +84,7 @@ def test_bytes_are_an_attribute_of_every_problem() -> None:
 def test_metrics_of_an_operation_have_their_unit() -> None:
     made = content_of([all_reduce_row(0, 1024)]).sweep
     assert made is not None
-    metric, _ = sweep.chosen(made, "busbw/elements")
+    metric, _ = sweep.parse_sweep_axes(made, "busbw/elements")
     assert metric.title == "busbw (GB/s)"
     assert [point.y for point in chart_points("busbw/elements", [all_reduce_row(0, 1024)])] == [
         4096 / 5e4

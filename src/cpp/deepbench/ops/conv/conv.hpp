@@ -81,7 +81,7 @@ struct Conv {
   double output_scale() const { return std::ldexp(1, -shift); }
 
   // Products summed in one element of the phase's output; padding and strides can reduce them.
-  int64_t terms() const {
+  int64_t products_per_output() const {
     if (phase == ConvPhase::kForward) return group_c() * taps();
     return phase == ConvPhase::kBackwardData ? group_k() * taps() : n * y_channel_size();
   }
@@ -106,7 +106,7 @@ struct Conv {
 inline int output_shift(const Conv& conv) {
   constexpr double kSigned = 73.9, kUnsigned = 147.8;  // root mean squares of elements
   const double x = conv.x_type == DEEPBENCH_U8 ? kUnsigned : kSigned;
-  const double deviation = std::sqrt(double(conv.terms())) * x * kSigned;
+  const double deviation = std::sqrt(double(conv.products_per_output())) * x * kSigned;
   return std::max(0, int(std::lround(std::log2(deviation / 64))));
 }
 

@@ -58,7 +58,7 @@ std::vector<double> contract(const ConvOperand& elements, const ContractionShape
       rows.clear();
       for (int64_t row = 0; row < count; ++row)
         rows.push_back({run + row * size, factors[j + row]});
-      add_taps(rows, size, &sums[size_t(i * shape.inner + begin)]);
+      add_weighted_rows_of_taps(rows, size, &sums[size_t(i * shape.inner + begin)]);
     }
   });
   return sums;

@@ -45,7 +45,7 @@ class PaddedRows {
   }
 
   double* row(int64_t i) { return padded_.data() + i * pitch(); }
-  double bytes(int64_t rows) const {
+  double memory_bytes(int64_t rows) const {
     return double(sizeof(double)) * double(rows) * double(width_ + pitch());
   }
 
@@ -83,23 +83,23 @@ class DirectConv {
   PaddedRows rows_of_x() const { return {c_.w, c_.pad_w, c_.stride_w, phase_length_}; }
 
   int64_t channel_of_x(int64_t n, int64_t c) const { return (n * c_.c + c) * c_.x_channel_size(); }
-  int64_t channel_of_y(int64_t n, int64_t k) const {
+  int64_t channel_offset_in_y(int64_t n, int64_t k) const {
     return (n * c_.k + k) * depth_ * height_ * width_;
   }
   int64_t filter_offset(int64_t k, int64_t c, int64_t t) const {
     return ((k * c_.group_c() + c) * c_.t + t) * c_.r * c_.s;
   }
   // The plane (or row) of x that a tap meets; it may lie in the padding.
-  int64_t plane_of_x(int64_t o, int64_t t) const {
+  int64_t plane_of_x_at_tap(int64_t o, int64_t t) const {
     return o * c_.stride_d - c_.pad_d + t * c_.dilation_d;
   }
-  int64_t row_of_x(int64_t p, int64_t r) const {
+  int64_t row_of_x_at_tap(int64_t p, int64_t r) const {
     return p * c_.stride_h - c_.pad_h + r * c_.dilation_h;
   }
   Span rows_of_x(Span ps) const {
-    return clip({row_of_x(ps.begin, 0), row_of_x(ps.end - 1, c_.r - 1) + 1}, c_.h);
+    return clip({row_of_x_at_tap(ps.begin, 0), row_of_x_at_tap(ps.end - 1, c_.r - 1) + 1}, c_.h);
   }
-  int64_t tap_in_row(int64_t s) const {
+  int64_t tap_position_in_row(int64_t s) const {
     const int64_t u = s * c_.dilation_w;
     return u % c_.stride_w * phase_length_ + u / c_.stride_w;
   }
@@ -112,15 +112,15 @@ class DirectConv {
   }
 
   static double bytes_of_doubles(double count) { return double(sizeof(double)) * count; }
-  double bytes_of_threads(double block) const {
+  double total_bytes_of_threads(double block) const {
     return block * double(std::clamp<int64_t>(threads(), 1, parallel_threads()));
   }
 
   // Splits `planes` planes of `rows` rows of `width` into blocks. Each row of a block has
   // `channels` sums. Calls body(plane, rows of the block).
   template <class Body>
-  void for_blocks(int64_t planes, int64_t rows, int64_t width, int64_t channels,
-                  const Body& body) const {
+  void for_each_block(int64_t planes, int64_t rows, int64_t width, int64_t channels,
+                      const Body& body) const {
     const int64_t blocks = ceil_div(rows, rows_per_block(rows, width, channels));
     parallel_tasks(planes * blocks, threads(), [&](int64_t task) {
       const int64_t block = task % blocks;
@@ -140,22 +140,23 @@ class Forward : public DirectConv {
 
   std::vector<double> run() const {
     std::vector<double> y(size_t(c_.y_size()));
-    for_blocks(c_.n * c_.groups * depth_, height_, width_, c_.group_k(),
-               [&](int64_t plane, Span ps) { add_block(plane, ps, y.data()); });
+    for_each_block(c_.n * c_.groups * depth_, height_, width_, c_.group_k(),
+                   [&](int64_t plane, Span ps) { compute_output_block(plane, ps, y.data()); });
     return y;
   }
 
   // The result, and one block for each thread.
-  double bytes() const {
+  double memory_bytes() const {
     const int64_t ps = rows_per_block(height_, width_, c_.group_k());
     const double sums = double(c_.group_k() * ps) * double(round_up_to_lanes(width_));
     return bytes_of_doubles(double(c_.y_size())) +
-           bytes_of_threads(bytes_of_doubles(sums) + rows_of_x().bytes(rows_of_x({0, ps}).size()));
+           total_bytes_of_threads(bytes_of_doubles(sums) +
+                                  rows_of_x().memory_bytes(rows_of_x({0, ps}).size()));
   }
 
  private:
   // Applies all filters of a group to the same rows of x.
-  void add_block(int64_t plane, Span ps, double* y) const {
+  void compute_output_block(int64_t plane, Span ps, double* y) const {
     const int64_t o = plane % depth_, g = plane / depth_ % c_.groups;
     const int64_t n = plane / depth_ / c_.groups, pitch = round_up_to_lanes(width_);
     const Span hs = rows_of_x(ps);
@@ -163,7 +164,7 @@ class Forward : public DirectConv {
     std::vector<double> sums(size_t(c_.group_k() * ps.size() * pitch));
     for (int64_t c = 0; c < c_.group_c() && hs.size() > 0; ++c) {
       for (int64_t t = 0; t < c_.t; ++t) {
-        const int64_t z = plane_of_x(o, t);
+        const int64_t z = plane_of_x_at_tap(o, t);
         if (!Span{0, c_.d}.contains(z)) continue;
         rows.load_rows(in_.x, channel_of_x(n, g * c_.group_c() + c) + (z * c_.h + hs.begin) * c_.w,
                        hs.size());
@@ -175,7 +176,7 @@ class Forward : public DirectConv {
     for (int64_t k = 0; k < c_.group_k(); ++k)
       for (int64_t p = ps.begin; p < ps.end; ++p)
         std::copy_n(&sums[size_t((k * ps.size() + p - ps.begin) * pitch)], width_,
-                    y + channel_of_y(n, g * c_.group_k() + k) + (o * height_ + p) * width_);
+                    y + channel_offset_in_y(n, g * c_.group_k() + k) + (o * height_ + p) * width_);
   }
 
   void add_filter(PaddedRows& rows, Span hs, Span ps, int64_t first, double* sums) const {
@@ -185,12 +186,13 @@ class Forward : public DirectConv {
     for (int64_t p = ps.begin; p < ps.end; ++p, sums += round_up_to_lanes(width_)) {
       taps.clear();
       for (int64_t r = 0; r < c_.r; ++r) {
-        const int64_t h = row_of_x(p, r);
+        const int64_t h = row_of_x_at_tap(p, r);
         if (!hs.contains(h)) continue;
         for (int64_t s = 0; s < c_.s; ++s)
-          taps.push_back({rows.row(h - hs.begin) + tap_in_row(s), factors[size_t(r * c_.s + s)]});
+          taps.push_back(
+              {rows.row(h - hs.begin) + tap_position_in_row(s), factors[size_t(r * c_.s + s)]});
       }
-      add_taps(taps, round_up_to_lanes(width_), sums);
+      add_weighted_rows_of_taps(taps, round_up_to_lanes(width_), sums);
     }
   }
 };
@@ -201,18 +203,18 @@ class BackwardData : public DirectConv {
 
   std::vector<double> run() const {
     std::vector<double> dx(size_t(c_.x_size()));
-    for_blocks(c_.n * c_.groups * c_.d, c_.h, c_.w, c_.group_c(),
-               [&](int64_t plane, Span hs) { add_block(plane, hs, dx.data()); });
+    for_each_block(c_.n * c_.groups * c_.d, c_.h, c_.w, c_.group_c(),
+                   [&](int64_t plane, Span hs) { compute_output_block(plane, hs, dx.data()); });
     return dx;
   }
 
-  double bytes() const {
+  double memory_bytes() const {
     const int64_t hs = rows_per_block(c_.h, c_.w, c_.group_c());
     const int64_t ps = std::min(height_, (hs + (c_.r - 1) * c_.dilation_h) / c_.stride_h + 1);
     const PaddedRows rows(width_, taps_before_row(), 1, taps_before_row() + phase_length_);
     const double sums = double(c_.group_c() * hs) * double(row_pitch());
     return bytes_of_doubles(double(c_.x_size())) +
-           bytes_of_threads(bytes_of_doubles(sums) + rows.bytes(ps));
+           total_bytes_of_threads(bytes_of_doubles(sums) + rows.memory_bytes(ps));
   }
 
  private:
@@ -222,7 +224,7 @@ class BackwardData : public DirectConv {
   int64_t taps_before_row() const { return (c_.s - 1) * c_.dilation_w / c_.stride_w; }
 
   // Computes all channels of a group from the same rows of dy.
-  void add_block(int64_t plane, Span hs, double* dx) const {
+  void compute_output_block(int64_t plane, Span hs, double* dx) const {
     const int64_t z = plane % c_.d, g = plane / c_.d % c_.groups, n = plane / c_.d / c_.groups;
     const Span ps = clip({ceil_div(hs.begin + c_.pad_h - (c_.r - 1) * c_.dilation_h, c_.stride_h),
                           (hs.end - 1 + c_.pad_h) / c_.stride_h + 1},
@@ -233,9 +235,10 @@ class BackwardData : public DirectConv {
       for (int64_t t = 0; t < c_.t; ++t) {
         const int64_t step = z + c_.pad_d - t * c_.dilation_d, o = step / c_.stride_d;
         if (step < 0 || step % c_.stride_d || o >= depth_) continue;
-        rows.load_rows(in_.dy,
-                       channel_of_y(n, g * c_.group_k() + k) + (o * height_ + ps.begin) * width_,
-                       ps.size());
+        rows.load_rows(
+            in_.dy,
+            channel_offset_in_y(n, g * c_.group_k() + k) + (o * height_ + ps.begin) * width_,
+            ps.size());
         for (int64_t c = 0; c < c_.group_c(); ++c)
           add_filter(rows, ps, hs, filter_offset(g * c_.group_k() + k, c, t),
                      &sums[size_t(c * hs.size() * row_pitch())]);
@@ -259,7 +262,7 @@ class BackwardData : public DirectConv {
           if (step < 0 || step % c_.stride_h || !ps.contains(p)) continue;
           add_row(rows.row(p - ps.begin), phase, &factors[size_t(r * c_.s)], taps);
         }
-        add_taps(taps, phase_length_, sums);
+        add_weighted_rows_of_taps(taps, phase_length_, sums);
       }
     }
   }
@@ -301,11 +304,12 @@ class BackwardFilter : public DirectConv {
     return partial;
   }
 
-  double bytes() const {
+  double memory_bytes() const {
     const int64_t ps = rows_per_block(height_, width_, 1);
-    const double rows =
-        PaddedRows(width_, 0, 1, width_).bytes(ps) + rows_of_x().bytes(rows_of_x({0, ps}).size());
-    return bytes_of_doubles(double(part_count()) * double(c_.w_size())) + bytes_of_threads(rows);
+    const double rows = PaddedRows(width_, 0, 1, width_).memory_bytes(ps) +
+                        rows_of_x().memory_bytes(rows_of_x({0, ps}).size());
+    return bytes_of_doubles(double(part_count()) * double(c_.w_size())) +
+           total_bytes_of_threads(rows);
   }
 
  private:
@@ -323,9 +327,10 @@ class BackwardFilter : public DirectConv {
       for (int64_t plane = 0; plane < depth_ * blocks; ++plane) {
         const int64_t o = plane / blocks, block = plane % blocks;
         const Span ps = {height_ * block / blocks, height_ * (block + 1) / blocks};
-        dy.load_rows(in_.dy, channel_of_y(n, k) + (o * height_ + ps.begin) * width_, ps.size());
+        dy.load_rows(in_.dy, channel_offset_in_y(n, k) + (o * height_ + ps.begin) * width_,
+                     ps.size());
         for (int64_t t = 0; t < c_.t; ++t) {
-          const int64_t z = plane_of_x(o, t);
+          const int64_t z = plane_of_x_at_tap(o, t);
           const Span hs = rows_of_x(ps);
           if (!Span{0, c_.d}.contains(z) || hs.size() == 0) continue;
           x.load_rows(in_.x, channel_of_x(n, x_channel) + (z * c_.h + hs.begin) * c_.w, hs.size());
@@ -340,9 +345,10 @@ class BackwardFilter : public DirectConv {
     std::vector<const double*> taps(size_t(c_.s));
     for (int64_t p = ps.begin; p < ps.end; ++p) {
       for (int64_t r = 0; r < c_.r; ++r) {
-        const int64_t h = row_of_x(p, r);
+        const int64_t h = row_of_x_at_tap(p, r);
         if (!hs.contains(h)) continue;
-        for (int64_t s = 0; s < c_.s; ++s) taps[size_t(s)] = x.row(h - hs.begin) + tap_in_row(s);
+        for (int64_t s = 0; s < c_.s; ++s)
+          taps[size_t(s)] = x.row(h - hs.begin) + tap_position_in_row(s);
         add_products(dy.row(p - ps.begin), taps, round_up_to_lanes(width_), sums + r * c_.s);
       }
     }
@@ -378,7 +384,7 @@ std::vector<double> direct_convolution(const Conv& conv, const ConvOperands& ope
 }
 
 double direct_convolution_bytes(const Conv& conv) {
-  return visit_phase(conv, {}, [](const auto& phase) { return phase.bytes(); });
+  return visit_phase(conv, {}, [](const auto& phase) { return phase.memory_bytes(); });
 }
 
 }  // namespace deepbench

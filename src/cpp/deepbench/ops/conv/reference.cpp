@@ -45,14 +45,15 @@ constexpr uint64_t kWeightSeed = 0x5eed;
 // transform matrices.
 constexpr double kWinogradAmplification = 32;
 
-bool checks_all(const Conv& conv) {
+bool checks_all_outputs(const Conv& conv) {
   const int64_t outputs = conv.output().size();
-  return outputs <= kMaxFullOutputs && double(outputs) * double(conv.terms()) <= kFullWork;
+  return outputs <= kMaxFullOutputs &&
+         double(outputs) * double(conv.products_per_output()) <= kFullWork;
 }
 
 int64_t sample_count(const Conv& conv) {
   const ConvOutput output = conv.output();
-  const auto terms = double(conv.terms());
+  const auto terms = double(conv.products_per_output());
   const auto max_samples = double(std::min(output.size(), kMaxFullOutputs));
   const auto affordable = [&](double work) { return std::max(work / terms, kMinSamples); };
   if (output.slowest_extent() / kLopsidedRatio > output.rows())
@@ -82,13 +83,14 @@ class ConvReference {
     // A library that converts int32 sums through float rounds them.
     if (precision.precision == Precision::kInt8 && conditions.accumulator == "float")
       output_roundoff_ = kRoundoffFloat;
-    sums_roundoff_ = 4 * std::sqrt(double(conv.terms())) * precision.sum_roundoff;
+    sums_roundoff_ = 4 * std::sqrt(double(conv.products_per_output())) * precision.sum_roundoff;
     if (conditions.accumulator == "winograd") sums_roundoff_ *= kWinogradAmplification;
     inputs_roundoff_ = 4 * precision.input_roundoff;
     truncation_ = 2 * precision.input_roundoff;
     // The "fp22" accumulator of fp8 keeps sums of 128 products in 14 bits.
     if (conditions.accumulator == "fp22")
-      inputs_roundoff_ = 4 * std::sqrt(double(std::min<int64_t>(conv.terms(), 128))) / (1 << 13);
+      inputs_roundoff_ =
+          4 * std::sqrt(double(std::min<int64_t>(conv.products_per_output(), 128))) / (1 << 13);
   }
 
   ExpectedOutput expected_output() {
@@ -97,12 +99,12 @@ class ConvReference {
     expected.outputs = static_cast<uint64_t>(outputs);
     expected.coverage = "all " + std::to_string(outputs) + " outputs";
     expected.may_equal_poison = conv_.saturates() && !constant_;
-    if (checks_all(conv_)) {
-      add_all(expected);
+    if (checks_all_outputs(conv_)) {
+      add_all_outputs(expected);
       return expected;
     }
     const std::vector<int64_t> indices = sampled_outputs(conv_, sample_count(conv_), kWeightSeed);
-    add_samples(indices, expected);
+    add_sampled_outputs(indices, expected);
     if (int64_t(indices.size()) == outputs) return expected;
     expected.coverage =
         std::to_string(expected.indices.size()) + " of " + std::to_string(outputs) + " outputs";
@@ -114,7 +116,7 @@ class ConvReference {
   }
 
  private:
-  void reserve(size_t points, ExpectedOutput& expected) const {
+  void resize_points(size_t points, ExpectedOutput& expected) const {
     expected.indices.resize(points), expected.values.resize(points), expected.bounds.resize(points);
   }
 
@@ -131,31 +133,31 @@ class ConvReference {
   }
 
   // The sum of squared products is the convolution of the squared operands.
-  void add_all(ExpectedOutput& expected) const {
+  void add_all_outputs(ExpectedOutput& expected) const {
     std::array<std::vector<double>, 3> stored;
     ConvOperands operands = operands_;
-    store(conv_.x_size(), operands.x, stored[0]);
-    store(conv_.w_size(), operands.w, stored[1]);
-    store(conv_.y_size(), operands.dy, stored[2]);
+    store_all_elements(conv_.x_size(), operands.x, stored[0]);
+    store_all_elements(conv_.w_size(), operands.w, stored[1]);
+    store_all_elements(conv_.y_size(), operands.dy, stored[2]);
     const std::vector<double> products = direct_convolution(conv_, operands);
     for (ConvOperand* of : {&operands.x, &operands.w, &operands.dy}) of->squared = true;
     const std::vector<double> squares = direct_convolution(conv_, operands);
-    reserve(products.size(), expected);
+    resize_points(products.size(), expected);
     for (size_t index = 0; index < products.size(); ++index) {
       const auto position = static_cast<size_t>(output_.tensor_index(int64_t(index)));
       set_point(int64_t(index), {products[position], squares[position]}, index, expected);
     }
   }
 
-  static void store(int64_t size, ConvOperand& elements, std::vector<double>& stored) {
+  static void store_all_elements(int64_t size, ConvOperand& elements, std::vector<double>& stored) {
     if (size > kMaxStored) return;
     stored.resize(size_t(size));
     elements.read(0, size, stored.data());
     elements.stored = &stored;
   }
 
-  void add_samples(const std::vector<int64_t>& indices, ExpectedOutput& expected) const {
-    reserve(indices.size(), expected);
+  void add_sampled_outputs(const std::vector<int64_t>& indices, ExpectedOutput& expected) const {
+    resize_points(indices.size(), expected);
     parallel_tasks(int64_t(indices.size()), parallel_threads(), [&](int64_t point) {
       const int64_t index = indices[size_t(point)];
       set_point(index, compute_output(conv_, operands_, index), size_t(point), expected);
@@ -165,7 +167,7 @@ class ConvReference {
   // The bound is twice the typical size of the sum of random errors of the projected elements. The
   // term `doubles` covers the double-precision summation.
   void add_projection(ExpectedOutput& expected) const {
-    const double terms = double(conv_.terms());
+    const double terms = double(conv_.products_per_output());
     const double product = std::sqrt(mean_square_of_products());
     const double typical = product * (constant_ ? terms : std::sqrt(terms));
     const double relative = output_roundoff_ + sums_roundoff_ + inputs_roundoff_;
@@ -256,7 +258,7 @@ class ConvReference {
   double output_roundoff_ = 0, sums_roundoff_ = 0, inputs_roundoff_ = 0, truncation_ = 0;
 };
 
-// Bytes that store() takes for an operand.
+// Bytes that store_all_elements() takes for an operand.
 double stored_bytes(int64_t size) { return size > kMaxStored ? 0 : 8 * double(size); }
 
 }  // namespace
@@ -267,7 +269,7 @@ ExpectedOutput expected_conv_output(const Conv& conv, const KernelConditions& co
 
 double conv_reference_bytes(const Conv& conv) {
   const ConvOutput output = conv.output();
-  if (checks_all(conv))
+  if (checks_all_outputs(conv))
     return stored_bytes(conv.x_size()) + stored_bytes(conv.w_size()) + stored_bytes(conv.y_size()) +
            direct_convolution_bytes(conv) + 32 * double(output.size());
   // In addition to its sum, each row of the projection has a bound and the kernel's value.

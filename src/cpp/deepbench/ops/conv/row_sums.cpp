@@ -40,7 +40,7 @@ DEEPBENCH_ALWAYS_INLINE inline void add_row_products(const double* a, const doub
 
 }  // namespace
 
-void add_taps(const std::vector<RowTap>& taps, int64_t count, double* sums) {
+void add_weighted_rows_of_taps(const std::vector<RowTap>& taps, int64_t count, double* sums) {
   run_vectorised([&]() DEEPBENCH_ALWAYS_INLINE {
     const RowTap *tap = taps.data(), *const end = tap + taps.size();
     for (; end - tap >= 4; tap += 4) add_weighted_rows<4>(tap, count, sums);

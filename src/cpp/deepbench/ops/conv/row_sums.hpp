@@ -18,7 +18,7 @@ struct RowTap {
 };
 
 // sums[i] += the sum over all taps of factor * from[i].
-void add_taps(const std::vector<RowTap>& taps, int64_t count, double* sums);
+void add_weighted_rows_of_taps(const std::vector<RowTap>& taps, int64_t count, double* sums);
 
 // One sum in several lanes; total() adds them up.
 struct LaneSum {

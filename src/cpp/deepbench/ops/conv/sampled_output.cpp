@@ -13,7 +13,7 @@ constexpr uint32_t kPositionStream = 11;
 // The position of an output: first and second dimension of its tensor, then depth, height, width.
 using Position = std::array<int64_t, 5>;
 
-Position extents(const Conv& c) {
+Position output_extents(const Conv& c) {
   switch (c.phase) {
     case ConvPhase::kForward:
       return {c.n, c.k, c.o(), c.p(), c.q()};
@@ -25,7 +25,7 @@ Position extents(const Conv& c) {
 }
 
 Position tensor_position(const Conv& conv, int64_t index) {
-  const Position size = extents(conv);
+  const Position size = output_extents(conv);
   int64_t rest = conv.output().tensor_index(index);
   Position position{};
   for (size_t i = size.size(); i-- > 0; rest /= size[i]) position[i] = rest % size[i];
@@ -101,13 +101,13 @@ class SingleOutput {
   }
 
  private:
-  int64_t x(int64_t n, int64_t c, int64_t z, int64_t h) const {
+  int64_t offset_in_x(int64_t n, int64_t c, int64_t z, int64_t h) const {
     return (((n * c_.c + c) * c_.d + z) * c_.h + h) * c_.w;
   }
-  int64_t y(int64_t n, int64_t k, int64_t o, int64_t p) const {
+  int64_t offset_in_y(int64_t n, int64_t k, int64_t o, int64_t p) const {
     return (((n * c_.k + k) * c_.o() + o) * c_.p() + p) * c_.q();
   }
-  int64_t w(int64_t k, int64_t c, int64_t t, int64_t r) const {
+  int64_t offset_in_w(int64_t k, int64_t c, int64_t t, int64_t r) const {
     return (((k * c_.group_c() + c) * c_.t + t) * c_.r + r) * c_.s;
   }
 
@@ -121,9 +121,10 @@ class SingleOutput {
         const int64_t z = o * c_.stride_d - c_.pad_d + t * c_.dilation_d;
         const int64_t h = p * c_.stride_h - c_.pad_h + r * c_.dilation_h;
         if (z < 0 || z >= c_.d || h < 0 || h >= c_.h) continue;
-        products_.add({in_.x, x(n, group * c_.group_c() + c, z, h) + left + begin * c_.dilation_w,
-                       c_.dilation_w},
-                      {in_.w, w(k, c, t, r) + begin, 1}, end - begin);
+        products_.add(
+            {in_.x, offset_in_x(n, group * c_.group_c() + c, z, h) + left + begin * c_.dilation_w,
+             c_.dilation_w},
+            {in_.w, offset_in_w(k, c, t, r) + begin, 1}, end - begin);
       }
     }
   }
@@ -145,8 +146,9 @@ class SingleOutput {
       const int64_t q = output_at_tap(x_column, c_.pad_w, s, c_.dilation_w, c_.stride_w, c_.q());
       if (o < 0 || p < 0 || q < 0) continue;
       const int64_t k = group * c_.group_k();
-      products_.add({in_.dy, y(n, k, o, p) + q, c_.y_channel_size()},
-                    {in_.w, w(k, c_in_group, t, r) + s, c_.group_c() * c_.taps()}, c_.group_k());
+      products_.add({in_.dy, offset_in_y(n, k, o, p) + q, c_.y_channel_size()},
+                    {in_.w, offset_in_w(k, c_in_group, t, r) + s, c_.group_c() * c_.taps()},
+                    c_.group_k());
     }
   }
 
@@ -161,8 +163,8 @@ class SingleOutput {
         const int64_t z = o * c_.stride_d - c_.pad_d + t * c_.dilation_d;
         const int64_t h = p * c_.stride_h - c_.pad_h + r * c_.dilation_h;
         if (z < 0 || z >= c_.d || h < 0 || h >= c_.h) continue;
-        products_.add({in_.x, x(n, c, z, h) + left + begin * c_.stride_w, c_.stride_w},
-                      {in_.dy, y(n, k, o, p) + begin, 1}, end - begin);
+        products_.add({in_.x, offset_in_x(n, c, z, h) + left + begin * c_.stride_w, c_.stride_w},
+                      {in_.dy, offset_in_y(n, k, o, p) + begin, 1}, end - begin);
       }
     }
   }
@@ -177,7 +179,7 @@ class SingleOutput {
 
 std::vector<int64_t> sampled_outputs(const Conv& conv, int64_t count, uint64_t seed) {
   constexpr int64_t kCorners = 32;
-  const Position size = extents(conv);
+  const Position size = output_extents(conv);
   const ConvOutput output = conv.output();
   std::vector<int64_t> chosen;
   if (count >= output.size()) {

@@ -20,7 +20,7 @@ Parameter optional_parameter(const char* name, const char* help, const char* def
 Parameter padding_parameter(const char* name, const char* help) {
   return {name, ParameterKind::kInteger, help, "0", {}, 0, 1e5};
 }
-Parameter omitted_default(Parameter parameter) {
+Parameter omit_at_default(Parameter parameter) {
   parameter.omitted_at_default = true;
   return parameter;
 }
@@ -128,7 +128,7 @@ class ConvOperation final : public Operation {
        1,
        "precision",
        "int8"},
-      omitted_default({"y_type",
+      omit_at_default({"y_type",
                        ParameterKind::kChoice,
                        "int8: outputs are 32-bit sums, or scaled, rounded and saturated to 8 bits",
                        "s32",
@@ -137,11 +137,11 @@ class ConvOperation final : public Operation {
                        1,
                        "precision",
                        "int8"}),
-      omitted_default(optional_parameter("d", "depth of the input, for three dimensions", "1", 1)),
-      omitted_default(optional_parameter("t", "depth of the filter", "1", 1)),
-      omitted_default(padding_parameter("pad_d", "zeros added in front and behind")),
-      omitted_default(optional_parameter("stride_d", "step in depth", "1", 1)),
-      omitted_default(
+      omit_at_default(optional_parameter("d", "depth of the input, for three dimensions", "1", 1)),
+      omit_at_default(optional_parameter("t", "depth of the filter", "1", 1)),
+      omit_at_default(padding_parameter("pad_d", "zeros added in front and behind")),
+      omit_at_default(optional_parameter("stride_d", "step in depth", "1", 1)),
+      omit_at_default(
           optional_parameter("dilation_d", "distance in depth of the filter's taps", "1", 1)),
   };
 };

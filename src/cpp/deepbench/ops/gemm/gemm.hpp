@@ -96,7 +96,7 @@ inline int64_t calls_before_overflow(const Gemm& gemm, bool uniform, int64_t max
 // The padding rule of the original benchmark. For half and bfloat16 it rounds up to multiples of 8
 // where an operand's leading dimension requires it for tensor cores; for int8 it rounds m up to a
 // multiple of 4. Returns the dimensions to run.
-inline Gemm padded(Gemm gemm) {
+inline Gemm padded_like_original(Gemm gemm) {
   auto up = [](int64_t value, int64_t unit) { return (value + unit - 1) / unit * unit; };
   if (gemm.precision.precision == Precision::kInt8) {
     gemm.m = up(gemm.m, 4);

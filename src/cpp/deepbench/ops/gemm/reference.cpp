@@ -58,12 +58,12 @@ class GemmReference final : public ProductReference {
     return {{inputs_, type_c_, Gemm::kStreamC, gemm_.m, gemm_.n}, false};
   }
 
-  void row_of_a(size_t, int64_t i, float* row) override {
+  void generate_row_of_a(size_t, int64_t i, float* row) override {
     const auto stride = static_cast<uint64_t>(gemm_.trans_a ? 1 : gemm_.m);
     inputs_.fill(type_a_, Gemm::kStreamA, gemm_.index_a(i, 0), stride, gemm_.k, row);
   }
 
-  void column_of_b(int64_t j, float* column) const override {
+  void generate_column_of_b(int64_t j, float* column) const override {
     const auto stride = static_cast<uint64_t>(gemm_.trans_b ? gemm_.n : 1);
     inputs_.fill(type_b_, Gemm::kStreamB, gemm_.index_b(0, j), stride, gemm_.k, column);
   }
@@ -77,7 +77,8 @@ class GemmReference final : public ProductReference {
   }
   double roundoff_of_inputs() const { return 4 * gemm_.precision.input_roundoff; }
 
-  Point point(const DotSums& sums, size_t, int64_t i, int64_t j) const override {
+  ExpectedElement expected_element(const DotSums& sums, size_t, int64_t i,
+                                   int64_t j) const override {
     const auto index = static_cast<uint64_t>(i + j * gemm_.m);
     const double c = beta() == 0 ? 0 : beta() * inputs_.element(type_c_, Gemm::kStreamC, index);
     const double sum = sums.products + c;

@@ -47,7 +47,7 @@ class GemmOperation final : public Operation {
   }
   double verification_bytes(const Problem& problem) const override {
     const Gemm gemm = gemm_problem(problem);
-    return ProductReference::host_bytes(gemm.m, gemm.n, gemm.k);
+    return ProductReference::host_memory_bytes(gemm.m, gemm.n, gemm.k);
   }
 
  private:

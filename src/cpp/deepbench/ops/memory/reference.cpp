@@ -26,8 +26,8 @@ uint32_t expected_word(const Memory& memory, const KernelConditions& conditions,
 
 // Calls visit(first, words, count) for consecutive blocks of [begin, end).
 template <class Visit>
-void for_blocks(const Memory& memory, const KernelConditions& conditions, int64_t begin,
-                int64_t end, const Visit& visit) {
+void for_each_block(const Memory& memory, const KernelConditions& conditions, int64_t begin,
+                    int64_t end, const Visit& visit) {
   const bool random = memory.kind != MemoryKind::kWrite && conditions.inputs == "uniform";
   uint32_t words[kBlock];
   if (!random) std::fill(words, words + kBlock, expected_word(memory, conditions, 0));
@@ -41,13 +41,14 @@ void for_blocks(const Memory& memory, const KernelConditions& conditions, int64_
   }
 }
 
-uint32_t xor_of_all(const Memory& memory, const KernelConditions& conditions) {
+uint32_t xor_of_all_words(const Memory& memory, const KernelConditions& conditions) {
   std::atomic<uint32_t> total{0};
   parallel_for(memory.words(), kMinPart, [&](int64_t begin, int64_t end, int) {
     uint32_t part = 0;
-    for_blocks(memory, conditions, begin, end, [&](int64_t, const uint32_t* words, int64_t count) {
-      for (int64_t i = 0; i < count; ++i) part ^= words[i];
-    });
+    for_each_block(memory, conditions, begin, end,
+                   [&](int64_t, const uint32_t* words, int64_t count) {
+                     for (int64_t i = 0; i < count; ++i) part ^= words[i];
+                   });
     total ^= part;
   });
   return total;
@@ -58,12 +59,12 @@ double weighted_sum(const Memory& memory, const KernelConditions& conditions) {
   parallel_for(memory.words(), kMinPart, [&](int64_t begin, int64_t end, int part) {
     double sum = 0, values[kBlock];
     float weights[kBlock];
-    for_blocks(memory, conditions, begin, end,
-               [&](int64_t first, const uint32_t* words, int64_t count) {
-                 fill_weights(kWeightSeed, uint64_t(first), count, weights);
-                 std::copy(words, words + count, values);
-                 sum += weighted_sums(weights, values, count).products;
-               });
+    for_each_block(memory, conditions, begin, end,
+                   [&](int64_t first, const uint32_t* words, int64_t count) {
+                     fill_weights(kWeightSeed, uint64_t(first), count, weights);
+                     std::copy(words, words + count, values);
+                     sum += weighted_sums(weights, values, count).products;
+                   });
     parts[size_t(part)] = sum;
   });
   double total = 0;
@@ -78,7 +79,7 @@ ExpectedOutput expected_memory_output(const Memory& memory, const KernelConditio
   expected.outputs = uint64_t(memory.output_words());
   if (memory.kind == MemoryKind::kRead) {
     expected.indices = {0};
-    expected.values = {double(xor_of_all(memory, conditions))};
+    expected.values = {double(xor_of_all_words(memory, conditions))};
     expected.bounds = {0};
     expected.coverage = "the xor of all words";
     return expected;

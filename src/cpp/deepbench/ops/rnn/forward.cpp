@@ -57,7 +57,7 @@ class ForwardSegment {
     return s_[size_t(gate * steps_ + step)];
   }
 
-  ValueWithError sum(const DotSums& sums) const {
+  ValueWithError sum_with_error(const DotSums& sums) const {
     if (rnn_.is_quantised()) return quantised_sum(sums);
     const PrecisionInfo& precision = rnn_.precision;
     const double roundoff = 4 * std::sqrt(double(rnn_.hidden)) * precision.sum_roundoff;
@@ -74,7 +74,7 @@ class ForwardSegment {
   }
 
   void read_row(int64_t gate, int64_t unit) {
-    operands_.recurrent_row(gate, unit, row_.data());
+    operands_.generate_recurrent_row(gate, unit, row_.data());
     if (rnn_.is_quantised()) row_sum_ = std::accumulate(row_.begin(), row_.end(), 0.0);
   }
 
@@ -85,7 +85,8 @@ class ForwardSegment {
     const bool of_reset = cell_.is_gru_reset_before() && gate == RnnCell::kCandidate;
     for (int64_t step = 0; step < steps_; ++step)
       recurrent_product(gate, step) =
-          of_reset ? sum_of_reset(step) : sum(dot_sums(row_.data(), h_before(step), rnn_.hidden));
+          of_reset ? sum_of_reset(step)
+                   : sum_with_error(dot_sums(row_.data(), h_before(step), rnn_.hidden));
   }
 
   // Computes r h' of all units, which the candidate's recurrent product reads.
@@ -95,8 +96,9 @@ class ForwardSegment {
     for (int64_t unit = 0; unit < rnn_.hidden; ++unit) {
       read_row(RnnCell::kReset, unit);
       for (int64_t step = 0; step < steps_; ++step) {
-        const ValueWithError s = sum(dot_sums(row_.data(), h_before(step), rnn_.hidden));
-        const ValueWithError r = cell_.reset_gate(input_part(RnnCell::kReset, unit, step), s);
+        const ValueWithError s = sum_with_error(dot_sums(row_.data(), h_before(step), rnn_.hidden));
+        const ValueWithError r =
+            cell_.reset_gate(input_contribution(RnnCell::kReset, unit, step), s);
         const ValueWithError state = cell_.reset_state(r, {h_before(step)[unit], 0});
         reset_[size_t(step * rnn_.hidden + unit)] = state.value;
         reset_square_[size_t(step)] += state.value * state.value;
@@ -111,13 +113,14 @@ class ForwardSegment {
     DotSums sums = weighted_sums(row_.data(), reset_.data() + step * rnn_.hidden, rnn_.hidden);
     const double mean_square = sums.squares / double(rnn_.hidden);
     sums.squares = mean_square * reset_square_[size_t(step)];
-    ValueWithError result = sum(sums);
+    ValueWithError result = sum_with_error(sums);
     result.error += 4 * std::sqrt(mean_square * reset_error_[size_t(step)]);
     return result;
   }
 
-  ValueWithError input_part(int64_t gate, int64_t unit, int64_t step) const {
-    const double value = operands_.input_part(gate, unit, segment_.begin + step, segment_.sequence);
+  ValueWithError input_contribution(int64_t gate, int64_t unit, int64_t step) const {
+    const double value =
+        operands_.input_contribution(gate, unit, segment_.begin + step, segment_.sequence);
     const double largest = 2;  // the terms may be larger than their sum
     return {value, kRoundoffFloat * largest + rnn_.precision.input_roundoff};
   }
@@ -138,7 +141,7 @@ class ForwardSegment {
     previous.h = {h_before(step)[unit], 0};
     ValueWithError input[4], recurrent[4];
     for (int64_t gate = 0; gate < gates_; ++gate) {
-      input[gate] = input_part(gate, unit, step);
+      input[gate] = input_contribution(gate, unit, step);
       recurrent[gate] = recurrent_product(gate, step);
     }
     if (cell_.is_gru())
@@ -228,7 +231,7 @@ ExpectedOutput expected_forward_output(const Rnn& rnn, const KernelConditions& c
         .write_expected(expected, first[size_t(i)]);
   });
   expected.coverage = coverage_text(first.back(), rnn.outputs());
-  if (!checks_all(rnn)) expected.coverage += ", each computed from the tested h(t-1)";
+  if (!checks_all_outputs(rnn)) expected.coverage += ", each computed from the tested h(t-1)";
   return expected;
 }
 

@@ -25,7 +25,7 @@ RnnGradients::RnnGradients(const RnnOperands& operands, const KernelConditions& 
       weight_square_(operands.recurrent_mean_square()),
       dy_(operands.all_elements(Rnn::kStreamDy, rnn_.sequence())) {
   const auto states = size_t(rnn_.states()), sequence = size_t(rnn_.sequence());
-  add_panels();
+  pack_recurrent_weights();
   states_.resize(states + sequence);
   h_.resize(states), reset_.resize(cell_.is_gru_reset_before() ? states : 0);
   sums_.resize(states * size_t(gates_));
@@ -46,7 +46,7 @@ std::vector<ValueWithError> RnnGradients::run() {
   return out;
 }
 
-void RnnGradients::for_sequences(const std::function<void(int64_t)>& body) const {
+void RnnGradients::for_each_sequence(const std::function<void(int64_t)>& body) const {
   parallel_for(rnn_.batch, 1 + kMinThreadUnits / hidden_, [&](int64_t begin, int64_t end, int) {
     for (int64_t n = begin; n < end; ++n) body(n);
   });
@@ -61,7 +61,7 @@ void RnnGradients::set_initial_state() {
   }
 }
 
-void RnnGradients::add_panels() {
+void RnnGradients::pack_recurrent_weights() {
   const std::vector<float> u = operands_.all_elements(Rnn::kStreamU, rnn_.weights());
   for (int64_t gate = 0; gate < gates_; gate += state_gates_) {
     const float* const first = u.data() + gate * hidden_ * hidden_;
@@ -97,8 +97,9 @@ ValueWithError RnnGradients::recurrent_sum(double sum, int64_t terms, const Squa
                          {weight_square_ * vector.values, weight_square_ * vector.errors});
 }
 
-ValueWithError RnnGradients::input_part(int64_t gate, int64_t unit, int64_t t, int64_t n) const {
-  return {operands_.input_part(gate, unit, t, n),
+ValueWithError RnnGradients::input_contribution(int64_t gate, int64_t unit, int64_t t,
+                                                int64_t n) const {
+  return {operands_.input_contribution(gate, unit, t, n),
           kRoundoffFloat + rnn_.precision.input_roundoff / kDeviationsPerBound};
 }
 
@@ -107,20 +108,20 @@ void RnnGradients::forward_step(int64_t t) {
   for (size_t i = 0; i < h_.size(); ++i) h_[i] = states_[size_t(t) * h_.size() + i].h.value;
   add_forward_product(0, h_.data());
   if (cell_.is_gru_reset_before()) {
-    for_sequences([&](int64_t n) { reset_sequence(t, n); });
+    for_each_sequence([&](int64_t n) { compute_reset_gates(t, n); });
     add_forward_product(RnnCell::kCandidate, reset_.data());
   }
-  for_sequences([&](int64_t n) { forward_sequence(t, n); });
+  for_each_sequence([&](int64_t n) { forward_sequence(t, n); });
 }
 
 // Stores r in the state, because the candidate's factors need it.
-void RnnGradients::reset_sequence(int64_t t, int64_t n) {
+void RnnGradients::compute_reset_gates(int64_t t, int64_t n) {
   Squares h;
   for (int64_t j = 0; j < hidden_; ++j) h.add(state_before(t, n, j).h);
   for (int64_t unit = 0; unit < hidden_; ++unit) {
     const double sum = sums_[gate_index(n, RnnCell::kReset, unit)];
-    state_after(t, n, unit).gate[RnnCell::kReset] =
-        cell_.reset_gate(input_part(RnnCell::kReset, unit, t, n), recurrent_sum(sum, hidden_, h));
+    state_after(t, n, unit).gate[RnnCell::kReset] = cell_.reset_gate(
+        input_contribution(RnnCell::kReset, unit, t, n), recurrent_sum(sum, hidden_, h));
     reset_[unit_index(n, unit)] = weight_factor(RnnCell::kCandidate, t, n, unit).value;
   }
 }
@@ -144,7 +145,7 @@ void RnnGradients::forward_sequence(int64_t t, int64_t n) {
   for (int64_t unit = 0; unit < hidden_; ++unit) {
     ValueWithError z[4], s[4];
     for (int64_t gate = 0; gate < gates_; ++gate) {
-      z[gate] = input_part(gate, unit, t, n);
+      z[gate] = input_contribution(gate, unit, t, n);
       s[gate] = recurrent_sum_of_gate(gate, unit, n, h, reset);
     }
     RnnCell::State& state = state_after(t, n, unit);
@@ -154,13 +155,13 @@ void RnnGradients::forward_sequence(int64_t t, int64_t n) {
 }
 
 void RnnGradients::backward_step(int64_t t) {
-  for_sequences([&](int64_t n) { backward_sequence(t, n); });
+  for_each_sequence([&](int64_t n) { backward_sequence(t, n); });
   if (cell_.is_gru_reset_before()) {
     set_backward_product(t, RnnCell::kCandidate, reset_);
-    for_sequences([&](int64_t n) { backward_reset(t, n); });
+    for_each_sequence([&](int64_t n) { backward_reset(t, n); });
   }
   set_backward_product(t, 0, h_);
-  for_sequences([&](int64_t n) { finish_sequence(t, n); });
+  for_each_sequence([&](int64_t n) { finish_sequence(t, n); });
 }
 
 // Computes the gradients of the gates, and the part of the gradient of h' that passes through no

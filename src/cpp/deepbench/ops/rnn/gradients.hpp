@@ -37,15 +37,15 @@ class RnnGradients {
   };
 
   // Packs U: the gates that read h', then gru_reset_before's candidate, which reads r h'.
-  void add_panels();
+  void pack_recurrent_weights();
   void add_forward_product(int64_t gate, const double* h);
   void set_backward_product(int64_t t, int64_t gate, std::vector<double>& sums);
 
   void set_initial_state();
   void forward_step(int64_t t);
   void forward_sequence(int64_t t, int64_t n);
-  void reset_sequence(int64_t t, int64_t n);
-  ValueWithError input_part(int64_t gate, int64_t unit, int64_t t, int64_t n) const;
+  void compute_reset_gates(int64_t t, int64_t n);
+  ValueWithError input_contribution(int64_t gate, int64_t unit, int64_t t, int64_t n) const;
   ValueWithError recurrent_sum_of_gate(int64_t gate, int64_t unit, int64_t n, const Squares& h,
                                        const Squares& reset) const;
 
@@ -70,7 +70,7 @@ class RnnGradients {
   // The product of a row of U and a vector with these squares.
   ValueWithError recurrent_sum(double sum, int64_t terms, const Squares& vector) const;
 
-  void for_sequences(const std::function<void(int64_t)>& body) const;
+  void for_each_sequence(const std::function<void(int64_t)>& body) const;
   size_t unit_index(int64_t n, int64_t unit) const { return size_t(n * hidden_ + unit); }
   size_t gate_index(int64_t n, int64_t gate, int64_t unit) const {
     return size_t((n * gates_ + gate) * hidden_ + unit);

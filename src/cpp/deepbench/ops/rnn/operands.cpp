@@ -11,7 +11,7 @@ constexpr int64_t kMinThreadElements = 1 << 18;
 bool is_weights(uint32_t stream) { return stream == Rnn::kStreamU || stream == Rnn::kStreamWx; }
 
 // S7 if the kernel reports that its processor needs it.
-deepbench_type integers_of(const KernelConditions& conditions) {
+deepbench_type integer_operand_type(const KernelConditions& conditions) {
   for (const auto& [operand, type] : conditions.fill)
     if (operand == "u" && type == "s7") return DEEPBENCH_S7;
   return DEEPBENCH_S8;
@@ -20,7 +20,9 @@ deepbench_type integers_of(const KernelConditions& conditions) {
 }  // namespace
 
 RnnOperands::RnnOperands(const Rnn& rnn, const KernelConditions& conditions)
-    : rnn_(rnn), inputs_(conditions.seed, conditions.inputs), integers_(integers_of(conditions)) {
+    : rnn_(rnn),
+      inputs_(conditions.seed, conditions.inputs),
+      integers_(integer_operand_type(conditions)) {
   rnn_.inputs = conditions.facts.integer("inputs", 1);
   bias_ = all_elements(Rnn::kStreamB, rnn_.biases() * rnn_.hidden);
   if (rnn_.inputs > 1) return;
@@ -69,7 +71,8 @@ double RnnOperands::recurrent_mean_square() const {
   return scale * scale * inputs_.mean_square(rnn_.precision.a);
 }
 
-double RnnOperands::input_part(int64_t gate, int64_t unit, int64_t step, int64_t sequence) const {
+double RnnOperands::input_contribution(int64_t gate, int64_t unit, int64_t step,
+                                       int64_t sequence) const {
   const int64_t sequence_step = step * rnn_.batch + sequence;
   if (rnn_.inputs == 1)
     return bias(gate, unit) + input_weight(gate, unit) * x_[static_cast<size_t>(sequence_step)];

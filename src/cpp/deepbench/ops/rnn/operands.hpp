@@ -23,13 +23,13 @@ class RnnOperands {
   std::vector<float> all_elements(uint32_t stream, int64_t count) const;
 
   // Writes the row of U for one gate and unit.
-  void recurrent_row(int64_t gate, int64_t unit, float* row) const {
+  void generate_recurrent_row(int64_t gate, int64_t unit, float* row) const {
     fill(Rnn::kStreamU, (gate * rnn_.hidden + unit) * rnn_.hidden, rnn_.hidden, row);
   }
   double recurrent_mean_square() const;
 
   // The input part z of a gate and unit.
-  double input_part(int64_t gate, int64_t unit, int64_t step, int64_t sequence) const;
+  double input_contribution(int64_t gate, int64_t unit, int64_t step, int64_t sequence) const;
   double bias(int64_t gate, int64_t unit) const {
     return bias_[static_cast<size_t>(gate * rnn_.hidden + unit)];
   }

@@ -27,7 +27,7 @@ struct SegmentShape {
   int64_t steps, units;
 };
 
-SegmentShape shape_of(const Rnn& rnn) {
+SegmentShape segment_shape(const Rnn& rnn) {
   if (rnn.cell == "lstm")
     return {rnn.timesteps <= kMaxWholeSegment ? rnn.timesteps : 2 * kForgetSteps,
             std::min<int64_t>(rnn.hidden, 32)};
@@ -38,7 +38,7 @@ SegmentShape shape_of(const Rnn& rnn) {
 }
 
 // Generating a row of U costs as much as two dot products with it.
-double cost_of(const Rnn& rnn, const SegmentShape& shape) {
+double segment_cost(const Rnn& rnn, const SegmentShape& shape) {
   const double rows =
       double(rnn.gates() * shape.units) + (rnn.cell == "gru_reset_before" ? double(rnn.hidden) : 0);
   return rows * double(rnn.hidden) * double(shape.steps + 2);
@@ -62,20 +62,20 @@ RnnSegment segment_at(const Rnn& rnn, const SegmentShape& shape, int64_t number)
 
 }  // namespace
 
-bool checks_all(const Rnn& rnn) {
+bool checks_all_outputs(const Rnn& rnn) {
   return double(rnn.sequence()) * double(rnn.gates() * rnn.hidden) <= kForwardWork &&
          rnn.sequence() <= kMaxOutputs;
 }
 
 std::vector<RnnSegment> choose_segments(const Rnn& rnn) {
   std::vector<RnnSegment> segments;
-  if (checks_all(rnn)) {
+  if (checks_all_outputs(rnn)) {
     for (int64_t n = 0; n < rnn.batch; ++n)
       segments.push_back({n, 0, rnn.timesteps, 0, stratified_sample(rnn.hidden, rnn.hidden, 0)});
     return segments;
   }
-  const SegmentShape shape = shape_of(rnn);
-  const auto affordable = static_cast<int64_t>(kForwardWork / cost_of(rnn, shape));
+  const SegmentShape shape = segment_shape(rnn);
+  const auto affordable = static_cast<int64_t>(kForwardWork / segment_cost(rnn, shape));
   const int64_t max_segments = kMaxOutputs / 2 / (shape.steps * shape.units);
   for (int64_t i = 0; i < std::max(kMinSegments, std::min(affordable, max_segments)); ++i)
     segments.push_back(segment_at(rnn, shape, i));

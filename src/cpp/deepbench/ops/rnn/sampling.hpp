@@ -19,7 +19,7 @@ struct RnnSegment {
 // multiplications allows. Each segment has different units. They cover the first and last steps,
 // the first and last sequences, and random ones.
 std::vector<RnnSegment> choose_segments(const Rnn& rnn);
-bool checks_all(const Rnn& rnn);
+bool checks_all_outputs(const Rnn& rnn);
 
 // One random index from each of `count` equal parts of [0, size), including the first and the last
 // index; every index if there are at most `count`.

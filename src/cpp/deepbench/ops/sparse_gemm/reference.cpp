@@ -28,7 +28,7 @@ class SparseGemmReference final : public ProductReference {
   void set_grid_rows(size_t rows) override { nnz_.resize(rows); }
 
   // The row includes its zeros; the nonzeros are counted for the bound.
-  void row_of_a(size_t grid_row, int64_t i, float* row) override {
+  void generate_row_of_a(size_t grid_row, int64_t i, float* row) override {
     const auto stride = static_cast<uint64_t>(gemm_.trans_a ? 1 : gemm_.m);
     inputs_.fill(gemm_.precision.a, SparseGemm::kStreamA, gemm_.index_a(i, 0), stride, gemm_.k,
                  row);
@@ -41,7 +41,7 @@ class SparseGemmReference final : public ProductReference {
     nnz_[grid_row] = nnz;
   }
 
-  void column_of_b(int64_t j, float* column) const override {
+  void generate_column_of_b(int64_t j, float* column) const override {
     const auto stride = static_cast<uint64_t>(gemm_.b_by_columns() ? 1 : gemm_.n);
     inputs_.fill(gemm_.precision.b, SparseGemm::kStreamB, gemm_.index_b(0, j), stride, gemm_.k,
                  column);
@@ -51,7 +51,8 @@ class SparseGemmReference final : public ProductReference {
     return 4 * std::sqrt(nnz) * gemm_.precision.sum_roundoff;
   }
 
-  Point point(const DotSums& sums, size_t grid_row, int64_t i, int64_t j) const override {
+  ExpectedElement expected_element(const DotSums& sums, size_t grid_row, int64_t i,
+                                   int64_t j) const override {
     const double c = beta() == 0 ? 0
                                  : beta() * inputs_.element(gemm_.precision.c, SparseGemm::kStreamC,
                                                             gemm_.index_c(i, j));

@@ -40,7 +40,7 @@ class SparseGemmOperation final : public Operation {
   std::vector<std::pair<std::string, std::string>> synonyms() const override {
     return {{"spmm", "sparse_gemm"}, {"spmv", "sparse_gemm"}};
   }
-  double host_elements(const Problem& problem) const override {
+  double host_generated_elements(const Problem& problem) const override {
     return double(problem.integer("m")) * double(problem.integer("k"));
   }
 
@@ -101,7 +101,7 @@ class SparseGemmOperation final : public Operation {
   }
   double verification_bytes(const Problem& problem) const override {
     const SparseGemm gemm = sparse_gemm_problem(problem);
-    return ProductReference::host_bytes(gemm.m, gemm.n, gemm.k);
+    return ProductReference::host_memory_bytes(gemm.m, gemm.n, gemm.k);
   }
 
  private:

@@ -49,7 +49,7 @@ constexpr int64_t kMaxOutputs = 64;
 
 // Sizes of memory and caches decide which problems are refused, how many copies are made and which
 // ceilings are measured, so that they are checked.
-void check_sizes(const Attributes& device) {
+void check_memory_sizes(const Attributes& device) {
   for (const auto& [name, value] : device.items()) {
     const bool cache = name.compare(0, 6, "cache.") == 0 || name == "last_level_cache_bytes";
     if (!cache && name != "memory_bytes" && name != "memory_available_bytes") continue;
@@ -71,7 +71,7 @@ void check_status(const deepbench_backend* table, deepbench_status status, const
 
 // Drops ids that cannot be written on a command line, and duplicates. Keeps the first, the
 // library's default, which is never requested by its id.
-std::vector<std::string> usable_ids(const std::vector<std::string>& given) {
+std::vector<std::string> valid_candidate_ids(const std::vector<std::string>& given) {
   std::vector<std::string> ids;
   for (const std::string& id : given) {
     const bool can_be_written = !id.empty() && one_line(id, id.size()) == id;
@@ -104,7 +104,7 @@ std::string launch_name(int32_t launch) {
 }
 
 // A group as a plugin sees it. It may outlive the group, and then reports a lost rank.
-struct JoinedGroup {
+struct PluginGroupView {
   std::weak_ptr<Group> group;
   std::string address;
   deepbench_group view{};
@@ -117,7 +117,7 @@ std::string concatenated(const std::vector<std::string>& all) {
 }
 
 deepbench_status exchange(void* context, const void* mine, size_t bytes, void* all) {
-  const std::shared_ptr<Group> group = static_cast<const JoinedGroup*>(context)->group.lock();
+  const std::shared_ptr<Group> group = static_cast<const PluginGroupView*>(context)->group.lock();
   if (!group) return DEEPBENCH_DEVICE_LOST;
   try {
     const std::string step = "exchange of " + std::to_string(bytes) + " bytes";
@@ -133,7 +133,7 @@ deepbench_status exchange(void* context, const void* mine, size_t bytes, void* a
 }
 
 int32_t must_abort(void* context) {
-  const std::shared_ptr<Group> group = static_cast<const JoinedGroup*>(context)->group.lock();
+  const std::shared_ptr<Group> group = static_cast<const PluginGroupView*>(context)->group.lock();
   return !group || group->must_abort_call();
 }
 
@@ -289,7 +289,7 @@ std::vector<std::string> BackendPlan::candidates(int64_t limit) const {
   Collector collector;
   if (table_->candidates)
     check_status(table_, table_->candidates(handle_.get(), limit, collector.sink()), "candidates");
-  return usable_ids(collector.repeated());
+  return valid_candidate_ids(collector.repeated());
 }
 
 BackendPlan BackendPlan::with_candidate(const std::string& id) const {
@@ -329,7 +329,7 @@ int Backend::device_count() const {
 Attributes Backend::describe_device(int device) const {
   Collector collector;
   check_status(table_, table_->describe_device(device, collector.sink()), "describe_device");
-  check_sizes(collector.values());
+  check_memory_sizes(collector.values());
   return collector.values();
 }
 
@@ -374,10 +374,10 @@ void Backend::join(const std::shared_ptr<Group>& group) const {
   if (!collective || !collective->join)
     throw RowFailure(Status::kUnsupported, "backend " + name() + " has no collectives");
   static auto& kept =
-      *new std::vector<std::unique_ptr<JoinedGroup>>();  // lives as long as the process, as
-                                                         // plugin.h promises
-  kept.push_back(std::make_unique<JoinedGroup>());
-  JoinedGroup& joined = *kept.back();
+      *new std::vector<std::unique_ptr<PluginGroupView>>();  // lives as long as the process, as
+                                                             // plugin.h promises
+  kept.push_back(std::make_unique<PluginGroupView>());
+  PluginGroupView& joined = *kept.back();
   joined.group = group;
   const Member& self = group->self();
   joined.address = self.address;

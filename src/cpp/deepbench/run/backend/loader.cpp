@@ -32,20 +32,20 @@ std::string name_of_file(const fs::path& path) {
   return file.substr(kPrefix.size(), file.size() - kPrefix.size() - kSuffix.size());
 }
 
-void add(const fs::path& path, std::vector<FoundBackend>& found) {
+void add_backend_file(const fs::path& path, std::vector<FoundBackend>& found) {
   const std::string name = name_of_file(path);
   const auto same = [&](const FoundBackend& one) { return one.name == name; };
   if (!name.empty() && std::none_of(found.begin(), found.end(), same))
     found.push_back({name, path.string()});
 }
 
-void find_in(const fs::path& place, std::vector<FoundBackend>& found) {
+void find_backends_in(const fs::path& place, std::vector<FoundBackend>& found) {
   std::error_code ignored;
-  if (!fs::is_directory(place, ignored)) return add(place, found);
+  if (!fs::is_directory(place, ignored)) return add_backend_file(place, found);
   std::vector<fs::path> files;
   for (const auto& entry : fs::directory_iterator(place, ignored)) files.push_back(entry.path());
   std::sort(files.begin(), files.end());
-  for (const auto& file : files) add(file, found);
+  for (const auto& file : files) add_backend_file(file, found);
 }
 
 // Why a path that the user named holds no backend; empty if it holds one.
@@ -53,7 +53,7 @@ std::string no_backend_reason(const fs::path& place) {
   std::error_code ignored;
   if (!fs::exists(place, ignored)) return "no such file or folder";
   std::vector<FoundBackend> found;
-  find_in(place, found);
+  find_backends_in(place, found);
   if (!found.empty()) return "";
   const bool folder = fs::is_directory(place, ignored);
   return folder ? "the folder has no libdeepbench_NAME.so"
@@ -142,16 +142,16 @@ const deepbench_backend* open_table(const std::string& path) {
 }
 
 // A backend that `auto` may select.
-struct Automatic {
+struct AutomaticBackend {
   std::string name;
   Backend backend;
 };
 
 // The backends with a priority, the highest first. Appends the reason why a plugin cannot be loaded
 // to `skipped`.
-std::vector<Automatic> load_automatic_backends(const std::vector<FoundBackend>& found,
-                                               std::string& skipped) {
-  std::vector<Automatic> all;
+std::vector<AutomaticBackend> load_automatic_backends(const std::vector<FoundBackend>& found,
+                                                      std::string& skipped) {
+  std::vector<AutomaticBackend> all;
   for (const FoundBackend& one : found) {
     try {
       const Backend backend = load_plugin(one.path);
@@ -160,9 +160,10 @@ std::vector<Automatic> load_automatic_backends(const std::vector<FoundBackend>& 
       skipped += (skipped.empty() ? "" : "; ") + one.name + ": " + error.what();
     }
   }
-  std::stable_sort(all.begin(), all.end(), [](const Automatic& a, const Automatic& b) {
-    return a.backend.priority() > b.backend.priority();
-  });
+  std::stable_sort(all.begin(), all.end(),
+                   [](const AutomaticBackend& a, const AutomaticBackend& b) {
+                     return a.backend.priority() > b.backend.priority();
+                   });
   return all;
 }
 
@@ -171,8 +172,8 @@ std::vector<Automatic> load_automatic_backends(const std::vector<FoundBackend>& 
 // search.
 Backend load_automatic(const std::vector<FoundBackend>& found, std::string* why) {
   std::string skipped;
-  const std::vector<Automatic> all = load_automatic_backends(found, skipped);
-  for (const Automatic& one : all) {
+  const std::vector<AutomaticBackend> all = load_automatic_backends(found, skipped);
+  for (const AutomaticBackend& one : all) {
     if (why) *why = skipped;
     try {
       if (one.backend.device_count() > 0) return one.backend;
@@ -201,9 +202,9 @@ std::string package_directory() {
 
 std::vector<FoundBackend> find_backends(const std::vector<std::string>& paths) {
   std::vector<FoundBackend> found;
-  for (const auto& path : paths) find_in(path, found);
-  for (const auto& path : environment_paths()) find_in(path, found);
-  find_in(package_directory(), found);
+  for (const auto& path : paths) find_backends_in(path, found);
+  for (const auto& path : environment_paths()) find_backends_in(path, found);
+  find_backends_in(package_directory(), found);
   return found;
 }
 

@@ -39,11 +39,11 @@ std::string CeilingKey::text() const {
          " power=" + conditions.power;
 }
 
-bool gives_ceiling(std::string_view line) { return line.substr(0, kCeiling.size()) == kCeiling; }
+bool is_ceiling_line(std::string_view line) { return line.substr(0, kCeiling.size()) == kCeiling; }
 
 void parse_given_ceiling(std::string_view line, GivenCeilings& ceilings) {
   const size_t end = line.find(';');
-  if (!gives_ceiling(line) || end == std::string_view::npos)
+  if (!is_ceiling_line(line) || end == std::string_view::npos)
     refuse(line, "must be ceiling KEY ; figure=NUMBER");
   const std::string key = checked_key(line, line.substr(kCeiling.size(), end - kCeiling.size()));
   GivenCeiling given;

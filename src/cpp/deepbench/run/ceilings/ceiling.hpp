@@ -37,7 +37,7 @@ struct GivenCeiling {
 using GivenCeilings = std::map<std::string, GivenCeiling>;  // by the text of the key
 
 // Whether a line of the row protocol gives a ceiling, and is no problem.
-DEEPBENCH_API bool gives_ceiling(std::string_view line);
+DEEPBENCH_API bool is_ceiling_line(std::string_view line);
 // Reads "ceiling KEY ; figure=NUMBER [raised=yes]" into `ceilings`. Throws InvalidProblem.
 DEEPBENCH_API void parse_given_ceiling(std::string_view line, GivenCeilings& ceilings);
 

@@ -13,8 +13,8 @@ constexpr double kLargeProductNs = 2e6;
 constexpr int64_t kSmallestProduct = 1024, kLargestProduct = 8192;
 constexpr int64_t kDefaultBuffer = int64_t{1} << 28;
 
-std::string product(int64_t m, int64_t n, int64_t k, const char* transposes,
-                    const std::string& precision) {
+std::string gemm_problem_text(int64_t m, int64_t n, int64_t k, const char* transposes,
+                              const std::string& precision) {
   return "gemm m=" + std::to_string(m) + " n=" + std::to_string(n) + " k=" + std::to_string(k) +
          " trans_a=" + transposes[0] + " trans_b=" + transposes[1] + " precision=" + precision;
 }
@@ -80,7 +80,7 @@ bool Ceilings::needs_measuring(const Problem& problem, bool cold) const {
          !is_current(latency_key(precision_of_call(precision)));
 }
 
-RowCeilings Ceilings::of(const Problem& problem, bool cold) {
+RowCeilings Ceilings::for_problem(const Problem& problem, bool cold) {
   const Work work = problem.operation().work(problem);
   RowCeilings ceilings;
   ceilings.precision = problem.text("precision");
@@ -98,16 +98,16 @@ RowCeilings Ceilings::of(const Problem& problem, bool cold) {
 }
 
 double Ceilings::arithmetic(const std::string& precision) {
-  return known(arithmetic_key(precision), [&] { return measure_arithmetic(precision); });
+  return current_figure(arithmetic_key(precision), [&] { return measure_arithmetic(precision); });
 }
 
 double Ceilings::bandwidth(const MemoryLevel& level) {
-  return known(bandwidth_key(level), [&] { return measure_bandwidth(level); });
+  return current_figure(bandwidth_key(level), [&] { return measure_bandwidth(level); });
 }
 
 double Ceilings::latency_ns(const std::string& precision) {
-  return known(latency_key(precision), [&] {
-    const MeasuredProblem smallest = measure_(product(1, 1, 1, "nn", precision));
+  return current_figure(latency_key(precision), [&] {
+    const MeasuredProblem smallest = measure_(gemm_problem_text(1, 1, 1, "nn", precision));
     return Best{smallest.median_ns, smallest.row};
   });
 }
@@ -134,7 +134,7 @@ void Ceilings::invalidate_bandwidth(const MemoryLevel& level) {
 }
 
 // The current figure of a ceiling; measures it if there is none.
-double Ceilings::known(const CeilingKey& key, const std::function<Best()>& measure) {
+double Ceilings::current_figure(const CeilingKey& key, const std::function<Best()>& measure) {
   Entry& entry = entries_[key.text()];
   if (entry.is_current) return entry.figure;
   const Best best = measure();
@@ -152,7 +152,7 @@ Ceilings::Best Ceilings::measure_arithmetic(const std::string& precision) {
   int64_t size = kSmallestProduct;
   Best best;
   const auto try_product = [&](int64_t m, int64_t n, int64_t k, const char* transposes) {
-    const MeasuredProblem measured = measure_(product(m, n, k, transposes, precision));
+    const MeasuredProblem measured = measure_(gemm_problem_text(m, n, k, transposes, precision));
     const double ns = measured.median_ns;
     best.offer(ns > 0 ? 2.0 * double(m) * double(n) * double(k) / ns * 1e9 : 0, measured);
     return ns;
@@ -170,7 +170,7 @@ Ceilings::Best Ceilings::measure_arithmetic(const std::string& precision) {
   return best;
 }
 
-void Ceilings::offer_read(int64_t bytes, Best& best) {
+void Ceilings::offer_read_bandwidth(int64_t bytes, Best& best) {
   const int64_t whole = bytes / 64 * 64;
   const MeasuredProblem read = measure_("memory kind=read bytes=" + std::to_string(whole));
   best.offer(read.median_ns > 0 ? double(whole) / read.median_ns * 1e9 : 0, read);
@@ -179,13 +179,13 @@ void Ceilings::offer_read(int64_t bytes, Best& best) {
 Ceilings::Best Ceilings::measure_bandwidth(const MemoryLevel& level) {
   Best best;
   if (level.bytes > 0) {
-    offer_read(level.bytes / 2, best);
+    offer_read_bandwidth(level.bytes / 2, best);
     return best;
   }
   const int64_t bytes = std::max(kDefaultBuffer / 2, 4 * last_level_bytes_);
   const MeasuredProblem copy = measure_("memory kind=copy bytes=" + std::to_string(bytes));
   best.offer(copy.median_ns > 0 ? 2 * double(bytes) / copy.median_ns * 1e9 : 0, copy);
-  offer_read(bytes, best);
+  offer_read_bandwidth(bytes, best);
   return best;
 }
 

@@ -52,7 +52,7 @@ class DEEPBENCH_API Ceilings {
   // Whether of() has to measure a ceiling.
   bool needs_measuring(const Problem& problem, bool cold) const;
   // All ceilings that the row needs, measured unless they are known.
-  RowCeilings of(const Problem& problem, bool cold);
+  RowCeilings for_problem(const Problem& problem, bool cold);
 
   // Floating-point operations per second of the best of several large products; 0 if none runs.
   double arithmetic(const std::string& precision);
@@ -91,12 +91,12 @@ class DEEPBENCH_API Ceilings {
   CeilingKey bandwidth_key(const MemoryLevel& level) const;
   CeilingKey latency_key(const std::string& precision) const;
   bool is_current(const CeilingKey& key) const;
-  double known(const CeilingKey& key, const std::function<Best()>& measure);
+  double current_figure(const CeilingKey& key, const std::function<Best()>& measure);
   void raise(const CeilingKey& key, double figure, const Row& row);
 
   Best measure_arithmetic(const std::string& precision);
   Best measure_bandwidth(const MemoryLevel& level);
-  void offer_read(int64_t bytes, Best& best);
+  void offer_read_bandwidth(int64_t bytes, Best& best);
 
   std::vector<MemoryLevel> levels_;
   int64_t last_level_bytes_ = 0;

@@ -13,14 +13,14 @@ namespace {
 constexpr size_t kMaxReasons = 16;  // if more ranks fail, they usually share a cause
 
 // Six digits, more than the precision of any clock.
-double short_number(double number) {
+double rounded_to_six_digits(double number) {
   if (number == 0 || !std::isfinite(number)) return number;
   const double scale = std::pow(10, 5 - std::floor(std::log10(std::abs(number))));
   return std::round(number * scale) / scale;
 }
 
-JsonWriter& number_or_null(JsonWriter& json, double number) {
-  return json.value_or_null(number != 0, short_number(number));
+JsonWriter& write_number_or_null(JsonWriter& json, double number) {
+  return json.value_or_null(number != 0, rounded_to_six_digits(number));
 }
 
 // One figure of each rank; null if it is unknown.
@@ -42,7 +42,7 @@ void write_by_rank(JsonWriter& json, const char* name, const FleetSummary& fleet
   const bool known = std::any_of(fleet.ranks.begin(), fleet.ranks.end(),
                                  [&](const RankResult& one) { return one.*figure != 0; });
   write_list(json, name, known, fleet.ranks,
-             [&](const RankResult& one) { number_or_null(json, one.*figure); });
+             [&](const RankResult& one) { write_number_or_null(json, one.*figure); });
 }
 
 void write_rank_device(JsonWriter& json, const FleetSummary& fleet, size_t rank) {
@@ -59,7 +59,7 @@ void write_outliers(JsonWriter& json, const FleetSummary& fleet) {
     const RankResult& figures = fleet.ranks[size_t(outlier.rank)];
     json.begin_object();
     write_rank_device(json, fleet, size_t(outlier.rank));
-    json.member("deviation", short_number(outlier.deviation))
+    json.member("deviation", rounded_to_six_digits(outlier.deviation))
         .member("throttled", figures.throttled);
     json.end_object();
   }
@@ -80,7 +80,7 @@ void write_failures(JsonWriter& json, const FleetSummary& fleet) {
   json.end_array();
 }
 
-void rank_or_null(JsonWriter& json, const char* name, int rank) {
+void write_rank_or_null(JsonWriter& json, const char* name, int rank) {
   json.key(name).value_or_null(rank >= 0, int64_t{rank});
 }
 
@@ -89,13 +89,13 @@ void rank_or_null(JsonWriter& json, const char* name, int rank) {
 std::string fleet_json(const FleetSummary& fleet) {
   JsonWriter json;
   json.begin_object().member("count", int64_t(fleet.ranks.size()));
-  rank_or_null(json, "representative", fleet.middle_rank);
-  number_or_null(json.key("middle_ns"), fleet.median_ns);
+  write_rank_or_null(json, "representative", fleet.middle_rank);
+  write_number_or_null(json.key("middle_ns"), fleet.median_ns);
   const bool two_count = fleet.fastest != fleet.slowest;
-  json.key("spread").value_or_null(two_count, short_number(fleet.spread));
-  number_or_null(json.key("outlier_threshold"), fleet.outlier_limit);
-  rank_or_null(json, "quickest", fleet.fastest);
-  rank_or_null(json, "slowest", fleet.slowest);
+  json.key("spread").value_or_null(two_count, rounded_to_six_digits(fleet.spread));
+  write_number_or_null(json.key("outlier_threshold"), fleet.outlier_limit);
+  write_rank_or_null(json, "quickest", fleet.fastest);
+  write_rank_or_null(json, "slowest", fleet.slowest);
   write_by_rank(json, "median_ns", fleet, &RankResult::median_ns);
   write_by_rank(json, "relative_standard_error", fleet, &RankResult::error);
   write_by_rank(json, "clock_mhz", fleet, &RankResult::clock_mhz);

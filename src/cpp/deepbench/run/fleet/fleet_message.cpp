@@ -15,7 +15,7 @@ namespace {
 constexpr size_t kMaxText = 300;  // bytes of a reason or a name; rank 0 keeps one of each rank
 
 // Never cuts a UTF-8 character in two.
-std::string shortened(const std::string& text) {
+std::string truncated_text(const std::string& text) {
   if (text.size() <= kMaxText) return text;
   size_t end = kMaxText;
   while (end > 0 && (static_cast<unsigned char>(text[end]) & 0xC0) == 0x80) --end;
@@ -202,8 +202,8 @@ Struct unpacked(const std::string& bytes) {
 }  // namespace
 
 std::string pack_rank_result(RankResult result) {
-  result.reason = shortened(result.reason);
-  result.algorithm = shortened(result.algorithm);
+  result.reason = truncated_text(result.reason);
+  result.algorithm = truncated_text(result.algorithm);
   return packed(std::move(result));
 }
 
@@ -214,8 +214,8 @@ std::string pack_findings(Findings found) { return packed(std::move(found)); }
 Findings unpack_findings(const std::string& bytes) { return unpacked<Findings>(bytes); }
 
 std::string pack_rank_device(RankDevice rank_device) {
-  rank_device.name = shortened(rank_device.name);
-  rank_device.uuid = shortened(rank_device.uuid);
+  rank_device.name = truncated_text(rank_device.name);
+  rank_device.uuid = truncated_text(rank_device.uuid);
   return packed(std::move(rank_device));
 }
 

@@ -42,7 +42,7 @@ void measure_on_this_rank(const RowContext& context, FleetCoordinator& fleet, Tr
   if (!plan.options.once) plan.candidate = candidate;
   measure_first(context, plan, slot, steps);
   if (plan.options.once) return;
-  steps.found.clocks = clocks_of(*steps.found.measurement->samples);
+  steps.found.clocks = observed_clocks(*steps.found.measurement->samples);
   if (context.measures_energy) steps.found.extras = measure_energy(context, plan, *slot.trial);
   measure_baselines(context, plan, slot, steps);
 }

@@ -22,7 +22,7 @@ constexpr std::array<Status, 7> kStatusBySeverity = {
     Status::kDeviceLost, Status::kIncorrect, Status::kFailed,     Status::kOutOfMemory,
     Status::kMistrusted, Status::kInvalid,   Status::kUnsupported};
 
-std::string rank_named(const FleetSummary& fleet, size_t rank) {
+std::string rank_text(const FleetSummary& fleet, size_t rank) {
   std::string name = "rank " + std::to_string(rank);
   if (rank >= fleet.rank_devices.size()) return name;
   const RankDevice& rank_device = fleet.rank_devices[rank];
@@ -39,7 +39,7 @@ void find_worst_status(FleetSummary& fleet) {
     fleet.status = status;
     fleet.reason = first->reason;
     if (count == std::ptrdiff_t(fleet.ranks.size())) return;
-    fleet.reason = rank_named(fleet, size_t(first - fleet.ranks.begin())) + ": " + fleet.reason;
+    fleet.reason = rank_text(fleet, size_t(first - fleet.ranks.begin())) + ": " + fleet.reason;
     if (count > 1) fleet.reason += " (and " + std::to_string(count - 1) + " more ranks)";
     return;
   }
@@ -56,7 +56,7 @@ std::string most_common_algorithm(const FleetSummary& fleet) {
 }
 
 // The ranks that count, the fastest first.
-std::vector<int> counting_ranks_by_time(const FleetSummary& fleet) {
+std::vector<int> counted_ranks_by_time(const FleetSummary& fleet) {
   const std::string usual = most_common_algorithm(fleet);
   std::vector<int> order;
   for (size_t rank = 0; rank < fleet.ranks.size(); ++rank)
@@ -68,7 +68,7 @@ std::vector<int> counting_ranks_by_time(const FleetSummary& fleet) {
   return order;
 }
 
-int first_with_time(const FleetSummary& fleet) {
+int first_rank_with_time(const FleetSummary& fleet) {
   for (size_t rank = 0; rank < fleet.ranks.size(); ++rank)
     if (fleet.ranks[rank].has_time()) return int(rank);
   return -1;
@@ -101,9 +101,9 @@ FleetSummary summarize_fleet(std::vector<RankResult> ranks, std::vector<RankDevi
   fleet.ranks = std::move(ranks);
   fleet.rank_devices = std::move(rank_devices);
   find_worst_status(fleet);
-  const std::vector<int> order = counting_ranks_by_time(fleet);
+  const std::vector<int> order = counted_ranks_by_time(fleet);
   if (order.empty()) {
-    fleet.middle_rank = first_with_time(fleet);
+    fleet.middle_rank = first_rank_with_time(fleet);
     find_other_algorithm_ranks(fleet);
     return fleet;
   }

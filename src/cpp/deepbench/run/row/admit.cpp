@@ -15,7 +15,7 @@ namespace {
 constexpr size_t kNamedCandidates = 12;  // in a message
 
 // In the largest unit in which the amount is at least 0.1.
-std::string amount(double bytes) {
+std::string bytes_text(double bytes) {
   const char* const units[] = {" GiB", " MiB", " KiB"};
   double size = bytes / (1 << 30);
   size_t unit = 0;
@@ -27,13 +27,13 @@ std::string amount(double bytes) {
 void require_available(double call, double verification, double available,
                        const std::string& memory_kind) {
   if (available <= 0 || call + verification <= available) return;
-  const std::string left = amount(available) + " are available";
+  const std::string left = bytes_text(available) + " are available";
   if (verification == 0)
     throw RowFailure(Status::kOutOfMemory,
-                     "needs " + amount(call) + " of " + memory_kind + "; " + left);
+                     "needs " + bytes_text(call) + " of " + memory_kind + "; " + left);
   throw RowFailure(Status::kOutOfMemory,
-                   "needs " + (call > 0 ? amount(call) + " of " + memory_kind + " and " : "") +
-                       amount(verification) + (call > 0 ? "" : " of " + memory_kind) +
+                   "needs " + (call > 0 ? bytes_text(call) + " of " + memory_kind + " and " : "") +
+                       bytes_text(verification) + (call > 0 ? "" : " of " + memory_kind) +
                        " to be verified; " + left + " (--no-verify measures without)");
 }
 
@@ -57,12 +57,12 @@ void require_operands_fit(const Problem& problem, const RowContext& context) {
   const double least = bytes / 2;  // no operand counts more than twice
   const double available = context.device.real("memory_available_bytes", 0);
   if (available > 0 && least > available)
-    throw RowFailure(Status::kOutOfMemory, "its operands alone take " + amount(least) +
-                                               " of memory; " + amount(available) +
+    throw RowFailure(Status::kOutOfMemory, "its operands alone take " + bytes_text(least) +
+                                               " of memory; " + bytes_text(available) +
                                                " are available");
 }
 
-Plan planned_or_too_large(const RowRequest& request, const RowContext& context) {
+Plan plan_or_reject_too_large(const RowRequest& request, const RowContext& context) {
   try {
     return plan_first_choice(request, context.backend);
   } catch (const RowFailure& failure) {
@@ -71,7 +71,7 @@ Plan planned_or_too_large(const RowRequest& request, const RowContext& context) 
   }
 }
 
-void require_outputs(const BackendPlan& planned, const Problem& problem) {
+void require_output_count(const BackendPlan& planned, const Problem& problem) {
   const size_t expected = problem.operation().outputs(problem).size();
   if (planned.outputs() != expected)
     throw RowFailure(Status::kFailed, "describe_plan: the backend answered nonsense: outputs=" +
@@ -118,9 +118,9 @@ void require_memory(const Plan& plan, const RowContext& context) {
 
 std::variant<Plan, Refusal> admit(const RowRequest& request, const RowContext& context) {
   try {
-    const Plan plan =
-        planned_or_too_large(request, context).with_candidate(request.options.named_candidate());
-    require_outputs(plan.backend_plans->first(), plan.problem);
+    const Plan plan = plan_or_reject_too_large(request, context)
+                          .with_candidate(request.options.named_candidate());
+    require_output_count(plan.backend_plans->first(), plan.problem);
     if (!plan.candidate.empty()) plan_named_candidate(plan, context);
     require_memory(plan, context);
     return plan;

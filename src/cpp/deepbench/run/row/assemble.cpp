@@ -115,7 +115,8 @@ Row assemble(const RowSteps& steps) {
   const Measurement* const last = steps.repetition ? &steps.repetition->measurement : first;
   if (last) describe_measurement(*last, row);
   add_baselines(steps.findings().baselines, row);
-  const Extras& extras = steps.repetition ? steps.repetition->extras : steps.findings().extras;
+  const ExtraMetrics& extras =
+      steps.repetition ? steps.repetition->extras : steps.findings().extras;
   row.metrics.insert(row.metrics.end(), extras.metrics.begin(), extras.metrics.end());
   row.observed = steps.findings().sensors.observed;
   for (const auto& [name, value] : steps.findings().clocks.items()) row.observed.set(name, value);

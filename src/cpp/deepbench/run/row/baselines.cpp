@@ -25,7 +25,7 @@ RunOptions baseline_options(const RunOptions& row, const std::string& candidate)
 }
 
 // Everything that the time of a baseline depends on.
-Attributes conditions_of(const RunOptions& options) {
+Attributes baseline_conditions(const RunOptions& options) {
   Attributes conditions = options.for_plugin();
   conditions.set("candidate", options.named_candidate());
   conditions.set("launch", int64_t{options.launch});
@@ -48,8 +48,8 @@ double expected_call_s(const Problem& problem, const RunOptions& options, const 
 }
 
 // Throws RowFailure.
-Measurement measure_one(const RowContext& context, const RowRequest& request,
-                        const Attributes& backend, TrialSlot& slot, Stages& stages) {
+Measurement measure_baseline(const RowContext& context, const RowRequest& request,
+                             const Attributes& backend, TrialSlot& slot, Stages& stages) {
   const double expected_s =
       expected_call_s(request.problem, request.options, backend, context.device);
   if (expected_s > kMaxExpectedS)
@@ -75,10 +75,10 @@ Baselines::Measured Baselines::measure_or_reuse(const RowContext& context, const
   const Attributes backend = context.backend.describe();
   const RunOptions options =
       baseline_options(row, backend.text("baseline_candidate." + problem.op()));
-  const Attributes conditions = conditions_of(options);
+  const Attributes conditions = baseline_conditions(options);
   for (const Measured& known : last_)
     if (known.problem == baseline.problem && known.conditions == conditions) return known;
-  const Measurement made = measure_one(context, {problem, options}, backend, slot, stages);
+  const Measurement made = measure_baseline(context, {problem, options}, backend, slot, stages);
   return {baseline.problem, conditions, made.median_ns(), made.library + ", " + made.algorithm};
 }
 

@@ -53,13 +53,13 @@ class Searcher {
   CandidateSearch run() {
     std::vector<std::string> ids = other_candidates();
     if (!is_exhaustive() && ids.size() >= kMaxCandidates) ids.resize(kMaxCandidates - 1);
-    spend([&] { screen(""); });
+    run_and_charge_budget([&] { screen(""); });
     for (const auto& id : ids) {
       if (has_spent_share(kScreeningShare)) {
         search_.notes.push_back("candidates left untried for lack of time");
         break;
       }
-      spend([&] { screen(id); });
+      run_and_charge_budget([&] { screen(id); });
     }
     skipped_in_screening_.add_notes_to(search_.notes);
     if (screened_.size() > 1) confirm();
@@ -92,7 +92,7 @@ class Searcher {
 
   // Charges the host time of `body`, except compilation, to the budget.
   template <class Body>
-  void spend(Body body) {
+  void run_and_charge_budget(Body body) {
     Stopwatch watch;
     const double compiling_ns = stages_.compiling_ns;
     body();
@@ -146,7 +146,7 @@ class Searcher {
 
   // Runs `body`; a candidate that fails leaves the comparison, and the row continues.
   template <class Body>
-  bool try_in_confirmation(const ScreenedCandidate& one, Body body) {
+  bool run_or_skip_candidate(const ScreenedCandidate& one, Body body) {
     try {
       body();
       return true;
@@ -161,24 +161,24 @@ class Searcher {
   // drift of the machine affects all of them alike.
   std::vector<Finalist> sample_finalists(const std::vector<ScreenedCandidate>& contenders) {
     std::vector<Finalist> near;
-    spend([&] {
+    run_and_charge_budget([&] {
       for (const auto& one : contenders)
-        try_in_confirmation(one, [&] {
+        run_or_skip_candidate(one, [&] {
           near.push_back(
               {one, std::make_unique<Trial>(context_, plan_.with_candidate(one.id), stages_), {}});
         });
     });
     for (int round = 0; round < kRounds; ++round) {
       if (round >= kMinRounds && has_spent_share(1)) break;
-      spend([&] { sample(near); });
+      run_and_charge_budget([&] { take_sample_of_each(near); });
     }
     return near;
   }
 
   // Takes one sample of each finalist and drops those that fail.
-  void sample(std::vector<Finalist>& near) {
+  void take_sample_of_each(std::vector<Finalist>& near) {
     for (auto one = near.begin(); one != near.end();) {
-      const bool good = try_in_confirmation(one->contender, [&] {
+      const bool good = run_or_skip_candidate(one->contender, [&] {
         for (double ns : one->trial->sample(1, span_ns_)) one->samples.push_back(ns);
       });
       one = good ? one + 1 : near.erase(one);

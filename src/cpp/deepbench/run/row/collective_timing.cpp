@@ -10,14 +10,14 @@
 namespace deepbench {
 namespace {
 
-std::string packed(const Batch& batch) {
+std::string pack(const Batch& batch) {
   Packer packer;
   packer.number(batch.count).number(batch.elapsed_ns).number(batch.host_ns).number(batch.clock_mhz);
   packer.number(int64_t{batch.throttled}).number(int64_t{batch.power_capped});
   return packer.text(batch.launch).text(batch.timer).bytes();
 }
 
-Batch unpacked(const std::string& bytes) {
+Batch unpack_batch(const std::string& bytes) {
   Unpacker unpacker(bytes);
   Batch batch;
   batch.count = unpacker.number<uint64_t>();
@@ -31,26 +31,26 @@ Batch unpacked(const std::string& bytes) {
   return batch;
 }
 
-std::string slowest(const std::vector<std::string>& all) {
-  Batch agreed = unpacked(all[0]);
+std::string merge_slowest(const std::vector<std::string>& all) {
+  Batch agreed = unpack_batch(all[0]);
   for (const std::string& bytes : all) {
-    const Batch one = unpacked(bytes);
+    const Batch one = unpack_batch(bytes);
     agreed.elapsed_ns = std::max(agreed.elapsed_ns, one.elapsed_ns);
     agreed.host_ns = std::max(agreed.host_ns, one.host_ns);
     agreed.clock_mhz = std::min(agreed.clock_mhz, one.clock_mhz);
     agreed.throttled = agreed.throttled || one.throttled;
     agreed.power_capped = agreed.power_capped || one.power_capped;
   }
-  return packed(agreed);
+  return pack(agreed);
 }
 
-std::string packed(const std::vector<double>& numbers) {
+std::string pack(const std::vector<double>& numbers) {
   Packer packer;
   for (double number : numbers) packer.number(number);
   return packer.bytes();
 }
 
-std::vector<double> numbers_in(const std::string& bytes) {
+std::vector<double> unpack_numbers(const std::string& bytes) {
   Unpacker unpacker(bytes);
   std::vector<double> numbers;
   while (!unpacker.rest().empty()) numbers.push_back(unpacker.number<double>());
@@ -58,18 +58,18 @@ std::vector<double> numbers_in(const std::string& bytes) {
 }
 
 // Rank 0's answer: p50, p99, slowest rank, spread.
-std::string compared(const std::vector<std::string>& all) {
+std::string rank_statistics(const std::vector<std::string>& all) {
   std::vector<double> slowest_ns, medians;
   for (const std::string& bytes : all) {
-    const std::vector<double> one = numbers_in(bytes);
+    const std::vector<double> one = unpack_numbers(bytes);
     slowest_ns.resize(one.size(), 0.0);
     for (size_t i = 0; i < one.size(); ++i) slowest_ns[i] = std::max(slowest_ns[i], one[i]);
     medians.push_back(median(one));
   }
   const Statistics calls = summarize(slowest_ns);
   const auto [quickest, last] = std::minmax_element(medians.begin(), medians.end());
-  return packed(std::vector<double>{calls.median, calls.p99, double(last - medians.begin()),
-                                    100 * (*last - *quickest) / *last});
+  return pack(std::vector<double>{calls.median, calls.p99, double(last - medians.begin()),
+                                  100 * (*last - *quickest) / *last});
 }
 
 }  // namespace
@@ -84,7 +84,8 @@ Batch slowest_batch(Group* group, uint64_t count, const std::function<Batch()>& 
   } catch (const RowFailure& failure) {
     group->fail_step(AbortScope::kStep, step, failure);
   }
-  return unpacked(group->reduce_and_broadcast(AbortScope::kStep, step, packed(mine), slowest));
+  return unpack_batch(
+      group->reduce_and_broadcast(AbortScope::kStep, step, pack(mine), merge_slowest));
 }
 
 void start_collectively(Group* group, const std::function<void()>& body) {
@@ -98,9 +99,9 @@ void start_collectively(Group* group, const std::function<void()>& body) {
 
 std::vector<Metric> rank_metrics(Group& group, const std::vector<double>& mine_ns) {
   const std::string answer =
-      group.reduce_and_broadcast(AbortScope::kStep, "single calls", packed(mine_ns), compared);
+      group.reduce_and_broadcast(AbortScope::kStep, "single calls", pack(mine_ns), rank_statistics);
   if (group.rank() != 0) return {};
-  const std::vector<double> found = numbers_in(answer);
+  const std::vector<double> found = unpack_numbers(answer);
   return {{"call_p50", "ns", "lower", found[0]},
           {"call_p99", "ns", "lower", found[1]},
           {"slowest_rank", "", "", found[2]},

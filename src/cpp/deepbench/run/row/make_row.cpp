@@ -17,9 +17,9 @@ namespace {
 constexpr double kEnergySpanNs = 2.2e9;  // energy counters are updated slowly
 
 // Single calls show what batches hide: the spread between the ranks of a collective.
-Extras measure_extras(const RowContext& context, const Plan& plan, Trial* trial) {
+ExtraMetrics measure_extra_metrics(const RowContext& context, const Plan& plan, Trial* trial) {
   if (!trial) return {};  // the selection could not prepare the default again
-  Extras extras;
+  ExtraMetrics extras;
   if (context.measures_energy) extras = measure_energy(context, plan, *trial);
   if (context.group)
     for (Metric& metric : rank_metrics(*context.group, trial->time_single_calls()))
@@ -27,10 +27,10 @@ Extras measure_extras(const RowContext& context, const Plan& plan, Trial* trial)
   return extras;
 }
 
-Assessment look_up_and_assess(Ceilings& ceilings, const RowRequest& request,
-                              const Measurement& measurement, Stages& stages) {
+Assessment assess_against_ceilings(Ceilings& ceilings, const RowRequest& request,
+                                   const Measurement& measurement, Stages& stages) {
   Stopwatch watch;
-  const RowCeilings row_ceilings = ceilings.of(request.problem, request.options.cold);
+  const RowCeilings row_ceilings = ceilings.for_problem(request.problem, request.options.cold);
   Work work = request.problem.operation().work(request.problem);
   work.transform_factor = measurement.transform_factor;
   const Assessment assessment = assess(work, measurement.median_ns(), row_ceilings);
@@ -38,13 +38,14 @@ Assessment look_up_and_assess(Ceilings& ceilings, const RowRequest& request,
   return assessment;
 }
 
-void discard_exceeded(Ceilings& ceilings, const Problem& problem, const Assessment& assessment) {
+void discard_exceeded_ceilings(Ceilings& ceilings, const Problem& problem,
+                               const Assessment& assessment) {
   if (assessment.exceeds_arithmetic) ceilings.invalidate_arithmetic(problem.text("precision"));
   if (assessment.exceeds_bandwidth) ceilings.invalidate_bandwidth({assessment.bound.level, 0});
 }
 
-void raise_exceeded(Ceilings& ceilings, const Problem& problem, const Assessment& assessment,
-                    const Row& row) {
+void raise_exceeded_ceilings(Ceilings& ceilings, const Problem& problem,
+                             const Assessment& assessment, const Row& row) {
   const double t = row.median_ns();
   if (assessment.exceeds_arithmetic)
     ceilings.raise_arithmetic(problem.text("precision"),
@@ -54,19 +55,20 @@ void raise_exceeded(Ceilings& ceilings, const Problem& problem, const Assessment
 }
 
 // A repetition that fails leaves what it found, so that the row shows why.
-void repeat(const RowContext& context, const Plan& plan, TrialSlot& slot, RowSteps& steps) {
+void repeat_measurement(const RowContext& context, const Plan& plan, TrialSlot& slot,
+                        RowSteps& steps) {
   const Attempt attempt = slot.measure(context, plan, steps.stages);
   Repetition repetition = {attempt.measurement, {}, {}};
   if (attempt.failure && slot.trial) steps.repetition = repetition;
   attempt.rethrow_failure();
   if (context.measures_energy) repetition.extras = measure_energy(context, plan, *slot.trial);
-  repetition.clocks = clocks_of(*repetition.measurement.samples);
+  repetition.clocks = observed_clocks(*repetition.measurement.samples);
   steps.repetition = std::move(repetition);
 }
 
 }  // namespace
 
-Plan admitted(const RowRequest& request, const RowContext& context) {
+Plan admit_or_throw(const RowRequest& request, const RowContext& context) {
   const auto admission = admit(request, context);
   if (const auto* const refusal = std::get_if<Refusal>(&admission))
     throw RowFailure(refusal->status, refusal->reason);
@@ -91,7 +93,7 @@ Sensors read_sensors(const RowContext& context, int device) {
   return sensors;
 }
 
-Attributes clocks_of(const Samples& samples) {
+Attributes observed_clocks(const Samples& samples) {
   Attributes clocks;
   if (samples.clock_mhz > 0) clocks.set("sm_clock_mhz", samples.clock_mhz);
   if (samples.rested_ns > 0) clocks.set("rest_ns", samples.rested_ns);
@@ -101,8 +103,8 @@ Attributes clocks_of(const Samples& samples) {
 
 // Measures over a separate span, long enough for the counter. The gaps between batches count as
 // well.
-Extras measure_energy(const RowContext& context, const Plan& plan, Trial& trial) {
-  Extras extras;
+ExtraMetrics measure_energy(const RowContext& context, const Plan& plan, Trial& trial) {
+  ExtraMetrics extras;
   const int device = int(plan.options.device);
   try {
     const double before = context.backend.energy_joules(device);
@@ -136,7 +138,7 @@ void assess_row(const RowContext& context, const RowRequest& request, const Plan
       is_announced = true;
       context.before_ceilings(assemble(steps));
     }
-    return look_up_and_assess(ceilings, request, measurement, steps.stages);
+    return assess_against_ceilings(ceilings, request, measurement, steps.stages);
   };
   const Measurement& first = *steps.first_measurement();
   Assessment assessment = look_up(first);
@@ -148,14 +150,14 @@ void assess_row(const RowContext& context, const RowRequest& request, const Plan
     return;
   }
   // Either a ceiling was measured too low, or the row is wrong: both are measured again.
-  discard_exceeded(ceilings, problem, assessment);
-  if (plan) repeat(context, plan->with_candidate(first.candidate), slot, steps);
+  discard_exceeded_ceilings(ceilings, problem, assessment);
+  if (plan) repeat_measurement(context, plan->with_candidate(first.candidate), slot, steps);
   const Measurement* const second = steps.repetition ? &steps.repetition->measurement : nullptr;
   const Measurement& last = second ? *second : first;
   assessment = look_up(last);
   const Verdict verdict = judge(first, second, assessment);
   if (verdict.doubt == Doubt::kLowCeiling) {
-    raise_exceeded(ceilings, problem, assessment, assemble(steps));
+    raise_exceeded_ceilings(ceilings, problem, assessment, assemble(steps));
     assessment = look_up(last);
   }
   steps.bound = assessment.bound;
@@ -166,7 +168,7 @@ void assess_row(const RowContext& context, const RowRequest& request, const Plan
 void make_row(const RowContext& context, TrialSlot& slot, RowSteps& steps) {
   const RowRequest& request = *steps.request;
   std::optional<Plan> plan;
-  collective_step(context.group, "check", [&] { plan = admitted(request, context); });
+  collective_step(context.group, "check", [&] { plan = admit_or_throw(request, context); });
   if (request.options.check) return;
   if (context.on_admitted) context.on_admitted();
   measure_first(context, *plan, slot, steps);
@@ -181,9 +183,9 @@ void make_row(const RowContext& context, TrialSlot& slot, RowSteps& steps) {
     }
     steps.selection = selection;
   }
-  steps.found.extras = measure_extras(context, *plan, slot.trial.get());
+  steps.found.extras = measure_extra_metrics(context, *plan, slot.trial.get());
   steps.found.sensors = read_sensors(context, int(request.options.device));
-  steps.found.clocks = clocks_of(*steps.first_measurement()->samples);
+  steps.found.clocks = observed_clocks(*steps.first_measurement()->samples);
   measure_baselines(context, *plan, slot, steps);
   assess_row(context, request, &*plan, slot, steps);
 }

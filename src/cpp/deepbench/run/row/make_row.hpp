@@ -17,8 +17,8 @@ void make_row(const RowContext& context, TrialSlot& slot, RowSteps& steps);
 Plan admitted(const RowRequest& request, const RowContext& context);  // throws a refusal
 void measure_first(const RowContext& context, const Plan& plan, TrialSlot& slot, RowSteps& steps);
 Sensors read_sensors(const RowContext& context, int device);
-Attributes clocks_of(const Samples& samples);
-Extras measure_energy(const RowContext& context, const Plan& plan, Trial& trial);
+Attributes observed_clocks(const Samples& samples);
+ExtraMetrics measure_energy(const RowContext& context, const Plan& plan, Trial& trial);
 void measure_baselines(const RowContext& context, const Plan& plan, TrialSlot& slot,
                        RowSteps& steps);
 // `plan`: with which a row above its ceilings is measured again. nullptr: only its ceilings are.

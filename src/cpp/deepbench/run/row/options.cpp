@@ -15,13 +15,13 @@ using Text = const std::string&;
 using Setter = std::function<void(RunOptions&, Text key, Text value)>;
 
 // One of two words; the first stands for true.
-bool either(Text key, Text value, Text yes, Text no) {
+bool parse_choice_of_two(Text key, Text value, Text yes, Text no) {
   if (value != yes && value != no)
     throw InvalidProblem(key + "=" + value + ": must be " + yes + " or " + no);
   return value == yes;
 }
 
-int64_t integer(Text key, Text value, int64_t smallest) {
+int64_t parse_integer_at_least(Text key, Text value, int64_t smallest) {
   const int64_t number = parse_integer(key, value);
   if (number < smallest)
     throw InvalidProblem(key + "=" + value + ": must be at least " + std::to_string(smallest));
@@ -29,27 +29,27 @@ int64_t integer(Text key, Text value, int64_t smallest) {
 }
 
 // The plugin interface counts devices in 32 bits.
-int64_t device_number(Text key, Text value) {
-  const int64_t number = integer(key, value, 0);
+int64_t parse_device_number(Text key, Text value) {
+  const int64_t number = parse_integer_at_least(key, value, 0);
   constexpr int64_t kLargest = std::numeric_limits<int32_t>::max();
   if (number > kLargest)
     throw InvalidProblem(key + "=" + value + ": must be at most " + std::to_string(kLargest));
   return number;
 }
 
-Setter flag(bool RunOptions::*field, const char* yes = "yes", const char* no = "no") {
+Setter flag_setter(bool RunOptions::*field, const char* yes = "yes", const char* no = "no") {
   return [=](RunOptions& options, Text key, Text value) {
-    options.*field = either(key, value, yes, no);
+    options.*field = parse_choice_of_two(key, value, yes, no);
   };
 }
 
-Setter number(int64_t RunOptions::*field, int64_t smallest = 0) {
+Setter number_setter(int64_t RunOptions::*field, int64_t smallest = 0) {
   return [=](RunOptions& options, Text key, Text value) {
-    options.*field = integer(key, value, smallest);
+    options.*field = parse_integer_at_least(key, value, smallest);
   };
 }
 
-Setter word(std::string RunOptions::*field) {
+Setter text_setter(std::string RunOptions::*field) {
   return [=](RunOptions& options, Text, Text value) { options.*field = value; };
 }
 
@@ -79,7 +79,7 @@ std::vector<std::string> split(std::string_view text) {
 void set_devices(RunOptions& options, Text key, Text value) {
   options.devices.clear();
   for (const std::string& word : split(value)) {
-    const int64_t device = device_number(key, word);
+    const int64_t device = parse_device_number(key, word);
     auto& all = options.devices;
     if (std::find(all.begin(), all.end(), device) != all.end())
       throw InvalidProblem(key + "=" + value + ": device " + word + " stands there twice");
@@ -101,28 +101,28 @@ void set_constant(RunOptions& options, Text, Text value) { options.constant = sp
 const std::vector<std::pair<std::string, Setter>>& setters() {
   static const std::vector<std::pair<std::string, Setter>> all = {
       {"device", [](RunOptions& options, Text key,
-                    Text value) { options.device = device_number(key, value); }},
+                    Text value) { options.device = parse_device_number(key, value); }},
       {"devices", set_devices},
-      {"library", word(&RunOptions::library)},
-      {"algorithm", word(&RunOptions::algorithm)},
-      {"cache", flag(&RunOptions::cold, "cold", "hot")},
-      {"power", flag(&RunOptions::steady, "steady", "burst")},
-      {"samples", number(&RunOptions::samples)},
+      {"library", text_setter(&RunOptions::library)},
+      {"algorithm", text_setter(&RunOptions::algorithm)},
+      {"cache", flag_setter(&RunOptions::cold, "cold", "hot")},
+      {"power", flag_setter(&RunOptions::steady, "steady", "burst")},
+      {"samples", number_setter(&RunOptions::samples)},
       {"time_limit", set_time_limit},
-      {"verify", flag(&RunOptions::verify)},
-      {"pad", flag(&RunOptions::pad)},
-      {"threads", number(&RunOptions::threads)},
-      {"seed", number(&RunOptions::seed)},
+      {"verify", flag_setter(&RunOptions::verify)},
+      {"pad", flag_setter(&RunOptions::pad)},
+      {"threads", number_setter(&RunOptions::threads)},
+      {"seed", number_setter(&RunOptions::seed)},
       {"inputs", set_inputs},
       {"constant", set_constant},
-      {"workspace", number(&RunOptions::workspace)},
+      {"workspace", number_setter(&RunOptions::workspace)},
       {"launch", set_launch},
-      {"once", flag(&RunOptions::once)},
-      {"energy", flag(&RunOptions::energy)},
-      {"ceilings", flag(&RunOptions::ceilings)},
-      {"cores", flag(&RunOptions::share_cores, "share", "all")},
-      {"check", flag(&RunOptions::check)},
-      {"position", number(&RunOptions::position)},
+      {"once", flag_setter(&RunOptions::once)},
+      {"energy", flag_setter(&RunOptions::energy)},
+      {"ceilings", flag_setter(&RunOptions::ceilings)},
+      {"cores", flag_setter(&RunOptions::share_cores, "share", "all")},
+      {"check", flag_setter(&RunOptions::check)},
+      {"position", number_setter(&RunOptions::position)},
   };
   return all;
 }

@@ -13,7 +13,7 @@ namespace {
 constexpr size_t kMaxSamples = 1000;
 
 // Writes null for zero, which stands for "unknown" in every figure of a row.
-void known(JsonWriter& json, std::string_view name, double number) {
+void write_number_or_null(JsonWriter& json, std::string_view name, double number) {
   json.key(name).value_or_null(number != 0, number);
 }
 
@@ -32,11 +32,11 @@ void write_algorithm(JsonWriter& json, const Algorithm& algorithm) {
   json.member_or_null("name", algorithm.name).member_or_null("candidate", algorithm.candidate);
   json.member("candidates", algorithm.candidates);
   json.member("workspace_bytes", algorithm.workspace_bytes);
-  known(json, "planning_ns", algorithm.planning_ns);
-  known(json, "default_ns", algorithm.default_ns);
+  write_number_or_null(json, "planning_ns", algorithm.planning_ns);
+  write_number_or_null(json, "default_ns", algorithm.default_ns);
   json.member_or_null("default_name", algorithm.default_name);
   json.member_or_null("default_candidate", algorithm.default_candidate);
-  known(json, "speedup", algorithm.gain);
+  write_number_or_null(json, "speedup", algorithm.gain);
   json.end_object();
 }
 
@@ -88,8 +88,8 @@ void write_times(JsonWriter& json, const Row& row) {
   }
   write_statistics(json, *row.samples);
   write_samples(json, row.samples->per_call_ns);
-  known(json, "first_call_ns", row.samples->first_call_ns);
-  known(json, "host_ns", row.samples->host_per_call_ns);
+  write_number_or_null(json, "first_call_ns", row.samples->first_call_ns);
+  write_number_or_null(json, "host_ns", row.samples->host_per_call_ns);
 }
 
 void write_work(JsonWriter& json, const Work& work) {
@@ -103,8 +103,8 @@ void write_rates(JsonWriter& json, const Row& row) {
   json.key("rates");
   if (row.has_rates()) {
     json.begin_object();
-    known(json, "tflops", row.work.flops / row.median_ns() / 1e3);
-    known(json, "gbps", row.work.bytes / row.median_ns());
+    write_number_or_null(json, "tflops", row.work.flops / row.median_ns() / 1e3);
+    write_number_or_null(json, "gbps", row.work.bytes / row.median_ns());
     json.end_object();
   } else {
     json.null();
@@ -179,7 +179,7 @@ void write_measurement(JsonWriter& json, const Row& row) {
   write_rates(json, row);
 }
 
-void write_answer(JsonWriter& json, const Row& row) {
+void write_result_members(JsonWriter& json, const Row& row) {
   write_measurement(json, row);
   write_bound(json, row.bound);
   write_operands(json, row);
@@ -199,8 +199,8 @@ void write_nulls(JsonWriter& json, std::initializer_list<std::string_view> names
   for (const std::string_view name : names) json.key(name).null();
 }
 
-// The same keys as write_answer().
-void write_no_answer(JsonWriter& json, const Row& row) {
+// The same keys as write_result_members().
+void write_null_result_members(JsonWriter& json, const Row& row) {
   write_nulls(json, {"algorithm"});
   write_status(json, row);
   write_nulls(json,
@@ -229,9 +229,9 @@ std::string Row::to_json() const {
   json.begin_object().member("type", "row").member("position", position);
   write_problem(json, *this);
   if (has_answer)
-    write_answer(json, *this);
+    write_result_members(json, *this);
   else
-    write_no_answer(json, *this);
+    write_null_result_members(json, *this);
   json.end_object();
   return json.str();
 }

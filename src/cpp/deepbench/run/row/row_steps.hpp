@@ -21,7 +21,7 @@ struct Sensors {
 };
 
 // Metrics beside the time of a call: energy, and single calls of a collective.
-struct Extras {
+struct ExtraMetrics {
   std::vector<Metric> metrics;
   std::vector<std::string> notes;
 };
@@ -29,7 +29,7 @@ struct Extras {
 // What this process found on its device; in a fleet, ranks send it to rank 0.
 struct Findings {
   std::optional<Measurement> measurement;  // the plan's, or the default's before a selection
-  Extras extras;
+  ExtraMetrics extras;
   Sensors sensors;
   Attributes clocks;  // derived from the samples; they override the sensors
   BaselineTimes baselines;
@@ -53,7 +53,7 @@ struct FleetFindings {
 // except for the algorithm and the notes, which are those of the selection.
 struct Repetition {
   Measurement measurement;
-  Extras extras;
+  ExtraMetrics extras;
   Attributes clocks;
 };
 

@@ -20,7 +20,7 @@ std::string_view trimmed(std::string_view text) {
 }
 
 // The items between the brackets of an object or a list, which commas separate.
-std::vector<std::string_view> items_of(std::string_view value, char open, char close) {
+std::vector<std::string_view> split_items(std::string_view value, char open, char close) {
   value = trimmed(value);
   if (value.size() < 2 || value.front() != open || value.back() != close)
     throw std::invalid_argument("the text is no row");
@@ -59,7 +59,7 @@ std::string_view name_of(std::string_view member) {
 // The value of the first member called `name`; empty if there is none. A view into `row`.
 std::string_view value_of(std::string_view row, std::string_view name) {
   const std::string key = '"' + std::string(name) + '"';
-  for (const std::string_view member : items_of(row, '{', '}')) {
+  for (const std::string_view member : split_items(row, '{', '}')) {
     const size_t colon = member.find_first_not_of(kBlanks, key.size());
     const bool is_it = member.substr(0, key.size()) == key && colon != std::string_view::npos;
     if (is_it && member[colon] == ':') return trimmed(member.substr(colon + 1));
@@ -67,7 +67,7 @@ std::string_view value_of(std::string_view row, std::string_view name) {
   return {};
 }
 
-std::string with_value(std::string_view row, std::string_view old, std::string_view value) {
+std::string replace_value(std::string_view row, std::string_view old, std::string_view value) {
   const size_t at = static_cast<size_t>(old.data() - row.data());
   return std::string(row.substr(0, at)) + std::string(value) +
          std::string(row.substr(at + old.size()));
@@ -84,37 +84,37 @@ std::string joined(char open, const std::vector<std::string_view>& items, char c
 
 std::string with_note(std::string_view row, std::string_view note) {
   const std::string_view old = value_of(row, "notes");
-  std::vector<std::string_view> notes = items_of(old, '[', ']');
+  std::vector<std::string_view> notes = split_items(old, '[', ']');
   JsonWriter added;
   added.value(note);
   notes.push_back(added.str());
-  return with_value(row, old, joined('[', notes, ']'));
+  return replace_value(row, old, joined('[', notes, ']'));
 }
 
 std::string with_bound_figures(std::string_view row, std::string_view figures) {
   const std::string_view old = value_of(row, "bound");
-  const std::vector<std::string_view> added = items_of(figures, '{', '}');
+  const std::vector<std::string_view> added = split_items(figures, '{', '}');
   std::vector<std::string_view> members;
-  for (const std::string_view member : items_of(old, '{', '}')) {
+  for (const std::string_view member : split_items(old, '{', '}')) {
     const bool is_replaced = std::any_of(added.begin(), added.end(), [&](std::string_view figure) {
       return name_of(figure) == name_of(member);
     });
     if (!is_replaced) members.push_back(member);
   }
   members.insert(members.end(), added.begin(), added.end());
-  return with_value(row, old, joined('{', members, '}'));
+  return replace_value(row, old, joined('{', members, '}'));
 }
 
-std::string thinned(std::string_view row, size_t most) {
+std::string with_thinned_samples(std::string_view row, size_t most) {
   const std::string_view old = value_of(row, "samples_ns");
   if (old.empty() || old == "null") return std::string(row);
-  const std::vector<std::string_view> samples = items_of(old, '[', ']');
+  const std::vector<std::string_view> samples = split_items(old, '[', ']');
   if (samples.size() <= most) return std::string(row);
   std::vector<std::string_view> kept;
   for (size_t i = 0; i < most; ++i) kept.push_back(samples[sample_index(i, most, samples.size())]);
-  const std::string fewer = with_value(row, old, joined('[', kept, ']'));
+  const std::string fewer = replace_value(row, old, joined('[', kept, ']'));
   const std::string_view mark = value_of(fewer, "samples_kept");
-  if (!mark.empty()) return with_value(fewer, mark, "\"thinned\"");
+  if (!mark.empty()) return replace_value(fewer, mark, "\"thinned\"");
   const size_t end = fewer.rfind('}');
   return fewer.substr(0, end) + ", \"samples_kept\": \"thinned\"" + fewer.substr(end);
 }

@@ -19,6 +19,6 @@ DEEPBENCH_API std::string with_bound_figures(std::string_view row, std::string_v
 // The row with at most `most` raw samples, an even selection, marked as thinned. Its statistics
 // remain those of all samples. `most` is at least 1. Throws std::invalid_argument for text that is
 // no row.
-DEEPBENCH_API std::string thinned(std::string_view row, size_t most);
+DEEPBENCH_API std::string with_thinned_samples(std::string_view row, size_t most);
 
 }  // namespace deepbench

@@ -20,7 +20,7 @@ double spent_ns(const Stages& stages) {
   return stages.prepare_ns - stages.compiling_ns + stages.verify_ns + stages.measure_ns;
 }
 
-double cost_ns(const Measurement& measurement) {
+double time_with_conversion_ns(const Measurement& measurement) {
   const auto& conversion = measurement.conversion;
   const bool repeated = conversion && !conversion->constant;
   return measurement.median_ns() + (repeated ? conversion->ns : 0);
@@ -52,7 +52,7 @@ class Selector {
       }
       const CandidateSearch search = search_candidates(
           context_, plan_.with_candidate(""), span_ns(), budget_ns, incorrect_.ids(), stages_);
-      if (incorrect_.ids().empty()) record(search);
+      if (incorrect_.ids().empty()) record_search(search);
       const size_t incorrect_before = incorrect_.ids().size();
       found = measure_first_correct(search.improvements);
       more = incorrect_.ids().size() > incorrect_before;
@@ -70,7 +70,7 @@ class Selector {
                               kSearchBudget * default_spent_ns_ - searching_ns);
   }
 
-  void record(const CandidateSearch& search) {
+  void record_search(const CandidateSearch& search) {
     selection_.candidates = std::max(selection_.candidates, search.tried);
     selection_.default_candidate = search.default_id;
     selection_.notes = search.notes;
@@ -114,10 +114,10 @@ class Selector {
 
   // If the machine changed after the interleaved comparison, the full measurements decide.
   bool is_confirmed(const Measurement& measurement) {
-    const double ns =
-        value_of_rank_zero(context_.group, "confirm against default", cost_ns(measurement));
-    const double default_ns =
-        value_of_rank_zero(context_.group, "confirm against default", cost_ns(default_));
+    const double ns = value_of_rank_zero(context_.group, "confirm against default",
+                                         time_with_conversion_ns(measurement));
+    const double default_ns = value_of_rank_zero(context_.group, "confirm against default",
+                                                 time_with_conversion_ns(default_));
     if (ns <= default_ns) return true;
     selection_.notes.push_back("candidate " + measurement.candidate +
                                " was faster in turns, but took " + format_time(ns, default_ns) +

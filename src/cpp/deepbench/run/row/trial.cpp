@@ -64,7 +64,7 @@ void Trial::prepare(const Backend& backend) {
   }
 }
 
-uint64_t Trial::restore_every() const {
+uint64_t Trial::calls_between_restores() const {
   return static_cast<uint64_t>(
       std::max<int64_t>(1, kernel_->facts().integer("restore_every", kCallsInRange)));
 }
@@ -78,7 +78,7 @@ void Trial::restore_if_needed(uint64_t count) {
   outputs_reset_ = verifier_ && is_verifiable && last_call_ns_ >= kLongCallNs;
   if (outputs_reset_) {
     reset_outputs();
-  } else if (kernel_->in_place() && calls_since_restore_ + count > restore_every()) {
+  } else if (kernel_->in_place() && calls_since_restore_ + count > calls_between_restores()) {
     collective_step(group_, "restore", [&] { kernel_->restore(); });
   } else {
     calls_since_restore_ += count;
@@ -102,22 +102,22 @@ Batch Trial::batch(uint64_t count, deepbench_launch launch, uint32_t flags) {
   return batch;
 }
 
-double Trial::rest() {
+double Trial::rest_if_due() {
   const double due_ns = rest_.next_rest_ns();
   if (due_ns > 0) stages_.rest_ns += sleep_for_ns(due_ns);
   return due_ns;
 }
 
 // Asks the backend to perturb the kernel's schedule and makes the calls that settle it.
-double Trial::shuffle() {
+double Trial::perturb_schedule() {
   restore_if_needed(kCallsOfShuffle);
   return batch(kCallsOfShuffle, launch_, DEEPBENCH_REQUEST_SHUFFLE).host_ns;
 }
 
 Batch Trial::time(uint64_t count) {
-  const double rested_ns = rest();
+  const double rested_ns = rest_if_due();
   const bool shuffles = shuffles_ && count > kCallsOfShuffle;
-  const double untimed_ns = shuffles ? shuffle() : 0;
+  const double untimed_ns = shuffles ? perturb_schedule() : 0;
   Batch made = time_without_rest(count);
   made.rested_ns = rested_ns;
   made.untimed_ns = untimed_ns;
@@ -155,7 +155,7 @@ void Trial::verify(Verifier& verifier, const std::string& when) {
 void Trial::verify_outputs_of_next_batch(Verifier& verifier, const std::string& when) {
   Stopwatch watch;
   reset_outputs();
-  collective_step(group_, "check reset", [&] { verifier.check_reset(*kernel_); });
+  collective_step(group_, "check reset", [&] { verifier.check_outputs_are_poisoned(*kernel_); });
   batch(kernel_->in_place() ? 1 : samples_->batch, launch_);
   stages_.verify_ns += watch.lap_ns();
   verify(verifier, when);
@@ -185,7 +185,7 @@ void Trial::verify_exact_sums() {
 Measurement Trial::measure(const MeasureOptions& how) {
   MeasureOptions options = how;
   if (kernel_->in_place())
-    options.max_batch = std::min<int64_t>(options.max_batch, int64_t(restore_every()));
+    options.max_batch = std::min<int64_t>(options.max_batch, int64_t(calls_between_restores()));
   if (kernel_->facts().text("cold") == "flush") options.max_batch = 1;
   options.rotation = kernel_->facts().integer("copies", 1);
   if (kernel_->facts().integer("ranks", 1) > 1) {
@@ -243,7 +243,7 @@ std::vector<double> Trial::sample(int count, double span_ns, double max_call_ns)
     samples.push_back(last_call_ns_);
     count = 0;
   }
-  const uint64_t most = kernel_->in_place() ? restore_every() : kCallsInRange;
+  const uint64_t most = kernel_->in_place() ? calls_between_restores() : kCallsInRange;
   const auto batch =
       static_cast<uint64_t>(std::clamp(std::ceil(span_ns / last_call_ns_), 1.0, double(most)));
   for (int i = 0; i < count; ++i) samples.push_back(time(batch).per_call_ns());

@@ -59,8 +59,8 @@ class DEEPBENCH_API Trial {
   void prepare(const Backend& backend);
   void reset_outputs();
   Batch batch(uint64_t count, deepbench_launch launch = DEEPBENCH_LAUNCH_BEST, uint32_t flags = 0);
-  double rest();     // sleeps if a rest is due; returns its length
-  double shuffle();  // returns its host time
+  double rest_if_due();       // sleeps if a rest is due; returns its length
+  double perturb_schedule();  // returns its host time
   void warm_up(double max_call_ns);
   Batch time(uint64_t count);
   Batch time_without_rest(uint64_t count);
@@ -68,7 +68,7 @@ class DEEPBENCH_API Trial {
   void verify(Verifier& verifier, const std::string& when);
   void verify_outputs_of_next_batch(Verifier& verifier, const std::string& when);
   void verify_exact_sums();
-  uint64_t restore_every() const;
+  uint64_t calls_between_restores() const;
 
   const Plan plan_;
   const Regime requested_regime_;

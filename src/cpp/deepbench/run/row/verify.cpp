@@ -24,7 +24,8 @@ constexpr uint64_t kComparedBlock = 1 << 20;  // outputs compared at a time when
 
 constexpr std::string_view kFillPrefix = "fill.";
 
-KernelConditions conditions_of(const Attributes& facts, uint64_t seed, const std::string& inputs) {
+KernelConditions kernel_conditions(const Attributes& facts, uint64_t seed,
+                                   const std::string& inputs) {
   KernelConditions conditions;
   conditions.seed = seed;
   conditions.inputs = inputs;
@@ -58,12 +59,12 @@ class KernelOutput final : public ComputedOutput {
 
 Verifier::Verifier(const Problem& problem, const Attributes& kernel_facts, uint64_t seed,
                    const std::string& inputs, const MakeReference& make_reference)
-    : problem_(problem), conditions_(conditions_of(kernel_facts, seed, inputs)) {
+    : problem_(problem), conditions_(kernel_conditions(kernel_facts, seed, inputs)) {
   for (const std::string& name : problem.operation().outputs(problem))
     outputs_.push_back({uint32_t(outputs_.size()), name + ": ", {}});
   if (outputs_.size() == 1) outputs_.front().name.clear();
   const ReferenceSource reference_source = problem.operation().reference_source(problem);
-  if (reference_source == ReferenceSource::kInputs) expect(nullptr);
+  if (reference_source == ReferenceSource::kInputs) compute_expected_outputs(nullptr);
   if (reference_source == ReferenceSource::kReferenceKernel) {
     Kernel reference = make_reference();
     if (reference.forward_states() == DEEPBENCH_STATES_WRONG) {
@@ -73,12 +74,12 @@ Verifier::Verifier(const Problem& problem, const Attributes& kernel_facts, uint6
     reset_outputs(reference);
     reference.time_batch(1);
     conditions_.from_tested_forward = reference.forward_states() == DEEPBENCH_STATES_ADOPTED;
-    expect(&reference);
+    compute_expected_outputs(&reference);
   }
 }
 
 // `computed`: the kernel whose outputs the expectation derives from, or null.
-void Verifier::expect(Kernel* computed) {
+void Verifier::compute_expected_outputs(Kernel* computed) {
   result_.what.clear();
   result_.checked = result_.outputs = 0;
   for (Output& output : outputs_) {
@@ -102,7 +103,7 @@ void Verifier::reset_outputs(Kernel& kernel) {
     kernel.poison_outputs();
 }
 
-void Verifier::check_reset(Kernel& kernel) {
+void Verifier::check_outputs_are_poisoned(Kernel& kernel) {
   if (kernel.in_place()) return;  // the restored operand replaces the poison
   for (const Output& output : outputs_) {
     const deepbench_scan scan = kernel.scan_output(output.number, output.expected.outputs);
@@ -118,7 +119,7 @@ bool Verifier::fail(const std::string& reason) {
   return false;
 }
 
-bool Verifier::within(double got, double expected, double bound) {
+bool Verifier::is_within_bound(double got, double expected, double bound) {
   const double error = std::abs(got - expected);
   if (!(error <= bound) || !std::isfinite(bound)) {  // a NaN is outside every bound
     result_.worst = bound > 0 && std::isfinite(error) ? std::max(result_.worst, error / bound)
@@ -129,7 +130,8 @@ bool Verifier::within(double got, double expected, double bound) {
   return true;
 }
 
-double Verifier::max_untouched(const Kernel& kernel, const ExpectedOutput& expected) const {
+double Verifier::max_untouched_elements(const Kernel& kernel,
+                                        const ExpectedOutput& expected) const {
   const auto outputs = double(expected.outputs);
   // C + 0 is C, and a sum of products of small integers is often 0.
   const bool adds_zero = conditions_.inputs == "zeros" || conditions_.inputs == "integers";
@@ -148,7 +150,7 @@ bool Verifier::check_scan(Kernel& kernel, const Output& output, const std::strin
   if (scan.count != expected.outputs)
     return fail(when + ": " + output.name + "only " + std::to_string(scan.count) + of +
                 "were scanned");
-  if (double(scan.untouched) > max_untouched(kernel, expected))
+  if (double(scan.untouched) > max_untouched_elements(kernel, expected))
     return fail(when + ": " + output.name + "" + std::to_string(scan.untouched) + of +
                 "were not written");
   if (scan.non_finite)
@@ -161,7 +163,7 @@ bool Verifier::check_elements(Kernel& kernel, const Output& output, const std::s
   const ExpectedOutput& expected = output.expected;
   const std::vector<double> got = kernel.read_output(output.number, expected.indices);
   for (size_t i = 0; i < got.size(); ++i) {
-    if (!within(got[i], expected.values[i], expected.bounds[i]))
+    if (!is_within_bound(got[i], expected.values[i], expected.bounds[i]))
       return fail(when + ": " + output.name + "output " + std::to_string(expected.indices[i]) +
                   " is " + to_text(got[i]) + ", not " + to_text(expected.values[i]) + " within " +
                   to_text(expected.bounds[i]));
@@ -175,7 +177,7 @@ bool Verifier::check_projection(Kernel& kernel, const Output& output, const std:
   const std::vector<double> got = kernel.project_output(output.number, expected.projection_rows,
                                                         expected.outputs, expected.projection_seed);
   for (size_t i = 0; i < got.size(); ++i) {
-    if (!within(got[i], expected.projections[i], expected.projection_bounds[i]))
+    if (!is_within_bound(got[i], expected.projections[i], expected.projection_bounds[i]))
       return fail(when + ": " + output.name + "the projection of row " + std::to_string(i) +
                   " is " + to_text(got[i]) + ", not " + to_text(expected.projections[i]) +
                   " within " + to_text(expected.projection_bounds[i]));
@@ -208,7 +210,7 @@ bool Verifier::check(Kernel& kernel, const std::string& when) {
   if (result_.state == Verification::State::kFailed) return false;
   result_.state = Verification::State::kPassed;
   if (problem_.operation().reference_source(problem_) == ReferenceSource::kTestedOutput)
-    expect(&kernel);  // every time anew
+    compute_expected_outputs(&kernel);  // every time anew
   return std::all_of(outputs_.begin(), outputs_.end(), [&](const Output& output) {
     return check_scan(kernel, output, when) && check_elements(kernel, output, when) &&
            check_projection(kernel, output, when) && check_all_elements(kernel, output, when);

@@ -41,7 +41,7 @@ class DEEPBENCH_API Verifier {
 
   // Checks, right after reset_outputs(), that the poison is present: without it the results of an
   // earlier call would pass. The next check() reports the finding.
-  void check_reset(Kernel& kernel);
+  void check_outputs_are_poisoned(Kernel& kernel);
 
   // Checks the outputs of the calls since reset_outputs(). `when` describes the time in messages,
   // such as "before timing". Returns false, with the reason in result(), if any check has failed so
@@ -58,15 +58,15 @@ class DEEPBENCH_API Verifier {
     ExpectedOutput expected;
   };
 
-  void expect(Kernel* computed);
-  double max_untouched(const Kernel& kernel, const ExpectedOutput& expected) const;
+  void compute_expected_outputs(Kernel* computed);
+  double max_untouched_elements(const Kernel& kernel, const ExpectedOutput& expected) const;
   bool check_scan(Kernel& kernel, const Output& output, const std::string& when);
   bool check_elements(Kernel& kernel, const Output& output, const std::string& when);
   bool check_projection(Kernel& kernel, const Output& output, const std::string& when);
   bool check_all_elements(Kernel& kernel, const Output& output, const std::string& when);
   bool fail(const std::string& reason);
   // Whether `got` is within `bound` of `expected`; records the largest share of a bound.
-  bool within(double got, double expected, double bound);
+  bool is_within_bound(double got, double expected, double bound);
 
   Problem problem_;
   KernelConditions conditions_;

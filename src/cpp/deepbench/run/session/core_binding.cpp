@@ -13,14 +13,14 @@
 namespace deepbench {
 namespace {
 
-std::string shares_message(const std::vector<std::string>& processors) {
+std::string pack_core_shares(const std::vector<std::string>& processors) {
   Packer packer;
   for (const CoreShare& share : core_shares(processors))
     packer.number(int64_t{share.index}).number(int64_t{share.count});
   return packer.bytes();
 }
 
-CoreShare share_in(const std::string& bytes, int rank) {
+CoreShare unpack_core_share(const std::string& bytes, int rank) {
   Unpacker unpacker(bytes);
   CoreShare share;
   for (int i = 0; i <= rank; ++i) {
@@ -60,8 +60,8 @@ void bind_to_core_share(Group& group) {
   std::string called = machine_identity();
   for (const int cpu : processors) called += " " + std::to_string(cpu);
   const std::string shares =
-      group.reduce_and_broadcast(AbortScope::kStep, "cores", called, shares_message);
-  const CoreShare share = share_in(shares, group.rank());
+      group.reduce_and_broadcast(AbortScope::kStep, "cores", called, pack_core_shares);
+  const CoreShare share = unpack_core_share(shares, group.rank());
   setenv("DEEPBENCH_RANKS_PER_MACHINE", std::to_string(group.self().local_size).c_str(), 1);
   if (share.count == 1 || processors.empty()) return;
   const auto cores = group_by_core(processors);

@@ -18,7 +18,7 @@ namespace deepbench {
 
 std::string version() { return DEEPBENCH_VERSION; }
 
-Attributes set_environment(const Attributes& wanted) {
+Attributes set_environment_defaults(const Attributes& wanted) {
   Attributes environment;
   for (const auto& [name, value] : wanted.items()) {
     setenv(name.c_str(), to_text(value).c_str(), 0);
@@ -110,12 +110,12 @@ struct Inspection {
     }
   }
 
-  void ask(const Backend& backend) {
+  void query_backend(const Backend& backend) {
     name = backend.name();
     path = backend.path();
     attempt([&] {
-      environment =
-          set_environment(backend.required_environment_variables(RunOptions().for_plugin()));
+      environment = set_environment_defaults(
+          backend.required_environment_variables(RunOptions().for_plugin()));
     });
     attempt([&] { facts = backend.describe(); });
     attempt([&] {
@@ -157,7 +157,7 @@ std::string Runner::hello() const {
 std::string inspect(const std::string& backend, const std::vector<std::string>& plugin_paths) {
   Inspection found;
   found.name = backend;
-  found.attempt([&] { found.ask(load_backend(backend, plugin_paths)); });
+  found.attempt([&] { found.query_backend(load_backend(backend, plugin_paths)); });
   JsonWriter json;
   json.begin_object().member("type", "hello").member("version", DEEPBENCH_VERSION);
   json.key("backend").begin_object().member("name", found.name).member_or_null("path", found.path);

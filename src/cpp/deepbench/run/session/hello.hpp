@@ -10,7 +10,7 @@
 namespace deepbench {
 
 // Sets the variables that the user has not set, and returns the resulting values of all.
-Attributes set_environment(const Attributes& wanted);
+Attributes set_environment_defaults(const Attributes& wanted);
 
 // The facts of each library, from the keys library.NAME.FACT, in the order of first mention.
 std::vector<std::pair<std::string, Attributes>> libraries_in(const Attributes& facts);

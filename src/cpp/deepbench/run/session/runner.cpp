@@ -62,7 +62,7 @@ MeasuredProblem measure_for_ceiling(const Backend& backend, const RunOptions& op
     how.min_total_ns = MeasureOptions().min_total_ns;
     how.time_limit_ns = kCeilingLimitNs;
     steps.found.measurement = trial.measure(how);
-    steps.found.clocks = clocks_of(*steps.found.measurement->samples);
+    steps.found.clocks = observed_clocks(*steps.found.measurement->samples);
   } catch (const RowFailure& failure) {
     if (failure.status() == Status::kDeviceLost) throw;
     steps.status = failure.status();
@@ -220,7 +220,8 @@ void Runner::assign_device(const std::string& options) {
 // A library reads its environment when it is loaded. Backends load libraries lazily, so that this
 // function runs first.
 void Runner::apply_environment() {
-  environment_ = set_environment(backend_.required_environment_variables(defaults_.for_plugin()));
+  environment_ =
+      set_environment_defaults(backend_.required_environment_variables(defaults_.for_plugin()));
 }
 
 void Runner::check_library(const std::string& library) const {
@@ -243,7 +244,7 @@ Ceilings& Runner::ceilings(const RunOptions& options, const Attributes& device) 
   const auto known = ceilings_.find(key);
   if (known != ceilings_.end()) return known->second;
   const auto measure = [this, options, device](const std::string& problem) {
-    return measure_announced(
+    return announce_and_measure(
         problem, [&] { return measure_for_ceiling(backend_, options, device, problem); });
   };
   const auto report = [this](const CeilingKey& ceiling, const Row& row, bool is_raised) {
@@ -256,8 +257,8 @@ Ceilings& Runner::ceilings(const RunOptions& options, const Attributes& device) 
 }
 
 // A group needs no announcement: a lost rank ends the whole group.
-MeasuredProblem Runner::measure_announced(const std::string& problem,
-                                          const std::function<MeasuredProblem()>& measure) {
+MeasuredProblem Runner::announce_and_measure(const std::string& problem,
+                                             const std::function<MeasuredProblem()>& measure) {
   if (!measuring_callback_ || group_) return measure();
   measuring_callback_(problem, std::exchange(row_to_announce_, ""));
   MeasuredProblem measured = measure();

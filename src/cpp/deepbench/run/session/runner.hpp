@@ -88,8 +88,8 @@ class DEEPBENCH_API Runner {
   Selection select_on_rank_zero(const RowRequest& request);
   void check_library(const std::string& library) const;
   Ceilings& ceilings(const RunOptions& options, const Attributes& device);
-  MeasuredProblem measure_announced(const std::string& problem,
-                                    const std::function<MeasuredProblem()>& measure);
+  MeasuredProblem announce_and_measure(const std::string& problem,
+                                       const std::function<MeasuredProblem()>& measure);
 
   std::shared_ptr<Group> group_;  // nullptr: alone
   RunOptions defaults_;

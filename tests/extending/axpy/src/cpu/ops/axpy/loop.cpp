@@ -111,6 +111,6 @@ class LoopAxpyPlan final : public plugin::TypedPlan<LoopAxpyPlan, Axpy> {
 
 }  // namespace
 
-Implementation& loop_axpy() { return planned_by<LoopAxpyPlan>(); }
+Implementation& loop_axpy() { return implementation_of_plan<LoopAxpyPlan>(); }
 
 }  // namespace deepbench::cpu
