@@ -36,7 +36,7 @@ RankResult run_on_rank(const Group& group, Body body) {
 
 void measure_on_this_rank(const RowContext& context, FleetCoordinator& fleet, TrialSlot& slot,
                           RowSteps& steps) {
-  Plan plan = admitted(*steps.request, context);
+  Plan plan = admit_or_throw(*steps.request, context);
   if (context.on_admitted) context.on_admitted();
   const std::string& candidate = fleet.agree_on_candidate();
   if (!plan.options.once) plan.candidate = candidate;

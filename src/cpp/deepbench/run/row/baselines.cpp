@@ -56,7 +56,7 @@ Measurement measure_baseline(const RowContext& context, const RowRequest& reques
     throw RowFailure(Status::kUnsupported,
                      "one call would take about " + to_text(std::round(expected_s)) + " s");
   slot.trial.reset();  // the row's kernel leaves its memory to the baseline
-  Plan plan = admitted(request, context);
+  Plan plan = admit_or_throw(request, context);
   const double limit_s = plan.options.for_measuring(context.device).time_limit_ns / 1e9;
   plan.options.time_limit_s = std::min(limit_s, kTimeLimitS);
   RowContext alone = context;  // the ranks of a fleet meet in the row and not in its baselines

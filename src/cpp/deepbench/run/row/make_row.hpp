@@ -14,7 +14,7 @@ namespace deepbench {
 void make_row(const RowContext& context, TrialSlot& slot, RowSteps& steps);
 
 // The steps from which run/fleet/fleet_row.cpp composes the row of a fleet.
-Plan admitted(const RowRequest& request, const RowContext& context);  // throws a refusal
+Plan admit_or_throw(const RowRequest& request, const RowContext& context);  // throws a refusal
 void measure_first(const RowContext& context, const Plan& plan, TrialSlot& slot, RowSteps& steps);
 Sensors read_sensors(const RowContext& context, int device);
 Attributes observed_clocks(const Samples& samples);
