@@ -13,7 +13,7 @@ from typing import Any
 import click
 
 from deepbench.cli.backend_names import backend_by_name_or_synonym
-from deepbench.cli.option_types import FILE, OptionValue, Text, choices_of
+from deepbench.cli.option_types import FILE, OptionValue, TextWithCandidates, choices_of
 from deepbench.errors import UsageError, in_quotes, suggestion
 
 # What other programs call an option, as deepbench writes it.
@@ -88,7 +88,7 @@ class Option(click.Option):
             super().__init__(
                 declarations, help=help, metavar=metavar, multiple=True,
                 callback=_require_given_once,
-                type=OptionValue(self.usage, flag, kind or Text()),
+                type=OptionValue(self.usage, flag, kind or TextWithCandidates()),
             )  # fmt: skip
         else:
             super().__init__(declarations, help=help, count=True, callback=_require_given_once)
@@ -108,7 +108,7 @@ class Command(click.Command):
         """`usage` is the help text above the options. `complete` lists the words that the shell
         offers; without it, the shell completes names of files."""
         words = click.Argument(
-            ["words"], nargs=-1, type=FILE if complete is None else Text(complete)
+            ["words"], nargs=-1, type=FILE if complete is None else TextWithCandidates(complete)
         )
         super().__init__(
             name, params=[words, *options], context_settings={"help_option_names": HELP_NAMES}

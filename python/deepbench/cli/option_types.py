@@ -28,7 +28,7 @@ class FileName(StringParamType):
 FILE = FileName()
 
 
-class Text(StringParamType):
+class TextWithCandidates(StringParamType):
     """Any text. `candidates` are the values that the shell offers, or return them."""
 
     def __init__(self, candidates: Sequence[str] | Callable[[], Sequence[str]] = ()) -> None:
@@ -41,7 +41,7 @@ class Text(StringParamType):
         return [CompletionItem(word) for word in known if word.startswith(incomplete)]
 
 
-class TextOrFile(Text):
+class CandidateOrFile(TextWithCandidates):
     """A text, or the name of a file, which contains a slash."""
 
     def shell_complete(
@@ -52,7 +52,7 @@ class TextOrFile(Text):
         return super().shell_complete(ctx, param, incomplete)
 
 
-class WordList(Text):
+class WordList(TextWithCandidates):
     """Texts with commas between them. The shell offers candidates for the last one."""
 
     def shell_complete(

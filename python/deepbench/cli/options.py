@@ -13,7 +13,7 @@ from deepbench.cli.backend_names import (
     library_names,
 )
 from deepbench.cli.command import CommandLine, Option
-from deepbench.cli.option_types import FILE, FormatChoice, Text, TextOrFile
+from deepbench.cli.option_types import FILE, CandidateOrFile, FormatChoice, TextWithCandidates
 from deepbench.errors import UsageError, in_quotes
 from deepbench.problems.problem_arguments import quoted
 from deepbench.problems.ranges import whole_number, without_byte_unit
@@ -29,13 +29,14 @@ _SECONDS = click.FloatRange(0, 1e9, min_open=True)
 _ROW_OPTIONS: tuple[tuple[Option, str, str], ...] = (
     (Option("--device", "which device of the backend, from 0", "N"), "device", ""),
     (
-        Option("--library", "which vendor library ('env' lists them)", "NAME", Text(library_names)),
+        Option("--library", "which vendor library ('env' lists them)", "NAME",
+               TextWithCandidates(library_names)),
         "library",
         "",
     ),
     (
         Option("--algorithm", "default, best, exhaustive, or a candidate's id", "WORD",
-               Text(("default", "best", "exhaustive"))),
+               TextWithCandidates(("default", "best", "exhaustive"))),
         "algorithm",
         "",
     ),
@@ -92,7 +93,7 @@ _DEVICES = Option("--devices", "one rank on each of N devices, or on those of a 
 _QUICK = Option("--quick", "every tenth problem, at least one per application; 2 s per row")
 _CORRECTED = Option("--corrected", "correct the misprints of the original sets")
 _BACKEND = Option("--backend", "auto (default), a name ('env' lists them) or a plugin's path",
-                  "NAME", TextOrFile(backend_choices))  # fmt: skip
+                  "NAME", CandidateOrFile(backend_choices))  # fmt: skip
 _OUTPUT = Option("--output", "write every row to this file (JSON lines, NAME.jsonl)", "FILE", FILE,
                short="-o")  # fmt: skip
 _RESUME = Option("--resume", "continue the file that -o names")

@@ -9,7 +9,7 @@ from pathlib import Path
 import click
 
 from deepbench.cli.command import Command, CommandLine, Option
-from deepbench.cli.option_types import FILE, Text
+from deepbench.cli.option_types import FILE, TextWithCandidates
 from deepbench.errors import UsageError, in_quotes, suggestion
 from deepbench.installation import install_command
 from deepbench.references.lookup import open_results, require_distinct_output, source_identity
@@ -25,7 +25,7 @@ _OPTIONS = (
          "WORD", click.Choice((*FORMATS, "xlsx"))),
     Option("--against", "compare with references or result files, with commas", "NAMES", FILE),
     Option("--chart", f"the chart of an image: {' '.join(CHARTS)}, or METRIC/ATTRIBUTE: tflops/n",
-         "WORD", Text(CHARTS)),
+         "WORD", TextWithCandidates(CHARTS)),
     Option("--row", "the position of the row that --chart distribution shows", "N",
          click.IntRange(0)),
     Option("--overwrite", "replace the file that -o names"),

@@ -96,16 +96,16 @@ TEST_CASE("all_reduce: in place, the operands of a rank are filled and restored 
   for (const uint64_t copy : {0, 1}) {
     for (uint64_t i = 0; i < kElements; ++i) {
       double value = 0;
-      operands.read(copy, &i, 1, &value);
+      operands.read_output(copy, &i, 1, &value);
       REQUIRE(value == summand(1, 3, i));
     }
     CHECK(operands.rank(0).input(copy) == operands.rank(0).result(copy));
     FloatMemory::floats(operands.rank(0).result(copy))[7] += 1;
-    CHECK(operands.scan(copy).untouched == kElements - 1);
+    CHECK(operands.scan_output(copy).untouched == kElements - 1);
   }
-  operands.poison();  // in place, the operand replaces the poison
-  CHECK(operands.scan(0).untouched == kElements);
-  CHECK(operands.scan(1).untouched == kElements);
+  operands.poison_outputs();  // in place, the operand replaces the poison
+  CHECK(operands.scan_output(0).untouched == kElements);
+  CHECK(operands.scan_output(1).untouched == kElements);
   testing::Emitted facts;
   Sink sink(facts.sink());
   operands.describe(sink);
@@ -118,29 +118,29 @@ TEST_CASE("all_reduce: in place, the operands of a rank are filled and restored 
 TEST_CASE("all_reduce: the outputs of several ranks in a process follow one another") {
   constexpr uint64_t kElements = 42, kRows = 6;
   Operands operands(sum_of(kElements, false), {{0, 1}, 0, 2}, {}, Inputs::kUniform, kSeed);
-  CHECK(operands.scan(0).untouched == 2 * kElements);
-  CHECK(operands.scan(0).count == 2 * kElements);
+  CHECK(operands.scan_output(0).untouched == 2 * kElements);
+  CHECK(operands.scan_output(0).count == 2 * kElements);
   for (const size_t rank : {0u, 1u})
     std::memcpy(operands.rank(rank).result(0), operands.rank(rank).input(0), 4 * kElements);
-  CHECK(operands.scan(0).untouched == 0);
+  CHECK(operands.scan_output(0).untouched == 0);
 
   std::vector<uint64_t> indices;
   for (uint64_t i = 2 * kElements; i-- > 0;) indices.push_back(i);
   std::vector<double> values(indices.size()), expected(kRows), sums(kRows);
-  operands.read(0, indices.data(), indices.size(), values.data());
+  operands.read_output(0, indices.data(), indices.size(), values.data());
   for (size_t at = 0; at < indices.size(); ++at) {
     const uint64_t i = indices[at];
     REQUIRE(values[at] == summand(uint32_t(i / kElements), 2, i % kElements));
     expected[i % kRows] += values[at] * deepbench_weight(3, i / kRows);
   }
-  operands.project(0, kRows, 3, sums.data());
+  operands.project_output(0, kRows, 3, sums.data());
   for (uint64_t row = 0; row < kRows; ++row) CHECK(sums[row] == doctest::Approx(expected[row]));
 
   const uint64_t outside = 2 * kElements;
   double value = 0;
-  CHECK_THROWS_WITH_AS(operands.read(0, &outside, 1, &value), doctest::Contains("element 84 of 84"),
+  CHECK_THROWS_WITH_AS(operands.read_output(0, &outside, 1, &value), doctest::Contains("element 84 of 84"),
                        Error);
-  CHECK_THROWS_WITH_AS(operands.project(0, 5, 3, sums.data()), doctest::Contains("of 5 rows"),
+  CHECK_THROWS_WITH_AS(operands.project_output(0, 5, 3, sums.data()), doctest::Contains("of 5 rows"),
                        Error);
   testing::Emitted facts;
   Sink sink(facts.sink());

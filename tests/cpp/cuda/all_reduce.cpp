@@ -165,7 +165,7 @@ std::vector<double> values_of(const AllReduceOperands& operands, uint64_t copy, 
   std::vector<uint64_t> indices;
   for (uint64_t i = 0; i < count; ++i) indices.push_back(first + i);
   std::vector<double> values(count);
-  operands.read(copy, indices.data(), count, values.data());
+  operands.read_output(copy, indices.data(), count, values.data());
   return values;
 }
 
@@ -241,7 +241,7 @@ TEST_CASE("gpu: NCCL sums over one rank on the stream and in a graph") {
   call();
   cuda::poll_until_done(rank_operands.memory().stream(), [&] { Communicator::check_errors(all); });
   CHECK(operands.scan(0).untouched == 0);
-  operands.poison();
+  operands.poison_outputs();
   const cuda::Graph graph(rank_operands.memory().stream().get(), call);
   cuda::poll_until_done(rank_operands.memory().stream(), [&] { Communicator::check_errors(all); });
   CHECK(operands.scan(0).untouched == operands.elements());

@@ -5,10 +5,12 @@
 
 #include <algorithm>
 #include <string>
+#include <utility>
 
 #include "device.hpp"
 #include "gemm_harness.hpp"
 #include "gpu.hpp"
+#include "libraries.hpp"
 
 namespace deepbench::cuda_test {
 namespace {
@@ -398,6 +400,47 @@ TEST_CASE("gpu: gemm: a refill in place gives exact sums of integers, then the f
       }
     }
   }
+}
+
+// Counts cuBLASLt's heuristics while it lives, by a function in place of the library's.
+class HeuristicsCounter {
+ public:
+  HeuristicsCounter() : functions_(const_cast<nvidia::CublasLt&>(cuda::cublaslt())) {
+    real_ = std::exchange(functions_.cublasLtMatmulAlgoGetHeuristic, query);
+    queries_ = 0;
+  }
+  ~HeuristicsCounter() { functions_.cublasLtMatmulAlgoGetHeuristic = real_; }
+  HeuristicsCounter(const HeuristicsCounter&) = delete;
+  HeuristicsCounter& operator=(const HeuristicsCounter&) = delete;
+  int queries() const { return queries_; }
+
+ private:
+  static nvidia::cublasStatus_t query(
+      nvidia::cublasLtHandle_t handle, nvidia::cublasLtMatmulDesc_t operation,
+      nvidia::cublasLtMatrixLayout_t a, nvidia::cublasLtMatrixLayout_t b,
+      nvidia::cublasLtMatrixLayout_t c, nvidia::cublasLtMatrixLayout_t d,
+      nvidia::cublasLtMatmulPreference_t preference, int requested,
+      nvidia::cublasLtMatmulHeuristicResult_t* results, int* returned) {
+    ++queries_;
+    return real_(handle, operation, a, b, c, d, preference, requested, results, returned);
+  }
+  inline static decltype(nvidia::CublasLt::cublasLtMatmulAlgoGetHeuristic) real_ = nullptr;
+  inline static int queries_ = 0;
+  nvidia::CublasLt& functions_;
+};
+
+TEST_CASE("gpu: gemm: a row asks cuBLASLt once for its choice, and once for all candidates") {
+  REQUIRE_GPU();
+  const GemmRequest request(gemm_text({192, 24, 2048}, false, false, "half"),
+                            "library=cublaslt limit=8");
+  const HeuristicsCounter counter;
+  const testing::TablePlan plan = request.plan();
+  CHECK(counter.queries() == 1);
+  const std::vector<std::string> ids = plan.candidates();
+  REQUIRE(ids.size() > 2);
+  CHECK(counter.queries() == 2);
+  for (const std::string& id : ids) CHECK(plan.can_prepare(id));
+  CHECK(counter.queries() == 2);
 }
 
 }  // namespace

@@ -60,7 +60,7 @@ class RankOperands {
       memory_.copy(initial_.data(), input_.at(0), bytes);
     } else {
       result_ = memory_.allocate(bytes, plan.copies);
-      poison();
+      poison_outputs();
     }
     memory_.synchronize();
   }
@@ -77,20 +77,20 @@ class RankOperands {
     memory_.make_current();
     memory_.overwrite(input_, initial_.data());
   }
-  void poison() const {
+  void poison_outputs() const {
     if (problem_.in_place) return restore();
     memory_.make_current();
     for (uint64_t copy = 0; copy < result_.count(); ++copy) memory_.poison(array(result_.at(copy)));
   }
-  deepbench_scan scan(uint64_t copy) const {
+  deepbench_scan scan_output(uint64_t copy) const {
     memory_.make_current();
     return memory_.scan(array(result(copy)), problem_.in_place ? initial_.data() : nullptr);
   }
-  void project(uint64_t copy, uint64_t rows, uint64_t seed, double* sums) const {
+  void project_output(uint64_t copy, uint64_t rows, uint64_t seed, double* sums) const {
     memory_.make_current();
     memory_.project(array(result(copy)), rows, seed, sums);
   }
-  void read(uint64_t copy, const uint64_t* indices, size_t count, double* values) const {
+  void read_output(uint64_t copy, const uint64_t* indices, size_t count, double* values) const {
     memory_.make_current();
     memory_.read(array(result(copy)), indices, count, values);
   }
@@ -152,15 +152,15 @@ class AllReduceOperands final : public Operands {
     for (const auto& one : all_) one->restore();
     for (const auto& one : all_) one->memory().synchronize();
   }
-  void poison() override {
-    for (const auto& one : all_) one->poison();
+  void poison_outputs() override {
+    for (const auto& one : all_) one->poison_outputs();
     for (const auto& one : all_) one->memory().synchronize();
   }
 
-  deepbench_scan scan(uint64_t copy) const override {
+  deepbench_scan scan_output(uint64_t copy) const override {
     deepbench_scan total = {sizeof total, 0, 0, 0};
     for (const auto& one : all_) {
-      const deepbench_scan scan = one->scan(copy);
+      const deepbench_scan scan = one->scan_output(copy);
       total.count += scan.count;
       total.untouched += scan.untouched;
       total.non_finite += scan.non_finite;
@@ -170,8 +170,8 @@ class AllReduceOperands final : public Operands {
 
   // With several ranks, a row of the projection combines outputs of several devices, so the host
   // computes it.
-  void project(uint64_t copy, uint64_t rows, uint64_t seed, double* sums) const override {
-    if (all_.size() == 1) return all_.front()->project(copy, rows, seed, sums);
+  void project_output(uint64_t copy, uint64_t rows, uint64_t seed, double* sums) const override {
+    if (all_.size() == 1) return all_.front()->project_output(copy, rows, seed, sums);
     const uint64_t outputs = elements() * all_.size();
     output_columns(outputs, rows);
     std::fill(sums, sums + rows, 0.0);
@@ -181,14 +181,15 @@ class AllReduceOperands final : public Operands {
       indices.resize(std::min(kReadAtOnce, outputs - first));
       values.resize(indices.size());
       std::iota(indices.begin(), indices.end(), first);
-      read(copy, indices.data(), indices.size(), values.data());
+      read_output(copy, indices.data(), indices.size(), values.data());
       for (size_t i = 0; i < values.size(); ++i)
         sums[indices[i] % rows] += values[i] * deepbench_weight(seed, indices[i] / rows);
     }
   }
 
   // Reads runs of indices that belong to the same rank.
-  void read(uint64_t copy, const uint64_t* indices, size_t count, double* values) const override {
+  void read_output(uint64_t copy, const uint64_t* indices, size_t count,
+                   double* values) const override {
     std::vector<uint64_t> local_indices;
     for (size_t begin = 0, end = 0; begin < count; begin = end) {
       require_element(indices[begin], elements() * all_.size());
@@ -196,7 +197,7 @@ class AllReduceOperands final : public Operands {
       local_indices.clear();
       for (end = begin; end < count && indices[end] / elements() == rank; ++end)
         local_indices.push_back(indices[end] - rank * elements());
-      all_[rank]->read(copy, local_indices.data(), local_indices.size(), values + begin);
+      all_[rank]->read_output(copy, local_indices.data(), local_indices.size(), values + begin);
     }
   }
 

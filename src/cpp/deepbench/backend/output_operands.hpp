@@ -18,13 +18,14 @@ namespace deepbench::plugin {
 template <class Memory>
 class OutputOperands : public Operands {
  public:
-  deepbench_scan scan(uint64_t copy) const override {
+  deepbench_scan scan_output(uint64_t copy) const override {
     return memory_.scan(output(copy), restored());
   }
-  void project(uint64_t copy, uint64_t rows, uint64_t seed, double* sums) const final {
+  void project_output(uint64_t copy, uint64_t rows, uint64_t seed, double* sums) const final {
     memory_.project(output(copy), rows, seed, sums);
   }
-  void read(uint64_t copy, const uint64_t* indices, size_t count, double* values) const final {
+  void read_output(uint64_t copy, const uint64_t* indices, size_t count,
+                   double* values) const final {
     memory_.read(output(copy), indices, count, values);
   }
 

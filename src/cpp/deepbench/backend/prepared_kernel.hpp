@@ -58,10 +58,11 @@ class Operands {
     (void)inputs, (void)seed;
     unsupported("these operands cannot be refilled");
   }
-  virtual void poison() = 0;
-  virtual deepbench_scan scan(uint64_t copy) const = 0;
-  virtual void project(uint64_t copy, uint64_t rows, uint64_t seed, double* sums) const = 0;
-  virtual void read(uint64_t copy, const uint64_t* indices, size_t count, double* values) const = 0;
+  virtual void poison_outputs() = 0;
+  virtual deepbench_scan scan_output(uint64_t copy) const = 0;
+  virtual void project_output(uint64_t copy, uint64_t rows, uint64_t seed, double* sums) const = 0;
+  virtual void read_output(uint64_t copy, const uint64_t* indices, size_t count,
+                           double* values) const = 0;
 };
 
 // A kernel of operands and a library's call. `Call` is the backend's class of calls. `TimedKernel`
@@ -97,21 +98,21 @@ class PreparedKernel : public TimedKernel {
   }
   void poison_outputs() final {
     this->make_current();
-    operands_->poison();
+    operands_->poison_outputs();
   }
   void read_output(uint32_t output, const uint64_t* indices, size_t count, double* values) final {
     select(output);
-    operands_->read(this->last_copy(), indices, count, values);
+    operands_->read_output(this->last_copy(), indices, count, values);
   }
   void scan_output(uint32_t output, deepbench_scan& scan) final {
     select(output);
     const size_t size = scan.struct_size;
-    scan = operands_->scan(this->last_copy());
+    scan = operands_->scan_output(this->last_copy());
     scan.struct_size = size;
   }
   void project_output(uint32_t output, uint64_t rows, uint64_t seed, double* sums) final {
     select(output);
-    operands_->project(this->last_copy(), rows, seed, sums);
+    operands_->project_output(this->last_copy(), rows, seed, sums);
   }
   deepbench_forward_states adopt_forward_states(const Kernel& tested) final {
     const auto* const prepared = dynamic_cast<const PreparedKernel*>(&tested);

@@ -27,7 +27,7 @@ ConvOperands::ConvOperands(std::shared_ptr<const ConvPlan> plan, const CopyPlan&
       copies_(copies.copies),
       output_(plan_.output.stored_bytes(), copies.copies) {
   for (size_t which : {0, 1}) make_input(which, inputs, seed);
-  poison();
+  poison_outputs();
   time_output_reorder();
 }
 
@@ -73,7 +73,7 @@ void ConvOperands::describe(plugin::Sink& sink) const {
 }
 
 // Poisons the whole stored tensor, including the padding of the library's blocks.
-void ConvOperands::poison() {
+void ConvOperands::poison_outputs() {
   invalidate_ordered();
   const ConvTensor& tensor = plan_.output;
   for (uint64_t copy = 0; copy < copies_; ++copy)

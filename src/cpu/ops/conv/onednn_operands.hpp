@@ -31,7 +31,7 @@ class ConvOperands final : public ArrayOperands {
   void invalidate_ordered() { ordered_copy_ = kNone; }
 
   void describe(plugin::Sink& sink) const override;
-  void poison() override;
+  void poison_outputs() override;
 
  protected:
   // In verification's order.

@@ -55,7 +55,7 @@ GemmOperands::GemmOperands(const GemmStorage& storage, const CopyPlan& plan, Inp
   else
     d_ = Copies(storage.c_bytes(), copies_);
   make_inputs();
-  if (storage.output != Output::kInPlace) poison();
+  if (storage.output != Output::kInPlace) poison_outputs();
 }
 
 // A refill finds the copies allocated: calls hold their addresses.
@@ -144,7 +144,7 @@ void GemmOperands::restore() {
   if (storage_.output == Output::kInPlace) c_.overwrite(initial_c_->data());
 }
 
-void GemmOperands::poison() {
+void GemmOperands::poison_outputs() {
   if (storage_.output == Output::kInPlace) return restore();
   for (uint64_t copy = 0; copy < d_.count(); ++copy)
     cpu::poison(d_.at(copy), storage_.c_type(), outputs());

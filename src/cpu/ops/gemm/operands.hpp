@@ -63,7 +63,7 @@ class GemmOperands final : public ArrayOperands {
   void restore() override;
   // Problems that need exact sums own their operands, and only they can be refilled.
   void refill(const std::string& inputs, uint64_t seed) override;
-  void poison() override;
+  void poison_outputs() override;
 
  protected:
   HostMemory::Array output(uint64_t copy) const override;

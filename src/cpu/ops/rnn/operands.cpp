@@ -114,7 +114,7 @@ LayerOperands::LayerOperands(const LayerStorage& storage, const CopyPlan& plan, 
   fill_part(LayerPart::kH0, Rnn::kStreamH0);
   fill_part(LayerPart::kC0, Rnn::kStreamC0);
   fill_part(LayerPart::kDy, Rnn::kStreamDy);
-  poison();
+  poison_outputs();
 }
 
 void LayerOperands::fill_part(LayerPart part, uint32_t stream) {
@@ -177,7 +177,7 @@ void LayerOperands::describe(plugin::Sink& sink) const {
             "through 16-bit sums, which saturate for the full range");
 }
 
-void LayerOperands::poison() {
+void LayerOperands::poison_outputs() {
   for (const LayerPart part : kOutputParts) {
     if (storage_.elements(part) == 0) continue;
     for (uint64_t copy = 0; copy < copies_; ++copy)
@@ -189,7 +189,7 @@ deepbench_type LayerOperands::output_type() const {
   return is_forward_ ? storage_.type(LayerPart::kY) : DEEPBENCH_F32;
 }
 
-deepbench_scan LayerOperands::scan(uint64_t copy) const {
+deepbench_scan LayerOperands::scan_output(uint64_t copy) const {
   const bool has_gaps = storage_.elements(LayerPart::kDu) != uint64_t(rnn().du_elements());
   if (is_forward_ || has_gaps) return cpu::scan(outputs_in_order(copy), output_type(), outputs_);
   deepbench_scan all = {};
@@ -201,12 +201,13 @@ deepbench_scan LayerOperands::scan(uint64_t copy) const {
   return all;
 }
 
-void LayerOperands::project(uint64_t copy, uint64_t rows, uint64_t seed, double* sums) const {
+void LayerOperands::project_output(uint64_t copy, uint64_t rows, uint64_t seed,
+                                   double* sums) const {
   cpu::project(outputs_in_order(copy), output_type(), outputs_, rows, seed, sums);
 }
 
-void LayerOperands::read(uint64_t copy, const uint64_t* indices, size_t count,
-                         double* values) const {
+void LayerOperands::read_output(uint64_t copy, const uint64_t* indices, size_t count,
+                                double* values) const {
   for (size_t i = 0; i < count; ++i) {
     plugin::require_element(indices[i], outputs_);
     values[i] = output_element(copy, indices[i]);

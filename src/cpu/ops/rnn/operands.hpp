@@ -60,10 +60,11 @@ class LayerOperands : public Operands {
   Buffer plain_wx() const { return weights(Rnn::kStreamWx, Rnn::kScale, rnn().inputs); }
 
   void describe(plugin::Sink& sink) const override;
-  void poison() override;
-  deepbench_scan scan(uint64_t copy) const override;
-  void project(uint64_t copy, uint64_t rows, uint64_t seed, double* sums) const override;
-  void read(uint64_t copy, const uint64_t* indices, size_t count, double* values) const override;
+  void poison_outputs() override;
+  deepbench_scan scan_output(uint64_t copy) const override;
+  void project_output(uint64_t copy, uint64_t rows, uint64_t seed, double* sums) const override;
+  void read_output(uint64_t copy, const uint64_t* indices, size_t count,
+                   double* values) const override;
 
  private:
   void fill_part(LayerPart part, uint32_t stream);

@@ -15,9 +15,9 @@ void add_weighted(const float* values, uint64_t first, uint64_t count, uint64_t 
 
 }  // namespace
 
-void ReferenceOperands::poison() {
+void ReferenceOperands::poison_outputs() {
   deferred_ = nullptr;
-  LayerOperands::poison();
+  LayerOperands::poison_outputs();
 }
 
 void ReferenceOperands::complete_weight_gradient(uint64_t copy) const {
@@ -26,16 +26,17 @@ void ReferenceOperands::complete_weight_gradient(uint64_t copy) const {
   deferred_ = nullptr;
 }
 
-deepbench_scan ReferenceOperands::scan(uint64_t copy) const {
+deepbench_scan ReferenceOperands::scan_output(uint64_t copy) const {
   complete_weight_gradient(copy);
-  return LayerOperands::scan(copy);
+  return LayerOperands::scan_output(copy);
 }
 
-void ReferenceOperands::project(uint64_t copy, uint64_t rows, uint64_t seed, double* sums) const {
+void ReferenceOperands::project_output(uint64_t copy, uint64_t rows, uint64_t seed,
+                                       double* sums) const {
   const uint64_t dx = storage().elements(LayerPart::kDx), dh0 = storage().elements(LayerPart::kDh0);
   if (!deferred_ || !WeightGradient::can_project(rnn(), rows) || (dx + dh0) % rows != 0) {
     complete_weight_gradient(copy);
-    return LayerOperands::project(copy, rows, seed, sums);
+    return LayerOperands::project_output(copy, rows, seed, sums);
   }
   std::fill_n(sums, rows, 0.0);
   add_weighted(static_cast<const float*>(at(LayerPart::kDx, copy)), 0, dx, rows, seed, sums);
@@ -43,10 +44,10 @@ void ReferenceOperands::project(uint64_t copy, uint64_t rows, uint64_t seed, dou
   deferred_->add_projection(rows, seed, (dx + dh0) / rows, sums);
 }
 
-void ReferenceOperands::read(uint64_t copy, const uint64_t* indices, size_t count,
-                             double* values) const {
+void ReferenceOperands::read_output(uint64_t copy, const uint64_t* indices, size_t count,
+                                    double* values) const {
   if (deferred_ && read_deferred(copy, indices, count, values)) return;
-  LayerOperands::read(copy, indices, count, values);
+  LayerOperands::read_output(copy, indices, count, values);
 }
 
 // Handles requests whose elements are all inside U's gradient; returns false for others, after

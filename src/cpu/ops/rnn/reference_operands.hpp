@@ -11,13 +11,14 @@ class ReferenceOperands final : public LayerOperands {
  public:
   using LayerOperands::LayerOperands;
 
-  // Defines U's gradient until the next poison().
+  // Defines U's gradient until the next poison_outputs().
   void defer_weight_gradient(const WeightGradient& gradient) { deferred_ = &gradient; }
 
-  void poison() override;
-  deepbench_scan scan(uint64_t copy) const override;
-  void project(uint64_t copy, uint64_t rows, uint64_t seed, double* sums) const override;
-  void read(uint64_t copy, const uint64_t* indices, size_t count, double* values) const override;
+  void poison_outputs() override;
+  deepbench_scan scan_output(uint64_t copy) const override;
+  void project_output(uint64_t copy, uint64_t rows, uint64_t seed, double* sums) const override;
+  void read_output(uint64_t copy, const uint64_t* indices, size_t count,
+                   double* values) const override;
 
  private:
   void complete_weight_gradient(uint64_t copy) const;

@@ -51,7 +51,7 @@ SparseOperands::SparseOperands(const SparseGemm& gemm, SparseOutput output, cons
     initial_c_ = cache.get(DEEPBENCH_F32, outputs(), inputs, seed, SparseGemm::kStreamC);
     empty_outputs_ = outputs_of_empty_rows();
   }
-  poison();
+  poison_outputs();
 }
 
 const float* SparseOperands::b(uint64_t copy) const {
@@ -84,28 +84,29 @@ void SparseOperands::restore() {
   if (initial_c_) c_.overwrite(initial_c_->data());
 }
 
-void SparseOperands::poison() {
+void SparseOperands::poison_outputs() {
   if (initial_c_) return restore();
   for (uint64_t copy = 0; copy < copies_; ++copy) cpu::poison(c(copy), DEEPBENCH_F32, outputs());
 }
 
 // Rows without a non-zero correctly leave C unchanged.
-deepbench_scan SparseOperands::scan(uint64_t copy) const {
+deepbench_scan SparseOperands::scan_output(uint64_t copy) const {
   deepbench_scan scan =
       cpu::scan(c(copy), DEEPBENCH_F32, outputs(), initial_c_ ? initial_c_->data() : nullptr);
   scan.untouched -= std::min<uint64_t>(scan.untouched, empty_outputs_);
   return scan;
 }
 
-void SparseOperands::project(uint64_t copy, uint64_t rows, uint64_t seed, double* sums) const {
+void SparseOperands::project_output(uint64_t copy, uint64_t rows, uint64_t seed,
+                                    double* sums) const {
   if (rows != uint64_t(gemm_.m))
     plugin::invalid("project_output: the output has " + std::to_string(gemm_.m) + " rows, not " +
                     std::to_string(rows));
   cpu::project({c(copy), gemm_.m, gemm_.n, !gemm_.row_major}, seed, sums);
 }
 
-void SparseOperands::read(uint64_t copy, const uint64_t* indices, size_t count,
-                          double* values) const {
+void SparseOperands::read_output(uint64_t copy, const uint64_t* indices, size_t count,
+                                 double* values) const {
   for (size_t at = 0; at < count; ++at) {
     plugin::require_element(indices[at], outputs());
     const auto i = int64_t(indices[at]) % gemm_.m, j = int64_t(indices[at]) / gemm_.m;

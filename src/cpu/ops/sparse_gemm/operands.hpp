@@ -34,10 +34,11 @@ class SparseOperands final : public Operands {
 
   void describe(plugin::Sink& sink) const override;
   void restore() override;
-  void poison() override;  // Poisons C, or restores it for the in-place form.
-  deepbench_scan scan(uint64_t copy) const override;
-  void project(uint64_t copy, uint64_t rows, uint64_t seed, double* sums) const override;
-  void read(uint64_t copy, const uint64_t* indices, size_t count, double* values) const override;
+  void poison_outputs() override;  // Poisons C, or restores it for the in-place form.
+  deepbench_scan scan_output(uint64_t copy) const override;
+  void project_output(uint64_t copy, uint64_t rows, uint64_t seed, double* sums) const override;
+  void read_output(uint64_t copy, const uint64_t* indices, size_t count,
+                   double* values) const override;
 
  private:
   uint64_t outputs() const { return uint64_t(gemm_.m) * uint64_t(gemm_.n); }

@@ -29,7 +29,7 @@ class NcclCall final : public LibraryCall {
     enqueue_start_barrier();
     enqueue(0);
     wait(rank_operands_.memory().stream());
-    operands_.poison();
+    operands_.poison_outputs();
     can_be_captured_ = is_true_on_all_ranks(try_capture());
   }
 

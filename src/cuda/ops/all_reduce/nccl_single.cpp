@@ -56,7 +56,7 @@ class GroupedCall final : public LibraryCall {
     enqueue(0);
     enqueue_end_barrier();
     wait(stream(0));
-    operands_.poison();
+    operands_.poison_outputs();
   }
 
   void enqueue(uint64_t copy) override {

@@ -11,7 +11,7 @@ ConvOperands::ConvOperands(const ConvLayout& layout, const plugin::CopyPlan& pla
   make_operand(layout_.x, x_, inputs, seed);
   make_operand(layout_.w, w_, inputs, seed);
   make_operand(layout_.y, y_, inputs, seed);
-  poison();
+  poison_outputs();
   stream_.synchronize();
 }
 
@@ -47,7 +47,7 @@ void ConvOperands::describe(plugin::Sink& sink) const {
   }
 }
 
-void ConvOperands::poison() {
+void ConvOperands::poison_outputs() {
   for (uint64_t copy = 0; copy < count_; ++copy) cuda::poison(output(copy), stream_);
 }
 

@@ -24,7 +24,7 @@ class ConvOperands final : public MatrixOperands {
   void* y(uint64_t copy) const { return y_.at(copy); }
 
   void describe(plugin::Sink& sink) const override;
-  void poison() override;
+  void poison_outputs() override;
 
  private:
   void make_operand(const ConvTensor& tensor, Copies& copies, Inputs inputs, uint64_t seed);

@@ -60,7 +60,7 @@ GemmOperands::GemmOperands(const GemmLayout& layout, const plugin::CopyPlan& pla
   fill_operands();
   if (!layout.in_place) {
     if (layout.is_padded()) d_.clear(stream_);
-    poison();
+    poison_outputs();
   }
   stream_.synchronize();
 }
@@ -159,7 +159,7 @@ void GemmOperands::restore() {
   if (layout_.in_place) c_.overwrite(initial_c_.data(), stream_);
 }
 
-void GemmOperands::poison() {
+void GemmOperands::poison_outputs() {
   if (layout_.in_place) return restore();
   for (uint64_t copy = 0; copy < count_; ++copy) cuda::poison(output(copy), stream_);
 }

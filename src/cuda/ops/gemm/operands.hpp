@@ -34,7 +34,7 @@ class GemmOperands final : public MatrixOperands {
   void describe(plugin::Sink& sink) const override;
   void restore() override;
   void refill(const std::string& inputs, uint64_t seed) override;
-  void poison() override;
+  void poison_outputs() override;
 
  private:
   // Describes A or B.

@@ -35,7 +35,7 @@ LayerOperands::LayerOperands(const LayerStorage& storage, const plugin::CopyPlan
     CUDA_CHECK(cudart().cudaMemsetAsync(initial_.data(), 0, initial_.bytes(), stream.get()));
     negate(initial_.data(), storage.type, elements(LayerPart::kDWeights), stream);
   }
-  poison();
+  poison_outputs();
   stream.synchronize();
 }
 
@@ -83,7 +83,7 @@ void LayerOperands::save_preceding_passes(int64_t calls_between_restores) {
     copy_on_device(initial_.data(), at(LayerPart::kReserve, 0), initial_.bytes(), stream_);
     restore_every_ = calls_between_restores;
   }
-  poison();
+  poison_outputs();
 }
 
 void LayerOperands::restore() {
@@ -98,7 +98,7 @@ void LayerOperands::restore() {
   poison_part(LayerPart::kDh0);
 }
 
-void LayerOperands::poison() {
+void LayerOperands::poison_outputs() {
   if (storage_.needs_restore()) return restore();
   if (storage_.rnn.is_forward()) return poison_part(LayerPart::kY);
   poison_part(LayerPart::kDx);
@@ -144,7 +144,7 @@ Matrix LayerOperands::contiguous_output(uint64_t copy, Buffer& scratch) const {
   return output(scratch.data());
 }
 
-deepbench_scan LayerOperands::scan(uint64_t copy) const {
+deepbench_scan LayerOperands::scan_output(uint64_t copy) const {
   Buffer scratch;
   const Matrix matrix = contiguous_output(copy, scratch);
   // All initial elements of dU are zeros with the same bit pattern, so any of them can be compared
@@ -153,13 +153,14 @@ deepbench_scan LayerOperands::scan(uint64_t copy) const {
                     stream_);
 }
 
-void LayerOperands::project(uint64_t copy, uint64_t rows, uint64_t seed, double* sums) const {
+void LayerOperands::project_output(uint64_t copy, uint64_t rows, uint64_t seed,
+                                   double* sums) const {
   Buffer scratch;
   cuda::project(contiguous_output(copy, scratch), rows, seed, sums, stream_);
 }
 
-void LayerOperands::read(uint64_t copy, const uint64_t* indices, size_t count,
-                         double* values) const {
+void LayerOperands::read_output(uint64_t copy, const uint64_t* indices, size_t count,
+                                double* values) const {
   Buffer scratch;
   cuda::read(contiguous_output(copy, scratch), indices, count, values, stream_);
 }

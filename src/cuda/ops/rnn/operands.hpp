@@ -30,10 +30,11 @@ class LayerOperands final : public Operands {
 
   void describe(plugin::Sink& sink) const override;
   void restore() override;
-  void poison() override;
-  deepbench_scan scan(uint64_t copy) const override;
-  void project(uint64_t copy, uint64_t rows, uint64_t seed, double* sums) const override;
-  void read(uint64_t copy, const uint64_t* indices, size_t count, double* values) const override;
+  void poison_outputs() override;
+  deepbench_scan scan_output(uint64_t copy) const override;
+  void project_output(uint64_t copy, uint64_t rows, uint64_t seed, double* sums) const override;
+  void read_output(uint64_t copy, const uint64_t* indices, size_t count,
+                   double* values) const override;
 
  private:
   // Consecutive bytes of the output in the order of rnn.hpp.

@@ -17,7 +17,7 @@ class ReferenceOperands final : public MatrixOperands {
       : MatrixOperands(stream),
         rnn_(rnn),
         composition_(rnn, parse_inputs(options.inputs), options.seed, stream) {
-    poison();
+    poison_outputs();
     stream.synchronize();
   }
 
@@ -25,7 +25,7 @@ class ReferenceOperands final : public MatrixOperands {
   Composition& composition() { return composition_; }
 
   void describe(plugin::Sink& sink) const override { sink.integer("inputs", rnn_.inputs); }
-  void poison() override { cuda::poison(output(0), stream_); }
+  void poison_outputs() override { cuda::poison(output(0), stream_); }
 
  private:
   Matrix output(uint64_t) const override {

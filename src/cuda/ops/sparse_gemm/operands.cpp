@@ -100,8 +100,8 @@ Matrix SparseOperands::output(uint64_t copy) const {
 }
 
 // Rows of op(A) without a nonzero leave their rows of C unchanged, which is not an error.
-deepbench_scan SparseOperands::scan(uint64_t copy) const {
-  deepbench_scan scan = MatrixOperands::scan(copy);
+deepbench_scan SparseOperands::scan_output(uint64_t copy) const {
+  deepbench_scan scan = MatrixOperands::scan_output(copy);
   const uint64_t unchanged = uint64_t(a_.empty_rows()) * uint64_t(layout_.gemm.n);
   scan.untouched -= std::min<uint64_t>(scan.untouched, unchanged);
   return scan;

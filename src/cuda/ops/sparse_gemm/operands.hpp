@@ -32,8 +32,8 @@ class SparseOperands final : public MatrixOperands {
 
   void describe(plugin::Sink& sink) const override;
   void restore() override;
-  void poison() override { restore(); }
-  deepbench_scan scan(uint64_t copy) const override;
+  void poison_outputs() override { restore(); }
+  deepbench_scan scan_output(uint64_t copy) const override;
 
  private:
   uint64_t outputs() const { return uint64_t(layout_.gemm.m) * uint64_t(layout_.gemm.n); }
