@@ -50,8 +50,10 @@ def test_two_lines_are_edited(copy: SourceCopy, capsys: pytest.CaptureFixture[st
     [
         ["tests/python/architecture/test_layout.py"],  # asks for the files of every operation
         ["tests/python/cli/test_golden_outputs.py", "-k", "list_sets"],
+        ["tests/python/problems/test_suites.py"],  # a set that the original has not
+        ["tests/python/cli/test_command_line.py", "-k", "list"],
     ],
-    ids=["architecture", "golden list"],
+    ids=["architecture", "golden list", "suites", "command line"],
 )
 def test_tests_of_the_tree_pass(copy: SourceCopy, tests: list[str]) -> None:
     file, *options = tests
