@@ -84,6 +84,11 @@ class Entry:
         return self.flops / self.time_ns / 1e3 if self.flops and self.time_ns else None
 
     @property
+    def gbps(self) -> float | None:
+        """The bytes that the problem needs per time."""
+        return self.bytes / self.time_ns if self.bytes and self.time_ns else None
+
+    @property
     def phase(self) -> str | None:
         value = self.attributes.get("phase")
         return None if value is None else str(value)

@@ -69,6 +69,11 @@ def rate(value: float | None) -> str:
     return _with_digits_by_size(value, (0.00995, 5), (10, 4), (100, 3), (1_000, 2))
 
 
+def threads_text(count: object) -> str:
+    """'1 thread', '2 threads'. `count` is from a file and need not be a number."""
+    return f"{count} thread{'' if count == 1 else 's'}"
+
+
 def percent(share: float | None, digits: int = 1) -> str:
     """A fraction in per cent."""
     return "-" if share is None else f"{100 * share:.{digits}f}"

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from deepbench.report import Context
 from deepbench.report.columns import Column, measured_columns, problem_columns
-from deepbench.report.fields import get
+from deepbench.report.fields import get, threads_text
 from deepbench.report.outline import OpOutline, Outline
 from deepbench.report.remarks import Remarks
 from deepbench.results.fleet import FleetSummary
@@ -87,7 +87,7 @@ def context_caption(context: Context) -> str:
         get(context, "device.name") or "unknown device",
         f"backend {get(context, 'backend.name') or 'unknown'}",
         *libraries,
-        f"{threads} threads" if threads else "",
+        threads_text(threads) if threads else "",
         f"deepbench {context.get('version')}",
         context.get("started") or "",
     ]

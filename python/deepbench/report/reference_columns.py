@@ -10,7 +10,7 @@ from deepbench.compare.regimes import PUBLISHED_IS_HOT, compares_hot_with_cold, 
 from deepbench.compare.result_set import inputs, to_entry
 from deepbench.report.columns import Column, rate_column
 from deepbench.report.comparison.wording import number_text
-from deepbench.report.fields import TIME_WIDTH, time_cell
+from deepbench.report.fields import TIME_WIDTH, rate, time_cell
 from deepbench.report.outline import OpOutline
 from deepbench.results.row import Row
 
@@ -37,13 +37,15 @@ class ReferenceColumns:
         self._inputs = inputs(context)
 
     def columns(self, op: OpOutline) -> list[Column]:
-        """The time of the reference row, its ratio to the time of this row, and its rate if there
-        are FLOPs."""
+        """The time of the reference row, its ratio to the time of this row, and its rate."""
         time, ratio = f"{self._name} time", f"{self._name}/this"
+        moved = f"{self._name} GB/s"
         return [
             Column(time, max(TIME_WIDTH, len(time)), self._time_cell),
             Column(ratio, len(ratio), self._ratio_cell),
-            *([rate_column(op, self._tflops, f"{self._name} ")] if op.arithmetic else []),
+            rate_column(op, self._tflops, f"{self._name} ")
+            if op.arithmetic
+            else Column(moved, max(8, len(moved)), self._bandwidth_cell),
         ]
 
     def lines(self) -> list[str]:
@@ -81,6 +83,10 @@ class ReferenceColumns:
     def _tflops(self, row: Row) -> float | None:
         other = self._reference_entry(row)
         return None if other is None else other.tflops
+
+    def _bandwidth_cell(self, row: Row) -> str:
+        other = self._reference_entry(row)
+        return rate(None if other is None else other.gbps)
 
     def _reference_entry(self, row: Row) -> Entry | None:
         """The first reference row of the same problem and regime, preferably of the same

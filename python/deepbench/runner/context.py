@@ -6,6 +6,7 @@ from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 from deepbench.problems.selection import Selection
+from deepbench.report.fields import threads_text
 from deepbench.results import schema
 from deepbench.runner.environment import host_context, host_warnings, timestamp
 from deepbench.runner.plan import PlannedRow, digest
@@ -87,7 +88,7 @@ def device_text(
     if ranks:
         facts.append(f"{ranks} ranks")
     if context.get("threads"):
-        facts.append(f"{context['threads']} thread{'s' if context['threads'] > 1 else ''}")
+        facts.append(threads_text(context["threads"]))
     return f"{device} ({', '.join(facts)})"
 
 

@@ -16,6 +16,7 @@ import pytest
 
 from golden_files import check_golden, golden_text
 from golden_runs import RUNS, deepbench, lines_without_volatile_facts, run_scripted
+from required_tools import require_module
 from source_tree import ROOT
 
 SAMPLES = ROOT / "tests/samples/v1"
@@ -89,6 +90,7 @@ def test_formats_of_a_file(file: str, tmp_path: Path) -> None:
 
 
 def test_page(tmp_path: Path) -> None:
+    require_module("vl_convert")
     for name in ("gemm", "gemm_slower"):
         (tmp_path / f"{name}.jsonl").write_bytes((SAMPLES / f"{name}.jsonl").read_bytes())
     done = deepbench(
@@ -100,6 +102,7 @@ def test_page(tmp_path: Path) -> None:
 
 def test_chart(tmp_path: Path) -> None:
     """The words of a chart, in order."""
+    require_module("vl_convert")
     (tmp_path / "gemm.jsonl").write_bytes((SAMPLES / "gemm.jsonl").read_bytes())
     done = deepbench(tmp_path, "report", "gemm.jsonl", "-o", "chart.svg", "--chart", "roofline")
     assert done.returncode == 0, done.stderr
@@ -108,6 +111,8 @@ def test_chart(tmp_path: Path) -> None:
 
 
 def test_workbook_and_back(tmp_path: Path) -> None:
+    require_module("openpyxl")
+    require_module("xlsxwriter")
     import openpyxl
 
     (tmp_path / "gemm.jsonl").write_bytes((SAMPLES / "gemm.jsonl").read_bytes())

@@ -168,7 +168,7 @@ def test_names_that_the_backend_lacks_are_a_mistake(words: tuple[str, ...], mess
     ("words", "reason"),
     [
         (("conv", *CONV.split(), "precision=int8", "phase=bwd_data"), "no gradients of 8-bit"),
-        (("conv", *CONV.split(), "--library", "openblas"), "openblas"),
+        (("conv", *CONV.split(), "--library", "ring"), "ring does not support conv"),
         (("rnn", "cell=lstm", *RNN.split(), "phase=bwd_data"), "both gradients in one call"),
         (("rnn", "cell=lstm", *RNN.split(), "precision=int8"), "mode=inference"),
         ((*SPARSE, "precision=half"), "supports float, but not half"),

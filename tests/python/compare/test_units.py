@@ -9,6 +9,7 @@ import pytest
 from comparison_rows import make_published_row, make_result_set, render, timed_gemm
 from deepbench.compare import Comparison, ResultSet, Rules, compare, to_result_set
 from deepbench.results import read
+from example_rows import make_memory
 from source_tree import ROOT
 
 H200 = ROOT / "results/h200"
@@ -100,3 +101,17 @@ def test_a_table_of_convolutions_fits_the_screen(width: int, both: bool) -> None
     titles = next(line for line in lines if "verdict" in line and " w " in line)
     assert ("B time" in titles) == both
     assert "B/A" in titles
+
+
+def test_an_operation_without_arithmetic_has_rates_in_bytes() -> None:
+    a, b = make_memory(0), make_memory(0)
+    a["statistics"]["median_ns"], b["statistics"]["median_ns"] = 2_000.0, 1_000.0
+    a["work"] = b["work"] = {"flops": 0, "bytes": 40_000}
+    sides = make_result_set(a), make_result_set(b)
+    lines = render(compare_result_sets(*sides), "table").splitlines()
+    [titles] = [line for line in lines if "A time" in line]
+    assert titles.split()[-4:] == ["A", "GB/s", "B", "GB/s"]
+    assert "20.000  40.000" in lines[lines.index(titles) + 1]
+    assert "FLOP/s" not in titles
+    [row] = json.loads(render(compare_result_sets(*sides), "json"))["against"][0]["rows"]
+    assert (row["base"]["gbps"], row["other"]["gbps"]) == (20.0, 40.0)

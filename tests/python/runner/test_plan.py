@@ -16,6 +16,7 @@ from deepbench.errors import UsageError
 from deepbench.problems.precision_defaults import default_precision
 from deepbench.problems.problem_arguments import operation
 from deepbench.problems.selection import select, select_files
+from deepbench.report.markdown import caption
 from deepbench.runner.context import device_text
 from deepbench.runner.plan import PlannedRow, digest, hang_limit_s, plan
 from deepbench.runner.run_options import RunOptions
@@ -391,3 +392,10 @@ def test_digest_tells_plans_apart() -> None:
 def test_the_device_says_that_its_times_are_simulated() -> None:
     context = {"device": {"name": "NPU"}, "backend": {"name": "npu", "simulated_time": True}}
     assert device_text(context) == "NPU (npu, simulated time)"
+
+
+def test_one_thread_is_singular() -> None:
+    for count, said in ((1, "1 thread"), (2, "2 threads")):
+        context = {"device": {"name": "AMD EPYC"}, "backend": {"name": "cpu"}, "threads": count}
+        assert device_text(context) == f"AMD EPYC (cpu, {said})"
+        assert caption(context).startswith(f"AMD EPYC, backend cpu, {said}, ")

@@ -106,6 +106,7 @@ def _entry_json(entry: Entry) -> dict[str, Any]:
         "reason": entry.reason,
         "time_ns": entry.time_ns,
         "tflops": entry.tflops,
+        "gbps": entry.gbps,
         "backend": entry.backend,
         "device": entry.device,
         "library": entry.library,

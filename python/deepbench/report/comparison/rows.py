@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 from deepbench.compare import ComparedRow, Comparison, Entry, PairwiseComparison, Unmatched
 from deepbench.report.columns import RateCells
-from deepbench.report.fields import time_cell, work_unit
+from deepbench.report.fields import rate, time_cell, work_unit
 from deepbench.report.outline import title, value_text
 
 from .remarks import remarks
@@ -67,13 +67,21 @@ def _row_table(
     for index in indices:
         columns += _side_columns(index)[: -1 if index in published else None]
     if any(entry.flops for entry in entries):
-        columns.append(_rate_column("A", entries, lambda entry, found: entry))
+        columns.append(_arithmetic_rate_column("A", entries, lambda entry, found: entry))
         for index in indices:
             others = [found[index].other for entry in entries
                       if index in (found := partners[id(entry)])]  # fmt: skip
             columns.append(
-                _rate_column(result_set_letter(index), others, _other_entry_getter(index))
+                _arithmetic_rate_column(
+                    result_set_letter(index), others, _other_entry_getter(index)
+                )
             )
+    elif any(entry.bytes for entry in entries):
+        columns.append(_bandwidth_column("A", lambda entry, found: entry))
+        columns += [
+            _bandwidth_column(result_set_letter(index), _other_entry_getter(index))
+            for index in indices
+        ]
     columns.append(_RowColumn("remarks", remarks_of, words=True))
     cells = [[column.text(entry, partners[id(entry)]) for entry in entries] for column in columns]
     empty = {"95 %": "-", "remarks": ""}
@@ -137,12 +145,12 @@ def _other_entry_getter(index: int) -> Callable[[Entry, Mapping[int, ComparedRow
     return lambda entry, found: found[index].other if index in found else None
 
 
-def _rate_column(
+def _arithmetic_rate_column(
     name: str,
     entries: Iterable[Entry],
     of: Callable[[Entry, Mapping[int, ComparedRow]], Entry | None],
 ) -> _RowColumn:
-    """The rates of one result set. `entries` are its rows of this operation."""
+    """The arithmetic rates of one result set. `entries` are its rows of this operation."""
     units = frozenset(work_unit(entry.attributes.get("precision")) for entry in entries)
     cells = RateCells.for_units(units, f"{name} ")
 
@@ -153,6 +161,18 @@ def _rate_column(
         return cells.text(one.tflops, one.attributes.get("precision"))
 
     return _RowColumn(cells.title, text, dispensable=2)
+
+
+def _bandwidth_column(
+    name: str, of: Callable[[Entry, Mapping[int, ComparedRow]], Entry | None]
+) -> _RowColumn:
+    """The rates of one result set for an operation without arithmetic, in GB/s."""
+
+    def text(entry: Entry, found: Mapping[int, ComparedRow]) -> str:
+        one = of(entry, found)
+        return rate(None if one is None else one.gbps)
+
+    return _RowColumn(f"{name} GB/s", text, dispensable=2)
 
 
 def _shared_and_differing_attributes(entries: Sequence[Entry]) -> tuple[list[str], list[str]]:

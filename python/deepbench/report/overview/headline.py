@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 
 from deepbench.compare.result_set import printable
-from deepbench.report.fields import get, share
+from deepbench.report.fields import get, share, threads_text
 
 from .report_rows import ReportFile, ReportRow
 from .summary import counted_share, geometric_mean, rate_text
@@ -37,7 +37,7 @@ def _machine_text(file: ReportFile) -> str:
     ranks, threads = get(context, "ranks.count"), context.get("threads")
     if isinstance(ranks, int) and ranks > 1:
         return f"{ranks} ranks of {file.device}"
-    return f"{file.device}, {printable(threads)} threads" if threads else file.device
+    return f"{file.device}, {printable(threads_text(threads))}" if threads else file.device
 
 
 def _machine_sentences(machine: str, runs: Sequence[ReportFile]) -> Iterator[str]:

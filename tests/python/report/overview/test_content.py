@@ -190,6 +190,12 @@ def test_the_headline_names_machine_rows_and_roofline_share() -> None:
     assert column_cells(families, "mean % of roofline") == ["25.0", "81.0", "50.0"]
 
 
+def test_one_thread_is_singular() -> None:
+    text = result_file_text([timed_gemm()], make_context(threads=1))
+    [text] = overview.content([parsed(Path("a.jsonl"), text.encode())], [], "0.1.0").headline
+    assert text.startswith("Example CPU, 1 thread: ")
+
+
 def test_the_headline_handles_one_row_and_no_rows() -> None:
     [text] = content_of([row_with_roofline_share(0.00012)]).headline
     assert text.endswith("the only row is ok. In the regime 'hot, default', 1 row reaches 0.012 % "
