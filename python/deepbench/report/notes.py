@@ -14,6 +14,8 @@ _UNIT = "|".join(TIMES_NS)
 _SPACE = re.compile(rf"(?<!\d) | (?!(?:{_UNIT})(?!\w))")  # not the one in '98.23 ms'
 _NUMBER = re.compile(rf"(\d{{1,15}}(?:\.\d{{1,15}})?)(?: ({_UNIT}))?")
 _MOST_NAMES = 3  # different names that one line lists
+# Before the two times of a row. Their ranges over several rows would look like times of one row.
+_PAIR_OF_TIMES = ("measured twice, ", ", then ")
 
 
 @dataclass
@@ -26,12 +28,14 @@ class _NoteTemplate:
     rows: int = 0
 
     def text(self) -> str:
-        *before, last = self.parts
-        filled = [
-            part + _merged_values(list(found))
-            for part, found in zip(before, self.values, strict=True)
-        ]
         alike = f" ({len(self.texts)} alike)" if len(self.texts) > 1 else ""
+        parts, values = list(self.parts), self.values
+        if alike and len(parts) > 2 and self.parts[:2] == _PAIR_OF_TIMES:
+            parts, values = ["measured twice" + parts[2], *parts[3:]], values[2:]
+        *before, last = parts
+        filled = [
+            part + _merged_values(list(found)) for part, found in zip(before, values, strict=True)
+        ]
         return "".join([*filled, last, alike])
 
 

@@ -13,6 +13,7 @@ from deepbench.runner.progress import duration_text
 
 _GOOD = ("ok", "unsupported")
 _MAX_FINDINGS = 8
+_MAX_NAMED_ROWS = 3  # whose share changed
 
 
 class Summary:
@@ -22,6 +23,7 @@ class Summary:
         self._counts: dict[str, int] = {}
         self._logarithms: list[float] = []  # of shares of the roofline
         self._above = 0
+        self._changed: list[str] = []  # rows with another share than printed
         self._fleet = FleetSummary()
 
     @property
@@ -45,6 +47,26 @@ class Summary:
         if status == "ok" and part:
             self._above += part > ABOVE_CEILING
             self._logarithms += [math.log(part)] if part <= ABOVE_CEILING else []
+
+    def compare_share(self, row: Row, printed: float | None) -> None:
+        """Remembers the row if its share of the roofline differs from the one that was printed."""
+        before, now = share(printed), share(row.bound.share_roofline)
+        if now != before:
+            self._changed.append(f"{row.problem} (from {before} % to {now} %)")
+
+    @property
+    def changed_shares(self) -> str:
+        """Names the rows that the mean counts with another share than was printed; '' if there are
+        none."""
+        if not self._changed:
+            return ""
+        names = ", ".join(self._changed[:_MAX_NAMED_ROWS])
+        if len(self._changed) > _MAX_NAMED_ROWS:
+            names += f" and {len(self._changed) - _MAX_NAMED_ROWS} more"
+        return (
+            "a ceiling was raised or measured again after rows were printed, which changed their "
+            f"share of the roofline: {names}"
+        )
 
     @property
     def findings(self) -> list[str]:

@@ -61,6 +61,7 @@ class Sweep:
         self._hello: Json = {}
         self._context: Json = {}
         self._rows_by_position: dict[int, Row] = {}  # finished rows
+        self._printed_shares: dict[int, float | None] = {}  # of the roofline, by row position
         self._writer: ResultWriter | None = None
         self._report: Report = create(
             options.format,
@@ -250,7 +251,9 @@ class Sweep:
                     row = self._measure(planned)
                 self._update_restart_limit(planned, row)
                 finished.append(row)
-                self._print_report_part(self._report.row(self._ceilings.with_assessment(row)))
+                shown = self._ceilings.with_assessment(row)
+                self._printed_shares[row.position] = shown.bound.share_roofline
+                self._print_report_part(self._report.row(shown))
         except BaseException as error:
             if self._output_begun:
                 self._end_report(ignore_errors=True)
@@ -267,7 +270,10 @@ class Sweep:
         summary = Summary()
         summary.begin(self._context)
         for row in rows:
-            summary.add(self._ceilings.with_assessment(row))
+            assessed = self._ceilings.with_assessment(row)
+            summary.add(assessed)
+            if row.position in self._printed_shares:
+                summary.compare_share(assessed, self._printed_shares[row.position])
         return summary
 
     def _write_ceiling(self, text: str) -> None:
@@ -424,5 +430,8 @@ class Sweep:
         again = "; --resume continues it" if path and summary.rows < len(self._rows) else ""
         kind = "interrupted, " if interrupted else ""
         self._screen.say(f"deepbench: {kind}{text}{where}{again}")
+        if summary.changed_shares:
+            shown = f"; 'deepbench show {path}' prints the new shares" if path else ""
+            self._screen.say(f"deepbench: {summary.changed_shares}{shown}")
         for finding in summary.findings:
             self._screen.say(f"deepbench: {finding}")

@@ -145,17 +145,25 @@ def test_notes_that_differ_in_numbers_are_merged_with_a_range() -> None:
 def test_times_in_several_units_form_one_range() -> None:
     notes = Notes()
     for took in ("1.2 ms", "394.5 \N{MICRO SIGN}s", "98.23 ms", "7 ms"):
-        notes.numbers_of_notes([f"measured twice, {took}, then 3 s: kept"])
+        notes.numbers_of_notes([f"warmed up for {took}, then 3 s: kept"])
     notes.numbers_of_notes(["8 samples"])
     notes.numbers_of_notes(["9 samples"])
     assert notes.texts() == [
-        "measured twice, 394.5 \N{MICRO SIGN}s to 98.23 ms, then 3 s: kept (4 alike)",
+        "warmed up for 394.5 \N{MICRO SIGN}s to 98.23 ms, then 3 s: kept (4 alike)",
         "8 to 9 samples (2 alike)",
     ]
     one_unit = Notes()
     for took in ("28.6 ms", "3.5 ms"):
         one_unit.numbers_of_notes([f"took {took} each"])
     assert one_unit.texts() == ["took 3.5 to 28.6 ms each (2 alike)"]
+
+
+def test_the_two_times_of_a_row_are_not_merged_with_those_of_another() -> None:
+    notes = Notes()
+    notes.numbers_of_notes(["measured twice, 0.6369 ms, then 1.323 s: the second is kept"])
+    assert notes.texts() == ["measured twice, 0.6369 ms, then 1.323 s: the second is kept"]
+    notes.numbers_of_notes(["measured twice, 1.218 s, then 15.93 ms: the second is kept"])
+    assert notes.texts() == ["measured twice: the second is kept (2 alike)"]
 
 
 def test_notes_of_a_row_that_the_table_holds_back_are_explained() -> None:

@@ -16,7 +16,7 @@ from deepbench.errors import UsageError
 from deepbench.problems.precision_defaults import default_precision
 from deepbench.problems.problem_arguments import operation
 from deepbench.problems.selection import select, select_files
-from deepbench.report.markdown import caption
+from deepbench.report.markdown import context_caption
 from deepbench.runner.context import device_text
 from deepbench.runner.plan import PlannedRow, digest, hang_limit_s, plan
 from deepbench.runner.run_options import RunOptions
@@ -398,4 +398,4 @@ def test_one_thread_is_singular() -> None:
     for count, said in ((1, "1 thread"), (2, "2 threads")):
         context = {"device": {"name": "AMD EPYC"}, "backend": {"name": "cpu"}, "threads": count}
         assert device_text(context) == f"AMD EPYC (cpu, {said})"
-        assert caption(context).startswith(f"AMD EPYC, backend cpu, {said}, ")
+        assert context_caption(context).startswith(f"AMD EPYC, backend cpu, {said}, ")

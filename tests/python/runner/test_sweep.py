@@ -16,7 +16,7 @@ from deepbench.errors import Terminated, UsageError
 from deepbench.report import FormatError
 from deepbench.results import ResultError, read, schema
 from deepbench.runner.worker_process import SessionError
-from example_rows import HELLO
+from example_rows import HELLO, make_ceiling, with_named_ceilings
 from scripted_sweep import (
     THREE,
     Answer,
@@ -53,6 +53,30 @@ def test_everything_is_in_its_place(tmp_path: Path) -> None:
     assert of_one_process == set(result.context)
     assert "\x1b" not in out + err
     assert "\r" not in out + err
+
+
+def test_a_share_that_changes_after_its_row_was_printed_is_named(tmp_path: Path) -> None:
+    def answer_with_ceiling(tflops: float) -> Answer:
+        def answer(row: dict[str, Any]) -> dict[str, Any]:
+            run.sweep._write_ceiling(json.dumps(make_ceiling("arithmetic", tflops)))
+            run.sweep._write_ceiling(json.dumps(make_ceiling("bandwidth", 1e6)))
+            run.sweep._write_ceiling(json.dumps(make_ceiling("latency", 1.0)))
+            # 1 TFLOP/s with the median of all example rows
+            return with_named_ceilings({**row, "work": {**row["work"], "flops": 1e8}})
+
+        return answer
+
+    path = tmp_path / "a.jsonl"
+    answers = {0: answer_with_ceiling(2.0), 1: answer_with_ceiling(4.0)}
+    run = Run(ScriptedRows(answers), *THREE[:2], "n=16,32", "k=64", "-o", str(path))
+    assert run.end() == 0
+    mean, change = run.err.getvalue().splitlines()[-2:]
+    assert "geometric mean 25.0 % of the roofline" in mean
+    assert change == (
+        "deepbench: a ceiling was raised or measured again after rows were printed, which changed "
+        "their share of the roofline: gemm m=64 n=16 k=64 trans_a=n trans_b=n precision=float "
+        f"(from 50.0 % to 25.0 %); 'deepbench show {path}' prints the new shares"
+    )
 
 
 def test_the_first_line_says_how_long_it_will_take() -> None:
