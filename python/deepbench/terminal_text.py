@@ -22,6 +22,16 @@ def padded(text: str, width: int, left: bool) -> str:
     return text + blanks if left else blanks + text
 
 
+def shortened_by_words(text: str, width: int) -> str:
+    """The text, or its first whole words and an ellipsis if it is wider. A part of a number would
+    look like another number."""
+    if cell_width(text) <= width:
+        return text
+    while text and cell_width(f"{text} ...") > width:
+        text = text.rpartition(" ")[0].rstrip()
+    return f"{text} ...".lstrip()
+
+
 def shortened(text: str, width: int) -> str:
     """The text, or its beginning and an ellipsis if it is wider."""
     if cell_width(text) <= width:

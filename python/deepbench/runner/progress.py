@@ -14,10 +14,10 @@ from typing import TYPE_CHECKING, TextIO
 
 from deepbench.errors import printable_line, printable_lines, with_ascii_fallbacks
 from deepbench.marked_text import MarkedText
-from deepbench.terminal_text import folded
+from deepbench.terminal_text import folded, shortened_by_words
 
 if TYPE_CHECKING:
-    from rich.console import Console
+    from rich.console import Console, RenderableType
 
 _REDRAW_INTERVAL_S = 0.2  # between two drawings of the progress line
 _BAR_COLUMNS = 20
@@ -141,13 +141,15 @@ def _progress_line(text: str, share: float, width: int, stream: TextIO) -> str:
     from rich.text import Text
 
     line = Table.grid(padding=(0, 1), pad_edge=False, expand=True)
+    text_width = width
+    cells: list[RenderableType] = []
     if width >= _LEAST_BAR_TERMINAL - 3:
+        text_width -= _BAR_COLUMNS + 1
         line.add_column(width=_BAR_COLUMNS)
-        line.add_column(ratio=1, no_wrap=True, overflow="crop")
-        line.add_row(ProgressBar(total=1.0, completed=share, width=_BAR_COLUMNS), Text(text))
-    else:
-        line.add_column(ratio=1, no_wrap=True, overflow="crop")
-        line.add_row(Text(text))  # a Text, since rich would read [brackets] of a str as markup
+        cells.append(ProgressBar(total=1.0, completed=share, width=_BAR_COLUMNS))
+    line.add_column(ratio=1, no_wrap=True, overflow="crop")
+    # A Text, since rich would read [brackets] of a str as markup.
+    line.add_row(*cells, Text(shortened_by_words(text, text_width)))
     console = _console_for(stream, width)
     with console.capture() as capture:
         console.print(line, end="")

@@ -129,6 +129,15 @@ def test_messages_are_folded_between_words_on_a_terminal() -> None:
     assert terminal.getvalue().endswith("\n  of it\n")
 
 
+def test_a_long_progress_line_ends_with_a_whole_word() -> None:
+    """A part of a number would look like another number."""
+    err = Terminal()
+    problem = "gemm m=1760 n=16 k=1760 trans_a=n precision=half"
+    Screen(Terminal(), err).progress(f"row 1 of 2: {problem}", 0.3)
+    shown = without_escapes(err.getvalue())
+    assert shown.rstrip().endswith(" row 1 of 2: gemm m=1760 n=16 k=1760 trans_a=n ...")
+
+
 def test_a_narrow_terminal_has_no_bar() -> None:
     master, terminal = os.openpty()
     try:
