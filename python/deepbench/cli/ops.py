@@ -156,10 +156,14 @@ def sweep_example(op: str) -> tuple[str, int]:
 
 def _sweep_lines(op: str) -> list[str]:
     example, count = sweep_example(op)
+    key = next(word.split("=")[0] for word in example.split() if "," in word or ".." in word)
+    explanation = (
+        f"several problems: the list {key}=16,32 stands for each of its values, the range "
+        f"{key}=16..128 for every doubling (16 32 64 128), and several of them for every "
+        "combination. K, M and G are 2^10, 2^20 and 2^30."
+    )
     return [
-        "several problems: the list n=16,32 stands for each of its values, the range",
-        "n=16..128 for every doubling (16 32 64 128), and several of them for every",
-        "combination. K, M and G are 2^10, 2^20 and 2^30.",
+        *wrap(explanation, _HELP_WIDTH, break_on_hyphens=False),
         *_wrapped_command(f"{count} problems: deepbench {op} {example}"),
     ]
 

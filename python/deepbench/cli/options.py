@@ -29,7 +29,7 @@ _SECONDS = click.FloatRange(0, 1e9, min_open=True)
 _ROW_OPTIONS: tuple[tuple[Option, str, str], ...] = (
     (Option("--device", "which device of the backend, from 0", "N"), "device", ""),
     (
-        Option("--library", "which vendor library ('env' lists them)", "NAME",
+        Option("--library", "which library ('env' lists them)", "NAME",
                TextWithCandidates(library_names)),
         "library",
         "",

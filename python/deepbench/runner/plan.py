@@ -16,9 +16,8 @@ from deepbench.runner.time_estimate import Work
 Json = Mapping[str, Any]
 
 _QUICK_STRIDE = 10  # --quick
-_HANG_BASE_S = (
-    30.0  # loading libraries, preparing, verifying and measuring ceilings on small problems
-)
+# For loading libraries, preparing, verifying and measuring ceilings on small problems.
+_HANG_BASE_S = 30.0
 _HANG_LIMITS = 6.0  # multiples of a row's time limit, since a row may be measured twice
 _SLOWEST_FLOPS_PER_S = 2e9  # seen for recurrent layers, whose threads synchronize at each step
 _SLOWEST_BYTES_PER_S = 1e8

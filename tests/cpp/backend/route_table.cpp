@@ -34,9 +34,9 @@ TEST_CASE("a table has the routes of the list in their order") {
 }
 
 TEST_CASE("the kind of a route says who chooses it") {
-  CHECK((kRoutes[0].vendor && kRoutes[0].competes));
-  CHECK((kRoutes[1].vendor && !kRoutes[1].competes));
-  CHECK((!kRoutes[2].vendor && !kRoutes[2].competes));
+  CHECK((kRoutes[0].choosable && kRoutes[0].competes));
+  CHECK((kRoutes[1].choosable && !kRoutes[1].competes));
+  CHECK((!kRoutes[2].choosable && !kRoutes[2].competes));
 }
 
 }  // namespace

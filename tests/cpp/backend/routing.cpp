@@ -244,6 +244,17 @@ TEST_CASE("routes: a candidate or a library that nobody knows is invalid") {
         "2 library=third: the fake backend has first second");
 }
 
+TEST_CASE("routes: a library of another operation is refused with those of this one") {
+  const std::vector<Route> one = {{"gemm", "first", true, first}, {"rnn", "third", true, third}};
+  CHECK(choice_among_routes(one, "", "third") ==
+        "1 third does not support gemm in this backend; its library is first");
+  const std::vector<Route> two = {{"gemm", "first", true, first},
+                                  {"gemm", "second", true, second_library},
+                                  {"rnn", "third", true, third}};
+  CHECK(choice_among_routes(two, "", "third") ==
+        "1 third does not support gemm in this backend; its libraries are first second");
+}
+
 TEST_CASE("routes: an unsupported precision comes with the supported ones") {
   const testing::NamedValues values("m=1 precision=half trans_a=n");
   const Problem problem({"gemm", values.get()});

@@ -257,6 +257,7 @@ def test_help_of_an_operation_lists_its_keys() -> None:
         ),
         ("sparse_gemm", "sets: inference-server inference-device\n"),
         ("memory", "without attributes: each kind of access at sizes for each level"),
+        ("all_reduce", "several problems: the list elements=16,32 stands for each"),
     ],
 )
 def test_help_of_an_operation_says_what_it_runs_alone(op: str, said: str) -> None:

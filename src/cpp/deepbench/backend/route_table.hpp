@@ -27,7 +27,7 @@
 namespace deepbench::plugin {
 
 enum class RouteKind {
-  kChoosable,  // a library that users can choose and that may be absent
+  kChoosable,  // users can choose it with --library, as a vendor's library or a built-in loop
   kCompeting,  // choosable, and its candidates compete with those of other libraries
   kInternal,   // always present; users cannot choose it
 };

@@ -59,7 +59,7 @@ class Implementation {
 struct Route {
   std::string_view op;
   std::string_view library;
-  bool vendor;  // whether it is a vendor's library, which users can choose and which may be absent
+  bool choosable;  // whether users can choose the library; others are always present
   Implementation& (*implementation)();
   // Whether the library competes with the other libraries of the operation that do. Unless the
   // options name a library, the candidates then come from all competing libraries and are called
@@ -72,7 +72,7 @@ template <class Routes>
 void describe_default_libraries(const Routes& routes, Sink& sink) {
   std::string_view op;
   for (const Route& route : routes) {
-    if (route.op == op || (route.vendor && !route.implementation().library().usable())) continue;
+    if (route.op == op || (route.choosable && !route.implementation().library().usable())) continue;
     op = route.op;
     sink.text("default_library." + std::string(op), std::string(route.library));
   }
@@ -243,11 +243,11 @@ class RoutedBackend : public Backend {
   RoutedBackend(const char* name, std::vector<Route> routes)
       : name_(name), routes_(std::move(routes)) {}
 
-  // Emits the facts of the vendors' libraries, except the libraries in `described`.
+  // Emits the facts of the libraries that users can choose, except those in `described`.
   void describe_libraries(Sink& sink, const std::vector<std::string>& described = {}) const {
     for (const Route& route : routes_) {
       const std::string name(route.library);
-      if (route.vendor && std::find(described.begin(), described.end(), name) == described.end())
+      if (route.choosable && std::find(described.begin(), described.end(), name) == described.end())
         route.implementation().library().describe(name, sink);
     }
   }
@@ -261,17 +261,19 @@ class RoutedBackend : public Backend {
   const Route& named_route(const std::string& op, const std::string& library) const {
     bool known = false;
     std::string all, of_op;  // names that users can choose, for the message
+    size_t count_of_op = 0;
     for (const Route& route : routes_) {
       const std::string name(route.library);
       if (route.op == op && name == library) return route;
       known = known || name == library;
-      if (!route.vendor) continue;
+      if (!route.choosable) continue;
       if ((all + " ").find(" " + name + " ") == std::string::npos) all += " " + name;
-      if (route.op == op) of_op += " " + name;
+      if (route.op == op) of_op += " " + name, ++count_of_op;
     }
     if (!known) invalid("library=" + library + ": the " + name_ + " backend has" + all);
+    const std::string choices = count_of_op == 1 ? "its library is" : "its libraries are";
     unsupported(library + " does not support " + op + " in this backend; " +
-                (of_op.empty() ? "no library can be chosen for it" : "its libraries are" + of_op));
+                (count_of_op ? choices + of_op : "no library can be chosen for it"));
   }
 
   ChosenRoute first_supporting(const Problem& problem, const Options& options) const {

@@ -54,7 +54,7 @@ struct ExpectedOutput {
   std::vector<double> bounds;
 
   // The output is taken as a column-major matrix of `projection_rows` rows and multiplied by the
-  // weights of fill.h.
+  // weights of fill.h. For a row-major output, `projection_rows` is its number of columns.
   uint64_t projection_rows = 0;  // 0: the output has no projection
   uint64_t projection_seed = 0;
   std::vector<double> projections;

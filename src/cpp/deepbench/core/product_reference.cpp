@@ -17,8 +17,8 @@ constexpr double kFullWork = 1 << 24;  // outputs x k; up to this every output i
 constexpr double kMaxFullOutputs = 1 << 20;
 constexpr double kGridWork = 1 << 24;  // grid points x k
 constexpr int64_t kMaxGridWidth = 24;
-constexpr int64_t kMinThreadProducts = 1
-                                       << 17;  // products; less work does not repay another thread
+// Fewer products do not repay another thread.
+constexpr int64_t kMinThreadProducts = 1 << 17;
 constexpr uint64_t kWeightSeed = 0x5eed;
 
 }  // namespace

@@ -10,7 +10,7 @@
 #include "isa.hpp"
 #include "ops/sparse_gemm/eigen_products.hpp"
 #include "ops/sparse_gemm/sparse_plan.hpp"
-#include "ops/sparse_gemm/thread_team.hpp"
+#include "thread_team.hpp"
 #include "topology.hpp"
 
 namespace deepbench::cpu {

@@ -12,8 +12,8 @@ namespace {
 
 constexpr double kMaxRoofline = 1.05;  // a larger share of a ceiling is doubted
 constexpr double kSteady = 0.05;       // medians that differ by at most this share agree
-constexpr double kLatencyBoundCalls =
-    3;  // a call shorter than so many empty calls is latency-bound
+// A call shorter than so many empty calls is latency-bound.
+constexpr double kLatencyBoundCalls = 3;
 
 bool medians_agree(const Samples& first, const Samples& second) {
   const double first_ns = median(first.per_call_ns);

@@ -1,5 +1,5 @@
 // Members of a team spin for some hundred microseconds and then sleep.
-#include "ops/sparse_gemm/thread_team.hpp"
+#include "thread_team.hpp"
 
 #include "affinity.hpp"
 
