@@ -71,3 +71,22 @@ def fact_pattern(fact: str) -> str:
 def is_beginning(name: str, fact: str) -> bool:
     """Whether a source completes the name to the described fact: default_library. + operation."""
     return name.endswith((".", "warning.libraries")) and fact.startswith(name)
+
+
+def test_hand_kept_lists_name_every_operation() -> None:
+    listed = (ROOT / "src/cpp/deepbench/ops/ops.def").read_text(encoding="utf-8")
+    operations = re.findall(r"^OPERATION\((\w+)\)$", listed, re.M)
+    assert len(operations) >= 6
+    glossary = (ROOT / "docs/glossary.md").read_text(encoding="utf-8")
+    lists = {
+        "the glossary's entry 'operation'": glossary.split("\noperation\n")[1].split("\n\n")[0],
+        "verification.md": (ROOT / "docs/explanation/verification.md").read_text(encoding="utf-8"),
+        "support.md": (REFERENCE / "support.md").read_text(encoding="utf-8"),
+    }
+    missing = [
+        f"{place}: {op}"
+        for place, text in lists.items()
+        for op in operations
+        if not re.search(rf"\b{op}\b", text)
+    ]
+    assert not missing
