@@ -166,10 +166,12 @@ def _conversion_remark(row: Row) -> str | None:
     conversion_ns, median_ns = row.conversion.ns, row.statistics.median_ns
     if conversion_ns is None or median_ns is None:
         return None
-    when = " beforehand" if row.conversion.constant else ""
+    constant = "constant " if row.conversion.constant else ""
     took = time_text(conversion_ns, row.time_ns)
     both = time_text(median_ns + conversion_ns, row.time_ns)
-    return f"{row.conversion.operand} converted{when} in {took}, {both} in total"
+    return (
+        f"{constant}{row.conversion.operand} converted in {took}, not in the time: {both} with it"
+    )
 
 
 def _metrics_remark(row: Row) -> str | None:
@@ -196,6 +198,6 @@ REMARKS = (
     *map(_stop_remark, ("noisy", "time_limit", "throttled", "too_few")),
     Remark("MODE: ALGORITHM", _algorithm_remark),
     Remark("padded to DIMENSIONS", _padded_remark),
-    Remark("OPERAND converted in TIME, TIME in total", _conversion_remark),
+    Remark("OPERAND converted in TIME, not in the time: TIME with it", _conversion_remark),
     Remark("NAME=VALUE", _metrics_remark),
 )

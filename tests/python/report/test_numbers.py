@@ -153,7 +153,7 @@ def test_every_time_of_a_row_has_its_unit() -> None:
     row["conversion"] = {"operand": "a", "ns": 2_000_000.0, "constant": False}
     line = render_rows("table", [row]).splitlines()[1]
     assert f"  136.0 {MICRO}  " in line
-    assert f"a converted in 2000 {MICRO}, 2136 {MICRO} in total" in line
+    assert f"a converted in 2000 {MICRO}, not in the time: 2136 {MICRO} with it" in line
     assert (
         f"slowest=1974 {MICRO}, dense=12.35 {MICRO}, spread=0.198 %, nnz_rate=0.2027 TFLOP/s"
         in line

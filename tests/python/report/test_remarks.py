@@ -52,7 +52,7 @@ EXAMPLES = {
         "algorithm", mode="best", name="tile 3", default_ns=2e5, gain=2.0
     ),
     "padded to DIMENSIONS": row_with_part_changed("padding", dimensions={"m": 1768}),
-    "OPERAND converted in TIME, TIME in total": row_with_part_changed(
+    "OPERAND converted in TIME, not in the time: TIME with it": row_with_part_changed(
         "conversion", operand="a", ns=5e3, constant=True
     ),
     "NAME=VALUE": {**make_gemm(), "metrics": [{"name": "busbw", "value": 9.5, "unit": "GB/s"}]},
