@@ -4,8 +4,10 @@ library for gemm and one for all_reduce compiles, those of its folder and those 
     python tools/backend_shares.py
 
 Counted are backend.cpp, the two libraries and, over and over, what these include: a header of the
-folder brings the source of the same name. Blank lines and comments do not count, nor do plugin.hpp
-and the typed problems. docs/decisions/backend_ground.md states the result.
+folder brings the source of the same name. Blank lines and comments do not count. Shared are the
+headers of deepbench/backend and of the machine in core/; in a second share also plugin.hpp, the
+contract, the input generator and the typed problems. docs/decisions/backend_ground.md states the
+result.
 """
 
 from __future__ import annotations
@@ -68,11 +70,13 @@ def main() -> None:
             for file in own
             if re.fullmatch(MACHINE[backend], str(file.relative_to(folder).with_suffix("")))
         ]
+        all_shared = sum(lines_with_code(file) for file in files if CORE in file.parents)
         alone = sum(map(lines_with_code, own))
         rest = alone - sum(map(lines_with_code, machine))
-        print(f"{backend}: {shared} lines in shared headers, {alone} in its folder, a share of "
-              f"{shared / (shared + alone):.0%}; without the {alone - rest} lines for the machine "
-              f"{shared / (shared + rest):.0%}")  # fmt: skip
+        print(f"{backend}: {alone} lines in its folder, {rest} without those for the machine")
+        for about, lines in (("backend/ alone", shared), ("all headers", all_shared)):
+            print(f"  {about}: {lines} lines, a share of {lines / (lines + alone):.0%}; without "
+                  f"the machine {lines / (lines + rest):.0%}")  # fmt: skip
 
 
 if __name__ == "__main__":

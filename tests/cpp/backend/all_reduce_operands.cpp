@@ -138,10 +138,10 @@ TEST_CASE("all_reduce: the outputs of several ranks in a process follow one anot
 
   const uint64_t outside = 2 * kElements;
   double value = 0;
-  CHECK_THROWS_WITH_AS(operands.read_output(0, &outside, 1, &value), doctest::Contains("element 84 of 84"),
-                       Error);
-  CHECK_THROWS_WITH_AS(operands.project_output(0, 5, 3, sums.data()), doctest::Contains("of 5 rows"),
-                       Error);
+  CHECK_THROWS_WITH_AS(operands.read_output(0, &outside, 1, &value),
+                       doctest::Contains("element 84 of 84"), Error);
+  CHECK_THROWS_WITH_AS(operands.project_output(0, 5, 3, sums.data()),
+                       doctest::Contains("of 5 rows"), Error);
   testing::Emitted facts;
   Sink sink(facts.sink());
   operands.describe(sink);
@@ -152,9 +152,11 @@ TEST_CASE("all_reduce: the outputs of several ranks in a process follow one anot
 TEST_CASE("all_reduce: zeros and ones replace the summands") {
   const uint64_t last = 9;
   double value = -1;
-  Operands(sum_of(10, true), {{0}, 0, 2}, {}, Inputs::kOnes, kSeed).read(0, &last, 1, &value);
+  Operands(sum_of(10, true), {{0}, 0, 2}, {}, Inputs::kOnes, kSeed)
+      .read_output(0, &last, 1, &value);
   CHECK(value == 1);
-  Operands(sum_of(10, true), {{0}, 0, 2}, {}, Inputs::kZeros, kSeed).read(0, &last, 1, &value);
+  Operands(sum_of(10, true), {{0}, 0, 2}, {}, Inputs::kZeros, kSeed)
+      .read_output(0, &last, 1, &value);
   CHECK(value == 0);
 }
 

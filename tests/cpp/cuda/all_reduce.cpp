@@ -181,15 +181,15 @@ TEST_CASE("gpu: in-place operands are filled, restored and scanned") {
       for (uint64_t i = 0; i < kElements; ++i)
         REQUIRE(values[i] == double(deepbench_summand(sum.precision.c, kSeed, 1, 3, i)));
     }
-    CHECK(operands.scan(1).untouched == kElements);
+    CHECK(operands.scan_output(1).untouched == kElements);
     const auto& rank_operands = operands.rank(0);
     CHECK(rank_operands.input(0) == rank_operands.result(0));
     CUDA_CHECK(cuda::cudart().cudaMemsetAsync(rank_operands.result(1), 0, 8,
                                               rank_operands.memory().stream().get()));
-    CHECK(operands.scan(1).untouched < kElements);
-    CHECK(operands.scan(1).count == kElements);
+    CHECK(operands.scan_output(1).untouched < kElements);
+    CHECK(operands.scan_output(1).count == kElements);
     operands.restore();
-    CHECK(operands.scan(1).untouched == kElements);
+    CHECK(operands.scan_output(1).untouched == kElements);
     Emitted emitted;
     plugin::Sink sink(emitted.sink());
     operands.describe(sink);
@@ -203,7 +203,7 @@ TEST_CASE("gpu: outputs of two ranks in one process are indexed consecutively") 
   constexpr uint64_t kElements = 4002, kRows = 6;
   const AllReduce sum = sum_of("float", kElements, false);
   AllReduceOperands operands(sum, {{0, 0}, 0, 2}, {}, cuda::Inputs::kUniform, kSeed);
-  CHECK(operands.scan(0).untouched == 2 * kElements);
+  CHECK(operands.scan_output(0).untouched == 2 * kElements);
   for (const size_t rank : {0u, 1u}) {
     const auto& rank_operands = operands.rank(rank);
     CUDA_CHECK(cuda::cudart().cudaMemcpyAsync(rank_operands.result(0), rank_operands.input(0),
@@ -217,11 +217,11 @@ TEST_CASE("gpu: outputs of two ranks in one process are indexed consecutively") 
                                                   i % kElements)));
     expected[i % kRows] += values[i] * deepbench_weight(3, i / kRows);
   }
-  operands.project(0, kRows, 3, sums.data());
+  operands.project_output(0, kRows, 3, sums.data());
   for (uint64_t row = 0; row < kRows; ++row) CHECK(sums[row] == doctest::Approx(expected[row]));
   uint64_t outside = 2 * kElements;
   double value = 0;
-  CHECK_THROWS_AS(operands.read(0, &outside, 1, &value), plugin::Error);
+  CHECK_THROWS_AS(operands.read_output(0, &outside, 1, &value), plugin::Error);
 }
 
 TEST_CASE("gpu: NCCL sums over one rank on the stream and in a graph") {
@@ -240,11 +240,11 @@ TEST_CASE("gpu: NCCL sums over one rank on the stream and in a graph") {
   };
   call();
   cuda::poll_until_done(rank_operands.memory().stream(), [&] { Communicator::check_errors(all); });
-  CHECK(operands.scan(0).untouched == 0);
+  CHECK(operands.scan_output(0).untouched == 0);
   operands.poison_outputs();
   const cuda::Graph graph(rank_operands.memory().stream().get(), call);
   cuda::poll_until_done(rank_operands.memory().stream(), [&] { Communicator::check_errors(all); });
-  CHECK(operands.scan(0).untouched == operands.elements());
+  CHECK(operands.scan_output(0).untouched == operands.elements());
   graph.launch(rank_operands.memory().stream().get());
   cuda::poll_until_done(rank_operands.memory().stream(), [&] { Communicator::check_errors(all); });
   CHECK(values_of(operands, 0, 7, 1)[0] ==
@@ -280,7 +280,7 @@ TEST_CASE("gpu: NCCL's communicators of one process are aborted together and cre
     for (size_t rank = 0; rank < all.size(); ++rank)
       cuda::poll_until_done(operands.rank(rank).memory().stream(),
                             [&] { Communicator::check_errors(all); });
-    CHECK(operands.scan(0).untouched == 0);
+    CHECK(operands.scan_output(0).untouched == 0);
   };
   check_sum();
   const Communicator::List& all = Communicator::of(devices);
