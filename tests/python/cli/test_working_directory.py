@@ -253,7 +253,7 @@ def test_a_worker_is_of_its_parents_package(tmp_path: Path) -> None:
         (folder / "worker" / "protocol.py").write_text(
             textwrap.dedent("""
                 import sys, deepbench
-                def run():
+                def run_worker():
                     print(deepbench.__file__, __file__, *sys.argv[1:], sep="\\n")
             """)
         )
