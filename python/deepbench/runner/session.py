@@ -115,7 +115,7 @@ class Session:
         on_admitted: Callable[[], object] = lambda: None,
     ) -> Row | WorkerFailure:
         asked = line if self._measures_ceilings else f"{line} ceilings=no"
-        row = self._answer(asked, position, limit_s, on_admitted)
+        row = self._ask_until_begun(asked, position, limit_s, on_admitted)
         if isinstance(row, WorkerFailure) and row.measured is not None:
             row = parse_answer(self._measured_row(row.measured, row), position)
         if isinstance(row, Row) and row.status == "device_lost":
@@ -123,7 +123,7 @@ class Session:
         return consistent_answer(row)
 
     def supports(self, line: str, position: int, limit_s: float) -> bool | None:
-        answer = self._answer(f"{line} check=yes", position, limit_s, lambda: None)
+        answer = self._ask_until_begun(f"{line} check=yes", position, limit_s, lambda: None)
         return is_supported_answer(answer)
 
     def close(self) -> None:
@@ -156,7 +156,7 @@ class Session:
             )
         return _core.with_note(measured, note)
 
-    def _answer(
+    def _ask_until_begun(
         self, line: str, position: int, limit_s: float, on_admitted: Callable[[], object]
     ) -> Row | WorkerFailure:
         """The worker's answer to a line. If a worker ends before it begins the row, for example

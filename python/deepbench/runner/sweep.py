@@ -33,7 +33,7 @@ _RETRIED = ("failed", "out_of_memory", "device_lost")  # statuses that --retry m
 
 
 @dataclass(frozen=True)
-class _Answer:
+class _FinishedRow:
     """A finished row, and how long it took."""
 
     row: Row
@@ -73,7 +73,7 @@ class Sweep:
         self._rows: list[PlannedRow] = []
         self._last_position: dict[str, int] = {}  # the position of each operation's last row
         self._current_row: PlannedRow | None = None
-        self._first_answers: dict[int, _Answer] = {}  # those before the output begins
+        self._finished_before_output: dict[int, _FinishedRow] = {}  # those before the output begins
         self._output_begun = False
         self._can_run = True  # False if the backend supports none of the rows
         self._restart_limit = RestartLimit(self._libraries)
@@ -244,11 +244,11 @@ class Sweep:
             if old is not None:
                 self._begin_output(old)
             else:
-                self._answer_first_rows()
+                self._run_until_admitted()
             for planned in self._rows:
                 row = self._rows_by_position.get(planned.position)
                 if row is None:
-                    row = self._measure(planned)
+                    row = self._finish_row(planned)
                 self._update_restart_limit(planned, row)
                 finished.append(row)
                 shown = self._ceilings.with_assessment(row)
@@ -287,16 +287,16 @@ class Sweep:
         if self._writer is not None:
             self._writer.write_line(text)
 
-    def _answer_first_rows(self) -> None:
+    def _run_until_admitted(self) -> None:
         """Runs rows until the backend admits one, which begins the output, or until all are
         refused. Raises UsageError if --algorithm names a candidate that no row has."""
         mistake = ""
         for planned in self._rows:
-            answer = self._first_answers[planned.position] = self._answer(planned)
-            if answer.row.status not in REFUSED:
+            finished = self._finished_before_output[planned.position] = self._run_row(planned)
+            if finished.row.status not in REFUSED:
                 break
-            if answer.row.status == "invalid":
-                mistake = mistake or str(answer.row.reason)
+            if finished.row.status == "invalid":
+                mistake = mistake or str(finished.row.reason)
         else:
             if mistake and self._options.candidate:
                 raise UsageError(f"--algorithm {in_quotes(self._options.candidate)}: {mistake}")
@@ -309,25 +309,27 @@ class Sweep:
             self._begin_output()
             self._update_progress()
 
-    def _measure(self, planned: PlannedRow) -> Row:
-        answer = self._first_answers.pop(planned.position, None) or self._answer(planned)
-        row = answer.row
+    def _finish_row(self, planned: PlannedRow) -> Row:
+        """Runs the row, unless it ran before the output began, and writes it to the file."""
+        finished = self._finished_before_output.pop(planned.position, None)
+        finished = finished or self._run_row(planned)
+        row = finished.row
         if self._writer is not None:
             self._write_row(row.line)
         self._rows_by_position[planned.position] = row
         ceilings_s = (row.stages_ns.get("ceilings") or 0) / 1e9
         self._estimate.record_row_time(
-            answer.elapsed_s, ceilings_s, has_time=row.time_ns is not None
+            finished.elapsed_s, ceilings_s, has_time=row.time_ns is not None
         )
         return row
 
-    def _answer(self, planned: PlannedRow) -> _Answer:
+    def _run_row(self, planned: PlannedRow) -> _FinishedRow:
         self._row_clock = clock = Stopwatch()
         self._current_row = planned
         self._update_progress()
         row = self._row_or_failed_row(planned)
         self._current_row = None
-        return _Answer(row, clock.elapsed_s())
+        return _FinishedRow(row, clock.elapsed_s())
 
     def _row_or_failed_row(self, planned: PlannedRow) -> Row:
         """The row; a failed row if the worker does not deliver one."""

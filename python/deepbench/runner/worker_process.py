@@ -27,7 +27,7 @@ _BEGIN, _ADMITTED, _MEASURING, _CEILING = (
 )
 _EXIT_TIMEOUT_S = 5.0  # for a worker to end by itself after its input is closed
 
-INVALID_ANSWER = "the backend answered nonsense"
+INVALID_ANSWER = "the backend gave an impossible answer"
 
 Json = Mapping[str, Any]
 Cause = Literal["crashed", "hung", "killed"]

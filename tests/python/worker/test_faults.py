@@ -21,7 +21,7 @@ FAULTS = {
     14: ("fail prepare out_of_memory 5 GiB asked", "out_of_memory", "5 GiB asked"),
     15: ("fail time_batch device_lost it fell off", "device_lost", "it fell off"),
     16: ("mutant last_k", "incorrect", "before timing: output "),
-    17: ("answer elapsed_ns nan", "failed", "answered nonsense"),
+    17: ("answer elapsed_ns nan", "failed", "gave an impossible answer"),
 }
 
 
@@ -137,7 +137,7 @@ def test_a_candidate_that_crashes_costs_its_row_alone(plugin: Path, tmp_path: Pa
 @pytest.mark.parametrize(
     ("script", "status", "message"),
     [
-        ("memory_bytes -5", 1, "describe_plan: the backend answered nonsense"),
+        ("memory_bytes -5", 1, "describe_plan: the backend gave an impossible answer"),
         ("emit describe_device cache.l2_bytes -1", 2, "nonsense: cache.l2_bytes=-1"),
         ("emit describe_device memory_bytes -1", 2, "nonsense: memory_bytes=-1"),
     ],
@@ -172,7 +172,7 @@ def test_a_row_that_no_reader_takes_does_not_cost_the_file(
     assert done.returncode == 1
     assert row_statuses(file) == ["ok", "failed", "ok"]
     assert members(read(file).rows)[1]["reason"].startswith(
-        f"the backend answered nonsense: {reason}"
+        f"the backend gave an impossible answer: {reason}"
     )
 
 
@@ -181,7 +181,7 @@ def test_a_context_that_no_reader_takes_is_not_written(plugin: Path, tmp_path: P
     done = sweep_scripted_gemm(plugin, file, "emit describe_device heat 1e305", "9")
     assert done.returncode == 2
     said = done.stderr.removeprefix(WAITING)
-    assert said.startswith("deepbench: error: the backend answered nonsense: device.heat")
+    assert said.startswith("deepbench: error: the backend gave an impossible answer: device.heat")
     assert not file.exists()
 
 

@@ -89,7 +89,7 @@ std::string batch_failure(const std::string& script, uint64_t count = 8) {
 }
 
 TEST_CASE("nonsense from time_batch is refused and named") {
-  const std::string nonsense = "failed | time_batch: the backend answered nonsense: ";
+  const std::string nonsense = "failed | time_batch: the backend gave an impossible answer: ";
   CHECK(batch_failure("answer elapsed_ns 0") == nonsense + "an elapsed time of 0.000000 ns");
   CHECK(batch_failure("answer elapsed_ns -5") == nonsense + "an elapsed time of -5.000000 ns");
   CHECK(batch_failure("answer elapsed_ns nan") == nonsense + "an elapsed time of nan ns");
@@ -143,11 +143,11 @@ TEST_CASE("a cold kernel must touch its copies") {
   Kernel stuck = fake_kernel("cache 393; rotation stuck", kProblem, cold_options());
   CHECK(failure_of([&] { stuck.time_batch(1); }) == "ok");
   CHECK(failure_of([&] { stuck.time_batch(100); }) ==
-        "failed | time_batch: the backend answered nonsense: it touched 1 copies of the operands, "
+        "failed | time_batch: the backend gave an impossible answer: it touched 1 copies of the operands, "
         "not 5");
   Kernel lying = fake_kernel("cache 393; answer copies_touched 6", kProblem, cold_options());
   CHECK(failure_of([&] { lying.time_batch(100); }) ==
-        "failed | time_batch: the backend answered nonsense: it touched 6 copies of the operands, "
+        "failed | time_batch: the backend gave an impossible answer: it touched 6 copies of the operands, "
         "not 5");
   Kernel flushing = fake_kernel("cache 100000000", kProblem, cold_options());
   CHECK(flushing.copies() == 1);
@@ -178,7 +178,7 @@ TEST_CASE("the number of devices must be one") {
   CHECK(fake_backend("devices 3").device_count() == 3);
   CHECK(fake_backend("devices 0").device_count() == 0);
   CHECK(failure_of([] { fake_backend("devices -1").device_count(); }) ==
-        "failed | device_count: the backend answered nonsense: -1 devices");
+        "failed | device_count: the backend gave an impossible answer: -1 devices");
   CHECK(failure_of([] { fake_backend("devices 2").describe_device(2); }) ==
         "invalid | describe_device: device 2 does not exist; the number of devices is 2");
 }
@@ -187,7 +187,7 @@ TEST_CASE("sizes must be sizes") {
   const auto device = [](const std::string& fact) {
     return failure_of([&] { fake_backend("emit describe_device " + fact).describe_device(0); });
   };
-  const std::string nonsense = "failed | describe_device: the backend answered nonsense: ";
+  const std::string nonsense = "failed | describe_device: the backend gave an impossible answer: ";
   CHECK(device("last_level_cache_bytes 0") == "ok");  // not known
   CHECK(device("cache.l2_bytes 1099511627776") == "ok");
   CHECK(device("last_level_cache_bytes -1") == nonsense + "last_level_cache_bytes=-1");
@@ -207,7 +207,7 @@ TEST_CASE("variables of the environment have names") {
   CHECK(failure_of([&] {
           fake_backend("emit environment BAD=NAME 1").required_environment_variables({});
         }) ==
-        "failed | environment: the backend answered nonsense: 'BAD=NAME' is no variable's name");
+        "failed | environment: the backend gave an impossible answer: 'BAD=NAME' is no variable's name");
 }
 
 TEST_CASE("reasons are a line of some length") {
@@ -225,7 +225,7 @@ TEST_CASE("the memory that a row needs must be some") {
   };
   CHECK(needed("0") == "ok");
   CHECK(needed("4611686018427387904") == "ok");
-  CHECK(needed("-5") == "failed | describe_plan: the backend answered nonsense: memory_bytes=-5");
+  CHECK(needed("-5") == "failed | describe_plan: the backend gave an impossible answer: memory_bytes=-5");
   CHECK(needed("9e18").find("memory_bytes=9000000000000000000") != std::string::npos);
 }
 
@@ -237,7 +237,7 @@ TEST_CASE("the number of outputs must be one") {
   };
   CHECK(outputs("1") == "ok");
   CHECK(outputs("3") == "ok");  // whether the operation has so many, its row checks
-  const std::string nonsense = "failed | describe_plan: the backend answered nonsense: outputs=";
+  const std::string nonsense = "failed | describe_plan: the backend gave an impossible answer: outputs=";
   CHECK(outputs("0") == nonsense + "0");
   CHECK(outputs("-1") == nonsense + "-1");
   CHECK(outputs("65") == nonsense + "65");
@@ -297,7 +297,7 @@ TEST_CASE("a reference adopts forward states where its backend can") {
     CHECK(adopt("forward_states " + std::to_string(answer)) == "ok");
     CHECK(states == answer);
   }
-  CHECK(adopt("forward_states 2") == "failed | adopt: the backend answered nonsense: 2");
+  CHECK(adopt("forward_states 2") == "failed | adopt: the backend gave an impossible answer: 2");
   CHECK(adopt("fail adopt unsupported not of this library") == "ok");
   CHECK(states == DEEPBENCH_STATES_UNKNOWN);
   CHECK(adopt("fail adopt failed it broke") == "failed | adopt: it broke");

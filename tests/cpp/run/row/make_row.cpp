@@ -101,7 +101,7 @@ TEST_CASE("a failure in any slot of a row is its reason") {
   CHECK(fake_row("fail time_batch device_lost it fell off", kProblem).status ==
         Status::kDeviceLost);
   CHECK(fake_row("answer elapsed_ns nan", kProblem).reason ==
-        "time_batch: the backend answered nonsense: an elapsed time of nan ns");
+        "time_batch: the backend gave an impossible answer: an elapsed time of nan ns");
 }
 
 TEST_CASE("what was measured is not lost to a failure of looking on") {
@@ -365,7 +365,7 @@ TEST_CASE("the ways between host and device have no ceilings") {
 TEST_CASE("times that no device has are nonsense") {
   const Row row = fake_row("when m=64 time 1e-6", kProblem, "");
   CHECK(row.status == Status::kFailed);
-  CHECK(row.reason.find("time_batch: the backend answered nonsense: an elapsed time of 1e-0") == 0);
+  CHECK(row.reason.find("time_batch: the backend gave an impossible answer: an elapsed time of 1e-0") == 0);
 }
 
 TEST_CASE("a ceiling that cannot be measured is not invented from a row above another one") {

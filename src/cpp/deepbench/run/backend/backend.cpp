@@ -39,7 +39,8 @@ Status row_status(deepbench_status status) {
 constexpr size_t kMaxReason = 4000;  // bytes
 
 [[noreturn]] void invalid_answer(const char* slot, const std::string& what) {
-  throw RowFailure(Status::kFailed, std::string(slot) + ": the backend answered nonsense: " + what);
+  throw RowFailure(Status::kFailed,
+                   std::string(slot) + ": the backend gave an impossible answer: " + what);
 }
 
 // More than any memory; a negative number that was converted to unsigned is far larger.

@@ -74,10 +74,10 @@ Plan plan_or_reject_too_large(const RowRequest& request, const RowContext& conte
 void require_output_count(const BackendPlan& planned, const Problem& problem) {
   const size_t expected = problem.operation().outputs(problem).size();
   if (planned.outputs() != expected)
-    throw RowFailure(Status::kFailed, "describe_plan: the backend answered nonsense: outputs=" +
-                                          std::to_string(planned.outputs()) + ", where " +
-                                          problem.operation().name() + " has " +
-                                          std::to_string(expected));
+    throw RowFailure(Status::kFailed,
+                     "describe_plan: the backend gave an impossible answer: outputs=" +
+                         std::to_string(planned.outputs()) + ", where " +
+                         problem.operation().name() + " has " + std::to_string(expected));
 }
 
 void plan_named_candidate(const Plan& plan, const RowContext& context) {
