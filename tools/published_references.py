@@ -73,11 +73,11 @@ def write_references(
     """Writes a file for each processor, and index.json."""
     doubtful = {(i["source_workbook"], i["sheet"], i["row"]) for i in issues
                 if i["class"] == "dims_differ_from_header"}  # fmt: skip
-    headers = Headers()
+    set_problems = SetProblems()
     index = []
     for name in sorted({line["processor"] for line in results}):
         lines = [line for line in results if line["processor"] == name]
-        rows = [result_row(i, line, headers, doubtful) for i, line in enumerate(lines)]
+        rows = [result_row(i, line, set_problems, doubtful) for i, line in enumerate(lines)]
         about = reference_context(name, rows, [spec for spec in specs if spec["processor"] == name])
         lines = [json.dumps(about, ensure_ascii=False), *map(_core.row_line_of_members, rows)]
         text = "".join(line + "\n" for line in lines)
@@ -122,13 +122,13 @@ def reference_context(name: str, rows: Sequence[Json], specs: Sequence[Line]) ->
     }
 
 
-class Headers:
+class SetProblems:
     """The problems of the original's sets, by set, operation and index."""
 
     def __init__(self) -> None:
         self._read: dict[tuple[str, str], list[dict[str, str]]] = {}
 
-    def attributes(self, line: Line) -> dict[str, str]:
+    def dimensions_of(self, line: Line) -> dict[str, str]:
         """The dimensions of the problem at the line's index; empty if the line has no index."""
         place = line["index"] or _header_index_in_note(line["note"])
         key = (line["set"], line["op"])
@@ -150,14 +150,14 @@ def _key_value_pairs(words: Sequence[str]) -> dict[str, str]:
 
 
 def result_row(
-    position: int, line: Line, headers: Headers, doubtful: set[tuple[str, str, str]]
+    position: int, line: Line, set_problems: SetProblems, doubtful: set[tuple[str, str, str]]
 ) -> Json:
     """Converts a line to a row of a result file. Its problem is the printed one."""
     printed = {key: TRANSPOSED.get(value, value) if key.startswith("trans_") else value
                for key, value in _key_value_pairs(line["dims"].split()).items()}  # fmt: skip
     printed |= {"precision": line["precision"], **_phase_attribute(line)}
     problem = _problem(line, printed)
-    header = headers.attributes(line)
+    header = set_problems.dimensions_of(line)
     differing = [key for key in printed if header.get(key, printed[key]) != printed[key]]
     meant = {key: int(header[key]) for key in differing if header[key].isdigit()}
     numbers = {key: _number_or_text(value) for key, value in printed.items()}

@@ -35,7 +35,7 @@ inline void check_call(GemmRun& run, const NaiveGemm& naive, uint64_t outputs, u
   CHECK(naive.count_wrong(run.read(outputs)) == 0);
 }
 
-struct BuiltInProduct {
+struct BuiltInGemmCase {
   std::string library;
   Dimensions d;
   bool trans_a = false, trans_b = false;
@@ -51,7 +51,7 @@ struct BuiltInProduct {
   }
 };
 
-inline void check_candidates(const BuiltInProduct& product, const std::string& options = "") {
+inline void check_candidates(const BuiltInGemmCase& product, const std::string& options = "") {
   const std::string problem = product.text();
   CAPTURE(problem);
   const auto ids = GemmRequest(problem, product.options(options)).candidates();
@@ -70,7 +70,7 @@ inline void check_candidates(const BuiltInProduct& product, const std::string& o
   }
 }
 
-inline void check_interleaved_calls(const BuiltInProduct& product) {
+inline void check_interleaved_calls(const BuiltInGemmCase& product) {
   const std::string problem = product.text();
   CAPTURE(problem);
   const NaiveGemm naive = product.naive();
@@ -86,7 +86,7 @@ inline void check_interleaved_calls(const BuiltInProduct& product) {
     }
 }
 
-inline void check_cold_calls(const BuiltInProduct& product) {
+inline void check_cold_calls(const BuiltInGemmCase& product) {
   const std::string problem = product.text(), cold = product.options("cache=cold");
   GemmRun run(problem, cold);
   REQUIRE(run.status() == DEEPBENCH_OK);
@@ -106,7 +106,7 @@ inline void check_cold_calls(const BuiltInProduct& product) {
 }
 
 // The library competes with cublaslt, which remains the default.
-inline void check_competes(const BuiltInProduct& product, const std::string& options = "") {
+inline void check_competes(const BuiltInGemmCase& product, const std::string& options = "") {
   const std::string problem = product.text();
   const auto ids = GemmRequest(problem, options).candidates();
   REQUIRE(ids.size() > 2);

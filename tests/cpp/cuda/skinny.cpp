@@ -144,7 +144,7 @@ TEST_CASE("skinny: the kernel instances that the host names compile") {
 
 // ---- on a device --------------------------------------------------------------------------------
 
-BuiltInProduct product_of(const Dimensions& d, bool trans_a = false, bool trans_b = false) {
+BuiltInGemmCase product_of(const Dimensions& d, bool trans_a = false, bool trans_b = false) {
   return {"skinny", d, trans_a, trans_b, "int8"};
 }
 

@@ -143,8 +143,8 @@ TEST_CASE("skinny_mma: the kernel instances that the host names compile") {
 
 // ---- on a device --------------------------------------------------------------------------------
 
-BuiltInProduct product_of(const Dimensions& d, bool trans_a = false, bool trans_b = false,
-                          const std::string& precision = "half") {
+BuiltInGemmCase product_of(const Dimensions& d, bool trans_a = false, bool trans_b = false,
+                           const std::string& precision = "half") {
   return {"skinny_mma", d, trans_a, trans_b, precision};
 }
 
