@@ -1,6 +1,7 @@
 // Filled operands that outlive their kernel. An element depends on its index and not on the
 // operand's size, so that a large operand begins with every smaller one: the next row finds its
-// inputs filled, and a selection among candidates fills them once.
+// inputs filled, and a selection among candidates fills them once. Kernels that refill their
+// operands do not take them from here.
 #pragma once
 
 #include <cstdint>

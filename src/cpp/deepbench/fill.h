@@ -209,8 +209,9 @@ DEEPBENCH_FILL_FN int32_t deepbench_small_integer(deepbench_small_integers integ
 /* What operand `stream` of a gemm with a result of type `c` holds: A and B -1 and 1, C odd integers
  * up to 7. Beyond a length that `c` sets, A is sparse, so that a row has about as many non-zero
  * elements. The result and every partial sum, in any order, are then exact in `c`, up to a
- * probability of 1e-12 for each element, and in accumulators of 13 bits for bfloat16 and of 24 bits
- * for half and float. Operands of integer types keep their usual values. */
+ * probability of 1e-12 for each element. They stay exact in an accumulator of 14 bits where `c` is
+ * bfloat16, and of 24 bits where it is half or float, even if all products have the same sign.
+ * Operands of integer types keep their usual values. */
 DEEPBENCH_FILL_FN deepbench_small_integers deepbench_gemm_integers(deepbench_type c, uint64_t k,
                                                                    uint32_t stream) {
   uint64_t length = c == DEEPBENCH_BF16 ? 1u << 10 : c == DEEPBENCH_F16 ? 1u << 15 : 1u << 21;

@@ -29,7 +29,9 @@ constexpr const char* kConvPrecisions[] = {
 size_t count_wrong(const Conv& conv, const Emitted& facts, const std::vector<double>& got) {
   const NaiveConv naive(conv, 5, facts.text("fill.w") == "s7" ? DEEPBENCH_S7 : conv.precision.b);
   const std::vector<double> values = naive.output(), squares = naive.output(true);
-  const double widening = facts.text("accumulator") == "winograd" ? 32 : 1;
+  const bool is_winograd = facts.text("accumulator") == "winograd";
+  CHECK(facts.has("transform_factor") == is_winograd);
+  const double widening = is_winograd ? 32 : 1;
   const double roundoff =
       4 * std::sqrt(double(conv.products_per_output())) * conv.precision.sum_roundoff * widening;
   size_t wrong = 0;

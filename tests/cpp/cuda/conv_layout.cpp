@@ -9,7 +9,6 @@
 #include "deepbench/core/precision.hpp"
 #include "ops/conv/engine.hpp"
 #include "ops/conv/layout.hpp"
-#include "ops/conv/transform_factor.hpp"
 
 namespace deepbench::cuda_test {
 namespace {
@@ -77,18 +76,6 @@ TEST_CASE("conv layouts: channels are padded by the precision's rule, width and 
   grouped.groups = 2;
   CHECK_FALSE(conv_layouts(grouped, "library", true).front().is_padded());
   CHECK(conv_layouts(example_conv("int8"), "library", true)[1].executed.c == 8);
-}
-
-TEST_CASE("a transform replaces as many multiplications as its tiles allow") {
-  Conv conv = example_conv("float");
-  conv.r = conv.s = conv.t = 1;
-  CHECK(cuda::winograd_factor(conv) == 1);
-  CHECK(cuda::fft_factor(conv) == 1);
-  conv.r = conv.s = 3;
-  CHECK(cuda::winograd_factor(conv) == 4);  // F(4x4, 3x3): 36 multiplications for 144
-  CHECK(cuda::fft_factor(conv) == 6);
-  conv.r = conv.s = 5;
-  CHECK(cuda::winograd_factor(conv) == doctest::Approx(45.0 * 45 / 169));
 }
 
 // The position of [first][second][rest] by the definition of the layout.

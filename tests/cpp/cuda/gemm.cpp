@@ -370,7 +370,8 @@ TEST_CASE("gpu: gemm: a refill in place gives exact sums of integers, then the f
   REQUIRE_GPU();
   constexpr size_t kCandidates = 6;
   const Dimensions dimensions = {65, 4, 100001};
-  for (const std::string library : {"", "library=cublas"}) {
+  for (const std::string library :
+       {"", "library=cublas", "constant=a,b", "cache=cold copies=3", "library=skinny"}) {
     for (const std::string precision : kPrecisions) {
       if (precision == "int8") continue;
       for (const bool trans_a : {false, true}) {

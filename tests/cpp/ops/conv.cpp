@@ -5,6 +5,7 @@
 
 #include "../suite_totals.hpp"
 #include "deepbench/core/status.hpp"
+#include "deepbench/ops/conv/transform_factor.hpp"
 
 namespace deepbench {
 namespace {
@@ -31,6 +32,17 @@ TEST_CASE("conv: totals of the shipped sets, the same for every phase") {
 }
 
 Conv parse_conv(const std::string& line) { return conv_problem(Problem::parse("conv " + line)); }
+
+TEST_CASE("conv: a transform replaces as many multiplications as its tiles allow") {
+  const Conv pointwise = parse_conv("w=7 h=7 c=1 n=1 k=1 s=1 r=1");
+  CHECK(winograd_factor(pointwise) == 1);
+  CHECK(fft_factor(pointwise) == 1);
+  const Conv small = parse_conv("w=7 h=7 c=1 n=1 k=1 s=3 r=3");
+  CHECK(winograd_factor(small) == 4);  // F(4x4, 3x3): 36 multiplications for 144
+  CHECK(fft_factor(small) == 6);
+  const Conv large = parse_conv("w=7 h=7 c=1 n=1 k=1 s=5 r=5");
+  CHECK(winograd_factor(large) == doctest::Approx(45.0 * 45 / 169));
+}
 
 TEST_CASE("conv: the size of the output follows from padding, stride and dilation") {
   const Conv first = parse_conv("w=700 h=161 c=1 n=4 k=32 s=20 r=5 stride_w=2 stride_h=2");

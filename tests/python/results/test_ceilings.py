@@ -87,6 +87,18 @@ def test_the_core_assesses(
     assert found["share_roofline"] == pytest.approx(share)
 
 
+def test_a_transform_is_compared_with_a_higher_ceiling() -> None:
+    lines = three_ceilings()
+    row = with_named_ceilings(make_gemm(0))
+    nominal = assessed_bound(*lines, row=row)
+    row["work"] = {**row["work"], "transform_factor": 4.0}
+    found = assessed_bound(*lines, row=row)
+    assert found.share_arithmetic == pytest.approx((nominal.share_arithmetic or 0) / 4)
+    assert found.arithmetic_tflops == nominal.arithmetic_tflops
+    with pytest.raises(ValueError, match="transform_factor must be at least 1"):
+        _core.assess(1e9, 1e3, 1e6, "memory", 2.0, 100.0, 90.0, 0.5)
+
+
 def test_the_core_leaves_out_what_is_unknown() -> None:
     found = _core.assess(1e9, 1e3, 1e6, "memory", None, 100.0, None)
     assert found == {

@@ -3,6 +3,7 @@
 #include "deepbench/core/input_generator.hpp"
 
 #include <algorithm>
+#include <stdexcept>
 
 #include "deepbench/core/simd_level.hpp"
 
@@ -100,6 +101,12 @@ void fill_small_integers(const FillRange& run, deepbench_small_integers integers
 }
 
 }  // namespace
+
+InputGenerator::InputGenerator(uint64_t seed, const std::string& mode)
+    : seed_(seed), constant_(mode != "uniform"), value_(mode == "ones" ? 1.0f : 0.0f) {
+  if (constant_ && mode != "ones" && mode != "zeros")
+    throw std::invalid_argument("no inputs are called '" + mode + "'");
+}
 
 void InputGenerator::fill(deepbench_type type, uint32_t stream, uint64_t first, uint64_t stride,
                           int64_t count, float* out) const {

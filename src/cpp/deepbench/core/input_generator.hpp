@@ -17,10 +17,8 @@ class DEEPBENCH_API InputGenerator {
   // Of the operands with the streams 0, 1 and 2.
   using SmallIntegers = std::array<deepbench_small_integers, 3>;
 
-  // `mode` is "uniform", "zeros" or "ones".
-  InputGenerator(uint64_t seed, const std::string& mode)
-      : seed_(seed), constant_(mode != "uniform"), value_(mode == "ones" ? 1.0f : 0.0f) {}
-
+  // `mode` is "uniform", "zeros" or "ones". Throws std::invalid_argument for another one.
+  InputGenerator(uint64_t seed, const std::string& mode);
   // Small integers in operands of floating-point types, whatever the type.
   InputGenerator(uint64_t seed, const SmallIntegers& integers)
       : seed_(seed), constant_(false), value_(0), integers_(integers) {}

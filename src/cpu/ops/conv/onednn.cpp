@@ -1,4 +1,5 @@
 // Convolutions through oneDNN: the forward pass and the gradients of the data and of the filters.
+#include "deepbench/ops/conv/transform_factor.hpp"
 #include "deepbench/plugin.hpp"
 #include "implementation.hpp"
 #include "onednn/onednn_implementation.hpp"
@@ -43,7 +44,10 @@ class ConvCall final : public PrimitiveCall {
     }
     if (operands_.activations_reorder_ns() > 0)
       sink.metric("reorder", operands_.activations_reorder_ns() / 1e3, "us", "lower");
-    if (plan_->is_winograd()) sink.text("accumulator", "winograd");
+    if (plan_->is_winograd()) {
+      sink.text("accumulator", "winograd");
+      sink.real("transform_factor", winograd_factor(plan_->conv));
+    }
     // oneDNN stores integer sums by way of float, which is exact up to 2^24.
     if (plan_->conv.precision.precision == Precision::kInt8) sink.text("accumulator", "float");
     describe_emulation(plan_->inputs[0].type, sink);

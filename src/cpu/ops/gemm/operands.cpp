@@ -84,7 +84,8 @@ void GemmOperands::make_input(deepbench_type type, uint64_t elements, uint32_t s
 
 void GemmOperands::fill_input(void* data, deepbench_type type, uint64_t elements,
                               uint32_t stream) const {
-  if (inputs_ == Inputs::kIntegers)
+  const bool is_floating = gemm().precision.precision != Precision::kInt8;
+  if (inputs_ == Inputs::kIntegers && is_floating)
     fill_integers(data, type, elements, gemm().integers(stream), seed_, stream);
   else
     fill(data, type, elements, inputs_, seed_, stream);
@@ -93,7 +94,7 @@ void GemmOperands::fill_input(void* data, deepbench_type type, uint64_t elements
 std::shared_ptr<const Buffer> GemmOperands::generated_operand(deepbench_type type,
                                                               uint64_t elements,
                                                               uint32_t stream) const {
-  if (inputs_ != Inputs::kIntegers)
+  if (!gemm().needs_exact_sums())
     return OperandCache::instance().get(type, elements, inputs_, seed_, stream);
   auto made = std::make_shared<Buffer>(elements * uint64_t(size_of(type)));
   fill_input(made->data(), type, elements, stream);
@@ -101,15 +102,17 @@ std::shared_ptr<const Buffer> GemmOperands::generated_operand(deepbench_type typ
 }
 
 // The operand cache stores values in their type; it has no float copy of another type's values.
-std::shared_ptr<const Buffer> GemmOperands::initial_c() const {
+std::shared_ptr<const Buffer> GemmOperands::initial_c() {
   const deepbench_type type = gemm().precision.c;
-  if (!storage_.float_c) return generated_operand(type, outputs(), Gemm::kStreamC);
-  if (inputs_ == Inputs::kIntegers)
-    return generated_operand(DEEPBENCH_F32, outputs(), Gemm::kStreamC);
-  auto made = std::make_shared<Buffer>(storage_.c_bytes());
-  fill_floats(reinterpret_cast<float*>(made->data()), type, outputs(), inputs_, seed_,
-              Gemm::kStreamC);
-  return made;
+  if (!storage_.float_c && !gemm().needs_exact_sums())
+    return generated_operand(type, outputs(), Gemm::kStreamC);
+  if (!own_initial_c_) own_initial_c_ = std::make_shared<Buffer>(storage_.c_bytes());
+  std::byte* const data = own_initial_c_->data();
+  if (storage_.float_c && inputs_ != Inputs::kIntegers)
+    fill_floats(reinterpret_cast<float*>(data), type, outputs(), inputs_, seed_, Gemm::kStreamC);
+  else
+    fill_input(data, storage_.c_type(), outputs(), Gemm::kStreamC);
+  return own_initial_c_;
 }
 
 void GemmOperands::refill(const std::string& inputs, uint64_t seed) {

@@ -77,7 +77,7 @@ class GemmOperands final : public ArrayOperands {
   void fill_input(void* data, deepbench_type type, uint64_t elements, uint32_t stream) const;
   std::shared_ptr<const Buffer> generated_operand(deepbench_type type, uint64_t elements,
                                                   uint32_t stream) const;
-  std::shared_ptr<const Buffer> initial_c() const;
+  std::shared_ptr<const Buffer> initial_c();
   uint64_t elements_a() const { return uint64_t(gemm().m) * uint64_t(gemm().k); }
   uint64_t elements_b() const { return uint64_t(gemm().k) * uint64_t(gemm().n); }
   uint64_t outputs() const { return uint64_t(gemm().m) * uint64_t(gemm().n); }
@@ -89,6 +89,7 @@ class GemmOperands final : public ArrayOperands {
   std::shared_ptr<const Buffer> shared_a_, shared_b_, shared_c_;
   Copies a_, b_, c_, d_;
   std::shared_ptr<const Buffer> initial_c_;  // kInPlace: the values that restore() writes.
+  std::shared_ptr<Buffer> own_initial_c_;    // The same, where no other kernel may share it.
 };
 
 }  // namespace deepbench::cpu

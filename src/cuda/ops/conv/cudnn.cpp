@@ -2,7 +2,6 @@
 #include "cudnn/handle.hpp"
 #include "ops/conv/cudnn_implementation.hpp"
 #include "ops/conv/cudnn_plan.hpp"
-#include "ops/conv/transform_factor.hpp"
 #include "status_check.hpp"
 
 namespace deepbench::cuda {
@@ -24,7 +23,6 @@ class ConvCall final : public LibraryCall {
 
   void describe(plugin::Sink& sink) const override {
     const EngineNotes& notes = plan_.execution->notes();
-    if (notes.winograd) sink.text("accumulator", "winograd");
     describe_transform(plan_.layout.problem, notes.winograd, notes.fft, sink);
   }
 

@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "deepbench/ops/conv/transform_factor.hpp"
 #include "implementation.hpp"
 #include "ops/conv/operands.hpp"
 
@@ -16,6 +17,16 @@ struct ConvProblem {
   Conv conv;
   std::string layout;  // of the activations, as the problem names it
 };
+
+// Emits what a convolution by transforms says of itself.
+inline void describe_transform(const Conv& conv, bool is_winograd, bool is_fft,
+                               plugin::Sink& sink) {
+  if (is_winograd) sink.text("accumulator", "winograd");
+  if (is_winograd)
+    sink.real("transform_factor", winograd_factor(conv));
+  else if (is_fft)
+    sink.real("transform_factor", fft_factor(conv));
+}
 
 // Interface defines what differs:
 //   Queries(conv, layout, options)   the library's answers about the problem, which its plans share

@@ -2,7 +2,6 @@
 // cudnnConvolutionBackwardData and cudnnConvolutionBackwardFilter.
 #include "ops/conv/cudnn_implementation.hpp"
 #include "ops/conv/legacy_plan.hpp"
-#include "ops/conv/transform_factor.hpp"
 #include "status_check.hpp"
 
 namespace deepbench::cuda {
@@ -23,7 +22,6 @@ class LegacyCall final : public LibraryCall {
   }
 
   void describe(plugin::Sink& sink) const override {
-    if (plan_.is_winograd()) sink.text("accumulator", "winograd");
     describe_transform(plan_.layout.problem, plan_.is_winograd(), plan_.is_fft(), sink);
   }
 

@@ -233,7 +233,7 @@ TEST_CASE("a row steadily above its ceiling raises the ceiling") {
                          "confirms, is kept"});
 }
 
-TEST_CASE("a transform is held against a ceiling that is as many times higher") {
+TEST_CASE("a transform is compared with a ceiling that is as many times higher") {
   const std::string transform = "when m=64 emit describe_kernel transform_factor 4.0; ";
   const Row below =
       fake_row(transform + "model 0.001 1000 100 1000; when m=64 time 200", kProblem, "");
@@ -365,7 +365,8 @@ TEST_CASE("the ways between host and device have no ceilings") {
 TEST_CASE("times that no device has are nonsense") {
   const Row row = fake_row("when m=64 time 1e-6", kProblem, "");
   CHECK(row.status == Status::kFailed);
-  CHECK(row.reason.find("time_batch: the backend gave an impossible answer: an elapsed time of 1e-0") == 0);
+  CHECK(row.reason.find(
+            "time_batch: the backend gave an impossible answer: an elapsed time of 1e-0") == 0);
 }
 
 TEST_CASE("a ceiling that cannot be measured is not invented from a row above another one") {

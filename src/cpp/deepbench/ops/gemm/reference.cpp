@@ -23,7 +23,7 @@ class GemmReference final : public ProductReference {
       : ProductReference(gemm.m, gemm.n, gemm.k, conditions.beta),
         gemm_(gemm),
         rounds_product_(conditions.accumulator == "rounded_product"),
-        exact_(conditions.inputs == "integers"),
+        exact_(conditions.inputs == "integers" && gemm.precision.precision != Precision::kInt8),
         inputs_(exact_ ? InputGenerator(conditions.seed, small_integers(gemm))
                        : InputGenerator(conditions.seed, conditions.inputs)),
         type_a_(gemm.precision.a),

@@ -49,7 +49,7 @@ class DEEPBENCH_API Ceilings {
   Ceilings(const Attributes& device, CeilingConditions conditions, MeasureProblem measure,
            Report report = nullptr, const GivenCeilings& given = {});
 
-  // Whether of() has to measure a ceiling.
+  // Whether for_problem() has to measure a ceiling.
   bool needs_measuring(const Problem& problem, bool cold) const;
   // All ceilings that the row needs, measured unless they are known.
   RowCeilings for_problem(const Problem& problem, bool cold);

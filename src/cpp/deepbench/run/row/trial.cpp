@@ -170,13 +170,19 @@ void Trial::verify_exact_sums() {
   Stopwatch watch;
   bool refilled = false;
   collective_step(group_, "refill", [&] { refilled = kernel_->refill("integers", seed); });
-  if (!refilled) return;
+  if (!refilled) {
+    verification_.what += ", without exact sums of integers, since the operands cannot be refilled";
+    return;
+  }
   Verifier exact(plan_.problem, kernel_->facts(), seed, "integers", {});
   stages_.verify_ns += watch.lap_ns();
   Verification verification = verification_;
   verify_outputs_of_next_batch(exact, "with exact sums of integers");
   watch.lap_ns();
-  collective_step(group_, "refill", [&] { kernel_->refill(options.inputs, seed); });
+  collective_step(group_, "refill", [&] {
+    if (!kernel_->refill(options.inputs, seed))
+      throw RowFailure(Status::kFailed, "refill: the first inputs cannot be brought back");
+  });
   stages_.verify_ns += watch.lap_ns();
   verification.what += ", and exact sums of integers";
   verification_ = verification;

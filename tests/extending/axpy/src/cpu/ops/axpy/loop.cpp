@@ -42,7 +42,7 @@ class AxpyOperands final : public ArrayOperands {
 
   void describe(plugin::Sink& sink) const override { sink.integer("in_place", 1); }
   void restore() override { y_.overwrite(initial_y_.at(0)); }
-  void poison() override { restore(); }
+  void poison_outputs() override { restore(); }
 
  protected:
   HostMemory::Array output(uint64_t copy) const override {
