@@ -143,11 +143,13 @@ TEST_CASE("a cold kernel must touch its copies") {
   Kernel stuck = fake_kernel("cache 393; rotation stuck", kProblem, cold_options());
   CHECK(failure_of([&] { stuck.time_batch(1); }) == "ok");
   CHECK(failure_of([&] { stuck.time_batch(100); }) ==
-        "failed | time_batch: the backend gave an impossible answer: it touched 1 copies of the operands, "
+        "failed | time_batch: the backend gave an impossible answer: it touched 1 copies of the "
+        "operands, "
         "not 5");
   Kernel lying = fake_kernel("cache 393; answer copies_touched 6", kProblem, cold_options());
   CHECK(failure_of([&] { lying.time_batch(100); }) ==
-        "failed | time_batch: the backend gave an impossible answer: it touched 6 copies of the operands, "
+        "failed | time_batch: the backend gave an impossible answer: it touched 6 copies of the "
+        "operands, "
         "not 5");
   Kernel flushing = fake_kernel("cache 100000000", kProblem, cold_options());
   CHECK(flushing.copies() == 1);
@@ -207,7 +209,8 @@ TEST_CASE("variables of the environment have names") {
   CHECK(failure_of([&] {
           fake_backend("emit environment BAD=NAME 1").required_environment_variables({});
         }) ==
-        "failed | environment: the backend gave an impossible answer: 'BAD=NAME' is no variable's name");
+        "failed | environment: the backend gave an impossible answer: 'BAD=NAME' is no variable's "
+        "name");
 }
 
 TEST_CASE("reasons are a line of some length") {
@@ -225,7 +228,8 @@ TEST_CASE("the memory that a row needs must be some") {
   };
   CHECK(needed("0") == "ok");
   CHECK(needed("4611686018427387904") == "ok");
-  CHECK(needed("-5") == "failed | describe_plan: the backend gave an impossible answer: memory_bytes=-5");
+  CHECK(needed("-5") ==
+        "failed | describe_plan: the backend gave an impossible answer: memory_bytes=-5");
   CHECK(needed("9e18").find("memory_bytes=9000000000000000000") != std::string::npos);
 }
 
@@ -237,7 +241,8 @@ TEST_CASE("the number of outputs must be one") {
   };
   CHECK(outputs("1") == "ok");
   CHECK(outputs("3") == "ok");  // whether the operation has so many, its row checks
-  const std::string nonsense = "failed | describe_plan: the backend gave an impossible answer: outputs=";
+  const std::string nonsense =
+      "failed | describe_plan: the backend gave an impossible answer: outputs=";
   CHECK(outputs("0") == nonsense + "0");
   CHECK(outputs("-1") == nonsense + "-1");
   CHECK(outputs("65") == nonsense + "65");
