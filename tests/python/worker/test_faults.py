@@ -138,11 +138,11 @@ def test_a_candidate_that_crashes_costs_its_row_alone(plugin: Path, tmp_path: Pa
     ("script", "status", "message"),
     [
         ("memory_bytes -5", 1, "describe_plan: the backend gave an impossible answer"),
-        ("emit describe_device cache.l2_bytes -1", 2, "nonsense: cache.l2_bytes=-1"),
-        ("emit describe_device memory_bytes -1", 2, "nonsense: memory_bytes=-1"),
+        ("emit describe_device cache.l2_bytes -1", 2, "impossible answer: cache.l2_bytes=-1"),
+        ("emit describe_device memory_bytes -1", 2, "impossible answer: memory_bytes=-1"),
     ],
 )
-def test_sizes_that_are_nonsense_are_called_so(
+def test_impossible_sizes_are_called_so(
     plugin: Path, script: str, status: int, message: str
 ) -> None:
     done = deepbench(plugin, script, "gemm", "m=9", "n=8", "k=40", "--backend", "fake")
