@@ -4,6 +4,7 @@
 
 #include <string>
 
+#include "deepbench/core/export.hpp"
 #include "deepbench/run/fleet/fleet_coordinator.hpp"
 
 namespace deepbench {
@@ -11,8 +12,8 @@ namespace deepbench {
 std::string pack_rank_result(RankResult result);
 RankResult unpack_rank_result(const std::string& bytes);
 
-std::string pack_findings(Findings found);
-Findings unpack_findings(const std::string& bytes);
+DEEPBENCH_API std::string pack_findings(Findings found);
+DEEPBENCH_API Findings unpack_findings(const std::string& bytes);
 
 // Without the host, which every rank knows.
 std::string pack_rank_device(RankDevice rank_device);
