@@ -31,6 +31,14 @@ def hang() -> None:
     threading.Event().wait()
 
 
+def start_child() -> int:
+    """A process of this worker's group that keeps its pipes open."""
+    child = os.fork()
+    if child == 0:
+        hang()
+    return child
+
+
 def answer_line(line: str) -> None:
     write_json_line({"type": "begin"})
     word = line.split()[0]
@@ -42,6 +50,11 @@ def answer_line(line: str) -> None:
         os.abort()
     elif word == "kill":
         os.kill(os.getpid(), signal.SIGKILL)
+    elif word == "terminate":
+        os.kill(os.getpid(), signal.SIGTERM)
+    elif word == "orphan":
+        print(start_child(), file=sys.stderr, flush=True)
+        os.kill(os.getpid(), signal.SIGSEGV)
     elif word == "exit":
         sys.exit(7)
     elif word == "hang":

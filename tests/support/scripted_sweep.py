@@ -15,7 +15,8 @@ from deepbench.problems.selection import select
 from deepbench.results import Row
 from deepbench.runner.progress import Screen
 from deepbench.runner.sweep import Sweep
-from deepbench.runner.worker_process import WorkerFailure, parse_answer
+from deepbench.runner.worker_exit import WorkerFailure
+from deepbench.runner.worker_process import parse_answer
 from example_rows import HELLO, make_row, without_times
 
 Answer = Callable[[dict[str, Any]], dict[str, Any] | WorkerFailure]

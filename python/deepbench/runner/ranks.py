@@ -6,7 +6,6 @@ from __future__ import annotations
 
 import contextlib
 import os
-import signal
 import subprocess
 import sys
 import threading
@@ -14,6 +13,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
+
+from deepbench.runner.worker_exit import signal_name
 
 if TYPE_CHECKING:
     from deepbench._core import Group
@@ -136,18 +137,11 @@ def _watch_spawned_rank(
     """Ends this process if a spawned rank ends before it connects, since the others would wait for
     ever. The connections reveal a rank that ends later; this thread prints how it ended."""
     status = process.wait()
-    how = f"exit status {status}" if status >= 0 else _signal_name(-status)
+    how = f"exit status {status}" if status >= 0 else signal_name(-status)
     if not joined.wait(_REFUSAL_MESSAGE_S):
         _exit_process(f"rank {rank} ended with {how} before it connected")
     if status != 0:
         _print_message(f"rank {rank} ended with {how}")
-
-
-def _signal_name(number: int) -> str:
-    try:
-        return signal.Signals(number).name
-    except ValueError:
-        return f"signal {number}"
 
 
 @contextlib.contextmanager

@@ -12,14 +12,13 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, Protocol
 
 from deepbench.results import Row
+from deepbench.runner.worker_exit import WorkerFailure, shortened
 from deepbench.runner.worker_process import (
     SessionError,
-    WorkerFailure,
     WorkerProcess,
     as_object,
     consistent_answer,
     parse_answer,
-    shortened,
 )
 
 START_TIMEOUT_S = 120.0

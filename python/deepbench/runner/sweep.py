@@ -24,7 +24,8 @@ from deepbench.runner.run_options import RunOptions
 from deepbench.runner.session import REFUSED, InProcessRows, RowSource, Session
 from deepbench.runner.summary import Summary
 from deepbench.runner.time_estimate import Estimate, Expectation
-from deepbench.runner.worker_process import INVALID_ANSWER, SessionError, WorkerFailure
+from deepbench.runner.worker_exit import WorkerFailure
+from deepbench.runner.worker_process import INVALID_ANSWER, SessionError
 
 Json = Mapping[str, Any]
 

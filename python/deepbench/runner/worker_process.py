@@ -8,45 +8,35 @@ import os
 import selectors
 import signal
 import subprocess
+import threading
 from collections import deque
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, replace
-from typing import IO, Any, Literal
+from dataclasses import replace
+from typing import IO, Any
 
 from deepbench.errors import UserError
 from deepbench.results import Row, schema, strict_json
 from deepbench.results.row import build_row
+from deepbench.runner.oom_kills import read_oom_kills
 from deepbench.runner.progress import Deadline, duration_text
 from deepbench.runner.ranks import inherited_descriptors
+from deepbench.runner.worker_exit import WorkerFailure, failure_of_exit_status, shortened
 
-_DEVICE_LOST = 3  # exit status of a worker that lost its device
-_MESSAGE_PREFIX = "deepbench: "  # of messages that ranks.py prints
 _TICK_S = 0.25
 _BEGIN, _ADMITTED, _MEASURING, _CEILING = (
     f'{{"type": "{kind}"' for kind in ("begin", "admitted", "measuring", "ceiling")
 )
+_POLL_S = 0.01
+_READ_BYTES, _PIPE_BYTES = 1 << 16, 1 << 20  # at once; the most that a pipe holds by default
 _EXIT_TIMEOUT_S = 5.0  # for a worker to end by itself after its input is closed
 
 INVALID_ANSWER = "the backend gave an impossible answer"
 
 Json = Mapping[str, Any]
-Cause = Literal["crashed", "hung", "killed"]
 
 
 class SessionError(UserError):
     """A worker cannot be started. The message is one line."""
-
-
-@dataclass(frozen=True)
-class WorkerFailure:
-    """Describes a row that its worker did not finish."""
-
-    status: str
-    reason: str
-    begun: bool = True  # False: the worker ended before it began the row
-    cause: Cause | None = "crashed"  # how the worker ended; None: it still runs
-    measured: str | None = None  # the measured row, if the worker ended while measuring a ceiling
-    ceiling: str = ""  # the problem of that ceiling
 
 
 @contextlib.contextmanager
@@ -61,7 +51,8 @@ def _sigint_blocked() -> Iterator[None]:
 
 
 class WorkerProcess:
-    """One worker process and its pipes."""
+    """One worker process and its pipes. It leads a process group: the processes that it or its
+    libraries start end with it, and signals of a terminal reach the parent alone."""
 
     def __init__(
         self,
@@ -72,6 +63,7 @@ class WorkerProcess:
         on_ceiling: Callable[[str], object] = lambda text: None,
     ) -> None:
         self._say, self._tick, self._on_ceiling = say, tick, on_ceiling
+        self._oom_kills = read_oom_kills()
         try:
             # This must be the main thread: the worker asks to die with the thread that started it.
             with _sigint_blocked():
@@ -83,6 +75,7 @@ class WorkerProcess:
                     stdout=subprocess.PIPE,
                     stderr=subprocess.PIPE,
                     bufsize=0,
+                    start_new_session=True,
                 )
         except OSError as error:
             raise SessionError(f"cannot start {command[0]}: {error.strerror}", 1) from None
@@ -164,6 +157,8 @@ class WorkerProcess:
                 return line
             if self._output.closed or self._output.size > strict_json.MAX_LINE_BYTES:
                 return self._failure_of_ended_worker()
+            if self._has_ended():  # a process that it started may still hold its output open
+                return self._last_line() or self._failure_of_ended_worker()
             if deadline.remaining_s() == 0:
                 self.kill()
                 waited = f"no answer within {duration_text(limit_s)}{limit}"
@@ -175,18 +170,42 @@ class WorkerProcess:
         stdin = self._process.stdin
         if stdin is not None:
             stdin.close()
-        with contextlib.suppress(subprocess.TimeoutExpired):
-            self._process.wait(_EXIT_TIMEOUT_S)
+        self._wait_for_end()
         self.kill()
 
     def kill(self) -> None:
-        self._process.kill()
-        self._process.wait()
+        """Ends the worker and all processes of its group."""
+        if self._process.returncode is None:
+            # The worker is not yet reaped, so no other group can have its number.
+            with contextlib.suppress(ProcessLookupError, PermissionError):
+                os.killpg(self._process.pid, signal.SIGKILL)
+            self._process.wait()
         self._drain_stderr()
         self._pipes.close()
         for pipe in (self._process.stdin, self._process.stdout, self._process.stderr):
             if pipe is not None:
                 pipe.close()
+
+    def _has_ended(self) -> bool:
+        """Whether the worker itself has ended. It is not reaped, so that kill() finds its group."""
+        if self._process.returncode is not None:
+            return True
+        flags = os.WEXITED | os.WNOHANG | os.WNOWAIT
+        return os.waitid(os.P_PID, self._process.pid, flags) is not None
+
+    def _wait_for_end(self) -> bool:
+        """Whether the worker ends by itself in time."""
+        deadline = Deadline(_EXIT_TIMEOUT_S)
+        while not self._has_ended():
+            if deadline.remaining_s() == 0:
+                return False
+            threading.Event().wait(_POLL_S)
+        return True
+
+    def _last_line(self) -> str | None:
+        """The next whole line that the ended worker left in its pipe."""
+        self._output.drain()
+        return self._output.pop()
 
     def _wait(self, seconds: float) -> None:
         for key, _ in self._pipes.select(seconds):
@@ -204,22 +223,19 @@ class WorkerProcess:
 
     def _drain_stderr(self) -> None:
         if not self._errors.closed:
-            os.set_blocking(self._errors.descriptor, False)
-            while self._errors.read():
-                pass
+            self._errors.drain()
         self._forward_stderr()
 
     def _failure_of_ended_worker(self) -> WorkerFailure:
-        """The failure of a worker that closed its output."""
-        try:
-            status = self._process.wait(_EXIT_TIMEOUT_S)
-        except subprocess.TimeoutExpired:
+        """The failure of a worker that ended or closed its output."""
+        if not self._wait_for_end():
             self.kill()
             return WorkerFailure("failed", "the worker closed its output: it was stopped")
+        oom_kills = read_oom_kills()
         self.kill()
-        return _failure_of_exit_status(
-            status, self._last_stderr_line[-1] if self._last_stderr_line else ""
-        )
+        said = self._last_stderr_line[-1] if self._last_stderr_line else ""
+        status = self._process.returncode
+        return failure_of_exit_status(status, said, self._oom_kills, oom_kills)
 
 
 class _LineBuffer:
@@ -240,7 +256,7 @@ class _LineBuffer:
     def read(self) -> bool:
         """Reads once. False at the end of the pipe or, if it does not block, when it is empty."""
         try:
-            data = os.read(self.descriptor, 1 << 16)
+            data = os.read(self.descriptor, _READ_BYTES)
         except BlockingIOError:
             return False
         if not data:
@@ -256,6 +272,14 @@ class _LineBuffer:
         else:
             self._rest += tail
         return True
+
+    def drain(self) -> None:
+        """Reads what is in the pipe, without waiting, and no more than a pipe holds: a process that
+        left the worker's group may go on writing."""
+        os.set_blocking(self.descriptor, False)
+        for _ in range(_PIPE_BYTES // _READ_BYTES):
+            if not self.read():
+                break
 
     def pop(self) -> str | None:
         """The next complete line, or None."""
@@ -293,26 +317,6 @@ def _invalid_answer(error: ValueError) -> WorkerFailure:
     return WorkerFailure("failed", f"{INVALID_ANSWER}: {error}", cause=None)
 
 
-def _failure_of_exit_status(status: int, last_stderr_line: str) -> WorkerFailure:
-    if status == _DEVICE_LOST and last_stderr_line:  # a library call did not return
-        return WorkerFailure(
-            "device_lost", shortened(last_stderr_line.removeprefix(_MESSAGE_PREFIX))
-        )
-    said = f" ({shortened(last_stderr_line)})" if last_stderr_line else ""
-    if status >= 0:
-        return WorkerFailure("failed", f"the worker ended with exit status {status}{said}")
-    number = -status
-    if number == signal.SIGKILL:
-        reason = f"killed (signal 9): probably out of memory{said}"
-        return WorkerFailure("out_of_memory", reason, cause="killed")
-    try:
-        name = signal.Signals(number).name
-    except ValueError:
-        name = f"signal {number}"
-    what = "aborted" if number == signal.SIGABRT else "crashed"
-    return WorkerFailure("failed", f"the worker {what}: {name}{said}")
-
-
 def as_object(text: str) -> Json:
     """The JSON object in a line, or an empty object."""
     try:
@@ -320,8 +324,3 @@ def as_object(text: str) -> Json:
     except (ValueError, RecursionError):
         return {}
     return value if isinstance(value, dict) else {}
-
-
-def shortened(text: str) -> str:
-    line = " ".join(text.split())
-    return line if len(line) <= 200 else line[:197] + "..."

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from deepbench.results import read, schema
-from deepbench.runner.worker_process import WorkerFailure
+from deepbench.runner.worker_exit import WorkerFailure
 from example_rows import HELLO, members, without_times
 from fake_plugin import build_fake_backend
 from scripted_sweep import Answer, ScriptedRows, crashed_worker, run_sweep, unsupported_row

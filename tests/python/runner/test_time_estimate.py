@@ -22,7 +22,7 @@ from deepbench import _core
 from deepbench.results import Row
 from deepbench.runner import progress
 from deepbench.runner.time_estimate import Estimate, Expectation, Work
-from deepbench.runner.worker_process import WorkerFailure
+from deepbench.runner.worker_exit import WorkerFailure
 from scripted_sweep import Run as ScriptedRun
 from scripted_sweep import ScriptedRows, crashed_worker, unsupported_row
 from source_tree import ROOT

@@ -17,7 +17,7 @@ FAULTS = {
     10: ("crash time_batch", "failed", "SIGSEGV"),
     11: ("abort prepare", "failed", "SIGABRT"),
     12: ("hang time_batch", "failed", "no answer within"),
-    13: ("killed time_batch", "out_of_memory", "killed (signal 9)"),
+    13: ("killed time_batch", "failed", "killed (SIGKILL)"),
     14: ("fail prepare out_of_memory 5 GiB asked", "out_of_memory", "5 GiB asked"),
     15: ("fail time_batch device_lost it fell off", "device_lost", "it fell off"),
     16: ("mutant last_k", "incorrect", "before timing: output "),
