@@ -5,6 +5,7 @@ Exit statuses: 0 success; 1 rows failed; 2 bad usage or input; 130 Ctrl-C; 143 S
 
 from __future__ import annotations
 
+import contextlib
 import os
 import signal
 import sys
@@ -21,8 +22,11 @@ _LONGEST = 2000  # characters of an error message
 def main(arguments: Sequence[str] | None = None) -> int:
     """Runs one command and returns its exit status."""
     words = list(sys.argv[1:] if arguments is None else arguments)
-    if not _open_streams():
-        return _print_error("standard output is closed; redirect it with '> /dev/null'", 2)
+    try:
+        if not _open_streams():
+            return _print_error("standard output is closed; redirect it with '> /dev/null'", 2)
+    except OSError as error:
+        return _print_error(f"a standard stream is closed, and {_os_text(error)}", 2)
     for number in (signal.SIGTERM, signal.SIGHUP):
         signal.signal(number, _raise_terminated)
     for stream in (sys.stdout, sys.stderr):
@@ -42,10 +46,16 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except BrokenPipeError:  # the reader has closed standard output
         _drop_output()
         return 1
+    except MemoryError:
+        return _print_error("there is not enough memory for this command", 1)
     except OSError as error:
         _drop_output()
-        where = f" ({error.filename})" if error.filename else ", writing to standard output"
-        return _print_error(f"{error.strerror or error}{where}", 1)
+        return _print_error(_os_text(error), 1)
+
+
+def _os_text(error: OSError) -> str:
+    where = f" ({error.filename})" if error.filename else ", writing to standard output"
+    return f"{error.strerror or error}{where}"
 
 
 def _open_streams() -> bool:
@@ -53,12 +63,19 @@ def _open_streams() -> bool:
     later would get the descriptor, and with it the output of libraries. Returns False if standard
     output is closed."""
     given = sys.stdout is not None
-    while (lowest := os.open(os.devnull, os.O_RDWR)) <= 2:
-        os.set_inheritable(lowest, True)
-    os.close(lowest)
+    while not all(_is_open(descriptor) for descriptor in range(3)):
+        os.set_inheritable(os.open(os.devnull, os.O_RDWR), True)  # the lowest that is closed
     if sys.stderr is None:
         sys.stderr = open(2, "w", encoding="utf-8", closefd=False)  # noqa: SIM115
     return given
+
+
+def _is_open(descriptor: int) -> bool:
+    try:
+        os.fstat(descriptor)
+    except OSError:
+        return False
+    return True
 
 
 def _require_encodable(words: Sequence[str]) -> None:
@@ -84,6 +101,8 @@ def _run_command(words: list[str]) -> int:
 
 
 def _print_error(message: str, status: int) -> int:
+    if sys.stderr is None:  # closed, and there is no /dev/null
+        return status
     line = printable_line(message)  # the message may quote an untrusted file
     line = line if len(line) <= _LONGEST else line[: _LONGEST - 3] + "..."
     print(f"deepbench: error: {line}", file=sys.stderr)
@@ -92,7 +111,8 @@ def _print_error(message: str, status: int) -> int:
 
 def _drop_output() -> None:
     """Redirects standard output to /dev/null, so that the interpreter's final flush succeeds."""
-    os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
+    with contextlib.suppress(OSError):
+        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
 
 
 def _raise_terminated(number: int, frame: FrameType | None) -> None:

@@ -14,6 +14,8 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import NoReturn
 
+from deepbench.input_files import NotRegularFile, TooLargeFile, read_whole
+
 MAX_BYTES = 16 * 1024 * 1024
 MAX_LINES = 1_000_000
 MAX_LINE_CHARACTERS = 4096
@@ -85,8 +87,7 @@ def _read_limited(path: str, source: str) -> bytes:
     """The content of a file. Reading stops at the largest size that a suite may have."""
     right = "give the path of a suite, a text file with one problem on each line"
     try:
-        with Path(path).open("rb") as file:
-            data = file.read(MAX_BYTES + 1)
+        return read_whole(path, MAX_BYTES, pipe=True)
     except FileNotFoundError:
         fail(source, None, "there is no such file", right)
     except IsADirectoryError:
@@ -95,11 +96,12 @@ def _read_limited(path: str, source: str) -> bytes:
         fail(source, None, "may not be read", "permission to read it is needed")
     except OSError as error:
         fail(source, None, f"cannot be read ({error.strerror})", right)
+    except NotRegularFile:
+        fail(source, None, "is neither a file nor a pipe", right)
+    except TooLargeFile:
+        fail(source, None, "is too large", f"a suite has at most {MAX_BYTES >> 20} MiB")
     except ValueError as error:  # NUL or a lone surrogate in the name
         fail(source, None, f"cannot be the name of a file ({_printable(str(error))})", right)
-    if len(data) > MAX_BYTES:
-        fail(source, None, "is too large", f"a suite has at most {MAX_BYTES >> 20} MiB")
-    return data
 
 
 def _split_lines(data: bytes, source: str) -> list[str]:

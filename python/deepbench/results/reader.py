@@ -5,16 +5,16 @@ A killed run leaves at most its last line incomplete. Reading drops that line wi
 
 from __future__ import annotations
 
+import contextlib
 import errno
 import io
-import os
-import stat
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, BinaryIO
 
 from deepbench.errors import UserError, printable_line
+from deepbench.input_files import NotRegularFile, TooLargeFile, read_regular, read_whole
 from deepbench.redaction import redacted_context
 from deepbench.results import schema, strict_json
 from deepbench.results.ceilings import CeilingLine, Ceilings, ceiling_of_json_value
@@ -25,6 +25,7 @@ Json = Mapping[str, Any]
 _MAX_FILE_BYTES = 1 << 30  # bytes: fifty thousand rows of a thousand samples each
 _HOW_TO_MAKE_ONE = "a result file is written by deepbench with -o"
 _GZIP_MAGIC = b"\x1f\x8b"
+_MAX_BLANK_LINES = 1000
 _MAX_ATTRIBUTE_NAMES = 256  # all operations together have about forty
 
 
@@ -73,26 +74,26 @@ def read(path: Path) -> ResultFile:
 
 
 def _read_path(path: Path) -> bytes:
-    with open(path, "rb", opener=_open_nonblocking) as file:
-        return read_regular_file(path, file)
+    with _limits_named(path):
+        return read_whole(path, _MAX_FILE_BYTES)
 
 
-def read_regular_file(path: Path, file: BinaryIO) -> bytes:
-    """All bytes of a regular file. Devices and pipes, which may never end, are refused."""
-    facts = os.fstat(file.fileno())
-    if not stat.S_ISREG(facts.st_mode):
-        raise ResultError(f"{path}: is not a regular file; {_HOW_TO_MAKE_ONE}")
-    data = file.read(_MAX_FILE_BYTES + 1) if facts.st_size <= _MAX_FILE_BYTES else b""
-    if max(facts.st_size, len(data)) > _MAX_FILE_BYTES:
+def read_open_file(path: Path, file: BinaryIO) -> bytes:
+    """All bytes of a result file that is open already."""
+    with _limits_named(path):
+        return read_regular(file, _MAX_FILE_BYTES)
+
+
+@contextlib.contextmanager
+def _limits_named(path: Path) -> Iterator[None]:
+    try:
+        yield
+    except NotRegularFile:
+        raise ResultError(f"{path}: is not a regular file; {_HOW_TO_MAKE_ONE}") from None
+    except TooLargeFile:
         raise ResultError(
             f"{path}: is larger than {_MAX_FILE_BYTES >> 20} MiB, the limit for result files"
-        )
-    return data
-
-
-def _open_nonblocking(path: str, flags: int) -> int:
-    """Opens a file without waiting, even a named pipe that has no writer."""
-    return os.open(path, flags | getattr(os, "O_NONBLOCK", 0))
+        ) from None
 
 
 def parsed(path: Path, data: bytes) -> ResultFile:
@@ -106,6 +107,7 @@ def parsed(path: Path, data: bytes) -> ResultFile:
     size, torn, ends_with_newline = len(first), False, first.endswith(b"\n")
     context = _parse_context(path, first, whole=ends_with_newline)
     stored: list[Row | CeilingLine] = []
+    blank_lines = 0
     for number, line in enumerate(lines, start=2):
         last = size + len(line) == len(data)
         may_be_torn = last and not line.endswith(b"\n")
@@ -113,7 +115,11 @@ def parsed(path: Path, data: bytes) -> ResultFile:
         if value is None and line.strip():
             torn = True
             break
-        if value is not None:
+        if value is None:
+            blank_lines += 1
+            if blank_lines > _MAX_BLANK_LINES:
+                raise ResultError(f"{path}:{number}: has more than {_MAX_BLANK_LINES} blank lines")
+        else:
             stored.append(value)
             ends_with_newline = line.endswith(b"\n")
         size += len(line)

@@ -20,7 +20,7 @@ from deepbench.results.reader import (
     ResultFile,
     os_reason,
     parsed,
-    read_regular_file,
+    read_open_file,
 )
 
 _CONTEXT_PREFIX = b'{"type": "context"'
@@ -64,7 +64,7 @@ class ResultWriter:
         descriptor = _open_locked(path, os.O_RDWR | os.O_CREAT | getattr(os, "O_NONBLOCK", 0))
         try:
             with os.fdopen(os.dup(descriptor), "rb") as file:
-                data = read_regular_file(path, file)
+                data = read_open_file(path, file)
             old = None if _is_only_torn_context(data) else parsed(path, data)
         except BaseException:
             os.close(descriptor)

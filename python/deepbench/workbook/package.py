@@ -7,8 +7,6 @@ anything is unpacked, and no part unpacks to more than the directory states.
 from __future__ import annotations
 
 import io
-import os
-import stat
 import zipfile
 import zlib
 from collections.abc import Mapping
@@ -16,6 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from deepbench.errors import printable_line
+from deepbench.input_files import NotRegularFile, TooLargeFile, read_whole
 from deepbench.workbook.errors import WorkbookError
 
 _LARGEST_FILE = 64 << 20  # packed size in bytes
@@ -91,23 +90,17 @@ def _read_file(path: Path) -> bytes:
     """All bytes of a regular file. Devices and pipes are rejected, since reading them may not
     end."""
     try:
-        with open(path, "rb", opener=_without_waiting) as file:
-            facts = os.fstat(file.fileno())
-            if not stat.S_ISREG(facts.st_mode):
-                raise WorkbookError(f"{path}: is not a regular file; name an .xlsx workbook")
-            data = file.read(min(facts.st_size, _LARGEST_FILE) + 1)
+        data = read_whole(path, _LARGEST_FILE)
     except OSError as error:
         raise WorkbookError(f"{path}: {error.strerror or error}") from None
-    except ValueError as error:  # a NUL character in the name
-        raise WorkbookError(f"{str(path)!r}: {error}") from None
-    if len(data) > _LARGEST_FILE:
+    except NotRegularFile:
+        raise WorkbookError(f"{path}: is not a regular file; name an .xlsx workbook") from None
+    except TooLargeFile:
         raise WorkbookError(
             f"{path}: is larger than {_LARGEST_FILE >> 20} MiB, the limit for workbooks"
-        )
+        ) from None
+    except ValueError as error:  # a NUL character in the name
+        raise WorkbookError(f"{str(path)!r}: {error}") from None
     if not data:
         raise WorkbookError(f"{path}: is empty; name an .xlsx workbook")
     return data
-
-
-def _without_waiting(path: str, flags: int) -> int:
-    return os.open(path, flags | getattr(os, "O_NONBLOCK", 0))

@@ -127,6 +127,17 @@ def test_what_has_no_end_is_refused(tmp_path: Path) -> None:
     assert "is not a regular file" in refusal_message(Path("/dev/zero"))
     os.mkfifo(tmp_path / "pipe")
     assert "is not a regular file" in refusal_message(tmp_path / "pipe")
+    if Path("/proc/self/pagemap").exists():  # a regular file of size 0 with terabytes to read
+        assert "is empty" in refusal_message(Path("/proc/self/pagemap"))
+
+
+def test_the_number_of_blank_lines_is_bounded(tmp_path: Path) -> None:
+    path = write_result_file(tmp_path / "a.jsonl")
+    data = path.read_bytes()
+    path.write_bytes(data + b"\n" * 1000)
+    assert len(read(path).rows) == 2
+    path.write_bytes(data + b"\n" * 1001)
+    assert "has more than 1000 blank lines" in refusal_message(path)
 
 
 def test_a_table_would_have_no_end(tmp_path: Path) -> None:

@@ -19,6 +19,7 @@ Spec = dict[str, Any]
 # The bundles of vl-convert 1.9 export only Vega-Embed under its name, not Vega.
 _EXPOSED = "window.drawChart = vegaEmbed;"
 _RING = "ring"  # the style of the mark around the selected row
+_V8_ADDRESS_SPACE = 66 << 30  # bytes; vl-convert 1.9 reserves 64.4 GiB
 _SCALE = 2.5  # pixels of an image per pixel of the page
 
 
@@ -116,6 +117,7 @@ def pdf(spec: Spec) -> bytes:
 
 
 def _import_converter() -> ModuleType:
+    _require_address_space()
     try:
         import vl_convert
     except ImportError as error:
@@ -123,3 +125,19 @@ def _import_converter() -> ModuleType:
             f"charts need vl-convert ({error}): {install_command('report')}, or '--format markdown'"
         ) from None
     return vl_convert
+
+
+@cache
+def _require_address_space() -> None:
+    """V8, which vl-convert contains, reserves this much address space, without memory behind it,
+    and aborts the process where it cannot."""
+    import mmap
+
+    reserved_only = {"flags": mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS, "prot": 0}
+    try:
+        mmap.mmap(-1, _V8_ADDRESS_SPACE, **reserved_only).close()
+    except (OSError, OverflowError, ValueError):
+        raise FormatError(
+            f"charts need {_V8_ADDRESS_SPACE >> 30} GiB of address space, more than this process "
+            "may have: 'ulimit -v unlimited', or '--format markdown'"
+        ) from None

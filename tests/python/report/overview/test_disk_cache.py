@@ -43,12 +43,36 @@ def test_what_others_can_write_is_not_read(cache_folder: Path, shared: str) -> N
     assert cached_text("a", lambda: "again") == "again"
 
 
-def test_a_link_is_not_followed(cache_folder: Path, tmp_path: Path) -> None:
+def test_a_link_is_neither_read_nor_written_through(cache_folder: Path, tmp_path: Path) -> None:
     cached_text("a", lambda: "one")
     [file] = cache_folder.iterdir()
     elsewhere = tmp_path / "elsewhere"
     file.rename(elsewhere)
+    before = elsewhere.read_bytes()
     file.symlink_to(elsewhere)
+    assert cached_text("a", lambda: "again") == "again"
+    assert elsewhere.read_bytes() == before
+    assert not file.is_symlink()
+    assert cached_text("a", fail_if_called) == "again"
+
+
+def test_nothing_is_written_where_others_can_write(cache_folder: Path, tmp_path: Path) -> None:
+    cache_folder.mkdir(parents=True)
+    cache_folder.chmod(0o777)
+    assert cached_text("a", lambda: "one") == "one"
+    assert list(cache_folder.iterdir()) == []
+    cache_folder.rename(tmp_path / "target")
+    (tmp_path / "target").chmod(0o700)
+    cache_folder.symlink_to(tmp_path / "target")
+    assert cached_text("a", lambda: "one") == "one"
+    assert list((tmp_path / "target").iterdir()) == []
+
+
+def test_a_pipe_in_the_cache_does_not_stop_a_report(cache_folder: Path) -> None:
+    cached_text("a", lambda: "one")
+    [file] = cache_folder.iterdir()
+    file.unlink()
+    os.mkfifo(file)
     assert cached_text("a", lambda: "again") == "again"
 
 

@@ -1,0 +1,60 @@
+"""Reads input files whole, without waiting for ever and without an end to what is read."""
+
+from __future__ import annotations
+
+import os
+import select
+import stat
+from pathlib import Path
+from typing import BinaryIO
+
+_PIPE_READ_BYTES = 1 << 16
+
+
+class NotRegularFile(ValueError):
+    """A device, a socket, or a pipe where none is accepted."""
+
+
+class TooLargeFile(ValueError):
+    """A file has more bytes than its reader accepts."""
+
+
+def read_whole(path: str | Path, limit: int, *, pipe: bool = False) -> bytes:
+    """All bytes of a regular file and, with `pipe`, of a pipe until its writer closes it. Raises
+    OSError, NotRegularFile, TooLargeFile, and ValueError for a name that no file can have."""
+    with open(Path(path), "rb", opener=_open_nonblocking) as file:
+        if pipe and stat.S_ISFIFO(os.fstat(file.fileno()).st_mode):
+            return _read_pipe(file.fileno(), limit)
+        return read_regular(file, limit)
+
+
+def read_regular(file: BinaryIO, limit: int) -> bytes:
+    """The bytes that an open file has now. Files of /proc, which may be without end, state a size
+    of 0 and are therefore empty."""
+    facts = os.fstat(file.fileno())
+    if not stat.S_ISREG(facts.st_mode):
+        raise NotRegularFile
+    if facts.st_size > limit:
+        raise TooLargeFile
+    return file.read(facts.st_size) or b""
+
+
+def _read_pipe(descriptor: int, limit: int) -> bytes:
+    """A pipe without a writer is empty."""
+    data = bytearray()
+    while True:
+        try:
+            piece = os.read(descriptor, _PIPE_READ_BYTES)
+        except BlockingIOError:
+            select.select([descriptor], [], [])
+            continue
+        data += piece
+        if len(data) > limit:
+            raise TooLargeFile
+        if not piece:
+            return bytes(data)
+
+
+def _open_nonblocking(path: str, flags: int) -> int:
+    """Opens a file without waiting, even a named pipe that has no writer."""
+    return os.open(path, flags | getattr(os, "O_NONBLOCK", 0))

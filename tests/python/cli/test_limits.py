@@ -1,0 +1,67 @@
+"""Limits of the system and missing devices end a command with one line."""
+
+from __future__ import annotations
+
+import resource
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from command_line import DEEPBENCH, deepbench
+
+GIB = 1 << 30
+
+
+def run_limited(
+    *arguments: object, before: Callable[[], object]
+) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [*DEEPBENCH, *map(str, arguments)],
+        capture_output=True, text=True, timeout=240, preexec_fn=before,
+    )  # fmt: skip
+
+
+def test_a_page_needs_address_space(tmp_path: Path) -> None:
+    pytest.importorskip("vl_convert")
+    results = tmp_path / "rows.jsonl"
+    deepbench("memory", "kind=copy", "bytes=4096", "--samples", "2", "-o", results)
+    done = run_limited(
+        "report", results, "-o", tmp_path / "page.html",
+        before=lambda: resource.setrlimit(resource.RLIMIT_AS, (8 * GIB, 8 * GIB)),
+    )  # fmt: skip
+    assert done.returncode == 2
+    assert done.stderr.count("\n") == 1
+    assert "charts need 66 GiB of address space" in done.stderr
+    assert not (tmp_path / "page.html").exists()
+
+
+def test_a_result_file_takes_no_more_memory_than_its_size(tmp_path: Path) -> None:
+    results = tmp_path / "rows.jsonl"
+    deepbench("memory", "kind=copy", "bytes=4096", "--samples", "2", "-o", results)
+    done = run_limited(
+        "show", results,
+        before=lambda: resource.setrlimit(resource.RLIMIT_AS, (GIB // 2, GIB // 2)),
+    )  # fmt: skip
+    assert (done.returncode, done.stderr.count("Traceback")) == (0, 0)
+
+
+def test_memory_that_runs_out_is_one_line(tmp_path: Path) -> None:
+    (tmp_path / "suite.txt").write_bytes(b"# a comment\n" * 1_000_000)
+    done = run_limited(
+        "run", tmp_path / "suite.txt",
+        before=lambda: resource.setrlimit(resource.RLIMIT_AS, (GIB // 10, GIB // 10)),
+    )  # fmt: skip
+    assert done.returncode in (1, 2)
+    assert "Traceback" not in done.stderr
+    assert done.stderr.startswith("deepbench: error: ")
+
+
+@pytest.mark.parametrize("closed", [(0,), (0, 2), (2,)])
+def test_closed_streams_need_no_file_that_is_missing(closed: tuple[int, ...]) -> None:
+    from os import close
+
+    done = run_limited("list", before=lambda: [close(one) for one in closed])
+    assert done.returncode == 0
+    assert "training" in done.stdout
