@@ -6,6 +6,7 @@ The numbers in tests/golden/problem_sets were taken from the original's header f
 
 from __future__ import annotations
 
+import os
 import csv
 import subprocess
 import sys
@@ -277,7 +278,7 @@ def test_paths_that_cannot_be_read(tmp_path: Path, monkeypatch: pytest.MonkeyPat
     def forbidden(*_: object, **__: object) -> NoReturn:
         raise PermissionError(13, "Permission denied")  # chmod would not stop root
 
-    monkeypatch.setattr(Path, "open", forbidden)
+    monkeypatch.setattr(os, "open", forbidden)
     check_read_fails(__file__, f"{__file__}: may not be read; ")
 
 
