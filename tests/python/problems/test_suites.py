@@ -6,8 +6,8 @@ The numbers in tests/golden/problem_sets were taken from the original's header f
 
 from __future__ import annotations
 
-import os
 import csv
+import os
 import subprocess
 import sys
 from collections import Counter
