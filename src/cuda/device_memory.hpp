@@ -1,14 +1,16 @@
-// The memory of a device as the header-only parts of `deepbench/backend` use it
-// (deepbench/backend): arrays, and what verification asks of them. scan, project and read wait for
-// the device's stream; the other functions enqueue their work on it.
+// The memory of a device as the header-only parts of `deepbench/backend` use it: arrays, and what
+// verification asks of them. scan, project, read and time_calls wait for the device's stream; the
+// other functions enqueue their work on it.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 
 #include "buffer.hpp"
 #include "operand.hpp"
 #include "stream.hpp"
+#include "timing.hpp"
 
 namespace deepbench::cuda {
 
@@ -21,20 +23,33 @@ class DeviceMemory {
   explicit DeviceMemory(Stream& stream) : stream_(stream) {}
 
   Stream& stream() const { return stream_; }
+  int device() const { return stream_.device(); }
 
   Buffer allocate(uint64_t bytes) const { return Buffer(bytes); }
+  Copies allocate(uint64_t bytes, uint64_t copies) const { return {bytes, copies}; }
   void make_current() const { stream_.make_current(); }
   void synchronize() const { stream_.synchronize(); }
 
   void fill(const Array& array, Inputs inputs, uint64_t seed, uint32_t operand) const {
     cuda::fill(array, inputs, seed, operand, stream_);
   }
+  void fill_integers(const Array& array, deepbench_small_integers integers, uint64_t seed,
+                     uint32_t operand) const {
+    cuda::fill_integers(array, integers, seed, operand, stream_);
+  }
+  void transpose(const Array& from, const Array& to) const { cuda::transpose(from, to, stream_); }
+  void clear(const Copies& copies) const { copies.clear(stream_); }
   void copy(std::byte* to, const std::byte* from, uint64_t bytes) const {
     copy_on_device(to, from, bytes, stream_);
   }
   void replicate(const Copies& copies) const { copies.replicate(stream_); }
   void overwrite(const Copies& copies, const std::byte* from) const {
     copies.overwrite(from, stream_);
+  }
+
+  // The time of one call of enqueue(copy) in ns, measured like a kernel.
+  double time_calls(const std::function<void(uint64_t copy)>& enqueue) const {
+    return cuda::time_calls(stream_, enqueue);
   }
 
   void poison(const Array& array) const { cuda::poison(array, stream_); }

@@ -5,6 +5,7 @@
 #include <cstdint>
 
 #include "deepbench/backend/inputs.hpp"
+#include "deepbench/backend/matrix.hpp"
 #include "deepbench/fill.h"
 #include "deepbench/plugin.h"
 #include "stream.hpp"
@@ -12,25 +13,11 @@
 namespace deepbench::cuda {
 
 using plugin::Inputs;
+using plugin::Matrix;
 using plugin::parse_inputs;
 
-// A matrix in device memory. Element (i, j), i < rows, j < columns, is element i + j*rows of the
-// problem's operand (fill.h, output indices). It lies at data[i*row_stride + j*column_stride], in
-// elements of its type: strides express padding and transposed storage. An array is a matrix of one
-// column. A tensor has several planes: plane l begins with element l*rows*columns, plane_stride
-// elements after the last plane.
-struct Matrix {
-  void* data = nullptr;
-  deepbench_type type = DEEPBENCH_F32;
-  uint64_t rows = 0, columns = 1;
-  uint64_t row_stride = 1, column_stride = 0;
-  bool unsigned_words = false;  // S32 holds unsigned numbers, as the words of memory
-  uint64_t planes = 1, plane_stride = 0;
-
-  uint64_t elements() const { return rows * columns * planes; }
-};
-
-// Each function enqueues its work on the stream; scan, project and read wait for it.
+// The data of every matrix lies in the memory of the stream's device. Each function enqueues its
+// work on the stream; scan, project and read wait for it.
 
 // Element (i, j) becomes element i + j*rows of operand `operand`, stored as the type. Padding stays
 // unchanged.

@@ -10,21 +10,14 @@
 
 #include "../named_values.hpp"
 #include "deepbench/backend/copies.hpp"
+#include "host_buffer.hpp"
 
 namespace deepbench::plugin {
 namespace {
 
 constexpr uint64_t kSeed = 5;
 
-class HostBuffer {
- public:
-  HostBuffer() = default;
-  explicit HostBuffer(uint64_t bytes) : bytes_(bytes) {}
-  std::byte* data() const { return const_cast<std::byte*>(bytes_.data()); }
-
- private:
-  std::vector<std::byte> bytes_;
-};
+using testing::HostBuffer;
 
 constexpr float kPoison = -1e30f;
 

@@ -1,4 +1,4 @@
-// all_reduce on devices: participants, operands, and NCCL's communicator with one rank.
+// all_reduce on devices: operands, and NCCL's communicator with one rank.
 // tests/gpu/test_all_reduce.py covers several devices.
 #include <atomic>
 #include <chrono>
@@ -14,7 +14,6 @@
 #include "ops/all_reduce/communicator.hpp"
 #include "ops/all_reduce/nccl_facts.hpp"
 #include "ops/all_reduce/operands.hpp"
-#include "ops/all_reduce/participants.hpp"
 #include "prepared_kernel.hpp"
 #include "status_check.hpp"
 #include "stream_polling.hpp"
@@ -24,34 +23,7 @@ namespace {
 
 using cuda::AllReduceOperands;
 using cuda::Communicator;
-using cuda::Participants;
-using cuda::RankDevice;
-
-RankDevice rank_device(const char* machine, const char* device, int32_t visible,
-                       int32_t local_ranks) {
-  RankDevice made;
-  std::strcpy(made.machine, machine);
-  std::strcpy(made.device, device);
-  made.visible_devices = visible, made.local_ranks = local_ranks;
-  return made;
-}
-
-TEST_CASE("ranks need separate devices, and a refusal names a shared one") {
-  CHECK(cuda::shared_device_reason({rank_device("a", "1b", 2, 2), rank_device("a", "1c", 2, 2)}) ==
-        "");
-  // The launcher shows each rank only its device.
-  CHECK(cuda::shared_device_reason({rank_device("a", "1b", 1, 2), rank_device("a", "1c", 1, 2)}) ==
-        "");
-  CHECK(cuda::shared_device_reason({rank_device("a", "1b", 1, 1), rank_device("b", "1b", 1, 1)}) ==
-        "");
-  CHECK(cuda::shared_device_reason({rank_device("a", "1b", 2, 3), rank_device("a", "1c", 2, 3),
-                                    rank_device("a", "1c", 2, 3)}) ==
-        "3 ranks on a machine with 2 devices: each rank needs a separate device "
-        "(ranks 1 and 2 share device 1c); --backend cpu sums in host memory");
-  CHECK(cuda::shared_device_reason({rank_device("a", "1b", 2, 2), rank_device("a", "1b", 2, 2)}) ==
-        "ranks 0 and 1 share device 1b: each rank needs a separate device; without --device, every "
-        "rank selects its own device");
-}
+using plugin::Participants;
 
 TEST_CASE("NCCL's settings appear on the row in order") {
   const char* const set[] = {"PATH=/bin", "NCCL_NVLS_ENABLE=0", "NCCL_DEBUG=INFO", "NCCL_ALGO=Ring",

@@ -12,17 +12,17 @@
 #include "gpu.hpp"
 #include "kernels/compile.hpp"
 #include "kernels/sources.hpp"
-#include "ops/gemm/layout.hpp"
+#include "ops/gemm/skinny_layout.hpp"
 #include "ops/gemm/skinny_plan.hpp"
 
 namespace deepbench::cuda_test {
 namespace {
 
-using cuda::Conversion;
-using cuda::GemmLayout;
 using cuda::skinny_plans;
 using cuda::SkinnyPlan;
 using cuda::SkinnyProblem;
+using plugin::Conversion;
+using plugin::GemmLayout;
 
 constexpr uint32_t kMultiprocessors = 132;
 constexpr uint64_t kWorkspace = 32 << 20;

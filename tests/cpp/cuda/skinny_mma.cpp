@@ -11,17 +11,17 @@
 #include "gpu.hpp"
 #include "kernels/compile.hpp"
 #include "kernels/sources.hpp"
-#include "ops/gemm/layout.hpp"
+#include "ops/gemm/skinny_layout.hpp"
 #include "ops/gemm/skinny_mma_plan.hpp"
 
 namespace deepbench::cuda_test {
 namespace {
 
-using cuda::Conversion;
-using cuda::GemmLayout;
 using cuda::skinny_mma_plans;
 using cuda::SkinnyMmaPlan;
 using cuda::SkinnyMmaProblem;
+using plugin::Conversion;
+using plugin::GemmLayout;
 
 SkinnyMmaProblem make_problem(uint32_t m, uint32_t n, uint32_t k, bool transposed,
                               bool has_clusters = true) {

@@ -1,7 +1,7 @@
 // Operands whose output is one array in the backend's memory. Header-only, for backends.
 //
 // `Memory` is the backend's access to the arrays of one device. It has:
-//   Array                                  where the elements of an array lie
+//   Array                                  where the elements of an array lie, such as a Matrix
 //   scan(array, restored), project(array, rows, seed, sums), read(array, indices, count, values)
 //                                          as Operands describes them; `restored` holds the values
 //                                          of an output in place before a call, or is null
@@ -33,6 +33,7 @@ class OutputOperands : public Operands {
   explicit OutputOperands(Memory memory = Memory()) : memory_(std::move(memory)) {}
   virtual typename Memory::Array output(uint64_t copy) const = 0;
   virtual const void* restored() const { return nullptr; }
+  const Memory& memory() const { return memory_; }
 
  private:
   const Memory memory_;

@@ -26,4 +26,15 @@ inline Participants participants_of_joined_group(const Options& options, const s
   return {{options.device}, ranks().rank(), ranks().size()};
 }
 
+// For a library in which one process drives all devices that the options name. Throws unsupported
+// if there is only one device or this process is one of several ranks.
+inline Participants participants_of_process(const Options& options, const Ranks& ranks) {
+  if (ranks.size() > 1)
+    unsupported("this library sums over all devices in one process, but this process is one of " +
+                std::to_string(ranks.size()) + " ranks; start it without ranks");
+  if (options.devices.size() < 2)
+    unsupported("a sum in one process needs at least two devices; use --devices 2");
+  return {options.devices, 0, int(options.devices.size())};
+}
+
 }  // namespace deepbench::plugin

@@ -4,21 +4,13 @@
 #include <cstring>
 #include <string>
 
+#include "deepbench/backend/matrix.hpp"
 #include "deepbench/plugin.hpp"
 #include "operand_cache.hpp"
 
 namespace deepbench::cpu {
-namespace {
 
-// The number of calls that the plugin interface treats as unlimited.
-constexpr int64_t kManyCalls = 1 << 20;
-
-uint64_t matrix_bytes(int64_t rows, int64_t columns, deepbench_type type) {
-  return saturating_multiply(saturating_multiply(uint64_t(rows), uint64_t(columns)),
-                             uint64_t(size_of(type)));
-}
-
-}  // namespace
+using plugin::matrix_bytes;
 
 uint64_t GemmStorage::plain_a_bytes() const { return matrix_bytes(gemm.m, gemm.k, a_type); }
 uint64_t GemmStorage::b_bytes() const { return matrix_bytes(gemm.k, gemm.n, gemm.b_type); }
@@ -43,7 +35,7 @@ uint64_t GemmStorage::needed_bytes(const CopyPlan& plan) const {
 
 int64_t GemmStorage::calls_before_overflow(Inputs inputs) const {
   if (float_c) return kManyCalls;
-  return deepbench::calls_before_overflow(gemm, inputs == Inputs::kUniform, kManyCalls);
+  return deepbench::calls_before_overflow(gemm, inputs == Inputs::kUniform);
 }
 
 GemmOperands::GemmOperands(const GemmStorage& storage, const CopyPlan& plan, Inputs inputs,
@@ -84,8 +76,7 @@ void GemmOperands::make_input(deepbench_type type, uint64_t elements, uint32_t s
 
 void GemmOperands::fill_input(void* data, deepbench_type type, uint64_t elements,
                               uint32_t stream) const {
-  const bool is_floating = gemm().precision.precision != Precision::kInt8;
-  if (inputs_ == Inputs::kIntegers && is_floating)
+  if (inputs_ == Inputs::kIntegers && !gemm().is_int8())
     fill_integers(data, type, elements, gemm().integers(stream), seed_, stream);
   else
     fill(data, type, elements, inputs_, seed_, stream);

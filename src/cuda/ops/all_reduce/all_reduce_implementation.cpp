@@ -3,6 +3,8 @@
 
 #include <utility>
 
+#include "deepbench/backend/rank_devices.hpp"
+#include "device.hpp"
 #include "requirements.hpp"
 
 namespace deepbench::cuda {
@@ -28,7 +30,10 @@ plugin::CopyPlan AllReduceImplementation::copies_for(const AllReduce& all_reduce
 
 void AllReduceImplementation::before_allocating(const Participants& participants, uint64_t) {
   if (participants.local() < participants.ranks)
-    require_distinct_devices(plugin::ranks(), participants.devices.front());
+    plugin::require_distinct_devices(
+        plugin::ranks(),
+        plugin::identify_rank_device(device_facts(participants.devices.front()).pci_bus_id,
+                                     device_count(), plugin::ranks()));
 }
 
 std::unique_ptr<plugin::Kernel> AllReduceImplementation::make_kernel(

@@ -6,12 +6,14 @@
 #include <string>
 
 #include "deepbench/backend/all_reduce_implementation.hpp"
+#include "deepbench/backend/participants.hpp"
 #include "implementation.hpp"
 #include "ops/all_reduce/operands.hpp"
-#include "ops/all_reduce/participants.hpp"
 #include "prepared_kernel.hpp"
 
 namespace deepbench::cuda {
+
+using plugin::Participants;
 
 class AllReduceImplementation : public plugin::AllReduceImplementation<RankMemory, LibraryCall> {
  public:

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "device.hpp"
 #include "ops/all_reduce/all_reduce_implementation.hpp"
 #include "ops/all_reduce/communicator.hpp"
 #include "ops/all_reduce/nccl_facts.hpp"
@@ -121,7 +122,9 @@ class NcclSingleAllReduce final : public AllReduceImplementation {
  protected:
   std::vector<std::string> algorithms(const AllReduce&) override { return {kGrouped}; }
   Participants find_participants(const plugin::Options& options) override {
-    return process_participants(options);
+    const Participants all = plugin::participants_of_process(options, plugin::ranks());
+    for (const int device : all.devices) device_facts(device);  // throws for an invalid device
+    return all;
   }
   std::unique_ptr<LibraryCall> make_call(AllReduceOperands& operands, const std::string&) override {
     return std::make_unique<GroupedCall>(operands);

@@ -39,7 +39,7 @@ class BuiltInGemmPlan final : public plugin::TypedPlan<BuiltInGemmPlan<Traits>, 
   void describe(plugin::Sink& sink) const override {
     const uint64_t workspace = plan_.workspace_bytes();
     describe_plan(plugin::built_in_library_with_version(Traits::kName), plan_.name(),
-                  layout_.needed_bytes(copies_, workspace), workspace, sink);
+                  GemmOperands::needed_bytes(layout_, copies_, workspace), workspace, sink);
   }
 
   std::vector<std::string> candidates(int64_t limit) const override {

@@ -114,7 +114,8 @@ class CublasPlan final : public plugin::TypedPlan<CublasPlan, Gemm> {
   void describe(plugin::Sink& sink) const override {
     describe_plan("cublas " + report<nvidia::Cublas>().version,
                   "cublasGemmEx" + (layout_.name == "plain" ? "" : " " + layout_.name),
-                  layout_.needed_bytes(copies_, workspace_bytes_), workspace_bytes_, sink);
+                  GemmOperands::needed_bytes(layout_, copies_, workspace_bytes_), workspace_bytes_,
+                  sink);
   }
 
   std::vector<std::string> candidates(int64_t) const override {
@@ -126,7 +127,7 @@ class CublasPlan final : public plugin::TypedPlan<CublasPlan, Gemm> {
   std::unique_ptr<plugin::Kernel> prepare() const override {
     return prepare_gemm(layout_, copies_, options_, [&](GemmOperands& operands, Stream& stream) {
       auto call = std::make_unique<CublasCall>(operands, workspace_bytes_, stream);
-      if (problem_.precision.precision == Precision::kInt8) require_kernel(*call, operands);
+      if (problem_.is_int8()) require_kernel(*call, operands);
       return call;
     });
   }
@@ -135,11 +136,11 @@ class CublasPlan final : public plugin::TypedPlan<CublasPlan, Gemm> {
   // Throws unsupported if cublasGemmEx cannot execute the problem.
   static std::vector<GemmLayout> supported_layouts(const Gemm& gemm,
                                                    const plugin::Options& options) {
-    if (is_fp8(gemm))
+    if (gemm.is_fp8())
       plugin::unsupported(
           "cublasGemmEx does not support 8-bit floating-point types; use library cublaslt");
     require_gemm_on_device(gemm, options.device);
-    std::vector<GemmLayout> all = gemm_layouts(gemm, options, /*in_place=*/true);
+    std::vector<GemmLayout> all = plugin::gemm_layouts(gemm, options, /*in_place=*/true);
     for (const GemmLayout& known : all)
       if (std::max({known.executed.m, known.executed.n, known.executed.k}) >
           std::numeric_limits<int>::max())

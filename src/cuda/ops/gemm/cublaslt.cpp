@@ -53,8 +53,8 @@ class CublasLtPlan final : public plugin::TypedPlan<CublasLtPlan, Gemm> {
 
   void describe(plugin::Sink& sink) const override {
     describe_plan("cublaslt " + version(), plan_.layout.name + ": " + plan_.algorithm.text(),
-                  plan_.layout.needed_bytes(copies_, plan_.workspace_bytes), plan_.workspace_bytes,
-                  sink);
+                  GemmOperands::needed_bytes(plan_.layout, copies_, plan_.workspace_bytes),
+                  plan_.workspace_bytes, sink);
     sink.real("planning_ns", plan_.planning_ns);
   }
 

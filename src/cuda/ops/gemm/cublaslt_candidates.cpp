@@ -232,7 +232,7 @@ std::vector<std::string> gemm_candidates(const Gemm& gemm, const plugin::Options
   collector.add(candidate_for({first.layout, options.device, workspace},
                               Descriptors(first.layout.executed), 0, first.algo));
 
-  const auto layouts = gemm_layouts(gemm, options, /*in_place=*/false);
+  const auto layouts = plugin::gemm_layouts(gemm, options, /*in_place=*/false);
   std::vector<Explorer> explorers;
   for (auto layout = layouts.rbegin(); layout != layouts.rend(); ++layout)
     explorers.emplace_back(Query{*layout, options.device, workspace}, collector, heuristics);

@@ -243,7 +243,7 @@ Plan plan_gemm(const Gemm& gemm, const plugin::Options& options, const std::stri
     candidate = {};
     if (!parse_candidate(id, &candidate)) reject_candidate("cublaslt", id);
   }
-  for (const GemmLayout& layout : gemm_layouts(gemm, options, /*in_place=*/false)) {
+  for (const GemmLayout& layout : plugin::gemm_layouts(gemm, options, /*in_place=*/false)) {
     if (named && layout.name != candidate.layout) continue;
     candidate.layout = layout.name;
     const Query query{layout, options.device, workspace};

@@ -14,7 +14,6 @@
 #include "libraries.hpp"
 #include "ops/gemm/cublaslt_algorithm.hpp"
 #include "ops/gemm/gemm_call.hpp"
-#include "ops/gemm/layout.hpp"
 #include "ops/gemm/types.hpp"
 
 namespace deepbench::cuda::lt {

@@ -5,6 +5,7 @@
 #include "device.hpp"
 #include "ops/gemm/built_in_gemm.hpp"
 #include "ops/gemm/gemm_call.hpp"
+#include "ops/gemm/skinny_layout.hpp"
 #include "ops/gemm/skinny_plan.hpp"
 #include "status_check.hpp"
 

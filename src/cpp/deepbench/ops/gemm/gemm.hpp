@@ -37,6 +37,11 @@ struct Gemm {
     return static_cast<uint64_t>(trans_b ? j + l * n : l + j * k);
   }
 
+  bool is_int8() const { return precision.precision == Precision::kInt8; }
+  bool is_fp8() const {
+    return precision.precision == Precision::kFp8E4m3 || precision.precision == Precision::kFp8E5m2;
+  }
+
   // What the operand holds after a refill with "integers".
   deepbench_small_integers integers(uint32_t stream) const {
     return deepbench_gemm_integers(precision.c, static_cast<uint64_t>(k), stream);
@@ -45,9 +50,7 @@ struct Gemm {
   // products, can lie within them. Sums of integers then have to tell.
   bool needs_exact_sums() const {
     constexpr int64_t kManyProducts = 100000;
-    const bool is_fp8 =
-        precision.precision == Precision::kFp8E4m3 || precision.precision == Precision::kFp8E5m2;
-    return is_fp8 || (precision.precision != Precision::kInt8 && k > kManyProducts);
+    return is_fp8() || (!is_int8() && k > kManyProducts);
   }
 
   double flops() const { return 2.0 * double(m) * double(n) * double(k); }
@@ -70,6 +73,9 @@ Gemm gemm_problem(const Attributes& attributes) {
   return gemm;
 }
 
+// As many calls as the plugin interface treats as unlimited.
+inline constexpr int64_t kManyCalls = 1 << 20;
+
 // How many products can be added to C in place before a sum can leave C's range; at most
 // `max_calls`.
 //
@@ -78,7 +84,8 @@ Gemm gemm_problem(const Attributes& attributes) {
 // elements have a mean of -1/2 and a root mean square of 74, unsigned ones a mean of at most 255/2
 // and a root mean square of at most 148. Where all elements have the same sign (`uniform` is
 // false), every product counts in full.
-inline int64_t calls_before_overflow(const Gemm& gemm, bool uniform, int64_t max_calls) {
+inline int64_t calls_before_overflow(const Gemm& gemm, bool uniform,
+                                     int64_t max_calls = kManyCalls) {
   const double k = double(gemm.k);
   double range = 0, call = 1;
   if (gemm.precision.c == DEEPBENCH_F16) {
