@@ -107,8 +107,18 @@ class LaunchEnvironment:
     """Which rank of how many this process is."""
 
     def __init__(
-        self, rank: int, size: int, address: str, port: int, secret: str = "", timeout_s: float = 60
-    ) -> None: ...
+        self,
+        rank: int,
+        size: int,
+        address: str,
+        port: int,
+        secret: str = "",
+        timeout_s: float = 60,
+        sockets: Sequence[int] = (),
+    ) -> None:
+        """`sockets`: descriptors of connected sockets, which the rendezvous takes over: on rank 0
+        one to each other rank, on another rank one to rank 0. Without them the ranks connect to
+        `address` and `port`."""
     @property
     def rank(self) -> int: ...
     @property
@@ -138,6 +148,9 @@ class Rendezvous:
         """Rank 0 listens from here on. `command` and `version` must be the same on all ranks."""
     @property
     def port(self) -> int: ...
+    def warning(self) -> str:
+        """A line for the user if other machines can join or end the run, because there is no
+        secret; '' otherwise."""
     def wait(self) -> Group:
         """The group, once all ranks are there. Raises BackendError, on all of them."""
 

@@ -9,10 +9,11 @@ on sizes and rank counts that it was not fitted to.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 from statistics import median
+from typing import Any
 
 from deepbench.results.row import Row
 
@@ -123,6 +124,20 @@ class Fit:
     points: int
     size_error: PredictionError
     rank_error: PredictionError | None
+
+
+def reach(context: Mapping[str, Any]) -> int | None:
+    """The most ranks that rows of this context can tell of, or None without a limit. Ranks of one
+    machine have measured its memory or the links of its devices and no network: they tell of as
+    many ranks as the machine has devices or, on a CPU, processors."""
+    ranks = context.get("ranks") or {}
+    machines = ranks.get("machines") or ()
+    if len(set(machines)) != 1:
+        return None
+    on_devices = any(device.get("uuid") for device in ranks.get("devices") or ())
+    processors = (context.get("host") or {}).get("cpus_allowed")
+    places = context.get("device_count") if on_devices else processors
+    return max(places if isinstance(places, int) else 0, len(machines))
 
 
 def group_points(rows: Iterable[Row]) -> dict[tuple[str, str, str], list[Point]]:

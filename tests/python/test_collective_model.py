@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from deepbench.cli.commands import run
-from deepbench.collective_model import Point, algorithm_of, fit, group_points
+from deepbench.collective_model import Point, algorithm_of, fit, group_points, reach
 from deepbench.errors import UserError
 from example_rows import make_context, make_row, row_of_members
 
@@ -145,3 +145,34 @@ def test_the_command_prints_a_model_and_its_error(
     for words in (["model"], ["model", str(file), "--ranks", "1"]):
         with pytest.raises(UserError):
             run(words)
+
+
+def one_machine(ranks: int, **changes: Any) -> dict[str, Any]:
+    return make_context(
+        ranks={"count": ranks, "machines": ["a"] * ranks, "devices": [{"index": 0}] * ranks},
+        host={"cpu": "Example CPU", "cpus_allowed": 6},
+        **changes,
+    )
+
+
+def test_one_machine_tells_of_no_network() -> None:
+    assert reach(one_machine(2)) == 6
+    assert reach(one_machine(8)) == 8
+    gpus = [{"index": 0, "uuid": "GPU-1"}, {"index": 1, "uuid": "GPU-2"}]
+    ranks = {"count": 2, "machines": ["a", "a"], "devices": gpus}
+    assert reach(make_context(ranks=ranks, device_count=4)) == 4
+    assert reach(make_context(ranks={**ranks, "machines": ["a", "b"]}, device_count=4)) is None
+    assert reach(make_context()) is None
+
+
+def test_predictions_end_at_the_reach_of_the_rows(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = tmp_path / "rows.jsonl"
+    rows = [all_reduce_row(i, 10**i, 5.0 + 10**i / 1e3) for i in range(2, 8)]
+    file.write_text("".join(json.dumps(line) + "\n" for line in [one_machine(2), *rows]))
+    assert run(["model", str(file), "--ranks", "4,64"]) == 0
+    out, err = capsys.readouterr()
+    assert "4 ranks" in out
+    assert "64 ranks" not in out
+    assert "nothing is predicted beyond 6 ranks" in err

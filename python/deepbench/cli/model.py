@@ -7,7 +7,15 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from deepbench.cli.command import Command, CommandLine, Option
-from deepbench.collective_model import Fit, Point, PredictionError, algorithm_of, fit, group_points
+from deepbench.collective_model import (
+    Fit,
+    Point,
+    PredictionError,
+    algorithm_of,
+    fit,
+    group_points,
+    reach,
+)
 from deepbench.errors import UsageError, in_quotes, printable_line
 from deepbench.problems.ranges import whole_number
 from deepbench.results import read
@@ -22,6 +30,7 @@ usage: deepbench model FILE... [--ranks LIST]
 
 Fits a model to all_reduce rows and predicts their times on more ranks. Prints
 how far the model is off on sizes and rank counts that it was not fitted to.
+Rows of one machine predict nothing beyond its devices or processors.
 """
 _MOST_RANKS = 1 << 20
 _COLUMN = 14  # cells
@@ -31,11 +40,17 @@ def main(line: CommandLine) -> int:
     if not line.words:
         raise UsageError("model needs a result file: deepbench model FILE")
     ranks = _predicted_rank_counts(line)
-    found = group_points(row for word in line.words for row in read(Path(word)).rows)
+    files = [read(Path(word)) for word in line.words]
+    found = group_points(row for file in files for row in file.rows)
     if not found:
         names = " ".join(map(in_quotes, line.words))
         raise UsageError(f"there is no all_reduce row that was measured in {names}")
     screen = Screen()
+    reaches = [reach(file.context) for file in files]
+    most = None if None in reaches else max(one or 0 for one in reaches)
+    if most is not None and max(ranks) > most:
+        ranks = [count for count in ranks if count <= most]
+        screen.say(f"deepbench: {_reach_text(most)}")
     for (library, algorithm, precision), points in found.items():
         fitted = fit(algorithm_of(library, algorithm), points)
         title = printable_line(f"{library} {algorithm}, {precision}")
@@ -100,6 +115,13 @@ def _time_lines(
         for size in sorted({point.bytes for point in points}):
             times = (fitted.model.time_ns(n, size) / 1e3 for n in shown)
             yield f"  {size:>9.0f} B" + "".join(f"{time:>{_COLUMN}.1f}" for time in times)
+
+
+def _reach_text(most: int) -> str:
+    return (
+        f"nothing is predicted beyond {most} ranks: all ranks ran on one machine, "
+        f"which has room for {most}, and measured no network"
+    )
 
 
 def _bandwidth_text(ns_per_byte: float) -> str:

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import socket
 import subprocess
 import sys
 import threading
@@ -30,11 +31,17 @@ _REFUSAL_MESSAGE_S = 2.0  # grace period for rank 0 to report why it refused a r
 
 
 def worker_command(
-    backend: str, options: Sequence[str], ranks: int | None = None, command: str = ""
+    backend: str,
+    options: Sequence[str],
+    ranks: int | None = None,
+    command: str = "",
+    is_child: bool = True,
 ) -> list[str]:
     """The command line of a worker that starts `ranks` ranks itself, if given. All ranks must have
-    the same `command`, whoever starts them."""
-    words = [] if ranks is None else ["--ranks", str(ranks)]
+    the same `command`, whoever starts them. A worker that is a child of this process ends with
+    it, however early this process ends."""
+    words = ["--parent", str(os.getpid())] if is_child else []
+    words += [] if ranks is None else ["--ranks", str(ranks)]
     words += ["--command", command] if command else []
     return [*_interpreter(), str(_WORKER), *words, backend, *options]
 
@@ -63,8 +70,9 @@ class RankRequest:
     """The ranks that a worker's command line asks for. Without `spawn_count`, environment variables
     tell the rank."""
 
-    spawn_count: int | None
-    command: str  # must be equal on all ranks
+    spawn_count: int | None = None
+    command: str = ""  # must be equal on all ranks
+    parent: int | None = None  # the process with which this one ends; None: its parent now
 
 
 def report_refusal(message: str) -> bool:
@@ -90,9 +98,12 @@ def join_group(request: RankRequest, followers: Sequence[str]) -> Group | None:
 
     environment = _core.launch_environment()
     if request.spawn_count is None:
-        return (
-            None if environment is None else _core.Rendezvous(environment, request.command).wait()
-        )
+        if environment is None:
+            return None
+        rendezvous = _core.Rendezvous(environment, request.command)
+        if warning := rendezvous.warning():
+            _print_message(f"warning: {warning}")
+        return rendezvous.wait()
     if environment is not None:
         raise RuntimeError(
             f"--ranks {request.spawn_count}: this process is already rank {environment.rank} of "
@@ -102,33 +113,51 @@ def join_group(request: RankRequest, followers: Sequence[str]) -> Group | None:
 
 
 def _start_group(size: int, command: str, followers: Sequence[str]) -> Group:
-    from secrets import token_hex
-
+    """Starts the other ranks of this machine. Each inherits one end of a pair of sockets, so that
+    there is no port that another process could reach. Raises RuntimeError."""
     from deepbench import _core
 
-    secret = token_hex(16)  # other users of this machine can connect to the port too
-    here = "127.0.0.1"
-    environment = _core.LaunchEnvironment(0, size, here, 0, secret, _core.rendezvous_timeout_s())
-    rendezvous = _core.Rendezvous(environment, command)
+    with contextlib.ExitStack() as stack:
+        pairs = [socket.socketpair() for _ in range(1, size)]
+        for pair in pairs:
+            for end in pair:
+                stack.enter_context(end)
+        timeout_s = _core.rendezvous_timeout_s()
+        descriptors = [own.fileno() for own, _ in pairs]
+        environment = _core.LaunchEnvironment(0, size, "127.0.0.1", 0, "", timeout_s, descriptors)
+        rendezvous = _core.Rendezvous(environment, command)
+        joined = threading.Event()
+        for rank, (_, other) in enumerate(pairs, start=1):
+            try:
+                process = _start_follower(followers, rank, size, other)
+                threading.Thread(
+                    target=_watch_spawned_rank, args=(rank, process, joined), daemon=True
+                ).start()
+            except (OSError, RuntimeError) as error:  # also a thread that cannot be started
+                why = getattr(error, "strerror", None) or str(error)
+                raise RuntimeError(f"cannot start rank {rank} of {size}: {why}") from None
+            other.close()
+        for own, _ in pairs:
+            own.detach()  # the rendezvous takes them over
+        group = rendezvous.wait()
+        joined.set()
+        return group
+
+
+def _start_follower(
+    followers: Sequence[str], rank: int, size: int, connection: socket.socket
+) -> subprocess.Popen[bytes]:
     variables = {
         **os.environ,
+        "RANK": str(rank),
         "WORLD_SIZE": str(size),
         "LOCAL_WORLD_SIZE": str(size),
-        "MASTER_ADDR": here,
-        "DEEPBENCH_MASTER_PORT": str(rendezvous.port),
-        "DEEPBENCH_RANKS_SECRET": secret,
+        "DEEPBENCH_RANKS_SOCKET": str(connection.fileno()),
     }
-    joined = threading.Event()
-    for rank in range(1, size):
-        process = subprocess.Popen(
-            followers, env={**variables, "RANK": str(rank)}, stdin=subprocess.DEVNULL
-        )
-        threading.Thread(
-            target=_watch_spawned_rank, args=(rank, process, joined), daemon=True
-        ).start()
-    group = rendezvous.wait()
-    joined.set()
-    return group
+    variables.pop("DEEPBENCH_RANKS_SECRET", None)  # rank 0 has none either
+    return subprocess.Popen(
+        followers, env=variables, stdin=subprocess.DEVNULL, pass_fds=[connection.fileno()]
+    )
 
 
 def _watch_spawned_rank(

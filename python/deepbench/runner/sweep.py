@@ -83,7 +83,7 @@ class Sweep:
         """Runs all rows and returns the exit status. If the run ends early, measured rows are kept,
         the report is completed, and the worker is ended. Raises UserError."""
         if self._environment is not None and self._environment.rank > 0:
-            return exec_worker(self._worker_command())
+            return exec_worker(self._worker_command(is_child=False))
         # A first plan without the backend finds mistakes before anything is started.
         rows = plan(self._selection, self._options, None)
         create(self._options.format, columns=self._options.columns).begin({}, self._outline(rows))
@@ -122,7 +122,7 @@ class Sweep:
             )
         launch = plan_launch(self._options, self._environment)
         return Session(
-            [*launch.prefix, *self._worker_command(launch.spawn_count)],
+            [*launch.prefix, *self._worker_command(launch.spawn_count, not launch.prefix)],
             say=self._screen.say,
             tick=self._update_progress,
             can_restart=self._environment is None,
@@ -131,11 +131,11 @@ class Sweep:
             on_ceiling=self._write_ceiling,
         )
 
-    def _worker_command(self, spawn_count: int | None = None) -> list[str]:
+    def _worker_command(self, spawn_count: int | None = None, is_child: bool = True) -> list[str]:
         several = self._options.processes is not None or self._environment is not None
         asked = " ".join(self._command) if several else ""
         return worker_command(
-            self._options.backend, self._options.worker_words(), spawn_count, asked
+            self._options.backend, self._options.worker_words(), spawn_count, asked, is_child
         )
 
     def _open_file(self) -> ResultFile | None:

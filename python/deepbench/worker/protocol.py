@@ -1,6 +1,7 @@
-"""python -m deepbench.worker [--ranks N] [--command TEXT] BACKEND [key=value ...]: reads problem
-lines from standard input and writes row lines to standard output. With --inspect BACKEND it prints
-the facts of a backend and ends.
+"""python -m deepbench.worker [--parent PID] [--ranks N] [--command TEXT] BACKEND [key=value ...]:
+reads problem lines from standard input and writes row lines to standard output. With --inspect
+BACKEND it prints the facts of a backend and ends. It ends with its parent, and at once if its
+parent is not the process PID.
 
 With several ranks, rank 0 is the worker that speaks this protocol. It starts the other ranks if
 --ranks is given; they run the same rows. TEXT must be equal on all ranks.
@@ -12,11 +13,13 @@ watches and ends this process.
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import signal
 import sys
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, NoReturn
 
 from deepbench.runner import ranks
@@ -29,37 +32,39 @@ _DEVICE_LOST = 3
 _BEGIN = json.dumps({"type": "begin"})
 _ADMITTED = json.dumps({"type": "admitted"})
 _USAGE = (
-    "usage: python -m deepbench.worker [--ranks N] [--command TEXT] BACKEND [key=value ...] "
-    "| --inspect BACKEND"
+    "usage: python -m deepbench.worker [--parent PID] [--ranks N] [--command TEXT] "
+    "BACKEND [key=value ...] | [--parent PID] --inspect BACKEND"
 )
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     arguments = sys.argv[1:] if arguments is None else arguments
     write = _reserve_stdout()
-    if not arguments:
-        return _send_error(write, _USAGE)
-    _die_with_parent()
-    _prefer_as_oom_victim()
-    if arguments[0] == "--inspect":
-        return _inspect_backend(" ".join(arguments[1:]), write)
     try:
         request, rest = _parse_rank_request(list(arguments))
     except (ValueError, IndexError):
         return _send_error(write, _USAGE)
+    _die_with_parent(request.parent)
+    _prefer_as_oom_victim()
+    if rest[0] == "--inspect":
+        return _inspect_backend(" ".join(rest[1:]), write)
     return _serve_rows(request, rest, write)
 
 
 def _parse_rank_request(arguments: list[str]) -> tuple[RankRequest, list[str]]:
     """Splits the options of ranks from the other words. Raises ValueError or IndexError."""
-    spawn_count: int | None = None
-    command = ""
-    while arguments[0].startswith("--"):
+    request = RankRequest()
+    while arguments[0] in ("--parent", "--ranks", "--command"):
         flag, value, *arguments = arguments
-        if flag not in ("--ranks", "--command"):
-            raise ValueError(flag)
-        spawn_count, command = (int(value), command) if flag == "--ranks" else (spawn_count, value)
-    return RankRequest(spawn_count, command), arguments
+        if flag == "--parent":
+            request = replace(request, parent=int(value))
+        elif flag == "--ranks":
+            request = replace(request, spawn_count=int(value))
+        else:
+            request = replace(request, command=value)
+    if arguments[0].startswith("--") and arguments[0] != "--inspect":
+        raise ValueError(arguments[0])
+    return request, arguments
 
 
 def _serve_rows(request: RankRequest, words: Sequence[str], write: Callable[[str], None]) -> int:
@@ -151,20 +156,18 @@ def _reserve_stdout() -> Callable[[str], None]:
     return write
 
 
-def _die_with_parent() -> None:
+def _die_with_parent(expected: int | None) -> None:
     """Leaves Ctrl-C to the parent, which keeps the measured rows and ends this process. On Linux,
-    this process dies with the parent even within a long row; elsewhere, when its input closes."""
+    this process dies with the parent even within a long row; elsewhere, when its input closes. A
+    parent that is not the expected process has ended before this one could ask for that."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
-    if not sys.platform.startswith("linux"):
-        return
-    import ctypes
+    parent, set_death_signal = os.getppid() if expected is None else expected, 1
+    if sys.platform.startswith("linux"):
+        import ctypes
 
-    parent, set_death_signal = os.getppid(), 1
-    try:
-        ctypes.CDLL(None).prctl(set_death_signal, int(signal.SIGKILL), 0, 0, 0)
-    except (OSError, AttributeError):
-        return
-    if os.getppid() != parent:  # the parent died before prctl took effect
+        with contextlib.suppress(OSError, AttributeError):
+            ctypes.CDLL(None).prctl(set_death_signal, int(signal.SIGKILL), 0, 0, 0)
+    if os.getppid() != parent:
         os._exit(1)
 
 

@@ -13,12 +13,19 @@ using deepbench::Rendezvous;
 void bind_group(py::module_& module) {
   py::class_<LaunchEnvironment>(module, "LaunchEnvironment",
                                 "The rank of this process and the number of ranks.")
-      .def(py::init([](int rank, int size, const std::string& address, int port,
-                       const std::string& secret, double timeout_s) {
-             return LaunchEnvironment{rank, size, address, port, "", secret, timeout_s};
-           }),
-           py::arg("rank"), py::arg("size"), py::arg("address"), py::arg("port"),
-           py::arg("secret") = "", py::arg("timeout_s") = LaunchEnvironment().timeout_s)
+      .def(
+          py::init([](int rank, int size, const std::string& address, int port,
+                      const std::string& secret, double timeout_s,
+                      const std::vector<int>& sockets) {
+            return LaunchEnvironment{rank, size, address, port, "", secret, timeout_s, sockets};
+          }),
+          py::arg("rank"), py::arg("size"), py::arg("address"), py::arg("port"),
+          py::arg("secret") = "", py::arg("timeout_s") = LaunchEnvironment().timeout_s,
+          py::arg("sockets") = std::vector<int>(),
+          "`sockets`: descriptors of connected sockets, which the rendezvous takes over: on rank 0 "
+          "one to each other rank, on another rank one to rank 0. Without them the ranks connect "
+          "to "
+          "`address` and `port`.")
       .def_readonly("rank", &LaunchEnvironment::rank)
       .def_readonly("size", &LaunchEnvironment::size)
       .def_readonly("launcher", &LaunchEnvironment::launcher);
@@ -46,6 +53,9 @@ void bind_group(py::module_& module) {
            "Rank 0 listens from construction on. `command` and `version` must be the same on all "
            "ranks.")
       .def_property_readonly("port", &Rendezvous::port)
+      .def("warning", &Rendezvous::warning,
+           "A line for the user if other machines can join or end the run, because there is no "
+           "secret; '' otherwise.")
       .def("wait", &Rendezvous::wait, py::call_guard<py::gil_scoped_release>(),
            "Waits for all ranks and returns the group. Raises BackendError on every rank.");
 }

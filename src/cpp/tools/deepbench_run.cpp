@@ -54,7 +54,10 @@ bool is_problem(const std::string& line) {
 std::shared_ptr<deepbench::Group> join_group_if_launched(const std::string& command) {
   const std::optional<deepbench::LaunchEnvironment> place = deepbench::launch_environment();
   if (!place) return nullptr;
-  return deepbench::Rendezvous(*place, {deepbench::version(), command}).wait();
+  deepbench::Rendezvous rendezvous(*place, {deepbench::version(), command});
+  if (const std::string warning = rendezvous.warning(); !warning.empty())
+    std::cerr << "deepbench_run: warning: " << warning << std::endl;
+  return rendezvous.wait();
 }
 
 // Ends the process if it waits within a library for a lost rank.

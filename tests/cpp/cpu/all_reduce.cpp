@@ -1,11 +1,15 @@
 // Sums over ranks: the ring between threads over sockets and shared memory, its sums, and lost
 // neighbours.
 #include <doctest/doctest.h>
+#include <netinet/in.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
 #include <array>
+#include <condition_variable>
 #include <cstring>
+#include <mutex>
+#include <string>
 #include <thread>
 
 #include "deepbench/core/precision.hpp"
@@ -23,17 +27,21 @@ using Ring = std::vector<std::unique_ptr<RingTransport>>;
 
 std::unique_ptr<RingTransport> shared_memory_transport(int rank, int size, Connection right,
                                                        Connection left, double timeout_s) {
-  const auto name = [](int reader) {
-    return "/deepbench-test-" + std::to_string(getpid()) + "-" + std::to_string(reader);
-  };
+  const auto key = [](int reader) { return uint64_t(reader) + 7; };
   // The channels of the whole ring exist before any is opened.
   static std::vector<Channel> writers;
+  static std::vector<Channel::Place> places;
   if (rank == 0) {
     writers.clear();
-    for (int one = 0; one < size; ++one) writers.push_back(Channel::create(name((one + 1) % size)));
+    places.clear();
+    for (int one = 0; one < size; ++one) {
+      writers.push_back(Channel::create(key((one + 1) % size)));
+      places.push_back(writers.back().place());
+    }
   }
+  Channel left_channel = Channel::open(places[size_t((rank + size - 1) % size)], key(rank));
   return std::make_unique<SharedMemoryTransport>(std::move(writers[size_t(rank)]),
-                                                 Channel::open(name(rank)), std::move(right),
+                                                 std::move(left_channel), std::move(right),
                                                  std::move(left), timeout_s);
 }
 
@@ -179,6 +187,108 @@ TEST_CASE("a sum stops immediately when another rank has failed but is still con
     CHECK(message == "all_reduce stopped because another rank has failed");
   }
   plugin::internal::ranks_of_joined_group() = plugin::Ranks();
+}
+
+TEST_CASE("shared memory of another key or of another process is refused") {
+  Channel channel = Channel::create(1);
+  const Channel::Place place = channel.place();
+  CHECK_THROWS_AS(Channel::open(place, 2), plugin::Error);
+  CHECK_THROWS_AS(Channel::open({place.process, 0}, 1), plugin::Error);
+  CHECK_THROWS_AS(Channel::open({place.process, 1 << 20}, 1), plugin::Error);
+  CHECK_THROWS_AS(Channel::open({1 << 30, place.descriptor}, 1), plugin::Error);
+  const Channel reader = Channel::open(place, 1);
+  channel.close_descriptor();
+  CHECK(channel.write(reinterpret_cast<const std::byte*>("data"), 4) == 4);
+  uint64_t found = 0;
+  CHECK(std::memcmp(reader.peek(4, &found), "data", 4) == 0);
+  CHECK_THROWS_AS(Channel::open(place, 1), plugin::Error);  // no further reader
+}
+
+// A group of two threads. Between the exchange of addresses and the connections, strangers connect
+// to each address: silent ones, some that send half of a key, and some that send a wrong one.
+class GroupAmongStrangers {
+ public:
+  explicit GroupAmongStrangers(size_t strangers) : strangers_(strangers) {
+    for (int rank = 0; rank < 2; ++rank) {
+      places_[size_t(rank)] = {this, rank};
+      deepbench_group& group = groups_[size_t(rank)];
+      group.struct_size = sizeof group;
+      group.rank = rank, group.size = 2, group.local_rank = rank, group.local_size = 2;
+      group.address = "127.0.0.1";
+      group.context = &places_[size_t(rank)];
+      group.exchange = exchange;
+    }
+  }
+
+  plugin::Ranks ranks(int rank) const { return plugin::Ranks(groups_[size_t(rank)]); }
+
+ private:
+  struct Place {
+    GroupAmongStrangers* group;
+    int rank;
+  };
+
+  static deepbench_status exchange(void* context, const void* mine, size_t bytes, void* all) {
+    const auto& place = *static_cast<Place*>(context);
+    place.group->exchange_bytes(place.rank, mine, bytes, static_cast<char*>(all));
+    return DEEPBENCH_OK;
+  }
+
+  void exchange_bytes(int rank, const void* mine, size_t bytes, char* all) {
+    std::unique_lock<std::mutex> lock(mutex_);
+    bytes_[size_t(rank)].assign(static_cast<const char*>(mine), bytes);
+    connect_strangers(bytes_[size_t(rank)]);
+    const uint64_t round = rounds_;
+    if (++arrived_ == 2) {
+      arrived_ = 0, ++rounds_;
+      changed_.notify_all();
+    }
+    changed_.wait(lock, [&] { return rounds_ != round; });
+    for (size_t one = 0; one < 2; ++one) std::memcpy(all + one * bytes, bytes_[one].data(), bytes);
+  }
+
+  // `endpoint`: 64 bytes of address, then the port.
+  void connect_strangers(const std::string& endpoint) {
+    int32_t port = 0;
+    std::memcpy(&port, endpoint.data() + 64, sizeof port);
+    sockaddr_in address{};
+    address.sin_family = AF_INET;
+    address.sin_port = htons(uint16_t(port));
+    address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    for (size_t i = 0; i < strangers_; ++i) {
+      Connection stranger(socket(AF_INET, SOCK_STREAM, 0));
+      REQUIRE(connect(stranger.descriptor(), reinterpret_cast<sockaddr*>(&address),
+                      sizeof address) == 0);
+      const std::string said = std::string("no key at all").substr(0, i % 3 * 4);
+      REQUIRE(send(stranger.descriptor(), said.data(), said.size(), 0) == ssize_t(said.size()));
+      held_.push_back(std::move(stranger));
+    }
+  }
+
+  const size_t strangers_;
+  std::array<Place, 2> places_{};
+  std::array<deepbench_group, 2> groups_{};
+  std::array<std::string, 2> bytes_;
+  std::vector<Connection> held_;
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  int arrived_ = 0;
+  uint64_t rounds_ = 0;
+};
+
+TEST_CASE("strangers that connect first keep no neighbour away") {
+  GroupAmongStrangers group(30);
+  std::array<std::string, 2> failures;
+  run_on_ranks(2, [&](int rank) {
+    try {
+      const NeighbourConnections found = connect_neighbours(group.ranks(rank));
+      if (found.left.descriptor() < 0 || found.right.descriptor() < 0) failures[size_t(rank)] = "?";
+    } catch (const plugin::Error& error) {
+      failures[size_t(rank)] = error.what();
+    }
+  });
+  CHECK(failures[0] == "");
+  CHECK(failures[1] == "");
 }
 
 TEST_CASE("half and bfloat16 sums round to nearest, ties to even, and overflow to infinity") {

@@ -2,13 +2,17 @@
 #include "deepbench/group/rendezvous.hpp"
 
 #include <doctest/doctest.h>
+#include <fcntl.h>
 #include <sys/socket.h>
+#include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <random>
 #include <vector>
 
+#include "deepbench/core/blake2s.hpp"
 #include "deepbench/group/message.hpp"
 #include "local_group.hpp"
 
@@ -116,13 +120,29 @@ TEST_CASE("a rank of another version learns the reason only if it knows the secr
   CHECK(both.second.rejection.find("closed the connection") != std::string::npos);
 }
 
-// A greeting: magic, version and secret, as in every version, then host, command, rank, size.
+// The fields of a greeting: magic, version and nonce, as in every version, then host, command,
+// rank, size.
+std::string greeting_fields(const std::string& magic, const std::string& version,
+                            const std::string& command, int64_t rank, int64_t size) {
+  Packer packer;
+  packer.text(magic).text(version).text(std::string(16, 'n')).text("a host").text(command);
+  return packer.number(rank).number(size).bytes();
+}
+
+std::string with_code(const std::string& fields, const std::string& secret) {
+  const std::string hashed = secret.empty() ? "" : blake2s("", secret, 32);
+  return fields + blake2s(blake2s(hashed, "greeting", 32), fields, 16);
+}
+
 std::string greeting(const std::string& magic, const std::string& version,
                      const std::string& secret, const std::string& command = kIdentity.command,
                      int64_t rank = 1, int64_t size = 2) {
-  Packer packer;
-  packer.text(magic).text(version).text(secret).text("a host").text(command);
-  return packer.number(rank).number(size).bytes();
+  return with_code(greeting_fields(magic, version, command, rank, size), secret);
+}
+
+// Rank 0's answer to a greeting, which ends with a code.
+std::string without_code(const std::string& answer) {
+  return answer.substr(0, answer.size() - std::min<size_t>(answer.size(), 16));
 }
 
 std::string framed(const std::string& message) {
@@ -181,7 +201,7 @@ void check_strangers_ignored(const std::vector<std::string>& packets) {
 }
 
 TEST_CASE("a stranger's message gets no answer and has no effect, whatever it contains") {
-  const std::string magic = "deepbench rank 1";
+  const std::string magic = "deepbench rank 2";
   for (const std::string& packet : {
            std::string(),  // no message
            std::string("\0", 1),
@@ -198,11 +218,15 @@ TEST_CASE("a stranger's message gets no answer and has no effect, whatever it co
            framed(greeting(magic, "1.0", std::string("\0\0\0\0\0\0", 6))),
            framed(greeting(magic, "0.9", "")),  // another version
            framed(greeting(magic, "0.9", "guess", "another command", 7, 9)),
-           framed(greeting("deepbench rank 2", "2.0", "guess")),
-           framed(greeting("deepbench rank 1 and more", "1.0", "guess")),
+           framed(greeting("deepbench rank 3", "2.0", "guess")),
+           framed(greeting("deepbench rank 2 and more", "1.0", "guess")),
            framed(greeting("deepbench", "1.0", "secret")),
-           // no secret; no version sends such a greeting
-           framed(Packer().text(magic).text("0.9").bytes()),
+           framed(Packer().text(magic).text("0.9").bytes()),  // no code
+           framed(with_code(Packer().text(magic).text("0.9").bytes(), "secret")),
+           framed(with_code("", "secret")),
+           framed(greeting_fields(magic, "1.0", kIdentity.command, 1, 2) + std::string(16, 'c')),
+           // the secret itself instead of a code
+           framed(greeting_fields(magic, "1.0", kIdentity.command, 1, 2) + "secret"),
            framed(greeting(magic, "1.0", "secret")).substr(0, 40),  // a partial message
            // a complete message with a partial greeting
            framed(greeting(magic, "1.0", "secret").substr(0, 50)),
@@ -223,14 +247,14 @@ TEST_CASE("strangers that fill the list of pending connections delay no rank") {
 }
 
 TEST_CASE("a rank of another version that knows the secret is told the reason") {
-  for (const std::string magic : {"deepbench rank 1", "deepbench rank 2"}) {
+  for (const std::string magic : {"deepbench rank 1", "deepbench rank 2", "deepbench rank 3"}) {
     Rendezvous first(environment_of(0, 2, 0), kIdentity);
     const Socket other = connect_stranger(first.port(), framed(greeting(magic, "0.9", "secret")));
     const std::string reason =
         "a rank runs deepbench 0.9, rank 0 runs 1.0: all ranks must run the same version";
     CHECK(wait_for_group(first).rejection == reason);
     { const Rendezvous closed = std::move(first); }
-    CHECK(answer_to(other) == framed(Packer().text(reason).bytes()));
+    CHECK(without_code(answer_to(other)) == framed(Packer().text(reason).bytes()));
   }
 }
 
@@ -239,13 +263,76 @@ TEST_CASE("without a secret, only rank 0's message names rank 0's command") {
   environment.secret.clear();
   Rendezvous first(environment, kIdentity);
   const Socket other =
-      connect_stranger(first.port(), framed(greeting("deepbench rank 1", "1.0", "", "gemm")));
+      connect_stranger(first.port(), framed(greeting("deepbench rank 2", "1.0", "", "gemm")));
   CHECK(wait_for_group(first).rejection ==
         "rank 1 runs 'gemm', rank 0 runs 'all_reduce half': all ranks must run the same command");
   { const Rendezvous closed = std::move(first); }
   const std::string answer =
       "rank 1 runs 'gemm', rank 0 runs another command: all ranks must run the same command";
-  CHECK(answer_to(other) == framed(Packer().text(answer).bytes()));
+  CHECK(without_code(answer_to(other)) == framed(Packer().text(answer).bytes()));
+}
+
+TEST_CASE("ranks that inherit connections have no port") {
+  int pair[2];
+  REQUIRE(socketpair(AF_UNIX, SOCK_STREAM, 0, pair) == 0);
+  LaunchEnvironment zero = environment_of(0, 2, 0), one = environment_of(1, 2, 0);
+  zero.sockets = {pair[0]}, one.sockets = {pair[1]};
+  Rendezvous first(zero, kIdentity), second(one, kIdentity);
+  CHECK(first.port() == 0);
+  CHECK(first.warning() == "");
+  RendezvousOutcome outcome;
+  std::thread thread([&] { outcome = wait_for_group(second); });
+  const RendezvousOutcome outcome_of_zero = wait_for_group(first);
+  thread.join();
+  REQUIRE(outcome_of_zero.rejection == "");
+  REQUIRE(outcome.rejection == "");
+  CHECK(outcome.group->members()[0].address == "127.0.0.1");
+  CHECK(outcome.group->self().address == "127.0.0.1");
+  outcome_of_zero.group->broadcast_row("a row");
+  CHECK(outcome.group->next_row() == "a row");
+}
+
+TEST_CASE("an inherited connection that is closed or none is an error at once") {
+  LaunchEnvironment one = environment_of(1, 2, 0);
+  one.sockets = {open("/dev/null", O_RDONLY)};
+  Rendezvous nothing(one, kIdentity);
+  CHECK(wait_for_group(nothing).rejection.find("is no connected socket") != std::string::npos);
+  close(one.sockets[0]);
+  int pair[2];
+  REQUIRE(socketpair(AF_UNIX, SOCK_STREAM, 0, pair) == 0);
+  close(pair[0]);
+  one.sockets = {pair[1]};
+  Rendezvous closed(one, kIdentity);
+  CHECK(wait_for_group(closed).rejection.find("rank 0 at this machine closed the connection") !=
+        std::string::npos);
+}
+
+TEST_CASE("rank 0 listens at the address of its name and at no other") {
+  LaunchEnvironment environment = environment_of(0, 2, 0, 0.2);
+  environment.address = "localhost";
+  Rendezvous first(environment, kIdentity);
+  Deadline deadline(0.2);
+  CHECK(Socket::connect("localhost", first.port(), deadline).is_open());
+  CHECK(first.warning() == "");
+  environment.address = "192.0.2.1";  // belongs to no machine
+  try {
+    const Rendezvous elsewhere(environment, kIdentity);
+    FAIL("listens at the address of another machine");
+  } catch (const BackendUnavailable& error) {
+    CHECK(std::string(error.what()).find("MASTER_ADDR must name an address of this machine") !=
+          std::string::npos);
+  }
+}
+
+TEST_CASE("a missing secret is said where other machines reach rank 0") {
+  LaunchEnvironment environment = environment_of(0, 2, 0);
+  environment.address = "0.0.0.0";
+  CHECK(Rendezvous(environment, kIdentity).warning() == "");
+  environment.secret.clear();
+  CHECK(Rendezvous(environment, kIdentity).warning().find("set DEEPBENCH_RANKS_SECRET") !=
+        std::string::npos);
+  environment.address = "127.0.0.1";
+  CHECK(Rendezvous(environment, kIdentity).warning() == "");
 }
 
 TEST_CASE("the message about a port in use names the variable that selects another") {

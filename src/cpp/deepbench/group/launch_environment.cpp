@@ -12,6 +12,8 @@ namespace {
 constexpr int kPort = 29577;  // used if no variable names a port
 constexpr int64_t kMaxRanks = 1 << 16;
 constexpr double kMaxSeconds = 86400;
+constexpr int64_t kMaxDescriptor = 1 << 30;
+constexpr const char* kInheritedSocket = "DEEPBENCH_RANKS_SOCKET";
 
 // The variables by which a launcher identifies a rank. The first launcher whose variables are set
 // counts: torchrun (and deepbench itself) first, then launchers whose variables a nested torchrun
@@ -129,8 +131,12 @@ std::optional<LaunchEnvironment> parse_launch_environment(const VariableLookup& 
     environment.size = read.integer(launcher.size, 1, kMaxRanks);
     environment.rank = read.integer(launcher.rank, 0, environment.size - 1);
     if (environment.size == 1) return std::nullopt;
-    environment.address = rank_zero_address(read, launcher, environment.size);
-    environment.port = rendezvous_port(read);
+    if (!read.text(kInheritedSocket).empty()) {
+      environment.sockets = {read.integer(kInheritedSocket, 3, kMaxDescriptor)};
+    } else {
+      environment.address = rank_zero_address(read, launcher, environment.size);
+      environment.port = rendezvous_port(read);
+    }
     environment.launcher = launcher.name;
     environment.secret = read.text("DEEPBENCH_RANKS_SECRET");
     environment.timeout_s = rendezvous_timeout(read);

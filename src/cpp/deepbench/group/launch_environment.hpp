@@ -5,6 +5,7 @@
 #include <functional>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "deepbench/core/export.hpp"
 
@@ -17,6 +18,9 @@ struct LaunchEnvironment {
   std::string launcher;               // "torchrun", "srun", "mpirun", ...; used in messages
   std::string secret;                 // a process that does not know it is not a rank of this run
   double timeout_s = 60;  // until all ranks have connected: DEEPBENCH_RENDEZVOUS_TIMEOUT
+  // Descriptors of connected sockets that ranks started by rank 0 inherit: on rank 0 one to each
+  // other rank, on another rank one to rank 0. Empty: the ranks connect to address and port.
+  std::vector<int> sockets;
 };
 
 // returns nullptr for an unset variable

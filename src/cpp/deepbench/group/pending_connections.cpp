@@ -11,6 +11,7 @@ namespace deepbench {
 namespace {
 
 constexpr double kGreetingTimeoutS = 5;  // from the connection to its complete message
+constexpr double kNoGreetingTimeoutS = 1e9;
 // Each connection may hold a message of the maximum size. A rank whose connection is dropped in
 // favour of newer ones connects again.
 constexpr size_t kMaxPending = 128;
@@ -20,6 +21,12 @@ constexpr int kDescriptorRetryMs = 20;  // before the next attempt if no descrip
 
 PendingConnections::PendingConnections(Socket listener, uint64_t max_bytes)
     : listener_(std::move(listener)), max_bytes_(max_bytes) {}
+
+PendingConnections::PendingConnections(std::vector<Socket> connected, uint64_t max_bytes)
+    : max_bytes_(max_bytes) {
+  for (Socket& socket : connected)
+    pending_.push_back({std::move(socket), Deadline(kNoGreetingTimeoutS), ""});
+}
 
 std::optional<FirstMessage> PendingConnections::next(Deadline& deadline) {
   for (;;) {
@@ -43,6 +50,7 @@ void PendingConnections::wait(Deadline& deadline) {
 }
 
 void PendingConnections::accept_all() {
+  if (!listener_.is_open()) return;
   for (size_t count = 0; count < kMaxPending; ++count) {
     bool out_of_descriptors = false;
     Socket socket = listener_.accept(&out_of_descriptors);

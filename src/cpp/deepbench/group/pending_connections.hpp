@@ -20,6 +20,8 @@ class PendingConnections {
  public:
   // A connection that sends a message of more than `max_bytes` is closed.
   PendingConnections(Socket listener, uint64_t max_bytes);
+  // For connections that exist already. They may stay silent until the deadline of next().
+  PendingConnections(std::vector<Socket> connected, uint64_t max_bytes);
 
   // Waits for the next complete message; returns nothing at the deadline. The other connections
   // stay open until the greeting timeout.

@@ -9,24 +9,27 @@
 #include <fstream>
 #include <map>
 #include <optional>
+#include <random>
 
 #include "deepbench/core/attributes.hpp"
+#include "deepbench/core/blake2s.hpp"
 #include "deepbench/core/status.hpp"
 #include "deepbench/group/message.hpp"
 #include "deepbench/group/pending_connections.hpp"
 
 namespace deepbench {
 
-// The first message of a rank. Every version keeps the first three fields, so that a rank of
-// another version can be authenticated and told the reason of its rejection.
+// The first message of a rank: these fields, then a code of them that proves the secret. Every
+// version keeps the first three fields and the code, so that a rank of another version can be
+// authenticated and told the reason of its rejection.
 struct Greeting {
-  std::string magic, version, secret, host, command;
+  std::string magic, version, nonce, host, command;
   int64_t rank = 0, size = 0;
 };
 
 namespace {
 
-constexpr std::string_view kMagic = "deepbench rank 1";
+constexpr std::string_view kMagic = "deepbench rank 2";
 constexpr uint64_t kMaxGreetingBytes = 1 << 20;
 constexpr int kReconnectDelayMs = 50;  // between attempts to connect
 constexpr double kRejectTimeoutS = 5;  // for ranks to receive the rejection
@@ -34,23 +37,51 @@ constexpr double kRejectTimeoutS = 5;  // for ranks to receive the rejection
 constexpr double kAnswerTimeoutS = 10;
 constexpr size_t kShownCommand = 300;
 constexpr rlim_t kOtherDescriptors = 512;  // descriptors that libraries may need
+constexpr size_t kKeyBytes = 32, kCodeBytes = 16, kNonceBytes = 16;
 
-std::string greeting_text(const LaunchEnvironment& environment, const LaunchIdentity& identity) {
-  Packer packer;
-  packer.text(kMagic)
-      .text(identity.version)
-      .text(environment.secret)
-      .text(machine_identity())
-      .text(identity.command);
-  return packer.number(int64_t{environment.rank}).number(int64_t{environment.size}).bytes();
+// Bytes that differ in each connection.
+std::string random_nonce() {
+  std::random_device random;
+  std::string nonce(kNonceBytes, '\0');
+  for (char& byte : nonce) byte = static_cast<char>(random());
+  return nonce;
 }
 
-Greeting read_greeting(const std::string& text) {
-  Unpacker unpacker(text);
+// A key made of the secret, whatever its length. Without a secret everyone can make it.
+std::string derived_key(const std::string& secret, const std::string& purpose) {
+  return blake2s(secret.empty() ? "" : blake2s("", secret, kKeyBytes), purpose, kKeyBytes);
+}
+
+std::string greeting_code(std::string_view fields, const std::string& secret) {
+  return blake2s(derived_key(secret, "greeting"), fields, kCodeBytes);
+}
+
+// The key of rank 0's answer to a greeting.
+std::string answer_key(const std::string& secret, const std::string& nonce) {
+  return derived_key(secret, "answer" + nonce);
+}
+
+// The key of all messages after the answer, to which both sides have contributed.
+std::string session_key(const std::string& secret, const std::string& nonce,
+                        const std::string& nonce_of_rank_zero) {
+  return derived_key(secret, "session" + nonce + nonce_of_rank_zero);
+}
+
+std::string greeting_text(const LaunchEnvironment& environment, const LaunchIdentity& identity,
+                          const std::string& nonce) {
+  Packer packer;
+  packer.text(kMagic).text(identity.version).text(nonce);
+  packer.text(machine_identity()).text(identity.command);
+  packer.number(int64_t{environment.rank}).number(int64_t{environment.size});
+  return packer.bytes() + greeting_code(packer.bytes(), environment.secret);
+}
+
+Greeting read_greeting(std::string_view fields) {
+  Unpacker unpacker(fields);
   Greeting greeting;
   greeting.magic = unpacker.text();
   greeting.version = unpacker.text();
-  greeting.secret = unpacker.text();
+  greeting.nonce = unpacker.text();
   if (greeting.magic != kMagic) return greeting;
   greeting.host = unpacker.text();
   greeting.command = unpacker.text();
@@ -59,23 +90,18 @@ Greeting read_greeting(const std::string& text) {
   return greeting;
 }
 
-// Compares every character, so that the duration does not reveal how many were right.
-bool is_same_secret(const std::string& ours, const std::string& theirs) {
-  unsigned difference = ours.size() == theirs.size() ? 0 : 1;
-  for (size_t i = 0; i < theirs.size(); ++i)
-    difference |= static_cast<unsigned char>(theirs[i] ^ ours.c_str()[std::min(i, ours.size())]);
-  return difference == 0;
-}
-
 // The greeting of a rank of this run, whatever its version; nothing for a stranger, which does not
 // know the secret or sends an invalid message.
-std::optional<Greeting> parse_greeting_with_secret(const std::string& message,
+std::optional<Greeting> parse_greeting_with_secret(std::string_view message,
                                                    const std::string& secret) {
   constexpr std::string_view kAnyVersion = kMagic.substr(0, kMagic.size() - 1);
+  if (message.size() < kCodeBytes) return std::nullopt;
+  const std::string_view code = message.substr(message.size() - kCodeBytes);
+  message.remove_suffix(kCodeBytes);
+  if (!is_equal_in_constant_time(code, greeting_code(message, secret))) return std::nullopt;
   try {
     Greeting greeting = read_greeting(message);
-    if (greeting.magic.compare(0, kAnyVersion.size(), kAnyVersion) != 0) return std::nullopt;
-    if (is_same_secret(secret, greeting.secret)) return greeting;
+    if (greeting.magic.compare(0, kAnyVersion.size(), kAnyVersion) == 0) return greeting;
   } catch (const ConnectionError&) {
   }
   return std::nullopt;
@@ -112,9 +138,9 @@ std::vector<Member> members_of(const std::vector<std::string>& hosts,
   return members;
 }
 
-std::string welcome_text(const std::vector<Member>& members) {
+std::string welcome_text(const std::vector<Member>& members, const std::string& nonce) {
   Packer packer;
-  packer.text("");
+  packer.text("").text(nonce);
   for (const Member& member : members)
     packer.text(member.host)
         .text(member.address)
@@ -124,6 +150,7 @@ std::string welcome_text(const std::vector<Member>& members) {
 }
 
 std::string rank_zero_endpoint(const LaunchEnvironment& environment) {
+  if (!environment.sockets.empty()) return "this machine";
   return environment.address + ":" + std::to_string(environment.port);
 }
 
@@ -156,15 +183,31 @@ Rendezvous::Rendezvous(const LaunchEnvironment& environment, const LaunchIdentit
   raise_descriptor_limit(environment.size);
   ranks_.resize(size_t(environment.size));
   hosts_.resize(size_t(environment.size));
+  nonces_.resize(size_t(environment.size));
+  if (!environment.sockets.empty()) return;
   try {
-    // If all ranks run on this machine, listening on the loopback keeps other machines out.
-    listener_ = Socket::listen(is_loopback(environment.address) ? environment.address : "",
-                               environment.port);
+    // No other address of this machine is opened than the one that the ranks use.
+    listener_ = Socket::listen(environment.address, environment.port);
   } catch (const ConnectionError& error) {
     throw BackendUnavailable("rank 0 of " + std::to_string(environment.size) + " " + error.what() +
-                             " (set MASTER_PORT to use another port)");
+                             " (MASTER_ADDR must name an address of this machine; set MASTER_PORT "
+                             "to use another port)");
   }
   environment_.port = listener_.port();
+  listening_address_ = listener_.address();
+}
+
+bool Rendezvous::is_reachable_from_this_machine_only() const {
+  return !environment_.sockets.empty() || is_loopback(listening_address_);
+}
+
+std::string Rendezvous::warning() const {
+  if (environment_.rank != 0 || !environment_.secret.empty() ||
+      is_reachable_from_this_machine_only())
+    return "";
+  return "the ranks have no secret: whoever reaches port " + std::to_string(port()) + " of " +
+         listening_address_ +
+         " can join or end this run; set DEEPBENCH_RANKS_SECRET to the same value on all ranks";
 }
 
 std::shared_ptr<Group> Rendezvous::wait() {
@@ -182,10 +225,21 @@ std::string Rendezvous::missing_ranks() const {
   return (count == 1 ? "rank " : "ranks ") + names + " of " + std::to_string(environment_.size);
 }
 
+// A name of this machine often stands for a loopback address in /etc/hosts.
+void Rendezvous::reject_missing_ranks() {
+  std::string cure;
+  if (environment_.sockets.empty() && is_reachable_from_this_machine_only() &&
+      !is_loopback(environment_.address))
+    cure = "; it listens at " + listening_address_ +
+           ", which other machines do not reach: MASTER_ADDR must name an address of the network";
+  reject(missing_ranks() + " did not connect to " + rank_zero_endpoint(environment_) + " within " +
+         seconds_text(environment_.timeout_s) + cure);
+}
+
 void Rendezvous::reject(const std::string& reason, const std::string& answer) {
   const std::string text = Packer().text(answer).bytes();
   Deadline deadline(kRejectTimeoutS);
-  for (const Socket& rank : ranks_) {
+  for (Socket& rank : ranks_) {
     if (!rank.is_open()) continue;
     try {
       rank.send(text, deadline);
@@ -224,12 +278,15 @@ void Rendezvous::receive_greeting(PendingConnections& connections, Deadline& dea
   const std::optional<Greeting> greeting =
       parse_greeting_with_secret(first->message, environment_.secret);
   if (!greeting) return;
+  first->socket.authenticate(answer_key(environment_.secret, greeting->nonce),
+                             ConnectionEnd::kRankZero);
   const std::string rank_zero_command = "'" + printable(identity_.command, kShownCommand) + "'";
   const std::string reason = rejection_reason(*greeting, rank_zero_command);
   const std::string answer =
       environment_.secret.empty() ? rejection_reason(*greeting, "another command") : reason;
   if (reason.empty()) {
     hosts_[size_t(greeting->rank)] = greeting->host;
+    nonces_[size_t(greeting->rank)] = greeting->nonce;
     ranks_[size_t(greeting->rank)] = std::move(first->socket);
     return;
   }
@@ -237,50 +294,69 @@ void Rendezvous::receive_greeting(PendingConnections& connections, Deadline& dea
   reject(reason, answer);
 }
 
+// The connections on which rank 0 expects greetings. The port closes with them.
+PendingConnections Rendezvous::pending_connections() {
+  if (environment_.sockets.empty()) return {std::move(listener_), kMaxGreetingBytes};
+  std::vector<Socket> connected;
+  for (const int descriptor : environment_.sockets)
+    connected.push_back(Socket::inherited(descriptor));
+  return {std::move(connected), kMaxGreetingBytes};
+}
+
 std::shared_ptr<Group> Rendezvous::gather_ranks() {
-  PendingConnections connections(std::move(listener_),
-                                 kMaxGreetingBytes);  // the port closes with `connections`
+  PendingConnections connections = pending_connections();
   hosts_[0] = machine_identity();
   Deadline deadline(environment_.timeout_s);
   const auto is_connected = [](const Socket& rank) { return rank.is_open(); };
   while (!std::all_of(ranks_.begin() + 1, ranks_.end(), is_connected)) {
-    if (deadline.left_s() == 0)
-      reject(missing_ranks() + " did not connect to " + rank_zero_endpoint(environment_) +
-             " within " + seconds_text(environment_.timeout_s));
+    if (deadline.left_s() == 0) reject_missing_ranks();
     receive_greeting(connections, deadline);
   }
   std::vector<Member> members = members_of(hosts_, ranks_);
-  const std::string welcome = welcome_text(members);
-  Deadline answers(kAnswerTimeoutS);
+  welcome_ranks(members);
+  return std::make_shared<Group>(0, std::move(members), std::move(ranks_));
+}
+
+void Rendezvous::welcome_ranks(const std::vector<Member>& members) {
+  const std::string nonce = random_nonce();
+  const std::string welcome = welcome_text(members, nonce);
+  Deadline deadline(kAnswerTimeoutS);
   for (size_t rank = 1; rank < ranks_.size(); ++rank) {
     try {
-      ranks_[rank].send(welcome, answers);
+      ranks_[rank].send(welcome, deadline);
     } catch (const ConnectionError& error) {
       ranks_[rank] = Socket();
       reject("rank " + std::to_string(rank) + " " + error.what() +
              " before all ranks had connected");
     }
+    ranks_[rank].authenticate(session_key(environment_.secret, nonces_[rank], nonce),
+                              ConnectionEnd::kRankZero);
   }
-  return std::make_shared<Group>(0, std::move(members), std::move(ranks_));
+}
+
+Socket Rendezvous::connection_to_rank_zero(Deadline& deadline) const {
+  if (!environment_.sockets.empty()) return Socket::inherited(environment_.sockets[0]);
+  return Socket::connect(environment_.address, environment_.port, deadline);
 }
 
 // Rank 0 may have closed the connection because it was too slow, so a closed connection is retried.
 std::shared_ptr<Group> Rendezvous::connect_to_rank_zero() {
   Deadline deadline(environment_.timeout_s);
-  std::string answer;
+  std::string answer, nonce, cure;
   Socket socket;
-  std::string cure;
   for (std::string reason; answer.empty();) {
     try {
-      socket = Socket::connect(environment_.address, environment_.port, deadline);
+      socket = connection_to_rank_zero(deadline);
       cure = "; DEEPBENCH_RANKS_SECRET must be the same on all ranks";
       Deadline answer_deadline(environment_.timeout_s + kAnswerTimeoutS);
-      socket.send(greeting_text(environment_, identity_), answer_deadline);
+      nonce = random_nonce();
+      socket.send(greeting_text(environment_, identity_, nonce), answer_deadline);
+      socket.authenticate(answer_key(environment_.secret, nonce), ConnectionEnd::kOtherRank);
       answer = socket.receive(kMaxGreetingBytes * 16, answer_deadline);
     } catch (const ConnectionError& error) {
       reason = error.what();
       poll(nullptr, 0, kReconnectDelayMs);
-      if (deadline.left_s() == 0)
+      if (deadline.left_s() == 0 || !environment_.sockets.empty())
         throw BackendUnavailable("rank " + std::to_string(environment_.rank) + ": rank 0 at " +
                                  rank_zero_endpoint(environment_) + " " + reason + ", within " +
                                  seconds_text(environment_.timeout_s) + cure);
@@ -289,6 +365,8 @@ std::shared_ptr<Group> Rendezvous::connect_to_rank_zero() {
   Unpacker unpacker(answer);
   const std::string rejection = unpacker.text();
   if (!rejection.empty()) throw BackendUnavailable(rejection);
+  socket.authenticate(session_key(environment_.secret, nonce, unpacker.text()),
+                      ConnectionEnd::kOtherRank);
   std::vector<Member> members(static_cast<size_t>(environment_.size));
   for (Member& member : members) {
     member.host = unpacker.text();

@@ -1,4 +1,4 @@
-// TCP with poll(): no call waits longer than its deadline.
+// Stream sockets with poll(): no call waits longer than its deadline.
 #include "deepbench/group/socket.hpp"
 
 #include <fcntl.h>
@@ -18,6 +18,7 @@
 #include <utility>
 
 #include "deepbench/core/attributes.hpp"
+#include "deepbench/core/blake2s.hpp"
 
 namespace deepbench {
 namespace {
@@ -29,6 +30,8 @@ constexpr double kAttemptTimeoutS = 5;  // one attempt; a machine that drops pac
 constexpr double kKeepaliveS = 40;
 constexpr double kMinKeepaliveS = 4, kMaxKeepaliveS = 3600;
 constexpr int kKeepaliveProbes = 3;
+constexpr uint64_t kFirstReceivedBytes = 1 << 16;  // allocated before any byte of a message is read
+constexpr size_t kCodeBytes = 16;
 
 std::string error_text(int error) { return std::strerror(error); }
 
@@ -115,6 +118,7 @@ Socket try_to_connect(const addrinfo& one, Deadline& deadline, std::string* reas
 std::string numeric_address(const sockaddr_storage& address, socklen_t size) {
   char text[NI_MAXHOST];
   const auto* generic = reinterpret_cast<const sockaddr*>(&address);
+  if (generic->sa_family == AF_UNIX) return "127.0.0.1";  // the other end is on this machine
   if (getnameinfo(generic, size, text, sizeof text, nullptr, 0, NI_NUMERICHOST) != 0) return "";
   const std::string all = text;
   constexpr std::string_view kMapped = "::ffff:";  // an IPv4 address on a dual-stack socket
@@ -129,7 +133,23 @@ Socket::~Socket() {
 
 Socket& Socket::operator=(Socket&& other) noexcept {
   std::swap(descriptor_, other.descriptor_);
+  std::swap(is_authenticated_, other.is_authenticated_);
+  std::swap(key_, other.key_);
+  std::swap(end_, other.end_);
+  std::swap(sent_, other.sent_);
+  std::swap(received_, other.received_);
   return *this;
+}
+
+Socket Socket::inherited(int descriptor) {
+  sockaddr_storage peer{};
+  socklen_t size = sizeof peer;
+  if (getpeername(descriptor, reinterpret_cast<sockaddr*>(&peer), &size) != 0)
+    throw ConnectionError("descriptor " + std::to_string(descriptor) +
+                          " is no connected socket: " + error_text(errno));
+  fcntl(descriptor, F_SETFD, FD_CLOEXEC);
+  fcntl(descriptor, F_SETFL, O_NONBLOCK);
+  return Socket(descriptor);
 }
 
 Socket Socket::listen(const std::string& address, int port) {
@@ -144,7 +164,8 @@ Socket Socket::listen(const std::string& address, int port) {
       return socket;
     reason = error_text(errno);
   }
-  throw ConnectionError("cannot listen on port " + std::to_string(port) + ": " + reason);
+  throw ConnectionError("cannot listen on port " + std::to_string(port) + " of '" +
+                        printable(address, 80) + "': " + reason);
 }
 
 Socket Socket::connect(const std::string& address, int port, Deadline& deadline) {
@@ -200,19 +221,46 @@ void Socket::receive_bytes(char* data, size_t count, Deadline& deadline) const {
   }
 }
 
-void Socket::send(std::string_view message, Deadline& deadline) const {
+void Socket::authenticate(std::string key, ConnectionEnd end) {
+  is_authenticated_ = true;
+  key_ = std::move(key);
+  end_ = end;
+  sent_ = received_ = 0;
+}
+
+std::string Socket::code_of(std::string_view message, ConnectionEnd sender, uint64_t number) const {
+  std::string covered(1, static_cast<char>(sender));
+  covered.append(reinterpret_cast<const char*>(&number), sizeof number);
+  covered.append(message);
+  return blake2s(key_, covered, kCodeBytes);
+}
+
+void Socket::send(std::string_view message, Deadline& deadline) {
   const uint64_t size = message.size();
   std::string framed(reinterpret_cast<const char*>(&size), sizeof size);
   framed.append(message);
+  if (is_authenticated_) framed.append(code_of(message, end_, sent_++));
   send_bytes(framed.data(), framed.size(), deadline);
 }
 
-std::string Socket::receive(uint64_t max_bytes, Deadline& deadline) const {
+std::string Socket::receive(uint64_t max_bytes, Deadline& deadline) {
   uint64_t size = 0;
   receive_bytes(reinterpret_cast<char*>(&size), sizeof size, deadline);
   if (size > max_bytes) throw ConnectionError("sent an invalid message");
-  std::string message(size, '\0');
-  receive_bytes(message.data(), size, deadline);
+  std::string message;
+  while (message.size() < size) {
+    const uint64_t received = message.size();
+    const uint64_t next = std::min(size - received, std::max(received, kFirstReceivedBytes));
+    message.resize(received + next);
+    receive_bytes(message.data() + received, next, deadline);
+  }
+  if (!is_authenticated_) return message;
+  std::string code(kCodeBytes, '\0');
+  receive_bytes(code.data(), code.size(), deadline);
+  const ConnectionEnd sender =
+      end_ == ConnectionEnd::kRankZero ? ConnectionEnd::kOtherRank : ConnectionEnd::kRankZero;
+  if (!is_equal_in_constant_time(code, code_of(message, sender, received_++)))
+    throw ConnectionError("sent a message with a wrong authentication code");
   return message;
 }
 

@@ -1,10 +1,12 @@
-// One TCP connection between two ranks. It transfers whole messages, each within a time limit.
+// One connection between two ranks, over TCP or an inherited pair of Unix sockets. It transfers
+// whole messages, each within a time limit.
 #pragma once
 
 #include <cstdint>
 #include <stdexcept>
 #include <string>
 #include <string_view>
+#include <utility>
 
 #include "deepbench/core/export.hpp"
 #include "deepbench/core/stopwatch.hpp"
@@ -32,26 +34,38 @@ class Deadline {
   double left_s_;
 };
 
+// Which of the two ends of a connection this is.
+enum class ConnectionEnd : char { kRankZero = 0, kOtherRank = 1 };
+
 class DEEPBENCH_API Socket {
  public:
   Socket() = default;
   explicit Socket(int descriptor) : descriptor_(descriptor) {}
   ~Socket();
-  Socket(Socket&& other) noexcept : descriptor_(other.descriptor_) { other.descriptor_ = -1; }
+  Socket(Socket&& other) noexcept { *this = std::move(other); }
   Socket& operator=(Socket&& other) noexcept;
+  // A connected socket that this process has inherited. Throws ConnectionError if it is none.
+  static Socket inherited(int descriptor);
 
-  // Port 0 selects a free port. Throws ConnectionError.
+  // Listens at the first address of this machine that the name has. Port 0 selects a free port.
+  // Throws ConnectionError.
   static Socket listen(const std::string& address, int port);
   // Retries until the other side listens or the deadline passes.
   static Socket connect(const std::string& address, int port, Deadline& deadline);
   // Does not block. Returns a closed socket if no connection is pending or no descriptor is free.
   Socket accept(bool* out_of_descriptors) const;
 
-  void send(std::string_view message, Deadline& deadline) const;
-  // Throws for a message of more than `max_bytes` before it allocates memory.
-  std::string receive(uint64_t max_bytes, Deadline& deadline) const;
+  // From now on, a code made with `key` follows each message. It covers the message, its direction
+  // and its number, so that nothing can be changed, repeated, left out or returned to its sender.
+  // Both ends call this after the same message.
+  void authenticate(std::string key, ConnectionEnd end);
+
+  void send(std::string_view message, Deadline& deadline);
+  // Throws for a message of more than `max_bytes`. Memory grows with the received bytes, not with
+  // the announced size.
+  std::string receive(uint64_t max_bytes, Deadline& deadline);
   // Appends the received bytes of a message to `part` without blocking; returns true once `part` is
-  // the complete message. Memory grows with the received bytes, not with the announced size.
+  // the complete message, which has no code. Memory grows with the received bytes.
   bool receive_available(uint64_t max_bytes, std::string* part) const;
   // Whether receive() finds data or the end of the connection within the limit.
   bool is_readable(int limit_ms) const;
@@ -69,8 +83,13 @@ class DEEPBENCH_API Socket {
  private:
   void send_bytes(const char* data, size_t count, Deadline& deadline) const;
   void receive_bytes(char* data, size_t count, Deadline& deadline) const;
+  std::string code_of(std::string_view message, ConnectionEnd sender, uint64_t number) const;
 
   int descriptor_ = -1;
+  bool is_authenticated_ = false;
+  std::string key_;
+  ConnectionEnd end_ = ConnectionEnd::kRankZero;
+  uint64_t sent_ = 0, received_ = 0;  // messages since authenticate()
 };
 
 }  // namespace deepbench

@@ -5,13 +5,16 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
 #include <new>
+#include <string>
 #include <utility>
+#include <vector>
 
 #include "ops/all_reduce/spin_backoff.hpp"
 
@@ -35,6 +38,7 @@ bool has_hung_up(const Connection& connection) {
 
 // Both counts only grow; their difference is the number of bytes in the buffer.
 struct Channel::Memory {
+  uint64_t key = 0;
   alignas(kLineBytes) std::atomic<uint64_t> written{0};
   alignas(kLineBytes) std::atomic<uint64_t> read{0};
   alignas(kPageBytes) std::byte data[kBytes];
@@ -42,42 +46,58 @@ struct Channel::Memory {
 
 Channel::~Channel() {
   if (memory_) munmap(memory_, sizeof(Memory));
+  close_descriptor();
 }
 
 Channel& Channel::operator=(Channel&& other) noexcept {
   std::swap(memory_, other.memory_);
+  std::swap(descriptor_, other.descriptor_);
   return *this;
 }
 
-Channel Channel::map(int descriptor, const std::string& name) {
-  if (descriptor < 0) cannot_share(name);
-  void* const at = mmap(nullptr, sizeof(Memory), PROT_READ | PROT_WRITE, MAP_SHARED, descriptor, 0);
-  ::close(descriptor);
-  if (at == MAP_FAILED) cannot_share(name);
-  Channel channel;
-  channel.memory_ = static_cast<Memory*>(at);
-  return channel;
+void Channel::map() {
+  void* const at =
+      mmap(nullptr, sizeof(Memory), PROT_READ | PROT_WRITE, MAP_SHARED, descriptor_, 0);
+  if (at == MAP_FAILED) cannot_share("mmap");
+  memory_ = static_cast<Memory*>(at);
 }
 
-Channel Channel::create(const std::string& name) {
-  const int descriptor = shm_open(name.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+Channel Channel::create(uint64_t key) {
+  Channel channel;
+  channel.descriptor_ = memfd_create("deepbench", MFD_CLOEXEC);
+  if (channel.descriptor_ < 0) cannot_share("memfd_create");
   // Allocates the memory here, where a shortage is an error that can be reported. The first access
   // would raise a signal.
-  if (descriptor >= 0 && posix_fallocate(descriptor, 0, sizeof(Memory)) != 0) {
-    shm_unlink(name.c_str());
-    ::close(descriptor);
-    errno = ENOSPC;
-    cannot_share(name);
-  }
-  Channel channel = map(descriptor, name);
+  errno = posix_fallocate(channel.descriptor_, 0, sizeof(Memory));
+  if (errno != 0) cannot_share("posix_fallocate");
+  channel.map();
   new (channel.memory_) Memory;
+  channel.memory_->key = key;
   return channel;
 }
 
-Channel Channel::open(const std::string& name) {
-  Channel channel = map(shm_open(name.c_str(), O_RDWR | O_CLOEXEC, 0), name);
-  shm_unlink(name.c_str());
+Channel::Place Channel::place() const { return {getpid(), descriptor_}; }
+
+Channel Channel::open(const Place& place, uint64_t key) {
+  const std::string path =
+      "/proc/" + std::to_string(place.process) + "/fd/" + std::to_string(place.descriptor);
+  Channel channel;
+  channel.descriptor_ = ::open(path.c_str(), O_RDWR | O_CLOEXEC);
+  struct stat facts {};
+  if (channel.descriptor_ < 0 || fstat(channel.descriptor_, &facts) != 0) cannot_share(path);
+  // In another container, the number of the process may belong to another one.
+  errno = ENXIO;
+  if (facts.st_size != sizeof(Memory)) cannot_share(path);
+  channel.map();
+  errno = ENXIO;
+  if (channel.memory_->key != key) cannot_share(path);
+  channel.close_descriptor();
   return channel;
+}
+
+void Channel::close_descriptor() {
+  if (descriptor_ >= 0) ::close(descriptor_);
+  descriptor_ = -1;
 }
 
 uint64_t Channel::write(const std::byte* data, uint64_t bytes) {
@@ -152,13 +172,13 @@ void SharedMemoryTransport::send_receive(const std::byte* out, uint64_t out_byte
 
 std::unique_ptr<RingTransport> connect_shared_memory(const plugin::Ranks& ranks) {
   NeighbourConnections connections = connect_neighbours(ranks);
-  // A unique name: the key by which the reader accepted its left neighbour.
-  const auto name = [&](int reader) {
-    return "/deepbench-" + std::to_string(connections.keys[size_t(reader)]);
-  };
-  Channel right = Channel::create(name(ranks.right()));
-  ranks.exchange(char{1});  // All channels exist after this exchange.
-  Channel left = Channel::open(name(ranks.rank()));
+  // The key by which the reader accepted its left neighbour identifies the memory as well.
+  const auto key = [&](int reader) { return connections.keys[size_t(reader)]; };
+  Channel right = Channel::create(key(ranks.right()));
+  const std::vector<Channel::Place> places = ranks.exchange(right.place());
+  Channel left = Channel::open(places[size_t(ranks.left())], key(ranks.rank()));
+  ranks.exchange(char{1});  // every rank has opened its channel after this exchange
+  right.close_descriptor();
   return std::make_unique<SharedMemoryTransport>(
       std::move(right), std::move(left), std::move(connections.right), std::move(connections.left),
       kSharedMemoryTimeoutS);

@@ -5,7 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
-#include <string>
+#include <utility>
 
 #include "deepbench/backend/ranks.hpp"
 #include "ops/all_reduce/ring_algorithm.hpp"
@@ -22,12 +22,22 @@ class Channel {
 
   Channel() = default;
   ~Channel();
-  Channel(Channel&& other) noexcept : memory_(other.memory_) { other.memory_ = nullptr; }
+  Channel(Channel&& other) noexcept { *this = std::move(other); }
   Channel& operator=(Channel&& other) noexcept;
 
-  // `name` is a POSIX shared memory name. open(), which the reader calls, removes it.
-  static Channel create(const std::string& name);
-  static Channel open(const std::string& name);
+  // Makes the memory, which has no name: it is freed with the last process that maps it, however
+  // that process ends. `key` identifies it.
+  static Channel create(uint64_t key);
+  // Where another process of this machine finds the memory.
+  struct Place {
+    int64_t process;
+    int64_t descriptor;
+  };
+  Place place() const;
+  // Maps the memory of another process, which must still have it open.
+  static Channel open(const Place& place, uint64_t key);
+  // Once every reader has opened its channel: the descriptor is no longer needed.
+  void close_descriptor();
 
   // Copies as many bytes as there is room for and returns their number.
   uint64_t write(const std::byte* data, uint64_t bytes);
@@ -38,9 +48,10 @@ class Channel {
 
  private:
   struct Memory;
-  static Channel map(int descriptor, const std::string& name);
+  void map();
 
   Memory* memory_ = nullptr;
+  int descriptor_ = -1;
 };
 
 class SharedMemoryTransport final : public RingTransport {

@@ -15,6 +15,7 @@
 #include <cstring>
 #include <random>
 #include <utility>
+#include <vector>
 
 #include "timing.hpp"
 
@@ -23,7 +24,9 @@ namespace {
 
 constexpr uint64_t kPieceBytes = 256 << 10;  // A piece stays in the cache until it is added.
 constexpr double kSocketTimeoutS = 60;
-constexpr int kConnectMs = 10000, kHandshakeMs = 1000, kPollMs = 200;
+constexpr int kConnectMs = 10000, kPollMs = 200;
+constexpr int kBacklog = 1024;
+constexpr size_t kMaxPending = 128;  // silent connections beyond these are closed, the oldest first
 
 [[noreturn]] void throw_device_lost(const std::string& reason) {
   throw plugin::Error(DEEPBENCH_DEVICE_LOST, reason);
@@ -69,7 +72,7 @@ Connection listen_at(const std::string& address, int32_t* port) {
   socklen_t size = sizeof bound;
   if (listener.descriptor() < 0 ||
       bind(listener.descriptor(), where->ai_addr, where->ai_addrlen) != 0 ||
-      listen(listener.descriptor(), 8) != 0 ||
+      listen(listener.descriptor(), kBacklog) != 0 ||
       getsockname(listener.descriptor(), reinterpret_cast<sockaddr*>(&bound), &size) != 0)
     plugin::failed("cannot listen for its left neighbour at " + address + ": " + last_error());
   prepare_stream(listener.descriptor());
@@ -97,15 +100,45 @@ Connection connect_to(const Endpoint& endpoint) {
   return right;
 }
 
-// Accepts the first connection that sends the key.
+// A connection that has sent a part of its key, or nothing.
+struct Pending {
+  Connection connection;
+  char key[sizeof(uint64_t)] = {};
+  size_t received = 0;
+};
+
+// Reads what has arrived. False if the connection has ended.
+bool receive_key(Pending& pending) {
+  const ssize_t got = recv(pending.connection.descriptor(), pending.key + pending.received,
+                           sizeof pending.key - pending.received, 0);
+  if (got > 0) pending.received += size_t(got);
+  return got > 0 || (got < 0 && (errno == EAGAIN || errno == EWOULDBLOCK || errno == EINTR));
+}
+
+bool has_key(const Pending& pending, uint64_t key) {
+  return pending.received == sizeof key && std::memcmp(pending.key, &key, sizeof key) == 0;
+}
+
+// Accepts the connection that sends the key. All connections are read side by side, so that silent
+// ones, which may come from strangers, delay no neighbour.
 Connection accept_left_neighbour(const Connection& listener, uint64_t key) {
-  while (is_ready(listener.descriptor(), POLLIN, kConnectMs)) {
-    Connection left(accept(listener.descriptor(), nullptr, nullptr));
-    uint64_t got = 0;
-    if (left.descriptor() < 0 || !is_ready(left.descriptor(), POLLIN, kHandshakeMs)) continue;
-    if (recv(left.descriptor(), &got, sizeof got, 0) != sizeof got || got != key) continue;
-    prepare_stream(left.descriptor());
-    return left;
+  std::vector<Pending> all;
+  const Clock::time_point begin = Clock::now();
+  while (elapsed_ns(begin, Clock::now()) < kConnectMs * 1e6) {
+    std::vector<pollfd> polled = {{listener.descriptor(), POLLIN, 0}};
+    for (const Pending& one : all) polled.push_back({one.connection.descriptor(), POLLIN, 0});
+    if (poll(polled.data(), nfds_t(polled.size()), kPollMs) <= 0) continue;
+    for (size_t i = all.size(); i-- > 0;) {
+      if (!polled[i + 1].revents) continue;
+      const bool open = receive_key(all[i]);
+      if (has_key(all[i], key)) return std::move(all[i].connection);
+      if (!open || all[i].received == sizeof key) all.erase(all.begin() + ptrdiff_t(i));
+    }
+    Connection accepted(polled[0].revents ? accept(listener.descriptor(), nullptr, nullptr) : -1);
+    if (accepted.descriptor() < 0) continue;
+    prepare_stream(accepted.descriptor());
+    if (all.size() == kMaxPending) all.erase(all.begin());
+    all.push_back({std::move(accepted)});
   }
   throw_device_lost("its left neighbour did not connect");
 }
