@@ -1,5 +1,5 @@
 // The instruction sets that this processor and its operating system offer, as far as libraries and
-// operands depend on them, and the attributes that compile a loop for several of them.
+// operands depend on them.
 #pragma once
 
 #include <string>
@@ -24,15 +24,3 @@ struct Isa {
 const Isa& isa();
 
 }  // namespace deepbench::cpu
-
-// A function with this attribute is compiled for the vectors of its caller.
-#define DEEPBENCH_CPU_INLINED __attribute__((always_inline))
-
-// Compiles a function once for the baseline and once for each wider vector unit; the loader picks
-// one. A loop with the 16-byte vectors of the baseline would not be a fair comparison for any
-// library. The thread sanitizer is excluded because it is not ready when the loader picks.
-#if defined(__x86_64__) && defined(__GLIBC__) && !defined(__SANITIZE_THREAD__)
-#define DEEPBENCH_CPU_CLONES __attribute__((target_clones("avx512f", "avx2", "default")))
-#else
-#define DEEPBENCH_CPU_CLONES
-#endif

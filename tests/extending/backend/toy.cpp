@@ -4,13 +4,14 @@
 // source tree; outside the tree it needs only the headers that the package installs:
 //
 //   g++ -O2 -std=c++17 -shared -fPIC -I INCLUDE toy.cpp -o libdeepbench_toy.so
-#include <cmath>
 #include <cstdint>
-#include <limits>
 #include <memory>
 #include <string>
 #include <vector>
 
+#include "deepbench/backend/host_fill.hpp"
+#include "deepbench/backend/host_projection.hpp"
+#include "deepbench/backend/host_scan.hpp"
 #include "deepbench/backend/host_timer.hpp"
 #include "deepbench/backend/inputs.hpp"
 #include "deepbench/backend/output_checks.hpp"
@@ -28,11 +29,10 @@ constexpr double kMaxProducts = 1 << 27;  // a call then takes about a tenth of 
 
 // The elements of one operand, filled as verification expects.
 std::vector<float> filled(int64_t count, const plugin::Options& options, uint32_t stream) {
-  const plugin::Inputs inputs = plugin::parse_inputs(options.inputs);
-  std::vector<float> operand(size_t(count), inputs == plugin::Inputs::kOnes ? 1.0f : 0.0f);
-  if (inputs == plugin::Inputs::kUniform)
-    for (size_t i = 0; i < operand.size(); ++i)
-      operand[i] = deepbench_uniform(options.seed, stream, i);
+  plugin::CallingThread caller;
+  std::vector<float> operand(size_t(count), 0.0f);
+  plugin::fill(caller, operand.data(), DEEPBENCH_F32, operand.size(),
+               plugin::parse_inputs(options.inputs), options.seed, stream);
   return operand;
 }
 
@@ -58,7 +58,7 @@ class Product final : public plugin::Kernel {
   }
 
   void poison_outputs() override {
-    out_.assign(out_.size(), std::numeric_limits<float>::quiet_NaN());
+    plugin::poison(caller_, out_.data(), DEEPBENCH_F32, out_.size());
   }
 
   void read_output(uint32_t, const uint64_t* indices, size_t count, double* values) override {
@@ -69,21 +69,14 @@ class Product final : public plugin::Kernel {
   }
 
   void scan_output(uint32_t, deepbench_scan& scan) override {
-    scan.count = out_.size();
-    scan.untouched = scan.non_finite = 0;
-    for (const float value : out_) {
-      scan.untouched += std::isnan(value);
-      scan.non_finite += std::isinf(value);
-    }
+    const deepbench_scan found = plugin::scan(caller_, out_.data(), DEEPBENCH_F32, out_.size());
+    scan.count = found.count;
+    scan.untouched = found.untouched;
+    scan.non_finite = found.non_finite;
   }
 
   void project_output(uint32_t, uint64_t rows, uint64_t seed, double* sums) override {
-    const uint64_t columns = plugin::output_columns(out_.size(), rows);
-    for (uint64_t i = 0; i < rows; ++i) {
-      sums[i] = 0;
-      for (uint64_t j = 0; j < columns; ++j)
-        sums[i] += double(out_[i + j * rows]) * double(deepbench_weight(seed, j));
-    }
+    plugin::project(caller_, out_.data(), DEEPBENCH_F32, out_.size(), rows, seed, sums);
   }
 
  private:
@@ -100,6 +93,7 @@ class Product final : public plugin::Kernel {
   const Gemm gemm_;
   const std::vector<float> a_, b_, c_;
   std::vector<float> out_;
+  plugin::CallingThread caller_;  // fills and checks operands without further threads
 };
 
 class ProductPlan final : public plugin::Plan {

@@ -8,13 +8,14 @@
 
 #include <cmath>
 
+#include "deepbench/backend/vector_clones.hpp"
 #include "deepbench/plugin.hpp"
 #include "isa.hpp"
 
 namespace deepbench::cpu {
 namespace {
 
-DEEPBENCH_CPU_CLONES void add_f32(const float* a, const float* b, float* out, uint64_t count) {
+DEEPBENCH_VECTOR_CLONES void add_f32(const float* a, const float* b, float* out, uint64_t count) {
   for (uint64_t i = 0; i < count; ++i) out[i] = a[i] + b[i];
 }
 
@@ -25,8 +26,8 @@ inline uint16_t rounded_bfloat16(float value) {
   return static_cast<uint16_t>((value != value ? bits | 0x400000u : rounded) >> 16);
 }
 
-DEEPBENCH_CPU_CLONES void add_bfloat16(const uint16_t* a, const uint16_t* b, uint16_t* out,
-                                       uint64_t count) {
+DEEPBENCH_VECTOR_CLONES void add_bfloat16(const uint16_t* a, const uint16_t* b, uint16_t* out,
+                                          uint64_t count) {
   for (uint64_t i = 0; i < count; ++i)
     out[i] = rounded_bfloat16(deepbench_from_bfloat16(a[i]) + deepbench_from_bfloat16(b[i]));
 }

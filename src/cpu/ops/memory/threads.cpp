@@ -9,15 +9,16 @@
 #include <vector>
 
 #include "copies.hpp"
+#include "deepbench/backend/host_projection.hpp"
 #include "deepbench/backend/typed_plan.hpp"
 #include "deepbench/ops/memory/memory.hpp"
 #include "deepbench/plugin.hpp"
 #include "implementation.hpp"
 #include "operand.hpp"
 #include "ops/memory/traffic.hpp"
-#include "projection.hpp"
 #include "timing.hpp"
 #include "topology.hpp"
+#include "worker_pool.hpp"
 
 namespace deepbench::cpu {
 namespace {
@@ -225,10 +226,10 @@ void MemoryKernel::scan_output(uint32_t, deepbench_scan& scan) {
 
 void MemoryKernel::project_output(uint32_t, uint64_t rows, uint64_t seed, double* sums) {
   const uint32_t* const out = output();
-  project_blocks(uint64_t(memory_.output_words()), rows, sums,
-                 [&](const OutputBlock& block, double* into) {
-                   add_block(block, rows, seed, into, [&](uint64_t i) { return double(out[i]); });
-                 });
+  const auto add = [&](const plugin::OutputBlock& block, double* into) {
+    plugin::add_block(block, rows, seed, into, [&](uint64_t i) { return double(out[i]); });
+  };
+  plugin::project_blocks(host_workers(), uint64_t(memory_.output_words()), rows, sums, add);
 }
 
 class ThreadsMemoryPlan final : public plugin::TypedPlan<ThreadsMemoryPlan, Memory> {

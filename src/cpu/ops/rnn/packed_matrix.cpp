@@ -7,6 +7,7 @@
 
 #include <algorithm>
 
+#include "deepbench/backend/vector_clones.hpp"
 #include "isa.hpp"
 #include "worker_pool.hpp"
 
@@ -58,8 +59,8 @@ PrefetchedLines prefetched_lines(const float* part, int64_t depth, int64_t block
 }
 
 template <class Unit, int kCount>
-DEEPBENCH_CPU_INLINED inline void multiply_rows(const PanelRows& rows, const float* panel,
-                                                int64_t depth, PrefetchedLines ahead) {
+DEEPBENCH_VECTOR_INLINED inline void multiply_rows(const PanelRows& rows, const float* panel,
+                                                   int64_t depth, PrefetchedLines ahead) {
   using Vector = typename Unit::Vector;
   Vector sums[kCount][kVectors] = {};
   for (int64_t l = 0; l < depth; ++l) {
@@ -89,9 +90,9 @@ int64_t row_blocks(int64_t m) {
 }
 
 template <class Unit>
-DEEPBENCH_CPU_INLINED inline int64_t multiply_block(int64_t m, const PanelRows& rows,
-                                                    const float* panel, int64_t depth,
-                                                    PrefetchedLines ahead) {
+DEEPBENCH_VECTOR_INLINED inline int64_t multiply_block(int64_t m, const PanelRows& rows,
+                                                       const float* panel, int64_t depth,
+                                                       PrefetchedLines ahead) {
   if (m >= Unit::kRows) {
     multiply_rows<Unit, Unit::kRows>(rows, panel, depth, ahead);
     return Unit::kRows;
@@ -105,8 +106,8 @@ DEEPBENCH_CPU_INLINED inline int64_t multiply_block(int64_t m, const PanelRows& 
 }
 
 template <class Unit>
-DEEPBENCH_CPU_INLINED inline void multiply_panel(int64_t m, int64_t k, PanelRows rows,
-                                                 const float* panel) {
+DEEPBENCH_VECTOR_INLINED inline void multiply_panel(int64_t m, int64_t k, PanelRows rows,
+                                                    const float* panel) {
   const int64_t blocks = row_blocks<Unit>(m);
   for (int64_t l = 0; l < k; l += kDepth) {
     const float* const part = panel + l * Unit::kColumns;

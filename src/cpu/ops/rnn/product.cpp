@@ -3,8 +3,8 @@
 
 #include <algorithm>
 
+#include "deepbench/backend/vector_clones.hpp"
 #include "deepbench/plugin.hpp"
-#include "isa.hpp"
 #include "worker_pool.hpp"
 
 #ifdef DEEPBENCH_HAS_ONEDNN
@@ -14,7 +14,7 @@
 namespace deepbench::cpu {
 namespace {
 
-DEEPBENCH_CPU_CLONES void add_scaled(float factor, const float* from, float* to, int64_t count) {
+DEEPBENCH_VECTOR_CLONES void add_scaled(float factor, const float* from, float* to, int64_t count) {
   for (int64_t i = 0; i < count; ++i) to[i] += factor * from[i];
 }
 

@@ -7,9 +7,9 @@
 #include <string>
 #include <vector>
 
+#include "deepbench/backend/vector_clones.hpp"
 #include "deepbench/fill.h"
 #include "deepbench/plugin.hpp"
-#include "isa.hpp"
 
 namespace deepbench::cpu {
 namespace {
@@ -38,16 +38,16 @@ inline __attribute__((always_inline)) float exponential(float x) {
   return series * power;
 }
 
-DEEPBENCH_CPU_CLONES void sigmoids(float* values, int64_t count) {
+DEEPBENCH_VECTOR_CLONES void sigmoids(float* values, int64_t count) {
   for (int64_t i = 0; i < count; ++i) values[i] = 1 / (1 + exponential(-values[i]));
 }
 
-DEEPBENCH_CPU_CLONES void tanhs(float* values, int64_t count) {
+DEEPBENCH_VECTOR_CLONES void tanhs(float* values, int64_t count) {
   for (int64_t i = 0; i < count; ++i) values[i] = 2 / (1 + exponential(-2 * values[i])) - 1;
 }
 
-DEEPBENCH_CPU_CLONES void add_row(const float* bias, const float* wx, float x, float* values,
-                                  int64_t count) {
+DEEPBENCH_VECTOR_CLONES void add_row(const float* bias, const float* wx, float x, float* values,
+                                     int64_t count) {
   for (int64_t i = 0; i < count; ++i) values[i] += bias[i] + wx[i] * x;
 }
 

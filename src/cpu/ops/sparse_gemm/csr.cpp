@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <limits>
 
-#include "isa.hpp"
+#include "deepbench/backend/vector_clones.hpp"
 #include "worker_pool.hpp"
 
 namespace deepbench::cpu {
@@ -15,8 +15,8 @@ constexpr uint64_t kRowsTogether = 16;  // The unit of a worker's share of rows.
 constexpr int64_t kMaxNonzeros = std::numeric_limits<int32_t>::max();
 
 // Computes words[i] = the upper half of deepbench_bits(seed, kStreamPattern, first + i * stride).
-DEEPBENCH_CPU_CLONES void hash_words(uint64_t seed, uint64_t first, uint64_t stride, uint64_t count,
-                                     uint32_t* words) {
+DEEPBENCH_VECTOR_CLONES void hash_words(uint64_t seed, uint64_t first, uint64_t stride,
+                                        uint64_t count, uint32_t* words) {
   for (uint64_t i = 0; i < count; ++i)
     words[i] = static_cast<uint32_t>(
         deepbench_bits(seed, SparseGemm::kStreamPattern, first + i * stride) >> 32);
