@@ -67,8 +67,9 @@ CallTimer::CallTimer(Stream& stream, const plugin::CopyPlan& plan)
       rotation_(plan.copies),
       flush_buffer_(plan.flush_bytes),
       stamps_(try_make_clock_stamps(stream)),
-      perturbation_(plan.shuffles ? &function("perturb_scheduling", "perturb_scheduling", stream)
-                                  : nullptr) {}
+      perturbation_(plan.schedule_sensitive
+                        ? &function("perturb_scheduling", "perturb_scheduling", stream)
+                        : nullptr) {}
 
 CallTimer::~CallTimer() = default;
 
@@ -83,7 +84,7 @@ void CallTimer::time(DeviceCall& call, const deepbench_request& request, deepben
   const uint64_t most = marked || isolated ? 1 : kMaxGraphCalls;
 
   flags_ = 0;
-  if (perturbation_ && (request.flags & DEEPBENCH_REQUEST_SHUFFLE)) perturb_scheduling();
+  if (perturbation_ && (request.flags & DEEPBENCH_REQUEST_PERTURB)) perturb_scheduling();
   for (uint64_t made = 0; made < request.count;) {
     const Span span{rotation_.copy_after_calls(1), std::min(most, request.count - made)};
     batch.elapsed_ns += marked ? time_with_markers(call) : time_span(call, span, capture);

@@ -45,7 +45,7 @@ class CallTimer {
   Buffer flush_buffer_;
   Event begin_, end_;
   std::unique_ptr<ClockStamps> stamps_;     // nullptr without NVRTC
-  const Function* perturbation_ = nullptr;  // nullptr unless the plan asks for shuffling
+  const Function* perturbation_ = nullptr;  // nullptr unless the plan is sensitive to the schedule
   std::map<Span, std::unique_ptr<Graph>> graphs_;
   bool can_capture_ = true;
   uint32_t flags_ = 0;  // of the current batch

@@ -121,9 +121,9 @@ typedef enum deepbench_launch {
 /* deepbench_request.flags: mark the begin and the end of the calls for profilers and simulators
  * (docs/guide/simulators.md). */
 #define DEEPBENCH_REQUEST_MARKERS 1u
-/* For a kernel that emits `shuffles`: first run, outside all spans, something that changes which
- * compute unit takes which part of the calls. */
-#define DEEPBENCH_REQUEST_SHUFFLE 2u
+/* For a kernel that emits `schedule_sensitive`: first run, outside all spans, something that
+ * changes which compute unit takes which part of the calls. */
+#define DEEPBENCH_REQUEST_PERTURB 2u
 
 /* deepbench_batch.flags: the device says that heat or a hardware limit slowed it. */
 #define DEEPBENCH_BATCH_THROTTLED 1u

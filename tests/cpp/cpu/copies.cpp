@@ -56,16 +56,17 @@ TEST_CASE("the caches are flushed if copies do not suffice") {
   }
 }
 
-TEST_CASE("hot calls are shuffled if the operands are about as large as the cache") {
-  const auto shuffles = [](uint64_t bytes, const plugin::Options& options = {}) {
+TEST_CASE(
+    "hot calls are sensitive to the schedule if the operands are about as large as the cache") {
+  const auto is_sensitive = [](uint64_t bytes, const plugin::Options& options = {}) {
     const CopyPlan plan = plan_copies(bytes, options, kCache, kMemory);
-    return plugin::shuffle_near_cache_size(plan, bytes, kCache).shuffles;
+    return plugin::mark_schedule_sensitive(plan, bytes, kCache).schedule_sensitive;
   };
-  CHECK_FALSE(shuffles(kCache / 3 - 1));
-  CHECK(shuffles(kCache / 3));
-  CHECK(shuffles(kCache / 4 * 5));
-  CHECK_FALSE(shuffles(kCache / 4 * 5 + 1));
-  CHECK_FALSE(shuffles(kCache, cold_options()));
+  CHECK_FALSE(is_sensitive(kCache / 3 - 1));
+  CHECK(is_sensitive(kCache / 3));
+  CHECK(is_sensitive(kCache / 4 * 5));
+  CHECK_FALSE(is_sensitive(kCache / 4 * 5 + 1));
+  CHECK_FALSE(is_sensitive(kCache, cold_options()));
 }
 
 TEST_CASE("the rotation continues across batches") {

@@ -177,20 +177,20 @@ TEST_CASE("gpu: the cache is flushed before each call") {
   CHECK(counter.calls(0) == 3);
 }
 
-TEST_CASE("gpu: a shuffled batch makes exactly its calls") {
+TEST_CASE("gpu: a batch with a perturbed schedule makes exactly its calls") {
   REQUIRE_GPU();
   plugin::CopyPlan plan;
-  plan.shuffles = true;
+  plan.schedule_sensitive = true;
   CountingCall counter(plan);
   uint32_t expected = 0;
   for (const int32_t launch : {DEEPBENCH_LAUNCH_GRAPH, DEEPBENCH_LAUNCH_STREAM}) {
-    for (const uint32_t flags : {uint32_t(DEEPBENCH_REQUEST_SHUFFLE), 0u}) {
+    for (const uint32_t flags : {uint32_t(DEEPBENCH_REQUEST_PERTURB), 0u}) {
       check_batch(counter.time(5, launch, flags), 5, launch);
       CHECK(counter.calls(0) == (expected += 5));
     }
   }
-  CountingCall plain({});  // its plan does not request shuffles
-  check_batch(plain.time(5, DEEPBENCH_LAUNCH_GRAPH, DEEPBENCH_REQUEST_SHUFFLE), 5,
+  CountingCall plain({});  // its plan is not sensitive to the schedule
+  check_batch(plain.time(5, DEEPBENCH_LAUNCH_GRAPH, DEEPBENCH_REQUEST_PERTURB), 5,
               DEEPBENCH_LAUNCH_GRAPH);
 }
 

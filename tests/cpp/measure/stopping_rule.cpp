@@ -24,13 +24,13 @@ struct Decision {
 // Adds single calls until the rule stops or no sample is left; the host time equals the device
 // time.
 Decision decide_after(const std::vector<double>& samples_ns, const MeasureOptions& options = {},
-                      int throttled = 0, bool shuffled = false) {
+                      int throttled = 0, bool schedule_perturbed = false) {
   StoppingRule rule(options);
   double spent_ns = 0;
   Decision decision;
   for (double sample_ns : samples_ns) {
     spent_ns += sample_ns;
-    rule.add(sample_ns, 1, int(rule.samples().size()) < throttled, shuffled);
+    rule.add(sample_ns, 1, int(rule.samples().size()) < throttled, schedule_perturbed);
     decision.stop = rule.decide(spent_ns);
     if (decision.stop) break;
   }
@@ -141,18 +141,18 @@ TEST_CASE("noise is judged only after the minimum number of samples") {
 const std::vector<double> kTwoModes =
     repeat_pattern({2e6, 2.2e6, 2e6, 2.2e6, 2e6, 2e6, 2.2e6, 2e6, 2.2e6, 2e6}, 100);
 
-TEST_CASE("samples are block means where shuffled batches have a multimodal distribution") {
+TEST_CASE("samples are block means where perturbed batches have a multimodal distribution") {
   CHECK(decide_after(kTwoModes).n == 10);
   StoppingRule rule{MeasureOptions{}};
   size_t made = 0;
-  for (; !rule.decide(0); ++made) rule.add(kTwoModes[made], 1, false, /*shuffled=*/true);
+  for (; !rule.decide(0); ++made) rule.add(kTwoModes[made], 1, false, /*schedule_perturbed=*/true);
   CHECK(made == 120);
   CHECK(rule.batches_per_sample() == 12);
   REQUIRE(rule.samples().size() == 10);
   for (const double mean : rule.samples()) CHECK(mean == Approx(2.08e6).epsilon(0.01));
 }
 
-TEST_CASE("shuffled batches that hardly vary are single samples") {
+TEST_CASE("perturbed batches that hardly vary are single samples") {
   StoppingRule rule{MeasureOptions{}};
   // a deviation of 1.3 %
   for (int i = 0; i < 10; ++i) rule.add(i % 2 ? 2e6 : 2.05e6, 1, false, true);

@@ -19,12 +19,12 @@ enum class Regime {
 struct CopyPlan {
   Regime regime = Regime::kHot;
   uint64_t copies = 1;
-  uint64_t flush_bytes = 0;  // kFlush: size of the buffer that overwrites the caches
-  bool shuffles = false;     // kHot: the fact `shuffles` of plugin.h
+  uint64_t flush_bytes = 0;         // kFlush: size of the buffer that overwrites the caches
+  bool schedule_sensitive = false;  // kHot: the fact `schedule_sensitive` of plugin.h
 
-  // Emits shuffles, or copies and cold.
+  // Emits schedule_sensitive, or copies and cold.
   void describe(Sink& sink) const {
-    if (shuffles) sink.integer("shuffles", 1);
+    if (schedule_sensitive) sink.integer("schedule_sensitive", 1);
     if (regime == Regime::kHot) return;
     sink.integer("copies", int64_t(copies));
     sink.text("cold", regime == Regime::kRotation ? "rotation" : "flush");
@@ -50,11 +50,11 @@ inline CopyPlan plan_copies(uint64_t bytes_per_copy, const Options& options,
   return {Regime::kRotation, copies, 0};
 }
 
-// Asks for shuffling where the operands are about as large as the cache: which part of them stays
-// in the cache then depends on which compute unit reads which part.
-inline CopyPlan shuffle_near_cache_size(CopyPlan plan, uint64_t bytes, uint64_t last_level_bytes) {
+// Marks hot calls whose operands are about as large as the cache: which part of them stays in the
+// cache depends on which compute unit reads which part.
+inline CopyPlan mark_schedule_sensitive(CopyPlan plan, uint64_t bytes, uint64_t last_level_bytes) {
   const bool near = bytes >= last_level_bytes / 3 && bytes <= last_level_bytes / 4 * 5;
-  plan.shuffles = plan.regime == Regime::kHot && near;
+  plan.schedule_sensitive = plan.regime == Regime::kHot && near;
   return plan;
 }
 

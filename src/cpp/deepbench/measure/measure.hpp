@@ -16,8 +16,9 @@ struct Samples {
   std::vector<double>
       per_call_ns;  // one value per batch, or the mean of `batches_per_sample` successive batches
   size_t batches_per_sample = 1;
-  uint64_t batch = 1;     // calls in each batch
-  bool shuffled = false;  // a shuffle preceded the batches (DEEPBENCH_REQUEST_SHUFFLE)
+  uint64_t batch = 1;  // calls in each batch
+  bool schedule_perturbed =
+      false;  // a perturbation of the schedule preceded the batches (DEEPBENCH_REQUEST_PERTURB)
   double first_call_ns = 0;
   double host_per_call_ns = 0;  // median
   double spent_ns = 0;          // host time of the whole loop, including rests

@@ -35,10 +35,11 @@ struct MeasureOptions {
 
 inline constexpr double kMaxBatchShareOfLimit = 0.02, kShortCallNs = 100e3;
 
-// Kernels with the fact `shuffles` (plugin.h) may have a multimodal distribution of times. By
-// chance their median then falls into one mode or another, while their mean is the same in every
-// run. Above this relative standard deviation a sample is therefore the mean of kBatchesPerBlock
-// batches. Sampling stops at this error of these means, or after kMaxBlockBatches batches.
+// Kernels with the fact `schedule_sensitive` (plugin.h) may have a multimodal distribution of
+// times. By chance their median then falls into one mode or another, while their mean is the same
+// in every run. Above this relative standard deviation a sample is therefore the mean of
+// kBatchesPerBlock batches. Sampling stops at this error of these means, or after kMaxBlockBatches
+// batches.
 inline constexpr double kBlockMeansMinDeviation = 0.015, kBlockMeansMaxError = 0.004;
 inline constexpr size_t kBatchesPerBlock = 12, kMaxBlockBatches = 20 * kBatchesPerBlock;
 

@@ -9,7 +9,8 @@
 
 namespace deepbench {
 
-void StoppingRule::add(double per_call_ns, uint64_t count, bool throttled, bool shuffled) {
+void StoppingRule::add(double per_call_ns, uint64_t count, bool throttled,
+                       bool schedule_perturbed) {
   if (samples_.empty()) {
     error_ = std::numeric_limits<double>::infinity();
     next_doubling_ = options_.noisy_min_samples;
@@ -18,7 +19,7 @@ void StoppingRule::add(double per_call_ns, uint64_t count, bool throttled, bool 
   batch_ = count;
   total_span_ns_ += per_call_ns * static_cast<double>(count);
   throttled_ += throttled;
-  shuffled_ = shuffled;
+  perturbed_ = schedule_perturbed;
 }
 
 int64_t StoppingRule::required_samples(double median_ns) const {
@@ -51,7 +52,7 @@ bool StoppingRule::has_plateaued() {
 }
 
 bool StoppingRule::is_multimodal(double median_ns) const {
-  return shuffled_ && summarize(samples_).stdev > kBlockMeansMinDeviation * median_ns;
+  return perturbed_ && summarize(samples_).stdev > kBlockMeansMinDeviation * median_ns;
 }
 
 std::optional<StopReason> StoppingRule::decide_by_block_means(bool out_of_time) {

@@ -35,7 +35,7 @@ class DEEPBENCH_API StoppingRule {
   explicit StoppingRule(const MeasureOptions& options) : options_(options) {}
 
   // Adds one sample, a batch of `count` calls.
-  void add(double per_call_ns, uint64_t count, bool throttled, bool shuffled = false);
+  void add(double per_call_ns, uint64_t count, bool throttled, bool schedule_perturbed = false);
 
   // The reason to stop now, or nothing. `spent_ns` is the host time of the row so far, including
   // warm-up.
@@ -60,7 +60,7 @@ class DEEPBENCH_API StoppingRule {
 
   MeasureOptions options_;
   std::vector<double> samples_;
-  bool shuffled_ = false, takes_block_means_ = false;
+  bool perturbed_ = false, takes_block_means_ = false;
   std::vector<double> block_means_;  // empty until there are enough blocks
   double total_span_ns_ = 0;
   uint64_t batch_ = 1;

@@ -9,7 +9,7 @@ namespace deepbench::cuda {
 
 plugin::CopyPlan plan_copies(const GemmLayout& layout, const plugin::Options& options) {
   const uint64_t bytes = layout.touched_bytes();
-  return plugin::shuffle_near_cache_size(plan_copies(bytes, options), bytes,
+  return plugin::mark_schedule_sensitive(plan_copies(bytes, options), bytes,
                                          device_facts(options.device).l2_bytes);
 }
 

@@ -11,8 +11,8 @@ namespace deepbench::cuda {
 
 using plugin::GemmLayout;
 
-// Plans the copies of the operands. Requests shuffles (kernels/perturb_scheduling.cu) between hot
-// calls if the operands are about as large as the cache.
+// Plans the copies of the operands. Hot calls whose operands are about as large as the cache are
+// sensitive to the schedule (kernels/perturb_scheduling.cu).
 plugin::CopyPlan plan_copies(const GemmLayout& layout, const plugin::Options& options);
 
 class GemmOperands final : public plugin::GemmOperands<DeviceMemory> {

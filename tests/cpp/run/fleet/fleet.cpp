@@ -144,7 +144,7 @@ TEST_CASE("who has failed keeps nobody waiting, and those that are done go on un
     Samples samples;
     samples.per_call_ns = {double(10 * rank), 7};
     samples.stop = StopReason::kNoisy;
-    samples.batches_per_sample = 12, samples.shuffled = rank == 2;
+    samples.batches_per_sample = 12, samples.schedule_perturbed = rank == 2;
     Findings found;
     Measurement& mine = found.measurement.emplace();
     mine.samples = samples;
@@ -181,7 +181,7 @@ TEST_CASE("who has failed keeps nobody waiting, and those that are done go on un
   CHECK(middle.measurement->samples->per_call_ns == std::vector<double>{20, 7});
   CHECK(middle.measurement->samples->stop == StopReason::kNoisy);
   CHECK(middle.measurement->samples->batches_per_sample == 12);
-  CHECK(middle.measurement->samples->shuffled);
+  CHECK(middle.measurement->samples->schedule_perturbed);
   CHECK(middle.sensors.observed.real("power_w") == 3.0);
   CHECK(middle.sensors.notes == std::vector<std::string>{"sensors"});
   CHECK(middle.clocks.real("rest_ns") == 2);

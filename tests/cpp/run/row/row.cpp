@@ -94,9 +94,10 @@ TEST_CASE("a row that is ok has every figure") {
   CHECK(row["regime"]["timer"].text == "scripted");
 }
 
-TEST_CASE("a row whose samples were shuffled says so, and how many batches one is the mean of") {
-  const Json row = parse_row_json(fake_row(
-      "time 20e3 22e3 20e3 20e3 22e3; emit describe_kernel shuffles 1", kProblem, "ceilings=no"));
+TEST_CASE("a row whose schedule was perturbed says so, and how many batches one is the mean of") {
+  const Json row = parse_row_json(
+      fake_row("time 20e3 22e3 20e3 20e3 22e3; emit describe_kernel schedule_sensitive 1", kProblem,
+               "ceilings=no"));
   check_keys(row);
   CHECK(row["regime"]["schedule_perturbed"].truth);
   CHECK(row["statistics"]["batches_per_sample"].number == 12);

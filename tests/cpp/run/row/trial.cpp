@@ -100,30 +100,37 @@ TEST_CASE("hooks are called before the warm-up, after each batch and after the s
 }
 
 TEST_CASE(
-    "before samples comes a shuffle with calls that are not timed, where a kernel asks for it") {
+    "before samples comes a perturbation of the schedule with calls that are not timed, where a "
+    "kernel asks for it") {
   const std::string times = "time 20e3 22e3 20e3 20e3 22e3";  // of batches, in turns
   const LoggedMeasurement plain = measure(times);
-  CHECK_FALSE(plain.samples.shuffled);
+  CHECK_FALSE(plain.samples.schedule_perturbed);
   CHECK(plain.samples.batches_per_sample == 1);
-  const LoggedMeasurement shuffled = measure(times + "; emit describe_kernel shuffles 1");
-  CHECK(shuffled.samples.shuffled);
-  CHECK(shuffled.samples.batches_per_sample == 12);
-  CHECK(shuffled.samples.batch == plain.samples.batch);
+  const LoggedMeasurement schedule_perturbed =
+      measure(times + "; emit describe_kernel schedule_sensitive 1");
+  CHECK(schedule_perturbed.samples.schedule_perturbed);
+  CHECK(schedule_perturbed.samples.batches_per_sample == 12);
+  CHECK(schedule_perturbed.samples.batch == plain.samples.batch);
   const std::string before = "time_batch count=5 launch=0 flags=2";
   const std::string timed =
       "time_batch count=" + std::to_string(plain.samples.batch) + " launch=0 flags=0";
-  int shuffles = 0, bare = 0;
-  for (size_t i = 1; i < shuffled.calls.size(); ++i) {
-    shuffles += shuffled.calls[i] == timed && shuffled.calls[i - 1] == before;
-    bare += shuffled.calls[i] == timed && shuffled.calls[i - 1] == "scan_output";
+  int perturbations = 0, bare = 0;
+  for (size_t i = 1; i < schedule_perturbed.calls.size(); ++i) {
+    perturbations +=
+        schedule_perturbed.calls[i] == timed && schedule_perturbed.calls[i - 1] == before;
+    bare +=
+        schedule_perturbed.calls[i] == timed && schedule_perturbed.calls[i - 1] == "scan_output";
   }
-  CHECK(shuffles >= 120);
+  CHECK(perturbations >= 120);
   CHECK(bare == 1);  // what is verified after timing is the batch alone
-  CHECK(shuffled.samples.spent_ns > shuffled.samples.per_call_ns.size() * 12 * 15 * 20e3);
+  CHECK(schedule_perturbed.samples.spent_ns >
+        schedule_perturbed.samples.per_call_ns.size() * 12 * 15 * 20e3);
   RunOptions isolated;
   isolated.launch = DEEPBENCH_LAUNCH_ISOLATED;
-  CHECK_FALSE(measure(times + "; emit describe_kernel shuffles 1", isolated).samples.shuffled);
-  CHECK_FALSE(measure("time 2e6; emit describe_kernel shuffles 1").samples.shuffled);
+  CHECK_FALSE(measure(times + "; emit describe_kernel schedule_sensitive 1", isolated)
+                  .samples.schedule_perturbed);
+  CHECK_FALSE(
+      measure("time 2e6; emit describe_kernel schedule_sensitive 1").samples.schedule_perturbed);
 }
 
 TEST_CASE(

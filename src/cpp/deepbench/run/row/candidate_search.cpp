@@ -34,7 +34,7 @@ struct ScreenedCandidate {
 // Perturbed schedules group the samples; the median of few samples may then fall into any group, so
 // the mean is used.
 double typical_ns(const std::vector<double>& samples, const Attributes& facts) {
-  return facts.integer("shuffles") != 0 ? summarize(samples).mean : median(samples);
+  return facts.integer("schedule_sensitive") != 0 ? summarize(samples).mean : median(samples);
 }
 
 class Searcher {

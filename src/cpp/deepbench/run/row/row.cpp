@@ -49,7 +49,7 @@ void write_regime(JsonWriter& json, const Row& row) {
   json.member_or_null("launch", row.samples ? row.samples->launch : "");
   json.member_or_null("timer", row.samples ? row.samples->timer : "");
   json.member("power", regime.power).member("threads", regime.threads);
-  if (row.samples && row.samples->shuffled) json.member("schedule_perturbed", true);
+  if (row.samples && row.samples->schedule_perturbed) json.member("schedule_perturbed", true);
   if (regime.ranks > 0) json.member("ranks", regime.ranks);
   json.end_object();
 }

@@ -19,7 +19,7 @@ constexpr int64_t kCallsInRange = 1 << 20;  // between restores, unless the back
 // Calls in a batch that make the barrier of the ranks negligible; with short calls the start of the
 // first call matters as well.
 constexpr int64_t kMinCollectiveBatch = 20, kMinShortCollectiveBatch = 200;
-constexpr uint64_t kCallsOfShuffle = 5;  // shorter batches are not shuffled
+constexpr uint64_t kCallsAfterPerturbation = 5;  // shorter batches are not perturbed
 // Filling caches adds 0.1 % to a call this long on a GPU, and tens of per cent on a CPU, where it
 // affects all candidates alike.
 constexpr double kNegligibleWarmUpNs = 10e6;
@@ -46,7 +46,8 @@ void Trial::prepare(const Backend& backend) {
   Stopwatch watch;
   kernel_.emplace(plan_.backend_plan().prepare());
   const double took_ns = watch.lap_ns();
-  shuffles_ = kernel_->facts().integer("shuffles") != 0 && launch_ != DEEPBENCH_LAUNCH_ISOLATED;
+  perturbs_schedule_ =
+      kernel_->facts().integer("schedule_sensitive") != 0 && launch_ != DEEPBENCH_LAUNCH_ISOLATED;
   stages_.prepare_ns += took_ns;
   stages_.compiling_ns += std::fmin(took_ns, std::fmax(0.0, kernel_->facts().real("compiling_ns")));
   if (!options.verify || options.once) {
@@ -110,18 +111,18 @@ double Trial::rest_if_due() {
 
 // Asks the backend to perturb the kernel's schedule and makes the calls that settle it.
 double Trial::perturb_schedule() {
-  restore_if_needed(kCallsOfShuffle);
-  return batch(kCallsOfShuffle, launch_, DEEPBENCH_REQUEST_SHUFFLE).host_ns;
+  restore_if_needed(kCallsAfterPerturbation);
+  return batch(kCallsAfterPerturbation, launch_, DEEPBENCH_REQUEST_PERTURB).host_ns;
 }
 
 Batch Trial::time(uint64_t count) {
   const double rested_ns = rest_if_due();
-  const bool shuffles = shuffles_ && count > kCallsOfShuffle;
-  const double untimed_ns = shuffles ? perturb_schedule() : 0;
+  const bool perturbs = perturbs_schedule_ && count > kCallsAfterPerturbation;
+  const double untimed_ns = perturbs ? perturb_schedule() : 0;
   Batch made = time_without_rest(count);
   made.rested_ns = rested_ns;
   made.untimed_ns = untimed_ns;
-  made.shuffled = shuffles;
+  made.schedule_perturbed = perturbs;
   rest_.add(made);
   return made;
 }

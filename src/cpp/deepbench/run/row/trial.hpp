@@ -80,7 +80,7 @@ class DEEPBENCH_API Trial {
   MeasuringHooks* const hooks_;
   const deepbench_launch launch_;
   RestPolicy rest_;
-  bool shuffles_ = false;
+  bool perturbs_schedule_ = false;
   double local_call_ns_ = 0;  // of the last batch on this rank
   uint64_t calls_since_restore_ = 0;
   double last_call_ns_ = 0;
