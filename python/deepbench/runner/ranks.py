@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 _WORKER = Path(__file__).absolute().parents[1] / "worker" / "__main__.py"
 _RANK_LOST_STATUS = 3  # exit status of a worker that lost another rank
 _FINAL_ROW_S = 2.0  # grace period for the current row to finish by itself
+_OTHER_OPEN_FILES = 512  # that libraries may need
 _REFUSAL_MESSAGE_S = 2.0  # grace period for rank 0 to report why it refused a rank
 
 
@@ -117,47 +118,63 @@ def _start_group(size: int, command: str, followers: Sequence[str]) -> Group:
     there is no port that another process could reach. Raises RuntimeError."""
     from deepbench import _core
 
+    _raise_open_files_limit(size)
+    joined = threading.Event()
     with contextlib.ExitStack() as stack:
-        pairs = [socket.socketpair() for _ in range(1, size)]
-        for pair in pairs:
-            for end in pair:
-                stack.enter_context(end)
+        connections = [
+            stack.enter_context(_start_follower(followers, rank, size, joined))
+            for rank in range(1, size)
+        ]
         timeout_s = _core.rendezvous_timeout_s()
-        descriptors = [own.fileno() for own, _ in pairs]
-        environment = _core.LaunchEnvironment(0, size, "127.0.0.1", 0, "", timeout_s, descriptors)
+        descriptors = [one.fileno() for one in connections]
+        environment = _core.LaunchEnvironment(0, size, "", 0, "", timeout_s, descriptors)
         rendezvous = _core.Rendezvous(environment, command)
-        joined = threading.Event()
-        for rank, (_, other) in enumerate(pairs, start=1):
-            try:
-                process = _start_follower(followers, rank, size, other)
-                threading.Thread(
-                    target=_watch_spawned_rank, args=(rank, process, joined), daemon=True
-                ).start()
-            except (OSError, RuntimeError) as error:  # also a thread that cannot be started
-                why = getattr(error, "strerror", None) or str(error)
-                raise RuntimeError(f"cannot start rank {rank} of {size}: {why}") from None
-            other.close()
-        for own, _ in pairs:
-            own.detach()  # the rendezvous takes them over
+        for one in connections:
+            one.detach()  # the rendezvous takes them over
         group = rendezvous.wait()
-        joined.set()
-        return group
+    joined.set()
+    return group
+
+
+def _raise_open_files_limit(ranks: int) -> None:
+    """Shells often limit a process to 1,024 files although the system permits more."""
+    import resource
+
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    wanted = ranks + _OTHER_OPEN_FILES
+    if resource.RLIM_INFINITY != soft < wanted:
+        limit = wanted if hard == resource.RLIM_INFINITY else min(wanted, hard)
+        resource.setrlimit(resource.RLIMIT_NOFILE, (limit, hard))
 
 
 def _start_follower(
-    followers: Sequence[str], rank: int, size: int, connection: socket.socket
-) -> subprocess.Popen[bytes]:
-    variables = {
-        **os.environ,
-        "RANK": str(rank),
-        "WORLD_SIZE": str(size),
-        "LOCAL_WORLD_SIZE": str(size),
-        "DEEPBENCH_RANKS_SOCKET": str(connection.fileno()),
-    }
-    variables.pop("DEEPBENCH_RANKS_SECRET", None)  # rank 0 has none either
-    return subprocess.Popen(
-        followers, env=variables, stdin=subprocess.DEVNULL, pass_fds=[connection.fileno()]
-    )
+    followers: Sequence[str], rank: int, size: int, joined: threading.Event
+) -> socket.socket:
+    """Starts a rank; the connection to it."""
+    try:
+        connection, inherited = socket.socketpair()
+        with inherited:
+            variables = {
+                **os.environ,
+                "RANK": str(rank),
+                "WORLD_SIZE": str(size),
+                "LOCAL_WORLD_SIZE": str(size),
+                "DEEPBENCH_RANKS_SOCKET": str(inherited.fileno()),
+            }
+            variables.pop("DEEPBENCH_RANKS_SECRET", None)  # rank 0 has none either
+            process = subprocess.Popen(
+                followers, env=variables, stdin=subprocess.DEVNULL, pass_fds=[inherited.fileno()]
+            )
+        threading.Thread(
+            target=_watch_spawned_rank, args=(rank, process, joined), daemon=True
+        ).start()
+    except (OSError, RuntimeError) as error:  # RuntimeError: no thread can be started
+        why = getattr(error, "strerror", None) or str(error)
+        raise RuntimeError(
+            f"cannot start rank {rank} of {size}: {why}; 'ulimit -u' and 'ulimit -n' limit "
+            "processes and open files"
+        ) from None
+    return connection
 
 
 def _watch_spawned_rank(
@@ -180,7 +197,10 @@ def exit_on_rank_loss(group: Group | None) -> Iterator[None]:
         yield
         return
     watcher = threading.Thread(target=_wait_for_loss, args=(group,), daemon=True)
-    watcher.start()
+    try:
+        watcher.start()
+    except RuntimeError as error:  # the limit of processes
+        _exit_process(f"rank {group.rank}: {error}; 'ulimit -u' limits processes")
     try:
         yield
     finally:

@@ -7,16 +7,31 @@ needs.
 
 from __future__ import annotations
 
+import contextlib
+import hashlib
 import os
+import resource
 import signal
 import socket
 import struct
+import subprocess
 from pathlib import Path
 
 import pytest
 
+from command_line import DEEPBENCH
 from deepbench.results import read
-from rank_processes import LIMIT_S, QUICK, RankProcesses, deepbench, rows_of, run_two_ranks
+from deepbench.runner.ranks import worker_command
+from polling import wait_until
+from rank_processes import (
+    LIMIT_S,
+    QUICK,
+    RankProcesses,
+    deepbench,
+    rank_environment,
+    rows_of,
+    run_two_ranks,
+)
 
 
 @pytest.fixture(autouse=True)
@@ -137,9 +152,9 @@ def test_strangers_end_nothing() -> None:
     ranks.start(0, *words, **secret)
     with _connect_to(ranks.port):  # who says nothing
         for protocol, version, guess in (
-            ("deepbench rank 1", "0.0.1", ""),
-            ("deepbench rank 1", _core.version, "a guess"),
-            ("deepbench rank 2", "0.0.1", "a guess"),
+            ("deepbench rank 2", "0.0.1", ""),
+            ("deepbench rank 2", _core.version, "a guess"),
+            ("deepbench rank 3", "0.0.1", "a guess"),
         ):
             with _connect_to(ranks.port) as stranger:
                 stranger.sendall(_greeting(protocol, version, guess))
@@ -187,11 +202,101 @@ def _connect_to(port: int) -> socket.socket:
 
 
 def _greeting(protocol: str, version: str, secret: str) -> bytes:
-    """The first message of a rank that runs another command, preceded by its length."""
-    texts = (protocol, version, secret, "a host", "another command")
+    """The first message of a rank that runs another command, preceded by its length and followed by
+    the code that proves the secret."""
+
+    def blake2s(key: bytes, text: bytes, size: int) -> bytes:
+        return hashlib.blake2s(text, key=key, digest_size=size).digest()
+
+    texts = (protocol, version, "n" * 16, "a host", "another command")
     fields = b"".join(struct.pack("=Q", len(text)) + text.encode() for text in texts)
-    message = fields + struct.pack("=qq", 1, 2)
+    fields += struct.pack("=qq", 1, 2)
+    hashed = blake2s(b"", secret.encode(), 32) if secret else b""
+    message = fields + blake2s(blake2s(hashed, b"greeting", 32), fields, 16)
     return struct.pack("=Q", len(message)) + message
+
+
+def test_the_greeting_of_the_test_is_one() -> None:
+    """With the secret it is answered, so that silence elsewhere tells of the secret."""
+    ranks, secret = RankProcesses(2), "the ranks' own"
+    ranks.start(0, "all_reduce", "elements=3", DEEPBENCH_RANKS_SECRET=secret)
+    with _connect_to(ranks.port) as rank:
+        rank.sendall(_greeting("deepbench rank 2", "0.0.1", secret))
+        assert b"a rank runs deepbench 0.0.1, rank 0 runs" in rank.recv(1000)
+    [(status, _, err)] = ranks.wait_for_all()
+    assert status == 2
+    assert "a rank runs deepbench 0.0.1" in err
+
+
+def test_ranks_that_it_starts_listen_nowhere(plugin: Path) -> None:
+    """No process of the run has a socket that accepts connections."""
+    listening = _listening_sockets()
+    process = subprocess.Popen(
+        [*DEEPBENCH, "all_reduce", "elements=1000", "--ranks", "2", "--backend", "fake", *QUICK],
+        stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, text=True, stdin=subprocess.DEVNULL,
+        env=rank_environment(
+            DEEPBENCH_BACKEND_PATH=str(plugin), DEEPBENCH_FAKE_SCRIPT="hang time_batch"
+        ),
+    )  # fmt: skip
+    try:
+        wait_until(lambda: len(_descendants(process.pid)) == 2)
+        inodes = {
+            link
+            for pid in (process.pid, *_descendants(process.pid))
+            for link in _descriptors_of(pid)
+        }
+        assert not inodes & (_listening_sockets() - listening)
+    finally:
+        process.kill()
+        process.wait()
+
+
+def _listening_sockets() -> set[str]:
+    lines = [
+        line.split()
+        for name in ("tcp", "tcp6")
+        if (path := Path("/proc/net") / name).exists()
+        for line in path.read_text().splitlines()[1:]
+    ]
+    return {f"socket:[{line[9]}]" for line in lines if line[3] == "0A"}
+
+
+def _descriptors_of(pid: int) -> set[str]:
+    found = set()
+    for link in Path(f"/proc/{pid}/fd").iterdir():
+        with contextlib.suppress(OSError):
+            found.add(os.readlink(link))  # noqa: PTH115
+    return found
+
+
+def _descendants(pid: int) -> list[int]:
+    children = [
+        int(word)
+        for path in Path(f"/proc/{pid}/task").glob("*/children")
+        for word in path.read_text().split()
+    ]
+    return children + [one for child in children for one in _descendants(child)]
+
+
+def test_a_worker_whose_parent_is_gone_ends_at_once() -> None:
+    command = worker_command("cpu", (), is_child=False)
+    command[-1:] = ["--parent", "1", "cpu"]  # as if its parent had ended and init adopted it
+    done = subprocess.run(
+        command, input="", capture_output=True, text=True, timeout=LIMIT_S, env=rank_environment()
+    )
+    assert (done.returncode, done.stdout) == (1, "")
+
+
+def test_a_limit_of_open_files_is_named() -> None:
+    done = subprocess.run(
+        [*DEEPBENCH, "all_reduce", "elements=3", "--ranks", "100", "--backend", "cpu"],
+        capture_output=True, text=True, timeout=LIMIT_S, env=rank_environment(),
+        preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_NOFILE, (30, 30)),
+    )  # fmt: skip
+    assert done.returncode == 2
+    assert "cannot start rank " in done.stderr
+    assert "'ulimit -n'" in done.stderr
+    assert "Traceback" not in done.stderr
 
 
 def test_a_rank_that_is_late_is_waited_for() -> None:
