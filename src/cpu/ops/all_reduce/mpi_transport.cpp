@@ -14,7 +14,6 @@ namespace {
 
 constexpr uint64_t kMpiPieceBytes = 256 << 10;  // A piece stays in the cache until it is added.
 constexpr uint64_t kInFlight = 2;               // The number of pieces in each direction.
-constexpr double kMpiTimeoutS = 60;
 
 }  // namespace
 
@@ -44,7 +43,7 @@ void MpiTransport::send_receive(const std::byte* out, uint64_t out_bytes, uint64
                                 const Consumer& consume) {
   const auto no_failure = [] { return static_cast<const char*>(nullptr); };
   TransferState in(in_bytes), away(out_bytes);
-  SpinBackoff backoff(kMpiTimeoutS);
+  SpinBackoff backoff(kSilenceLimitS);
   while (!in.has_ended() || !away.has_ended()) {
     start_receives(in);
     start_sends(away, out);

@@ -11,6 +11,11 @@
 
 namespace deepbench::cpu {
 
+// A neighbour that is silent for longer is lost. A rank that is gone or has failed is noticed at
+// once; this limit is for one that hangs. On a busy machine a rank may come minutes late to a sum,
+// as it may between two rounds of the group, whose limit is the same.
+inline constexpr double kSilenceLimitS = 600;
+
 // Connects a rank to its two neighbours.
 class RingTransport {
  public:

@@ -21,8 +21,6 @@
 namespace deepbench::cpu {
 namespace {
 
-constexpr double kSharedMemoryTimeoutS = 60;
-
 [[noreturn]] void cannot_share(const std::string& what) {
   plugin::failed("no shared memory (" + what + ": " + std::strerror(errno) +
                  "); --algorithm sockets needs no shared memory");
@@ -179,9 +177,9 @@ std::unique_ptr<RingTransport> connect_shared_memory(const plugin::Ranks& ranks)
   Channel left = Channel::open(places[size_t(ranks.left())], key(ranks.rank()));
   ranks.exchange(char{1});  // every rank has opened its channel after this exchange
   right.close_descriptor();
-  return std::make_unique<SharedMemoryTransport>(
-      std::move(right), std::move(left), std::move(connections.right), std::move(connections.left),
-      kSharedMemoryTimeoutS);
+  return std::make_unique<SharedMemoryTransport>(std::move(right), std::move(left),
+                                                 std::move(connections.right),
+                                                 std::move(connections.left), kSilenceLimitS);
 }
 
 }  // namespace deepbench::cpu

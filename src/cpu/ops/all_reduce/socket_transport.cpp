@@ -23,7 +23,6 @@ namespace deepbench::cpu {
 namespace {
 
 constexpr uint64_t kPieceBytes = 256 << 10;  // A piece stays in the cache until it is added.
-constexpr double kSocketTimeoutS = 60;
 constexpr int kConnectMs = 10000, kPollMs = 200;
 constexpr int kBacklog = 1024;
 constexpr size_t kMaxPending = 128;  // silent connections beyond these are closed, the oldest first
@@ -230,7 +229,7 @@ NeighbourConnections connect_neighbours(const plugin::Ranks& ranks) {
 std::unique_ptr<RingTransport> connect_sockets(const plugin::Ranks& ranks) {
   NeighbourConnections connections = connect_neighbours(ranks);
   return std::make_unique<SocketTransport>(std::move(connections.right),
-                                           std::move(connections.left), kSocketTimeoutS);
+                                           std::move(connections.left), kSilenceLimitS);
 }
 
 }  // namespace deepbench::cpu
