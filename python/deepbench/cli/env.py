@@ -12,7 +12,7 @@ from typing import Any
 import click
 
 from deepbench.cli.command import Command, CommandLine, Option
-from deepbench.errors import UsageError
+from deepbench.errors import UsageError, printable_line
 from deepbench.runner.progress import Screen
 from deepbench.terminal_text import folded
 
@@ -103,29 +103,38 @@ def _facts_text(facts: Json) -> str:
     lines += [f"  headers: {facts['include_dir']}", f"  deepbench_run: {facts['deepbench_run']}"]
     lines += _indented_lines("host", facts["host"])
     for backend in facts["backends"]:
-        lines += ["", f"backend {backend['name']}  {backend['path']}"]
+        lines += ["", f"backend {_line(backend['name'])}  {_line(backend['path'])}"]
         if backend["reason"]:
-            lines.append(f"  cannot be used: {backend['reason']}")
+            lines.append(f"  cannot be used: {_line(backend['reason'])}")
         for device in backend["devices"] or ():
             facts_of_it = {name: value for name, value in device.items() if name != "index"}
             lines += _indented_lines(f"device {device.get('index')}", facts_of_it, "  ")
         lines += _library_lines(backend["libraries"] or {})
         lines += _indented_lines("sets in its worker", backend["environment"] or {}, "  ")
-        lines += [f"  warning: {text}" for text in backend["warnings"] or ()]
+        lines += [f"  warning: {_line(text)}" for text in backend["warnings"] or ()]
     if not facts["backends"]:
         lines += ["", "no backend was found"]
-    lines += [f"warning: {text}" for text in facts["warnings"]]
+    lines += [f"warning: {_line(text)}" for text in facts["warnings"]]
     return "\n".join(lines)
+
+
+def _line(value: object) -> str:
+    """What a backend or a system says, as a part of one line."""
+    return printable_line(str(value))
 
 
 def _library_lines(libraries: Json) -> list[str]:
     lines = []
     for name, facts in libraries.items():
+        title = f"  library {_line(name)}"
         if facts.get("reason"):
-            lines.append(f"  library {name}: absent: {facts['reason']}")
+            lines.append(f"{title}: absent: {_line(facts['reason'])}")
         else:
-            found = f"  ({_discovery_text(facts['found_by'])})" if facts.get("found_by") else ""
-            lines.append(f"  library {name} {facts.get('version')}  {facts.get('path')}{found}")
+            found = (
+                f"  ({_line(_discovery_text(facts['found_by']))})" if facts.get("found_by") else ""
+            )
+            place = _line(facts.get("path"))
+            lines.append(f"{title} {_line(facts.get('version'))}  {place}{found}")
     return lines
 
 
@@ -142,12 +151,12 @@ def _discovery_text(way: str) -> str:
 
 def _indented_lines(title: str, facts: Json, margin: str = "") -> list[str]:
     """A heading and one line for each known fact. Nested facts are indented further."""
-    lines = [f"{margin}{title}"] if facts else []
+    lines = [f"{margin}{_line(title)}"] if facts else []
     for name, value in facts.items():
         if isinstance(value, dict):
             lines += _indented_lines(name, value, margin + "  ")
         elif value is not None:
-            lines.append(f"{margin}  {name}: {value}")
+            lines.append(f"{margin}  {_line(name)}: {_line(value)}")
     return lines
 
 

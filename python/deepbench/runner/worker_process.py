@@ -28,6 +28,7 @@ _BEGIN, _ADMITTED, _MEASURING, _CEILING = (
 )
 _POLL_S = 0.01
 _READ_BYTES, _PIPE_BYTES = 1 << 16, 1 << 20  # at once; the most that a pipe holds by default
+_MAX_STDERR_LINE_BYTES = 1 << 16  # a longer line of standard error is passed on in parts
 _EXIT_TIMEOUT_S = 5.0  # for a worker to end by itself after its input is closed
 
 INVALID_ANSWER = "the backend gave an impossible answer"
@@ -271,6 +272,9 @@ class _LineBuffer:
             self._rest = bytearray(tail)
         else:
             self._rest += tail
+        if self._keep_torn and len(self._rest) > _MAX_STDERR_LINE_BYTES:
+            self._whole.append(bytes(self._rest))
+            self._rest.clear()
         return True
 
     def drain(self) -> None:

@@ -33,24 +33,45 @@ static inline bool is_text(Slot slot, const char* name) {
 
 /* The text determines the type of other values: 5 is an integer, 5.0 a real number, five a text; a
  * unit may follow a number. */
+static inline void emit_named(Slot slot, const char* name, const char* text, deepbench_sink sink) {
+  char *after_integer = NULL, *after_real = NULL;
+  const int64_t integer = strtoll(text, &after_integer, 10);
+  const double real = strtod(text, &after_real);
+  if (strcmp(text, "null") == 0)
+    emit_text(sink, name, NULL);
+  else if (is_text(slot, name))
+    emit_text(sink, name, text);
+  else if (*text && !*after_integer)
+    emit_integer(sink, name, integer);
+  else if (after_real != text && (!*after_real || *after_real == ' '))
+    emit_real(sink, name, real, *after_real ? after_real + 1 : NULL);
+  else
+    emit_text(sink, name, text);
+}
+
+/* As many texts as the script asks for, each with a name of its own and, of candidates, an id of
+ * its own. */
+static inline void emit_flood(const Flood* flood, Slot slot, deepbench_sink sink) {
+  if (flood->count == 0 || flood->slot != slot) return;
+  char* repeated = repeated_character(flood->text);
+  char name[kNameSize];
+  for (int64_t i = 0; flood->count == kEndless || i < flood->count; ++i) {
+    snprintf(name, sizeof name, "flood.%" PRId64, i);
+    emit_text(sink, name, slot == kCandidates ? name + 6 : (repeated ? repeated : flood->text));
+  }
+  free(repeated);
+}
+
 static inline void emit_scripted(const Scenario* scenario, Slot slot, deepbench_sink sink) {
   for (int i = 0; i < scenario->emission_count; ++i) {
     const NamedText* named = &scenario->emissions[i];
     if (named->slot != slot) continue;
-    char *after_integer = NULL, *after_real = NULL;
-    const int64_t integer = strtoll(named->text, &after_integer, 10);
-    const double real = strtod(named->text, &after_real);
-    if (strcmp(named->text, "null") == 0)
-      emit_text(sink, named->name, NULL);
-    else if (is_text(slot, named->name))
-      emit_text(sink, named->name, named->text);
-    else if (*named->text && !*after_integer)
-      emit_integer(sink, named->name, integer);
-    else if (after_real != named->text && (!*after_real || *after_real == ' '))
-      emit_real(sink, named->name, real, *after_real ? after_real + 1 : NULL);
-    else
-      emit_text(sink, named->name, named->text);
+    char *name = repeated_character(named->name), *text = repeated_character(named->text);
+    emit_named(slot, name ? name : named->name, text ? text : named->text, sink);
+    free(name);
+    free(text);
   }
+  emit_flood(&scenario->flood, slot, sink);
 }
 
 /* ---- attempts -------------------------------------------------------------------------------- */

@@ -8,6 +8,7 @@
 #include "script.h"
 
 enum { kMaxSteps = 512, kMaxNamed = 40, kMaxRules = 16 };
+static const int64_t kEndless = INT64_MAX;
 static const int64_t kAsOperands = INT64_MIN;
 
 /* One value per batch, as runs of equal values; cyclic unless `hold` is set. */
@@ -83,6 +84,12 @@ typedef struct NamedText {
   char text[kTextSize];
 } NamedText;
 
+typedef struct Flood {
+  Slot slot;
+  int64_t count; /* of values to emit */
+  char text[kTextSize];
+} Flood;
+
 typedef struct Scenario {
   Sequence time, mhz, flags;
   double model[4]; /* overhead_ns, flops/ns, bytes/ns, bytes/ns from cache */
@@ -101,6 +108,7 @@ typedef struct Scenario {
   NamedText libraries[kMaxRules], absent[kMaxRules], candidates[kMaxNamed];
   Fault faults[kMaxRules];
   NamedText emissions[kMaxNamed], answers[kMaxRules];
+  Flood flood;
   char log[kTextSize];
   uint64_t next_change; /* the first later batch to which another line applies */
 } Scenario;
@@ -171,6 +179,17 @@ static inline bool read_emission(const Line* line, Scenario* scenario) {
     return false;
   scenario->emissions[scenario->emission_count - 1].slot = (Slot)slot;
   return true;
+}
+
+/* Reads SLOT COUNT|endless [TEXT]. */
+static inline bool read_flood(const Line* line, Flood* flood) {
+  const int slot = line->count > 2 ? INDEX_OF(line->words[1], kSlotNames) : -1;
+  if (slot < 0) return false;
+  flood->slot = (Slot)slot;
+  flood->count =
+      strcmp(line->words[2], "endless") == 0 ? kEndless : strtoll(line->words[2], NULL, 10);
+  snprintf(flood->text, kTextSize, "%s", rest_of(line, 3));
+  return flood->count > 0;
 }
 
 static inline bool read_fault(const Line* line, FaultKind kind, Scenario* scenario) {
@@ -251,6 +270,7 @@ static inline bool read_fact_verb(const Line* line, Scenario* scenario, bool* kn
   const int fault = INDEX_OF(verb, kFaultNames);
   if (fault >= 0) return read_fault(line, (FaultKind)fault, scenario);
   if (strcmp(verb, "emit") == 0) return read_emission(line, scenario);
+  if (strcmp(verb, "flood") == 0) return read_flood(line, &scenario->flood);
   if (strcmp(verb, "libraries") == 0)
     return read_names(line, kMaxRules, scenario->libraries, &scenario->library_count);
   if (strcmp(verb, "candidates") == 0)

@@ -29,7 +29,26 @@ static inline deepbench_status fail(deepbench_status status, const char* format,
   return status;
 }
 
-static inline const char* fake_last_error(void) { return fake_error_is_null ? NULL : fake_error; }
+/* A text `C*COUNT` stands for that many characters C, so that a script can hold texts of any
+ * length; NULL for all other texts. The caller frees it. */
+static inline char* repeated_character(const char* text) {
+  char* end = NULL;
+  if (!text[0] || text[1] != '*' || text[2] < '0' || text[2] > '9') return NULL;
+  const unsigned long long count = strtoull(text + 2, &end, 10);
+  char* all = *end ? NULL : malloc(count + 1);
+  if (!all) return NULL;
+  memset(all, text[0], count);
+  all[count] = '\0';
+  return all;
+}
+
+static inline const char* fake_last_error(void) {
+  static _Thread_local char* repeated; /* until the thread's next call */
+  if (fake_error_is_null) return NULL;
+  free(repeated);
+  repeated = repeated_character(fake_error);
+  return repeated ? repeated : fake_error;
+}
 
 /* ---- the context of conditions --------------------------------------------------------------- */
 

@@ -4,12 +4,15 @@ and the real worker. Each fault costs its row and nothing else."""
 from __future__ import annotations
 
 import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 
 import command_line
 from deepbench.results import ResultFile, read
+from deepbench.runner.session import Session
+from deepbench.runner.worker_process import SessionError
 from example_rows import members
 
 WAITING = "deepbench: waiting for the backend\n"  # said where a busy machine takes its time
@@ -140,9 +143,13 @@ def test_a_candidate_that_crashes_costs_its_row_alone(plugin: Path, tmp_path: Pa
         ("memory_bytes -5", 1, "describe_plan: the backend gave an impossible answer"),
         ("emit describe_device cache.l2_bytes -1", 2, "impossible answer: cache.l2_bytes=-1"),
         ("emit describe_device memory_bytes -1", 2, "impossible answer: memory_bytes=-1"),
+        ("emit describe_device row_limit_ns nan", 2, "impossible answer: row_limit_ns=nan"),
+        ("emit describe_kernel workspace_bytes -5", 1, "impossible answer: workspace_bytes=-5"),
+        ("emit describe_kernel copies -3", 1, "impossible answer: copies=-3"),
+        ("emit describe_kernel planning_ns 1e30", 1, "impossible answer: planning_ns=1e+30"),
     ],
 )
-def test_impossible_sizes_are_called_so(
+def test_impossible_numbers_are_called_so(
     plugin: Path, script: str, status: int, message: str
 ) -> None:
     done = deepbench(plugin, script, "gemm", "m=9", "n=8", "k=40", "--backend", "fake")
@@ -153,12 +160,6 @@ def test_impossible_sizes_are_called_so(
 @pytest.mark.parametrize(
     ("fault", "reason"),
     [
-        ("emit describe_kernel workspace_bytes -5", "algorithm.workspace_bytes is -5, less than 0"),
-        ("emit describe_kernel copies -3", "regime.copies is -3, less than 0"),
-        (
-            "emit describe_kernel planning_ns 1e30",
-            "algorithm.planning_ns is 1e+30, more than 1e+15",
-        ),
         ("emit describe_kernel cold thrice", 'regime.cold is "thrice", not one of "rotation"'),
         ("emit describe_kernel metric.x 1e305 GB", "metrics[0].value is 1e+305, which is out"),
         ("time 1e16", "statistics.median_ns is 1e+16, more than 1e+15"),
@@ -183,6 +184,49 @@ def test_a_context_that_no_reader_takes_is_not_written(plugin: Path, tmp_path: P
     said = done.stderr.removeprefix(WAITING)
     assert said.startswith("deepbench: error: the backend gave an impossible answer: device.heat")
     assert not file.exists()
+
+
+@pytest.mark.parametrize(
+    ("fault", "reason"),
+    [
+        (
+            "emit describe_plan algorithm a\x1b[31m",
+            "backend fake: describe_plan: the algorithm's name has a control character",
+        ),
+        (
+            "emit describe_kernel algorithm x*100000000",
+            "backend fake: describe_kernel: the algorithm's name has more than 256 characters",
+        ),
+        (
+            "flood describe_kernel 1000000 x",
+            "backend fake: describe_kernel: it emits more than 1000 values",
+        ),
+        ("flood describe_plan endless x", "no answer within 5.0 s"),
+    ],
+)
+def test_a_backend_that_says_too_much_costs_its_row_alone(
+    plugin: Path, tmp_path: Path, fault: str, reason: str
+) -> None:
+    file = tmp_path / "rows.jsonl"
+    script = f"when m=10 {fault}"
+    done = sweep_scripted_gemm(
+        plugin, file, script, "9,10,11", "--samples", "2", "--hang-limit", "5"
+    )
+    assert done.returncode == 1
+    assert row_statuses(file) == ["ok", "failed", "ok"]
+    assert members(read(file).rows)[1]["reason"].startswith(reason)
+
+
+@pytest.mark.parametrize("letter", ["x", "\n"])
+def test_standard_error_without_end_takes_no_memory(letter: str) -> None:
+    """A line that does not end is passed on in parts."""
+    said: list[int] = []
+    noise = f"import os\nfor _ in range(64): os.write(2, {letter!r}.encode() * (1 << 16))"
+    session = Session([sys.executable, "-c", noise], say=lambda text: said.append(len(text)))
+    with pytest.raises(SessionError):
+        session.start()
+    assert all(length <= 1 << 18 for length in said)
+    assert sum(said) == (64 << 16 if letter == "x" else 0)
 
 
 def test_a_candidate_of_some_rows(plugin: Path, tmp_path: Path) -> None:

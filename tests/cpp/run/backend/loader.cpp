@@ -35,12 +35,16 @@ TEST_CASE("a broken plugin gives one clear line") {
            {"no_table", ": deepbench_plugin() returned no table"},
            {"null_slots", ": its table lacks a slot that every backend must have"},
            {"bad_name", ": its name, 'my chip/../x', is not made of letters, digits and '_'"},
+           {"long_name", ": its name has more than 64 characters"},
+           {"huge_table", ": its table cannot have 18446744073709551608 bytes"},
            {"throwing", ": deepbench_plugin() threw an exception: the chip is out"},
        })
     CHECK(refusal_message(plugin_path(name)) == plugin_path(name) + reason);
 
   const std::string small = refusal_message(plugin_path("small_table"));
   CHECK(small.find(": its table is too small: 24 bytes of ") != std::string::npos);
+  const std::string torn = refusal_message(plugin_path("torn_table"));
+  CHECK(torn.find(": its table cannot have ") != std::string::npos);
   const std::string unresolved = refusal_message(plugin_path("unresolved"));
   CHECK(unresolved.find("function_of_a_missing_library") != std::string::npos);
   CHECK(unresolved.find('\n') == std::string::npos);
@@ -99,6 +103,26 @@ TEST_CASE("backends are found by the names of their files, the first of a name w
   CHECK(path_of("").empty());
   CHECK(path_of("two").empty());
   CHECK(path_of("three").empty());
+}
+
+TEST_CASE("files whose names cannot be printed are passed over") {
+  const TemporaryFolder folder;
+  folder.write("libdeepbench_a\xff.so");
+  folder.write("libdeepbench_b\x1b[31m.so");
+  folder.write("libdeepbench_good.so");
+  std::vector<std::string> names;
+  for (const FoundBackend& found : find_backends({folder.path()})) names.push_back(found.name);
+  CHECK(names.at(0) == "good");
+  CHECK(std::none_of(names.begin(), names.end(),
+                     [](const std::string& name) { return name[0] == 'a' || name[0] == 'b'; }));
+
+  const std::string evil = folder.write("libdeepbench_\xff\x1b[2J.so");
+  setenv("DEEPBENCH_BACKEND_PATH", evil.c_str(), 1);
+  const std::vector<std::string> warnings = search_warnings();
+  unsetenv("DEEPBENCH_BACKEND_PATH");
+  CHECK(warnings == std::vector<std::string>{
+                        "DEEPBENCH_BACKEND_PATH: " + folder.path() +
+                        "/libdeepbench_\xef\xbf\xbd\xef\xbf\xbd[2J.so: its path is not UTF-8"});
 }
 
 TEST_CASE("DEEPBENCH_BACKEND_PATH names files and folders") {

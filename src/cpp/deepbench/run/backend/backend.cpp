@@ -5,13 +5,17 @@
 #include <cmath>
 #include <limits>
 #include <numeric>
+#include <unordered_set>
 
 #include "deepbench/core/status.hpp"
 #include "deepbench/fill.h"
 #include "deepbench/group/group.hpp"
 #include "deepbench/plugin_collective.h"
 #include "deepbench/plugin_energy.h"
+#include "deepbench/run/backend/fact_ranges.hpp"
+#include "deepbench/run/backend/limits.hpp"
 #include "deepbench/run/backend/marshal.hpp"
+#include "deepbench/run/backend/plugin_text.hpp"
 
 namespace deepbench {
 namespace {
@@ -36,49 +40,54 @@ Status row_status(deepbench_status status) {
   return Status::kFailed;
 }
 
-constexpr size_t kMaxReason = 4000;  // bytes
-
 [[noreturn]] void invalid_answer(const char* slot, const std::string& what) {
   throw RowFailure(Status::kFailed,
                    std::string(slot) + ": the backend gave an impossible answer: " + what);
 }
 
-// More than any memory; a negative number that was converted to unsigned is far larger.
-constexpr uint64_t kMaxMemoryBytes = uint64_t{1} << 62;
-constexpr uint64_t kMaxCacheBytes = uint64_t{1} << 40;
-constexpr int64_t kMaxOutputs = 64;
-
-// Sizes of memory and caches decide which problems are refused, how many copies are made and which
-// ceilings are measured, so that they are checked.
-void check_memory_sizes(const Attributes& device) {
-  for (const auto& [name, value] : device.items()) {
-    const bool cache = name.compare(0, 6, "cache.") == 0 || name == "last_level_cache_bytes";
-    if (!cache && name != "memory_bytes" && name != "memory_available_bytes") continue;
-    const auto* bytes = std::get_if<int64_t>(&value);
-    const uint64_t most = cache ? kMaxCacheBytes : kMaxMemoryBytes;
-    if (!bytes || *bytes < 0 || uint64_t(*bytes) > most)
-      invalid_answer("describe_device", name + "=" + printable(to_text(value)));
-  }
+[[noreturn]] void refuse(const deepbench_backend& table, const char* slot,
+                         const std::string& what) {
+  throw RowFailure(Status::kFailed,
+                   "backend " + std::string(table.name) + ": " + slot + ": " + what);
 }
 
 void check_status(const deepbench_backend* table, deepbench_status status, const char* slot) {
   if (status == DEEPBENCH_OK) return;
   const char* said = table->last_error();
-  const std::string reason = one_line(said && *said ? said : "no reason given", kMaxReason);
+  const std::string reason = shown_text(said && *said ? said : "no reason given");
   // The reason names the slot, unless the problem is unsupported, which is no failure of a slot.
   throw RowFailure(row_status(status),
                    status == DEEPBENCH_UNSUPPORTED ? reason : std::string(slot) + ": " + reason);
 }
 
-// Drops ids that cannot be written on a command line, and duplicates. Keeps the first, the
+// Calls a slot that emits values, and returns them if they are within the limits.
+template <class Call>
+Collector collected(const deepbench_backend& table, const char* slot, Collector::Answer answer,
+                    Call call) {
+  Collector collector(answer);
+  check_status(&table, call(collector.sink()), slot);
+  if (!collector.fault().empty()) refuse(table, slot, collector.fault());
+  return collector;
+}
+
+template <class Call>
+Attributes emitted_facts(const deepbench_backend& table, const char* slot, Call call) {
+  const Collector collector = collected(table, slot, Collector::Answer::kFacts, call);
+  const std::string impossible = impossible_fact(collector.values());
+  if (!impossible.empty()) invalid_answer(slot, impossible);
+  return collector.values();
+}
+
+// Drops empty ids, which cannot be written on a command line, and duplicates. Keeps the first, the
 // library's default, which is never requested by its id.
 std::vector<std::string> valid_candidate_ids(const std::vector<std::string>& given) {
   std::vector<std::string> ids;
-  for (const std::string& id : given) {
-    const bool can_be_written = !id.empty() && one_line(id, id.size()) == id;
-    const bool is_known = std::find(ids.begin(), ids.end(), id) != ids.end();
-    if (ids.empty() || (can_be_written && !is_known)) ids.push_back(id);
-  }
+  std::unordered_set<std::string> known;
+  for (const std::string& id : given)
+    if (ids.empty() || (!id.empty() && known.count(id) == 0)) {
+      ids.push_back(id);
+      known.insert(id);
+    }
   return ids;
 }
 
@@ -144,9 +153,10 @@ constexpr uint64_t kChunk = 1 << 16;  // elements read at a time if the core sca
 
 Kernel::Kernel(const deepbench_backend* table, deepbench_kernel* handle, Attributes plan)
     : table_(table), handle_(handle, Destroy{table}), facts_(std::move(plan)) {
-  Collector collector;
-  check(table_->describe_kernel(handle_.get(), collector.sink()), "describe_kernel");
-  for (const auto& [name, value] : collector.values().items()) facts_.set(name, value);
+  const Attributes own = emitted_facts(*table_, "describe_kernel", [&](const deepbench_sink& sink) {
+    return table_->describe_kernel(handle_.get(), sink);
+  });
+  for (const auto& [name, value] : own.items()) facts_.set(name, value);
 }
 
 void Kernel::check(deepbench_status status, const char* slot) const {
@@ -157,9 +167,9 @@ void Kernel::check_batch(const deepbench_batch& batch, uint64_t asked) const {
   const auto invalid_answer = [](const std::string& what) {
     deepbench::invalid_answer("time_batch", what);
   };
-  if (!std::isfinite(batch.elapsed_ns) || batch.elapsed_ns <= 0)
+  if (!(batch.elapsed_ns > 0) || batch.elapsed_ns > limits::kLongestNs)
     invalid_answer("an elapsed time of " + std::to_string(batch.elapsed_ns) + " ns");
-  if (!std::isfinite(batch.host_ns) || batch.host_ns <= 0)
+  if (!(batch.host_ns > 0) || batch.host_ns > limits::kLongestNs)
     invalid_answer("a host time of " + std::to_string(batch.host_ns) + " ns");
   if (batch.elapsed_ns < kShortestCallNs * double(asked))
     invalid_answer("an elapsed time of " + to_text(batch.elapsed_ns) + " ns for " +
@@ -191,6 +201,8 @@ Batch Kernel::time_batch(uint64_t count, deepbench_launch launch, uint32_t flags
   batch.throttled = (raw.flags & DEEPBENCH_BATCH_THROTTLED) != 0;
   batch.power_capped = (raw.flags & DEEPBENCH_BATCH_POWER_CAPPED) != 0;
   batch.launch = launch_name(raw.launch);
+  const std::string timer_fault = raw.timer ? fault_of_name(raw.timer) : "";
+  if (!timer_fault.empty()) refuse(*table_, "time_batch", "the timer's name " + timer_fault);
   batch.timer = raw.timer ? raw.timer : "unknown";
   return batch;
 }
@@ -273,24 +285,22 @@ void Kernel::adopt_forward_states(const Kernel& tested) {
 
 BackendPlan::BackendPlan(const deepbench_backend* table, deepbench_plan* handle)
     : table_(table), handle_(handle, Destroy{table}) {
-  Collector collector;
-  check_status(table_, table_->describe_plan(handle_.get(), collector.sink()), "describe_plan");
-  facts_ = collector.values();
+  facts_ = emitted_facts(*table_, "describe_plan", [&](const deepbench_sink& sink) {
+    return table_->describe_plan(handle_.get(), sink);
+  });
   const int64_t bytes = facts_.integer("memory_bytes", -1);
-  if (bytes < 0 || uint64_t(bytes) > kMaxMemoryBytes)
-    invalid_answer("describe_plan", "memory_bytes=" + std::to_string(bytes));
+  if (bytes < 0) invalid_answer("describe_plan", "memory_bytes=" + std::to_string(bytes));
   memory_bytes_ = uint64_t(bytes);
-  const int64_t outputs = facts_.integer("outputs", 1);
-  if (outputs < 1 || outputs > kMaxOutputs)
-    invalid_answer("describe_plan", "outputs=" + std::to_string(outputs));
-  outputs_ = uint32_t(outputs);
+  outputs_ = uint32_t(facts_.integer("outputs", 1));
 }
 
 std::vector<std::string> BackendPlan::candidates(int64_t limit) const {
-  Collector collector;
-  if (table_->candidates)
-    check_status(table_, table_->candidates(handle_.get(), limit, collector.sink()), "candidates");
-  return valid_candidate_ids(collector.repeated());
+  if (!table_->candidates) return {};
+  const auto emit = [&](const deepbench_sink& sink) {
+    return table_->candidates(handle_.get(), limit, sink);
+  };
+  return valid_candidate_ids(
+      collected(*table_, "candidates", Collector::Answer::kCandidates, emit).candidates());
 }
 
 BackendPlan BackendPlan::with_candidate(const std::string& id) const {
@@ -315,34 +325,36 @@ Backend::Backend(const deepbench_backend* table, std::string path)
     : table_(table), path_(std::move(path)) {}
 
 Attributes Backend::describe() const {
-  Collector collector;
-  check_status(table_, table_->describe(collector.sink()), "describe");
-  return collector.values();
+  return emitted_facts(*table_, "describe",
+                       [&](const deepbench_sink& sink) { return table_->describe(sink); });
 }
 
 int Backend::device_count() const {
   int32_t count = 0;
   check_status(table_, table_->device_count(&count), "device_count");
-  if (count < 0) invalid_answer("device_count", std::to_string(count) + " devices");
+  if (count < 0 || count > limits::kDevices)
+    invalid_answer("device_count", std::to_string(count) + " devices");
   return count;
 }
 
 Attributes Backend::describe_device(int device) const {
-  Collector collector;
-  check_status(table_, table_->describe_device(device, collector.sink()), "describe_device");
-  check_memory_sizes(collector.values());
-  return collector.values();
+  return emitted_facts(*table_, "describe_device", [&](const deepbench_sink& sink) {
+    return table_->describe_device(device, sink);
+  });
 }
 
 Attributes Backend::required_environment_variables(const Attributes& options) const {
-  Collector collector;
-  if (table_->environment)
-    check_status(table_, table_->environment(ValuesView(options).get(), collector.sink()),
-                 "environment");
-  for (const auto& [name, value] : collector.values().items())
+  if (!table_->environment) return {};
+  const ValuesView given(options);
+  const auto emit = [&](const deepbench_sink& sink) {
+    return table_->environment(given.get(), sink);
+  };
+  const Attributes variables =
+      collected(*table_, "environment", Collector::Answer::kVariables, emit).values();
+  for (const auto& [name, value] : variables.items())
     if (name.empty() || name.find('=') != std::string::npos)
       invalid_answer("environment", "'" + printable(name) + "' is no variable's name");
-  return collector.values();
+  return variables;
 }
 
 BackendPlan Backend::plan(const Problem& problem, const Attributes& options) const {
@@ -354,9 +366,9 @@ BackendPlan Backend::plan(const Problem& problem, const Attributes& options) con
 }
 
 Attributes Backend::observe(int device) const {
-  Collector collector;
-  if (table_->observe) check_status(table_, table_->observe(device, collector.sink()), "observe");
-  return collector.values();
+  if (!table_->observe) return {};
+  return emitted_facts(*table_, "observe",
+                       [&](const deepbench_sink& sink) { return table_->observe(device, sink); });
 }
 
 double Backend::energy_joules(int device) const {

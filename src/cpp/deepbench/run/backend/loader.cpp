@@ -14,6 +14,8 @@
 
 #include "deepbench/core/operation.hpp"
 #include "deepbench/core/status.hpp"
+#include "deepbench/run/backend/limits.hpp"
+#include "deepbench/run/backend/plugin_text.hpp"
 
 namespace deepbench {
 namespace {
@@ -32,7 +34,12 @@ std::string name_of_file(const fs::path& path) {
   return file.substr(kPrefix.size(), file.size() - kPrefix.size() - kSuffix.size());
 }
 
+constexpr size_t kMaxPath = 4096;  // characters
+
+// Names and paths of backends are printed and written to result files. A file with another name may
+// be a stranger's, and is passed over.
 void add_backend_file(const fs::path& path, std::vector<FoundBackend>& found) {
+  if (!fault_of_name(path.c_str(), kMaxPath).empty()) return;
   const std::string name = name_of_file(path);
   const auto same = [&](const FoundBackend& one) { return one.name == name; };
   if (!name.empty() && std::none_of(found.begin(), found.end(), same))
@@ -52,6 +59,8 @@ void find_backends_in(const fs::path& place, std::vector<FoundBackend>& found) {
 std::string no_backend_reason(const fs::path& place) {
   std::error_code ignored;
   if (!fs::exists(place, ignored)) return "no such file or folder";
+  const std::string fault = fault_of_name(place.c_str(), kMaxPath);
+  if (!fault.empty()) return "its path " + fault;
   std::vector<FoundBackend> found;
   find_backends_in(place, found);
   if (!found.empty()) return "";
@@ -111,7 +120,7 @@ const deepbench_backend* table_of(deepbench_plugin_function entry, const std::st
   try {
     return entry();
   } catch (const std::exception& error) {
-    throw BackendUnavailable(threw + "an exception: " + one_line(error.what(), kShownPath));
+    throw BackendUnavailable(threw + "an exception: " + shown_text(error.what(), kShownPath));
   } catch (...) {
     throw BackendUnavailable(threw + "something that is no exception");
   }
@@ -135,7 +144,12 @@ const deepbench_backend* open_table(const std::string& path) {
   if (table->struct_size < kFirstTable)
     refuse("its table is too small: " + std::to_string(table->struct_size) + " bytes of " +
            std::to_string(kFirstTable));
+  // A slot of which only a part is there would be a pointer to anywhere.
+  if (table->struct_size > limits::kTableBytes || table->struct_size % sizeof(void*) != 0)
+    refuse("its table cannot have " + std::to_string(table->struct_size) + " bytes");
   if (!has_required_slots(*table)) refuse("its table lacks a slot that every backend must have");
+  if (bounded_text(table->name, limits::kBackendName).size() > limits::kBackendName)
+    refuse("its name has more than " + std::to_string(limits::kBackendName) + " characters");
   if (!is_valid_backend_name(table->name))
     refuse("its name, '" + printable(table->name) + "', is not made of letters, digits and '_'");
   return padded_table(*table);
@@ -213,7 +227,8 @@ std::vector<std::string> search_warnings() {
   for (const auto& path : environment_paths()) {
     const std::string why = no_backend_reason(path);
     if (!why.empty())
-      warnings.push_back("DEEPBENCH_BACKEND_PATH: " + printable(path, kShownPath) + ": " + why);
+      warnings.push_back("DEEPBENCH_BACKEND_PATH: " + shown_text(path.c_str(), kShownPath) + ": " +
+                         why);
   }
   return warnings;
 }

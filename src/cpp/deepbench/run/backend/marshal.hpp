@@ -30,20 +30,39 @@ class ProblemView {
   deepbench_problem problem_;
 };
 
-// Collects the values that a backend emits. Ignores a value of an unknown kind and a NULL name or
-// text, so that a faulty plugin does not crash a report. Stores the unit and direction of a metric
-// as "NAME.unit".
+// Collects the values that a backend emits, within the limits of limits.hpp. Names with a control
+// character, with invalid UTF-8 or of too many characters are refused; free texts are made
+// printable and shortened. Ignores a value of an unknown kind and a NULL name or text, so that a
+// faulty plugin does not crash a report. Stores the unit and direction of a metric as "NAME.unit".
 class Collector {
  public:
+  enum class Answer {
+    kFacts,
+    kVariables,   // of the environment: texts are neither changed nor shortened
+    kCandidates,  // texts that are all called "candidate"
+  };
+  explicit Collector(Answer answer = Answer::kFacts) : answer_(answer) {}
+
   deepbench_sink sink() { return {this, &Collector::receive}; }
   const Attributes& values() const { return values_; }
-  // All texts in order, for names that repeat.
-  const std::vector<std::string>& repeated() const { return repeated_; }
+  const std::vector<std::string>& candidates() const { return candidates_; }
+  // Why the answer is refused, such as "the device's name has a control character"; empty if it is
+  // not. What was emitted after the reason for it is ignored.
+  const std::string& fault() const { return fault_; }
 
  private:
   static void receive(void* context, const deepbench_value* value);
+  void add(const deepbench_value& value);
+  void add_candidate(const char* id);
+  void add_text(const std::string& name, const char* text);
+  void refuse(const std::string& what) { fault_ = what; }
+  void set(const std::string& name, Value value);
+
+  Answer answer_;
   Attributes values_;
-  std::vector<std::string> repeated_;
+  std::vector<std::string> candidates_;
+  size_t count_ = 0, bytes_ = 0;  // of what was emitted
+  std::string fault_;
 };
 
 }  // namespace deepbench

@@ -4,27 +4,10 @@
 #include <cmath>
 #include <cstdio>
 
+#include "deepbench/core/utf8.hpp"
+
 namespace deepbench {
 namespace {
-
-// Length of the well-formed UTF-8 sequence at the start of `text`; 0 if there is none.
-size_t utf8_length(std::string_view text) {
-  const auto byte = [&](size_t i) { return static_cast<unsigned char>(text[i]); };
-  const unsigned char lead = byte(0);
-  const size_t length = lead < 0x80                   ? 1
-                        : lead >= 0xc2 && lead < 0xe0 ? 2
-                        : lead >= 0xe0 && lead < 0xf0 ? 3
-                        : lead >= 0xf0 && lead < 0xf5 ? 4
-                                                      : 0;
-  if (length == 0 || length > text.size()) return 0;
-  for (size_t i = 1; i < length; ++i)
-    if ((byte(i) & 0xc0) != 0x80) return 0;
-  if (length == 3 && ((lead == 0xe0 && byte(1) < 0xa0) || (lead == 0xed && byte(1) > 0x9f)))
-    return 0;  // overlong, surrogate
-  if (length == 4 && ((lead == 0xf0 && byte(1) < 0x90) || (lead == 0xf4 && byte(1) > 0x8f)))
-    return 0;  // overlong, beyond Unicode
-  return length;
-}
 
 void append_escaped(char c, std::string& out) {
   char buffer[8];

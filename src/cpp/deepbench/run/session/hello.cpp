@@ -6,6 +6,7 @@
 #include <cstdlib>
 
 #include "deepbench/core/status.hpp"
+#include "deepbench/run/backend/limits.hpp"
 #include "deepbench/run/backend/loader.hpp"
 #include "deepbench/run/row/json_writer.hpp"
 #include "deepbench/run/session/runner.hpp"
@@ -44,9 +45,10 @@ std::vector<std::pair<std::string, Attributes>> libraries_in(const Attributes& f
 
 namespace {
 
+// The facts of a device beside its index, which no fact replaces.
 void write_facts(JsonWriter& json, const Attributes& facts) {
   for (const auto& [name, value] : facts.items())
-    if (name.compare(0, 8, "warning.") != 0) json.member(name, value);
+    if (name.compare(0, 8, "warning.") != 0 && name != "index") json.member(name, value);
 }
 
 void write_warnings(JsonWriter& json, const Attributes& facts) {
@@ -100,6 +102,7 @@ struct Inspection {
   Attributes environment, facts;
   std::vector<Attributes> devices;
   std::string name, path, reason;
+  size_t device_bytes = 0;
 
   template <class Step>
   void attempt(Step step) {
@@ -121,8 +124,18 @@ struct Inspection {
     attempt([&] {
       const int count = backend.device_count();
       if (count == 0 && reason.empty()) reason = "it has no device here";
-      for (int i = 0; i < count; ++i) devices.push_back(backend.describe_device(i));
+      for (int i = 0; i < count; ++i) add_device(backend.describe_device(i));
     });
+  }
+
+  void add_device(const Attributes& device) {
+    for (const auto& [fact, value] : device.items())
+      device_bytes += fact.size() + to_text(value).size();
+    if (device_bytes > limits::kDeviceBytes)
+      throw RowFailure(Status::kFailed, "backend " + name +
+                                            ": describe_device: its devices tell more than " +
+                                            std::to_string(limits::kDeviceBytes >> 20) + " MiB");
+    devices.push_back(device);
   }
 };
 

@@ -102,6 +102,12 @@ std::string no_device_reason(const Backend& backend) {
   return reason.empty() ? "" : ": " + reason;
 }
 
+// The reason with the name of the backend in front, where some reasons have it already.
+std::string with_backend_name(const std::string& backend, const std::string& reason) {
+  const std::string name = "backend " + backend + ": ";
+  return reason.compare(0, name.size(), name) == 0 ? reason : name + reason;
+}
+
 int check_device(const Backend& backend, int64_t device) {
   const int count = backend.device_count();
   if (count == 0)
@@ -176,7 +182,7 @@ void Runner::start() {
     if (group_) join();
     if (group_) rank_devices_ = gather_rank_devices(*group_, rank_device());
   } catch (const RowFailure& failure) {
-    throw BackendUnavailable("backend " + backend_.name() + ": " + failure.what());
+    throw BackendUnavailable(with_backend_name(backend_.name(), failure.what()));
   }
   check_library(defaults_.library);
   check_threads(defaults_, device_);

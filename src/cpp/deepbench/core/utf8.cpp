@@ -1,0 +1,41 @@
+// Characters of UTF-8 text.
+#include "deepbench/core/utf8.hpp"
+
+namespace deepbench {
+namespace {
+
+unsigned char byte_at(std::string_view text, size_t i) {
+  return static_cast<unsigned char>(text[i]);
+}
+
+}  // namespace
+
+size_t utf8_length(std::string_view text) {
+  if (text.empty()) return 0;
+  const unsigned char lead = byte_at(text, 0);
+  const size_t length = lead < 0x80                   ? 1
+                        : lead >= 0xc2 && lead < 0xe0 ? 2
+                        : lead >= 0xe0 && lead < 0xf0 ? 3
+                        : lead >= 0xf0 && lead < 0xf5 ? 4
+                                                      : 0;
+  if (length == 0 || length > text.size()) return 0;
+  for (size_t i = 1; i < length; ++i)
+    if ((byte_at(text, i) & 0xc0) != 0x80) return 0;
+  const unsigned char second = length > 1 ? byte_at(text, 1) : 0;
+  if (length == 3 && ((lead == 0xe0 && second < 0xa0) || (lead == 0xed && second > 0x9f)))
+    return 0;  // overlong, surrogate
+  if (length == 4 && ((lead == 0xf0 && second < 0x90) || (lead == 0xf4 && second > 0x8f)))
+    return 0;  // overlong, beyond Unicode
+  return length;
+}
+
+bool is_control_sequence(std::string_view character) {
+  const unsigned char lead = byte_at(character, 0);
+  if (character.size() == 1) return lead < 0x20 || lead == 0x7f;
+  if (character.size() == 2) return lead == 0xc2 && byte_at(character, 1) < 0xa0;  // U+0080 on
+  if (character.size() != 3 || lead != 0xe2) return false;
+  const unsigned last = (byte_at(character, 1) & 0x3fU) << 6 | (byte_at(character, 2) & 0x3fU);
+  return (last >= 0x28 && last <= 0x2e) || (last >= 0x66 && last <= 0x69);  // of U+2000 on
+}
+
+}  // namespace deepbench
