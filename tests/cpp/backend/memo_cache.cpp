@@ -5,6 +5,8 @@
 
 #include <stdexcept>
 #include <string>
+#include <thread>
+#include <vector>
 
 namespace deepbench::plugin {
 namespace {
@@ -18,6 +20,17 @@ TEST_CASE("a cache computes each value once") {
   CHECK(get("a") == 1);
   CHECK(get("b") == 2);
   CHECK(get("a") == 1);
+}
+
+TEST_CASE("threads that ask at the same time get the value that one of them computes") {
+  MemoCache<int, int> cache;
+  int computed = 0;
+  std::vector<int> got(3);
+  std::vector<std::thread> threads;
+  for (int& value : got)
+    threads.emplace_back([&] { value = cache.get(1, [&] { return ++computed; }); });
+  for (std::thread& thread : threads) thread.join();
+  CHECK(got == std::vector<int>{1, 1, 1});
 }
 
 TEST_CASE("a cache stores nothing when the computation throws") {

@@ -5,7 +5,9 @@
 
 #include <algorithm>
 #include <cstring>
+#include <thread>
 #include <utility>
+#include <vector>
 
 #include "buffer.hpp"
 #include "topology.hpp"
@@ -30,6 +32,23 @@ std::byte* allocate_and_fill(PagePool& pool, uint64_t bytes) {
   CHECK(is_zero(pages, bytes));
   std::memset(pages, 7, bytes);
   return pages;
+}
+
+TEST_CASE("pages: threads take pages from one pool") {
+  PagePool pool(8 * kPage);
+  std::vector<std::thread> threads;
+  for (int i = 0; i < 3; ++i)
+    threads.emplace_back([&pool, i] {
+      for (int round = 0; round < 20; ++round) {
+        const uint64_t bytes = uint64_t(1 + i) * kPage;
+        std::byte* const pages = pool.allocate(bytes);
+        if (!pages) continue;
+        std::memset(pages, i, 64);
+        pool.release(pages, bytes);
+      }
+    });
+  for (std::thread& thread : threads) thread.join();
+  CHECK(pool.idle_bytes() <= 8 * kPage);
 }
 
 TEST_CASE("pages: released pages are reused and cleared") {
