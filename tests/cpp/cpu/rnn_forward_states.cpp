@@ -219,7 +219,7 @@ GradientVerification verify_kernel(const Backend& cpu, const Problem& problem, i
   of_reference.set("library", std::string("reference"));
   GradientVerification outcome;
   deepbench::Kernel kernel = cpu.plan(problem, options).prepare();
-  Verifier verifier(problem, kernel.facts(), 1, "uniform", [&] {
+  Verifier verifier(problem, kernel.facts(), 1, "uniform", 2, [&] {
     deepbench::Kernel reference = cpu.plan(problem, of_reference).prepare();
     reference.adopt_forward_states(kernel);
     outcome.adopts = reference.forward_states() == DEEPBENCH_STATES_ADOPTED;

@@ -126,20 +126,31 @@ static inline double product(const Gemm* g, int64_t i, int64_t j, Mutant mutant)
   return sum;
 }
 
+/* Whether a plugin that takes verification's default seed for the seed of every row would compute
+ * index `i` of `size`. */
+static inline bool is_guessed(int64_t i, int64_t size, uint32_t stream) {
+  const bool is_border = i == 0 || i == size - 1 || (i % 16 == 0 || i % 16 == 15);
+  bool found = is_border;
+  for (uint64_t place = 0; place < 24; ++place)
+    found = found || (uint64_t)i == deepbench_bits(0x5eed, stream, place) % (uint64_t)size;
+  return found;
+}
+
 /* Element `index` of the output. `calls` is the number of calls summed in place, otherwise 1. */
 static inline double gemm_element(const Gemm* g, uint64_t index, Mutant mutant, uint64_t calls) {
   const int64_t i = (int64_t)index % g->m, j = (int64_t)index / g->m;
   const int64_t tile_i = g->m / 2, tile_j = g->n / 2;
   if (mutant == kZeroTile && i >= tile_i && i < tile_i + kTile && j >= tile_j && j < tile_j + kTile)
     return 0;
+  if (mutant == kGuessed && !(is_guessed(i, g->m, 11) && is_guessed(j, g->n, 12))) return 0;
   const double alpha = mutant == kAlpha ? 0.995 : 1;
   double value = alpha * (double)calls * product(g, i, j, mutant);
   if (mutant != kNoC) value += element_c(g, (int64_t)index);
   if (i == g->m / 3 && j == g->n / 3) {
     if (mutant == kNan) return (double)deepbench_bits_float(0x7fc00001u);
-    if (mutant == kOneOff) value += value < -2 || value > 2 ? value / 2 : 1;
+    if (mutant == kOneOff) value += 1000; /* no weight of a projection is so small */
   }
-  return round_to(g->c, value);
+  return round_to(g->c, mutant == kScaled ? 1.0003 * value : value);
 }
 
 /* sums = output times weights, computed by associativity: for problems that are too large to be

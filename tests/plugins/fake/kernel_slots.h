@@ -60,6 +60,7 @@ static inline deepbench_status fake_restore(deepbench_kernel* handle) {
   Kernel* kernel = kernel_of(handle);
   const deepbench_status status = enter_slot(&kernel->scenario, kRestore, "");
   if (status == DEEPBENCH_OK && !kernel->scenario.restore_broken) kernel->calls = 0;
+  kernel->is_verified = true;
   return status;
 }
 
@@ -67,6 +68,7 @@ static inline deepbench_status fake_poison_outputs(deepbench_kernel* handle) {
   Kernel* kernel = kernel_of(handle);
   const deepbench_status status = enter_slot(&kernel->scenario, kPoisonOutputs, "");
   if (status != DEEPBENCH_OK) return status;
+  kernel->is_verified = true;
   if (kernel->scenario.in_place) {
     if (!kernel->scenario.restore_broken) kernel->calls = 0;
   } else {
@@ -81,6 +83,7 @@ static inline deepbench_status fake_read_output(deepbench_kernel* handle, uint32
   Kernel* kernel = kernel_of(handle);
   const deepbench_status status = enter_slot(&kernel->scenario, kReadOutput, "");
   if (output != 0) return fail(DEEPBENCH_INVALID, "there is no output %u", (unsigned)output);
+  kernel->is_verified = false;
   for (size_t i = 0; status == DEEPBENCH_OK && i < count; ++i) {
     if (indices[i] >= output_count(kernel))
       return fail(DEEPBENCH_INVALID, "output %" PRIu64 " of %" PRIu64, indices[i],
@@ -109,6 +112,7 @@ static inline deepbench_status fake_project_output(deepbench_kernel* handle, uin
   Kernel* kernel = kernel_of(handle);
   const deepbench_status status = enter_slot(&kernel->scenario, kProjectOutput, "");
   if (status != DEEPBENCH_OK) return status;
+  kernel->is_verified = false;
   if (project(kernel, rows, seed, sums)) return DEEPBENCH_OK;
   return fail(DEEPBENCH_OUT_OF_MEMORY, "no memory for a projection");
 }
@@ -122,6 +126,7 @@ static inline deepbench_status fake_refill(deepbench_kernel* handle, const char*
   const deepbench_status status = enter_slot(&kernel->scenario, kRefill, details);
   if (status != DEEPBENCH_OK) return status;
   if (!kernel->is_gemm) return fail(DEEPBENCH_UNSUPPORTED, "only gemm can be refilled");
+  if (kernel->scenario.refill_ignored) return DEEPBENCH_OK;
   Gemm* gemm = &kernel->gemm;
   forget_operands(gemm);
   gemm->integers = strcmp(inputs, "integers") == 0 && !is_integer(gemm->c);

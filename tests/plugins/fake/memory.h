@@ -45,7 +45,7 @@ static inline double memory_element(Memory* memory, uint64_t index, Mutant mutan
   }
   if (outputs > 1 && mutant == kLastK && index == last) word = 0;
   if (mutant == kZeroTile && index >= outputs / 2 && index < outputs / 2 + 16) word = 0;
-  if (mutant == kOneOff && index == outputs / 3) word ^= 4u;
+  if (mutant == kOneOff && index == outputs / 3) word ^= 1u << 30;
   return word;
 }
 

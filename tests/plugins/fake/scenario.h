@@ -65,11 +65,14 @@ typedef enum Mutant {
   kNan,
   kUnpoisoned,
   kNoC,
-  kAlpha
+  kAlpha,
+  kScaled,
+  kGuessed
 } Mutant;
 static const char* const kMutantNames[] = {
-    "none",       "last_k", "tf32", "half_accumulation", "zero_tile", "one_off", "untouched", "nan",
-    "unpoisoned", "no_c",   "alpha"};
+    "none",    "last_k",    "tf32",   "half_accumulation", "zero_tile",
+    "one_off", "untouched", "nan",    "unpoisoned",        "no_c",
+    "alpha",   "scaled",    "guessed"};
 
 typedef struct Fault {
   FaultKind kind;
@@ -99,7 +102,10 @@ typedef struct Scenario {
   char timer[kNameSize];
   Mutant mutant;
   bool mutant_in_batches; /* the mutant applies only to batches of several calls */
-  bool in_place, restore_broken, rotation_stuck, scan_blind, flush;
+  bool in_place, restore_broken, adds_once, refill_ignored, rotation_stuck, scan_blind, flush;
+  bool loops_once;    /* a batch makes one call, whatever its count */
+  double works_ns;    /* host time that each call really takes; 0: none */
+  double verified_ns; /* > 0: the time of a call between poisoning and the next reading */
   double beta, forward_states;
   char fill_b[8];
   int devices;
@@ -226,6 +232,10 @@ static inline bool read_clock_verb(const Line* line, Scenario* scenario, bool* k
     return read_numbers(line, 2, 2, scenario->noise);
   }
   if (strcmp(verb, "correlated") == 0) return read_numbers(line, 3, 3, scenario->noise);
+  if (strcmp(verb, "works") == 0) return read_numbers(line, 1, 1, &scenario->works_ns);
+  if (strcmp(verb, "verified_time") == 0) return read_numbers(line, 1, 1, &scenario->verified_ns);
+  if (strcmp(verb, "loops") == 0)
+    return line->count == 2 && (scenario->loops_once = strcmp(line->words[1], "once") == 0);
   if (strcmp(verb, "overhead") == 0) return read_numbers(line, 1, 1, &scenario->overhead_ns);
   if (strcmp(verb, "resolution") == 0) return read_numbers(line, 1, 1, &scenario->resolution_ns);
   if (strcmp(verb, "host") == 0) {
@@ -252,6 +262,8 @@ static inline bool read_result_verb(const Line* line, Scenario* scenario, bool* 
   if (strcmp(verb, "in_place") == 0) return scenario->in_place = true;
   if (strcmp(verb, "flush") == 0) return scenario->flush = true;
   if (strcmp(verb, "restore") == 0) return scenario->restore_broken = strcmp(word, "broken") == 0;
+  if (strcmp(verb, "adds") == 0) return scenario->adds_once = strcmp(word, "once") == 0;
+  if (strcmp(verb, "refill") == 0) return scenario->refill_ignored = strcmp(word, "ignored") == 0;
   if (strcmp(verb, "rotation") == 0) return scenario->rotation_stuck = strcmp(word, "stuck") == 0;
   if (strcmp(verb, "scan") == 0) return scenario->scan_blind = strcmp(word, "blind") == 0;
   if (strcmp(verb, "beta") == 0) return read_numbers(line, 1, 1, &scenario->beta);

@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -33,6 +34,9 @@ class ComputedOutput {
 // The conditions of a kernel's run that determine its output.
 struct KernelConditions {
   uint64_t seed = 1;
+  // Of the places that are compared and of the weights of projections. Verification draws it after
+  // the kernel was prepared, so that no backend knows what will be looked at.
+  uint64_t verification_seed = 0x5eed;
   std::string inputs = "uniform";  // or "zeros", "ones", "integers"
   double beta = 1;                 // weight of the constant input C
   std::string accumulator{};       // "float" (int8), "fp22" (fp8) or "rounded_product"
@@ -47,11 +51,28 @@ struct KernelConditions {
   bool from_tested_forward = false;
 };
 
-struct ExpectedOutput {
-  // Elements that are checked one by one: index, expected value, largest permitted difference.
+// Elements that are compared: index, expected value, largest permitted difference.
+struct ExpectedElements {
   std::vector<uint64_t> indices;
   std::vector<double> values;
   std::vector<double> bounds;
+
+  void resize(size_t count) { indices.resize(count), values.resize(count), bounds.resize(count); }
+};
+
+// Elements that are judged together: rounding errors of many outputs cancel, a factor does not.
+struct ExpectedSlope {
+  ExpectedElements elements{};
+  // The error, relative to the output, that sums may have in the same direction in all outputs.
+  double max_common_error = 0;
+};
+
+struct ExpectedOutput : ExpectedElements {  // the elements that are checked one by one
+  // What the elements hold before the first call, where calls in place add to it.
+  std::vector<double> initial_values;
+  // Where an output of few bits would hide a small factor. Without elements of its own it is judged
+  // by those that are checked one by one.
+  std::optional<ExpectedSlope> slope;
 
   // The output is taken as a column-major matrix of `projection_rows` rows and multiplied by the
   // weights of fill.h. For a row-major output, `projection_rows` is its number of columns.

@@ -126,6 +126,11 @@ class DEEPBENCH_API Operation {
   // Of the output with the number in the conditions.
   virtual ExpectedOutput expected_output(const Problem& problem,
                                          const KernelConditions& conditions) const;
+  // Whether a kernel of this problem may state such a condition, on which its output depends:
+  // "beta", "accumulator" or "fill.OPERAND" with a value other than the default.
+  virtual bool permits_condition(const Problem&, std::string_view, const Value&) const {
+    return false;
+  }
   // Whether the bounds of rounding are too wide for this problem, so that it is verified a second
   // time with small integers ("integers" of plugin.h's refill()), whose sums are exact.
   virtual bool needs_exact_sums(const Problem&) const { return false; }

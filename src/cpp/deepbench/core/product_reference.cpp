@@ -5,7 +5,9 @@
 #include <cmath>
 #include <memory>
 #include <numeric>
+#include <set>
 #include <string>
+#include <utility>
 
 #include "deepbench/core/input_generator.hpp"
 #include "deepbench/core/parallel.hpp"
@@ -19,7 +21,10 @@ constexpr double kGridWork = 1 << 24;  // grid points x k
 constexpr int64_t kMaxGridWidth = 24;
 // Fewer products do not repay another thread.
 constexpr int64_t kMinThreadProducts = 1 << 17;
-constexpr uint64_t kWeightSeed = 0x5eed;
+// The slope is judged by as many outputs as so many products allow: about 2^15 of them tell a
+// factor of 1.0003 from the rounding of bfloat16. Fewer than kMinSlopeWidth^2 tell little.
+constexpr double kSlopeWork = 1 << 26;
+constexpr int64_t kMaxSlopeWidth = 181, kMinSlopeWidth = 64;
 
 }  // namespace
 
@@ -40,7 +45,7 @@ double ProductReference::host_memory_bytes(int64_t m, int64_t n, int64_t k) {
   const int64_t width = sample_grid_width(k);
   const double rows = double(all ? m : std::min(m, width));
   const double columns = double(all ? n : std::min(n, width));
-  const double grid = 4 * (rows + columns) * double(k) + 32 * rows * columns;
+  const double grid = 4 * (rows + columns) * double(k) + 40 * rows * columns;
   return all ? grid : grid + 32 * double(m) + 12 * double(n) + 16 * double(k);
 }
 
@@ -48,12 +53,14 @@ ExpectedOutput ProductReference::expected_output() {
   ExpectedOutput expected;
   expected.outputs = static_cast<uint64_t>(m_ * n_);
   if (checks_all_outputs(m_, n_, k_)) {
-    add_grid(all_indices(m_), all_indices(n_), expected);
+    expected.initial_values = add_grid(all_indices(m_), all_indices(n_), expected);
     expected.coverage = "all " + std::to_string(m_ * n_) + " outputs";
+    if (const auto common = max_common_error()) expected.slope = {{}, *common};
     return expected;
   }
-  add_grid(sampled_indices(m_, 11), sampled_indices(n_, 12), expected);
+  expected.initial_values = add_grid(sampled_indices(m_, 11), sampled_indices(n_, 12), expected);
   add_projection(expected);
+  add_slope(expected);
   expected.coverage = std::to_string(expected.indices.size()) + " of " + std::to_string(m_ * n_) +
                       " outputs and " + std::to_string(m_) + " projections of all";
   return expected;
@@ -65,23 +72,28 @@ ProductReference::Indices ProductReference::all_indices(int64_t size) {
   return all;
 }
 
-// Both ends, the borders of tiles of 16 to 256, and random indices; sorted, without duplicates.
+// Fills `chosen` up to `count` different indices below `size` with random ones; sorted.
+ProductReference::Indices ProductReference::random_indices(int64_t size, int64_t count,
+                                                           uint32_t stream, Indices chosen) const {
+  if (size <= count) return all_indices(size);
+  std::set<int64_t> unique(chosen.begin(), chosen.end());
+  for (uint64_t i = 0; int64_t(unique.size()) < count; ++i)
+    unique.insert(static_cast<int64_t>(deepbench_bits(seed_, stream, i) % uint64_t(size)));
+  return Indices(unique.begin(), unique.end());
+}
+
+// Both ends, the borders of tiles of 16 to 256, and random indices.
 ProductReference::Indices ProductReference::sampled_indices(int64_t size, uint32_t stream) const {
   const int64_t width = sample_grid_width(k_);
-  if (size <= width) return all_indices(size);
   Indices chosen = {0, size - 1};
   for (int64_t tile = 16; tile <= 256 && int64_t(chosen.size()) + 1 < width / 2; tile *= 2)
     if (tile < size) chosen.insert(chosen.end(), {tile - 1, tile});
-  for (uint64_t i = 0; int64_t(chosen.size()) < width; ++i)
-    chosen.push_back(static_cast<int64_t>(deepbench_bits(kWeightSeed, stream, i) % uint64_t(size)));
-  std::sort(chosen.begin(), chosen.end());
-  chosen.erase(std::unique(chosen.begin(), chosen.end()), chosen.end());
-  return chosen;
+  return random_indices(size, width, stream, std::move(chosen));
 }
 
 // Adds every combination of the given rows and columns.
-void ProductReference::add_grid(const Indices& rows, const Indices& columns,
-                                ExpectedOutput& expected) {
+std::vector<double> ProductReference::add_grid(const Indices& rows, const Indices& columns,
+                                               ExpectedElements& expected) {
   const int64_t min_part = 1 + kMinThreadProducts / k_;
   const auto height = static_cast<int64_t>(rows.size()), all = height + int64_t(columns.size());
   set_grid_rows(rows.size());
@@ -98,7 +110,8 @@ void ProductReference::add_grid(const Indices& rows, const Indices& columns,
   });
 
   const size_t points = rows.size() * columns.size();
-  expected.indices.resize(points), expected.values.resize(points), expected.bounds.resize(points);
+  expected.resize(points);
+  std::vector<double> initial(points);
   parallel_for(int64_t(points), min_part, [&](int64_t begin, int64_t end, int) {
     for (int64_t index = begin; index < end; ++index) {
       const int64_t r = index % height, l = index / height;
@@ -108,8 +121,19 @@ void ProductReference::add_grid(const Indices& rows, const Indices& columns,
       expected.indices[size_t(index)] = static_cast<uint64_t>(i + j * m_);
       expected.values[size_t(index)] = expected_point.value;
       expected.bounds[size_t(index)] = expected_point.bound;
+      initial[size_t(index)] = expected_point.initial;
     }
   });
+  return initial;
+}
+
+void ProductReference::add_slope(ExpectedOutput& expected) {
+  const auto common = max_common_error();
+  const auto width =
+      std::min(static_cast<int64_t>(std::sqrt(kSlopeWork / double(k_))), kMaxSlopeWidth);
+  if (!common || width < kMinSlopeWidth) return;
+  expected.slope = {{}, *common};
+  add_grid(random_indices(m_, width, 13), random_indices(n_, width, 14), expected.slope->elements);
 }
 
 // The error of a projected row is a random sum of the errors of n single outputs. Its bound uses
@@ -117,7 +141,7 @@ void ProductReference::add_grid(const Indices& rows, const Indices& columns,
 // summation.
 void ProductReference::add_projection(ExpectedOutput& expected) const {
   std::vector<float> run(static_cast<size_t>(n_));
-  fill_weights(kWeightSeed, 0, n_, run.data());
+  fill_weights(seed_, 0, n_, run.data());
   const std::vector<double> weights(run.begin(), run.end());
   const Operand a = this->a(), b = this->b(), c = this->c();
   MatrixSums total = multiply_by_vector(a.stored, a.transposed,
@@ -138,7 +162,7 @@ void ProductReference::add_projection(ExpectedOutput& expected) const {
         2 * std::sqrt(double(n_)) * std::sqrt(total.squares[i] * b_square + c_square) * relative +
         1e-300;
   expected.projection_rows = static_cast<uint64_t>(m_);
-  expected.projection_seed = kWeightSeed;
+  expected.projection_seed = seed_;
 }
 
 }  // namespace deepbench

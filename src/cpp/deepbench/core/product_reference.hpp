@@ -5,6 +5,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 #include "deepbench/core/expected_output.hpp"
@@ -24,6 +25,7 @@ class ProductReference {
  protected:
   struct ExpectedElement {
     double value, bound;
+    double initial;  // C without its factor
   };
   // A matrix as it is stored, and whether the product uses its transpose.
   struct Operand {
@@ -31,8 +33,8 @@ class ProductReference {
     bool transposed;
   };
 
-  ProductReference(int64_t m, int64_t n, int64_t k, double beta)
-      : m_(m), n_(n), k_(k), beta_(beta) {}
+  ProductReference(int64_t m, int64_t n, int64_t k, const KernelConditions& conditions)
+      : m_(m), n_(n), k_(k), beta_(conditions.beta), seed_(conditions.verification_seed) {}
 
   // generate_row_of_a() writes row i of op(A), which is number `grid_row` of the grid's rows;
   // generate_column_of_b() writes column j of op(B). Both write k elements and run on several
@@ -52,6 +54,9 @@ class ProductReference {
   // The number of products that almost no output exceeds: a few rows of a sparse operand may have
   // more.
   virtual double max_terms() const { return double(k_); }
+  // The largest error of sums that is common to all outputs, where a factor of all outputs could
+  // hide in the rounding of each; empty where the slope of the outputs is not judged.
+  virtual std::optional<double> max_common_error() const { return std::nullopt; }
 
   double beta() const { return beta_; }
 
@@ -61,12 +66,17 @@ class ProductReference {
   static bool checks_all_outputs(int64_t m, int64_t n, int64_t k);
   static int64_t sample_grid_width(int64_t k);
   static Indices all_indices(int64_t size);
+  Indices random_indices(int64_t size, int64_t count, uint32_t stream, Indices chosen = {}) const;
   Indices sampled_indices(int64_t size, uint32_t stream) const;
-  void add_grid(const Indices& rows, const Indices& columns, ExpectedOutput& expected);
+  // Returns what the elements hold before the first call.
+  std::vector<double> add_grid(const Indices& rows, const Indices& columns,
+                               ExpectedElements& expected);
   void add_projection(ExpectedOutput& expected) const;
+  void add_slope(ExpectedOutput& expected);
 
   const int64_t m_, n_, k_;
   const double beta_;
+  const uint64_t seed_;
 };
 
 }  // namespace deepbench

@@ -10,11 +10,12 @@ namespace deepbench {
 struct Batch {
   uint64_t count = 0;
   double elapsed_ns = 0;  // device time of all calls
-  double host_ns = 0;     // host time of the whole batch
+  double host_ns = 0;     // host time of the whole batch, as the backend says
+  double watched_ns = 0;  // the same by the core's stopwatch; 0: not watched
   double rested_ns = 0;   // rest ahead of the batch (rest_policy.hpp)
   double untimed_ns = 0;  // host time of untimed calls ahead of the batch
-  bool schedule_perturbed =
-      false;  // a perturbation of the schedule preceded the batch (DEEPBENCH_REQUEST_PERTURB)
+  // DEEPBENCH_REQUEST_PERTURB: the schedule of the batch was drawn anew.
+  bool schedule_perturbed = false;
   double clock_mhz = 0;       // 0: unknown
   bool throttled = false;     // by temperature or a hardware limit
   bool power_capped = false;  // by the software power cap: a label, not a fault

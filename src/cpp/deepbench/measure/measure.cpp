@@ -73,6 +73,8 @@ class MeasuringLoop {
   void record_sample(const Batch& batch) {
     rule_.add(batch.per_call_ns(), batch.count, is_throttled(batch), batch.schedule_perturbed);
     samples_.schedule_perturbed = samples_.schedule_perturbed || batch.schedule_perturbed;
+    samples_.elapsed_ns += batch.elapsed_ns;
+    samples_.watched_ns += batch.watched_ns;
     host_per_call_ns_.push_back(batch.host_ns / static_cast<double>(batch.count));
     if (batch.clock_mhz > 0) {
       clocks_mhz_.push_back(batch.clock_mhz);

@@ -117,7 +117,7 @@ TEST_CASE("what a kernel says of itself is on the row") {
       "emit describe_kernel metric.dense 2.5 us lower; emit describe_kernel metric.busbw 9.0 GB/s "
       "higher; emit describe_kernel note.one said once; emit describe_kernel workspace_bytes 4096;"
       "emit describe_kernel planning_ns 1500.0; beta 0; mhz 1500; flags 2",
-      kProblem);
+      std::string(kProblem) + " precision=int8");
   REQUIRE_MESSAGE(row.status == Status::kOk, row.reason);
   CHECK(row.library == "fake");
   CHECK(row.algorithm.name == "naive:default");

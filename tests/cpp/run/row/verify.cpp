@@ -52,36 +52,34 @@ TEST_CASE("correct results of larger problems pass by samples and projection") {
 TEST_CASE("constant inputs, another beta and another type of B pass when they are said") {
   CHECK(verdict(fake_row("", kSmall, "ceilings=no inputs=ones")) == "ok");
   CHECK(verdict(fake_row("", kSmall, "ceilings=no inputs=zeros")) == "ok");
-  CHECK(verdict(fake_row("beta 0", kSmall)) == "ok");
+  CHECK(verdict(fake_row("beta 0", kSmall + " precision=int8")) == "ok");
   CHECK(verdict(fake_row("fill_b s7", kSmall + " precision=int8")) == "ok");
   CHECK(verdict(fake_row("", kSmall, "ceilings=no seed=123456789012")) == "ok");
   // Said, but not done.
-  CHECK(verdict(fake_row("emit describe_kernel beta 0.0", kSmall)) == "incorrect");
+  CHECK(verdict(fake_row("emit describe_kernel beta 0.0", kSmall + " precision=int8")) ==
+        "incorrect");
   CHECK(verdict(fake_row("emit describe_kernel fill.b s7", kSmall + " precision=int8")) ==
         "incorrect");
 }
 
-// In fp8 an accumulator of 14 bits is tolerated, and many products have a wide bound in any type.
+// In fp8 an accumulator of 14 bits is tolerated.
 const std::string kFp8 = "gemm m=37 n=29 k=64 precision=fp8_e4m3";
 const std::string kAccumulator = "emit describe_kernel accumulator fp22;";
 const std::string kLong = "gemm m=1 n=2 k=500000 precision=";
 
 TEST_CASE("small integers show what the bounds of rounding hide") {
-  for (const std::string& problem : {kLong + "fp8_e4m3", kLong + "bfloat16"}) {
-    for (const std::string mutant : {"none", "no_c", "alpha"}) {
-      CAPTURE(problem);
-      CAPTURE(mutant);
-      const std::string script = kAccumulator + "mutant " + mutant + ";";
-      const Row hidden = fake_row(script + "fail refill unsupported", problem);
-      CHECK_MESSAGE(hidden.status == Status::kOk, hidden.reason);
-      CHECK(hidden.verification.what.find("without exact sums of integers") != std::string::npos);
-      const Row row = fake_row(script, problem);
-      CHECK(verdict(row) == (mutant == "none" ? "ok" : "incorrect"));
-      if (mutant == "none")
-        CHECK(row.verification.what == "all 2 outputs, and exact sums of integers");
-      else
-        CHECK_MESSAGE(row.reason.find("with exact sums of integers: output ") == 0, row.reason);
-    }
+  for (const std::string mutant : {"none", "no_c", "alpha"}) {
+    CAPTURE(mutant);
+    const std::string script = kAccumulator + "mutant " + mutant + ";";
+    const Row hidden = fake_row(script + "fail refill unsupported", kLong + "fp8_e4m3");
+    CHECK_MESSAGE(hidden.status == Status::kOk, hidden.reason);
+    CHECK(hidden.verification.what.find("without exact sums of integers") != std::string::npos);
+    const Row row = fake_row(script, kLong + "fp8_e4m3");
+    CHECK(verdict(row) == (mutant == "none" ? "ok" : "incorrect"));
+    if (mutant == "none")
+      CHECK(row.verification.what == "all 2 outputs, and exact sums of integers");
+    else
+      CHECK_MESSAGE(row.reason.find("with exact sums of integers: output ") == 0, row.reason);
   }
 }
 
@@ -172,14 +170,16 @@ TEST_CASE("every mutant comes out incorrect before timing, and shows no rate") {
   }
 }
 
-TEST_CASE("a mutant that appears while timing is found after it; its times stay, its rate goes") {
+// A random batch may find it earlier. The last batches of the row are those after timing.
+TEST_CASE("a mutant that appears while timing is found then or after it; its rate goes") {
   for (const Mutant& mutant : mutants()) {
     CAPTURE(mutant.name);
     CAPTURE(mutant.problem);
     const Row row = fake_row("from 30 mutant " + mutant.name, mutant.problem);
     CHECK(verdict(row) == "incorrect");
-    CHECK_MESSAGE(row.reason.find("after timing" + mutant.reason) == 0, row.reason);
-    CHECK(row.samples);
+    const bool is_late = row.reason.find("after timing" + mutant.reason) == 0;
+    CHECK_MESSAGE((is_late || row.reason.find("while timing: ") == 0), row.reason);
+    CHECK(row.samples.has_value() == is_late);
     CHECK_FALSE(row.has_rates());
   }
 }
@@ -236,18 +236,18 @@ TEST_CASE("in place: C is brought back") {
   CHECK(verdict(fake_row("in_place", kSmall + " precision=int8")) == "ok");
   const Row broken = fake_row("in_place; restore broken", kSmall);
   CHECK(verdict(broken) == "incorrect");
-  CHECK(broken.reason.find("after timing: output ") == 0);
+  CHECK(broken.reason.find("after timing: restore leaves ") == 0);
   const Row untouched = fake_row("in_place; mutant untouched", kSmall);
   CHECK(untouched.reason == "before timing: 1073 of 1073 outputs were not written");
   const Row later = fake_row("in_place; from 30 mutant untouched", kSmall);
   CHECK(later.reason == "after timing: 1073 of 1073 outputs were not written");
 }
 
-TEST_CASE("what is verified after timing is the batch that was timed") {
+TEST_CASE("what is verified while and after timing is the batch that is timed") {
   for (const std::string mutant : {"last_k", "untouched", "nan"}) {
     const Row row = fake_row("time 1000; mutant " + mutant + " batches", kSmall);
     CHECK(verdict(row) == "incorrect");
-    CHECK(row.reason.find("after timing: ") == 0);
+    CHECK_MESSAGE(row.reason.find("before timing: ") == std::string::npos, row.reason);
   }
 }
 
@@ -348,9 +348,9 @@ TEST_CASE("every output of an operation is verified") {
   const auto verified = [&](uint32_t wrong, double error) {
     TwoOutputsKernel::wrong = wrong, TwoOutputsKernel::error = error;
     Kernel kernel = backend.plan(problem, {}).prepare();
-    Verifier verifier(problem, kernel.facts(), 1, "uniform", [&]() -> Kernel { throw 0; });
+    Verifier verifier(problem, kernel.facts(), 1, "uniform", 2, [&]() -> Kernel { throw 0; });
     Verifier::reset_outputs(kernel);
-    verifier.check_outputs_are_poisoned(kernel);
+    verifier.check_reset(kernel);
     kernel.time_batch(1);
     verifier.check(kernel, "now");
     return verifier.result();

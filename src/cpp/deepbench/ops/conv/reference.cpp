@@ -37,7 +37,6 @@ constexpr double kMinSamples = 24, kMaxSamples = 192;
 // projections, so more of them are sampled too.
 constexpr int64_t kLopsidedRatio = 64;
 constexpr double kLopsidedWork = 1 << 27, kSaturatedWork = 1 << 24;
-constexpr uint64_t kWeightSeed = 0x5eed;
 
 // F(4x4, 3x3) is the largest Winograd tile in use for 3 x 3 filters. The factor is the standard
 // deviation of the worst element of an output tile relative to that of the products' roundoff: each
@@ -67,6 +66,7 @@ class ConvReference {
   ConvReference(const Conv& conv, const KernelConditions& conditions)
       : conv_(conv),
         output_(conv.output()),
+        seed_(conditions.verification_seed),
         inputs_(conditions.seed, conditions.inputs),
         constant_(conditions.inputs != "uniform") {
     operands_.x = {&inputs_, conv.x_type, Conv::kStreamX};
@@ -103,7 +103,7 @@ class ConvReference {
       add_all_outputs(expected);
       return expected;
     }
-    const std::vector<int64_t> indices = sampled_outputs(conv_, sample_count(conv_), kWeightSeed);
+    const std::vector<int64_t> indices = sampled_outputs(conv_, sample_count(conv_), seed_);
     add_sampled_outputs(indices, expected);
     if (int64_t(indices.size()) == outputs) return expected;
     expected.coverage =
@@ -116,9 +116,7 @@ class ConvReference {
   }
 
  private:
-  void resize_points(size_t points, ExpectedOutput& expected) const {
-    expected.indices.resize(points), expected.values.resize(points), expected.bounds.resize(points);
-  }
+  void resize_points(size_t points, ExpectedOutput& expected) const { expected.resize(points); }
 
   void set_point(int64_t index, const DotSums& sums, size_t point, ExpectedOutput& expected) const {
     const double value = conv_.saturates()
@@ -177,7 +175,7 @@ class ConvReference {
     expected.projections = projection();
     expected.projection_bounds.assign(expected.projections.size(), bound);
     expected.projection_rows = static_cast<uint64_t>(output_.rows());
-    expected.projection_seed = kWeightSeed;
+    expected.projection_seed = seed_;
   }
 
   double mean_square_of_products() const {
@@ -196,7 +194,7 @@ class ConvReference {
 
   std::vector<double> projection() const {
     std::vector<float> run(size_t(output_.slowest_extent()));
-    fill_weights(kWeightSeed, 0, output_.slowest_extent(), run.data());
+    fill_weights(seed_, 0, output_.slowest_extent(), run.data());
     const std::vector<double> weights(run.begin(), run.end());
     const Conv& c = conv_;
     const bool second = output_.second_is_slowest;
@@ -252,6 +250,7 @@ class ConvReference {
 
   const Conv conv_;
   const ConvOutput output_;
+  const uint64_t seed_;  // of the places and weights
   const InputGenerator inputs_;
   const bool constant_;
   ConvOperands operands_;

@@ -84,6 +84,18 @@ class ConvOperation final : public Operation {
                                  const KernelConditions& conditions) const override {
     return expected_conv_output(conv_problem(problem), conditions);
   }
+  bool permits_condition(const Problem& problem, std::string_view name,
+                         const Value& value) const override {
+    const PrecisionInfo precision = conv_problem(problem).precision;
+    const std::string text = to_text(value);
+    const bool is_int8 = precision.precision == Precision::kInt8;
+    if (name == "fill.x" || name == "fill.w" || name == "fill.dy")
+      return is_int8 && (text == "s7" || text == "u8");
+    if (name != "accumulator") return false;
+    if (text == "float") return is_int8;
+    if (text == "fp22") return size_of(precision.a) == 1 && !is_int8;
+    return text == "winograd";
+  }
   double verification_bytes(const Problem& problem) const override {
     return conv_reference_bytes(conv_problem(problem));
   }

@@ -11,6 +11,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <optional>
 
 #include "deepbench/core/product_reference.hpp"
 
@@ -20,12 +21,14 @@ namespace {
 class GemmReference final : public ProductReference {
  public:
   GemmReference(const Gemm& gemm, const KernelConditions& conditions)
-      : ProductReference(gemm.m, gemm.n, gemm.k, conditions.beta),
+      : ProductReference(gemm.m, gemm.n, gemm.k, conditions),
         gemm_(gemm),
         rounds_product_(conditions.accumulator == "rounded_product"),
         exact_(conditions.inputs == "integers" && gemm.precision.precision != Precision::kInt8),
         inputs_(exact_ ? InputGenerator(conditions.seed, small_integers(gemm))
                        : InputGenerator(conditions.seed, conditions.inputs)),
+        judges_slope_(conditions.inputs == "uniform" && conditions.accumulator != "fp22" &&
+                      size_of(gemm.precision.c) <= 2),
         type_a_(gemm.precision.a),
         type_b_(gemm.b_type),
         type_c_(gemm.precision.c) {
@@ -80,15 +83,26 @@ class GemmReference final : public ProductReference {
   ExpectedElement expected_element(const DotSums& sums, size_t, int64_t i,
                                    int64_t j) const override {
     const auto index = static_cast<uint64_t>(i + j * gemm_.m);
-    const double c = beta() == 0 ? 0 : beta() * inputs_.element(type_c_, Gemm::kStreamC, index);
+    const double initial = beta() == 0 ? 0 : inputs_.element(type_c_, Gemm::kStreamC, index);
+    const double c = beta() * initial;
     const double sum = sums.products + c;
-    if (exact_ && is_stored_exactly(sum) && is_stored_exactly(sums.products)) return {sum, 0};
+    if (exact_ && is_stored_exactly(sum) && is_stored_exactly(sums.products))
+      return {sum, 0, initial};
     const double squares = sums.squares + c * c;
     const double sums_error = roundoff_of_sums() * std::sqrt(squares + sum * sum) +
                               roundoff_of_inputs() * std::sqrt(squares);
     const double rounded = std::abs(sum) + (rounds_product_ ? std::abs(sums.products) : 0);
     const double smallest = (rounds_product_ ? 2 : 1) * gemm_.precision.absolute_roundoff();
-    return {sum, gemm_.precision.output_roundoff * (rounded + sums_error) + sums_error + smallest};
+    return {sum, gemm_.precision.output_roundoff * (rounded + sums_error) + sums_error + smallest,
+            initial};
+  }
+
+  // Equal inputs make equal roundings, and 14 bits of sums that are cut off do not cancel either.
+  // Matrix units may cut off the sum of every four products towards zero, by a roundoff of sums on
+  // average, and these partial sums are half of the final one on average.
+  std::optional<double> max_common_error() const override {
+    if (!judges_slope_) return std::nullopt;
+    return 0.25 * double(gemm_.k) * gemm_.precision.sum_roundoff;
   }
 
   double relative_bound() const override {
@@ -101,6 +115,7 @@ class GemmReference final : public ProductReference {
   const bool rounds_product_;  // the product is rounded to the output's type before C is added
   const bool exact_;           // the inputs are small integers
   const InputGenerator inputs_;
+  const bool judges_slope_;
   deepbench_type type_a_, type_b_, type_c_;
 };
 

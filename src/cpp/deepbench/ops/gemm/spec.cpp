@@ -42,6 +42,20 @@ class GemmOperation final : public Operation {
                                  const KernelConditions& conditions) const override {
     return expected_gemm_output(gemm_problem(problem), conditions);
   }
+  // Only sums of 8-bit operands are kept otherwise than in 32 bits, and only in int8 is there a
+  // library that cannot add C exactly.
+  bool permits_condition(const Problem& problem, std::string_view name,
+                         const Value& value) const override {
+    const PrecisionInfo precision = gemm_problem(problem).precision;
+    const std::string text = to_text(value);
+    const bool is_int8 = precision.precision == Precision::kInt8;
+    if (name == "beta") return is_int8 && text == "0";
+    if (name == "fill.a" || name == "fill.b") return is_int8 && (text == "s7" || text == "u8");
+    if (name != "accumulator") return false;
+    if (text == "float") return is_int8;
+    if (text == "fp22") return size_of(precision.a) == 1 && !is_int8;
+    return text == "rounded_product" && size_of(precision.c) <= 2;
+  }
   bool needs_exact_sums(const Problem& problem) const override {
     return gemm_problem(problem).needs_exact_sums();
   }

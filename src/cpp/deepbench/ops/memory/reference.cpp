@@ -14,9 +14,9 @@ namespace deepbench {
 namespace {
 
 constexpr int64_t kSamples = 1024;
+constexpr uint32_t kPlaces = 11;  // stream of the compared places
 constexpr int64_t kMinPart = 1 << 16;
 constexpr int64_t kBlock = 1024;
-constexpr uint64_t kWeightSeed = 0x5eed;
 
 uint32_t expected_word(const Memory& memory, const KernelConditions& conditions, uint64_t index) {
   if (memory.kind == MemoryKind::kWrite) return write_pattern(conditions.seed);
@@ -61,7 +61,7 @@ double weighted_sum(const Memory& memory, const KernelConditions& conditions) {
     float weights[kBlock];
     for_each_block(memory, conditions, begin, end,
                    [&](int64_t first, const uint32_t* words, int64_t count) {
-                     fill_weights(kWeightSeed, uint64_t(first), count, weights);
+                     fill_weights(conditions.verification_seed, uint64_t(first), count, weights);
                      std::copy(words, words + count, values);
                      sum += weighted_sums(weights, values, count).products;
                    });
@@ -85,14 +85,16 @@ ExpectedOutput expected_memory_output(const Memory& memory, const KernelConditio
     return expected;
   }
   const int64_t samples = std::min(kSamples, memory.words());
+  const int64_t part = memory.words() / samples;  // one word of each is compared
   for (int64_t i = 0; i < samples; ++i) {
-    const int64_t spread = memory.words() / samples * i;
-    expected.indices.push_back(uint64_t(i == samples - 1 ? memory.words() - 1 : spread));
+    const uint64_t bits = deepbench_bits(conditions.verification_seed, kPlaces, uint64_t(i));
+    const int64_t place = i == 0 ? 0 : part * i + int64_t(bits % uint64_t(part));
+    expected.indices.push_back(uint64_t(i == samples - 1 ? memory.words() - 1 : place));
     expected.values.push_back(expected_word(memory, conditions, expected.indices.back()));
     expected.bounds.push_back(0);
   }
   expected.projection_rows = 1;
-  expected.projection_seed = kWeightSeed;
+  expected.projection_seed = conditions.verification_seed;
   expected.projections = {weighted_sum(memory, conditions)};
   // The words are below 2^32 and the weights are at most 1; the backend sums in double in another
   // order.

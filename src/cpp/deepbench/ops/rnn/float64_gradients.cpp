@@ -29,7 +29,7 @@ ExpectedOutput expected_float64_gradients(const Rnn& rnn, const KernelConditions
   ExpectedOutput expected;
   expected.outputs = all.size();
   for (const GradientPart& part : gradient_parts(operands.rnn())) {
-    for (const uint64_t index : sample_part(part, kMaxChecked)) {
+    for (const uint64_t index : sample_part(part, kMaxChecked, conditions.verification_seed)) {
       const ValueWithError output =
           all[index].rounded(rnn.precision.output_roundoff / RnnGradients::kDeviationsPerBound);
       expected.indices.push_back(index);

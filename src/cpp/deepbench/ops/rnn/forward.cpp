@@ -213,7 +213,7 @@ class ForwardStates {
 ExpectedOutput expected_forward_output(const Rnn& rnn, const KernelConditions& conditions) {
   const RnnOperands operands(rnn, conditions);
   const RnnCell cell(rnn, conditions, 1);
-  const std::vector<RnnSegment> segments = choose_segments(rnn);
+  const std::vector<RnnSegment> segments = choose_segments(rnn, conditions.verification_seed);
   const ForwardStates states(operands, segments, *conditions.computed_output);
 
   std::vector<size_t> first = {0};

@@ -21,22 +21,22 @@ std::vector<GradientPart> gradient_parts(const Rnn& rnn) {
   return parts;
 }
 
-std::vector<uint64_t> sample_part(const GradientPart& part, int64_t max_count) {
+std::vector<uint64_t> sample_part(const GradientPart& part, int64_t max_count, uint64_t seed) {
   std::vector<uint64_t> indices;
-  for (const int64_t i : stratified_sample(part.count, max_count, uint64_t(part.first)))
+  for (const int64_t i : stratified_sample(part.count, max_count, seed, uint64_t(part.first)))
     indices.push_back(uint64_t(part.first + i));
   return indices;
 }
 
-std::vector<uint64_t> sample_grid(const GradientPart& part, int64_t max_count) {
-  if (part.columns == 0 || part.count <= max_count) return sample_part(part, max_count);
+std::vector<uint64_t> sample_grid(const GradientPart& part, int64_t max_count, uint64_t seed) {
+  if (part.columns == 0 || part.count <= max_count) return sample_part(part, max_count, seed);
   const int64_t rows = part.count / part.columns;
   const auto side = int64_t(std::sqrt(double(max_count)));
   const std::vector<int64_t> some_columns =
-      stratified_sample(part.columns, std::max(side, max_count / rows), uint64_t(part.first));
+      stratified_sample(part.columns, std::max(side, max_count / rows), seed, uint64_t(part.first));
   std::vector<uint64_t> indices;
-  for (const int64_t row :
-       stratified_sample(rows, max_count / int64_t(some_columns.size()), uint64_t(part.first) + 1))
+  for (const int64_t row : stratified_sample(rows, max_count / int64_t(some_columns.size()), seed,
+                                             uint64_t(part.first) + 1))
     for (const int64_t column : some_columns)
       indices.push_back(uint64_t(part.first + row * part.columns + column));
   return indices;

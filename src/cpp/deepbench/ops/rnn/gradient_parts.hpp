@@ -19,10 +19,10 @@ struct GradientPart {
 std::vector<GradientPart> gradient_parts(const Rnn& rnn);
 
 // The indices of a part that are checked: at most `max_count`, or all if there are no more.
-std::vector<uint64_t> sample_part(const GradientPart& part, int64_t max_count);
+std::vector<uint64_t> sample_part(const GradientPart& part, int64_t max_count, uint64_t seed);
 // The same, but in a matrix the crossings of some rows with some columns, so that a reference
 // computes these elements of a product cheaply.
-std::vector<uint64_t> sample_grid(const GradientPart& part, int64_t max_count);
+std::vector<uint64_t> sample_grid(const GradientPart& part, int64_t max_count, uint64_t seed);
 
 // For example "all 20 outputs" or "10 of 20 outputs".
 std::string coverage_text(size_t checked, int64_t outputs);

@@ -28,7 +28,6 @@ constexpr int64_t kModelUnits = 128, kModelBatch = 2, kModelSteps = 32;
 constexpr double kModelQuantile = 0.99;
 constexpr int64_t kMaxCompared = 1 << 16;  // compared elements of a part
 constexpr uint64_t kMaxRows = 1 << 12;     // rows of the projection
-constexpr uint64_t kWeightSeed = 0x5eed;
 constexpr double kUnitShare = 20;
 constexpr double kFlippedUnitsFraction = 1e-6;  // fraction of all units
 
@@ -74,6 +73,7 @@ class ReferenceKernelGradients {
   ReferenceKernelGradients(const RnnOperands& operands, const KernelConditions& conditions)
       : rnn_(operands.rnn()),
         computed_(*conditions.computed_output),
+        seed_(conditions.verification_seed),
         from_tested_forward_(conditions.from_tested_forward),
         relu_side_unknown_(rnn_.cell == "vanilla" && !from_tested_forward_),
         parts_(gradient_parts(rnn_)),
@@ -95,7 +95,7 @@ class ReferenceKernelGradients {
 
  private:
   void add_part(const GradientPart& part, double relative) {
-    const std::vector<uint64_t> indices = sample_grid(part, kMaxCompared);
+    const std::vector<uint64_t> indices = sample_grid(part, kMaxCompared, seed_);
     const std::vector<double> values = computed_.elements(indices);
     const double size = root_mean_square(values.data(), values.size());
     const double unit = relu_side_unknown_ ? size * std::sqrt(2 / double(part.terms)) : 0;
@@ -121,15 +121,15 @@ class ReferenceKernelGradients {
         std::gcd(std::gcd(rnn_.dx_elements(), rnn_.dh0_elements()), rnn_.hidden);
     const auto power_of_two = uint64_t(divisor & -divisor);
     expected_.projection_rows = std::min(power_of_two, kMaxRows);
-    expected_.projection_seed = kWeightSeed;
-    expected_.projections =
-        computed_.project(expected_.projection_rows, expected_.outputs, kWeightSeed);
+    expected_.projection_seed = seed_;
+    expected_.projections = computed_.project(expected_.projection_rows, expected_.outputs, seed_);
     const double bound = std::sqrt(energy_ / double(expected_.projection_rows)) + largest_;
     expected_.projection_bounds.assign(expected_.projections.size(), bound);
   }
 
   const Rnn& rnn_;
   ComputedOutput& computed_;
+  const uint64_t seed_;  // of the places and weights
   const bool from_tested_forward_, relu_side_unknown_;
   const std::vector<GradientPart> parts_;
   const std::vector<double> relative_;

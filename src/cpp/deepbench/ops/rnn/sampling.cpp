@@ -12,15 +12,14 @@ namespace {
 constexpr double kForwardWork = 1 << 27;  // multiplications that the reference repeats
 constexpr int64_t kMaxOutputs = 1 << 19;
 constexpr int64_t kMinSegments = 4;
-constexpr uint64_t kSampleSeed = 0x5a3b1e;
 
 // lstm's c of 64 steps earlier has no effect: a forget gate of 0.8 leaves a millionth of it, and a
 // forget gate of 1/2 leaves 5e-20.
 constexpr int64_t kForgetSteps = 64;
 constexpr int64_t kMaxWholeSegment = 3 * kForgetSteps;
 
-int64_t random_below(int64_t size, uint32_t stream, uint64_t index) {
-  return static_cast<int64_t>(deepbench_bits(kSampleSeed, stream, index) % uint64_t(size));
+int64_t random_below(int64_t size, uint64_t seed, uint32_t stream, uint64_t index) {
+  return static_cast<int64_t>(deepbench_bits(seed, stream, index) % uint64_t(size));
 }
 
 struct SegmentShape {
@@ -44,19 +43,19 @@ double segment_cost(const Rnn& rnn, const SegmentShape& shape) {
   return rows * double(rnn.hidden) * double(shape.steps + 2);
 }
 
-RnnSegment segment_at(const Rnn& rnn, const SegmentShape& shape, int64_t number) {
+RnnSegment segment_at(const Rnn& rnn, const SegmentShape& shape, uint64_t seed, int64_t number) {
   const int64_t latest = rnn.timesteps - shape.steps, last = rnn.batch - 1;
   RnnSegment segment;
   segment.sequence = number == 0   ? 0
                      : number == 1 ? last
-                                   : random_below(rnn.batch, 1, uint64_t(number));
+                                   : random_below(rnn.batch, seed, 1, uint64_t(number));
   segment.begin = number % 4 == 0   ? 0
                   : number % 4 == 1 ? latest
-                                    : random_below(latest + 1, 2, uint64_t(number));
+                                    : random_below(latest + 1, seed, 2, uint64_t(number));
   segment.end = segment.begin + shape.steps;
   segment.checked_from =
       segment.begin + (segment.begin > 0 && rnn.cell == "lstm" ? kForgetSteps : 0);
-  segment.units = stratified_sample(rnn.hidden, shape.units, uint64_t(number));
+  segment.units = stratified_sample(rnn.hidden, shape.units, seed, uint64_t(number));
   return segment;
 }
 
@@ -67,22 +66,23 @@ bool checks_all_outputs(const Rnn& rnn) {
          rnn.sequence() <= kMaxOutputs;
 }
 
-std::vector<RnnSegment> choose_segments(const Rnn& rnn) {
+std::vector<RnnSegment> choose_segments(const Rnn& rnn, uint64_t seed) {
   std::vector<RnnSegment> segments;
   if (checks_all_outputs(rnn)) {
     for (int64_t n = 0; n < rnn.batch; ++n)
-      segments.push_back({n, 0, rnn.timesteps, 0, stratified_sample(rnn.hidden, rnn.hidden, 0)});
+      segments.push_back(
+          {n, 0, rnn.timesteps, 0, stratified_sample(rnn.hidden, rnn.hidden, seed, 0)});
     return segments;
   }
   const SegmentShape shape = segment_shape(rnn);
   const auto affordable = static_cast<int64_t>(kForwardWork / segment_cost(rnn, shape));
   const int64_t max_segments = kMaxOutputs / 2 / (shape.steps * shape.units);
   for (int64_t i = 0; i < std::max(kMinSegments, std::min(affordable, max_segments)); ++i)
-    segments.push_back(segment_at(rnn, shape, i));
+    segments.push_back(segment_at(rnn, shape, seed, i));
   return segments;
 }
 
-std::vector<int64_t> stratified_sample(int64_t size, int64_t count, uint64_t salt) {
+std::vector<int64_t> stratified_sample(int64_t size, int64_t count, uint64_t seed, uint64_t salt) {
   std::vector<int64_t> chosen(static_cast<size_t>(std::min(size, count)));
   std::iota(chosen.begin(), chosen.end(), 0);
   if (size <= count) return chosen;
@@ -90,7 +90,8 @@ std::vector<int64_t> stratified_sample(int64_t size, int64_t count, uint64_t sal
   for (int64_t i = 0; i < count; ++i) {
     const auto begin = int64_t(double(i) * width);
     const int64_t end = std::min(size, std::max(begin + 1, int64_t(double(i + 1) * width)));
-    chosen[size_t(i)] = begin + random_below(end - begin, 3, salt * uint64_t(count) + uint64_t(i));
+    chosen[size_t(i)] =
+        begin + random_below(end - begin, seed, 3, salt * uint64_t(count) + uint64_t(i));
   }
   chosen.front() = 0;
   chosen.back() = size - 1;

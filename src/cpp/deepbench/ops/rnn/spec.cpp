@@ -51,6 +51,11 @@ class RnnOperation final : public Operation {
                                  const KernelConditions& conditions) const override {
     return expected_rnn_output(rnn_problem(problem), conditions);
   }
+  bool permits_condition(const Problem& problem, std::string_view name,
+                         const Value& value) const override {
+    return rnn_problem(problem).precision.precision == Precision::kInt8 &&
+           (name == "fill.u" || name == "fill.wx") && to_text(value) == "s7";
+  }
   double verification_bytes(const Problem& problem) const override {
     return rnn_reference_bytes(rnn_problem(problem));
   }

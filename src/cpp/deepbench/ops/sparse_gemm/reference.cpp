@@ -19,7 +19,7 @@ namespace {
 class SparseGemmReference final : public ProductReference {
  public:
   SparseGemmReference(const SparseGemm& gemm, const KernelConditions& conditions)
-      : ProductReference(gemm.m, gemm.n, gemm.k, conditions.beta),
+      : ProductReference(gemm.m, gemm.n, gemm.k, conditions),
         gemm_(gemm),
         inputs_(conditions.seed, conditions.inputs),
         pattern_{conditions.seed, SparseGemm::kStreamPattern, gemm.nonzero_threshold()} {}
@@ -53,14 +53,17 @@ class SparseGemmReference final : public ProductReference {
 
   ExpectedElement expected_element(const DotSums& sums, size_t grid_row, int64_t i,
                                    int64_t j) const override {
-    const double c = beta() == 0 ? 0
-                                 : beta() * inputs_.element(gemm_.precision.c, SparseGemm::kStreamC,
-                                                            gemm_.index_c(i, j));
+    const double initial =
+        beta() == 0 ? 0
+                    : inputs_.element(gemm_.precision.c, SparseGemm::kStreamC, gemm_.index_c(i, j));
+    const double c = beta() * initial;
     const double sum = sums.products + c;
     const double sums_error =
         roundoff_of_sums(double(nnz_[grid_row])) * std::sqrt(sums.squares + c * c + sum * sum);
-    return {sum, gemm_.precision.output_roundoff * (std::abs(sum) + sums_error) + sums_error +
-                     gemm_.precision.absolute_roundoff()};
+    return {sum,
+            gemm_.precision.output_roundoff * (std::abs(sum) + sums_error) + sums_error +
+                gemm_.precision.absolute_roundoff(),
+            initial};
   }
 
   // A row-major matrix equals the transpose of a column-major one.

@@ -94,6 +94,10 @@ class SparseGemmOperation final : public Operation {
     return all;
   }
 
+  // There is a library whose sparse product does not add C.
+  bool permits_condition(const Problem&, std::string_view name, const Value& value) const override {
+    return name == "beta" && to_text(value) == "0";
+  }
   bool has_reference() const override { return true; }
   ExpectedOutput expected_output(const Problem& problem,
                                  const KernelConditions& conditions) const override {

@@ -133,7 +133,7 @@ template <class Archive>
 void visit(Archive& archive, Verification& verification) {
   archive.enumerator(verification.state, Verification::State::kFailed);
   archive.fields(verification.what, verification.reason, verification.checked, verification.outputs,
-                 verification.worst);
+                 verification.worst, verification.seed, verification.conditions);
 }
 
 template <class Archive>

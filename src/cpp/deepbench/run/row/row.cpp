@@ -146,6 +146,8 @@ void write_verification(JsonWriter& json, const Verification& verification) {
   json.member("checked", static_cast<int64_t>(verification.checked));
   json.member("outputs", static_cast<int64_t>(verification.outputs));
   json.member("max_error_ratio", verification.worst).member_or_null("reason", verification.reason);
+  if (verification.seed != 0) json.member("seed", static_cast<int64_t>(verification.seed));
+  if (!verification.conditions.items().empty()) json.member("conditions", verification.conditions);
   json.end_object();
 }
 

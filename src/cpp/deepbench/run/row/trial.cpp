@@ -3,11 +3,14 @@
 
 #include <algorithm>
 #include <cmath>
+#include <iterator>
 #include <limits>
 
 #include "deepbench/core/operation.hpp"
 #include "deepbench/core/status.hpp"
+#include "deepbench/fill.h"
 #include "deepbench/group/group.hpp"
+#include "deepbench/measure/audit.hpp"
 #include "deepbench/measure/statistics.hpp"
 #include "deepbench/run/row/collective_timing.hpp"
 #include "deepbench/run/row/measuring_hooks.hpp"
@@ -23,12 +26,16 @@ constexpr uint64_t kCallsAfterPerturbation = 5;  // shorter batches are not pert
 // Filling caches adds 0.1 % to a call this long on a GPU, and tens of per cent on a CPU, where it
 // affects all candidates alike.
 constexpr double kNegligibleWarmUpNs = 10e6;
+// A random batch of each of these ranges of batches is checked briefly in the measuring loop.
+constexpr uint64_t kSpotCheckRanges[] = {2, 6, 32, 256, 2048};
+constexpr uint32_t kSpotCheckStream = 22;  // of their random numbers
 constexpr double kMaxSingleCalls = 100, kMinSingleCalls = 5, kSingleCallsNs = 2e9;
 
 }  // namespace
 
 Trial::Trial(const RowContext& context, const Plan& plan, Stages& stages)
     : plan_(plan),
+      backend_(context.backend),
       requested_regime_(requested_regime({plan.problem, plan.options}, context.device)),
       stages_(stages),
       group_(context.group),
@@ -37,12 +44,11 @@ Trial::Trial(const RowContext& context, const Plan& plan, Stages& stages)
       // All ranks rest for the same time, so that they stay in step.
       rest_(value_of_rank_zero(group_, "rest",
                                plan.options.steady ? 0 : context.device.real("most_clock_mhz"))) {
-  collective_step(group_, "prepare", [&] { prepare(context.backend); });
+  collective_step(group_, "prepare", [&] { prepare(); });
+  prepare_verification();
 }
 
-void Trial::prepare(const Backend& backend) {
-  const Problem& problem = plan_.problem;
-  const RunOptions& options = plan_.options;
+void Trial::prepare() {
   Stopwatch watch;
   kernel_.emplace(plan_.backend_plan().prepare());
   const double took_ns = watch.lap_ns();
@@ -50,19 +56,44 @@ void Trial::prepare(const Backend& backend) {
       kernel_->facts().integer("schedule_sensitive") != 0 && launch_ != DEEPBENCH_LAUNCH_ISOLATED;
   stages_.prepare_ns += took_ns;
   stages_.compiling_ns += std::fmin(took_ns, std::fmax(0.0, kernel_->facts().real("compiling_ns")));
+  verification_.conditions = stated_conditions(plan_.problem, kernel_->facts());
+}
+
+// The seed is drawn now that the kernel is prepared; all ranks compare the same places.
+void Trial::prepare_verification() {
+  const Problem& problem = plan_.problem;
+  const RunOptions& options = plan_.options;
   if (!options.verify || options.once) {
     verification_.reason = options.once ? "one call only" : "not asked for";
   } else if (!problem.operation().has_reference()) {
     verification_.reason = "the operation has no reference";
   } else {
-    verifier_.emplace(problem, kernel_->facts(), static_cast<uint64_t>(options.seed),
-                      options.inputs, [&] {
-                        Kernel reference = plan_.reference_plan(backend).prepare();
-                        reference.adopt_forward_states(*kernel_);
-                        return reference;
-                      });
+    Stopwatch watch;
+    verification_.seed = static_cast<uint64_t>(
+        value_of_rank_zero(group_, "seed", static_cast<double>(draw_verification_seed())));
+    collective_step(group_, "expect", [&] {
+      verifier_.emplace(make_verifier(options.inputs, [&] {
+        Kernel reference = plan_.reference_plan(backend_).prepare();
+        reference.adopt_forward_states(*kernel_);
+        return reference;
+      }));
+    });
+    draw_spot_checks();
     stages_.verify_ns += watch.lap_ns();
   }
+}
+
+void Trial::draw_spot_checks() {
+  for (size_t i = 0; i + 1 < std::size(kSpotCheckRanges); ++i) {
+    const uint64_t first = kSpotCheckRanges[i], count = kSpotCheckRanges[i + 1] - first;
+    spot_checks_.push_back(first + deepbench_bits(verification_.seed, kSpotCheckStream, i) % count);
+  }
+}
+
+Verifier Trial::make_verifier(const std::string& inputs,
+                              const Verifier::MakeReference& make_reference) {
+  return Verifier(plan_.problem, kernel_->facts(), static_cast<uint64_t>(plan_.options.seed),
+                  inputs, verification_.seed, make_reference);
 }
 
 uint64_t Trial::calls_between_restores() const {
@@ -94,7 +125,9 @@ void Trial::reset_outputs() {
 
 Batch Trial::batch(uint64_t count, deepbench_launch launch, uint32_t flags) {
   const Batch batch = slowest_batch(group_, count, [&] {
-    const Batch mine = kernel_->time_batch(count, launch, flags);
+    Stopwatch watch;
+    Batch mine = kernel_->time_batch(count, launch, flags);
+    mine.watched_ns = watch.lap_ns();
     local_call_ns_ = mine.per_call_ns();
     return mine;
   });
@@ -135,10 +168,15 @@ Batch Trial::time_without_rest(uint64_t count) {
 }
 
 void Trial::verify(Verifier& verifier, const std::string& when) {
+  judge(verifier, "verify", [&] { return verifier.check(*kernel_, when); });
+}
+
+void Trial::judge(const Verifier& verifier, const std::string& step,
+                  const std::function<bool()>& check) {
   Stopwatch watch;
   try {
-    collective_step(group_, "verify", [&] {
-      const bool good = verifier.check(*kernel_, when);
+    collective_step(group_, step, [&] {
+      const bool good = check();
       verification_ = verifier.result();
       if (!good) throw RowFailure(Status::kIncorrect, verification_.reason);
     });
@@ -151,15 +189,68 @@ void Trial::verify(Verifier& verifier, const std::string& when) {
   stages_.verify_ns += watch.lap_ns();
 }
 
-// Makes the batch that was timed, such as a graph of many calls, once more. Results in place add up
-// over calls, so that only one is made.
-void Trial::verify_outputs_of_next_batch(Verifier& verifier, const std::string& when) {
+// Makes the batch that was timed, such as a graph of many calls, twice more: poisoning may cool
+// caches for the first. Results in place add up over calls, so that only one call is verified, and
+// a batch of its own is timed. Returns the longer time of a call.
+double Trial::verify_outputs_of_next_batch(Verifier& verifier, const std::string& when) {
   Stopwatch watch;
+  double call_ns = 0;
+  if (kernel_->in_place()) call_ns = time_after_reset(samples_->batch).per_call_ns();
   reset_outputs();
-  collective_step(group_, "check reset", [&] { verifier.check_outputs_are_poisoned(*kernel_); });
-  batch(kernel_->in_place() ? 1 : samples_->batch, launch_);
+  collective_step(group_, "check reset", [&] { verifier.check_reset(*kernel_); });
+  for (int i = 0; i < (kernel_->in_place() ? 1 : 2); ++i) {
+    const Batch made = batch(kernel_->in_place() ? 1 : samples_->batch, launch_);
+    if (!kernel_->in_place()) call_ns = std::max(call_ns, made.per_call_ns());
+  }
   stages_.verify_ns += watch.lap_ns();
   verify(verifier, when);
+  return call_ns;
+}
+
+// Whether the next batch of the measuring loop, of `count` calls, is checked. Results of several
+// calls in place add up and cannot be.
+bool Trial::is_spot_check(uint64_t count) {
+  const uint64_t number = batches_in_loop_++;
+  if (!verifier_ || (kernel_->in_place() && (count > 1 || shuffles_))) return false;
+  return std::find(spot_checks_.begin(), spot_checks_.end(), number) != spot_checks_.end();
+}
+
+Batch Trial::time_in_loop(uint64_t count) {
+  const bool is_checked = is_spot_check(count);
+  Stopwatch watch;
+  if (is_checked && last_call_ns_ < kLongCallNs) reset_outputs();
+  stages_.verify_ns += watch.lap_ns();
+  const Batch made = time(count);
+  if (is_checked)
+    judge(*verifier_, "spot check",
+          [&] { return verifier_->check_briefly(*kernel_, batches_in_loop_); });
+  return made;
+}
+
+// Reads an element, which ends what a backend may do for verified calls alone.
+Batch Trial::time_after_reset(uint64_t count) {
+  reset_outputs();
+  const Batch made = batch(count, launch_);
+  collective_step(group_, "read", [&] { kernel_->read_output(0, {0}); });
+  return made;
+}
+
+// Comes last, so that it affects no sample.
+void Trial::audit(const MeasureOptions& options, double verified_call_ns) {
+  Stopwatch watch;
+  const BatchTimer plain = [&](uint64_t count) { return time_without_rest(count); };
+  std::string doubt = doubt_about_count(plain, *samples_, options);
+  const bool is_slow = verified_call_ns > kMaxVerifiedSlowdown * median(samples_->per_call_ns);
+  if (doubt.empty() && is_slow)
+    doubt = doubt_about_reset(
+        plain, [&](uint64_t count) { return time_after_reset(count); }, *samples_, options);
+  if (doubt.empty() && is_clock_suspect(*samples_) &&
+      backend_.describe().integer("simulated_time") == 0)
+    clock_note_ = doubt_about_clock(plain, *samples_, options);
+  stages_.verify_ns += watch.lap_ns();
+  collective_step(group_, "audit", [&] {
+    if (!doubt.empty()) throw RowFailure(Status::kMistrusted, doubt);
+  });
 }
 
 // Comes last, so that it affects no sample. Later calls, which measure energy, have the row's
@@ -175,7 +266,7 @@ void Trial::verify_exact_sums() {
     verification_.what += ", without exact sums of integers, since the operands cannot be refilled";
     return;
   }
-  Verifier exact(plan_.problem, kernel_->facts(), seed, "integers", {});
+  Verifier exact = make_verifier("integers", {});
   stages_.verify_ns += watch.lap_ns();
   Verification verification = verification_;
   verify_outputs_of_next_batch(exact, "with exact sums of integers");
@@ -206,7 +297,7 @@ Measurement Trial::measure(const MeasureOptions& how) {
   Stopwatch watch;
   samples_ = deepbench::measure(
       [&](uint64_t count) {
-        const Batch batch = time(count);
+        const Batch batch = time_in_loop(count);
         if (first && verifier_) verify(*verifier_, "before timing");
         if (first && hooks_) hooks_->before_warm_up();
         first = false;
@@ -218,11 +309,13 @@ Measurement Trial::measure(const MeasureOptions& how) {
   stages_.measure_ns += watch.lap_ns() - verifying_ns;
 
   if (verifier_) {
+    double verified_call_ns = 0;  // unknown, or of batches that are samples
     if (outputs_reset_)
       verify(*verifier_, "after timing");
     else
-      verify_outputs_of_next_batch(*verifier_, "after timing");
+      verified_call_ns = verify_outputs_of_next_batch(*verifier_, "after timing");
     verify_exact_sums();
+    audit(options, verified_call_ns);
   }
   return measurement();
 }
@@ -308,7 +401,10 @@ Measurement Trial::run_once() {
 }
 
 Measurement Trial::measurement() const {
-  return describe_measurement(plan_, requested_regime_, kernel_->facts(), samples_, verification_);
+  Measurement measurement =
+      describe_measurement(plan_, requested_regime_, kernel_->facts(), samples_, verification_);
+  if (!clock_note_.empty()) measurement.notes.push_back(clock_note_);
+  return measurement;
 }
 
 }  // namespace deepbench

@@ -2,8 +2,11 @@
 // among candidates time kernels through this class alone.
 #pragma once
 
+#include <functional>
 #include <limits>
 #include <optional>
+#include <string>
+#include <vector>
 
 #include "deepbench/core/export.hpp"
 #include "deepbench/core/problem.hpp"
@@ -56,7 +59,9 @@ class DEEPBENCH_API Trial {
   const std::optional<Samples>& samples() const { return samples_; }
 
  private:
-  void prepare(const Backend& backend);
+  void prepare();
+  void prepare_verification();
+  void draw_spot_checks();
   void reset_outputs();
   Batch batch(uint64_t count, deepbench_launch launch = DEEPBENCH_LAUNCH_BEST, uint32_t flags = 0);
   double rest_if_due();       // sleeps if a rest is due; returns its length
@@ -66,11 +71,19 @@ class DEEPBENCH_API Trial {
   Batch time_without_rest(uint64_t count);
   void restore_if_needed(uint64_t count);
   void verify(Verifier& verifier, const std::string& when);
-  void verify_outputs_of_next_batch(Verifier& verifier, const std::string& when);
+  // Throws RowFailure where `check` returns false on any rank.
+  void judge(const Verifier& verifier, const std::string& step, const std::function<bool()>& check);
+  double verify_outputs_of_next_batch(Verifier& verifier, const std::string& when);
+  bool is_spot_check(uint64_t count);
+  Batch time_in_loop(uint64_t count);
+  Batch time_after_reset(uint64_t count);
+  void audit(const MeasureOptions& options, double verified_call_ns);
   void verify_exact_sums();
+  Verifier make_verifier(const std::string& inputs, const Verifier::MakeReference& make_reference);
   uint64_t calls_between_restores() const;
 
   const Plan plan_;
+  const Backend backend_;
   const Regime requested_regime_;
   std::optional<Kernel> kernel_;
   std::optional<Verifier> verifier_;
@@ -85,6 +98,9 @@ class DEEPBENCH_API Trial {
   uint64_t calls_since_restore_ = 0;
   double last_call_ns_ = 0;
   bool outputs_reset_ = false;  // the last batch wrote to poisoned outputs
+  uint64_t batches_in_loop_ = 0;
+  std::vector<uint64_t> spot_checks_;  // the numbers of the batches that are checked in the loop
+  std::string clock_note_;
   std::optional<Samples> samples_;
 };
 

@@ -5,8 +5,11 @@
 #include <cmath>
 #include <limits>
 #include <numeric>
+#include <random>
 
 #include "deepbench/core/operation.hpp"
+#include "deepbench/core/status.hpp"
+#include "deepbench/fill.h"
 
 namespace deepbench {
 namespace {
@@ -22,18 +25,32 @@ constexpr const char* kForwardPassInaccurate =
 
 constexpr uint64_t kComparedBlock = 1 << 20;  // outputs compared at a time when all are compared
 
+constexpr uint64_t kBriefElements = 256;  // compared in a brief check, where there is no projection
+constexpr uint32_t kBriefStream = 21;     // of their places
+
+// The limit of a slope over sqrt(sum of (b r)^2) / sum of r^2, which one correct row in 10^10
+// exceeds by chance (docs/explanation/verification.md).
+constexpr double kSlopeLimit = 4;
+
 constexpr std::string_view kFillPrefix = "fill.";
 
+bool is_fill(std::string_view name) { return name.substr(0, kFillPrefix.size()) == kFillPrefix; }
+
+bool is_default_condition(std::string_view name, const Value& value) {
+  return (name == "beta" && to_text(value) == "1") || to_text(value).empty();
+}
+
 KernelConditions kernel_conditions(const Attributes& facts, uint64_t seed,
-                                   const std::string& inputs) {
+                                   const std::string& inputs, uint64_t verification_seed) {
   KernelConditions conditions;
   conditions.seed = seed;
+  conditions.verification_seed = verification_seed;
   conditions.inputs = inputs;
   conditions.beta = facts.real("beta", 1);
   conditions.accumulator = facts.text("accumulator");
   conditions.facts = facts;
   for (const auto& [name, value] : facts.items()) {
-    if (name.compare(0, kFillPrefix.size(), kFillPrefix) == 0)
+    if (is_fill(name))
       conditions.fill.emplace_back(name.substr(kFillPrefix.size()), to_text(value));
   }
   return conditions;
@@ -55,11 +72,56 @@ class KernelOutput final : public ComputedOutput {
   const uint32_t number_;
 };
 
+// The slope of the outputs over the expected ones, less 1. Rounding to the nearest makes an error
+// in
+// [-b, b], of either sign and independent of the others.
+struct Slope {
+  double excess = 0, limit = 0;
+};
+
+Slope slope_of(const std::vector<double>& got, const ExpectedElements& expected,
+               double max_common_error) {
+  double excess = 0, squares = 0, errors = 0;
+  for (size_t i = 0; i < got.size(); ++i) {
+    const double r = expected.values[i], b = expected.bounds[i];
+    excess += (got[i] - r) * r;
+    squares += r * r;
+    errors += b * b * r * r;
+  }
+  if (squares == 0) return {};
+  return {excess / squares, kSlopeLimit * std::sqrt(errors) / squares + max_common_error};
+}
+
 }  // namespace
 
+Attributes stated_conditions(const Problem& problem, const Attributes& kernel_facts) {
+  Attributes conditions;
+  for (const auto& [name, value] : kernel_facts.items()) {
+    if (name != "beta" && name != "accumulator" && !is_fill(name)) continue;
+    if (is_default_condition(name, value)) continue;
+    if (!problem.operation().permits_condition(problem, name, value))
+      throw RowFailure(Status::kFailed, "describe_kernel: the backend gave an impossible answer: " +
+                                            printable(name) + "=" + printable(to_text(value)) +
+                                            ", which " + problem.op() + " does not permit here");
+    conditions.set(name, value);
+  }
+  return conditions;
+}
+
+uint64_t draw_verification_seed() {
+  constexpr uint64_t kBits = (uint64_t{1} << 48) - 1;
+  std::random_device device;
+  const uint64_t upper = device();
+  return std::max<uint64_t>(1, ((upper << 32) ^ device()) & kBits);
+}
+
 Verifier::Verifier(const Problem& problem, const Attributes& kernel_facts, uint64_t seed,
-                   const std::string& inputs, const MakeReference& make_reference)
-    : problem_(problem), conditions_(kernel_conditions(kernel_facts, seed, inputs)) {
+                   const std::string& inputs, uint64_t verification_seed,
+                   const MakeReference& make_reference)
+    : problem_(problem),
+      conditions_(kernel_conditions(kernel_facts, seed, inputs, verification_seed)) {
+  result_.seed = verification_seed;
+  result_.conditions = stated_conditions(problem, kernel_facts);
   for (const std::string& name : problem.operation().outputs(problem))
     outputs_.push_back({uint32_t(outputs_.size()), name + ": ", {}});
   if (outputs_.size() == 1) outputs_.front().name.clear();
@@ -103,14 +165,30 @@ void Verifier::reset_outputs(Kernel& kernel) {
     kernel.poison_outputs();
 }
 
-void Verifier::check_outputs_are_poisoned(Kernel& kernel) {
-  if (kernel.in_place()) return;  // the restored operand replaces the poison
+void Verifier::check_reset(Kernel& kernel) {
   for (const Output& output : outputs_) {
+    if (kernel.in_place()) {
+      check_initial_values(kernel, output);
+      continue;
+    }
     const deepbench_scan scan = kernel.scan_output(output.number, output.expected.outputs);
     if (scan.untouched != scan.count)
       fail("after timing: " + output.name + "of " + std::to_string(scan.count) + " outputs only " +
            std::to_string(scan.untouched) + " hold the poison that was asked for");
   }
+}
+
+// A kernel that pretends to compute in place, and does nothing after its first call, would pass if
+// restore did nothing either.
+bool Verifier::check_initial_values(Kernel& kernel, const Output& output) {
+  const std::vector<double>& initial = output.expected.initial_values;
+  if (initial.empty()) return true;
+  const std::vector<double> got = kernel.read_output(output.number, output.expected.indices);
+  const auto [off, right] = std::mismatch(got.begin(), got.end(), initial.begin());
+  if (off == got.end()) return true;
+  return fail("after timing: " + output.name + "restore leaves " + to_text(*off) + " in output " +
+              std::to_string(output.expected.indices[size_t(off - got.begin())]) +
+              ", whose first value is " + to_text(*right));
 }
 
 bool Verifier::fail(const std::string& reason) {
@@ -159,8 +237,8 @@ bool Verifier::check_scan(Kernel& kernel, const Output& output, const std::strin
   return true;
 }
 
-bool Verifier::check_elements(Kernel& kernel, const Output& output, const std::string& when) {
-  const ExpectedOutput& expected = output.expected;
+bool Verifier::check_elements(Kernel& kernel, const Output& output,
+                              const ExpectedElements& expected, const std::string& when) {
   const std::vector<double> got = kernel.read_output(output.number, expected.indices);
   for (size_t i = 0; i < got.size(); ++i) {
     if (!is_within_bound(got[i], expected.values[i], expected.bounds[i]))
@@ -185,25 +263,70 @@ bool Verifier::check_projection(Kernel& kernel, const Output& output, const std:
   return true;
 }
 
+bool Verifier::check_slope(Kernel& kernel, const Output& output, const std::string& when) {
+  const auto& slope = output.expected.slope;
+  if (!slope) return true;
+  const ExpectedElements& expected =
+      slope->elements.indices.empty() ? output.expected : slope->elements;
+  const std::vector<double> got = kernel.read_output(output.number, expected.indices);
+  const auto [excess, limit] = slope_of(got, expected, slope->max_common_error);
+  if (std::abs(excess) <= limit) return true;
+  return fail(when + ": " + output.name + "the slope of " + std::to_string(got.size()) +
+              " outputs over the expected ones is off by " + to_text(excess) + ", not within " +
+              to_text(limit));
+}
+
+bool Verifier::check_block(Kernel& kernel, const Output& output, uint64_t first, uint64_t count,
+                           const std::string& when) {
+  std::vector<double> values(count);
+  std::vector<uint64_t> indices(count);
+  std::iota(indices.begin(), indices.end(), first);
+  output.expected.exact_values(first, count, values.data());
+  const std::vector<double> got = kernel.read_output(output.number, indices);
+  const auto [off, right] = std::mismatch(got.begin(), got.end(), values.begin());
+  if (off == got.end()) return true;
+  result_.worst = std::numeric_limits<double>::infinity();
+  return fail(when + ": " + output.name + "output " +
+              std::to_string(first + uint64_t(off - got.begin())) + " is " + to_text(*off) +
+              ", not " + to_text(*right));
+}
+
 bool Verifier::check_all_elements(Kernel& kernel, const Output& output, const std::string& when) {
   const ExpectedOutput& expected = output.expected;
   if (!expected.exact_values) return true;
-  std::vector<double> values;
-  std::vector<uint64_t> indices;
-  for (uint64_t first = 0; first < expected.outputs; first += indices.size()) {
-    indices.resize(std::min(kComparedBlock, expected.outputs - first));
-    values.resize(indices.size());
-    std::iota(indices.begin(), indices.end(), first);
-    expected.exact_values(first, indices.size(), values.data());
-    const std::vector<double> got = kernel.read_output(output.number, indices);
-    const auto [off, right] = std::mismatch(got.begin(), got.end(), values.begin());
-    if (off == got.end()) continue;
-    result_.worst = std::numeric_limits<double>::infinity();
-    return fail(when + ": " + output.name + "output " +
-                std::to_string(first + uint64_t(off - got.begin())) + " is " + to_text(*off) +
-                ", not " + to_text(*right));
-  }
+  for (uint64_t first = 0; first < expected.outputs; first += kComparedBlock)
+    if (!check_block(kernel, output, first, std::min(kComparedBlock, expected.outputs - first),
+                     when))
+      return false;
   return true;
+}
+
+bool Verifier::check_briefly(Kernel& kernel, uint64_t number) {
+  if (problem_.operation().reference_source(problem_) == ReferenceSource::kTestedOutput)
+    return true;  // what is expected derives from the whole output
+  const std::string when = "while timing";
+  const auto place = [&](uint64_t i, uint64_t size) {
+    return deepbench_bits(conditions_.verification_seed, kBriefStream,
+                          number * kBriefElements + i) %
+           size;
+  };
+  return std::all_of(outputs_.begin(), outputs_.end(), [&](const Output& output) {
+    const ExpectedOutput& expected = output.expected;
+    if (expected.projection_rows > 0) return check_projection(kernel, output, when);
+    if (expected.exact_values) {
+      const uint64_t count = std::min(kBriefElements, expected.outputs);
+      return check_block(kernel, output, place(0, expected.outputs - count + 1), count, when);
+    }
+    ExpectedElements some;
+    some.resize(std::min<size_t>(kBriefElements, expected.indices.size()));
+    for (size_t i = 0; i < some.indices.size(); ++i) {
+      const auto from = size_t(place(i, expected.indices.size()));
+      some.indices[i] = expected.indices[from];
+      some.values[i] = expected.values[from];
+      some.bounds[i] = expected.bounds[from];
+    }
+    return check_elements(kernel, output, some, when);
+  });
 }
 
 bool Verifier::check(Kernel& kernel, const std::string& when) {
@@ -212,8 +335,10 @@ bool Verifier::check(Kernel& kernel, const std::string& when) {
   if (problem_.operation().reference_source(problem_) == ReferenceSource::kTestedOutput)
     compute_expected_outputs(&kernel);  // every time anew
   return std::all_of(outputs_.begin(), outputs_.end(), [&](const Output& output) {
-    return check_scan(kernel, output, when) && check_elements(kernel, output, when) &&
-           check_projection(kernel, output, when) && check_all_elements(kernel, output, when);
+    return check_scan(kernel, output, when) &&
+           check_elements(kernel, output, output.expected, when) &&
+           check_projection(kernel, output, when) && check_slope(kernel, output, when) &&
+           check_all_elements(kernel, output, when);
   });
 }
 

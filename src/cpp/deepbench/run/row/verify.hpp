@@ -22,8 +22,19 @@ struct Verification {
   std::string reason;    // why verification failed or was skipped
   uint64_t checked = 0;  // outputs compared one by one
   uint64_t outputs = 0;
-  double worst = 0;  // largest error as a share of its bound
+  double worst = 0;   // largest error as a share of its bound
+  uint64_t seed = 0;  // of the compared places and the weights of projections; 0: none was drawn
+  // What the kernel says of its output that is not the operation's default.
+  Attributes conditions{};
 };
+
+// What a kernel's facts say of its output: beta, accumulator, fill.OPERAND. Throws RowFailure for a
+// condition that the operation does not permit for this problem, because verification would accept
+// other outputs than the problem has.
+DEEPBENCH_API Attributes stated_conditions(const Problem& problem, const Attributes& kernel_facts);
+
+// A seed that no plugin can know beforehand. A double holds it exactly.
+DEEPBENCH_API uint64_t draw_verification_seed();
 
 class DEEPBENCH_API Verifier {
  public:
@@ -33,20 +44,26 @@ class DEEPBENCH_API Verifier {
   // Computes the expected outputs unless they derive from the output under test. This is the costly
   // part, done once for a prepared kernel. Throws RowFailure if the reference does.
   Verifier(const Problem& problem, const Attributes& kernel_facts, uint64_t seed,
-           const std::string& inputs, const MakeReference& make_reference);
+           const std::string& inputs, uint64_t verification_seed,
+           const MakeReference& make_reference);
 
   // Poisons the outputs, so that a call which writes nothing is detected. Never within a timed
   // span.
   static void reset_outputs(Kernel& kernel);
 
-  // Checks, right after reset_outputs(), that the poison is present: without it the results of an
-  // earlier call would pass. The next check() reports the finding.
-  void check_outputs_are_poisoned(Kernel& kernel);
+  // Checks, right after reset_outputs(), that the poison is present or, in place, that the outputs
+  // hold their first values again: without it the results of an earlier call would pass. The next
+  // check() reports the finding.
+  void check_reset(Kernel& kernel);
 
   // Checks the outputs of the calls since reset_outputs(). `when` describes the time in messages,
   // such as "before timing". Returns false, with the reason in result(), if any check has failed so
   // far.
   bool check(Kernel& kernel, const std::string& when);
+
+  // The same for a batch among those that are timed, at a fraction of the cost: looks at
+  // projections, and at a few elements of outputs that have none. `number` chooses the elements.
+  bool check_briefly(Kernel& kernel, uint64_t number);
 
   const Verification& result() const { return result_; }
 
@@ -61,8 +78,13 @@ class DEEPBENCH_API Verifier {
   void compute_expected_outputs(Kernel* computed);
   double max_untouched_elements(const Kernel& kernel, const ExpectedOutput& expected) const;
   bool check_scan(Kernel& kernel, const Output& output, const std::string& when);
-  bool check_elements(Kernel& kernel, const Output& output, const std::string& when);
+  bool check_elements(Kernel& kernel, const Output& output, const ExpectedElements& expected,
+                      const std::string& when);
+  bool check_initial_values(Kernel& kernel, const Output& output);
+  bool check_slope(Kernel& kernel, const Output& output, const std::string& when);
   bool check_projection(Kernel& kernel, const Output& output, const std::string& when);
+  bool check_block(Kernel& kernel, const Output& output, uint64_t first, uint64_t count,
+                   const std::string& when);
   bool check_all_elements(Kernel& kernel, const Output& output, const std::string& when);
   bool fail(const std::string& reason);
   // Whether `got` is within `bound` of `expected`; records the largest share of a bound.

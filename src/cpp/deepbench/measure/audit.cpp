@@ -1,0 +1,108 @@
+// Interleaved batches, and the verdict on them.
+#include "deepbench/measure/audit.hpp"
+
+#include <algorithm>
+#include <cstdio>
+#include <vector>
+
+#include "deepbench/measure/statistics.hpp"
+
+namespace deepbench {
+namespace {
+
+constexpr int kRounds = 9;          // without an exception cast doubt
+constexpr int kClockRounds = 15;    // the same, of the clock
+constexpr int kMinClockRounds = 9;  // in fewer, every batch of one size may have been delayed
+constexpr double kMinGrowth = 1.5;
+// In so many calls the overhead of a batch is small against calls of any length.
+constexpr uint64_t kManyCalls = 1 << 16;
+// Calls that make the first one, whose operands are not in the caches, negligible.
+constexpr uint64_t kCoolingCalls = 8;
+// The host's time over the device's. Graphs and streams of an H200 have 1.0 to 1.4.
+constexpr double kMaxHostTime = 1.6;
+
+double smallest(const std::vector<double>& values) {
+  return *std::min_element(values.begin(), values.end());
+}
+double largest(const std::vector<double>& values) {
+  return *std::max_element(values.begin(), values.end());
+}
+
+std::string microseconds(double ns) {
+  char text[32];
+  std::snprintf(text, sizeof text, "%.4g us", ns / 1e3);
+  return text;
+}
+
+// Whether the launch of a batch is negligible in it.
+bool is_long(const Samples& samples, const MeasureOptions& options) {
+  const double batch_ns = median(samples.per_call_ns) * double(samples.batch);
+  return batch_ns >= 0.5 * options.min_span_ns || samples.batch >= kManyCalls;
+}
+
+// The least host time of a batch that the backend's clock does not show. The first of two batches
+// may prepare what later ones of its size use again.
+double unseen_ns(const BatchTimer& plain, uint64_t count) {
+  plain(count);
+  const Batch batch = plain(count);
+  return batch.watched_ns - batch.elapsed_ns;
+}
+
+}  // namespace
+
+std::string doubt_about_count(const BatchTimer& plain, const Samples& samples,
+                              const MeasureOptions& options) {
+  if (samples.batch < 2 || !is_long(samples, options)) return "";
+  const uint64_t whole = samples.batch, half = whole / 2;
+  std::vector<double> half_ns, whole_ns;
+  for (int round = 0; round < kRounds; ++round) {
+    half_ns.push_back(plain(half).elapsed_ns);
+    whole_ns.push_back(plain(whole).elapsed_ns);
+    if (whole_ns.back() >= kMinGrowth * half_ns.back()) return "";
+  }
+  if (largest(whole_ns) >= kMinGrowth * smallest(half_ns)) return "";
+  return std::to_string(whole) + " calls take " + microseconds(smallest(whole_ns)) + " and " +
+         std::to_string(half) + " calls " + microseconds(smallest(half_ns)) +
+         ": not every call is made";
+}
+
+std::string doubt_about_reset(const BatchTimer& plain, const BatchTimer& after_reset,
+                              const Samples& samples, const MeasureOptions& options) {
+  const uint64_t count =
+      std::min(kCoolingCalls * samples.batch, static_cast<uint64_t>(options.max_batch));
+  if (count < kCoolingCalls) return "";
+  std::vector<double> plain_ns, verified_ns;
+  for (int round = 0; round < kRounds; ++round) {
+    plain_ns.push_back(plain(count).per_call_ns());
+    verified_ns.push_back(after_reset(count).per_call_ns());
+    if (verified_ns.back() <= kMaxVerifiedSlowdown * plain_ns.back()) return "";
+  }
+  if (smallest(verified_ns) <= kMaxVerifiedSlowdown * largest(plain_ns)) return "";
+  return "a call takes " + microseconds(smallest(verified_ns)) +
+         " after its outputs were poisoned and " + microseconds(largest(plain_ns)) +
+         " otherwise: the calls that are timed do less than those that are verified";
+}
+
+bool is_clock_suspect(const Samples& samples) {
+  return samples.watched_ns > kMaxHostTime * samples.elapsed_ns;
+}
+
+std::string doubt_about_clock(const BatchTimer& plain, const Samples& samples,
+                              const MeasureOptions& options) {
+  if (samples.launch == "isolated" || options.max_batch < 2) return "";
+  const uint64_t whole = std::max<uint64_t>(2, samples.batch), half = whole / 2;
+  const double shown_ns = median(samples.per_call_ns) * double(whole - half);
+  std::vector<double> of_half_ns, of_whole_ns;
+  double more_ns = 0;
+  for (int round = 1; round <= kClockRounds; ++round) {
+    of_half_ns.push_back(unseen_ns(plain, half));
+    of_whole_ns.push_back(unseen_ns(plain, whole));
+    more_ns = smallest(of_whole_ns) - smallest(of_half_ns);
+    if (round >= kMinClockRounds && more_ns <= (kMaxHostTime - 1) * shown_ns) return "";
+  }
+  return std::to_string(whole - half) + " calls take " + microseconds(shown_ns) +
+         " by the backend's clock and " + microseconds(shown_ns + more_ns) +
+         " by the host's: the clock is wrong, or not all calls are timed";
+}
+
+}  // namespace deepbench

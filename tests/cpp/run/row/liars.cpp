@@ -1,0 +1,225 @@
+// Plugins that lie or are broken: none of their rows is ok, verified and without a remark.
+#include <doctest/doctest.h>
+
+#include <cmath>
+#include <memory>
+#include <set>
+#include <vector>
+
+#include "../../fake_backend.hpp"
+#include "deepbench/core/operation.hpp"
+#include "deepbench/core/status.hpp"
+#include "deepbench/fill.h"
+#include "deepbench/plugin.hpp"
+#include "deepbench/run/row/verify.hpp"
+
+namespace deepbench {
+namespace {
+
+using testing::fake_row;
+
+// Checked in full, and sampled with a projection of the whole.
+const std::string kSmall = "gemm m=37 n=29 k=64";
+const std::string kLarge = "gemm m=301 n=257 k=240";
+
+std::string verdict(const Row& row) { return std::string(name_of(row.status)); }
+
+bool contains(const std::string& text, const std::string& part) {
+  return text.find(part) != std::string::npos;
+}
+
+TEST_CASE("the places that are compared are drawn anew for each row, and the seed is recorded") {
+  std::set<uint64_t> seeds;
+  for (int i = 0; i < 8; ++i) {
+    const Row row = fake_row("", kSmall);
+    seeds.insert(row.verification.seed);
+    CHECK(contains(row.to_json(), "\"seed\": " + std::to_string(row.verification.seed)));
+    CHECK(row.verification.seed < uint64_t{1} << 53);
+  }
+  CHECK(seeds.size() == 8);
+  CHECK(fake_row("", kSmall, "ceilings=no verify=no").verification.seed == 0);
+  const Row guessed = fake_row("mutant guessed", kLarge);
+  CHECK_MESSAGE(verdict(guessed) == "incorrect", guessed.reason);
+}
+
+TEST_CASE("a loop that makes one call, whatever the count, is mistrusted") {
+  const Row row = fake_row("time 2000; loops once", kSmall);
+  CHECK(verdict(row) == "mistrusted");
+  CHECK_MESSAGE(contains(row.reason, ": not every call is made"), row.reason);
+  CHECK(row.samples);
+  CHECK_FALSE(row.has_rates());
+}
+
+TEST_CASE("work that is done after poisoning alone is mistrusted") {
+  for (const std::string script : {"", "in_place; "}) {
+    const Row row = fake_row(script + "time 1000; verified_time 20e3", kSmall);
+    CHECK(verdict(row) == "mistrusted");
+    CHECK_MESSAGE(contains(row.reason, "after its outputs were poisoned"), row.reason);
+    CHECK(verdict(fake_row(script + "time 1000; verified_time 1500", kSmall)) == "ok");
+  }
+}
+
+TEST_CASE("a clock that shows a part of the calls' time, or decays, is a note on the row") {
+  const std::string options = "ceilings=no samples=3";
+  const auto note_of = [&](const std::string& script) {
+    const Row row = fake_row(script, kSmall, options);
+    CHECK_MESSAGE(verdict(row) == "ok", row.reason);
+    std::string all;
+    for (const std::string& note : row.notes) all += note;
+    return all;
+  };
+  // A batch of 20 calls takes 10 ms of the host's time.
+  CHECK(contains(note_of("time 10e3; works 500e3"), "not all calls are timed"));
+  CHECK(contains(note_of("time 40e3*4 20e3*4 10e3*4 5e3*4 2e3 hold; works 500e3"),
+                 "the clock is wrong"));
+  CHECK(note_of("time 10e3; works 500e3; emit describe simulated_time 1").empty());
+  CHECK(note_of("time 10e3").empty());
+}
+
+TEST_CASE("what is wrong between the first and the last batch is found while timing") {
+  for (const std::string& problem :
+       {kSmall, kLarge, std::string("memory kind=copy bytes=400000")}) {
+    for (const std::string mutant : {"untouched", "last_k"}) {
+      CAPTURE(problem);
+      CAPTURE(mutant);
+      const Row row = fake_row("time 2e6; from 2 mutant " + mutant + "; from 31 mutant none",
+                               problem, "ceilings=no samples=30");
+      CHECK(verdict(row) == "incorrect");
+      CHECK_MESSAGE(contains(row.reason, "while timing: "), row.reason);
+    }
+  }
+}
+
+TEST_CASE("in place, restore must bring C back, also where calls do not add up") {
+  for (const std::string& problem : {kSmall, kLarge, kSmall + " precision=int8"}) {
+    const Row row = fake_row("in_place; restore broken; adds once", problem);
+    CHECK(verdict(row) == "incorrect");
+    CHECK_MESSAGE(contains(row.reason, "after timing: restore leaves "), row.reason);
+  }
+}
+
+TEST_CASE("a result that was computed once is found where operands are refilled") {
+  const Row row = fake_row("refill ignored", kSmall + " precision=fp8_e4m3");
+  CHECK(verdict(row) == "incorrect");
+  CHECK_MESSAGE(contains(row.reason, "with exact sums of integers: output "), row.reason);
+}
+
+TEST_CASE("a condition that the operation does not permit fails the row, another stands on it") {
+  const auto reason_of = [](const std::string& script, const std::string& problem) {
+    const Row row = fake_row(script, problem);
+    CHECK(verdict(row) == "failed");
+    return row.reason;
+  };
+  CHECK(
+      reason_of("beta 0", kSmall) ==
+      "describe_kernel: the backend gave an impossible answer: beta=0, which gemm does not permit "
+      "here");
+  CHECK(contains(reason_of("beta 0.5", kSmall + " precision=int8"), "beta=0.5"));
+  CHECK(contains(reason_of("fill_b s7", kSmall), "fill.b=s7"));
+  const std::string accumulator = "emit describe_kernel accumulator ";
+  for (const std::string word : {"float", "fp22", "rounded_product", "winograd", "none"})
+    CHECK(contains(reason_of(accumulator + word, kSmall), "accumulator=" + word));
+  CHECK(contains(reason_of("emit describe_kernel beta 0.0", "memory bytes=4096"), "beta=0"));
+
+  const Row permitted = fake_row("beta 0; fill_b s7", kSmall + " precision=int8");
+  CHECK_MESSAGE(verdict(permitted) == "ok", permitted.reason);
+  CHECK(contains(permitted.to_json(), "\"conditions\": {\"beta\": 0"));
+  CHECK(contains(permitted.to_json(), "\"fill.b\": \"s7\"}"));
+  CHECK_FALSE(contains(fake_row("", kSmall).to_json(), "\"conditions\""));
+}
+
+TEST_CASE("a product whose outputs are all 1.0003 times too large is incorrect") {
+  for (const std::string precision : {"half", "bfloat16"}) {
+    const std::string problem = kLarge + " precision=" + precision;
+    CHECK(verdict(fake_row("mutant scaled", problem)) == "incorrect");
+    CHECK(verdict(fake_row("", problem)) == "ok");
+    CHECK(verdict(fake_row("", problem, "ceilings=no inputs=ones")) == "ok");
+    CHECK(verdict(fake_row("in_place; emit describe_kernel accumulator rounded_product",
+                           problem)) == "ok");
+  }
+}
+
+// An operation of many outputs in bfloat16, which are rounded twice: each may be off by twice the
+// roundoff, which is more than a factor of 1.0003.
+constexpr uint64_t kOutputs = 1 << 15;
+
+double right_output(uint64_t index) { return deepbench_uniform(1, 0, index); }
+
+class ManyOutputs final : public Operation {
+ public:
+  const std::string& name() const override { return name_; }
+  const std::string& help() const override { return name_; }
+  const std::string& example() const override { return name_; }
+  const std::vector<Parameter>& parameters() const override { return none_; }
+  void validate(const Problem&) const override {}
+  Work work(const Problem&) const override { return {}; }
+  bool has_reference() const override { return true; }
+  ExpectedOutput expected_output(const Problem&, const KernelConditions&) const override {
+    ExpectedOutput expected;
+    expected.outputs = kOutputs;
+    expected.resize(kOutputs);
+    for (uint64_t i = 0; i < kOutputs; ++i) {
+      expected.indices[i] = i;
+      expected.values[i] = right_output(i);
+      expected.bounds[i] = std::abs(right_output(i)) / 128;
+    }
+    expected.slope.emplace();
+    return expected;
+  }
+
+ private:
+  const std::string name_ = "many";
+  const std::vector<Parameter> none_;
+};
+
+struct ManyOutputsKernel final : plugin::Kernel {
+  static inline double factor = 1;
+
+  void describe(plugin::Sink&) const override {}
+  void time_batch(const deepbench_request&, deepbench_batch&) override {}
+  void poison_outputs() override {}
+  void read_output(uint32_t, const uint64_t* indices, size_t count, double* values) override {
+    for (size_t i = 0; i < count; ++i)
+      values[i] =
+          deepbench_from_bfloat16(deepbench_to_bfloat16(float(factor * right_output(indices[i]))));
+  }
+  void scan_output(uint32_t, deepbench_scan& scan) override { scan.count = kOutputs; }
+  void project_output(uint32_t, uint64_t, uint64_t, double*) override {}
+};
+
+struct ManyOutputsPlan final : plugin::Plan {
+  void describe(plugin::Sink& sink) const override { sink.integer("memory_bytes", 0); }
+  std::unique_ptr<plugin::Kernel> prepare() const override {
+    return std::make_unique<ManyOutputsKernel>();
+  }
+};
+
+struct ManyOutputsBackend final : plugin::Backend {
+  void describe(plugin::Sink&) override {}
+  int32_t device_count() override { return 1; }
+  void describe_device(int32_t, plugin::Sink&) override {}
+  std::unique_ptr<plugin::Plan> plan(const plugin::Problem&, const plugin::Options&) override {
+    return std::make_unique<ManyOutputsPlan>();
+  }
+};
+
+TEST_CASE("a factor that single outputs hide shows in the slope of many") {
+  const ManyOutputs operation;
+  const Problem problem(operation, {});
+  const deepbench::Backend backend(plugin::table<ManyOutputsBackend>("many"), "");
+  const auto reason_of = [&](double factor) {
+    ManyOutputsKernel::factor = factor;
+    deepbench::Kernel kernel = backend.plan(problem, {}).prepare();
+    Verifier verifier(problem, kernel.facts(), 1, "uniform", 2,
+                      [&]() -> deepbench::Kernel { throw 0; });
+    verifier.check(kernel, "now");
+    return verifier.result().reason;
+  };
+  CHECK(reason_of(1).empty());
+  for (const double factor : {1.0003, 0.9997})
+    CHECK_MESSAGE(contains(reason_of(factor), "now: the slope of 32768 outputs over the expected "),
+                  reason_of(factor));
+}
+
+}  // namespace
+}  // namespace deepbench
