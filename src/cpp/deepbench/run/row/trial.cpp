@@ -211,7 +211,7 @@ double Trial::verify_outputs_of_next_batch(Verifier& verifier, const std::string
 // calls in place add up and cannot be.
 bool Trial::is_spot_check(uint64_t count) {
   const uint64_t number = batches_in_loop_++;
-  if (!verifier_ || (kernel_->in_place() && (count > 1 || shuffles_))) return false;
+  if (!verifier_ || (kernel_->in_place() && (count > 1 || perturbs_schedule_))) return false;
   return std::find(spot_checks_.begin(), spot_checks_.end(), number) != spot_checks_.end();
 }
 
