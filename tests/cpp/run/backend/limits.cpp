@@ -60,6 +60,7 @@ TEST_CASE("the names of facts are printable UTF-8 of some length") {
     CAPTURE(slot);
     CHECK(emitted(slot, "caf\xc3\xa9 5") == "ok");
     CHECK(emitted(slot, "x*256 5") == "ok");
+    CHECK(emitted(slot, "x*0 5") == refusal(slot, "a fact's name is empty"));
     CHECK(emitted(slot, "x*257 5") == refusal(slot, "a fact's name has more than 256 characters"));
     CHECK(emitted(slot, "x*100000000 5") ==
           refusal(slot, "a fact's name has more than 256 characters"));

@@ -24,7 +24,7 @@ std::string named_by(const std::string& fact) {
 
 // Why a fact cannot have this name; empty if it can.
 std::string fault_of_fact_name(const char* name) {
-  const std::string fault = fault_of_name(name);
+  const std::string fault = *name ? fault_of_name(name) : "is empty";
   if (fault.empty()) return "";
   const bool is_library = bounded_text(name, kLibraryPrefix.size() - 1) == kLibraryPrefix;
   return (is_library ? "a library's name " : "a fact's name ") + fault;

@@ -28,13 +28,15 @@ std::string list_of(const std::vector<std::string>& ids) {
 
 void SkippedCandidates::add(const std::string& id, const std::string& reason) {
   ids_.push_back(id);
+  // Computed once, since thousands of candidates may each have a long reason of their own.
+  const std::string pattern = without_numbers(reason);
   for (Reason& known : reasons_)
-    if (without_numbers(known.text) == without_numbers(reason)) {
+    if (known.pattern == pattern) {
       known.is_shared = known.is_shared && known.text == reason;
       known.ids.push_back(id);
       return;
     }
-  reasons_.push_back({reason, true, {id}});
+  reasons_.push_back({reason, pattern, true, {id}});
 }
 
 std::string SkippedCandidates::note(const Reason& reason) const {

@@ -20,8 +20,9 @@ class SkippedCandidates {
  private:
   // Reasons that differ only in numbers are counted as one.
   struct Reason {
-    std::string text;  // of the first candidate
-    bool is_shared;    // whether all candidates have the identical text
+    std::string text;     // of the first candidate
+    std::string pattern;  // the text without numbers
+    bool is_shared;       // whether all candidates have the identical text
     std::vector<std::string> ids;
   };
   std::string note(const Reason& reason) const;
