@@ -161,6 +161,8 @@ class Verification:
     outputs: int | None = None
     max_error_ratio: float | None = None
     reason: str | None = None
+    seed: int | None = None
+    conditions: Mapping[str, Value] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)

@@ -13,6 +13,7 @@ namespace {
 constexpr int kRounds = 9;          // without an exception cast doubt
 constexpr int kClockRounds = 15;    // the same, of the clock
 constexpr int kMinClockRounds = 9;  // in fewer, every batch of one size may have been delayed
+// Twice the calls take at least so many times as long.
 constexpr double kMinGrowth = 1.5;
 // In so many calls the overhead of a batch is small against calls of any length.
 constexpr uint64_t kManyCalls = 1 << 16;

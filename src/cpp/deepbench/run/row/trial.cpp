@@ -235,7 +235,7 @@ Batch Trial::time_after_reset(uint64_t count) {
   return made;
 }
 
-// Comes last, so that it affects no sample.
+// Comes after the samples, which it does not affect.
 void Trial::audit(const MeasureOptions& options, double verified_call_ns) {
   Stopwatch watch;
   const BatchTimer plain = [&](uint64_t count) { return time_without_rest(count); };
