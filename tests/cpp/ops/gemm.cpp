@@ -174,6 +174,30 @@ TEST_CASE("gemm: the reference follows the kernel's conditions") {
     CHECK(value == 0);
 }
 
+TEST_CASE("the compared places and the projections follow from the seed of verification alone") {
+  for (const std::string text :
+       {"gemm m=900 n=700 k=80 precision=half", "memory kind=copy bytes=400000",
+        "conv w=30 h=30 c=64 n=4 k=64 s=3 r=3 pad_w=1 pad_h=1 stride_w=1 stride_h=1",
+        "sparse_gemm m=900 n=700 k=800 sparsity=0.9"}) {
+    CAPTURE(text);
+    const Problem problem = Problem::parse(text);
+    const auto expect = [&](uint64_t seed) {
+      KernelConditions conditions;
+      conditions.verification_seed = seed;
+      return problem.operation().expected_output(problem, conditions);
+    };
+    const ExpectedOutput one = expect(1), again = expect(1), other = expect(2);
+    CHECK(one.indices == again.indices);
+    CHECK(one.indices != other.indices);
+    CHECK(one.projection_seed == 1);
+    CHECK(one.projections == again.projections);
+    CHECK(one.projections != other.projections);
+    if (problem.op() != "conv") CHECK(one.indices.size() == other.indices.size());
+    CHECK(one.slope.has_value() == (problem.op() == "gemm"));
+    if (one.slope) CHECK(one.slope->elements.indices != other.slope->elements.indices);
+  }
+}
+
 TEST_CASE("gemm: the kernel's rounding changes the bounds, not the values") {
   const auto expect = [](const std::string& text, const std::string& accumulator) {
     const Problem problem = Problem::parse(text);
