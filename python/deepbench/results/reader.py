@@ -16,7 +16,7 @@ from typing import Any, BinaryIO
 from deepbench.errors import UserError, printable_line
 from deepbench.input_files import NotRegularFile, TooLargeFile, read_regular, read_whole
 from deepbench.redaction import redacted_context
-from deepbench.results import schema, strict_json
+from deepbench.results import schema, schema_check, strict_json
 from deepbench.results.ceilings import CeilingLine, Ceilings, ceiling_of_json_value
 from deepbench.results.row import Row, row_of_json_value
 
@@ -26,6 +26,7 @@ _MAX_FILE_BYTES = 1 << 30  # bytes: fifty thousand rows of a thousand samples ea
 _HOW_TO_MAKE_ONE = "a result file is written by deepbench with -o"
 _GZIP_MAGIC = b"\x1f\x8b"
 _MAX_BLANK_LINES = 1000
+_MAX_VERSION_SHOWN = 40
 _MAX_ATTRIBUTE_NAMES = 256  # all operations together have about forty
 
 
@@ -147,9 +148,10 @@ def _parse_context(path: Path, line: bytes, whole: bool) -> Json:
         raise ResultError(f"{path}: is not a result file; {_HOW_TO_MAKE_ONE}")
     version = value.get("schema")
     if isinstance(version, int) and version > schema.VERSION:
+        writer = printable_line(str(value.get("version", "of its day")))[:_MAX_VERSION_SHOWN]
         raise ResultError(
-            f"{path}: has schema {version}, this deepbench reads up to {schema.VERSION}; "
-            f"read it with deepbench {value.get('version', 'of its day')} or newer"
+            f"{path}: has schema {schema_check.shortened_json(version)}, this deepbench reads up "
+            f"to {schema.VERSION}; read it with deepbench {writer} or newer"
         )
     try:
         schema.check_context(value)

@@ -11,6 +11,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+from deepbench.errors import printable_line
 from deepbench.results.schema_check import Check, Schema, Violation, compile_check, shortened_json
 
 VERSION = 2
@@ -25,7 +26,11 @@ CEILING_FIGURES: Mapping[str, tuple[str, str]] = {
 
 
 class SchemaError(ValueError):
-    """A line violates the schema. The message names the place and the expected value."""
+    """A line violates the schema. The message names the place and the expected value. The place is
+    made of keys of the file, which may hold any characters."""
+
+    def __init__(self, message: str) -> None:
+        super().__init__(printable_line(message))
 
 
 @cache

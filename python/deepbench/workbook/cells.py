@@ -19,6 +19,7 @@ LAST_COLUMN = 100
 _LONGEST = 300  # longest text in characters
 _NUMBER = re.compile(r"\s*[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?\s*", re.ASCII)
 _LARGEST = 1e30
+SMALLEST_NUMBER = 1e-100  # except 0, as in rows
 
 Value = str | int | float | bool | None
 
@@ -120,6 +121,8 @@ def number(cell: Cell) -> float:
     if isinstance(value, bool) or not isinstance(value, (int, float)):
         raise CellError("is not a number", repr(cell.text))
     if (isinstance(value, int) and abs(value) > _LARGEST) or not math.isfinite(value):
+        raise CellError("is out of range", "a number")
+    if 0 < abs(value) < SMALLEST_NUMBER:
         raise CellError("is out of range", "a number")
     return float(value)
 

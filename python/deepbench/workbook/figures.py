@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from deepbench.workbook.cell_remarks import CellRemarks
-from deepbench.workbook.cells import Cell, CellError, number, whole_number
+from deepbench.workbook.cells import SMALLEST_NUMBER, Cell, CellError, number, whole_number
 from deepbench.workbook.headings import BACKWARD_UNSPECIFIED
 from deepbench.workbook.sheet_tables import RECURRENT_CELLS, Line, SheetTable
 
@@ -214,12 +214,14 @@ def _other_numbers(
             continue
         try:
             value = number(cell)
-            if not 0 <= value <= LONGEST_NS:
+            if name == "stddev_ms":
+                value *= section.columns[column].unit / 1e6
+            if not 0 <= value <= LONGEST_NS or 0 < value < SMALLEST_NUMBER:
                 raise CellError("is out of range", cell.text)
         except CellError as error:
             remarks.add_skipped(cell.address, error)
             continue
-        yield name, value * (section.columns[column].unit / 1e6 if name == "stddev_ms" else 1.0)
+        yield name, value
 
 
 def _is_padded(section: SheetTable, line: Line) -> bool | None:

@@ -161,6 +161,24 @@ def test_the_size_is_bounded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
     assert "is larger than" in refusal_message(path)
 
 
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"backend": {"\x1b[2J\x1f\n": 10**30}},
+        {"schema": 3, "version": "\x1b]0;owned\x07\n"},
+        {"schema": 10**400, "version": ["x" * 10**6]},
+    ],
+)
+def test_a_message_is_a_printable_line_whatever_it_quotes(
+    tmp_path: Path, changes: dict[str, Any]
+) -> None:
+    path = tmp_path / "a.jsonl"
+    path.write_text(json.dumps(make_context(**changes)) + "\n")
+    message = refusal_message(path)
+    assert message.isprintable()
+    assert len(message) < len(str(path)) + 200
+
+
 CONTEXT = json.dumps(make_context()).encode() + b"\n"
 ROW = json.dumps(make_gemm()).encode() + b"\n"
 

@@ -273,6 +273,7 @@ WRONG: Sequence[tuple[Any, str]] = [
     ("fast", "holds 'fast', which is not a number"), (True, "holds 'True', which is not a number"),
     ("#DIV/0!", "holds '#DIV/0!', which is not a number"), (1e12, "which is not a valid time"),
     ("NaN", "holds 'NaN', which is not a number"), ("1e400", "out of range"),
+    (1e-294, "out of range"), ("1e-101", "out of range"),
     ("=1+1", "is a formula that was saved without its value"),
 ]  # fmt: skip
 
