@@ -6,14 +6,17 @@ the next row gets a new worker. InProcessRows has the same interface and runs ro
 
 from __future__ import annotations
 
+import contextlib
 import os
 import signal
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, Protocol
 
-from deepbench.results import Row
+from deepbench.results import Row, schema
+from deepbench.runner.hello import check_hello
 from deepbench.runner.worker_exit import WorkerFailure, shortened
 from deepbench.runner.worker_process import (
+    INVALID_ANSWER,
     SessionError,
     WorkerProcess,
     as_object,
@@ -101,6 +104,11 @@ class Session:
             raise SessionError(
                 f"the worker's first line is not a hello message: {shortened(text)}", 1
             )
+        try:
+            check_hello(hello)
+        except schema.SchemaError as error:
+            worker.kill()
+            raise SessionError(f"{INVALID_ANSWER}: {error}", 2) from None
         for line in self._ceilings():
             worker.write_line(line)
         self._worker = worker
@@ -116,7 +124,9 @@ class Session:
         asked = line if self._measures_ceilings else f"{line} ceilings=no"
         row = self._ask_until_begun(asked, position, limit_s, on_admitted)
         if isinstance(row, WorkerFailure) and row.measured is not None:
-            row = parse_answer(self._measured_row(row.measured, row), position)
+            # What the worker called a measured row may be none; then its failure counts.
+            with contextlib.suppress(ValueError):
+                row = parse_answer(self._measured_row(row.measured, row), position)
         if isinstance(row, Row) and row.status == "device_lost":
             self.close()
         return consistent_answer(row)
@@ -221,10 +231,12 @@ class InProcessRows:
             self._runner = _core.Runner(self._backend, self._options, paths)
             for line in self._ceilings():
                 self._runner.give_ceiling(line)
+            hello = as_object(self._runner.hello())
+            check_hello(hello)
         except (RuntimeError, ValueError) as error:
             raise SessionError(str(error), 2) from None
         self._runner.on_ceiling(self._measured_ceilings.append)
-        return as_object(self._runner.hello())
+        return hello
 
     def run(
         self,

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Literal
 
+from deepbench.errors import printable_line
 from deepbench.runner.oom_kills import OomKills
 
 Cause = Literal["crashed", "hung", "killed"]
@@ -88,5 +89,7 @@ def signal_name(number: int) -> str:
 
 
 def shortened(text: str) -> str:
-    line = " ".join(text.split())
+    """What a worker wrote, for a row or a message: one printable line, since a file with a NUL
+    could not be read again."""
+    line = printable_line(text)
     return line if len(line) <= 200 else line[:197] + "..."

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import json
 import os
 import selectors
 import signal
@@ -126,8 +125,8 @@ class WorkerProcess:
                 self._on_ceiling(text)
             elif text.startswith(_MEASURING):
                 said = as_object(text)
-                measured = said.get("row") or measured
-                ceiling = said.get("problem") or ""
+                measured = _text_of(said, "row") or measured
+                ceiling = _text_of(said, "problem")
             else:
                 row = self._parse_or_kill(text, position)
                 return self._failure_in_ceiling(row, measured, ceiling) or row
@@ -321,10 +320,15 @@ def _invalid_answer(error: ValueError) -> WorkerFailure:
     return WorkerFailure("failed", f"{INVALID_ANSWER}: {error}", cause=None)
 
 
+def _text_of(message: Json, name: str) -> str:
+    value = message.get(name)
+    return value if isinstance(value, str) else ""
+
+
 def as_object(text: str) -> Json:
     """The JSON object in a line, or an empty object."""
     try:
-        value = json.loads(text)
-    except (ValueError, RecursionError):
+        value = strict_json.parsed(text.encode("utf-8"))
+    except strict_json.JsonError:
         return {}
     return value if isinstance(value, dict) else {}

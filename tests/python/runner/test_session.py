@@ -123,6 +123,56 @@ def test_a_crash_is_seen_although_a_child_holds_the_pipes_and_the_child_ends() -
         wait_until(lambda: not is_running(int(said[0])))
 
 
+@contextmanager
+def printing_session(text: str) -> Iterator[Session]:
+    """A worker that prints this at its start, and ends with its input."""
+    one = Session(["/bin/sh", "-c", 'printf "%b" "$1"; cat > /dev/null', "worker", text])
+    try:
+        yield one
+    finally:
+        one.kill()
+
+
+@pytest.mark.parametrize(
+    ("members", "why"),
+    [
+        ('"warnings": true', "warnings is true, not array or null"),
+        ('"backend": 7', "backend is 7, not object or null"),
+        ('"backend": {"joint_phases": {"rnn": 1}}', "rnn is 1, not string"),
+        ('"planning": {"estimates": {"calls": "eight"}}', 'calls is "eight", not number'),
+        ('"device": {"name": "a"}, "device": {}', "is not a hello message"),
+    ],
+)
+def test_a_hello_of_wrong_types_is_refused(members: str, why: str) -> None:
+    hello = '{"type": "hello", ' + members + "}"
+    with printing_session(hello + "\\n") as one, pytest.raises(SessionError) as caught:
+        one.start()
+    assert why in str(caught.value)
+
+
+@pytest.mark.parametrize("measured", ["7", '"7"', '"{}"', '"\\x5cu0000"'])
+def test_a_measured_row_that_is_none_fails_its_row(measured: str) -> None:
+    begin, hello = '{"type": "begin"}\\n', '{"type": "hello"}\\n'
+    measuring = f'{{"type": "measuring", "problem": "gemm m=1", "row": {measured}}}\\n'
+    with printing_session(hello + begin + measuring + "x") as one:
+        one.start()
+        answer = one.run("ok ; position=0", 0, 0.5)
+    assert isinstance(answer, WorkerFailure)
+    assert answer.status == "failed"
+
+
+def test_what_a_worker_prints_becomes_a_printable_reason() -> None:
+    """A row with a NUL could not be read again."""
+    with printing_session('{"type": "hello"}\\n\\0000\\0033[2J oneDNN\\n') as one:
+        one.start()
+        answer = run_word(one, "ok")
+    assert isinstance(answer, WorkerFailure)
+    assert answer.reason.endswith(
+        "not a row: \N{REPLACEMENT CHARACTER}\N{REPLACEMENT CHARACTER}[2J oneDNN"
+    )
+    assert answer.reason.isprintable()
+
+
 def test_signals_of_the_terminal_do_not_reach_the_worker() -> None:
     with fake_worker_session() as one:
         pid = one.start()["pid"]

@@ -10,7 +10,8 @@ from pathlib import Path
 import pytest
 
 import command_line
-from deepbench.results import ResultFile, read
+from deepbench.results import ResultFile, parse_row, read
+from deepbench.runner.ranks import worker_command
 from deepbench.runner.session import Session
 from deepbench.runner.worker_process import SessionError
 from example_rows import members
@@ -260,3 +261,14 @@ def test_a_device_that_cannot_be_described_is_one_line(plugin: Path) -> None:
         assert done.returncode == 2
         said = done.stderr.removeprefix(WAITING)
         assert said == "deepbench: error: backend fake: describe_device: boom\n"
+
+
+def test_a_line_with_a_nul_gets_a_row_that_can_be_read(plugin: Path) -> None:
+    done = subprocess.run(
+        worker_command(str(plugin), []),
+        input=b"g\0emm m=8 n=8 k=8\n\xff\n",
+        capture_output=True,
+        check=True,
+    )
+    rows = [line for line in done.stdout.splitlines() if line.startswith(b'{"type": "row"')]
+    assert [parse_row(line).status for line in rows] == ["invalid"] * 2
