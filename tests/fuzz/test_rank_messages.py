@@ -199,7 +199,7 @@ def test_what_a_follower_is_sent(
             speak(connection, *peer)
         check_end(target)
 
-    campaign.run(check, damaged(exchange[1]), count=8)
+    campaign.run(check, damaged(exchange[1]), count=6)
 
 
 def test_a_connection_that_is_damaged(

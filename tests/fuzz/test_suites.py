@@ -97,7 +97,7 @@ def as_text(suite: Suite) -> str:
 def test_damaged_bytes(campaign: Campaign) -> None:
     known = seeds()
     inputs = mutated_bytes(known, PIECES) | shuffled_lines(known, PIECES) | lines_of_words()
-    campaign.run(check_suite, inputs, count=600)
+    campaign.run(check_suite, inputs, count=500)
 
 
 @pytest.mark.parametrize("path", corpus("suites"))

@@ -126,7 +126,7 @@ def check_run(script: Script, folder: Path) -> None:
 
 
 def test_a_worker_that_writes_anything(campaign: Campaign, tmp_path: Path) -> None:
-    campaign.run(lambda script: check_run(script, tmp_path), scripts(), count=60)
+    campaign.run(lambda script: check_run(script, tmp_path), scripts(), count=40)
 
 
 # ---- lines to a real worker ----------------------------------------------------------------------
