@@ -20,7 +20,6 @@ from hypothesis import strategies as st
 # which Python cannot raise an exception: it ends the process.
 _MAX_CPU_S, _MAX_NATIVE_CPU_S = 20.0, 120.0
 _MAX_MEMORY_KIB = 512 << 10  # that an example may add to what the process has
-_EXAMPLES_AT_ONCE = 500  # of a long campaign; each such block has its own seed
 _PEAK = Path("/proc/self/clear_refs")  # writing 5 to it resets the peak of the process's memory
 
 
@@ -42,8 +41,8 @@ class Campaign:
     def run(
         self, check: Callable[..., object], *inputs: st.SearchStrategy[Any], count: int
     ) -> None:
-        """Calls `check` with examples of `inputs`, `count` times or as long as the campaign
-        takes."""
+        """Calls `check` with examples of `inputs`, `count` times or, in blocks of that size that
+        have a seed each, as long as the campaign takes."""
         began, number = time.monotonic(), self._seed
         while True:
             self._run_block(check, inputs, number, count)
@@ -69,7 +68,7 @@ class Campaign:
                 raise
 
         chosen = settings(
-            max_examples=count if self._duration_s is None else max(count, _EXAMPLES_AT_ONCE),
+            max_examples=count,
             database=None,
             deadline=None,
             report_multiple_bugs=False,
