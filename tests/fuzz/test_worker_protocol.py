@@ -129,6 +129,11 @@ def test_a_worker_that_writes_anything(campaign: Campaign, tmp_path: Path) -> No
     campaign.run(lambda script: check_run(script, tmp_path), scripts(), count=40)
 
 
+def test_a_ceiling_of_a_row_that_was_not_admitted_follows_the_context(tmp_path: Path) -> None:
+    first = [line for line in answer(0) if line["type"] != "admitted"]
+    check_run((as_lines(*HELLO_LINES), as_lines(*first), as_lines(*answer(1)), b"", "0"), tmp_path)
+
+
 # ---- lines to a real worker ----------------------------------------------------------------------
 
 LAST = 7_654_321  # the position of the line behind those of an example

@@ -284,6 +284,7 @@ class Sweep:
         except ValueError as error:
             self._screen.say(f"deepbench: warning: a ceiling is left out: {error}")
             return
+        self._on_admitted()  # the context comes first, also if a worker did not say "admitted"
         self._ceilings.add(ceiling.members)
         if self._writer is not None:
             self._writer.write_line(text)
