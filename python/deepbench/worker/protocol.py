@@ -100,8 +100,7 @@ def _answer_lines(runner: Runner, write: Callable[[str], None]) -> int:
     runner.on_ceiling(write)
     position = 0
     for line in sys.stdin.buffer:
-        # A row quotes an invalid problem, and a row with a NUL is no row to its readers.
-        text = line.replace(b"\0", b"\xff").decode("utf-8", errors="replace").strip()
+        text = line.decode("utf-8", errors="replace").strip()
         if not text or text.startswith("#"):
             continue
         if gives_ceiling(text):

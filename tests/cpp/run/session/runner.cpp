@@ -68,6 +68,14 @@ TEST_CASE("bad lines are rows, and the next one runs") {
   CHECK_FALSE(runner.device_lost());
 }
 
+TEST_CASE("a row that quotes a line with a NUL has none") {
+  set_script("time 1000");
+  Runner runner(plugin_path("fake"), "ceilings=no");
+  const std::string json = runner.run(std::string_view("g\0emm m=8 n=8 k=8", 18), 0).to_json();
+  CHECK(json.find("\\u0000") == std::string::npos);
+  CHECK(json.find("emm m=8") != std::string::npos);
+}
+
 TEST_CASE("a row can be checked without being run") {
   set_script(
       "candidates own quick; fail prepare failed never; when m=2 fail plan unsupported not so;"

@@ -297,6 +297,9 @@ RowRequest Runner::parse_row_line(std::string_view line, RowSteps& steps) const 
   const size_t end = end_of_problem(line);
   const std::string text(line.substr(0, end));
   steps.line = text.substr(0, text.find_last_not_of(" \t\r\n") + 1);
+  // A row quotes an invalid problem, and no reader accepts a row with a NUL. The writer of rows
+  // replaces what is not UTF-8.
+  std::replace(steps.line.begin(), steps.line.end(), '\0', '\xff');
   RunOptions options = defaults_;
   if (end != std::string_view::npos) options.apply(line.substr(end + 1));
   if (options.position >= 0) steps.position = options.position;
