@@ -24,8 +24,8 @@ DEEPBENCH_API std::string doubt_about_count(const BatchTimer& plain, const Sampl
 
 // Calls whose results are verified must not take longer than the others, or the others do less.
 // `after_reset` makes a batch right after the outputs were poisoned, and reads a result, so that
-// the next plain batch is not part of it. Poisoning cools caches: the batches are so long that this
-// counts little, and where they cannot be, nothing is doubted.
+// the next plain batch is not part of it. Poisoning cools caches and wakes threads: the batches are
+// so long that this counts little, and where they cannot be, nothing is doubted.
 DEEPBENCH_API std::string doubt_about_reset(const BatchTimer& plain, const BatchTimer& after_reset,
                                             const Samples& samples, const MeasureOptions& options);
 
