@@ -15,12 +15,12 @@ constexpr int kClockRounds = 15;    // the same, of the clock
 constexpr int kMinClockRounds = 9;  // in fewer, every batch of one size may have been delayed
 // Twice the calls take at least so many times as long.
 constexpr double kMinGrowth = 1.5;
-// In so many calls the overhead of a batch is small against calls of any length.
+// So many calls are not shorter because of a disturbance, and their launch is negligible.
 constexpr uint64_t kManyCalls = 1 << 16;
 // Calls that make the first one, whose operands are not in the caches, negligible.
 constexpr uint64_t kCoolingCalls = 8;
-// A batch that makes what follows poisoning negligible: threads that poisoned the outputs keep the
-// processors busy for some milliseconds.
+// Batches of a doubted kernel grow to this length, so that no short disturbance explains them, such
+// as threads that poisoned the outputs and keep the processors busy for some milliseconds.
 constexpr double kSettlingNs = 50e6;
 // The host's time over the device's. Graphs and streams of an H200 have 1.0 to 1.4.
 constexpr double kMaxHostTime = 1.6;
@@ -38,12 +38,6 @@ std::string microseconds(double ns) {
   return text;
 }
 
-// Whether the launch of a batch is negligible in it.
-bool is_long(const Samples& samples, const MeasureOptions& options) {
-  const double batch_ns = median(samples.per_call_ns) * double(samples.batch);
-  return batch_ns >= 0.5 * options.min_span_ns || samples.batch >= kManyCalls;
-}
-
 // The least host time of a batch that the backend's clock does not show. The first of two batches
 // may prepare what later ones of its size use again.
 double unseen_ns(const BatchTimer& plain, uint64_t count) {
@@ -56,17 +50,28 @@ double unseen_ns(const BatchTimer& plain, uint64_t count) {
 
 std::string doubt_about_count(const BatchTimer& plain, const Samples& samples,
                               const MeasureOptions& options) {
-  if (samples.batch < 2 || !is_long(samples, options)) return "";
-  const uint64_t whole = samples.batch, half = whole / 2;
+  if (samples.batch < 2) return "";
+  const auto most = static_cast<uint64_t>(options.max_batch);
+  uint64_t whole = std::min(samples.batch, most);
   std::vector<double> half_ns, whole_ns;
-  for (size_t round = 0; round < kRounds; ++round) {
-    half_ns.push_back(plain(half).elapsed_ns);
-    whole_ns.push_back(plain(whole).elapsed_ns);
-    if (whole_ns.back() >= kMinGrowth * half_ns.back()) return "";
+  while (whole_ns.size() < kRounds) {
+    const double half = plain(whole / 2).elapsed_ns;
+    const double all = plain(whole).elapsed_ns;
+    if (all >= kMinGrowth * half) return "";
+    if (all >= kSettlingNs || whole >= kManyCalls) {
+      half_ns.push_back(half);
+      whole_ns.push_back(all);
+    } else if (whole == most) {
+      return "";
+    } else {
+      half_ns.clear();
+      whole_ns.clear();
+      whole = std::min(4 * whole, most);
+    }
   }
   if (largest(whole_ns) >= kMinGrowth * smallest(half_ns)) return "";
   return std::to_string(whole) + " calls take " + microseconds(smallest(whole_ns)) + " and " +
-         std::to_string(half) + " calls " + microseconds(smallest(half_ns)) +
+         std::to_string(whole / 2) + " calls " + microseconds(smallest(half_ns)) +
          ": not every call is made";
 }
 
