@@ -39,8 +39,9 @@ WITHOUT_CEILINGS = (
 )
 LONG_S, SHORT_S = 300, 2  # hang limits: never reached, and long for a row of some milliseconds
 
-# Of the host's clock, and what a row found measured by those before it.
+# Of the host's clock, what a row found measured by those before it, and what was compared.
 VARYING = ("stages_ns", "host_ns", "first_call_ns", "bound", "notes")
+VARYING_OF_VERIFICATION = ("seed", "max_error_ratio")
 
 
 def problem_at(place: int) -> str:
@@ -131,7 +132,13 @@ def is_alive(pid: int) -> bool:
 
 
 def without_measured_values(row: Mapping[str, Any]) -> dict[str, Any]:
-    return {key: value for key, value in row.items() if key not in VARYING}
+    kept = {key: value for key, value in row.items() if key not in VARYING}
+    verification = {
+        key: value
+        for key, value in (row["verification"] or {}).items()
+        if key not in VARYING_OF_VERIFICATION
+    }
+    return {**kept, "verification": verification}
 
 
 @pytest.mark.skipif(
