@@ -339,10 +339,11 @@ TEST_CASE("what is far slower than the library's default needs no final") {
   CHECK(row.notes.empty());
 }
 
-// Every candidate takes 50 ms to prepare, and says how much of that was compiling. The library's
-// own choice sleeps, so that there is host time enough for what is not.
+// Every candidate takes 200 ms to prepare, and says how much of that was compiling. The library's
+// own choice sleeps, so that there is host time enough for what is not, but far less than for all:
+// on a busy machine it may take several times as long.
 Row row_with_slow_candidates(const std::string& compiling_ns) {
-  return fake_row(many_candidates(10) + "sleep prepare 50; time 1000;" +
+  return fake_row(many_candidates(10) + "sleep prepare 200; time 1000;" +
                       "when candidate=own sleep time_batch 2;" +
                       "emit describe_kernel compiling_ns " + compiling_ns,
                   kProblem, "ceilings=no algorithm=best verify=no");
