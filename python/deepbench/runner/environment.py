@@ -81,7 +81,7 @@ def _environment_warnings(context: Mapping[str, object]) -> Iterator[str]:
 
 def cpu_model() -> str | None:
     """The CPU's marketing name."""
-    for line in _read_text(Path("/proc/cpuinfo")).splitlines():
+    for line in read_text(Path("/proc/cpuinfo")).splitlines():
         key, _, value = line.partition(":")
         if key.strip() in ("model name", "Model", "Hardware") and value.strip():
             return value.strip()
@@ -90,19 +90,19 @@ def cpu_model() -> str | None:
 
 def cpu_quota() -> float | None:
     """The number of CPUs whose time the container's cgroup may use, or None without a limit."""
-    words = _read_text(Path("/sys/fs/cgroup/cpu.max")).split()
+    words = read_text(Path("/sys/fs/cgroup/cpu.max")).split()
     if len(words) == 2 and words[0] != "max":
         return _rounded_ratio(words[0], words[1])
     old = Path("/sys/fs/cgroup/cpu")
-    quota = _read_text(old / "cpu.cfs_quota_us").strip()
+    quota = read_text(old / "cpu.cfs_quota_us").strip()
     if quota and not quota.startswith("-"):
-        return _rounded_ratio(quota, _read_text(old / "cpu.cfs_period_us").strip())
+        return _rounded_ratio(quota, read_text(old / "cpu.cfs_period_us").strip())
     return None
 
 
 def governor() -> str | None:
     """The frequency scaling governor of the CPUs. Different governors are joined with '+'."""
-    found = {_read_text(path).strip() for path in _CPU.glob("cpu[0-9]*/cpufreq/scaling_governor")}
+    found = {read_text(path).strip() for path in _CPU.glob("cpu[0-9]*/cpufreq/scaling_governor")}
     return "+".join(sorted(found - {""})) or None
 
 
@@ -111,12 +111,12 @@ def _cpus_allowed() -> int | None:
 
 
 def _physical_cores() -> int | None:
-    siblings = {_read_text(path) for path in _CPU.glob("cpu[0-9]*/topology/thread_siblings_list")}
+    siblings = {read_text(path) for path in _CPU.glob("cpu[0-9]*/topology/thread_siblings_list")}
     return len(siblings - {""}) or None
 
 
 def _memory_bytes() -> int | None:
-    for line in _read_text(Path("/proc/meminfo")).splitlines():
+    for line in read_text(Path("/proc/meminfo")).splitlines():
         words = line.split()
         if len(words) >= 2 and words[0] == "MemTotal:" and words[1].isdigit():
             return int(words[1]) * 1024
@@ -124,7 +124,7 @@ def _memory_bytes() -> int | None:
 
 
 def _memory_limit() -> int | None:
-    limit = _read_text(Path("/sys/fs/cgroup/memory.max")).strip()
+    limit = read_text(Path("/sys/fs/cgroup/memory.max")).strip()
     return int(limit) if limit.isdigit() else None
 
 
@@ -142,7 +142,8 @@ def _rounded_ratio(numerator: str, denominator: str) -> float | None:
         return None
 
 
-def _read_text(path: Path) -> str:
+def read_text(path: Path) -> str:
+    """The text of a file of the system, or "" if it cannot be read."""
     try:
         return path.read_text(encoding="utf-8", errors="replace")
     except OSError:

@@ -9,6 +9,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
+from deepbench.runner.environment import read_text
+
 _PROC, _CGROUP = Path("/proc"), Path("/sys/fs/cgroup")
 
 
@@ -27,7 +29,7 @@ def read_oom_kills(proc: Path = _PROC, cgroup: Path = _CGROUP) -> OomKills:
 
 def _group_count(proc: Path, cgroup: Path) -> int | None:
     """From memory.events of version 2 or memory.oom_control of version 1."""
-    for line in _read(proc / "self/cgroup").splitlines():  # "0::/path", "4:memory:/path"
+    for line in read_text(proc / "self/cgroup").splitlines():  # "0::/path", "4:memory:/path"
         _, controllers, path = (*line.split(":", 2), "", "")[:3]
         if not controllers:
             folder, name = cgroup, "memory.events"
@@ -44,15 +46,8 @@ def _group_count(proc: Path, cgroup: Path) -> int | None:
 
 
 def _count_in(file: Path) -> int | None:
-    for line in _read(file).splitlines():
+    for line in read_text(file).splitlines():
         key, _, value = line.partition(" ")
         if key == "oom_kill" and value.strip().isdigit():
             return int(value)
     return None
-
-
-def _read(file: Path) -> str:
-    try:
-        return file.read_text(encoding="utf-8", errors="replace")
-    except OSError:
-        return ""

@@ -27,7 +27,7 @@ def test_host_is_described() -> None:
 def test_a_host_that_tells_nothing_is_described_too(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    monkeypatch.setattr(environment, "_read_text", lambda path: "")
+    monkeypatch.setattr(environment, "read_text", lambda path: "")
     monkeypatch.setattr(environment, "_CPU", tmp_path)
     host = environment.host_context()
     assert host["quota_cpus"] is None
@@ -50,7 +50,7 @@ def test_quota(monkeypatch: pytest.MonkeyPatch, files: dict[str, str], quota: fl
     def read_fake_file(path: Path) -> str:
         return files.get(str(path.relative_to("/sys/fs/cgroup")), "")
 
-    monkeypatch.setattr(environment, "_read_text", read_fake_file)
+    monkeypatch.setattr(environment, "read_text", read_fake_file)
     assert environment.cpu_quota() == quota
 
 
