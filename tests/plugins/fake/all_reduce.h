@@ -24,13 +24,16 @@ static inline bool read_sum(AllReduce* sum, const char* precision) {
   return group_size > 1;
 }
 
+static inline double own_summand(const AllReduce* sum, uint32_t rank, uint64_t index) {
+  if (sum->constant >= 0) return sum->constant;
+  return deepbench_summand(sum->type, sum->seed, rank, (uint32_t)group_size, index);
+}
+
 static inline double sum_element(const AllReduce* sum, uint64_t index, Mutant mutant) {
   double total = 0;
   for (int32_t rank = 0; rank < group_size; ++rank) {
     if (mutant == kLastK && rank == group_size - 1) continue;
-    total += sum->constant >= 0 ? sum->constant
-                                : (double)deepbench_summand(sum->type, sum->seed, (uint32_t)rank,
-                                                            (uint32_t)group_size, index);
+    total += own_summand(sum, (uint32_t)rank, index);
   }
   if (mutant == kOneOff && index == (uint64_t)sum->elements / 3) total += 1;
   return total;

@@ -132,6 +132,8 @@ static inline double output_element(Kernel* kernel, uint64_t index) {
     const bool integer = kernel->is_gemm ? is_integer(kernel->gemm.c) : !kernel->is_sum;
     return integer ? DEEPBENCH_POISON_INTEGER : (double)deepbench_bits_float(0x7fc00000u);
   }
+  if (kernel->is_sum && kernel->scenario.in_place && kernel->calls == 0)
+    return own_summand(&kernel->sum, (uint32_t)group_rank, index);
   if (kernel->is_sum) return sum_element(&kernel->sum, index, kernel->mutant);
   if (!kernel->is_gemm) return memory_element(&kernel->memory, index, kernel->mutant);
   return gemm_element(&kernel->gemm, index, kernel->mutant, calls_in_output(kernel));

@@ -42,6 +42,7 @@ struct KernelConditions {
   std::string accumulator{};       // "float" (int8), "fp22" (fp8) or "rounded_product"
   // operand -> value type, where it differs from the default
   std::vector<std::pair<std::string, std::string>> fill{};
+  int rank = 0;         // of the process in its group, whose outputs these are
   Attributes facts{};   // all facts of the plan and the kernel
   uint32_t output = 0;  // the number of the output that is expected
   // The output named by the problem's ReferenceSource; null for kInputs.
@@ -68,7 +69,8 @@ struct ExpectedSlope {
 };
 
 struct ExpectedOutput : ExpectedElements {  // the elements that are checked one by one
-  // What the elements hold before the first call, where calls in place add to it.
+  // What the elements hold before the first call, where calls in place add to it; NaN for elements
+  // that calls overwrite.
   std::vector<double> initial_values;
   // Where an output of few bits would hide a small factor. Without elements of its own it is judged
   // by those that are checked one by one.

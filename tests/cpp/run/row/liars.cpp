@@ -2,7 +2,6 @@
 #include <doctest/doctest.h>
 
 #include <cmath>
-#include <memory>
 #include <set>
 #include <vector>
 
@@ -10,8 +9,8 @@
 #include "deepbench/core/operation.hpp"
 #include "deepbench/core/status.hpp"
 #include "deepbench/fill.h"
-#include "deepbench/plugin.hpp"
 #include "deepbench/run/row/verify.hpp"
+#include "one_kernel_backend.hpp"
 
 namespace deepbench {
 namespace {
@@ -145,71 +144,36 @@ constexpr uint64_t kOutputs = 1 << 15;
 
 double right_output(uint64_t index) { return deepbench_uniform(1, 0, index); }
 
-class ManyOutputs final : public Operation {
- public:
-  const std::string& name() const override { return name_; }
-  const std::string& help() const override { return name_; }
-  const std::string& example() const override { return name_; }
-  const std::vector<Parameter>& parameters() const override { return none_; }
-  void validate(const Problem&) const override {}
-  Work work(const Problem&) const override { return {}; }
-  bool has_reference() const override { return true; }
-  ExpectedOutput expected_output(const Problem&, const KernelConditions&) const override {
-    ExpectedOutput expected;
-    expected.outputs = kOutputs;
-    expected.resize(kOutputs);
-    for (uint64_t i = 0; i < kOutputs; ++i) {
-      expected.indices[i] = i;
-      expected.values[i] = right_output(i);
-      expected.bounds[i] = std::abs(right_output(i)) / 128;
-    }
-    expected.slope.emplace();
-    return expected;
+ExpectedOutput expect_many_outputs(const KernelConditions&) {
+  ExpectedOutput expected;
+  expected.outputs = kOutputs;
+  expected.resize(kOutputs);
+  for (uint64_t i = 0; i < kOutputs; ++i) {
+    expected.indices[i] = i;
+    expected.values[i] = right_output(i);
+    expected.bounds[i] = std::abs(right_output(i)) / 128;
   }
+  expected.slope.emplace();
+  return expected;
+}
 
- private:
-  const std::string name_ = "many";
-  const std::vector<Parameter> none_;
-};
-
-struct ManyOutputsKernel final : plugin::Kernel {
+struct ManyOutputsKernel final : testing::PlainKernel {
   static inline double factor = 1;
 
-  void describe(plugin::Sink&) const override {}
-  void time_batch(const deepbench_request&, deepbench_batch&) override {}
-  void poison_outputs() override {}
   void read_output(uint32_t, const uint64_t* indices, size_t count, double* values) override {
     for (size_t i = 0; i < count; ++i)
       values[i] =
           deepbench_from_bfloat16(deepbench_to_bfloat16(float(factor * right_output(indices[i]))));
   }
   void scan_output(uint32_t, deepbench_scan& scan) override { scan.count = kOutputs; }
-  void project_output(uint32_t, uint64_t, uint64_t, double*) override {}
-};
-
-struct ManyOutputsPlan final : plugin::Plan {
-  void describe(plugin::Sink& sink) const override { sink.integer("memory_bytes", 0); }
-  std::unique_ptr<plugin::Kernel> prepare() const override {
-    return std::make_unique<ManyOutputsKernel>();
-  }
-};
-
-struct ManyOutputsBackend final : plugin::Backend {
-  void describe(plugin::Sink&) override {}
-  int32_t device_count() override { return 1; }
-  void describe_device(int32_t, plugin::Sink&) override {}
-  std::unique_ptr<plugin::Plan> plan(const plugin::Problem&, const plugin::Options&) override {
-    return std::make_unique<ManyOutputsPlan>();
-  }
 };
 
 TEST_CASE("a factor that single outputs hide shows in the slope of many") {
-  const ManyOutputs operation;
+  const testing::ExpectingOperation operation(expect_many_outputs);
   const Problem problem(operation, {});
-  const deepbench::Backend backend(plugin::table<ManyOutputsBackend>("many"), "");
   const auto reason_of = [&](double factor) {
     ManyOutputsKernel::factor = factor;
-    deepbench::Kernel kernel = backend.plan(problem, {}).prepare();
+    deepbench::Kernel kernel = testing::prepare_kernel<ManyOutputsKernel>(problem);
     Verifier verifier(problem, kernel.facts(), 1, "uniform", 2,
                       [&]() -> deepbench::Kernel { throw 0; });
     verifier.check(kernel, "now");

@@ -6,7 +6,7 @@
 #include "../../fake_backend.hpp"
 #include "../../temporary_folder.hpp"
 #include "deepbench/core/operation.hpp"
-#include "deepbench/plugin.hpp"
+#include "one_kernel_backend.hpp"
 
 namespace deepbench {
 namespace {
@@ -268,48 +268,28 @@ TEST_CASE("verification can be left out, and the row says so") {
   CHECK(row.verification.reason == "not asked for");
 }
 
-// An operation with two outputs: element i of output `number` is i + 100 * number.
-class TwoOutputs final : public Operation {
- public:
-  const std::string& name() const override { return name_; }
-  const std::string& help() const override { return name_; }
-  const std::string& example() const override { return name_; }
-  const std::vector<Parameter>& parameters() const override { return none_; }
-  void validate(const Problem&) const override {}
-  Work work(const Problem&) const override { return {}; }
-  std::vector<std::string> outputs(const Problem&) const override { return {"dq", "dk"}; }
-  bool has_reference() const override { return true; }
-  ExpectedOutput expected_output(const Problem&,
-                                 const KernelConditions& conditions) const override {
-    ExpectedOutput expected;
-    expected.outputs = 3 + conditions.output;
-    for (uint64_t i = 0; i < expected.outputs; ++i) {
-      expected.indices.push_back(i);
-      expected.values.push_back(double(i) + 100 * conditions.output);
-      expected.bounds.push_back(0.5);
-    }
-    expected.coverage = "all " + std::to_string(expected.outputs) + " outputs";
-    return expected;
+// Two outputs: element i of output `number` is i + 100 * number.
+ExpectedOutput expect_one_of_two(const KernelConditions& conditions) {
+  ExpectedOutput expected;
+  expected.outputs = 3 + conditions.output;
+  for (uint64_t i = 0; i < expected.outputs; ++i) {
+    expected.indices.push_back(i);
+    expected.values.push_back(double(i) + 100 * conditions.output);
+    expected.bounds.push_back(0.5);
   }
+  expected.coverage = "all " + std::to_string(expected.outputs) + " outputs";
+  return expected;
+}
 
- private:
-  const std::string name_ = "two";
-  const std::vector<Parameter> none_;
-};
-
-// Computes that operation, with `error` in the last element of output `wrong`.
-struct TwoOutputsKernel final : plugin::Kernel {
+// Computes them, with `error` in the last element of output `wrong`.
+struct TwoOutputsKernel final : testing::PlainKernel {
   static inline uint32_t wrong = 0;
   static inline double error = 0;
   bool poisoned = false;
 
-  void describe(plugin::Sink&) const override {}
   void time_batch(const deepbench_request& request, deepbench_batch& batch) override {
     poisoned = false;
-    batch.count = request.count;
-    batch.elapsed_ns = batch.host_ns = 1;
-    batch.copies_touched = 1;
-    batch.launch = DEEPBENCH_LAUNCH_STREAM;
+    PlainKernel::time_batch(request, batch);
   }
   void poison_outputs() override { poisoned = true; }
   void read_output(uint32_t output, const uint64_t* indices, size_t count,
@@ -322,32 +302,14 @@ struct TwoOutputsKernel final : plugin::Kernel {
     scan.count = 3 + output;
     scan.untouched = poisoned ? scan.count : 0;
   }
-  void project_output(uint32_t, uint64_t, uint64_t, double*) override {}
-};
-
-struct TwoOutputsPlan final : plugin::Plan {
-  void describe(plugin::Sink& sink) const override { sink.integer("memory_bytes", 0); }
-  std::unique_ptr<plugin::Kernel> prepare() const override {
-    return std::make_unique<TwoOutputsKernel>();
-  }
-};
-
-struct TwoOutputsBackend final : plugin::Backend {
-  void describe(plugin::Sink&) override {}
-  int32_t device_count() override { return 1; }
-  void describe_device(int32_t, plugin::Sink&) override {}
-  std::unique_ptr<plugin::Plan> plan(const plugin::Problem&, const plugin::Options&) override {
-    return std::make_unique<TwoOutputsPlan>();
-  }
 };
 
 TEST_CASE("every output of an operation is verified") {
-  const TwoOutputs operation;
+  const testing::ExpectingOperation operation(expect_one_of_two, {"dq", "dk"});
   const Problem problem(operation, {});
-  const Backend backend(plugin::table<TwoOutputsBackend>("two"), "");
   const auto verified = [&](uint32_t wrong, double error) {
     TwoOutputsKernel::wrong = wrong, TwoOutputsKernel::error = error;
-    Kernel kernel = backend.plan(problem, {}).prepare();
+    Kernel kernel = testing::prepare_kernel<TwoOutputsKernel>(problem);
     Verifier verifier(problem, kernel.facts(), 1, "uniform", 2, [&]() -> Kernel { throw 0; });
     Verifier::reset_outputs(kernel);
     verifier.check_reset(kernel);

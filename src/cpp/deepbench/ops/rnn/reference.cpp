@@ -1,6 +1,8 @@
 // Chooses the reference of a problem.
 #include "deepbench/ops/rnn/reference.hpp"
 
+#include <cstdint>
+#include <limits>
 #include <string>
 
 #include "deepbench/core/status.hpp"
@@ -30,6 +32,20 @@ void require_random_signs(const Rnn& rnn, const KernelConditions& conditions) {
                      "gradients of a layer of this size cannot be verified; use inputs=uniform");
 }
 
+ExpectedOutput expected_gradients(const Rnn& rnn, const KernelConditions& conditions) {
+  if (rnn_reference_source(rnn) == ReferenceSource::kInputs)
+    return expected_float64_gradients(rnn, conditions);
+  return expected_reference_kernel_gradients(rnn, conditions);
+}
+
+// Calls in place add to dU, which is 0 at first, and overwrite the gradients of the data.
+void add_initial_gradients(const Rnn& rnn, ExpectedOutput& expected) {
+  const uint64_t first_of_weights = expected.outputs - uint64_t(rnn.du_elements());
+  for (const uint64_t index : expected.indices)
+    expected.initial_values.push_back(
+        index < first_of_weights ? std::numeric_limits<double>::quiet_NaN() : 0);
+}
+
 }  // namespace
 
 ReferenceSource rnn_reference_source(const Rnn& rnn) {
@@ -53,15 +69,11 @@ double rnn_reference_bytes(const Rnn& rnn) {
 ExpectedOutput expected_rnn_output(const Rnn& rnn, const KernelConditions& conditions) {
   require_reference(rnn);
   require_random_signs(rnn, conditions);
-  switch (rnn_reference_source(rnn)) {
-    case ReferenceSource::kInputs:
-      return expected_float64_gradients(rnn, conditions);
-    case ReferenceSource::kReferenceKernel:
-      return expected_reference_kernel_gradients(rnn, conditions);
-    case ReferenceSource::kTestedOutput:
-      break;
-  }
-  return expected_forward_output(rnn, conditions);
+  if (rnn_reference_source(rnn) == ReferenceSource::kTestedOutput)
+    return expected_forward_output(rnn, conditions);
+  ExpectedOutput expected = expected_gradients(rnn, conditions);
+  if (rnn.has_weight_gradient()) add_initial_gradients(rnn, expected);
+  return expected;
 }
 
 }  // namespace deepbench

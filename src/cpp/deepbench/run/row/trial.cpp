@@ -100,7 +100,7 @@ void Trial::draw_spot_checks() {
 Verifier Trial::make_verifier(const std::string& inputs,
                               const Verifier::MakeReference& make_reference) {
   return Verifier(plan_.problem, kernel_->facts(), static_cast<uint64_t>(plan_.options.seed),
-                  inputs, verification_.seed, make_reference);
+                  inputs, verification_.seed, make_reference, group_ ? group_->rank() : 0);
 }
 
 uint64_t Trial::calls_between_restores() const {

@@ -41,11 +41,13 @@ bool is_default_condition(std::string_view name, const Value& value) {
 }
 
 KernelConditions kernel_conditions(const Attributes& facts, uint64_t seed,
-                                   const std::string& inputs, uint64_t verification_seed) {
+                                   const std::string& inputs, uint64_t verification_seed,
+                                   int rank) {
   KernelConditions conditions;
   conditions.seed = seed;
   conditions.verification_seed = verification_seed;
   conditions.inputs = inputs;
+  conditions.rank = rank;
   conditions.beta = facts.real("beta", 1);
   conditions.accumulator = facts.text("accumulator");
   conditions.facts = facts;
@@ -117,9 +119,9 @@ uint64_t draw_verification_seed() {
 
 Verifier::Verifier(const Problem& problem, const Attributes& kernel_facts, uint64_t seed,
                    const std::string& inputs, uint64_t verification_seed,
-                   const MakeReference& make_reference)
+                   const MakeReference& make_reference, int rank)
     : problem_(problem),
-      conditions_(kernel_conditions(kernel_facts, seed, inputs, verification_seed)) {
+      conditions_(kernel_conditions(kernel_facts, seed, inputs, verification_seed, rank)) {
   result_.seed = verification_seed;
   result_.conditions = stated_conditions(problem, kernel_facts);
   for (const std::string& name : problem.operation().outputs(problem))
@@ -184,7 +186,9 @@ bool Verifier::check_initial_values(Kernel& kernel, const Output& output) {
   const std::vector<double>& initial = output.expected.initial_values;
   if (initial.empty()) return true;
   const std::vector<double> got = kernel.read_output(output.number, output.expected.indices);
-  const auto [off, right] = std::mismatch(got.begin(), got.end(), initial.begin());
+  const auto [off, right] =
+      std::mismatch(got.begin(), got.end(), initial.begin(),
+                    [](double is, double was) { return is == was || std::isnan(was); });
   if (off == got.end()) return true;
   return fail("after timing: " + output.name + "restore leaves " + to_text(*off) + " in output " +
               std::to_string(output.expected.indices[size_t(off - got.begin())]) +
