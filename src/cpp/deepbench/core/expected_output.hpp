@@ -61,19 +61,31 @@ struct ExpectedElements {
   void resize(size_t count) { indices.resize(count), values.resize(count), bounds.resize(count); }
 };
 
-// Elements that are judged together: rounding errors of many outputs cancel, a factor does not.
+// What is judged together: rounding errors of many outputs cancel, a factor does not.
 struct ExpectedSlope {
+  enum class Of {
+    kComparedElements,  // those that are checked one by one
+    kElements,          // `elements`
+    kProjections        // the projections, each of which is a sum of many outputs
+  };
+  Of of = Of::kComparedElements;
   ExpectedElements elements{};
   // The error, relative to the output, that sums may have in the same direction in all outputs.
   double max_common_error = 0;
 };
 
+// The error of sums of so many products that all outputs may have in the same direction, relative
+// to the output. Matrix units may cut off the sum of every four products towards zero, by a
+// roundoff of sums on average, and these partial sums are half of the final one on average.
+inline double common_error_of_sums(double products, double sum_roundoff) {
+  return 0.25 * products * sum_roundoff;
+}
+
 struct ExpectedOutput : ExpectedElements {  // the elements that are checked one by one
   // What the elements hold before the first call, where calls in place add to it; NaN for elements
   // that calls overwrite.
   std::vector<double> initial_values;
-  // Where an output of few bits would hide a small factor. Without elements of its own it is judged
-  // by those that are checked one by one.
+  // Where an output of few bits would hide a small factor.
   std::optional<ExpectedSlope> slope;
 
   // The output is taken as a column-major matrix of `projection_rows` rows and multiplied by the

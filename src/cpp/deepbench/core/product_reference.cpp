@@ -21,10 +21,12 @@ constexpr double kGridWork = 1 << 24;  // grid points x k
 constexpr int64_t kMaxGridWidth = 24;
 // Fewer products do not repay another thread.
 constexpr int64_t kMinThreadProducts = 1 << 17;
-// The slope is judged by as many outputs as so many products allow: about 2^15 of them tell a
-// factor of 1.0003 from the rounding of bfloat16. Fewer than kMinSlopeWidth^2 tell little.
+// The slope is judged by a square of outputs, as wide as tells a factor of 1.0003 from their
+// rounding, if so many products allow it: 2^15 outputs in bfloat16, 2^12 in half. Fewer tell
+// little.
 constexpr double kSlopeWork = 1 << 26;
-constexpr int64_t kMaxSlopeWidth = 181, kMinSlopeWidth = 64;
+constexpr double kSlopeWidthOverRoundoff = 181 * 256;
+constexpr int64_t kMinSlopeWidth = 64;
 
 }  // namespace
 
@@ -55,7 +57,8 @@ ExpectedOutput ProductReference::expected_output() {
   if (checks_all_outputs(m_, n_, k_)) {
     expected.initial_values = add_grid(all_indices(m_), all_indices(n_), expected);
     expected.coverage = "all " + std::to_string(m_ * n_) + " outputs";
-    if (const auto common = max_common_error()) expected.slope = {{}, *common};
+    if (const auto slope = slope_conditions())
+      expected.slope = {ExpectedSlope::Of::kComparedElements, {}, slope->max_common_error};
     return expected;
   }
   expected.initial_values = add_grid(sampled_indices(m_, 11), sampled_indices(n_, 12), expected);
@@ -128,11 +131,13 @@ std::vector<double> ProductReference::add_grid(const Indices& rows, const Indice
 }
 
 void ProductReference::add_slope(ExpectedOutput& expected) {
-  const auto common = max_common_error();
-  const auto width =
-      std::min(static_cast<int64_t>(std::sqrt(kSlopeWork / double(k_))), kMaxSlopeWidth);
-  if (!common || width < kMinSlopeWidth) return;
-  expected.slope = {{}, *common};
+  const auto slope = slope_conditions();
+  if (!slope) return;
+  const auto wanted = static_cast<int64_t>(kSlopeWidthOverRoundoff * slope->output_roundoff);
+  const auto width = std::min(static_cast<int64_t>(std::sqrt(kSlopeWork / double(k_))),
+                              std::max(wanted, kMinSlopeWidth));
+  if (width < kMinSlopeWidth) return;
+  expected.slope = {ExpectedSlope::Of::kElements, {}, slope->max_common_error};
   add_grid(random_indices(m_, width, 13), random_indices(n_, width, 14), expected.slope->elements);
 }
 

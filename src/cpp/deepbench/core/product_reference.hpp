@@ -54,9 +54,13 @@ class ProductReference {
   // The number of products that almost no output exceeds: a few rows of a sparse operand may have
   // more.
   virtual double max_terms() const { return double(k_); }
-  // The largest error of sums that is common to all outputs, where a factor of all outputs could
-  // hide in the rounding of each; empty where the slope of the outputs is not judged.
-  virtual std::optional<double> max_common_error() const { return std::nullopt; }
+  // Where a factor of all outputs could hide in the rounding of each: what tells whether it does.
+  struct SlopeConditions {
+    double output_roundoff;
+    double max_common_error;  // of sums, the same in all outputs
+  };
+  // Empty where the slope of the outputs is not judged.
+  virtual std::optional<SlopeConditions> slope_conditions() const { return std::nullopt; }
 
   double beta() const { return beta_; }
 

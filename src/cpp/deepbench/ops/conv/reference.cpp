@@ -37,6 +37,9 @@ constexpr double kMinSamples = 24, kMaxSamples = 192;
 // projections, so more of them are sampled too.
 constexpr int64_t kLopsidedRatio = 64;
 constexpr double kLopsidedWork = 1 << 27, kSaturatedWork = 1 << 24;
+// Fewer projections, or fewer outputs without projections, tell little about a common factor.
+constexpr int64_t kMinSlopeProjections = 256;
+constexpr size_t kMinSlopeOutputs = 4096;
 
 // F(4x4, 3x3) is the largest Winograd tile in use for 3 x 3 filters. The factor is the standard
 // deviation of the worst element of an output tile relative to that of the products' roundoff: each
@@ -68,7 +71,9 @@ class ConvReference {
         output_(conv.output()),
         seed_(conditions.verification_seed),
         inputs_(conditions.seed, conditions.inputs),
-        constant_(conditions.inputs != "uniform") {
+        constant_(conditions.inputs != "uniform"),
+        judges_slope_(!constant_ && !conv.saturates() && size_of(conv.precision.c) <= 2 &&
+                      conditions.accumulator != "fp22" && conditions.accumulator != "winograd") {
     operands_.x = {&inputs_, conv.x_type, Conv::kStreamX};
     operands_.w = {&inputs_, conv.precision.b, Conv::kStreamW};
     operands_.dy = {&inputs_, conv.precision.a, Conv::kStreamDy};
@@ -101,15 +106,20 @@ class ConvReference {
     expected.may_equal_poison = conv_.saturates() && !constant_;
     if (checks_all_outputs(conv_)) {
       add_all_outputs(expected);
+      add_slope(expected);
       return expected;
     }
     const std::vector<int64_t> indices = sampled_outputs(conv_, sample_count(conv_), seed_);
     add_sampled_outputs(indices, expected);
-    if (int64_t(indices.size()) == outputs) return expected;
+    if (int64_t(indices.size()) == outputs) {
+      add_slope(expected);
+      return expected;
+    }
     expected.coverage =
         std::to_string(expected.indices.size()) + " of " + std::to_string(outputs) + " outputs";
     if (conv_.saturates()) return expected;
     add_projection(expected);
+    add_slope(expected);
     expected.coverage += " and " + std::to_string(output_.rows()) +
                          (output_.rows() == 1 ? " projection of all" : " projections of all");
     return expected;
@@ -176,6 +186,21 @@ class ConvReference {
     expected.projection_bounds.assign(expected.projections.size(), bound);
     expected.projection_rows = static_cast<uint64_t>(output_.rows());
     expected.projection_seed = seed_;
+  }
+
+  // Projections are many outputs in one and cost nothing more. Equal inputs make equal roundings.
+  // Neither 14 bits of sums that are cut off nor filters that Winograd's transform rounds for all
+  // places of an image alike make independent errors.
+  void add_slope(ExpectedOutput& expected) const {
+    if (!judges_slope_) return;
+    const bool many_projections = int64_t(expected.projections.size()) >= kMinSlopeProjections;
+    if (!many_projections && expected.indices.size() < kMinSlopeOutputs) return;
+    const auto of =
+        many_projections ? ExpectedSlope::Of::kProjections : ExpectedSlope::Of::kComparedElements;
+    expected.slope = {
+        of,
+        {},
+        common_error_of_sums(double(conv_.products_per_output()), conv_.precision.sum_roundoff)};
   }
 
   double mean_square_of_products() const {
@@ -253,6 +278,7 @@ class ConvReference {
   const uint64_t seed_;  // of the places and weights
   const InputGenerator inputs_;
   const bool constant_;
+  const bool judges_slope_;
   ConvOperands operands_;
   double output_roundoff_ = 0, sums_roundoff_ = 0, inputs_roundoff_ = 0, truncation_ = 0;
 };

@@ -98,11 +98,10 @@ class GemmReference final : public ProductReference {
   }
 
   // Equal inputs make equal roundings, and 14 bits of sums that are cut off do not cancel either.
-  // Matrix units may cut off the sum of every four products towards zero, by a roundoff of sums on
-  // average, and these partial sums are half of the final one on average.
-  std::optional<double> max_common_error() const override {
+  std::optional<SlopeConditions> slope_conditions() const override {
     if (!judges_slope_) return std::nullopt;
-    return 0.25 * double(gemm_.k) * gemm_.precision.sum_roundoff;
+    return SlopeConditions{gemm_.precision.output_roundoff,
+                           common_error_of_sums(double(gemm_.k), gemm_.precision.sum_roundoff)};
   }
 
   double relative_bound() const override {

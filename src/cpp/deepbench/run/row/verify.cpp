@@ -31,6 +31,8 @@ constexpr uint32_t kBriefStream = 21;     // of their places
 // The limit of a slope over sqrt(sum of (b r)^2) / sum of r^2, which one correct row in 10^10
 // exceeds by chance (docs/explanation/verification.md).
 constexpr double kSlopeLimit = 4;
+// The bound of a projection is at least twice the typical size of the sum of its outputs' errors.
+constexpr double kProjectionBoundShare = 0.5;
 
 constexpr std::string_view kFillPrefix = "fill.";
 
@@ -74,18 +76,22 @@ class KernelOutput final : public ComputedOutput {
   const uint32_t number_;
 };
 
-// The slope of the outputs over the expected ones, less 1. Rounding to the nearest makes an error
-// in
-// [-b, b], of either sign and independent of the others.
-struct Slope {
+}  // namespace
+
+// The slope of the outputs over the expected ones, less 1.
+struct Verifier::Slope {
   double excess = 0, limit = 0;
 };
 
-Slope slope_of(const std::vector<double>& got, const ExpectedElements& expected,
-               double max_common_error) {
+// Rounding to the nearest makes an error in [-b, b], of either sign and independent of the others.
+// b is `bound_share` of a bound.
+Verifier::Slope Verifier::slope_of(const std::vector<double>& got,
+                                   const std::vector<double>& expected,
+                                   const std::vector<double>& bounds, double bound_share,
+                                   double max_common_error) {
   double excess = 0, squares = 0, errors = 0;
   for (size_t i = 0; i < got.size(); ++i) {
-    const double r = expected.values[i], b = expected.bounds[i];
+    const double r = expected[i], b = bound_share * bounds[i];
     excess += (got[i] - r) * r;
     squares += r * r;
     errors += b * b * r * r;
@@ -93,8 +99,6 @@ Slope slope_of(const std::vector<double>& got, const ExpectedElements& expected,
   if (squares == 0) return {};
   return {excess / squares, kSlopeLimit * std::sqrt(errors) / squares + max_common_error};
 }
-
-}  // namespace
 
 Attributes stated_conditions(const Problem& problem, const Attributes& kernel_facts) {
   Attributes conditions;
@@ -253,11 +257,16 @@ bool Verifier::check_elements(Kernel& kernel, const Output& output,
   return true;
 }
 
-bool Verifier::check_projection(Kernel& kernel, const Output& output, const std::string& when) {
+std::vector<double> Verifier::project(Kernel& kernel, const Output& output) {
   const ExpectedOutput& expected = output.expected;
-  if (expected.projection_rows == 0) return true;
-  const std::vector<double> got = kernel.project_output(output.number, expected.projection_rows,
-                                                        expected.outputs, expected.projection_seed);
+  if (expected.projection_rows == 0) return {};
+  return kernel.project_output(output.number, expected.projection_rows, expected.outputs,
+                               expected.projection_seed);
+}
+
+bool Verifier::check_projections(const Output& output, const std::vector<double>& got,
+                                 const std::string& when) {
+  const ExpectedOutput& expected = output.expected;
   for (size_t i = 0; i < got.size(); ++i) {
     if (!is_within_bound(got[i], expected.projections[i], expected.projection_bounds[i]))
       return fail(when + ": " + output.name + "the projection of row " + std::to_string(i) +
@@ -267,17 +276,30 @@ bool Verifier::check_projection(Kernel& kernel, const Output& output, const std:
   return true;
 }
 
-bool Verifier::check_slope(Kernel& kernel, const Output& output, const std::string& when) {
-  const auto& slope = output.expected.slope;
-  if (!slope) return true;
-  const ExpectedElements& expected =
-      slope->elements.indices.empty() ? output.expected : slope->elements;
-  const std::vector<double> got = kernel.read_output(output.number, expected.indices);
-  const auto [excess, limit] = slope_of(got, expected, slope->max_common_error);
-  if (std::abs(excess) <= limit) return true;
-  return fail(when + ": " + output.name + "the slope of " + std::to_string(got.size()) +
-              " outputs over the expected ones is off by " + to_text(excess) + ", not within " +
-              to_text(limit));
+bool Verifier::check_slope(Kernel& kernel, const Output& output,
+                           const std::vector<double>& projections, const std::string& when) {
+  const ExpectedOutput& expected = output.expected;
+  if (!expected.slope) return true;
+  const double common = expected.slope->max_common_error;
+  if (expected.slope->of == ExpectedSlope::Of::kProjections)
+    return judge_slope(output, std::to_string(projections.size()) + " projections",
+                       slope_of(projections, expected.projections, expected.projection_bounds,
+                                kProjectionBoundShare, common),
+                       when);
+  const bool own = expected.slope->of == ExpectedSlope::Of::kElements;
+  const ExpectedElements& elements = own ? expected.slope->elements : expected;
+  return judge_slope(output, std::to_string(elements.indices.size()) + " outputs",
+                     slope_of(kernel.read_output(output.number, elements.indices), elements.values,
+                              elements.bounds, 1, common),
+                     when);
+}
+
+bool Verifier::judge_slope(const Output& output, const std::string& of, const Slope& slope,
+                           const std::string& when) {
+  if (std::abs(slope.excess) <= slope.limit) return true;
+  return fail(when + ": " + output.name + "the slope of " + of +
+              " over the expected ones is off by " + to_text(slope.excess) + ", not within " +
+              to_text(slope.limit));
 }
 
 bool Verifier::check_block(Kernel& kernel, const Output& output, uint64_t first, uint64_t count,
@@ -316,7 +338,8 @@ bool Verifier::check_briefly(Kernel& kernel, uint64_t number) {
   };
   return std::all_of(outputs_.begin(), outputs_.end(), [&](const Output& output) {
     const ExpectedOutput& expected = output.expected;
-    if (expected.projection_rows > 0) return check_projection(kernel, output, when);
+    if (expected.projection_rows > 0)
+      return check_projections(output, project(kernel, output), when);
     if (expected.exact_values) {
       const uint64_t count = std::min(kBriefElements, expected.outputs);
       return check_block(kernel, output, place(0, expected.outputs - count + 1), count, when);
@@ -339,9 +362,11 @@ bool Verifier::check(Kernel& kernel, const std::string& when) {
   if (problem_.operation().reference_source(problem_) == ReferenceSource::kTestedOutput)
     compute_expected_outputs(&kernel);  // every time anew
   return std::all_of(outputs_.begin(), outputs_.end(), [&](const Output& output) {
-    return check_scan(kernel, output, when) &&
-           check_elements(kernel, output, output.expected, when) &&
-           check_projection(kernel, output, when) && check_slope(kernel, output, when) &&
+    if (!check_scan(kernel, output, when) || !check_elements(kernel, output, output.expected, when))
+      return false;
+    const std::vector<double> projections = project(kernel, output);
+    return check_projections(output, projections, when) &&
+           check_slope(kernel, output, projections, when) &&
            check_all_elements(kernel, output, when);
   });
 }

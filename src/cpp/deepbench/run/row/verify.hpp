@@ -76,14 +76,25 @@ class DEEPBENCH_API Verifier {
     ExpectedOutput expected;
   };
 
+  struct Slope;
+  static Slope slope_of(const std::vector<double>& got, const std::vector<double>& expected,
+                        const std::vector<double>& bounds, double bound_share,
+                        double max_common_error);
+
   void compute_expected_outputs(Kernel* computed);
   double max_untouched_elements(const Kernel& kernel, const ExpectedOutput& expected) const;
   bool check_scan(Kernel& kernel, const Output& output, const std::string& when);
   bool check_elements(Kernel& kernel, const Output& output, const ExpectedElements& expected,
                       const std::string& when);
   bool check_initial_values(Kernel& kernel, const Output& output);
-  bool check_slope(Kernel& kernel, const Output& output, const std::string& when);
-  bool check_projection(Kernel& kernel, const Output& output, const std::string& when);
+  // Empty if the output has no projections.
+  static std::vector<double> project(Kernel& kernel, const Output& output);
+  bool check_projections(const Output& output, const std::vector<double>& got,
+                         const std::string& when);
+  bool check_slope(Kernel& kernel, const Output& output, const std::vector<double>& projections,
+                   const std::string& when);
+  bool judge_slope(const Output& output, const std::string& of, const Slope& slope,
+                   const std::string& when);
   bool check_block(Kernel& kernel, const Output& output, uint64_t first, uint64_t count,
                    const std::string& when);
   bool check_all_elements(Kernel& kernel, const Output& output, const std::string& when);
