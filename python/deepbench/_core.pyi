@@ -115,16 +115,20 @@ class LaunchEnvironment:
         secret: str = "",
         timeout_s: float = 60,
         sockets: Sequence[int] = (),
+        socket_path: str = "",
     ) -> None:
         """`sockets`: descriptors of connected sockets, which the rendezvous takes over: on rank 0
         one to each other rank, on another rank one to rank 0. Without them the ranks connect to
-        `address` and `port`."""
+        `socket_path`, the Unix socket of ranks of one machine, or else to `address` and
+        `port`."""
     @property
     def rank(self) -> int: ...
     @property
     def size(self) -> int: ...
     @property
     def launcher(self) -> str: ...
+    @property
+    def socket_path(self) -> str: ...
 
 @final
 class Group:

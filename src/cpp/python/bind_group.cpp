@@ -15,20 +15,22 @@ void bind_group(py::module_& module) {
                                 "The rank of this process and the number of ranks.")
       .def(
           py::init([](int rank, int size, const std::string& address, int port,
-                      const std::string& secret, double timeout_s,
-                      const std::vector<int>& sockets) {
-            return LaunchEnvironment{rank, size, address, port, "", secret, timeout_s, sockets};
+                      const std::string& secret, double timeout_s, const std::vector<int>& sockets,
+                      const std::string& socket_path) {
+            return LaunchEnvironment{rank,   size,      address, port,       "",
+                                     secret, timeout_s, sockets, socket_path};
           }),
           py::arg("rank"), py::arg("size"), py::arg("address"), py::arg("port"),
           py::arg("secret") = "", py::arg("timeout_s") = LaunchEnvironment().timeout_s,
-          py::arg("sockets") = std::vector<int>(),
+          py::arg("sockets") = std::vector<int>(), py::arg("socket_path") = "",
           "`sockets`: descriptors of connected sockets, which the rendezvous takes over: on rank 0 "
           "one to each other rank, on another rank one to rank 0. Without them the ranks connect "
-          "to "
-          "`address` and `port`.")
+          "to `socket_path`, the Unix socket of ranks of one machine, or else to `address` and "
+          "`port`.")
       .def_readonly("rank", &LaunchEnvironment::rank)
       .def_readonly("size", &LaunchEnvironment::size)
-      .def_readonly("launcher", &LaunchEnvironment::launcher);
+      .def_readonly("launcher", &LaunchEnvironment::launcher)
+      .def_readonly("socket_path", &LaunchEnvironment::socket_path);
   module.def("launch_environment", &deepbench::launch_environment,
              "From the variables of torchrun, srun or mpirun; None for a single process. Raises "
              "BackendError for inconsistent variables.");

@@ -2,6 +2,8 @@
 #include "deepbench/group/launch_environment.hpp"
 
 #include <doctest/doctest.h>
+#include <sys/socket.h>
+#include <unistd.h>
 
 #include <map>
 
@@ -66,7 +68,6 @@ TEST_CASE("with srun alone, rank 0 is on the first machine of the step") {
   const auto address = [&](const char* machines, const char* hosts) {
     return parse(step(machines, hosts))->address;
   };
-  CHECK(address("1", "node7") == "127.0.0.1");
   CHECK(address("2", "node7,node9") == "node7");
   CHECK(address("4", "node[07-09,12],login1") == "node07");
   CHECK(address("2", "node[12,14]") == "node12");
@@ -84,12 +85,67 @@ TEST_CASE("with srun alone, rank 0 is on the first machine of the step") {
   CHECK_THROWS_AS(parse(by_pmi2), BackendUnavailable);
 }
 
-TEST_CASE("on one machine, mpirun's variables are sufficient") {
-  CHECK(parse({{"OMPI_COMM_WORLD_RANK", "1"},
-               {"OMPI_COMM_WORLD_SIZE", "2"},
-               {"OMPI_COMM_WORLD_LOCAL_SIZE", "2"}})
-            ->address == "127.0.0.1");
-  CHECK(parse({{"PMI_RANK", "1"}, {"PMI_SIZE", "2"}, {"MPI_LOCALNRANKS", "2"}})->rank == 1);
+TEST_CASE("ranks that are known to be on one machine meet at a socket") {
+  const Variables open_mpi = {{"OMPI_COMM_WORLD_RANK", "1"},
+                              {"OMPI_COMM_WORLD_SIZE", "2"},
+                              {"OMPI_COMM_WORLD_LOCAL_SIZE", "2"}};
+  const Variables mpich = {{"PMI_RANK", "1"}, {"PMI_SIZE", "2"}, {"MPI_LOCALNRANKS", "2"}};
+  const Variables slurm = {
+      {"SLURM_PROCID", "1"}, {"SLURM_STEP_NUM_TASKS", "2"}, {"SLURM_STEP_NUM_NODES", "1"}};
+  const Variables torchrun = {
+      {"RANK", "1"}, {"WORLD_SIZE", "2"}, {"LOCAL_WORLD_SIZE", "2"}, {"MASTER_ADDR", "node1"}};
+  for (Variables variables : {open_mpi, mpich, slurm, torchrun}) {
+    CHECK(parse(variables)->rank == 1);
+    const std::string path = parse(variables)->socket_path;
+    CHECK(path.find("/tmp/deepbench-") == 0);
+    CHECK(parse(variables)->port == 0);
+    CHECK_FALSE(parse(variables)->uses_tcp());
+    // A launcher may give ranks other numbers.
+    for (const char* name : {"RANK", "OMPI_COMM_WORLD_RANK", "PMI_RANK", "SLURM_PROCID"})
+      if (variables.count(name)) variables[name] = "0";
+    CHECK(parse(variables)->socket_path == path);
+    for (const char* name : {"MASTER_PORT", "PMIX_NAMESPACE", "SLURM_JOB_ID", "SLURM_STEP_ID",
+                             "TORCHELASTIC_RUN_ID"}) {
+      Variables other = variables;
+      other[name] = "4711";
+      CHECK(parse(other)->socket_path != path);
+    }
+  }
+}
+
+TEST_CASE("a rank whose machine is not known, or inherits a connection, has no socket path") {
+  const Variables by_hand = {{"RANK", "0"}, {"WORLD_SIZE", "2"}, {"MASTER_ADDR", "127.0.0.1"}};
+  CHECK(parse(by_hand)->socket_path == "");
+  CHECK(parse(by_hand)->uses_tcp());
+  Variables two_machines = by_hand;
+  two_machines["LOCAL_WORLD_SIZE"] = "1";
+  CHECK(parse(two_machines)->socket_path == "");
+  Variables inherited = by_hand;
+  inherited["LOCAL_WORLD_SIZE"] = "2", inherited["DEEPBENCH_RANKS_SOCKET"] = "5";
+  CHECK(parse(inherited)->socket_path == "");
+  CHECK_FALSE(parse(inherited)->uses_tcp());
+}
+
+// MPICH's mpirun sets no variable by which its launches differ.
+TEST_CASE("the process that has created MPICH's connection tells launches apart") {
+  int pair[2];
+  REQUIRE(socketpair(AF_UNIX, SOCK_STREAM, 0, pair) == 0);
+  Variables variables = {{"PMI_RANK", "1"}, {"PMI_SIZE", "2"}, {"MPI_LOCALNRANKS", "2"}};
+  const std::string without = parse(variables)->socket_path;
+  variables["PMI_FD"] = std::to_string(pair[0]);
+  const std::string path = parse(variables)->socket_path;
+  variables["PMI_FD"] = std::to_string(pair[1]);
+  CHECK(parse(variables)->socket_path == path);
+#ifdef SO_PEERCRED
+  CHECK(path != without);
+#endif
+  close(pair[0]), close(pair[1]);
+  CHECK(parse(variables)->socket_path == without);
+  variables["PMI_FD"] = "none";
+  CHECK(parse(variables)->socket_path == without);
+}
+
+TEST_CASE("mpirun on several machines needs the address of rank 0") {
   CHECK(rejection_message({{"PMI_RANK", "1"}, {"PMI_SIZE", "4"}, {"MPI_LOCALNRANKS", "2"}})
             .find("MASTER_ADDR is not set") != std::string::npos);
 }

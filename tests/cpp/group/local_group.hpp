@@ -15,7 +15,7 @@ namespace deepbench::testing {
 using Groups = std::vector<std::shared_ptr<Group>>;
 
 inline LaunchEnvironment environment_of(int rank, int size, int port, double timeout_s = 30) {
-  return {rank, size, "127.0.0.1", port, "a test", "secret", timeout_s, {}};
+  return {rank, size, "127.0.0.1", port, "a test", "secret", timeout_s, {}, ""};
 }
 
 // The result of Rendezvous::wait() for one rank: its group or the reason of its rejection.

@@ -8,6 +8,7 @@ colons between them; otherwise whatever is installed beside this Python is taken
 from __future__ import annotations
 
 import os
+import shlex
 import signal
 import subprocess
 import sys
@@ -109,6 +110,29 @@ def test_sums_are_exact(mpi: Path, tmp_path: Path) -> None:
     for row in rows:
         own = any("so deepbench registers its own operation" in note for note in row["notes"])
         assert own == (row["attributes"]["precision"] != "float")
+
+
+def test_runs_at_the_same_time_do_not_meet_one_another(mpi: Path) -> None:
+    """Nor do runs that follow one another at once."""
+    words = ["all_reduce", "elements=1000", "--library", "ring", "--format", "csv", *QUICK]
+    command = shlex.join(mpirun_command(mpi, *words))
+    loops = [
+        subprocess.Popen(
+            ["/bin/sh", "-ec", f"{command}; {command}"],
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+            env=mpi_environment(mpi) | {"DEEPBENCH_RENDEZVOUS_TIMEOUT": str(LIMIT_S)},
+        )
+        for _ in range(3)
+    ]
+    try:
+        for loop in loops:
+            _, errors = loop.communicate(timeout=2 * LIMIT_S)
+            assert loop.returncode == 0, errors
+    finally:
+        for loop in loops:
+            loop.kill()
 
 
 def test_ranks_that_we_start_by_mpiexec(mpi: Path, tmp_path: Path) -> None:

@@ -15,6 +15,8 @@ import signal
 import socket
 import struct
 import subprocess
+import tempfile
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 import pytest
@@ -249,6 +251,70 @@ def test_ranks_that_it_starts_listen_nowhere(plugin: Path) -> None:
     finally:
         process.kill()
         process.wait()
+
+
+# ---- ranks of one machine that a launcher starts -------------------------------------------------
+
+
+@pytest.fixture
+def one_machine() -> Iterator[dict[str, str]]:
+    """The variables of torchrun on one machine, and a runtime folder, whose path must be short."""
+    with tempfile.TemporaryDirectory() as folder:
+        yield {"LOCAL_WORLD_SIZE": "2", "XDG_RUNTIME_DIR": folder}
+
+
+def _sockets_of(variables: Mapping[str, str]) -> list[Path]:
+    folder = Path(variables["XDG_RUNTIME_DIR"]) / "deepbench"
+    return list(folder.iterdir()) if folder.exists() else []
+
+
+def test_ranks_of_one_machine_meet_in_a_folder_of_their_user(one_machine: dict[str, str]) -> None:
+    words = ("all_reduce", "elements=3000", *QUICK)
+    (status, out, err), (other_status, _, other_err) = run_two_ranks(*words, **one_machine)
+    assert (status, other_status) == (0, 0), err + other_err
+    assert "yes" in out  # verified
+    assert "secret" not in err
+    folder = Path(one_machine["XDG_RUNTIME_DIR"]) / "deepbench"
+    assert folder.stat().st_mode & 0o777 == 0o700
+    assert _sockets_of(one_machine) == []
+
+
+def test_a_rank_0_that_is_killed_while_it_waits_is_replaced(one_machine: dict[str, str]) -> None:
+    """Meanwhile it listens at no port."""
+    listening, words = _listening_sockets(), ("all_reduce", "elements=3000", *QUICK)
+    waiting = RankProcesses(2)
+    process = waiting.start(0, *words, **one_machine)
+    wait_until(lambda: bool(_sockets_of(one_machine)))
+    tree = (process.pid, *_descendants(process.pid))
+    inodes = {link for pid in tree for link in _descriptors_of(pid)}
+    assert not inodes & (_listening_sockets() - listening)
+    for pid in tree:
+        os.kill(pid, signal.SIGKILL)
+    waiting.wait_for_all()
+    assert len(_sockets_of(one_machine)) == 1
+    (status, _, err), (other_status, _, _) = run_two_ranks(*words, **one_machine)
+    assert (status, other_status) == (0, 0), err
+    assert _sockets_of(one_machine) == []
+
+
+def test_a_rank_of_one_machine_that_does_not_come(one_machine: dict[str, str]) -> None:
+    for rank in (0, 1):
+        ranks, limit = RankProcesses(2), {"DEEPBENCH_RENDEZVOUS_TIMEOUT": "1"}
+        ranks.start(rank, "all_reduce", "elements=3000", **one_machine, **limit)
+        [(status, out, err)] = ranks.wait_for_all()
+        assert (status, out) == (2, "")
+        assert f"{one_machine['XDG_RUNTIME_DIR']}/deepbench/ranks-" in err
+    assert "does not answer: No such file or directory" in err
+
+
+def test_a_folder_that_others_can_enter_is_refused(one_machine: dict[str, str]) -> None:
+    folder = Path(one_machine["XDG_RUNTIME_DIR"]) / "deepbench"
+    folder.mkdir()
+    folder.chmod(0o755)
+    for status, out, err in run_two_ranks("all_reduce", "elements=3000", **one_machine):
+        assert (status, out) == (2, "")
+        [line] = err.splitlines()
+        assert f"ranks cannot meet in the folder '{folder}': it is open to other users" in line
 
 
 def _listening_sockets() -> set[str]:

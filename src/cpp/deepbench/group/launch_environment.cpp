@@ -1,10 +1,13 @@
 // Reads the variables of torchrun, srun and the mpirun of Open MPI and MPICH.
 #include "deepbench/group/launch_environment.hpp"
 
+#include <sys/socket.h>
+
 #include <cstdlib>
 
 #include "deepbench/core/attributes.hpp"
 #include "deepbench/core/status.hpp"
+#include "deepbench/group/local_socket_path.hpp"
 
 namespace deepbench {
 namespace {
@@ -32,6 +35,9 @@ constexpr Launcher kLaunchers[] = {
     // rank.
     {"srun", "SLURM_PROCID", "SLURM_STEP_NUM_TASKS", nullptr},
 };
+
+constexpr const char* kLaunchIds[] = {"PMIX_NAMESPACE", "SLURM_JOB_ID", "SLURM_STEP_ID",
+                                      "TORCHELASTIC_RUN_ID"};
 
 class VariableReader {
  public:
@@ -81,20 +87,46 @@ std::string first_host(const std::string& list) {
   return host;
 }
 
-// The first machine of the Slurm step if the ranks are its tasks; otherwise empty. srun may set the
-// variables of MPICH's mpirun (--mpi=pmi2), so any launcher is checked.
+// srun may set the variables of MPICH's mpirun (--mpi=pmi2), so any launcher is checked.
+bool is_task_of_slurm_step(const VariableReader& read, const Launcher& launcher) {
+  return read.text(launcher.rank) == read.text("SLURM_PROCID") &&
+         read.text(launcher.size) == read.text("SLURM_STEP_NUM_TASKS");
+}
+
+bool all_ranks_are_on_this_machine(const VariableReader& read, const Launcher& launcher, int size) {
+  if (read.text(launcher.local_size) == std::to_string(size)) return true;
+  return is_task_of_slurm_step(read, launcher) && read.text("SLURM_STEP_NUM_NODES") == "1";
+}
+
+// The process that created a Unix socket and passed one end on; "" if it is no such socket.
+std::string creator_of_socket(const std::string& descriptor) {
+#ifdef SO_PEERCRED
+  ucred creator = {};
+  socklen_t size = sizeof creator;
+  if (!descriptor.empty() &&
+      getsockopt(std::atoi(descriptor.c_str()), SOL_SOCKET, SO_PEERCRED, &creator, &size) == 0)
+    return std::to_string(creator.pid);
+#endif
+  return "";
+}
+
+// What is the same on all ranks of a launch, and different in launches that run at the same time.
+// MPICH's mpirun sets no variable that differs, but one of its processes has created the sockets by
+// which it speaks to the ranks of this machine.
+std::string launch_id(const VariableReader& read) {
+  std::string id = std::to_string(rendezvous_port(read));
+  for (const char* name : kLaunchIds) id += "\n" + read.text(name);
+  return id + "\n" + creator_of_socket(read.text("PMI_FD"));
+}
+
+// The first machine of the Slurm step if the ranks are its tasks; otherwise empty.
 std::string first_host_of_slurm_step(const VariableReader& read, const Launcher& launcher) {
-  if (read.text(launcher.rank) != read.text("SLURM_PROCID") ||
-      read.text(launcher.size) != read.text("SLURM_STEP_NUM_TASKS"))
-    return "";
-  if (read.text("SLURM_STEP_NUM_NODES") == "1") return "127.0.0.1";
-  return first_host(read.text("SLURM_STEP_NODELIST"));
+  return is_task_of_slurm_step(read, launcher) ? first_host(read.text("SLURM_STEP_NODELIST")) : "";
 }
 
 std::string rank_zero_address(const VariableReader& read, const Launcher& launcher, int size) {
   const std::string address = read.text("MASTER_ADDR");
   if (!address.empty()) return address;
-  if (read.text(launcher.local_size) == std::to_string(size)) return "127.0.0.1";
   if (const std::string first = first_host_of_slurm_step(read, launcher); !first.empty())
     return first;
   throw BackendUnavailable("started by " + std::string(launcher.name) + " as one of " +
@@ -133,6 +165,8 @@ std::optional<LaunchEnvironment> parse_launch_environment(const VariableLookup& 
     if (environment.size == 1) return std::nullopt;
     if (!read.text(kInheritedSocket).empty()) {
       environment.sockets = {read.integer(kInheritedSocket, 3, kMaxDescriptor)};
+    } else if (all_ranks_are_on_this_machine(read, launcher, environment.size)) {
+      environment.socket_path = local_socket_path(read.text("XDG_RUNTIME_DIR"), launch_id(read));
     } else {
       environment.address = rank_zero_address(read, launcher, environment.size);
       environment.port = rendezvous_port(read);

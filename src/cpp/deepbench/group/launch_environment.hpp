@@ -19,8 +19,14 @@ struct LaunchEnvironment {
   std::string secret;                 // a process that does not know it is not a rank of this run
   double timeout_s = 60;  // until all ranks have connected: DEEPBENCH_RENDEZVOUS_TIMEOUT
   // Descriptors of connected sockets that ranks started by rank 0 inherit: on rank 0 one to each
-  // other rank, on another rank one to rank 0. Empty: the ranks connect to address and port.
+  // other rank, on another rank one to rank 0. Empty: the ranks connect to a socket_path or
+  // address.
   std::vector<int> sockets;
+  // The Unix socket at which ranks meet that are known to be on one machine. Empty: the ranks
+  // connect to address and port.
+  std::string socket_path;
+
+  bool uses_tcp() const { return sockets.empty() && socket_path.empty(); }
 };
 
 // returns nullptr for an unset variable

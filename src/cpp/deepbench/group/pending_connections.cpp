@@ -7,6 +7,8 @@
 #include <cmath>
 #include <utility>
 
+#include "deepbench/group/local_socket.hpp"
+
 namespace deepbench {
 namespace {
 
@@ -59,6 +61,7 @@ void PendingConnections::accept_all() {
       poll(nullptr, 0, kDescriptorRetryMs);
     }
     if (!socket.is_open()) return;
+    if (!is_peer_trusted(socket)) continue;
     if (pending_.size() == kMaxPending) pending_.erase(pending_.begin());
     pending_.push_back({std::move(socket), Deadline(kGreetingTimeoutS), ""});
   }

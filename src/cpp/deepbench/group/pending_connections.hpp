@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "deepbench/core/export.hpp"
 #include "deepbench/group/socket.hpp"
 
 namespace deepbench {
@@ -16,7 +17,7 @@ struct FirstMessage {
   std::string message;
 };
 
-class PendingConnections {
+class DEEPBENCH_API PendingConnections {
  public:
   // A connection that sends a message of more than `max_bytes` is closed.
   PendingConnections(Socket listener, uint64_t max_bytes);

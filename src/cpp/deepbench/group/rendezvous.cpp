@@ -3,10 +3,8 @@
 
 #include <poll.h>
 #include <sys/resource.h>
-#include <unistd.h>
 
 #include <algorithm>
-#include <fstream>
 #include <map>
 #include <optional>
 #include <random>
@@ -14,6 +12,8 @@
 #include "deepbench/core/attributes.hpp"
 #include "deepbench/core/blake2s.hpp"
 #include "deepbench/core/status.hpp"
+#include "deepbench/group/local_socket_path.hpp"
+#include "deepbench/group/machine_identity.hpp"
 #include "deepbench/group/message.hpp"
 #include "deepbench/group/pending_connections.hpp"
 
@@ -151,6 +151,7 @@ std::string welcome_text(const std::vector<Member>& members, const std::string& 
 
 std::string rank_zero_endpoint(const LaunchEnvironment& environment) {
   if (!environment.sockets.empty()) return "this machine";
+  if (!environment.socket_path.empty()) return environment.socket_path;
   return environment.address + ":" + std::to_string(environment.port);
 }
 
@@ -168,37 +169,41 @@ std::string seconds_text(double timeout_s) { return to_text(timeout_s) + " s"; }
 
 }  // namespace
 
-std::string machine_identity() {
-  char name[256] = "";
-  gethostname(name, sizeof name - 1);
-  std::ifstream file("/proc/sys/kernel/random/boot_id");
-  std::string boot;
-  std::getline(file, boot);
-  return std::string(name) + " " + boot;
-}
-
 Rendezvous::Rendezvous(const LaunchEnvironment& environment, const LaunchIdentity& identity)
     : environment_(environment), identity_(identity) {
+  if (!environment.socket_path.empty()) make_private_folder_of(environment.socket_path);
   if (environment.rank != 0) return;
   raise_descriptor_limit(environment.size);
   ranks_.resize(size_t(environment.size));
   hosts_.resize(size_t(environment.size));
   nonces_.resize(size_t(environment.size));
-  if (!environment.sockets.empty()) return;
+  listen();
+}
+
+void Rendezvous::listen() {
+  std::string cure;
   try {
-    // No other address of this machine is opened than the one that the ranks use.
-    listener_ = Socket::listen(environment.address, environment.port);
+    if (environment_.uses_tcp()) {
+      cure =
+          "MASTER_ADDR must name an address of this machine; set MASTER_PORT to use another port";
+      // No other address of this machine is opened than the one that the ranks use.
+      listener_ = Socket::listen(environment_.address, environment_.port);
+      environment_.port = listener_.port();
+      listening_address_ = listener_.address();
+    } else if (!environment_.socket_path.empty()) {
+      cure = "set MASTER_PORT to another number for one of two runs at the same time";
+      LocalListener local = listen_at_path(environment_.socket_path);
+      listener_ = std::move(local.socket);
+      socket_file_ = std::move(local.file);
+    }
   } catch (const ConnectionError& error) {
-    throw BackendUnavailable("rank 0 of " + std::to_string(environment.size) + " " + error.what() +
-                             " (MASTER_ADDR must name an address of this machine; set MASTER_PORT "
-                             "to use another port)");
+    throw BackendUnavailable("rank 0 of " + std::to_string(environment_.size) + " " + error.what() +
+                             " (" + cure + ")");
   }
-  environment_.port = listener_.port();
-  listening_address_ = listener_.address();
 }
 
 bool Rendezvous::is_reachable_from_this_machine_only() const {
-  return !environment_.sockets.empty() || is_loopback(listening_address_);
+  return !environment_.uses_tcp() || is_loopback(listening_address_);
 }
 
 std::string Rendezvous::warning() const {
@@ -228,7 +233,7 @@ std::string Rendezvous::missing_ranks() const {
 // A name of this machine often stands for a loopback address in /etc/hosts.
 void Rendezvous::reject_missing_ranks() {
   std::string cure;
-  if (environment_.sockets.empty() && is_reachable_from_this_machine_only() &&
+  if (environment_.uses_tcp() && is_reachable_from_this_machine_only() &&
       !is_loopback(environment_.address))
     cure = "; it listens at " + listening_address_ +
            ", which other machines do not reach: MASTER_ADDR must name an address of the network";
@@ -305,6 +310,7 @@ PendingConnections Rendezvous::pending_connections() {
 
 std::shared_ptr<Group> Rendezvous::gather_ranks() {
   PendingConnections connections = pending_connections();
+  SocketFile file = std::move(socket_file_);  // removed ahead of the end of its socket
   hosts_[0] = machine_identity();
   Deadline deadline(environment_.timeout_s);
   const auto is_connected = [](const Socket& rank) { return rank.is_open(); };
@@ -312,6 +318,7 @@ std::shared_ptr<Group> Rendezvous::gather_ranks() {
     if (deadline.left_s() == 0) reject_missing_ranks();
     receive_greeting(connections, deadline);
   }
+  file.remove();
   std::vector<Member> members = members_of(hosts_, ranks_);
   welcome_ranks(members);
   return std::make_shared<Group>(0, std::move(members), std::move(ranks_));
@@ -336,6 +343,7 @@ void Rendezvous::welcome_ranks(const std::vector<Member>& members) {
 
 Socket Rendezvous::connection_to_rank_zero(Deadline& deadline) const {
   if (!environment_.sockets.empty()) return Socket::inherited(environment_.sockets[0]);
+  if (!environment_.socket_path.empty()) return connect_to_path(environment_.socket_path, deadline);
   return Socket::connect(environment_.address, environment_.port, deadline);
 }
 

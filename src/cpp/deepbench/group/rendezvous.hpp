@@ -1,6 +1,7 @@
 // How the processes of a launch become a Group: rank 0 listens, the others connect and send a
 // greeting. If they cannot work together, every rank is told the reason. Ranks that rank 0 has
-// started inherit a connection to it, so that there is no port.
+// started inherit a connection to it, and ranks of one machine meet at a Unix socket in a folder of
+// their user, so that there is no port.
 //
 // A secret authenticates the greeting and, through keys that are new in each connection, every
 // later message. It is never sent.
@@ -13,6 +14,7 @@
 #include "deepbench/core/export.hpp"
 #include "deepbench/group/group.hpp"
 #include "deepbench/group/launch_environment.hpp"
+#include "deepbench/group/local_socket.hpp"
 #include "deepbench/group/pending_connections.hpp"
 #include "deepbench/group/socket.hpp"
 
@@ -24,16 +26,13 @@ struct LaunchIdentity {
   std::string command;  // the command that runs, with all options
 };
 
-// The name of this machine and its boot id, which distinguishes machines of the same name.
-DEEPBENCH_API std::string machine_identity();
-
 class DEEPBENCH_API Rendezvous {
  public:
   // Rank 0 listens after construction, so that the other ranks can be told port(). Throws
-  // BackendUnavailable.
+  // BackendUnavailable, on every rank if others can reach the folder of their socket.
   Rendezvous(const LaunchEnvironment& environment, const LaunchIdentity& identity);
 
-  int port() const { return environment_.port; }
+  int port() const { return environment_.port; }  // 0: there is none
   // On rank 0: a line for the user if processes on other machines can join or end the run, because
   // there is no secret; "" otherwise.
   std::string warning() const;
@@ -43,6 +42,7 @@ class DEEPBENCH_API Rendezvous {
   std::shared_ptr<Group> wait();
 
  private:
+  void listen();
   std::shared_ptr<Group> gather_ranks();
   std::shared_ptr<Group> connect_to_rank_zero();
   Socket connection_to_rank_zero(Deadline& deadline) const;
@@ -61,7 +61,8 @@ class DEEPBENCH_API Rendezvous {
   LaunchEnvironment environment_;
   LaunchIdentity identity_;
   Socket listener_;
-  std::string listening_address_;    // numeric; empty without a listener
+  SocketFile socket_file_;           // of a listener at a path
+  std::string listening_address_;    // numeric; empty without a port
   std::vector<Socket> ranks_;        // on rank 0: connections by rank
   std::vector<std::string> hosts_;   // machine identities by rank
   std::vector<std::string> nonces_;  // of the greetings, by rank

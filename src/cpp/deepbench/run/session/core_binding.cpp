@@ -7,8 +7,8 @@
 #include "deepbench/core/affinity.hpp"
 #include "deepbench/core/parallel.hpp"
 #include "deepbench/core/physical_cores.hpp"
+#include "deepbench/group/machine_identity.hpp"
 #include "deepbench/group/message.hpp"
-#include "deepbench/group/rendezvous.hpp"
 
 namespace deepbench {
 namespace {
