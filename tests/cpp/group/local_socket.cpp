@@ -3,14 +3,15 @@
 #include "deepbench/group/local_socket.hpp"
 
 #include <doctest/doctest.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <sys/file.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/un.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include <algorithm>
-#include <array>
 #include <filesystem>
 #include <string>
 #include <thread>
@@ -71,14 +72,19 @@ std::string refusal_of_rank_zero(const std::string& path) {
   return "";
 }
 
-// A socket whose process has been killed: nobody listens, but its file is still there.
-void leave_socket(const std::string& path) {
-  make_private_folder_of(path);
+Socket bound_socket(const std::string& path) {
   sockaddr_un address = {};
   address.sun_family = AF_UNIX;
   path.copy(address.sun_path, path.size());
-  const Socket socket(::socket(AF_UNIX, SOCK_STREAM, 0));
+  Socket socket(::socket(AF_UNIX, SOCK_STREAM, 0));
   REQUIRE(bind(socket.descriptor(), reinterpret_cast<sockaddr*>(&address), sizeof address) == 0);
+  return socket;
+}
+
+// Leaves the file of a socket, as a process that is killed does.
+void leave_socket(const std::string& path) {
+  make_private_folder_of(path);
+  const Socket socket = bound_socket(path);
   REQUIRE(listen(socket.descriptor(), 1) == 0);
 }
 
@@ -182,24 +188,20 @@ TEST_CASE("launches at the same time do not meet one another") {
   for (std::thread& launch : launches) launch.join();
 }
 
-TEST_CASE("of many ranks 0 that come at the same time, one listens") {
+TEST_CASE("a socket that does not listen yet is not taken for one that was left") {
   const TemporaryFolder folder;
   const std::string path = path_in(folder, "a launch");
-  leave_socket(path);
-  std::array<LocalListener, 16> listeners;
-  std::vector<std::thread> threads;
-  for (LocalListener& one : listeners)
-    threads.emplace_back([&] {
-      try {
-        one = listen_at_path(path);
-      } catch (const ConnectionError&) {
-      }
-    });
-  for (std::thread& thread : threads) thread.join();
-  const auto listens = [](const LocalListener& one) { return one.socket.is_open(); };
-  CHECK(std::count_if(listeners.begin(), listeners.end(), listens) == 1);
-  Deadline deadline(20);
-  CHECK(connect_to_path(path, deadline).is_open());
+  make_private_folder_of(path);
+  const int lock = open((folder / "deepbench").c_str(), O_RDONLY | O_CLOEXEC);
+  REQUIRE(flock(lock, LOCK_EX) == 0);
+  const Socket first = bound_socket(path);
+  std::string refusal;
+  std::thread second([&] { refusal = refusal_of_rank_zero(path); });
+  poll(nullptr, 0, 100);  // in which the second one would remove the file
+  REQUIRE(listen(first.descriptor(), 1) == 0);
+  close(lock);
+  second.join();
+  CHECK(refusal.find("already listens there") != std::string::npos);
 }
 
 TEST_CASE("the secret authenticates ranks at a socket too") {
