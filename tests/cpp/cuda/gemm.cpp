@@ -373,13 +373,13 @@ TEST_CASE("gpu: gemm: a refill in place gives exact sums of integers, then the f
   for (const std::string library :
        {"", "library=cublas", "constant=a,b", "cache=cold copies=3", "library=skinny"}) {
     for (const std::string precision : kPrecisions) {
-      if (precision == "int8") continue;
+      const bool is_int8 = precision == "int8";  // all of whose sums are exact
       for (const bool trans_a : {false, true}) {
         const std::string problem = gemm_text(dimensions, trans_a, false, precision);
         const Gemm gemm = gemm_of(dimensions, trans_a, false, precision);
         const GemmRequest request(problem, library);
         if (request.plan_status() != DEEPBENCH_OK) continue;
-        const std::vector<double> exact = exact_outputs(gemm, 9);
+        const std::vector<double> exact = is_int8 ? std::vector<double>() : exact_outputs(gemm, 9);
         std::vector<std::string> ids = request.candidates();
         ids.resize(std::min(ids.size(), kCandidates));
         for (const std::string& id : ids) {
@@ -390,8 +390,8 @@ TEST_CASE("gpu: gemm: a refill in place gives exact sums of integers, then the f
           REQUIRE(run.status() == DEEPBENCH_OK);
           run.poison();
           run.call(1);
-          const std::vector<double> first = run.read(exact.size());
-          CHECK(outputs_after_refill(run, gemm, "integers", 9) == exact);
+          const std::vector<double> first = run.read(uint64_t(gemm.m * gemm.n));
+          if (!is_int8) CHECK(outputs_after_refill(run, gemm, "integers", 9) == exact);
           CHECK(outputs_after_refill(run, gemm, "uniform", 9) != first);
           const std::vector<double> again = outputs_after_refill(run, gemm, "uniform", kSeed);
           // Sums of a library that adds atomically differ in their last places.

@@ -16,14 +16,15 @@ Samples samples_of(uint64_t batch, double per_call_ns = kCallNs) {
   Samples samples;
   samples.batch = batch;
   samples.per_call_ns = std::vector<double>(10, per_call_ns);
-  samples.elapsed_ns = samples.watched_ns = 10 * per_call_ns * double(batch);
+  samples.elapsed_ns = 10 * per_call_ns * double(batch);
+  samples.own_elapsed_ns = samples.watched_ns = samples.elapsed_ns;
   return samples;
 }
 
 Batch batch_of(uint64_t count, double elapsed_ns, double watched_ns) {
   Batch batch;
   batch.count = count;
-  batch.elapsed_ns = elapsed_ns;
+  batch.elapsed_ns = batch.own_elapsed_ns = elapsed_ns;
   batch.watched_ns = watched_ns;
   return batch;
 }
@@ -98,21 +99,109 @@ TEST_CASE("verified calls take as long as the others, or the others are doubted"
 
 TEST_CASE("a clock that shows a part of the host's time is doubted; a fixed cost is not") {
   Samples samples = samples_of(200);
-  CHECK_FALSE(is_clock_suspect(samples));
+  CHECK_FALSE(is_clock_slow(samples));
   samples.watched_ns = 2 * samples.elapsed_ns;
-  CHECK(is_clock_suspect(samples));
-  CHECK(doubt_about_clock(steady(), samples, {}).empty());
+  CHECK(is_clock_slow(samples));
+  CHECK(doubt_about_slow_clock(steady(), samples, {}).empty());
   CHECK(
-      doubt_about_clock(steady(2), samples, {}) ==
+      doubt_about_slow_clock(steady(2), samples, {}) ==
       "100 calls take 100 us by the backend's clock and 200 us by the host's: the clock is wrong, "
       "or not all calls are timed");
   const BatchTimer decaying = [ns = 1e6](uint64_t count) mutable {
     ns *= 0.9;
     return batch_of(count, ns, 1e9 * double(count));
   };
-  CHECK_FALSE(doubt_about_clock(decaying, samples, {}).empty());
+  CHECK_FALSE(doubt_about_slow_clock(decaying, samples, {}).empty());
   samples.launch = "isolated";
-  CHECK(doubt_about_clock(steady(2), samples, {}).empty());
+  CHECK(doubt_about_slow_clock(steady(2), samples, {}).empty());
+}
+
+TEST_CASE("a clock that shows more time than the host saw is doubted; its resolution is not") {
+  const MeasureOptions options;
+  Samples samples = samples_of(200);
+  CHECK_FALSE(is_clock_fast(samples, options));
+  samples.watched_ns = 0;  // unknown
+  CHECK_FALSE(is_clock_fast(samples, options));
+  samples.watched_ns = samples.elapsed_ns / 2;
+  CHECK(is_clock_fast(samples, options));
+  const BatchTimer half = [](uint64_t count) {
+    return batch_of(count, 1000 * double(count), 500 * double(count));
+  };
+  CHECK(doubt_about_fast_clock(half, samples, options) ==
+        "200 calls take 200 us by the backend's clock, and the host saw only 100 us pass: the "
+        "clock is wrong");
+  CHECK(doubt_about_fast_clock(steady(), samples, options).empty());
+  // One batch whose time fits ends the doubt.
+  const BatchTimer once = [number = 0](uint64_t count) mutable {
+    return batch_of(count, 200e3, ++number == 7 ? 200e3 : 100e3);
+  };
+  CHECK(doubt_about_fast_clock(once, samples, options).empty());
+  // A batch of 300 ns by a clock that counts in microseconds.
+  MeasureOptions coarse;
+  coarse.timer_resolution_ns = 1000;
+  Samples ticks = samples_of(1, 1000);
+  ticks.watched_ns = 10 * 300;
+  CHECK_FALSE(is_clock_fast(ticks, coarse));
+  CHECK(doubt_about_fast_clock([](uint64_t count) { return batch_of(count, 1000, 300); }, ticks,
+                               coarse)
+            .empty());
+}
+
+// Times of readings, one after the other.
+std::function<ReadingTimes()> readings(std::vector<ReadingTimes> all) {
+  return [all, number = size_t{0}]() mutable { return all[number++ % all.size()]; };
+}
+
+TEST_CASE("reading results takes as long as reading poison, or they are doubted") {
+  const Samples samples = samples_of(200, 300e3);
+  CHECK(suspect_reading_ns(samples) == 300e3);
+  CHECK(suspect_reading_ns(samples_of(200)) == 200e3);
+  CHECK(doubt_about_reading(readings({{5e3, 405e3}}), samples) ==
+        "reading results takes 405 us after a call of 300 us and 5 us before it: they are computed "
+        "when they are read");
+  CHECK(doubt_about_reading(readings({{5e3, 295e3}}), samples).empty());  // less than a call
+  CHECK(
+      doubt_about_reading(readings({{800e3, 1500e3}}), samples).empty());  // caches, twice at most
+  CHECK(doubt_about_reading(readings({{5e3, 205e3}}), samples_of(200)) != "");
+  CHECK(doubt_about_reading(readings({{5e3, 195e3}}), samples_of(200)).empty());
+  // One round that fits ends the doubt, whichever of its readings was disturbed.
+  std::vector<ReadingTimes> rounds(8, {5e3, 405e3});
+  rounds.push_back({5e3, 6e3});
+  CHECK(doubt_about_reading(readings(rounds), samples).empty());
+  rounds.back() = {300e3, 405e3};
+  CHECK(doubt_about_reading(readings(rounds), samples).empty());
+}
+
+TEST_CASE("a rank that has no doubt makes as many rounds as one that has") {
+  int rounds = 0;
+  const AnyRank another = [](bool) { return true; };
+  const auto fitting = [&] {
+    ++rounds;
+    return ReadingTimes{5e3, 6e3};
+  };
+  CHECK(doubt_about_reading(fitting, samples_of(200), another).empty());
+  CHECK(rounds == 9);
+  rounds = 0;
+  const BatchTimer plain = [&](uint64_t count) {
+    ++rounds;
+    return steady()(count);
+  };
+  CHECK(doubt_about_fast_clock(plain, samples_of(200), {}, another).empty());
+  CHECK(rounds == 9);
+  rounds = 0;
+  CHECK(doubt_about_slow_clock(plain, samples_of(200), {}, another).empty());
+  CHECK(rounds == 4 * 15);
+}
+
+// Readings of 20 us, which other work makes up to 200 times longer.
+std::function<ReadingTimes()> disturbed_readings(uint64_t seed) {
+  return [seed, number = uint64_t{0}]() mutable {
+    const auto chance = [&](uint32_t stream) {
+      return std::abs(double(deepbench_uniform(seed, stream, number)));
+    };
+    ++number;
+    return ReadingTimes{20e3 * std::pow(200, chance(2)), 20e3 * std::pow(200, chance(3))};
+  };
 }
 
 TEST_CASE("an honest kernel on a busy machine is believed") {
@@ -120,7 +209,9 @@ TEST_CASE("an honest kernel on a busy machine is believed") {
     CAPTURE(seed);
     CHECK(doubt_about_count(disturbed(seed), samples_of(200), {}).empty());
     CHECK(doubt_about_reset(disturbed(seed), disturbed(seed + 10000), samples_of(200), {}).empty());
-    CHECK(doubt_about_clock(disturbed(seed), samples_of(200), {}).empty());
+    CHECK(doubt_about_slow_clock(disturbed(seed), samples_of(200), {}).empty());
+    CHECK(doubt_about_fast_clock(disturbed(seed), samples_of(200), {}).empty());
+    CHECK(doubt_about_reading(disturbed_readings(seed), samples_of(200)).empty());
   }
 }
 

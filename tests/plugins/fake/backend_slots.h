@@ -25,9 +25,7 @@ static inline void emit_real(deepbench_sink sink, const char* name, double real,
 
 /* Whether a value is a text even if it is written like a number, such as the version 1.0. */
 static inline bool is_text(Slot slot, const char* name) {
-  if (slot == kDescribe)
-    return strncmp(name, "estimate.", strlen("estimate.")) != 0 &&
-           strcmp(name, "simulated_time") != 0;
+  if (slot == kDescribe) return strncmp(name, "estimate.", strlen("estimate.")) != 0;
   return slot == kEnvironment || slot == kCandidates;
 }
 
@@ -183,6 +181,7 @@ static inline deepbench_status fake_describe(deepbench_sink sink) {
     snprintf(name, sizeof name, "library.%s.reason", scenario->absent[i].name);
     emit_text(sink, name, scenario->absent[i].text);
   }
+  if (!scenario->real_time) emit_integer(sink, "simulated_time", 1);
   emit_scripted(scenario, kDescribe, sink);
   return DEEPBENCH_OK;
 }

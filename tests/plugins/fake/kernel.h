@@ -24,6 +24,7 @@ typedef struct Kernel {
   /* The output is poisoned, or holds the result of `calls` calls with `mutant` in the last copy. */
   bool poisoned;
   bool is_verified; /* the outputs were poisoned, or C restored, since the last reading */
+  bool is_unread;   /* a call was made since the last reading */
   uint64_t calls;   /* number of calls since prepare or restore */
   Mutant mutant;
 } Kernel;
@@ -104,6 +105,7 @@ static inline void run_batch(Kernel* kernel, const deepbench_request* request,
   const Mutant mutant = is_correct ? kNone : scenario->mutant;
   if (mutant == kUntouched) return;
   kernel->mutant = mutant;
+  kernel->is_unread = true;
   kernel->poisoned = false;
   kernel->calls += request->count;
 }
@@ -125,6 +127,14 @@ static inline uint64_t calls_in_output(const Kernel* kernel) {
 
 static inline bool holds_poison(const Kernel* kernel) {
   return kernel->poisoned || (!kernel->scenario.in_place && kernel->calls == 0);
+}
+
+/* What every slot that reads the output begins with. */
+static inline void begin_reading(Kernel* kernel) {
+  const bool is_result = !holds_poison(kernel) && kernel->calls > 0;
+  if (is_result && (kernel->is_unread || kernel->scenario.reads_each))
+    work(kernel->scenario.reading_ns);
+  kernel->is_unread = false;
 }
 
 static inline double output_element(Kernel* kernel, uint64_t index) {

@@ -84,6 +84,7 @@ static inline deepbench_status fake_read_output(deepbench_kernel* handle, uint32
   const deepbench_status status = enter_slot(&kernel->scenario, kReadOutput, "");
   if (output != 0) return fail(DEEPBENCH_INVALID, "there is no output %u", (unsigned)output);
   kernel->is_verified = false;
+  begin_reading(kernel);
   for (size_t i = 0; status == DEEPBENCH_OK && i < count; ++i) {
     if (indices[i] >= output_count(kernel))
       return fail(DEEPBENCH_INVALID, "output %" PRIu64 " of %" PRIu64, indices[i],
@@ -99,6 +100,7 @@ static inline deepbench_status fake_scan_output(deepbench_kernel* handle, uint32
   Kernel* kernel = kernel_of(handle);
   const deepbench_status status = enter_slot(&kernel->scenario, kScanOutput, "");
   if (status != DEEPBENCH_OK) return status;
+  begin_reading(kernel);
   scan->count = output_count(kernel);
   if (kernel->scenario.scan_blind) return DEEPBENCH_OK;
   scan->untouched = holds_poison(kernel) || kernel->calls == 0 ? scan->count : 0;
@@ -113,6 +115,7 @@ static inline deepbench_status fake_project_output(deepbench_kernel* handle, uin
   const deepbench_status status = enter_slot(&kernel->scenario, kProjectOutput, "");
   if (status != DEEPBENCH_OK) return status;
   kernel->is_verified = false;
+  begin_reading(kernel);
   if (project(kernel, rows, seed, sums)) return DEEPBENCH_OK;
   return fail(DEEPBENCH_OUT_OF_MEMORY, "no memory for a projection");
 }

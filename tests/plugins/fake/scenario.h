@@ -106,6 +106,9 @@ typedef struct Scenario {
   bool loops_once;    /* a batch makes one call, whatever its count */
   double works_ns;    /* host time that each call really takes; 0: none */
   double verified_ns; /* > 0: the time of a call between poisoning and the next reading */
+  bool real_time;     /* the clock claims to be the host's */
+  double reading_ns;  /* host time of reading a result the first time, or each time */
+  bool reads_each;
   double beta, forward_states;
   char fill_b[8];
   int devices;
@@ -136,6 +139,12 @@ static inline double sequence_at(const Sequence* sequence, uint64_t batch) {
 
 /* ---- verbs: each function reads the arguments words[1...] and returns false for invalid ones ---
  */
+
+static inline bool read_number(const char* word, double* out) {
+  char* end = NULL;
+  *out = strtod(word, &end);
+  return end != word && !*end;
+}
 
 static inline bool read_numbers(const Line* line, int min_count, int max_count, double* out) {
   if (line->count - 1 < min_count || line->count - 1 > max_count) return false;
@@ -234,6 +243,7 @@ static inline bool read_clock_verb(const Line* line, Scenario* scenario, bool* k
   if (strcmp(verb, "correlated") == 0) return read_numbers(line, 3, 3, scenario->noise);
   if (strcmp(verb, "works") == 0) return read_numbers(line, 1, 1, &scenario->works_ns);
   if (strcmp(verb, "verified_time") == 0) return read_numbers(line, 1, 1, &scenario->verified_ns);
+  if (strcmp(verb, "real_time") == 0) return scenario->real_time = line->count == 1;
   if (strcmp(verb, "loops") == 0)
     return line->count == 2 && (scenario->loops_once = strcmp(line->words[1], "once") == 0);
   if (strcmp(verb, "overhead") == 0) return read_numbers(line, 1, 1, &scenario->overhead_ns);
@@ -261,6 +271,10 @@ static inline bool read_result_verb(const Line* line, Scenario* scenario, bool* 
   }
   if (strcmp(verb, "in_place") == 0) return scenario->in_place = true;
   if (strcmp(verb, "flush") == 0) return scenario->flush = true;
+  if (strcmp(verb, "reading") == 0) {
+    scenario->reads_each = line->count > 2 && strcmp(line->words[2], "each") == 0;
+    return read_number(word, &scenario->reading_ns) && line->count == 2 + scenario->reads_each;
+  }
   if (strcmp(verb, "restore") == 0) return scenario->restore_broken = strcmp(word, "broken") == 0;
   if (strcmp(verb, "adds") == 0) return scenario->adds_once = strcmp(word, "once") == 0;
   if (strcmp(verb, "refill") == 0) return scenario->refill_ignored = strcmp(word, "ignored") == 0;

@@ -24,6 +24,14 @@ constexpr uint64_t kCoolingCalls = 8;
 constexpr double kSettlingNs = 50e6;
 // The host's time over the device's. Graphs and streams of an H200 have 1.0 to 1.4.
 constexpr double kMaxHostTime = 1.6;
+// The device's time over the host's, of clocks that are not tuned to each other.
+constexpr double kMaxShownTime = 1.1;
+// Ticks of the backend's clock by which a batch may seem longer than it is.
+constexpr double kTicks = 2;
+// Caches, small copies and waiting for a device take less.
+constexpr double kMinHiddenNs = 200e3;
+// Reading computed results may take so many times as long as reading poisoned ones.
+constexpr double kMaxReadingTime = 2;
 
 double smallest(const std::vector<double>& values) {
   return *std::min_element(values.begin(), values.end());
@@ -38,12 +46,20 @@ std::string microseconds(double ns) {
   return text;
 }
 
+std::string calls_take(uint64_t count) {
+  return count == 1 ? "1 call takes " : std::to_string(count) + " calls take ";
+}
+
 // The least host time of a batch that the backend's clock does not show. The first of two batches
 // may prepare what later ones of its size use again.
 double unseen_ns(const BatchTimer& plain, uint64_t count) {
   plain(count);
   const Batch batch = plain(count);
-  return batch.watched_ns - batch.elapsed_ns;
+  return batch.watched_ns - batch.own_elapsed_ns;
+}
+
+bool shows_too_much(double shown_ns, double watched_ns, double tolerance_ns) {
+  return shown_ns > kMaxShownTime * watched_ns + tolerance_ns;
 }
 
 }  // namespace
@@ -99,26 +115,75 @@ std::string doubt_about_reset(const BatchTimer& plain, const BatchTimer& after_r
          " otherwise: the calls that are timed do less than those that are verified";
 }
 
-bool is_clock_suspect(const Samples& samples) {
-  return samples.watched_ns > kMaxHostTime * samples.elapsed_ns;
+double suspect_reading_ns(const Samples& samples) {
+  return std::max(kMinHiddenNs, median(samples.per_call_ns));
 }
 
-std::string doubt_about_clock(const BatchTimer& plain, const Samples& samples,
-                              const MeasureOptions& options) {
+std::string doubt_about_reading(const std::function<ReadingTimes()>& read, const Samples& samples,
+                                const AnyRank& any) {
+  const double suspect_ns = suspect_reading_ns(samples);
+  const auto hides_a_call = [&](double poisoned_ns, double computed_ns) {
+    return computed_ns - poisoned_ns >= suspect_ns && computed_ns > kMaxReadingTime * poisoned_ns;
+  };
+  std::vector<double> poisoned_ns, computed_ns;
+  bool doubted = true;
+  while (computed_ns.size() < kRounds) {
+    const ReadingTimes times = read();
+    poisoned_ns.push_back(times.poisoned_ns);
+    computed_ns.push_back(times.computed_ns);
+    doubted = doubted && hides_a_call(largest(poisoned_ns), smallest(computed_ns));
+    if (!any(doubted)) return "";
+  }
+  if (!doubted) return "";
+  return "reading results takes " + microseconds(smallest(computed_ns)) + " after a call of " +
+         microseconds(median(samples.per_call_ns)) + " and " + microseconds(largest(poisoned_ns)) +
+         " before it: they are computed when they are read";
+}
+
+bool is_clock_slow(const Samples& samples) {
+  return samples.watched_ns > kMaxHostTime * samples.own_elapsed_ns;
+}
+
+std::string doubt_about_slow_clock(const BatchTimer& plain, const Samples& samples,
+                                   const MeasureOptions& options, const AnyRank& any) {
   if (samples.launch == "isolated" || options.max_batch < 2) return "";
   const uint64_t whole = std::max<uint64_t>(2, samples.batch), half = whole / 2;
-  const double shown_ns = median(samples.per_call_ns) * double(whole - half);
+  const double share_of_rank = samples.own_elapsed_ns / samples.elapsed_ns;
+  const double shown_ns = share_of_rank * median(samples.per_call_ns) * double(whole - half);
   std::vector<double> of_half_ns, of_whole_ns;
   double more_ns = 0;
   for (int round = 1; round <= kClockRounds; ++round) {
     of_half_ns.push_back(unseen_ns(plain, half));
     of_whole_ns.push_back(unseen_ns(plain, whole));
     more_ns = smallest(of_whole_ns) - smallest(of_half_ns);
-    if (round >= kMinClockRounds && more_ns <= (kMaxHostTime - 1) * shown_ns) return "";
+    if (round >= kMinClockRounds && !any(more_ns > (kMaxHostTime - 1) * shown_ns)) return "";
   }
-  return std::to_string(whole - half) + " calls take " + microseconds(shown_ns) +
-         " by the backend's clock and " + microseconds(shown_ns + more_ns) +
+  if (more_ns <= (kMaxHostTime - 1) * shown_ns) return "";
+  return calls_take(whole - half) + microseconds(shown_ns) + " by the backend's clock and " +
+         microseconds(shown_ns + more_ns) +
          " by the host's: the clock is wrong, or not all calls are timed";
+}
+
+bool is_clock_fast(const Samples& samples, const MeasureOptions& options) {
+  const auto batches = double(samples.per_call_ns.size() * samples.batches_per_sample);
+  return samples.watched_ns > 0 && shows_too_much(samples.own_elapsed_ns, samples.watched_ns,
+                                                  kTicks * options.timer_resolution_ns * batches);
+}
+
+std::string doubt_about_fast_clock(const BatchTimer& plain, const Samples& samples,
+                                   const MeasureOptions& options, const AnyRank& any) {
+  Batch batch;
+  bool doubted = true;
+  for (size_t round = 0; round < kRounds; ++round) {
+    batch = plain(samples.batch);
+    doubted = doubted && shows_too_much(batch.own_elapsed_ns, batch.watched_ns,
+                                        kTicks * options.timer_resolution_ns);
+    if (!any(doubted)) return "";
+  }
+  if (!doubted) return "";
+  return calls_take(samples.batch) + microseconds(batch.own_elapsed_ns) +
+         " by the backend's clock, and the host saw only " + microseconds(batch.watched_ns) +
+         " pass: the clock is wrong";
 }
 
 }  // namespace deepbench

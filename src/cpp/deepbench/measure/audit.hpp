@@ -2,8 +2,12 @@
 // functions make a few more batches and look for what an honest clock and an honest loop cannot do.
 // Other work on the machine must not cast doubt on a kernel: an honest one is believed after the
 // first round that is plausible, and doubt takes several rounds without an exception.
+//
+// Where several ranks make the batches together, each judges its own clock and its own results, and
+// all make as many rounds as the one that is doubted longest.
 #pragma once
 
+#include <functional>
 #include <string>
 
 #include "deepbench/core/export.hpp"
@@ -14,6 +18,10 @@ namespace deepbench {
 
 // A verified batch this many times slower than the samples is looked into.
 inline constexpr double kMaxVerifiedSlowdown = 2;
+
+// Whether `mine` is true on any rank. All ranks call it at the same step.
+using AnyRank = std::function<bool(bool mine)>;
+inline bool this_rank(bool mine) { return mine; }  // of a process that makes its rows alone
 
 // Each returns why the samples are doubted, in one line, or "". `plain` makes batches as the
 // samples were made.
@@ -29,13 +37,38 @@ DEEPBENCH_API std::string doubt_about_count(const BatchTimer& plain, const Sampl
 DEEPBENCH_API std::string doubt_about_reset(const BatchTimer& plain, const BatchTimer& after_reset,
                                             const Samples& samples, const MeasureOptions& options);
 
-// Whether the host saw much more time pass than the backend's clock shows.
-DEEPBENCH_API bool is_clock_suspect(const Samples& samples);
+// How long it takes to read results: poisoned ones, and the same of a call right after it.
+struct ReadingTimes {
+  double poisoned_ns = 0, computed_ns = 0;
+};
 
-// Of a suspect clock. What a batch costs the host whatever
-// its calls take does not count. Isolated calls and flushed caches leave most of the host's time
-// out of their spans and are not judged.
-DEEPBENCH_API std::string doubt_about_clock(const BatchTimer& plain, const Samples& samples,
-                                            const MeasureOptions& options);
+// The least time that reading must take before results can have been computed meanwhile: that of a
+// call, and so much that no cache or small copy explains it.
+DEEPBENCH_API double suspect_reading_ns(const Samples& samples);
+
+// Reading the results of a call must not take longer than reading what stood there before it, or
+// they are computed when they are read.
+DEEPBENCH_API std::string doubt_about_reading(const std::function<ReadingTimes()>& read,
+                                              const Samples& samples,
+                                              const AnyRank& any = this_rank);
+
+// Whether the host saw much more time pass than the backend's clock shows.
+DEEPBENCH_API bool is_clock_slow(const Samples& samples);
+
+// Of a clock that seems slow. What a batch costs the host whatever its calls take does not count.
+// Isolated calls and flushed caches leave most of the host's time out of their spans and are not
+// judged.
+DEEPBENCH_API std::string doubt_about_slow_clock(const BatchTimer& plain, const Samples& samples,
+                                                 const MeasureOptions& options,
+                                                 const AnyRank& any = this_rank);
+
+// Whether the backend's clock shows more time than the host saw pass.
+DEEPBENCH_API bool is_clock_fast(const Samples& samples, const MeasureOptions& options);
+
+// Of a clock that seems fast. The host's time includes all that the calls take, so that no other
+// work and no cost of a batch explains it.
+DEEPBENCH_API std::string doubt_about_fast_clock(const BatchTimer& plain, const Samples& samples,
+                                                 const MeasureOptions& options,
+                                                 const AnyRank& any = this_rank);
 
 }  // namespace deepbench

@@ -9,11 +9,12 @@ namespace deepbench {
 
 struct Batch {
   uint64_t count = 0;
-  double elapsed_ns = 0;  // device time of all calls
-  double host_ns = 0;     // host time of the whole batch, as the backend says
-  double watched_ns = 0;  // the same by the core's stopwatch; 0: not watched
-  double rested_ns = 0;   // rest ahead of the batch (rest_policy.hpp)
-  double untimed_ns = 0;  // host time of untimed calls ahead of the batch
+  double elapsed_ns = 0;      // device time of all calls, of the slowest rank
+  double host_ns = 0;         // host time of the whole batch, as the backend says
+  double own_elapsed_ns = 0;  // device time on this rank,
+  double watched_ns = 0;      // and its host time by the core's stopwatch; 0: not watched
+  double rested_ns = 0;       // rest ahead of the batch (rest_policy.hpp)
+  double untimed_ns = 0;      // host time of untimed calls ahead of the batch
   // DEEPBENCH_REQUEST_PERTURB: the schedule of the batch was drawn anew.
   bool schedule_perturbed = false;
   double clock_mhz = 0;       // 0: unknown
@@ -26,7 +27,8 @@ struct Batch {
 };
 
 // Makes `count` calls and times them; throws if it cannot. Where several ranks run the loop, every
-// rank receives the same batch (run/row/collective_timing.hpp) and therefore decides alike.
+// rank receives the same batch but for its own clocks (run/row/collective_timing.hpp) and therefore
+// decides alike.
 using BatchTimer = std::function<Batch(uint64_t count)>;
 
 }  // namespace deepbench

@@ -74,6 +74,7 @@ class MeasuringLoop {
     rule_.add(batch.per_call_ns(), batch.count, is_throttled(batch), batch.schedule_perturbed);
     samples_.schedule_perturbed = samples_.schedule_perturbed || batch.schedule_perturbed;
     samples_.elapsed_ns += batch.elapsed_ns;
+    samples_.own_elapsed_ns += batch.own_elapsed_ns;
     samples_.watched_ns += batch.watched_ns;
     host_per_call_ns_.push_back(batch.host_ns / static_cast<double>(batch.count));
     if (batch.clock_mhz > 0) {

@@ -24,7 +24,8 @@ struct Samples {
   double spent_ns = 0;          // host time of the whole loop, including rests
   double rested_ns = 0;         // rest ahead of the last batch
   double elapsed_ns = 0;        // of all batches that became samples,
-  double watched_ns = 0;        // and the host's time of the same by the core's stopwatch
+  double own_elapsed_ns = 0;    // the same on this rank, which others may be slower than,
+  double watched_ns = 0;        // and its host's time of the same by the core's stopwatch
   double error = 0;             // relative standard error of the median; infinity for one sample
   double clock_mhz = 0;         // median over the samples, 0 if unknown
   int64_t throttled = 0;        // samples accepted although the device was throttled

@@ -11,6 +11,7 @@
 #include "../../fake_backend.hpp"
 #include "../../group/local_group.hpp"
 #include "deepbench/core/status.hpp"
+#include "deepbench/measure/audit.hpp"
 #include "deepbench/measure/measure.hpp"
 
 namespace deepbench {
@@ -86,6 +87,52 @@ TEST_CASE("a rank that is throttled makes all of them repeat") {
     CHECK(samples.throttled == 0);
     CHECK(samples.per_call_ns == std::vector<double>(10, 2e6));
   }
+}
+
+// Ranks whose calls take 1 us by their own clocks. The host of rank 2 sees twice as much time pass,
+// or half of it.
+std::array<std::string, kRanks> clock_notes(double watched_by_rank_2) {
+  std::array<std::string, kRanks> notes;
+  run_on_every_rank(connect_ranks(kRanks), [&](Group& group) {
+    const double watched = group.rank() == 2 ? watched_by_rank_2 : 1;
+    const BatchTimer time = [&](uint64_t count) {
+      return slowest_batch(&group, count, [&] {
+        Batch batch;
+        batch.count = count;
+        batch.elapsed_ns = batch.own_elapsed_ns = 1000 * double(count) + group.rank();
+        batch.host_ns = batch.elapsed_ns;
+        batch.watched_ns = 1000 * watched * double(count) + group.rank();
+        return batch;
+      });
+    };
+    const auto any = [&](bool mine) { return is_true_on_any_rank(&group, "any", mine); };
+    const MeasureOptions options;
+    const Samples samples = measure(time, options);
+    CHECK(samples.own_elapsed_ns <= samples.elapsed_ns);
+    CHECK(is_clock_slow(samples) == (watched > 1.6));
+    CHECK(is_clock_fast(samples, options) == (watched < 0.9));
+    std::string note = doubt_about_slow_clock(time, samples, options, any);
+    if (watched_by_rank_2 < 1) note = doubt_about_fast_clock(time, samples, options, any);
+    notes[size_t(group.rank())] = first_text_of_ranks(&group, "note", note);
+  });
+  return notes;
+}
+
+TEST_CASE("each rank compares its own clocks, and the note names the rank") {
+  for (const std::string& note : clock_notes(2))
+    CHECK_MESSAGE(
+        note.find("rank 2: 100 calls take 100 us by the backend's clock and 200 us by") == 0, note);
+  for (const std::string& note : clock_notes(0.5))
+    CHECK_MESSAGE(note.find("rank 2: 200 calls take 200 us by the backend's clock, and the host "
+                            "saw only 100 us") == 0,
+                  note);
+  for (const std::string& note : clock_notes(1)) CHECK(note.empty());
+}
+
+TEST_CASE("without ranks their answers are this process's own") {
+  CHECK(is_true_on_any_rank(nullptr, "step", true));
+  CHECK_FALSE(is_true_on_any_rank(nullptr, "step", false));
+  CHECK(first_text_of_ranks(nullptr, "step", "why") == "why");
 }
 
 TEST_CASE("a failure on one rank ends all of them with its reason") {

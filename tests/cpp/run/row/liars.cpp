@@ -20,6 +20,8 @@ using testing::fake_row;
 // Checked in full, and sampled with a projection of the whole.
 const std::string kSmall = "gemm m=37 n=29 k=64";
 const std::string kLarge = "gemm m=301 n=257 k=240";
+// Its results are computed in no time when they are read, as the fake backend does.
+const std::string kTiny = "gemm m=4 n=4 k=4";
 
 std::string verdict(const Row& row) { return std::string(name_of(row.status)); }
 
@@ -58,21 +60,50 @@ TEST_CASE("work that is done after poisoning alone is mistrusted") {
   }
 }
 
+std::string notes_of_ok_row(const std::string& script) {
+  const Row row = fake_row(script, kTiny, "ceilings=no samples=3");
+  CHECK_MESSAGE(verdict(row) == "ok", row.reason);
+  std::string all;
+  for (const std::string& note : row.notes) all += note;
+  return all;
+}
+
 TEST_CASE("a clock that shows a part of the calls' time, or decays, is a note on the row") {
-  const std::string options = "ceilings=no samples=3";
-  const auto note_of = [&](const std::string& script) {
-    const Row row = fake_row(script, kSmall, options);
-    CHECK_MESSAGE(verdict(row) == "ok", row.reason);
-    std::string all;
-    for (const std::string& note : row.notes) all += note;
-    return all;
-  };
   // A batch of 20 calls takes 10 ms of the host's time.
-  CHECK(contains(note_of("time 10e3; works 500e3"), "not all calls are timed"));
-  CHECK(contains(note_of("time 40e3*4 20e3*4 10e3*4 5e3*4 2e3 hold; works 500e3"),
-                 "the clock is wrong"));
-  CHECK(note_of("time 10e3; works 500e3; emit describe simulated_time 1").empty());
-  CHECK(note_of("time 10e3").empty());
+  CHECK(contains(notes_of_ok_row("real_time; time 10e3; works 500e3"), "not all calls are timed"));
+  CHECK(
+      contains(notes_of_ok_row("real_time; time 40e3*4 20e3*4 10e3*4 5e3*4 2e3 hold; works 500e3"),
+               "the clock is wrong"));
+  CHECK(notes_of_ok_row("time 10e3; works 500e3").empty());
+}
+
+TEST_CASE("a clock that shows more time than has passed is a note on the row") {
+  const std::string note = notes_of_ok_row("real_time; time 50e6");
+  CHECK_MESSAGE(
+      contains(note, "1 call takes 5e+04 us by the backend's clock, and the host saw only "), note);
+  CHECK(notes_of_ok_row("time 50e6").empty());
+}
+
+// Other work on the machine may make the reading of poison as long as that of results once, which
+// ends the check.
+TEST_CASE("results that are computed when they are read are mistrusted") {
+  for (const std::string& problem : {kSmall, kLarge}) {
+    for (const std::string reading : {"reading 30e6", "reading 30e6 each"}) {
+      const std::string script = "real_time; time 1e6; " + reading;
+      const std::string options = "ceilings=no samples=3";
+      Row row = fake_row(script, problem, options);
+      for (int i = 0; i < 4 && row.status == Status::kOk; ++i)
+        row = fake_row(script, problem, options);
+      CHECK(verdict(row) == "mistrusted");
+      CHECK_MESSAGE(contains(row.reason, ": they are computed when they are read"), row.reason);
+    }
+  }
+}
+
+TEST_CASE("slow readings are believed where poison is read as slowly, and those of a simulator") {
+  const std::string slow = "real_time; time 1e6; sleep read_output 2; sleep project_output 2";
+  CHECK(verdict(fake_row(slow, kTiny, "ceilings=no samples=3")) == "ok");
+  CHECK(verdict(fake_row("time 1e6; reading 2e6", kTiny, "ceilings=no samples=3")) == "ok");
 }
 
 TEST_CASE("what is wrong between the first and the last batch is found while timing") {
@@ -97,10 +128,49 @@ TEST_CASE("in place, restore must bring C back, also where calls do not add up")
   }
 }
 
-TEST_CASE("a result that was computed once is found where operands are refilled") {
-  const Row row = fake_row("refill ignored", kSmall + " precision=fp8_e4m3");
-  CHECK(verdict(row) == "incorrect");
-  CHECK_MESSAGE(contains(row.reason, "with exact sums of integers: output "), row.reason);
+TEST_CASE("a result that was computed once is found where operands can be refilled") {
+  const Row exact = fake_row("refill ignored", kSmall + " precision=fp8_e4m3");
+  CHECK(verdict(exact) == "incorrect");
+  CHECK_MESSAGE(contains(exact.reason, "with exact sums of integers: output "), exact.reason);
+  for (const std::string& problem : {kSmall, kLarge}) {
+    for (const std::string precision : {"float", "half", "bfloat16", "int8"}) {
+      for (const std::string place : {"", "in_place; "}) {
+        for (const std::string inputs : {"uniform", "ones"}) {
+          const std::string line = problem + " precision=" + precision;
+          const std::string options = "ceilings=no samples=3 inputs=" + inputs;
+          const Row row = fake_row(place + "refill ignored", line, options);
+          CHECK(verdict(row) == "incorrect");
+          CHECK_MESSAGE(row.reason ==
+                            "with other operands: the outputs are the same: they do not come from "
+                            "the calls that are timed",
+                        row.reason);
+          CHECK_FALSE(row.has_rates());
+          const Row honest = fake_row(place, line, options);
+          CHECK_MESSAGE(verdict(honest) == "ok", honest.reason);
+          CHECK(contains(honest.verification.what, ", which follow the operands"));
+        }
+      }
+    }
+  }
+}
+
+TEST_CASE("other operands may give the same single output by chance, and the row is believed") {
+  for (int i = 0; i < 300; ++i) {
+    const Row row =
+        fake_row("time 1e6", "gemm m=1 n=1 k=1 precision=bfloat16", "ceilings=no samples=3");
+    CHECK_MESSAGE(verdict(row) == "ok", row.reason);
+  }
+}
+
+TEST_CASE("one of eight rows of long calls is refilled") {
+  int refilled = 0, rows = 0;
+  for (; rows < 400 && (refilled == 0 || refilled == rows); ++rows) {
+    const Row row = fake_row("time 400e6", kSmall, "ceilings=no samples=3");
+    CHECK_MESSAGE(verdict(row) == "ok", row.reason);
+    refilled += contains(row.verification.what, "follow the operands");
+  }
+  CHECK(refilled > 0);
+  CHECK(refilled < rows);
 }
 
 TEST_CASE("a condition that the operation does not permit fails the row, another stands on it") {

@@ -287,9 +287,7 @@ TEST_CASE("the hello says what answered") {
       "libraries one two; absent three not installed: pip install three; devices 2;"
       "when device=1 emit describe_device name The other; emit describe_device warning.load busy;"
       "emit describe warning.mixed two majors; emit describe joint_phase.rnn bwd; "
-      "emit describe simulated_time 1; emit environment "
-      "FAKE_THREADS 4;"
-      " emit environment FAKE_SET_BY_USER no");
+      "emit environment FAKE_THREADS 4; emit environment FAKE_SET_BY_USER no");
   setenv("FAKE_SET_BY_USER", "mine", 1);
   unsetenv("FAKE_THREADS");
   const Runner runner(plugin_path("fake"), "device=1");

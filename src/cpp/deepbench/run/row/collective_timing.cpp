@@ -84,8 +84,29 @@ Batch slowest_batch(Group* group, uint64_t count, const std::function<Batch()>& 
   } catch (const RowFailure& failure) {
     group->fail_step(AbortScope::kStep, step, failure);
   }
-  return unpack_batch(
-      group->reduce_and_broadcast(AbortScope::kStep, step, pack(mine), merge_slowest));
+  Batch agreed =
+      unpack_batch(group->reduce_and_broadcast(AbortScope::kStep, step, pack(mine), merge_slowest));
+  agreed.own_elapsed_ns = mine.own_elapsed_ns;
+  agreed.watched_ns = mine.watched_ns;
+  return agreed;
+}
+
+bool is_true_on_any_rank(Group* group, const std::string& step, bool mine) {
+  if (!group) return mine;
+  const auto any = [](const std::vector<std::string>& all) {
+    return std::find(all.begin(), all.end(), "yes") == all.end() ? "no" : "yes";
+  };
+  return group->reduce_and_broadcast(AbortScope::kStep, step, mine ? "yes" : "no", any) == "yes";
+}
+
+std::string first_text_of_ranks(Group* group, const std::string& step, const std::string& mine) {
+  if (!group) return mine;
+  const auto first = [](const std::vector<std::string>& all) -> std::string {
+    for (size_t rank = 0; rank < all.size(); ++rank)
+      if (!all[rank].empty()) return "rank " + std::to_string(rank) + ": " + all[rank];
+    return "";
+  };
+  return group->reduce_and_broadcast(AbortScope::kStep, step, mine, first);
 }
 
 void start_collectively(Group* group, const std::function<void()>& body) {

@@ -14,9 +14,18 @@
 namespace deepbench {
 
 // Makes `count` calls on every rank and returns the same batch on all of them: the slowest rank's
-// times, the lowest clock, and a throttling flag if any rank throttled. A RowFailure on one rank is
-// thrown on all. Without a group it only calls `time`.
+// times, the lowest clock, and a throttling flag if any rank throttled. The times of a rank's own
+// clocks stay its own. A RowFailure on one rank is thrown on all. Without a group it only calls
+// `time`.
 DEEPBENCH_API Batch slowest_batch(Group* group, uint64_t count, const std::function<Batch()>& time);
+
+// Whether `mine` is true on any rank.
+DEEPBENCH_API bool is_true_on_any_rank(Group* group, const std::string& step, bool mine);
+
+// The first rank's text that is not empty, with the rank's number before it; "" if there is none.
+// Without a group it is `mine`.
+DEEPBENCH_API std::string first_text_of_ranks(Group* group, const std::string& step,
+                                              const std::string& mine);
 
 // From the times of single calls, equally many on every rank: call_p50 and call_p99 of the slowest
 // rank of each call, slowest_rank, and rank_spread, the share by which the median of the fastest

@@ -10,7 +10,6 @@
 #include "deepbench/core/status.hpp"
 #include "deepbench/fill.h"
 #include "deepbench/group/group.hpp"
-#include "deepbench/measure/audit.hpp"
 #include "deepbench/measure/statistics.hpp"
 #include "deepbench/run/row/collective_timing.hpp"
 #include "deepbench/run/row/measuring_hooks.hpp"
@@ -30,6 +29,12 @@ constexpr double kNegligibleWarmUpNs = 10e6;
 constexpr uint64_t kSpotCheckRanges[] = {2, 6, 32, 256, 2048};
 constexpr double kManyOutputs = 1 << 20;   // above them a check takes as long as many batches
 constexpr uint32_t kSpotCheckStream = 22;  // of their random numbers
+// Other operands give the same result by chance, such as a single one in bfloat16, once in hundreds
+// of rows, and so many times in a row never.
+constexpr uint64_t kRefills = 4;
+constexpr uint32_t kRefillStream = 23;       // of their seeds
+constexpr uint64_t kRefilledLongRows = 8;    // one of so many rows of long calls is refilled
+constexpr uint32_t kRefilledRowStream = 24;  // of which
 constexpr double kMaxSingleCalls = 100, kMinSingleCalls = 5, kSingleCallsNs = 2e9;
 
 }  // namespace
@@ -135,6 +140,7 @@ Batch Trial::batch(uint64_t count, deepbench_launch launch, uint32_t flags) {
     Stopwatch watch;
     Batch mine = kernel_->time_batch(count, launch, flags);
     mine.watched_ns = watch.lap_ns();
+    mine.own_elapsed_ns = mine.elapsed_ns;
     local_call_ns_ = mine.per_call_ns();
     return mine;
   });
@@ -209,6 +215,7 @@ double Trial::verify_outputs_of_next_batch(Verifier& verifier, const std::string
     const Batch made = batch(kernel_->in_place() ? 1 : samples_->batch, launch_);
     if (!kernel_->in_place()) call_ns = std::max(call_ns, made.per_call_ns());
   }
+  first_reading_ns_ = time_reading();
   stages_.verify_ns += watch.lap_ns();
   verify(verifier, when);
   return call_ns;
@@ -228,9 +235,14 @@ Batch Trial::time_in_loop(uint64_t count) {
   if (is_checked && last_call_ns_ < kLongCallNs) reset_outputs();
   stages_.verify_ns += watch.lap_ns();
   const Batch made = time(count);
-  if (is_checked)
-    judge(*verifier_, "spot check",
-          [&] { return verifier_->check_briefly(*kernel_, batches_in_loop_); });
+  if (!is_checked) return made;
+  judge(*verifier_, "spot check", [&] {
+    Stopwatch reading;
+    const bool good = verifier_->check_briefly(*kernel_, batches_in_loop_);
+    // The results of the last of long calls are not read again for the first time.
+    if (outputs_reset_) first_reading_ns_ = std::max(first_reading_ns_, reading.lap_ns());
+    return good;
+  });
   return made;
 }
 
@@ -242,34 +254,94 @@ Batch Trial::time_after_reset(uint64_t count) {
   return made;
 }
 
-// Comes after the samples, which it does not affect.
-void Trial::audit(const MeasureOptions& options, double verified_call_ns) {
-  Stopwatch watch;
-  const BatchTimer plain = [&](uint64_t count) { return time_without_rest(count); };
-  std::string doubt = doubt_about_count(plain, *samples_, options);
-  const bool is_slow = verified_call_ns > kMaxVerifiedSlowdown * median(samples_->per_call_ns);
-  if (doubt.empty() && is_slow)
-    doubt = doubt_about_reset(
-        plain, [&](uint64_t count) { return time_after_reset(count); }, *samples_, options);
-  if (doubt.empty() && is_clock_suspect(*samples_) &&
-      backend_.describe().integer("simulated_time") == 0)
-    clock_note_ = doubt_about_clock(plain, *samples_, options);
-  stages_.verify_ns += watch.lap_ns();
+// Returns the time on this rank.
+double Trial::time_reading() {
+  double took_ns = 0;
+  collective_step(group_, "read", [&] {
+    Stopwatch watch;
+    verifier_->read_briefly(*kernel_);
+    took_ns = watch.lap_ns();
+  });
+  return took_ns;
+}
+
+// Reads the poison twice, since a device may still write it the first time.
+ReadingTimes Trial::time_readings() {
+  reset_outputs();
+  time_reading();
+  ReadingTimes times;
+  times.poisoned_ns = time_reading();
+  batch(1, launch_);
+  times.computed_ns = time_reading();
+  return times;
+}
+
+// Whether any rank has a suspicion that does not concern a simulator, whose times are not the
+// host's, and which may compute results when they are read.
+bool Trial::is_suspect(const std::string& what, bool mine) {
+  const auto is_simulated = [&] { return backend_.describe().integer("simulated_time") != 0; };
+  return is_true_on_any_rank(group_, what, mine && !is_simulated());
+}
+
+void Trial::require_no_doubt(const std::string& doubt) {
   collective_step(group_, "audit", [&] {
     if (!doubt.empty()) throw RowFailure(Status::kMistrusted, doubt);
   });
 }
 
-// Comes last, so that it affects no sample. Later calls, which measure energy, have the row's
-// inputs again.
-void Trial::verify_exact_sums() {
-  const RunOptions& options = plan_.options;
-  const auto seed = static_cast<uint64_t>(options.seed);
-  if (!plan_.problem.operation().needs_exact_sums(plan_.problem)) return;
+// Comes after the samples, which it does not affect.
+void Trial::audit(const MeasureOptions& options, double verified_call_ns) {
   Stopwatch watch;
+  const BatchTimer plain = [&](uint64_t count) { return time_without_rest(count); };
+  require_no_doubt(doubt_about_count(plain, *samples_, options));
+  if (verified_call_ns > kMaxVerifiedSlowdown * median(samples_->per_call_ns))
+    require_no_doubt(doubt_about_reset(
+        plain, [&](uint64_t count) { return time_after_reset(count); }, *samples_, options));
+  audit_reading();
+  audit_clock(options);
+  stages_.verify_ns += watch.lap_ns();
+}
+
+void Trial::audit_reading() {
+  const std::string step = "audit reading";
+  if (!is_suspect(step, first_reading_ns_ >= suspect_reading_ns(*samples_))) return;
+  require_no_doubt(
+      doubt_about_reading([&] { return time_readings(); }, *samples_,
+                          [&](bool mine) { return is_true_on_any_rank(group_, step, mine); }));
+}
+
+void Trial::audit_clock(const MeasureOptions& options) {
+  const std::string step = "audit clock";
+  const BatchTimer plain = [&](uint64_t count) { return time_without_rest(count); };
+  const AnyRank any = [&](bool mine) { return is_true_on_any_rank(group_, step, mine); };
+  if (is_suspect(step, is_clock_slow(*samples_)))
+    clock_note_ =
+        first_text_of_ranks(group_, step, doubt_about_slow_clock(plain, *samples_, options, any));
+  if (clock_note_.empty() && is_suspect(step, is_clock_fast(*samples_, options)))
+    clock_note_ =
+        first_text_of_ranks(group_, step, doubt_about_fast_clock(plain, *samples_, options, any));
+}
+
+// Returns false, with the operands unchanged, if the kernel cannot be refilled.
+bool Trial::refill(const std::string& inputs, uint64_t seed) {
   bool refilled = false;
-  collective_step(group_, "refill", [&] { refilled = kernel_->refill("integers", seed); });
-  if (!refilled) {
+  collective_step(group_, "refill", [&] { refilled = kernel_->refill(inputs, seed); });
+  return refilled;
+}
+
+// Later calls, which measure energy, have the row's inputs again.
+void Trial::refill_first_inputs() {
+  const RunOptions& options = plan_.options;
+  collective_step(group_, "refill", [&] {
+    if (!kernel_->refill(options.inputs, static_cast<uint64_t>(options.seed)))
+      throw RowFailure(Status::kFailed, "refill: the first inputs cannot be brought back");
+  });
+}
+
+// Comes last, so that it affects no sample.
+void Trial::verify_exact_sums() {
+  Stopwatch watch;
+  if (!refill("integers", static_cast<uint64_t>(plan_.options.seed))) {
     verification_.what += ", without exact sums of integers, since the operands cannot be refilled";
     return;
   }
@@ -278,13 +350,39 @@ void Trial::verify_exact_sums() {
   Verification verification = verification_;
   verify_outputs_of_next_batch(exact, "with exact sums of integers");
   watch.lap_ns();
-  collective_step(group_, "refill", [&] {
-    if (!kernel_->refill(options.inputs, seed))
-      throw RowFailure(Status::kFailed, "refill: the first inputs cannot be brought back");
-  });
+  refill_first_inputs();
   stages_.verify_ns += watch.lap_ns();
   verification.what += ", and exact sums of integers";
   verification_ = verification;
+}
+
+// Another call takes long in some rows, of which it is made in a random share.
+bool Trial::is_refilled() const {
+  if (median(samples_->per_call_ns) < kLongCallNs) return true;
+  return deepbench_bits(verification_.seed, kRefilledRowStream, 0) % kRefilledLongRows == 0;
+}
+
+// A result that was computed once and is copied since then does not follow its operands. The last
+// call's outputs have been verified.
+void Trial::verify_other_operands() {
+  Stopwatch watch;
+  std::vector<double> first, other;
+  collective_step(group_, "read", [&] { first = verifier_->read_some(*kernel_); });
+  for (uint64_t i = 0; i < kRefills; ++i) {
+    if (!refill("uniform", deepbench_bits(verification_.seed, kRefillStream, i))) return;
+    reset_outputs();
+    batch(1, launch_);
+    collective_step(group_, "read", [&] { other = verifier_->read_some(*kernel_); });
+    if (other != first) break;
+  }
+  refill_first_inputs();
+  stages_.verify_ns += watch.lap_ns();
+  judge(*verifier_, "verify", [&] {
+    return other != first || verifier_->fail(
+                                 "with other operands: the outputs are the same: they do not come "
+                                 "from the calls that are timed");
+  });
+  verification_.what += ", which follow the operands";
 }
 
 Measurement Trial::measure(const MeasureOptions& how) {
@@ -317,11 +415,16 @@ Measurement Trial::measure(const MeasureOptions& how) {
 
   if (verifier_) {
     double verified_call_ns = 0;  // unknown, or of batches that are samples
-    if (outputs_reset_)
+    if (outputs_reset_) {
+      first_reading_ns_ = std::max(first_reading_ns_, time_reading());
       verify(*verifier_, "after timing");
-    else
+    } else {
       verified_call_ns = verify_outputs_of_next_batch(*verifier_, "after timing");
-    verify_exact_sums();
+    }
+    if (plan_.problem.operation().needs_exact_sums(plan_.problem))
+      verify_exact_sums();
+    else if (is_refilled())
+      verify_other_operands();
     audit(options, verified_call_ns);
   }
   return measurement();

@@ -11,6 +11,7 @@
 #include "deepbench/core/export.hpp"
 #include "deepbench/core/problem.hpp"
 #include "deepbench/core/stopwatch.hpp"
+#include "deepbench/measure/audit.hpp"
 #include "deepbench/measure/measure.hpp"
 #include "deepbench/measure/rest_policy.hpp"
 #include "deepbench/run/backend/backend.hpp"
@@ -77,8 +78,18 @@ class DEEPBENCH_API Trial {
   bool is_spot_check(uint64_t count);
   Batch time_in_loop(uint64_t count);
   Batch time_after_reset(uint64_t count);
+  double time_reading();
+  ReadingTimes time_readings();
+  bool is_suspect(const std::string& what, bool mine);
+  void require_no_doubt(const std::string& doubt);
   void audit(const MeasureOptions& options, double verified_call_ns);
+  void audit_reading();
+  void audit_clock(const MeasureOptions& options);
+  bool refill(const std::string& inputs, uint64_t seed);
+  void refill_first_inputs();
   void verify_exact_sums();
+  bool is_refilled() const;
+  void verify_other_operands();
   Verifier make_verifier(const std::string& inputs, const Verifier::MakeReference& make_reference);
   uint64_t calls_between_restores() const;
 
@@ -100,6 +111,7 @@ class DEEPBENCH_API Trial {
   bool outputs_reset_ = false;  // the last batch wrote to poisoned outputs
   uint64_t batches_in_loop_ = 0;
   std::vector<uint64_t> spot_checks_;  // the numbers of the batches that are checked in the loop
+  double first_reading_ns_ = 0;        // of the results after timing, on this rank
   std::string clock_note_;
   std::optional<Samples> samples_;
 };

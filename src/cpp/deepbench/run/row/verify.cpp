@@ -27,6 +27,8 @@ constexpr uint64_t kComparedBlock = 1 << 20;  // outputs compared at a time when
 
 constexpr uint64_t kBriefElements = 256;  // compared in a brief check, where there is no projection
 constexpr uint32_t kBriefStream = 21;     // of their places
+constexpr uint64_t kReadElements = 4096;  // of an output, where nothing is compared
+constexpr uint64_t kBriefProjection = 1 << 20;  // outputs, whose projection takes 1 ms at most
 
 // The limit of a slope over sqrt(sum of (b r)^2) / sum of r^2, which one correct row in 10^10
 // exceeds by chance (docs/explanation/verification.md).
@@ -354,6 +356,36 @@ bool Verifier::check_briefly(Kernel& kernel, uint64_t number) {
     }
     return check_elements(kernel, output, some, when);
   });
+}
+
+std::vector<double> Verifier::read_elements(Kernel& kernel, const Output& output) const {
+  std::vector<uint64_t> indices = output.expected.indices;
+  if (indices.empty()) {
+    indices.resize(std::min(kReadElements, output.expected.outputs));
+    std::iota(indices.begin(), indices.end(), uint64_t{0});
+  }
+  if (indices.size() > kReadElements) indices.resize(kReadElements);
+  return kernel.read_output(output.number, indices);
+}
+
+std::vector<double> Verifier::read_some(Kernel& kernel) const {
+  std::vector<double> all;
+  for (const Output& output : outputs_) {
+    const std::vector<double> some = read_elements(kernel, output);
+    all.insert(all.end(), some.begin(), some.end());
+  }
+  return all;
+}
+
+void Verifier::read_briefly(Kernel& kernel) const {
+  for (const Output& output : outputs_) {
+    const ExpectedOutput& expected = output.expected;
+    if (expected.projection_rows > 0 && expected.outputs <= kBriefProjection)
+      kernel.project_output(output.number, expected.projection_rows, expected.outputs,
+                            expected.projection_seed);
+    else
+      read_elements(kernel, output);
+  }
 }
 
 bool Verifier::check(Kernel& kernel, const std::string& when) {

@@ -66,6 +66,15 @@ class DEEPBENCH_API Verifier {
   // projections, and at a few elements of outputs that have none. `number` chooses the elements.
   bool check_briefly(Kernel& kernel, uint64_t number);
 
+  // Elements of every output, of those that are compared; few enough to be read in no time.
+  std::vector<double> read_some(Kernel& kernel) const;
+  // Reads what tells whether outputs are there: their projections, or as many elements of outputs
+  // that have none.
+  void read_briefly(Kernel& kernel) const;
+
+  // Records a finding that is not one of a single check, and returns false.
+  bool fail(const std::string& reason);
+
   const Verification& result() const { return result_; }
 
  private:
@@ -82,6 +91,7 @@ class DEEPBENCH_API Verifier {
                         double max_common_error);
 
   void compute_expected_outputs(Kernel* computed);
+  std::vector<double> read_elements(Kernel& kernel, const Output& output) const;
   double max_untouched_elements(const Kernel& kernel, const ExpectedOutput& expected) const;
   bool check_scan(Kernel& kernel, const Output& output, const std::string& when);
   bool check_elements(Kernel& kernel, const Output& output, const ExpectedElements& expected,
@@ -98,7 +108,6 @@ class DEEPBENCH_API Verifier {
   bool check_block(Kernel& kernel, const Output& output, uint64_t first, uint64_t count,
                    const std::string& when);
   bool check_all_elements(Kernel& kernel, const Output& output, const std::string& when);
-  bool fail(const std::string& reason);
   // Whether `got` is within `bound` of `expected`; records the largest share of a bound.
   bool is_within_bound(double got, double expected, double bound);
 
