@@ -79,7 +79,7 @@ def write_references(
         lines = [line for line in results if line["processor"] == name]
         rows = [result_row(i, line, set_problems, doubtful) for i, line in enumerate(lines)]
         about = reference_context(name, rows, [spec for spec in specs if spec["processor"] == name])
-        lines = [json.dumps(about, ensure_ascii=False), *map(_core.row_line_of_members, rows)]
+        lines = [json.dumps(about, ensure_ascii=False), *map(_core.line_of_members, rows)]
         text = "".join(line + "\n" for line in lines)
         file = re.sub(r"[^a-z0-9]+", "_", name.lower()) + ".jsonl.gz"
         (folder / file).write_bytes(gzip.compress(text.encode(), 9, mtime=0))

@@ -64,7 +64,10 @@ def example_table() -> str:
     seconds = wall_seconds()["gemm_training_half"]
     rows = [row for row in file.rows if row.position in EXAMPLE_POSITIONS]
     table = Table()
-    problems = [OutlineProblem(str(row.op), row.attributes, row.work.flops) for row in rows]
+    problems = [
+        OutlineProblem(str(row.op), row.attributes, row.work.flops, power=row.regime.power)
+        for row in rows
+    ]
     parts = [table.begin(file.context, outline(problems)), *map(table.row, rows), table.end()]
     sentences = (
         f"`deepbench gemm` measures the {len(file.rows)} problems of the training set. On one "
@@ -99,13 +102,33 @@ def h200_page(files: Files) -> str:
             "the device's UUID. The wall time includes start and verification.",
             "",
             *markdown_table(
-                ["file", "rows", "ok", "verified", "wall time", "stop", "device", "start (UTC)"],
+                [
+                    "file",
+                    "power",
+                    "rows",
+                    "ok",
+                    "verified",
+                    "wall time",
+                    "stop",
+                    "device",
+                    "start (UTC)",
+                ],  # fmt: skip
                 [set_line(name, file, seconds) for name, file in files.items()],
             ),
             "",
             "## Wall times of repeated runs",
             "",
             *markdown_table(["set", "wall times"], repetition_lines(seconds)),
+            "",
+            "## Sustained against rested power",
+            "",
+            "Time of a call under sustained load over its time after rests, both measured in turns",
+            "on one device.",
+            "",
+            *markdown_table(
+                ["file", "problems", "geometric mean", "smallest", "largest", "above 1.03"],
+                [power_line(n, f) for n, f in files.items() if n.endswith("_both")],
+            ),
             "",
             "## best against default",
             "",
@@ -237,8 +260,9 @@ def set_line(name: str, file: ResultFile, seconds: dict[str, float]) -> list[str
     wall = f"{seconds[name]:.1f} s" if name in seconds else ""
     uuid = str((file.context.get("device") or {}).get("uuid", "")).removeprefix("GPU-")[:8]
     started = str(file.context.get("started", ""))[:16].replace("T", " ")
+    powers = " and ".join(sorted({row.regime.power or "" for row in file.rows}))
     counts = [str(len(file.rows)), str(len(ok_rows(file))), str(verified)]
-    return [f"`{name}`", *counts, wall, ends, uuid, started]
+    return [f"`{name}`", powers, *counts, wall, ends, uuid, started]
 
 
 def repetition_lines(seconds: dict[str, float]) -> list[list[str]]:
@@ -248,6 +272,16 @@ def repetition_lines(seconds: dict[str, float]) -> list[list[str]]:
         if all(turn in seconds for turn in turns):
             lines.append([f"`{name}`", ", ".join(f"{seconds[turn]:.1f} s" for turn in turns)])
     return lines
+
+
+def power_line(name: str, file: ResultFile) -> list[str]:
+    times: dict[str, dict[str | None, float]] = {}
+    for row in ok_rows(file):
+        times.setdefault(f"{row.problem} {row.application}", {})[row.regime.power] = median_us(row)
+    ratios = [one["sustained"] / one["rested"] for one in times.values() if len(one) == 2]
+    figures = (geometric_mean(ratios), min(ratios), max(ratios))
+    slower = sum(ratio > 1.03 for ratio in ratios)
+    return [f"`{name}`", str(len(ratios)), *(f"{figure:.3f}" for figure in figures), str(slower)]
 
 
 def best_line(name: str, file: ResultFile) -> list[str]:
@@ -269,7 +303,7 @@ def best_line(name: str, file: ResultFile) -> list[str]:
 def rate_lines(files: Files) -> list[list[str]]:
     lines = []
     for name, file in files.items():
-        if name.endswith(("_best", "_cold")):
+        if name.endswith(("_best", "_cold", "_both")):
             continue
         families: dict[str, list[float]] = {}
         for row in ok_rows(file):

@@ -216,7 +216,7 @@ def failed_row(
     metadata; `worker` is crashed, hung, killed or skipped, or '' if the worker still runs. Raises
     InvalidProblem, or ValueError for an unknown status."""
 
-def row_line_of_members(members: Mapping[str, object]) -> str: ...
+def line_of_members(members: Mapping[str, object]) -> str: ...
 def with_bound_figures(
     row: str,
     *,

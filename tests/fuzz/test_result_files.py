@@ -20,7 +20,7 @@ from source_tree import ROOT
 
 LINES_OF_A_SEED = 4  # the first ones; a whole file of thousands of bytes adds nothing
 SAMPLES = (
-    *sorted((ROOT / "tests/samples/v1").glob("*.jsonl")),
+    *sorted((ROOT / "tests/samples").glob("v*/*.jsonl")),
     ROOT / "tests/data/row_times_cpu.jsonl",
 )
 CEILINGS = [make_ceiling(kind, 10.0) for kind in ("arithmetic", "bandwidth", "latency")]

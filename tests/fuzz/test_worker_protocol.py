@@ -145,7 +145,7 @@ LINES = (
     b'memory kind=copy bytes=4096 application="a b" ; position=4 threads=0 verify=no\n'
     b"# a comment\n\nall_reduce elements=10 ; check=yes ceilings=no inputs=ones\n",
     b"conv w=7 h=7 c=1 n=1 k=3 s=3 r=3 pad_w=1 pad_h=1 stride_w=1 stride_h=1 ; algorithm=best\n"
-    b"rnn cell=lstm hidden=8 n=2 t=3 phase=fwd ; power=steady seed=7 workspace=1024\n",
+    b"rnn cell=lstm hidden=8 n=2 t=3 phase=fwd ; power=sustained seed=7 workspace=1024\n",
     b"ceiling latency precision=float device=0 threads=0 cores=2 cache=hot ; figure=1e12\n"
     b"gemm m=8 n=8 k=8\nceiling bandwidth level=memory device=0 ; figure=5e9 raised=yes\n",
 )

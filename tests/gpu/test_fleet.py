@@ -13,7 +13,7 @@ from rank_processes import deepbench, rows_of
 pytestmark = [pytest.mark.gpu, pytest.mark.slow]
 
 WORDS = ("gemm", "m=4096", "n=4096", "k=4096", "precision=half")
-# Of more than 1 ms, so that --power steady loads the devices for as long as their sensors average.
+# So long that --power sustained loads the devices for as long as their sensors average.
 LONG = ("gemm", "m=10240", "n=10240", "k=10240", "precision=half")
 
 
@@ -22,7 +22,7 @@ def test_every_device_is_a_rank_and_tells_its_figures(tmp_path: Path) -> None:
     if count < 2:
         pytest.skip(f"needs two devices, here is {count}")
     file = tmp_path / "rows.jsonl"
-    done = deepbench(*LONG, "--devices", str(count), "--power", "steady", "-o", str(file))
+    done = deepbench(*LONG, "--devices", str(count), "--power", "sustained", "-o", str(file))
     assert done.returncode == 0, done.stdout[-2000:] + done.stderr
     known = read(file).context["ranks"]["devices"]
     assert [one["index"] for one in known] == list(range(count))

@@ -38,7 +38,7 @@ def make_context(**changes: Any) -> dict[str, Any]:
     kept = {key: value for key, value in HELLO.items() if key != "type"}
     context: dict[str, Any] = {
         "type": "context",
-        "schema": 2,
+        "schema": 3,
         "command": ["gemm", "training"],
         "started": "2026-01-31T12:00:00Z",
         "set": "training",
@@ -103,7 +103,7 @@ def make_row(
             "fits_cache": True,
             "launch": "stream",
             "timer": "steady_clock",
-            "power": "burst",
+            "power": "rested",
             "threads": 2,
         },
         "statistics": {
@@ -158,9 +158,9 @@ def make_row(
 
 
 KEYS = {
-    "arithmetic": "arithmetic precision=float device=0 threads=0 cores=2 cache=hot power=burst",
-    "bandwidth": "bandwidth level=memory device=0 threads=0 cores=2 cache=hot power=burst",
-    "latency": "latency precision=float device=0 threads=0 cores=2 cache=hot power=burst",
+    "arithmetic": "arithmetic precision=float device=0 threads=0 cores=2 cache=hot power=rested",
+    "bandwidth": "bandwidth level=memory device=0 threads=0 cores=2 cache=hot power=rested",
+    "latency": "latency precision=float device=0 threads=0 cores=2 cache=hot power=rested",
 }
 
 

@@ -22,6 +22,7 @@ def render_rows(
             row["attributes"] or {},
             row["work"]["flops"],
             row["application"] if own else None,
+            (row["regime"] or {}).get("power"),
         )
         for row in rows
     ]

@@ -19,7 +19,8 @@ from deepbench.errors import UsageError, in_quotes, suggestion
 # What other programs call an option, as deepbench writes it.
 _SYNONYMS = {
     "best": "--algorithm best", "exhaustive": "--algorithm exhaustive",
-    "hot": "--cache hot", "cold": "--cache cold", "steady": "--power steady",
+    "hot": "--cache hot", "cold": "--cache cold", "steady": "--power sustained",
+    "burst": "--power rested", "rested": "--power rested", "sustained": "--power sustained",
     "gpus": "--devices N", "ngpus": "--devices N", "np": "--ranks N", "nproc": "--ranks N",
     "csv": "--format csv", "json": "--format json", "markdown": "--format markdown",
     "html": "--format html", "png": "--format png", "svg": "--format svg",

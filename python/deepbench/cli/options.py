@@ -40,11 +40,6 @@ _ROW_OPTIONS: tuple[tuple[Option, str, str], ...] = (
         "algorithm",
         "",
     ),
-    (
-        Option("--power", "burst (default) or steady", "WORD", click.Choice(("burst", "steady"))),
-        "power",
-        "",
-    ),
     (Option("--samples", "take exactly N samples", "N", click.IntRange(1)), "samples", ""),
     (
         Option("--time-limit", "seconds that measuring a row may take", "S", _SECONDS),
@@ -88,6 +83,8 @@ _ROW_OPTIONS: tuple[tuple[Option, str, str], ...] = (
 
 _CACHE = Option("--cache", "hot (default), cold or both", "WORD",
                 click.Choice(("hot", "cold", "both")))  # fmt: skip
+_POWER = Option("--power", "rested (default), sustained or both", "WORD",
+                click.Choice(("rested", "sustained", "both")))  # fmt: skip
 _RANKS = Option("--ranks", "start N ranks on this machine", "N", click.IntRange(2, _MOST_RANKS))
 _DEVICES = Option("--devices", "one rank on each of N devices, or on those of a list: 0,2", "N")
 _QUICK = Option("--quick", "every tenth problem, at least one per application; 2 s per row")
@@ -107,7 +104,7 @@ _HANG = Option("--hang-limit", "seconds after which a worker counts as hung", "S
 _IN_PROCESS = Option("--in-process", "run rows in this process, for debuggers")
 
 OPTIONS: tuple[Option, ...] = (
-    _BACKEND, *(option for option, _, _ in _ROW_OPTIONS[:3]), _CACHE,
+    _BACKEND, *(option for option, _, _ in _ROW_OPTIONS[:3]), _CACHE, _POWER,
     *(option for option, _, _ in _ROW_OPTIONS[3:]),
     _RANKS, _DEVICES, _QUICK, _CORRECTED, _OUTPUT, _RESUME, _RETRY, _OVERWRITE, FORMAT, COLUMNS,
     AGAINST, _HANG, _IN_PROCESS,
@@ -129,13 +126,14 @@ def run_options(line: CommandLine) -> RunOptions:
     if line.has("--once"):
         _require_one_call(line)
     devices = _devices_option(line)
-    cache = line.get("--cache") or "hot"
+    cache, power = line.get("--cache") or "hot", line.get("--power") or "rested"
     output, against = line.get("--output"), line.get("--against")
     require_distinct_output(output, [] if against is None else [against])
     return RunOptions(
         backend=_backend_option(line),
         rows=_row_options(line) | devices,
         caches=("hot", "cold") if cache == "both" else (cache,),
+        powers=("rested", "sustained") if power == "both" else (power,),
         quick=line.has("--quick"),
         corrected=line.has("--corrected"),
         output=None if output is None else Path(output),
@@ -173,8 +171,8 @@ def _require_one_call(line: CommandLine) -> None:
             raise UsageError(f"--once makes one call: leave out {flag}")
     if line.get("--algorithm") in ("best", "exhaustive"):
         raise UsageError("--once makes one call: name a candidate with --algorithm")
-    if line.get("--power") == "steady":
-        raise UsageError("--once makes one call: leave out --power steady")
+    if (power := line.get("--power")) not in (None, "rested"):
+        raise UsageError(f"--once makes one call: leave out --power {power}")
 
 
 def _devices_option(line: CommandLine) -> dict[str, str]:

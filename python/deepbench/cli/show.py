@@ -129,6 +129,7 @@ def _outline_problem(row: Row, is_user_suite: bool) -> OutlineProblem:
         row.attributes,
         row.work.flops,
         row.application if is_user_suite else None,
+        row.regime.power,
     )
 
 

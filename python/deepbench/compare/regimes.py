@@ -9,11 +9,14 @@ from collections.abc import Callable, Collection, Hashable, Mapping, Sequence
 
 from .result_set import OPERAND_TYPES, TYPE_ATTRIBUTES, Entry, Value
 
+# A device of a file without rests may have rested, had its clock fallen.
+_RESTED = "rested"
+
 # The parts of a regime, which `--across` may name. Launch and threads are compared only on the same
 # device: other devices and backends differ in them by nature.
 _REGIME: dict[str, Callable[[Entry], object]] = {
     "cache": lambda entry: entry.cache,
-    "power": lambda entry: entry.power,
+    "power": lambda entry: _RESTED if entry.power == "unrecorded" else entry.power,
     "inputs": lambda entry: entry.inputs,
     "launch": lambda entry: entry.launch,
     "threads": lambda entry: entry.threads,
@@ -92,7 +95,7 @@ def differences(a: Entry, b: Entry, across: Collection[str] = ()) -> list[str]:
 
 
 def describe_regime(entry: Entry, words: Sequence[str]) -> str:
-    """'cache is cold by rotation, power is burst'."""
+    """'cache is cold by rotation, power is sustained'."""
     return ", ".join(f"{word} is {regime_value(entry, word)}" for word in words)
 
 

@@ -8,7 +8,7 @@ leaves open, and removes characters from texts that could control a terminal.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -114,7 +114,7 @@ def to_result_set(result: ResultFile) -> ResultSet:
     published = bool(entries) and all(one.published for one in entries)
     notes = footnotes(result.context) if any(one.published for one in entries) else ()
     device = _printable_or_none(_object_member(result.context, "device").get("name"))
-    about = _source_description(result.context)
+    about = _source_description(result.context, entries)
     return ResultSet(printable(str(result.path)), about, entries, published, notes, device)
 
 
@@ -219,11 +219,13 @@ def _spread(statistics: Statistics) -> Spread | None:
     return Spread(n, None if error is None else float(error), low, high, q1, q3, float(stdev))
 
 
-def _source_description(context: Json) -> str:
-    """'NVIDIA H200, cuda, deepbench 0.1.0, 2026-01-31T12:00:00Z'."""
+def _source_description(context: Json, entries: Sequence[Entry]) -> str:
+    """'NVIDIA H200, cuda, power rested, deepbench 0.1.0, 2026-01-31T12:00:00Z'."""
+    powers = dict.fromkeys(entry.power for entry in entries if entry.power)
     facts = [
         _object_member(context, "device").get("name") or "unknown device",
         _object_member(context, "backend").get("name"),
+        f"power {' and '.join(powers)}" if powers else "",
         "" if (version := context.get("version")) == "published" else f"deepbench {version}",
         context.get("started"),
     ]

@@ -70,7 +70,8 @@ class Markdown:
             for column in self._columns
         ]  # fmt: skip
         titles = [escaped(column.padded(column.title)) for column in self._columns]
-        return "\n" + line(titles) + line(rules)
+        heading = f"\n{outline.heading}\n" if outline.heading else ""
+        return heading + "\n" + line(titles) + line(rules)
 
 
 def context_caption(context: Context) -> str:

@@ -6,7 +6,7 @@ while rows appear one by one.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from typing import NamedTuple
@@ -27,6 +27,7 @@ class OutlineProblem(NamedTuple):
     attributes: Mapping[str, Value]
     flops: float | None
     application: str | None = None  # None if applications have no column
+    power: str | None = None  # the power regime; None: unknown, as of published figures
 
 
 @dataclass(frozen=True)
@@ -39,6 +40,12 @@ class OpOutline:
     work_units: frozenset[str] = frozenset()  # units of its arithmetic rates
     value_widths: Mapping[str, int] = field(default_factory=dict)  # of attributes without a title
     shared: Mapping[str, str] = field(default_factory=dict)  # attributes that are equal in all rows
+    powers: Sequence[str] = ()  # the power regimes of the rows
+
+    @property
+    def heading(self) -> str:
+        """What holds for the whole table, such as 'power: rested and sustained'; may be empty."""
+        return f"power: {' and '.join(self.powers)}" if self.powers else ""
 
 
 def outline(problems: Iterable[OutlineProblem]) -> Outline:
@@ -50,7 +57,8 @@ def outline(problems: Iterable[OutlineProblem]) -> Outline:
     arithmetic: dict[str, bool] = {}
     applications: dict[str, int] = {}
     units: dict[str, set[str]] = {}
-    for op, attributes, flops, application in problems:
+    powers: dict[str, dict[str, None]] = {}  # in order of appearance
+    for op, attributes, flops, application, power in problems:
         rows[op] = rows.get(op, 0) + 1
         columns = texts.setdefault(op, {})
         for name, value in attributes.items():
@@ -59,6 +67,7 @@ def outline(problems: Iterable[OutlineProblem]) -> Outline:
         arithmetic[op] = arithmetic.get(op, False) or bool(flops)
         applications[op] = max(applications.get(op, 0), cell_width(application_text(application)))
         units.setdefault(op, set()).add(work_unit(attributes.get("precision")))
+        powers.setdefault(op, {}).update({power: None} if power else {})
     outlines = {}
     for op, columns in texts.items():
         value_widths = {name: max(map(cell_width, values)) for name, values in columns.items()}
@@ -69,8 +78,9 @@ def outline(problems: Iterable[OutlineProblem]) -> Outline:
             if len(values) == 1 and counts[op, name] == rows[op]
         }
         outlines[op] = OpOutline(
-            widths, arithmetic[op], applications[op], frozenset(units[op]), value_widths, shared
-        )
+            widths, arithmetic[op], applications[op], frozenset(units[op]), value_widths, shared,
+            tuple(powers[op]),
+        )  # fmt: skip
     return outlines
 
 

@@ -88,8 +88,9 @@ def _exceeds_cache_remark(row: Row) -> str | None:
     return "operands exceed the cache"
 
 
-def _steady_power_remark(row: Row) -> str | None:
-    return "steady power" if row.regime.power == "steady" else None
+def _power_remark(row: Row) -> str | None:
+    power = row.regime.power
+    return f"{power} power" if power in ("sustained", "steady") else None
 
 
 def _ranks_remark(row: Row) -> str | None:
@@ -189,7 +190,7 @@ REMARKS = (
     *STATUSES,
     Remark("cold by MEANS", _cold_remark),
     Remark("operands exceed the cache", _exceeds_cache_remark),
-    Remark("steady power", _steady_power_remark),
+    Remark("REGIME power", _power_remark),
     Remark("N ranks within X %", _ranks_remark),
     Remark("rank N is X % slow", _slow_ranks_remark),
     Remark("inconsistent: REASON", _doubt_remark),

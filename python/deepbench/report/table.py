@@ -38,7 +38,7 @@ class Table:
         self._chosen = columns
         self._outline: Outline = {}
         self._op: str | None = None
-        self._headed = False
+        self._headed, self._heading = False, ""
         self._lines = 0
         self._layout = Layout((), ())
         self._held: list[Row] = []
@@ -88,7 +88,7 @@ class Table:
 
     def _start_operation(self, op: str) -> None:
         outline = self._outline.get(op, OpOutline({}, arithmetic=True))
-        self._op, self._headed = op, False
+        self._op, self._headed, self._heading = op, False, outline.heading
         others = self._reference.columns(outline) if self._reference else []
         self._layout = layout(outline, others, self._width, self._chosen)
 
@@ -117,9 +117,11 @@ class Table:
         return text
 
     def _header(self) -> str:
-        """The titles of the columns, below the lines that explain omitted ones."""
+        """The titles of the columns, below what holds for all rows and what explains columns."""
         self._headed = True
-        legend = [part for line in self._layout.legend for part in self._folded_line(line)]
+        heading = self._heading
+        above = [*filter(None, [heading]), *self._layout.legend]
+        legend = [part for line in above for part in self._folded_line(line)]
         titles = [column.padded(column.title) for column in self._layout.columns]
         lines = [*legend, self._layout.gap.join(titles).rstrip()]
         return ("\n" if self._lines else "") + "".join(line + "\n" for line in lines)

@@ -12,6 +12,7 @@ from typing import Any
 
 from deepbench.results import schema, strict_json
 from deepbench.results.row import Row
+from deepbench.results.schema_upgrade import upgrade_ceiling
 
 Json = Mapping[str, Any]
 
@@ -33,7 +34,16 @@ class CeilingLine:
     """A ceiling as it stands in a file."""
 
     members: Json
-    line: str
+    text: str | None = None  # its line, if there is one of the current version
+
+    @property
+    def line(self) -> str:
+        """Its JSON of the current schema version."""
+        if self.text is not None:
+            return self.text
+        from deepbench import _core
+
+        return _core.line_of_members(self.members)
 
     @property
     def status(self) -> str:
@@ -41,15 +51,21 @@ class CeilingLine:
 
 
 def parse_ceiling(line: bytes) -> CeilingLine:
-    """The ceiling in a line. Raises JsonError or SchemaError."""
-    return ceiling_of_json_value(strict_json.parsed(line), line)
+    """The ceiling in a line of the current version. Raises JsonError or SchemaError."""
+    return ceiling_of_json_value(strict_json.parsed(line), line, schema.VERSION)
 
 
-def ceiling_of_json_value(value: Any, line: bytes) -> CeilingLine:
-    """The ceiling in a line whose JSON is `value`. Raises SchemaError."""
+def ceiling_of_json_value(
+    value: Any, line: bytes, version: object, file_has_rests: bool = False
+) -> CeilingLine:
+    """The ceiling in a line, whose JSON is `value`, of a file of schema `version`. `file_has_rests`
+    as in upgrade_ceiling(). Raises SchemaError."""
+    is_current = version == schema.VERSION
+    if isinstance(value, dict) and not is_current:
+        value = upgrade_ceiling(value, version, file_has_rests)
     schema.check_ceiling(value)
     schema.check_ceiling_consistency(value)
-    return CeilingLine(value, line.decode("utf-8").strip())
+    return CeilingLine(value, line.decode("utf-8").strip() if is_current else None)
 
 
 def ceiling_figure(line: Json) -> float | None:

@@ -24,6 +24,7 @@ Json = Mapping[str, Any]
 
 _MAX_FILE_BYTES = 1 << 30  # bytes: fifty thousand rows of a thousand samples each
 _HOW_TO_MAKE_ONE = "a result file is written by deepbench with -o"
+_REST_KEY = b'"rest_ns"'  # of a row before whose batches the device rested
 _GZIP_MAGIC = b"\x1f\x8b"
 _MAX_BLANK_LINES = 1000
 _MAX_VERSION_SHOWN = 40
@@ -61,6 +62,14 @@ class ResultFile:
         if not self.torn:
             return None
         return printable_line(f"{self.path}: its last line is cut short and was left out")
+
+
+@dataclass(frozen=True)
+class _Format:
+    """What the meaning of a file's rows depends on."""
+
+    version: object  # of the schema
+    has_rests: bool  # the device rested in some row
 
 
 def read(path: Path) -> ResultFile:
@@ -107,12 +116,13 @@ def parsed(path: Path, data: bytes) -> ResultFile:
     first = lines.readline()
     size, torn, ends_with_newline = len(first), False, first.endswith(b"\n")
     context = _parse_context(path, first, whole=ends_with_newline)
+    file_format = _Format(context["schema"], has_rests=_REST_KEY in data)
     stored: list[Row | CeilingLine] = []
     blank_lines = 0
     for number, line in enumerate(lines, start=2):
         last = size + len(line) == len(data)
         may_be_torn = last and not line.endswith(b"\n")
-        value = _parse_line(path, number, line, context["schema"], may_be_torn)
+        value = _parse_line(path, number, line, file_format, may_be_torn)
         if value is None and line.strip():
             torn = True
             break
@@ -161,7 +171,7 @@ def _parse_context(path: Path, line: bytes, whole: bool) -> Json:
 
 
 def _parse_line(
-    path: Path, number: int, line: bytes, version: object, may_be_torn: bool
+    path: Path, number: int, line: bytes, file_format: _Format, may_be_torn: bool
 ) -> Row | CeilingLine | None:
     """The row or ceiling in a line. None for a blank line, or for an incomplete one if
     `may_be_torn`."""
@@ -170,8 +180,8 @@ def _parse_line(
     try:
         value: Any = strict_json.parsed(line)
         if isinstance(value, dict) and value.get("type") == "ceiling":
-            return ceiling_of_json_value(value, line)
-        return row_of_json_value(value, line, version)
+            return ceiling_of_json_value(value, line, file_format.version, file_format.has_rests)
+        return row_of_json_value(value, line, file_format.version, file_format.has_rests)
     except strict_json.NotJson as error:
         if may_be_torn:
             return None

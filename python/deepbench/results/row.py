@@ -256,7 +256,7 @@ class Row:
             return self.text
         from deepbench import _core
 
-        return _core.row_line_of_members(self.members)
+        return _core.line_of_members(self.members)
 
     @property
     def time_ns(self) -> float | None:
@@ -265,16 +265,19 @@ class Row:
         return statistics.mean_ns if self.regime.published else statistics.median_ns
 
 
-def parse_row(line: bytes, version: object = schema.VERSION) -> Row:
-    """The row in a line of a file of schema `version`. Raises JsonError or SchemaError."""
-    return row_of_json_value(strict_json.parsed(line), line, version)
+def parse_row(line: bytes) -> Row:
+    """The row in a line of the current version. Raises JsonError or SchemaError."""
+    return row_of_json_value(strict_json.parsed(line), line, schema.VERSION)
 
 
-def row_of_json_value(value: Any, line: bytes, version: object) -> Row:
-    """The row in a line whose JSON is `value`. Raises SchemaError."""
+def row_of_json_value(
+    value: Any, line: bytes, version: object, file_has_rests: bool = False
+) -> Row:
+    """The row in a line, whose JSON is `value`, of a file of schema `version`. `file_has_rests` as
+    in upgrade_row(). Raises SchemaError."""
     is_current = version == schema.VERSION
     if isinstance(value, dict) and not is_current:
-        value = upgrade_row(value, version)
+        value = upgrade_row(value, version, file_has_rests)
     row = build_row(value, line.decode("utf-8").strip() if is_current else None)
     schema.check_consistency(value)
     return row

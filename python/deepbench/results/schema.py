@@ -14,7 +14,7 @@ from typing import Any
 from deepbench.errors import printable_line
 from deepbench.results.schema_check import Check, Schema, Violation, compile_check, shortened_json
 
-VERSION = 2
+VERSION = 3
 
 _KEY = re.compile(r"[a-z]+( [a-z_]+=[\w.-]{1,64}){1,16}", re.ASCII)
 # The object and the member that hold the figure of each kind of ceiling.

@@ -1,6 +1,8 @@
-"""Upgrades rows of older schema versions: maps their keys to those of the current version.
+"""Upgrades rows of older schema versions: maps their keys and values to those of the current one.
 
-Version 2 renamed keys and changed no meaning, so that a row of version 1 loses nothing.
+Version 2 renamed keys and changed no meaning, so that a row of version 1 loses nothing. Version 3
+has other power regimes: `burst` was any row that was not `steady`, whether devices could rest or
+not.
 """
 
 from __future__ import annotations
@@ -25,15 +27,31 @@ _RENAMED_IN_VERSION_2: Mapping[tuple[str, ...], Mapping[str, str]] = {
 }
 
 
-def upgrade_row(row: dict[str, Any], version: object) -> dict[str, Any]:
-    """Returns a row of schema `version` with the keys of the current version. A value that should
-    be an object but is not stays unchanged; the schema check that follows reports it."""
-    if version != 1:
+def upgrade_row(row: dict[str, Any], version: object, file_has_rests: bool) -> dict[str, Any]:
+    """Returns a row of schema `version` with the keys of the current version. `file_has_rests`
+    tells whether the device rested in any row of the same file. A value that should be an object
+    but is not stays unchanged; the schema check that follows reports it."""
+    if version not in (1, 2):
         return row
     upgraded = dict(row)
-    for path, names in _RENAMED_IN_VERSION_2.items():
-        _rename(upgraded, path, names)
-    return upgraded
+    if version == 1:
+        for path, names in _RENAMED_IN_VERSION_2.items():
+            _rename(upgraded, path, names)
+    return _with_power_regime(upgraded, file_has_rests)
+
+
+def upgrade_ceiling(
+    ceiling: dict[str, Any], version: object, file_has_rests: bool
+) -> dict[str, Any]:
+    """The same for a ceiling. Its key stays as it is, because the file's rows name it."""
+    return _with_power_regime(dict(ceiling), file_has_rests) if version == 2 else ceiling
+
+
+def _with_power_regime(line: dict[str, Any], file_has_rests: bool) -> dict[str, Any]:
+    regime = line.get("regime")
+    if isinstance(regime, dict) and regime.get("power") == "burst":
+        line["regime"] = {**regime, "power": "rested" if file_has_rests else "unrecorded"}
+    return line
 
 
 def _rename(parent: dict[str, Any], path: tuple[str, ...], names: Mapping[str, str]) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import product
 from typing import Any
 
 from deepbench.problems.precision_defaults import default_precision
@@ -39,6 +40,7 @@ class PlannedRow:
     bytes: float
     host_elements: float  # elements that the host generates one by one
     is_collective: bool
+    power: str  # the power regime
     options: str  # those that apply to this row only
 
     @property
@@ -58,7 +60,8 @@ class PlannedRow:
         """The facts from which the row's duration is estimated."""
         precision = str(self.attributes.get("precision", ""))
         cold = "cache=cold" in self.options.split()
-        return Work(self.op, precision, self.flops, self.bytes, cold, self.is_collective)
+        sustained = self.power == "sustained"
+        return Work(self.op, precision, self.flops, self.bytes, cold, self.is_collective, sustained)
 
 
 def plan(selection: Selection, options: RunOptions, hello: Json | None) -> list[PlannedRow]:
@@ -68,7 +71,7 @@ def plan(selection: Selection, options: RunOptions, hello: Json | None) -> list[
     _check_constants(selected, options)
     if options.quick and selection.many:
         selected = quick_subset(selected)
-    variants = ((problem, cache) for problem in selected for cache in options.caches)
+    variants = product(selected, options.caches, options.powers)
     return [_planned_row(position, *variant) for position, variant in enumerate(variants)]
 
 
@@ -129,7 +132,7 @@ def digest(rows: Sequence[PlannedRow]) -> str:
     return sha256(json.dumps(lines).encode()).hexdigest()
 
 
-def _planned_row(position: int, selected: SelectedProblem, cache: str) -> PlannedRow:
+def _planned_row(position: int, selected: SelectedProblem, cache: str, power: str) -> PlannedRow:
     problem = selected.problem
     return PlannedRow(
         position=position,
@@ -141,13 +144,16 @@ def _planned_row(position: int, selected: SelectedProblem, cache: str) -> Planne
         bytes=problem.bytes,
         host_elements=problem.host_elements,
         is_collective=problem.is_collective,
-        options=" ".join(_row_options(selected, cache)),
+        power=power,
+        options=" ".join(_row_options(selected, cache, power)),
     )
 
 
-def _row_options(selected: SelectedProblem, cache: str) -> Iterator[str]:
+def _row_options(selected: SelectedProblem, cache: str, power: str) -> Iterator[str]:
     if cache != "hot":
         yield f"cache={cache}"
+    if power != "rested":
+        yield f"power={power}"
     if selected.constant:
         yield f"constant={','.join(selected.constant)}"
 

@@ -17,6 +17,7 @@ class RunOptions:
     backend: str
     rows: dict[str, str]  # options that apply to every row, by key
     caches: tuple[str, ...]  # the cache states in which each problem runs
+    powers: tuple[str, ...]  # the power regimes in which each problem runs
     quick: bool
     corrected: bool
     output: Path | None
@@ -68,4 +69,6 @@ class RunOptions:
             options["ranks"] = str(self.ranks)
         if self.caches != ("hot",):
             options["cache"] = "both" if len(self.caches) > 1 else self.caches[0]
+        if self.powers != ("rested",):
+            options["power"] = "both" if len(self.powers) > 1 else self.powers[0]
         return options

@@ -232,7 +232,11 @@ class Sweep:
         is_user_suite = self._selection.set is None
         return outline(
             OutlineProblem(
-                row.op, row.attributes, row.flops, row.application if is_user_suite else None
+                row.op,
+                row.attributes,
+                row.flops,
+                row.application if is_user_suite else None,
+                row.power,
             )
             for row in rows
         )

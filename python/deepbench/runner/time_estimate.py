@@ -18,7 +18,7 @@ Json = Mapping[str, Any]
 _NO_FACTS: Json = {}
 _SELECTION_FACTOR = {"best": 2.5, "exhaustive": 25.0}  # measured on an H200
 _MIN_CALLS = 2.5  # calls of a row whose first call exceeds the time limit
-_STEADY_S, _ENERGY_S = 3.0, 2.2  # seconds that --power steady and --energy add to a row
+_LOAD_S, _ENERGY_S = 1.5, 2.2  # seconds that --power sustained and --energy add to a row
 _SPANS_S = 0.02  # total of the timed spans of a row, if the device does not state it
 
 
@@ -82,6 +82,7 @@ class Work:
     bytes: float
     cold: bool = False
     is_collective: bool = False
+    sustained: bool = False  # the device is loaded before the samples
 
 
 @dataclass(frozen=True)
@@ -114,7 +115,6 @@ class Expectation:
         limit_s = limit_s or speeds.row_limit_s
         spans_s = _positive_number_or_zero(device, "min_total_ns") / 1e9 or _SPANS_S
         warm_up_s = min(2.0 * spans_s + _SPANS_S, 1.5 * limit_s)
-        warm_up_s += _STEADY_S if options.get("power") == "steady" else 0.0
         warm_up_s += _ENERGY_S if options.get("energy") == "yes" else 0.0
         return cls(
             speeds=speeds,
@@ -145,6 +145,7 @@ class Expectation:
         calls_s = max(min(self.limit_s, self.speeds.calls * call_s), least_s)
         most_s = self.warm_up_s + self.limit_s + slower * least_s
         measuring_s = min(slower * (self.warm_up_s + calls_s), most_s)
+        measuring_s += _LOAD_S if work.sustained else 0.0
         return self.selection_factor * measuring_s + slower * self._verifying_s(work)
 
     def ceilings_of(self, work: Work) -> set[str]:

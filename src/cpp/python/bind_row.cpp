@@ -77,7 +77,7 @@ std::string with_bound_figures(const std::string& row, const std::string& by,
   return deepbench::with_bound_figures(row, figures.end_object().str());
 }
 
-std::string row_line_of_members(const py::dict& members) {
+std::string line_of_members(const py::dict& members) {
   deepbench::JsonWriter json;
   write_value(members, json);
   return json.str();
@@ -93,8 +93,9 @@ void bind_row(py::module_& module) {
       "The row of a problem that no worker answered, as JSON. `problem` is a problem line with "
       "its metadata; `worker` is crashed, hung, killed or skipped, or '' if the worker still "
       "runs. Raises InvalidProblem, or ValueError for an unknown status.");
-  module.def("row_line_of_members", row_line_of_members, py::arg("members"),
-             "A row, as JSON, from the values of its members, for rows of older schema versions "
+  module.def("line_of_members", line_of_members, py::arg("members"),
+             "A row or a ceiling, as JSON, from the values of its members, for those of older "
+             "schema versions "
              "and of workbooks, which have no line of the current version. Raises TypeError for a "
              "value that is none of JSON's.");
   module.def("with_bound_figures", with_bound_figures, py::arg("row"), py::kw_only(), py::arg("by"),

@@ -148,7 +148,7 @@ def test_completion_scripts(shell: str) -> None:
         ("gemm --quick bf", {"bfloat16"}),
         ("rnn cell=l", {"cell=lstm"}),
         ("completion z", {"zsh"}),
-        ("gemm --power ", {"burst", "steady"}),
+        ("gemm --power ", {"rested", "sustained", "both"}),
         ("gemm --inputs z", {"zeros"}),
         ("gemm --cores ", {"share", "all"}),
         ("gemm --algorithm ", {"default", "best", "exhaustive"}),
@@ -339,7 +339,8 @@ def test_problems_run_and_are_kept(tmp_path: Path) -> None:
     # A ceiling that moves during the run would change the shares of rows that are printed already.
     done = deepbench(*SMALL, "-o", str(path), "--time-limit", "0.5", "--no-ceilings")
     assert done.returncode == 0, done.stderr
-    assert len([line for line in done.stdout.splitlines() if not line.startswith("[")]) == 3
+    lines = [line for line in done.stdout.splitlines() if not line.startswith("[")]
+    assert (len(lines), lines[0]) == (4, "power: rested")
     result = read(path)
     for row in members(result.rows):
         assert set(row) >= set(schema.schema_document()["$defs"]["row"]["properties"])
@@ -481,7 +482,7 @@ def test_closed_standard_error_is_no_reason_to_fail(tmp_path: Path) -> None:
         stdout=subprocess.PIPE, text=True, timeout=60,
     )  # fmt: skip
     assert done.returncode == 0
-    assert done.stdout.startswith(" m ")
+    assert done.stdout.startswith("power: rested\n m ")
     assert len(read(path).rows) == 2
 
 

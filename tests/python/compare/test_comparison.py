@@ -60,10 +60,32 @@ def test_other_backends_libraries_and_machines_are_compared() -> None:
 
 
 @pytest.mark.parametrize(
+    ("one", "other", "compared"),
+    [
+        ("rested", "rested", True),
+        ("unrecorded", "rested", True),
+        ("unrecorded", "sustained", False),
+        ("unrecorded", "steady", False),
+        ("steady", "rested", False),
+        ("steady", "sustained", False),
+        ("steady", "steady", True),
+    ],
+)
+def test_power_regimes_are_not_mixed(one: str, other: str, compared: bool) -> None:
+    base = make_result_set(with_regime(timed_gemm(0), power=one))
+    new = make_result_set(with_regime(timed_gemm(0), power=other))
+    if compared:
+        assert len(match(base, new).pairs) == 1
+    else:
+        with pytest.raises(NothingInCommon, match=r"different regimes.*--across power"):
+            match(base, new)
+
+
+@pytest.mark.parametrize(
     ("changes", "word"),
     [
         ({"cache": "cold", "cold": "flush"}, "cache"),
-        ({"power": "steady"}, "power"),
+        ({"power": "sustained"}, "power"),
         ({"launch": "graph"}, "launch"),
         ({"threads": 1}, "threads"),
     ],

@@ -381,7 +381,7 @@ def int8_rows(b_type: str) -> list[dict[str, Any]]:
 COLD = [with_regime(row, cache="cold", cold="flush") for row in timed_rows(3)]
 CASES: dict[str, tuple[list[dict[str, Any]], list[dict[str, Any]]]] = {
     "cache": (timed_rows(3), COLD),
-    "cache, power": (timed_rows(3), [with_regime(row, power="steady") for row in COLD]),
+    "cache, power": (timed_rows(3), [with_regime(row, power="sustained") for row in COLD]),
     "launch": (timed_rows(3), [with_regime(row, launch="graph") for row in timed_rows(3)]),
     "threads": (timed_rows(3), [with_regime(row, threads=64) for row in timed_rows(3)]),
     "ranks": (
@@ -393,7 +393,7 @@ CASES: dict[str, tuple[list[dict[str, Any]], list[dict[str, Any]]]] = {
     "types of operands": (int8_rows("s8"), int8_rows("u8")),
     "types that one side lacks": (int8_rows("s8"), timed_rows(3)),
     "most rows": (
-        [with_regime(timed_gemm(9), power="steady"), *timed_rows(3)],
+        [with_regime(timed_gemm(9), power="sustained"), *timed_rows(3)],
         [timed_gemm(9), *COLD],
     ),
 }

@@ -44,7 +44,7 @@ def test_any_order_and_spelling(arguments: list[str]) -> None:
 
 
 @pytest.mark.parametrize(
-    "words", [("--samples", "5"), ("--energy",), ("--algorithm", "best"), ("--power", "steady")]
+    "words", [("--samples", "5"), ("--energy",), ("--algorithm", "best"), ("--power", "sustained")]
 )
 def test_one_call_is_not_sampled_or_chosen(words: tuple[str, ...]) -> None:
     with pytest.raises(UsageError, match=f"^--once makes one call: .*{words[0]}"):
@@ -94,7 +94,7 @@ def test_row_options() -> None:
     [
         (["--samples", "many"], "--samples 'many': must be a whole number from 1"),
         (["--threads", "-1"], "--threads '-1': must be a whole number from 1"),
-        (["--power", "full"], "--power 'full': must be one of burst steady"),
+        (["--power", "full"], "--power 'full': must be one of rested sustained both"),
         (["--inputs", "ones "], "--inputs 'ones ': must be one of"),
         (["--hang-limit", "soon"], "--hang-limit 'soon': must be a number above 0"),
         (["--hang-limit", "0"], "--hang-limit '0': must be a number above 0"),
@@ -106,6 +106,19 @@ def test_row_options() -> None:
 def test_wrong_row_options(arguments: list[str], message: str) -> None:
     with pytest.raises(UsageError, match=message):
         row_options(*arguments)
+
+
+@pytest.mark.parametrize(
+    ("word", "powers", "recorded"),
+    [
+        ("both", ("rested", "sustained"), {"power": "both"}),
+        ("sustained", ("sustained",), {"power": "sustained"}),
+        ("rested", ("rested",), {}),
+    ],
+)
+def test_power_regimes(word: str, powers: tuple[str, ...], recorded: dict[str, str]) -> None:
+    parsed = run_options(command.parse_arguments(["--power", word], OPTIONS))
+    assert (parsed.powers, parsed.recorded()) == (powers, recorded)
 
 
 def test_both_caches() -> None:

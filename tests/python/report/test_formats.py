@@ -34,7 +34,7 @@ def gemm_rows() -> list[dict[str, Any]]:
     cold = make_gemm(2)
     cold["regime"] = {**cold["regime"], "cache": "cold", "cold": "rotation", "copies": 48}
     large = make_gemm(3, m=5124, n=9124)
-    large["regime"] = {**large["regime"], "fits_cache": False, "power": "steady"}
+    large["regime"] = {**large["regime"], "fits_cache": False, "power": "sustained"}
     large["statistics"] = {**large["statistics"], "median_ns": 12_345_678.9, "stop": "noisy"}
     best = make_gemm(4, notes=["beta is 0", "weights packed"], application="DeepSpeech")
     best["algorithm"] = {**best["algorithm"], "mode": "best", "name": "packed"}
@@ -119,13 +119,13 @@ def test_a_wide_interval_is_noisy_whatever_the_standard_error(
 ) -> None:
     row = make_gemm()
     row["statistics"] |= {"low_ns": 99_500.0, "high_ns": high_ns, "stop": stop}
-    assert render_rows("table", [row]).splitlines()[1].partition(" yes ")[2].strip() == said
+    assert render_rows("table", [row]).splitlines()[2].partition(" yes ")[2].strip() == said
 
 
 def test_samples_that_are_means_of_batches_get_a_remark() -> None:
     row = make_gemm()
     row["statistics"]["batches_per_sample"] = 12
-    assert render_rows("table", [row]).splitlines()[1].partition(" yes ")[2].strip() == (
+    assert render_rows("table", [row]).splitlines()[2].partition(" yes ")[2].strip() == (
         "samples are means of 12 batches"
     )
 
@@ -135,7 +135,7 @@ def test_samples_that_are_means_of_batches_get_a_remark() -> None:
     [
         ({"cache": "cold", "cold": "rotation"}, "cold"),
         ({"fits_cache": False}, "operands exceed the cache"),
-        ({"power": "steady"}, "steady power"),
+        ({"power": "sustained"}, "sustained power"),
     ],
 )
 def test_rows_without_a_time_state_only_the_reason(regime: dict[str, Any], unsaid: str) -> None:

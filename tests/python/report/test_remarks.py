@@ -36,7 +36,7 @@ EXAMPLES = {
     },
     "cold by MEANS": row_with_part_changed("regime", cache="cold", cold="rotation"),
     "operands exceed the cache": row_with_part_changed("regime", fits_cache=False),
-    "steady power": row_with_part_changed("regime", power="steady"),
+    "REGIME power": row_with_part_changed("regime", power="sustained"),
     "N ranks within X %": {**make_gemm(), "ranks": {**FLEET, "outliers": []}},
     "rank N is X % slow": {**make_gemm(), "ranks": FLEET},
     "inconsistent: REASON": row_with_part_changed(
@@ -187,8 +187,8 @@ def test_notes_that_differ_in_names_are_merged_with_the_names() -> None:
 def test_similar_notes_of_one_row_share_a_number() -> None:
     row = make_gemm(notes=[f"rank {i} was late" for i in range(6)])
     text = render_rows("table", [row])
-    assert text.splitlines()[1].endswith("  [1]")
-    assert text.splitlines()[2:] == ["[1] rank 0 to 5 was late (6 alike)"]
+    assert text.splitlines()[2].endswith("  [1]")
+    assert text.splitlines()[3:] == ["[1] rank 0 to 5 was late (6 alike)"]
 
 
 def test_notes_are_counted_by_rows() -> None:

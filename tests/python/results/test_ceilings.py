@@ -126,7 +126,7 @@ def test_the_last_ceiling_of_a_key_counts_for_every_row(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "other", ["device=1", "threads=4", "cores=8", "cache=cold", "power=steady"]
+    "other", ["device=1", "threads=4", "cores=8", "cache=cold", "power=sustained"]
 )
 def test_a_ceiling_of_other_conditions_is_not_used(other: str) -> None:
     key = re.sub(rf"\b{other.split('=')[0]}=\w+", other, KEYS["arithmetic"])

@@ -165,7 +165,7 @@ def test_the_size_is_bounded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
     "changes",
     [
         {"backend": {"\x1b[2J\x1f\n": 10**30}},
-        {"schema": 3, "version": "\x1b]0;owned\x07\n"},
+        {"schema": 4, "version": "\x1b]0;owned\x07\n"},
         {"schema": 10**400, "version": ["x" * 10**6]},
     ],
 )

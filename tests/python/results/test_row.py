@@ -99,7 +99,7 @@ def test_unknown_keys_are_kept() -> None:
 def test_a_row_of_an_old_file_has_the_current_keys_in_its_line() -> None:
     members = make_gemm(of_the_future=1)
     members["algorithm"]["gain"] = 1.5
-    found = parse_row(json.dumps(members).encode(), 1)
+    found = row.row_of_json_value(members, json.dumps(members).encode(), 1)
     written = json.loads(found.line)
     assert (found.algorithm.speedup, written["algorithm"]["speedup"]) == (1.5, 1.5)
     assert "gain" not in written["algorithm"]
@@ -129,12 +129,12 @@ JSON = st.recursive(
 
 @given(members=st.dictionaries(st.text("abc", max_size=3), JSON))
 def test_the_line_of_an_imported_row_has_its_values(members: dict[str, Any]) -> None:
-    assert json.loads(_core.row_line_of_members(members)) == members
+    assert json.loads(_core.line_of_members(members)) == members
 
 
 def test_what_is_no_json_is_refused() -> None:
     with pytest.raises(TypeError, match="a row holds values of JSON"):
-        _core.row_line_of_members({"path": Path()})
+        _core.line_of_members({"path": Path()})
 
 
 @given(note=st.text(st.characters(exclude_categories=["Cs"])), notes=st.lists(st.text('ab,]"')))

@@ -272,6 +272,18 @@ def test_cache_both_is_two_rows() -> None:
     assert planned[1].line.endswith("precision=float ; cache=cold position=1")
 
 
+def test_power_both_is_two_rows() -> None:
+    planned = planned_rows("gemm", "m=1", "n=1", "k=1", "--cache", "both", "--power", "both")
+    assert [row.options for row in planned] == [
+        "",
+        "power=sustained",
+        "cache=cold",
+        "cache=cold power=sustained",
+    ]
+    assert [row.power for row in planned] == ["rested", "sustained"] * 2
+    assert [row.work.sustained for row in planned] == [False, True] * 2
+
+
 def test_line_carries_the_application() -> None:
     (row,) = planned_rows("gemm", "m=1", "n=1", "k=1", 'application=a; "b"')
     assert row.line.endswith(' application="a; \\"b\\"" ; position=0')

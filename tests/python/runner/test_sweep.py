@@ -38,7 +38,7 @@ def test_everything_is_in_its_place(tmp_path: Path) -> None:
     assert status == 0
     assert source.ended == "closed"
     assert source.lines[1].endswith("n=32 k=64 trans_a=n trans_b=n precision=float ; position=1")
-    assert out.count("\n") == 4
+    assert out.count("\n") == 5
     first, *_, last = err.splitlines()
     assert first.startswith("deepbench: gemm float on Example CPU (cpu, onednn 3.2.0, 2 threads): ")
     assert "3 rows, about" in first

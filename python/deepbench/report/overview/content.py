@@ -73,9 +73,11 @@ class Content:
 
     @property
     def about(self) -> str:
-        """The operations and the dates."""
+        """The operations, the power regimes and the dates."""
         ops = dict.fromkeys(row.entry.op for row in all_rows(self.files))
-        return " · ".join([", ".join(ops), *self.dates])
+        powers = dict.fromkeys(row.entry.power for row in all_rows(self.files) if row.entry.power)
+        power = [f"power {' and '.join(powers)}"] if powers else []
+        return " · ".join([", ".join(ops), *power, *self.dates])
 
     @property
     def dates(self) -> list[str]:

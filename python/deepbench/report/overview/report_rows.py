@@ -37,13 +37,13 @@ class ReportRow:
 
     @cached_property
     def regime(self) -> str:
-        """'hot, default', followed by any unusual power or input setting."""
+        """'hot, default', followed by a loaded power regime and any unusual inputs."""
         entry = self.entry
         if entry.published:
             return "published"
         words = [entry.cache or self.asked or "cache unknown", entry.algorithm or "default"]
-        if entry.power == "steady":
-            words.append("steady power")
+        if entry.power in ("sustained", "steady"):
+            words.append(f"{entry.power} power")
         if entry.inputs != "uniform":
             words.append(f"inputs {entry.inputs}")
         return ", ".join(words)

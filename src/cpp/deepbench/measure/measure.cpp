@@ -37,7 +37,7 @@ class MeasuringLoop {
     samples_.first_call_ns = first.elapsed_ns;
     if (first.elapsed_ns >= options_.time_limit_ns) return first.elapsed_ns;
     const Batch second = time_batch(1);
-    const bool warm = first.elapsed_ns >= kNoWarmUpNs && options_.steady_load_ns == 0;
+    const bool warm = first.elapsed_ns >= kNoWarmUpNs && !options_.min_load_ns;
     if (warm && second.elapsed_ns >= kLongCallNs) record_sample(second);
     return second.elapsed_ns;
   }

@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 
 namespace deepbench {
 
@@ -13,8 +14,9 @@ struct MeasureOptions {
   int64_t min_samples = 10;
   int64_t exact_samples = 0;    // > 0: take exactly this number, whatever their error
   double time_limit_ns = 10e9;  // host time of a row, including warm-up
-  // > 0: calls of >= 1 ms load the device at least this long before sampling
-  double steady_load_ns = 0;
+  // The device is loaded without pause: for this long, and until its clock has settled, before the
+  // samples (sustained_load.hpp). Nothing: it need not be.
+  std::optional<double> min_load_ns;
   double timer_resolution_ns = 1;
 
   double max_autocorrelation = 0.5;  // at lag 1; above it, errors come from block means
@@ -43,12 +45,16 @@ inline constexpr double kMaxBatchShareOfLimit = 0.02, kShortCallNs = 100e3;
 inline constexpr double kBlockMeansMinDeviation = 0.015, kBlockMeansMaxError = 0.004;
 inline constexpr size_t kBatchesPerBlock = 12, kMaxBlockBatches = 20 * kBatchesPerBlock;
 
+// A sustained load: after an idle second a device takes this long to draw the power that it draws
+// on, and its clock to follow. A device that is loaded already needs no more than the windows in
+// which the clock is seen to have settled.
+inline constexpr double kLoadAfterIdleNs = 3e9, kMaxLoadNs = 5e9, kSustainedSpanNs = 20e6;
+
 // A rotation is short if it takes at most this many times min_span_ns.
 inline constexpr double kMaxRotationSpans = 16;
 
 // Long calls get few samples: five from kLongCallNs, three from kVeryLongCallNs.
 inline constexpr double kLongCallNs = 100e6;
-inline constexpr double kMinSteadyCallNs = 1e6;  // shorter calls cannot load a device steadily
 inline constexpr double kVeryLongCallNs = 1e9;
 inline constexpr int64_t kLongSamples = 5;
 inline constexpr int64_t kVeryLongSamples = 3;

@@ -24,6 +24,7 @@ std::vector<double> last_values(const std::vector<double>& all, size_t count, si
 
 WarmUp::WarmUp(const MeasureOptions& options, double estimate_ns)
     : options_(options), estimate_ns_(estimate_ns) {
+  if (options.min_load_ns) load_.emplace(*options.min_load_ns);
   set_batch_size(estimate_ns);
 }
 
@@ -57,6 +58,7 @@ double WarmUp::max_duration_ns() const {
 
 void WarmUp::add(const Batch& batch) {
   spent_ns_ += batch.spent_ns();
+  if (load_) load_->add(batch);
   rested_ = batch.rested_ns > 0;
   estimate_ns_ = batch.per_call_ns();
   if (batch.clock_mhz > 0) clocks_mhz_.push_back(batch.clock_mhz);
@@ -80,8 +82,7 @@ bool WarmUp::time_has_settled() const {
 }
 
 bool WarmUp::done() const {
-  const bool loads = options_.steady_load_ns > 0 && estimate_ns_ >= kMinSteadyCallNs;
-  if (loads && spent_ns_ < options_.steady_load_ns) return false;
+  if (load_) return load_->has_settled() && !resized_;
   return spent_ns_ >= max_duration_ns() || time_has_settled();
 }
 

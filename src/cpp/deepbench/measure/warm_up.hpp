@@ -1,11 +1,13 @@
 // Decides when calls have settled: caches are filled, clocks have risen, pages are touched.
 #pragma once
 
+#include <optional>
 #include <vector>
 
 #include "deepbench/core/export.hpp"
 #include "deepbench/measure/batch.hpp"
 #include "deepbench/measure/options.hpp"
+#include "deepbench/measure/sustained_load.hpp"
 
 namespace deepbench {
 
@@ -31,6 +33,7 @@ class DEEPBENCH_API WarmUp {
 
   MeasureOptions options_;
   double estimate_ns_;
+  std::optional<SustainedLoad> load_;
   double spent_ns_ = 0;
   uint64_t batch_size_ = 1;
   bool resized_ = false;  // the last batch was too short to count

@@ -187,9 +187,9 @@ class ReportRecorder {
 };
 
 constexpr const char* kFloat =
-    "arithmetic precision=float device=1 threads=4 cores=8 cache=hot power=burst";
+    "arithmetic precision=float device=1 threads=4 cores=8 cache=hot power=rested";
 constexpr const char* kMemory =
-    "bandwidth level=memory device=1 threads=4 cores=8 cache=hot power=burst";
+    "bandwidth level=memory device=1 threads=4 cores=8 cache=hot power=rested";
 
 TEST_CASE("a ceiling is reported once, with its key and its best problem") {
   FakeMeasurements figures;
@@ -213,7 +213,7 @@ TEST_CASE("a ceiling is reported once, with its key and its best problem") {
   REQUIRE(reports.all.size() == 3);
   CHECK(reports.all[1].key == kMemory);
   CHECK(reports.all[2].key ==
-        "latency precision=half device=1 threads=4 cores=8 cache=hot power=burst");
+        "latency precision=half device=1 threads=4 cores=8 cache=hot power=rested");
 }
 
 TEST_CASE("a ceiling that cannot be measured is reported with its first problem") {
@@ -274,7 +274,7 @@ TEST_CASE("a given ceiling is not measured, unless its conditions are others") {
                                            {{1, 2, 8}, false},
                                            {{1, 4, 2}, false},
                                            {{1, 4, 8, "cold"}, false},
-                                           {{1, 4, 8, "hot", "steady"}, false}}) {
+                                           {{1, 4, 8, "hot", "sustained"}, false}}) {
     FakeMeasurements figures;
     Ceilings ceilings(
         device(32 << 20), one.conditions, [&](const std::string& text) { return figures(text); },

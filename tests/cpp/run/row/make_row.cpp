@@ -140,15 +140,15 @@ TEST_CASE("what a kernel says of itself is on the row") {
   CHECK(row.device_name == "Fake device 0");
 }
 
-TEST_CASE("a device that lowers its clock rests between batches, unless it is loaded steadily") {
+TEST_CASE("a device that lowers its clock rests between batches, unless its load is sustained") {
   const std::string device = "emit describe_device most_clock_mhz 2000; time 1e6; host 1e6;";
   const Row low = fake_row(device + "mhz 1500", kProblem, "samples=5");
   REQUIRE_MESSAGE(low.status == Status::kOk, low.reason);
   CHECK(low.observed.real("rest_ns") == 500e3);
   CHECK(low.stages.rest_ns >= 5 * 500e3);
   CHECK_FALSE(fake_row(device + "mhz 1990", kProblem, "samples=5").observed.has("rest_ns"));
-  const Row steady = fake_row(device + "mhz 1500", kProblem, "samples=5 power=steady");
-  CHECK_FALSE(steady.observed.has("rest_ns"));
+  const Row sustained = fake_row(device + "mhz 1500", kProblem, "samples=5 power=sustained");
+  CHECK_FALSE(sustained.observed.has("rest_ns"));
   CHECK_FALSE(fake_row("time 1e6; mhz 1500", kProblem, "samples=5").observed.has("rest_ns"));
 }
 
@@ -185,7 +185,7 @@ TEST_CASE("the regime is on the row") {
   CHECK(hot.regime.cold == "");
   CHECK(hot.regime.copies == 1);
   CHECK(hot.regime.resident == true);
-  CHECK(hot.regime.power == "burst");
+  CHECK(hot.regime.power == "rested");
   CHECK(fake_row("cache 1000", kProblem).regime.resident == false);
   const Row cold = fake_row("cache 1000000", kProblem, "ceilings=no cache=cold threads=3");
   CHECK(cold.regime.cache == "cold");
@@ -315,10 +315,12 @@ TEST_CASE("without one of its roofs there is no roofline") {
   CHECK(has_note(other, "no roofline: the bandwidth of the llc could not be measured"));
 }
 
-TEST_CASE("power is steady where calls are long enough to load the device") {
-  const std::string options = "ceilings=no power=steady";
-  CHECK(fake_row("time 2e6", kProblem, options).regime.power == "steady");
-  CHECK(fake_row("time 2e5", kProblem, options).regime.power == "burst");
+TEST_CASE("power is sustained also for short calls, whose batches are long") {
+  const std::string options = "ceilings=no power=sustained";
+  CHECK(fake_row("time 2e6", kProblem, options).regime.power == "sustained");
+  const Row quick = fake_row("time 2e4", kProblem, options);
+  CHECK(quick.regime.power == "sustained");
+  CHECK(quick.samples->batch == 1000);
 }
 
 TEST_CASE("a ceiling that cannot be measured a second time is what it was") {

@@ -17,7 +17,8 @@ RunOptions parse_options(const std::string& text) {
 
 TEST_CASE("every key of docs/reference/protocol.md") {
   const RunOptions options = parse_options(
-      "device=1 library=openblas algorithm=best cache=cold power=steady samples=7 time_limit=2.5 "
+      "device=1 library=openblas algorithm=best cache=cold power=sustained samples=7 "
+      "time_limit=2.5 "
       "verify=no pad=no threads=4 seed=9 inputs=ones constant=a,b workspace=1024 once=yes "
       "ceilings=no check=yes position=3 launch=stream");
   CHECK(options.launch == DEEPBENCH_LAUNCH_STREAM);
@@ -26,7 +27,7 @@ TEST_CASE("every key of docs/reference/protocol.md") {
   CHECK(options.library == "openblas");
   CHECK(options.algorithm == "best");
   CHECK(options.cold);
-  CHECK(options.steady);
+  CHECK(options.sustained);
   CHECK(options.samples == 7);
   CHECK(options.time_limit_s == 2.5);
   CHECK_FALSE(options.verify);
@@ -53,7 +54,7 @@ TEST_CASE("defaults are those of docs/reference/protocol.md") {
   CHECK(options.library == "");
   CHECK(options.algorithm == "default");
   CHECK_FALSE(options.cold);
-  CHECK_FALSE(options.steady);
+  CHECK_FALSE(options.sustained);
   CHECK(options.samples == 0);
   CHECK(options.time_limit_s == 0);
   CHECK(options.verify);
@@ -85,7 +86,7 @@ TEST_CASE("wrong options say what would be right") {
            {"cash=cold", "no option is called 'cash' (did you mean 'cache'?)" + keys},
            {"m=1", "no option is called 'm'" + keys},
            {"cache=warm", "cache=warm: must be cold or hot"},
-           {"power=full", "power=full: must be steady or burst"},
+           {"power=full", "power=full: must be sustained or rested"},
            {"verify=1", "verify=1: must be yes or no"},
            {"once=true", "once=true: must be yes or no"},
            {"inputs=random", "inputs=random: must be uniform, zeros or ones"},
@@ -138,8 +139,8 @@ TEST_CASE("how long is measured") {
   CHECK(parse_options("").for_measuring(device).time_limit_ns == 5e9);
   CHECK(parse_options("time_limit=2").for_measuring(device).time_limit_ns == 2e9);
   CHECK(parse_options("samples=7").for_measuring(device).exact_samples == 7);
-  CHECK(parse_options("").for_measuring(device).steady_load_ns == 0);
-  CHECK(parse_options("power=steady").for_measuring(device).steady_load_ns == 3e9);
+  CHECK(parse_options("").for_measuring(device).min_load_ns == std::nullopt);
+  CHECK(parse_options("power=sustained").for_measuring(device).min_load_ns == 3e9);
   CHECK(parse_options("").for_measuring(device).timer_resolution_ns == 1);
   CHECK(parse_options("").for_measuring(device).min_span_ns == 200e3);
   CHECK(parse_options("").for_measuring(device).min_total_ns == 20e6);

@@ -209,7 +209,7 @@ TEST_CASE("a ceiling is a line with the figures of its best problem, and rows na
   const Json& arithmetic = ceiling_of(lines, "arithmetic");
   CHECK(arithmetic["type"].text == "ceiling");
   CHECK(arithmetic["ceiling"].text ==
-        "arithmetic precision=float device=0 threads=3 cores=6 cache=hot power=burst");
+        "arithmetic precision=float device=0 threads=3 cores=6 cache=hot power=rested");
   CHECK(arithmetic["precision"].text == "float");
   CHECK(arithmetic["level"].is_null());
   CHECK(arithmetic["raised_by"].is_null());

@@ -14,11 +14,11 @@ namespace deepbench {
 // `cores` the hardware threads that the process may use; 0: unknown or left to the backend.
 struct CeilingConditions {
   int64_t device = 0, threads = 0, cores = 0;
-  std::string cache = "hot", power = "burst";
+  std::string cache = "hot", power = "rested";
 };
 
 // What a ceiling limits. The text is its identity in result files and in the row protocol, for
-// example "bandwidth level=l2 device=0 threads=0 cores=8 cache=hot power=burst".
+// example "bandwidth level=l2 device=0 threads=0 cores=8 cache=hot power=rested".
 struct DEEPBENCH_API CeilingKey {
   std::string kind;       // "arithmetic", "bandwidth" or "latency"
   std::string precision;  // of arithmetic and latency

@@ -29,7 +29,7 @@ Attributes baseline_conditions(const RunOptions& options) {
   Attributes conditions = options.for_plugin();
   conditions.set("candidate", options.named_candidate());
   conditions.set("launch", int64_t{options.launch});
-  conditions.set("steady", int64_t{options.steady});
+  conditions.set("sustained", int64_t{options.sustained});
   conditions.set("samples", options.samples);
   conditions.set("time_limit", options.time_limit_s);
   conditions.set("verify", int64_t{options.verify});

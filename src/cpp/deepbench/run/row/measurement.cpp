@@ -58,7 +58,7 @@ double Measurement::median_ns() const { return samples ? median(samples->per_cal
 Regime requested_regime(const RowRequest& request, const Attributes& device) {
   Regime regime;
   regime.cache = request.options.cold ? "cold" : "hot";
-  regime.power = request.options.steady ? "steady" : "burst";
+  regime.power = request.options.sustained ? "sustained" : "rested";
   const double cache = device.real("last_level_cache_bytes");
   if (!request.options.cold && cache > 0)
     regime.resident = request.problem.operation().work(request.problem).bytes <= cache;
@@ -81,7 +81,6 @@ Measurement describe_measurement(const Plan& plan, const Regime& requested, cons
   measurement.regime.copies = facts.integer("copies", 1);
   measurement.regime.threads = facts.integer("threads");
   measurement.regime.ranks = facts.integer("ranks");
-  if (samples && measurement.median_ns() < kMinSteadyCallNs) measurement.regime.power = "burst";
   measurement.transform_factor = std::max(1.0, facts.real("transform_factor", 1));
   measurement.padding_rule = facts.text("padding_rule");
   for (const auto& [name, value] : facts.items())

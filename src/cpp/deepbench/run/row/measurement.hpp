@@ -19,7 +19,7 @@ struct Regime {
   std::string cold;  // "rotation" or "flush"
   int64_t copies = 1;
   std::optional<bool> resident;  // whether the working set fits the last-level cache
-  std::string power = "burst";
+  std::string power = "rested";
   int64_t threads = 0;
   int64_t ranks = 0;  // of a collective; 0: the operation is no collective
 };

@@ -106,7 +106,7 @@ const std::vector<std::pair<std::string, Setter>>& setters() {
       {"library", text_setter(&RunOptions::library)},
       {"algorithm", text_setter(&RunOptions::algorithm)},
       {"cache", flag_setter(&RunOptions::cold, "cold", "hot")},
-      {"power", flag_setter(&RunOptions::steady, "steady", "burst")},
+      {"power", flag_setter(&RunOptions::sustained, "sustained", "rested")},
       {"samples", number_setter(&RunOptions::samples)},
       {"time_limit", set_time_limit},
       {"verify", flag_setter(&RunOptions::verify)},
@@ -189,7 +189,7 @@ Attributes RunOptions::for_reference() const {
 }
 
 MeasureOptions RunOptions::for_measuring(const Attributes& facts) const {
-  constexpr double kRowLimitNs = 5e9, kSteadyLoadNs = 3e9;
+  constexpr double kRowLimitNs = 5e9;
   MeasureOptions measure;
   measure.exact_samples = samples;
   measure.time_limit_ns =
@@ -197,7 +197,12 @@ MeasureOptions RunOptions::for_measuring(const Attributes& facts) const {
   measure.min_span_ns = facts.real("min_span_ns", measure.min_span_ns);
   measure.min_total_ns = facts.real("min_total_ns", measure.min_total_ns);
   measure.timer_resolution_ns = facts.real("timer_resolution_ns", measure.timer_resolution_ns);
-  if (steady) measure.steady_load_ns = kSteadyLoadNs;
+  if (sustained) {
+    measure.min_load_ns = kLoadAfterIdleNs;
+    // What a batch costs the host, while the device waits, is a small part of so long a span.
+    measure.min_span_ns = std::max(measure.min_span_ns, kSustainedSpanNs);
+    if (time_limit_s == 0) measure.time_limit_ns += kMaxLoadNs;
+  }
   return measure;
 }
 

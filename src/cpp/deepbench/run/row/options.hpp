@@ -21,7 +21,7 @@ struct DEEPBENCH_API RunOptions {
   std::string library;
   std::string algorithm = "default";  // "best", "exhaustive", or a candidate's id
   bool cold = false;
-  bool steady = false;
+  bool sustained = false;  // the device is loaded without pause; otherwise it may rest
   int64_t samples = 0;
   double time_limit_s = 0;  // 0: the backend's default
   bool verify = true;

@@ -10,6 +10,7 @@ namespace deepbench {
 
 class Baselines;
 class Ceilings;
+class DeviceActivity;
 class Group;
 class MeasuringHooks;
 struct Row;
@@ -29,6 +30,9 @@ struct RowContext {
   Ceilings* ceilings = nullptr;
   // Measures the baselines of the row. nullptr: the row is compared with none.
   Baselines* baselines = nullptr;
+  // When the device computed last: a sustained load of a row may go on from that of the row before.
+  // nullptr: the device has been idle.
+  DeviceActivity* activity = nullptr;
   // Whether the energy of a call is measured, which takes a span of its own after the samples.
   bool measures_energy = false;
   // Called when the backend can run the row, before anything is prepared. May be empty.

@@ -11,6 +11,7 @@
 #include "deepbench/fill.h"
 #include "deepbench/group/group.hpp"
 #include "deepbench/measure/statistics.hpp"
+#include "deepbench/measure/sustained_load.hpp"
 #include "deepbench/run/row/collective_timing.hpp"
 #include "deepbench/run/row/measuring_hooks.hpp"
 
@@ -46,10 +47,11 @@ Trial::Trial(const RowContext& context, const Plan& plan, Stages& stages)
       stages_(stages),
       group_(context.group),
       hooks_(context.hooks),
+      activity_(context.activity),
       launch_(static_cast<deepbench_launch>(plan.options.launch)),
       // All ranks rest for the same time, so that they stay in step.
-      rest_(value_of_rank_zero(group_, "rest",
-                               plan.options.steady ? 0 : context.device.real("most_clock_mhz"))) {
+      rest_(value_of_rank_zero(
+          group_, "rest", plan.options.sustained ? 0 : context.device.real("most_clock_mhz"))) {
   collective_step(group_, "prepare", [&] { prepare(); });
   prepare_verification();
 }
@@ -145,6 +147,7 @@ Batch Trial::batch(uint64_t count, deepbench_launch launch, uint32_t flags) {
     return mine;
   });
   stages_.device_ns += batch.elapsed_ns;
+  if (activity_) activity_->add_batch();
   if (hooks_) hooks_->after_batch();
   return batch;
 }
@@ -385,8 +388,15 @@ void Trial::verify_other_operands() {
   verification_.what += ", which follow the operands";
 }
 
+// All ranks load their devices alike.
+bool Trial::was_idle() {
+  const bool idle = !activity_ || activity_->was_idle();
+  return value_of_rank_zero(group_, "idle", idle ? 1 : 0) != 0;
+}
+
 Measurement Trial::measure(const MeasureOptions& how) {
   MeasureOptions options = how;
+  if (options.min_load_ns && !was_idle()) options.min_load_ns = 0;
   if (kernel_->in_place())
     options.max_batch = std::min<int64_t>(options.max_batch, int64_t(calls_between_restores()));
   if (kernel_->facts().text("cold") == "flush") options.max_batch = 1;

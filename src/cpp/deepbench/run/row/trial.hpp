@@ -65,6 +65,7 @@ class DEEPBENCH_API Trial {
   void draw_spot_checks();
   void reset_outputs();
   Batch batch(uint64_t count, deepbench_launch launch = DEEPBENCH_LAUNCH_BEST, uint32_t flags = 0);
+  bool was_idle();
   double rest_if_due();       // sleeps if a rest is due; returns its length
   double perturb_schedule();  // returns its host time
   void warm_up(double max_call_ns);
@@ -102,6 +103,7 @@ class DEEPBENCH_API Trial {
   Stages& stages_;
   Group* const group_;
   MeasuringHooks* const hooks_;
+  DeviceActivity* const activity_;
   const deepbench_launch launch_;
   RestPolicy rest_;
   bool perturbs_schedule_ = false;

@@ -320,6 +320,7 @@ RowContext Runner::begin_row(RowSteps& steps) {
   RowContext context{backend_, known ? device_ : backend_.describe_device(int(options.device))};
   context.ceilings = &ceilings(options, context.device);
   context.baselines = &baselines_;
+  context.activity = &activity_;
   context.measures_energy = options.energy;
   context.on_admitted = admitted_callback_;
   if (measuring_callback_ && !group_)

@@ -12,6 +12,7 @@
 #include "deepbench/core/export.hpp"
 #include "deepbench/core/problem.hpp"
 #include "deepbench/group/group.hpp"
+#include "deepbench/measure/sustained_load.hpp"
 #include "deepbench/run/backend/backend.hpp"
 #include "deepbench/run/ceilings/ceilings.hpp"
 #include "deepbench/run/fleet/fleet_coordinator.hpp"
@@ -102,6 +103,7 @@ class DEEPBENCH_API Runner {
   Attributes facts_, device_;             // of the backend, and of its device at the start
   std::map<std::pair<int64_t, int64_t>, Ceilings> ceilings_;  // by device and threads
   Baselines baselines_;
+  DeviceActivity activity_;
   GivenCeilings given_ceilings_;
   MeasuringCallback measuring_callback_;
   CeilingCallback ceiling_callback_;

@@ -1,0 +1,56 @@
+// A device that computes without pause heats up and draws more power, and its clock follows within
+// seconds. Calls of a sustained regime are sampled once the clock and the times have settled.
+#pragma once
+
+#include <optional>
+#include <vector>
+
+#include "deepbench/core/export.hpp"
+#include "deepbench/core/stopwatch.hpp"
+#include "deepbench/measure/batch.hpp"
+
+namespace deepbench {
+
+// A device that has computed nothing for this long has left the state of a sustained load.
+inline constexpr double kIdleNs = 1e9;
+
+// When a device computed last, from row to row.
+class DeviceActivity {
+ public:
+  void add_batch() {
+    idle_ns_ = 0;
+    watch_.lap_ns();
+  }
+  bool was_idle() {
+    idle_ns_ += watch_.lap_ns();
+    return idle_ns_ > kIdleNs;
+  }
+
+ private:
+  Stopwatch watch_;
+  double idle_ns_ = kIdleNs;  // at first the device has been idle
+};
+
+// The load before the samples.
+class DEEPBENCH_API SustainedLoad {
+ public:
+  // The load lasts at least `min_ns`.
+  explicit SustainedLoad(double min_ns) : min_ns_(min_ns) {}
+
+  void add(const Batch& batch);
+  // Whether two successive windows agree in clock and time, or the load has reached its cap.
+  bool has_settled() const;
+
+ private:
+  struct Window {
+    double spent_ns = 0;
+    std::vector<double> per_call_ns, clocks_mhz;
+  };
+
+  const double min_ns_;
+  double spent_ns_ = 0;
+  Window current_;
+  std::optional<Window> latest_, previous_;  // that are complete
+};
+
+}  // namespace deepbench
