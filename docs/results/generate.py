@@ -112,7 +112,7 @@ def h200_page(files: Files) -> str:
                     "stop",
                     "device",
                     "start (UTC)",
-                ],  # fmt: skip
+                ],
                 [set_line(name, file, seconds) for name, file in files.items()],
             ),
             "",
