@@ -9,11 +9,12 @@ from __future__ import annotations
 import errno
 import json
 import os
+import re
 import stat
 from collections.abc import Iterable
 from pathlib import Path
 
-from deepbench.results import file_lock
+from deepbench.results import file_lock, strict_json
 from deepbench.results.reader import (
     Json,
     ResultError,
@@ -24,6 +25,8 @@ from deepbench.results.reader import (
 )
 
 _CONTEXT_PREFIX = b'{"type": "context"'
+# A text within the context has its quotes escaped, so that this is the beginning of another line.
+_LATER_LINE = re.compile(rb'\{\s*"type"\s*:\s*"(row|ceiling)"')
 _CURE = "--resume continues it, --overwrite replaces it"
 _OPEN_ATTEMPTS = 10  # to open a file that others create and remove
 
@@ -37,6 +40,7 @@ class ResultWriter:
         self._size = size  # bytes of complete lines
         self._created = created
         self._wrote = False  # True once the file holds exactly what this writer wrote
+        self.torn_context = False  # whether the file holds only a part of a context line
         self._regular = stat.S_ISREG(os.fstat(descriptor).st_mode)
 
     @classmethod
@@ -65,11 +69,14 @@ class ResultWriter:
         try:
             with os.fdopen(os.dup(descriptor), "rb") as file:
                 data = read_open_file(path, file)
-            old = None if _is_only_torn_context(data) else parsed(path, data)
+            torn_context = _is_only_torn_context(path, data)
+            old = parsed(path, data) if data and not torn_context else None
         except BaseException:
             os.close(descriptor)
             raise
-        return cls(path, descriptor, old.size if old else 0, created=not existed), old
+        writer = cls(path, descriptor, old.size if old else 0, created=not existed)
+        writer.torn_context = torn_context
+        return writer, old
 
     def continue_from(self, old: ResultFile) -> None:
         """Cuts off an incomplete last line, and continues behind the last complete one."""
@@ -193,11 +200,31 @@ class ResultWriter:
                 raise ResultError(f"{self.path}: {os_reason(error)}") from None
 
 
-def _is_only_torn_context(data: bytes) -> bool:
-    """Whether the file holds only a part of a context line, left by a killed process."""
-    return b"\n" not in data and (
-        _CONTEXT_PREFIX.startswith(data) or data.startswith(_CONTEXT_PREFIX)
-    )
+def _is_only_torn_context(path: Path, data: bytes) -> bool:
+    """Whether the file holds only a part of a context line, left by a killed process. Raises
+    ResultError for lines that have lost their newlines: they may hold rows."""
+    if b"\n" in data or not data:
+        return False
+    if _CONTEXT_PREFIX.startswith(data):
+        return True
+    if not data.startswith(_CONTEXT_PREFIX):
+        return False
+    if b"\r" in data or _LATER_LINE.search(data):
+        raise ResultError(
+            f"{path}: its lines do not end with a newline; restore the newlines, or name another "
+            "file"
+        )
+    return not _is_json(data)
+
+
+def _is_json(data: bytes) -> bool:
+    try:
+        strict_json.parsed(data)
+    except strict_json.NotJson:
+        return False
+    except strict_json.JsonError:
+        pass  # complete, and refused by the reader
+    return True
 
 
 def _open_locked(path: Path, flags: int) -> int:

@@ -144,6 +144,9 @@ class Sweep:
             return None
         if self._options.resume:
             self._writer, old = ResultWriter.for_resuming(path)
+            if self._writer.torn_context:
+                cut = "its only line, the context, is cut short; the run begins anew"
+                self._screen.say(f"deepbench: warning: {path}: {cut}")
             if old and old.warning:
                 self._screen.say(f"deepbench: warning: {old.warning}")
             for ceiling in old.ceilings if old else ():

@@ -329,6 +329,7 @@ def test_resuming_what_its_writer_never_began_begins_it(tmp_path: Path, content:
     path.write_bytes(content)
     writer, old = ResultWriter.for_resuming(path)
     assert old is None
+    assert writer.torn_context == (content != b"")
     writer.write_context(make_context())
     writer.close()
     assert read(path).rows == ()
@@ -341,6 +342,25 @@ def test_resuming_what_is_not_ours_leaves_it_alone(tmp_path: Path, content: byte
     for _ in range(2):  # the first attempt keeps nobody out
         with pytest.raises(ResultError, match=r"a\.jsonl"):
             ResultWriter.for_resuming(path)
+    assert path.read_bytes() == content
+
+
+@pytest.mark.parametrize("instead", [b"", b" ", b"\r"])
+@pytest.mark.parametrize("rows", [0, 3])
+def test_resuming_a_file_without_newlines_loses_no_row(
+    tmp_path: Path, instead: bytes, rows: int
+) -> None:
+    path = write_result_file(tmp_path / "a.jsonl", rows)
+    content = path.read_bytes().replace(b"\n", instead)
+    path.write_bytes(content)
+    if rows or instead == b"\r":
+        with pytest.raises(ResultError, match="its lines do not end with a newline"):
+            ResultWriter.for_resuming(path)
+    else:  # a context that lacks only its newline
+        writer, old = ResultWriter.for_resuming(path)
+        assert old is not None
+        assert not writer.torn_context
+        writer.close()
     assert path.read_bytes() == content
 
 
