@@ -3,7 +3,9 @@ one.
 
 Its arguments say how it starts, each line it is sent how that row goes: `LINE ; position=N` with
 the first word of LINE being ok, crash, abort, kill, exit, hang, torn, garbage, misplaced,
-device_lost, talk (words on standard error, then ok), or late (ok, then a crash before the next).
+device_lost, orphan and stray (crash, and leave a process of the same group or of none), daemon (a
+process of no group, then ok), talk (words on standard error, then ok), or late (ok, then a
+crash before the next).
 """
 
 from __future__ import annotations
@@ -39,6 +41,20 @@ def start_child() -> int:
     return child
 
 
+def start_daemon() -> None:
+    """Starts a process that leaves the group and the session of this worker and whose parent ends.
+    Prints its number."""
+    parent = os.fork()
+    if parent == 0:
+        os.setsid()
+        daemon = os.fork()
+        if daemon == 0:
+            hang()
+        print(daemon, file=sys.stderr, flush=True)
+        os._exit(0)
+    os.waitpid(parent, 0)
+
+
 def answer_line(line: str) -> None:
     write_json_line({"type": "begin"})
     word = line.split()[0]
@@ -54,6 +70,9 @@ def answer_line(line: str) -> None:
         os.kill(os.getpid(), signal.SIGTERM)
     elif word == "orphan":
         print(start_child(), file=sys.stderr, flush=True)
+        os.kill(os.getpid(), signal.SIGSEGV)
+    elif word == "stray":
+        start_daemon()
         os.kill(os.getpid(), signal.SIGSEGV)
     elif word == "exit":
         sys.exit(7)
@@ -71,6 +90,8 @@ def answer_line(line: str) -> None:
         write_json_line(measured_row(position, "device_lost"))
         sys.exit(3)
     else:
+        if word == "daemon":
+            start_daemon()
         if word == "talk":
             print("first\nsecond", file=sys.stderr, flush=True)
         write_json_line(measured_row(position))

@@ -16,6 +16,7 @@ from typing import IO, Any
 from deepbench.errors import UserError
 from deepbench.results import Row, schema, strict_json
 from deepbench.results.row import build_row
+from deepbench.runner import stray_processes
 from deepbench.runner.oom_kills import read_oom_kills
 from deepbench.runner.progress import Deadline, duration_text
 from deepbench.runner.ranks import inherited_descriptors
@@ -52,7 +53,8 @@ def _sigint_blocked() -> Iterator[None]:
 
 class WorkerProcess:
     """One worker process and its pipes. It leads a process group: the processes that it or its
-    libraries start end with it, and signals of a terminal reach the parent alone."""
+    libraries start end with it, and signals of a terminal reach the parent alone. A mark finds
+    those that left the group."""
 
     def __init__(
         self,
@@ -64,12 +66,13 @@ class WorkerProcess:
     ) -> None:
         self._say, self._tick, self._on_ceiling = say, tick, on_ceiling
         self._oom_kills = read_oom_kills()
+        self._mark = stray_processes.new_mark()
         try:
             # This must be the main thread: the worker asks to die with the thread that started it.
             with _sigint_blocked():
                 self._process = subprocess.Popen(
                     command,
-                    env=variables,
+                    env={**variables, stray_processes.VARIABLE: self._mark},
                     pass_fds=inherited_descriptors(variables),
                     stdin=subprocess.PIPE,
                     stdout=subprocess.PIPE,
@@ -79,6 +82,7 @@ class WorkerProcess:
                 )
         except OSError as error:
             raise SessionError(f"cannot start {command[0]}: {error.strerror}", 1) from None
+        self._start_ticks = stray_processes.start_ticks(self._process.pid)
         # An incomplete last line of a worker that ended is not a row.
         self._output = _LineBuffer(self._process.stdout, keep_torn=False)
         self._errors = _LineBuffer(self._process.stderr, keep_torn=True)
@@ -174,12 +178,13 @@ class WorkerProcess:
         self.kill()
 
     def kill(self) -> None:
-        """Ends the worker and all processes of its group."""
+        """Ends the worker, all processes of its group, and those that left the group."""
         if self._process.returncode is None:
             # The worker is not yet reaped, so no other group can have its number.
             with contextlib.suppress(ProcessLookupError, PermissionError):
                 os.killpg(self._process.pid, signal.SIGKILL)
             self._process.wait()
+            stray_processes.end_marked_processes(self._mark, self._start_ticks)
         self._drain_stderr()
         self._pipes.close()
         for pipe in (self._process.stdin, self._process.stdout, self._process.stderr):

@@ -123,6 +123,18 @@ def test_a_crash_is_seen_although_a_child_holds_the_pipes_and_the_child_ends() -
         wait_until(lambda: not is_running(int(said[0])))
 
 
+@pytest.mark.skipif(not hasattr(os, "pidfd_open"), reason="this system has no pidfd_open")
+@pytest.mark.parametrize("word", ["daemon", "stray"])
+def test_a_process_that_leaves_the_group_ends_with_its_worker(word: str) -> None:
+    said: list[str] = []
+    with fake_worker_session(said=said) as one:
+        one.start()
+        answer = run_word(one, word)
+        assert isinstance(answer, Row) == (word == "daemon")
+        one.close()
+    wait_until(lambda: not is_running(int(said[0])))
+
+
 @contextmanager
 def printing_session(text: str) -> Iterator[Session]:
     """A worker that prints this at its start, and ends with its input."""
