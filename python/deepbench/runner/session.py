@@ -68,6 +68,8 @@ class Session:
         say: Callable[[str], object] = lambda text: None,
         tick: Callable[[], object] = lambda: None,
         start_timeout_s: float = START_TIMEOUT_S,
+        hang_limit_s: float | None = None,
+        backend: str = "",
         can_restart: bool = True,
         variables: Mapping[str, str] | None = None,
         ceilings: Callable[[], Iterable[str]] = tuple,
@@ -79,6 +81,8 @@ class Session:
         self._say = say  # gets each line of the worker's standard error
         self._tick = tick  # called a few times a second while waiting
         self._start_timeout_s = start_timeout_s
+        self._hang_limit_s = hang_limit_s  # also limits the start if it is shorter
+        self._of_backend = f"backend {backend}: " if backend else ""  # begins what a start says
         self._worker: WorkerProcess | None = None
         self._ceilings = ceilings  # the lines that give a new worker the known ceilings
         self._on_ceiling = on_ceiling  # gets the JSON text of each ceiling that is measured
@@ -89,21 +93,20 @@ class Session:
             self._command, self._variables, self._say, self._tick, self._on_ceiling
         )
         try:
-            text = worker.read_line(self._start_timeout_s)
+            text = worker.read_line(*self._start_limit())
         except BaseException:
             worker.kill()
             raise
         if isinstance(text, WorkerFailure):
-            raise SessionError(f"the worker cannot start: {text.reason}", 2)
+            raise SessionError(f"{self._of_backend}the worker cannot start: {text.reason}", 2)
         hello = as_object(text)
         if hello.get("type") == "error":
             worker.kill()
             raise SessionError(str(hello.get("message", "no reason given")), _exit_status(hello))
         if hello.get("type") != "hello":
             worker.kill()
-            raise SessionError(
-                f"the worker's first line is not a hello message: {shortened(text)}", 1
-            )
+            what = f"the worker's first line is not a hello message: {shortened(text)}"
+            raise SessionError(f"{self._of_backend}{what}", 1)
         try:
             check_hello(hello)
         except schema.SchemaError as error:
@@ -144,6 +147,12 @@ class Session:
         worker, self._worker = self._worker, None
         if worker is not None:
             worker.kill()
+
+    def _start_limit(self) -> tuple[float, str]:
+        """Seconds in which a worker must say hello, and the option that sets them."""
+        if self._hang_limit_s is not None and self._hang_limit_s < self._start_timeout_s:
+            return self._hang_limit_s, " (--hang-limit)"
+        return self._start_timeout_s, ""
 
     def _measured_row(self, measured: str, failure: WorkerFailure) -> str:
         """The row of a worker that ended after measuring it. If a ceiling ended the worker, this

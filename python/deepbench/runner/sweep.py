@@ -125,6 +125,8 @@ class Sweep:
             [*launch.prefix, *self._worker_command(launch.spawn_count, not launch.prefix)],
             say=self._screen.say,
             tick=self._update_progress,
+            hang_limit_s=self._options.hang_limit_s,
+            backend=self._options.backend,
             can_restart=self._environment is None,
             variables=launch.variables,
             ceilings=self._ceilings.protocol_lines,

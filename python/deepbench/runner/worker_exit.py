@@ -14,7 +14,7 @@ from deepbench.runner.oom_kills import OomKills
 Cause = Literal["crashed", "hung", "killed"]
 
 _DEVICE_LOST = 3  # exit status of a worker that lost its device
-_MESSAGE_PREFIX = "deepbench: "  # of messages that ranks.py prints
+_MESSAGE_PREFIX = "deepbench: "  # of messages that a worker prints itself
 _LIMITS: Mapping[int, str] = MappingProxyType(
     {
         signal.SIGXCPU: "reached its limit of CPU time (ulimit -t)",
@@ -43,11 +43,10 @@ def failure_of_exit_status(
 ) -> WorkerFailure:
     """The failure of a worker that ended with this status: its exit status or, negative, the number
     of a signal. `before` and `after` are the counts when it was started and now."""
-    if status == _DEVICE_LOST and last_stderr_line:  # a library call did not return
-        return WorkerFailure(
-            "device_lost", shortened(last_stderr_line.removeprefix(_MESSAGE_PREFIX))
-        )
-    said = f" ({shortened(last_stderr_line)})" if last_stderr_line else ""
+    line = shortened(last_stderr_line.removeprefix(_MESSAGE_PREFIX))
+    if status == _DEVICE_LOST and line:  # a library call did not return
+        return WorkerFailure("device_lost", line)
+    said = f" ({line})" if line else ""
     if status >= 0:
         return WorkerFailure("failed", f"the worker ended with exit status {status}{said}")
     number = -status

@@ -14,6 +14,7 @@ watches and ends this process.
 from __future__ import annotations
 
 import contextlib
+import errno
 import json
 import os
 import signal
@@ -98,6 +99,7 @@ def _answer_lines(runner: Runner, write: Callable[[str], None]) -> int:
     runner.on_admitted(lambda: write(_ADMITTED))
     runner.on_measuring_ceiling(lambda problem, row: write(_measuring_message(problem, row)))
     runner.on_ceiling(write)
+    own_pid = os.getpid()
     position = 0
     for line in sys.stdin.buffer:
         text = line.decode("utf-8", errors="replace").strip()
@@ -112,6 +114,7 @@ def _answer_lines(runner: Runner, write: Callable[[str], None]) -> int:
         write(_BEGIN)
         write(runner.run(text, position))
         runner.release()  # the row is already sent, so that a crash here loses nothing
+        _end_if_forked(own_pid)  # which would take the next line
         position += 1
         if runner.device_lost:
             return _DEVICE_LOST
@@ -147,13 +150,28 @@ def _reserve_stdout() -> Callable[[str], None]:
     sys.stdout.flush()
     protocol = os.dup(1)
     os.dup2(2, 1)
+    own_pid = os.getpid()
 
     def write(line: str) -> None:
+        _end_if_forked(own_pid)
         data = line.encode("utf-8") + b"\n"
         while data:
             data = data[os.write(protocol, data) :]
 
     return write
+
+
+def _end_if_forked(own_pid: int) -> None:
+    """Ends this process if a backend forked it: the worker answers, and one process may."""
+    if os.getpid() != own_pid:
+        _end_with_message("warning: the backend forked; the second process was ended")
+
+
+def _end_with_message(text: str) -> NoReturn:
+    """Ends this process without exit handlers, which may need what is lost or the worker's."""
+    with contextlib.suppress(OSError):  # standard error may be closed too
+        os.write(2, f"deepbench: {text}\n".encode(errors="replace"))
+    os._exit(1)
 
 
 def _die_with_parent(expected: int | None) -> None:
@@ -203,3 +221,7 @@ def run_worker() -> NoReturn:
         sys.exit(status)
     except BrokenPipeError:  # the parent has ended
         os._exit(0)
+    except OSError as error:
+        if error.errno == errno.EBADF:
+            _end_with_message("the backend closed a descriptor of the worker")
+        _end_with_message(f"the worker cannot go on: {error.strerror or error}")

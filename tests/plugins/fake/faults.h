@@ -5,6 +5,7 @@
 
 #include <signal.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "scenario.h"
 
@@ -18,6 +19,20 @@ static inline void write_log(const Scenario* scenario, Slot slot, const char* de
 static inline void sleep_ms(int milliseconds) {
   const struct timespec time = {milliseconds / 1000, (milliseconds % 1000) * 1000000L};
   nanosleep(&time, NULL);
+}
+
+/* Forks once; both processes return. */
+static inline void fork_once(void) {
+  static bool forked;
+  if (forked) return;
+  forked = true;
+  if (fork() < 0) abort();
+}
+
+/* Closes all descriptors but standard error. */
+static inline void close_descriptors(void) {
+  for (int descriptor = 0; descriptor < 256; ++descriptor)
+    if (descriptor != STDERR_FILENO) close(descriptor);
 }
 
 static inline deepbench_status inject_fault(const Fault* fault) {
@@ -37,6 +52,12 @@ static inline deepbench_status inject_fault(const Fault* fault) {
       exit(fault->status);
     case kSleep:
       sleep_ms(fault->status);
+      return DEEPBENCH_OK;
+    case kFork:
+      fork_once();
+      return DEEPBENCH_OK;
+    case kClose:
+      close_descriptors();
       return DEEPBENCH_OK;
     case kFail:
       fail(DEEPBENCH_FAILED, "%s", fault->message);

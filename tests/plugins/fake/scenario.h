@@ -50,9 +50,19 @@ static const char* const kSlotNames[kSlots] = {
 
 static const char* const kStatusNames[] = {"ok",          "unsupported", "invalid", "out_of_memory",
                                            "device_lost", "failed"};
-static const char* const kFaultNames[] = {"fail",   "crash", "abort", "hang",
-                                          "killed", "exit",  "sleep"};
-typedef enum FaultKind { kFail, kCrash, kAbort, kHang, kKilled, kExit, kSleep } FaultKind;
+static const char* const kFaultNames[] = {"fail", "crash", "abort", "hang", "killed",
+                                          "exit", "sleep", "fork",  "close"};
+typedef enum FaultKind {
+  kFail,
+  kCrash,
+  kAbort,
+  kHang,
+  kKilled,
+  kExit,
+  kSleep,
+  kFork,
+  kClose
+} FaultKind;
 
 typedef enum Mutant {
   kNone,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import signal
 import sys
 from collections.abc import Iterator
@@ -255,6 +256,13 @@ def test_worker_that_does_not_start(arguments: tuple[str], message: str, status:
     ):
         one.start()
     assert caught.value.exit_status == status
+
+
+def test_the_hang_limit_and_the_name_of_the_backend_count_at_the_start() -> None:
+    said = "backend ./b.so: the worker cannot start: no answer within 0.5 s (--hang-limit), so"
+    one = Session([sys.executable, FAKE_WORKER, "hang"], hang_limit_s=0.5, backend="./b.so")
+    with pytest.raises(SessionError, match=re.escape(said)):
+        one.start()
 
 
 def test_program_that_does_not_exist() -> None:

@@ -3,6 +3,7 @@ and the real worker. Each fault costs its row and nothing else."""
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -136,6 +137,48 @@ def test_a_candidate_that_crashes_costs_its_row_alone(plugin: Path, tmp_path: Pa
     crashed, ok = members(read(file).rows)
     assert (crashed["status"], ok["status"]) == ("failed", "ok")
     assert "SIGSEGV" in crashed["reason"]
+
+
+CLOSED = "the backend closed a descriptor of the worker"
+
+
+@pytest.mark.parametrize(
+    ("slot", "reason"), [("time_batch", f"ended with exit status 1 ({CLOSED})"), ("destroy", "")]
+)
+def test_a_worker_without_descriptors_ends_with_one_line(
+    plugin: Path, tmp_path: Path, slot: str, reason: str
+) -> None:
+    file = tmp_path / "rows.jsonl"
+    done = sweep_scripted_gemm(plugin, file, f"when m=9 close {slot}", "9,10", "--samples", "2")
+    assert "Traceback" not in done.stderr
+    assert f"deepbench: {CLOSED}\n" in done.stderr
+    closed, ok = members(read(file).rows)
+    assert (closed["status"], ok["status"]) == ("failed" if reason else "ok", "ok")
+    assert reason in (closed["reason"] or "")
+
+
+@pytest.mark.parametrize("slot", ["describe", "prepare", "time_batch", "destroy"])
+def test_a_second_process_of_a_backend_answers_nothing(
+    plugin: Path, tmp_path: Path, slot: str
+) -> None:
+    file = tmp_path / "rows.jsonl"
+    done = sweep_scripted_gemm(plugin, file, f"fork {slot}", "9,10,11", "--samples", "2")
+    assert done.returncode == 0, done.stderr
+    assert row_statuses(file) == ["ok"] * 3
+
+
+def test_the_end_of_a_second_process_is_told(plugin: Path) -> None:
+    """The worker waits for the next line, so that the second process has ended before it."""
+    with subprocess.Popen(
+        worker_command(str(plugin), []), stdin=subprocess.PIPE, stdout=subprocess.DEVNULL,
+        stderr=subprocess.PIPE, env=os.environ | {"DEEPBENCH_FAKE_SCRIPT": "fork describe"},
+    ) as worker:  # fmt: skip
+        assert worker.stderr is not None
+        told = worker.stderr.readline()
+        assert worker.stdin is not None
+        worker.stdin.close()
+    assert told == b"deepbench: warning: the backend forked; the second process was ended\n"
+    assert worker.returncode == 0
 
 
 @pytest.mark.parametrize(
