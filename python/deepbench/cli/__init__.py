@@ -105,14 +105,17 @@ def _print_error(message: str, status: int) -> int:
         return status
     line = printable_line(message)  # the message may quote an untrusted file
     line = line if len(line) <= _LONGEST else line[: _LONGEST - 3] + "..."
-    print(f"deepbench: error: {line}", file=sys.stderr)
+    try:
+        print(f"deepbench: error: {line}", file=sys.stderr, flush=True)
+    except OSError:
+        _drop_output(2)
     return status
 
 
-def _drop_output() -> None:
-    """Redirects standard output to /dev/null, so that the interpreter's final flush succeeds."""
+def _drop_output(descriptor: int = 1) -> None:
+    """Redirects a standard stream to /dev/null, so that the interpreter's final flush succeeds."""
     with contextlib.suppress(OSError):
-        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
+        os.dup2(os.open(os.devnull, os.O_WRONLY), descriptor)
 
 
 def _raise_terminated(number: int, frame: FrameType | None) -> None:

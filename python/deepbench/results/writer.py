@@ -142,14 +142,22 @@ class ResultWriter:
         except OSError as error:  # a network file system may report earlier writes only here
             raise ResultError(f"{self.path}: {os_reason(error)}", 1) from None
 
+    @property
+    def is_intact(self) -> bool:
+        """Whether the file has what this writer wrote: others may remove, replace or change it."""
+        if self._descriptor < 0:
+            return False
+        if not self._regular or not self._wrote:
+            return True
+        there = file_lock.is_still_at(self.path, self._descriptor)
+        return there and os.fstat(self._descriptor).st_size == self._size
+
     def _require_same_file(self, line: str = "") -> None:
         """Raises ResultError if others removed, replaced or changed the file. Its rows, including
         `line`, are first saved to another file if possible."""
-        if not self._regular or not self._wrote or self._descriptor < 0:
+        if self.is_intact or self._descriptor < 0:
             return
         there = file_lock.is_still_at(self.path, self._descriptor)
-        if there and os.fstat(self._descriptor).st_size == self._size:
-            return
         kept = self._save_rescue_file(line)
         os.close(self._descriptor)
         self._descriptor = -1

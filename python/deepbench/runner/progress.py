@@ -47,7 +47,8 @@ class Deadline:
 
 
 class Screen:
-    """Writes the report to standard output and everything else to standard error.
+    """Writes the report to standard output and everything else to standard error. What standard
+    error does not take is dropped: a message is worth less than the run.
 
     report() raises BrokenPipeError when the reader of standard output has closed it.
     """
@@ -78,10 +79,7 @@ class Screen:
 
     def drop_report(self) -> None:
         """Discards the report from now on, for a reader that has closed standard output."""
-        nowhere = open(os.devnull, "w", encoding="utf-8")  # noqa: PTH123, SIM115
-        with contextlib.suppress(OSError, ValueError):  # a stream in memory has no descriptor
-            os.dup2(nowhere.fileno(), self._out.fileno())  # discards buffered text too
-        self._out = nowhere
+        self._out = _redirected_to_nowhere(self._out)
 
     def report_width(self) -> int | None:
         """Columns of the terminal that shows the report, or None without a terminal."""
@@ -94,8 +92,7 @@ class Screen:
         lines = printable_lines(text.expandtabs().replace("\r", ""))
         if self._is_terminal:
             lines = _folded_text(lines, _terminal_columns(self._err))
-        self._err.write(with_ascii_fallbacks(lines, self._err.encoding) + "\n")
-        self._err.flush()
+        self._write_message(with_ascii_fallbacks(lines, self._err.encoding) + "\n")
 
     @property
     def is_due(self) -> bool:
@@ -105,22 +102,35 @@ class Screen:
             self._since_drawn and self._since_drawn.elapsed_s() < _REDRAW_INTERVAL_S
         )
 
+    def _write_message(self, text: str) -> None:
+        try:
+            self._err.write(text)
+            self._err.flush()
+        except OSError:
+            self._err, self._is_terminal = _redirected_to_nowhere(self._err), False
+
     def progress(self, text: str, share: float) -> None:
         """Replaces the progress line if it is due. `share` is the finished part of the work."""
         if not self.is_due:
             return
         columns = _terminal_columns(self._err)
         width = max(0, columns - 1 - len(_CTRL_C))
-        self._err.write("\r" + _progress_line(printable_line(text), share, width, self._err))
-        self._err.flush()
+        self._write_message("\r" + _progress_line(printable_line(text), share, width, self._err))
         self._drawn_width, self._since_drawn = max(0, columns - 1), Stopwatch()
 
     def clear(self) -> None:
         """Removes the progress line from the screen."""
         if self._drawn_width:
-            self._err.write("\r" + " " * self._drawn_width + "\r")
-            self._err.flush()
+            self._write_message("\r" + " " * self._drawn_width + "\r")
             self._drawn_width, self._since_drawn = 0, None
+
+
+def _redirected_to_nowhere(stream: TextIO) -> TextIO:
+    """A stream that discards all text. So does the given one, with what it has buffered."""
+    nowhere = open(os.devnull, "w", encoding="utf-8")  # noqa: PTH123, SIM115
+    with contextlib.suppress(OSError, ValueError):  # a stream in memory has no descriptor
+        os.dup2(nowhere.fileno(), stream.fileno())
+    return nowhere
 
 
 def _terminal_columns(stream: TextIO) -> int:

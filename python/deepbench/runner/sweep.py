@@ -436,6 +436,8 @@ class Sweep:
 
     def _say_summary(self, summary: Summary, interrupted: bool = False) -> None:
         path = self._options.output
+        if self._writer is not None and not self._writer.is_intact:
+            path = None  # the error says what became of the file
         if not self._can_run and path is None and self._options.format == "table":
             return  # the table already says why no row can run
         text = summary.line(self._clock.elapsed_s(), len(self._rows))

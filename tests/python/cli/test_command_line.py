@@ -486,6 +486,22 @@ def test_closed_standard_error_is_no_reason_to_fail(tmp_path: Path) -> None:
     assert len(read(path).rows) == 2
 
 
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="there is no /dev/full here")
+@pytest.mark.parametrize(("words", "status"), [((), 0), (("--no-such-option",), 2)])
+def test_messages_that_cannot_be_written_are_dropped(
+    plugin: Path, tmp_path: Path, words: tuple[str, ...], status: int
+) -> None:
+    path = tmp_path / "a.jsonl"
+    with Path("/dev/full").open("w") as full:
+        done = subprocess.run(
+            [*DEEPBENCH, "gemm", "m=8,9", "n=8", "k=40", "--samples", "2", "--backend",
+             str(plugin), "-o", str(path), *words],
+            stdout=subprocess.PIPE, stderr=full, text=True, timeout=60,
+        )  # fmt: skip
+    assert done.returncode == status
+    assert (len(read(path).rows) if path.exists() else 0) == (2 if status == 0 else 0)
+
+
 @pytest.mark.usefixtures("cpu")
 def test_a_file_gets_every_row_though_nobody_reads_the_report(tmp_path: Path) -> None:
     path = tmp_path / "a.jsonl"

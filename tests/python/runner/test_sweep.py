@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -216,6 +216,42 @@ def test_a_file_is_reader_enough(
     assert one.source.ended == "closed"
     assert len(read(path).rows) == 3
     assert "3 rows: 3 ok" in one.err.getvalue()
+
+
+@pytest.mark.parametrize("damage", [Path.unlink, lambda path: path.write_text("another")])
+def test_a_file_that_was_changed_is_not_said_to_have_rows(
+    tmp_path: Path, damage: Callable[[Path], object]
+) -> None:
+    path = tmp_path / "a.jsonl"
+
+    def damage_file(row: dict[str, Any]) -> dict[str, Any]:
+        damage(path)
+        return row
+
+    one = Run(ScriptedRows({1: damage_file}), *THREE, "-o", str(path))
+    with pytest.raises(ResultError, match="while the run wrote it"):
+        one.end()
+    said = one.err.getvalue()
+    assert "1 of 3 rows: 1 ok" in said
+    assert "rows are in" not in said
+    assert "--resume" not in said
+
+
+def test_a_file_that_is_removed_before_the_end_is_not_said_to_have_rows(tmp_path: Path) -> None:
+    path = tmp_path / "a.jsonl"
+    one = Run(ScriptedRows(), *THREE, "-o", str(path))
+    report = one.out.write
+
+    def write(text: str) -> int:
+        if len(read(path).rows) == 3:
+            path.unlink()
+        return report(text)
+
+    one.out.write = write  # type: ignore[method-assign]
+    with pytest.raises(ResultError, match="was removed or replaced while the run wrote it"):
+        one.end()
+    assert "3 rows: 3 ok" in one.err.getvalue()
+    assert "rows are in" not in one.err.getvalue()
 
 
 def raise_broken_pipe(text: str) -> int:
