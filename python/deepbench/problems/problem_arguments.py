@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from itertools import product
+from math import prod
 from typing import TYPE_CHECKING
 
 from deepbench import suites
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
 
 ALL = "all"
 _TYPE = re.compile(r"double|(u?int|i|u|fp|float|f|bf|bfloat)\d+\w*")  # usual names of types
+_MOST_PROBLEMS = 1_000_000
 _SET_WORDS = ("training", "train", "inference", "inference-server", "inference-device", "device")
 
 
@@ -94,10 +96,16 @@ def parse_problem_arguments(op: str, words: Sequence[str]) -> ProblemArguments:
 
 
 def problem_lines(op: str, words: ProblemArguments) -> list[str]:
-    """The problems of key=value words. Lists are expanded; the last key varies fastest."""
+    """The problems of key=value words. Lists are expanded; the last key varies fastest. Raises
+    UsageError if there are too many."""
     values = dict(words.values)
     if words.precision is not None:
         values["precision"] = [words.precision]
+    count = prod(len(items) for items in values.values())
+    if count > _MOST_PROBLEMS:
+        raise UsageError(
+            f"{op}: the lists stand for {count:,} problems; a run has at most {_MOST_PROBLEMS:,}"
+        )
     pairs = [[f"{key}={item}" for item in items] for key, items in values.items()]
     return [" ".join([op, *choice]) for choice in product(*pairs)]
 

@@ -232,6 +232,15 @@ def test_wrong_words(op: str, words: list[str], message: str) -> None:
         parse_problem_arguments(op, words)
 
 
+def test_the_number_of_problems_is_bounded_before_they_are_listed() -> None:
+    numbers = ",".join(map(str, range(1, 1001)))
+    million = parse_problem_arguments("gemm", [f"m={numbers}", f"n={numbers}", "k=1"])
+    assert len(problem_lines("gemm", million)) == 1_000_000
+    more = parse_problem_arguments("gemm", [f"{key}={numbers}" for key in "mnk"])
+    with pytest.raises(UsageError, match="lists stand for 1,000,000,000 problems; a run has at mo"):
+        problem_lines("gemm", more)
+
+
 @pytest.mark.parametrize(
     ("word", "values"),
     [
