@@ -4,14 +4,15 @@ one.
 Its arguments say how it starts, each line it is sent how that row goes: `LINE ; position=N` with
 the first word of LINE being ok, crash, abort, kill, exit, hang, torn, garbage, misplaced,
 device_lost, orphan and stray (crash, and leave a process of the same group or of none), daemon (a
-process of no group, then ok), talk (words on standard error, then ok), or late (ok, then a
-crash before the next).
+process of no group, then ok), cpu_limit (used up), talk (words on standard error, then ok), or late
+(ok, then a crash before the next).
 """
 
 from __future__ import annotations
 
 import json
 import os
+import resource
 import signal
 import sys
 import threading
@@ -68,6 +69,10 @@ def answer_line(line: str) -> None:
         os.kill(os.getpid(), signal.SIGKILL)
     elif word == "terminate":
         os.kill(os.getpid(), signal.SIGTERM)
+    elif word == "cpu_limit":
+        resource.setrlimit(resource.RLIMIT_CPU, (1, 1))
+        while True:
+            pass
     elif word == "orphan":
         print(start_child(), file=sys.stderr, flush=True)
         os.kill(os.getpid(), signal.SIGSEGV)

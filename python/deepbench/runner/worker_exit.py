@@ -39,7 +39,11 @@ class WorkerFailure:
 
 
 def failure_of_exit_status(
-    status: int, last_stderr_line: str, before: OomKills, after: OomKills
+    status: int,
+    last_stderr_line: str,
+    before: OomKills,
+    after: OomKills,
+    used_up_cpu_time: bool = False,
 ) -> WorkerFailure:
     """The failure of a worker that ended with this status: its exit status or, negative, the number
     of a signal. `before` and `after` are the counts when it was started and now."""
@@ -50,6 +54,8 @@ def failure_of_exit_status(
     if status >= 0:
         return WorkerFailure("failed", f"the worker ended with exit status {status}{said}")
     number = -status
+    if number == signal.SIGKILL and used_up_cpu_time:  # a hard limit has no signal of its own
+        number = signal.SIGXCPU
     if number == signal.SIGKILL:
         word, reason = _killer(before, after)
         return WorkerFailure(word, f"{reason}{said}", cause="killed")

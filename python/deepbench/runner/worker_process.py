@@ -17,6 +17,7 @@ from deepbench.errors import UserError
 from deepbench.results import Row, schema, strict_json
 from deepbench.results.row import build_row
 from deepbench.runner import stray_processes
+from deepbench.runner.cpu_limit import reached_cpu_limit
 from deepbench.runner.oom_kills import read_oom_kills
 from deepbench.runner.progress import Deadline, duration_text
 from deepbench.runner.ranks import inherited_descriptors
@@ -237,10 +238,11 @@ class WorkerProcess:
             self.kill()
             return WorkerFailure("failed", "the worker closed its output: it was stopped")
         oom_kills = read_oom_kills()
+        used_up_cpu_time = reached_cpu_limit(self._process.pid)  # known until it is reaped
         self.kill()
         said = self._last_stderr_line[-1] if self._last_stderr_line else ""
         status = self._process.returncode
-        return failure_of_exit_status(status, said, self._oom_kills, oom_kills)
+        return failure_of_exit_status(status, said, self._oom_kills, oom_kills, used_up_cpu_time)
 
 
 class _LineBuffer:

@@ -115,6 +115,16 @@ def test_a_worker_that_was_killed_is_told_from_one_that_crashed() -> None:
         )
 
 
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="only Linux tells the limit")
+def test_a_hard_limit_of_cpu_time_is_named() -> None:
+    with fake_worker_session() as one:
+        one.start()
+        failure = run_word(one, "cpu_limit", limit_s=3600)
+        assert failure == WorkerFailure(
+            "failed", "the worker reached its limit of CPU time (ulimit -t)", cause="killed"
+        )
+
+
 def test_a_crash_is_seen_although_a_child_holds_the_pipes_and_the_child_ends() -> None:
     said: list[str] = []
     with fake_worker_session(said=said) as one:

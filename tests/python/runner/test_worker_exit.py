@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import os
 import signal
 from pathlib import Path
 
 import pytest
 
+from deepbench.runner.cpu_limit import reached_cpu_limit
 from deepbench.runner.oom_kills import OomKills, read_oom_kills
 from deepbench.runner.worker_exit import failure_of_exit_status
 
@@ -78,3 +80,25 @@ def test_counts_are_read_from_either_version(
 
 def test_a_system_without_counts_says_so(tmp_path: Path) -> None:
     assert read_oom_kills(tmp_path, tmp_path) == UNKNOWN
+
+
+@pytest.mark.parametrize(("ticks", "limit", "reached"), [(98, "1", True), (50, "1", False),
+                                                         (900, "unlimited", False)])  # fmt: skip
+def test_a_hard_limit_of_cpu_time_is_told_from_a_kill(
+    tmp_path: Path, ticks: int, limit: str, reached: bool
+) -> None:
+    ticks = ticks * os.sysconf("SC_CLK_TCK") // 100
+    process = tmp_path / "12"
+    process.mkdir()
+    process.joinpath("limits").write_text(
+        f"Limit  Soft Limit  Hard Limit  Units\nMax cpu time  1  {limit}  seconds\n"
+    )
+    process.joinpath("stat").write_text(f"12 (a) b) Z 1 2 3 4 5 6 7 8 9 10 {ticks} 0 0 0\n")
+    assert reached_cpu_limit(12, tmp_path) == reached
+    failure = failure_of_exit_status(-signal.SIGKILL, "", OomKills(2, 7), OomKills(2, 7), reached)
+    assert ("reached its limit of CPU time" in failure.reason) == reached
+    assert ("by another process" in failure.reason) != reached
+
+
+def test_a_system_without_limits_says_nothing_of_them(tmp_path: Path) -> None:
+    assert not reached_cpu_limit(12, tmp_path)
