@@ -39,7 +39,10 @@ def _refuse_workbook(word: str) -> None:
 
 
 def require_distinct_output(output: str | None, read: Iterable[str]) -> None:
-    """Raises UsageError if the output is one of the input files, which would be lost."""
+    """Raises UsageError if the output is the name of a folder, or one of the input files, which
+    would be lost."""
+    if output is not None and output.endswith("/"):
+        raise UsageError(f"-o {in_quotes(output)}: names a folder; name a file")
     for word in read:
         if (
             output is not None

@@ -11,7 +11,7 @@ import tempfile
 from pathlib import Path
 
 from deepbench.errors import UserError
-from deepbench.results import file_lock
+from deepbench.results import file_lock, output_place
 
 _REASONS = {
     errno.EACCES: "permission to write it is missing",
@@ -31,6 +31,9 @@ def require_writable(path: Path, overwrite: bool) -> None:
     Devices and pipes may always be written, since they hold no content."""
     if "\0" in str(path):
         raise WriteError(f"{str(path)!r}: a name has no NUL")
+    reason = output_place.unusable_reason(path)
+    if reason is not None:
+        raise WriteError(f"{path}: {reason}")
     try:
         facts = path.stat() if path.exists() else None
         there = os.path.lexists(path)
@@ -50,10 +53,11 @@ def require_writable(path: Path, overwrite: bool) -> None:
 def write(path: Path, data: bytes, overwrite: bool) -> None:
     """Writes the file. Raises WriteError."""
     require_writable(path, overwrite)
-    target = path.resolve()  # a link stays a link
     try:
+        target = path.resolve()  # a link stays a link
         if target.exists() and not target.is_file():
-            target.write_bytes(data)
+            with os.fdopen(output_place.open_output(target, os.O_WRONLY), "wb") as file:
+                file.write(data)
         else:
             _replace(target, data)
     except OSError as error:

@@ -14,7 +14,7 @@ import stat
 from collections.abc import Iterable
 from pathlib import Path
 
-from deepbench.results import file_lock, strict_json
+from deepbench.results import file_lock, output_place, strict_json
 from deepbench.results.reader import (
     Json,
     ResultError,
@@ -47,6 +47,9 @@ class ResultWriter:
     def create(cls, path: Path, overwrite: bool = False, cure: str = _CURE) -> ResultWriter:
         """Opens a file to write from its beginning. An old file keeps its content until the context
         is written. `cure` ends the error message for a file that exists."""
+        reason = output_place.unusable_reason(path)
+        if reason is not None:
+            raise ResultError(f"{path}: {reason}")
         existed = os.path.lexists(path)
         if path.is_dir():
             raise ResultError(f"{path}: is a folder; name a file")
@@ -64,8 +67,11 @@ class ResultWriter:
     def for_resuming(cls, path: Path) -> tuple[ResultWriter, ResultFile | None]:
         """Opens and reads a file to resume. It stays unchanged until continue_from(). The content
         is None if there is no file, or if its context line is incomplete."""
+        reason = output_place.unusable_reason(path)
+        if reason is not None:
+            raise ResultError(f"{path}: {reason}")
         existed = os.path.lexists(path)
-        descriptor = _open_locked(path, os.O_RDWR | os.O_CREAT | getattr(os, "O_NONBLOCK", 0))
+        descriptor = _open_locked(path, os.O_RDWR | os.O_CREAT)
         try:
             with os.fdopen(os.dup(descriptor), "rb") as file:
                 data = read_open_file(path, file)
@@ -252,7 +258,7 @@ def _open_locked(path: Path, flags: int) -> int:
 
 def _open_descriptor(path: Path, flags: int) -> int:
     try:
-        return os.open(path, flags | getattr(os, "O_CLOEXEC", 0), 0o666)
+        return output_place.open_output(path, flags)
     except FileExistsError:
         raise ResultError(file_lock.locked_message(path)) from None  # another run just created it
     except OSError as error:

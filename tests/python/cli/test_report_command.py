@@ -263,3 +263,17 @@ def test_names_in_a_file_cannot_choose_the_output_path(tmp_path: Path) -> None:
     found = sorted(path.name for path in tmp_path.rglob("*") if path.is_file())
     assert found == ["page.html", "theirs.jsonl"]
     assert not Path("/tmp/escaped.html").exists()
+
+
+def test_the_name_of_a_folder_is_refused(
+    my_result_file: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    folder = f"{my_result_file.with_name('none')}/"
+    for words in (
+        ["report", str(my_result_file), "--format", "html"],
+        ["import", str(my_result_file)],
+        ["gemm", "m=8"],
+    ):
+        assert main([*words, "-o", folder]) == 2
+        assert "names a folder; name a file" in error_line(capsys)
+    assert not Path(folder).exists()

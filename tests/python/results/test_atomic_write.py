@@ -75,10 +75,33 @@ def test_devices_are_written_as_they_are() -> None:
         (".", "is a folder"),
         ("missing/page.html", "there is no folder"),
         ("nul\0", "NUL"),
-        ("x" * 300, "File name too long"),
+        ("x" * 300, "the name is too long"),
     ],
 )
 def test_places_that_cannot_be_written(tmp_path: Path, name: str, message: str) -> None:
     with pytest.raises(WriteError, match=message):
         atomic_write.write(tmp_path / name, b"text", overwrite=True)
     assert list(tmp_path.iterdir()) == []
+
+
+def test_links_and_pipes_that_cannot_be_written(tmp_path: Path) -> None:
+    (tmp_path / "loop").symlink_to("loop")
+    (tmp_path / "astray").symlink_to("none/page.html")
+    os.mkfifo(tmp_path / "pipe")
+    for name, message in {
+        "loop": "is a link that cannot be followed",
+        "astray": "is a link into a folder that does not exist",
+        "pipe": "is a pipe that nobody reads",
+    }.items():
+        with pytest.raises(WriteError, match=message):
+            atomic_write.write(tmp_path / name, b"text", overwrite=True)
+
+
+def test_a_removed_working_directory_is_named(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "gone").mkdir()
+    monkeypatch.chdir(tmp_path / "gone")
+    (tmp_path / "gone").rmdir()
+    with pytest.raises(WriteError, match=r"page\.html: the working directory was removed"):
+        atomic_write.write(Path("page.html"), b"text", overwrite=True)

@@ -7,6 +7,7 @@ import json
 import os
 import resource
 import stat
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -266,12 +267,56 @@ def test_places_that_cannot_be_written(tmp_path: Path) -> None:
         ResultWriter.create(Path("a\0b"))
 
 
+@pytest.mark.parametrize(
+    "begin",
+    [
+        ResultWriter.create,
+        lambda path: ResultWriter.create(path, overwrite=True),
+        ResultWriter.for_resuming,
+    ],
+)
+def test_places_where_nothing_can_be_written_get_no_advice_that_fails(
+    tmp_path: Path, begin: Callable[[Path], object]
+) -> None:
+    (tmp_path / "loop").symlink_to("loop")
+    (tmp_path / "astray").symlink_to("none/a.jsonl")
+    os.mkfifo(tmp_path / "pipe")
+    for name, message in {
+        "loop": "is a link that cannot be followed",
+        "astray": "is a link into a folder that does not exist",
+        "x" * 256: "the name is too long",
+        "pipe": "is a pipe that nobody reads|is not a regular file",
+    }.items():
+        with pytest.raises(ResultError, match=message) as caught:
+            begin(tmp_path / name)
+        assert caught.value.exit_status == 2
+        assert "--" not in str(caught.value)
+
+
+def test_a_pipe_with_a_reader_is_written(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe")
+    reader = os.open(tmp_path / "pipe", os.O_RDONLY | os.O_NONBLOCK)
+    writer = ResultWriter.create(tmp_path / "pipe")
+    writer.write_context(make_context())
+    writer.close()
+    assert json.loads(os.read(reader, 1 << 16))["type"] == "context"
+    os.close(reader)
+
+
+def test_a_link_to_a_new_file_is_written_through(tmp_path: Path) -> None:
+    (tmp_path / "link").symlink_to("a.jsonl")
+    writer = ResultWriter.create(tmp_path / "link", overwrite=True)
+    writer.write_context(make_context())
+    writer.close()
+    assert read(tmp_path / "a.jsonl").rows == ()
+
+
 def test_no_permission(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def raise_permission_error(*arguments: object) -> int:
         raise PermissionError(13, "Permission denied")
 
     monkeypatch.setattr(
-        "deepbench.results.writer.os.open", raise_permission_error
+        "deepbench.results.output_place.os.open", raise_permission_error
     )  # root may write anywhere
     with pytest.raises(ResultError, match="permission to write"):
         ResultWriter.create(tmp_path / "a.jsonl")

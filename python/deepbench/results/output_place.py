@@ -1,0 +1,55 @@
+"""Why nothing can be written at a place, and how an output is opened there. Neither waits."""
+
+from __future__ import annotations
+
+import errno
+import os
+import stat
+from pathlib import Path
+
+
+def unusable_reason(path: Path) -> str | None:
+    """Why no file can be written at the path, whatever is asked; None if none is known."""
+    try:
+        is_link = stat.S_ISLNK(path.lstat().st_mode)
+    except ValueError:  # NUL in the name, which opening tells
+        return None
+    except OSError as error:
+        if error.errno == errno.ENAMETOOLONG:
+            return "the name is too long"
+        return None if _has_working_directory(path) else "the working directory was removed"
+    return _broken_link_reason(path) if is_link else None
+
+
+def _has_working_directory(path: Path) -> bool:
+    try:
+        return path.is_absolute() or bool(Path.cwd())
+    except OSError:
+        return False
+
+
+def _broken_link_reason(path: Path) -> str | None:
+    """A link to a missing file in a folder is written through."""
+    try:
+        path.stat()
+    except FileNotFoundError:
+        if not os.path.isdir(os.path.dirname(os.path.realpath(path))):  # noqa: PTH112, PTH120
+            return "is a link into a folder that does not exist; remove the link"
+    except OSError as error:
+        return f"is a link that cannot be followed ({error.strerror}); remove the link"
+    return None
+
+
+def open_output(path: Path, flags: int) -> int:
+    """Opens a file for writing. Raises OSError, also for a pipe that nobody reads: opening it would
+    wait for a reader without an end."""
+    flags |= getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_NONBLOCK", 0)
+    try:
+        descriptor = os.open(path, flags, 0o666)
+    except OSError as error:
+        if error.errno == errno.ENXIO and path.is_fifo():
+            reason = "is a pipe that nobody reads; start its reader first"
+            raise OSError(errno.ENXIO, reason, str(path)) from None
+        raise
+    os.set_blocking(descriptor, True)
+    return descriptor
