@@ -245,7 +245,7 @@ def test_a_context_that_no_reader_takes_is_not_written(plugin: Path, tmp_path: P
             "flood describe_kernel 1000000 x",
             "backend fake: describe_kernel: it emits more than 1000 values",
         ),
-        ("flood describe_plan endless x", "no answer within 5.0 s"),
+        ("flood describe_plan endless x", "no answer within 12 s"),
     ],
 )
 def test_a_backend_that_says_too_much_costs_its_row_alone(
@@ -254,7 +254,7 @@ def test_a_backend_that_says_too_much_costs_its_row_alone(
     file = tmp_path / "rows.jsonl"
     script = f"when m=10 {fault}"
     done = sweep_scripted_gemm(
-        plugin, file, script, "9,10,11", "--samples", "2", "--hang-limit", "5"
+        plugin, file, script, "9,10,11", "--samples", "2", "--hang-limit", "12"
     )
     assert done.returncode == 1
     assert row_statuses(file) == ["ok", "failed", "ok"]
