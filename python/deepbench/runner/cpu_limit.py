@@ -9,7 +9,7 @@ from deepbench.runner.environment import read_text
 
 _PROC = Path("/proc")
 _USER_TICKS, _SYSTEM_TICKS = 11, 12  # places behind the name in /proc/PID/stat
-_ROUNDING_S = 0.1  # more than what rounding to ticks hides
+_ROUNDING_S = 0.4  # ticks of a busy processor count whole, and the sum is exact
 
 
 def reached_cpu_limit(pid: int, proc: Path = _PROC) -> bool:
