@@ -138,6 +138,9 @@ class Group:
     def rank(self) -> int: ...
     @property
     def size(self) -> int: ...
+    def limit_silence_of_rank_zero(self, seconds: float) -> None:
+        """How long this rank waits within a row for an answer of rank 0, which counts as lost
+        then."""
     def wait_for_disconnect(self) -> str:
         """Blocks until a rank is gone and this one is stuck in a row with it: why. At the end of
         the group ''."""

@@ -37,13 +37,16 @@ def worker_command(
     ranks: int | None = None,
     command: str = "",
     is_child: bool = True,
+    hang_limit_s: float | None = None,
 ) -> list[str]:
     """The command line of a worker that starts `ranks` ranks itself, if given. All ranks must have
     the same `command`, whoever starts them. A worker that is a child of this process ends with
-    it, however early this process ends."""
+    it, however early this process ends. A worker of another rank than 0 ends if rank 0 is silent
+    for `hang_limit_s` within a row."""
     words = ["--parent", str(os.getpid())] if is_child else []
     words += [] if ranks is None else ["--ranks", str(ranks)]
     words += ["--command", command] if command else []
+    words += [] if hang_limit_s is None else ["--hang-limit", repr(hang_limit_s)]
     return [*_interpreter(), str(_WORKER), *words, backend, *options]
 
 
@@ -73,6 +76,7 @@ class RankRequest:
 
     spawn_count: int | None = None
     command: str = ""  # must be equal on all ranks
+    hang_limit_s: float | None = None  # how long rank 0 may be silent within a row
     parent: int | None = None  # the process with which this one ends; None: its parent now
 
 

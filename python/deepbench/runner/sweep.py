@@ -137,7 +137,12 @@ class Sweep:
         several = self._options.processes is not None or self._environment is not None
         asked = " ".join(self._command) if several else ""
         return worker_command(
-            self._options.backend, self._options.worker_words(), spawn_count, asked, is_child
+            self._options.backend,
+            self._options.worker_words(),
+            spawn_count,
+            asked,
+            is_child,
+            self._options.hang_limit_s if several else None,
         )
 
     def _open_file(self) -> ResultFile | None:

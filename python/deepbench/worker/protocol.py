@@ -34,8 +34,10 @@ _BEGIN = json.dumps({"type": "begin"})
 _ADMITTED = json.dumps({"type": "admitted"})
 _USAGE = (
     "usage: python -m deepbench.worker [--parent PID] [--ranks N] [--command TEXT] "
-    "BACKEND [key=value ...] | [--parent PID] --inspect BACKEND"
+    "[--hang-limit S] BACKEND [key=value ...] | [--parent PID] --inspect BACKEND"
 )
+# The command of rank 0 ends a row that hangs, and names who hangs, before the other ranks give up.
+_HANG_SLACK_S = 5.0
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -55,12 +57,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
 def _parse_rank_request(arguments: list[str]) -> tuple[RankRequest, list[str]]:
     """Splits the options of ranks from the other words. Raises ValueError or IndexError."""
     request = RankRequest()
-    while arguments[0] in ("--parent", "--ranks", "--command"):
+    while arguments[0] in ("--parent", "--ranks", "--command", "--hang-limit"):
         flag, value, *arguments = arguments
         if flag == "--parent":
             request = replace(request, parent=int(value))
         elif flag == "--ranks":
             request = replace(request, spawn_count=int(value))
+        elif flag == "--hang-limit":
+            request = replace(request, hang_limit_s=float(value))
         else:
             request = replace(request, command=value)
     if arguments[0].startswith("--") and arguments[0] != "--inspect":
@@ -73,7 +77,9 @@ def _serve_rows(request: RankRequest, words: Sequence[str], write: Callable[[str
 
     backend, options = words[0], " ".join(words[1:])
     libraries.export_library_path(backend)
-    followers = ranks.worker_command(backend, words[1:], command=request.command)
+    followers = ranks.worker_command(
+        backend, words[1:], command=request.command, hang_limit_s=request.hang_limit_s
+    )
     try:
         from deepbench import _core
 
@@ -85,11 +91,12 @@ def _serve_rows(request: RankRequest, words: Sequence[str], write: Callable[[str
             runner = _core.Runner(backend, options, libraries.plugin_paths(_print_warning), group)
         except (RuntimeError, ValueError) as error:
             return _refuse_rank(write, str(error))
-        return (
-            _follow_rank_zero(runner)
-            if group is not None and group.rank > 0
-            else _answer_lines(runner, write)
-        )
+        if group is None or group.rank == 0:
+            return _answer_lines(runner, write)
+        # Starting may take longer than a row, and has limits of its own.
+        if request.hang_limit_s is not None:
+            group.limit_silence_of_rank_zero(request.hang_limit_s + _HANG_SLACK_S)
+        return _follow_rank_zero(runner)
 
 
 def _answer_lines(runner: Runner, write: Callable[[str], None]) -> int:

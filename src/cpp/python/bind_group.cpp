@@ -39,6 +39,9 @@ void bind_group(py::module_& module) {
   py::class_<Group, std::shared_ptr<Group>>(module, "Group", "Connected ranks.")
       .def_property_readonly("rank", &Group::rank)
       .def_property_readonly("size", &Group::size)
+      .def("limit_silence_of_rank_zero", &Group::limit_silence_of_rank_zero, py::arg("seconds"),
+           "How long this rank waits within a row for an answer of rank 0, which counts as lost "
+           "then.")
       .def("wait_for_disconnect", &Group::wait_for_disconnect,
            py::call_guard<py::gil_scoped_release>(),
            "Blocks until a rank is lost while this one waits for it in a row, and returns the "

@@ -173,6 +173,22 @@ TEST_CASE("a lost rank ends the round for all others, and they learn which rank 
       [&] { return groups[2]->is_disconnected(); }));
 }
 
+TEST_CASE(
+    "a rank 0 that is silent within a row counts as lost at the limit, and not between rows") {
+  const Groups groups = connect_ranks(2);
+  groups[1]->limit_silence_of_rank_zero(0.1);
+  std::thread late([&] {
+    std::this_thread::sleep_for(std::chrono::milliseconds(300));
+    groups[0]->broadcast_row("a row");
+  });
+  CHECK(groups[1]->next_row() == "a row");
+  late.join();
+  const std::string failure =
+      failure_of([&] { groups[1]->collective_step(AbortScope::kRow, "row", [] {}); });
+  CHECK(failure.find("device_lost | rank 0 of 2 (") == 0);
+  CHECK(failure.find(") sent nothing for 0.1 s") != std::string::npos);
+}
+
 TEST_CASE("the other ranks notice a lost rank 0 between rows and within a row") {
   for (const bool within : {false, true}) {
     Groups groups = connect_ranks(2);

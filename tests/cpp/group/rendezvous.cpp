@@ -9,10 +9,17 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
+#include <cstring>
+#include <functional>
+#include <memory>
 #include <random>
+#include <string>
+#include <thread>
+#include <utility>
 #include <vector>
 
 #include "deepbench/core/blake2s.hpp"
+#include "deepbench/group/handshake.hpp"
 #include "deepbench/group/message.hpp"
 #include "local_group.hpp"
 
@@ -120,13 +127,9 @@ TEST_CASE("a rank of another version learns the reason only if it knows the secr
   CHECK(both.second.rejection.find("closed the connection") != std::string::npos);
 }
 
-// The fields of a greeting: magic, version and nonce, as in every version, then host, command,
-// rank, size.
-std::string greeting_fields(const std::string& magic, const std::string& version,
-                            const std::string& command, int64_t rank, int64_t size) {
-  Packer packer;
-  packer.text(magic).text(version).text(std::string(16, 'n')).text("a host").text(command);
-  return packer.number(rank).number(size).bytes();
+// The fields of a greeting, as in every version.
+std::string greeting_fields(const std::string& magic, const std::string& version) {
+  return Packer().text(magic).text(version).text(std::string(16, 'n')).bytes();
 }
 
 std::string with_code(const std::string& fields, const std::string& secret) {
@@ -135,9 +138,8 @@ std::string with_code(const std::string& fields, const std::string& secret) {
 }
 
 std::string greeting(const std::string& magic, const std::string& version,
-                     const std::string& secret, const std::string& command = kIdentity.command,
-                     int64_t rank = 1, int64_t size = 2) {
-  return with_code(greeting_fields(magic, version, command, rank, size), secret);
+                     const std::string& secret) {
+  return with_code(greeting_fields(magic, version), secret);
 }
 
 // Rank 0's answer to a greeting, which ends with a code.
@@ -201,7 +203,7 @@ void check_strangers_ignored(const std::vector<std::string>& packets) {
 }
 
 TEST_CASE("a stranger's message gets no answer and has no effect, whatever it contains") {
-  const std::string magic = "deepbench rank 2";
+  const std::string magic = "deepbench rank 3";
   for (const std::string& packet : {
            std::string(),  // no message
            std::string("\0", 1),
@@ -217,16 +219,16 @@ TEST_CASE("a stranger's message gets no answer and has no effect, whatever it co
            framed(greeting(magic, "1.0", std::string("secret\0", 7))),
            framed(greeting(magic, "1.0", std::string("\0\0\0\0\0\0", 6))),
            framed(greeting(magic, "0.9", "")),  // another version
-           framed(greeting(magic, "0.9", "guess", "another command", 7, 9)),
-           framed(greeting("deepbench rank 3", "2.0", "guess")),
-           framed(greeting("deepbench rank 2 and more", "1.0", "guess")),
+           framed(greeting(magic, "0.9", "guess")),
+           framed(greeting("deepbench rank 4", "2.0", "guess")),
+           framed(greeting("deepbench rank 3 and more", "1.0", "guess")),
            framed(greeting("deepbench", "1.0", "secret")),
            framed(Packer().text(magic).text("0.9").bytes()),  // no code
            framed(with_code(Packer().text(magic).text("0.9").bytes(), "secret")),
            framed(with_code("", "secret")),
-           framed(greeting_fields(magic, "1.0", kIdentity.command, 1, 2) + std::string(16, 'c')),
+           framed(greeting_fields(magic, "1.0") + std::string(16, 'c')),
            // the secret itself instead of a code
-           framed(greeting_fields(magic, "1.0", kIdentity.command, 1, 2) + "secret"),
+           framed(greeting_fields(magic, "1.0") + "secret"),
            framed(greeting(magic, "1.0", "secret")).substr(0, 40),  // a partial message
            // a complete message with a partial greeting
            framed(greeting(magic, "1.0", "secret").substr(0, 50)),
@@ -246,30 +248,284 @@ TEST_CASE("strangers that fill the list of pending connections delay no rank") {
   check_strangers_ignored(std::vector<std::string>(300, "half"));
 }
 
-TEST_CASE("a rank of another version that knows the secret is told the reason") {
-  for (const std::string magic : {"deepbench rank 1", "deepbench rank 2", "deepbench rank 3"}) {
-    Rendezvous first(environment_of(0, 2, 0), kIdentity);
-    const Socket other = connect_stranger(first.port(), framed(greeting(magic, "0.9", "secret")));
-    const std::string reason =
-        "a rank runs deepbench 0.9, rank 0 runs 1.0: all ranks must run the same version";
-    CHECK(wait_for_group(first).rejection == reason);
-    { const Rendezvous closed = std::move(first); }
-    CHECK(without_code(answer_to(other)) == framed(Packer().text(reason).bytes()));
+// A rank whose messages the test sends one by one.
+class ManualRank {
+ public:
+  ManualRank(int port, const std::string& process, LaunchIdentity identity = kIdentity,
+             const std::string& secret = "secret")
+      : socket_(Socket::connect("127.0.0.1", port, deadline_)) {
+    const Greeting greeting = {std::string(kHandshake), identity.version, random_nonce()};
+    socket_.send(greeting_text(greeting, secret), deadline_);
+    socket_.authenticate(challenge_key(secret, greeting.nonce), ConnectionEnd::kOtherRank);
+    challenge_ = [this, process, identity, secret, nonce = greeting.nonce](int rank, int size) {
+      const std::string answer = parse_challenge(receive());
+      socket_.authenticate(session_key(secret, nonce, answer), ConnectionEnd::kOtherRank);
+      send(introduction_text(
+          {rank, size, process, "a host", hash_of_command(identity.command), identity.command}));
+    };
   }
+
+  void introduce(int rank, int size) { challenge_(rank, size); }
+  Welcome welcome(int size) { return parse_welcome(receive(), size); }
+  void send(const std::string& message) { socket_.send(message, deadline_); }
+  void leave() { socket_ = Socket(); }
+  bool is_closed() {
+    try {
+      receive();
+    } catch (const ConnectionTimeout&) {
+      return false;
+    } catch (const ConnectionError&) {
+      return true;
+    }
+    return false;
+  }
+
+ private:
+  std::string receive() { return socket_.receive(1 << 20, deadline_); }
+
+  Deadline deadline_{20};
+  Socket socket_;
+  std::function<void(int, int)> challenge_;
+};
+
+// A rank 0 that waits on a thread of its own.
+class WaitingRankZero {
+ public:
+  explicit WaitingRankZero(const LaunchEnvironment& environment)
+      : rendezvous_(environment, kIdentity), port_(rendezvous_.port()) {
+    thread_ = std::thread([this] { outcome_ = wait_for_group(rendezvous_); });
+  }
+  ~WaitingRankZero() {
+    if (thread_.joinable()) thread_.join();
+  }
+  int port() const { return port_; }
+  const RendezvousOutcome& outcome() {
+    if (thread_.joinable()) thread_.join();
+    return outcome_;
+  }
+
+ private:
+  Rendezvous rendezvous_;
+  int port_;
+  RendezvousOutcome outcome_;
+  std::thread thread_;
+};
+
+// Real ranks that connect on threads of their own.
+class RealRanks {
+ public:
+  void start(int rank, int size, int port) {
+    outcomes_.push_back(std::make_unique<RendezvousOutcome>());
+    threads_.emplace_back([=, outcome = outcomes_.back().get()] {
+      Rendezvous rendezvous(environment_of(rank, size, port), kIdentity);
+      *outcome = wait_for_group(rendezvous);
+    });
+  }
+  ~RealRanks() { check_joined(); }
+  void check_joined() {
+    for (std::thread& thread : threads_) thread.join();
+    threads_.clear();
+    for (const auto& outcome : outcomes_) CHECK(outcome->rejection == "");
+  }
+
+ private:
+  std::vector<std::unique_ptr<RendezvousOutcome>> outcomes_;
+  std::vector<std::thread> threads_;
+};
+
+// The complete first message of a connection.
+std::string first_message(const Socket& connection) {
+  std::string bytes;
+  uint64_t size = 0;
+  while (bytes.size() < sizeof size || bytes.size() < sizeof size + size) {
+    char byte = 0;
+    REQUIRE(connection.is_readable(20000));
+    REQUIRE(recv(connection.descriptor(), &byte, 1, 0) == 1);
+    bytes += byte;
+    if (bytes.size() == sizeof size) std::memcpy(&size, bytes.data(), sizeof size);
+  }
+  return bytes;
+}
+
+Socket accepted(const Socket& listener) {
+  REQUIRE(listener.is_readable(20000));
+  bool out_of_descriptors = false;
+  return listener.accept(&out_of_descriptors);
+}
+
+TEST_CASE("a greeting that a stranger has recorded takes no place and tells no command") {
+  std::string recorded;
+  int port = 0;
+  RealRanks ranks;
+  {
+    const Socket stranger = Socket::listen("127.0.0.1", 0);
+    port = stranger.port();
+    ranks.start(1, 2, port);
+    recorded = first_message(accepted(stranger));
+  }
+  CHECK(recorded.find("all_reduce") == std::string::npos);
+  for (const bool is_first : {true, false}) {  // the rank's own run, and a later one
+    Rendezvous first(environment_of(0, 2, is_first ? port : 0), kIdentity);
+    const Socket stranger = connect_stranger(first.port(), recorded + recorded);
+    if (!is_first) ranks.start(1, 2, first.port());
+    CHECK(wait_for_group(first).rejection == "");
+    CHECK(answer_to(stranger).find("all_reduce") == std::string::npos);
+    ranks.check_joined();
+  }
+}
+
+// What a rank sends in another connection, with other random numbers.
+std::string recorded_session() {
+  int pair[2];
+  REQUIRE(socketpair(AF_UNIX, SOCK_STREAM, 0, pair) == 0);
+  Socket rank = Socket::inherited(pair[0]);
+  const Socket wire = Socket::inherited(pair[1]);
+  Deadline deadline(20);
+  const std::string nonce(16, 'n');
+  rank.send(greeting_text({std::string(kHandshake), "1.0", nonce}, "secret"), deadline);
+  rank.authenticate(session_key("secret", nonce, random_nonce()), ConnectionEnd::kOtherRank);
+  rank.send(introduction_text({1, 2, "p", "h", hash_of_command(kIdentity.command), "all_reduce"}),
+            deadline);
+  rank.send(confirmation_text(1), deadline);
+  std::string bytes(4096, '\0');
+  bytes.resize(size_t(recv(wire.descriptor(), bytes.data(), bytes.size(), 0)));
+  return bytes;
+}
+
+TEST_CASE("a session that a stranger has recorded takes no place") {
+  Rendezvous first(environment_of(0, 2, 0), kIdentity);
+  const Socket stranger = connect_stranger(first.port(), recorded_session());
+  RealRanks ranks;
+  ranks.start(1, 2, first.port());
+  CHECK(wait_for_group(first).rejection == "");
+}
+
+TEST_CASE("many strangers with a recorded greeting delay no rank") {
+  Rendezvous first(environment_of(0, 2, 0), kIdentity);
+  std::vector<Socket> strangers;
+  for (int i = 0; i < 300; ++i)
+    strangers.push_back(
+        connect_stranger(first.port(), framed(greeting("deepbench rank 3", "1.0", "secret"))));
+  RealRanks ranks;
+  ranks.start(1, 2, first.port());
+  CHECK(wait_for_group(first).rejection == "");
+}
+
+TEST_CASE("the place of a rank that leaves before all have come is free again") {
+  WaitingRankZero first(environment_of(0, 3, 0));
+  ManualRank gone(first.port(), "a process");
+  gone.introduce(1, 3);
+  gone.leave();
+  RealRanks ranks;
+  ranks.start(2, 3, first.port());
+  ranks.start(1, 3, first.port());
+  CHECK(first.outcome().rejection == "");
+}
+
+TEST_CASE("a rank that leaves in place of a confirmation is replaced, and all begin") {
+  WaitingRankZero first(environment_of(0, 3, 0));
+  RealRanks ranks;
+  ranks.start(2, 3, first.port());
+  ManualRank gone(first.port(), "a process");
+  gone.introduce(1, 3);
+  CHECK(gone.welcome(3).members.size() == 3);
+  gone.leave();
+  ranks.start(1, 3, first.port());
+  CHECK(first.outcome().rejection == "");
+}
+
+TEST_CASE("a process that connects again takes its own place") {
+  WaitingRankZero first(environment_of(0, 2, 0));
+  ManualRank old(first.port(), "a process"), again(first.port(), "a process");
+  old.introduce(1, 2);
+  CHECK(old.welcome(2).number == 1);
+  again.introduce(1, 2);
+  const Welcome welcome = again.welcome(2);
+  CHECK(welcome.number == 2);
+  CHECK(old.is_closed());
+  again.send(confirmation_text(1));  // of a welcome that is void
+  again.send(confirmation_text(welcome.number));
+  CHECK(again.welcome(2).number == Welcome::kBegin);
+  CHECK(first.outcome().rejection == "");
+}
+
+TEST_CASE("a rank that does not confirm loses its place") {
+  WaitingRankZero first(environment_of(0, 2, 0, 1));
+  ManualRank silent(first.port(), "a process");
+  silent.introduce(1, 2);
+  CHECK(silent.welcome(2).number == 1);
+  CHECK(silent.is_closed());
+  CHECK(first.outcome().rejection ==
+        "rank 1 of 2 did not connect to 127.0.0.1:" + std::to_string(first.port()) +
+            " within 1 s; rank 1 was silent before all ranks had "
+            "connected");
+}
+
+TEST_CASE("a false rank 0 is named, and the times in the message agree") {
+  const Socket listener = Socket::listen("127.0.0.1", 0);
+  Rendezvous second(environment_of(1, 2, listener.port(), 0.3), kIdentity);
+  CHECK(wait_for_group(second).rejection ==
+        "rank 1: rank 0 at 127.0.0.1:" + std::to_string(listener.port()) +
+            " sent no answer, within 0.3 s; DEEPBENCH_RANKS_SECRET must be the same on all ranks");
+}
+
+std::string other_version_reason() {
+  return "a rank runs deepbench 0.9, rank 0 runs 1.0: all ranks must run the same version";
+}
+
+TEST_CASE("a rank of another version that proves the secret is told the reason") {
+  WaitingRankZero first(environment_of(0, 2, 0));
+  ManualRank other(first.port(), "a process", {"0.9", kIdentity.command});
+  other.introduce(1, 2);
+  CHECK_THROWS_WITH_AS(other.welcome(2), other_version_reason().c_str(), BackendUnavailable);
+  CHECK(first.outcome().rejection == other_version_reason());
+}
+
+TEST_CASE("a rank with another handshake is told the reason, and its greeting alone ends nothing") {
+  for (const std::string magic : {"deepbench rank 1", "deepbench rank 2", "deepbench rank 4"}) {
+    WaitingRankZero first(environment_of(0, 2, 0, 1));
+    const Socket other = connect_stranger(first.port(), framed(greeting(magic, "0.9", "secret")));
+    CHECK(without_code(answer_to(other)) == framed(Packer().text(other_version_reason()).bytes()));
+    const std::string rejection = first.outcome().rejection;
+    CHECK(rejection.find("rank 1 of 2 did not connect") == 0);
+    CHECK(rejection.find("; " + other_version_reason()) != std::string::npos);
+  }
+}
+
+TEST_CASE("without a secret, a rank with another handshake ends the run at once") {
+  LaunchEnvironment environment = environment_of(0, 2, 0);
+  environment.secret.clear();
+  WaitingRankZero first(environment);
+  const Socket other =
+      connect_stranger(first.port(), framed(greeting("deepbench rank 2", "0.9", "")));
+  CHECK(first.outcome().rejection == other_version_reason());
+  CHECK(without_code(answer_to(other)) == framed(Packer().text(other_version_reason()).bytes()));
 }
 
 TEST_CASE("without a secret, only rank 0's message names rank 0's command") {
   LaunchEnvironment environment = environment_of(0, 2, 0);
   environment.secret.clear();
-  Rendezvous first(environment, kIdentity);
-  const Socket other =
-      connect_stranger(first.port(), framed(greeting("deepbench rank 2", "1.0", "", "gemm")));
-  CHECK(wait_for_group(first).rejection ==
+  WaitingRankZero first(environment);
+  ManualRank other(first.port(), "a process", {"1.0", "gemm"}, "");
+  other.introduce(1, 2);
+  CHECK_THROWS_WITH_AS(
+      other.welcome(2),
+      "rank 1 runs 'gemm', rank 0 runs another command: all ranks must run the same command",
+      BackendUnavailable);
+  CHECK(first.outcome().rejection ==
         "rank 1 runs 'gemm', rank 0 runs 'all_reduce half': all ranks must run the same command");
-  { const Rendezvous closed = std::move(first); }
-  const std::string answer =
-      "rank 1 runs 'gemm', rank 0 runs another command: all ranks must run the same command";
-  CHECK(without_code(answer_to(other)) == framed(Packer().text(answer).bytes()));
+}
+
+TEST_CASE("commands that differ behind what a message shows are found to differ") {
+  const std::string begin(1000, 'x');
+  Rendezvous first(environment_of(0, 2, 0), {"1.0", begin + "a"});
+  std::thread thread([&] {
+    Rendezvous second(environment_of(1, 2, first.port()), {"1.0", begin + "b"});
+    CHECK(wait_for_group(second).rejection.find("all ranks must run the same command") !=
+          std::string::npos);
+  });
+  CHECK(wait_for_group(first).rejection.find("rank 1 runs 'xxx") == 0);
+  thread.join();
 }
 
 TEST_CASE("ranks that inherit connections have no port") {

@@ -204,30 +204,62 @@ def _connect_to(port: int) -> socket.socket:
 
 
 def _greeting(protocol: str, version: str, secret: str) -> bytes:
-    """The first message of a rank that runs another command, preceded by its length and followed by
-    the code that proves the secret."""
+    """The first message of a rank, preceded by its length and followed by the code that proves the
+    secret."""
 
     def blake2s(key: bytes, text: bytes, size: int) -> bytes:
         return hashlib.blake2s(text, key=key, digest_size=size).digest()
 
-    texts = (protocol, version, "n" * 16, "a host", "another command")
+    texts = (protocol, version, "n" * 16)
     fields = b"".join(struct.pack("=Q", len(text)) + text.encode() for text in texts)
-    fields += struct.pack("=qq", 1, 2)
     hashed = blake2s(b"", secret.encode(), 32) if secret else b""
     message = fields + blake2s(blake2s(hashed, b"greeting", 32), fields, 16)
     return struct.pack("=Q", len(message)) + message
 
 
 def test_the_greeting_of_the_test_is_one() -> None:
-    """With the secret it is answered, so that silence elsewhere tells of the secret."""
-    ranks, secret = RankProcesses(2), "the ranks' own"
-    ranks.start(0, "all_reduce", "elements=3", DEEPBENCH_RANKS_SECRET=secret)
-    with _connect_to(ranks.port) as rank:
-        rank.sendall(_greeting("deepbench rank 2", "0.0.1", secret))
-        assert b"a rank runs deepbench 0.0.1, rank 0 runs" in rank.recv(1000)
-    [(status, _, err)] = ranks.wait_for_all()
-    assert status == 2
-    assert "a rank runs deepbench 0.0.1" in err
+    """With the secret it is answered, so that silence elsewhere tells of the secret. It ends
+    nothing: a stranger may have recorded it."""
+    ranks, secret = RankProcesses(2), {"DEEPBENCH_RANKS_SECRET": "the ranks' own"}
+    words = ("all_reduce", "elements=3000", *QUICK)
+    ranks.start(0, *words, **secret)
+    with _connect_to(ranks.port) as old, _connect_to(ranks.port) as silent:
+        old.sendall(_greeting("deepbench rank 2", "0.0.1", "the ranks' own"))
+        assert b"a rank runs deepbench 0.0.1, rank 0 runs" in old.recv(1000)
+        silent.sendall(_greeting("deepbench rank 3", "0.0.1", "the ranks' own"))
+        answer = silent.recv(1000)
+        assert answer
+        assert b"all_reduce" not in answer
+        ranks.start(1, *words, **secret)
+        (status, _, err), (other_status, _, other_err) = ranks.wait_for_all()
+    assert (status, other_status) == (0, 0), err + other_err
+
+
+def test_a_recorded_greeting_takes_no_place() -> None:
+    """A stranger listens where rank 0 will listen, and repeats to rank 0 what rank 1 said to it."""
+    ranks, secret = RankProcesses(3), {"DEEPBENCH_RANKS_SECRET": "the ranks' own"}
+    words = ("all_reduce", "elements=3000", *QUICK)
+    with socket.create_server(("127.0.0.1", ranks.port)) as listener:
+        listener.settimeout(LIMIT_S)
+        ranks.start(1, *words, **secret)
+        with listener.accept()[0] as rank:
+            recorded = _first_message(rank)
+    assert b"all_reduce" not in recorded
+    ranks.start(0, *words, **secret)
+    with _connect_to(ranks.port) as stranger:
+        stranger.sendall(recorded)
+        assert b"all_reduce" not in stranger.recv(1000)
+        ranks.start(2, *words, **secret)  # without which the run does not begin
+        ended = ranks.wait_for_all()
+    assert [status for status, _, _ in ended] == [0, 0, 0], ended
+
+
+def _first_message(connection: socket.socket) -> bytes:
+    connection.settimeout(LIMIT_S)
+    message = b""
+    while len(message) < 8 or len(message) < 8 + struct.unpack("=Q", message[:8])[0]:
+        message += connection.recv(1)
+    return message
 
 
 def test_ranks_that_it_starts_listen_nowhere(plugin: Path) -> None:
@@ -533,6 +565,28 @@ def test_a_command_that_is_killed_ends_the_others(
         assert row["status"] == "device_lost"
         assert row["reason"].startswith("rank 1 of 2 (")
         assert row["reason"].endswith(") closed the connection")
+
+
+def test_a_stopped_rank_zero_ends_the_others(plugin: Path, tmp_path: Path) -> None:
+    """Its command cannot end its worker, and the connections stay open."""
+    ranks, log = RankProcesses(2), tmp_path / "log"
+    words = ("all_reduce", "elements=1000", "--backend", "fake", "--hang-limit", "6")
+    script = f"log {log}\nhang time_batch"
+    zero = ranks.start(0, *words, DEEPBENCH_BACKEND_PATH=str(plugin), DEEPBENCH_FAKE_SCRIPT=script)
+    other = ranks.start(1, *words, DEEPBENCH_BACKEND_PATH=str(plugin), DEEPBENCH_FAKE_SCRIPT="")
+    wait_until(lambda: "time_batch" in read_if_there(log), LIMIT_S)
+    stopped = (zero.pid, *_descendants(zero.pid))
+    for pid in stopped:
+        os.kill(pid, signal.SIGSTOP)
+    try:
+        _, err = other.communicate(timeout=LIMIT_S)
+    finally:
+        for pid in stopped:
+            os.kill(pid, signal.SIGKILL)
+        ranks.wait_for_all()
+    assert other.returncode != 0
+    assert ") sent nothing for 11 s" in err
+    assert "rank 0 of 2 (" in err
 
 
 def read_if_there(path: Path) -> str:

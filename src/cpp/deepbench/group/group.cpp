@@ -97,7 +97,10 @@ struct Group::RowGuard {
 };
 
 Group::Group(int rank, std::vector<Member> members, std::vector<Socket> sockets)
-    : rank_(rank), members_(std::move(members)), sockets_(std::move(sockets)) {
+    : rank_(rank),
+      members_(std::move(members)),
+      sockets_(std::move(sockets)),
+      silence_limit_s_(kRoundTimeoutS) {
   if (pipe(wake_) != 0) throw RankDisconnected("no file descriptor is left for the watchdog");
   for (const int end : wake_) fcntl(end, F_SETFD, FD_CLOEXEC);
   watchdog_ = std::thread([this] { run_watchdog(); });
@@ -194,7 +197,7 @@ std::string Group::run_round(const Message& mine, const Reduce& reduce,
 // comes too late for this round: the others have been told of success, and their answer must still
 // be read.
 std::exception_ptr Group::run_until_all_ready(const std::function<void()>& meanwhile) {
-  for (Deadline deadline(kRoundTimeoutS); !all_messages_ready() && deadline.left_s() > 0;) {
+  for (Deadline deadline(silence_limit_s_); !all_messages_ready() && deadline.left_s() > 0;) {
     try {
       meanwhile();
     } catch (const RankDisconnected&) {
@@ -356,7 +359,7 @@ std::string Group::receive(size_t socket, const std::string& whose, Deadline& de
 
 // Receives rank 0's answer. A warning only matters to a rank within a call, so it is skipped here.
 std::string Group::receive_answer() {
-  Deadline deadline(kRoundTimeoutS);
+  Deadline deadline(silence_limit_s_);
   for (;;) {
     const std::string message = receive(0, name_of(0), deadline);
     if (message != kWarning) return message;

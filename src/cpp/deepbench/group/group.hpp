@@ -46,6 +46,10 @@ class DEEPBENCH_API Group {
   Group(const Group&) = delete;
   Group& operator=(const Group&) = delete;
 
+  // How long this rank waits within a row for an answer of rank 0, which counts as lost then. Not
+  // to be called during a row.
+  void limit_silence_of_rank_zero(double seconds) { silence_limit_s_ = seconds; }
+
   int rank() const { return rank_; }
   int size() const { return static_cast<int>(members_.size()); }
   const std::vector<Member>& members() const { return members_; }
@@ -132,6 +136,7 @@ class DEEPBENCH_API Group {
   const int rank_;
   const std::vector<Member> members_;
   std::vector<Socket> sockets_;
+  double silence_limit_s_;          // of rank 0, within a row
   std::optional<Failure> failure_;  // of the last round, until its scope is left
 
   std::mutex mutex_;

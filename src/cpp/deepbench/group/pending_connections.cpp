@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstddef>
 #include <utility>
 
 #include "deepbench/group/local_socket.hpp"
@@ -30,25 +31,31 @@ PendingConnections::PendingConnections(std::vector<Socket> connected, uint64_t m
     pending_.push_back({std::move(socket), Deadline(kNoGreetingTimeoutS), ""});
 }
 
-std::optional<FirstMessage> PendingConnections::next(Deadline& deadline) {
-  for (;;) {
+std::optional<FirstMessage> PendingConnections::next(Deadline& deadline,
+                                                     const std::vector<int>& watched) {
+  for (bool is_watched_ready = false;;) {
     if (std::optional<FirstMessage> complete = take_complete_message()) return complete;
-    if (deadline.left_s() == 0) return std::nullopt;
-    wait(deadline);
+    if (is_watched_ready || deadline.left_s() == 0) return std::nullopt;
+    is_watched_ready = wait(deadline, watched);
     accept_all();
   }
 }
 
 // Waits until a connection can be read or accepted, has timed out, or the deadline has passed.
-void PendingConnections::wait(Deadline& deadline) {
+// Returns whether a watched descriptor can be read.
+bool PendingConnections::wait(Deadline& deadline, const std::vector<int>& watched) {
   double left_s = deadline.left_s();
   std::vector<pollfd> all = {{listener_.descriptor(), POLLIN, 0}};
   for (Pending& one : pending_) {
     all.push_back({one.socket.descriptor(), POLLIN, 0});
     left_s = std::min(left_s, one.deadline.left_s());
   }
-  poll(all.data(), static_cast<nfds_t>(all.size()),
-       static_cast<int>(std::min(std::ceil(left_s * 1e3), 1e9)));
+  const auto first_watched = static_cast<std::ptrdiff_t>(all.size());
+  for (const int descriptor : watched) all.push_back({descriptor, POLLIN, 0});
+  const int ready = poll(all.data(), static_cast<nfds_t>(all.size()),
+                         static_cast<int>(std::min(std::ceil(left_s * 1e3), 1e9)));
+  return ready > 0 && std::any_of(all.begin() + first_watched, all.end(),
+                                  [](const pollfd& one) { return one.revents != 0; });
 }
 
 void PendingConnections::accept_all() {

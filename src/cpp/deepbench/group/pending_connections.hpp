@@ -24,9 +24,9 @@ class DEEPBENCH_API PendingConnections {
   // For connections that exist already. They may stay silent until the deadline of next().
   PendingConnections(std::vector<Socket> connected, uint64_t max_bytes);
 
-  // Waits for the next complete message; returns nothing at the deadline. The other connections
-  // stay open until the greeting timeout.
-  std::optional<FirstMessage> next(Deadline& deadline);
+  // Waits for the next complete message; returns nothing at the deadline, and once one of the
+  // `watched` descriptors can be read. The other connections stay open until the greeting timeout.
+  std::optional<FirstMessage> next(Deadline& deadline, const std::vector<int>& watched = {});
 
  private:
   struct Pending {
@@ -35,7 +35,7 @@ class DEEPBENCH_API PendingConnections {
     std::string part;  // the received part of the message
   };
 
-  void wait(Deadline& deadline);
+  bool wait(Deadline& deadline, const std::vector<int>& watched);
   void accept_all();
   std::optional<FirstMessage> take_complete_message();
 

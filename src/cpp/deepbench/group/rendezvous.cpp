@@ -7,146 +7,35 @@
 #include <algorithm>
 #include <map>
 #include <optional>
-#include <random>
+#include <utility>
 
 #include "deepbench/core/attributes.hpp"
-#include "deepbench/core/blake2s.hpp"
 #include "deepbench/core/status.hpp"
+#include "deepbench/group/handshake.hpp"
 #include "deepbench/group/local_socket_path.hpp"
 #include "deepbench/group/machine_identity.hpp"
-#include "deepbench/group/message.hpp"
 #include "deepbench/group/pending_connections.hpp"
 
 namespace deepbench {
 
-// The first message of a rank: these fields, then a code of them that proves the secret. Every
-// version keeps the first three fields and the code, so that a rank of another version can be
-// authenticated and told the reason of its rejection.
-struct Greeting {
-  std::string magic, version, nonce, host, command;
-  int64_t rank = 0, size = 0;
-};
-
 namespace {
 
-constexpr std::string_view kMagic = "deepbench rank 2";
-constexpr uint64_t kMaxGreetingBytes = 1 << 20;
+constexpr uint64_t kMaxGreetingBytes = 1 << 20;  // earlier versions put their command into it
+constexpr uint64_t kMaxIntroductionBytes = 1 << 13;
+constexpr uint64_t kMaxConfirmationBytes = 8;
+constexpr uint64_t kMaxAnswerBytes = 1 << 24;
 constexpr int kReconnectDelayMs = 50;  // between attempts to connect
 constexpr double kRejectTimeoutS = 5;  // for ranks to receive the rejection
-// for the answer to arrive after the last rank has connected
+// from the greeting to the challenge, from the challenge to the introduction, and from the welcome
+// to its confirmation
 constexpr double kAnswerTimeoutS = 10;
-constexpr size_t kShownCommand = 300;
-constexpr rlim_t kOtherDescriptors = 512;  // descriptors that libraries may need
-constexpr size_t kKeyBytes = 32, kCodeBytes = 16, kNonceBytes = 16;
-
-// Bytes that differ in each connection.
-std::string random_nonce() {
-  std::random_device random;
-  std::string nonce(kNonceBytes, '\0');
-  for (char& byte : nonce) byte = static_cast<char>(random());
-  return nonce;
-}
-
-// A key made of the secret, whatever its length. Without a secret everyone can make it.
-std::string derived_key(const std::string& secret, const std::string& purpose) {
-  return blake2s(secret.empty() ? "" : blake2s("", secret, kKeyBytes), purpose, kKeyBytes);
-}
-
-std::string greeting_code(std::string_view fields, const std::string& secret) {
-  return blake2s(derived_key(secret, "greeting"), fields, kCodeBytes);
-}
-
-// The key of rank 0's answer to a greeting.
-std::string answer_key(const std::string& secret, const std::string& nonce) {
-  return derived_key(secret, "answer" + nonce);
-}
-
-// The key of all messages after the answer, to which both sides have contributed.
-std::string session_key(const std::string& secret, const std::string& nonce,
-                        const std::string& nonce_of_rank_zero) {
-  return derived_key(secret, "session" + nonce + nonce_of_rank_zero);
-}
-
-std::string greeting_text(const LaunchEnvironment& environment, const LaunchIdentity& identity,
-                          const std::string& nonce) {
-  Packer packer;
-  packer.text(kMagic).text(identity.version).text(nonce);
-  packer.text(machine_identity()).text(identity.command);
-  packer.number(int64_t{environment.rank}).number(int64_t{environment.size});
-  return packer.bytes() + greeting_code(packer.bytes(), environment.secret);
-}
-
-Greeting read_greeting(std::string_view fields) {
-  Unpacker unpacker(fields);
-  Greeting greeting;
-  greeting.magic = unpacker.text();
-  greeting.version = unpacker.text();
-  greeting.nonce = unpacker.text();
-  if (greeting.magic != kMagic) return greeting;
-  greeting.host = unpacker.text();
-  greeting.command = unpacker.text();
-  greeting.rank = unpacker.number<int64_t>();
-  greeting.size = unpacker.number<int64_t>();
-  return greeting;
-}
-
-// The greeting of a rank of this run, whatever its version; nothing for a stranger, which does not
-// know the secret or sends an invalid message.
-std::optional<Greeting> parse_greeting_with_secret(std::string_view message,
-                                                   const std::string& secret) {
-  constexpr std::string_view kAnyVersion = kMagic.substr(0, kMagic.size() - 1);
-  if (message.size() < kCodeBytes) return std::nullopt;
-  const std::string_view code = message.substr(message.size() - kCodeBytes);
-  message.remove_suffix(kCodeBytes);
-  if (!is_equal_in_constant_time(code, greeting_code(message, secret))) return std::nullopt;
-  try {
-    Greeting greeting = read_greeting(message);
-    if (greeting.magic.compare(0, kAnyVersion.size(), kAnyVersion) == 0) return greeting;
-  } catch (const ConnectionError&) {
-  }
-  return std::nullopt;
-}
+constexpr double kLeastAnswerTimeoutS = 1;
+// that have not answered the challenge; a rank whose connection is dropped connects again
+constexpr size_t kMaxCandidates = 256;
+constexpr rlim_t kOtherDescriptors = 768;  // strangers' connections, and what libraries may need
 
 bool is_loopback(const std::string& address) {
   return address.compare(0, 4, "127.") == 0 || address == "::1" || address == "localhost";
-}
-
-// The addresses of the other ranks as rank 0 sees them, and rank 0's address as they see it. Ranks
-// that connect over the loopback run on rank 0's machine and share its address.
-std::vector<std::string> addresses_of(const std::vector<Socket>& ranks) {
-  std::vector<std::string> all(ranks.size());
-  for (size_t rank = 1; rank < ranks.size(); ++rank) {
-    all[rank] = ranks[rank].peer_address();
-    if (all[0].empty() || is_loopback(all[0])) all[0] = ranks[rank].address();
-  }
-  for (std::string& address : all)
-    if (is_loopback(address)) address = all[0];
-  return all;
-}
-
-std::vector<Member> members_of(const std::vector<std::string>& hosts,
-                               const std::vector<Socket>& ranks) {
-  const std::vector<std::string> addresses = addresses_of(ranks);
-  std::map<std::string, int> ranks_on_host;
-  std::vector<Member> members;
-  for (size_t rank = 0; rank < hosts.size(); ++rank) {
-    const std::string name = hosts[rank].substr(0, hosts[rank].find(' '));
-    members.push_back({printable(name, 256), addresses[rank], ranks_on_host[hosts[rank]]++, 0});
-  }
-  for (size_t rank = 0; rank < hosts.size(); ++rank)
-    members[rank].local_size = ranks_on_host[hosts[rank]];
-  return members;
-}
-
-std::string welcome_text(const std::vector<Member>& members, const std::string& nonce) {
-  Packer packer;
-  packer.text("").text(nonce);
-  for (const Member& member : members)
-    packer.text(member.host)
-        .text(member.address)
-        .number(int64_t{member.local_rank})
-        .number(int64_t{member.local_size});
-  return packer.bytes();
 }
 
 std::string rank_zero_endpoint(const LaunchEnvironment& environment) {
@@ -170,13 +59,11 @@ std::string seconds_text(double timeout_s) { return to_text(timeout_s) + " s"; }
 }  // namespace
 
 Rendezvous::Rendezvous(const LaunchEnvironment& environment, const LaunchIdentity& identity)
-    : environment_(environment), identity_(identity) {
+    : environment_(environment), identity_(identity), process_(random_nonce()) {
   if (!environment.socket_path.empty()) make_private_folder_of(environment.socket_path);
   if (environment.rank != 0) return;
   raise_descriptor_limit(environment.size);
-  ranks_.resize(size_t(environment.size));
-  hosts_.resize(size_t(environment.size));
-  nonces_.resize(size_t(environment.size));
+  seats_.resize(size_t(environment.size));
   listen();
 }
 
@@ -222,81 +109,209 @@ std::shared_ptr<Group> Rendezvous::wait() {
 std::string Rendezvous::missing_ranks() const {
   std::string names;
   int count = 0;
-  for (size_t rank = 1; rank < ranks_.size(); ++rank) {
-    if (ranks_[rank].is_open()) continue;
+  for (size_t rank = 1; rank < seats_.size(); ++rank) {
+    if (seats_[rank].socket.is_open()) continue;
     if (++count <= 8) names += (names.empty() ? "" : " ") + std::to_string(rank);
   }
   if (count > 8) names += " and " + std::to_string(count - 8) + " more";
   return (count == 1 ? "rank " : "ranks ") + names + " of " + std::to_string(environment_.size);
 }
 
-// A name of this machine often stands for a loopback address in /etc/hosts.
-void Rendezvous::reject_missing_ranks() {
-  std::string cure;
+// What is known of the missing ranks beside their absence.
+std::string Rendezvous::hints_about_missing_ranks() const {
+  std::string hints;
+  for (size_t rank = 1; rank < seats_.size() && hints.empty(); ++rank)
+    if (const Seat& seat = seats_[rank]; !seat.socket.is_open() && !seat.loss.empty())
+      hints =
+          "; rank " + std::to_string(rank) + " " + seat.loss + " before all ranks had connected";
+  if (!other_version_.empty()) hints += "; " + other_version_;
+  // A name of this machine often stands for a loopback address in /etc/hosts.
   if (environment_.uses_tcp() && is_reachable_from_this_machine_only() &&
       !is_loopback(environment_.address))
-    cure = "; it listens at " + listening_address_ +
-           ", which other machines do not reach: MASTER_ADDR must name an address of the network";
-  reject(missing_ranks() + " did not connect to " + rank_zero_endpoint(environment_) + " within " +
-         seconds_text(environment_.timeout_s) + cure);
+    hints += "; it listens at " + listening_address_ +
+             ", which other machines do not reach: MASTER_ADDR must name an address of the network";
+  return hints;
 }
 
-void Rendezvous::reject(const std::string& reason, const std::string& answer) {
-  const std::string text = Packer().text(answer).bytes();
+void Rendezvous::reject_missing_ranks() {
+  reject(missing_ranks() + " did not connect to " + rank_zero_endpoint(environment_) + " within " +
+         seconds_text(environment_.timeout_s) + hints_about_missing_ranks());
+}
+
+void Rendezvous::reject(const std::string& reason, const std::string& answer, Socket also) {
+  const std::string text = rejection_text(answer);
   Deadline deadline(kRejectTimeoutS);
-  for (Socket& rank : ranks_) {
-    if (!rank.is_open()) continue;
+  const auto tell = [&](Socket& rank) {
+    if (!rank.is_open()) return;
     try {
       rank.send(text, deadline);
     } catch (const ConnectionError&) {  // the closed connection tells the rank
     }
-  }
+  };
+  tell(also);
+  for (Seat& seat : seats_) tell(seat.socket);
   throw BackendUnavailable(reason);
+}
+
+std::string Rendezvous::other_version_reason(const std::string& version) const {
+  return "a rank runs deepbench " + printable(version) + ", rank 0 runs " + identity_.version +
+         ": all ranks must run the same version";
 }
 
 // Why this rank cannot join; empty if it can. `rank_zero_command` describes rank 0's command in the
 // reason.
-std::string Rendezvous::rejection_reason(const Greeting& greeting,
+std::string Rendezvous::rejection_reason(const std::string& version,
+                                         const Introduction& introduction,
                                          const std::string& rank_zero_command) const {
-  const std::string who = "rank " + std::to_string(greeting.rank);
-  if (greeting.magic != kMagic || greeting.version != identity_.version)
-    return "a rank runs deepbench " + printable(greeting.version) + ", rank 0 runs " +
-           identity_.version + ": all ranks must run the same version";
-  if (greeting.size != environment_.size)
-    return who + " expects " + std::to_string(greeting.size) + " ranks, rank 0 expects " +
+  const std::string who = "rank " + std::to_string(introduction.rank);
+  if (version != identity_.version) return other_version_reason(version);
+  if (introduction.size != environment_.size)
+    return who + " expects " + std::to_string(introduction.size) + " ranks, rank 0 expects " +
            std::to_string(environment_.size);
-  if (greeting.rank < 1 || greeting.rank >= environment_.size)
+  if (introduction.rank < 1 || introduction.rank >= environment_.size)
     return "a process claims to be " + who + " of " + std::to_string(environment_.size);
-  if (ranks_[size_t(greeting.rank)].is_open()) return "two processes claim to be " + who;
-  if (greeting.command != identity_.command)
-    return who + " runs '" + printable(greeting.command, kShownCommand) + "', rank 0 runs " +
-           rank_zero_command + ": all ranks must run the same command";
+  const Seat& seat = seats_[size_t(introduction.rank)];
+  if (seat.socket.is_open() && seat.process != introduction.process)
+    return "two processes claim to be " + who;
+  if (introduction.command_hash != hash_of_command(identity_.command))
+    return who + " runs '" + printable(introduction.command_begin, kShownCommandBytes) +
+           "', rank 0 runs " + rank_zero_command + ": all ranks must run the same command";
   return "";
 }
 
-// A stranger's connection is closed without an answer and has no other effect. Without a secret a
-// stranger cannot be told from a rank; the answer then omits rank 0's command, because a process
-// that knows the command can join.
-void Rendezvous::receive_greeting(PendingConnections& connections, Deadline& deadline) {
-  std::optional<FirstMessage> first = connections.next(deadline);
-  if (!first) return;
-  const std::optional<Greeting> greeting =
-      parse_greeting_with_secret(first->message, environment_.secret);
+// A stranger's connection is closed without an answer and has no other effect.
+void Rendezvous::receive_greeting(FirstMessage first) {
+  const std::optional<Greeting> greeting = parse_greeting(first.message, environment_.secret);
   if (!greeting) return;
-  first->socket.authenticate(answer_key(environment_.secret, greeting->nonce),
-                             ConnectionEnd::kRankZero);
-  const std::string rank_zero_command = "'" + printable(identity_.command, kShownCommand) + "'";
-  const std::string reason = rejection_reason(*greeting, rank_zero_command);
-  const std::string answer =
-      environment_.secret.empty() ? rejection_reason(*greeting, "another command") : reason;
-  if (reason.empty()) {
-    hosts_[size_t(greeting->rank)] = greeting->host;
-    nonces_[size_t(greeting->rank)] = greeting->nonce;
-    ranks_[size_t(greeting->rank)] = std::move(first->socket);
+  first.socket.authenticate(challenge_key(environment_.secret, greeting->nonce),
+                            ConnectionEnd::kRankZero);
+  if (greeting->handshake != kHandshake)
+    return refuse_other_handshake(std::move(first.socket), greeting->version);
+  challenge(std::move(first.socket), *greeting);
+}
+
+// With a secret, a greeting alone ends nothing: a stranger may repeat one that it has recorded.
+void Rendezvous::refuse_other_handshake(Socket socket, const std::string& version) {
+  const std::string reason = other_version_reason(version);
+  if (environment_.secret.empty()) reject(reason, reason, std::move(socket));
+  other_version_ = reason;
+  try {
+    Deadline at_once(0);
+    socket.send(rejection_text(reason), at_once);
+  } catch (const ConnectionError&) {  // the rank has gone
+  }
+}
+
+void Rendezvous::challenge(Socket socket, const Greeting& greeting) {
+  const std::string nonce = random_nonce();
+  try {
+    Deadline at_once(0);  // a new connection has room for a small message
+    socket.send(challenge_text(nonce), at_once);
+  } catch (const ConnectionError&) {
     return;
   }
-  ranks_.push_back(std::move(first->socket));  // the rejected rank receives the answer too
-  reject(reason, answer);
+  socket.authenticate(session_key(environment_.secret, greeting.nonce, nonce),
+                      ConnectionEnd::kRankZero);
+  if (candidates_.size() == kMaxCandidates && environment_.sockets.empty())
+    candidates_.erase(candidates_.begin());
+  candidates_.push_back({std::move(socket), "", greeting.version, Deadline(silence_limit_s())});
+}
+
+// Only rank 0 and its rank have the ends of an inherited connection, which cannot be replaced.
+double Rendezvous::silence_limit_s() const {
+  if (!environment_.sockets.empty()) return environment_.timeout_s;
+  return std::min(kAnswerTimeoutS, environment_.timeout_s);
+}
+
+void Rendezvous::receive_introductions() {
+  for (Candidate& one : std::exchange(candidates_, {})) {
+    try {
+      if (one.socket.receive_available(kMaxIntroductionBytes, &one.part))
+        take_seat(std::move(one.socket), one.version, parse_introduction(one.part));
+      else if (one.silence.left_s() > 0)
+        candidates_.push_back(std::move(one));
+    } catch (const ConnectionError&) {  // the connection closes
+    }
+  }
+}
+
+// Without a secret a stranger cannot be told from a rank; the answer then omits rank 0's command,
+// because a process that knows the command can join. A process that has its seat already lost its
+// connection and has connected again.
+void Rendezvous::take_seat(Socket socket, const std::string& version,
+                           const Introduction& introduction) {
+  const std::string command = "'" + printable(identity_.command, kShownCommandBytes) + "'";
+  const std::string reason = rejection_reason(version, introduction, command);
+  if (!reason.empty())
+    reject(reason,
+           environment_.secret.empty() ? rejection_reason(version, introduction, "another command")
+                                       : reason,
+           std::move(socket));
+  const auto rank = size_t(introduction.rank);
+  free_seat(rank, "");
+  seats_[rank].socket = std::move(socket);
+  seats_[rank].process = introduction.process;
+  seats_[rank].host = introduction.host;
+}
+
+// A welcome that was sent is void, since the members change.
+void Rendezvous::free_seat(size_t rank, const std::string& loss) {
+  seats_[rank] = Seat();
+  seats_[rank].loss = loss;
+  confirmation_.reset();
+}
+
+// Confirmations, and ranks that are gone.
+void Rendezvous::receive_from_seats() {
+  const bool is_late = confirmation_ && confirmation_->left_s() == 0;
+  for (size_t rank = 1; rank < seats_.size(); ++rank) {
+    Seat& seat = seats_[rank];
+    if (!seat.socket.is_open()) continue;
+    try {
+      if (seat.socket.receive_available(kMaxConfirmationBytes, &seat.part))
+        seat.confirmed = parse_confirmation(std::exchange(seat.part, ""));
+      if (is_late && seat.confirmed != welcome_) free_seat(rank, "was silent");
+    } catch (const ConnectionError& error) {
+      free_seat(rank, error.what());
+    }
+  }
+}
+
+bool Rendezvous::all_seats_are_taken() const {
+  return std::all_of(seats_.begin() + 1, seats_.end(),
+                     [](const Seat& seat) { return seat.socket.is_open(); });
+}
+
+bool Rendezvous::all_have_confirmed() const {
+  return confirmation_ && std::all_of(seats_.begin() + 1, seats_.end(),
+                                      [&](const Seat& seat) { return seat.confirmed == welcome_; });
+}
+
+// The addresses of the other ranks as rank 0 sees them, and rank 0's address as they see it. Ranks
+// that connect over the loopback run on rank 0's machine and share its address.
+std::vector<std::string> Rendezvous::addresses() const {
+  std::vector<std::string> all(seats_.size());
+  for (size_t rank = 1; rank < seats_.size(); ++rank) {
+    all[rank] = seats_[rank].socket.peer_address();
+    if (all[0].empty() || is_loopback(all[0])) all[0] = seats_[rank].socket.address();
+  }
+  for (std::string& address : all)
+    if (is_loopback(address)) address = all[0];
+  return all;
+}
+
+std::vector<Member> Rendezvous::members() const {
+  const std::vector<std::string> all_addresses = addresses();
+  std::map<std::string, int> ranks_on_host;
+  std::vector<Member> members;
+  for (size_t rank = 0; rank < seats_.size(); ++rank) {
+    const std::string& host = seats_[rank].host;
+    const std::string name = host.substr(0, host.find(' '));
+    members.push_back({printable(name, 256), all_addresses[rank], ranks_on_host[host]++, 0});
+  }
+  for (size_t rank = 0; rank < seats_.size(); ++rank)
+    members[rank].local_size = ranks_on_host[seats_[rank].host];
+  return members;
 }
 
 // The connections on which rank 0 expects greetings. The port closes with them.
@@ -308,37 +323,69 @@ PendingConnections Rendezvous::pending_connections() {
   return {std::move(connected), kMaxGreetingBytes};
 }
 
+// Waits until a connection has something to read or has been silent for too long.
+void Rendezvous::wait_for_messages(PendingConnections& connections, Deadline& deadline) {
+  double left_s = confirmation_ ? confirmation_->left_s() : deadline.left_s();
+  std::vector<int> watched;
+  for (Candidate& one : candidates_) {
+    watched.push_back(one.socket.descriptor());
+    left_s = std::min(left_s, one.silence.left_s());
+  }
+  for (const Seat& seat : seats_)
+    if (seat.socket.is_open()) watched.push_back(seat.socket.descriptor());
+  Deadline until(left_s);
+  if (std::optional<FirstMessage> first = connections.next(until, watched))
+    receive_greeting(std::move(*first));
+  receive_introductions();
+  receive_from_seats();
+}
+
 std::shared_ptr<Group> Rendezvous::gather_ranks() {
   PendingConnections connections = pending_connections();
   SocketFile file = std::move(socket_file_);  // removed ahead of the end of its socket
-  hosts_[0] = machine_identity();
+  seats_[0].host = machine_identity();
   Deadline deadline(environment_.timeout_s);
-  const auto is_connected = [](const Socket& rank) { return rank.is_open(); };
-  while (!std::all_of(ranks_.begin() + 1, ranks_.end(), is_connected)) {
-    if (deadline.left_s() == 0) reject_missing_ranks();
-    receive_greeting(connections, deadline);
+  while (!all_have_confirmed()) {
+    if (!confirmation_ && all_seats_are_taken())
+      welcome_ranks();
+    else if (!confirmation_ && deadline.left_s() == 0)
+      reject_missing_ranks();
+    else
+      wait_for_messages(connections, deadline);
   }
   file.remove();
-  std::vector<Member> members = members_of(hosts_, ranks_);
-  welcome_ranks(members);
-  return std::make_shared<Group>(0, std::move(members), std::move(ranks_));
+  return begin();
 }
 
-void Rendezvous::welcome_ranks(const std::vector<Member>& members) {
-  const std::string nonce = random_nonce();
-  const std::string welcome = welcome_text(members, nonce);
+// A rank that cannot receive its welcome loses its seat.
+void Rendezvous::welcome_ranks() {
+  const std::string welcome = welcome_text({++welcome_, members()});
+  confirmation_.emplace(silence_limit_s());
   Deadline deadline(kAnswerTimeoutS);
-  for (size_t rank = 1; rank < ranks_.size(); ++rank) {
+  for (size_t rank = 1; rank < seats_.size(); ++rank) {
     try {
-      ranks_[rank].send(welcome, deadline);
+      seats_[rank].socket.send(welcome, deadline);
     } catch (const ConnectionError& error) {
-      ranks_[rank] = Socket();
-      reject("rank " + std::to_string(rank) + " " + error.what() +
-             " before all ranks had connected");
+      free_seat(rank, error.what());
     }
-    ranks_[rank].authenticate(session_key(environment_.secret, nonces_[rank], nonce),
-                              ConnectionEnd::kRankZero);
   }
+}
+
+// The group notices a rank that is gone by now.
+std::shared_ptr<Group> Rendezvous::begin() {
+  const std::string text = welcome_text({Welcome::kBegin, {}});
+  std::vector<Member> all = members();
+  std::vector<Socket> sockets;
+  Deadline deadline(kAnswerTimeoutS);
+  for (Seat& seat : seats_) {
+    try {
+      if (seat.socket.is_open()) seat.socket.send(text, deadline);
+    } catch (const ConnectionError&) {
+      seat.socket.shutdown();
+    }
+    sockets.push_back(std::move(seat.socket));
+  }
+  return std::make_shared<Group>(0, std::move(all), std::move(sockets));
 }
 
 Socket Rendezvous::connection_to_rank_zero(Deadline& deadline) const {
@@ -347,44 +394,71 @@ Socket Rendezvous::connection_to_rank_zero(Deadline& deadline) const {
   return Socket::connect(environment_.address, environment_.port, deadline);
 }
 
-// Rank 0 may have closed the connection because it was too slow, so a closed connection is retried.
-std::shared_ptr<Group> Rendezvous::connect_to_rank_zero() {
-  Deadline deadline(environment_.timeout_s);
-  std::string answer, nonce, cure;
-  Socket socket;
-  for (std::string reason; answer.empty();) {
-    try {
-      socket = connection_to_rank_zero(deadline);
-      cure = "; DEEPBENCH_RANKS_SECRET must be the same on all ranks";
-      Deadline answer_deadline(environment_.timeout_s + kAnswerTimeoutS);
-      nonce = random_nonce();
-      socket.send(greeting_text(environment_, identity_, nonce), answer_deadline);
-      socket.authenticate(answer_key(environment_.secret, nonce), ConnectionEnd::kOtherRank);
-      answer = socket.receive(kMaxGreetingBytes * 16, answer_deadline);
-    } catch (const ConnectionError& error) {
-      reason = error.what();
-      poll(nullptr, 0, kReconnectDelayMs);
-      if (deadline.left_s() == 0 || !environment_.sockets.empty())
-        throw BackendUnavailable("rank " + std::to_string(environment_.rank) + ": rank 0 at " +
-                                 rank_zero_endpoint(environment_) + " " + reason + ", within " +
-                                 seconds_text(environment_.timeout_s) + cure);
-    }
+// Rank 0 answers a greeting at once. Who does not is a stranger at rank 0's address, and the rank
+// connects again.
+void Rendezvous::greet_rank_zero(Socket& socket, Deadline& deadline) const {
+  const double limit_s = std::min(deadline.left_s(), silence_limit_s());
+  Deadline answer(std::max(limit_s, kLeastAnswerTimeoutS));
+  const Greeting greeting = {std::string(kHandshake), identity_.version, random_nonce()};
+  std::string nonce;
+  try {
+    socket.send(greeting_text(greeting, environment_.secret), answer);
+    socket.authenticate(challenge_key(environment_.secret, greeting.nonce),
+                        ConnectionEnd::kOtherRank);
+    nonce = parse_challenge(socket.receive(kMaxAnswerBytes, answer));
+  } catch (const ConnectionTimeout&) {
+    throw ConnectionError("sent no answer");
   }
-  Unpacker unpacker(answer);
-  const std::string rejection = unpacker.text();
-  if (!rejection.empty()) throw BackendUnavailable(rejection);
-  socket.authenticate(session_key(environment_.secret, nonce, unpacker.text()),
+  socket.authenticate(session_key(environment_.secret, greeting.nonce, nonce),
                       ConnectionEnd::kOtherRank);
-  std::vector<Member> members(static_cast<size_t>(environment_.size));
-  for (Member& member : members) {
-    member.host = unpacker.text();
-    member.address = unpacker.text();
-    member.local_rank = static_cast<int>(unpacker.number<int64_t>());
-    member.local_size = static_cast<int>(unpacker.number<int64_t>());
+  const Introduction introduction = {environment_.rank,
+                                     environment_.size,
+                                     process_,
+                                     machine_identity(),
+                                     hash_of_command(identity_.command),
+                                     identity_.command.substr(0, kShownCommandBytes + 4)};
+  socket.send(introduction_text(introduction), answer);
+}
+
+// Confirms each welcome until all ranks have confirmed the same one.
+std::shared_ptr<Group> Rendezvous::join_group(Socket socket) const {
+  // for the other ranks to arrive, for a last welcome to be sent and for all to confirm it
+  Deadline deadline(environment_.timeout_s * (environment_.sockets.empty() ? 1 : 2) +
+                    3 * kAnswerTimeoutS);
+  std::vector<Member> members;
+  for (;;) {
+    Welcome welcome = parse_welcome(socket.receive(kMaxAnswerBytes, deadline), environment_.size);
+    if (welcome.number == Welcome::kBegin) break;
+    members = std::move(welcome.members);
+    socket.send(confirmation_text(welcome.number), deadline);
   }
+  if (members.empty()) throw ConnectionError("sent an invalid message");
   std::vector<Socket> to_rank_zero;
   to_rank_zero.push_back(std::move(socket));
   return std::make_shared<Group>(environment_.rank, std::move(members), std::move(to_rank_zero));
+}
+
+std::shared_ptr<Group> Rendezvous::connect_to_rank_zero() {
+  Deadline deadline(environment_.timeout_s);
+  const std::string who = "rank " + std::to_string(environment_.rank) + ": rank 0 at " +
+                          rank_zero_endpoint(environment_) + " ";
+  std::string cure;
+  for (;;) {
+    try {
+      Socket socket = connection_to_rank_zero(deadline);
+      cure = "; DEEPBENCH_RANKS_SECRET must be the same on all ranks";
+      greet_rank_zero(socket, deadline);
+      cure = "";
+      return join_group(std::move(socket));
+    } catch (const ConnectionTimeout& error) {
+      throw BackendUnavailable(who + error.what());
+    } catch (const ConnectionError& error) {
+      poll(nullptr, 0, kReconnectDelayMs);
+      if (deadline.left_s() == 0 || !environment_.sockets.empty())
+        throw BackendUnavailable(who + error.what() + ", within " +
+                                 seconds_text(environment_.timeout_s) + cure);
+    }
+  }
 }
 
 }  // namespace deepbench

@@ -1,13 +1,17 @@
-// How the processes of a launch become a Group: rank 0 listens, the others connect and send a
-// greeting. If they cannot work together, every rank is told the reason. Ranks that rank 0 has
-// started inherit a connection to it, and ranks of one machine meet at a Unix socket in a folder of
-// their user, so that there is no port.
+// How the processes of a launch become a Group: rank 0 listens, the others connect, and both sides
+// recognize each other by a handshake. If they cannot work together, every rank is told the reason.
+// Ranks that rank 0 has started inherit a connection to it, and ranks of one machine meet at a Unix
+// socket in a folder of their user, so that there is no port.
 //
 // A secret authenticates the greeting and, through keys that are new in each connection, every
-// later message. It is never sent.
+// later message. It is never sent. A rank has its place only once it has answered random numbers of
+// rank 0, and rank 0 listens until all ranks have confirmed that they begin: a connection that
+// fails or stays silent until then loses the place to the next one.
 #pragma once
 
+#include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -42,30 +46,72 @@ class DEEPBENCH_API Rendezvous {
   std::shared_ptr<Group> wait();
 
  private:
+  // A connection that has been challenged and has not introduced itself.
+  struct Candidate {
+    Socket socket;
+    std::string part;  // the received part of the introduction
+    std::string version;
+    Deadline silence;
+  };
+  // On rank 0, of each rank. It is free while its socket is closed.
+  struct Seat {
+    Socket socket;
+    std::string part;                // the received part of a message
+    std::string process;             // who has the seat
+    std::string host;                // machine identity
+    std::string loss;                // why the rank that had the seat lost it
+    int64_t confirmed = kNoWelcome;  // the welcome that the rank has confirmed
+  };
+  static constexpr int64_t kNoWelcome = 0;
+
   void listen();
   std::shared_ptr<Group> gather_ranks();
-  std::shared_ptr<Group> connect_to_rank_zero();
-  Socket connection_to_rank_zero(Deadline& deadline) const;
   PendingConnections pending_connections();
-  void receive_greeting(PendingConnections& connections, Deadline& deadline);
-  void welcome_ranks(const std::vector<Member>& members);
-  std::string rejection_reason(const struct Greeting& greeting,
+  void wait_for_messages(PendingConnections& connections, Deadline& deadline);
+  void receive_greeting(FirstMessage first);
+  void refuse_other_handshake(Socket socket, const std::string& version);
+  void challenge(Socket socket, const struct Greeting& greeting);
+  void receive_introductions();
+  void take_seat(Socket socket, const std::string& version,
+                 const struct Introduction& introduction);
+  void free_seat(size_t rank, const std::string& loss);
+  void receive_from_seats();
+  void welcome_ranks();
+  std::shared_ptr<Group> begin();
+  bool all_seats_are_taken() const;
+  bool all_have_confirmed() const;
+  std::vector<std::string> addresses() const;
+  std::vector<Member> members() const;
+  double silence_limit_s() const;
+
+  std::string other_version_reason(const std::string& version) const;
+  std::string rejection_reason(const std::string& version, const struct Introduction& introduction,
                                const std::string& rank_zero_command) const;
-  // Sends the answer to all connected ranks and throws the reason.
-  [[noreturn]] void reject(const std::string& reason, const std::string& answer);
-  [[noreturn]] void reject(const std::string& reason) { reject(reason, reason); }
+  // Sends the answer to the ranks that have seats and on `also`, and throws the reason.
+  [[noreturn]] void reject(const std::string& reason, const std::string& answer, Socket also);
+  [[noreturn]] void reject(const std::string& reason) { reject(reason, reason, Socket()); }
   [[noreturn]] void reject_missing_ranks();
   std::string missing_ranks() const;
+  std::string hints_about_missing_ranks() const;
   bool is_reachable_from_this_machine_only() const;
+
+  std::shared_ptr<Group> connect_to_rank_zero();
+  Socket connection_to_rank_zero(Deadline& deadline) const;
+  void greet_rank_zero(Socket& socket, Deadline& deadline) const;
+  std::shared_ptr<Group> join_group(Socket socket) const;
 
   LaunchEnvironment environment_;
   LaunchIdentity identity_;
+  std::string process_;  // a random number of this process
   Socket listener_;
-  SocketFile socket_file_;           // of a listener at a path
-  std::string listening_address_;    // numeric; empty without a port
-  std::vector<Socket> ranks_;        // on rank 0: connections by rank
-  std::vector<std::string> hosts_;   // machine identities by rank
-  std::vector<std::string> nonces_;  // of the greetings, by rank
+  SocketFile socket_file_;         // of a listener at a path
+  std::string listening_address_;  // numeric; empty without a port
+  // on rank 0
+  std::vector<Candidate> candidates_;     // oldest first
+  std::vector<Seat> seats_;               // by rank
+  std::string other_version_;             // why a rank with another handshake was refused
+  int64_t welcome_ = kNoWelcome;          // number of the last welcome
+  std::optional<Deadline> confirmation_;  // of the last welcome, unless it is void
 };
 
 }  // namespace deepbench

@@ -200,7 +200,7 @@ void Socket::send_bytes(const char* data, size_t count, Deadline& deadline) cons
       data += sent, count -= static_cast<size_t>(sent);
     } else if (errno == EAGAIN || errno == EWOULDBLOCK) {
       if (!wait_for_events(descriptor_, POLLOUT, deadline))
-        throw ConnectionError("received nothing for " + to_text(deadline.seconds()) + " s");
+        throw ConnectionTimeout("received nothing for " + to_text(deadline.seconds()) + " s");
     } else if (errno != EINTR) {
       throw ConnectionError("closed the connection");
     }
@@ -214,7 +214,7 @@ void Socket::receive_bytes(char* data, size_t count, Deadline& deadline) const {
       data += got, count -= static_cast<size_t>(got);
     } else if (got < 0 && (errno == EAGAIN || errno == EWOULDBLOCK)) {
       if (!wait_for_events(descriptor_, POLLIN, deadline))
-        throw ConnectionError("sent nothing for " + to_text(deadline.seconds()) + " s");
+        throw ConnectionTimeout("sent nothing for " + to_text(deadline.seconds()) + " s");
     } else if (got == 0 || errno != EINTR) {
       throw ConnectionError("closed the connection");
     }
@@ -257,21 +257,28 @@ std::string Socket::receive(uint64_t max_bytes, Deadline& deadline) {
   if (!is_authenticated_) return message;
   std::string code(kCodeBytes, '\0');
   receive_bytes(code.data(), code.size(), deadline);
+  check_code(message, code);
+  return message;
+}
+
+// Checks the code that follows the next message of the other side.
+void Socket::check_code(std::string_view message, std::string_view code) {
   const ConnectionEnd sender =
       end_ == ConnectionEnd::kRankZero ? ConnectionEnd::kOtherRank : ConnectionEnd::kRankZero;
   if (!is_equal_in_constant_time(code, code_of(message, sender, received_++)))
     throw ConnectionError("sent a message with a wrong authentication code");
-  return message;
 }
 
-bool Socket::receive_available(uint64_t max_bytes, std::string* part) const {
+bool Socket::receive_available(uint64_t max_bytes, std::string* part) {
+  const size_t code_bytes = is_authenticated_ ? kCodeBytes : 0;
   for (;;) {
     uint64_t size = 0;
     if (part->size() >= sizeof size) std::memcpy(&size, part->data(), sizeof size);
     if (size > max_bytes) throw ConnectionError("sent an invalid message");
-    if (part->size() >= sizeof size && part->size() - sizeof size == size) break;
+    const uint64_t whole = sizeof size + (part->size() < sizeof size ? 0 : size + code_bytes);
+    if (part->size() >= sizeof size && part->size() == whole) break;
     char bytes[1 << 14];
-    const uint64_t missing = sizeof size + size - part->size();
+    const uint64_t missing = whole - part->size();
     const ssize_t got = ::recv(descriptor_, bytes, std::min<uint64_t>(missing, sizeof bytes), 0);
     if (got > 0) {
       part->append(bytes, static_cast<size_t>(got));
@@ -282,6 +289,9 @@ bool Socket::receive_available(uint64_t max_bytes, std::string* part) const {
     }
   }
   part->erase(0, sizeof(uint64_t));
+  const std::string code = part->substr(part->size() - code_bytes);
+  part->resize(part->size() - code_bytes);
+  if (is_authenticated_) check_code(*part, code);
   return true;
 }
 

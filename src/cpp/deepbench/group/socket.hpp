@@ -19,6 +19,12 @@ class DEEPBENCH_API ConnectionError : public std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
+// The other side was silent until the deadline.
+class DEEPBENCH_API ConnectionTimeout : public ConnectionError {
+ public:
+  using ConnectionError::ConnectionError;
+};
+
 class Deadline {
  public:
   explicit Deadline(double seconds) : seconds_(seconds), left_s_(seconds) {}
@@ -65,8 +71,8 @@ class DEEPBENCH_API Socket {
   // the announced size.
   std::string receive(uint64_t max_bytes, Deadline& deadline);
   // Appends the received bytes of a message to `part` without blocking; returns true once `part` is
-  // the complete message, which has no code. Memory grows with the received bytes.
-  bool receive_available(uint64_t max_bytes, std::string* part) const;
+  // the complete message, without its code. Memory grows with the received bytes.
+  bool receive_available(uint64_t max_bytes, std::string* part);
   // Whether receive() finds data or the end of the connection within the limit.
   bool is_readable(int limit_ms) const;
   // Copies the first `count` unread bytes without consuming them; false if fewer have arrived.
@@ -84,6 +90,7 @@ class DEEPBENCH_API Socket {
   void send_bytes(const char* data, size_t count, Deadline& deadline) const;
   void receive_bytes(char* data, size_t count, Deadline& deadline) const;
   std::string code_of(std::string_view message, ConnectionEnd sender, uint64_t number) const;
+  void check_code(std::string_view message, std::string_view code);
 
   int descriptor_ = -1;
   bool is_authenticated_ = false;
