@@ -75,6 +75,35 @@ TEST_CASE("half of the calls take half of the time, or the count is doubted") {
   CHECK(doubt_about_count(once, samples_of(150, 2000.0 / 150), in_place).empty());
 }
 
+// The first call of a batch takes `first_ns` and each further one `further_ns`.
+BatchTimer beginning(double first_ns, double further_ns) {
+  return
+      [=](uint64_t count) { return batch_of(count, first_ns + further_ns * double(count - 1), 0); };
+}
+
+TEST_CASE(
+    "a further call takes half of the time of a single one, or the further ones are doubted") {
+  const auto doubt = [](double first_ns, double further_ns, int64_t threads) {
+    return doubt_about_further_calls(beginning(first_ns, further_ns), samples_of(20, further_ns),
+                                     {}, threads);
+  };
+  CHECK(doubt(80e3, 10e3, 1) ==
+        "a call takes 80 us in a batch of its own and 10 us as a further one of 20: not every call "
+        "does the work");
+  CHECK(doubt(80e3, 45e3, 1).empty());    // less than twice as long
+  CHECK(doubt(60e3, 10e3, 1).empty());    // a device begins
+  CHECK(doubt(300e3, 10e3, 64).empty());  // threads wake
+  CHECK(doubt(400e3, 10e3, 64) != "");
+  // The samples are single calls.
+  CHECK(doubt_about_further_calls(beginning(80e3, 10e3), samples_of(1, 80e3), {}, 1).empty());
+  // One round that fits ends the doubt.
+  const BatchTimer once = [number = 0](uint64_t count) mutable {
+    const double first = ++number == 54 ? 10e3 : 80e3;
+    return batch_of(count, first + 10e3 * double(count - 1), 0);
+  };
+  CHECK(doubt_about_further_calls(once, samples_of(20, 10e3), {}, 1).empty());
+}
+
 TEST_CASE("verified calls take as long as the others, or the others are doubted") {
   const BatchTimer slow = [](uint64_t count) { return batch_of(count, 5e3 * double(count), 0); };
   CHECK(doubt_about_reset(steady(), steady(), samples_of(200), {}).empty());
@@ -209,6 +238,16 @@ TEST_CASE("an honest kernel on a busy machine is believed") {
     CAPTURE(seed);
     CHECK(doubt_about_count(disturbed(seed), samples_of(200), {}).empty());
     CHECK(doubt_about_reset(disturbed(seed), disturbed(seed + 10000), samples_of(200), {}).empty());
+    for (const double longer : {1.0, 100.0, 1000.0}) {
+      const BatchTimer noise = disturbed(seed);
+      const BatchTimer plain = [&](uint64_t count) {
+        Batch batch = noise(count);
+        batch.elapsed_ns *= longer;
+        return batch;
+      };
+      for (const uint64_t batch : {2, 20, 200})
+        CHECK(doubt_about_further_calls(plain, samples_of(batch), {}, 1).empty());
+    }
     CHECK(doubt_about_slow_clock(disturbed(seed), samples_of(200), {}).empty());
     CHECK(doubt_about_fast_clock(disturbed(seed), samples_of(200), {}).empty());
     CHECK(doubt_about_reading(disturbed_readings(seed), samples_of(200)).empty());

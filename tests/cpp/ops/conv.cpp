@@ -44,6 +44,14 @@ TEST_CASE("conv: a transform replaces as many multiplications as its tiles allow
   CHECK(winograd_factor(large) == doctest::Approx(45.0 * 45 / 169));
 }
 
+TEST_CASE("a kernel may state the factor of a transform, and no larger one") {
+  const Problem problem = Problem::parse("conv w=16 h=16 c=4 n=1 k=4 s=3 r=3");
+  const Operation& operation = problem.operation();
+  CHECK(operation.permits_condition(problem, "transform_factor", 4.0));
+  CHECK(operation.permits_condition(problem, "transform_factor", 6.0));  // of an FFT
+  CHECK_FALSE(operation.permits_condition(problem, "transform_factor", 6.1));
+}
+
 TEST_CASE("conv: the size of the output follows from padding, stride and dilation") {
   const Conv first = parse_conv("w=700 h=161 c=1 n=4 k=32 s=20 r=5 stride_w=2 stride_h=2");
   CHECK(first.q() == 341);

@@ -86,7 +86,9 @@ static inline void run_batch(Kernel* kernel, const deepbench_request* request,
   const Scenario* scenario = &kernel->scenario;
   const double count = scenario->loops_once ? 1 : (double)request->count;
   work(scenario->works_ns * count);
-  double elapsed = call_ns(kernel) * count + scenario->overhead_ns;
+  const double first = call_ns(kernel);
+  const double further = scenario->further_ns > 0 ? scenario->further_ns : first;
+  double elapsed = first + further * (count - 1) + scenario->overhead_ns;
   if (scenario->resolution_ns > 0)
     elapsed = scenario->resolution_ns * (double)(uint64_t)(elapsed / scenario->resolution_ns + 0.5);
   const uint64_t copies = scenario->rotation_stuck ? 1 : kernel->copies;

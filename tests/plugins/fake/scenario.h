@@ -114,6 +114,7 @@ typedef struct Scenario {
   bool mutant_in_batches; /* the mutant applies only to batches of several calls */
   bool in_place, restore_broken, adds_once, refill_ignored, rotation_stuck, scan_blind, flush;
   bool loops_once;    /* a batch makes one call, whatever its count */
+  double further_ns;  /* > 0: the time of each call of a batch after the first */
   double works_ns;    /* host time that each call really takes; 0: none */
   double verified_ns; /* > 0: the time of a call between poisoning and the next reading */
   bool real_time;     /* the clock claims to be the host's */
@@ -251,6 +252,7 @@ static inline bool read_clock_verb(const Line* line, Scenario* scenario, bool* k
     return read_numbers(line, 2, 2, scenario->noise);
   }
   if (strcmp(verb, "correlated") == 0) return read_numbers(line, 3, 3, scenario->noise);
+  if (strcmp(verb, "further") == 0) return read_numbers(line, 1, 1, &scenario->further_ns);
   if (strcmp(verb, "works") == 0) return read_numbers(line, 1, 1, &scenario->works_ns);
   if (strcmp(verb, "verified_time") == 0) return read_numbers(line, 1, 1, &scenario->verified_ns);
   if (strcmp(verb, "real_time") == 0) return scenario->real_time = line->count == 1;

@@ -10,13 +10,18 @@
 namespace deepbench {
 namespace {
 
-constexpr size_t kRounds = 9;       // without an exception cast doubt
-constexpr int kClockRounds = 15;    // the same, of the clock
-constexpr int kMinClockRounds = 9;  // in fewer, every batch of one size may have been delayed
+constexpr size_t kRounds = 9;            // without an exception cast doubt
+constexpr size_t kFirstCallRounds = 18;  // the same, of single calls, which are short
+constexpr int kClockRounds = 15;         // the same, of the clock
+constexpr int kMinClockRounds = 9;       // in fewer, every batch of one size may have been delayed
 // Twice the calls take at least so many times as long.
 constexpr double kMinGrowth = 1.5;
 // So many calls are not shorter because of a disturbance, and their launch is negligible.
 constexpr uint64_t kManyCalls = 1 << 16;
+// Further calls of a batch, whose first one may take so many times as long, or the time in which a
+// device begins and that in which each thread wakes. Events of GPUs take up to 5 us.
+constexpr uint64_t kFewCalls = 8;
+constexpr double kMaxFirstCall = 2, kBeginningNs = 50e3, kWakingNs = 5e3;
 // Calls that make the first one, whose operands are not in the caches, negligible.
 constexpr uint64_t kCoolingCalls = 8;
 // Batches of a doubted kernel grow to this length, so that no short disturbance explains them, such
@@ -33,6 +38,9 @@ constexpr double kMinHiddenNs = 200e3;
 // Reading computed results may take so many times as long as reading poisoned ones.
 constexpr double kMaxReadingTime = 2;
 
+uint64_t most_calls(const MeasureOptions& options) {
+  return static_cast<uint64_t>(options.max_batch);
+}
 double smallest(const std::vector<double>& values) {
   return *std::min_element(values.begin(), values.end());
 }
@@ -89,6 +97,30 @@ std::string doubt_about_count(const BatchTimer& plain, const Samples& samples,
   return std::to_string(whole) + " calls take " + microseconds(smallest(whole_ns)) + " and " +
          std::to_string(whole / 2) + " calls " + microseconds(smallest(half_ns)) +
          ": not every call is made";
+}
+
+std::string doubt_about_further_calls(const BatchTimer& plain, const Samples& samples,
+                                      const MeasureOptions& options, int64_t threads) {
+  if (samples.batch < 2) return "";
+  const uint64_t whole = std::clamp<uint64_t>(
+      samples.batch, std::min(kFewCalls, most_calls(options)), most_calls(options));
+  const double waking_ns = kBeginningNs + kWakingNs * double(std::clamp<int64_t>(threads, 1, 1024));
+  const auto is_doubted = [&](double first_ns, double further_ns) {
+    return first_ns > std::max(kMaxFirstCall * further_ns, further_ns + waking_ns);
+  };
+  std::vector<double> first_ns, further_ns;
+  while (first_ns.size() < kFirstCallRounds) {
+    const double all = plain(whole).elapsed_ns;
+    plain(1);  // Whatever a restored operand or the end of a long batch costs is not part of the
+               // next.
+    first_ns.push_back(plain(1).elapsed_ns);
+    further_ns.push_back(std::max(0.0, all - first_ns.back()) / double(whole - 1));
+    if (!is_doubted(first_ns.back(), further_ns.back())) return "";
+  }
+  if (!is_doubted(smallest(first_ns), largest(further_ns))) return "";
+  return "a call takes " + microseconds(smallest(first_ns)) + " in a batch of its own and " +
+         microseconds(largest(further_ns)) + " as a further one of " + std::to_string(whole) +
+         ": not every call does the work";
 }
 
 std::string doubt_about_reset(const BatchTimer& plain, const BatchTimer& after_reset,

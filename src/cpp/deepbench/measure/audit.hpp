@@ -30,6 +30,11 @@ inline bool this_rank(bool mine) { return mine; }  // of a process that makes it
 DEEPBENCH_API std::string doubt_about_count(const BatchTimer& plain, const Samples& samples,
                                             const MeasureOptions& options);
 
+// A call in a batch of its own takes at most twice as long as a further call of a long batch, or
+// the further ones do less. `threads` may have to be woken for the first call.
+DEEPBENCH_API std::string doubt_about_further_calls(const BatchTimer& plain, const Samples& samples,
+                                                    const MeasureOptions& options, int64_t threads);
+
 // Calls whose results are verified must not take longer than the others, or the others do less.
 // `after_reset` makes a batch right after the outputs were poisoned, and reads a result, so that
 // the next plain batch is not part of it. Poisoning cools caches and wakes threads: the batches are

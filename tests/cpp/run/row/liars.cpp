@@ -51,6 +51,58 @@ TEST_CASE("a loop that makes one call, whatever the count, is mistrusted") {
   CHECK_FALSE(row.has_rates());
 }
 
+TEST_CASE("a batch whose first call alone does the work is mistrusted") {
+  for (const std::string script : {"", "in_place; "}) {
+    const Row row = fake_row(script + "time 80e3; further 10e3", kSmall);
+    CHECK(verdict(row) == "mistrusted");
+    CHECK_MESSAGE(contains(row.reason, ": not every call does the work"), row.reason);
+    CHECK_FALSE(row.has_rates());
+    // A device may take its time to begin, and so may threads.
+    CHECK(verdict(fake_row(script + "time 40e3; further 10e3", kSmall)) == "ok");
+    CHECK(verdict(fake_row(script + "time 150e3; further 10e3; emit describe_kernel threads 64",
+                           kSmall)) == "ok");
+  }
+}
+
+TEST_CASE("isolated calls that were not asked for are an impossible answer") {
+  const Row row = fake_row("launch isolated", kSmall);
+  CHECK(verdict(row) == "failed");
+  CHECK(row.reason ==
+        "time_batch: the backend gave an impossible answer: isolated calls, which it "
+        "was not asked for");
+  CHECK(verdict(fake_row("", kSmall, "ceilings=no launch=isolated")) == "ok");
+  CHECK(verdict(fake_row("launch isolated; flush", kSmall, "ceilings=no cache=cold")) == "ok");
+}
+
+TEST_CASE("a transform that the operation does not permit is an impossible answer") {
+  const Row row = fake_row("emit describe_kernel transform_factor 1e6", kSmall);
+  CHECK(verdict(row) == "failed");
+  CHECK_MESSAGE(contains(row.reason, "transform_factor=1000000, which gemm does not permit here"),
+                row.reason);
+  CHECK(verdict(fake_row("emit describe_kernel transform_factor 1.0", kSmall)) == "ok");
+}
+
+TEST_CASE("caches that are hot in a cold row by the backend's own words are an impossible answer") {
+  const Row fitting =
+      fake_row("emit describe_kernel copies 2; memory_bytes 1e6; answer copies_touched 1", kLarge,
+               "ceilings=no cache=cold");
+  CHECK(verdict(fitting) == "failed");
+  CHECK_MESSAGE(contains(fitting.reason, "copies=2, which all fit the last-level cache"),
+                fitting.reason);
+  const Row hot = fake_row("emit describe_kernel copies 2", kSmall);
+  CHECK_MESSAGE(contains(hot.reason, "copies=2, where the caches are hot"), hot.reason);
+  CHECK(verdict(fake_row("", kLarge, "ceilings=no cache=cold")) == "ok");
+}
+
+TEST_CASE("a host time that is too short does not make the limit of time void") {
+  const std::string script = "time 1e6 2e6 4e6 8e6; host 1; answer host_ns 1; works 2e6; ";
+  const Row row =
+      fake_row(script + "real_time", kTiny, "ceilings=no verify=no samples=1000 time_limit=0.2");
+  CHECK_MESSAGE(verdict(row) == "ok", row.reason);
+  REQUIRE(row.samples);
+  CHECK(row.samples->stop == StopReason::kTimeLimit);
+}
+
 TEST_CASE("work that is done after poisoning alone is mistrusted") {
   for (const std::string script : {"", "in_place; "}) {
     const Row row = fake_row(script + "time 1000; verified_time 20e3", kSmall);

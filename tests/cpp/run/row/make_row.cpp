@@ -233,21 +233,6 @@ TEST_CASE("a row steadily above its ceiling raises the ceiling") {
                          "confirms, is kept"});
 }
 
-TEST_CASE("a transform is compared with a ceiling that is as many times higher") {
-  const std::string transform = "when m=64 emit describe_kernel transform_factor 4.0; ";
-  const Row below =
-      fake_row(transform + "model 0.001 1000 100 1000; when m=64 time 200", kProblem, "");
-  CHECK(below.status == Status::kOk);
-  CHECK(below.notes.empty());
-  CHECK(below.bound.flops_per_s == Approx(1e12).epsilon(0.01));
-  CHECK(below.bound.share_arithmetic == Approx(524288 / 4 / 1000.0 / 200).epsilon(0.01));
-  CHECK(below.to_json().find("\"transform_factor\": 4}") != std::string::npos);
-  // A row above that ceiling raises it to the operations that the algorithm executes.
-  const Row above =
-      fake_row(transform + "model 0.001 1000 1e6 1e6; when m=64 time 100", kProblem, "");
-  CHECK(above.bound.flops_per_s == Approx(524288 / 4 / 100e-9));
-}
-
 TEST_CASE("a row at most 5 % above its ceiling is left alone") {
   // Without overheads the ceilings are exact: 524.288 ns are possible.
   const std::string model = "model 0.001 1000 100 1000; when m=64 time ";

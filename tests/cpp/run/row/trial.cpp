@@ -163,11 +163,14 @@ TEST_CASE(
                                                         "refill inputs=uniform seed=1", "destroy"});
 }
 
-TEST_CASE("after the samples, half a batch and a batch show that every call is made") {
+TEST_CASE(
+    "after the samples, half a batch, a batch and single calls show that every call is made") {
   const auto calls = measure("time 1000").calls;
-  CHECK(slice(calls, calls.size() - 3, 3) ==
-        std::vector<std::string>{"time_batch count=100 launch=0 flags=0",
-                                 "time_batch count=200 launch=0 flags=0", "destroy"});
+  const std::string whole = "time_batch count=200 launch=0 flags=0";
+  const std::string single = "time_batch count=1 launch=0 flags=0";
+  CHECK(slice(calls, calls.size() - 6, 6) ==
+        std::vector<std::string>{"time_batch count=100 launch=0 flags=0", whole, whole, single,
+                                 single, "destroy"});
 }
 
 TEST_CASE("without verification nothing but timing happens") {

@@ -1,9 +1,12 @@
 // The specification of conv: parameters, validity, useful work.
+#include <algorithm>
+
 #include "deepbench/core/operation.hpp"
 #include "deepbench/core/status.hpp"
 #include "deepbench/ops/all_ops.hpp"
 #include "deepbench/ops/conv/conv.hpp"
 #include "deepbench/ops/conv/reference.hpp"
+#include "deepbench/ops/conv/transform_factor.hpp"
 
 namespace deepbench {
 namespace {
@@ -23,6 +26,13 @@ Parameter padding_parameter(const char* name, const char* help) {
 Parameter omit_at_default(Parameter parameter) {
   parameter.omitted_at_default = true;
   return parameter;
+}
+
+// Of Winograd's algorithm or an FFT.
+bool is_transform_factor(const Conv& conv, const Value& value) {
+  constexpr double kRounding = 1 + 1e-9;
+  const auto* const factor = std::get_if<double>(&value);
+  return factor && *factor <= kRounding * std::max(winograd_factor(conv), fft_factor(conv));
 }
 
 void require_output(const char* what, const char* key, int64_t size, int64_t filter, int64_t pad,
@@ -89,6 +99,7 @@ class ConvOperation final : public Operation {
     const PrecisionInfo precision = conv_problem(problem).precision;
     const std::string text = to_text(value);
     const bool is_int8 = precision.precision == Precision::kInt8;
+    if (name == "transform_factor") return is_transform_factor(conv_problem(problem), value);
     if (name == "fill.x" || name == "fill.w" || name == "fill.dy")
       return is_int8 && (text == "s7" || text == "u8");
     if (name != "accumulator") return false;

@@ -49,7 +49,8 @@ class DEEPBENCH_API Kernel {
 
  private:
   void check(deepbench_status status, const char* slot) const;
-  void check_batch(const deepbench_batch& batch, uint64_t asked) const;
+  bool may_isolate(const deepbench_request& request) const;
+  void check_batch(const deepbench_batch& batch, const deepbench_request& request) const;
 
   struct Destroy {
     const deepbench_backend* table;

@@ -13,6 +13,7 @@ namespace {
 std::string pack(const Batch& batch) {
   Packer packer;
   packer.number(batch.count).number(batch.elapsed_ns).number(batch.host_ns).number(batch.clock_mhz);
+  packer.number(batch.longest_watched_ns);
   packer.number(int64_t{batch.throttled}).number(int64_t{batch.power_capped});
   return packer.text(batch.launch).text(batch.timer).bytes();
 }
@@ -24,6 +25,7 @@ Batch unpack_batch(const std::string& bytes) {
   batch.elapsed_ns = unpacker.number<double>();
   batch.host_ns = unpacker.number<double>();
   batch.clock_mhz = unpacker.number<double>();
+  batch.longest_watched_ns = unpacker.number<double>();
   batch.throttled = unpacker.number<int64_t>() != 0;
   batch.power_capped = unpacker.number<int64_t>() != 0;
   batch.launch = unpacker.text();
@@ -37,6 +39,7 @@ std::string merge_slowest(const std::vector<std::string>& all) {
     const Batch one = unpack_batch(bytes);
     agreed.elapsed_ns = std::max(agreed.elapsed_ns, one.elapsed_ns);
     agreed.host_ns = std::max(agreed.host_ns, one.host_ns);
+    agreed.longest_watched_ns = std::max(agreed.longest_watched_ns, one.longest_watched_ns);
     agreed.clock_mhz = std::min(agreed.clock_mhz, one.clock_mhz);
     agreed.throttled = agreed.throttled || one.throttled;
     agreed.power_capped = agreed.power_capped || one.power_capped;

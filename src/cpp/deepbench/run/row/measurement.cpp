@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <string_view>
 
+#include "deepbench/core/operation.hpp"
 #include "deepbench/core/status.hpp"
 #include "deepbench/measure/statistics.hpp"
 
@@ -63,6 +64,21 @@ Regime requested_regime(const RowRequest& request, const Attributes& device) {
   if (!request.options.cold && cache > 0)
     regime.resident = request.problem.operation().work(request.problem).bytes <= cache;
   return regime;
+}
+
+void require_requested_caches(const Plan& plan, const Attributes& facts, double last_level_bytes) {
+  const int64_t copies = facts.integer("copies", 1);
+  const auto refuse = [&](const std::string& why) {
+    throw RowFailure(Status::kFailed,
+                     "describe_kernel: the backend gave an impossible answer: copies=" +
+                         std::to_string(copies) + ", " + why);
+  };
+  if (!plan.options.cold && copies > 1) refuse("where the caches are hot");
+  if (facts.text("cold") != "rotation") return;
+  // Padded operands count only in the backend's own number.
+  const double operands = double(copies) * plan.problem.operation().work(plan.problem).bytes;
+  if (std::max(operands, double(plan.backend_plan().memory_bytes())) < last_level_bytes)
+    refuse("which all fit the last-level cache, where the caches are cold");
 }
 
 Measurement describe_measurement(const Plan& plan, const Regime& requested, const Attributes& facts,

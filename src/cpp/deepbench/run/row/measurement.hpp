@@ -61,6 +61,10 @@ struct Measurement {
 // The regime that the options ask for.
 Regime requested_regime(const RowRequest& request, const Attributes& device);
 
+// Throws RowFailure where the caches are hot in a cold row, or cold in a hot one, by the kernel's
+// own facts.
+void require_requested_caches(const Plan& plan, const Attributes& facts, double last_level_bytes);
+
 // `facts` are those of describe_kernel. A measurement whose verification failed has no metrics.
 Measurement describe_measurement(const Plan& plan, const Regime& requested, const Attributes& facts,
                                  const std::optional<Samples>& samples,

@@ -44,6 +44,7 @@ Trial::Trial(const RowContext& context, const Plan& plan, Stages& stages)
     : plan_(plan),
       backend_(context.backend),
       requested_regime_(requested_regime({plan.problem, plan.options}, context.device)),
+      last_level_bytes_(context.device.real("last_level_cache_bytes", 0)),
       stages_(stages),
       group_(context.group),
       hooks_(context.hooks),
@@ -59,11 +60,13 @@ Trial::Trial(const RowContext& context, const Plan& plan, Stages& stages)
 void Trial::prepare() {
   Stopwatch watch;
   kernel_.emplace(plan_.backend_plan().prepare());
+  require_requested_caches(plan_, kernel_->facts(), last_level_bytes_);
   const double took_ns = watch.lap_ns();
   perturbs_schedule_ =
       kernel_->facts().integer("schedule_sensitive") != 0 && launch_ != DEEPBENCH_LAUNCH_ISOLATED;
   stages_.prepare_ns += took_ns;
   stages_.compiling_ns += std::fmin(took_ns, std::fmax(0.0, kernel_->facts().real("compiling_ns")));
+  is_simulated_ = backend_.describe().integer("simulated_time") != 0;
   verification_.conditions = stated_conditions(plan_.problem, kernel_->facts());
 }
 
@@ -142,6 +145,7 @@ Batch Trial::batch(uint64_t count, deepbench_launch launch, uint32_t flags) {
     Stopwatch watch;
     Batch mine = kernel_->time_batch(count, launch, flags);
     mine.watched_ns = watch.lap_ns();
+    if (!is_simulated_) mine.longest_watched_ns = mine.watched_ns;
     mine.own_elapsed_ns = mine.elapsed_ns;
     local_call_ns_ = mine.per_call_ns();
     return mine;
@@ -161,7 +165,7 @@ double Trial::rest_if_due() {
 // Asks the backend to perturb the kernel's schedule and makes the calls that settle it.
 double Trial::perturb_schedule() {
   restore_if_needed(kCallsAfterPerturbation);
-  return batch(kCallsAfterPerturbation, launch_, DEEPBENCH_REQUEST_PERTURB).host_ns;
+  return batch(kCallsAfterPerturbation, launch_, DEEPBENCH_REQUEST_PERTURB).spent_ns();
 }
 
 Batch Trial::time(uint64_t count) {
@@ -282,8 +286,7 @@ ReadingTimes Trial::time_readings() {
 // Whether any rank has a suspicion that does not concern a simulator, whose times are not the
 // host's, and which may compute results when they are read.
 bool Trial::is_suspect(const std::string& what, bool mine) {
-  const auto is_simulated = [&] { return backend_.describe().integer("simulated_time") != 0; };
-  return is_true_on_any_rank(group_, what, mine && !is_simulated());
+  return is_true_on_any_rank(group_, what, mine && !is_simulated_);
 }
 
 void Trial::require_no_doubt(const std::string& doubt) {
@@ -297,6 +300,10 @@ void Trial::audit(const MeasureOptions& options, double verified_call_ns) {
   Stopwatch watch;
   const BatchTimer plain = [&](uint64_t count) { return time_without_rest(count); };
   require_no_doubt(doubt_about_count(plain, *samples_, options));
+  // The first call of ranks includes their meeting.
+  if (!plan_.problem.operation().is_collective())
+    require_no_doubt(doubt_about_further_calls(plain, *samples_, options,
+                                               kernel_->facts().integer("threads", 1)));
   if (verified_call_ns > kMaxVerifiedSlowdown * median(samples_->per_call_ns))
     require_no_doubt(doubt_about_reset(
         plain, [&](uint64_t count) { return time_after_reset(count); }, *samples_, options));

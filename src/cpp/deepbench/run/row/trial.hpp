@@ -97,6 +97,7 @@ class DEEPBENCH_API Trial {
   const Plan plan_;
   const Backend backend_;
   const Regime requested_regime_;
+  const double last_level_bytes_;
   std::optional<Kernel> kernel_;
   std::optional<Verifier> verifier_;
   Verification verification_;
@@ -107,7 +108,8 @@ class DEEPBENCH_API Trial {
   const deepbench_launch launch_;
   RestPolicy rest_;
   bool perturbs_schedule_ = false;
-  double local_call_ns_ = 0;  // of the last batch on this rank
+  bool is_simulated_ = false;  // the backend's times are not the host's
+  double local_call_ns_ = 0;   // of the last batch on this rank
   uint64_t calls_since_restore_ = 0;
   double last_call_ns_ = 0;
   bool outputs_reset_ = false;  // the last batch wrote to poisoned outputs

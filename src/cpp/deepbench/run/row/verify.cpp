@@ -44,6 +44,19 @@ bool is_default_condition(std::string_view name, const Value& value) {
   return (name == "beta" && to_text(value) == "1") || to_text(value).empty();
 }
 
+void require_permitted(const Problem& problem, const std::string& name, const Value& value) {
+  if (problem.operation().permits_condition(problem, name, value)) return;
+  throw RowFailure(Status::kFailed, "describe_kernel: the backend gave an impossible answer: " +
+                                        printable(name) + "=" + printable(to_text(value)) +
+                                        ", which " + problem.op() + " does not permit here");
+}
+
+// It raises the ceiling that the row is compared with.
+void require_permitted_transform(const Problem& problem, const Attributes& facts) {
+  const double factor = facts.real("transform_factor", 1);
+  if (factor > 1) require_permitted(problem, "transform_factor", factor);
+}
+
 KernelConditions kernel_conditions(const Attributes& facts, uint64_t seed,
                                    const std::string& inputs, uint64_t verification_seed,
                                    int rank) {
@@ -103,14 +116,12 @@ Verifier::Slope Verifier::slope_of(const std::vector<double>& got,
 }
 
 Attributes stated_conditions(const Problem& problem, const Attributes& kernel_facts) {
+  require_permitted_transform(problem, kernel_facts);
   Attributes conditions;
   for (const auto& [name, value] : kernel_facts.items()) {
     if (name != "beta" && name != "accumulator" && !is_fill(name)) continue;
     if (is_default_condition(name, value)) continue;
-    if (!problem.operation().permits_condition(problem, name, value))
-      throw RowFailure(Status::kFailed, "describe_kernel: the backend gave an impossible answer: " +
-                                            printable(name) + "=" + printable(to_text(value)) +
-                                            ", which " + problem.op() + " does not permit here");
+    require_permitted(problem, name, value);
     conditions.set(name, value);
   }
   return conditions;
