@@ -155,7 +155,7 @@ TEST_CASE("results cross the plugin interface") {
   CHECK(kernel.facts().real("planning_ns") == 2.5);
   CHECK(kernel.facts().real("metric.dense_time") == 1e-3);
   CHECK(kernel.facts().text("metric.dense_time.unit") == "s lower");
-  const Batch batch = kernel.time_batch(4);
+  const Batch batch = kernel.time_batch(4, DEEPBENCH_LAUNCH_ISOLATED);
   CHECK(batch.elapsed_ns == 4);
   CHECK(batch.launch == "isolated");
   CHECK(batch.timer == "unknown");

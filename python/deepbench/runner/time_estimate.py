@@ -18,7 +18,7 @@ Json = Mapping[str, Any]
 _NO_FACTS: Json = {}
 _SELECTION_FACTOR = {"best": 2.5, "exhaustive": 25.0}  # measured on an H200
 _MIN_CALLS = 2.5  # calls of a row whose first call exceeds the time limit
-_LOAD_S, _ENERGY_S = 1.5, 2.2  # seconds that --power sustained and --energy add to a row
+_LOAD_S, _ENERGY_S = 2.5, 2.2  # seconds that --power sustained and --energy add to a row
 _SPANS_S = 0.02  # total of the timed spans of a row, if the device does not state it
 
 

@@ -77,6 +77,19 @@ TEST_CASE("options override what was set before and keep the rest") {
   CHECK(options.threads == 2);
 }
 
+TEST_CASE("a wrong option of any length is quoted in part") {
+  const std::string many(5000, 'x');
+  for (const std::string& text :
+       {many + "=1", "cache=" + many, "power=" + many, "inputs=" + many, "launch=" + many}) {
+    try {
+      parse_options(text);
+      FAIL("not refused");
+    } catch (const InvalidProblem& error) {
+      CHECK(std::string(error.what()).size() < 400);
+    }
+  }
+}
+
 TEST_CASE("wrong options say what would be right") {
   const std::string keys =
       "; there are device devices library algorithm cache power samples time_limit verify pad "

@@ -17,14 +17,15 @@ using Setter = std::function<void(RunOptions&, Text key, Text value)>;
 // One of two words; the first stands for true.
 bool parse_choice_of_two(Text key, Text value, Text yes, Text no) {
   if (value != yes && value != no)
-    throw InvalidProblem(key + "=" + value + ": must be " + yes + " or " + no);
+    throw InvalidProblem(key + "=" + printable(value, 60) + ": must be " + yes + " or " + no);
   return value == yes;
 }
 
 int64_t parse_integer_at_least(Text key, Text value, int64_t smallest) {
   const int64_t number = parse_integer(key, value);
   if (number < smallest)
-    throw InvalidProblem(key + "=" + value + ": must be at least " + std::to_string(smallest));
+    throw InvalidProblem(key + "=" + printable(value, 60) + ": must be at least " +
+                         std::to_string(smallest));
   return number;
 }
 
@@ -33,7 +34,8 @@ int64_t parse_device_number(Text key, Text value) {
   const int64_t number = parse_integer_at_least(key, value, 0);
   constexpr int64_t kLargest = std::numeric_limits<int32_t>::max();
   if (number > kLargest)
-    throw InvalidProblem(key + "=" + value + ": must be at most " + std::to_string(kLargest));
+    throw InvalidProblem(key + "=" + printable(value, 60) + ": must be at most " +
+                         std::to_string(kLargest));
   return number;
 }
 
@@ -56,12 +58,13 @@ Setter text_setter(std::string RunOptions::*field) {
 void set_time_limit(RunOptions& options, Text key, Text value) {
   options.time_limit_s = parse_real(key, value);
   if (options.time_limit_s < 0 || options.time_limit_s > 1e6)
-    throw InvalidProblem(key + "=" + value + ": must be between 0 and 1000000 seconds");
+    throw InvalidProblem(key + "=" + printable(value, 60) +
+                         ": must be between 0 and 1000000 seconds");
 }
 
 void set_inputs(RunOptions& options, Text key, Text value) {
   if (value != "uniform" && value != "zeros" && value != "ones")
-    throw InvalidProblem(key + "=" + value + ": must be uniform, zeros or ones");
+    throw InvalidProblem(key + "=" + printable(value, 60) + ": must be uniform, zeros or ones");
   options.inputs = value;
 }
 
@@ -82,7 +85,8 @@ void set_devices(RunOptions& options, Text key, Text value) {
     const int64_t device = parse_device_number(key, word);
     auto& all = options.devices;
     if (std::find(all.begin(), all.end(), device) != all.end())
-      throw InvalidProblem(key + "=" + value + ": device " + word + " stands there twice");
+      throw InvalidProblem(key + "=" + printable(value, 60) + ": device " + word +
+                           " stands there twice");
     all.push_back(device);
   }
   if (!options.devices.empty()) options.device = options.devices.front();
@@ -92,7 +96,8 @@ void set_launch(RunOptions& options, Text key, Text value) {
   const std::vector<std::string> words = {"best", "graph", "stream", "isolated"};  // plugin.h's
   const auto at = std::find(words.begin(), words.end(), value);
   if (at == words.end())
-    throw InvalidProblem(key + "=" + value + ": must be best, graph, stream or isolated");
+    throw InvalidProblem(key + "=" + printable(value, 60) +
+                         ": must be best, graph, stream or isolated");
   options.launch = static_cast<int>(at - words.begin());
 }
 
@@ -138,8 +143,8 @@ void RunOptions::apply(std::string_view text) {
       std::vector<std::string> names;
       std::string list;
       for (const auto& entry : all) names.push_back(entry.first), list += " " + entry.first;
-      throw InvalidProblem("no option is called '" + item.key + "'" + suggestion(item.key, names) +
-                           "; there are" + list);
+      throw InvalidProblem("no option is called '" + printable(item.key, 60) + "'" +
+                           suggestion(item.key, names) + "; there are" + list);
     }
     at->second(*this, item.key, item.value);
   }
