@@ -34,6 +34,7 @@ TEST_CASE("sums over two arrays equal those of a plain loop") {
       CHECK(dot_sums(a.data(), b.data(), count).squares == squared_products);
       CHECK(weighted_sums(a.data(), weights.data(), count).products == products);
       CHECK(weighted_sums(a.data(), weights.data(), count).squares == squares);
+      CHECK(weighted_sum(a.data(), weights.data(), count) == products);
     });
   }
 }
@@ -51,9 +52,10 @@ TEST_CASE("sums are identical at every SIMD level") {
     std::vector<double> all = {dots.products, dots.squares, weighted.products, weighted.squares};
     const GeneratedMatrix matrix = {inputs, DEEPBENCH_F32, 2, 1003, 37};
     for (bool transposed : {false, true}) {
-      const MatrixSums sums = multiply_by_vector(matrix, transposed, thirds);
+      const MatrixSums sums = multiply_by_vector_with_squares(matrix, transposed, thirds);
       all.insert(all.end(), sums.sums.begin(), sums.sums.end());
       all.insert(all.end(), sums.squares.begin(), sums.squares.end());
+      CHECK(multiply_by_vector(matrix, transposed, thirds) == sums.sums);
     }
     if (firsts.empty()) firsts = all;
     CHECK(all == firsts);
@@ -84,9 +86,10 @@ TEST_CASE("the product of a generated matrix and a vector is the plain sum for e
       CAPTURE(shape.rows);
       CAPTURE(shape.columns);
       CAPTURE(transposed);
-      const MatrixSums got = multiply_by_vector(matrix, transposed, x);
+      const MatrixSums got = multiply_by_vector_with_squares(matrix, transposed, x);
       CHECK(got.sums == sums);
       CHECK(got.squares == squares);
+      CHECK(multiply_by_vector(matrix, transposed, x) == sums);
     }
   }
 }
@@ -111,7 +114,7 @@ TEST_CASE("the product of a sparse generated matrix counts its nonzeros only") {
       }
     CHECK(counted == doctest::Approx(10300).epsilon(0.05));
     for_each_simd_level([&] {
-      const MatrixSums got = multiply_by_vector(matrix, transposed, x);
+      const MatrixSums got = multiply_by_vector_with_squares(matrix, transposed, x);
       CHECK(got.sums == sums);
       CHECK(got.squares == squares);
     });

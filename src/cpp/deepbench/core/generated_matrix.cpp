@@ -27,8 +27,9 @@ Range range_of_part(int64_t size, int64_t part, int64_t parts) {
 
 class MatrixVectorProduct {
  public:
-  MatrixVectorProduct(const GeneratedMatrix& matrix, bool transposed, const std::vector<double>& x)
-      : matrix_(matrix), transposed_(transposed), x_(x) {
+  MatrixVectorProduct(const GeneratedMatrix& matrix, bool transposed, const std::vector<double>& x,
+                      bool with_squares)
+      : matrix_(matrix), transposed_(transposed), x_(x), with_squares_(with_squares) {
     const int64_t tiles = std::clamp<int64_t>(matrix.rows * matrix.columns / kMinTile, 1, kTiles);
     const int64_t max_output_tiles =
         transposed ? matrix.columns : (matrix.rows + kBlockRows - 1) / kBlockRows;
@@ -40,11 +41,13 @@ class MatrixVectorProduct {
 
   MatrixSums compute() {
     const auto size = static_cast<size_t>(output_count() * reduction_tiles_);
-    total_.sums.assign(size, 0), total_.squares.assign(size, 0);
+    total_.sums.assign(size, 0);
+    if (with_squares_) total_.squares.assign(size, 0);
     parallel_tasks(output_tiles_ * reduction_tiles_,
                    matrix_.rows * matrix_.columns / kMinThreadWork,
                    [this](int64_t tile) { add_tile(tile % output_tiles_, tile / output_tiles_); });
-    add_partial_sums(total_.sums), add_partial_sums(total_.squares);
+    add_partial_sums(total_.sums);
+    if (with_squares_) add_partial_sums(total_.squares);
     return std::move(total_);
   }
 
@@ -53,13 +56,15 @@ class MatrixVectorProduct {
 
   void add_partial_sums(std::vector<double>& partial) const {
     const auto size = static_cast<size_t>(output_count());
-    for (size_t i = size; i < partial.size(); ++i) partial[i % size] += partial[i];
+    for (size_t tile = size; tile < partial.size(); tile += size)
+      for (size_t i = 0; i < size; ++i) partial[i] += partial[tile + i];
     partial.resize(size);
   }
 
   void add_tile(int64_t output_tile, int64_t reduction_tile) {
     double* const sums = total_.sums.data() + reduction_tile * output_count();
-    double* const squares = total_.squares.data() + reduction_tile * output_count();
+    double* const squares =
+        with_squares_ ? total_.squares.data() + reduction_tile * output_count() : nullptr;
     const Range output_range = range_of_part(output_count(), output_tile, output_tiles_);
     const Range reduction_range = range_of_part(transposed_ ? matrix_.rows : matrix_.columns,
                                                 reduction_tile, reduction_tiles_);
@@ -92,7 +97,7 @@ class MatrixVectorProduct {
       const int64_t count = std::min(kBlockColumns, columns.end - column);
       for (int64_t j = 0; j < count; ++j) generate(rows, column + j, block + j * kBlockRows);
       add_columns(block, kBlockRows, rows.size(), count, x_.data() + column, sums + rows.begin,
-                  squares + rows.begin);
+                  squares ? squares + rows.begin : nullptr);
     }
   }
 
@@ -100,7 +105,12 @@ class MatrixVectorProduct {
     float block[kBlockRows];
     for (int64_t column = columns.begin; column < columns.end; ++column) {
       generate(rows, column, block);
-      const DotSums added = weighted_sums(block, x_.data() + rows.begin, rows.size());
+      const double* const weights = x_.data() + rows.begin;
+      if (!squares) {
+        sums[column] += weighted_sum(block, weights, rows.size());
+        continue;
+      }
+      const DotSums added = weighted_sums(block, weights, rows.size());
       sums[column] += added.products;
       squares[column] += added.squares;
     }
@@ -109,15 +119,21 @@ class MatrixVectorProduct {
   const GeneratedMatrix& matrix_;
   const bool transposed_;
   const std::vector<double>& x_;
+  const bool with_squares_;
   int64_t output_tiles_ = 1, reduction_tiles_ = 1;
   MatrixSums total_;
 };
 
 }  // namespace
 
-MatrixSums multiply_by_vector(const GeneratedMatrix& matrix, bool transposed,
-                              const std::vector<double>& x) {
-  return MatrixVectorProduct(matrix, transposed, x).compute();
+std::vector<double> multiply_by_vector(const GeneratedMatrix& matrix, bool transposed,
+                                       const std::vector<double>& x) {
+  return MatrixVectorProduct(matrix, transposed, x, /*with_squares=*/false).compute().sums;
+}
+
+MatrixSums multiply_by_vector_with_squares(const GeneratedMatrix& matrix, bool transposed,
+                                           const std::vector<double>& x) {
+  return MatrixVectorProduct(matrix, transposed, x, /*with_squares=*/true).compute();
 }
 
 }  // namespace deepbench

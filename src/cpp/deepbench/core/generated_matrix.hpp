@@ -33,7 +33,10 @@ struct MatrixSums {
 
 // Computes M x (one sum per row) or, where `transposed` is set, x M (one sum per column). It uses
 // all threads, and the result does not depend on their number.
-DEEPBENCH_API MatrixSums multiply_by_vector(const GeneratedMatrix& matrix, bool transposed,
-                                            const std::vector<double>& x);
+DEEPBENCH_API std::vector<double> multiply_by_vector(const GeneratedMatrix& matrix, bool transposed,
+                                                     const std::vector<double>& x);
+DEEPBENCH_API MatrixSums multiply_by_vector_with_squares(const GeneratedMatrix& matrix,
+                                                         bool transposed,
+                                                         const std::vector<double>& x);
 
 }  // namespace deepbench

@@ -149,11 +149,11 @@ void ProductReference::add_projection(ExpectedOutput& expected) const {
   fill_weights(seed_, 0, n_, run.data());
   const std::vector<double> weights(run.begin(), run.end());
   const Operand a = this->a(), b = this->b(), c = this->c();
-  MatrixSums total = multiply_by_vector(a.stored, a.transposed,
-                                        multiply_by_vector(b.stored, b.transposed, weights).sums);
+  MatrixSums total = multiply_by_vector_with_squares(
+      a.stored, a.transposed, multiply_by_vector(b.stored, b.transposed, weights));
   if (beta_ != 0) {
-    const MatrixSums added = multiply_by_vector(c.stored, c.transposed, weights);
-    for (size_t i = 0; i < total.sums.size(); ++i) total.sums[i] += beta_ * added.sums[i];
+    const std::vector<double> added = multiply_by_vector(c.stored, c.transposed, weights);
+    for (size_t i = 0; i < total.sums.size(); ++i) total.sums[i] += beta_ * added[i];
   }
   expected.projections = std::move(total.sums);
 

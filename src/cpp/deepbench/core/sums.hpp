@@ -17,9 +17,11 @@ DEEPBENCH_API DotSums dot_sums(const float* a, const float* b, int64_t count);
 
 // Sums values[i] weights[i] in `products` and the squares of `values` in `squares`.
 DEEPBENCH_API DotSums weighted_sums(const float* values, const double* weights, int64_t count);
+// The sum of values[i] weights[i] alone, which takes less time.
+DEEPBENCH_API double weighted_sum(const float* values, const double* weights, int64_t count);
 
 // For i < rows: adds factors[j] values[j * stride + i], summed over all j, to sums[i], and the
-// squares of the same values to squares[i].
+// squares of the same values to squares[i] unless `squares` is null.
 DEEPBENCH_API void add_columns(const float* values, int64_t stride, int64_t rows, int64_t columns,
                                const double* factors, double* sums, double* squares);
 

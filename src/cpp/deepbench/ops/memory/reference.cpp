@@ -63,7 +63,7 @@ double weighted_sum(const Memory& memory, const KernelConditions& conditions) {
                    [&](int64_t first, const uint32_t* words, int64_t count) {
                      fill_weights(conditions.verification_seed, uint64_t(first), count, weights);
                      std::copy(words, words + count, values);
-                     sum += weighted_sums(weights, values, count).products;
+                     sum += deepbench::weighted_sum(weights, values, count);
                    });
     parts[size_t(part)] = sum;
   });
