@@ -4,10 +4,20 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <chrono>
 #include <exception>
 #include <thread>
 
 namespace deepbench {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+// A reference consists of several rounds, each of which follows the one before it sooner than a
+// sleeping thread wakes.
+constexpr std::chrono::microseconds kWatch{50};
+
+}  // namespace
 
 ThreadPool::ThreadPool() : process_(int(getpid())) {}
 
@@ -68,7 +78,17 @@ void ThreadPool::helper_loop() {
     helper_work();
     lock.lock();
     if (--running_ == 0) done_.notify_one();
+    lock.unlock();
+    watch_for_round(seen);
+    lock.lock();
   }
+}
+
+// Returns when another round begins, or after a while without one.
+void ThreadPool::watch_for_round(uint64_t seen) const {
+  const Clock::time_point end = Clock::now() + kWatch;
+  while (round_.load(std::memory_order_relaxed) == seen && Clock::now() < end)
+    std::this_thread::yield();
 }
 
 }  // namespace deepbench

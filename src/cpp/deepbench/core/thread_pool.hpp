@@ -2,6 +2,7 @@
 // as long as many of the references that they speed up.
 #pragma once
 
+#include <atomic>
 #include <condition_variable>
 #include <cstdint>
 #include <functional>
@@ -26,6 +27,7 @@ class DEEPBENCH_API ThreadPool {
  private:
   ThreadPool();
   void helper_loop();
+  void watch_for_round(uint64_t seen) const;
   // The caller holds the mutex.
   void begin_round(int64_t max_helpers, const std::function<void()>& helper_work);
   void end_round(std::unique_lock<std::mutex>& lock);
@@ -38,7 +40,7 @@ class DEEPBENCH_API ThreadPool {
   std::mutex mutex_;
   std::condition_variable wake_, done_;
   const std::function<void()>* helper_work_ = nullptr;  // null when no round is open
-  uint64_t round_ = 0;
+  std::atomic<uint64_t> round_{0};
   int64_t threads_ = 0, requested_ = 0, joined_ = 0, running_ = 0;
   bool in_use_ = false;
 };
