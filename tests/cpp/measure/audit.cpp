@@ -57,6 +57,15 @@ TEST_CASE("half of the calls take half of the time, or the count is doubted") {
   const BatchTimer once = [](uint64_t count) { return batch_of(count, 2000, 2000); };
   CHECK(doubt_about_count(once, samples_of(1 << 20, 2000.0 / (1 << 20)), {}) ==
         "1048576 calls take 2 us and 524288 calls 2 us: not every call is made");
+  // A batch of the warm-up serves instead of half, if it is near.
+  Samples warmed = samples_of(1 << 16, 2000.0 / (1 << 16));
+  warmed.short_batch = 40000;
+  CHECK(doubt_about_count(once, warmed, {}) ==
+        "65536 calls take 2 us and 40000 calls 2 us: not every call is made");
+  CHECK(doubt_about_count(steady(), warmed, {}).empty());
+  warmed.short_batch = 10000;
+  CHECK(doubt_about_count(once, warmed, {}) ==
+        "65536 calls take 2 us and 32768 calls 2 us: not every call is made");
   // One call has no half.
   CHECK(doubt_about_count(once, samples_of(1, 2000), {}).empty());
   // In a short batch the launch may take most of the time, and so may a disturbance of half

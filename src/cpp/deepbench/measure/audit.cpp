@@ -14,8 +14,8 @@ constexpr size_t kRounds = 9;            // without an exception cast doubt
 constexpr size_t kFirstCallRounds = 18;  // the same, of single calls, which are short
 constexpr int kClockRounds = 15;         // the same, of the clock
 constexpr int kMinClockRounds = 9;       // in fewer, every batch of one size may have been delayed
-// Twice the calls take at least so many times as long.
-constexpr double kMinGrowth = 1.5;
+// Twice the calls take at least 1.5 times as long, and other multiples in proportion.
+constexpr double kMinGrowth = 0.75;
 // So many calls are not shorter because of a disturbance, and their launch is negligible.
 constexpr uint64_t kManyCalls = 1 << 16;
 // Further calls of a batch, whose first one may take so many times as long, or the time in which a
@@ -50,6 +50,14 @@ double largest(const std::vector<double>& values) {
   return *std::max_element(values.begin(), values.end());
 }
 
+// About half of the calls of a batch. A batch of the warm-up is preferred, since a device may have
+// recorded it: recording another one takes longer than the batch.
+uint64_t about_half(const Samples& samples, uint64_t whole) {
+  const uint64_t known = samples.short_batch;
+  const bool is_near = whole == samples.batch && 3 * known >= whole && 3 * known <= 2 * whole;
+  return is_near ? known : whole / 2;
+}
+
 std::string microseconds(double ns) {
   char text[32];
   std::snprintf(text, sizeof text, "%.4g us", ns / 1e3);
@@ -79,25 +87,30 @@ std::string doubt_about_count(const BatchTimer& plain, const Samples& samples,
   if (samples.batch < 2) return "";
   const auto most = static_cast<uint64_t>(options.max_batch);
   uint64_t whole = std::min(samples.batch, most);
-  std::vector<double> half_ns, whole_ns;
-  while (whole_ns.size() < kRounds) {
-    const double half = plain(whole / 2).elapsed_ns;
-    const double all = plain(whole).elapsed_ns;
-    if (all >= kMinGrowth * half) return "";
-    if (all >= kSettlingNs || whole >= kManyCalls) {
-      half_ns.push_back(half);
-      whole_ns.push_back(all);
+  uint64_t part = about_half(samples, whole);
+  const auto grows = [&](double part_ns, double whole_ns) {
+    return whole_ns >= kMinGrowth * double(whole) / double(part) * part_ns;
+  };
+  std::vector<double> parts_ns, wholes_ns;
+  while (wholes_ns.size() < kRounds) {
+    const double part_ns = plain(part).elapsed_ns;
+    const double whole_ns = plain(whole).elapsed_ns;
+    if (grows(part_ns, whole_ns)) return "";
+    if (whole_ns >= kSettlingNs || whole >= kManyCalls) {
+      parts_ns.push_back(part_ns);
+      wholes_ns.push_back(whole_ns);
     } else if (whole == most) {
       return "";
     } else {
-      half_ns.clear();
-      whole_ns.clear();
+      parts_ns.clear();
+      wholes_ns.clear();
       whole = std::min(4 * whole, most);
+      part = whole / 2;
     }
   }
-  if (largest(whole_ns) >= kMinGrowth * smallest(half_ns)) return "";
-  return std::to_string(whole) + " calls take " + microseconds(smallest(whole_ns)) + " and " +
-         std::to_string(whole / 2) + " calls " + microseconds(smallest(half_ns)) +
+  if (grows(smallest(parts_ns), largest(wholes_ns))) return "";
+  return std::to_string(whole) + " calls take " + microseconds(smallest(wholes_ns)) + " and " +
+         std::to_string(part) + " calls " + microseconds(smallest(parts_ns)) +
          ": not every call is made";
 }
 

@@ -47,6 +47,7 @@ class MeasuringLoop {
     while (!warm.done() && samples_.spent_ns < options_.time_limit_ns)
       warm.add(time_batch(warm.batch_size()));
     samples_.batch = warm.batch_size();
+    samples_.short_batch = warm.short_batch_size();
     recent_clocks_mhz_ = warm.last_clocks_mhz();
   }
 

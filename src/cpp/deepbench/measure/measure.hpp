@@ -16,7 +16,8 @@ struct Samples {
   std::vector<double>
       per_call_ns;  // one value per batch, or the mean of `batches_per_sample` successive batches
   size_t batches_per_sample = 1;
-  uint64_t batch = 1;  // calls in each batch
+  uint64_t batch = 1;        // calls in each batch
+  uint64_t short_batch = 0;  // calls in the last batch of the warm-up that was too short; 0: none
   bool schedule_perturbed =
       false;  // a perturbation of the schedule preceded the batches (DEEPBENCH_REQUEST_PERTURB)
   double first_call_ns = 0;

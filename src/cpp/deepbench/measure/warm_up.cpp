@@ -66,10 +66,12 @@ void WarmUp::add(const Batch& batch) {
   const bool is_small = batch.elapsed_ns < options_.min_span_ns ||
                         static_cast<double>(batch_size_) < min_calls(estimate_ns_);
   resized_ = is_small && batch_size_ < uint64_t(options_.max_batch);
-  if (resized_)
+  if (resized_) {
+    short_batch_size_ = batch.count;
     set_batch_size(0.95 * estimate_ns_);
-  else
+  } else {
     times_ns_.push_back(estimate_ns_);
+  }
 }
 
 bool WarmUp::time_has_settled() const {

@@ -22,6 +22,8 @@ class DEEPBENCH_API WarmUp {
 
   // Calls per batch that make a batch long enough, judged by the last batch.
   uint64_t batch_size() const { return batch_size_; }
+  // Calls of the last batch that was too short; 0 if none was.
+  uint64_t short_batch_size() const { return short_batch_size_; }
   // The clocks of up to ten last batches; empty if the device does not report its clock.
   std::vector<double> last_clocks_mhz() const;
 
@@ -35,7 +37,7 @@ class DEEPBENCH_API WarmUp {
   double estimate_ns_;
   std::optional<SustainedLoad> load_;
   double spent_ns_ = 0;
-  uint64_t batch_size_ = 1;
+  uint64_t batch_size_ = 1, short_batch_size_ = 0;
   bool resized_ = false;  // the last batch was too short to count
   bool rested_ = false;   // the device rested before the last batch
   std::vector<double> times_ns_;
