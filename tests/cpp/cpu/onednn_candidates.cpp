@@ -47,6 +47,8 @@ const char* const kOptions = "library=onednn threads=1";
 const char* const kGemm = "m=65 n=33 k=129 trans_a=n trans_b=n precision=float";
 const char* const kLayer =
     "cell=lstm hidden=64 batch=4 timesteps=2 phase=fwd mode=inference precision=float";
+const char* const kSparse =
+    "m=65 n=33 k=129 trans_a=n trans_b=n sparsity=0.9 precision=float order=row";
 const char* const kConvolution =
     "w=14 h=14 c=32 n=2 k=32 s=3 r=3 pad_w=1 pad_h=1 stride_w=1 stride_h=1 "
     "dilation_w=1 dilation_h=1 groups=1 phase=fwd layout=library precision=float";
@@ -126,6 +128,8 @@ TEST_CASE("oneDNN plans the default of a row once") {
   CHECK(creations_of_default("rnn", kLayer, api.lstm_forward_primitive_desc_create_f) == 1);
   CHECK(creations_of_default("conv", kConvolution,
                              api.convolution_forward_primitive_desc_create_f) == 1);
+  if (plan_status("sparse_gemm", kSparse, kOptions).status == DEEPBENCH_OK)
+    CHECK(creations_of_default("sparse_gemm", kSparse, api.matmul_primitive_desc_create_f) == 1);
 }
 
 TEST_CASE("oneDNN plans each candidate of a row once, whether listed, planned or prepared") {

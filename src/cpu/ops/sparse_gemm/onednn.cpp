@@ -43,40 +43,40 @@ struct SparseFunctions {
   }
 };
 
-struct SparsePrimitive {
-  MemoryDesc a;
-  PrimitiveDesc primitive;
-};
-
-SparsePrimitive plan_sparse(const SparseGemm& gemm, int64_t nnz) {
-  const Api& api = Api::instance();
+MemoryDesc sparse_matrix(const SparseGemm& gemm, int64_t nnz) {
   const dnnl_dims_t dimensions = {gemm.m, gemm.k};
-  dnnl_memory_desc_t a = nullptr;
-  api.check(
-      SparseFunctions::instance().create_csr(&a, 2, dimensions, dnnl_f32, nnz, dnnl_s32, dnnl_s32),
-      "describing a sparse matrix");
-  SparsePrimitive plan;
-  plan.a.reset(a);
+  dnnl_memory_desc_t matrix = nullptr;
+  Api::instance().check(SparseFunctions::instance().create_csr(&matrix, 2, dimensions, dnnl_f32,
+                                                               nnz, dnnl_s32, dnnl_s32),
+                        "describing a sparse matrix");
+  return MemoryDesc(matrix);
+}
+
+// Planned for the expected number of non-zeros. The call finds those that A has by its offsets.
+PrimitiveDesc plan_sparse(const SparseGemm& gemm) {
+  const Api& api = Api::instance();
+  const MemoryDesc a = sparse_matrix(gemm, int64_t(gemm.nnz()));
   const MemoryDesc b = plain_matrix(gemm.k, gemm.n, gemm.n, 1, dnnl_f32);
   const MemoryDesc c = plain_matrix(gemm.m, gemm.n, gemm.n, 1, dnnl_f32);
   dnnl_primitive_desc_t made = nullptr;
-  const dnnl_status_t status = api.matmul_primitive_desc_create_f(&made, api.engine(), a, b.get(),
-                                                                  nullptr, c.get(), nullptr);
+  const dnnl_status_t status = api.matmul_primitive_desc_create_f(
+      &made, api.engine(), a.get(), b.get(), nullptr, c.get(), nullptr);
   if (status != dnnl_success)
     plugin::unsupported("oneDNN " + api.version() +
                         " does not support this sparse product on this processor (" +
                         api.isa_text() + "): " + status_text(status));
-  plan.primitive.reset(made);
+  PrimitiveDesc plan(made);
   reject_too_slow(implementation_name(made), gemm.flops());
   return plan;
 }
 
 class SparseMatmulCall final : public PrimitiveCall {
  public:
-  SparseMatmulCall(SparsePrimitive plan, SparseOperands& operands, int threads)
-      : PrimitiveCall(plan.primitive.get(), operands.copies(), threads), plan_(std::move(plan)) {
+  SparseMatmulCall(const_dnnl_primitive_desc_t plan, SparseOperands& operands, int threads)
+      : PrimitiveCall(plan, operands.copies(), threads) {
+    const MemoryDesc a = sparse_matrix(operands.gemm(), operands.a(0).nnz());
     for (uint64_t copy = 0; copy < operands.copies(); ++copy) {
-      set_sparse(copy, operands.a(copy));
+      set_sparse(copy, a.get(), operands.a(copy));
       set_argument(copy, DNNL_ARG_WEIGHTS, description(dnnl_query_weights_md),
                    const_cast<float*>(operands.b(copy)));
       set_argument(copy, DNNL_ARG_DST, description(dnnl_query_dst_md), operands.c(copy));
@@ -90,47 +90,39 @@ class SparseMatmulCall final : public PrimitiveCall {
   }
 
  private:
-  void set_sparse(uint64_t copy, const Csr& a) {
+  void set_sparse(uint64_t copy, const_dnnl_memory_desc_t description, const Csr& a) {
     void* handles[] = {const_cast<float*>(a.values), const_cast<int32_t*>(a.indices),
                        const_cast<int32_t*>(a.offsets)};
     dnnl_memory_t made = nullptr;
     const Api& api = Api::instance();
     api.check(
-        SparseFunctions::instance().create_memory(&made, plan_.a.get(), api.engine(), 3, handles),
+        SparseFunctions::instance().create_memory(&made, description, api.engine(), 3, handles),
         "wrapping a sparse matrix");
     set_argument(copy, DNNL_ARG_SRC, MemoryObject(made));
   }
-
-  SparsePrimitive plan_;
 };
 
 struct OnednnSparseGemm {
   static constexpr SparseOutput kOutput = SparseOutput::kOverwrite;
 
-  // Planned for the expected number of non-zeros; the call is made for the number that A has.
   struct CandidateSettings {
-    CandidateSettings(const SparseGemm& gemm, const std::string&, int threads) : gemm(gemm) {
+    CandidateSettings(const SparseGemm& gemm, const std::string&, int threads) {
       Api::instance().use_threads(threads);
-      const SparsePrimitive plan = plan_sparse(gemm, int64_t(gemm.nnz()));
-      implementation = implementation_name(plan.primitive.get());
-      scratchpad = scratchpad_bytes(plan.primitive.get());
+      plan = plan_sparse(gemm);
     }
-    uint64_t workspace_bytes() const { return scratchpad; }
-    uint64_t library_bytes() const { return scratchpad; }
+    uint64_t workspace_bytes() const { return scratchpad_bytes(plan.get()); }
+    uint64_t library_bytes() const { return workspace_bytes(); }
     std::unique_ptr<LibraryCall> make_call(SparseOperands& operands, int threads) const {
       Api::instance().use_threads(threads);
-      return std::make_unique<SparseMatmulCall>(plan_sparse(gemm, operands.a(0).nnz()), operands,
-                                                threads);
+      return std::make_unique<SparseMatmulCall>(plan.get(), operands, threads);
     }
-    SparseGemm gemm;
-    std::string implementation;
-    uint64_t scratchpad = 0;
+    PrimitiveDesc plan;
   };
 
   static LibraryFacts library() { return onednn_facts(); }
   static std::string name() { return library_name(); }
   static std::string algorithm(const CandidateSettings& choice, const std::string&) {
-    return choice.implementation;
+    return implementation_name(choice.plan.get());
   }
   static int threads(const SparseGemm&, int requested) { return requested; }
   static std::vector<std::string> candidates(const SparseGemm& gemm) {
