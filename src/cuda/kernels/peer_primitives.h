@@ -3,6 +3,7 @@
 #ifndef DEEPBENCH_CUDA_KERNELS_PEER_PRIMITIVES_H_
 #define DEEPBENCH_CUDA_KERNELS_PEER_PRIMITIVES_H_
 
+#include "device_clock.h"
 #include "fill.h"
 #include "peer_control.h"
 
@@ -27,16 +28,6 @@ __device__ inline void write_flag(uint32_t* flag, uint32_t value) {
   asm volatile("st.release.sys.global.u32 [%0], %1;" ::"l"(flag), "r"(value) : "memory");
 #else
   __atomic_store_n(flag, value, __ATOMIC_RELEASE);
-#endif
-}
-
-__device__ inline uint64_t now_ns() {
-#ifdef __CUDACC__
-  uint64_t now;
-  asm volatile("mov.u64 %0, %%globaltimer;" : "=l"(now));
-  return now;
-#else
-  return host_now_ns();
 #endif
 }
 

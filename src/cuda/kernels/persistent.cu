@@ -3,6 +3,7 @@
 // them by h(t - 1) on tensor cores with float accumulation, and sends its units of h(t) to all
 // other blocks. All blocks must be resident on the device at the same time. The host does nothing
 // between calls.
+#include "device_clock.h"
 #include "inter_block_mailbox.h"
 #include "persistent.h"
 #include "tensor_core.h"
@@ -34,7 +35,8 @@ __device__ float next_state(UnitState& unit, const float* sums, float x) {
     const float candidate = tanh_of(unit.b[2] + x + reset * (sums[2] + unit.b[3]));
     return update * unit.h + (1 - update) * candidate;
   }
-  return fmaxf(unit.b[0] + x + sums[0], 0.0f);
+  const float sum = unit.b[0] + x + sums[0];
+  return sum < 0 ? 0.0f : sum;  // fmaxf(NaN, 0) would be 0
 }
 
 // ---- a block of a layer -------------------------------------------------------------------------
@@ -134,15 +136,21 @@ struct Layer {
 
   // Polls the mailbox for kSequencesInFlight sequences at a time, with all loads in flight
   // together, until all states have arrived. If a block is not resident on the device, its states
-  // never arrive; the kernel then traps instead of waiting forever.
+  // never arrive; the kernel then traps instead of waiting forever. The clock is read so rarely
+  // that it delays no step.
   __device__ void receive_states(uint32_t step) const {
     for (uint32_t first = 0; first < kBatch; first += kSequencesInFlight) {
       const uint64_t* const from = mailbox(step, first, first_column + element(0));
       uint4 v[kSequencesInFlight][kRounds];
       bool is_incomplete;
       uint32_t polls = 0;
+      uint64_t first_look = 0;
       do {
-        if (++polls == PERSISTENT_MAX_POLLS) __trap();
+        if (++polls % PERSISTENT_POLLS_PER_LOOK == 0) {
+          const uint64_t now = now_ns();
+          if (first_look == 0) first_look = now;
+          if (now - first_look > PERSISTENT_MAX_WAIT_NS) __trap();
+        }
         is_incomplete = false;
 #pragma unroll
         for (uint32_t n = 0; n < kSequencesInFlight; ++n)

@@ -7,10 +7,11 @@
 
 #define PERSISTENT_WARPS 8
 #define PERSISTENT_THREADS (32 * PERSISTENT_WARPS)
-#define PERSISTENT_MAX_BATCH 8          /* columns of one tensor core product */
-#define PERSISTENT_MAX_REGISTERS 44     /* tiles of weights that a warp keeps in its registers */
-#define PERSISTENT_MAX_POLLS (1u << 24) /* polls for a state: about ten seconds */
-#define PERSISTENT_TILE 16              /* rows and columns of a tile of weights */
+#define PERSISTENT_MAX_BATCH 8      /* columns of one tensor core product */
+#define PERSISTENT_MAX_REGISTERS 44 /* tiles of weights that a warp keeps in its registers */
+#define PERSISTENT_MAX_WAIT_NS 10000000000ull /* for a state of another block */
+#define PERSISTENT_POLLS_PER_LOOK (1u << 14)  /* at the clock: some milliseconds */
+#define PERSISTENT_TILE 16                    /* rows and columns of a tile of weights */
 #define PERSISTENT_TILE_BYTES 512
 
 /* All elements are 16 bits wide. */

@@ -37,7 +37,7 @@ struct RecurrentUnit {
 
 __device__ void vanilla_forward(const RecurrentUnit& u) {
   const double sum = u.sum(0);
-  u.step.h[u.index()] = sum > 0 ? sum : 0;
+  u.step.h[u.index()] = sum < 0 ? 0 : sum;  // keeps what is not a number
 }
 
 __device__ void lstm_forward(const RecurrentUnit& u) {

@@ -87,8 +87,8 @@ struct Block {
     uint4 b[kColumns];
   };
 
-  // Loads beyond the end of a dimension read its last elements instead; multiply() replaces those
-  // beyond the end of k by zeros.
+  // Loads beyond the end of a dimension read its last elements instead. multiply() replaces those
+  // beyond the end of k; of those beyond the last row or column no result is stored.
   __device__ void load(Step& step, uint32_t which) const {
     const uint32_t at = min(which * SKINNY_MMA_STEP + number, product.k - SKINNY_MMA_GRAIN);
     step.a.load(product, min(row, product.m - 2 * kRows), at);
@@ -99,14 +99,16 @@ struct Block {
           reinterpret_cast<const uint4*>(product.b + uint64_t(column) * product.k + at));
     }
   }
-  __device__ void multiply(const Step& step, uint32_t which,
-                           float (&sums)[kRows][kColumns][4]) const {
-    const bool inside = which * SKINNY_MMA_STEP + number < product.k;
+  // Only the last step may go beyond the end of k. There both operands become zeros: an infinity
+  // times zero is not a number.
+  __device__ void multiply(Step& step, uint32_t which, float (&sums)[kRows][kColumns][4]) const {
+    if ((which + 1) * SKINNY_MMA_STEP > product.k && which * SKINNY_MMA_STEP + number >= product.k)
+      step = {};
 #pragma unroll
     for (uint32_t j = 0; j < kRows; ++j)
 #pragma unroll
       for (uint32_t i = 0; i < kColumns; ++i) {
-        const uint4 b = inside ? step.b[i] : uint4{0, 0, 0, 0};
+        const uint4 b = step.b[i];
         T::multiply(sums[j][i], step.a.tile(j, false), {b.x, b.y});
         T::multiply(sums[j][i], step.a.tile(j, true), {b.z, b.w});
       }

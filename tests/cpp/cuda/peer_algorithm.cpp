@@ -61,6 +61,7 @@ TEST_CASE("peer: the size determines the default, and every candidate name has a
   for (const char* const name : {"one_shot", "two_shot", "two_shot_push", "ring"})
     CHECK(cuda::peer_plan(name, large, 3, kMultiprocessors).blocks == 64);
   CHECK(cuda::peer_plan("ring/96", large, 4, kMultiprocessors).blocks == 96);
+  CHECK(cuda::peer_plan("ring/96", large, 4, 78).blocks == 78);
   CHECK(cuda::peer_plan("one_shot", sum_over("float", 1), 2, kMultiprocessors).blocks == 1);
   CHECK_THROWS_AS(cuda::peer_plan("three_shot", large, 2, kMultiprocessors), plugin::Error);
 }

@@ -5,6 +5,7 @@
 #include <doctest/doctest.h>
 
 #include <algorithm>
+#include <chrono>
 #include <cmath>
 #include <cstdint>
 #include <functional>
@@ -124,6 +125,10 @@ struct SixteenBitFloat {
   }
 };
 
+inline uint64_t host_now_ns() {
+  return uint64_t(std::chrono::steady_clock::now().time_since_epoch() /
+                  std::chrono::nanoseconds(1));
+}
 inline uint4 load_mailbox(const uint64_t* from) {
   deepbench::cuda_test::grid.yield();  // a thread that polls lets other threads run
   return {uint32_t(from[0]), uint32_t(from[0] >> 32), uint32_t(from[1]), uint32_t(from[1] >> 32)};
@@ -203,6 +208,11 @@ class LayerCase {
 
   uint32_t steps() const { return steps_; }
 
+  void set_input(uint32_t t, uint32_t i, float value) {
+    x_[size_t(t) * kStates + i] = T::from_float(value);
+  }
+  float output(uint32_t t, uint32_t i) const { return T::to_float(y_[size_t(t) * kStates + i]); }
+
  private:
   static std::vector<uint16_t> elements(uint32_t stream, size_t count, float scale) {
     std::vector<uint16_t> made(count);
@@ -263,6 +273,15 @@ TEST_CASE("kernels on the host: persistent is correct for every cell and block s
   check_layer<CELL_GRU, DEEPBENCH_BF16, 96, 22, 4>(
       3);  // a partial tile, and a block with fewer units
   check_layer<CELL_LSTM, DEEPBENCH_F16, 32, 16, 2>(1);  // no states are exchanged
+}
+
+TEST_CASE("kernels on the host: persistent keeps what is not a number in relu") {
+  LayerCase<CELL_VANILLA, DEEPBENCH_BF16, 16, 2, 1> vanilla(2);
+  vanilla.set_input(0, 3, NAN);
+  vanilla.run_layer();
+  CHECK(std::isnan(vanilla.output(0, 3)));
+  CHECK_FALSE(std::isnan(vanilla.output(0, 4)));
+  for (uint32_t i = 0; i < 16; ++i) CHECK(std::isnan(vanilla.output(1, i)));
 }
 
 TEST_CASE("kernels on the host: persistent is correct with tiles in shared memory") {

@@ -94,7 +94,7 @@ struct SkinnyMmaCase {
         c(uint64_t(m) * n),
         d(c.size() + 1, kGuard) {
     for (uint64_t i = 0; i < 8 * a.size(); ++i) elements(a)[i] = small_element(0, i);
-    for (uint64_t i = 0; i < 8 * b.size(); ++i) elements(b)[i] = small_element(1, i);
+    for (uint64_t i = 0; i < 8 * b.size(); ++i) elements(b)[i] = small_element(1, i) | 1;
     for (uint64_t i = 0; i < c.size(); ++i) c[i] = small_element(2, i);
   }
 
@@ -155,6 +155,10 @@ class Cluster {
     for_each_thread([](Part& part, Thread& mine) { part.store_results(mine.c); });
   }
 
+  // Elements of A that were multiplied by the zeros beyond the end of k, since no element of B is
+  // 0.
+  uint64_t elements_times_nothing() const { return elements_times_nothing_; }
+
  private:
   struct Thread {
     float sums[kRows][kColumns][4] = {};
@@ -172,14 +176,22 @@ class Cluster {
       phase(part, threads_[i]);
     }
   }
-  static void multiply_warp(const std::vector<RecordedMma>* of_lane) {
-    for (int lane = 0; lane < 32; ++lane) REQUIRE(of_lane[lane].size() == of_lane[0].size());
+  void multiply_warp(const std::vector<RecordedMma>* of_lane) {
+    for (int lane = 0; lane < 32; ++lane) {
+      REQUIRE(of_lane[lane].size() == of_lane[0].size());
+      for (const RecordedMma& mma : of_lane[lane]) {
+        const auto& [tile, columns] = mma.operands;
+        const bool nothing = columns.x == 0 && columns.y == 0;
+        elements_times_nothing_ += nothing && (tile.x | tile.y | tile.z | tile.w) != 0;
+      }
+    }
     for (size_t which = 0; which < of_lane[0].size(); ++which)
       multiply_recorded_operands(of_lane, which);
   }
 
   const SkinnyMmaProduct& product_;
   uint32_t number_ = 0;
+  uint64_t elements_times_nothing_ = 0;
   std::vector<Thread> threads_;
   std::vector<std::vector<RecordedMma>> recorded_;
 };
@@ -198,6 +210,7 @@ void check_product(uint32_t m, uint32_t n, uint32_t k) {
   Cluster<kTransposed, kColumns, kRows, kWarps, kSplit> blocks(product);
   for (uint32_t i = 0; i * 16 * kRows < m; ++i) blocks.run(i);
   CHECK(operands.count_wrong() == 0);
+  CHECK(blocks.elements_times_nothing() == 0);
 }
 
 // Covers empty parts, a k that is no multiple of a step, and rows and columns that do not fill a

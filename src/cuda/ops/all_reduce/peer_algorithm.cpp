@@ -71,8 +71,13 @@ PeerAlgorithm default_algorithm(const AllReduce& all_reduce, int ranks) {
   return bytes <= thresholds.two_shot_push ? PeerAlgorithm::kTwoShotPush : PeerAlgorithm::kRing;
 }
 
+// Blocks wait for one another, so that all of them must be resident at the same time.
+int resident_blocks(int multiprocessors) {
+  return std::clamp(multiprocessors, 1, int(PEER_MAX_BLOCKS));
+}
+
 int max_blocks(int ranks, int multiprocessors) {
-  const int limit = std::clamp(multiprocessors, 1, int(PEER_MAX_BLOCKS));
+  const int limit = resident_blocks(multiprocessors);
   return ranks > 2 ? std::min(limit, kMaxBlocksOfManyRanks) : limit;
 }
 
@@ -183,7 +188,8 @@ PeerPlan peer_plan(const std::string& name, const AllReduce& all_reduce, int ran
                    int multiprocessors) {
   PeerPlan plan = plan_by_size(peer_algorithm(name), all_reduce, ranks, multiprocessors);
   if (const size_t slash = name.find('/'); slash != std::string::npos)
-    plan.blocks = uint32_t(std::stoul(name.substr(slash + 1)));
+    plan.blocks = std::min(uint32_t(std::stoul(name.substr(slash + 1))),
+                           uint32_t(resident_blocks(multiprocessors)));
   return plan;
 }
 
