@@ -280,11 +280,11 @@ def test_one_source_of_the_core_writes_rows() -> None:
 SLOT_CALL = r"\btable\w*(?:\(\))?\s*(?:->|\.)\s*time_batch\s*\("
 KERNEL_CALL = r"(?:->|\.)\s*time_batch\s*\("
 SLOT_CALLER = "src/cpp/deepbench/run/backend/backend.cpp"
-# The header passes a call of the slot on to a backend's class. A trial times the batches that the
-# measuring loop asks for, and the reference makes one call.
+# The header passes a call of the slot on to a backend's class. A timed kernel makes the batches
+# that the measuring loop asks for, and the reference makes one call.
 KERNEL_CALLERS = [
     "src/cpp/deepbench/plugin.hpp",
-    "src/cpp/deepbench/run/row/trial.cpp",
+    "src/cpp/deepbench/run/row/timed_kernel.cpp",
     "src/cpp/deepbench/run/row/verify.cpp",
 ]
 

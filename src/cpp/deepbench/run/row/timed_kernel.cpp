@@ -1,0 +1,142 @@
+// Batches of a prepared kernel, and what comes between them.
+#include "deepbench/run/row/timed_kernel.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+#include "deepbench/core/status.hpp"
+#include "deepbench/core/stopwatch.hpp"
+#include "deepbench/measure/options.hpp"
+#include "deepbench/measure/sustained_load.hpp"
+#include "deepbench/run/row/collective_timing.hpp"
+#include "deepbench/run/row/measuring_hooks.hpp"
+#include "deepbench/run/row/verify.hpp"
+
+namespace deepbench {
+namespace {
+
+constexpr int64_t kCallsInRange = 1 << 20;  // between restores, unless the backend sets a number
+constexpr uint64_t kCallsAfterPerturbation = 5;  // shorter batches are not perturbed
+
+}  // namespace
+
+TimedKernel::TimedKernel(const RowContext& context, const Plan& plan, Stages& stages)
+    : options_(plan.options),
+      stages_(stages),
+      group_(context.group),
+      hooks_(context.hooks),
+      activity_(context.activity),
+      launch_(static_cast<deepbench_launch>(plan.options.launch)),
+      // All ranks rest for the same time, so that they stay in step.
+      rest_(value_of_rank_zero(
+          group_, "rest", plan.options.sustained ? 0 : context.device.real("most_clock_mhz"))) {
+  collective_step(group_, "prepare", [&] { prepare(context, plan); });
+}
+
+void TimedKernel::prepare(const RowContext& context, const Plan& plan) {
+  Stopwatch watch;
+  kernel_.emplace(plan.backend_plan().prepare());
+  require_requested_caches(plan, facts(), context.device.real("last_level_cache_bytes", 0));
+  const double took_ns = watch.lap_ns();
+  stages_.prepare_ns += took_ns;
+  stages_.compiling_ns += std::fmin(took_ns, std::fmax(0.0, facts().real("compiling_ns")));
+  perturbs_schedule_ =
+      facts().integer("schedule_sensitive") != 0 && launch_ != DEEPBENCH_LAUNCH_ISOLATED;
+  is_simulated_ = context.backend.describe().integer("simulated_time") != 0;
+  conditions_ = stated_conditions(plan.problem, facts());
+}
+
+uint64_t TimedKernel::calls_between_restores() const {
+  if (!in_place()) return kCallsInRange;
+  return static_cast<uint64_t>(
+      std::max<int64_t>(1, facts().integer("restore_every", kCallsInRange)));
+}
+
+// In-place results grow with every call: the operand is restored, outside the span, before it
+// overflows. In place the last batch of long calls can be verified if it has one call, which the
+// batches of a short call have not, even if other work on the machine delays one of them.
+void TimedKernel::restore_if_needed(uint64_t count) {
+  const bool is_verifiable = count == 1 || !in_place();
+  outputs_reset_ = resets_long_calls_ && is_verifiable && last_call_ns_ >= kLongCallNs;
+  if (outputs_reset_) {
+    reset_outputs();
+  } else if (in_place() && calls_since_restore_ + count > calls_between_restores()) {
+    collective_step(group_, "restore", [&] { kernel_->restore(); });
+  } else {
+    calls_since_restore_ += count;
+    return;
+  }
+  calls_since_restore_ = count;
+}
+
+void TimedKernel::reset_outputs() {
+  collective_step(group_, "reset outputs", [&] { Verifier::reset_outputs(*kernel_); });
+}
+
+Batch TimedKernel::batch(uint64_t count, deepbench_launch launch, uint32_t flags) {
+  const Batch batch = slowest_batch(group_, count, [&] {
+    Stopwatch watch;
+    Batch mine = kernel_->time_batch(count, launch, flags);
+    mine.watched_ns = watch.lap_ns();
+    if (!is_simulated_) mine.longest_watched_ns = mine.watched_ns;
+    mine.own_elapsed_ns = mine.elapsed_ns;
+    local_call_ns_ = mine.per_call_ns();
+    return mine;
+  });
+  stages_.device_ns += batch.elapsed_ns;
+  if (activity_) activity_->add_batch();
+  if (hooks_) hooks_->after_batch();
+  return batch;
+}
+
+double TimedKernel::rest_if_due() {
+  const double due_ns = rest_.next_rest_ns();
+  if (due_ns > 0) stages_.rest_ns += sleep_for_ns(due_ns);
+  return due_ns;
+}
+
+// Asks the backend to perturb the kernel's schedule and makes the calls that settle it.
+double TimedKernel::perturb_schedule() {
+  restore_if_needed(kCallsAfterPerturbation);
+  return batch(kCallsAfterPerturbation, launch_, DEEPBENCH_REQUEST_PERTURB).spent_ns();
+}
+
+Batch TimedKernel::time(uint64_t count) {
+  const double rested_ns = rest_if_due();
+  const bool perturbs = perturbs_schedule_ && count > kCallsAfterPerturbation;
+  const double untimed_ns = perturbs ? perturb_schedule() : 0;
+  Batch made = time_without_rest(count);
+  made.rested_ns = rested_ns;
+  made.untimed_ns = untimed_ns;
+  made.schedule_perturbed = perturbs;
+  rest_.add(made);
+  return made;
+}
+
+Batch TimedKernel::time_without_rest(uint64_t count) {
+  restore_if_needed(count);
+  const Batch made = batch(count);
+  last_call_ns_ = made.per_call_ns();
+  return made;
+}
+
+double TimedKernel::time_isolated_call() {
+  restore_if_needed(1);
+  batch(1, DEEPBENCH_LAUNCH_ISOLATED);
+  return local_call_ns_;
+}
+
+bool TimedKernel::refill(const std::string& inputs, uint64_t seed) {
+  bool refilled = false;
+  collective_step(group_, "refill", [&] { refilled = kernel_->refill(inputs, seed); });
+  return refilled;
+}
+
+void TimedKernel::refill_first_inputs() {
+  collective_step(group_, "refill", [&] {
+    if (!kernel_->refill(options_.inputs, static_cast<uint64_t>(options_.seed)))
+      throw RowFailure(Status::kFailed, "refill: the first inputs cannot be brought back");
+  });
+}
+
+}  // namespace deepbench

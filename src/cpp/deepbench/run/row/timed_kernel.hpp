@@ -1,0 +1,81 @@
+// One prepared kernel, whose batches all ranks make together: rests, perturbations of the schedule
+// and the restoring of operands come between the batches, and the time of each stage adds up.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include "deepbench/group/group.hpp"
+#include "deepbench/measure/batch.hpp"
+#include "deepbench/measure/rest_policy.hpp"
+#include "deepbench/run/backend/backend.hpp"
+#include "deepbench/run/row/admit.hpp"
+#include "deepbench/run/row/measurement.hpp"
+#include "deepbench/run/row/row_context.hpp"
+
+namespace deepbench {
+
+class TimedKernel {
+ public:
+  // Prepares the plan's candidate. `stages` outlives the kernel. Throws RowFailure.
+  TimedKernel(const RowContext& context, const Plan& plan, Stages& stages);
+
+  Kernel& kernel() { return *kernel_; }
+  const Attributes& facts() const { return kernel_->facts(); }
+  const Attributes& conditions() const { return conditions_; }  // stated_conditions()
+  bool in_place() const { return kernel_->in_place(); }
+  bool is_simulated() const { return is_simulated_; }  // the backend's times are not the host's
+  bool perturbs_schedule() const { return perturbs_schedule_; }
+  // How many calls may follow one another before an operand in place is restored.
+  uint64_t calls_between_restores() const;
+
+  // A rest and a perturbation, where they are due, come before the batch.
+  Batch time(uint64_t count);
+  Batch time_without_rest(uint64_t count);
+  // Nothing comes before the batch.
+  Batch batch(uint64_t count, deepbench_launch launch, uint32_t flags = 0);
+  Batch batch(uint64_t count) { return batch(count, launch_); }
+  // One isolated call; returns its time on this rank.
+  double time_isolated_call();
+  // Time of a call in the last batch that time() or time_without_rest() made.
+  double last_call_ns() const { return last_call_ns_; }
+
+  // Poisons the outputs, or restores them where calls are in place.
+  void reset_outputs();
+  // From now on, the outputs are reset before each batch of long calls, so that the last batch can
+  // be verified without another call.
+  void reset_outputs_of_long_calls() { resets_long_calls_ = true; }
+  // Whether the last batch wrote to outputs that had been reset for that reason.
+  bool outputs_reset() const { return outputs_reset_; }
+  // Rewrites the operands in place. Returns false, with the operands unchanged, if the kernel
+  // cannot be refilled.
+  bool refill(const std::string& inputs, uint64_t seed);
+  // After refill(): brings the row's own inputs back.
+  void refill_first_inputs();
+
+ private:
+  void prepare(const RowContext& context, const Plan& plan);
+  double rest_if_due();       // sleeps if a rest is due; returns its length
+  double perturb_schedule();  // returns its host time
+  void restore_if_needed(uint64_t count);
+
+  const RunOptions options_;
+  Stages& stages_;
+  Group* const group_;
+  MeasuringHooks* const hooks_;
+  DeviceActivity* const activity_;
+  const deepbench_launch launch_;
+  RestPolicy rest_;
+  std::optional<Kernel> kernel_;
+  Attributes conditions_;
+  bool perturbs_schedule_ = false;
+  bool is_simulated_ = false;
+  double local_call_ns_ = 0;  // of the last batch on this rank
+  double last_call_ns_ = 0;
+  uint64_t calls_since_restore_ = 0;
+  bool resets_long_calls_ = false;
+  bool outputs_reset_ = false;
+};
+
+}  // namespace deepbench

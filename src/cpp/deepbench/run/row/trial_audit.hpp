@@ -1,0 +1,82 @@
+// Whether what a trial measures is to be believed: verifies the outputs of the calls that are
+// timed, before, while and after they are, and compares their times with each other.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "deepbench/group/group.hpp"
+#include "deepbench/measure/audit.hpp"
+#include "deepbench/measure/measure.hpp"
+#include "deepbench/run/backend/backend.hpp"
+#include "deepbench/run/row/admit.hpp"
+#include "deepbench/run/row/timed_kernel.hpp"
+#include "deepbench/run/row/verify.hpp"
+
+namespace deepbench {
+
+// Every function throws RowFailure, on all ranks, for what it finds: kIncorrect for outputs,
+// kMistrusted for times. verification() then holds the reason.
+class TrialAudit {
+ public:
+  // Computes what the outputs must be, unless the options or the operation leave nothing to verify.
+  // `timed` and `stages` outlive the audit.
+  TrialAudit(const Plan& plan, const Backend& backend, Group* group, TimedKernel& timed,
+             Stages& stages);
+
+  // Whether outputs are verified. Without it no function below is called.
+  bool verifies() const { return verifier_.has_value(); }
+  const Verification& verification() const { return verification_; }
+  // What a clock shows that it should not, where that leaves the row's time in doubt only; or "".
+  const std::string& clock_note() const { return clock_note_; }
+
+  // Verifies the outputs of the calls since they were reset. `when` describes the time in messages.
+  void verify(const std::string& when) { verify(*verifier_, when); }
+  // Times the next batch of the measuring loop, and verifies it briefly if it is one of those that
+  // were drawn.
+  Batch time_in_loop(uint64_t count);
+  // Comes after the samples, which it does not affect.
+  void audit(const Samples& samples, const MeasureOptions& options);
+
+ private:
+  void draw_spot_checks();
+  Verifier make_verifier(const std::string& inputs, const Verifier::MakeReference& make_reference);
+  bool is_spot_check(uint64_t count);
+
+  void verify(Verifier& verifier, const std::string& when);
+  // Fails where `check` returns false on any rank.
+  void judge(const Verifier& verifier, const std::string& step, const std::function<bool()>& check);
+  double verify_last_calls();
+  double verify_outputs_of_next_batch(Verifier& verifier, const std::string& when);
+  void verify_exact_sums();
+  bool is_refilled() const;
+  void verify_other_operands();
+
+  Batch time_after_reset(uint64_t count);
+  double time_reading();
+  ReadingTimes time_readings();
+  bool is_suspect(const std::string& what, bool mine);
+  void require_no_doubt(const std::string& doubt);
+  void audit_batches(double verified_call_ns);
+  void audit_reading();
+  void audit_clock();
+
+  const Plan plan_;
+  Group* const group_;
+  TimedKernel& timed_;
+  Stages& stages_;
+  std::optional<Verifier> verifier_;
+  Verification verification_;
+  uint64_t batches_in_loop_ = 0;
+  std::vector<uint64_t> spot_checks_;  // the numbers of the batches that are checked in the loop
+  double first_reading_ns_ = 0;        // of the results after timing, on this rank
+  std::string clock_note_;
+  // Of audit().
+  Samples samples_;
+  MeasureOptions options_;
+};
+
+}  // namespace deepbench
