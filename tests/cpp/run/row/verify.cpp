@@ -97,20 +97,25 @@ TEST_CASE("small integers are exact in every floating-point type, in place and l
   CHECK(large.verification.what.find("projections of all, and exact sums") != std::string::npos);
 }
 
-TEST_CASE("a refill that fails ends the row, and the inputs of the row come back") {
+TEST_CASE("a refill that fails ends the row, and the row's inputs come back for later calls") {
   const Row failed = fake_row("fail refill failed worn out", kFp8);
   CHECK(verdict(failed) == "failed");
   CHECK(failed.reason == "refill: worn out");
   for (const std::string inputs : {"uniform", "ones", "zeros"}) {
     const testing::TemporaryFolder folder;
-    const Row row =
-        fake_row("log " + (folder / "calls"), kFp8, "ceilings=no seed=7 inputs=" + inputs);
-    CHECK_MESSAGE(row.status == Status::kOk, row.reason);
-    std::vector<std::string> refills;
-    for (const std::string& call : folder.lines("calls"))
-      if (call.find("refill") == 0) refills.push_back(call);
-    CHECK(refills == std::vector<std::string>{"refill inputs=integers seed=7",
-                                              "refill inputs=" + inputs + " seed=7"});
+    for (const bool energy : {false, true}) {
+      const std::string log = energy ? "with" : "without";
+      const Row row =
+          fake_row("log " + (folder / log), kFp8,
+                   "ceilings=no seed=7 inputs=" + inputs + (energy ? " energy=yes" : ""));
+      CHECK_MESSAGE(row.status == Status::kOk, row.reason);
+      std::vector<std::string> refills;
+      for (const std::string& call : folder.lines(log))
+        if (call.find("refill") == 0) refills.push_back(call);
+      std::vector<std::string> expected = {"refill inputs=integers seed=7"};
+      if (energy) expected.push_back("refill inputs=" + inputs + " seed=7");
+      CHECK(refills == expected);
+    }
   }
 }
 

@@ -51,8 +51,8 @@ class TimedKernel {
   // Rewrites the operands in place. Returns false, with the operands unchanged, if the kernel
   // cannot be refilled.
   bool refill(const std::string& inputs, uint64_t seed);
-  // After refill(): brings the row's own inputs back.
-  void refill_first_inputs();
+  // Brings the row's own inputs back if refill() has changed them.
+  void require_first_inputs();
 
  private:
   void prepare(const RowContext& context, const Plan& plan);
@@ -76,6 +76,7 @@ class TimedKernel {
   uint64_t calls_since_restore_ = 0;
   bool resets_long_calls_ = false;
   bool outputs_reset_ = false;
+  bool has_first_inputs_ = true;
 };
 
 }  // namespace deepbench

@@ -117,6 +117,7 @@ void Trial::resume(const Samples& samples) {
 
 std::vector<double> Trial::time_single_calls() {
   Stopwatch watch;
+  timed_.require_first_inputs();
   const double fitting = kSingleCallsNs / median(samples_->per_call_ns);
   const double count = std::clamp(fitting, kMinSingleCalls, kMaxSingleCalls);
   std::vector<double> mine_ns;
@@ -127,6 +128,7 @@ std::vector<double> Trial::time_single_calls() {
 
 uint64_t Trial::run_for(double span_ns) {
   Stopwatch watch;
+  timed_.require_first_inputs();
   uint64_t calls = 0;
   for (double spent_ns = 0; spent_ns < span_ns; calls += samples_->batch)
     spent_ns += timed_.time_without_rest(samples_->batch).elapsed_ns;
