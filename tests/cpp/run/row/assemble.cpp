@@ -60,7 +60,7 @@ Selection selection_of(const Measurement& winner, const Notes& notes = {}) {
   Selection selection;
   selection.measurement = winner;
   selection.gain = 1.25;
-  selection.candidates = 9;
+  selection.tried.resize(9);
   selection.default_ns = 100;
   selection.default_name = "default";
   selection.default_candidate = "id of default";
@@ -184,7 +184,7 @@ TEST_CASE("the figures of a row are those of the last measurement of what was se
     CHECK(row.algorithm.name == one.name);
     CHECK(row.algorithm.candidate == one.candidate);
     CHECK(row.algorithm.workspace_bytes == one.workspace_bytes);
-    CHECK(row.algorithm.candidates == one.candidates);
+    CHECK(row.algorithm.candidates() == one.candidates);
     CHECK(row.median_ns() == one.median_ns);
     CHECK(row.regime.copies == int64_t(one.median_ns));
     CHECK(names_of(row.metrics) == one.metrics);
@@ -248,7 +248,7 @@ TEST_CASE("what rank 0 of a fleet selected alone is on the row, its notes once")
   steps.is_fleet_row = true;
   steps.rank_zero_selection = selection_of(measurement_of("winner", 80), {"shared", "choice"});
   const Row row = assemble(steps);
-  CHECK(row.algorithm.candidates == 9);
+  CHECK(row.algorithm.candidates() == 9);
   CHECK(row.algorithm.gain == 1.25);
   CHECK(row.algorithm.candidate == "id of winner");
   CHECK(row.median_ns() == 100);

@@ -32,7 +32,7 @@ TEST_CASE("the fastest candidate wins, and both times are on the row") {
   CHECK(row.algorithm.name == "naive:quick");
   CHECK(row.algorithm.default_ns == 1000);
   CHECK(row.algorithm.default_name == "naive:own");
-  CHECK(row.algorithm.candidates == 3);
+  CHECK(row.algorithm.candidates() == 3);
   CHECK(row.algorithm.gain == 2);
   CHECK(row.verification.state == Verification::State::kPassed);
 }
@@ -47,6 +47,36 @@ TEST_CASE("the id of the library's default is on the row, whoever wins") {
   CHECK(fake_row("time 1000", kProblem, kExhaustive).algorithm.default_candidate == "");
   const Row plain = fake_row("candidates own other; time 1000", kProblem, "ceilings=no");
   CHECK(plain.to_json().find("\"default_candidate\": null") != std::string::npos);
+}
+
+TEST_CASE("every candidate's times are on the row, and why it was left out") {
+  const Row row = fake_row(
+      "candidates own quick wrong broken; time 1000; when candidate=quick time 500;"
+      "when candidate=wrong time 300; when candidate=wrong mutant last_k;"
+      "when candidate=broken fail prepare failed it broke",
+      kProblem, kExhaustive);
+  const std::vector<TriedCandidate>& tried = row.algorithm.tried;
+  REQUIRE(tried.size() == 4);
+  CHECK(row.algorithm.listed == 4);
+  CHECK(tried[0].id == "");
+  CHECK(tried[0].screened_ns == 1000);
+  CHECK(tried[0].compared_ns == std::vector<double>(5, 1000));
+  CHECK(tried[1].id == "quick");
+  CHECK(tried[1].compared_ns == std::vector<double>(5, 500));
+  CHECK(tried[1].refused == "");
+  CHECK(tried[2].screened_ns == 300);
+  CHECK(tried[2].refused.find("before timing: output ") == 0);
+  CHECK(tried[3].screened_ns == 0);
+  CHECK(tried[3].refused == "prepare: it broke");
+  const std::string json = row.to_json();
+  CHECK(json.find("\"candidates\": 4, ") != std::string::npos);
+  CHECK(json.find("\"listed\": 4, \"tried\": [{\"candidate\": null, \"screened_ns\": 1000, "
+                  "\"compared_ns\": "
+                  "[1000, 1000, 1000, 1000, 1000]}, ") != std::string::npos);
+  CHECK(json.find("{\"candidate\": \"broken\", \"screened_ns\": null, \"compared_ns\": [], "
+                  "\"refused\": \"prepare: it broke\"}]") != std::string::npos);
+  CHECK(fake_row("time 1000", kProblem, "ceilings=no").to_json().find("\"tried\"") ==
+        std::string::npos);
 }
 
 TEST_CASE("a switch needs more than 2 %") {
@@ -140,7 +170,7 @@ TEST_CASE("a wrong candidate does not hide the right ones that it outran by far"
       kProblem, kExhaustive);
   CHECK(row.algorithm.name == "naive:quick");
   CHECK(row.median_ns() == 500);
-  CHECK(row.algorithm.candidates == 3);
+  CHECK(row.algorithm.candidates() == 3);
   CHECK(has_note(row, "candidate wrong left out: before timing: output "));
 }
 
@@ -182,7 +212,7 @@ TEST_CASE("a candidate that cannot be prepared or fails is left out and named") 
   CHECK(row.algorithm.name == "naive:quick");
   CHECK(has_note(row, "candidate absent left out: prepare: needs 9 GiB of workspace"));
   CHECK(has_note(row, "candidate breaking left out: time_batch: it broke"));
-  CHECK(row.algorithm.candidates == 4);
+  CHECK(row.algorithm.candidates() == 4);
 }
 
 TEST_CASE("candidates that are left out for one reason are one note") {
@@ -257,20 +287,22 @@ std::string many_candidates(int count) {
 TEST_CASE("best tries at most 32, exhaustive all") {
   const Row all = fake_row(many_candidates(40), kProblem, kExhaustive);
   CHECK(all.algorithm.name == "naive:c39");
-  CHECK(all.algorithm.candidates == 40);
+  CHECK(all.algorithm.candidates() == 40);
   // The library's default sleeps, so that there is host time enough to try others.
   const Row some = fake_row(many_candidates(40) + "when candidate=own sleep time_batch 2", kProblem,
                             "ceilings=no algorithm=best verify=no");
   CHECK(some.algorithm.name == "naive:own");
-  CHECK(some.algorithm.candidates <= 33);
+  CHECK(some.algorithm.candidates() <= 33);
 }
 
 TEST_CASE("best gives up when the others cost too much host time") {
   const Row row = fake_row(many_candidates(20) + "sleep prepare 50; time 1000", kProblem,
                            "ceilings=no algorithm=best");
   CHECK(row.status == Status::kOk);
-  CHECK(has_note(row, "candidates left untried for lack of time"));
-  CHECK(row.algorithm.candidates < 20);
+  CHECK(row.algorithm.candidates() < 20);
+  CHECK(row.algorithm.listed == 20);
+  CHECK(has_note(row, "tried " + std::to_string(row.algorithm.candidates()) +
+                          " of 20 candidates for lack of time"));
 }
 
 TEST_CASE("a final that has no time left has three rounds instead of five") {
@@ -306,7 +338,7 @@ int64_t candidate_batches(const std::string& default_ns, const std::string& othe
       {backend, {}}, plan_first_choice({Problem::parse(kProblem), RunOptions()}, backend), 500e3, 0,
       {}, stages);
   CHECK(selection.improvements.empty());
-  CHECK(selection.tried == 2);
+  CHECK(selection.tried.size() == 2);
   const auto calls = folder.lines("calls");
   return std::count_if(calls.begin(), calls.end(),
                        [](const std::string& call) { return call.find("time_batch") == 0; }) -
@@ -352,11 +384,10 @@ Row row_with_slow_candidates(const std::string& compiling_ns) {
 TEST_CASE("what is compiled once for a candidate is none of the time that best has") {
   const Row row = row_with_slow_candidates("1e9");  // more than there was counts as all of it
   CHECK(row.status == Status::kOk);
-  CHECK_FALSE(has_note(row, "candidates left untried for lack of time"));
-  CHECK(row.algorithm.candidates == 10);
+  CHECK_FALSE(has_note(row, "candidates for lack of time"));
+  CHECK(row.algorithm.candidates() == 10);
   for (const char* compiling_ns : {"1e6", "0"})
-    CHECK(has_note(row_with_slow_candidates(compiling_ns),
-                   "candidates left untried for lack of time"));
+    CHECK(has_note(row_with_slow_candidates(compiling_ns), "candidates for lack of time"));
 }
 
 TEST_CASE("a candidate can be asked for by its id") {

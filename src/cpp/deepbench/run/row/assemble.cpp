@@ -43,7 +43,8 @@ Algorithm describe_algorithm(const RowSteps& steps, Algorithm algorithm) {
   const auto& selection = steps.selection ? steps.selection : steps.rank_zero_selection;
   if (selection) {
     algorithm.candidate = selection->measurement.candidate;
-    algorithm.candidates = selection->candidates;
+    algorithm.tried = selection->tried;
+    algorithm.listed = selection->listed;
     algorithm.default_ns = selection->default_ns;
     algorithm.default_name = selection->default_name;
     algorithm.default_candidate = selection->default_candidate;

@@ -53,10 +53,12 @@ class Searcher {
   CandidateSearch run() {
     std::vector<std::string> ids = other_candidates();
     if (!is_exhaustive() && ids.size() >= kMaxCandidates) ids.resize(kMaxCandidates - 1);
+    search_.listed = 1 + int64_t(ids.size());
     run_and_charge_budget([&] { screen(""); });
     for (const auto& id : ids) {
       if (has_spent_share(kScreeningShare)) {
-        search_.notes.push_back("candidates left untried for lack of time");
+        search_.notes.push_back("tried " + std::to_string(search_.tried.size()) + " of " +
+                                std::to_string(search_.listed) + " candidates for lack of time");
         break;
       }
       run_and_charge_budget([&] { screen(id); });
@@ -105,17 +107,24 @@ class Searcher {
   }
 
   void screen(const std::string& id) {
+    search_.tried.push_back({id, 0, {}, ""});
     try {
       Trial trial(context_, plan_.with_candidate(id), stages_);
       const double call_ns =
           typical_ns(trial.sample(kSamples, kScreeningSpan * span_ns_, rejection_threshold_ns()),
                      trial.facts());
+      search_.tried.back().screened_ns = call_ns;
       screened_.push_back({id, cost_with_conversion_ns(call_ns, trial.facts(), plan_.options)});
     } catch (const RowFailure& failure) {
       if (failure.status() == Status::kDeviceLost) throw;
       skipped_in_screening_.add(id, failure.what());
+      search_.tried.back().refused = failure.what();
     }
-    ++search_.tried;
+  }
+
+  TriedCandidate& tried(const std::string& id) {
+    return *std::find_if(search_.tried.begin(), search_.tried.end(),
+                         [&](const TriedCandidate& each) { return each.id == id; });
   }
 
   double rejection_threshold_ns() const {
@@ -153,6 +162,7 @@ class Searcher {
     } catch (const RowFailure& failure) {
       if (failure.status() == Status::kDeviceLost) throw;
       skipped_in_confirmation_.add(one.id, failure.what());
+      tried(one.id).refused = failure.what();
       return false;
     }
   }
@@ -199,6 +209,7 @@ class Searcher {
     double default_cost = default_screening_cost();
     for (auto& one : near) {
       const Attributes& facts = one.trial->facts();
+      tried(one.contender.id).compared_ns = one.samples;
       one.contender.cost =
           cost_with_conversion_ns(typical_ns(one.samples, facts), facts, plan_.options);
       if (one.contender.id.empty()) default_cost = one.contender.cost;

@@ -9,6 +9,7 @@
 #include "deepbench/run/row/admit.hpp"
 #include "deepbench/run/row/measurement.hpp"
 #include "deepbench/run/row/row_context.hpp"
+#include "deepbench/run/row/tried_candidate.hpp"
 
 namespace deepbench {
 
@@ -22,8 +23,9 @@ struct Improvement {
 struct CandidateSearch {
   std::vector<Improvement> improvements;  // the fastest first
   std::string default_id;                 // the id of the library's default; "": unknown
-  int64_t tried = 0;
-  std::vector<std::string> notes;  // the candidates that could not be tried, and why
+  std::vector<TriedCandidate> tried;      // in their order; the first is the library's default
+  int64_t listed = 0;                     // candidates that the search set out to try
+  std::vector<std::string> notes;         // the candidates that could not be tried, and why
 };
 
 // `budget_ns` limits the host time of the search (0: no limit); compilation that the disk cache

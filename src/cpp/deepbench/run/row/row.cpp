@@ -27,16 +27,31 @@ void write_problem(JsonWriter& json, const Row& row) {
   json.member_or_null("library", row.library);
 }
 
+void write_tried(JsonWriter& json, const TriedCandidate& candidate) {
+  json.begin_object().member_or_null("candidate", candidate.id);
+  write_number_or_null(json, "screened_ns", candidate.screened_ns);
+  json.key("compared_ns").begin_array();
+  for (const double ns : candidate.compared_ns) json.value(ns);
+  json.end_array();
+  if (!candidate.refused.empty()) json.member("refused", candidate.refused);
+  json.end_object();
+}
+
 void write_algorithm(JsonWriter& json, const Algorithm& algorithm) {
   json.key("algorithm").begin_object().member("mode", algorithm.mode);
   json.member_or_null("name", algorithm.name).member_or_null("candidate", algorithm.candidate);
-  json.member("candidates", algorithm.candidates);
+  json.member("candidates", algorithm.candidates());
   json.member("workspace_bytes", algorithm.workspace_bytes);
   write_number_or_null(json, "planning_ns", algorithm.planning_ns);
   write_number_or_null(json, "default_ns", algorithm.default_ns);
   json.member_or_null("default_name", algorithm.default_name);
   json.member_or_null("default_candidate", algorithm.default_candidate);
   write_number_or_null(json, "speedup", algorithm.gain);
+  if (!algorithm.tried.empty()) {
+    json.member("listed", algorithm.listed).key("tried").begin_array();
+    for (const TriedCandidate& candidate : algorithm.tried) write_tried(json, candidate);
+    json.end_array();
+  }
   json.end_object();
 }
 

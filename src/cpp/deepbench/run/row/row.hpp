@@ -2,6 +2,7 @@
 // ceilings.
 #pragma once
 
+#include <algorithm>
 #include <optional>
 #include <string>
 #include <vector>
@@ -14,6 +15,7 @@
 #include "deepbench/measure/statistics.hpp"
 #include "deepbench/run/row/assess.hpp"
 #include "deepbench/run/row/measurement.hpp"
+#include "deepbench/run/row/tried_candidate.hpp"
 #include "deepbench/run/row/verify.hpp"
 
 namespace deepbench {
@@ -22,7 +24,9 @@ namespace deepbench {
 struct Algorithm {
   std::string mode = "default";
   std::string name;
-  int64_t candidates = 1;  // tried
+  std::vector<TriedCandidate> tried;  // by the search; empty without one
+  int64_t listed = 1;                 // candidates that the search set out to try
+  int64_t candidates() const { return std::max<int64_t>(1, int64_t(tried.size())); }
   int64_t workspace_bytes = 0;
   double planning_ns = 0;
   // With algorithm=best or exhaustive: the figures of the library's default.

@@ -52,7 +52,7 @@ class Selector {
       }
       const CandidateSearch search = search_candidates(
           context_, plan_.with_candidate(""), span_ns(), budget_ns, incorrect_.ids(), stages_);
-      if (incorrect_.ids().empty()) record_search(search);
+      record_search(search);
       const size_t incorrect_before = incorrect_.ids().size();
       found = measure_first_correct(search.improvements);
       more = incorrect_.ids().size() > incorrect_before;
@@ -70,8 +70,19 @@ class Selector {
                               kSearchBudget * default_spent_ns_ - searching_ns);
   }
 
+  // Of a candidate that several searches tried, the last one counts.
   void record_search(const CandidateSearch& search) {
-    selection_.candidates = std::max(selection_.candidates, search.tried);
+    for (const TriedCandidate& tried : search.tried) {
+      const auto known =
+          std::find_if(selection_.tried.begin(), selection_.tried.end(),
+                       [&](const TriedCandidate& one) { return one.id == tried.id; });
+      if (known == selection_.tried.end())
+        selection_.tried.push_back(tried);
+      else
+        *known = tried;
+    }
+    if (!incorrect_.ids().empty()) return;
+    selection_.listed = search.listed;
     selection_.default_candidate = search.default_id;
     selection_.notes = search.notes;
   }
@@ -106,6 +117,8 @@ class Selector {
     } catch (const RowFailure& failure) {
       if (failure.status() == Status::kDeviceLost) return false;
       incorrect_.add(candidate, failure.what());
+      for (TriedCandidate& each : selection_.tried)
+        if (each.id == candidate) each.refused = failure.what();
       return true;
     } catch (...) {
     }

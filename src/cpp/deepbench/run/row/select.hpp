@@ -9,13 +9,16 @@
 
 #include "deepbench/core/export.hpp"
 #include "deepbench/run/row/trial_slot.hpp"
+#include "deepbench/run/row/tried_candidate.hpp"
 
 namespace deepbench {
 
 struct Selection {
   Measurement measurement;  // of the selected candidate
   double gain = 0;          // over the default, from the interleaved comparison; 0: default kept
-  int64_t candidates = 1;   // tried, including the default
+  // Those that were tried, of those that the search set out to try.
+  std::vector<TriedCandidate> tried;
+  int64_t listed = 1;
   double default_ns = 0;
   std::string default_name;       // the algorithm of the library's default
   std::string default_candidate;  // its id; "": unknown
