@@ -26,15 +26,23 @@ TEST_CASE("gemm layouts: half is padded as in the original benchmark, float is n
     CHECK(layouts_of({40, 35, 64}, false, false, precision)[0].padding_rule.empty());
     CHECK(layouts_of({35, 700, 2048}, false, false, precision).size() == 1);
   }
-  for (const char* precision : {"float", "tf32"}) {
-    const auto all = layouts_of({35, 701, 2049}, true, false, precision);
-    REQUIRE(all.size() == 1);
-    CHECK(executes_size(all[0], 35, 701, 2049));
-    CHECK_FALSE(all[0].is_padded());
-  }
+  const auto all = layouts_of({35, 701, 2049}, true, false, "float");
+  REQUIRE(all.size() == 1);
+  CHECK(executes_size(all[0], 35, 701, 2049));
+  CHECK_FALSE(all[0].is_padded());
   const GemmLayout off = layouts_of({35, 701, 2049}, true, false, "half", "pad=0")[0];
   CHECK(executes_size(off, 35, 701, 2049));
   CHECK(off.padding_rule.empty());
+}
+
+TEST_CASE("gemm layouts: the leading dimensions of tf32 are padded to 16 bytes") {
+  CHECK(executes_size(layouts_of({35, 701, 2049}, false, false, "tf32")[0], 36, 701, 2052));
+  CHECK(executes_size(layouts_of({35, 701, 2049}, false, true, "tf32")[0], 36, 704, 2049));
+  CHECK(executes_size(layouts_of({35, 701, 2049}, true, true, "tf32")[0], 36, 704, 2052));
+  CHECK(layouts_of({35, 701, 2049}, true, true, "tf32")[0].padding_rule ==
+        "to multiples of 4, as tensor cores require for tf32");
+  CHECK(layouts_of({36, 701, 64}, false, false, "tf32")[0].padding_rule.empty());
+  CHECK(executes_size(layouts_of({35, 701, 2049}, true, true, "tf32", "pad=0")[0], 35, 701, 2049));
 }
 
 TEST_CASE("gemm layouts: 8-bit types also have the layout for tensor cores") {

@@ -65,6 +65,7 @@ struct GemmLayout {
 
 inline constexpr int64_t kTensorCoreGrain = 16;  // in 8-bit elements: 16 bytes
 inline constexpr int64_t kInt8Grain = 4;         // leading dimensions must be multiples of 32 bits
+inline constexpr int64_t kTf32Grain = 4;         // 16 bytes, which tensor cores load at a time
 // Larger dimensions exceed the index range of every library.
 inline constexpr int64_t kMaxPadded = int64_t{1} << 48;
 
@@ -125,6 +126,9 @@ inline GemmLayout plain_layout(const Gemm& problem, const Options& options, bool
     rule =
         "to multiples of 4: m as in the original benchmark, leading dimensions because the "
         "library requires it";
+  } else if (problem.precision.precision == Precision::kTf32) {
+    pad_leading_dimensions(layout.executed, kTf32Grain);
+    rule = "to multiples of 4, as tensor cores require for tf32";
   } else if (problem.is_fp8()) {
     pad_dimensions(layout.executed, kTensorCoreGrain);
     rule = "to multiples of 16, because the library requires it";
