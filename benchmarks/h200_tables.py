@@ -2,8 +2,8 @@
 
 Each table takes less than eight minutes. An interrupted table resumes where it stopped, and a
 complete one is not measured again. Finished tables keep at most 100 raw samples per row, evenly
-spaced. wall_seconds.json in the same folder holds the wall time of each command. h200_figures.py
-reads the folder.
+spaced. wall_seconds.json in the same folder holds the wall time of each command and the UUID of its
+device. h200_figures.py and tables.py read the folder.
 
     python benchmarks/h200_tables.py [--folder results/h200] [TABLE...] [-- options of deepbench]
 """
@@ -11,13 +11,13 @@ reads the folder.
 from __future__ import annotations
 
 import argparse
-import json
 import signal
 import subprocess
 import sys
 import time
 from pathlib import Path
 
+from row_figures import WallTime, device_uuid, record_wall_time
 from sweep_runner import load
 
 TRAINING, INFERENCE = ("gemm", "training"), ("gemm", "inference")
@@ -126,7 +126,8 @@ def measure_table(name: str, words: list[str], folder: Path, limit_s: float) -> 
         return False
     complete = is_complete(file)
     if complete and not resumed:
-        record_seconds(folder, name, seconds)
+        device = device_uuid(load(file).context)
+        record_wall_time(folder, name, WallTime(round(seconds, 1), device))
     if complete:
         thin_samples(file)
     rows = load(file).rows
@@ -158,13 +159,6 @@ def thin_samples(file: Path) -> None:
     command = [sys.executable, "-m", "deepbench", "show", str(file), "--thin", str(SAMPLES)]
     subprocess.run([*command, "-o", str(new)], check=True)
     new.replace(file)
-
-
-def record_seconds(folder: Path, name: str, seconds: float) -> None:
-    file = folder / "wall_seconds.json"
-    walls = json.loads(file.read_text()) if file.exists() else {}
-    walls[name] = round(seconds, 1)
-    file.write_text(json.dumps(walls, indent=2) + "\n")
 
 
 if __name__ == "__main__":

@@ -20,10 +20,15 @@ def make_benchmarks_importable(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.syspath_prepend(str(FOLDER))
 
 
-def write_table(folder: Path, name: str, *rows: dict[str, Any]) -> None:
-    lines = [make_context(rows=len(rows)), *rows]
+def write_table(folder: Path, name: str, *rows: dict[str, Any], **context: Any) -> None:
+    lines = [make_context(rows=len(rows), **context), *rows]
     text = "".join(json.dumps(line) + "\n" for line in lines)
     (folder / f"{name}.jsonl").write_text(text)
+
+
+def write_wall_seconds(folder: Path, seconds: dict[str, float]) -> None:
+    times = {name: {"seconds": one, "device": "GPU-1"} for name, one in seconds.items()}
+    (folder / "wall_seconds.json").write_text(json.dumps(times))
 
 
 def timed_gemm(position: int, median_ns: float, **changes: Any) -> dict[str, Any]:
@@ -51,12 +56,34 @@ def test_best_against_default(tmp_path: Path, capsys: pytest.CaptureFixture[str]
     rows[1]["conversion"] = {"operand": "a", "ns": 3e5, "constant": True}
     write_table(tmp_path, "gemm_inference_int8", timed_gemm(0, 3e5), timed_gemm(1, 3e5))
     write_table(tmp_path, "gemm_inference_int8_best", *rows)
-    (tmp_path / "wall_seconds.json").write_text(
-        '{"gemm_inference_int8": 10, "gemm_inference_int8_best": 30}'
-    )
+    write_wall_seconds(tmp_path, {"gemm_inference_int8": 10, "gemm_inference_int8_best": 30})
     text = printed_section(tmp_path, "best", capsys)
     assert "call 4.000, with conversion 2.000, 2 not default, 0 of 2 slower (goal 6.0" in text
     assert "against gemm_inference_int8: 3.000; 3.0 times its wall time (goal 4)" in text
+
+
+def test_means_count_a_problem_once(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """A problem of two applications is two rows."""
+    rows = [timed_gemm(0, 1e5), timed_gemm(1, 1e5), timed_gemm(2, 1e5)]
+    figures = (("one", 2e5), ("one", 8e5), ("other", 1e5))
+    for row, (problem, default_ns) in zip(rows, figures, strict=True):
+        row["problem"] = problem
+        row["algorithm"] |= {"default_ns": default_ns, "speedup": default_ns / 1e5}
+    write_table(tmp_path, "conv_inference_half_best", *rows)
+    assert "interleaved 2.000, call 2.000, with" in printed_section(tmp_path, "best", capsys)
+
+
+def test_wall_times_name_their_device(tmp_path: Path) -> None:
+    from row_figures import WallTime, record_wall_time, wall_times  # type: ignore[import-not-found]
+
+    assert wall_times(tmp_path) == {}
+    record_wall_time(tmp_path, "memory", WallTime(5.2, "GPU-1"))
+    record_wall_time(tmp_path, "gemm", WallTime(13.8, None))
+    assert json.loads((tmp_path / "wall_seconds.json").read_text()) == {
+        "memory": {"seconds": 5.2, "device": "GPU-1"},
+        "gemm": {"seconds": 13.8, "device": None},
+    }
+    assert wall_times(tmp_path)["memory"] == WallTime(5.2, "GPU-1")
 
 
 def test_choices_are_counted_by_id(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -85,13 +112,14 @@ def test_sets_of_all_operations_together(
     names = [f"{op}_training_half" for op in ("gemm", "conv", "rnn")]
     for name in names:
         write_table(tmp_path, name, timed_gemm(0, 1e5))
-    walls = tmp_path / "wall_seconds.json"
-    walls.write_text(json.dumps(dict.fromkeys(names[:2], 10.5)))
+    write_wall_seconds(tmp_path, dict.fromkeys(names[:2], 10.5))
     assert "goal 90" not in printed_section(tmp_path, "sets", capsys)
-    walls.write_text(json.dumps(dict.fromkeys(names, 10.5)))
-    assert "gemm + conv + rnn, training_half: 31.5 s (goal 90)" in printed_section(
-        tmp_path, "sets", capsys
-    )
+    write_wall_seconds(tmp_path, dict.fromkeys(names, 10.5))
+    text = printed_section(tmp_path, "sets", capsys)
+    assert "gemm + conv + rnn, training_half: 31.5 s (goal 90)" in text
+    write_table(tmp_path, names[0], timed_gemm(0, 1e5), device={"uuid": "GPU-2"})
+    text = printed_section(tmp_path, "sets", capsys)
+    assert "training_half: 31.5 s, a sum over 2 devices (goal 90)" in text
 
 
 def test_repeats_and_costs(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

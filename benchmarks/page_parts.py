@@ -1,0 +1,66 @@
+"""What the generated pages of tables.py share: result files by name, devices, tables, digits."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from pathlib import Path
+from textwrap import fill
+
+from row_figures import device_uuid
+
+from deepbench.results import ResultFile, read
+
+ROOT = Path(__file__).resolve().parents[1]
+Files = dict[str, ResultFile]
+
+
+def files_of(folder: str) -> Files:
+    return {path.stem: read(path) for path in sorted((ROOT / "results" / folder).glob("*.jsonl"))}
+
+
+def device_of(file: ResultFile) -> str:
+    """The first digits of the UUID of a file's device, of several the first, which tell the
+    machines of a page apart."""
+    return short_uuid(device_uuid(file.context))
+
+
+def short_uuid(uuid: str | None) -> str:
+    return uuid.removeprefix("GPU-")[:8] if uuid else "unrecorded"
+
+
+def count(number: int, noun: str) -> str:
+    """'1 device', '3 devices'."""
+    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
+
+
+def page_head(title: str, folder: str) -> list[str]:
+    return [
+        f"# {title}",
+        "",
+        f"<!-- benchmarks/tables.py writes this page from results/{folder}. -->",
+        "",
+        f"The tables on this page are generated from the result files in `results/{folder}`.",
+        "`results/README.md` describes the machines and the commands.",
+        "",
+    ]
+
+
+def section(title: str, text: str, heading: list[str], rows: list[list[str]]) -> list[str]:
+    """A heading, a paragraph and a table; nothing where the table has no rows."""
+    if not rows:
+        return []
+    table = [*markdown_table(heading, rows), ""]
+    return [f"## {title}", "", *([wrapped(text), ""] if text else []), *table]
+
+
+def wrapped(text: str) -> str:
+    return fill(text, 100, break_on_hyphens=False)
+
+
+def markdown_table(heading: list[str], rows: Iterable[list[str]]) -> list[str]:
+    return ["| " + " | ".join(cells) + " |" for cells in [heading, ["---"] * len(heading), *rows]]
+
+
+def significant_digits(value: float, count: int = 3) -> str:
+    return f"{value:,.{max(0, count - 1 - math.floor(math.log10(value)))}f}" if value > 0 else "0"

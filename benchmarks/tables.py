@@ -1,0 +1,174 @@
+"""Writes every measured figure of README.md and docs/ from the files under results/.
+
+    python benchmarks/tables.py          writes the pages and the marked regions
+    python benchmarks/tables.py --check  exits with 1 where a document differs from the files
+
+Some pages are generated completely (PAGES). In others the figures stand in regions that begin with
+the line `<!-- benchmarks/tables.py writes NAME. -->` and end with `<!-- end -->` (REGIONS).
+"""
+
+from __future__ import annotations
+
+import re
+import sys
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
+
+from collectives_page import collectives_page
+from h200_page import h200_page
+from page_parts import ROOT, device_of, files_of, markdown_table, wrapped
+from row_figures import wall_times
+
+from deepbench import references
+from deepbench.compare import Rules, compare, to_result_set
+from deepbench.references.lookup import open_results
+from deepbench.report.comparison.headline import headlines
+from deepbench.report.outline import OutlineProblem, outline
+from deepbench.report.table import Table
+from deepbench.results import read
+
+PAGES: Mapping[str, Callable[[], str]] = {
+    "docs/results/h200.md": h200_page,
+    "docs/results/h200x2.md": lambda: collectives_page("h200x2", "Two"),
+    "docs/results/h200x4.md": lambda: collectives_page("h200x4", "Four"),
+}
+DOCUMENTS = ("README.md", "results/README.md", "docs/**/*.md")
+REGION = re.compile(
+    r"(?P<begin><!-- benchmarks/tables\.py writes (?P<name>\w+)\. -->\n).*?(?P<end><!-- end -->\n)",
+    re.DOTALL,
+)
+EXAMPLE = "gemm_training_half"  # the table of which README.md shows some rows
+EXAMPLE_POSITIONS = (0, 1, 3, 4, 144)
+
+
+def main(arguments: list[str]) -> int:
+    stale = []
+    for name, text in generated_documents():
+        document = ROOT / name
+        if document.exists() and document.read_text(encoding="utf-8") == text:
+            continue
+        if "--check" in arguments:
+            stale.append(name)
+        else:
+            document.write_text(text, encoding="utf-8")
+    for name in stale:
+        print(f"{name} differs from the result files; python benchmarks/tables.py writes it")
+    return 1 if stale else 0
+
+
+def generated_documents() -> Iterator[tuple[str, str]]:
+    """The documents with generated text: their names and what they should contain."""
+    for name, page in PAGES.items():
+        yield name, page()
+    texts = {name: write() for name, write in REGIONS.items()}
+    for path in document_paths():
+        text = path.read_text(encoding="utf-8")
+        if REGION.search(text):
+            filled = REGION.sub(lambda region: filled_region(region, texts), text)
+            yield path.relative_to(ROOT).as_posix(), filled
+
+
+def document_paths() -> list[Path]:
+    paths = {path for pattern in DOCUMENTS for path in ROOT.glob(pattern)}
+    return sorted(paths - {ROOT / name for name in PAGES})
+
+
+def filled_region(region: re.Match[str], texts: Mapping[str, str]) -> str:
+    name = region["name"]
+    if name not in texts:
+        raise SystemExit(f"no region is called {name!r}; there are {' '.join(texts)}")
+    return f"{region['begin']}{texts[name]}{region['end']}"
+
+
+def paragraph(text: str) -> str:
+    return wrapped(text) + "\n"
+
+
+def gemm_example() -> str:
+    """A run's wall time, and some of its rows as the table shows them."""
+    folder = ROOT / "results/h200"
+    file = read(folder / f"{EXAMPLE}.jsonl")
+    rows = [row for row in file.rows if row.position in EXAMPLE_POSITIONS]
+    table = Table()
+    problems = [
+        OutlineProblem(str(row.op), row.attributes, row.work.flops, power=row.regime.power)
+        for row in rows
+    ]
+    parts = [table.begin(file.context, outline(problems)), *map(table.row, rows), table.end()]
+    device = file.context["device"]
+    sentences = (
+        f"`deepbench gemm` measures the {len(file.rows)} problems of the training set. On one "
+        f"{device['name']} with CUDA {device['driver_cuda']} it took "
+        f"{wall_times(folder)[EXAMPLE].seconds:.1f} seconds, including start and verification. "
+        f"Its default precision there is `{rows[0].attributes['precision']}`. Some of the rows:"
+    )
+    return f"{paragraph(sentences)}\n```text\n{''.join(map(str, parts))}```\n"
+
+
+def comparison_example() -> str:
+    """The first line of a comparison, and what was compared."""
+    name = f"results/h200/{EXAMPLE}.jsonl"
+    reference = "NVIDIA Tesla V100"
+    sides = [to_result_set(open_results(word)) for word in (str(ROOT / name), reference)]
+    sentence = f'The first line of `deepbench compare {name} "{reference}"`:'
+    return f"{sentence}\n\n```text\n{headlines(compare(sides, Rules()))[0]}\n```\n"
+
+
+def published_figures() -> str:
+    """How much the original published."""
+    found = references.available()
+    times = sum(reference.rows for reference in found)
+    workbooks = {book for reference in found for book in reference.workbooks}
+    return paragraph(
+        f"The package contains what the original published: {times:,} times of {len(found)} "
+        f"processors in {len(workbooks)} workbooks."
+    )
+
+
+def measured_machines() -> str:
+    """Where the result files come from, by folder."""
+    heading = ["folder", "files", "rows", "devices in a run", "machines", "driver", "CUDA",
+               "deepbench", "measured"]  # fmt: skip
+    folders = sorted(path.name for path in (ROOT / "results").iterdir() if path.is_dir())
+    return "\n".join(markdown_table(heading, map(machine_cells, folders))) + "\n"
+
+
+def machine_cells(folder: str) -> list[str]:
+    files = list(files_of(folder).values())
+    contexts = [file.context for file in files]
+    devices = [context["device"] for context in contexts]
+    ranks = {(context.get("ranks") or {}).get("count") or 1 for context in contexts}
+    names = {device["name"] for device in devices}
+    days = sorted({str(context["started"])[:10] for context in contexts})
+    versions = {version_text(context) for context in contexts}
+    return [
+        f"`{folder}`",
+        str(len(files)),
+        str(sum(len(file.rows) for file in files)),
+        f"{max(ranks)} {joined(names)}",
+        str(len({device_of(file) for file in files})),
+        joined({device["driver"] for device in devices}),
+        joined({device["driver_cuda"] for device in devices}),
+        joined(versions),
+        " to ".join(dict.fromkeys((days[0], days[-1]))),
+    ]
+
+
+def version_text(context: Mapping[str, object]) -> str:
+    return f"{context['version']}, revision unrecorded"
+
+
+def joined(words: set[str]) -> str:
+    return ", ".join(sorted(words))
+
+
+REGIONS: Mapping[str, Callable[[], str]] = {
+    "gemm_example": gemm_example,
+    "comparison_example": comparison_example,
+    "published_figures": published_figures,
+    "measured_machines": measured_machines,
+}
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
