@@ -13,6 +13,7 @@ import re
 import sys
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
+from typing import Any
 
 from collectives_page import collectives_page
 from h200_page import h200_page
@@ -26,6 +27,7 @@ from deepbench.report.comparison.headline import headlines
 from deepbench.report.outline import OutlineProblem, outline
 from deepbench.report.table import Table
 from deepbench.results import read
+from deepbench.runner.provenance import revision_text
 
 PAGES: Mapping[str, Callable[[], str]] = {
     "docs/results/h200.md": h200_page,
@@ -154,8 +156,9 @@ def machine_cells(folder: str) -> list[str]:
     ]
 
 
-def version_text(context: Mapping[str, object]) -> str:
-    return f"{context['version']}, revision unrecorded"
+def version_text(context: Mapping[str, Any]) -> str:
+    revision = revision_text(context.get("build") or {})
+    return f"{context['version']} ({revision or 'revision not recorded'})"
 
 
 def joined(words: set[str]) -> str:

@@ -45,8 +45,18 @@ def make_context(**changes: Any) -> dict[str, Any]:
         "rows": 3,
         "plan": None,
         **kept,
+        "build": {
+            "revision": "1cfb0545f0e1d2c3b4a5968778695a4b",
+            "modified": False,
+            "binaries": {"core": {"path": "/lib/libdeepbench.so", "build_id": "49e20707bcce"}},
+        },
+        "compile_caches": {
+            "kernels": {"path": "/cache", "files": 3, "bytes": 9000},
+            "driver": None,
+        },
         "host": {"cpu": "Example CPU"},
         "options": {},
+        "option_values": {"samples": "0", "library": None},
     }
     return {**context, **changes}
 

@@ -44,6 +44,8 @@ FIXED: dict[str, Any] = {
     "host": {"cpu": "Example CPU"},
     "libraries": {},
     "environment": {},
+    "build": {"revision": None, "modified": None, "binaries": {}},
+    "compile_caches": {"kernels": None, "driver": None},
     "warnings": [],
     "threads": 2,
     "version": "0.1.0",

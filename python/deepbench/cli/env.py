@@ -49,15 +49,20 @@ def collect() -> dict[str, Any]:
     """Everything that env prints."""
     from deepbench import _core, installation, libraries
     from deepbench.runner import environment
+    from deepbench.runner.build_id import build_id
     from deepbench.runner.inspection import inspect_backend
+    from deepbench.runner.provenance import build_facts, compile_caches, with_build_ids
 
     warnings: list[str] = []
     paths = libraries.plugin_paths(warnings.append)
     host = environment.host_context()
     backends = [
-        {"name": name, "path": path, **_shown_facts(inspect_backend(path))}
+        {"name": name, "path": path, "build_id": build_id(path), **_shown_facts(facts)}
         for name, path in _core.backends(paths)
+        for facts in [inspect_backend(path)]
     ]
+    for backend in backends:
+        backend["libraries"] = with_build_ids(backend["libraries"])
     warnings += _core.search_warnings()
     package = Path(_core.package_directory())
     return {
@@ -66,6 +71,8 @@ def collect() -> dict[str, Any]:
         "cmake_dir": str(_cmake_dir()),
         "include_dir": str(package / "include"),
         "deepbench_run": str(package / "bin" / "deepbench_run"),
+        "build": build_facts(None),
+        "compile_caches": compile_caches(),
         "host": host,
         "backends": backends,
         "warnings": [*warnings, *installation.warnings(), *environment.host_warnings(host)],
@@ -99,7 +106,10 @@ def _fact_lines(facts: Json, width: int | None) -> Iterator[str]:
 
 
 def _facts_text(facts: Json) -> str:
+    from deepbench.runner.provenance import revision_text
+
     lines = [f"deepbench {facts['version']}  {facts['package']}"]
+    lines.append(f"  revision: {_line(revision_text(facts['build']) or 'not recorded')}")
     lines += [f"  headers: {facts['include_dir']}", f"  deepbench_run: {facts['deepbench_run']}"]
     lines += _indented_lines("host", facts["host"])
     for backend in facts["backends"]:

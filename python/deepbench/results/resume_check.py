@@ -45,7 +45,17 @@ def _compared_properties(old: Json, new: Json) -> Iterator[tuple[str, object, ob
         yield f"library {name}", *(side.get(name, {}).get("version") for side in libraries)
     yield "the schema", old.get("schema"), new.get("schema")
     yield "deepbench", old.get("version"), new.get("version")
+    yield from _compared_builds(old.get("build") or {}, new.get("build") or {})
     yield "the number of rows", old["rows"], new["rows"]
+
+
+def _compared_builds(old: Json, new: Json) -> Iterator[tuple[str, object, object]]:
+    """The revision, and the binaries, which also differ between builds from changed sources."""
+    yield "the revision of deepbench", old.get("revision"), new.get("revision")
+    before, now = (build.get("binaries") or {} for build in (old, new))
+    for name in sorted({*before, *now}):
+        old_id, new_id = ((side.get(name) or {}).get("build_id") for side in (before, now))
+        yield f"the build of deepbench's {name}", old_id, new_id
 
 
 def _devices_of_ranks(ranks: Json) -> list[str]:

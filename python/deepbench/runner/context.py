@@ -11,6 +11,7 @@ from deepbench.results import schema
 from deepbench.runner.environment import host_context, host_warnings, timestamp
 from deepbench.runner.plan import PlannedRow, digest
 from deepbench.runner.progress import rough_duration_text
+from deepbench.runner.provenance import build_facts, compile_caches, with_build_ids
 from deepbench.runner.run_options import RunOptions
 
 Json = Mapping[str, Any]
@@ -40,8 +41,12 @@ def build_context(
         "rows": len(rows),
         "plan": digest(rows),
         **kept,
+        "build": build_facts((hello.get("backend") or {}).get("path")),
+        "libraries": with_build_ids(hello.get("libraries")),
+        "compile_caches": compile_caches(),
         "host": host,
         "options": options.recorded(),
+        "option_values": options.values(),
         "warnings": [*(hello.get("warnings") or ()), *host_warnings(host)],
     }
 

@@ -2,11 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 from deepbench.problems.problem_arguments import quoted
 
+# The values of options of rows that are not given, as in docs/reference/protocol.md. None: the
+# choice is the backend's, or there is no such thing.
+_ROW_DEFAULTS: Mapping[str, str | None] = {
+    "device": "0", "devices": None, "library": None, "algorithm": "default", "samples": "0",
+    "time_limit": "0", "verify": "yes", "pad": "yes", "threads": "0", "seed": "1",
+    "inputs": "uniform", "constant": None, "workspace": "33554432", "launch": "best", "once": "no",
+    "energy": "no", "ceilings": "yes", "cores": "share",
+}  # fmt: skip
 SINGLE_PROCESS_LIBRARIES = ("nccl_single",)  # libraries whose one process has all devices
 
 
@@ -63,12 +72,37 @@ class RunOptions:
         return [f"{key}={quoted(value)}" for key, value in self.rows.items()]
 
     def recorded(self) -> dict[str, str]:
-        """The options that the context of a result file records."""
+        """The options that differ from their defaults and decide which rows a file has."""
         options = dict(self.rows)
         if self.ranks is not None:
             options["ranks"] = str(self.ranks)
         if self.caches != ("hot",):
-            options["cache"] = "both" if len(self.caches) > 1 else self.caches[0]
+            options["cache"] = _one_or_both(self.caches)
         if self.powers != ("rested",):
-            options["power"] = "both" if len(self.powers) > 1 else self.powers[0]
+            options["power"] = _one_or_both(self.powers)
         return options
+
+    def values(self) -> dict[str, str | None]:
+        """Every option that can influence what is measured, with its value, given or not."""
+        return {
+            **_ROW_DEFAULTS,
+            **self.rows,
+            "backend": self.backend,
+            "cache": _one_or_both(self.caches),
+            "power": _one_or_both(self.powers),
+            "ranks": None if self.ranks is None else str(self.ranks),
+            "quick": _yes_or_no(self.quick),
+            "corrected": _yes_or_no(self.corrected),
+            "resume": _yes_or_no(self.resume),
+            "retry": _yes_or_no(self.retry),
+            "in_process": _yes_or_no(self.in_process),
+            "hang_limit": None if self.hang_limit_s is None else f"{self.hang_limit_s:g}",
+        }
+
+
+def _one_or_both(values: tuple[str, ...]) -> str:
+    return values[0] if len(values) == 1 else "both"
+
+
+def _yes_or_no(value: bool) -> str:
+    return "yes" if value else "no"

@@ -139,6 +139,7 @@ def test_facts_of_a_result_are_printed_in_lines() -> None:
     evil = EVIL.replace("\udcff", "") + "\n"
     facts = {
         "version": "1", "package": "p", "include_dir": "i", "deepbench_run": "r",
+        "build": {"revision": evil},
         "host": {evil: evil, "nested": {evil: evil}},
         "warnings": [evil],
         "backends": [
@@ -153,4 +154,4 @@ def test_facts_of_a_result_are_printed_in_lines() -> None:
     }  # fmt: skip
     text = env._facts_text(json.loads(json.dumps(facts)))
     assert is_printable(text)
-    assert len(text.splitlines()) == text.count("\n") + 1 == 17
+    assert len(text.splitlines()) == text.count("\n") + 1 == 18

@@ -63,6 +63,7 @@ def printed_in_a_pipe(*words: str) -> str:
 def test_env(monkeypatch: pytest.MonkeyPatch, width: int) -> None:
     facts: dict[str, Any] = {
         "version": "1", "package": "/p", "include_dir": "/" + "long/" * 50, "deepbench_run": "/r",
+        "build": {"revision": None},
         "host": {"cpu": "a processor of a long name " * 9}, "warnings": ["a long warning " * 20],
         "backends": [{"name": "cpu", "path": "/x", "reason": "an absent library " * 20,
                       "devices": [HELLO["device"]], "libraries": HELLO["libraries"],

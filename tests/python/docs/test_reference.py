@@ -15,7 +15,7 @@ NO_VARIABLES = {  # such texts with another meaning
     "WINOGRAD_NONFUSED", "DIMS_1530", "MISMATCH_N_LABEL", "MISMATCH_PQ", "MISMATCH_RATE",
     "O_CLOEXEC", "O_NONBLOCK", "SC_CLK_TCK",
 }  # fmt: skip
-OF_DEPENDENCIES = {"NO_COLOR", "CUDA_CACHE_PATH"}  # read by rich and by NVIDIA's driver
+OF_DEPENDENCIES = {"NO_COLOR"}  # read by rich
 
 
 def test_environment_page_names_the_variables_of_the_sources() -> None:

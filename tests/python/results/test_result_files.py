@@ -445,6 +445,14 @@ def test_same_run_may_be_resumed() -> None:
         ({"threads": 4}, "the number of threads was 2, now it is 4"),
         ({"libraries": {"onednn": {"version": "3.3"}}}, "library onednn was 3.2.0"),
         ({"version": "0.2.0"}, "deepbench was 0.1.0, now it is 0.2.0"),
+        (
+            {"build": {"revision": "2dfc", "modified": False}},
+            "the revision of deepbench was 1cfb0545f0e1d2c3b4a5968778695a4b, now it is 2dfc",
+        ),
+        (
+            {"build": {**make_context()["build"], "binaries": {"core": {"build_id": "77"}}}},
+            "the build of deepbench's core was 49e20707bcce, now it is 77",
+        ),
         ({"rows": 4}, "the number of rows was 3, now it is 4"),
         ({"plan": "other"}, "the remaining problems differ"),
     ],

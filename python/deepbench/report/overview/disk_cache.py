@@ -12,13 +12,15 @@ import stat
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
+from deepbench.cache_folder import cache_folder
+
 _LARGEST = 16 << 20  # bytes
 _DIGEST = 64  # characters
 
 
 def cached_text(key: str, make: Callable[[], str]) -> str:
     """Returns the text cached under this key, or computes and caches it."""
-    folder = _cache_folder()
+    folder = cache_folder()
     name = hashlib.sha256(key.encode()).hexdigest()
     with contextlib.ExitStack() as stack:
         private = None
@@ -30,18 +32,6 @@ def cached_text(key: str, make: Callable[[], str]) -> str:
             if private is not None:
                 _store_text(private, name, text)
         return text
-
-
-def _cache_folder() -> Path | None:
-    """The folder that also caches kernels (src/cpp/deepbench/backend/kernel_cache.hpp)."""
-    chosen = os.environ.get("DEEPBENCH_CACHE_DIR")
-    if chosen:
-        return Path(chosen) if Path(chosen).is_absolute() else None
-    for variable, below in (("XDG_CACHE_HOME", "deepbench"), ("HOME", ".cache/deepbench")):
-        base = Path(os.environ.get(variable) or "")
-        if base.is_absolute():
-            return base / below
-    return None
 
 
 @contextlib.contextmanager

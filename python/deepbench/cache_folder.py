@@ -1,0 +1,18 @@
+"""The folder in which compiled kernels and scripts of reports are kept from run to run."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+
+def cache_folder() -> Path | None:
+    """The folder, which backends find in the same way (kernel_cache.hpp). None: there is none."""
+    chosen = os.environ.get("DEEPBENCH_CACHE_DIR")
+    if chosen:
+        return Path(chosen) if Path(chosen).is_absolute() else None
+    for variable, below in (("XDG_CACHE_HOME", "deepbench"), ("HOME", ".cache/deepbench")):
+        base = Path(os.environ.get(variable) or "")
+        if base.is_absolute():
+            return base / below
+    return None

@@ -1,0 +1,95 @@
+"""What a result comes from: the revision and the binaries of this build, the builds of the vendors'
+libraries, and what earlier runs have compiled."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from deepbench.cache_folder import cache_folder
+from deepbench.runner.build_id import build_id
+
+Json = Mapping[str, Any]
+
+_PACKAGE = Path(__file__).parents[1]
+_REVISION = "revision.json"  # src/cpp/python/record_revision.cmake writes it
+
+
+def build_facts(backend_path: str | None) -> dict[str, Any]:
+    """The revision of the sources, and each of deepbench's binaries with its build ID."""
+    from deepbench import _core
+
+    paths = {
+        "bindings": _core.__file__,
+        "core": str(_PACKAGE / "libdeepbench.so"),
+        "backend": backend_path,
+    }
+    binaries = {
+        name: {"path": path, "build_id": build_id(path)} for name, path in paths.items() if path
+    }
+    return {**_revision(), "binaries": binaries}
+
+
+def revision_text(build: Json) -> str | None:
+    """'1cfb0545', or '1cfb0545, modified' of a build from changed sources; None: not recorded."""
+    revision = build.get("revision")
+    if not revision:
+        return None
+    return f"{str(revision)[:8]}{', modified' if build.get('modified') else ''}"
+
+
+def with_build_ids(libraries: Json | None) -> dict[str, Any]:
+    """The libraries of a hello message, those of a file with the build ID that it has."""
+    found = {}
+    for name, facts in (libraries or {}).items():
+        identity = build_id(facts.get("path"))
+        found[name] = {**facts, "build_id": identity} if identity else facts
+    return found
+
+
+def compile_caches(variables: Mapping[str, str] = os.environ) -> dict[str, Any]:
+    """The caches of compiled code as the run finds them. A full one spares the first rows the
+    compiler: that of deepbench's kernels, and that of NVIDIA's driver. None: there is none."""
+    folder = cache_folder()
+    return {
+        "kernels": _folder_facts(folder / "kernels" if folder else None),
+        "driver": _folder_facts(_driver_cache(variables)),
+    }
+
+
+def _revision() -> dict[str, Any]:
+    """The commit of the sources, and whether they had been changed since, as the build recorded
+    them; both None if the sources were not a git tree."""
+    try:
+        recorded = json.loads((_PACKAGE / _REVISION).read_text(encoding="utf-8"))
+        return {key: recorded[key] for key in ("revision", "modified")}
+    except (OSError, ValueError, KeyError, TypeError):
+        return {"revision": None, "modified": None}
+
+
+def _driver_cache(variables: Mapping[str, str]) -> Path | None:
+    if variables.get("CUDA_CACHE_DISABLE") == "1":
+        return None
+    if chosen := variables.get("CUDA_CACHE_PATH"):
+        return Path(chosen)
+    home = variables.get("HOME")
+    return Path(home) / ".nv/ComputeCache" if home else None
+
+
+def _folder_facts(folder: Path | None) -> dict[str, Any] | None:
+    if folder is None:
+        return None
+    sizes = list(_file_sizes(folder))
+    return {"path": str(folder), "files": len(sizes), "bytes": sum(sizes)}
+
+
+def _file_sizes(folder: Path) -> Iterator[int]:
+    for parent, _, names in os.walk(folder):  # without the folders that cannot be read
+        for name in names:
+            try:
+                yield (Path(parent) / name).lstat().st_size
+            except OSError:
+                continue  # removed meanwhile
