@@ -140,18 +140,76 @@ TEST_CASE("a clock that shows a part of the host's time is doubted; a fixed cost
   CHECK_FALSE(is_clock_slow(samples));
   samples.watched_ns = 2 * samples.elapsed_ns;
   CHECK(is_clock_slow(samples));
-  CHECK(doubt_about_slow_clock(steady(), samples, {}).empty());
-  CHECK(
-      doubt_about_slow_clock(steady(2), samples, {}) ==
-      "100 calls take 100 us by the backend's clock and 200 us by the host's: the clock is wrong, "
-      "or not all calls are timed");
+  CHECK(doubt_about_slow_clock(steady(), samples, {}).why.empty());
+  const ClockDoubt half = doubt_about_slow_clock(steady(2), samples, {});
+  CHECK(half.why ==
+        "100 calls take 100 us by the backend's clock and 200 us by the host's: the clock is "
+        "wrong, or not all calls are timed");
+  CHECK_FALSE(half.is_far);
   const BatchTimer decaying = [ns = 1e6](uint64_t count) mutable {
     ns *= 0.9;
     return batch_of(count, ns, 1e9 * double(count));
   };
-  CHECK_FALSE(doubt_about_slow_clock(decaying, samples, {}).empty());
-  samples.launch = "isolated";
-  CHECK(doubt_about_slow_clock(steady(2), samples, {}).empty());
+  CHECK(doubt_about_slow_clock(decaying, samples, {}).is_far);
+}
+
+TEST_CASE("a clock is far off where it shows a quarter of the host's time, and that is no launch") {
+  Samples samples = samples_of(200);
+  samples.watched_ns = 10 * samples.elapsed_ns;
+  CHECK_FALSE(doubt_about_slow_clock(steady(3.9), samples, {}).is_far);
+  CHECK(doubt_about_slow_clock(steady(4.1), samples, {}).is_far);
+  // A batch of 10 us is too short to tell.
+  Samples few = samples_of(20);
+  few.watched_ns = 10 * few.elapsed_ns;
+  const ClockDoubt unclear = doubt_about_slow_clock(steady(10), few, {});
+  CHECK(unclear.why != "");
+  CHECK_FALSE(unclear.is_far);
+}
+
+// Ten batches of `calls` that take `shown_ns` by the backend's clock and `watched_ns` by the
+// host's.
+ClockDoubt doubt_about_launches(uint64_t calls, double shown_ns, double watched_ns,
+                                const std::string& launch = "stream") {
+  Samples samples = samples_of(calls, shown_ns / double(calls));
+  samples.watched_ns = 10 * watched_ns;
+  samples.launch = launch;
+  MeasureOptions single;
+  single.max_batch = int64_t(calls);
+  return doubt_about_slow_clock(
+      [=](uint64_t count) { return batch_of(count, shown_ns, watched_ns); }, samples, single);
+}
+
+TEST_CASE("single calls are doubted where the host's time is too long for a launch") {
+  const ClockDoubt tenth = doubt_about_launches(1, 1e6, 10e6);
+  CHECK(tenth.is_far);
+  CHECK(tenth.why ==
+        "1 call takes 1000 us by the backend's clock and 1e+04 us by the host's: the clock is "
+        "wrong, or not all calls are timed");
+  CHECK(doubt_about_launches(1, 1e6, 4.9e6).why.empty());    // less than four times and 1 ms
+  CHECK(doubt_about_launches(1, 10e3, 1.03e6).why.empty());  // a long launch of a short call
+  CHECK(doubt_about_launches(1, 10e3, 1.05e6).is_far);
+  // Each isolated call is launched.
+  CHECK(doubt_about_launches(20, 20 * 10e3, 20 * 1.03e6, "isolated").why.empty());
+  CHECK(doubt_about_launches(20, 20 * 10e3, 20 * 1.05e6, "isolated").is_far);
+}
+
+TEST_CASE("a clock of single calls is believed after one round that fits, or if the samples do") {
+  Samples samples = samples_of(1, 1e6);
+  samples.watched_ns = 10 * 10e6;
+  MeasureOptions single;
+  single.max_batch = 1;
+  const BatchTimer late = [number = 0](uint64_t count) mutable {
+    return batch_of(count, 1e6, ++number == 9 ? 1.1e6 : 10e6);
+  };
+  CHECK(doubt_about_slow_clock(late, samples, single).why.empty());
+  // Other work began after the samples.
+  samples.watched_ns = 10 * 1.1e6;
+  const BatchTimer delayed = [](uint64_t count) { return batch_of(count, 1e6, 10e6); };
+  CHECK(doubt_about_slow_clock(delayed, samples, single).why.empty());
+  // The clock is right again when it is looked at.
+  samples.watched_ns = 10 * 10e6;
+  const BatchTimer cured = [](uint64_t count) { return batch_of(count, 10e6, 10e6); };
+  CHECK(doubt_about_slow_clock(cured, samples, single).is_far);
 }
 
 TEST_CASE("a clock that shows more time than the host saw is doubted; its resolution is not") {
@@ -162,18 +220,24 @@ TEST_CASE("a clock that shows more time than the host saw is doubted; its resolu
   CHECK_FALSE(is_clock_fast(samples, options));
   samples.watched_ns = samples.elapsed_ns / 2;
   CHECK(is_clock_fast(samples, options));
-  const BatchTimer half = [](uint64_t count) {
-    return batch_of(count, 1000 * double(count), 500 * double(count));
+  const auto fast = [](double times) -> BatchTimer {
+    return [=](uint64_t count) {
+      return batch_of(count, 1000 * double(count), 1000 / times * double(count));
+    };
   };
-  CHECK(doubt_about_fast_clock(half, samples, options) ==
+  const ClockDoubt twice = doubt_about_fast_clock(fast(2), samples, options);
+  CHECK(twice.why ==
         "200 calls take 200 us by the backend's clock, and the host saw only 100 us pass: the "
         "clock is wrong");
-  CHECK(doubt_about_fast_clock(steady(), samples, options).empty());
+  CHECK_FALSE(twice.is_far);
+  CHECK_FALSE(doubt_about_fast_clock(fast(3.9), samples, options).is_far);
+  CHECK(doubt_about_fast_clock(fast(4.1), samples, options).is_far);
+  CHECK(doubt_about_fast_clock(steady(), samples, options).why.empty());
   // One batch whose time fits ends the doubt.
   const BatchTimer once = [number = 0](uint64_t count) mutable {
     return batch_of(count, 200e3, ++number == 7 ? 200e3 : 100e3);
   };
-  CHECK(doubt_about_fast_clock(once, samples, options).empty());
+  CHECK(doubt_about_fast_clock(once, samples, options).why.empty());
   // A batch of 300 ns by a clock that counts in microseconds.
   MeasureOptions coarse;
   coarse.timer_resolution_ns = 1000;
@@ -182,7 +246,7 @@ TEST_CASE("a clock that shows more time than the host saw is doubted; its resolu
   CHECK_FALSE(is_clock_fast(ticks, coarse));
   CHECK(doubt_about_fast_clock([](uint64_t count) { return batch_of(count, 1000, 300); }, ticks,
                                coarse)
-            .empty());
+            .why.empty());
 }
 
 // Times of readings, one after the other.
@@ -224,11 +288,16 @@ TEST_CASE("a rank that has no doubt makes as many rounds as one that has") {
     ++rounds;
     return steady()(count);
   };
-  CHECK(doubt_about_fast_clock(plain, samples_of(200), {}, another).empty());
+  CHECK(doubt_about_fast_clock(plain, samples_of(200), {}, another).why.empty());
   CHECK(rounds == 9);
   rounds = 0;
-  CHECK(doubt_about_slow_clock(plain, samples_of(200), {}, another).empty());
+  CHECK(doubt_about_slow_clock(plain, samples_of(200), {}, another).why.empty());
   CHECK(rounds == 4 * 15);
+  rounds = 0;
+  MeasureOptions single;
+  single.max_batch = 1;
+  CHECK(doubt_about_slow_clock(plain, samples_of(1), single, another).why.empty());
+  CHECK(rounds == 9);
 }
 
 // Readings of 20 us, which other work makes up to 200 times longer.
@@ -257,8 +326,13 @@ TEST_CASE("an honest kernel on a busy machine is believed") {
       for (const uint64_t batch : {2, 20, 200})
         CHECK(doubt_about_further_calls(plain, samples_of(batch), {}, 1).empty());
     }
-    CHECK(doubt_about_slow_clock(disturbed(seed), samples_of(200), {}).empty());
-    CHECK(doubt_about_fast_clock(disturbed(seed), samples_of(200), {}).empty());
+    CHECK(doubt_about_slow_clock(disturbed(seed), samples_of(200), {}).why.empty());
+    Samples delayed = samples_of(1);
+    delayed.watched_ns = 1e9;
+    MeasureOptions single;
+    single.max_batch = 1;
+    CHECK(doubt_about_slow_clock(disturbed(seed), delayed, single).why.empty());
+    CHECK(doubt_about_fast_clock(disturbed(seed), samples_of(200), {}).why.empty());
     CHECK(doubt_about_reading(disturbed_readings(seed), samples_of(200)).empty());
   }
 }

@@ -480,21 +480,21 @@ def test_every_fault_of_a_rank_costs_its_row_alone(plugin: Path, tmp_path: Path)
         assert reason in row["reason"], fault
 
 
-def test_a_wrong_clock_of_a_rank_is_a_note_that_names_it(plugin: Path, tmp_path: Path) -> None:
-    """Batches take 20 ms of rank 1's time in place of 2 ms, or none in place of 20 ms."""
+def test_a_far_off_clock_of_a_rank_makes_the_row_mistrusted(plugin: Path, tmp_path: Path) -> None:
+    """Batches take 20 ms of rank 1's time in place of 2 ms, or none in place of 100 ms."""
     scripts = {
         "time 10e3\nwhen rank=1 works 100e3": "rank 1: 100 calls take ",
-        "time 1\nwhen rank=1 time 20e6": "rank 1: 1 call takes 2e+04 us by the backend's clock",
+        "time 1\nwhen rank=1 time 100e6": "rank 1: 1 call takes 1e+05 us by the backend's clock",
     }
-    for script, note in scripts.items():
+    for script, reason in scripts.items():
         file = tmp_path / f"rows{len(script)}.jsonl"
         done = deepbench("all_reduce", "elements=1000", "--ranks", "2", "--backend", "fake",
                          "-o", str(file), *QUICK, DEEPBENCH_BACKEND_PATH=str(plugin),
                          DEEPBENCH_FAKE_SCRIPT=f"{script}\nreal_time")  # fmt: skip
-        assert done.returncode == 0, done.stderr
+        assert done.returncode == 1, done.stderr
         [row] = rows_of(file)
-        assert row["status"] == "ok", row["reason"]
-        assert any(text.startswith(note) for text in row["notes"]), row["notes"]
+        assert row["status"] == "mistrusted"
+        assert row["reason"].startswith(reason), row["reason"]
 
 
 def test_a_rank_that_hangs_is_ended_with_its_row(plugin: Path, tmp_path: Path) -> None:

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <limits>
 #include <vector>
 
 #include "deepbench/measure/statistics.hpp"
@@ -31,6 +32,12 @@ constexpr double kSettlingNs = 50e6;
 constexpr double kMaxHostTime = 1.6;
 // Host time of a batch that calls of nothing take, and its fluctuation.
 constexpr double kEmptyBatchNs = 1e3;
+// Clocks that are so many times apart are not those of the same calls: what is excluded from a span
+// is a fraction of it.
+constexpr double kFarTime = 4;
+// Launching one call, waiting for it and waking up afterwards take some 10 us, and 100 us where a
+// thread sleeps meanwhile. Ten times of that is no launch.
+constexpr double kNoLaunchNs = 1e6;
 // The device's time over the host's, of clocks that are not tuned to each other.
 constexpr double kMaxShownTime = 1.1;
 // Ticks of the backend's clock by which a batch may seem longer than it is.
@@ -78,6 +85,35 @@ double unseen_ns(const BatchTimer& plain, uint64_t count) {
 
 bool shows_too_much(double shown_ns, double watched_ns, double tolerance_ns) {
   return shown_ns > kMaxShownTime * watched_ns + tolerance_ns;
+}
+
+// What the clock of this rank shows for a call; the samples are those of the slowest rank.
+double own_call_ns(const Samples& samples) {
+  return samples.own_elapsed_ns / samples.elapsed_ns * median(samples.per_call_ns);
+}
+
+std::string is_slow(uint64_t calls, double shown_ns, double host_ns) {
+  return calls_take(calls) + microseconds(shown_ns) + " by the backend's clock and " +
+         microseconds(host_ns) + " by the host's: the clock is wrong, or not all calls are timed";
+}
+
+// Of batches whose cost apart from their calls is unknown.
+ClockDoubt doubt_about_slow_clock_of_launches(const BatchTimer& plain, const Samples& samples,
+                                              const AnyRank& any) {
+  const auto is_far = [](double watched_ns, double shown_ns, double launches) {
+    return watched_ns > kFarTime * shown_ns + kNoLaunchNs * launches;
+  };
+  const auto calls = double(samples.batch);
+  const auto batches = double(samples.per_call_ns.size() * samples.batches_per_sample);
+  const double shown_ns = own_call_ns(samples) * calls;
+  bool doubted = is_far(samples.watched_ns, samples.own_elapsed_ns, calls * batches);
+  double least_ns = std::numeric_limits<double>::infinity();
+  for (size_t round = 0; round < kRounds && any(doubted); ++round) {
+    least_ns = std::min(least_ns, plain(samples.batch).watched_ns);
+    doubted = doubted && is_far(least_ns, shown_ns, calls);
+  }
+  if (!doubted) return {};
+  return {is_slow(samples.batch, shown_ns, least_ns), true};
 }
 
 }  // namespace
@@ -191,12 +227,12 @@ bool is_clock_slow(const Samples& samples) {
   return samples.watched_ns > kMaxHostTime * samples.own_elapsed_ns;
 }
 
-std::string doubt_about_slow_clock(const BatchTimer& plain, const Samples& samples,
-                                   const MeasureOptions& options, const AnyRank& any) {
-  if (samples.launch == "isolated" || options.max_batch < 2) return "";
+ClockDoubt doubt_about_slow_clock(const BatchTimer& plain, const Samples& samples,
+                                  const MeasureOptions& options, const AnyRank& any) {
+  if (samples.launch == "isolated" || options.max_batch < 2)
+    return doubt_about_slow_clock_of_launches(plain, samples, any);
   const uint64_t whole = std::max<uint64_t>(2, samples.batch), half = whole / 2;
-  const double share_of_rank = samples.own_elapsed_ns / samples.elapsed_ns;
-  const double shown_ns = share_of_rank * median(samples.per_call_ns) * double(whole - half);
+  const double shown_ns = own_call_ns(samples) * double(whole - half);
   std::vector<double> of_half_ns, of_whole_ns;
   double more_ns = 0;
   for (int round = 1; round <= kClockRounds; ++round) {
@@ -204,12 +240,11 @@ std::string doubt_about_slow_clock(const BatchTimer& plain, const Samples& sampl
     of_whole_ns.push_back(unseen_ns(plain, whole));
     more_ns = smallest(of_whole_ns) - smallest(of_half_ns);
     if (round >= kMinClockRounds && !any(more_ns > (kMaxHostTime - 1) * shown_ns + kEmptyBatchNs))
-      return "";
+      return {};
   }
-  if (more_ns <= (kMaxHostTime - 1) * shown_ns + kEmptyBatchNs) return "";
-  return calls_take(whole - half) + microseconds(shown_ns) + " by the backend's clock and " +
-         microseconds(shown_ns + more_ns) +
-         " by the host's: the clock is wrong, or not all calls are timed";
+  if (more_ns <= (kMaxHostTime - 1) * shown_ns + kEmptyBatchNs) return {};
+  return {is_slow(whole - half, shown_ns, shown_ns + more_ns),
+          more_ns > (kFarTime - 1) * shown_ns && more_ns > kMinHiddenNs};
 }
 
 bool is_clock_fast(const Samples& samples, const MeasureOptions& options) {
@@ -218,20 +253,22 @@ bool is_clock_fast(const Samples& samples, const MeasureOptions& options) {
                                                   kTicks * options.timer_resolution_ns * batches);
 }
 
-std::string doubt_about_fast_clock(const BatchTimer& plain, const Samples& samples,
-                                   const MeasureOptions& options, const AnyRank& any) {
+ClockDoubt doubt_about_fast_clock(const BatchTimer& plain, const Samples& samples,
+                                  const MeasureOptions& options, const AnyRank& any) {
+  const double ticks_ns = kTicks * options.timer_resolution_ns;
   Batch batch;
-  bool doubted = true;
+  bool doubted = true, is_far = true;
   for (size_t round = 0; round < kRounds; ++round) {
     batch = plain(samples.batch);
-    doubted = doubted && shows_too_much(batch.own_elapsed_ns, batch.watched_ns,
-                                        kTicks * options.timer_resolution_ns);
-    if (!any(doubted)) return "";
+    doubted = doubted && shows_too_much(batch.own_elapsed_ns, batch.watched_ns, ticks_ns);
+    is_far = is_far && batch.own_elapsed_ns > kFarTime * batch.watched_ns + ticks_ns;
+    if (!any(doubted)) return {};
   }
-  if (!doubted) return "";
-  return calls_take(samples.batch) + microseconds(batch.own_elapsed_ns) +
-         " by the backend's clock, and the host saw only " + microseconds(batch.watched_ns) +
-         " pass: the clock is wrong";
+  if (!doubted) return {};
+  return {calls_take(samples.batch) + microseconds(batch.own_elapsed_ns) +
+              " by the backend's clock, and the host saw only " + microseconds(batch.watched_ns) +
+              " pass: the clock is wrong",
+          is_far};
 }
 
 }  // namespace deepbench

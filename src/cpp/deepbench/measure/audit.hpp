@@ -57,23 +57,29 @@ DEEPBENCH_API std::string doubt_about_reading(const std::function<ReadingTimes()
                                               const Samples& samples,
                                               const AnyRank& any = this_rank);
 
+// What is wrong with a clock.
+struct ClockDoubt {
+  std::string why;      // in one line, or ""
+  bool is_far = false;  // by more than any honest clock is off
+};
+
 // Whether the host saw much more time pass than the backend's clock shows.
 DEEPBENCH_API bool is_clock_slow(const Samples& samples);
 
 // Of a clock that seems slow. What a batch costs the host whatever its calls take does not count.
-// Isolated calls and flushed caches leave most of the host's time out of their spans and are not
-// judged.
-DEEPBENCH_API std::string doubt_about_slow_clock(const BatchTimer& plain, const Samples& samples,
-                                                 const MeasureOptions& options,
-                                                 const AnyRank& any = this_rank);
+// It is unknown where batches have a single call, and counts for each of isolated calls: such a
+// clock is doubted only if it is far off and the host's time is too long for any launch.
+DEEPBENCH_API ClockDoubt doubt_about_slow_clock(const BatchTimer& plain, const Samples& samples,
+                                                const MeasureOptions& options,
+                                                const AnyRank& any = this_rank);
 
 // Whether the backend's clock shows more time than the host saw pass.
 DEEPBENCH_API bool is_clock_fast(const Samples& samples, const MeasureOptions& options);
 
 // Of a clock that seems fast. The host's time includes all that the calls take, so that no other
 // work and no cost of a batch explains it.
-DEEPBENCH_API std::string doubt_about_fast_clock(const BatchTimer& plain, const Samples& samples,
-                                                 const MeasureOptions& options,
-                                                 const AnyRank& any = this_rank);
+DEEPBENCH_API ClockDoubt doubt_about_fast_clock(const BatchTimer& plain, const Samples& samples,
+                                                const MeasureOptions& options,
+                                                const AnyRank& any = this_rank);
 
 }  // namespace deepbench

@@ -111,8 +111,8 @@ std::array<std::string, kRanks> clock_notes(double watched_by_rank_2) {
     CHECK(samples.own_elapsed_ns <= samples.elapsed_ns);
     CHECK(is_clock_slow(samples) == (watched > 1.6));
     CHECK(is_clock_fast(samples, options) == (watched < 0.9));
-    std::string note = doubt_about_slow_clock(time, samples, options, any);
-    if (watched_by_rank_2 < 1) note = doubt_about_fast_clock(time, samples, options, any);
+    std::string note = doubt_about_slow_clock(time, samples, options, any).why;
+    if (watched_by_rank_2 < 1) note = doubt_about_fast_clock(time, samples, options, any).why;
     notes[size_t(group.rank())] = first_text_of_ranks(&group, "note", note);
   });
   return notes;

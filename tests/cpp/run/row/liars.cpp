@@ -2,6 +2,7 @@
 #include <doctest/doctest.h>
 
 #include <cmath>
+#include <functional>
 #include <set>
 #include <vector>
 
@@ -112,28 +113,61 @@ TEST_CASE("work that is done after poisoning alone is mistrusted") {
   }
 }
 
-std::string notes_of_ok_row(const std::string& script) {
-  const Row row = fake_row(script, kTiny, "ceilings=no samples=3");
-  CHECK_MESSAGE(verdict(row) == "ok", row.reason);
-  std::string all;
-  for (const std::string& note : row.notes) all += note;
-  return all;
+const std::string kFewSamples = "ceilings=no samples=3";
+
+// The first row with a doubt, or the last of many: other work on the machine may hide a clock that
+// shows too much, and make one that is off by little look far off.
+Row first_row(const std::string& script, const std::string& options,
+              const std::function<bool(const Row&)>& is_doubted) {
+  Row row = fake_row(script, kTiny, options);
+  for (int i = 0; i < 20 && !is_doubted(row); ++i) row = fake_row(script, kTiny, options);
+  return row;
 }
 
-TEST_CASE("a clock that shows a part of the calls' time, or decays, is a note on the row") {
+void check_far_off(const std::string& script, const std::string& part,
+                   const std::string& options = kFewSamples) {
+  const Row row = first_row("real_time; " + script, options,
+                            [](const Row& one) { return one.status == Status::kMistrusted; });
+  CHECK(verdict(row) == "mistrusted");
+  CHECK_MESSAGE(contains(row.reason, part), row.reason);
+  CHECK_FALSE(row.has_rates());
+  // The clock of a simulator is not the host's.
+  const Row simulated = fake_row(script, kTiny, options);
+  CHECK_MESSAGE(verdict(simulated) == "ok", simulated.reason);
+  CHECK(simulated.notes.empty());
+}
+
+TEST_CASE("a clock that shows a small part of the calls' time, or decays, is mistrusted") {
   // A batch of 20 calls takes 10 ms of the host's time.
-  CHECK(contains(notes_of_ok_row("real_time; time 10e3; works 500e3"), "not all calls are timed"));
-  CHECK(
-      contains(notes_of_ok_row("real_time; time 40e3*4 20e3*4 10e3*4 5e3*4 2e3 hold; works 500e3"),
-               "the clock is wrong"));
-  CHECK(notes_of_ok_row("time 10e3; works 500e3").empty());
+  check_far_off("time 10e3; works 500e3", "not all calls are timed");
+  check_far_off("time 40e3*4 20e3*4 10e3*4 5e3*4 2e3 hold; works 500e3", "the clock is wrong");
 }
 
-TEST_CASE("a clock that shows more time than has passed is a note on the row") {
-  const std::string note = notes_of_ok_row("real_time; time 50e6");
-  CHECK_MESSAGE(
-      contains(note, "1 call takes 5e+04 us by the backend's clock, and the host saw only "), note);
-  CHECK(notes_of_ok_row("time 50e6").empty());
+TEST_CASE("a clock that shows a small part of single calls' time is mistrusted") {
+  check_far_off("in_place; emit describe_kernel restore_every 1; time 1e6; works 20e6",
+                "1 call takes 1000 us by the backend's clock and ");
+  check_far_off("time 1e6; works 20e6", "not all calls are timed",
+                kFewSamples + " launch=isolated");
+}
+
+TEST_CASE("a clock that shows half of the calls' time is a note on the row") {
+  const Row row = first_row("real_time; time 250e3; works 500e3", kFewSamples, [](const Row& one) {
+    return one.status == Status::kOk && !one.notes.empty();
+  });
+  REQUIRE(row.notes.size() == 1);
+  CHECK_MESSAGE(contains(row.notes[0], "not all calls are timed"), row.notes[0]);
+}
+
+// How long a flush takes is not known.
+TEST_CASE("the clock of calls after a flush is not judged as slow") {
+  const Row row =
+      fake_row("real_time; flush; time 1e6; works 20e6", kTiny, kFewSamples + " cache=cold");
+  CHECK_MESSAGE(verdict(row) == "ok", row.reason);
+}
+
+TEST_CASE("a clock that shows many times the time that has passed is mistrusted") {
+  check_far_off("time 50e6",
+                "1 call takes 5e+04 us by the backend's clock, and the host saw only ");
 }
 
 // Other work on the machine may make the reading of poison as long as that of results once, which
@@ -141,7 +175,7 @@ TEST_CASE("a clock that shows more time than has passed is a note on the row") {
 TEST_CASE("results that are computed when they are read are mistrusted") {
   for (const std::string& problem : {kSmall, kLarge}) {
     for (const std::string reading : {"reading 30e6", "reading 30e6 each"}) {
-      const std::string script = "real_time; time 1e6; " + reading;
+      const std::string script = "real_time; time 1e6; works 1e6; " + reading;
       const std::string options = "ceilings=no samples=3";
       Row row = fake_row(script, problem, options);
       for (int i = 0; i < 4 && row.status == Status::kOk; ++i)
@@ -153,7 +187,8 @@ TEST_CASE("results that are computed when they are read are mistrusted") {
 }
 
 TEST_CASE("slow readings are believed where poison is read as slowly, and those of a simulator") {
-  const std::string slow = "real_time; time 1e6; sleep read_output 2; sleep project_output 2";
+  const std::string slow =
+      "real_time; time 1e6; works 1e6; sleep read_output 2; sleep project_output 2";
   CHECK(verdict(fake_row(slow, kTiny, "ceilings=no samples=3")) == "ok");
   CHECK(verdict(fake_row("time 1e6; reading 2e6", kTiny, "ceilings=no samples=3")) == "ok");
 }

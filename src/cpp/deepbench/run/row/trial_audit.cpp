@@ -268,16 +268,31 @@ void TrialAudit::audit_reading() {
                           [&](bool mine) { return is_true_on_any_rank(group_, step, mine); }));
 }
 
+// Whether what a batch takes beyond its calls can be told from them, or is short. A flush is
+// neither: how long it takes is the backend's secret. Nor is the meeting of ranks, which comes
+// before every batch of a single call and before every isolated one.
+bool TrialAudit::is_host_time_comparable() const {
+  if (timed_.facts().text("cold") == "flush") return false;
+  const bool is_single = samples_.launch == "isolated" || options_.max_batch < 2;
+  return !is_single || !plan_.problem.operation().is_collective();
+}
+
+// A clock that is far off leaves the row without a rate.
+void TrialAudit::judge_clock(const ClockDoubt& doubt) {
+  const std::string step = "audit clock";
+  const std::string why = first_text_of_ranks(group_, step, doubt.why);
+  if (is_true_on_any_rank(group_, step, doubt.is_far)) require_no_doubt(why);
+  clock_note_ = why;
+}
+
 void TrialAudit::audit_clock() {
   const std::string step = "audit clock";
   const BatchTimer plain = [&](uint64_t count) { return timed_.time_without_rest(count); };
   const AnyRank any = [&](bool mine) { return is_true_on_any_rank(group_, step, mine); };
-  if (is_suspect(step, is_clock_slow(samples_)))
-    clock_note_ =
-        first_text_of_ranks(group_, step, doubt_about_slow_clock(plain, samples_, options_, any));
+  if (is_host_time_comparable() && is_suspect(step, is_clock_slow(samples_)))
+    judge_clock(doubt_about_slow_clock(plain, samples_, options_, any));
   if (clock_note_.empty() && is_suspect(step, is_clock_fast(samples_, options_)))
-    clock_note_ =
-        first_text_of_ranks(group_, step, doubt_about_fast_clock(plain, samples_, options_, any));
+    judge_clock(doubt_about_fast_clock(plain, samples_, options_, any));
 }
 
 }  // namespace deepbench

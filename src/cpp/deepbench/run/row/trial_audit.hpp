@@ -30,7 +30,7 @@ class TrialAudit {
   // Whether outputs are verified. Without it no function below is called.
   bool verifies() const { return verifier_.has_value(); }
   const Verification& verification() const { return verification_; }
-  // What a clock shows that it should not, where that leaves the row's time in doubt only; or "".
+  // What is wrong with a clock that is not far off; or "".
   const std::string& clock_note() const { return clock_note_; }
 
   // Verifies the outputs of the calls since they were reset. `when` describes the time in messages.
@@ -62,6 +62,8 @@ class TrialAudit {
   void require_no_doubt(const std::string& doubt);
   void audit_batches(double verified_call_ns);
   void audit_reading();
+  bool is_host_time_comparable() const;
+  void judge_clock(const ClockDoubt& doubt);
   void audit_clock();
 
   const Plan plan_;
