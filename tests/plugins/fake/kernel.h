@@ -124,7 +124,9 @@ static inline uint64_t output_count(const Kernel* kernel) {
 static inline uint64_t calls_in_output(const Kernel* kernel) {
   if (!kernel->scenario.in_place) return 1;
   if (kernel->scenario.adds_once && kernel->calls > 0) return 1;
-  return kernel->calls == 0 ? 0 : (kernel->calls - 1) / kernel->copies + 1;
+  if (kernel->calls == 0) return 0;
+  const uint64_t calls = (kernel->calls - 1) / kernel->copies + 1;
+  return kernel->scenario.adds_half ? (calls + 1) / 2 : calls;
 }
 
 static inline bool holds_poison(const Kernel* kernel) {

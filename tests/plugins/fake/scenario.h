@@ -112,13 +112,14 @@ typedef struct Scenario {
   char timer[kNameSize];
   Mutant mutant;
   bool mutant_in_batches; /* the mutant applies only to batches of several calls */
-  bool in_place, restore_broken, adds_once, refill_ignored, rotation_stuck, scan_blind, flush;
-  bool loops_once;    /* a batch makes one call, whatever its count */
-  double further_ns;  /* > 0: the time of each call of a batch after the first */
-  double works_ns;    /* host time that each call really takes; 0: none */
-  double verified_ns; /* > 0: the time of a call between poisoning and the next reading */
-  bool real_time;     /* the clock claims to be the host's */
-  double reading_ns;  /* host time of reading a result the first time, or each time */
+  bool in_place, restore_broken, refill_ignored, rotation_stuck, scan_blind, flush;
+  bool adds_once, adds_half; /* in place, not every call adds the product */
+  bool loops_once;           /* a batch makes one call, whatever its count */
+  double further_ns;         /* > 0: the time of each call of a batch after the first */
+  double works_ns;           /* host time that each call really takes; 0: none */
+  double verified_ns;        /* > 0: the time of a call between poisoning and the next reading */
+  bool real_time;            /* the clock claims to be the host's */
+  double reading_ns;         /* host time of reading a result the first time, or each time */
   bool reads_each;
   double beta, forward_states;
   char fill_b[8];
@@ -288,7 +289,11 @@ static inline bool read_result_verb(const Line* line, Scenario* scenario, bool* 
     return read_number(word, &scenario->reading_ns) && line->count == 2 + scenario->reads_each;
   }
   if (strcmp(verb, "restore") == 0) return scenario->restore_broken = strcmp(word, "broken") == 0;
-  if (strcmp(verb, "adds") == 0) return scenario->adds_once = strcmp(word, "once") == 0;
+  if (strcmp(verb, "adds") == 0) {
+    scenario->adds_once = strcmp(word, "once") == 0;
+    scenario->adds_half = strcmp(word, "half") == 0;
+    return scenario->adds_once || scenario->adds_half;
+  }
   if (strcmp(verb, "refill") == 0) return scenario->refill_ignored = strcmp(word, "ignored") == 0;
   if (strcmp(verb, "rotation") == 0) return scenario->rotation_stuck = strcmp(word, "stuck") == 0;
   if (strcmp(verb, "scan") == 0) return scenario->scan_blind = strcmp(word, "blind") == 0;

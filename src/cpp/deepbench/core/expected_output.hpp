@@ -81,10 +81,22 @@ inline double common_error_of_sums(double products, double sum_roundoff) {
   return 0.25 * products * sum_roundoff;
 }
 
+// Of an output to which every call in place adds the same: what tells what several calls add up to.
+struct ExpectedGrowth {
+  // The result of each further call is rounded as part of a larger sum: the bound of that call is
+  // wider by this share of what the output has grown by.
+  double roundoff = 0;
+  double largest = 0;  // value that the output holds
+  // The projections of the first values; as many as the output has.
+  std::vector<double> initial_projections{};
+};
+
 struct ExpectedOutput : ExpectedElements {  // the elements that are checked one by one
   // What the elements hold before the first call, where calls in place add to it; NaN for elements
   // that calls overwrite.
   std::vector<double> initial_values;
+  // Nothing: what several calls in place leave is not known.
+  std::optional<ExpectedGrowth> growth;
   // Where an output of few bits would hide a small factor.
   std::optional<ExpectedSlope> slope;
 

@@ -32,6 +32,12 @@ struct PrecisionInfo {
   constexpr double absolute_roundoff() const {
     return c == DEEPBENCH_F16 ? kHalfSubnormalRoundoff : c == DEEPBENCH_S8 ? kIntegerRoundoff : 0;
   }
+
+  // The largest finite value of the result's type, without the last digits of the range of float,
+  // which bfloat16 has too.
+  constexpr double largest_result() const {
+    return c == DEEPBENCH_F16 ? 65504 : c == DEEPBENCH_S32 ? 2147483647.0 : 3.3e38;
+  }
 };
 
 inline constexpr double kRoundoffFloat = 1.0 / (1 << 24);

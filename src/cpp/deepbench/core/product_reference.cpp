@@ -54,6 +54,7 @@ double ProductReference::host_memory_bytes(int64_t m, int64_t n, int64_t k) {
 ExpectedOutput ProductReference::expected_output() {
   ExpectedOutput expected;
   expected.outputs = static_cast<uint64_t>(m_ * n_);
+  add_growth(expected);
   if (checks_all_outputs(m_, n_, k_)) {
     expected.initial_values = add_grid(all_indices(m_), all_indices(n_), expected);
     expected.coverage = "all " + std::to_string(m_ * n_) + " outputs";
@@ -141,6 +142,13 @@ void ProductReference::add_slope(ExpectedOutput& expected) {
   add_grid(random_indices(m_, width, 13), random_indices(n_, width, 14), expected.slope->elements);
 }
 
+// Without C, calls in place do not add up. A bound has the terms output_roundoff |c| and r sqrt(S^2
+// + c'^2 + c^2), where c' and c are the output before and after the call; both may have grown, so
+// that the second term has grown by at most sqrt(2) r times as much.
+void ProductReference::add_growth(ExpectedOutput& expected) const {
+  if (beta_ == 1) expected.growth = {std::sqrt(2.0) * relative_bound(), largest_result()};
+}
+
 // The error of a projected row is a random sum of the errors of n single outputs. Its bound uses
 // the mean square of B and doubles the result. The term 1e-13 covers the double-precision
 // summation.
@@ -154,6 +162,7 @@ void ProductReference::add_projection(ExpectedOutput& expected) const {
   if (beta_ != 0) {
     const std::vector<double> added = multiply_by_vector(c.stored, c.transposed, weights);
     for (size_t i = 0; i < total.sums.size(); ++i) total.sums[i] += beta_ * added[i];
+    if (expected.growth) expected.growth->initial_projections = added;
   }
   expected.projections = std::move(total.sums);
 

@@ -51,6 +51,8 @@ class ProductReference {
   virtual Operand c() const = 0;
   // The error bound of an output relative to its typical size.
   virtual double relative_bound() const = 0;
+  // The largest value up to which outputs of calls in place have their bounds.
+  virtual double largest_result() const = 0;
   // The number of products that almost no output exceeds: a few rows of a sparse operand may have
   // more.
   virtual double max_terms() const { return double(k_); }
@@ -75,6 +77,7 @@ class ProductReference {
   // Returns what the elements hold before the first call.
   std::vector<double> add_grid(const Indices& rows, const Indices& columns,
                                ExpectedElements& expected);
+  void add_growth(ExpectedOutput& expected) const;
   void add_projection(ExpectedOutput& expected) const;
   void add_slope(ExpectedOutput& expected);
 

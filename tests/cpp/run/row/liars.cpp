@@ -98,7 +98,7 @@ TEST_CASE("caches that are hot in a cold row by the backend's own words are an i
 TEST_CASE("a host time that is too short does not make the limit of time void") {
   const std::string script = "time 1e6 2e6 4e6 8e6; host 1; answer host_ns 1; works 2e6; ";
   const Row row =
-      fake_row(script + "real_time", kTiny, "ceilings=no verify=no samples=1000 time_limit=0.2");
+      fake_row(script + "real_time", kTiny, "ceilings=no verify=no samples=100000 time_limit=1");
   CHECK_MESSAGE(verdict(row) == "ok", row.reason);
   REQUIRE(row.samples);
   CHECK(row.samples->stop == StopReason::kTimeLimit);
@@ -209,10 +209,53 @@ TEST_CASE("what is wrong between the first and the last batch is found while tim
 
 TEST_CASE("in place, restore must bring C back, also where calls do not add up") {
   for (const std::string& problem : {kSmall, kLarge, kSmall + " precision=int8"}) {
-    const Row row = fake_row("in_place; restore broken; adds once", problem);
+    const std::string script = "in_place; restore broken; adds once; time ";
+    const Row row = fake_row(script + "2e6", problem);
     CHECK(verdict(row) == "incorrect");
     CHECK_MESSAGE(contains(row.reason, "after timing: restore leaves "), row.reason);
+    CHECK(verdict(fake_row(script + "10e3", problem)) == "incorrect");
   }
+}
+
+TEST_CASE("in place, a batch in which not every call adds the product is incorrect") {
+  for (const std::string& problem : {kSmall, kLarge, kSmall + " precision=int8",
+                                     kLarge + " precision=half", kLarge + " precision=bfloat16"}) {
+    for (const std::string lie : {"adds once", "adds half"}) {
+      CAPTURE(problem);
+      CAPTURE(lie);
+      const std::string script = "in_place; time 10e3; ";
+      const Row row = fake_row(script + lie, problem);
+      CHECK(verdict(row) == "incorrect");
+      CHECK_MESSAGE(contains(row.reason, "while timing, after 20 calls in place: "), row.reason);
+      CHECK_FALSE(row.has_rates());
+      const Row honest = fake_row(script, problem);
+      CHECK_MESSAGE(verdict(honest) == "ok", honest.reason);
+      CHECK_MESSAGE(contains(honest.verification.what, ", what 20 calls in place add up to"),
+                    honest.verification.what);
+      // Rows of three samples may have no batch that is checked in the loop.
+      const Row late = fake_row(script + "from 30 " + lie, problem, "ceilings=no samples=10");
+      CHECK(verdict(late) == "incorrect");
+    }
+  }
+}
+
+TEST_CASE("in place with cold caches, the calls of a batch add up in every copy") {
+  const std::string script = "in_place; cache 1000; time 1000; ";
+  const std::string options = "ceilings=no cache=cold";
+  const Row honest = fake_row(script, kLarge, options);
+  CHECK_MESSAGE(verdict(honest) == "ok", honest.reason);
+  CHECK_MESSAGE(contains(honest.verification.what, " calls in place add up to"),
+                honest.verification.what);
+  CHECK(verdict(fake_row(script + "adds half", kLarge, options)) == "incorrect");
+}
+
+TEST_CASE("a row says where rounding hides what several calls in place add up to") {
+  const std::string alone = ", in place of single calls only";
+  const Row rounded = fake_row("in_place; time 1000", kLarge + " precision=bfloat16");
+  CHECK_MESSAGE(verdict(rounded) == "ok", rounded.reason);
+  CHECK_MESSAGE(contains(rounded.verification.what, alone), rounded.verification.what);
+  const Row single = fake_row("in_place; time 2e6", kLarge);
+  CHECK_FALSE(contains(single.verification.what, "in place"));
 }
 
 TEST_CASE("a result that was computed once is found where operands can be refilled") {

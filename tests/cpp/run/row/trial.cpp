@@ -313,7 +313,7 @@ TEST_CASE("calls from 10 ms on are warmed up for the first samples alone") {
 
 // Other work on the machine can make the calls of a batch look long, and the results in place of
 // several calls add up.
-TEST_CASE("batches of several calls in place are not verified, wherever a delay begins") {
+TEST_CASE("in place, several calls are not taken for a single one, wherever a delay begins") {
   for (int batches = 4; batches < 24; batches += 2) {
     const std::string times = "time 20e3*" + std::to_string(batches) + " 200e6 hold";
     CHECK_NOTHROW_MESSAGE(measure("in_place; " + times), times);

@@ -110,6 +110,10 @@ class GemmReference final : public ProductReference {
            roundoff_of_inputs();
   }
 
+  double largest_result() const override {
+    return exact_ ? 1 / gemm_.precision.output_roundoff : gemm_.precision.largest_result();
+  }
+
   Gemm gemm_;
   const bool rounds_product_;  // the product is rounded to the output's type before C is added
   const bool exact_;           // the inputs are small integers

@@ -1,9 +1,12 @@
 // Chooses the reference of a problem.
 #include "deepbench/ops/rnn/reference.hpp"
 
+#include <cmath>
 #include <cstdint>
 #include <limits>
+#include <numeric>
 #include <string>
+#include <vector>
 
 #include "deepbench/core/status.hpp"
 #include "deepbench/ops/rnn/cell.hpp"
@@ -46,6 +49,21 @@ void add_initial_gradients(const Rnn& rnn, ExpectedOutput& expected) {
         index < first_of_weights ? std::numeric_limits<double>::quiet_NaN() : 0);
 }
 
+double sum_of_squares(const std::vector<double>& values) {
+  return std::inner_product(values.begin(), values.end(), values.begin(), 0.0);
+}
+
+// A library may round at every step of a call, so that a further call has the bound of the first
+// relative to what dU holds by then. Where a call computes the gradients of the data too, it may
+// change what the next one starts from.
+void add_growth(const Rnn& rnn, ExpectedOutput& expected) {
+  const double squares = sum_of_squares(expected.values);
+  if (rnn.has_data_gradient() || squares == 0) return;
+  expected.growth = {std::sqrt(2 * sum_of_squares(expected.bounds) / squares),
+                     rnn.precision.largest_result(),
+                     std::vector<double>(expected.projections.size())};
+}
+
 }  // namespace
 
 ReferenceSource rnn_reference_source(const Rnn& rnn) {
@@ -72,7 +90,9 @@ ExpectedOutput expected_rnn_output(const Rnn& rnn, const KernelConditions& condi
   if (rnn_reference_source(rnn) == ReferenceSource::kTestedOutput)
     return expected_forward_output(rnn, conditions);
   ExpectedOutput expected = expected_gradients(rnn, conditions);
-  if (rnn.has_weight_gradient()) add_initial_gradients(rnn, expected);
+  if (!rnn.has_weight_gradient()) return expected;
+  add_initial_gradients(rnn, expected);
+  add_growth(rnn, expected);
   return expected;
 }
 

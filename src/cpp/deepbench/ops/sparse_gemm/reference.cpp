@@ -95,6 +95,8 @@ class SparseGemmReference final : public ProductReference {
     return gemm_.precision.output_roundoff + roundoff_of_sums(max_terms());
   }
 
+  double largest_result() const override { return gemm_.precision.largest_result(); }
+
   const SparseGemm gemm_;
   const InputGenerator inputs_;
   const SparsityPattern pattern_;

@@ -52,25 +52,26 @@ uint64_t TimedKernel::calls_between_restores() const {
       std::max<int64_t>(1, facts().integer("restore_every", kCallsInRange)));
 }
 
-// In-place results grow with every call: the operand is restored, outside the span, before it
-// overflows. In place the last batch of long calls can be verified if it has one call, which the
-// batches of a short call have not, even if other work on the machine delays one of them.
-void TimedKernel::restore_if_needed(uint64_t count) {
+// In place the last batch of long calls can be verified if it has one call, which the batches of a
+// short call have not, even if other work on the machine delays one of them.
+bool TimedKernel::resets_outputs_before(uint64_t count) const {
   const bool is_verifiable = count == 1 || !in_place();
-  outputs_reset_ = resets_long_calls_ && is_verifiable && last_call_ns_ >= kLongCallNs;
-  if (outputs_reset_) {
-    reset_outputs();
-  } else if (in_place() && calls_since_restore_ + count > calls_between_restores()) {
-    collective_step(group_, "restore", [&] { kernel_->restore(); });
-  } else {
-    calls_since_restore_ += count;
-    return;
-  }
-  calls_since_restore_ = count;
+  return resets_long_calls_ && is_verifiable && last_call_ns_ >= kLongCallNs;
+}
+
+// In-place results grow with every call: the operand is restored, outside the span, before it
+// overflows.
+void TimedKernel::restore_if_needed(uint64_t count) {
+  outputs_reset_ = resets_outputs_before(count);
+  if (outputs_reset_) return reset_outputs();
+  if (!in_place() || calls_since_restore_ + count <= calls_between_restores()) return;
+  collective_step(group_, "restore", [&] { kernel_->restore(); });
+  calls_since_restore_ = 0;
 }
 
 void TimedKernel::reset_outputs() {
   collective_step(group_, "reset outputs", [&] { Verifier::reset_outputs(*kernel_); });
+  calls_since_restore_ = 0;
 }
 
 Batch TimedKernel::batch(uint64_t count, deepbench_launch launch, uint32_t flags) {
@@ -83,6 +84,7 @@ Batch TimedKernel::batch(uint64_t count, deepbench_launch launch, uint32_t flags
     local_call_ns_ = mine.per_call_ns();
     return mine;
   });
+  calls_since_restore_ += count;
   stages_.device_ns += batch.elapsed_ns;
   if (activity_) activity_->add_batch();
   if (hooks_) hooks_->after_batch();

@@ -43,10 +43,14 @@ class TimedKernel {
 
   // Poisons the outputs, or restores them where calls are in place.
   void reset_outputs();
+  // Of an operand in place; reset_outputs() restores it too.
+  uint64_t calls_since_restore() const { return calls_since_restore_; }
   // From now on, the outputs are reset before each batch of long calls, so that the last batch can
   // be verified without another call.
   void reset_outputs_of_long_calls() { resets_long_calls_ = true; }
-  // Whether the last batch wrote to outputs that had been reset for that reason.
+  // Whether the next batch, of so many calls, will write to outputs that are reset for that reason,
+  bool resets_outputs_before(uint64_t count) const;
+  // and whether the last one did.
   bool outputs_reset() const { return outputs_reset_; }
   // Rewrites the operands in place. Returns false, with the operands unchanged, if the kernel
   // cannot be refilled.

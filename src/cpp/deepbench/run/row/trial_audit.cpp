@@ -95,24 +95,26 @@ void TrialAudit::judge(const Verifier& verifier, const std::string& step,
   stages_.verify_ns += watch.lap_ns();
 }
 
-// Whether the next batch of the measuring loop, of `count` calls, is checked. Results of several
-// calls in place add up and cannot be.
+// Whether the next batch of the measuring loop, of `count` calls, is checked. In place that needs a
+// single call, or calls that add up.
 bool TrialAudit::is_spot_check(uint64_t count) {
   const uint64_t number = batches_in_loop_++;
-  if (timed_.in_place() && (count > 1 || timed_.perturbs_schedule())) return false;
+  const bool is_single = count == 1 && !timed_.perturbs_schedule();
+  if (timed_.in_place() && !is_single && !verifier_->adds_up()) return false;
   return std::find(spot_checks_.begin(), spot_checks_.end(), number) != spot_checks_.end();
 }
 
 Batch TrialAudit::time_in_loop(uint64_t count) {
   const bool is_checked = is_spot_check(count);
   Stopwatch watch;
-  if (is_checked && timed_.last_call_ns() < kLongCallNs) timed_.reset_outputs();
+  if (is_checked && !timed_.resets_outputs_before(count)) timed_.reset_outputs();
   stages_.verify_ns += watch.lap_ns();
   const Batch made = timed_.time(count);
   if (!is_checked) return made;
   judge(*verifier_, "spot check", [&] {
     Stopwatch reading;
-    const bool good = verifier_->check_briefly(timed_.kernel(), batches_in_loop_);
+    const bool good =
+        verifier_->check_briefly(timed_.kernel(), batches_in_loop_, timed_.calls_since_restore());
     // The results of the last of long calls are not read again for the first time.
     if (timed_.outputs_reset()) first_reading_ns_ = std::max(first_reading_ns_, reading.lap_ns());
     return good;
@@ -143,14 +145,14 @@ double TrialAudit::verify_last_calls() {
   return 0;
 }
 
-// Makes the batch that was timed, such as a graph of many calls, twice more: poisoning may cool
-// caches for the first. Results in place add up over calls, so that only one call is verified, and
-// a batch of its own is timed. Returns the longer time of a call.
+// Verifies the batch that was timed, such as a graph of many calls. Out of place it is made twice:
+// poisoning may cool caches for the first. In place a single call follows it, whose outputs are
+// compared more closely than the sum of many can be. Returns the longest time of a call in such a
+// batch.
 double TrialAudit::verify_outputs_of_next_batch(Verifier& verifier, const std::string& when) {
-  Stopwatch watch;
   const bool in_place = timed_.in_place();
-  double call_ns = 0;
-  if (in_place) call_ns = time_after_reset(samples_.batch).per_call_ns();
+  double call_ns = in_place ? verify_sum_of_batch(verifier, when) : 0;
+  Stopwatch watch;
   timed_.reset_outputs();
   collective_step(group_, "check reset", [&] { verifier.check_reset(timed_.kernel()); });
   for (int i = 0; i < (in_place ? 1 : 2); ++i) {
@@ -160,6 +162,16 @@ double TrialAudit::verify_outputs_of_next_batch(Verifier& verifier, const std::s
   first_reading_ns_ = time_reading();
   stages_.verify_ns += watch.lap_ns();
   verify(verifier, when);
+  return call_ns;
+}
+
+double TrialAudit::verify_sum_of_batch(Verifier& verifier, const std::string& when) {
+  Stopwatch watch;
+  const double call_ns = time_after_reset(samples_.batch).per_call_ns();
+  stages_.verify_ns += watch.lap_ns();
+  if (samples_.batch > 1)
+    judge(verifier, "verify sum",
+          [&] { return verifier.check_sum(timed_.kernel(), samples_.batch, when); });
   return call_ns;
 }
 

@@ -50,6 +50,7 @@ class TrialAudit {
   // Fails where `check` returns false on any rank.
   void judge(const Verifier& verifier, const std::string& step, const std::function<bool()>& check);
   double verify_last_calls();
+  double verify_sum_of_batch(Verifier& verifier, const std::string& when);
   double verify_outputs_of_next_batch(Verifier& verifier, const std::string& when);
   void verify_exact_sums();
   bool is_refilled() const;

@@ -28,6 +28,7 @@ constexpr uint64_t kComparedBlock = 1 << 20;  // outputs compared at a time when
 constexpr uint64_t kBriefElements = 256;  // compared in a brief check, where there is no projection
 constexpr uint32_t kBriefStream = 21;     // of their places
 constexpr uint64_t kReadElements = 4096;  // of an output, where nothing is compared
+constexpr uint64_t kSumElements = 4096;   // compared in the sum of several calls
 constexpr uint64_t kBriefProjection = 1 << 20;  // outputs, whose projection takes 1 ms at most
 
 // The limit of a slope over sqrt(sum of (b r)^2) / sum of r^2, which one correct row in 10^10
@@ -278,13 +279,13 @@ std::vector<double> Verifier::project(Kernel& kernel, const Output& output) {
 }
 
 bool Verifier::check_projections(const Output& output, const std::vector<double>& got,
-                                 const std::string& when) {
-  const ExpectedOutput& expected = output.expected;
+                                 const std::vector<double>& projections,
+                                 const std::vector<double>& bounds, const std::string& when) {
   for (size_t i = 0; i < got.size(); ++i) {
-    if (!is_within_bound(got[i], expected.projections[i], expected.projection_bounds[i]))
+    if (!is_within_bound(got[i], projections[i], bounds[i]))
       return fail(when + ": " + output.name + "the projection of row " + std::to_string(i) +
-                  " is " + to_text(got[i]) + ", not " + to_text(expected.projections[i]) +
-                  " within " + to_text(expected.projection_bounds[i]));
+                  " is " + to_text(got[i]) + ", not " + to_text(projections[i]) + " within " +
+                  to_text(bounds[i]));
   }
   return true;
 }
@@ -340,33 +341,78 @@ bool Verifier::check_all_elements(Kernel& kernel, const Output& output, const st
   return true;
 }
 
-bool Verifier::check_briefly(Kernel& kernel, uint64_t number) {
+uint64_t Verifier::random_place(uint64_t number, uint64_t i, uint64_t size) const {
+  return deepbench_bits(conditions_.verification_seed, kBriefStream, number * kBriefElements + i) %
+         size;
+}
+
+std::vector<size_t> Verifier::random_positions(const ExpectedOutput& expected, uint64_t number,
+                                               uint64_t count) const {
+  std::vector<size_t> positions(std::min<size_t>(count, expected.indices.size()));
+  for (size_t i = 0; i < positions.size(); ++i)
+    positions[i] = size_t(random_place(number, i, expected.indices.size()));
+  return positions;
+}
+
+bool Verifier::check_briefly(Kernel& kernel, uint64_t number, uint64_t calls) {
   if (problem_.operation().reference_source(problem_) == ReferenceSource::kTestedOutput)
     return true;  // what is expected derives from the whole output
   const std::string when = "while timing";
-  const auto place = [&](uint64_t i, uint64_t size) {
-    return deepbench_bits(conditions_.verification_seed, kBriefStream,
-                          number * kBriefElements + i) %
-           size;
-  };
   return std::all_of(outputs_.begin(), outputs_.end(), [&](const Output& output) {
     const ExpectedOutput& expected = output.expected;
+    if (kernel.in_place() && calls > 1) {
+      const auto sum = sum_of(kernel, output, calls, number, kBriefElements);
+      return !sum || check_sum_of(kernel, output, *sum, calls, when);
+    }
     if (expected.projection_rows > 0)
-      return check_projections(output, project(kernel, output), when);
+      return check_projections(output, project(kernel, output), expected.projections,
+                               expected.projection_bounds, when);
     if (expected.exact_values) {
       const uint64_t count = std::min(kBriefElements, expected.outputs);
-      return check_block(kernel, output, place(0, expected.outputs - count + 1), count, when);
+      return check_block(kernel, output, random_place(number, 0, expected.outputs - count + 1),
+                         count, when);
     }
     ExpectedElements some;
-    some.resize(std::min<size_t>(kBriefElements, expected.indices.size()));
-    for (size_t i = 0; i < some.indices.size(); ++i) {
-      const auto from = size_t(place(i, expected.indices.size()));
-      some.indices[i] = expected.indices[from];
-      some.values[i] = expected.values[from];
-      some.bounds[i] = expected.bounds[from];
+    for (const size_t position : random_positions(expected, number, kBriefElements)) {
+      some.indices.push_back(expected.indices[position]);
+      some.values.push_back(expected.values[position]);
+      some.bounds.push_back(expected.bounds[position]);
     }
     return check_elements(kernel, output, some, when);
   });
+}
+
+bool Verifier::adds_up() const {
+  return std::all_of(outputs_.begin(), outputs_.end(),
+                     [](const Output& output) { return output.expected.growth.has_value(); });
+}
+
+// Calls take the copies of a rotation in turn.
+std::optional<SumOfCalls> Verifier::sum_of(const Kernel& kernel, const Output& output,
+                                           uint64_t calls, uint64_t number, uint64_t count) const {
+  const uint64_t calls_of_last_copy = (calls - 1) / kernel.copies() + 1;
+  return sum_of_calls(output.expected, random_positions(output.expected, number, count),
+                      calls_of_last_copy);
+}
+
+bool Verifier::check_sum_of(Kernel& kernel, const Output& output, const SumOfCalls& sum,
+                            uint64_t calls, const std::string& when) {
+  const std::string of = when + ", after " + std::to_string(calls) + " calls in place";
+  return check_elements(kernel, output, sum.elements, of) &&
+         check_projections(output, project(kernel, output), sum.projections, sum.projection_bounds,
+                           of);
+}
+
+bool Verifier::check_sum(Kernel& kernel, uint64_t calls, const std::string& when) {
+  bool all_known = true;
+  for (const Output& output : outputs_) {
+    const auto sum = sum_of(kernel, output, calls, 0, kSumElements);
+    if (sum && !check_sum_of(kernel, output, *sum, calls, when)) return false;
+    all_known = all_known && sum;
+  }
+  result_.what += all_known ? ", what " + std::to_string(calls) + " calls in place add up to"
+                            : ", in place of single calls only";
+  return true;
 }
 
 std::vector<double> Verifier::read_elements(Kernel& kernel, const Output& output) const {
@@ -408,7 +454,8 @@ bool Verifier::check(Kernel& kernel, const std::string& when) {
     if (!check_scan(kernel, output, when) || !check_elements(kernel, output, output.expected, when))
       return false;
     const std::vector<double> projections = project(kernel, output);
-    return check_projections(output, projections, when) &&
+    return check_projections(output, projections, output.expected.projections,
+                             output.expected.projection_bounds, when) &&
            check_slope(kernel, output, projections, when) &&
            check_all_elements(kernel, output, when);
   });

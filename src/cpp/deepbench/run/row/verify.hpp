@@ -12,6 +12,7 @@
 #include "deepbench/core/export.hpp"
 #include "deepbench/core/problem.hpp"
 #include "deepbench/run/backend/backend.hpp"
+#include "deepbench/run/row/sum_of_calls.hpp"
 
 namespace deepbench {
 
@@ -63,8 +64,16 @@ class DEEPBENCH_API Verifier {
   bool check(Kernel& kernel, const std::string& when);
 
   // The same for a batch among those that are timed, at a fraction of the cost: looks at
-  // projections, and at a few elements of outputs that have none. `number` chooses the elements.
-  bool check_briefly(Kernel& kernel, uint64_t number);
+  // projections, and at a few elements of outputs that have none. `number` chooses the elements. In
+  // place, `calls` have been made since reset_outputs(); if their sum is not known, nothing is
+  // compared.
+  bool check_briefly(Kernel& kernel, uint64_t number, uint64_t calls = 1);
+
+  // Whether every call in place adds the same to the outputs, so that several can be checked.
+  bool adds_up() const;
+  // Checks what several calls in place since reset_outputs() have added up to, and whether that was
+  // possible becomes part of the scope.
+  bool check_sum(Kernel& kernel, uint64_t calls, const std::string& when);
 
   // Elements of every output, of those that are compared; few enough to be read in no time.
   std::vector<double> read_some(Kernel& kernel) const;
@@ -100,6 +109,7 @@ class DEEPBENCH_API Verifier {
   // Empty if the output has no projections.
   static std::vector<double> project(Kernel& kernel, const Output& output);
   bool check_projections(const Output& output, const std::vector<double>& got,
+                         const std::vector<double>& projections, const std::vector<double>& bounds,
                          const std::string& when);
   bool check_slope(Kernel& kernel, const Output& output, const std::vector<double>& projections,
                    const std::string& when);
@@ -107,6 +117,15 @@ class DEEPBENCH_API Verifier {
                    const std::string& when);
   bool check_block(Kernel& kernel, const Output& output, uint64_t first, uint64_t count,
                    const std::string& when);
+  // At `count` of the compared elements, which `number` chooses, and in all projections.
+  std::optional<SumOfCalls> sum_of(const Kernel& kernel, const Output& output, uint64_t calls,
+                                   uint64_t number, uint64_t count) const;
+  bool check_sum_of(Kernel& kernel, const Output& output, const SumOfCalls& sum, uint64_t calls,
+                    const std::string& when);
+  // A random place below `size`; place `i` of those that `number` chooses.
+  uint64_t random_place(uint64_t number, uint64_t i, uint64_t size) const;
+  std::vector<size_t> random_positions(const ExpectedOutput& expected, uint64_t number,
+                                       uint64_t count) const;
   bool check_all_elements(Kernel& kernel, const Output& output, const std::string& when);
   // Whether `got` is within `bound` of `expected`; records the largest share of a bound.
   bool is_within_bound(double got, double expected, double bound);

@@ -1,0 +1,78 @@
+// The values and bounds of sums of calls, from those of a single call.
+//
+// A call adds p to an output, which was c before the first. After n calls it is c + n p. Each call
+// has the error of the first, and call i + 1 that of rounding a sum that is larger by i p: the
+// bound is n b + n (n - 1) / 2 g |p|, with the first call's bound b and the growth's roundoff g. In
+// a projection these errors are those of a row of outputs, of either sign: with the largest
+// compared |p| for each, they add up to less than twice the root of their number.
+#include "deepbench/run/row/sum_of_calls.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+namespace deepbench {
+namespace {
+
+class Summation {
+ public:
+  Summation(const ExpectedOutput& expected, uint64_t calls)
+      : expected_(expected), growth_(*expected.growth), calls_(calls) {}
+
+  std::optional<SumOfCalls> sum(const std::vector<size_t>& positions) {
+    for (const size_t position : positions) add_element(position);
+    for (size_t row = 0; row < expected_.projections.size(); ++row) add_projection(row);
+    if (!shows_half_ || leaves_range_) return std::nullopt;
+    return std::move(sum_);
+  }
+
+ private:
+  double bound(double first_bound, double growth_of_rounding) const {
+    const double n = double(calls_);
+    return n * first_bound + n * (n - 1) / 2 * growth_.roundoff * growth_of_rounding;
+  }
+
+  // Half of the calls leave another value, and that has an error too.
+  void look_at(double added, double bound) {
+    const double missing = std::abs(added) * double(calls_ / 2);
+    shows_half_ = shows_half_ || calls_ == 1 || missing > 2 * bound;
+  }
+
+  void add_element(size_t position) {
+    const double added = expected_.values[position] - expected_.initial_values[position];
+    const double value = expected_.values[position] + double(calls_ - 1) * added;
+    const double error = bound(expected_.bounds[position], std::abs(added));
+    sum_.elements.indices.push_back(expected_.indices[position]);
+    sum_.elements.values.push_back(value);
+    sum_.elements.bounds.push_back(error);
+    largest_added_ = std::max(largest_added_, std::abs(added));
+    leaves_range_ = leaves_range_ || std::abs(value) + error > growth_.largest;
+    look_at(added, error);
+  }
+
+  void add_projection(size_t row) {
+    const double columns = double(expected_.outputs) / double(expected_.projection_rows);
+    const double added = expected_.projections[row] - growth_.initial_projections[row];
+    const double error =
+        bound(expected_.projection_bounds[row], 2 * std::sqrt(columns) * largest_added_);
+    sum_.projections.push_back(expected_.projections[row] + double(calls_ - 1) * added);
+    sum_.projection_bounds.push_back(error);
+    look_at(added, error);
+  }
+
+  const ExpectedOutput& expected_;
+  const ExpectedGrowth& growth_;
+  const uint64_t calls_;
+  SumOfCalls sum_;
+  double largest_added_ = 0;
+  bool shows_half_ = false, leaves_range_ = false;
+};
+
+}  // namespace
+
+std::optional<SumOfCalls> sum_of_calls(const ExpectedOutput& expected,
+                                       const std::vector<size_t>& positions, uint64_t calls) {
+  if (!expected.growth) return std::nullopt;
+  return Summation(expected, calls).sum(positions);
+}
+
+}  // namespace deepbench
