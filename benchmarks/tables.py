@@ -27,7 +27,7 @@ from deepbench.report.comparison.headline import headlines
 from deepbench.report.outline import OutlineProblem, outline
 from deepbench.report.table import Table
 from deepbench.results import read
-from deepbench.runner.provenance import revision_text
+from deepbench.results.build import revision_text
 
 PAGES: Mapping[str, Callable[[], str]] = {
     "docs/results/h200.md": h200_page,

@@ -106,7 +106,7 @@ def _fact_lines(facts: Json, width: int | None) -> Iterator[str]:
 
 
 def _facts_text(facts: Json) -> str:
-    from deepbench.runner.provenance import revision_text
+    from deepbench.results.build import revision_text
 
     lines = [f"deepbench {facts['version']}  {facts['package']}"]
     lines.append(f"  revision: {_line(revision_text(facts['build']) or 'not recorded')}")

@@ -14,6 +14,7 @@ from typing import Any
 
 from deepbench.results import ResultFile
 from deepbench.results.algorithm_choice import AlgorithmChoice, algorithm_choice_of
+from deepbench.results.build import version_text
 from deepbench.results.row import Regime, Row, Statistics
 
 Json = Mapping[str, Any]
@@ -226,7 +227,7 @@ def _source_description(context: Json, entries: Sequence[Entry]) -> str:
         _object_member(context, "device").get("name") or "unknown device",
         _object_member(context, "backend").get("name"),
         f"power {' and '.join(powers)}" if powers else "",
-        "" if (version := context.get("version")) == "published" else f"deepbench {version}",
+        version_text(context),
         context.get("started"),
     ]
     return ", ".join(printable(fact) for fact in facts if fact)

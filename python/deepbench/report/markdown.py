@@ -10,6 +10,7 @@ from deepbench.report.columns import Column, measured_columns, problem_columns
 from deepbench.report.fields import get, threads_text
 from deepbench.report.outline import OpOutline, Outline
 from deepbench.report.remarks import Remarks
+from deepbench.results.build import version_text
 from deepbench.results.fleet import FleetSummary
 from deepbench.results.row import Row
 
@@ -89,7 +90,7 @@ def context_caption(context: Context) -> str:
         f"backend {get(context, 'backend.name') or 'unknown'}",
         *libraries,
         threads_text(threads) if threads else "",
-        f"deepbench {context.get('version')}",
+        version_text(context) or "",
         context.get("started") or "",
     ]
     return ", ".join(part for part in parts if part)

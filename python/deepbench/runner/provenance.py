@@ -33,14 +33,6 @@ def build_facts(backend_path: str | None) -> dict[str, Any]:
     return {**_revision(), "binaries": binaries}
 
 
-def revision_text(build: Json) -> str | None:
-    """'1cfb0545', or '1cfb0545, modified' of a build from changed sources; None: not recorded."""
-    revision = build.get("revision")
-    if not revision:
-        return None
-    return f"{str(revision)[:8]}{', modified' if build.get('modified') else ''}"
-
-
 def with_build_ids(libraries: Json | None) -> dict[str, Any]:
     """The libraries of a hello message, those of a file with the build ID that it has."""
     found = {}

@@ -14,6 +14,7 @@ import pytest
 from deepbench import _core
 from deepbench.cli import command
 from deepbench.cli.options import OPTIONS, run_options
+from deepbench.results.build import revision_text, version_text
 from deepbench.runner import provenance
 from deepbench.runner.build_id import build_id
 from deepbench.runner.run_options import RunOptions
@@ -123,7 +124,10 @@ def test_revision_is_what_the_build_recorded(
         (tmp_path / "revision.json").write_text(text)
     facts = provenance.build_facts(None)
     assert (facts["revision"], facts["modified"]) == revision
-    assert provenance.revision_text(facts) == shown
+    assert revision_text(facts) == shown
+    of_version = "deepbench 0.1.0" if shown is None else f"deepbench 0.1.0 ({shown})"
+    assert version_text({"version": "0.1.0", "build": facts}) == of_version
+    assert version_text({"version": "published", "build": facts}) is None
 
 
 def test_caches_of_compiled_code_are_counted(

@@ -10,6 +10,7 @@ from deepbench.compare.result_set import printable
 from deepbench.report.comparison.content import Section, TableRow
 from deepbench.report.fields import get
 from deepbench.report.notes import Notes
+from deepbench.results.build import version_text
 
 from .report_rows import ReportFile
 
@@ -33,7 +34,7 @@ def files_section(files: Sequence[ReportFile]) -> Section:
 def _file_cells(file: ReportFile) -> tuple[str, ...]:
     context = file.result.context
     options = context.get("options") or {}
-    backend = [get(context, "backend.name"), _version_text(context)]
+    backend = [get(context, "backend.name"), version_text(context)]
     planned, present = int(context["rows"]), len(file.rows)
     return (
         printable(", ".join(str(part) for part in backend if part)) or "-",
@@ -42,11 +43,6 @@ def _file_cells(file: ReportFile) -> tuple[str, ...]:
         printable(context.get("started") or "-"),
         str(present) if present == planned else f"{present} of {planned}",
     )
-
-
-def _version_text(context: Mapping[str, Any]) -> str | None:
-    version = context.get("version")
-    return None if version == "published" else f"deepbench {version}"
 
 
 def warnings(files: Sequence[ReportFile]) -> list[str]:
