@@ -14,23 +14,23 @@ from deepbench.runner.build_id import build_id
 
 Json = Mapping[str, Any]
 
-_PACKAGE = Path(__file__).parents[1]
-_REVISION = "revision.json"  # src/cpp/python/record_revision.cmake writes it
+_REVISION = "revision.json"  # beside the bindings; src/cpp/python/record_revision.cmake writes it
 
 
 def build_facts(backend_path: str | None) -> dict[str, Any]:
     """The revision of the sources, and each of deepbench's binaries with its build ID."""
     from deepbench import _core
 
+    bindings = Path(_core.__file__)
     paths = {
-        "bindings": _core.__file__,
-        "core": str(_PACKAGE / "libdeepbench.so"),
+        "bindings": str(bindings),
+        "core": str(bindings.with_name("libdeepbench.so")),
         "backend": backend_path,
     }
     binaries = {
         name: {"path": path, "build_id": build_id(path)} for name, path in paths.items() if path
     }
-    return {**_revision(), "binaries": binaries}
+    return {**recorded_revision(bindings.with_name(_REVISION)), "binaries": binaries}
 
 
 def with_build_ids(libraries: Json | None) -> dict[str, Any]:
@@ -52,11 +52,11 @@ def compile_caches(variables: Mapping[str, str] = os.environ) -> dict[str, Any]:
     }
 
 
-def _revision() -> dict[str, Any]:
+def recorded_revision(file: Path) -> dict[str, Any]:
     """The commit of the sources, and whether they had been changed since, as the build recorded
     them; both None if the sources were not a git tree."""
     try:
-        recorded = json.loads((_PACKAGE / _REVISION).read_text(encoding="utf-8"))
+        recorded = json.loads(file.read_text(encoding="utf-8"))
         return {key: recorded[key] for key in ("revision", "modified")}
     except (OSError, ValueError, KeyError, TypeError):
         return {"revision": None, "modified": None}

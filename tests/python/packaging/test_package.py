@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.metadata
+import json
 import os
 import re
 import shutil
@@ -15,6 +16,7 @@ import pytest
 import deepbench
 from deepbench import _core
 from deepbench.installation import DISTRIBUTION
+from deepbench.runner.provenance import build_facts
 from required_tools import require_program
 from source_tree import ROOT
 
@@ -102,6 +104,15 @@ def test_versions_agree() -> None:
     assert f'version = "{version}"' in (ROOT / "pyproject.toml").read_text()
     config = PACKAGE / "lib/cmake/deepbench/deepbenchConfigVersion.cmake"
     assert f'"{version}"' in config.read_text()
+
+
+def test_the_build_recorded_its_revision() -> None:
+    recorded = json.loads((PACKAGE / "revision.json").read_text())
+    assert set(recorded) == {"revision", "modified"}
+    assert (recorded["revision"] is None) == (recorded["modified"] is None)
+    facts = build_facts(None)
+    assert {key: facts[key] for key in recorded} == recorded
+    assert all(Path(binary["path"]).exists() for binary in facts["binaries"].values())
 
 
 @pytest.mark.parametrize("binary", built_binaries(), ids=lambda path: path.name)

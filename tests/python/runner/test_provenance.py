@@ -114,15 +114,14 @@ def test_binaries_and_libraries_have_build_ids(tmp_path: Path) -> None:
 )  # fmt: skip
 def test_revision_is_what_the_build_recorded(
     tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
     text: str | None,
     revision: tuple[str | None, bool | None],
     shown: str | None,
 ) -> None:
-    monkeypatch.setattr(provenance, "_PACKAGE", tmp_path)
+    file = tmp_path / "revision.json"
     if text is not None:
-        (tmp_path / "revision.json").write_text(text)
-    facts = provenance.build_facts(None)
+        file.write_text(text)
+    facts = provenance.recorded_revision(file)
     assert (facts["revision"], facts["modified"]) == revision
     assert revision_text(facts) == shown
     of_version = "deepbench 0.1.0" if shown is None else f"deepbench 0.1.0 ({shown})"
