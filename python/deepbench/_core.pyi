@@ -197,8 +197,8 @@ class Runner:
         """Has `call(line)` called with each ceiling as JSON, as soon as it is measured or
         raised."""
     def give_ceiling(self, line: str) -> None:
-        """Takes over a ceiling that another process measured, 'ceiling KEY ; figure=NUMBER
-        [raised=yes]'. To be called before the first row. Raises InvalidProblem."""
+        """Takes over a ceiling of another process, 'ceiling KEY ; figure=NUMBER raised=NUMBER', of
+        which one may be absent. To be called before the first row. Raises InvalidProblem."""
     def release(self) -> None:
         """Destroys what the last row left; otherwise the next row does."""
     @property

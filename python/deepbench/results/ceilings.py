@@ -1,7 +1,7 @@
 """The ceilings of a result file, and what they make of its rows.
 
-A row names its ceilings by their keys. Its bound and its shares follow from the last line of each
-key, so that they are computed whenever the row is shown; `deepbench._core.assess` computes them.
+A row names its ceilings by their keys. Its bound and its shares follow from the lines of each key,
+so that they are computed whenever the row is shown; `deepbench._core.assess` computes them.
 """
 
 from __future__ import annotations
@@ -99,17 +99,55 @@ def assessed_line(row: Row) -> str:
     )
 
 
+@dataclass
+class _Ceiling:
+    """What a file holds of one key: its last measurement, and the highest row that was above it."""
+
+    measured: Json | None = None
+    raised: Json | None = None
+
+    def add(self, line: Json) -> None:
+        if line.get("raised_by") is None:
+            self.measured = line
+        elif not _is_of_transform(line) and _order(line) > _order(self.raised):
+            self.raised = line
+
+    @property
+    def line(self) -> Json | None:
+        """The line that counts, whatever the order of the lines of a run."""
+        return self.raised if _order(self.raised) > _order(self.measured) else self.measured
+
+    def protocol_figures(self) -> list[str]:
+        """Its figures in the row protocol."""
+        lines = {"figure": self.measured, "raised": self.raised}
+        return [
+            f"{name}={(ceiling_figure(line) or 0.0) * _PROTOCOL_UNITS[line['kind']]!r}"
+            for name, line in lines.items()
+            if line is not None
+        ]
+
+
+def _order(line: Json | None) -> float:
+    return -1.0 if line is None else ceiling_figure(line) or 0.0
+
+
+def _is_of_transform(line: Json) -> bool:
+    """Whether the row that raised a ceiling computes fewer operations than its rate counts. Only
+    earlier versions wrote such lines."""
+    return ((line.get("work") or {}).get("transform_factor") or 1.0) > 1.0
+
+
 class Ceilings:
-    """The last ceiling of each key."""
+    """The ceilings of a file, by their keys."""
 
     def __init__(self, lines: Iterable[Json] = ()) -> None:
-        self._lines: dict[str, Json] = {}
+        self._by_key: dict[str, _Ceiling] = {}
         for line in lines:
             self.add(line)
 
     def add(self, line: Json) -> None:
-        """Adds a ceiling that the schema has checked. It replaces the earlier one of its key."""
-        self._lines[line["ceiling"]] = line
+        """Adds a ceiling that the schema has checked."""
+        self._by_key.setdefault(line["ceiling"], _Ceiling()).add(line)
 
     def with_assessment(self, row: Row) -> Row:
         """The row with a bound that has the figures of its ceilings and its shares; its members and
@@ -122,17 +160,17 @@ class Ceilings:
         """What is known, such as 'arithmetic half' and 'bandwidth l2'."""
         return {
             f"{line['kind']} {line.get('precision') or line.get('level')}"
-            for line in self._lines.values()
+            for line in (ceiling.line for ceiling in self._by_key.values())
+            if line is not None
         }
 
     def protocol_lines(self) -> list[str]:
         """The lines that give these ceilings to a worker, which then measures none of them."""
-        lines = []
-        for key, line in self._lines.items():
-            value = (ceiling_figure(line) or 0.0) * _PROTOCOL_UNITS[line["kind"]]
-            raised = " raised=yes" if line.get("raised_by") is not None else ""
-            lines.append(f"ceiling {key} ; figure={value!r}{raised}")
-        return lines
+        return [
+            f"ceiling {key} ; {' '.join(ceiling.protocol_figures())}"
+            for key, ceiling in self._by_key.items()
+            if ceiling.line is not None
+        ]
 
     def _assessment(self, row: Row) -> Mapping[str, Any]:
         bound, median_ns = row.bound, row.statistics.median_ns
@@ -155,5 +193,6 @@ class Ceilings:
 
     def _figure(self, kind: str, key: str | None) -> float | None:
         """The figure of the ceiling that a row names; None if the file has none of that kind."""
-        line = self._lines.get(key) if key is not None else None
+        ceiling = self._by_key.get(key) if key is not None else None
+        line = ceiling.line if ceiling is not None else None
         return ceiling_figure(line) if line is not None and line["kind"] == kind else None

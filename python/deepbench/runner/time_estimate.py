@@ -172,13 +172,8 @@ class Expectation:
 
     def _level(self, work: Work) -> str:
         """The memory level whose bandwidth bounds the row, as in run/ceilings/ceilings.cpp."""
-        if work.cold or not self.levels:
-            return "memory"
-        for size, name in self.levels:
-            if work.bytes <= size:
-                return name
-        last_size, last_name = self.levels[-1]
-        return last_name if work.bytes <= 2 * last_size else "memory"
+        fitting = [name for size, name in self.levels if work.bytes <= size]
+        return fitting[0] if fitting and not work.cold else "memory"
 
 
 class Estimate:

@@ -43,8 +43,9 @@ void bind_runner(py::module_& module) {
       .def("on_ceiling", &Runner::on_ceiling, py::arg("call"),
            "Calls call(line) with each ceiling as JSON, as soon as it is measured or raised.")
       .def("give_ceiling", &Runner::give_ceiling, py::arg("line"),
-           "Takes over a ceiling that another process measured, 'ceiling KEY ; figure=NUMBER "
-           "[raised=yes]'. To be called before the first row. Raises InvalidProblem.")
+           "Takes over a ceiling of another process, 'ceiling KEY ; figure=NUMBER raised=NUMBER', "
+           "of "
+           "which one may be absent. To be called before the first row. Raises InvalidProblem.")
       .def("release", &Runner::release, py::call_guard<py::gil_scoped_release>(),
            "Destroys the last row's kernel; otherwise the next row does.")
       .def_property_readonly("device_lost", &Runner::device_lost);

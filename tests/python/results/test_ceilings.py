@@ -113,6 +113,45 @@ def test_the_core_leaves_out_what_is_unknown() -> None:
         _core.assess(1e9, 1e3, 0.0, "memory", 1.0, 1.0, 1.0)
 
 
+@pytest.mark.parametrize(
+    ("figures", "counts"),
+    [
+        ([(2.0, None), (4.0, 1)], 4.0),
+        ([(4.0, 1), (2.0, None)], 4.0),  # measured again, in a row after the one that raised it
+        ([(2.0, None), (4.0, 1), (3.0, 2)], 4.0),
+        ([(2.0, None), (4.0, 1), (5.0, None)], 5.0),
+        ([(2.0, None), (3.0, None)], 3.0),
+        ([(4.0, 1)], 4.0),
+    ],
+)
+def test_the_highest_row_counts_in_any_order(
+    figures: list[tuple[float, int | None]], counts: float
+) -> None:
+    lines = [make_ceiling("arithmetic", figure, raised_by=row) for figure, row in figures]
+    assert assessed_bound(*lines, *three_ceilings()[1:]).arithmetic_tflops == counts
+
+
+def test_a_transform_that_raised_a_ceiling_does_not_count() -> None:
+    """Earlier versions wrote such lines."""
+    raised = make_ceiling("arithmetic", 9.0, raised_by=1)
+    raised["work"] = {**raised["work"], "transform_factor": 4.0}
+    assert assessed_bound(*three_ceilings(), raised).arithmetic_tflops == 2.0
+
+
+def test_a_worker_is_given_what_was_measured_and_what_rows_reached() -> None:
+    lines = [
+        make_ceiling("arithmetic", 2.0),
+        make_ceiling("arithmetic", 4.0, raised_by=1),
+        make_ceiling("bandwidth", 50.0, raised_by=1),
+        make_ceiling("latency", 900.0),
+    ]
+    assert Ceilings(lines).protocol_lines() == [
+        f"ceiling {KEYS['arithmetic']} ; figure=2000000000000.0 raised=4000000000000.0",
+        f"ceiling {KEYS['bandwidth']} ; raised=50000000000.0",
+        f"ceiling {KEYS['latency']} ; figure=900.0",
+    ]
+
+
 def test_the_last_ceiling_of_a_key_counts_for_every_row(tmp_path: Path) -> None:
     rows = [with_named_ceilings(make_gemm(position)) for position in range(2)]
     raised = make_ceiling("arithmetic", 4.0, raised_by=1)
@@ -437,9 +476,9 @@ def test_a_run_and_its_file_show_the_same(plugin: Path, tmp_path: Path) -> None:
     """The last row raises the ceiling, so that the summary's mean differs from that of the shares
     that the table has shown."""
     file = tmp_path / "rows.jsonl"
-    script = "model 0.001 1000 100 1000;when m=512 time 1e5;when m=513 time 2e4"
+    script = "model 0.001 1000 100 1000;when m=3000 time 1e7;when m=3001 time 2e6"
     done = deepbench(
-        "gemm", "m=512,513", "n=256", "k=256", "--backend", plugin, "-o", file,
+        "gemm", "m=3000,3001", "n=1024", "k=1024", "--backend", plugin, "-o", file, "--no-verify",
         DEEPBENCH_FAKE_SCRIPT=script,
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
@@ -450,7 +489,7 @@ def test_a_run_and_its_file_show_the_same(plugin: Path, tmp_path: Path) -> None:
     shown = deepbench("show", file)
     assert summary[0] in shown.stderr
     shares = [row.bound.share_arithmetic for row in read(file).rows]
-    assert shares == [pytest.approx(2e4 / 1e5, rel=0.01), pytest.approx(1.0)]
+    assert shares == [pytest.approx(2e6 / 1e7, rel=0.01), pytest.approx(1.0)]
 
 
 def test_a_restarted_worker_measures_no_ceiling_again(plugin: Path, tmp_path: Path) -> None:

@@ -94,6 +94,49 @@ TEST_CASE("a row exceeds a ceiling from 5 % above it") {
   }
 }
 
+TEST_CASE("a row raises a ceiling only if it shows what the device reaches") {
+  constexpr double kLarge = kLeastCeilingFlops;
+  struct Case {
+    std::string about;
+    Work work;
+    double median_ns;
+    int64_t inner_bytes;
+    bool arithmetic, bandwidth;
+    std::string none_because;
+  };
+  // An arithmetic ceiling of 1000 operations and a bandwidth of 100 bytes in a nanosecond.
+  const std::vector<Case> cases = {
+      {"within", {kLarge, 1e3}, kLarge / 1000, 0, false, false, ""},
+      {"above", {kLarge, 1e3}, kLarge / 2000, 0, true, false, ""},
+      {"small", {kLarge - 1, 1e3}, kLarge / 2000, 0, false, false, "of so few operations"},
+      {"a transform", {kLarge, 1e3, 4}, kLarge / 8000, 0, false, false, "a transform"},
+      {"cold", {0, 1e6}, 5000, 0, false, true, ""},
+      {"hot, of which 5 % may be cached", {0, 1e6}, 5000, 50000, false, true, ""},
+      {"hot, of which more may be", {0, 1e6}, 5000, 50001, false, false, "may hold in part"},
+      {"small, but not in its bytes", {1e7, 1e6}, 5000, 0, false, true, ""},
+      {"large, but not in its bytes", {kLarge, 3e8}, kLarge / 2000, 3 << 27, true, false, ""},
+  };
+  for (const Case& one : cases) {
+    CAPTURE(one.about);
+    RowCeilings ceilings = ceilings_of_level();
+    ceilings.level.inner_bytes = one.inner_bytes;
+    const Assessment found = assess(one.work, one.median_ns, ceilings);
+    CHECK(found.raises_arithmetic == one.arithmetic);
+    CHECK(found.raises_bandwidth == one.bandwidth);
+    CHECK(found.raises_none_because.find(one.none_because) != std::string::npos);
+    CHECK(found.raises_none_because.empty() == one.none_because.empty());
+  }
+}
+
+TEST_CASE("a smaller level explains a rate if the bytes that cannot be in it are slow enough") {
+  RowCeilings ceilings = ceilings_of_level();
+  ceilings.level.inner_bytes = 60000;  // of 100,000, at 100 bytes in a nanosecond
+  CHECK(assess({0, 1e5}, 400, ceilings).inner_level_explains);
+  CHECK_FALSE(assess({0, 1e5}, 399, ceilings).inner_level_explains);
+  ceilings.level.inner_bytes = 0;
+  CHECK_FALSE(assess({0, 1e5}, 2000, ceilings).inner_level_explains);
+}
+
 TEST_CASE("without a ceiling there is no roofline, and nothing exceeds what is unknown") {
   RowCeilings ceilings = ceilings_of_level("llc");
   ceilings.flops_per_s = 0;
@@ -210,7 +253,11 @@ TEST_CASE("a row that was measured once is judged against the ceilings measured 
   CHECK(below.text.empty());
   const Verdict low = judge(steady, nullptr, assessment_above_ceiling(true));
   CHECK(low.doubt == Doubt::kLowCeiling);
-  CHECK(low.text == "steadily above the measured ceiling, which is raised to this row");
+  CHECK(low.text == "steadily above the measured ceiling, which it raises");
+  Assessment small = assessment_above_ceiling(true);
+  small.raises_none_because = "a problem of so few operations does not raise";
+  CHECK(judge(steady, nullptr, small).text ==
+        "steadily above the measured ceiling, which a problem of so few operations does not raise");
   const Measurement wide = measurement_of(repeat_pattern({100, 60, 140}, 2));
   const Verdict noisy = judge(wide, nullptr, assessment_above_ceiling(true));
   CHECK(noisy.doubt == Doubt::kNoise);

@@ -221,16 +221,72 @@ TEST_CASE("a row is held against measured ceilings") {
   CHECK(thin.bound.level == "llc");
 }
 
-TEST_CASE("a row steadily above its ceiling raises the ceiling") {
+// 2^31 multiplications and additions in half of the time that the model takes.
+constexpr const char* kLargeAboveCeiling = "when m=2048 n=1024 time 2e6";
+constexpr const char* kLargeProduct = "gemm m=2048 n=1024 k=1024";
+
+TEST_CASE("a large product steadily above its ceiling raises it for the file") {
+  const Row row = fake_row(kLargeAboveCeiling, kLargeProduct, "verify=no");
+  CHECK(row.status == Status::kOk);
+  CHECK(row.median_ns() == 2e6);
+  // The row itself is judged by what was measured.
+  CHECK(row.bound.flops_per_s == Approx(1e12).epsilon(0.01));
+  CHECK(row.bound.share_roofline == Approx(4294967296 / 2e9).epsilon(0.01));
+  CHECK(row.notes == std::vector<std::string>{
+                         "measured twice, 2.000 ms, then 2.000 ms: steadily above the measured "
+                         "ceiling, which it raises; the second, which the first confirms, is "
+                         "kept"});
+}
+
+TEST_CASE("a small product steadily above its ceiling does not raise it") {
   const Row row = fake_row("when m=64 time 200", kProblem, "");
   CHECK(row.status == Status::kOk);
   CHECK(row.median_ns() == 200);
-  CHECK(row.bound.share_roofline == Approx(1));
-  CHECK(row.bound.flops_per_s == Approx(524288 / 200e-9));
-  CHECK(row.notes == std::vector<std::string>{
-                         "measured twice, 200.0 ns, then 200.0 ns: steadily above the measured "
-                         "ceiling, which is raised to this row; the second, which the first "
-                         "confirms, is kept"});
+  CHECK(row.bound.share_roofline == Approx(524.288 / 200).epsilon(0.01));
+  CHECK(has_note(row, "which a problem of so few operations does not raise"));
+}
+
+// The device keeps 1,000,000 bytes and moves 100 bytes in a nanosecond from the memory, 1000 from
+// the cache.
+constexpr const char* kSmallCache = "model 0.001 1000 100 1000; cache 1000000; when kind=write ";
+
+Row hot_write(const std::string& bytes, const std::string& script,
+              const std::string& options = "verify=no") {
+  return fake_row(kSmallCache + script, "memory kind=write bytes=" + bytes, options);
+}
+
+TEST_CASE("a hot row up to twice the cache is held against the memory unless it is faster") {
+  const Row slow = hot_write("1500000", "time 16000");
+  CHECK(slow.bound.level == "memory");
+  CHECK(slow.bound.by == "memory");
+  CHECK(slow.bound.share_roofline == Approx(15000. / 16000).epsilon(0.01));
+  // 500,000 bytes from the memory take 5000 ns.
+  const Row fast = hot_write("1500000", "time 6000");
+  CHECK(fast.status == Status::kOk);
+  CHECK(fast.bound.level == "llc");
+  CHECK(fast.bound.by == "cache");
+  CHECK(fast.bound.share_roofline == Approx(1500. / 6000).epsilon(0.01));
+  CHECK(fast.notes.empty());
+}
+
+TEST_CASE("a hot row faster than what its cache can explain is doubted, and raises nothing") {
+  const Row row = hot_write("1500000", "time 4000");
+  CHECK(row.status == Status::kOk);
+  CHECK(row.bound.level == "memory");
+  CHECK(has_note(row, "which operands that a smaller cache may hold in part do not raise"));
+  const Row unsteady =
+      hot_write("1500000", "attempt=0 time 4000; when kind=write attempt=1 time 3000");
+  CHECK(unsteady.status == Status::kMistrusted);
+}
+
+TEST_CASE("a hot row of several caches doubts the memory first, a cold one is never explained") {
+  const Row several = hot_write("4000000", "time 35000");
+  CHECK(several.bound.level == "llc");
+  CHECK(several.notes.empty());
+  const Row cold = fake_row(kSmallCache + std::string("time 6000; flush"),
+                            "memory kind=write bytes=1500000", "verify=no cache=cold");
+  CHECK(cold.bound.level == "memory");
+  CHECK(has_note(cold, "steadily above the measured ceiling, which it raises"));
 }
 
 TEST_CASE("a row at most 5 % above its ceiling is left alone") {
@@ -309,10 +365,11 @@ TEST_CASE("power is sustained also for short calls, whose batches are long") {
 }
 
 TEST_CASE("a ceiling that cannot be measured a second time is what it was") {
-  const Row row = fake_row("when m=256 time 1000;when m=1024 attempt=1 fail time_batch failed x",
-                           "gemm m=256 n=256 k=256", "");
+  const Row row =
+      fake_row(std::string(kLargeAboveCeiling) + "; when m=1024 attempt=1 fail time_batch failed x",
+               kLargeProduct, "verify=no");
   CHECK(row.bound.missing == "");
-  CHECK(has_note(row, "is raised to this row"));
+  CHECK(has_note(row, "which it raises"));
 }
 
 TEST_CASE("few samples are too few to tell what is off, not noisy") {
@@ -360,7 +417,7 @@ TEST_CASE("a ceiling that cannot be measured is not invented from a row above an
   const Row row = fake_row("when op=memory fail plan unsupported no; when m=256 time 20000",
                            "gemm m=256 n=256 k=256", "");
   CHECK(row.status == Status::kOk);
-  CHECK(has_note(row, "is raised to this row"));
+  CHECK(has_note(row, "steadily above the measured ceiling"));
   CHECK(row.bound.bytes_per_s == 0);
 }
 

@@ -44,22 +44,20 @@ bool is_ceiling_line(std::string_view line) { return line.substr(0, kCeiling.siz
 void parse_given_ceiling(std::string_view line, GivenCeilings& ceilings) {
   const size_t end = line.find(';');
   if (!is_ceiling_line(line) || end == std::string_view::npos)
-    refuse(line, "must be ceiling KEY ; figure=NUMBER");
+    refuse(line, "must be ceiling KEY ; figure=NUMBER raised=NUMBER");
   const std::string key = checked_key(line, line.substr(kCeiling.size(), end - kCeiling.size()));
   GivenCeiling given;
-  bool has_figure = false;
   for (const auto& [name, value] : parse_key_values(line.substr(end + 1))) {
-    if (name == "figure") {
-      given.figure = parse_real(name, value);
-      has_figure = true;
-    } else if (name == "raised" && (value == "yes" || value == "no")) {
-      given.is_raised = value == "yes";
-    } else {
-      refuse(line, "after ';' stand figure=NUMBER and raised=yes or no, not " + name + "=" + value);
-    }
+    if (name != "figure" && name != "raised")
+      refuse(line, "after ';' stand figure=NUMBER and raised=NUMBER, not " + name + "=" + value);
+    const double figure = parse_real(name, value);
+    if (!std::isfinite(figure) || figure < 0) refuse(line, name + " must be 0 or more");
+    if (name == "figure")
+      given.figure = figure;
+    else
+      given.raised = figure;
   }
-  if (!has_figure || !std::isfinite(given.figure) || given.figure < 0)
-    refuse(line, "needs a figure of 0 or more");
+  if (!given.figure && given.raised == 0) refuse(line, "needs a figure");
   ceilings[key] = given;
 }
 

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -28,17 +29,18 @@ struct DEEPBENCH_API CeilingKey {
   std::string text() const;
 };
 
-// The figure of a ceiling that another process measured.
+// A ceiling of another process, in FLOP/s, bytes per second or nanoseconds.
 struct GivenCeiling {
-  double figure = 0;       // FLOP/s, bytes per second or nanoseconds; 0: it cannot be measured
-  bool is_raised = false;  // to a row that was steadily above it
+  std::optional<double> figure;  // as it was measured; 0: it cannot be measured
+  double raised = 0;             // the highest that a row reached above it; 0: none did
 };
 
 using GivenCeilings = std::map<std::string, GivenCeiling>;  // by the text of the key
 
 // Whether a line of the row protocol gives a ceiling, and is no problem.
 DEEPBENCH_API bool is_ceiling_line(std::string_view line);
-// Reads "ceiling KEY ; figure=NUMBER [raised=yes]" into `ceilings`. Throws InvalidProblem.
+// Reads "ceiling KEY ; figure=NUMBER raised=NUMBER", of which one may be absent, into `ceilings`.
+// Throws InvalidProblem.
 DEEPBENCH_API void parse_given_ceiling(std::string_view line, GivenCeilings& ceilings);
 
 }  // namespace deepbench

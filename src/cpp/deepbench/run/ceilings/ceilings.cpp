@@ -10,7 +10,9 @@ namespace {
 
 // Products grow until one takes this long, which makes the start and end of the call negligible.
 constexpr double kLargeProductNs = 2e6;
-constexpr int64_t kSmallestProduct = 1024, kLargestProduct = 8192;
+constexpr int64_t kLargestProduct = 8192;
+// A ceiling that is doubted is measured again, but not for every row that doubts it.
+constexpr int kMaxMeasurements = 2;
 constexpr int64_t kDefaultBuffer = int64_t{1} << 28;
 
 std::string gemm_problem_text(int64_t m, int64_t n, int64_t k, const char* transposes,
@@ -37,22 +39,30 @@ Ceilings::Ceilings(const Attributes& device, CeilingConditions conditions, Measu
       conditions_(std::move(conditions)),
       measure_(std::move(measure)),
       report_(std::move(report)) {
-  for (const auto& [key, ceiling] : given)
-    entries_[key] = {ceiling.figure, ceiling.is_raised ? ceiling.figure : 0, true};
+  for (const auto& [key, ceiling] : given) {
+    const bool is_measured = ceiling.figure.has_value();
+    entries_[key] = {ceiling.figure.value_or(0), ceiling.raised, is_measured ? 1 : 0, is_measured};
+  }
+  const auto add_level = [&](const char* name, int64_t bytes) {
+    levels_.push_back({name, bytes, levels_.empty() ? 0 : levels_.back().bytes});
+  };
   for (const char* name : {"l1", "l2", "l3"}) {
     const int64_t bytes = device.integer("cache." + std::string(name) + "_bytes");
-    if (bytes > 0 && bytes < last_level_bytes_) levels_.push_back({name, bytes});
+    if (bytes > 0 && bytes < last_level_bytes_) add_level(name, bytes);
   }
-  if (last_level_bytes_ > 0) levels_.push_back({"llc", last_level_bytes_});
+  if (last_level_bytes_ > 0) add_level("llc", last_level_bytes_);
 }
 
 MemoryLevel Ceilings::level_of(double bytes, bool cold) const {
-  if (!cold) {
-    for (const auto& level : levels_)
-      if (bytes <= double(level.bytes)) return level;
-    if (bytes <= 2 * double(last_level_bytes_)) return levels_.back();
-  }
-  return {"memory", 0};
+  if (cold || levels_.empty()) return {"memory"};
+  for (const auto& level : levels_)
+    if (bytes <= double(level.bytes)) return level;
+  return {"memory", 0, levels_.back().bytes};
+}
+
+MemoryLevel Ceilings::inner_level(const MemoryLevel& level) const {
+  return *std::find_if(levels_.begin(), levels_.end(),
+                       [&](const MemoryLevel& other) { return other.bytes == level.inner_bytes; });
 }
 
 CeilingKey Ceilings::arithmetic_key(const std::string& precision) const {
@@ -72,19 +82,19 @@ bool Ceilings::is_current(const CeilingKey& key) const {
   return entry != entries_.end() && entry->second.is_current;
 }
 
-bool Ceilings::needs_measuring(const Problem& problem, bool cold) const {
+bool Ceilings::needs_measuring(const Problem& problem, const MemoryLevel& level) const {
   const Work work = problem.operation().work(problem);
   const std::string precision = problem.text("precision");
   if (work.flops > 0 && !is_current(arithmetic_key(precision))) return true;
-  return !is_current(bandwidth_key(level_of(work.bytes, cold))) ||
+  return !is_current(bandwidth_key(level)) ||
          !is_current(latency_key(precision_of_call(precision)));
 }
 
-RowCeilings Ceilings::for_problem(const Problem& problem, bool cold) {
+RowCeilings Ceilings::for_problem(const Problem& problem, const MemoryLevel& level) {
   const Work work = problem.operation().work(problem);
   RowCeilings ceilings;
   ceilings.precision = problem.text("precision");
-  ceilings.level = level_of(work.bytes, cold);
+  ceilings.level = level;
   ceilings.bytes_per_s = bandwidth(ceilings.level);
   ceilings.bandwidth_key = bandwidth_key(ceilings.level).text();
   const std::string of_call = precision_of_call(ceilings.precision);
@@ -121,35 +131,36 @@ void Ceilings::raise_bandwidth(const MemoryLevel& level, double bytes_per_s, con
 }
 
 void Ceilings::raise(const CeilingKey& key, double figure, const Row& row) {
-  entries_[key.text()] = {figure, figure, true};
+  Entry& entry = entries_[key.text()];
+  if (figure <= std::max(entry.figure, entry.raised)) return;
+  entry.raised = figure;
   if (report_) report_(key, row, true);
 }
 
-void Ceilings::invalidate_arithmetic(const std::string& precision) {
-  entries_[arithmetic_key(precision).text()].is_current = false;
+void Ceilings::doubt_arithmetic(const std::string& precision) { doubt(arithmetic_key(precision)); }
+
+void Ceilings::doubt_bandwidth(const MemoryLevel& level) { doubt(bandwidth_key(level)); }
+
+void Ceilings::doubt(const CeilingKey& key) {
+  Entry& entry = entries_[key.text()];
+  if (entry.measurements < kMaxMeasurements) entry.is_current = false;
 }
 
-void Ceilings::invalidate_bandwidth(const MemoryLevel& level) {
-  entries_[bandwidth_key(level).text()].is_current = false;
-}
-
-// The current figure of a ceiling; measures it if there is none.
+// The figure of a ceiling; measures it if it is unknown or doubted.
 double Ceilings::current_figure(const CeilingKey& key, const std::function<Best()>& measure) {
   Entry& entry = entries_[key.text()];
   if (entry.is_current) return entry.figure;
   const Best best = measure();
   entry.is_current = true;
-  // A figure that cannot be measured again keeps its previous value. So does one that was raised,
-  // if the new figure is below that.
-  const bool replaces = best.figure > 0 ? best.figure > entry.raised : entry.figure == 0;
-  if (!replaces) return entry.figure;
+  const bool is_first = entry.measurements++ == 0;
+  if (!is_first && best.figure <= entry.figure) return entry.figure;
   entry.figure = best.figure;
   if (report_ && best.row) report_(key, *best.row, false);
   return entry.figure;
 }
 
 Ceilings::Best Ceilings::measure_arithmetic(const std::string& precision) {
-  int64_t size = kSmallestProduct;
+  int64_t size = kSmallestCeilingProduct;
   Best best;
   const auto try_product = [&](int64_t m, int64_t n, int64_t k, const char* transposes) {
     const MeasuredProblem measured = measure_(gemm_problem_text(m, n, k, transposes, precision));

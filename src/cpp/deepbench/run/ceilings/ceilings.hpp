@@ -1,6 +1,7 @@
 // The limits of a device, measured as problems through the same loop as rows when a row first needs
 // them: arithmetic per precision, bandwidth of each level of the memory hierarchy, and the latency
-// of the smallest call.
+// of the smallest call. Rows are judged by what was measured, and never by what another row
+// reached, so that their order does not matter.
 #pragma once
 
 #include <functional>
@@ -21,7 +22,16 @@ struct Row;
 struct MemoryLevel {
   std::string name;   // "l1", "l2", "llc", "memory"
   int64_t bytes = 0;  // capacity; 0 for the memory itself
+  // Of a row's bytes, those that may have stayed in the next smaller level since the call before:
+  // the capacity of that level, 0 if there is none or the row is cold.
+  int64_t inner_bytes = 0;
 };
+
+// Operations of the smallest product that is measured for an arithmetic ceiling, and of the
+// smallest row that may raise one.
+constexpr int64_t kSmallestCeilingProduct = 1024;
+constexpr double kLeastCeilingFlops =
+    2.0 * kSmallestCeilingProduct * kSmallestCeilingProduct * kSmallestCeilingProduct;
 
 // The ceilings of one row as they are measured. Zero: unknown.
 struct RowCeilings {
@@ -41,18 +51,24 @@ struct MeasuredProblem {
 class DEEPBENCH_API Ceilings {
  public:
   using MeasureProblem = std::function<MeasuredProblem(const std::string& problem)>;
-  // Receives each figure that is measured, with the row that shows it: the row of the best problem,
-  // or the row to which the ceiling is raised.
+  // Receives each figure that is measured or raised, with the row that shows it: the row of the
+  // best problem, or the row to which the ceiling is raised.
   using Report = std::function<void(const CeilingKey& key, const Row& row, bool is_raised)>;
 
   // `device` are the facts of describe_device. Figures in `given` are not measured again.
   Ceilings(const Attributes& device, CeilingConditions conditions, MeasureProblem measure,
            Report report = nullptr, const GivenCeilings& given = {});
 
+  // The smallest level that holds the working set. The operands of cold rows, and of rows larger
+  // than the last-level cache, come from the memory.
+  MemoryLevel level_of(double bytes, bool cold) const;
+  // The next smaller level; `level` has inner bytes.
+  MemoryLevel inner_level(const MemoryLevel& level) const;
+
   // Whether for_problem() has to measure a ceiling.
-  bool needs_measuring(const Problem& problem, bool cold) const;
-  // All ceilings that the row needs, measured unless they are known.
-  RowCeilings for_problem(const Problem& problem, bool cold);
+  bool needs_measuring(const Problem& problem, const MemoryLevel& level) const;
+  // The ceilings of a row whose bytes come from the level, measured unless they are known.
+  RowCeilings for_problem(const Problem& problem, const MemoryLevel& level);
 
   // Floating-point operations per second of the best of several large products; 0 if none runs.
   double arithmetic(const std::string& precision);
@@ -61,17 +77,14 @@ class DEEPBENCH_API Ceilings {
   // Time of the smallest product in nanoseconds; 0 if it does not run.
   double latency_ns(const std::string& precision);
 
-  // The smallest level that holds the working set. The operands of cold rows, and of rows larger
-  // than twice the last-level cache, come from the memory.
-  MemoryLevel level_of(double bytes, bool cold) const;
-
-  // Replaces a figure by the higher one that `row` reached steadily; later measurements of the
-  // ceiling never fall below it.
+  // Reports a ceiling that `row` reached steadily, if it is higher than what was measured and what
+  // other rows reached. The measured figure stays.
   void raise_arithmetic(const std::string& precision, double flops_per_s, const Row& row);
   void raise_bandwidth(const MemoryLevel& level, double bytes_per_s, const Row& row);
-  // Discards a figure, so that its next use measures it again.
-  void invalidate_arithmetic(const std::string& precision);
-  void invalidate_bandwidth(const MemoryLevel& level);
+  // Doubts a figure: its next use measures it again, if it was measured only once, and the better
+  // of the two counts.
+  void doubt_arithmetic(const std::string& precision);
+  void doubt_bandwidth(const MemoryLevel& level);
 
  private:
   // The best figure of a ceiling's problems, and the row that shows it.
@@ -82,8 +95,9 @@ class DEEPBENCH_API Ceilings {
     void offer(double other, const MeasuredProblem& measured);
   };
   struct Entry {
-    double figure = 0;        // 0: the ceiling cannot be measured
-    double raised = 0;        // the least that a new measurement may change the figure to
+    double figure = 0;        // the best that was measured; 0: the ceiling cannot be measured
+    double raised = 0;        // the highest that a row reached above it
+    int measurements = 0;     // how often it was measured
     bool is_current = false;  // false: to be measured at the next use
   };
 
@@ -93,6 +107,7 @@ class DEEPBENCH_API Ceilings {
   bool is_current(const CeilingKey& key) const;
   double current_figure(const CeilingKey& key, const std::function<Best()>& measure);
   void raise(const CeilingKey& key, double figure, const Row& row);
+  void doubt(const CeilingKey& key);
 
   Best measure_arithmetic(const std::string& precision);
   Best measure_bandwidth(const MemoryLevel& level);

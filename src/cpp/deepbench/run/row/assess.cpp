@@ -10,8 +10,9 @@
 namespace deepbench {
 namespace {
 
-constexpr double kMaxRoofline = 1.05;  // a larger share of a ceiling is doubted
-constexpr double kSteady = 0.05;       // medians that differ by at most this share agree
+constexpr double kTolerance = 0.05;
+constexpr double kMaxRoofline = 1 + kTolerance;  // a larger share of a ceiling is doubted
+constexpr double kSteady = kTolerance;           // medians that differ by at most this share agree
 // A call shorter than so many empty calls is latency-bound.
 constexpr double kLatencyBoundCalls = 3;
 
@@ -37,6 +38,24 @@ std::string both_medians(const Samples& first, const Samples& second) {
   const double first_ns = median(first.per_call_ns), second_ns = median(second.per_call_ns);
   return "measured twice, " + format_time(first_ns, second_ns) + ", then " +
          format_time(second_ns, second_ns) + ": ";
+}
+
+// A transform computes fewer operations than are counted, and at most so many fewer; a small
+// product is none of those that a ceiling is measured with; and of a hot row's bytes the smaller
+// level may hold a share that matters. None of these shows what the device reaches.
+void decide_what_is_raised(const Work& work, const RowCeilings& ceilings, Assessment& assessment) {
+  const bool is_transform = work.transform_factor != 1;
+  const bool is_small = work.flops < kLeastCeilingFlops;
+  const bool is_cached = double(ceilings.level.inner_bytes) > kTolerance * work.bytes;
+  assessment.raises_arithmetic = assessment.exceeds_arithmetic && !is_transform && !is_small;
+  assessment.raises_bandwidth = assessment.exceeds_bandwidth && !is_cached;
+  if (assessment.raises_arithmetic || assessment.raises_bandwidth || !assessment.exceeds_roofline)
+    return;
+  if (!assessment.exceeds_arithmetic)
+    assessment.raises_none_because = "operands that a smaller cache may hold in part do not raise";
+  else
+    assessment.raises_none_because = is_transform ? "a transform does not raise"
+                                                  : "a problem of so few operations does not raise";
 }
 
 }  // namespace
@@ -71,6 +90,10 @@ Assessment assess(const Work& work, double median_ns, const RowCeilings& ceiling
   assessment.exceeds_arithmetic = bound.share_arithmetic > kMaxRoofline;
   assessment.exceeds_bandwidth =
       bound.bytes_per_s > 0 && work.bytes / t * 1e9 > kMaxRoofline * bound.bytes_per_s;
+  const auto inner_bytes = double(ceilings.level.inner_bytes);
+  assessment.inner_level_explains =
+      inner_bytes > 0 && (work.bytes - inner_bytes) / t * 1e9 <= bound.bytes_per_s;
+  decide_what_is_raised(work, ceilings, assessment);
   return assessment;
 }
 
@@ -95,7 +118,9 @@ Verdict judge(const Measurement& first, const Measurement* second, const Assessm
         twice + "above the measured ceiling, on a machine too noisy to tell which is off" + kept};
   if (repeats)
     return {Doubt::kLowCeiling,
-            twice + "steadily above the measured ceiling, which is raised to this row" +
+            twice + "steadily above the measured ceiling, which " +
+                (assessment.raises_none_because.empty() ? "it raises"
+                                                        : assessment.raises_none_because) +
                 (second ? "; the second, which the first confirms, is kept" : "")};
   return {Doubt::kMistrusted,
           twice +

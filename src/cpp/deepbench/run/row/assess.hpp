@@ -26,6 +26,12 @@ struct Assessment {
   // More than 5 % above a ceiling: either the ceiling or the row is wrong.
   bool exceeds_roofline = false;
   bool exceeds_arithmetic = false, exceeds_bandwidth = false;
+  // The row is no faster than its level allows if as much as possible of its bytes stayed in the
+  // next smaller level.
+  bool inner_level_explains = false;
+  // Whether the row, if it is steadily above its ceilings, raises them, and why it does not.
+  bool raises_arithmetic = false, raises_bandwidth = false;
+  std::string raises_none_because;
 };
 
 // `median_ns` is above 0. deepbench._core binds this function, so that a row is assessed by the

@@ -27,31 +27,67 @@ ExtraMetrics measure_extra_metrics(const RowContext& context, const Plan& plan, 
   return extras;
 }
 
-Assessment assess_against_ceilings(Ceilings& ceilings, const RowRequest& request,
-                                   const Measurement& measurement, Stages& stages) {
-  Stopwatch watch;
-  const RowCeilings row_ceilings = ceilings.for_problem(request.problem, request.options.cold);
-  Work work = request.problem.operation().work(request.problem);
-  work.transform_factor = measurement.transform_factor;
-  const Assessment assessment = assess(work, measurement.median_ns(), row_ceilings);
-  stages.ceilings_ns += watch.lap_ns();
-  return assessment;
-}
+// Compares the measurements of one row with its ceilings.
+class Assessor {
+ public:
+  Assessor(const RowContext& context, RowSteps& steps)
+      : context_(context),
+        steps_(steps),
+        problem_(steps.request->problem),
+        work_(problem_.operation().work(problem_)),
+        is_announced_(!context.before_ceilings) {}
 
-void discard_exceeded_ceilings(Ceilings& ceilings, const Problem& problem,
-                               const Assessment& assessment) {
-  if (assessment.exceeds_arithmetic) ceilings.invalidate_arithmetic(problem.text("precision"));
-  if (assessment.exceeds_bandwidth) ceilings.invalidate_bandwidth({assessment.bound.level, 0});
+  // A hot row that is faster than its level has bytes that stayed in the next smaller one, through
+  // which all of them pass: it is held against that one. Where less than half of the bytes can have
+  // stayed, the ceiling of the row's level is doubted first, and measured again for a repetition.
+  Assessment assess(const Measurement& measurement, bool is_repetition) {
+    MemoryLevel level = context_.ceilings->level_of(work_.bytes, steps_.request->options.cold);
+    Assessment found = assess_at(level, measurement);
+    while (found.exceeds_bandwidth && found.inner_level_explains &&
+           (is_repetition || work_.bytes <= 2 * double(level.inner_bytes))) {
+      level = context_.ceilings->inner_level(level);
+      const Assessment inner = assess_at(level, measurement);
+      if (inner.bound.bytes_per_s == 0) break;
+      found = inner;
+    }
+    return found;
+  }
+
+ private:
+  Assessment assess_at(const MemoryLevel& level, const Measurement& measurement) {
+    if (!is_announced_ && context_.ceilings->needs_measuring(problem_, level)) {
+      is_announced_ = true;
+      context_.before_ceilings(assemble(steps_));
+    }
+    Stopwatch watch;
+    const RowCeilings ceilings = context_.ceilings->for_problem(problem_, level);
+    Work work = work_;
+    work.transform_factor = measurement.transform_factor;
+    const Assessment assessment = deepbench::assess(work, measurement.median_ns(), ceilings);
+    steps_.stages.ceilings_ns += watch.lap_ns();
+    return assessment;
+  }
+
+  const RowContext& context_;
+  RowSteps& steps_;
+  const Problem& problem_;
+  const Work work_;
+  bool is_announced_;  // whether the row was announced before the first ceiling that is measured
+};
+
+void doubt_exceeded_ceilings(Ceilings& ceilings, const Problem& problem,
+                             const Assessment& assessment) {
+  if (assessment.exceeds_arithmetic) ceilings.doubt_arithmetic(problem.text("precision"));
+  if (assessment.exceeds_bandwidth) ceilings.doubt_bandwidth({assessment.bound.level});
 }
 
 void raise_exceeded_ceilings(Ceilings& ceilings, const Problem& problem,
                              const Assessment& assessment, const Row& row) {
   const double t = row.median_ns();
-  if (assessment.exceeds_arithmetic)
-    ceilings.raise_arithmetic(problem.text("precision"),
-                              row.work.flops / row.work.transform_factor / t * 1e9, row);
-  if (assessment.exceeds_bandwidth)
-    ceilings.raise_bandwidth({assessment.bound.level, 0}, row.work.bytes / t * 1e9, row);
+  if (assessment.raises_arithmetic)
+    ceilings.raise_arithmetic(problem.text("precision"), row.work.flops / t * 1e9, row);
+  if (assessment.raises_bandwidth)
+    ceilings.raise_bandwidth({assessment.bound.level}, row.work.bytes / t * 1e9, row);
 }
 
 // A repetition that fails leaves what it found, so that the row shows why.
@@ -132,16 +168,9 @@ void assess_row(const RowContext& context, const RowRequest& request, const Plan
   if (!context.ceilings || !request.options.ceilings) return;
   if (!problem.operation().is_limited_by_device(problem)) return;
   Ceilings& ceilings = *context.ceilings;
-  bool is_announced = !context.before_ceilings;
-  const auto look_up = [&](const Measurement& measurement) {
-    if (!is_announced && ceilings.needs_measuring(problem, request.options.cold)) {
-      is_announced = true;
-      context.before_ceilings(assemble(steps));
-    }
-    return assess_against_ceilings(ceilings, request, measurement, steps.stages);
-  };
+  Assessor assessor(context, steps);
   const Measurement& first = *steps.first_measurement();
-  Assessment assessment = look_up(first);
+  Assessment assessment = assessor.assess(first, false);
   if (!assessment.bound.missing.empty())
     steps.assessment_notes.push_back("no roofline: " + assessment.bound.missing +
                                      " could not be measured");
@@ -150,16 +179,14 @@ void assess_row(const RowContext& context, const RowRequest& request, const Plan
     return;
   }
   // Either a ceiling was measured too low, or the row is wrong: both are measured again.
-  discard_exceeded_ceilings(ceilings, problem, assessment);
+  doubt_exceeded_ceilings(ceilings, problem, assessment);
   if (plan) repeat_measurement(context, plan->with_candidate(first.candidate), slot, steps);
   const Measurement* const second = steps.repetition ? &steps.repetition->measurement : nullptr;
   const Measurement& last = second ? *second : first;
-  assessment = look_up(last);
+  assessment = assessor.assess(last, true);
   const Verdict verdict = judge(first, second, assessment);
-  if (verdict.doubt == Doubt::kLowCeiling) {
+  if (verdict.doubt == Doubt::kLowCeiling)
     raise_exceeded_ceilings(ceilings, problem, assessment, assemble(steps));
-    assessment = look_up(last);
-  }
   steps.bound = assessment.bound;
   if (verdict.doubt == Doubt::kMistrusted) throw RowFailure(Status::kMistrusted, verdict.text);
   if (!verdict.text.empty()) steps.assessment_notes.push_back(verdict.text);

@@ -58,7 +58,7 @@ class DEEPBENCH_API Runner {
   // needs it ends.
   using CeilingCallback = std::function<void(const std::string& line)>;
   void on_ceiling(CeilingCallback call) { ceiling_callback_ = std::move(call); }
-  // Takes over a ceiling that another process measured: "ceiling KEY ; figure=NUMBER [raised=yes]"
+  // Takes over a ceiling that another process measured: "ceiling KEY ; figure=NUMBER raised=NUMBER"
   // (see docs/reference/protocol.md). To be called before the first row. Throws InvalidProblem.
   void give_ceiling(std::string_view line) { parse_given_ceiling(line, given_ceilings_); }
   // Called when the backend can run a row, before the row is prepared and measured. A row that the
