@@ -87,6 +87,19 @@ def test_the_core_assesses(
     assert found["share_roofline"] == pytest.approx(share)
 
 
+def test_latency_means_the_same_everywhere() -> None:
+    """The words of README, reference, glossary and explanation, and the rule of the core."""
+    words = "less than three times as long as the smallest product"
+    pages = ("README.md", "docs/reference/command_line.md", "docs/glossary.md")
+    for page in (*pages, "docs/explanation/ceilings.md"):
+        assert words in re.sub(r"\s+", " ", (ROOT / page).read_text(encoding="utf-8")), page
+    bounds = [
+        _core.assess(1e3, 1e3, median_ns, "memory", 1.0, 1.0, 1000.0)["by"]
+        for median_ns in (2999.0, 3000.0)
+    ]
+    assert bounds == ["latency", "memory"]
+
+
 def test_a_transform_is_compared_with_a_higher_ceiling() -> None:
     lines = three_ceilings()
     row = with_named_ceilings(make_gemm(0))
