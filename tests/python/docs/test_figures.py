@@ -25,7 +25,7 @@ NUMBER = r"\d+(?:[.,]\d+)*"
 UNITS = r"(?:[TG]?(?:FLOP|OP)/s|[kMGT]?B/s|[kMGT]B|per cent|times|x|[nµm]?s|seconds?|minutes?)"
 CROSS = "\u00d7"  # 3.4 and a cross is a ratio, 3 and a cross and 3 a size
 FIGURE = re.compile(
-    rf"(?<![\w.,^-])±?{NUMBER}(?: to {NUMBER})?\s?(?:{UNITS}\b(?!=)|%|{CROSS}(?!\s?\d))"
+    rf"(?<![\w.,^√-])±?{NUMBER}(?: to {NUMBER})?\s?(?:{UNITS}\b(?!=)|%|{CROSS}(?!\s?\d))"
 )
 ALL_PAGES = "*"
 
