@@ -61,6 +61,9 @@ class NaiveConv {
   DEEPBENCH_TEST_OPTIMIZED void add_all(bool squares, double* tensor) const {
     const Conv& c = conv;
     const int64_t depth = c.o(), height = c.p(), width = c.q(), channels = c.group_c();
+    const int64_t x_channel = c.d * c.h * c.w, f_channel = c.t * c.r * c.s;
+    const bool forward = c.phase == ConvPhase::kForward;
+    const bool data = c.phase == ConvPhase::kBackwardData;
     const double *xs = x_.data(), *ws = w_.data(), *dys = dy_.data();
     for (int64_t at = 0; at < c.y_size(); ++at) {
       const int64_t q = at % width, p = at / width % height, o = at / width / height % depth;
@@ -75,14 +78,12 @@ class NaiveConv {
             const int64_t w = q * c.stride_w - c.pad_w + s_applied * c.dilation_w + shift;
             if (w < 0 || w >= c.w || h < 0 || h >= c.h || d < 0 || d >= c.d) continue;
             if (counts && !counts(p, r, s)) continue;
+            int64_t x = (((n * c.c + group * channels) * c.d + d) * c.h + h) * c.w + w;
+            int64_t f = ((k * channels * c.t + t) * c.r + r) * c.s + s;
             for (int64_t channel = 0; channel < channels; ++channel) {
-              const int64_t x =
-                  (((n * c.c + group * channels + channel) * c.d + d) * c.h + h) * c.w + w;
-              const int64_t f = (((k * channels + channel) * c.t + t) * c.r + r) * c.s + s;
-              const bool forward = c.phase == ConvPhase::kForward;
-              const bool data = c.phase == ConvPhase::kBackwardData;
               const double product = (data ? ws[f] : xs[x]) * (forward ? ws[f] : dys[at]);
               tensor[forward ? at : data ? x : f] += squares ? product * product : product;
+              x += x_channel, f += f_channel;
             }
           }
         }
