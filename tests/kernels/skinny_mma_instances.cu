@@ -5,10 +5,10 @@
 
 template <int kType, uint32_t kColumns>
 struct Instances {
-  const void* kernels[4] = {(const void*)skinny_mma<kType, true, kColumns, 1, 16, 1>,
-                            (const void*)skinny_mma<kType, true, kColumns, 1, 8, 1>,
-                            (const void*)skinny_mma<kType, true, kColumns, 2, 8, 1>,
-                            (const void*)skinny_mma<kType, false, kColumns, 2, 8, 1>};
+  const void* kernels[4] = {(const void*)skinny_mma<kType, true, kColumns, 1, 16, 1, false>,
+                            (const void*)skinny_mma<kType, true, kColumns, 1, 8, 1, false>,
+                            (const void*)skinny_mma<kType, true, kColumns, 2, 8, 1, false>,
+                            (const void*)skinny_mma<kType, false, kColumns, 2, 8, 1, false>};
 };
 
 Instances<DEEPBENCH_F16, 1> one;
@@ -19,10 +19,10 @@ Instances<DEEPBENCH_F16, 4> four;
 #if !defined(__CUDA_ARCH__) || __CUDA_ARCH__ >= 900
 template <int kType, uint32_t kColumns>
 struct Clusters {
-  const void* kernels[4] = {(const void*)skinny_mma<kType, true, kColumns, 2, 8, 2>,
-                            (const void*)skinny_mma<kType, true, kColumns, 2, 4, 4>,
-                            (const void*)skinny_mma<kType, false, kColumns, 2, 8, 2>,
-                            (const void*)skinny_mma<kType, false, kColumns, 2, 4, 4>};
+  const void* kernels[4] = {(const void*)skinny_mma<kType, true, kColumns, 2, 8, 2, false>,
+                            (const void*)skinny_mma<kType, true, kColumns, 2, 4, 4, false>,
+                            (const void*)skinny_mma<kType, false, kColumns, 2, 8, 2, false>,
+                            (const void*)skinny_mma<kType, false, kColumns, 2, 4, 4, false>};
 };
 
 Clusters<DEEPBENCH_F16, 2> two_split;

@@ -64,7 +64,7 @@ struct OperandSlice<false, 2> {  // rows are contiguous in memory
 // ---- a block ------------------------------------------------------------------------------------
 
 template <int kType, bool kTransposed, uint32_t kColumns, uint32_t kRows, uint32_t kWarps,
-          uint32_t kSplit>
+          uint32_t kSplit, bool kWholeSteps>
 struct Block {
   using T = SixteenBitFloat<kType>;
   static constexpr SkinnyMmaShape kShape = {kColumns, kRows, kWarps, kSplit};
@@ -87,10 +87,14 @@ struct Block {
     uint4 b[kColumns];
   };
 
-  // Loads beyond the end of a dimension read its last elements instead. multiply() replaces those
-  // beyond the end of k; of those beyond the last row or column no result is stored.
+  // Loads beyond the last row or column read the last one instead, since no result of them is
+  // stored. Beyond the end of k both operands are zeros: an infinity times zero is not a number.
   __device__ void load(Step& step, uint32_t which) const {
-    const uint32_t at = min(which * SKINNY_MMA_STEP + number, product.k - SKINNY_MMA_GRAIN);
+    const uint32_t at = which * SKINNY_MMA_STEP + number;
+    if (!kWholeSteps && at >= product.k) {
+      step = {};
+      return;
+    }
     step.a.load(product, min(row, product.m - 2 * kRows), at);
 #pragma unroll
     for (uint32_t i = 0; i < kColumns; ++i) {
@@ -99,11 +103,7 @@ struct Block {
           reinterpret_cast<const uint4*>(product.b + uint64_t(column) * product.k + at));
     }
   }
-  // Only the last step may go beyond the end of k. There both operands become zeros: an infinity
-  // times zero is not a number.
-  __device__ void multiply(Step& step, uint32_t which, float (&sums)[kRows][kColumns][4]) const {
-    if ((which + 1) * SKINNY_MMA_STEP > product.k && which * SKINNY_MMA_STEP + number >= product.k)
-      step = {};
+  __device__ void multiply(const Step& step, float (&sums)[kRows][kColumns][4]) const {
 #pragma unroll
     for (uint32_t j = 0; j < kRows; ++j)
 #pragma unroll
@@ -124,7 +124,7 @@ struct Block {
 #pragma unroll
       for (uint32_t i = 0; i < SKINNY_MMA_DEPTH; ++i) {
         if (at + i >= end) break;
-        multiply(steps[i], at + i, sums);
+        multiply(steps[i], sums);
         if (at + i + SKINNY_MMA_DEPTH < end) load(steps[i], at + i + SKINNY_MMA_DEPTH);
       }
   }
@@ -223,12 +223,13 @@ struct Block {
 
 // kType is DEEPBENCH_F16 or DEEPBENCH_BF16. kColumns counts groups of 8 columns, kRows groups of 16
 // rows of A (it must be 2 if A is not transposed). The kWarps warps of a block and the kSplit
-// blocks of a cluster divide k among them.
+// blocks of a cluster divide k among them. kWholeSteps: k is a multiple of SKINNY_MMA_STEP.
 template <int kType, bool kTransposed, uint32_t kColumns, uint32_t kRows, uint32_t kWarps,
-          uint32_t kSplit>
+          uint32_t kSplit, bool kWholeSteps>
 __global__ void DEEPBENCH_CLUSTER(kSplit) __launch_bounds__(32 * kWarps, 1)
     skinny_mma(const __grid_constant__ SkinnyMmaProduct product) {
   extern __shared__ __align__(16) float4 parts[];
-  using Block = few_columns_mma::Block<kType, kTransposed, kColumns, kRows, kWarps, kSplit>;
+  using Block =
+      few_columns_mma::Block<kType, kTransposed, kColumns, kRows, kWarps, kSplit, kWholeSteps>;
   Block{product, parts}.run();
 }

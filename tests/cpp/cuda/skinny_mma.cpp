@@ -72,7 +72,7 @@ TEST_CASE("skinny_mma: the default fills the device") {
   CHECK(default_plan(1760, 16, 1760, true).blocks == 110);
   CHECK(default_plan(2560, 32, 2560, true).name() == "rows=32,warps=4,split=4");
   CHECK(default_plan(2560, 32, 2560, false).expression() ==
-        "skinny_mma<" + std::to_string(DEEPBENCH_F16) + ", false, 4, 2, 4, 4>");
+        "skinny_mma<" + std::to_string(DEEPBENCH_F16) + ", false, 4, 2, 4, 4, true>");
   CHECK(default_plan(6144, 16, 2048, true).name() == "rows=32,warps=4,split=2");
   // A block has two tiles with sixteen partial sums each.
   CHECK(default_plan(1760, 16, 1760, true).launch().shared_bytes == 2 * 16 * 512);

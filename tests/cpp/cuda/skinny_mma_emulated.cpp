@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <type_traits>
 #include <vector>
 
 #include "deepbench/fill.h"
@@ -132,10 +133,11 @@ void multiply_recorded_operands(const std::vector<RecordedMma>* of_lane, size_t 
         [](uint32_t word) { return float(int16_t(word)); }, *of_lane[lane][which].sums);
 }
 
-template <bool kTransposed, uint32_t kColumns, uint32_t kRows, uint32_t kWarps, uint32_t kSplit>
+template <bool kTransposed, uint32_t kColumns, uint32_t kRows, uint32_t kWarps, uint32_t kSplit,
+          bool kWholeSteps>
 class Cluster {
  public:
-  using Part = few_columns_mma::Block<0, kTransposed, kColumns, kRows, kWarps, kSplit>;
+  using Part = few_columns_mma::Block<0, kTransposed, kColumns, kRows, kWarps, kSplit, kWholeSteps>;
 
   explicit Cluster(const SkinnyMmaProduct& product) : product_(product) {}
 
@@ -207,10 +209,16 @@ void check_product(uint32_t m, uint32_t n, uint32_t k) {
   const uint32_t steps = (k + SKINNY_MMA_STEP - 1) / SKINNY_MMA_STEP;
   const SkinnyMmaProduct product =
       operands.product((steps + kWarps * kSplit - 1) / (kWarps * kSplit));
-  Cluster<kTransposed, kColumns, kRows, kWarps, kSplit> blocks(product);
-  for (uint32_t i = 0; i * 16 * kRows < m; ++i) blocks.run(i);
-  CHECK(operands.count_wrong() == 0);
-  CHECK(blocks.elements_times_nothing() == 0);
+  const auto run = [&](auto whole_steps) {
+    Cluster<kTransposed, kColumns, kRows, kWarps, kSplit, whole_steps> blocks(product);
+    for (uint32_t i = 0; i * 16 * kRows < m; ++i) blocks.run(i);
+    CHECK(operands.count_wrong() == 0);
+    CHECK(blocks.elements_times_nothing() == 0);
+  };
+  if (k % SKINNY_MMA_STEP == 0)
+    run(std::true_type());
+  else
+    run(std::false_type());
 }
 
 // Covers empty parts, a k that is no multiple of a step, and rows and columns that do not fill a
@@ -219,6 +227,8 @@ template <uint32_t kColumns>
 void check_columns() {
   for (const uint32_t n : {8 * kColumns - 7, 8 * kColumns - 2, 8 * kColumns}) {
     check_product<true, kColumns, 1, 16, 1>(24, n, 40);
+    check_product<true, kColumns, 2, 8, 1>(40, n, 96);
+    check_product<false, kColumns, 2, 4, 2>(24, n, 1088);
     check_product<true, kColumns, 1, 8, 1>(8, n, 1096);
     check_product<true, kColumns, 2, 8, 1>(40, n, 264);
     check_product<true, kColumns, 2, 8, 2>(72, n, 8);

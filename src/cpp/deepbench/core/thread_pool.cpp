@@ -4,18 +4,17 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <chrono>
 #include <exception>
 #include <thread>
+
+#include "deepbench/core/stopwatch.hpp"
 
 namespace deepbench {
 namespace {
 
-using Clock = std::chrono::steady_clock;
-
 // A reference consists of several rounds, each of which follows the one before it sooner than a
 // sleeping thread wakes.
-constexpr std::chrono::microseconds kWatch{50};
+constexpr double kWatchNs = 50e3;
 
 }  // namespace
 
@@ -86,9 +85,11 @@ void ThreadPool::helper_loop() {
 
 // Returns when another round begins, or after a while without one.
 void ThreadPool::watch_for_round(uint64_t seen) const {
-  const Clock::time_point end = Clock::now() + kWatch;
-  while (round_.load(std::memory_order_relaxed) == seen && Clock::now() < end)
+  Stopwatch watch;
+  for (double waited_ns = 0; waited_ns < kWatchNs; waited_ns += watch.lap_ns()) {
+    if (round_.load(std::memory_order_relaxed) != seen) return;
     std::this_thread::yield();
+  }
 }
 
 }  // namespace deepbench

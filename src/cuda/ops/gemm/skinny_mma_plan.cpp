@@ -23,6 +23,7 @@ uint32_t ceil_div(uint32_t value, uint32_t by) { return value / by + (value % by
 SkinnyMmaPlan plan_of(const SkinnyMmaProblem& problem, const TileDivision& division) {
   SkinnyMmaPlan plan;
   plan.type = problem.type, plan.transposed = problem.transposed;
+  plan.whole_steps = problem.k % SKINNY_MMA_STEP == 0;
   plan.shape = {ceil_div(problem.n, SKINNY_MMA_TILE_COLUMNS), division.rows, division.warps,
                 division.split};
   plan.blocks = ceil_div(problem.m, SKINNY_MMA_TILE_ROWS * division.rows) * division.split;
@@ -51,7 +52,7 @@ std::string SkinnyMmaPlan::expression() const {
   std::string text = "skinny_mma<" + std::to_string(type) + (transposed ? ", true" : ", false");
   for (const uint32_t value : {shape.columns, shape.rows, shape.warps, shape.split})
     text += ", " + std::to_string(value);
-  return text + ">";
+  return text + (whole_steps ? ", true>" : ", false>");
 }
 
 LaunchShape SkinnyMmaPlan::launch() const {

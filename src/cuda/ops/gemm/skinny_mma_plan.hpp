@@ -26,11 +26,12 @@ struct SkinnyMmaPlan {
   int32_t type = 0;
   bool transposed = false;
   SkinnyMmaShape shape = {1, 1, 1, 1};
+  bool whole_steps = true;
   // The call.
   uint32_t blocks = 1, part_steps = 1;
 
   std::string name() const;        // "rows=32,warps=4,split=2"
-  std::string expression() const;  // "skinny_mma<2, true, 2, 2, 4, 2>"
+  std::string expression() const;  // "skinny_mma<2, true, 2, 2, 4, 2, true>"
   LaunchShape launch() const;
   uint64_t workspace_bytes() const { return 0; }
 };
