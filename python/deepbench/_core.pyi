@@ -1,7 +1,7 @@
 """The native module: problems, and the runner that times them through a backend."""
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import final
+from typing import Any, final
 
 version: str
 
@@ -220,16 +220,10 @@ def failed_row(
     InvalidProblem, or ValueError for an unknown status."""
 
 def line_of_members(members: Mapping[str, object]) -> str: ...
-def with_bound_figures(
-    row: str,
-    *,
-    by: str,
-    arithmetic_tflops: float | None,
-    memory_gbps: float | None,
-    latency_ns: float | None,
-    share_arithmetic: float | None,
-    share_roofline: float | None,
-) -> str: ...
+def with_bound_figures(row: str, figures: dict[str, Any]) -> str:
+    """The JSON row whose bound also has these members: the figures of its ceilings and its shares.
+    Raises ValueError for other text."""
+
 def sample_index(i: int, kept: int, all: int) -> int: ...
 def with_note(row: str, note: str) -> str:
     """The JSON row with one more note. Raises ValueError for other text."""

@@ -113,6 +113,8 @@ def _print_report(screen: Screen, result: ResultFile, report: Report) -> None:
         screen.report(report.row(row))
         summary.add(row)
     screen.report(report.end())
+    if summary.ceilings:
+        screen.say(f"deepbench: {summary.ceilings}")
     screen.say(f"deepbench: {summary.line(None, int(result.context['rows']))}")
     for finding in summary.findings:
         screen.say(f"deepbench: {printable_line(finding)}")

@@ -11,6 +11,7 @@ from deepbench.results.row import Metric, Row
 ABOVE_CEILING = 1.05  # a higher share of the roofline shows that the ceiling is too low
 _TIME_UNITS = {"s": 1e9, "ms": 1e6, "\N{MICRO SIGN}s": 1e3, "ns": 1.0}  # in nanoseconds
 _UNIT_WIDTH = max(map(len, _TIME_UNITS))
+_LEVELS = {"memory": "memory", "llc": "last-level cache", "l1": "L1 cache", "l2": "L2 cache"}
 TIMES_NS = {**_TIME_UNITS, "us": 1e3}
 TIME_WIDTH = len("394.5") + 1 + _UNIT_WIDTH  # of a cell with a time
 
@@ -69,6 +70,17 @@ def rate(value: float | None) -> str:
     return _with_digits_by_size(value, (0.00995, 5), (10, 4), (100, 3), (1_000, 2))
 
 
+def level_name(name: str) -> str:
+    """The name of a memory level, or of a precision as it stands."""
+    return _LEVELS.get(name, name)
+
+
+def ceiling_text(figure: float, unit: str, spread: float | None) -> str:
+    """A ceiling with half of its 95 % interval, if that is known: '812.4 GB/s ±0.3 %'."""
+    known = "" if spread is None else f" \N{PLUS-MINUS SIGN}{percent(spread)} %"
+    return f"{rate(figure)} {unit}{known}"
+
+
 def threads_text(count: object) -> str:
     """'1 thread', '2 threads'. `count` is from a file and need not be a number."""
     return f"{count} thread{'' if count == 1 else 's'}"
@@ -91,11 +103,7 @@ def share(value: float | None) -> str:
 
 def spread(row: Row) -> float | None:
     """Half the 95 % interval of the median, as a fraction of the median; None for one sample."""
-    statistics = row.statistics
-    median, low, high = statistics.median_ns, statistics.low_ns, statistics.high_ns
-    if not median or low is None or high is None or statistics.n == 1:
-        return None
-    return float(high - low) / 2 / float(median)
+    return row.statistics.spread
 
 
 def metric_text(row: Row, without: Collection[str] = (), exact: bool = False) -> str:

@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from deepbench.results import schema, strict_json
-from deepbench.results.row import Row
+from deepbench.results.row import Row, statistics_of_members
 from deepbench.results.schema_upgrade import upgrade_ceiling
 
 Json = Mapping[str, Any]
@@ -26,6 +26,12 @@ _UNKNOWN: Mapping[str, None] = {
     "memory_gbps": None,
     "latency_ns": None,
     **_NO_SHARES,
+}
+# Members of a bound that with_assessment() adds, beside those of _UNKNOWN.
+_SPREADS = {
+    "arithmetic_spread": "arithmetic",
+    "memory_spread": "bandwidth",
+    "latency_spread": "latency",
 }
 
 
@@ -75,6 +81,13 @@ def ceiling_figure(line: Json) -> float | None:
     return value if line["status"] == "ok" else None
 
 
+def ceiling_spread(line: Json) -> float | None:
+    """Half the 95 % interval of a ceiling, as a fraction of it; None if it is unknown."""
+    return (
+        statistics_of_members(line["statistics"] or {}).spread if line["status"] == "ok" else None
+    )
+
+
 def names_ceilings(row: Row) -> bool:
     """Whether the row names its ceilings, from which its shares are computed. A row of a file of
     version 1 has the figures and shares itself."""
@@ -87,16 +100,8 @@ def assessed_line(row: Row) -> str:
         return row.line
     from deepbench import _core
 
-    bound = row.bound
-    return _core.with_bound_figures(
-        row.line,
-        by=bound.by or "",
-        arithmetic_tflops=bound.arithmetic_tflops,
-        memory_gbps=bound.memory_gbps,
-        latency_ns=bound.latency_ns,
-        share_arithmetic=bound.share_arithmetic,
-        share_roofline=bound.share_roofline,
-    )
+    figures = {name: getattr(row.bound, name) for name in (*_UNKNOWN, *_SPREADS)}
+    return _core.with_bound_figures(row.line, figures)
 
 
 @dataclass
@@ -188,11 +193,18 @@ class Ceilings:
             self._figure("latency", bound.latency),
             max(1.0, row.work.transform_factor or 1.0),
         )
+        for name, kind in _SPREADS.items():
+            line = self._line(kind, getattr(bound, kind))
+            found[name] = ceiling_spread(line) if line is not None else None
         # A time that does not count has no share.
         return found if row.status == "ok" else {**found, **_NO_SHARES}
 
     def _figure(self, kind: str, key: str | None) -> float | None:
-        """The figure of the ceiling that a row names; None if the file has none of that kind."""
+        line = self._line(kind, key)
+        return ceiling_figure(line) if line is not None else None
+
+    def _line(self, kind: str, key: str | None) -> Json | None:
+        """The ceiling that a row names; None if the file has none of that kind."""
         ceiling = self._by_key.get(key) if key is not None else None
         line = ceiling.line if ceiling is not None else None
-        return ceiling_figure(line) if line is not None and line["kind"] == kind else None
+        return line if line is not None and line["kind"] == kind else None

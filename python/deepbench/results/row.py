@@ -99,6 +99,14 @@ class Statistics:
     batches_per_sample: int | None = None
     stop: str | None = None
 
+    @property
+    def spread(self) -> float | None:
+        """Half the 95 % interval of the median, as a fraction of the median; None for one
+        sample."""
+        if not self.median_ns or self.low_ns is None or self.high_ns is None or self.n == 1:
+            return None
+        return float(self.high_ns - self.low_ns) / 2 / float(self.median_ns)
+
 
 @dataclass(frozen=True)
 class Work:
@@ -126,6 +134,10 @@ class Bound:
     memory_gbps: float | None = None
     level: str | None = None
     latency_ns: float | None = None
+    # Of the ceilings, as Statistics.spread.
+    arithmetic_spread: float | None = None
+    memory_spread: float | None = None
+    latency_spread: float | None = None
     share_arithmetic: float | None = None
     share_roofline: float | None = None
 
@@ -351,11 +363,13 @@ def _make_metrics(values: Sequence[Mapping[str, Any]]) -> tuple[Metric, ...]:
     return tuple(map(_metric, values))
 
 
+statistics_of_members = _dataclass_maker(Statistics)
+
 _PARTS: Mapping[str, Callable[[Any], Any]] = {
     "device": _dataclass_maker(Device),
     "algorithm": _make_algorithm,
     "regime": _make_regime,
-    "statistics": _dataclass_maker(Statistics),
+    "statistics": statistics_of_members,
     "work": _dataclass_maker(Work),
     "rates": _dataclass_maker(Rates),
     "bound": _dataclass_maker(Bound),

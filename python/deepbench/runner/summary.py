@@ -6,7 +6,7 @@ import math
 from collections.abc import Mapping
 from typing import Any
 
-from deepbench.report.fields import ABOVE_CEILING, share
+from deepbench.report.fields import ABOVE_CEILING, ceiling_text, level_name, share, work_unit
 from deepbench.results.fleet import FleetSummary
 from deepbench.results.row import Row
 from deepbench.runner.progress import duration_text
@@ -23,6 +23,7 @@ class Summary:
         self._counts: dict[str, int] = {}
         self._logarithms: list[float] = []  # of shares of the roofline
         self._above = 0
+        self._ceilings: dict[str, str] = {}  # as texts, by precision or memory level
         self._changed: list[str] = []  # rows with another share than printed
         self._fleet = FleetSummary()
 
@@ -41,12 +42,27 @@ class Summary:
 
     def add(self, row: Row) -> None:
         self._fleet.add(row)
+        self._add_ceilings(row)
         status = row.status
         self._counts[status] = self._counts.get(status, 0) + 1
         part = row.bound.share_roofline
         if status == "ok" and part:
             self._above += part > ABOVE_CEILING
             self._logarithms += [math.log(part)] if part <= ABOVE_CEILING else []
+
+    def _add_ceilings(self, row: Row) -> None:
+        bound, precision = row.bound, str(row.attributes.get("precision") or "arithmetic")
+        for name, figure, unit, spread in (
+            (precision, bound.arithmetic_tflops, work_unit(precision), bound.arithmetic_spread),
+            (bound.level or "memory", bound.memory_gbps, "GB/s", bound.memory_spread),
+        ):
+            if figure:
+                self._ceilings[name] = f"{level_name(name)} {ceiling_text(figure, unit, spread)}"
+
+    @property
+    def ceilings(self) -> str:
+        """'ceilings: float 0.9999 TFLOP/s ±0.4 %, memory 99.99 GB/s ±0.1 %'; '' without any."""
+        return f"ceilings: {', '.join(self._ceilings.values())}" if self._ceilings else ""
 
     def compare_share(self, row: Row, printed: float | None) -> None:
         """Remembers the row if its share of the roofline differs from the one that was printed."""

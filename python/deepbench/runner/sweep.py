@@ -449,6 +449,8 @@ class Sweep:
         where = f"; rows are in {path}" if path and summary.rows else ""
         again = "; --resume continues it" if path and summary.rows < len(self._rows) else ""
         kind = "interrupted, " if interrupted else ""
+        if summary.ceilings:
+            self._screen.say(f"deepbench: {summary.ceilings}")
         self._screen.say(f"deepbench: {kind}{text}{where}{again}")
         if summary.changed_shares:
             shown = f"; 'deepbench show {path}' prints the new shares" if path else ""

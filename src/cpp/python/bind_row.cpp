@@ -4,7 +4,6 @@
 #include <cmath>
 #include <optional>
 #include <string>
-#include <utility>
 
 #include "bindings.hpp"
 #include "deepbench/core/problem.hpp"
@@ -56,31 +55,14 @@ void write_value(const py::handle& value, deepbench::JsonWriter& json) {
   }
 }
 
-std::string with_bound_figures(const std::string& row, const std::string& by,
-                               std::optional<double> arithmetic_tflops,
-                               std::optional<double> memory_gbps, std::optional<double> latency_ns,
-                               std::optional<double> share_arithmetic,
-                               std::optional<double> share_roofline) {
-  deepbench::JsonWriter figures;
-  figures.begin_object().member_or_null("by", by);
-  const std::pair<const char*, std::optional<double>> numbers[] = {
-      {"arithmetic_tflops", arithmetic_tflops},
-      {"memory_gbps", memory_gbps},
-      {"latency_ns", latency_ns},
-      {"share_arithmetic", share_arithmetic},
-      {"share_roofline", share_roofline},
-  };
-  for (const auto& [name, number] : numbers) {
-    figures.key(name);
-    write_value(py::cast(number), figures);
-  }
-  return deepbench::with_bound_figures(row, figures.end_object().str());
-}
-
 std::string line_of_members(const py::dict& members) {
   deepbench::JsonWriter json;
   write_value(members, json);
   return json.str();
+}
+
+std::string with_bound_figures(const std::string& row, const py::dict& figures) {
+  return deepbench::with_bound_figures(row, line_of_members(figures));
 }
 
 }  // namespace
@@ -98,11 +80,9 @@ void bind_row(py::module_& module) {
              "schema versions "
              "and of workbooks, which have no line of the current version. Raises TypeError for a "
              "value that is none of JSON's.");
-  module.def("with_bound_figures", with_bound_figures, py::arg("row"), py::kw_only(), py::arg("by"),
-             py::arg("arithmetic_tflops"), py::arg("memory_gbps"), py::arg("latency_ns"),
-             py::arg("share_arithmetic"), py::arg("share_roofline"),
-             "A row, as JSON, whose bound has the figures of its ceilings and its shares. `by` is "
-             "'' if nothing is known to bound the row. Raises ValueError for other text.");
+  module.def("with_bound_figures", with_bound_figures, py::arg("row"), py::arg("figures"),
+             "A row, as JSON, whose bound also has these members: the figures of its ceilings and "
+             "its shares. Raises ValueError for other text.");
   module.def("sample_index", &deepbench::sample_index, py::arg("i"), py::arg("kept"),
              py::arg("all"), "The index of the i-th of `kept` evenly selected samples of `all`.");
   module.def("with_note", &deepbench::with_note, py::arg("row"), py::arg("note"),

@@ -64,6 +64,9 @@ def test_a_row_is_held_against_the_ceilings_that_it_names() -> None:
     assert found.by == "arithmetic"
     assert found.level == "memory"
     assert (found.arithmetic_tflops, found.memory_gbps, found.latency_ns) == (2, 100, 900)
+    assert (found.arithmetic_spread, found.memory_spread, found.latency_spread) == (
+        pytest.approx(0.004), pytest.approx(0.004), pytest.approx(400 / 900),
+    )  # fmt: skip
     tflops = FLOPS / 100_000 / 1e3
     assert found.share_arithmetic == pytest.approx(tflops / 2)
     assert found.share_roofline == pytest.approx(tflops / 2)
@@ -245,7 +248,7 @@ def test_a_row_without_keys_keeps_its_figures(row: dict[str, Any]) -> None:
     ],
 )
 def test_a_row_without_ceilings_has_no_figures(row: dict[str, Any]) -> None:
-    named = "arithmetic_tflops", "memory_gbps", "latency_ns"
+    named = "arithmetic_tflops", "memory_gbps", "latency_ns", "memory_spread"
     found = assessed_bound(row=row)
     for member in ("by", "share_arithmetic", "share_roofline", *named):
         assert getattr(found, member) is None
@@ -399,6 +402,7 @@ def test_json_has_the_figures_and_names_the_ceilings(
     assert rows == members(read(files_of_both_versions[0]).rows)
     assert rows[0]["bound"]["arithmetic"] == KEYS["arithmetic"]
     assert rows[0]["bound"]["arithmetic_tflops"] == 2.0
+    assert rows[0]["bound"]["memory_spread"] == pytest.approx(0.004)
 
 
 def test_a_page_and_a_chart_draw_the_ceilings(
@@ -410,6 +414,18 @@ def test_a_page_and_a_chart_draw_the_ceilings(
         assert "float 2.0000 TFLOP/s" in page.read_text()
         assert deepbench("report", path, "-o", chart, "--chart", "roofline").returncode == 0
     assert (tmp_path / "0.svg").read_bytes() == (tmp_path / "1.svg").read_bytes()
+
+
+def test_ceilings_are_shown_with_their_intervals(
+    files_of_both_versions: tuple[Path, Path], tmp_path: Path
+) -> None:
+    file, page = files_of_both_versions[0], tmp_path / "page.html"
+    shown = deepbench("show", file, PYTHONIOENCODING="utf-8").stderr
+    sign = "\N{PLUS-MINUS SIGN}"
+    assert f"ceilings: float 2.0000 TFLOP/s {sign}0.4 %, memory 100.00 GB/s {sign}0.4 %\n" in shown
+    assert deepbench("report", file, "-o", page).returncode == 0
+    text = page.read_text(encoding="utf-8").replace("\\u00b1", sign)
+    assert f"float, measured 2.0000 TFLOP/s {sign}0.4 %" in text
 
 
 def test_a_workbook_and_back(files_of_both_versions: tuple[Path, Path], tmp_path: Path) -> None:

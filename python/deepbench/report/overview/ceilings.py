@@ -7,11 +7,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from deepbench.report.fields import rate, work_unit
+from deepbench.report.fields import ceiling_text, level_name, rate, work_unit
 
 from .report_rows import ReportFile, ReportRow, all_rows
 
-_LEVELS = {"memory": "memory", "llc": "last-level cache", "l1": "L1 cache", "l2": "L2 cache"}
 _NO_PRECISION = "arithmetic"  # the ceiling of rows without a precision
 _MARGIN = 1.6  # factor by which the axes extend beyond the outermost points
 _LABELS = 2.4  # the same above the highest line, whose labels may be stacked
@@ -26,17 +25,22 @@ class Ceiling:
     arithmetic: bool
     highest: float
     lowest: float
+    spread: float | None = None  # of the highest: half of its 95 % interval, as a fraction
 
     @property
     def label(self) -> str:
-        return f"{_LEVELS.get(self.name, self.name)} {rate_of(self)}"
+        return f"{level_name(self.name)} {self._text(None)}"
 
     @property
     def description(self) -> str:
-        what = f"{self.device}: {_LEVELS.get(self.name, self.name)}, measured {rate_of(self)}"
+        what = f"{self.device}: {level_name(self.name)}, measured {self._text(self.spread)}"
         if self.lowest == self.highest:
             return what
         return f"{what}; the lowest of several runs: {rate(self.lowest)}"
+
+    def _text(self, spread: float | None) -> str:
+        unit = work_unit(self.name) if self.arithmetic else "GB/s"
+        return ceiling_text(self.highest, unit, spread)
 
 
 @dataclass(frozen=True)
@@ -47,28 +51,33 @@ class Axes:
     y: tuple[float, float]
 
 
-def rate_of(ceiling: Ceiling) -> str:
-    unit = work_unit(ceiling.name) if ceiling.arithmetic else "GB/s"
-    return f"{rate(ceiling.highest)} {unit}"
-
-
 def ceilings(files: Sequence[ReportFile]) -> list[Ceiling]:
     """The ceilings of every device that apply to its rows with FLOPs."""
-    found: dict[tuple[str, str, bool], list[float]] = {}
+    found: dict[tuple[str, str, bool], list[tuple[float, float | None]]] = {}
     for row in all_rows(files):
         if not roofline_point(row):
             continue
         device = row.entry.device or files[row.file_index].device
         precision = str(row.entry.attributes.get("precision") or _NO_PRECISION)
-        for name, path in ((precision, "arithmetic_tflops"), (None, "memory_gbps")):
-            value = getattr(row.raw.bound, path)
-            level = name or row.raw.bound.level or "memory"
+        bound = row.raw.bound
+        for name, value, spread in (
+            (precision, bound.arithmetic_tflops, bound.arithmetic_spread),
+            (None, bound.memory_gbps, bound.memory_spread),
+        ):
+            level = name or bound.level or "memory"
             if value:
-                found.setdefault((device, str(level), name is not None), []).append(float(value))
+                figures = found.setdefault((device, str(level), name is not None), [])
+                figures.append((float(value), spread))
     return [
-        Ceiling(device, name, arithmetic, max(values), min(values))
-        for (device, name, arithmetic), values in found.items()
+        Ceiling(device, name, arithmetic, *_range(figures))
+        for (device, name, arithmetic), figures in found.items()
     ]
+
+
+def _range(figures: Sequence[tuple[float, float | None]]) -> tuple[float, float, float | None]:
+    """The highest and the lowest figure, and the spread of the highest."""
+    highest, spread = max(figures, key=lambda figure: figure[0])
+    return highest, min(figure for figure, _ in figures), spread
 
 
 def roofline_point(row: ReportRow) -> tuple[float, float] | None:
