@@ -245,10 +245,13 @@ def assess(
     memory_gbps: float | None,
     latency_ns: float | None,
     transform_factor: float = 1.0,
+    steps: float = 0.0,
+    step_ns: float | None = None,
 ) -> dict[str, str | float | None]:
-    """What bounds a row with this work and time, and its shares of the ceilings: `by`, the three
+    """What bounds a row with this work and time, and its shares of the ceilings: `by`, the four
     figures, `share_arithmetic` and `share_roofline`. A ceiling that is None is unknown. One
-    operation of the algorithm replaces at most `transform_factor` of the `flops`."""
+    operation of the algorithm replaces at most `transform_factor` of the `flops`, and `steps`
+    follow one another."""
 
 def check_options(text: str) -> None:
     """Raises ValueError, in one line, for an unknown or bad key=value option."""

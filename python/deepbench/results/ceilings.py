@@ -17,7 +17,7 @@ from deepbench.results.schema_upgrade import upgrade_ceiling
 Json = Mapping[str, Any]
 
 # The figure of each kind in the unit of the row protocol: FLOP/s, bytes per second, nanoseconds.
-_PROTOCOL_UNITS = {"arithmetic": 1e12, "bandwidth": 1e9, "latency": 1.0}
+_PROTOCOL_UNITS = {"arithmetic": 1e12, "bandwidth": 1e9, "latency": 1.0, "serial": 1.0}
 
 _NO_SHARES: Mapping[str, None] = {"share_arithmetic": None, "share_roofline": None}
 _UNKNOWN: Mapping[str, None] = {
@@ -25,6 +25,7 @@ _UNKNOWN: Mapping[str, None] = {
     "arithmetic_tflops": None,
     "memory_gbps": None,
     "latency_ns": None,
+    "step_ns": None,
     **_NO_SHARES,
 }
 # Members of a bound that with_assessment() adds, beside those of _UNKNOWN.
@@ -32,6 +33,7 @@ _SPREADS = {
     "arithmetic_spread": "arithmetic",
     "memory_spread": "bandwidth",
     "latency_spread": "latency",
+    "step_spread": "serial",
 }
 
 
@@ -75,10 +77,13 @@ def ceiling_of_json_value(
 
 
 def ceiling_figure(line: Json) -> float | None:
-    """The figure of a ceiling, in TFLOP/s, GB/s or nanoseconds; None if it cannot be measured."""
+    """The figure of a ceiling, in TFLOP/s, GB/s or nanoseconds (of one step, if its problem has
+    several); None if it cannot be measured."""
     part, member = schema.CEILING_FIGURES[line["kind"]]
     value: float | None = (line.get(part) or {}).get(member)
-    return value if line["status"] == "ok" else None
+    if line["status"] != "ok" or value is None:
+        return None
+    return value / ((line.get("work") or {}).get("steps") or 1)
 
 
 def ceiling_spread(line: Json) -> float | None:
@@ -192,6 +197,8 @@ class Ceilings:
             self._figure("bandwidth", bound.bandwidth),
             self._figure("latency", bound.latency),
             max(1.0, row.work.transform_factor or 1.0),
+            row.work.steps or 0.0,
+            self._figure("serial", bound.serial),
         )
         for name, kind in _SPREADS.items():
             line = self._line(kind, getattr(bound, kind))

@@ -113,6 +113,7 @@ class Work:
     flops: float | None = None
     bytes: float | None = None
     transform_factor: float | None = None
+    steps: float | None = None
 
 
 @dataclass(frozen=True)
@@ -129,15 +130,18 @@ class Bound:
     arithmetic: str | None = None
     bandwidth: str | None = None
     latency: str | None = None
+    serial: str | None = None
     by: str | None = None
     arithmetic_tflops: float | None = None
     memory_gbps: float | None = None
     level: str | None = None
     latency_ns: float | None = None
+    step_ns: float | None = None
     # Of the ceilings, as Statistics.spread.
     arithmetic_spread: float | None = None
     memory_spread: float | None = None
     latency_spread: float | None = None
+    step_spread: float | None = None
     share_arithmetic: float | None = None
     share_roofline: float | None = None
 

@@ -22,6 +22,7 @@ CEILING_FIGURES: Mapping[str, tuple[str, str]] = {
     "arithmetic": ("rates", "tflops"),
     "bandwidth": ("rates", "gbps"),
     "latency": ("statistics", "median_ns"),
+    "serial": ("statistics", "median_ns"),  # of all steps
 }
 
 

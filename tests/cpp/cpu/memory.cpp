@@ -61,6 +61,25 @@ TEST_CASE("read, write and copy give the right result at every size") {
   }
 }
 
+TEST_CASE("an exchange hands every word on at every size and with every number of threads") {
+  for (const uint64_t bytes : {4u, 60u, 64u, 4096u, 100004u}) {
+    for (const char* threads : {"threads=1", "threads=2"}) {
+      CAPTURE(bytes);
+      Memory memory;
+      memory.kind = MemoryKind::kExchange;
+      memory.bytes = int64_t(bytes);
+      Kernel exchange("memory", memory_text("exchange", bytes), std::string("seed=9 ") + threads);
+      exchange.run(2);
+      CHECK(exchange.scan().untouched == 0);
+      const auto words = exchange.read(bytes / 4);
+      uint64_t wrong = 0;
+      for (uint64_t i = 0; i < bytes / 4; ++i)
+        wrong += words[i] != double(memory_word(9, memory.source_of(i)));
+      CHECK(wrong == 0);
+    }
+  }
+}
+
 TEST_CASE("reads and buffers below a megabyte have no non-temporal candidate") {
   CHECK(candidates("memory", memory_text("read", 1 << 24)) == std::vector<std::string>{"plain"});
   CHECK(candidates("memory", memory_text("copy", 1 << 16)) == std::vector<std::string>{"plain"});

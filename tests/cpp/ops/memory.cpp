@@ -34,6 +34,38 @@ TEST_CASE("memory: a read has one output word, all others have the buffer") {
     CHECK(parse_memory("memory bytes=4096 kind=" + kind).output_words() == 1024);
 }
 
+TEST_CASE("memory: an exchange hands every word on, 64 times") {
+  for (const int64_t words : {1, 2, 63, 64, 1000, 5000}) {
+    CAPTURE(words);
+    const std::string line = "memory kind=exchange bytes=" + std::to_string(4 * words);
+    const Memory memory = parse_memory(line);
+    std::vector<double> state;
+    KernelConditions conditions;
+    conditions.seed = 7;
+    for (int64_t i = 0; i < words; ++i) state.push_back(memory_word(7, uint64_t(i)));
+    for (int step = 0; step < 64; ++step) {
+      std::vector<double> next;
+      for (int64_t i = 0; i < words; ++i)
+        next.push_back(state[size_t((i + words / 2 + 1) % words)]);
+      state = next;
+    }
+    const ExpectedOutput expected = expected_output_of(line, conditions);
+    CHECK(expected.outputs == uint64_t(words));
+    for (size_t i = 0; i < expected.indices.size(); ++i)
+      CHECK(expected.values[i] == state[expected.indices[i]]);
+    double projection = 0;
+    for (int64_t i = 0; i < words; ++i)
+      projection +=
+          state[size_t(i)] * double(deepbench_weight(expected.projection_seed, uint64_t(i)));
+    CHECK(expected.projections[0] == doctest::Approx(projection).epsilon(1e-9));
+    const Work work = Problem::parse(line).operation().work(Problem::parse(line));
+    CHECK(work.steps == 64);
+    CHECK(work.bytes == 64. * 2 * 4 * double(words));
+    CHECK_FALSE(Problem::parse(line).operation().is_limited_by_device(Problem::parse(line)));
+    CHECK(memory.output_words() == words);
+  }
+}
+
 TEST_CASE("memory: no word equals the poison") {
   CHECK(static_cast<uint32_t>(DEEPBENCH_POISON_INTEGER) % 2 == 1);
   for (uint64_t i = 0; i < 10000; ++i) CHECK(memory_word(1, i) % 2 == 0);

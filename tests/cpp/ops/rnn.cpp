@@ -28,6 +28,17 @@ TEST_CASE("rnn: totals of the shipped sets") {
   CHECK(suite_totals("inference_device", "rnn").work.flops == 80805888.0);
 }
 
+TEST_CASE("rnn: the steps of all phases but the gradient of the weights follow one another") {
+  for (const std::string phase : {"fwd", "bwd_data", "bwd_weights", "bwd"}) {
+    const Problem problem =
+        Problem::parse("rnn cell=gru hidden=8 batch=3 timesteps=5 precision=half phase=" + phase);
+    const Work work = problem.operation().work(problem);
+    const bool is_serial = phase != "bwd_weights";
+    CHECK(work.steps == (is_serial ? 5 : 0));
+    CHECK(work.step_bytes == (is_serial ? 2 * 3 * 8 : 0));
+  }
+}
+
 TEST_CASE("rnn: work follows the number of gates") {
   const auto flops = [](const std::string& cell) {
     return rnn_problem(Problem::parse("rnn hidden=8 batch=2 timesteps=3 cell=" + cell)).flops();

@@ -14,7 +14,7 @@ typedef struct Memory {
   uint32_t fold; /* xor of all words */
 } Memory;
 
-static const char* const kMemoryKinds[] = {"read", "write", "copy", "h2d", "d2h"};
+static const char* const kMemoryKinds[] = {"read", "write", "copy", "exchange", "h2d", "d2h"};
 
 static inline uint64_t memory_outputs(const Memory* memory) {
   return strcmp(memory->kind, "read") == 0 ? 1 : (uint64_t)memory->words;
@@ -40,6 +40,9 @@ static inline double memory_element(Memory* memory, uint64_t index, Mutant mutan
     if (mutant == kLastK) word ^= source_word(memory, last);
   } else if (strcmp(memory->kind, "write") == 0) {
     word = ((uint32_t)(deepbench_bits(memory->seed, 0, UINT64_MAX) >> 32) & ~1u) | 2u;
+  } else if (strcmp(memory->kind, "exchange") == 0) { /* 64 steps of more than half of the words */
+    const uint64_t words = (uint64_t)memory->words;
+    word = source_word(memory, (index + 64 * ((words / 2 + 1) % words)) % words);
   } else {
     word = source_word(memory, index);
   }
@@ -50,6 +53,7 @@ static inline double memory_element(Memory* memory, uint64_t index, Mutant mutan
 }
 
 static inline double memory_traffic(const Memory* memory) {
+  if (strcmp(memory->kind, "exchange") == 0) return 64 * 8.0 * (double)memory->words;
   return (strcmp(memory->kind, "copy") == 0 ? 8.0 : 4.0) * (double)memory->words;
 }
 

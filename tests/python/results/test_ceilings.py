@@ -103,6 +103,31 @@ def test_latency_means_the_same_everywhere() -> None:
     assert bounds == ["latency", "memory"]
 
 
+@pytest.mark.parametrize(
+    ("steps", "step_ns", "by", "share"),
+    [(0.0, None, "arithmetic", 0.5), (100.0, None, "arithmetic", 0.5),
+     (100.0, 4e3, "arithmetic", 0.5), (100.0, 7.5e3, "serial", 0.75)],
+)  # fmt: skip
+def test_a_recurrence_is_held_against_its_steps(
+    steps: float, step_ns: float | None, by: str, share: float
+) -> None:
+    found = _core.assess(1e9, 1e3, 1e6, "memory", 2.0, 100.0, 90.0, 1.0, steps, step_ns)
+    assert (found["by"], found["step_ns"]) == (by, step_ns)
+    assert found["share_roofline"] == pytest.approx(share)
+
+
+def test_the_serial_ceiling_is_the_time_of_one_step() -> None:
+    key = "serial bytes=64 device=0 threads=0 cores=2 cache=hot power=rested"
+    line = make_ceiling("latency", 64e3, key, kind="serial", precision=None)
+    line["work"] = {**line["work"], "steps": 64}
+    row = with_named_ceilings(make_gemm(), serial=key)
+    row["work"] = {**row["work"], "steps": 80}
+    found = assessed_bound(*three_ceilings(), line, row=row)
+    assert (found.by, found.step_ns) == ("serial", 1000.0)
+    assert found.share_roofline == pytest.approx(0.8)
+    assert f"ceiling {key} ; figure=1000.0" in Ceilings([line]).protocol_lines()
+
+
 def test_a_transform_is_compared_with_a_higher_ceiling() -> None:
     lines = three_ceilings()
     row = with_named_ceilings(make_gemm(0))
@@ -122,6 +147,7 @@ def test_the_core_leaves_out_what_is_unknown() -> None:
         "arithmetic_tflops": None,
         "memory_gbps": 100.0,
         "latency_ns": None,
+        "step_ns": None,
         "share_arithmetic": None,
         "share_roofline": None,
     }

@@ -61,6 +61,10 @@ struct Work {
   // How many of these operations one operation of the algorithm replaces, at most: more than 1
   // where a transform, such as Winograd's, spares multiplications.
   double transform_factor = 1;
+  // Steps of the call that follow one another, because each needs what the one before computed, and
+  // the bytes that one hands to the next. 0: there are none.
+  double steps = 0;
+  double step_bytes = 0;
 };
 
 // A figure that only some operations report.

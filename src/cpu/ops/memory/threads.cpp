@@ -3,6 +3,7 @@
 // synchronize at the start and end of a batch and not between its calls.
 #include <algorithm>
 #include <atomic>
+#include <cstring>
 #include <memory>
 #include <optional>
 #include <string>
@@ -36,7 +37,8 @@ bool has_destination(const Memory& memory) { return memory.kind != MemoryKind::k
 uint64_t needed_bytes(const Memory& memory, const CopyPlan& plan) {
   const uint64_t one = Copies::needed_bytes(uint64_t(memory.bytes), plan.copies);
   const uint64_t both = has_source(memory) && has_destination(memory) ? 2 : 1;
-  return saturating_add(saturating_multiply(one, both), plan.flush_bytes);
+  const uint64_t spare = memory.kind == MemoryKind::kExchange ? uint64_t(memory.bytes) : 0;
+  return saturating_add(saturating_multiply(one, both), saturating_add(plan.flush_bytes, spare));
 }
 
 class MemoryKernel final : public plugin::Kernel {
@@ -59,6 +61,7 @@ class MemoryKernel final : public plugin::Kernel {
       for (uint64_t copy = 0; copy < plan.copies; ++copy) fill_source(copy);
     }
     if (has_destination(memory)) destination_ = Copies(uint64_t(memory.bytes), plan.copies);
+    if (memory.kind == MemoryKind::kExchange) spare_ = Copies(uint64_t(memory.bytes), 1);
     if (plan.regime == Regime::kFlush) flusher_.emplace(plan.flush_bytes);
     poison_outputs();
   }
@@ -112,9 +115,31 @@ class MemoryKernel final : public plugin::Kernel {
         return;
       case MemoryKind::kWrite:
         return traffic_.write(destination(copy) + begin, count, pattern_);
+      case MemoryKind::kExchange:
+        return exchange(begin, count, copy);
       default:
         return traffic_.copy(destination(copy) + begin, source(copy) + begin, count);
     }
+  }
+
+  // The states of successive steps lie in the spare buffer and the destination in turn.
+  void exchange(uint64_t begin, uint64_t count, uint64_t copy) {
+    auto* const spare = reinterpret_cast<uint32_t*>(spare_.at(0));
+    const uint32_t* from = source(copy);
+    for (int64_t left = memory_.steps(); left > 0; --left) {
+      uint32_t* const to = left % 2 == 1 ? destination(copy) : spare;
+      copy_shifted(to, from, begin, count);
+      barrier_.wait();
+      from = to;
+    }
+  }
+
+  // Copies words from places that are a shift further on, around the end of the buffer.
+  void copy_shifted(uint32_t* to, const uint32_t* from, uint64_t begin, uint64_t count) const {
+    const uint64_t first = (begin + uint64_t(memory_.exchange_shift())) % words();
+    const uint64_t until_end = std::min(count, words() - first);
+    std::memcpy(to + begin, from + first, until_end * sizeof(uint32_t));
+    std::memcpy(to + begin + until_end, from, (count - until_end) * sizeof(uint32_t));
   }
 
   double run_stream(size_t worker, uint64_t count);
@@ -130,7 +155,7 @@ class MemoryKernel final : public plugin::Kernel {
   WorkerPool workers_;
   Barrier barrier_;
   std::vector<Partial> partial_;
-  Copies source_, destination_;
+  Copies source_, destination_, spare_;
   std::optional<CacheFlusher> flusher_;
   Rotation rotation_;
   uint32_t read_ = kPoison;
@@ -255,7 +280,8 @@ class ThreadsMemoryPlan final : public plugin::TypedPlan<ThreadsMemoryPlan, Memo
 
   std::vector<std::string> candidates(int64_t) const override {
     const bool large = uint64_t(problem_.bytes) >= kNontemporalFromBytes;
-    if (has_destination(problem_) && large) return {kPlain, kNontemporal};
+    const bool is_exchange = problem_.kind == MemoryKind::kExchange;  // caches are what it is about
+    if (has_destination(problem_) && large && !is_exchange) return {kPlain, kNontemporal};
     return {kPlain};
   }
 

@@ -243,6 +243,8 @@ class RuntimeMemoryPlan final : public plugin::TypedPlan<RuntimeMemoryPlan, Memo
       : TypedPlan(memory, options),
         method_(candidate.empty() ? methods(memory).front() : candidate),
         copies_(plan_copies(uint64_t(memory.traffic()), options)) {
+    if (memory.kind == MemoryKind::kExchange)
+      plugin::unsupported("kind=exchange has no kernel for this backend");
     require_built_in_kernels("memory");
     parse_inputs(options.inputs);
     require_candidate("runtime", methods(memory), method_);

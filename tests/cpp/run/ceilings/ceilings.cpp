@@ -3,6 +3,7 @@
 
 #include <doctest/doctest.h>
 
+#include <algorithm>
 #include <map>
 
 #include "../../fake_backend.hpp"
@@ -218,6 +219,34 @@ constexpr const char* kFloat =
 constexpr const char* kMemory =
     "bandwidth level=memory device=1 threads=4 cores=8 cache=hot power=rested";
 
+TEST_CASE("a recurrence needs the time of a step that hands over as many bytes as its steps") {
+  ReportRecorder reports;
+  std::vector<std::string> asked;
+  Ceilings ceilings(
+      device(32 << 20), {1, 4, 8},
+      [&](const std::string& text) {
+        asked.push_back(text);
+        return measured_problem(text, 6400);
+      },
+      reports.report());
+  const Problem layer = Problem::parse("rnn cell=gru hidden=7 batch=3 timesteps=9 precision=half");
+  const MemoryLevel level = ceilings.level_of(1000, false);
+  CHECK(ceilings.needs_measuring(layer, level));
+  const RowCeilings found = ceilings.for_problem(layer, level);
+  CHECK(found.step_ns == 100);
+  CHECK(found.serial_key ==
+        "serial bytes=44 device=1 threads=4 cores=8 cache=hot power=rested");  // 42 in whole words
+  CHECK(std::count(asked.begin(), asked.end(), "memory kind=exchange bytes=44") == 1);
+  CHECK_FALSE(ceilings.needs_measuring(layer, level));
+  CHECK(ceilings.for_problem(Problem::parse("gemm m=64 n=64 k=64"), level).serial_key.empty());
+  GivenCeilings given;
+  parse_given_ceiling("ceiling " + found.serial_key + " ; figure=70", given);
+  Ceilings other(
+      device(32 << 20), {1, 4, 8}, [&](const std::string& text) { return nothing(text); }, nullptr,
+      given);
+  CHECK(other.step_ns(44) == 70);
+}
+
 TEST_CASE("a ceiling is reported once, with its key and its best problem") {
   FakeMeasurements figures;
   ReportRecorder reports;
@@ -373,7 +402,8 @@ TEST_CASE("a given ceiling that makes no sense is refused with its text") {
   CHECK(refusal(std::string(kFloat) + " ; figure=1").find("must be ceiling KEY") !=
         std::string::npos);
   for (const std::string unknown : {"ceiling  ; figure=1", "ceiling speed of=float ; figure=1"})
-    CHECK(refusal(unknown).find("is arithmetic, bandwidth or latency") != std::string::npos);
+    CHECK(refusal(unknown).find("is arithmetic, bandwidth, latency or serial") !=
+          std::string::npos);
   CHECK(refusal("ceiling arithmetic float ; figure=1") != "it was taken");
   for (const std::string figure : {"nan", "inf", "-1", "fast", ""})
     CHECK(refusal(key + " ; figure=" + figure) != "it was taken");

@@ -71,6 +71,39 @@ TEST_CASE("the larger of the two roofs bounds a row") {
   }
 }
 
+TEST_CASE("a recurrence is bound by its steps where they take longer than the device") {
+  struct Case {
+    double steps, step_ns;
+    std::string by;
+    double share_roofline;
+  };
+  // The device needs 1000 ns of 2000.
+  for (const Case& one : std::vector<Case>{{0, 100, "arithmetic", 0.5},
+                                           {10, 0, "arithmetic", 0.5},
+                                           {10, 100, "arithmetic", 0.5},
+                                           {10, 150, "serial", 0.75},
+                                           {10, 300, "serial", 1.5}}) {
+    CAPTURE(one.step_ns);
+    Work work = {1e6, 1e3};
+    work.steps = one.steps;
+    RowCeilings ceilings = ceilings_of_level();
+    ceilings.step_ns = one.step_ns;
+    ceilings.serial_key = "serial bytes=4";
+    const Assessment found = assess(work, 2000, ceilings);
+    CHECK(found.bound.by == one.by);
+    CHECK(found.bound.share_roofline == Approx(one.share_roofline));
+    CHECK(found.bound.share_arithmetic == Approx(0.5));
+    CHECK(found.bound.step_ns == one.step_ns);
+    CHECK(found.bound.serial_key == "serial bytes=4");
+    CHECK_FALSE(found.exceeds_roofline);  // it casts no doubt
+  }
+  Work work = {1e6, 1e3};
+  work.steps = 10;
+  RowCeilings ceilings = ceilings_of_level();
+  ceilings.step_ns = 2;
+  CHECK(assess(work, 29, ceilings).bound.by == "latency");
+}
+
 TEST_CASE("a row exceeds a ceiling from 5 % above it") {
   struct Case {
     Work work;

@@ -402,8 +402,15 @@ TEST_CASE("a small copy is bound by latency") {
   CHECK(fake_row("", "memory kind=copy bytes=64", "verify=no").bound.by == "latency");
 }
 
-TEST_CASE("the ways between host and device have no ceilings") {
-  for (const char* kind : {"h2d", "d2h"}) {
+TEST_CASE("an exchange is verified") {
+  const Row row = fake_row("", "memory kind=exchange bytes=40000");
+  CHECK_MESSAGE(row.status == Status::kOk, row.reason);
+  CHECK(fake_row("mutant one_off", "memory kind=exchange bytes=40000").status ==
+        Status::kIncorrect);
+}
+
+TEST_CASE("exchanges and the ways between host and device have no ceilings") {
+  for (const char* kind : {"exchange", "h2d", "d2h"}) {
     const Row row = fake_row("", std::string("memory bytes=1000000000 kind=") + kind, "verify=no");
     REQUIRE_MESSAGE(row.status == Status::kOk, row.reason);
     CHECK(row.bound.by.empty());

@@ -5,6 +5,9 @@
 //   read   reads every word; the output is one word, the xor of all
 //   write  stores the word write_pattern(seed) everywhere; the output is the buffer
 //   copy   copies one buffer to another within the device; the output is the destination
+//   exchange  makes kExchangeSteps steps, which no thread begins before all have finished the one
+//             before: each writes every word of a buffer from the word of the step before that is
+//             exchange_shift() places further on; the output is the last buffer
 //   h2d    copies from host to device, d2h from device to host; the output is the destination
 #pragma once
 
@@ -15,7 +18,7 @@
 
 namespace deepbench {
 
-enum class MemoryKind { kRead, kWrite, kCopy, kHostToDevice, kDeviceToHost };
+enum class MemoryKind { kRead, kWrite, kCopy, kExchange, kHostToDevice, kDeviceToHost };
 
 struct Memory {
   MemoryKind kind = MemoryKind::kCopy;
@@ -24,8 +27,20 @@ struct Memory {
   static constexpr uint32_t kStream = 0;
   int64_t words() const { return bytes / 4; }
   int64_t output_words() const { return kind == MemoryKind::kRead ? 1 : words(); }
+  static constexpr int64_t kExchangeSteps = 64;  // so many that the start of a call is negligible
+  int64_t steps() const { return kind == MemoryKind::kExchange ? kExchangeSteps : 0; }
+  // More than half of the buffer, so that a thread needs the words of others.
+  int64_t exchange_shift() const { return (words() / 2 + 1) % words(); }
+  // The place in the source of a word of the output.
+  uint64_t source_of(uint64_t index) const {
+    const auto count = uint64_t(words());
+    return (index + uint64_t(steps()) * uint64_t(exchange_shift())) % count;
+  }
   // Bytes that cross the memory interface; a copy reads and writes.
-  double traffic() const { return (kind == MemoryKind::kCopy ? 2.0 : 1.0) * double(bytes); }
+  double traffic() const {
+    if (kind == MemoryKind::kExchange) return 2.0 * double(bytes) * double(kExchangeSteps);
+    return (kind == MemoryKind::kCopy ? 2.0 : 1.0) * double(bytes);
+  }
 };
 
 inline uint32_t memory_word(uint64_t seed, uint64_t index) {
@@ -39,11 +54,12 @@ Memory memory_problem(const Attributes& attributes) {
   const std::string kind = attributes.text("kind");
   Memory memory;
   memory.bytes = attributes.integer("bytes");
-  memory.kind = kind == "read"    ? MemoryKind::kRead
-                : kind == "write" ? MemoryKind::kWrite
-                : kind == "h2d"   ? MemoryKind::kHostToDevice
-                : kind == "d2h"   ? MemoryKind::kDeviceToHost
-                                  : MemoryKind::kCopy;
+  memory.kind = kind == "read"       ? MemoryKind::kRead
+                : kind == "write"    ? MemoryKind::kWrite
+                : kind == "exchange" ? MemoryKind::kExchange
+                : kind == "h2d"      ? MemoryKind::kHostToDevice
+                : kind == "d2h"      ? MemoryKind::kDeviceToHost
+                                     : MemoryKind::kCopy;
   return memory;
 }
 

@@ -21,7 +21,7 @@ constexpr int64_t kBlock = 1024;
 uint32_t expected_word(const Memory& memory, const KernelConditions& conditions, uint64_t index) {
   if (memory.kind == MemoryKind::kWrite) return write_pattern(conditions.seed);
   if (conditions.inputs != "uniform") return conditions.inputs == "ones" ? 1 : 0;
-  return memory_word(conditions.seed, index);
+  return memory_word(conditions.seed, memory.source_of(index));
 }
 
 // Calls visit(first, words, count) for consecutive blocks of [begin, end).
@@ -31,10 +31,11 @@ void for_each_block(const Memory& memory, const KernelConditions& conditions, in
   const bool random = memory.kind != MemoryKind::kWrite && conditions.inputs == "uniform";
   uint32_t words[kBlock];
   if (!random) std::fill(words, words + kBlock, expected_word(memory, conditions, 0));
-  for (int64_t first = begin; first < end; first += kBlock) {
-    const int64_t count = std::min(kBlock, end - first);
+  for (int64_t first = begin, count; first < end; first += count) {
+    const auto source = int64_t(memory.source_of(uint64_t(first)));
+    count = std::min({kBlock, end - first, memory.words() - source});
     if (random) {
-      fill_words(conditions.seed, Memory::kStream, uint64_t(first), count, words);
+      fill_words(conditions.seed, Memory::kStream, uint64_t(source), count, words);
       for (int64_t i = 0; i < count; ++i) words[i] &= ~1u;  // as memory_word() does
     }
     visit(first, words, count);

@@ -64,12 +64,17 @@ class MemoryOperation final : public Operation {
   }
 
   Work work(const Problem& problem) const override {
-    return {0, memory_problem(problem).traffic()};
+    const Memory memory = memory_problem(problem);
+    Work work = {0, memory.traffic()};
+    work.steps = double(memory.steps());
+    work.step_bytes = work.steps > 0 ? double(memory.bytes) : 0;
+    return work;
   }
 
   bool is_limited_by_device(const Problem& problem) const override {
     const MemoryKind kind = memory_problem(problem).kind;
-    return kind != MemoryKind::kHostToDevice && kind != MemoryKind::kDeviceToHost;
+    return kind != MemoryKind::kExchange && kind != MemoryKind::kHostToDevice &&
+           kind != MemoryKind::kDeviceToHost;
   }
 
   bool has_reference() const override { return true; }
@@ -81,14 +86,15 @@ class MemoryOperation final : public Operation {
  private:
   std::string name_ = "memory";
   std::string help_ =
-      "bytes read, written or copied within a device, or copied between host and device";
+      "bytes read, written, copied or exchanged within a device, or copied between host and device";
   std::string example_ = "memory kind=copy bytes=268435456";
   std::vector<Parameter> parameters_ = {
       {"kind",
        ParameterKind::kChoice,
-       "kind of transfer",
+       "kind of transfer; exchange makes 64 steps, each of which reads what all threads wrote in "
+       "the one before",
        "copy",
-       {"read", "write", "copy", "h2d", "d2h"}},
+       {"read", "write", "copy", "exchange", "h2d", "d2h"}},
       {"bytes", ParameterKind::kInteger, "size of one buffer, a multiple of 4", "", {}, 4, 1e15},
   };
 };

@@ -83,6 +83,9 @@ struct Rnn {
     const double pass = 2.0 * double(weights()) * double(batch) * double(timesteps);
     return phase == "bwd" ? 2 * pass : pass;
   }
+
+  // Steps that follow one another. The gradient of the weights alone is one product over all steps.
+  int64_t dependent_steps() const { return phase == "bwd_weights" ? 0 : timesteps; }
 };
 
 template <class Attributes>

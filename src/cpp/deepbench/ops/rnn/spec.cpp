@@ -40,7 +40,11 @@ class RnnOperation final : public Operation {
   Work work(const Problem& problem) const override {
     const Rnn rnn = rnn_problem(problem);
     const double sequence = double(rnn.timesteps) * double(rnn.batch) * double(rnn.hidden);
-    return {rnn.flops(), (double(rnn.weights()) + 2 * sequence) * double(size_of(rnn.precision.a))};
+    const auto width = double(size_of(rnn.precision.a));
+    Work work = {rnn.flops(), (double(rnn.weights()) + 2 * sequence) * width};
+    work.steps = double(rnn.dependent_steps());
+    work.step_bytes = work.steps > 0 ? double(rnn.states()) * width : 0;
+    return work;
   }
 
   bool has_reference() const override { return true; }

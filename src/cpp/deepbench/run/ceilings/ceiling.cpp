@@ -21,8 +21,8 @@ std::string checked_key(std::string_view line, std::string_view text) {
   const size_t begin = std::min(text.find_first_not_of(' '), text.size());
   const std::string_view key = text.substr(begin, text.find_last_not_of(' ') + 1 - begin);
   const std::string_view kind = key.substr(0, key.find(' '));
-  if (kind != "arithmetic" && kind != "bandwidth" && kind != "latency")
-    refuse(line, "a ceiling is arithmetic, bandwidth or latency");
+  if (kind != "arithmetic" && kind != "bandwidth" && kind != "latency" && kind != "serial")
+    refuse(line, "a ceiling is arithmetic, bandwidth, latency or serial");
   parse_key_values(key.substr(kind.size()));
   return std::string(key);
 }
@@ -33,6 +33,7 @@ std::string CeilingKey::text() const {
   std::string text = kind;
   if (!precision.empty()) text += " precision=" + quoted(precision);
   if (!level.empty()) text += " level=" + quoted(level);
+  if (bytes > 0) text += " bytes=" + std::to_string(bytes);
   return text + " device=" + std::to_string(conditions.device) +
          " threads=" + std::to_string(conditions.threads) +
          " cores=" + std::to_string(conditions.cores) + " cache=" + conditions.cache +

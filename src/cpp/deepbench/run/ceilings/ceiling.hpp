@@ -21,9 +21,10 @@ struct CeilingConditions {
 // What a ceiling limits. The text is its identity in result files and in the row protocol, for
 // example "bandwidth level=l2 device=0 threads=0 cores=8 cache=hot power=rested".
 struct DEEPBENCH_API CeilingKey {
-  std::string kind;       // "arithmetic", "bandwidth" or "latency"
+  std::string kind;       // "arithmetic", "bandwidth", "latency" or "serial"
   std::string precision;  // of arithmetic and latency
   std::string level;      // of the memory hierarchy, of a bandwidth
+  int64_t bytes = 0;      // that a step hands to the next, of serial
   CeilingConditions conditions;
 
   std::string text() const;

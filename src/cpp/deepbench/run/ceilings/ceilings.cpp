@@ -26,6 +26,8 @@ std::string precision_of_call(const std::string& precision) {
   return precision.empty() ? "float" : precision;
 }
 
+int64_t whole_words(double bytes) { return (int64_t(bytes) + 3) / 4 * 4; }
+
 }  // namespace
 
 void Ceilings::Best::offer(double other, const MeasuredProblem& measured) {
@@ -66,15 +68,19 @@ MemoryLevel Ceilings::inner_level(const MemoryLevel& level) const {
 }
 
 CeilingKey Ceilings::arithmetic_key(const std::string& precision) const {
-  return {"arithmetic", precision, "", conditions_};
+  return {"arithmetic", precision, "", 0, conditions_};
 }
 
 CeilingKey Ceilings::bandwidth_key(const MemoryLevel& level) const {
-  return {"bandwidth", "", level.name, conditions_};
+  return {"bandwidth", "", level.name, 0, conditions_};
 }
 
 CeilingKey Ceilings::latency_key(const std::string& precision) const {
-  return {"latency", precision, "", conditions_};
+  return {"latency", precision, "", 0, conditions_};
+}
+
+CeilingKey Ceilings::serial_key(int64_t bytes) const {
+  return {"serial", "", "", bytes, conditions_};
 }
 
 bool Ceilings::is_current(const CeilingKey& key) const {
@@ -86,6 +92,7 @@ bool Ceilings::needs_measuring(const Problem& problem, const MemoryLevel& level)
   const Work work = problem.operation().work(problem);
   const std::string precision = problem.text("precision");
   if (work.flops > 0 && !is_current(arithmetic_key(precision))) return true;
+  if (work.steps > 0 && !is_current(serial_key(whole_words(work.step_bytes)))) return true;
   return !is_current(bandwidth_key(level)) ||
          !is_current(latency_key(precision_of_call(precision)));
 }
@@ -104,6 +111,10 @@ RowCeilings Ceilings::for_problem(const Problem& problem, const MemoryLevel& lev
     ceilings.flops_per_s = arithmetic(ceilings.precision);
     ceilings.arithmetic_key = arithmetic_key(ceilings.precision).text();
   }
+  if (work.steps > 0) {
+    ceilings.step_ns = step_ns(whole_words(work.step_bytes));
+    ceilings.serial_key = serial_key(whole_words(work.step_bytes)).text();
+  }
   return ceilings;
 }
 
@@ -119,6 +130,14 @@ double Ceilings::latency_ns(const std::string& precision) {
   return current_figure(latency_key(precision), [&] {
     const MeasuredProblem smallest = measure_(gemm_problem_text(1, 1, 1, "nn", precision));
     return Best{smallest.median_ns, smallest.row};
+  });
+}
+
+double Ceilings::step_ns(int64_t bytes) {
+  return current_figure(serial_key(bytes), [&] {
+    const Problem problem = Problem::parse("memory kind=exchange bytes=" + std::to_string(bytes));
+    const MeasuredProblem measured = measure_(problem.str());
+    return Best{measured.median_ns / problem.operation().work(problem).steps, measured.row};
   });
 }
 

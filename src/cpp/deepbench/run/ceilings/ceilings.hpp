@@ -1,7 +1,7 @@
 // The limits of a device, measured as problems through the same loop as rows when a row first needs
-// them: arithmetic per precision, bandwidth of each level of the memory hierarchy, and the latency
-// of the smallest call. Rows are judged by what was measured, and never by what another row
-// reached, so that their order does not matter.
+// them: arithmetic per precision, bandwidth of each level of the memory hierarchy, the latency of
+// the smallest call, and the time of a step that needs the one before. Rows are judged by what was
+// measured, and never by what another row reached, so that their order does not matter.
 #pragma once
 
 #include <functional>
@@ -37,9 +37,9 @@ constexpr double kLeastCeilingFlops =
 struct RowCeilings {
   std::string precision;
   MemoryLevel level;  // that the row's bytes come from
-  double flops_per_s = 0, bytes_per_s = 0, latency_ns = 0;
+  double flops_per_s = 0, bytes_per_s = 0, latency_ns = 0, step_ns = 0;
   // The texts of their keys. Empty: the row has no such ceiling.
-  std::string arithmetic_key, bandwidth_key, latency_key;
+  std::string arithmetic_key, bandwidth_key, latency_key, serial_key;
 };
 
 // One problem of a ceiling, measured.
@@ -76,6 +76,9 @@ class DEEPBENCH_API Ceilings {
   double bandwidth(const MemoryLevel& level);
   // Time of the smallest product in nanoseconds; 0 if it does not run.
   double latency_ns(const std::string& precision);
+  // Time in nanoseconds of one of many steps that each read what all threads wrote in the one
+  // before, so many bytes; 0 if the backend cannot measure it.
+  double step_ns(int64_t bytes);
 
   // Reports a ceiling that `row` reached steadily, if it is higher than what was measured and what
   // other rows reached. The measured figure stays.
@@ -104,6 +107,7 @@ class DEEPBENCH_API Ceilings {
   CeilingKey arithmetic_key(const std::string& precision) const;
   CeilingKey bandwidth_key(const MemoryLevel& level) const;
   CeilingKey latency_key(const std::string& precision) const;
+  CeilingKey serial_key(int64_t bytes) const;
   bool is_current(const CeilingKey& key) const;
   double current_figure(const CeilingKey& key, const std::function<Best()>& measure);
   void raise(const CeilingKey& key, double figure, const Row& row);

@@ -71,6 +71,8 @@ Assessment assess(const Work& work, double median_ns, const RowCeilings& ceiling
   bound.arithmetic_key = ceilings.arithmetic_key;
   bound.bandwidth_key = ceilings.bandwidth_key;
   bound.latency_key = ceilings.latency_key;
+  bound.step_ns = ceilings.step_ns;
+  bound.serial_key = ceilings.serial_key;
   if (work.flops > 0 && bound.flops_per_s == 0)
     bound.missing = "the arithmetic ceiling of " + ceilings.precision;
   else if (work.bytes > 0 && bound.bytes_per_s == 0)
@@ -79,14 +81,20 @@ Assessment assess(const Work& work, double median_ns, const RowCeilings& ceiling
   const double executed = work.flops / work.transform_factor;
   const double arithmetic_ns = bound.flops_per_s > 0 ? executed / bound.flops_per_s * 1e9 : 0;
   bound.share_arithmetic = arithmetic_ns / t;
-  bound.share_roofline = std::max(arithmetic_ns, memory_ns) / t;
+  const double device_ns = std::max(arithmetic_ns, memory_ns);
+  const double serial_ns = work.steps * bound.step_ns;
+  bound.share_roofline = std::max(device_ns, serial_ns) / t;
   if (t < kLatencyBoundCalls * bound.latency_ns) {
     bound.by = "latency";
   } else if (bound.share_roofline > 0 && bound.missing.empty()) {
     const char* moving = bound.level == "memory" ? "memory" : "cache";
-    bound.by = arithmetic_ns >= memory_ns ? "arithmetic" : moving;
+    bound.by = serial_ns > device_ns        ? "serial"
+               : arithmetic_ns >= memory_ns ? "arithmetic"
+                                            : moving;
   }
-  assessment.exceeds_roofline = bound.share_roofline > kMaxRoofline;
+  // A recurrence may hand its states over by fewer threads than those of the serial ceiling, so
+  // that a row above it casts no doubt on either.
+  assessment.exceeds_roofline = device_ns / t > kMaxRoofline;
   assessment.exceeds_arithmetic = bound.share_arithmetic > kMaxRoofline;
   assessment.exceeds_bandwidth =
       bound.bytes_per_s > 0 && work.bytes / t * 1e9 > kMaxRoofline * bound.bytes_per_s;

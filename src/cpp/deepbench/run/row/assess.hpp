@@ -12,13 +12,13 @@ namespace deepbench {
 
 // The limit that bounds the row, and the row's share of it. Zero: unknown.
 struct Bound {
-  std::string by;     // "arithmetic", "memory", "cache", "latency"
+  std::string by;     // "arithmetic", "memory", "cache", "serial", "latency"
   std::string level;  // of the memory hierarchy that the working set fits: "l2", "llc", "memory"
-  double flops_per_s = 0, bytes_per_s = 0, latency_ns = 0;
+  double flops_per_s = 0, bytes_per_s = 0, latency_ns = 0, step_ns = 0;
   double share_arithmetic = 0, share_roofline = 0;
   std::string missing;  // the ceiling without which there is no roofline
   // The texts of the ceilings' keys. Empty: the row has no such ceiling.
-  std::string arithmetic_key, bandwidth_key, latency_key;
+  std::string arithmetic_key, bandwidth_key, latency_key, serial_key;
 };
 
 struct Assessment {

@@ -111,6 +111,7 @@ void write_work(JsonWriter& json, const Work& work) {
   json.key("work").begin_object().member("flops", work.flops);
   json.member("bytes", work.bytes);
   if (work.transform_factor != 1) json.member("transform_factor", work.transform_factor);
+  if (work.steps > 0) json.member("steps", work.steps);
   json.end_object();
 }
 
@@ -131,7 +132,9 @@ void write_bound(JsonWriter& json, const Bound& bound) {
   json.key("bound").begin_object().member_or_null("level", bound.level);
   json.member_or_null("arithmetic", bound.arithmetic_key);
   json.member_or_null("bandwidth", bound.bandwidth_key);
-  json.member_or_null("latency", bound.latency_key).end_object();
+  json.member_or_null("latency", bound.latency_key);
+  if (!bound.serial_key.empty()) json.member("serial", bound.serial_key);
+  json.end_object();
 }
 
 void write_operands(JsonWriter& json, const Row& row) {
