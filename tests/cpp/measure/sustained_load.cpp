@@ -56,8 +56,22 @@ TEST_CASE("a load that never settles ends") {
 TEST_CASE("a device is idle at first, and not right after a batch") {
   DeviceActivity activity;
   CHECK(activity.was_idle());
-  activity.add_batch();
+  activity.add_batch(false);
   CHECK_FALSE(activity.was_idle());
+  CHECK(activity.recovery_ns() == 0);
+}
+
+TEST_CASE("a device recovers from a sustained load within an idle second") {
+  DeviceActivity activity;
+  CHECK(activity.recovery_ns() == 0);
+  activity.add_batch(true);
+  const double first_ns = activity.recovery_ns();
+  CHECK(first_ns > 0);
+  CHECK(first_ns <= kIdleNs);
+  sleep_for_ns(1e6);
+  CHECK(activity.recovery_ns() <= first_ns - 1e6);
+  activity.add_batch(false);  // of a row that has waited
+  CHECK(activity.recovery_ns() == 0);
 }
 
 }  // namespace

@@ -14,6 +14,8 @@ class DEEPBENCH_API RestPolicy {
   // is to be loaded steadily.
   explicit RestPolicy(double max_clock_mhz) : max_clock_mhz_(max_clock_mhz) {}
 
+  // Whether the device may rest at all.
+  bool rests() const { return max_clock_mhz_ > 0; }
   // Every batch after the first one with a lowered clock is preceded by a rest.
   void add(const Batch& batch);
   // Rest before the next batch.

@@ -2,6 +2,7 @@
 // seconds. Calls of a sustained regime are sampled once the clock and the times have settled.
 #pragma once
 
+#include <algorithm>
 #include <optional>
 #include <vector>
 
@@ -17,18 +18,22 @@ inline constexpr double kIdleNs = 1e9;
 // When a device computed last, from row to row.
 class DeviceActivity {
  public:
-  void add_batch() {
+  // `is_sustained`: the batch is part of a sustained load.
+  void add_batch(bool is_sustained) {
     idle_ns_ = 0;
     watch_.lap_ns();
+    was_sustained_ = is_sustained;
   }
-  bool was_idle() {
-    idle_ns_ += watch_.lap_ns();
-    return idle_ns_ > kIdleNs;
-  }
+  bool was_idle() { return idle_ns() > kIdleNs; }
+  // How much longer a device must compute nothing until it has left the state of a sustained load.
+  double recovery_ns() { return was_sustained_ ? std::max(0.0, kIdleNs - idle_ns()) : 0; }
 
  private:
+  double idle_ns() { return idle_ns_ += watch_.lap_ns(); }
+
   Stopwatch watch_;
   double idle_ns_ = kIdleNs;  // at first the device has been idle
+  bool was_sustained_ = false;
 };
 
 // The load before the samples.

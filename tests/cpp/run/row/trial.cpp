@@ -8,6 +8,7 @@
 #include "../../fake_backend.hpp"
 #include "../../temporary_folder.hpp"
 #include "deepbench/core/status.hpp"
+#include "deepbench/measure/sustained_load.hpp"
 #include "deepbench/run/row/admit.hpp"
 #include "deepbench/run/row/measuring_hooks.hpp"
 
@@ -97,6 +98,29 @@ TEST_CASE("hooks are called before the warm-up, after each batch and after the s
   hooks.calls.clear();
   Trial(context, plan, stages).run_once();
   CHECK(hooks.calls == std::vector<std::string>{"before_warm_up", "after_batch"});
+}
+
+TEST_CASE("a rested row begins when the device has recovered from a sustained load") {
+  const Backend backend = fake_backend("time 1e6");
+  const auto rest_ns = [&](double most_clock_mhz, bool was_sustained, bool is_sustained) {
+    DeviceActivity activity;
+    activity.add_batch(was_sustained);
+    Attributes device;
+    device.set("most_clock_mhz", most_clock_mhz);
+    RowContext context{backend, device};
+    context.activity = &activity;
+    RunOptions options;
+    options.sustained = is_sustained;
+    Stages stages;
+    Trial trial(context, plan_first_choice({Problem::parse(kProblem), options}, backend), stages);
+    trial.measure({});
+    CHECK(stages.measure_ns >= stages.rest_ns);
+    return stages.rest_ns;
+  };
+  CHECK(rest_ns(2000, true, false) > 0.5e9);
+  CHECK(rest_ns(2000, false, false) == 0);
+  CHECK(rest_ns(2000, true, true) == 0);
+  CHECK(rest_ns(0, true, false) == 0);  // a device that reports no clock
 }
 
 TEST_CASE(

@@ -86,9 +86,18 @@ Batch TimedKernel::batch(uint64_t count, deepbench_launch launch, uint32_t flags
   });
   calls_since_restore_ += count;
   stages_.device_ns += batch.elapsed_ns;
-  if (activity_) activity_->add_batch();
+  if (activity_) activity_->add_batch(options_.sustained);
   if (hooks_) hooks_->after_batch();
   return batch;
+}
+
+// The power controller of an H100 keeps the clock that a sustained load has lowered for longer than
+// a short row takes, so that rests between the row's batches do not raise it in time.
+void TimedKernel::rest_after_sustained_load() {
+  if (!rest_.rests()) return;
+  const double due_ns =
+      value_of_rank_zero(group_, "recover", activity_ ? activity_->recovery_ns() : 0);
+  if (due_ns > 0) stages_.rest_ns += sleep_for_ns(due_ns);
 }
 
 double TimedKernel::rest_if_due() {

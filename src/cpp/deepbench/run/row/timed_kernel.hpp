@@ -30,6 +30,9 @@ class TimedKernel {
   // How many calls may follow one another before an operand in place is restored.
   uint64_t calls_between_restores() const;
 
+  // In the rested regime: waits until the device has left the state of a sustained load, if an
+  // earlier row left it there.
+  void rest_after_sustained_load();
   // A rest and a perturbation, where they are due, come before the batch.
   Batch time(uint64_t count);
   Batch time_without_rest(uint64_t count);

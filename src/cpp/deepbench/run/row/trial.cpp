@@ -61,6 +61,7 @@ Measurement Trial::measure(const MeasureOptions& how) {
   bool first = true;
   double verifying_ns = stages_.verify_ns;
   Stopwatch watch;
+  timed_.rest_after_sustained_load();
   samples_ = deepbench::measure(
       [&](uint64_t count) {
         const Batch batch = audit_.verifies() ? audit_.time_in_loop(count) : timed_.time(count);
