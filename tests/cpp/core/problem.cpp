@@ -173,7 +173,7 @@ TEST_CASE("an invalid problem is rejected with a reason of one line") {
       {"memory bytes=3", "bytes=3: must be at least 4"},
       {"memory bytes=2000000000000000", "bytes=2000000000000000: must be at most 1000000000000000"},
       {"memory kind=reed bytes=8",
-       "kind=reed: must be one of read write copy h2d d2h (did you mean 'read'?)"},
+       "kind=reed: must be one of read write copy exchange h2d d2h (did you mean 'read'?)"},
       {std::string(5000, 'x'), "the problem has 5000 characters; the limit is 4096"},
   };
   for (const auto& [line, message] : wrong) {
