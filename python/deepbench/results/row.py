@@ -27,6 +27,16 @@ class Device:
 
 
 @dataclass(frozen=True)
+class TriedCandidate:
+    """What the search among candidates learnt about one of them."""
+
+    candidate: str | None = None  # None: the library's default
+    screened_ns: float | None = None
+    compared_ns: Numbers = ()
+    refused: str | None = None
+
+
+@dataclass(frozen=True)
 class Algorithm:
     """The measured algorithm, and the library's default beside it."""
 
@@ -34,6 +44,8 @@ class Algorithm:
     name: str | None = None
     candidate: str | None = None
     candidates: int | None = None
+    listed: int | None = None
+    tried: Sequence[TriedCandidate] = ()
     workspace_bytes: int | None = None
     planning_ns: float | None = None
     default_ns: float | None = None
@@ -339,6 +351,7 @@ def _dataclass_maker(kind: type[_T], *needed: object) -> Callable[..., _T]:
 
 _published, _metric = _dataclass_maker(Published), _dataclass_maker(Metric)
 _outlier, _rank_failure = _dataclass_maker(Outlier), _dataclass_maker(RankFailure)
+_tried_candidate = _dataclass_maker(TriedCandidate)
 _algorithm_of, _regime_of, _ranks_of = (
     _dataclass_maker(Algorithm),
     _dataclass_maker(Regime),
@@ -347,7 +360,11 @@ _algorithm_of, _regime_of, _ranks_of = (
 
 
 def _make_algorithm(value: Mapping[str, Any]) -> Algorithm:
-    return _algorithm_of(value, states_candidate="candidate" in value)
+    return _algorithm_of(
+        value,
+        tried=tuple(map(_tried_candidate, value.get("tried") or ())),
+        states_candidate="candidate" in value,
+    )
 
 
 def _make_regime(value: Mapping[str, Any]) -> Regime:
