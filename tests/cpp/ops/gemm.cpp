@@ -222,6 +222,19 @@ TEST_CASE("gemm: the kernel's rounding changes the bounds, not the values") {
   }
 }
 
+TEST_CASE("gemm: outputs of equal operands are rounded alike, within the bounds of projections") {
+  const Problem problem = Problem::parse("gemm m=301 n=257 k=1761 precision=bfloat16");
+  KernelConditions conditions;
+  conditions.inputs = "ones";
+  const ExpectedOutput expected = problem.operation().expected_output(problem, conditions);
+  CHECK(expected.values[0] == 1762);
+  constexpr double kStored = 1760;  // bfloat16 has multiples of 8 there
+  double weights = 0;
+  for (uint64_t j = 0; j < 257; ++j) weights += deepbench_weight(expected.projection_seed, j);
+  CHECK(std::abs(kStored * weights - expected.projections[0]) <= expected.projection_bounds[0]);
+  CHECK(expected.projection_bounds[0] < 0.02 * 1762 * std::sqrt(257));
+}
+
 TEST_CASE("gemm: larger problems are sampled at corners and edges, and projected") {
   for (const std::string trans : {"trans_a=n trans_b=n", "trans_a=t trans_b=t"}) {
     const Problem problem = Problem::parse("gemm m=300 n=257 k=240 precision=int8 " + trans);

@@ -23,6 +23,9 @@ class DEEPBENCH_API InputGenerator {
   InputGenerator(uint64_t seed, const SmallIntegers& integers)
       : seed_(seed), constant_(false), value_(0), integers_(integers) {}
 
+  // Whether all elements of all operands are equal.
+  bool is_constant() const { return constant_; }
+
   double element(deepbench_type type, uint32_t stream, uint64_t index) const {
     if (integers_) return deepbench_small_integer((*integers_)[stream], seed_, stream, index);
     return constant_ ? value_ : deepbench_element(type, seed_, stream, index);
