@@ -383,7 +383,8 @@ def test_same_protocol_by_hand() -> None:
     assert json.loads(measuring[0]["row"])["position"] == 7
     assert all(line["row"] is None for line in measuring[1:])
     ceilings = [line for line in said if line["type"] == "ceiling"]
-    assert sorted(line["kind"] for line in ceilings) == ["arithmetic", "bandwidth", "latency"]
+    # A doubted ceiling is measured again, and then has another line.
+    assert {line["kind"] for line in ceilings} == {"arithmetic", "bandwidth", "latency"}
     for line in ceilings:
         schema.check_ceiling(line)
         schema.check_ceiling_consistency(line)
