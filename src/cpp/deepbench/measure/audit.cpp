@@ -92,7 +92,7 @@ double own_call_ns(const Samples& samples) {
   return samples.own_elapsed_ns / samples.elapsed_ns * median(samples.per_call_ns);
 }
 
-std::string is_slow(uint64_t calls, double shown_ns, double host_ns) {
+std::string slow_clock_text(uint64_t calls, double shown_ns, double host_ns) {
   return calls_take(calls) + microseconds(shown_ns) + " by the backend's clock and " +
          microseconds(host_ns) + " by the host's: the clock is wrong, or not all calls are timed";
 }
@@ -113,7 +113,7 @@ ClockDoubt doubt_about_slow_clock_of_launches(const BatchTimer& plain, const Sam
     doubted = doubted && is_far(least_ns, shown_ns, calls);
   }
   if (!doubted) return {};
-  return {is_slow(samples.batch, shown_ns, least_ns), true};
+  return {slow_clock_text(samples.batch, shown_ns, least_ns), true};
 }
 
 }  // namespace
@@ -243,7 +243,7 @@ ClockDoubt doubt_about_slow_clock(const BatchTimer& plain, const Samples& sample
       return {};
   }
   if (more_ns <= (kMaxHostTime - 1) * shown_ns + kEmptyBatchNs) return {};
-  return {is_slow(whole - half, shown_ns, shown_ns + more_ns),
+  return {slow_clock_text(whole - half, shown_ns, shown_ns + more_ns),
           more_ns > (kFarTime - 1) * shown_ns && more_ns > kMinHiddenNs};
 }
 

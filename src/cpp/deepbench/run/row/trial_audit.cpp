@@ -280,8 +280,8 @@ void TrialAudit::audit_reading() {
                           [&](bool mine) { return is_true_on_any_rank(group_, step, mine); }));
 }
 
-// Whether what a batch takes beyond its calls can be told from them, or is short. A flush is
-// neither: how long it takes is the backend's secret. Nor is the meeting of ranks, which comes
+// Whether the host's time of a batch, less that of its calls, is known or short. That of a flush is
+// neither, because the backend does not report it. Nor is that of the meeting of ranks, which comes
 // before every batch of a single call and before every isolated one.
 bool TrialAudit::is_host_time_comparable() const {
   if (timed_.facts().text("cold") == "flush") return false;
