@@ -32,11 +32,15 @@ def sweep(*arguments: str) -> Sweep:
     """Runs ``python -m deepbench ARGUMENTS -o FILE``. The terminal shows its progress."""
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder) / "rows.jsonl"
-        command = [sys.executable, "-m", "deepbench", *arguments, "-o", str(file)]
-        begin = time.monotonic()
-        subprocess.run(command, stdout=subprocess.DEVNULL, check=False)
-        seconds = time.monotonic() - begin
-        return load(file, seconds)
+        return load(file, run_to_file(file, *arguments))
+
+
+def run_to_file(file: Path, *arguments: str) -> float:
+    """The same with a file that stays. Returns the wall time in seconds."""
+    command = [sys.executable, "-m", "deepbench", *arguments, "-o", str(file)]
+    begin = time.monotonic()
+    subprocess.run(command, stdout=subprocess.DEVNULL, check=False)
+    return time.monotonic() - begin
 
 
 def load(file: Path, seconds: float = 0.0) -> Sweep:

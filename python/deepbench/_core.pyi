@@ -228,6 +228,16 @@ def sample_index(i: int, kept: int, all: int) -> int: ...
 def with_note(row: str, note: str) -> str:
     """The JSON row with one more note. Raises ValueError for other text."""
 
+def combine_visits(rows: Sequence[Sequence[str]]) -> list[str]:
+    """The JSON rows, each from the list of its visits, which are JSON rows that are ok. Times are
+    in nanoseconds. Raises ValueError for other text and for an empty list."""
+
+def visit_line(row: str, visit: int) -> str:
+    """The line of a visit, from the JSON row that was measured."""
+
+def row_of_visit(visit: str) -> str:
+    """The JSON row in the line of a visit. Raises ValueError for other text."""
+
 def thinned(row: str, most: int) -> str:
     """The JSON row with at most `most` raw samples, an even selection, marked as thinned. Raises
     ValueError for other text."""

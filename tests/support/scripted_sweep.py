@@ -27,10 +27,14 @@ def unchanged_row(row: dict[str, Any]) -> dict[str, Any]:
 
 
 class ScriptedRows:
-    """Rows that are ok, except at positions for which `answers` holds another row."""
+    """Rows that are ok, except at positions for which `answers` holds another row, or at positions
+    and visits."""
 
-    def __init__(self, answers: Mapping[int, Answer | BaseException] | None = None) -> None:
+    def __init__(
+        self, answers: Mapping[int | tuple[int, int], Answer | BaseException] | None = None
+    ) -> None:
         self.answers = dict(answers or {})
+        self.renewals = 0
         self.hello: dict[str, Any] = {**HELLO, "planning": planning_facts("cpu")}
         self.lines: list[str] = []
         self.checks = 0
@@ -47,7 +51,8 @@ class ScriptedRows:
         limit_s: float,
         on_admitted: Callable[[], object] = lambda: None,
     ) -> Row | WorkerFailure:
-        answer = self.answers.get(position, unchanged_row)
+        visit = int(line.partition(" visit=")[2][:1] or 1)
+        answer = self.answers.get((position, visit), self.answers.get(position, unchanged_row))
         self.lines.append(line)
         if answer not in (unsupported_row, row_without_candidate):
             on_admitted()
@@ -65,6 +70,10 @@ class ScriptedRows:
         if asked and library not in self.able.get(position, library):
             return False
         return self.answers.get(position) not in (unsupported_row, row_without_candidate)
+
+    def renew(self) -> bool:
+        self.renewals += 1
+        return True
 
     def close(self) -> None:
         self.ended = "closed"

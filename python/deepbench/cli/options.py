@@ -22,6 +22,7 @@ from deepbench.report import FORMATS
 from deepbench.runner.run_options import SINGLE_PROCESS_LIBRARIES, RunOptions
 
 _MOST_RANKS = 1024
+_MOST_VISITS = 9
 _SECONDS = click.FloatRange(0, 1e9, min_open=True)
 
 # Options of the command line that become options of rows (docs/reference/rows.md), each with its
@@ -41,6 +42,12 @@ _ROW_OPTIONS: tuple[tuple[Option, str, str], ...] = (
         "",
     ),
     (Option("--samples", "take exactly N samples", "N", click.IntRange(1)), "samples", ""),
+    (
+        Option("--visits", "measure every row N times, each time in another process", "N",
+               click.IntRange(1, _MOST_VISITS)),
+        "visits",
+        "",
+    ),
     (
         Option("--time-limit", "seconds that measuring a row may take", "S", _SECONDS),
         "time_limit",
@@ -166,7 +173,7 @@ def _ranks_option(line: CommandLine) -> int | None:
 def _require_one_call(line: CommandLine) -> None:
     """Raises UsageError for an option that contradicts --once: a single call has no samples, no
     algorithm selection and no load before it."""
-    for flag in ("--samples", "--energy"):
+    for flag in ("--samples", "--visits", "--energy"):
         if line.has(flag):
             raise UsageError(f"--once makes one call: leave out {flag}")
     if line.get("--algorithm") in ("best", "exhaustive"):

@@ -132,6 +132,7 @@ def _outline_problem(row: Row, is_user_suite: bool) -> OutlineProblem:
         row.work.flops,
         row.application if is_user_suite else None,
         row.regime.power,
+        visits.count or 1 if (visits := row.statistics.visits) else 1,
     )
 
 

@@ -1,10 +1,11 @@
 """The ratio of two medians, and its confidence interval.
 
-Each median has an interval. On each side it is the wider of two: the interval from order
-statistics, which the row carries, and Student's interval around the median with the row's standard
-error, which takes correlated samples into account. The intervals of the two medians are combined as
-those of a difference of logarithms (method of variance estimates recovery, Zou and Donner 2008):
-half widths add in quadrature, separately on each side.
+Each median has an interval. That of several visits stands on the row. Of one visit, it is on each
+side the wider of two: the interval from order statistics, which the row carries, and Student's
+interval around the median with the row's standard error, which takes correlated samples into
+account. The intervals of the two medians are combined as those of a difference of logarithms
+(method of variance estimates recovery, Zou and Donner 2008): half widths add in quadrature,
+separately on each side.
 """
 
 from __future__ import annotations
@@ -79,6 +80,8 @@ def median_interval(entry: Entry) -> Interval | None:
     if spread is None or not time_ns or spread.n < 2:
         return None
     low, high = min(spread.low_ns, time_ns), max(spread.high_ns, time_ns)
+    if spread.visits > 1:
+        return Interval(math.log(time_ns / low), math.log(high / time_ns))
     error = _student_quantile(spread.n) * (spread.error or 0.0)
     if spread.n < _FEW:  # so few samples do not estimate the MAD well either
         error = max(

@@ -39,6 +39,7 @@ class Spread:
     q1_ns: float
     q3_ns: float
     stdev_ns: float
+    visits: int = 1  # the interval of several comes from what differs between them
 
 
 @dataclass(frozen=True)
@@ -217,7 +218,9 @@ def _spread(statistics: Statistics) -> Spread | None:
     if not n or low is None or high is None or q1 is None or q3 is None:
         return None
     error, stdev = statistics.relative_standard_error, statistics.stdev_ns or 0.0
-    return Spread(n, None if error is None else float(error), low, high, q1, q3, float(stdev))
+    error = None if error is None else float(error)
+    visits = (statistics.visits.count or 1) if statistics.visits else 1
+    return Spread(n, error, low, high, q1, q3, float(stdev), visits)
 
 
 def _source_description(context: Json, entries: Sequence[Entry]) -> str:

@@ -28,6 +28,7 @@ class OutlineProblem(NamedTuple):
     flops: float | None
     application: str | None = None  # None if applications have no column
     power: str | None = None  # the power regime; None: unknown, as of published figures
+    visits: int = 1  # of which each is by another process
 
 
 @dataclass(frozen=True)
@@ -41,11 +42,14 @@ class OpOutline:
     value_widths: Mapping[str, int] = field(default_factory=dict)  # of attributes without a title
     shared: Mapping[str, str] = field(default_factory=dict)  # attributes that are equal in all rows
     powers: Sequence[str] = ()  # the power regimes of the rows
+    visits: int = 1  # the most of a row
 
     @property
     def heading(self) -> str:
-        """What holds for the whole table, such as 'power: rested and sustained'; may be empty."""
-        return f"power: {' and '.join(self.powers)}" if self.powers else ""
+        """What holds for the whole table, such as 'power: rested; 3 visits'; may be empty."""
+        power = f"power: {' and '.join(self.powers)}" if self.powers else ""
+        visits = f"{self.visits} visits" if self.visits > 1 else ""
+        return "; ".join(filter(None, (power, visits)))
 
 
 def outline(problems: Iterable[OutlineProblem]) -> Outline:
@@ -58,7 +62,8 @@ def outline(problems: Iterable[OutlineProblem]) -> Outline:
     applications: dict[str, int] = {}
     units: dict[str, set[str]] = {}
     powers: dict[str, dict[str, None]] = {}  # in order of appearance
-    for op, attributes, flops, application, power in problems:
+    visits: dict[str, int] = {}
+    for op, attributes, flops, application, power, row_visits in problems:
         rows[op] = rows.get(op, 0) + 1
         columns = texts.setdefault(op, {})
         for name, value in attributes.items():
@@ -68,6 +73,7 @@ def outline(problems: Iterable[OutlineProblem]) -> Outline:
         applications[op] = max(applications.get(op, 0), cell_width(application_text(application)))
         units.setdefault(op, set()).add(work_unit(attributes.get("precision")))
         powers.setdefault(op, {}).update({power: None} if power else {})
+        visits[op] = max(visits.get(op, 1), row_visits)
     outlines = {}
     for op, columns in texts.items():
         value_widths = {name: max(map(cell_width, values)) for name, values in columns.items()}
@@ -79,7 +85,7 @@ def outline(problems: Iterable[OutlineProblem]) -> Outline:
         }
         outlines[op] = OpOutline(
             widths, arithmetic[op], applications[op], frozenset(units[op]), value_widths, shared,
-            tuple(powers[op]),
+            tuple(powers[op]), visits[op],
         )  # fmt: skip
     return outlines
 

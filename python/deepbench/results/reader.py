@@ -1,4 +1,5 @@
-"""Reads result files (docs/reference/rows.md): the context first, then one row or ceiling per line.
+"""Reads result files (docs/reference/rows.md): the context first, then one row, ceiling or visit
+per line. Visits whose row is missing, because the run ended early, are combined.
 
 A killed run leaves at most its last line incomplete. Reading drops that line with a warning.
 """
@@ -19,6 +20,12 @@ from deepbench.redaction import redacted_context
 from deepbench.results import schema, schema_check, strict_json
 from deepbench.results.ceilings import CeilingLine, Ceilings, ceiling_of_json_value
 from deepbench.results.row import Row, row_of_json_value
+from deepbench.results.visits import (
+    VisitLine,
+    combined_rows,
+    planned_visits,
+    visit_of_json_value,
+)
 
 Json = Mapping[str, Any]
 
@@ -35,6 +42,9 @@ class ResultError(UserError):
     """A result file cannot be read or written. The message is one line: file, problem and cure."""
 
 
+StoredLine = Row | CeilingLine | VisitLine
+
+
 @dataclass(frozen=True)
 class ResultFile:
     """The content of a result file."""
@@ -45,7 +55,7 @@ class ResultFile:
     size: int  # bytes up to the end of the last whole line
     torn: bool  # the last line was incomplete and is left out
     ends_with_newline: bool = True  # whether the last complete line has its newline
-    stored: tuple[Row | CeilingLine, ...] = ()  # not assessed, in the order of the file
+    stored: tuple[StoredLine, ...] = ()  # not assessed, in the order of the file
 
     @property
     def ceilings(self) -> tuple[Json, ...]:
@@ -53,8 +63,18 @@ class ResultFile:
         return tuple(one.members for one in self.stored if isinstance(one, CeilingLine))
 
     @property
+    def visits(self) -> tuple[VisitLine, ...]:
+        """In the order of the file."""
+        return tuple(one for one in self.stored if isinstance(one, VisitLine))
+
+    @property
+    def stored_rows(self) -> tuple[Row, ...]:
+        """The rows that have a line, unlike those of visits alone; not assessed."""
+        return tuple(one for one in self.stored if isinstance(one, Row))
+
+    @property
     def lines(self) -> tuple[str, ...]:
-        """Rows and ceilings as JSON of the current schema version, in the order of the file."""
+        """All lines but the context as JSON of the current schema version, in their order."""
         return tuple(one.line for one in self.stored)
 
     @property
@@ -117,7 +137,7 @@ def parsed(path: Path, data: bytes) -> ResultFile:
     size, torn, ends_with_newline = len(first), False, first.endswith(b"\n")
     context = _parse_context(path, first, whole=ends_with_newline)
     file_format = _Format(context["schema"], has_rests=_REST_KEY in data)
-    stored: list[Row | CeilingLine] = []
+    stored: list[StoredLine] = []
     blank_lines = 0
     for number, line in enumerate(lines, start=2):
         last = size + len(line) == len(data)
@@ -135,8 +155,10 @@ def parsed(path: Path, data: bytes) -> ResultFile:
             ends_with_newline = line.endswith(b"\n")
         size += len(line)
     known = Ceilings(one.members for one in stored if isinstance(one, CeilingLine))
-    rows = [known.with_assessment(one) for one in stored if isinstance(one, Row)]
+    rows = [one for one in stored if isinstance(one, Row)]
     _refuse_duplicate_positions(path, rows)
+    rows += _rows_of_visits(path, context, stored, {row.position for row in rows})
+    rows = [known.with_assessment(row) for row in rows]
     _refuse_too_many_attributes(path, rows)
     rows.sort(key=lambda row: row.position)  # a row that was measured again comes last
     return ResultFile(path, context, tuple(rows), size, torn, ends_with_newline, tuple(stored))
@@ -172,8 +194,8 @@ def _parse_context(path: Path, line: bytes, whole: bool) -> Json:
 
 def _parse_line(
     path: Path, number: int, line: bytes, file_format: _Format, may_be_torn: bool
-) -> Row | CeilingLine | None:
-    """The row or ceiling in a line. None for a blank line, or for an incomplete one if
+) -> StoredLine | None:
+    """The row, ceiling or visit in a line. None for a blank line, or for an incomplete one if
     `may_be_torn`."""
     if not line.strip():
         return None
@@ -181,6 +203,8 @@ def _parse_line(
         value: Any = strict_json.parsed(line)
         if isinstance(value, dict) and value.get("type") == "ceiling":
             return ceiling_of_json_value(value, line, file_format.version, file_format.has_rests)
+        if isinstance(value, dict) and value.get("type") == "visit":
+            return visit_of_json_value(value, line)
         return row_of_json_value(value, line, file_format.version, file_format.has_rests)
     except strict_json.NotJson as error:
         if may_be_torn:
@@ -188,6 +212,20 @@ def _parse_line(
         raise ResultError(f"{path}:{number}: {error}") from None
     except (strict_json.JsonError, schema.SchemaError) as error:
         raise ResultError(f"{path}:{number}: {error}") from None
+
+
+def _rows_of_visits(
+    path: Path, context: Json, stored: list[StoredLine], known: set[int]
+) -> list[Row]:
+    """The rows whose visits alone are in the file, unlike those at `known` positions."""
+    visits = [one for one in stored if isinstance(one, VisitLine)]
+    if all(visit.row.position in known for visit in visits):
+        return []
+    try:
+        combined = combined_rows(visits, planned_visits(context))
+    except ValueError as error:
+        raise ResultError(f"{path}: its visits cannot be combined: {error}") from None
+    return [row for position, row in combined.items() if position not in known]
 
 
 def _refuse_too_many_attributes(path: Path, rows: list[Row]) -> None:

@@ -93,6 +93,16 @@ class Regime:
 
 
 @dataclass(frozen=True)
+class VisitFacts:
+    """The visits that a row was combined from, and the deviation between visits of its class."""
+
+    count: int | None = None
+    medians_ns: Numbers = ()
+    class_degrees_of_freedom: float | None = None
+    class_deviation: float | None = None
+
+
+@dataclass(frozen=True)
 class Statistics:
     median_ns: float | None = None
     min_ns: float | None = None
@@ -110,6 +120,7 @@ class Statistics:
     batch: int | None = None
     batches_per_sample: int | None = None
     stop: str | None = None
+    visits: VisitFacts | None = None  # None: one process measured the row at one time
 
     @property
     def spread(self) -> float | None:
@@ -384,7 +395,16 @@ def _make_metrics(values: Sequence[Mapping[str, Any]]) -> tuple[Metric, ...]:
     return tuple(map(_metric, values))
 
 
-statistics_of_members = _dataclass_maker(Statistics)
+_statistics_of = _dataclass_maker(Statistics)
+_visit_facts = _dataclass_maker(VisitFacts)
+
+
+def statistics_of_members(value: Mapping[str, Any]) -> Statistics:
+    """The statistics of a JSON object."""
+    facts = value.get("visits")
+    made: Statistics = _statistics_of(value, visits=_visit_facts(facts) if facts else None)
+    return made
+
 
 _PARTS: Mapping[str, Callable[[Any], Any]] = {
     "device": _dataclass_maker(Device),

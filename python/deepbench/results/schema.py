@@ -57,6 +57,11 @@ def check_ceiling(value: object) -> None:
     _check("ceiling", value)
 
 
+def check_visit(value: object) -> None:
+    """Raises SchemaError unless `value` is a visit."""
+    _check("visit", value)
+
+
 def check_ceiling_consistency(line: Mapping[str, Any]) -> None:
     """Raises SchemaError if a valid ceiling is ok without a figure, or has a key that cannot be
     given to a worker."""

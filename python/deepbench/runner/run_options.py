@@ -12,6 +12,7 @@ from deepbench.problems.problem_arguments import quoted
 # choice is the backend's, or there is no such thing.
 _ROW_DEFAULTS: Mapping[str, str | None] = {
     "device": "0", "devices": None, "library": None, "algorithm": "default", "samples": "0",
+    "visits": "1",
     "time_limit": "0", "verify": "yes", "pad": "yes", "threads": "0", "seed": "1",
     "inputs": "uniform", "constant": None, "workspace": "33554432", "launch": "best", "once": "no",
     "energy": "no", "ceilings": "yes", "cores": "share",
@@ -56,6 +57,11 @@ class RunOptions:
     @property
     def energy(self) -> bool:
         return self.rows.get("energy") == "yes"
+
+    @property
+    def visits(self) -> int:
+        """In how many visits each row is measured."""
+        return int(self.rows.get("visits", "1"))
 
     @property
     def once(self) -> bool:

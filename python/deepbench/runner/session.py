@@ -51,6 +51,9 @@ class RowSource(Protocol):
     def supports(self, line: str, position: int, limit_s: float) -> bool | None:
         """Whether the backend can run the problem of a line. None: it failed on the question."""
 
+    def renew(self) -> bool:
+        """Lets another process run the rows from now on. False if the same one goes on."""
+
     def close(self) -> None:
         """Lets the backend finish, and ends it."""
 
@@ -137,6 +140,11 @@ class Session:
     def supports(self, line: str, position: int, limit_s: float) -> bool | None:
         answer = self._ask_until_begun(f"{line} check=yes", position, limit_s, lambda: None)
         return is_supported_answer(answer)
+
+    def renew(self) -> bool:
+        if self._can_restart:
+            self.close()
+        return self._can_restart
 
     def close(self) -> None:
         worker, self._worker = self._worker, None
@@ -277,6 +285,9 @@ class InProcessRows:
         return is_supported_answer(
             parse_answer(self._runner.run(f"{line} check=yes", position), position)
         )
+
+    def renew(self) -> bool:
+        return False
 
     def close(self) -> None:
         pass

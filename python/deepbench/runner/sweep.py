@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -14,6 +15,7 @@ from deepbench.report.outline import Outline, OutlineProblem, outline
 from deepbench.results import ResultError, ResultFile, ResultWriter, Row, parse_row, schema
 from deepbench.results.ceilings import Ceilings, parse_ceiling
 from deepbench.results.resume_check import first_difference
+from deepbench.results.visits import VisitLine
 from deepbench.runner.context import build_context, opening_line_of_run
 from deepbench.runner.launcher import exec_worker, launch_environment, plan_launch
 from deepbench.runner.plan import PlannedRow, hang_limit_s, plan
@@ -24,6 +26,7 @@ from deepbench.runner.run_options import RunOptions
 from deepbench.runner.session import REFUSED, InProcessRows, RowSource, Session
 from deepbench.runner.summary import Summary
 from deepbench.runner.time_estimate import Estimate, Expectation
+from deepbench.runner.visits import Visits
 from deepbench.runner.worker_exit import WorkerFailure
 from deepbench.runner.worker_process import INVALID_ANSWER, SessionError
 
@@ -78,6 +81,10 @@ class Sweep:
         self._output_begun = False
         self._can_run = True  # False if the backend supports none of the rows
         self._restart_limit = RestartLimit(self._libraries)
+        self._visits = Visits(options.visits, lambda: str(self._context.get("started")))
+        self._visit = 1  # which visit of the rows is being made
+        # On a terminal, a table of the first visits, before that of the rows.
+        self._provisional: Report | None = None
 
     def run(self) -> int:
         """Runs all rows and returns the exit status. If the run ends early, measured rows are kept,
@@ -93,6 +100,7 @@ class Sweep:
             self._rows = plan(self._selection, self._options, self._hello)
             self._last_position = {row.op: row.position for row in self._rows}
             self._check_energy()
+            self._check_visits()
             self._context = self._build_context()
             status = self._run_rows(old)
             self._source.close()
@@ -171,6 +179,15 @@ class Sweep:
                 f"--energy: the backend {name} cannot measure energy here; leave it out"
             )
 
+    def _check_visits(self) -> None:
+        """Refuses several visits of rows that every rank makes on a device of its own."""
+        ranks = self._environment is not None or self._options.processes is not None
+        if self._visits.count > 1 and ranks and not all(row.is_collective for row in self._rows):
+            raise UsageError(
+                f"--visits {self._visits.count} cannot be combined with rows on several devices at "
+                "once; leave it out, or run collectives alone"
+            )
+
     def _build_context(self) -> Json:
         context = build_context(
             self._hello, self._selection.set, self._options, self._rows, self._command
@@ -194,7 +211,7 @@ class Sweep:
         planning = self._hello.get("planning") or {}
         estimates = planning.get("estimates") or {}
         libraries = planning.get("default_libraries") or {}
-        to_measure = [row.work for row in self._rows if row.position not in self._rows_by_position]
+        to_measure = [row.work for _, row in self._visits_to_make()]
         self._estimate = Estimate(
             to_measure,
             Expectation.from_context(context, self._options.rows, estimates),
@@ -211,7 +228,18 @@ class Sweep:
                 )
             )
         self._output_begun = True
+        self._begin_provisional_report()
         self._print_report_part(begun)
+
+    def _begin_provisional_report(self) -> None:
+        width = self._screen.report_width()
+        if self._visits.count == 1 or width is None or self._options.format != "table":
+            return
+        self._provisional = create("table", width=width, columns=self._options.columns)
+        self._print_report_part(
+            self._provisional.begin(self._context, self._outline(self._rows))
+            + f"provisional, from the first of {self._visits.count} visits:\n"
+        )
 
     def _resume(self, old: ResultFile, context: Json) -> None:
         difference = first_difference(old, context, [row.problem for row in self._rows])
@@ -221,15 +249,23 @@ class Sweep:
                 f"{old.path}: --resume with another run: {difference} (the file is of: {command})"
             )
         assert self._writer is not None
-        kept = [row for row in old.rows if self._is_kept(row.status)]
-        again = len(old.rows) - len(kept)
+        kept = [row for row in old.stored_rows if self._is_kept(row.status)]
+        again = len(old.stored_rows) - len(kept)
         if again:
-            lines = (one.line for one in old.stored if self._is_kept(one.status))
+            lines = (
+                one.line
+                for one in old.stored
+                if isinstance(one, VisitLine) or self._is_kept(one.status)
+            )
             self._writer.replace(old.context, lines)
         else:
             self._writer.continue_from(old)
         self._rows_by_position = {row.position: row for row in kept}
-        said = f"deepbench: {old.path} has {len(old.rows)} of {len(self._rows)} rows"
+        for visit in old.visits:
+            self._visits.add(visit)
+        said = f"deepbench: {old.path} has {len(old.stored_rows)} of {len(self._rows)} rows"
+        if old.visits and len(kept) < len(self._rows):
+            said += f" and {len(old.visits)} visits"
         self._screen.say(said + (f"; {again} failed and will be measured again" if again else ""))
 
     def _is_kept(self, status: str) -> bool:
@@ -247,6 +283,7 @@ class Sweep:
                 row.flops,
                 row.application if is_user_suite else None,
                 row.power,
+                self._options.visits,
             )
             for row in rows
         )
@@ -260,17 +297,19 @@ class Sweep:
                 self._begin_output(old)
             else:
                 self._run_until_admitted()
+            if self._visits.count > 1:
+                self._make_visits()
             for planned in self._rows:
                 row = self._rows_by_position.get(planned.position)
                 if row is None:
                     row = self._finish_row(planned)
                 self._update_restart_limit(planned, row)
                 finished.append(row)
-                shown = self._ceilings.with_assessment(row)
-                self._printed_shares[row.position] = shown.bound.share_roofline
-                self._print_report_part(self._report.row(shown))
+                self._print_row(row)
         except BaseException as error:
             if self._output_begun:
+                with contextlib.suppress(OSError):
+                    finished += self._print_rows_of_visits()
                 self._end_report(ignore_errors=True)
                 interrupted = not isinstance(error, Exception)
                 self._say_summary(self._summary(finished), interrupted)
@@ -279,6 +318,82 @@ class Sweep:
         summary = self._summary(finished)
         self._say_summary(summary)
         return summary.exit_status
+
+    def _print_row(self, row: Row) -> None:
+        shown = self._ceilings.with_assessment(row)
+        self._printed_shares[row.position] = shown.bound.share_roofline
+        self._print_report_part(self._report.row(shown))
+
+    def _visits_to_make(self) -> list[tuple[int, PlannedRow]]:
+        """The numbers and rows of the visits that are missing, in the order of the run. A run whose
+        rows have one visit each has them in the order of the rows."""
+        return [
+            (number, row)
+            for number in range(1, self._visits.count + 1)
+            for row in self._visits.in_order(self._rows, number)
+            if row.position not in self._rows_by_position
+            and not self._visits.has(row.position, number)
+        ]
+
+    def _make_visits(self) -> None:
+        """Makes all visits, each by another worker, and then the rows that follow from them."""
+        for number, planned in self._visits_to_make():
+            if number != self._visit:
+                self._begin_visit(number)
+            if planned.position in self._rows_by_position or (
+                number > 1 and not self._visits.has(planned.position, 1)
+            ):
+                self._estimate.skip_row()
+            else:
+                self._make_visit(planned, number)
+        for position, row in sorted(self._visits.combined().items()):
+            if position not in self._rows_by_position:
+                self._keep_row(row)
+        if self._provisional is not None:
+            self._print_report_part(f"\nfrom all {self._visits.count} visits:\n")
+
+    def _begin_visit(self, number: int) -> None:
+        if not self._source.renew() and self._visit == 1:
+            self._screen.say(
+                "deepbench: warning: all visits are made by one process, so that the intervals do "
+                "not cover what differs between processes"
+            )
+        self._visit = number
+
+    def _make_visit(self, planned: PlannedRow, number: int) -> None:
+        finished = self._finished_before_output.pop(planned.position, None) if number == 1 else None
+        finished = finished or self._run_row(planned, number)
+        self._record_time(finished)
+        row = finished.row
+        if self._visits.decides(number, row):
+            self._keep_row(row)
+        elif row.status == "ok":
+            visit = VisitLine(number, row)
+            self._visits.add(visit)
+            if self._writer is not None:
+                self._write_line(visit.line)
+            if self._provisional is not None and number == 1:
+                shown = self._provisional.row(self._ceilings.with_assessment(row))
+                self._print_report_part(shown)
+        else:
+            self._visits.add_failure(planned.position, number, row.reason)
+        if number == 1:
+            self._update_restart_limit(planned, row)
+
+    def _print_rows_of_visits(self) -> list[Row]:
+        """Prints the rows of the visits of a run that ended early, and returns them."""
+        if self._visits.count == 1:
+            return []
+        missing = {
+            position: row
+            for position, row in self._visits.combined().items()
+            if position not in self._printed_shares
+        }
+        rows = [row for _, row in sorted((missing | self._rows_by_position).items())]
+        rows = [row for row in rows if row.position not in self._printed_shares]
+        for row in rows:
+            self._print_row(row)
+        return rows
 
     def _summary(self, rows: Sequence[Row]) -> Summary:
         """Of rows as the ceilings stand now, which may have moved since a row was shown."""
@@ -329,31 +444,38 @@ class Sweep:
         """Runs the row, unless it ran before the output began, and writes it to the file."""
         finished = self._finished_before_output.pop(planned.position, None)
         finished = finished or self._run_row(planned)
-        row = finished.row
+        self._keep_row(finished.row)
+        self._record_time(finished)
+        return finished.row
+
+    def _keep_row(self, row: Row) -> None:
+        """Writes a row to the file, and keeps it for the report."""
         if self._writer is not None:
-            self._write_row(row.line)
-        self._rows_by_position[planned.position] = row
+            self._write_line(row.line)
+        self._rows_by_position[row.position] = row
+
+    def _record_time(self, finished: _FinishedRow) -> None:
+        row = finished.row
         ceilings_s = (row.stages_ns.get("ceilings") or 0) / 1e9
         self._estimate.record_row_time(
             finished.elapsed_s, ceilings_s, has_time=row.time_ns is not None
         )
-        return row
 
-    def _run_row(self, planned: PlannedRow) -> _FinishedRow:
+    def _run_row(self, planned: PlannedRow, visit: int = 1) -> _FinishedRow:
         self._row_clock = clock = Stopwatch()
         self._current_row = planned
         self._update_progress()
-        row = self._row_or_failed_row(planned)
+        row = self._row_or_failed_row(planned, self._visits.line_of(planned, visit))
         self._current_row = None
         return _FinishedRow(row, clock.elapsed_s())
 
-    def _row_or_failed_row(self, planned: PlannedRow) -> Row:
+    def _row_or_failed_row(self, planned: PlannedRow, line: str) -> Row:
         """The row; a failed row if the worker does not deliver one."""
         reason = self._restart_limit.skip_reason(planned)
         if reason is not None:
             return self._failed_row(planned, "failed", reason, "skipped")
         limit_s = hang_limit_s(planned, self._options)
-        answer = self._source.run(planned.line, planned.position, limit_s, self._on_admitted)
+        answer = self._source.run(line, planned.position, limit_s, self._on_admitted)
         if isinstance(answer, WorkerFailure):
             return self._failed_row(planned, answer.status, answer.reason, answer.cause or "")
         return answer
@@ -384,7 +506,7 @@ class Sweep:
                 "are not run; try another --library or --algorithm"
             )
 
-    def _write_row(self, line: str) -> None:
+    def _write_line(self, line: str) -> None:
         assert self._writer is not None
         try:
             self._writer.write_line(line)
@@ -419,8 +541,11 @@ class Sweep:
         if self._current_row is not None and self._screen.is_due:
             left = rough_duration_text(self._estimate.remaining_s(self._row_clock.elapsed_s()))
             done, total = len(self._rows_by_position), len(self._rows)
-            text = f"row {done + 1} of {total}, about {left} left: {self._current_row.problem}"
-            self._screen.progress(text, done / total)
+            visits = self._visits.count
+            done += self._visits.made(self._visit, self._rows_by_position)
+            visit = f"visit {self._visit} of {visits}, " if visits > 1 else ""
+            row = f"row {done + 1} of {total}, about {left} left: {self._current_row.problem}"
+            self._screen.progress(visit + row, ((self._visit - 1) * total + done) / visits / total)
 
     def _end_report(self, ignore_errors: bool = False) -> None:
         try:

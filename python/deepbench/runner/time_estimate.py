@@ -112,8 +112,10 @@ class Expectation:
             float(options.get("time_limit", 0))
             or _positive_number_or_zero(device, "row_limit_ns") / 1e9
         )
-        limit_s = limit_s or speeds.row_limit_s
-        spans_s = _positive_number_or_zero(device, "min_total_ns") / 1e9 or _SPANS_S
+        visits = int(options.get("visits", "1"))  # the samples of a row are divided among them
+        speeds = replace(speeds, calls=speeds.calls / visits)
+        limit_s = (limit_s or speeds.row_limit_s) / visits
+        spans_s = (_positive_number_or_zero(device, "min_total_ns") / 1e9 or _SPANS_S) / visits
         warm_up_s = min(2.0 * spans_s + _SPANS_S, 1.5 * limit_s)
         warm_up_s += _ENERGY_S if options.get("energy") == "yes" else 0.0
         return cls(
@@ -233,6 +235,11 @@ class Estimate:
             ratio = min(self._MAX_RATIO, max(0.0, seconds - ceilings_s) / expected_s)
             seen = self._ratios.setdefault(replace(kind, has_time=has_time), _WeightedMean())
             seen.add(ratio * weight, weight)
+        self._next += 1
+        self._cached_remaining = None
+
+    def skip_row(self) -> None:
+        """Leaves out the next row, which is not measured."""
         self._next += 1
         self._cached_remaining = None
 

@@ -9,6 +9,7 @@
 #include "deepbench/core/problem.hpp"
 #include "deepbench/core/status.hpp"
 #include "deepbench/run/row/assemble.hpp"
+#include "deepbench/run/row/combine_visits.hpp"
 #include "deepbench/run/row/json_writer.hpp"
 #include "deepbench/run/row/row.hpp"
 #include "deepbench/run/row/row_text.hpp"
@@ -87,6 +88,13 @@ void bind_row(py::module_& module) {
              py::arg("all"), "The index of the i-th of `kept` evenly selected samples of `all`.");
   module.def("with_note", &deepbench::with_note, py::arg("row"), py::arg("note"),
              "A row, as JSON, with one more note. Raises ValueError for other text.");
+  module.def("combine_visits", &deepbench::combine_visits, py::arg("rows"),
+             "Rows, as JSON, each from the list of its visits, which are rows that are ok, as JSON. "
+             "Times are in nanoseconds. Raises ValueError for other text and for an empty list.");
+  module.def("visit_line", &deepbench::visit_line, py::arg("row"), py::arg("visit"),
+             "The line of a visit, as JSON, from the row that was measured, as JSON.");
+  module.def("row_of_visit", &deepbench::row_of_visit, py::arg("visit"),
+             "The row in the line of a visit, as JSON. Raises ValueError for other text.");
   module.def("thinned", &deepbench::with_thinned_samples, py::arg("row"), py::arg("most"),
              "A row, as JSON, with at most `most` raw samples. Raises ValueError for other text.");
 }

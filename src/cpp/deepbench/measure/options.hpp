@@ -12,6 +12,7 @@ struct MeasureOptions {
   double min_total_ns = 20e6;  // all batches together
   double max_error = 0.005;    // relative standard error of the median
   int64_t min_samples = 10;
+  int64_t visits = 1;           // the row's samples are divided among so many measurements
   int64_t exact_samples = 0;    // > 0: take exactly this number, whatever their error
   double time_limit_ns = 10e9;  // host time of a row, including warm-up
   // The device is loaded without pause: for this long, and until its clock has settled, before the

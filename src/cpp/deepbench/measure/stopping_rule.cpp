@@ -23,9 +23,13 @@ void StoppingRule::add(double per_call_ns, uint64_t count, bool throttled,
 }
 
 int64_t StoppingRule::required_samples(double median_ns) const {
-  if (median_ns >= kVeryLongCallNs) return kVeryLongSamples;
-  if (median_ns >= kLongCallNs) return kLongSamples;
-  return options_.min_samples;
+  if (median_ns >= kVeryLongCallNs) return share_of_visit(kVeryLongSamples);
+  if (median_ns >= kLongCallNs) return share_of_visit(kLongSamples);
+  return share_of_visit(options_.min_samples);
+}
+
+int64_t StoppingRule::share_of_visit(int64_t samples) const {
+  return (samples + options_.visits - 1) / options_.visits;
 }
 
 void StoppingRule::update_error() {
@@ -58,14 +62,15 @@ bool StoppingRule::is_multimodal(double median_ns) const {
 std::optional<StopReason> StoppingRule::decide_by_block_means(bool out_of_time) {
   next_check_ = static_cast<int64_t>((samples_.size() / kBatchesPerBlock + 1) * kBatchesPerBlock);
   std::vector<double> means = block_means(samples_, kBatchesPerBlock);
-  const bool enough = static_cast<int64_t>(means.size()) >= options_.min_samples;
+  const bool enough = static_cast<int64_t>(means.size()) >= share_of_visit(options_.min_samples);
   if (enough) block_means_ = std::move(means);
   update_error();
   if (!enough)
     return out_of_time ? std::optional(throttled_or(StopReason::kTimeLimit)) : std::nullopt;
   if (error_ <= std::min(kBlockMeansMaxError, options_.max_error))
     return throttled_or(StopReason::kConverged);
-  if (!out_of_time && samples_.size() < kMaxBlockBatches) return std::nullopt;
+  const auto most = static_cast<size_t>(share_of_visit(kMaxBlockBatches));
+  if (!out_of_time && samples_.size() < most) return std::nullopt;
   if (error_ <= options_.max_error) return throttled_or(StopReason::kConverged);
   return throttled_or(out_of_time ? StopReason::kTimeLimit : StopReason::kNoisy);
 }

@@ -52,6 +52,8 @@ class DEEPBENCH_API StoppingRule {
 
  private:
   int64_t required_samples(double median_ns) const;
+  // Of so many samples of a row those that one visit takes.
+  int64_t share_of_visit(int64_t samples) const;
   void update_error();
   bool is_multimodal(double median_ns) const;
   std::optional<StopReason> decide_by_block_means(bool out_of_time);

@@ -11,6 +11,7 @@ namespace deepbench {
 namespace {
 
 constexpr size_t kWindow = 10, kShortWindow = 5;
+constexpr size_t kLeastWindow = 3;      // of one visit of several
 constexpr double kShortWindowNs = 5e6;  // longer calls, and all calls after a rest, fluctuate less
 constexpr double kSettledTolerance = 0.01;
 
@@ -76,7 +77,9 @@ void WarmUp::add(const Batch& batch) {
 
 bool WarmUp::time_has_settled() const {
   const bool fluctuates = estimate_ns_ < kShortWindowNs && !rested_;
-  const size_t window = fluctuates ? kWindow : kShortWindow;
+  const auto visits = static_cast<size_t>(options_.visits);
+  const size_t whole = fluctuates ? kWindow : kShortWindow;
+  const size_t window = std::max(kLeastWindow, (whole + visits - 1) / visits);
   if (times_ns_.size() < 2 * window || resized_) return false;
   const double previous = median(last_values(times_ns_, window, window));
   const double latest = median(last_values(times_ns_, window));

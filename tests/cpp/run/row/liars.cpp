@@ -292,6 +292,15 @@ TEST_CASE("other operands may give the same single output by chance, and the row
   }
 }
 
+TEST_CASE("later visits leave refilled operands to the first") {
+  const std::string options = "ceilings=no samples=6 visits=2 visit=";
+  CHECK(verdict(fake_row("refill ignored", kSmall, options + "1")) == "incorrect");
+  const Row later = fake_row("refill ignored", kSmall, options + "2");
+  CHECK_MESSAGE(verdict(later) == "ok", later.reason);
+  CHECK_FALSE(contains(later.verification.what, "which follow the operands"));
+  CHECK(later.verification.state == Verification::State::kPassed);
+}
+
 TEST_CASE("one of eight rows of long calls is refilled") {
   int refilled = 0, rows = 0;
   for (; rows < 400 && (refilled == 0 || refilled == rows); ++rows) {

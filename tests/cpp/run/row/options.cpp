@@ -3,6 +3,8 @@
 
 #include <doctest/doctest.h>
 
+#include <cmath>
+
 #include "deepbench/core/status.hpp"
 #include "deepbench/plugin.hpp"
 
@@ -77,6 +79,20 @@ TEST_CASE("options override what was set before and keep the rest") {
   CHECK(options.threads == 2);
 }
 
+TEST_CASE("visits divide the samples and the times of a row among them") {
+  Attributes device;
+  device.set("min_total_ns", 30e6);
+  device.set("row_limit_ns", 6e9);
+  const MeasureOptions whole = parse_options("samples=7").for_measuring(device);
+  const MeasureOptions part = parse_options("samples=7 visits=3 visit=2").for_measuring(device);
+  CHECK(part.exact_samples == 3);
+  CHECK(part.visits == 3);
+  CHECK(part.min_total_ns == doctest::Approx(10e6));
+  CHECK(part.time_limit_ns == doctest::Approx(2e9));
+  CHECK(part.max_error == doctest::Approx(whole.max_error * std::sqrt(3.0)));
+  CHECK(part.min_span_ns == whole.min_span_ns);
+}
+
 TEST_CASE("a wrong option of any length is quoted in part") {
   const std::string many(5000, 'x');
   for (const std::string& text :
@@ -92,7 +108,8 @@ TEST_CASE("a wrong option of any length is quoted in part") {
 
 TEST_CASE("wrong options say what would be right") {
   const std::string keys =
-      "; there are device devices library algorithm cache power samples time_limit verify pad "
+      "; there are device devices library algorithm cache power samples visits visit time_limit "
+      "verify pad "
       "threads seed "
       "inputs constant workspace launch once energy ceilings cores check position";
   for (const auto& [text, message] : std::vector<std::pair<std::string, std::string>>{
@@ -104,6 +121,8 @@ TEST_CASE("wrong options say what would be right") {
            {"once=true", "once=true: must be yes or no"},
            {"inputs=random", "inputs=random: must be uniform, zeros or ones"},
            {"samples=-1", "samples=-1: must be at least 0"},
+           {"visits=0", "visits=0: must be at least 1"},
+           {"visit=0", "visit=0: must be at least 1"},
            {"samples=many", "samples=many is not an integer"},
            {"device=-1", "device=-1: must be at least 0"},
            {"devices=0,-1", "devices=-1: must be at least 0"},

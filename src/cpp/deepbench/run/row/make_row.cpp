@@ -210,10 +210,11 @@ void make_row(const RowContext& context, TrialSlot& slot, RowSteps& steps) {
     }
     steps.selection = selection;
   }
-  steps.found.extras = measure_extra_metrics(context, *plan, slot.trial.get());
+  if (request.options.is_first_visit())
+    steps.found.extras = measure_extra_metrics(context, *plan, slot.trial.get());
   steps.found.sensors = read_sensors(context, int(request.options.device));
   steps.found.clocks = observed_clocks(*steps.first_measurement()->samples);
-  measure_baselines(context, *plan, slot, steps);
+  if (request.options.is_first_visit()) measure_baselines(context, *plan, slot, steps);
   assess_row(context, request, &*plan, slot, steps);
 }
 

@@ -2,6 +2,7 @@
 #include "deepbench/run/row/options.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <functional>
 #include <limits>
 
@@ -113,6 +114,8 @@ const std::vector<std::pair<std::string, Setter>>& setters() {
       {"cache", flag_setter(&RunOptions::cold, "cold", "hot")},
       {"power", flag_setter(&RunOptions::sustained, "sustained", "rested")},
       {"samples", number_setter(&RunOptions::samples)},
+      {"visits", number_setter(&RunOptions::visits, 1)},
+      {"visit", number_setter(&RunOptions::visit, 1)},
       {"time_limit", set_time_limit},
       {"verify", flag_setter(&RunOptions::verify)},
       {"pad", flag_setter(&RunOptions::pad)},
@@ -196,11 +199,14 @@ Attributes RunOptions::for_reference() const {
 MeasureOptions RunOptions::for_measuring(const Attributes& facts) const {
   constexpr double kRowLimitNs = 5e9;
   MeasureOptions measure;
-  measure.exact_samples = samples;
+  const auto parts = static_cast<double>(visits);
+  measure.visits = visits;
+  measure.exact_samples = samples / visits + (samples % visits != 0);
+  measure.max_error *= std::sqrt(parts);  // of all visits together it is the option's
   measure.time_limit_ns =
-      time_limit_s > 0 ? time_limit_s * 1e9 : facts.real("row_limit_ns", kRowLimitNs);
+      (time_limit_s > 0 ? time_limit_s * 1e9 : facts.real("row_limit_ns", kRowLimitNs)) / parts;
   measure.min_span_ns = facts.real("min_span_ns", measure.min_span_ns);
-  measure.min_total_ns = facts.real("min_total_ns", measure.min_total_ns);
+  measure.min_total_ns = facts.real("min_total_ns", measure.min_total_ns) / parts;
   measure.timer_resolution_ns = facts.real("timer_resolution_ns", measure.timer_resolution_ns);
   if (sustained) {
     measure.min_load_ns = kLoadAfterIdleNs;

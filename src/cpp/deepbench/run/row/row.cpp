@@ -9,9 +9,6 @@
 namespace deepbench {
 namespace {
 
-// A row with more samples keeps an evenly thinned subset and marks it as such.
-constexpr size_t kMaxSamples = 1000;
-
 // Writes null for zero, which stands for "unknown" in every figure of a row.
 void write_number_or_null(JsonWriter& json, std::string_view name, double number) {
   json.key(name).value_or_null(number != 0, number);

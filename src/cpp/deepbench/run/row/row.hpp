@@ -74,6 +74,9 @@ struct DEEPBENCH_API Row {
 // the row that raises it.
 DEEPBENCH_API std::string ceiling_line(const CeilingKey& key, const Row& row, bool is_raised);
 
+// A row with more samples keeps an evenly thinned subset and marks it as such.
+constexpr size_t kMaxSamples = 1000;
+
 // The index of the i-th of `kept` samples, an even selection of `all`.
 constexpr size_t sample_index(size_t i, size_t kept, size_t all) { return i * all / kept; }
 

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <string>
 #include <string_view>
 
@@ -20,5 +21,11 @@ DEEPBENCH_API std::string with_bound_figures(std::string_view row, std::string_v
 // remain those of all samples. `most` is at least 1. Throws std::invalid_argument for text that is
 // no row.
 DEEPBENCH_API std::string with_thinned_samples(std::string_view row, size_t most);
+
+// The line of a visit: the row that a process measured, and which visit of it this is, from 1.
+DEEPBENCH_API std::string visit_line(std::string_view row, int64_t visit);
+
+// The row in the line of a visit. Throws std::invalid_argument for other text.
+DEEPBENCH_API std::string row_of_visit(std::string_view visit);
 
 }  // namespace deepbench

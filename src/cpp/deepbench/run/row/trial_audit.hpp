@@ -52,6 +52,7 @@ class TrialAudit {
   double verify_last_calls();
   double verify_sum_of_batch(Verifier& verifier, const std::string& when);
   double verify_outputs_of_next_batch(Verifier& verifier, const std::string& when);
+  void verify_refilled();
   void verify_exact_sums();
   bool is_refilled() const;
   void verify_other_operands();

@@ -1,0 +1,68 @@
+"""The visits of a run: in which order they are made, and the rows that they make together.
+
+The first visit runs the rows in their order, selects their algorithms, and decides alone about rows
+that cannot be run. Each later visit measures the others again with the same algorithm, by another
+process and in another order, so that neither the place of the operands nor the rows before it are
+the same.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable, Container, Sequence
+
+from deepbench.problems.problem_arguments import quoted
+from deepbench.results import Row
+from deepbench.results.visits import VisitLine, combined_rows
+from deepbench.runner.plan import PlannedRow
+
+_DECISIVE = ("incorrect", "mistrusted")  # statuses of a later visit that the row takes over
+
+
+class Visits:
+    """The visits of the rows of a run."""
+
+    def __init__(self, count: int, seed: Callable[[], str] = str) -> None:
+        """`seed` returns what the orders follow from, once the run has begun. It differs between
+        runs, because two runs of one order would agree better than their intervals say."""
+        self.count = count
+        self._seed = seed
+        self._visits: dict[tuple[int, int], VisitLine] = {}  # by position and number
+        self._failures: dict[int, list[str]] = {}  # by position: why visits are missing
+
+    def add(self, visit: VisitLine) -> None:
+        self._visits[visit.row.position, visit.number] = visit
+
+    def add_failure(self, position: int, number: int, reason: str | None) -> None:
+        text = f"visit {number} of {self.count} failed: {reason or 'for an unknown reason'}"
+        self._failures.setdefault(position, []).append(text)
+
+    def has(self, position: int, number: int) -> bool:
+        return (position, number) in self._visits
+
+    def made(self, number: int, others: Container[int]) -> int:
+        """How many visits of this number there are, without those of rows at `others` positions."""
+        return sum(of == number and at not in others for at, of in self._visits)
+
+    def in_order(self, rows: Sequence[PlannedRow], number: int) -> list[PlannedRow]:
+        """The rows in the order of a visit."""
+        ordered = list(rows)
+        if number > 1:
+            random.Random(f"{self._seed()} {number}").shuffle(ordered)
+        return ordered
+
+    def line_of(self, planned: PlannedRow, number: int) -> str:
+        """The line that the worker receives for a visit."""
+        if number == 1:
+            return planned.line
+        algorithm = self._visits[planned.position, 1].row.algorithm
+        candidate = quoted(algorithm.candidate or "default")
+        return f"{planned.line} visit={number} algorithm={candidate}"
+
+    def decides(self, number: int, row: Row) -> bool:
+        """Whether a visit is the row, without other visits."""
+        return row.status != "ok" if number == 1 else row.status in _DECISIVE
+
+    def combined(self) -> dict[int, Row]:
+        """The rows that have visits, by position."""
+        return combined_rows(self._visits.values(), self.count, self._failures)
