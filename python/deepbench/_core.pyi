@@ -232,6 +232,9 @@ def combine_visits(rows: Sequence[Sequence[str]]) -> list[str]:
     """The JSON rows, each from the list of its visits, which are JSON rows that are ok. Times are
     in nanoseconds. Raises ValueError for other text and for an empty list."""
 
+def student_quantile(degrees: float) -> float:
+    """Student's quantile of 97.5 % for any positive degrees of freedom, infinity included."""
+
 def visit_line(row: str, visit: int) -> str:
     """The line of a visit, from the JSON row that was measured."""
 

@@ -5,7 +5,8 @@ side the wider of two: the interval from order statistics, which the row carries
 interval around the median with the row's standard error, which takes correlated samples into
 account. The intervals of the two medians are combined as those of a difference of logarithms
 (method of variance estimates recovery, Zou and Donner 2008): half widths add in quadrature,
-separately on each side.
+separately on each side. Those of two rows of several visits are combined by their variances and
+degrees of freedom (Welch), because half widths of few degrees of freedom add up to too much.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
-from .result_set import Entry
+from .result_set import Entry, Spread
 
 _FEW = 6  # with fewer samples, their range covers the median in less than 95 % of cases
 # Student's 97.5 % quantiles by degrees of freedom.
@@ -56,9 +57,11 @@ def ratio(base: Entry, other: Entry) -> Ratio | None:
     """The time of `other` over the time of `base`; None where either has no time."""
     if not base.time_ns or not other.time_ns:
         return None
+    value = other.time_ns / base.time_ns
+    of_visits = _interval_of_visits(base.spread, other.spread)
     return Ratio(
-        other.time_ns / base.time_ns,
-        _interval_of_difference(median_interval(other), median_interval(base)),
+        value,
+        of_visits or _interval_of_difference(median_interval(other), median_interval(base)),
     )
 
 
@@ -80,7 +83,7 @@ def median_interval(entry: Entry) -> Interval | None:
     if spread is None or not time_ns or spread.n < 2:
         return None
     low, high = min(spread.low_ns, time_ns), max(spread.high_ns, time_ns)
-    if spread.visits > 1:
+    if spread.degrees_of_freedom is not None:
         return Interval(math.log(time_ns / low), math.log(high / time_ns))
     error = _student_quantile(spread.n) * (spread.error or 0.0)
     if spread.n < _FEW:  # so few samples do not estimate the MAD well either
@@ -91,6 +94,24 @@ def median_interval(entry: Entry) -> Interval | None:
         low, high = min(low, spread.q1_ns), max(high, spread.q3_ns)
     around = math.log1p(min(error, 1e6))
     return Interval(max(math.log(time_ns / low), around), max(math.log(high / time_ns), around))
+
+
+def _interval_of_visits(base: Spread | None, other: Spread | None) -> Interval | None:
+    """The interval of a difference of two logarithms whose variances have few degrees of freedom;
+    None unless both rows have several visits."""
+    variances, weights = [], []
+    for spread in (base, other):
+        if spread is None or spread.degrees_of_freedom is None or spread.error is None:
+            return None
+        variances.append(spread.error**2)
+        weights.append(spread.error**4 / spread.degrees_of_freedom)
+    if not sum(variances):
+        return Interval(0.0, 0.0)
+    from deepbench import _core
+
+    degrees = sum(variances) ** 2 / sum(weights) if sum(weights) else math.inf
+    half = _core.student_quantile(degrees) * math.sqrt(sum(variances))
+    return Interval(half, half)
 
 
 def _interval_of_difference(plus: Interval | None, minus: Interval | None) -> Interval | None:

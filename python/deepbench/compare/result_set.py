@@ -39,7 +39,8 @@ class Spread:
     q1_ns: float
     q3_ns: float
     stdev_ns: float
-    visits: int = 1  # the interval of several comes from what differs between them
+    # Of the error, if it is that of several visits; None: the row has one.
+    degrees_of_freedom: float | None = None
 
 
 @dataclass(frozen=True)
@@ -219,8 +220,18 @@ def _spread(statistics: Statistics) -> Spread | None:
         return None
     error, stdev = statistics.relative_standard_error, statistics.stdev_ns or 0.0
     error = None if error is None else float(error)
-    visits = (statistics.visits.count or 1) if statistics.visits else 1
-    return Spread(n, error, low, high, q1, q3, float(stdev), visits)
+    return Spread(n, error, low, high, q1, q3, float(stdev), _degrees_of_freedom(statistics))
+
+
+def _degrees_of_freedom(statistics: Statistics) -> float | None:
+    """Those of the variance between visits, to which the class of the row adds its own."""
+    visits = statistics.visits
+    if visits is None or not visits.count or visits.count < 2:
+        return None
+    if visits.class_deviation is None:
+        return float(visits.count - 1)
+    of_class = visits.class_degrees_of_freedom
+    return math.inf if of_class is None else visits.count - 1 + float(of_class)
 
 
 def _source_description(context: Json, entries: Sequence[Entry]) -> str:

@@ -8,6 +8,7 @@
 #include "bindings.hpp"
 #include "deepbench/core/problem.hpp"
 #include "deepbench/core/status.hpp"
+#include "deepbench/measure/visit_variance.hpp"
 #include "deepbench/run/row/assemble.hpp"
 #include "deepbench/run/row/combine_visits.hpp"
 #include "deepbench/run/row/json_writer.hpp"
@@ -91,6 +92,8 @@ void bind_row(py::module_& module) {
   module.def("combine_visits", &deepbench::combine_visits, py::arg("rows"),
              "Rows, as JSON, each from the list of its visits, which are rows that are ok, as JSON. "
              "Times are in nanoseconds. Raises ValueError for other text and for an empty list.");
+  module.def("student_quantile", &deepbench::student_quantile, py::arg("degrees"),
+             "Student's quantile of 97.5 % for any positive degrees of freedom, infinity included.");
   module.def("visit_line", &deepbench::visit_line, py::arg("row"), py::arg("visit"),
              "The line of a visit, as JSON, from the row that was measured, as JSON.");
   module.def("row_of_visit", &deepbench::row_of_visit, py::arg("visit"),

@@ -9,10 +9,11 @@ from typing import Any
 import pytest
 
 from comparison_rows import make_published_row, make_result_set, timed_gemm, with_regime
+from deepbench._core import student_quantile
 from deepbench.compare import NothingInCommon, ResultSet, Rules, compare
 from deepbench.compare.matching import match
 from deepbench.compare.ratios import _STUDENT, Ratio, geometric_mean, median_interval, ratio
-from deepbench.compare.result_set import to_entry
+from deepbench.compare.result_set import Entry, to_entry
 from deepbench.compare.verdicts import decide_verdict, sidak_factor
 from deepbench.report.comparison.content import summary
 from deepbench.report.comparison.remarks import remarks
@@ -254,6 +255,50 @@ def test_quantiles_match_the_student_distribution() -> None:
         area = heights[0] + heights[-1] + 4 * sum(heights[1:-1:2]) + 2 * sum(heights[2:-1:2])
         half = area * step / 3 * scale / math.sqrt(freedom * math.pi)
         assert half == pytest.approx(0.475, abs=3e-5), freedom
+
+
+def visited(error: float, deviation: float | None, degrees: float | None) -> Entry:
+    """A row of three visits with a standard error, and what its class shows."""
+    row = timed_gemm(0)
+    row["statistics"].update(
+        relative_standard_error=error,
+        low_ns=100_000 * math.exp(-9 * error),
+        high_ns=100_000 * math.exp(9 * error),
+        visits={
+            "count": 3,
+            "medians_ns": [99_000, 100_000, 101_000],
+            "class_deviation": deviation,
+            "class_degrees_of_freedom": degrees,
+        },
+    )
+    return to_entry(row_of_members(row))
+
+
+@pytest.mark.parametrize(
+    ("deviation", "degrees", "together"), [(None, None, 4), (0.01, 3.0, 10), (0.01, None, math.inf)]
+)
+def test_rows_of_visits_are_compared_by_their_variances_and_degrees_of_freedom(
+    deviation: float | None, degrees: float | None, together: float
+) -> None:
+    one = visited(0.01, deviation, degrees)
+    found = ratio(one, one)
+    assert found is not None
+    assert found.interval is not None
+    half = student_quantile(together) * 0.01 * math.sqrt(2)
+    assert found.interval.below == pytest.approx(half)
+    assert found.interval.above == pytest.approx(half)
+
+
+def test_a_row_of_visits_has_its_own_interval_beside_a_row_without() -> None:
+    one = visited(0.01, 0.01, 3.0)
+    interval = median_interval(one)
+    assert interval is not None
+    assert interval.below == pytest.approx(0.09)
+    plain = to_entry(row_of_members(timed_gemm(0, sure=0.02)))
+    found = ratio(plain, one)
+    assert found is not None
+    assert found.interval is not None
+    assert found.interval.below > 0.09
 
 
 def test_student_quantiles_apply_up_to_thirty_one_samples() -> None:
