@@ -89,11 +89,13 @@ void bind_row(py::module_& module) {
              py::arg("all"), "The index of the i-th of `kept` evenly selected samples of `all`.");
   module.def("with_note", &deepbench::with_note, py::arg("row"), py::arg("note"),
              "A row, as JSON, with one more note. Raises ValueError for other text.");
-  module.def("combine_visits", &deepbench::combine_visits, py::arg("rows"),
-             "Rows, as JSON, each from the list of its visits, which are rows that are ok, as JSON. "
-             "Times are in nanoseconds. Raises ValueError for other text and for an empty list.");
-  module.def("student_quantile", &deepbench::student_quantile, py::arg("degrees"),
-             "Student's quantile of 97.5 % for any positive degrees of freedom, infinity included.");
+  module.def(
+      "combine_visits", &deepbench::combine_visits, py::arg("rows"),
+      "Rows, as JSON, each from the list of its visits, which are rows that are ok, as JSON. "
+      "Times are in nanoseconds. Raises ValueError for other text and for an empty list.");
+  module.def(
+      "student_quantile", &deepbench::student_quantile, py::arg("degrees"),
+      "Student's quantile of 97.5 % for any positive degrees of freedom, infinity included.");
   module.def("visit_line", &deepbench::visit_line, py::arg("row"), py::arg("visit"),
              "The line of a visit, as JSON, from the row that was measured, as JSON.");
   module.def("row_of_visit", &deepbench::row_of_visit, py::arg("visit"),

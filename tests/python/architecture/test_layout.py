@@ -71,7 +71,12 @@ MAY_INCLUDE = {
         r"deepbench/run/(backend|ceilings|row)/.*",
         r"deepbench/(plugin(_\w+)?\.h|fill\.h)",
     ),
-    "src/cpp/python": (r"deepbench/(core|group|run)/.*", r"bindings\.hpp"),
+    # The statistics that comparisons share with the core are its own.
+    "src/cpp/python": (
+        r"deepbench/(core|group|run)/.*",
+        r"deepbench/measure/visit_variance\.hpp",
+        r"bindings\.hpp",
+    ),
     "src/cpp/tools": (r"deepbench/(core|group|run)/.*", r"deepbench/deepbench\.hpp"),
     **{f"src/{name}": (*BACKEND, r"(?!deepbench/).*") for name in BACKENDS},
     "tests/plugins": (r"deepbench/(plugin(_\w+)?|fill)\.h", r"(?!deepbench/).*"),
