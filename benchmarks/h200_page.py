@@ -141,13 +141,6 @@ def devices_text(times: list[WallTime]) -> str:
 
 def selection_sections(files: Files) -> Iterator[list[str]]:
     yield section(
-        "Sustained against rested power",
-        "Time of a call under sustained load over its time after rests, both measured in turns "
-        "on one device.",
-        ["file", "problems", "geometric mean", "smallest", "largest", "above 1.03"],
-        [power_cells(name, file) for name, file in files.items() if name.endswith("_both")],
-    )
-    yield section(
         "best against default",
         "Geometric means of the default's time over the winner's. *Interleaved*: both measured "
         "in turns. *Call*: full measurements of the same run. *With conversion*: the call plus "
@@ -159,19 +152,6 @@ def selection_sections(files: Files) -> Iterator[list[str]]:
          "by at most"],
         [best_cells(name, file) for name, file in files.items() if name.endswith("_best")],
     )  # fmt: skip
-
-
-def power_cells(name: str, file: ResultFile) -> list[str]:
-    rows: dict[tuple[str, str], dict[str | None, Row]] = {}
-    for row in ok_rows(file.rows):
-        rows.setdefault((str(row.problem), str(row.application)), {})[row.regime.power] = row
-    pairs = [one for one in rows.values() if len(one) == 2]
-    ratios = by_problem(
-        (one["rested"], median_us(one["sustained"]) / median_us(one["rested"])) for one in pairs
-    )
-    figures = (statistics.geometric_mean(ratios), min(ratios), max(ratios))
-    slower = sum(ratio > 1.03 for ratio in ratios)
-    return [f"`{name}`", str(len(ratios)), *(f"{figure:.3f}" for figure in figures), str(slower)]
 
 
 def best_cells(name: str, file: ResultFile) -> list[str]:
@@ -216,7 +196,7 @@ def rate_sections(files: Files) -> Iterator[list[str]]:
 
 
 def rate_cells(name: str, file: ResultFile) -> Iterator[list[str]]:
-    if name.endswith(("_best", "_cold", "_both")):
+    if name.endswith(("_best", "_cold")):
         return
     families: dict[str, list[tuple[Row, float]]] = {}
     for row in ok_rows(file.rows):

@@ -74,8 +74,14 @@ class ResultFile:
 
     @property
     def lines(self) -> tuple[str, ...]:
-        """All lines but the context as JSON of the current schema version, in their order."""
-        return tuple(one.line for one in self.stored)
+        """Rows, ceilings and the visits of missing rows as JSON of the current schema version, in
+        the order of the file."""
+        known = {row.position for row in self.stored_rows}
+        return tuple(
+            one.line
+            for one in self.stored
+            if not (isinstance(one, VisitLine) and one.row.position in known)
+        )
 
     @property
     def warning(self) -> str | None:

@@ -181,6 +181,18 @@ def test_what_cannot_be_visited_is_refused(arguments: tuple[str, ...], message: 
         run_sweep(ScriptedRows(), *THREE, *arguments)
 
 
+def test_thinning_keeps_the_visits_of_missing_rows_alone(tmp_path: Path) -> None:
+    path, thin = tmp_path / "a.jsonl", tmp_path / "b.jsonl"
+    run_sweep(ScriptedRows(), *THREE_VISITS, "-o", str(path))
+    lines = path.read_text().splitlines()
+    row = next(line for line in lines if json.loads(line).get("position") == 1)
+    path.write_text("\n".join(line for line in lines if line != row) + "\n")
+    command = [sys.executable, "-m", "deepbench", "show", str(path), "--thin", "2", "-o", str(thin)]
+    subprocess.run(command, check=True)
+    assert {position for position, _ in visit_places(thin)} == {1}
+    assert [row.time_ns for row in read(thin).rows] == [row.time_ns for row in read(path).rows]
+
+
 def damaged(change: Callable[[dict[str, Any]], object]) -> Callable[[Path], None]:
     def damage(path: Path) -> None:
         lines = path.read_text().splitlines()
