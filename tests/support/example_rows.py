@@ -95,6 +95,7 @@ def make_row(
         "backend": "cpu",
         "device": {"index": 0, "name": "Example CPU"},
         "library": "onednn 3.2.0",
+        "started": "2026-01-31T12:00:00Z",
         "algorithm": {
             "mode": "default",
             "name": "matmul",
@@ -135,6 +136,7 @@ def make_row(
         },
         "samples_ns": [time_ns, time_ns],
         "samples_kept": "thinned",
+        "clocks_mhz": [],
         "first_call_ns": 250_000.0,
         "host_ns": 101_000.0,
         "work": {"flops": flops, "bytes": size},
@@ -223,5 +225,7 @@ def members(rows: Iterable[Row]) -> list[Mapping[str, Any]]:
 
 def without_times(row: dict[str, Any], status: str, reason: str) -> dict[str, Any]:
     """The row as it is when nothing was measured."""
-    empty = dict.fromkeys(("statistics", "samples_ns", "samples_kept", "rates", "bound"))
+    empty = dict.fromkeys(
+        ("statistics", "samples_ns", "samples_kept", "clocks_mhz", "rates", "bound")
+    )
     return {**row, **empty, "status": status, "reason": reason}

@@ -199,6 +199,7 @@ class Verification:
     checked: int | None = None
     outputs: int | None = None
     max_error_ratio: float | None = None
+    max_error_check: str | None = None
     reason: str | None = None
     seed: int | None = None
     conditions: Mapping[str, Value] = field(default_factory=dict)
@@ -269,11 +270,13 @@ class Row:
     backend: str | None = None
     device: Device = Device()
     library: str | None = None
+    started: str | None = None  # the time of day in UTC
     algorithm: Algorithm = Algorithm()
     regime: Regime = Regime()
     statistics: Statistics = Statistics()
     samples_ns: Sequence[float] = ()
     samples_kept: str | None = None
+    clocks_mhz: Sequence[float] = ()
     first_call_ns: float | None = None
     host_ns: float | None = None
     work: Work = Work()

@@ -198,6 +198,7 @@ TEST_CASE("a throttled batch is retried up to three times") {
   CHECK(twice.retries == 2);
   CHECK(twice.throttled == 0);
   CHECK(twice.clock_mhz == 1500);
+  CHECK(twice.clocks_mhz == std::vector<double>(10, 1500));  // those of accepted batches
   CHECK(twice.stop == StopReason::kConverged);
   CHECK(twice.spent_ns == 2e6 * (2 + 20 + 2 + 10));
   // Nine tenths of the settled clock are not throttled.

@@ -32,12 +32,17 @@ LINES = [
     with_named_ceilings(make_gemm()),
     make_ceiling("arithmetic", 1.25),
     make_ceiling("bandwidth", 25.0),
+    {"type": "visit", "visit": 2, "row": make_gemm()},
 ]
 
 
 def reader_accepts(line: object) -> bool:
     """What our reader says of a line."""
-    checks = {"context": schema.check_context, "ceiling": schema.check_ceiling}
+    checks = {
+        "context": schema.check_context,
+        "ceiling": schema.check_ceiling,
+        "visit": schema.check_visit,
+    }
     kind = line.get("type") if isinstance(line, dict) else None
     check = checks.get(kind, schema.check_row) if isinstance(kind, str) else schema.check_row
     try:

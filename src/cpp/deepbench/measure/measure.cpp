@@ -79,7 +79,7 @@ class MeasuringLoop {
     samples_.watched_ns += batch.watched_ns;
     host_per_call_ns_.push_back(batch.host_ns / static_cast<double>(batch.count));
     if (batch.clock_mhz > 0) {
-      clocks_mhz_.push_back(batch.clock_mhz);
+      samples_.clocks_mhz.push_back(batch.clock_mhz);
       recent_clocks_mhz_.push_back(batch.clock_mhz);
       if (recent_clocks_mhz_.size() > kSettledClockBatches)
         recent_clocks_mhz_.erase(recent_clocks_mhz_.begin());
@@ -96,7 +96,7 @@ class MeasuringLoop {
     samples_.error = rule_.standard_error();
     samples_.throttled = rule_.throttled_samples();
     samples_.host_per_call_ns = median(host_per_call_ns_);
-    samples_.clock_mhz = clocks_mhz_.empty() ? 0 : median(clocks_mhz_);
+    samples_.clock_mhz = samples_.clocks_mhz.empty() ? 0 : median(samples_.clocks_mhz);
     return std::move(samples_);
   }
 
@@ -105,7 +105,7 @@ class MeasuringLoop {
   StoppingRule rule_;
   Samples samples_;
   std::vector<double> recent_clocks_mhz_;  // clocks of the last ten accepted batches
-  std::vector<double> host_per_call_ns_, clocks_mhz_;
+  std::vector<double> host_per_call_ns_;
 };
 
 }  // namespace

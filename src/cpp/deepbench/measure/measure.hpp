@@ -21,17 +21,18 @@ struct Samples {
   bool schedule_perturbed =
       false;  // a perturbation of the schedule preceded the batches (DEEPBENCH_REQUEST_PERTURB)
   double first_call_ns = 0;
-  double host_per_call_ns = 0;  // median
-  double spent_ns = 0;          // host time of the whole loop, including rests
-  double rested_ns = 0;         // rest ahead of the last batch
-  double elapsed_ns = 0;        // of all batches that became samples,
-  double own_elapsed_ns = 0;    // the same on this rank, which others may be slower than,
-  double watched_ns = 0;        // and its host's time of the same by the core's stopwatch
-  double error = 0;             // relative standard error of the median; infinity for one sample
-  double clock_mhz = 0;         // median over the samples, 0 if unknown
-  int64_t throttled = 0;        // samples accepted although the device was throttled
-  int64_t retries = 0;          // batches repeated because of throttling
-  int64_t power_capped = 0;     // samples under a software power cap: a label, not a fault
+  double host_per_call_ns = 0;     // median
+  double spent_ns = 0;             // host time of the whole loop, including rests
+  double rested_ns = 0;            // rest ahead of the last batch
+  double elapsed_ns = 0;           // of all batches that became samples,
+  double own_elapsed_ns = 0;       // the same on this rank, which others may be slower than,
+  double watched_ns = 0;           // and its host's time of the same by the core's stopwatch
+  double error = 0;                // relative standard error of the median; infinity for one sample
+  double clock_mhz = 0;            // median over the samples, 0 if unknown
+  std::vector<double> clocks_mhz;  // of each batch that became a sample and stated its clock
+  int64_t throttled = 0;           // samples accepted although the device was throttled
+  int64_t retries = 0;             // batches repeated because of throttling
+  int64_t power_capped = 0;        // samples under a software power cap: a label, not a fault
   StopReason stop = StopReason::kConverged;
   std::string launch, timer;
 };

@@ -21,7 +21,8 @@ Measurement some_measurement() {
   measurement.regime.cache = "cold";
   measurement.regime.copies = 7;
   measurement.regime.resident = true;
-  measurement.verification = {Verification::State::kPassed, "all 4 outputs", "", 4, 4, 0.25};
+  measurement.verification = {
+      Verification::State::kPassed, "all 4 outputs", "", 4, 4, 0.25, "after timing"};
   measurement.padding_rule = "multiples of 8";
   measurement.padded.set("c", int64_t{8});
   measurement.conversion = Conversion{"w", 900, true};

@@ -28,11 +28,11 @@ Json parse_row_json(const Row& row) {
 
 void check_keys(const Json& row) {
   for (const char* key :
-       {"type",         "position",   "problem",    "op",           "attributes",    "application",
-        "backend",      "device",     "library",    "algorithm",    "status",        "reason",
-        "regime",       "statistics", "samples_ns", "samples_kept", "first_call_ns", "host_ns",
-        "work",         "rates",      "bound",      "metrics",      "padding",       "conversion",
-        "verification", "observed",   "notes",      "stages_ns"}) {
+       {"type",    "position",   "problem",      "op",           "attributes",    "application",
+        "backend", "device",     "library",      "algorithm",    "status",        "reason",
+        "regime",  "statistics", "samples_ns",   "samples_kept", "first_call_ns", "host_ns",
+        "started", "clocks_mhz", "work",         "rates",        "bound",         "metrics",
+        "padding", "conversion", "verification", "observed",     "notes",         "stages_ns"}) {
     CAPTURE(key);
     CHECK(row.has(key));
   }
@@ -46,7 +46,8 @@ void check_keys(const Json& row) {
   for (const char* key : {"level", "arithmetic", "bandwidth", "latency"})
     CHECK(row["bound"].has(key));
   CHECK(row["bound"].members.size() == 4);  // figures and shares follow from ceilings
-  for (const char* key : {"status", "scope", "checked", "outputs", "max_error_ratio", "reason"})
+  for (const char* key :
+       {"status", "scope", "checked", "outputs", "max_error_ratio", "max_error_check", "reason"})
     CHECK(row["verification"].has(key));
   for (const char* key : {"prepare", "verify", "measure", "ceilings", "other"})
     CHECK(row["stages_ns"].has(key));
@@ -187,6 +188,24 @@ TEST_CASE("random lines are rows of valid JSON") {
       line[random() % line.size()] = static_cast<char>(random() % 256);
     CHECK(parse_row_json(runner.run(line, i)).has("status"));
   }
+}
+
+// Two calls and twenty batches of the warm-up come before the samples.
+TEST_CASE("the clocks of at most twenty batches stand in their order") {
+  const auto clocks = [](const std::string& mhz, const std::string& samples) {
+    const Json row = parse_row_json(fake_row("time 2e6; mhz 1500*22 " + mhz + " hold", kProblem,
+                                             "ceilings=no samples=" + samples));
+    return row["clocks_mhz"].items;
+  };
+  const std::vector<Json> all = clocks("1499 1498*18 1497", "20");
+  REQUIRE(all.size() == 20);
+  CHECK(all.front().number == 1499);
+  CHECK(all[1].number == 1498);
+  CHECK(all.back().number == 1497);
+  const std::vector<Json> half = clocks("1499 1498*38 1497", "40");
+  REQUIRE(half.size() == 20);
+  CHECK(half.front().number == 1499);
+  CHECK(half.back().number == 1498);  // the last but one of forty
 }
 
 TEST_CASE("many samples are thinned evenly, and said so") {

@@ -334,6 +334,8 @@ TEST_CASE("every output of an operation is verified") {
   CHECK(right.checked == 7);
   CHECK(right.outputs == 7);
   CHECK(right.worst == 0.5);
+  CHECK(right.worst_check == "now");
+  CHECK(verified(0, 0).worst_check.empty());
   CHECK(verified(0, 1).reason == "now: dq: output 2 is 3, not 2 within 0.5");
   CHECK(verified(1, 1).reason == "now: dk: output 3 is 104, not 103 within 0.5");
 }

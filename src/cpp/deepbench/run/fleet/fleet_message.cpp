@@ -123,9 +123,9 @@ template <class Archive>
 void visit(Archive& archive, Samples& samples) {
   archive.fields(samples.per_call_ns, samples.batch, samples.first_call_ns,
                  samples.host_per_call_ns, samples.spent_ns, samples.rested_ns, samples.error,
-                 samples.clock_mhz, samples.throttled, samples.retries, samples.power_capped,
-                 samples.batches_per_sample, samples.schedule_perturbed, samples.launch,
-                 samples.timer);
+                 samples.clock_mhz, samples.clocks_mhz, samples.throttled, samples.retries,
+                 samples.power_capped, samples.batches_per_sample, samples.schedule_perturbed,
+                 samples.launch, samples.timer);
   archive.enumerator(samples.stop, StopReason::kTooFew);
 }
 
@@ -133,7 +133,8 @@ template <class Archive>
 void visit(Archive& archive, Verification& verification) {
   archive.enumerator(verification.state, Verification::State::kFailed);
   archive.fields(verification.what, verification.reason, verification.checked, verification.outputs,
-                 verification.worst, verification.seed, verification.conditions);
+                 verification.worst, verification.worst_check, verification.seed,
+                 verification.conditions);
 }
 
 template <class Archive>

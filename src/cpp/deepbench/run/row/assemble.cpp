@@ -25,6 +25,7 @@ void describe_request(const RowSteps& steps, Row& row) {
   row.position = steps.position;
   row.problem = steps.line;
   row.backend = steps.backend;
+  row.started = steps.started;
   if (!steps.request || !steps.requested_regime) return;
   const auto& [problem, options] = *steps.request;
   describe_problem(problem, row);

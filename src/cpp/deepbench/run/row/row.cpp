@@ -9,6 +9,8 @@
 namespace deepbench {
 namespace {
 
+constexpr size_t kMaxClocks = 20;  // of a row, an even selection
+
 // Writes null for zero, which stands for "unknown" in every figure of a row.
 void write_number_or_null(JsonWriter& json, std::string_view name, double number) {
   json.key(name).value_or_null(number != 0, number);
@@ -22,6 +24,7 @@ void write_problem(JsonWriter& json, const Row& row) {
   json.value_or_null(row.device.has_value(), row.device.value_or(0));
   json.member_or_null("name", row.device_name).end_object();
   json.member_or_null("library", row.library);
+  json.member_or_null("started", row.started);
 }
 
 void write_tried(JsonWriter& json, const TriedCandidate& candidate) {
@@ -92,14 +95,23 @@ void write_samples(JsonWriter& json, const std::vector<double>& samples) {
   json.end_array().member("samples_kept", kept == samples.size() ? "all" : "thinned");
 }
 
+void write_clocks(JsonWriter& json, const std::vector<double>& clocks_mhz) {
+  const size_t kept = std::min(clocks_mhz.size(), kMaxClocks);
+  json.key("clocks_mhz").begin_array();
+  for (size_t i = 0; i < kept; ++i)
+    json.value(std::round(clocks_mhz[sample_index(i, kept, clocks_mhz.size())]));
+  json.end_array();
+}
+
 void write_times(JsonWriter& json, const Row& row) {
   if (!row.samples) {
     json.key("statistics").null().key("samples_ns").null().key("samples_kept").null();
-    json.key("first_call_ns").null().key("host_ns").null();
+    json.key("clocks_mhz").null().key("first_call_ns").null().key("host_ns").null();
     return;
   }
   write_statistics(json, *row.samples);
   write_samples(json, row.samples->per_call_ns);
+  write_clocks(json, row.samples->clocks_mhz);
   write_number_or_null(json, "first_call_ns", row.samples->first_call_ns);
   write_number_or_null(json, "host_ns", row.samples->host_per_call_ns);
 }
@@ -160,7 +172,9 @@ void write_verification(JsonWriter& json, const Verification& verification) {
   json.member_or_null("scope", verification.what);
   json.member("checked", static_cast<int64_t>(verification.checked));
   json.member("outputs", static_cast<int64_t>(verification.outputs));
-  json.member("max_error_ratio", verification.worst).member_or_null("reason", verification.reason);
+  json.member("max_error_ratio", verification.worst);
+  json.member_or_null("max_error_check", verification.worst_check);
+  json.member_or_null("reason", verification.reason);
   if (verification.seed != 0) json.member("seed", static_cast<int64_t>(verification.seed));
   if (!verification.conditions.items().empty()) json.member("conditions", verification.conditions);
   json.end_object();
@@ -220,8 +234,8 @@ void write_nulls(JsonWriter& json, std::initializer_list<std::string_view> names
 void write_null_result_members(JsonWriter& json, const Row& row) {
   write_nulls(json, {"algorithm"});
   write_status(json, row);
-  write_nulls(json,
-              {"regime", "statistics", "samples_ns", "samples_kept", "first_call_ns", "host_ns"});
+  write_nulls(json, {"regime", "statistics", "samples_ns", "samples_kept", "clocks_mhz",
+                     "first_call_ns", "host_ns"});
   write_work(json, row.work);
   write_nulls(json, {"rates", "bound"});
   json.key("metrics").begin_array().end_array();

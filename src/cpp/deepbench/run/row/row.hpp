@@ -42,6 +42,7 @@ struct DEEPBENCH_API Row {
   std::string problem, op, application;
   Attributes attributes;
   std::string backend, device_name, library;
+  std::string started;                // the time of day at which the row began, in UTC; "": unknown
   std::optional<int64_t> device = 0;  // empty: unknown
   Algorithm algorithm;
   Status status = Status::kOk;

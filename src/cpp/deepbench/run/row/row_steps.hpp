@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "deepbench/core/utc_time.hpp"
 #include "deepbench/run/row/admit.hpp"
 #include "deepbench/run/row/assess.hpp"
 #include "deepbench/run/row/baselines.hpp"
@@ -66,6 +67,7 @@ struct RowSteps {
   // Empty until the device is described; a row that ends before shows the line as it was written.
   std::optional<Regime> requested_regime;
   std::string device_name;
+  std::string started = utc_time_text();  // when the row began
   bool is_fleet_row = false;
   // The results, in order of the steps.
   Findings found;

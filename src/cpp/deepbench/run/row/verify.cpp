@@ -219,15 +219,19 @@ bool Verifier::fail(const std::string& reason) {
   return false;
 }
 
-bool Verifier::is_within_bound(double got, double expected, double bound) {
+void Verifier::record_error(double ratio, const std::string& when) {
+  if (ratio <= result_.worst) return;
+  result_.worst = ratio;
+  result_.worst_check = when;
+}
+
+bool Verifier::is_within_bound(double got, double expected, double bound, const std::string& when) {
   const double error = std::abs(got - expected);
-  if (!(error <= bound) || !std::isfinite(bound)) {  // a NaN is outside every bound
-    result_.worst = bound > 0 && std::isfinite(error) ? std::max(result_.worst, error / bound)
-                                                      : std::numeric_limits<double>::infinity();
-    return false;
-  }
-  if (bound > 0) result_.worst = std::max(result_.worst, error / bound);
-  return true;
+  const bool is_within = error <= bound && std::isfinite(bound);  // a NaN is outside every bound
+  const bool has_ratio = bound > 0 && (is_within || std::isfinite(error));
+  if (has_ratio || !is_within)
+    record_error(has_ratio ? error / bound : std::numeric_limits<double>::infinity(), when);
+  return is_within;
 }
 
 double Verifier::max_untouched_elements(const Kernel& kernel,
@@ -263,7 +267,7 @@ bool Verifier::check_elements(Kernel& kernel, const Output& output,
                               const ExpectedElements& expected, const std::string& when) {
   const std::vector<double> got = kernel.read_output(output.number, expected.indices);
   for (size_t i = 0; i < got.size(); ++i) {
-    if (!is_within_bound(got[i], expected.values[i], expected.bounds[i]))
+    if (!is_within_bound(got[i], expected.values[i], expected.bounds[i], when))
       return fail(when + ": " + output.name + "output " + std::to_string(expected.indices[i]) +
                   " is " + to_text(got[i]) + ", not " + to_text(expected.values[i]) + " within " +
                   to_text(expected.bounds[i]));
@@ -282,7 +286,7 @@ bool Verifier::check_projections(const Output& output, const std::vector<double>
                                  const std::vector<double>& projections,
                                  const std::vector<double>& bounds, const std::string& when) {
   for (size_t i = 0; i < got.size(); ++i) {
-    if (!is_within_bound(got[i], projections[i], bounds[i]))
+    if (!is_within_bound(got[i], projections[i], bounds[i], when))
       return fail(when + ": " + output.name + "the projection of row " + std::to_string(i) +
                   " is " + to_text(got[i]) + ", not " + to_text(projections[i]) + " within " +
                   to_text(bounds[i]));
@@ -325,7 +329,7 @@ bool Verifier::check_block(Kernel& kernel, const Output& output, uint64_t first,
   const std::vector<double> got = kernel.read_output(output.number, indices);
   const auto [off, right] = std::mismatch(got.begin(), got.end(), values.begin());
   if (off == got.end()) return true;
-  result_.worst = std::numeric_limits<double>::infinity();
+  record_error(std::numeric_limits<double>::infinity(), when);
   return fail(when + ": " + output.name + "output " +
               std::to_string(first + uint64_t(off - got.begin())) + " is " + to_text(*off) +
               ", not " + to_text(*right));

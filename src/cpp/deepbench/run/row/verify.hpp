@@ -23,7 +23,8 @@ struct Verification {
   std::string reason;    // why verification failed or was skipped
   uint64_t checked = 0;  // outputs compared one by one
   uint64_t outputs = 0;
-  double worst = 0;   // largest error as a share of its bound
+  double worst = 0;         // largest error as a share of its bound
+  std::string worst_check;  // which check found it; "": no check compared anything within a bound
   uint64_t seed = 0;  // of the compared places and the weights of projections; 0: none was drawn
   // What the kernel says of its output that is not the operation's default.
   Attributes conditions{};
@@ -128,7 +129,8 @@ class DEEPBENCH_API Verifier {
                                        uint64_t count) const;
   bool check_all_elements(Kernel& kernel, const Output& output, const std::string& when);
   // Whether `got` is within `bound` of `expected`; records the largest share of a bound.
-  bool is_within_bound(double got, double expected, double bound);
+  void record_error(double ratio, const std::string& when);
+  bool is_within_bound(double got, double expected, double bound, const std::string& when);
 
   Problem problem_;
   KernelConditions conditions_;
