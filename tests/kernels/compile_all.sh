@@ -17,7 +17,7 @@ for source in src/cuda/kernels/*.cu tests/kernels/*.cu; do
   for architecture in "${architectures[@]}"; do
     echo "$source for $architecture"
     "$nvcc" -std=c++17 -Isrc/cpp/deepbench -Isrc/cuda/kernels -Werror all-warnings \
-      -Xptxas --warn-on-spills -cubin -o "$image" \
+      -Xptxas --warn-on-spills -c -o "$image" \
       "-gencode=arch=${architecture/sm_/compute_},code=$architecture" "$source"
   done
 done
