@@ -354,6 +354,7 @@ std::shared_ptr<Group> Rendezvous::gather_ranks() {
       wait_for_messages(connections, deadline);
   }
   file.remove();
+  candidates_.clear();  // who has no seat by now is none of the group
   return begin();
 }
 
