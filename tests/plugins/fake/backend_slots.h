@@ -277,7 +277,7 @@ static inline bool read_problem(Kernel* kernel) {
   }
   if (!kernel->is_gemm) {
     const int kind = INDEX_OF(context_text(context, "kind"), kMemoryKinds);
-    kernel->memory.kind = kind < 0 ? "copy" : kMemoryKinds[kind];
+    kernel->memory.kind = kind < 0 ? kCopy : (MemoryKind)kind;
     kernel->memory.words = context_integer(context, "bytes", 0) / 4;
     kernel->memory.seed = seed;
     kernel->memory.constant = constant_input(context_text(context, "inputs"));

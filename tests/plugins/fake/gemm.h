@@ -162,10 +162,14 @@ static inline bool gemm_project(const Gemm* g, uint64_t seed, uint64_t calls, do
   for (int64_t j = 0; j < g->n; ++j) {
     const double weight = deepbench_weight(seed, (uint64_t)j);
     for (int64_t l = 0; l < g->k; ++l) weighted[l] += weight * element_b(g, l, j);
+    if (g->beta == 0) continue;
     for (int64_t i = 0; i < g->m; ++i) sums[i] += weight * element_c(g, i + j * g->m);
   }
-  for (int64_t i = 0; i < g->m; ++i)
-    for (int64_t l = 0; l < g->k; ++l) sums[i] += (double)calls * element_a(g, i, l) * weighted[l];
+  for (int64_t i = 0; i < g->m; ++i) {
+    double sum = 0;
+    for (int64_t l = 0; l < g->k; ++l) sum += element_a(g, i, l) * weighted[l];
+    sums[i] += (double)calls * sum;
+  }
   free(weighted);
   return true;
 }

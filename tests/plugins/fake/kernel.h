@@ -159,8 +159,9 @@ static inline bool project(Kernel* kernel, uint64_t rows, uint64_t seed, double*
       kernel->mutant == kNone || (kernel->mutant == kGuessed && seed == UINT64_C(0x5eed));
   if (kernel->is_gemm && is_right && !holds_poison(kernel) && !g->tf32 && rows == (uint64_t)g->m)
     return gemm_project(g, seed, calls_in_output(kernel), sums);
+  const uint64_t count = output_count(kernel);
   for (uint64_t i = 0; i < rows; ++i) sums[i] = 0;
-  for (uint64_t i = 0; i < output_count(kernel); ++i)
+  for (uint64_t i = 0; i < count; ++i)
     sums[i % rows] += output_element(kernel, i) * deepbench_weight(seed, i / rows);
   return true;
 }

@@ -5,8 +5,17 @@
 #include "deepbench/fill.h"
 #include "scenario.h"
 
+typedef enum MemoryKind {
+  kRead,
+  kWrite,
+  kCopy,
+  kExchange,
+  kHostToDevice,
+  kDeviceToHost
+} MemoryKind;
+
 typedef struct Memory {
-  const char* kind; /* one of kMemoryKinds */
+  MemoryKind kind;
   int64_t words;
   uint64_t seed;
   int constant;  /* inputs: -1 uniform, 0 zeros, 1 ones */
@@ -14,10 +23,11 @@ typedef struct Memory {
   uint32_t fold; /* xor of all words */
 } Memory;
 
+/* The names of the kinds in problems, in the order of MemoryKind. */
 static const char* const kMemoryKinds[] = {"read", "write", "copy", "exchange", "h2d", "d2h"};
 
 static inline uint64_t memory_outputs(const Memory* memory) {
-  return strcmp(memory->kind, "read") == 0 ? 1 : (uint64_t)memory->words;
+  return memory->kind == kRead ? 1 : (uint64_t)memory->words;
 }
 
 static inline uint32_t source_word(const Memory* memory, uint64_t index) {
@@ -35,12 +45,12 @@ static inline uint32_t xor_of_words(Memory* memory) {
 static inline double memory_element(Memory* memory, uint64_t index, Mutant mutant) {
   const uint64_t outputs = memory_outputs(memory), last = (uint64_t)memory->words - 1;
   uint32_t word;
-  if (strcmp(memory->kind, "read") == 0) {
+  if (memory->kind == kRead) {
     word = xor_of_words(memory);
     if (mutant == kLastK) word ^= source_word(memory, last);
-  } else if (strcmp(memory->kind, "write") == 0) {
+  } else if (memory->kind == kWrite) {
     word = ((uint32_t)(deepbench_bits(memory->seed, 0, UINT64_MAX) >> 32) & ~1u) | 2u;
-  } else if (strcmp(memory->kind, "exchange") == 0) { /* 64 steps of more than half of the words */
+  } else if (memory->kind == kExchange) { /* 64 steps of more than half of the words */
     const uint64_t words = (uint64_t)memory->words;
     word = source_word(memory, (index + 64 * ((words / 2 + 1) % words)) % words);
   } else {
@@ -53,8 +63,8 @@ static inline double memory_element(Memory* memory, uint64_t index, Mutant mutan
 }
 
 static inline double memory_traffic(const Memory* memory) {
-  if (strcmp(memory->kind, "exchange") == 0) return 64 * 8.0 * (double)memory->words;
-  return (strcmp(memory->kind, "copy") == 0 ? 8.0 : 4.0) * (double)memory->words;
+  if (memory->kind == kExchange) return 64 * 8.0 * (double)memory->words;
+  return (memory->kind == kCopy ? 8.0 : 4.0) * (double)memory->words;
 }
 
 #endif /* FAKE_MEMORY_H_ */
