@@ -57,6 +57,7 @@ DeviceFacts read_facts(int device) {
   facts.shared_bytes =
       uint64_t(device_attribute(nvidia::cudaDevAttrMaxSharedMemoryPerBlockOptin, device));
   facts.shares_host_memory = device_attribute(nvidia::cudaDevAttrIntegrated, device) != 0;
+  facts.cooperative_launch = device_attribute(nvidia::cudaDevAttrCooperativeLaunch, device) != 0;
   facts.memory_pools = device_attribute(nvidia::cudaDevAttrMemoryPoolsSupported, device) != 0;
   CUDA_CHECK(cudart().cudaSetDevice(device));
   uint64_t available = 0;

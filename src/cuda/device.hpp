@@ -17,7 +17,8 @@ struct DeviceFacts {
   uint64_t l2_bytes = 0, memory_bytes = 0;
   uint64_t shared_bytes = 0;  // maximum for one block
   bool shares_host_memory = false;
-  bool memory_pools = false;  // supports allocation in the order of a stream
+  bool cooperative_launch = false;  // of blocks that are all resident at the same time
+  bool memory_pools = false;        // supports allocation in the order of a stream
 };
 
 // 0 without an NVIDIA driver or device, which is not an error. Throws plugin::Error with the cure

@@ -58,8 +58,37 @@ enum CUgraphNodeType : int {
   CU_GRAPH_NODE_TYPE_KERNEL = 0,
 };
 
+enum CUlaunchAttributeID : int {
+  CU_LAUNCH_ATTRIBUTE_COOPERATIVE = 2,
+};
+
 struct CUuuid {
   char bytes[16];
+};
+
+// The value of an attribute, for the attributes above.
+union CUlaunchAttributeValue {
+  char pad[64];
+  int cooperative;
+};
+
+struct CUlaunchAttribute {
+  CUlaunchAttributeID id;
+  char pad[4];
+  CUlaunchAttributeValue value;
+};
+
+struct CUlaunchConfig {
+  unsigned gridDimX;
+  unsigned gridDimY;
+  unsigned gridDimZ;
+  unsigned blockDimX;
+  unsigned blockDimY;
+  unsigned blockDimZ;
+  unsigned sharedMemBytes;
+  CUstream hStream;
+  CUlaunchAttribute* attrs;
+  unsigned numAttrs;
 };
 
 // The launch parameters of a graph's kernel node. `kern` is the kernel if `func` is nullptr.
@@ -108,7 +137,11 @@ struct CUDA_KERNEL_NODE_PARAMS_v2 {
   X(CUresult, cuGraphKernelNodeGetParams_v2,                                                      \
     (CUgraphNode node, CUDA_KERNEL_NODE_PARAMS_v2 * parameters))                                  \
   X(CUresult, cuFuncGetName, (const char** name, CUfunction function))                            \
-  X(CUresult, cuKernelGetName, (const char** name, CUkernel kernel))
+  X(CUresult, cuKernelGetName, (const char** name, CUkernel kernel))                              \
+  X(CUresult, cuLaunchKernelEx,                                                                   \
+    (const CUlaunchConfig* config, CUfunction function, void** arguments, void** extra))          \
+  X(CUresult, cuOccupancyMaxActiveBlocksPerMultiprocessor,                                        \
+    (int* blocks, CUfunction function, int block_size, size_t shared_bytes))
 
 DEEPBENCH_NVIDIA_TABLE(Driver, DEEPBENCH_NVIDIA_DRIVER_REQUIRED, DEEPBENCH_NVIDIA_DRIVER_OPTIONAL);
 

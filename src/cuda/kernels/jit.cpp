@@ -1,6 +1,7 @@
 // Finds a kernel by name in memory, loads it from the cache on disk, or compiles it.
 #include "kernels/jit.hpp"
 
+#include <algorithm>
 #include <chrono>
 #include <map>
 #include <memory>
@@ -106,12 +107,46 @@ class Functions {
   std::map<Key, std::unique_ptr<Function>> functions_;
 };
 
-void Function::launch_with(const LaunchShape& shape, nvidia::cudaStream_t stream,
-                           void** arguments) const {
+void Function::permit_shared_memory(const LaunchShape& shape) const {
   if (shape.shared_bytes > kDefaultSharedBytes)
     CUDA_CHECK(driver().cuFuncSetAttribute(function_,
                                            nvidia::CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES,
                                            int(shape.shared_bytes)));
+}
+
+void Function::require_resident(const LaunchShape& shape, int device) const {
+  if (!driver().cuLaunchKernelEx || !driver().cuOccupancyMaxActiveBlocksPerMultiprocessor)
+    plugin::unsupported("this driver has no cuLaunchKernelEx, which launches blocks together");
+  permit_shared_memory(shape);
+  int blocks = 0;
+  CUDA_CHECK(driver().cuOccupancyMaxActiveBlocksPerMultiprocessor(
+      &blocks, function_, int(shape.block_x * shape.block_y * shape.block_z), shape.shared_bytes));
+  require_resident_blocks(shape, uint64_t(std::max(blocks, 0)), device_facts(device));
+}
+
+void require_resident_blocks(const LaunchShape& shape, uint64_t per_multiprocessor,
+                             const DeviceFacts& device) {
+  if (!device.cooperative_launch)
+    plugin::unsupported("this device does not launch blocks that wait for one another");
+  const uint64_t resident = per_multiprocessor * uint64_t(device.multiprocessors);
+  if (shape.blocks() > resident)
+    plugin::unsupported(std::to_string(shape.blocks()) + " blocks wait for one another, but only " +
+                        std::to_string(resident) + " of them fit on this device at the same time");
+}
+
+void Function::launch_with(const LaunchShape& shape, nvidia::cudaStream_t stream,
+                           void** arguments) const {
+  permit_shared_memory(shape);
+  if (shape.cooperative) {
+    nvidia::CUlaunchAttribute attribute = {};
+    attribute.id = nvidia::CU_LAUNCH_ATTRIBUTE_COOPERATIVE;
+    attribute.value.cooperative = 1;
+    const nvidia::CUlaunchConfig config = {
+        shape.grid_x,  shape.grid_y,       shape.grid_z, shape.block_x, shape.block_y,
+        shape.block_z, shape.shared_bytes, stream,       &attribute,    1};
+    CUDA_CHECK(driver().cuLaunchKernelEx(&config, function_, arguments, nullptr));
+    return;
+  }
   CUDA_CHECK(driver().cuLaunchKernel(function_, shape.grid_x, shape.grid_y, shape.grid_z,
                                      shape.block_x, shape.block_y, shape.block_z,
                                      shape.shared_bytes, stream, arguments, nullptr));

@@ -3,8 +3,9 @@
 // them by h(t - 1) on tensor cores with float accumulation, and sends its units of h(t) to all
 // other blocks. All blocks must be resident on the device at the same time. The host does nothing
 // between calls.
-#include "device_clock.h"
+#include "cached_loads.h"
 #include "inter_block_mailbox.h"
+#include "limited_wait.h"
 #include "persistent.h"
 #include "tensor_core.h"
 
@@ -39,6 +40,39 @@ __device__ float next_state(UnitState& unit, const float* sums, float x) {
   return sum < 0 ? 0.0f : sum;  // fmaxf(NaN, 0) would be 0
 }
 
+// ---- operands -----------------------------------------------------------------------------------
+
+// Loads consecutive elements of a row of kLength elements. Those beyond its end, and those of no
+// row (nullptr), are zeros. One load suffices if every row is aligned to the vector.
+template <class Vector, uint32_t kLength>
+__device__ Vector load_padded(const uint16_t* row, uint32_t at) {
+  constexpr uint32_t kElements = sizeof(Vector) / sizeof(uint16_t);
+  Vector v = {};
+  if (row == nullptr || at >= kLength) return v;
+  if constexpr (kLength % kElements == 0) {
+    v = load_uncached(reinterpret_cast<const Vector*>(row + at));
+  } else {
+    auto* const words = reinterpret_cast<uint32_t*>(&v);
+#pragma unroll
+    for (uint32_t i = 0; i < kElements; ++i)
+      if (at + i < kLength) words[i / 2] |= uint32_t(row[at + i]) << i % 2 * 16;
+  }
+  return v;
+}
+
+// What a thread holds of two tiles side by side, as the tensor core instruction takes it. The order
+// of columns differs from that of the instruction, equally for weights and states, so that a thread
+// loads its elements of a row of both tiles together: they are eight consecutive ones.
+struct TilePair {
+  uint4 first, last;
+};
+
+template <class T>
+__device__ void multiply_pair(float (&sums)[4], const TilePair& pair, const uint4& h) {
+  T::multiply(sums, pair.first, {h.x, h.y});
+  T::multiply(sums, pair.last, {h.z, h.w});
+}
+
 // ---- a block of a layer -------------------------------------------------------------------------
 
 template <int kCell, int kType, uint32_t kHidden, uint32_t kUnits, uint32_t kBatch>
@@ -47,16 +81,17 @@ struct Layer {
   static constexpr uint32_t kGates = kCell == CELL_LSTM ? 4 : kCell == CELL_GRU ? 3 : 1;
   static constexpr PersistentShape kShape = {kGates, kHidden, kUnits};
   static constexpr uint32_t kRows = persistent_rows(kShape),
-                            kColumnTiles = persistent_column_tiles(kShape);
+                            kColumnPairs = persistent_column_pairs(kShape);
   static constexpr uint32_t kFullRowTiles = persistent_full_row_tiles(kShape),
                             kPartialRows = persistent_partial_rows(kShape);
-  static constexpr uint32_t kRegisterTiles = persistent_register_tiles(kShape);
-  static constexpr uint32_t kSlice = PERSISTENT_TILE * kColumnTiles;  // elements of h per warp
-  static constexpr uint32_t kPitch = persistent_pitch(kShape);
+  static constexpr uint32_t kRegisterPairs = persistent_register_pairs(kShape);
+  static constexpr uint32_t kSlice = PERSISTENT_PAIR_COLUMNS * kColumnPairs;  // of h, per warp
+  static constexpr uint32_t kPitch = persistent_pitch(kShape),
+                            kMailboxPitch = persistent_mailbox_pitch(kShape);
   static constexpr uint32_t kRowTiles = kFullRowTiles + (kPartialRows > 0);
   static constexpr uint32_t kRounds = (kSlice / 4 + 31) / 32;
   // Limited by the number of registers.
-  static constexpr uint32_t kLoads = kRegisterTiles > 32 ? 4 : 8;
+  static constexpr uint32_t kLoads = kRegisterPairs > 16 ? 4 : 8;
   static constexpr uint32_t kFitting = kRounds > kLoads / 2 ? 1 : kLoads / kRounds;
   static constexpr uint32_t kSequencesInFlight = kFitting < kBatch ? kFitting : kBatch;
 
@@ -67,43 +102,67 @@ struct Layer {
 
   // ---- weights ----------------------------------------------------------------------------------
 
-  // The elements of a tile that this thread holds. The order of columns differs from that of the
-  // tensor core instruction, equally for weights and states, so that a thread holds four
-  // consecutive elements.
-  __device__ uint2 weights(uint32_t row, uint32_t column) const {
-    const uint32_t unit = first_unit + row % kUnits, at = column + lane % 4 * 4;
-    if (row >= kRows || unit >= kHidden || column >= kHidden) return {0, 0};
-    const uint64_t line = uint64_t(row / kUnits) * kHidden + unit;
-    return *reinterpret_cast<const uint2*>(layer.u + line * kHidden + at);
+  // The thread's elements of a row of this block, in a pair of tiles.
+  __device__ uint4 weights(uint32_t row, uint32_t column_pair) const {
+    const uint32_t unit = first_unit + row % kUnits;
+    const bool is_real = row < kRows && unit < kHidden;
+    const uint16_t* const all = layer.u + (uint64_t(row / kUnits) * kHidden + unit) * kHidden;
+    return load_padded<uint4, kHidden>(
+        is_real ? all : nullptr,
+        first_column + column_pair * PERSISTENT_PAIR_COLUMNS + lane % 4 * 8);
   }
-  __device__ uint4 tile(uint32_t number) const {
-    const uint32_t row = number % kFullRowTiles * PERSISTENT_TILE + lane / 4;
-    const uint32_t column = first_column + number / kFullRowTiles * PERSISTENT_TILE;
-    const uint2 upper = weights(row, column), lower = weights(row + 8, column);
-    return {upper.x, lower.x, upper.y, lower.y};
+  __device__ TilePair pair(uint32_t row_tile, uint32_t column_pair) const {
+    const uint32_t row = row_tile * PERSISTENT_TILE + lane / 4;
+    const uint4 upper = weights(row, column_pair), lower = weights(row + 8, column_pair);
+    return {{upper.x, lower.x, upper.y, lower.y}, {upper.z, lower.z, upper.w, lower.w}};
   }
-  __device__ uint4* shared_tile(uint32_t number) const {
-    const uint32_t index = warp * persistent_shared_tiles(kShape) + number - kRegisterTiles;
-    return reinterpret_cast<uint4*>(shared) + index * 32 + lane;
+  static __device__ constexpr uint32_t number_of(uint32_t row_tile, uint32_t column_pair) {
+    return column_pair * kFullRowTiles + row_tile;
   }
-  __device__ uint2* partial_tile(uint32_t column) const {
-    auto* const all = reinterpret_cast<uint2*>(shared + persistent_partial_offset(kShape));
-    return all + (warp * kColumnTiles + column) * 4 * kPartialRows + lane;
+  // The vectors of the threads lie side by side; `last` is 32 vectors behind `first`.
+  __device__ uint4* shared_pair(uint32_t number) const {
+    const uint32_t index = warp * persistent_shared_pairs(kShape) + number - kRegisterPairs;
+    return reinterpret_cast<uint4*>(shared) + index * 64 + lane;
+  }
+  __device__ uint4* partial_pair(uint32_t column_pair) const {
+    auto* const all = reinterpret_cast<uint4*>(shared + persistent_partial_offset(kShape));
+    return all + (warp * kColumnPairs + column_pair) * 4 * kPartialRows + lane;
   }
   __device__ bool has_partial_row() const { return lane < 4 * kPartialRows; }
 
-  __device__ void load_weights(uint4* register_tiles) const {
+  // Loads for shared memory come first, while the registers are free: all of a row of tiles are in
+  // flight together. Without the limits on unrolling, the compiler would keep more in flight than
+  // there are registers.
+  __device__ void load_weights(TilePair* register_pairs) const {
+    if constexpr (persistent_shared_pairs(kShape) > 0)
+#pragma unroll 1
+      for (uint32_t i = 0; i < kFullRowTiles; ++i) fill_shared_pairs(i);
+    if constexpr (kPartialRows > 0) fill_partial_pairs();
 #pragma unroll
-    for (uint32_t i = 0; i < kRegisterTiles; ++i) register_tiles[i] = tile(i);
-    for (uint32_t i = kRegisterTiles; i < kFullRowTiles * kColumnTiles; ++i)
-      *shared_tile(i) = tile(i);
-    if constexpr (kPartialRows > 0) load_partial_tiles();
+    for (uint32_t i = 0; i < kFullRowTiles; ++i)
+#pragma unroll
+      for (uint32_t column = 0; column < kColumnPairs; ++column)
+        if (number_of(i, column) < kRegisterPairs)
+          register_pairs[number_of(i, column)] = pair(i, column);
   }
-  __device__ void load_partial_tiles() const {
+  __device__ void fill_shared_pairs(uint32_t row_tile) const {
+    constexpr uint32_t kFirst = kRegisterPairs / kFullRowTiles;  // the others are in registers
+    TilePair loaded[kColumnPairs - kFirst];
+#pragma unroll
+    for (uint32_t i = 0; i < kColumnPairs - kFirst; ++i) loaded[i] = pair(row_tile, kFirst + i);
+#pragma unroll
+    for (uint32_t i = 0; i < kColumnPairs - kFirst; ++i) {
+      const uint32_t number = number_of(row_tile, kFirst + i);
+      if (number < kRegisterPairs) continue;
+      shared_pair(number)[0] = loaded[i].first;
+      shared_pair(number)[32] = loaded[i].last;
+    }
+  }
+  __device__ void fill_partial_pairs() const {
     if (!has_partial_row()) return;
-    for (uint32_t column = 0; column < kColumnTiles; ++column)
-      *partial_tile(column) = weights(kFullRowTiles * PERSISTENT_TILE + lane / 4,
-                                      first_column + column * PERSISTENT_TILE);
+#pragma unroll 4
+    for (uint32_t i = 0; i < kColumnPairs; ++i)
+      *partial_pair(i) = weights(kFullRowTiles * PERSISTENT_TILE + lane / 4, i);
   }
 
   // ---- h(t - 1) ---------------------------------------------------------------------------------
@@ -118,81 +177,83 @@ struct Layer {
   __device__ bool is_valid_element(uint32_t turn, uint32_t n) const {
     return n < kBatch && element(turn) < kSlice && first_column + element(turn) < kHidden;
   }
+  // Whether the last two of the four elements exist, which another block may send than the first.
+  __device__ bool has_second_pair(uint32_t turn) const {
+    return kHidden % 4 == 0 || first_column + element(turn) + 2 < kHidden;
+  }
   __device__ uint2* state(uint32_t turn, uint32_t n) const {
     return reinterpret_cast<uint2*>(states() + n * kPitch + 2 * element(turn));
   }
 
+  // Beyond the last unit, the states are and remain zeros.
   __device__ void load_initial_states() const {
     for (uint32_t n = 0; n < kBatch; ++n)
       for (uint32_t turn = 0; turn < kRounds; ++turn)
-        if (is_valid_element(turn, n))
-          *state(turn, n) = *reinterpret_cast<const uint2*>(layer.h0 + n * kHidden + first_column +
-                                                            element(turn));
+        if (element(turn) < kSlice)
+          *state(turn, n) =
+              load_padded<uint2, kHidden>(layer.h0 + n * kHidden, first_column + element(turn));
   }
 
   __device__ uint64_t* mailbox(uint32_t step, uint32_t n, uint32_t unit) const {
-    return layer.mailbox + ((step % 2 * kBatch + n) * kHidden + unit) / 2;
+    return layer.mailbox + ((step % 2 * kBatch + n) * kMailboxPitch + unit) / 2;
   }
 
   // Polls the mailbox for kSequencesInFlight sequences at a time, with all loads in flight
-  // together, until all states have arrived. If a block is not resident on the device, its states
-  // never arrive; the kernel then traps instead of waiting forever. The clock is read so rarely
-  // that it delays no step.
+  // together, until all states have arrived.
   __device__ void receive_states(uint32_t step) const {
     for (uint32_t first = 0; first < kBatch; first += kSequencesInFlight) {
       const uint64_t* const from = mailbox(step, first, first_column + element(0));
       uint4 v[kSequencesInFlight][kRounds];
       bool is_incomplete;
-      uint32_t polls = 0;
-      uint64_t first_look = 0;
+      LimitedWait wait;
       do {
-        if (++polls % PERSISTENT_POLLS_PER_LOOK == 0) {
-          const uint64_t now = now_ns();
-          if (first_look == 0) first_look = now;
-          if (now - first_look > PERSISTENT_MAX_WAIT_NS) __trap();
-        }
+        wait.look();
         is_incomplete = false;
 #pragma unroll
         for (uint32_t n = 0; n < kSequencesInFlight; ++n)
 #pragma unroll
           for (uint32_t turn = 0; turn < kRounds; ++turn)
             if (is_valid_element(turn, first + n))
-              v[n][turn] = load_mailbox(from + (n * kHidden + turn * 128) / 2);
+              v[n][turn] = load_mailbox(from + (n * kMailboxPitch + turn * 128) / 2);
 #pragma unroll
         for (uint32_t n = 0; n < kSequencesInFlight; ++n)
 #pragma unroll
           for (uint32_t turn = 0; turn < kRounds; ++turn)
             is_incomplete |=
-                is_valid_element(turn, first + n) && (v[n][turn].y != step || v[n][turn].w != step);
+                is_valid_element(turn, first + n) &&
+                (v[n][turn].y != step || (has_second_pair(turn) && v[n][turn].w != step));
       } while (is_incomplete);
 #pragma unroll
       for (uint32_t n = 0; n < kSequencesInFlight; ++n)
 #pragma unroll
         for (uint32_t turn = 0; turn < kRounds; ++turn)
           if (is_valid_element(turn, first + n))
-            *state(turn, first + n) = {v[n][turn].x, v[n][turn].z};
+            *state(turn, first + n) = {v[n][turn].x, has_second_pair(turn) ? v[n][turn].z : 0};
     }
   }
 
   // ---- a step -----------------------------------------------------------------------------------
 
-  __device__ void multiply(const uint4* register_tiles, float (&sums)[kRowTiles][4]) const {
+  __device__ void multiply(const TilePair* register_pairs, float (&sums)[kRowTiles][4]) const {
     const uint32_t n = lane / 4;
-    const unsigned char* const mine = states() + n * kPitch + lane % 4 * 8;
+    const unsigned char* const mine = states() + n * kPitch + lane % 4 * sizeof(uint4);
 #pragma unroll
-    for (uint32_t column = 0; column < kColumnTiles; ++column) {
-      uint2 h = {0, 0};
-      if (n < kBatch && first_column + column * PERSISTENT_TILE < kHidden)
-        h = *reinterpret_cast<const uint2*>(mine + column * 2 * PERSISTENT_TILE);
+    for (uint32_t column = 0; column < kColumnPairs; ++column) {
+      uint4 h = {0, 0, 0, 0};
+      if (n < kBatch)
+        h = *reinterpret_cast<const uint4*>(mine + column * 2 * PERSISTENT_PAIR_COLUMNS);
 #pragma unroll
       for (uint32_t i = 0; i < kFullRowTiles; ++i) {
-        const uint32_t number = column * kFullRowTiles + i;
-        T::multiply(sums[i],
-                    number < kRegisterTiles ? register_tiles[number] : *shared_tile(number), h);
+        const uint32_t number = number_of(i, column);
+        if (number < kRegisterPairs)
+          multiply_pair<T>(sums[i], register_pairs[number], h);
+        else
+          multiply_pair<T>(sums[i], {shared_pair(number)[0], shared_pair(number)[32]}, h);
       }
       if constexpr (kPartialRows > 0) {
-        const uint2 partial = has_partial_row() ? *partial_tile(column) : uint2{0, 0};
-        T::multiply(sums[kRowTiles - 1], {partial.x, 0, partial.y, 0}, h);
+        const uint4 partial = has_partial_row() ? *partial_pair(column) : uint4{0, 0, 0, 0};
+        multiply_pair<T>(sums[kRowTiles - 1],
+                         {{partial.x, 0, partial.y, 0}, {partial.z, 0, partial.w, 0}}, h);
       }
     }
   }
@@ -235,8 +296,8 @@ struct Layer {
 
   __device__ void run() const {
     const uint32_t before = *layer.steps;
-    uint4 register_tiles[kRegisterTiles > 0 ? kRegisterTiles : 1];
-    load_weights(register_tiles);
+    TilePair register_pairs[kRegisterPairs];
+    load_weights(register_pairs);
     load_initial_states();
 
     // Whole warps take part. Two neighbouring threads handle a pair of units, whose elements they
@@ -257,18 +318,20 @@ struct Layer {
       if (t > 0) receive_states(step - 1);
       __syncwarp();
       float sums[kRowTiles][4] = {};
-      multiply(register_tiles, sums);
+      multiply(register_pairs, sums);
       store_sums(step, sums);
       __syncthreads();
       if (!has_units) continue;
       float gates[kGates];
       add_partial_sums(step, within, n, gates);
-      const uint16_t h = T::from_float(next_state<kCell>(state, gates, x));
+      uint16_t h = T::from_float(next_state<kCell>(state, gates, x));
+      if (kHidden % 2 == 1 && !writes) h = 0;  // its sums are zeros times h, which may be infinite
       state.h = T::to_float(h);
       const uint32_t pair = h | __shfl_down_sync(0xffffffff, uint32_t(h), 1) << 16;
-      if (!writes || within % 2 == 1) continue;
-      if (t + 1 < layer.timesteps) store_mailbox(mailbox(step, n, unit), pair, step);
-      *reinterpret_cast<uint32_t*>(layer.y + at) = pair;
+      const bool sends = writes && within % 2 == 0;
+      if (sends && t + 1 < layer.timesteps) store_mailbox(mailbox(step, n, unit), pair, step);
+      if (kHidden % 2 == 1 && writes) layer.y[at] = h;
+      if (kHidden % 2 == 0 && sends) *reinterpret_cast<uint32_t*>(layer.y + at) = pair;
     }
     end_call(before);
   }

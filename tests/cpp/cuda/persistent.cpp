@@ -9,6 +9,7 @@
 #include "deepbench/plugin.hpp"
 #include "gpu.hpp"
 #include "kernels/compile.hpp"
+#include "kernels/jit.hpp"
 #include "kernels/sources.hpp"
 #include "libraries.hpp"
 #include "ops/rnn/persistent_plan.hpp"
@@ -29,6 +30,7 @@ cuda::DeviceFacts hopper_facts() {
   facts.major = 9;
   facts.multiprocessors = 132;
   facts.shared_bytes = 232448;
+  facts.cooperative_launch = true;
   return facts;
 }
 
@@ -48,7 +50,7 @@ std::string refusal_of(const Layer& layer, const cuda::DeviceFacts& device = hop
 
 TEST_CASE("persistent: every unit belongs to a block, and every block fits") {
   for (const std::string cell : kSupportedCells)
-    for (const int64_t hidden : {16, 48, 512, 1024, 1040, 1760, 2048})
+    for (const int64_t hidden : {1, 7, 16, 48, 50, 512, 1021, 1024, 1040, 1500, 1760, 2048})
       for (const int64_t batch : {1, 4, 8}) {
         CAPTURE(cell);
         CAPTURE(hidden);
@@ -61,6 +63,9 @@ TEST_CASE("persistent: every unit belongs to a block, and every block fits") {
           CHECK(int64_t(plan.blocks * plan.shape.units) >= hidden);
           CHECK(int64_t((plan.blocks - 1) * plan.shape.units) < hidden);
           CHECK(plan.shared_bytes <= hopper_facts().shared_bytes);
+          CHECK(plan.padded_hidden % PERSISTENT_PAIR_COLUMNS == 0);
+          CHECK(plan.padded_hidden >= hidden);
+          CHECK(plan.padded_hidden < hidden + PERSISTENT_PAIR_COLUMNS);
           CHECK(plan.name == "units=" + std::to_string(plan.shape.units));
         }
       }
@@ -78,14 +83,14 @@ TEST_CASE("persistent: the largest layers of the suites fit on a large device") 
 
 TEST_CASE("persistent: full tiles, partial tiles, states and sums do not overlap") {
   const PersistentShape shape = {3, 2816, 22};
-  CHECK(persistent_column_tiles(shape) == 22);
-  CHECK(persistent_register_tiles(shape) == PERSISTENT_MAX_REGISTERS);
-  const uint32_t shared_tiles = 4 * 22 - PERSISTENT_MAX_REGISTERS;
-  CHECK(persistent_shared_tiles(shape) == shared_tiles);
-  CHECK(persistent_partial_offset(shape) == 8 * 512 * shared_tiles);
-  CHECK(persistent_states_offset(shape) - persistent_partial_offset(shape) == 8 * 22 * 2 * 16 * 2);
-  CHECK(persistent_pitch(shape) % 64 == 32);  // two neighbours use different banks
-  CHECK(persistent_sums_offset(shape, 4) - persistent_states_offset(shape) == 8 * 4 * 23 * 32);
+  CHECK(persistent_column_pairs(shape) == 11);
+  CHECK(persistent_register_pairs(shape) == PERSISTENT_MAX_REGISTERS);
+  const uint32_t shared_pairs = 4 * 11 - PERSISTENT_MAX_REGISTERS;
+  CHECK(persistent_shared_pairs(shape) == shared_pairs);
+  CHECK(persistent_partial_offset(shape) == 8 * 1024 * shared_pairs);
+  CHECK(persistent_states_offset(shape) - persistent_partial_offset(shape) == 8 * 11 * 2 * 32 * 2);
+  CHECK(persistent_pitch(shape) % 128 == 64);  // two neighbours use different banks
+  CHECK(persistent_sums_offset(shape, 4) - persistent_states_offset(shape) == 8 * 4 * 11 * 64);
   CHECK(persistent_shared_bytes(shape, 4) - persistent_sums_offset(shape, 4) == 2 * 8 * 66 * 4 * 4);
   CHECK(persistent_shared_bytes(shape, 4) <= 232448);  // the limit of the device
 }
@@ -99,7 +104,7 @@ TEST_CASE("persistent: refusals name the reason") {
   CHECK(refusal_of(layer).empty());
   says(refusal_of(inference_layer("gru_reset_before", {64, 2, 3})), "cell=gru");
   says(refusal_of(inference_layer("gru", {64, 9, 3})), "batches up to 8");
-  says(refusal_of(inference_layer("gru", {72, 1, 3})), "multiple of 16");
+  CHECK(refusal_of(inference_layer("gru", {71, 2, 3})).empty());
   says(refusal_of(inference_layer("gru", {64, 2, 3}, "float")), "half and bfloat16");
   says(refusal_of(inference_layer("gru", {4096, 1, 3})), "do not fit");
   says(refusal_of(inference_layer("gru", {int64_t{1} << 40, 1, 3})), "do not fit");
@@ -111,6 +116,34 @@ TEST_CASE("persistent: refusals name the reason") {
   cuda::DeviceFacts old = hopper_facts();
   old.major = 7;
   says(refusal_of(inference_layer("gru", {64, 2, 3}), old), "8.0");
+  cuda::DeviceFacts alone = hopper_facts();
+  alone.cooperative_launch = false;
+  says(refusal_of(inference_layer("gru", {64, 2, 3}), alone), "launches blocks together");
+}
+
+TEST_CASE("persistent: blocks that do not fit on the device together are refused") {
+  cuda::LaunchShape shape;
+  shape.grid_x = 128;
+  shape.cooperative = true;
+  cuda::DeviceFacts device = hopper_facts();
+  CHECK_NOTHROW(cuda::require_resident_blocks(shape, 1, device));
+  device.multiprocessors = 127;
+  CHECK_NOTHROW(cuda::require_resident_blocks(shape, 2, device));
+  const auto refusal = [&](uint64_t per_multiprocessor) -> std::string {
+    try {
+      cuda::require_resident_blocks(shape, per_multiprocessor, device);
+      return "";
+    } catch (const plugin::Error& error) {
+      CHECK(error.status() == DEEPBENCH_UNSUPPORTED);
+      return error.what();
+    }
+  };
+  CHECK(refusal(1) ==
+        "128 blocks wait for one another, but only 127 of them fit on this device at the same "
+        "time");
+  CHECK(refusal(0).find("only 0") != std::string::npos);
+  device.cooperative_launch = false;
+  CHECK(refusal(2).find("does not launch") != std::string::npos);
 }
 
 TEST_CASE("persistent: the kernel instances that the host names compile") {
@@ -119,8 +152,9 @@ TEST_CASE("persistent: the kernel instances that the host names compile") {
     return;
   }
   const cuda::Source source = cuda::read_kernel_source("persistent");
-  for (const Layer& layer : {inference_layer("gru", {2816, 4, 3}),
-                             inference_layer("vanilla", {1040, 7, 3}, "bfloat16")}) {
+  for (const Layer& layer :
+       {inference_layer("gru", {2816, 4, 3}), inference_layer("lstm", {1021, 4, 3}),
+        inference_layer("vanilla", {1040, 7, 3}, "bfloat16")}) {
     const std::string expression =
         cuda::persistent_expression(layer.rnn(), plans_of(layer).front());
     CAPTURE(expression);
@@ -130,10 +164,11 @@ TEST_CASE("persistent: the kernel instances that the host names compile") {
 
 TEST_CASE("gpu: persistent: every cell, type and block shape is correct") {
   REQUIRE_GPU();
-  // hidden=1040 has 65 tiles for 8 warps, hidden=2816 has partial tiles, and one step exchanges no
-  // states.
+  // hidden=1040 has 65 tiles for 8 warps, hidden=2816 has partial tiles, one step exchanges no
+  // states, and the rows of some sizes are aligned to no vector.
   const std::vector<LayerSizes> all = {{16, 1, 1},  {48, 3, 5},   {64, 8, 4},   {256, 5, 9},
-                                       {512, 4, 3}, {1040, 7, 3}, {1536, 2, 2}, {2816, 1, 3}};
+                                       {512, 4, 3}, {1040, 7, 3}, {1536, 2, 2}, {2816, 1, 3},
+                                       {2, 1, 4},   {37, 3, 5},   {1021, 4, 3}, {1500, 2, 3}};
   for (const std::string precision : {"half", "bfloat16"})
     for (const std::string cell : kSupportedCells)
       for (const LayerSizes& sizes : all) {
@@ -170,6 +205,17 @@ TEST_CASE("gpu: persistent: a call is not affected by earlier calls") {
       }
     CHECK(hot.call(5, DEEPBENCH_LAUNCH_STREAM).launch == DEEPBENCH_LAUNCH_STREAM);
   }
+}
+
+TEST_CASE("gpu: persistent: the row states the padding") {
+  REQUIRE_GPU();
+  const LayerRun padded(inference_layer("gru", {1021, 2, 3}), "library=persistent");
+  REQUIRE(padded.status() == DEEPBENCH_OK);
+  CHECK(padded.describe().text("padded.hidden") == "1024");
+  CHECK(padded.describe().text("padding_rule").find("multiple of 32") != std::string::npos);
+  const LayerRun whole(inference_layer("gru", {1024, 2, 3}), "library=persistent");
+  REQUIRE(whole.status() == DEEPBENCH_OK);
+  CHECK_FALSE(whole.describe().has("padded.hidden"));
 }
 
 TEST_CASE("gpu: persistent: it competes with cuDNN, whose default remains the first candidate") {

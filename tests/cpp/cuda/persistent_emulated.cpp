@@ -172,7 +172,7 @@ class LayerCase {
         b_(elements(2, kBiases * kHidden, 0.5f)),
         h0_(elements(3, kStates, 1)),
         c0_(elements(4, kStates, 1)),
-        mailbox_(kStates) {}
+        mailbox_(kBatch * Kernel::kMailboxPitch) {}
 
   void run_layer() {
     y_.assign(size_t(timesteps_) * kStates, 0x7e00);
@@ -275,6 +275,23 @@ TEST_CASE("kernels on the host: persistent is correct for every cell and block s
   check_layer<CELL_LSTM, DEEPBENCH_F16, 32, 16, 2>(1);  // no states are exchanged
 }
 
+TEST_CASE("kernels on the host: persistent is correct for sizes that fill no tile and no vector") {
+  check_layer<CELL_GRU, DEEPBENCH_F16, 40, 10, 2>(3);   // rows of whole vectors
+  check_layer<CELL_LSTM, DEEPBENCH_F16, 50, 12, 3>(3);  // pairs, but no groups of four
+  check_layer<CELL_GRU, DEEPBENCH_BF16, 37, 8, 2>(3);   // a unit without a partner
+  check_layer<CELL_VANILLA, DEEPBENCH_BF16, 1, 2, 1>(3);
+  check_layer<CELL_GRU, DEEPBENCH_F16, 261, 22, 1>(2);  // a partial tile, two pairs per warp
+}
+
+// The zeros that pad the weights, times an infinite state, are not a number.
+TEST_CASE("kernels on the host: an infinite state of persistent reaches nothing through padding") {
+  LayerCase<CELL_VANILLA, DEEPBENCH_BF16, 1, 2, 1> vanilla(4);
+  vanilla.set_input(0, 0, INFINITY);
+  vanilla.run_layer();
+  CHECK(std::isinf(vanilla.output(0, 0)));
+  for (uint32_t t = 1; t < 4; ++t) CHECK_FALSE(std::isnan(vanilla.output(t, 0)));
+}
+
 TEST_CASE("kernels on the host: persistent keeps what is not a number in relu") {
   LayerCase<CELL_VANILLA, DEEPBENCH_BF16, 16, 2, 1> vanilla(2);
   vanilla.set_input(0, 3, NAN);
@@ -286,7 +303,7 @@ TEST_CASE("kernels on the host: persistent keeps what is not a number in relu") 
 
 TEST_CASE("kernels on the host: persistent is correct with tiles in shared memory") {
   constexpr PersistentShape kShape = {3, 256, 128};
-  static_assert(persistent_shared_tiles(kShape) > 0, "this case tests tiles in shared memory");
+  static_assert(persistent_shared_pairs(kShape) > 0, "this case tests tiles in shared memory");
   check_layer<CELL_GRU, DEEPBENCH_F16, 256, 128, 2>(2);
 }
 

@@ -25,21 +25,24 @@ class PersistentCall final : public LibraryCall {
         stream_(stream.get()),
         workspace_(bytes()),
         function_(planned_function("persistent", persistent_expression(rnn(), plan), stream)) {
+    function_.kernel.require_resident(launch_shape(), stream.device());
     CUDA_CHECK(cudart().cudaMemsetAsync(workspace_.data(), 0, bytes(), stream_));
     CUDA_CHECK(cudart().cudaMemsetAsync(steps(), kFirstStep, sizeof(uint32_t), stream_));
     stream.synchronize();
   }
 
   void enqueue(uint64_t copy) override {
-    LaunchShape shape;
-    shape.grid_x = plan_.blocks;
-    shape.block_x = PERSISTENT_THREADS;
-    shape.shared_bytes = plan_.shared_bytes;
-    function_.kernel.launch(shape, stream_, layer(copy));
+    function_.kernel.launch(launch_shape(), stream_, layer(copy));
   }
 
   void describe(plugin::Sink& sink) const override {
     function_.describe(sink);
+    if (plan_.padded_hidden != rnn().hidden) {
+      sink.integer("padded.hidden", plan_.padded_hidden);
+      sink.text("padding_rule", "hidden to a multiple of " +
+                                    std::to_string(PERSISTENT_PAIR_COLUMNS) +
+                                    ", where the kernel keeps weights and states");
+    }
     sink.text("note.persistent", std::to_string(plan_.blocks) +
                                      " blocks keep the recurrent weights in registers and shared "
                                      "memory from the first step to the last");
@@ -47,6 +50,14 @@ class PersistentCall final : public LibraryCall {
 
  private:
   const Rnn& rnn() const { return operands_.storage().rnn; }
+  LaunchShape launch_shape() const {
+    LaunchShape shape;
+    shape.grid_x = plan_.blocks;
+    shape.block_x = PERSISTENT_THREADS;
+    shape.shared_bytes = plan_.shared_bytes;
+    shape.cooperative = true;
+    return shape;
+  }
   uint64_t bytes() const { return persistent_workspace_bytes(rnn()); }
   std::byte* steps() const { return workspace_.data() + bytes() - sizeof(uint32_t); }
 

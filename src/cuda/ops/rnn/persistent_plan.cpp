@@ -33,21 +33,21 @@ void require_supported_layer(const Rnn& rnn, const DeviceFacts& device) {
   if (rnn.batch > PERSISTENT_MAX_BATCH)
     plugin::unsupported("persistent supports only batches up to " +
                         std::to_string(PERSISTENT_MAX_BATCH));
-  if (rnn.hidden % PERSISTENT_TILE != 0)
-    plugin::unsupported("persistent supports only layers whose size is a multiple of " +
-                        std::to_string(PERSISTENT_TILE) + " units");
+  if (!device.cooperative_launch)
+    plugin::unsupported("persistent needs a device that launches blocks together");
 }
 
 // Returns nothing if the weights do not fit into a block.
 std::optional<PersistentPlan> plan_with(const Rnn& rnn, int64_t units, const DeviceFacts& device) {
   // Checks in double first, because the sizes of very large layers would not fit into 32 bits.
   const double weights = 2.0 * double(rnn.gates()) * double(units) * double(rnn.hidden);
-  const double registers = PERSISTENT_WARPS * PERSISTENT_MAX_REGISTERS * PERSISTENT_TILE_BYTES;
+  const double registers = PERSISTENT_WARPS * PERSISTENT_MAX_REGISTERS * PERSISTENT_PAIR_BYTES;
   if (weights > double(device.shared_bytes) + registers) return {};
   PersistentPlan plan;
   plan.name = "units=" + std::to_string(units);
   plan.shape = {uint32_t(rnn.gates()), uint32_t(rnn.hidden), uint32_t(units)};
   plan.blocks = uint32_t(ceil_div(rnn.hidden, units));
+  plan.padded_hidden = ceil_div(rnn.hidden, PERSISTENT_PAIR_COLUMNS) * PERSISTENT_PAIR_COLUMNS;
   plan.shared_bytes = persistent_shared_bytes(plan.shape, uint32_t(rnn.batch));
   if (plan.shared_bytes > device.shared_bytes) return {};
   return plan;
@@ -109,7 +109,8 @@ LayerStorage persistent_storage(const Rnn& rnn) {
 }
 
 uint64_t persistent_workspace_bytes(const Rnn& rnn) {
-  return uint64_t(rnn.states()) * sizeof(uint64_t) + sizeof(uint32_t);
+  const uint32_t pitch = persistent_mailbox_pitch({0, uint32_t(rnn.hidden), 0});
+  return uint64_t(rnn.batch) * pitch * sizeof(uint64_t) + sizeof(uint32_t);
 }
 
 }  // namespace deepbench::cuda

@@ -16,6 +16,7 @@ struct PersistentPlan {
   std::string name;  // "units=22": units per block
   PersistentShape shape = {};
   uint32_t blocks = 0, shared_bytes = 0;
+  int64_t padded_hidden = 0;  // the columns of U and the states of h in whole pairs of tiles
 };
 
 // Returns the plans for distributing the layer, the default first. Throws plugin::Error
