@@ -19,7 +19,11 @@ Instances<DEEPBENCH_F16, 4> four;
 #if !defined(__CUDA_ARCH__) || __CUDA_ARCH__ >= 900
 template <int kType, uint32_t kColumns>
 struct Clusters {
-  const void* kernels[4] = {(const void*)skinny_mma<kType, true, kColumns, 2, 8, 2, false>,
+  const void* kernels[8] = {(const void*)skinny_mma<kType, true, kColumns, 1, 8, 8, false>,
+                            (const void*)skinny_mma<kType, true, kColumns, 1, 16, 4, false>,
+                            (const void*)skinny_mma<kType, false, kColumns, 2, 8, 4, false>,
+                            (const void*)skinny_mma<kType, false, kColumns, 2, 8, 8, false>,
+                            (const void*)skinny_mma<kType, true, kColumns, 2, 8, 2, false>,
                             (const void*)skinny_mma<kType, true, kColumns, 2, 4, 4, false>,
                             (const void*)skinny_mma<kType, false, kColumns, 2, 8, 2, false>,
                             (const void*)skinny_mma<kType, false, kColumns, 2, 4, 4, false>};

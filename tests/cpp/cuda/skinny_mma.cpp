@@ -55,7 +55,8 @@ TEST_CASE("skinny_mma: plans cover every row, column and step exactly once") {
           const SkinnyMmaProblem of = make_problem(m, n, k, transposed);
           std::set<std::string> names;
           const auto plans = skinny_mma_plans(of);
-          CHECK(plans.size() == (transposed ? 6 : 4));
+          const size_t always = transposed ? 6 : 4;
+          CHECK((plans.size() == always || plans.size() == always + 1));
           for (const SkinnyMmaPlan& plan : plans) {
             INFO(m, " x ", n, " x ", k, ": ", plan.name());
             check_plan(plan, of);
@@ -77,6 +78,28 @@ TEST_CASE("skinny_mma: the default fills the device") {
   // A block has two tiles with sixteen partial sums each.
   CHECK(default_plan(1760, 16, 1760, true).launch().shared_bytes == 2 * 16 * 512);
   CHECK(default_plan(2560, 32, 2560, true).launch().shared_bytes == 2 * 16 * 512);
+}
+
+TEST_CASE("skinny_mma: few rows with a long k fill the device by splitting k") {
+  const auto default_plan = [](uint32_t m, uint32_t k, bool transposed, int multiprocessors) {
+    SkinnyMmaProblem of = make_problem(m, 8, k, transposed);
+    of.multiprocessors = multiprocessors;
+    return skinny_mma_plans(of).front();
+  };
+  CHECK(default_plan(512, 500000, true, 132).name() == "rows=16,warps=16,split=4");
+  CHECK(default_plan(512, 500000, true, 132).blocks == 128);
+  CHECK(default_plan(512, 500000, false, 132).name() == "rows=32,warps=8,split=8");
+  CHECK(default_plan(512, 500000, false, 132).blocks == 128);
+  CHECK(default_plan(512, 500000, false, 131).blocks == 128);
+  // The split follows the number of multiprocessors.
+  CHECK(default_plan(512, 500000, true, 127).name() == "rows=16,warps=16,split=2");
+  CHECK(default_plan(512, 500000, true, 256).name() == "rows=16,warps=8,split=8");
+  CHECK(default_plan(512, 500000, false, 127).name() == "rows=32,warps=8,split=4");
+  CHECK(default_plan(8, 500000, true, 132).name() == "rows=16,warps=8,split=8");
+  // Parts are no shorter than it takes to hide the sums of the others.
+  CHECK(default_plan(512, 64 * 12 * 32, true, 132).shape.split == 4);
+  CHECK(default_plan(512, 64 * 11 * 32, true, 132).shape.split == 2);
+  CHECK(default_plan(512, 2048, true, 132).shape.split == 1);
 }
 
 TEST_CASE("skinny_mma: without clusters, k is not split") {
@@ -138,6 +161,8 @@ TEST_CASE("skinny_mma: the kernel instances that the host names compile") {
   };
   compiles(make_problem(1760, 16, 1760, true), DEEPBENCH_F16, 90);
   compiles(make_problem(2560, 32, 2560, false), DEEPBENCH_BF16, 90);
+  compiles(make_problem(512, 32, 500000, true), DEEPBENCH_F16, 90);
+  compiles(make_problem(512, 32, 500000, false), DEEPBENCH_F16, 90);
   compiles(make_problem(2560, 8, 2560, false, /*has_clusters=*/false), DEEPBENCH_BF16, 80);
 }
 
@@ -175,6 +200,8 @@ TEST_CASE("gpu: skinny_mma: large m and large k are correct") {
     check_candidates(product_of({1760, 16, 1760}, trans_a));
     check_candidates(product_of({8448, 4, 264}, trans_a));
     check_candidates(product_of({8, 32, 40008}, trans_a));
+    check_candidates(product_of({512, 8, 40008}, trans_a));  // wide clusters
+    check_candidates(product_of({1000, 16, 40008}, trans_a));
   }
 }
 

@@ -238,6 +238,11 @@ void check_columns() {
     check_product<false, kColumns, 2, 8, 2>(8, n, 8);
     check_product<false, kColumns, 2, 4, 2>(24, n, 1096);
     check_product<false, kColumns, 2, 4, 4>(72, n, 552);
+    check_product<true, kColumns, 1, 16, 2>(24, n, 1096);
+    check_product<true, kColumns, 1, 16, 4>(8, n, 2120);
+    check_product<true, kColumns, 1, 8, 8>(24, n, 2120);
+    check_product<false, kColumns, 2, 8, 4>(40, n, 1096);
+    check_product<false, kColumns, 2, 8, 8>(40, n, 2120);
   }
 }
 

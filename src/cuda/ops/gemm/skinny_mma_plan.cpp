@@ -2,21 +2,28 @@
 #include "ops/gemm/skinny_mma_plan.hpp"
 
 #include <algorithm>
+#include <optional>
 
 namespace deepbench::cuda {
 namespace {
 
 constexpr uint32_t kBusyBlocks = 3;  // blocks of four warps that keep one multiprocessor busy
+// Steps of a warp beside which it costs little to add the partial sums of more warps.
+constexpr uint32_t kLongPart = 4 * SKINNY_MMA_DEPTH;
 
 // The division of the work, without the number of blocks.
 struct TileDivision {
   uint32_t rows, warps, split;
 };
 // Wide blocks suit products whose rows fit into one wave of blocks; small blocks in clusters suit
-// larger products.
+// larger products. Wide blocks in clusters suit few rows with so many columns that the parts of k
+// are long.
 constexpr TileDivision kTransposed[] = {{1, 16, 1}, {1, 8, 1}, {2, 8, 1},
                                         {2, 8, 2},  {2, 4, 2}, {2, 4, 4}};
 constexpr TileDivision kPlain[] = {{2, 8, 1}, {2, 8, 2}, {2, 4, 2}, {2, 4, 4}};
+// The largest split first.
+constexpr TileDivision kWideTransposed[] = {{1, 8, 8}, {1, 16, 4}, {1, 16, 2}};
+constexpr TileDivision kWidePlain[] = {{2, 8, 8}, {2, 8, 4}};
 
 uint32_t ceil_div(uint32_t value, uint32_t by) { return value / by + (value % by != 0); }
 
@@ -31,6 +38,21 @@ SkinnyMmaPlan plan_of(const SkinnyMmaProblem& problem, const TileDivision& divis
   return plan;
 }
 
+// The wide division with the largest split whose blocks run in one wave and whose parts are long.
+std::optional<TileDivision> wide_division(const SkinnyMmaProblem& problem) {
+  if (!problem.has_clusters) return {};
+  const auto choose = [&](const auto& divisions) -> std::optional<TileDivision> {
+    for (const TileDivision& division : divisions) {
+      const SkinnyMmaPlan plan = plan_of(problem, division);
+      if (plan.blocks <= uint32_t(problem.multiprocessors) && plan.part_steps >= kLongPart)
+        return division;
+    }
+    return {};
+  };
+  return problem.transposed ? choose(kWideTransposed) : choose(kWidePlain);
+}
+
+// Among the divisions other than the wide one.
 bool is_default(const SkinnyMmaProblem& problem, const TileDivision& division) {
   const auto multiprocessors = uint32_t(problem.multiprocessors);
   const uint32_t tiles = ceil_div(problem.m, SKINNY_MMA_TILE_ROWS);
@@ -67,6 +89,7 @@ std::vector<SkinnyMmaPlan> skinny_mma_plans(const SkinnyMmaProblem& problem) {
   if (problem.transposed) divisions.assign(std::begin(kTransposed), std::end(kTransposed));
   std::stable_partition(divisions.begin(), divisions.end(),
                         [&](const TileDivision& one) { return is_default(problem, one); });
+  if (const auto wide = wide_division(problem)) divisions.insert(divisions.begin(), *wide);
   std::vector<SkinnyMmaPlan> plans;
   for (const TileDivision& division : divisions)
     if (division.split == 1 || problem.has_clusters) plans.push_back(plan_of(problem, division));
