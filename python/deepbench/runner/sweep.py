@@ -303,7 +303,8 @@ class Sweep:
                 row = self._rows_by_position.get(planned.position)
                 if row is None:
                     row = self._finish_row(planned)
-                self._update_restart_limit(planned, row)
+                if self._visits.count == 1:  # otherwise each first visit has been counted
+                    self._update_restart_limit(planned, row)
                 finished.append(row)
                 self._print_row(row)
         except BaseException as error:

@@ -74,6 +74,19 @@ TEST_CASE("visits that lie apart are named, and equal notes stand once") {
   CHECK(combined({visit_of(100), visit_of(102)})["notes"].items.empty());
 }
 
+TEST_CASE("metrics that every visit has are those of the row's time") {
+  Row first = visit_of(100), second = visit_of(400);
+  first.metrics = {{"rate", "GB/s", "higher", 8}, {"energy", "J", "lower", 3}, {"none", "", "", 0}};
+  second.metrics = {{"none", "", "", 0}, {"rate", "GB/s", "higher", 2}};
+  const std::vector<Json>& metrics = combined({first, second})["metrics"].items;
+  REQUIRE(metrics.size() == 3);
+  CHECK(metrics[0]["name"].text == "rate");
+  CHECK(metrics[0]["value"].number == Approx(4));
+  CHECK(metrics[0]["unit"].text == "GB/s");
+  CHECK(metrics[1]["value"].number == 3);  // measured once
+  CHECK(metrics[2]["value"].number == 0);
+}
+
 TEST_CASE("the clock is the mean over the visits, if all of them know it") {
   Row first = visit_of(100), second = visit_of(100);
   first.observed.set("sm_clock_mhz", 1000.0);

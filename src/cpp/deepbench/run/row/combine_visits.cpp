@@ -150,6 +150,38 @@ std::string summed_stages(const VisitedRow& row) {
   return json.str();
 }
 
+std::vector<std::string_view> metrics_of(const std::string& visit) {
+  return split_items(member_value(visit, "metrics"), '[', ']');
+}
+
+// The geometric mean of a metric over the visits; 0 where one of them lacks it, as those after the
+// first lack what is measured once.
+double joint_metric(const VisitedRow& row, std::string_view name) {
+  double logarithms = 0;
+  for (const std::string& visit : row.visits) {
+    const auto metrics = metrics_of(visit);
+    const auto metric = std::find_if(metrics.begin(), metrics.end(), [&](std::string_view one) {
+      return member_value(one, "name") == name;
+    });
+    const double value = metric == metrics.end() ? 0 : member_number(*metric, "value");
+    if (!(value > 0)) return 0;
+    logarithms += std::log(value);
+  }
+  return std::exp(logarithms / static_cast<double>(row.visits.size()));
+}
+
+// Rates and times of the operation belong to the time of the row.
+std::string joint_metrics(const VisitedRow& row) {
+  Texts metrics;
+  for (const std::string_view metric : metrics_of(row.visits.front())) {
+    const double value = joint_metric(row, member_value(metric, "name"));
+    JsonWriter json;
+    json.begin_object().member("value", value).end_object();
+    metrics.push_back(value > 0 ? with_members(metric, json.str()) : std::string(metric));
+  }
+  return join_items('[', {metrics.begin(), metrics.end()}, ']');
+}
+
 // With the mean clock of the visits, which the time of the row corresponds to.
 std::string joint_observed(const VisitedRow& row) {
   const std::string_view first = member_value(row.visits.front(), "observed");
@@ -196,6 +228,7 @@ std::string combine(const VisitedRow& row, const VisitPrior& prior) {
       {"samples_ns", join_items('[', texts, ']')},
       {"samples_kept", thinned ? "\"thinned\"" : "\"all\""},
       {"rates", joint_rates(first, time.ns)},
+      {"metrics", joint_metrics(row)},
       {"stages_ns", summed_stages(row)},
       {"observed", joint_observed(row)},
       {"notes", joint_notes(row)}};
