@@ -56,6 +56,8 @@ DeviceFacts read_facts(int device) {
   facts.l2_bytes = uint64_t(device_attribute(nvidia::cudaDevAttrL2CacheSize, device));
   facts.shared_bytes =
       uint64_t(device_attribute(nvidia::cudaDevAttrMaxSharedMemoryPerBlockOptin, device));
+  facts.register_bytes =
+      4 * uint64_t(device_attribute(nvidia::cudaDevAttrMaxRegistersPerMultiprocessor, device));
   facts.shares_host_memory = device_attribute(nvidia::cudaDevAttrIntegrated, device) != 0;
   facts.cooperative_launch = device_attribute(nvidia::cudaDevAttrCooperativeLaunch, device) != 0;
   facts.memory_pools = device_attribute(nvidia::cudaDevAttrMemoryPoolsSupported, device) != 0;

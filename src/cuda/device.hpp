@@ -15,7 +15,8 @@ struct DeviceFacts {
   int architecture() const { return 10 * major + minor; }
   int multiprocessors = 0;
   uint64_t l2_bytes = 0, memory_bytes = 0;
-  uint64_t shared_bytes = 0;  // maximum for one block
+  uint64_t shared_bytes = 0;    // maximum for one block
+  uint64_t register_bytes = 0;  // of a multiprocessor
   bool shares_host_memory = false;
   bool cooperative_launch = false;  // of blocks that are all resident at the same time
   bool memory_pools = false;        // supports allocation in the order of a stream

@@ -28,5 +28,10 @@ __device__ inline void store_to_block(uint32_t block, float4* to, const float (&
                "f"(v[1]), "f"(v[2]), "f"(v[3])
                : "memory");
 }
+__device__ inline void store_to_block(uint32_t block, uint32_t* to, uint32_t word) {
+  uint32_t address = uint32_t(__cvta_generic_to_shared(to));
+  asm("mapa.shared::cluster.u32 %0, %1, %2;" : "=r"(address) : "r"(address), "r"(block));
+  asm volatile("st.shared::cluster.u32 [%0], %1;" ::"r"(address), "r"(word) : "memory");
+}
 
 #endif /* DEEPBENCH_CUDA_KERNELS_CLUSTER_H_ */

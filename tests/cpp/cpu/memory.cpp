@@ -138,6 +138,9 @@ TEST_CASE("unsupported kinds, candidates, libraries and sizes are refused") {
   CHECK(plan_status("memory", memory_text("h2d", 4096)).status == DEEPBENCH_UNSUPPORTED);
   CHECK(plan_status("memory", memory_text("d2h", 4096)).error.find("kind=copy") !=
         std::string::npos);
+  const auto cold = plan_status("memory", memory_text("exchange", 4096), "cache=cold");
+  CHECK(cold.status == DEEPBENCH_UNSUPPORTED);
+  CHECK(cold.error.find("use cache=hot") != std::string::npos);
   CHECK(plan_status("memory", memory_text("copy", 4096), "candidate=nontemporal").status ==
         DEEPBENCH_INVALID);
   CHECK(plan_status("memory", memory_text("copy", 4096), "library=mkl").status ==

@@ -1,7 +1,6 @@
 // The persistent recurrent layer, run on the host without a device: every cell and block shape is
-// compared with loops in double. The threads of all blocks run in turns, each until it waits for
-// others. The operands that threads pass to the tensor cores are multiplied when all threads of the
-// warp have passed theirs.
+// compared with loops in double. The operands that threads pass to the tensor cores are multiplied
+// when all threads of the warp have passed theirs.
 #include <doctest/doctest.h>
 
 #include <algorithm>
@@ -16,6 +15,7 @@
 
 // Defines CUDA's keywords, so that the rest of the file is CUDA code.
 #include "emulated.hpp"
+#include "emulated_grid.hpp"
 #include "emulated_mma.hpp"
 
 // Replaces the headers of the same names.
@@ -25,80 +25,22 @@
 namespace deepbench::cuda_test {
 namespace {
 
-// Threads that synchronise with one another: those of a block or of a warp.
-struct ThreadGroup {
-  uint32_t size = 0, arrived = 0;
-  uint64_t round = 0;
-};
-
 struct RecordedMma {
   MmaOperands operands;
   uint32_t word;
 };
+std::vector<RecordedMma> all_recorded;  // by each thread of all blocks
 
-class Grid {
- public:
-  void run(uint32_t blocks, uint32_t threads, const std::function<void()>& body) {
-    body_ = &body;
-    fibers_.assign(size_t(blocks) * threads, {});
-    blocks_.assign(blocks, {threads});
-    warps_.assign(fibers_.size() / 32, {32});
-    recorded_.assign(fibers_.size(), {});
-    threads_ = threads;
-    for (Fiber& fiber : fibers_) fiber.begin(&Grid::run_thread_body, &scheduler_);
-    while (run_threads_to_barriers()) continue;
-  }
-
-  void yield() { swapcontext(&fibers_[current_].context, &scheduler_); }
-  void block_barrier() { wait_at_barrier(blocks_[current_ / threads_]); }
-  void warp_barrier() { wait_at_barrier(warps_[current_ / 32]); }
-  // What the current thread recorded, and what the lanes of its warp recorded.
-  RecordedMma& recorded() { return recorded_[current_]; }
-  const RecordedMma& recorded_by(uint32_t lane) const {
-    return recorded_[current_ / 32 * 32 + lane];
-  }
-  uint32_t lane() const { return uint32_t(current_ % 32); }
-
- private:
-  static void run_thread_body();
-  void wait_at_barrier(ThreadGroup& group) {
-    const uint64_t round = group.round;
-    if (++group.arrived == group.size) {
-      group.arrived = 0, ++group.round;
-      return;
-    }
-    while (group.round == round) yield();
-  }
-  // Returns false when all threads have ended.
-  bool run_threads_to_barriers() {
-    bool more = false;
-    for (current_ = 0; current_ < fibers_.size(); ++current_) {
-      if (fibers_[current_].done) continue;
-      thread_index = {uint32_t(current_ % threads_), 0, 0};
-      block_index = {uint32_t(current_ / threads_), 0, 0};
-      swapcontext(&scheduler_, &fibers_[current_].context);
-      more = more || !fibers_[current_].done;
-    }
-    return more;
-  }
-
-  const std::function<void()>* body_ = nullptr;
-  std::vector<Fiber> fibers_;
-  std::vector<ThreadGroup> blocks_, warps_;
-  std::vector<RecordedMma> recorded_;
-  size_t threads_ = 0, current_ = 0;
-  ucontext_t scheduler_ = {};
-} grid;
-
-void Grid::run_thread_body() {
-  (*grid.body_)();
-  grid.fibers_[grid.current_].done = true;
+// What the current thread recorded, and what the lanes of its warp recorded.
+RecordedMma& recorded() { return all_recorded[grid.thread()]; }
+const RecordedMma& recorded_by(uint32_t lane) {
+  return all_recorded[grid.thread() / 32 * 32 + lane];
 }
 
 uint32_t from_next_lane(uint32_t value) {
-  grid.recorded().word = value;
+  recorded().word = value;
   grid.warp_barrier();
-  const uint32_t other = grid.recorded_by((grid.lane() + 1) % 32).word;
+  const uint32_t other = recorded_by((grid.lane() + 1) % 32).word;
   grid.warp_barrier();
   return other;
 }
@@ -115,11 +57,11 @@ struct SixteenBitFloat {
     return kType == DEEPBENCH_F16 ? deepbench_to_half(value) : deepbench_to_bfloat16(value);
   }
   static void multiply(float (&sums)[4], uint4 tile, uint2 columns) {
-    using deepbench::cuda_test::grid;
-    grid.recorded().operands = {tile, columns};
+    using deepbench::cuda_test::grid, deepbench::cuda_test::recorded_by;
+    deepbench::cuda_test::recorded().operands = {tile, columns};
     grid.warp_barrier();
     deepbench::cuda_test::multiply_for(
-        grid.lane(), [](uint32_t lane) { return grid.recorded_by(lane).operands; },
+        grid.lane(), [](uint32_t lane) { return recorded_by(lane).operands; },
         [](uint32_t word) { return to_float(uint16_t(word)); }, sums);
     grid.warp_barrier();
   }
@@ -181,6 +123,7 @@ class LayerCase {
     constexpr uint32_t kBlocks = (kHidden + kUnits - 1) / kUnits;
     const uint32_t bytes = persistent_shared_bytes(Kernel::kShape, kBatch);
     std::vector<std::vector<Uint4>> shared(kBlocks, std::vector<Uint4>(bytes / 16 + 1));
+    all_recorded.assign(size_t(kBlocks) * PERSISTENT_THREADS, {});
     grid.run(kBlocks, PERSISTENT_THREADS, [&] {
       auto* const mine = reinterpret_cast<unsigned char*>(shared[block_index.x].data());
       Kernel{layer, mine}.run();

@@ -62,9 +62,10 @@ struct Work {
   // where a transform, such as Winograd's, spares multiplications.
   double transform_factor = 1;
   // Steps of the call that follow one another, because each needs what the one before computed, and
-  // the bytes that one hands to the next. 0: there are none.
+  // the bytes that one hands to the next. 0: there are none. Each step needs `step_weights` bytes
+  // that remain the same.
   double steps = 0;
-  double step_bytes = 0;
+  double step_bytes = 0, step_weights = 0;
 };
 
 // A figure that only some operations report.

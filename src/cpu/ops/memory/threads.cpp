@@ -11,6 +11,7 @@
 
 #include "copies.hpp"
 #include "deepbench/backend/host_projection.hpp"
+#include "deepbench/backend/memory_checks.hpp"
 #include "deepbench/backend/typed_plan.hpp"
 #include "deepbench/ops/memory/memory.hpp"
 #include "deepbench/plugin.hpp"
@@ -271,6 +272,7 @@ class ThreadsMemoryPlan final : public plugin::TypedPlan<ThreadsMemoryPlan, Memo
       plugin::unsupported(
           "the CPU uses the host's memory, so that there is no transfer to measure; "
           "kind=copy moves memory within it");
+    plugin::require_hot_exchange(memory, options);
     plugin::require_candidate("threads", candidates(0), method_);
   }
 

@@ -4,16 +4,19 @@
 #include <algorithm>
 #include <memory>
 #include <numeric>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "buffer.hpp"
+#include "deepbench/backend/memory_checks.hpp"
 #include "deepbench/ops/memory/memory.hpp"
 #include "device.hpp"
 #include "implementation.hpp"
 #include "kernels/jit.hpp"
 #include "libraries.hpp"
 #include "operand.hpp"
+#include "ops/memory/exchange.hpp"
 #include "prepared_kernel.hpp"
 #include "requirements.hpp"
 #include "status_check.hpp"
@@ -40,7 +43,9 @@ bool crosses_bus(const Memory& memory) {
 
 // The number of arrays of memory.bytes on the device for one copy. For host memory, the device has
 // one staging array to fill and to inspect it.
-uint64_t device_arrays(const Memory& memory) { return memory.kind == MemoryKind::kCopy ? 2 : 1; }
+uint64_t device_arrays(const Memory& memory) {
+  return memory.kind == MemoryKind::kCopy || memory.kind == MemoryKind::kExchange ? 2 : 1;
+}
 uint64_t staging_arrays(const Memory& memory) { return crosses_bus(memory) ? 1 : 0; }
 
 uint64_t needed_bytes(const Memory& memory, const plugin::CopyPlan& plan) {
@@ -63,7 +68,8 @@ Matrix matrix_of(void* data, uint64_t words) {
 class MemoryKernel final : public DeviceKernel, private DeviceCall {
  public:
   MemoryKernel(const Memory& memory, const plugin::CopyPlan& copies, Stream& stream,
-               const std::string& method, const plugin::Options& options)
+               const std::string& method, const std::optional<ExchangePlan>& exchange,
+               const plugin::Options& options)
       : DeviceKernel(stream, copies),
         memory_(memory),
         method_(method),
@@ -83,8 +89,14 @@ class MemoryKernel final : public DeviceKernel, private DeviceCall {
     if (memory.kind != MemoryKind::kDeviceToHost && memory.kind != MemoryKind::kRead)
       destination_ = Copies(bytes(), copies.copies);
     if (memory.kind == MemoryKind::kRead) partial_ = Buffer(blocks_ * sizeof(uint32_t));
+    if (exchange) exchange_.emplace(memory, *exchange, options.seed, stream);
     fill_sources(options);
     MemoryKernel::poison_outputs();
+  }
+
+  void describe(plugin::Sink& sink) const override {
+    DeviceKernel::describe(sink);
+    if (exchange_) exchange_->describe(sink);
   }
 
   void poison_outputs() override {
@@ -152,7 +164,7 @@ class MemoryKernel final : public DeviceKernel, private DeviceCall {
       case MemoryKind::kDeviceToHost:
         return transfer(host_.at(copy), source_.at(copy), nvidia::cudaMemcpyDeviceToHost);
       case MemoryKind::kExchange:
-        break;  // refused when it is planned
+        return exchange_->enqueue(source_.at(copy), destination_.at(copy));
     }
   }
 
@@ -233,6 +245,7 @@ class MemoryKernel final : public DeviceKernel, private DeviceCall {
   Buffer staging_;
   HostCopies host_;
   Buffer partial_;  // one word from each block of a read
+  std::optional<ExchangeCall> exchange_;
 };
 
 class RuntimeMemoryPlan final : public plugin::TypedPlan<RuntimeMemoryPlan, Memory> {
@@ -243,27 +256,38 @@ class RuntimeMemoryPlan final : public plugin::TypedPlan<RuntimeMemoryPlan, Memo
   RuntimeMemoryPlan(const Memory& memory, const plugin::Options& options,
                     const std::string& candidate)
       : TypedPlan(memory, options),
-        method_(candidate.empty() ? methods(memory).front() : candidate),
+        exchange_(planned_exchange(memory, options)),
+        method_(candidate.empty() ? candidates(0).front() : candidate),
         copies_(plan_copies(uint64_t(memory.traffic()), options)) {
-    if (memory.kind == MemoryKind::kExchange)
-      plugin::unsupported("kind=exchange has no kernel for this backend");
     require_built_in_kernels("memory");
     parse_inputs(options.inputs);
-    require_candidate("runtime", methods(memory), method_);
+    require_candidate("runtime", candidates(0), method_);
   }
 
   void describe(plugin::Sink& sink) const override {
-    describe_plan("runtime", method_, needed_bytes(problem_, copies_), 0, sink);
+    const uint64_t workspace = exchange_ ? exchange_->mailbox_bytes + exchange_->weight_bytes : 0;
+    describe_plan("runtime", method_, saturating_add(needed_bytes(problem_, copies_), workspace),
+                  workspace, sink);
   }
 
-  std::vector<std::string> candidates(int64_t) const override { return methods(problem_); }
+  std::vector<std::string> candidates(int64_t) const override {
+    if (exchange_) return {exchange_->scope};
+    return methods(problem_);
+  }
 
   std::unique_ptr<plugin::Kernel> prepare() const override {
     return std::make_unique<MemoryKernel>(problem_, copies_, Stream::of(options_.device), method_,
-                                          options_);
+                                          exchange_, options_);
   }
 
  private:
+  static std::optional<ExchangePlan> planned_exchange(const Memory& memory,
+                                                      const plugin::Options& options) {
+    if (memory.kind != MemoryKind::kExchange) return {};
+    plugin::require_hot_exchange(memory, options);
+    require_built_in_kernels("memory");
+    return exchange_plan(memory, device_facts(options.device));
+  }
   static std::vector<std::string> methods(const Memory& memory) {
     switch (memory.kind) {
       case MemoryKind::kRead:
@@ -278,6 +302,7 @@ class RuntimeMemoryPlan final : public plugin::TypedPlan<RuntimeMemoryPlan, Memo
     }
   }
 
+  const std::optional<ExchangePlan> exchange_;
   const std::string method_;
   const plugin::CopyPlan copies_;
 };

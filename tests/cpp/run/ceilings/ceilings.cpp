@@ -235,8 +235,10 @@ TEST_CASE("a recurrence needs the time of a step that hands over as many bytes a
   const RowCeilings found = ceilings.for_problem(layer, level);
   CHECK(found.step_ns == 100);
   CHECK(found.serial_key ==
-        "serial bytes=44 device=1 threads=4 cores=8 cache=hot power=rested");  // 42 in whole words
-  CHECK(std::count(asked.begin(), asked.end(), "memory kind=exchange bytes=44") == 1);
+        "serial bytes=44 weights=294 device=1 threads=4 cores=8 cache=hot power=rested");  // 42 in
+                                                                                           // whole
+                                                                                           // words
+  CHECK(std::count(asked.begin(), asked.end(), "memory kind=exchange bytes=44 weights=294") == 1);
   CHECK_FALSE(ceilings.needs_measuring(layer, level));
   CHECK(ceilings.for_problem(Problem::parse("gemm m=64 n=64 k=64"), level).serial_key.empty());
   GivenCeilings given;
@@ -244,7 +246,7 @@ TEST_CASE("a recurrence needs the time of a step that hands over as many bytes a
   Ceilings other(
       device(32 << 20), {1, 4, 8}, [&](const std::string& text) { return nothing(text); }, nullptr,
       given);
-  CHECK(other.step_ns(44) == 70);
+  CHECK(other.step_ns({44, 294}) == 70);
 }
 
 TEST_CASE("a ceiling is reported once, with its key and its best problem") {

@@ -23,6 +23,9 @@ enum class MemoryKind { kRead, kWrite, kCopy, kExchange, kHostToDevice, kDeviceT
 struct Memory {
   MemoryKind kind = MemoryKind::kCopy;
   int64_t bytes = 0;
+  // Of an exchange: bytes that every step needs at hand, as a recurrent layer needs its weights.
+  // How far apart the threads are that exchange words follows from where so many bytes fit.
+  int64_t weights = 0;
 
   static constexpr uint32_t kStream = 0;
   int64_t words() const { return bytes / 4; }
@@ -54,6 +57,7 @@ Memory memory_problem(const Attributes& attributes) {
   const std::string kind = attributes.text("kind");
   Memory memory;
   memory.bytes = attributes.integer("bytes");
+  memory.weights = attributes.integer("weights");  // absent: 0
   memory.kind = kind == "read"       ? MemoryKind::kRead
                 : kind == "write"    ? MemoryKind::kWrite
                 : kind == "exchange" ? MemoryKind::kExchange

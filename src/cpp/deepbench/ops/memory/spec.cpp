@@ -96,6 +96,16 @@ class MemoryOperation final : public Operation {
        "copy",
        {"read", "write", "copy", "exchange", "h2d", "d2h"}},
       {"bytes", ParameterKind::kInteger, "size of one buffer, a multiple of 4", "", {}, 4, 1e15},
+      {"weights",
+       ParameterKind::kInteger,
+       "bytes that each step of an exchange needs at hand; they decide which threads take part",
+       "0",
+       {},
+       0,
+       1e15,
+       "kind",
+       "exchange",
+       true},
   };
 };
 

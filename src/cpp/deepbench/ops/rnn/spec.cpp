@@ -44,6 +44,7 @@ class RnnOperation final : public Operation {
     Work work = {rnn.flops(), (double(rnn.weights()) + 2 * sequence) * width};
     work.steps = double(rnn.dependent_steps());
     work.step_bytes = work.steps > 0 ? double(rnn.states()) * width : 0;
+    work.step_weights = work.steps > 0 ? double(rnn.weights()) * width : 0;
     return work;
   }
 

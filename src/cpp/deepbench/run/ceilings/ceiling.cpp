@@ -34,6 +34,7 @@ std::string CeilingKey::text() const {
   if (!precision.empty()) text += " precision=" + quoted(precision);
   if (!level.empty()) text += " level=" + quoted(level);
   if (bytes > 0) text += " bytes=" + std::to_string(bytes);
+  if (weights > 0) text += " weights=" + std::to_string(weights);
   return text + " device=" + std::to_string(conditions.device) +
          " threads=" + std::to_string(conditions.threads) +
          " cores=" + std::to_string(conditions.cores) + " cache=" + conditions.cache +

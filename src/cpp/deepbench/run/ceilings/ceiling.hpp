@@ -25,6 +25,7 @@ struct DEEPBENCH_API CeilingKey {
   std::string precision;  // of arithmetic and latency
   std::string level;      // of the memory hierarchy, of a bandwidth
   int64_t bytes = 0;      // that a step hands to the next, of serial
+  int64_t weights = 0;    // bytes that each step needs at hand, of serial
   CeilingConditions conditions;
 
   std::string text() const;

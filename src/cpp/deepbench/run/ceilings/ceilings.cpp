@@ -28,6 +28,10 @@ std::string precision_of_call(const std::string& precision) {
 
 int64_t whole_words(double bytes) { return (int64_t(bytes) + 3) / 4 * 4; }
 
+SerialStep step_of(const Work& work) {
+  return {whole_words(work.step_bytes), int64_t(work.step_weights)};
+}
+
 }  // namespace
 
 void Ceilings::Best::offer(double other, const MeasuredProblem& measured) {
@@ -68,19 +72,19 @@ MemoryLevel Ceilings::inner_level(const MemoryLevel& level) const {
 }
 
 CeilingKey Ceilings::arithmetic_key(const std::string& precision) const {
-  return {"arithmetic", precision, "", 0, conditions_};
+  return {"arithmetic", precision, "", 0, 0, conditions_};
 }
 
 CeilingKey Ceilings::bandwidth_key(const MemoryLevel& level) const {
-  return {"bandwidth", "", level.name, 0, conditions_};
+  return {"bandwidth", "", level.name, 0, 0, conditions_};
 }
 
 CeilingKey Ceilings::latency_key(const std::string& precision) const {
-  return {"latency", precision, "", 0, conditions_};
+  return {"latency", precision, "", 0, 0, conditions_};
 }
 
-CeilingKey Ceilings::serial_key(int64_t bytes) const {
-  return {"serial", "", "", bytes, conditions_};
+CeilingKey Ceilings::serial_key(const SerialStep& step) const {
+  return {"serial", "", "", step.bytes, step.weights, conditions_};
 }
 
 bool Ceilings::is_current(const CeilingKey& key) const {
@@ -92,7 +96,7 @@ bool Ceilings::needs_measuring(const Problem& problem, const MemoryLevel& level)
   const Work work = problem.operation().work(problem);
   const std::string precision = problem.text("precision");
   if (work.flops > 0 && !is_current(arithmetic_key(precision))) return true;
-  if (work.steps > 0 && !is_current(serial_key(whole_words(work.step_bytes)))) return true;
+  if (work.steps > 0 && !is_current(serial_key(step_of(work)))) return true;
   return !is_current(bandwidth_key(level)) ||
          !is_current(latency_key(precision_of_call(precision)));
 }
@@ -112,8 +116,8 @@ RowCeilings Ceilings::for_problem(const Problem& problem, const MemoryLevel& lev
     ceilings.arithmetic_key = arithmetic_key(ceilings.precision).text();
   }
   if (work.steps > 0) {
-    ceilings.step_ns = step_ns(whole_words(work.step_bytes));
-    ceilings.serial_key = serial_key(whole_words(work.step_bytes)).text();
+    ceilings.step_ns = step_ns(step_of(work));
+    ceilings.serial_key = serial_key(step_of(work)).text();
   }
   return ceilings;
 }
@@ -133,9 +137,11 @@ double Ceilings::latency_ns(const std::string& precision) {
   });
 }
 
-double Ceilings::step_ns(int64_t bytes) {
-  return current_figure(serial_key(bytes), [&] {
-    const Problem problem = Problem::parse("memory kind=exchange bytes=" + std::to_string(bytes));
+double Ceilings::step_ns(const SerialStep& step) {
+  return current_figure(serial_key(step), [&] {
+    const Problem problem =
+        Problem::parse("memory kind=exchange bytes=" + std::to_string(step.bytes) +
+                       " weights=" + std::to_string(step.weights));
     const MeasuredProblem measured = measure_(problem.str());
     return Best{measured.median_ns / problem.operation().work(problem).steps, measured.row};
   });

@@ -42,6 +42,12 @@ struct RowCeilings {
   std::string arithmetic_key, bandwidth_key, latency_key, serial_key;
 };
 
+// A step that needs the one before: the bytes that one hands to the next, in whole words, and those
+// that each needs at hand.
+struct SerialStep {
+  int64_t bytes = 0, weights = 0;
+};
+
 // One problem of a ceiling, measured.
 struct MeasuredProblem {
   double median_ns = 0;  // 0: it cannot be run
@@ -76,9 +82,9 @@ class DEEPBENCH_API Ceilings {
   double bandwidth(const MemoryLevel& level);
   // Time of the smallest product in nanoseconds; 0 if it does not run.
   double latency_ns(const std::string& precision);
-  // Time in nanoseconds of one of many steps that each read what all threads wrote in the one
-  // before, so many bytes; 0 if the backend cannot measure it.
-  double step_ns(int64_t bytes);
+  // Time in nanoseconds of one of many such steps, which each read what all threads wrote in the
+  // one before; 0 if the backend cannot measure it.
+  double step_ns(const SerialStep& step);
 
   // Reports a ceiling that `row` reached steadily, if it is higher than what was measured and what
   // other rows reached. The measured figure stays.
@@ -107,7 +113,7 @@ class DEEPBENCH_API Ceilings {
   CeilingKey arithmetic_key(const std::string& precision) const;
   CeilingKey bandwidth_key(const MemoryLevel& level) const;
   CeilingKey latency_key(const std::string& precision) const;
-  CeilingKey serial_key(int64_t bytes) const;
+  CeilingKey serial_key(const SerialStep& step) const;
   bool is_current(const CeilingKey& key) const;
   double current_figure(const CeilingKey& key, const std::function<Best()>& measure);
   void raise(const CeilingKey& key, double figure, const Row& row);
