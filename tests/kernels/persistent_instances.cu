@@ -1,6 +1,6 @@
 // Instances of the template in persistent.cu that the host names (persistent_expression), for
-// compile_all.sh: the largest layers, one with partial tiles, some whose size is odd or no multiple of
-// a vector, and the smallest.
+// compile_all.sh: the largest layers, one with partial tiles, some whose size is odd or no multiple
+// of a vector, and the smallest.
 #include "persistent.cu"
 
 struct Instances {

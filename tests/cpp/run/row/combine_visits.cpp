@@ -78,7 +78,8 @@ TEST_CASE("metrics that every visit has are those of the row's time") {
   Row first = visit_of(100), second = visit_of(400);
   first.metrics = {{"rate", "GB/s", "higher", 8}, {"energy", "J", "lower", 3}, {"none", "", "", 0}};
   second.metrics = {{"none", "", "", 0}, {"rate", "GB/s", "higher", 2}};
-  const std::vector<Json>& metrics = combined({first, second})["metrics"].items;
+  const Json row = combined({first, second});
+  const std::vector<Json>& metrics = row["metrics"].items;
   REQUIRE(metrics.size() == 3);
   CHECK(metrics[0]["name"].text == "rate");
   CHECK(metrics[0]["value"].number == Approx(4));
