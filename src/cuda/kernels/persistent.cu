@@ -3,7 +3,6 @@
 // them by h(t - 1) on tensor cores with float accumulation, and sends its units of h(t) to all
 // other blocks. All blocks must be resident on the device at the same time. The host does nothing
 // between calls.
-#include "cached_loads.h"
 #include "inter_block_mailbox.h"
 #include "limited_wait.h"
 #include "persistent.h"
@@ -50,7 +49,7 @@ __device__ Vector load_padded(const uint16_t* row, uint32_t at) {
   Vector v = {};
   if (row == nullptr || at >= kLength) return v;
   if constexpr (kLength % kElements == 0) {
-    v = load_uncached(reinterpret_cast<const Vector*>(row + at));
+    v = *reinterpret_cast<const Vector*>(row + at);
   } else {
     auto* const words = reinterpret_cast<uint32_t*>(&v);
 #pragma unroll
