@@ -385,13 +385,8 @@ class Sweep:
         """Prints the rows of the visits of a run that ended early, and returns them."""
         if self._visits.count == 1:
             return []
-        missing = {
-            position: row
-            for position, row in self._visits.combined().items()
-            if position not in self._printed_shares
-        }
-        rows = [row for _, row in sorted((missing | self._rows_by_position).items())]
-        rows = [row for row in rows if row.position not in self._printed_shares]
+        known = self._visits.combined() | self._rows_by_position
+        rows = [row for at, row in sorted(known.items()) if at not in self._printed_shares]
         for row in rows:
             self._print_row(row)
         return rows
