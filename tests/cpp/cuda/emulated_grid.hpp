@@ -2,6 +2,7 @@
 // each until it waits for others. A source file includes emulated.hpp first.
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <functional>
 #include <vector>
@@ -77,3 +78,18 @@ inline void Grid::run_thread_body() {
 }
 
 }  // namespace deepbench::cuda_test
+
+// What blocks exchange words by and limit their waiting with, in place of the kernels' header.
+#define DEEPBENCH_CUDA_KERNELS_INTER_BLOCK_MAILBOX_H_
+
+inline uint64_t host_now_ns() {
+  return uint64_t(std::chrono::steady_clock::now().time_since_epoch() /
+                  std::chrono::nanoseconds(1));
+}
+inline uint4 load_mailbox(const uint64_t* from) {
+  deepbench::cuda_test::grid.yield();  // a thread that polls lets other threads run
+  return {uint32_t(from[0]), uint32_t(from[0] >> 32), uint32_t(from[1]), uint32_t(from[1] >> 32)};
+}
+inline void store_mailbox(uint64_t* to, uint32_t elements, uint32_t step) {
+  *to = uint64_t(step) << 32 | elements;
+}

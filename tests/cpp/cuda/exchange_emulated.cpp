@@ -2,7 +2,6 @@
 // further calls, and with the weights that are read in each step.
 #include <doctest/doctest.h>
 
-#include <chrono>
 #include <cstdint>
 #include <stdexcept>
 #include <vector>
@@ -13,9 +12,8 @@
 #include "emulated.hpp"
 #include "emulated_grid.hpp"
 
-// Replaces the headers of the same names.
+// Replaces the header of this name.
 #define DEEPBENCH_CUDA_KERNELS_CLUSTER_H_
-#define DEEPBENCH_CUDA_KERNELS_INTER_BLOCK_MAILBOX_H_
 
 namespace deepbench::cuda_test {
 namespace {
@@ -30,17 +28,6 @@ unsigned char* shared_of(uint32_t block) {
 }  // namespace
 }  // namespace deepbench::cuda_test
 
-inline uint64_t host_now_ns() {
-  return uint64_t(std::chrono::steady_clock::now().time_since_epoch() /
-                  std::chrono::nanoseconds(1));
-}
-inline uint4 load_mailbox(const uint64_t* from) {
-  deepbench::cuda_test::grid.yield();  // a thread that polls lets other threads run
-  return {uint32_t(from[0]), uint32_t(from[0] >> 32), uint32_t(from[1]), uint32_t(from[1] >> 32)};
-}
-inline void store_mailbox(uint64_t* to, uint32_t elements, uint32_t step) {
-  *to = uint64_t(step) << 32 | elements;
-}
 inline void cluster_barrier() { deepbench::cuda_test::grid.barrier_of_all(); }
 inline void store_to_block(uint32_t block, uint32_t* to, uint32_t word) {
   using namespace deepbench::cuda_test;

@@ -4,7 +4,6 @@
 #include <doctest/doctest.h>
 
 #include <algorithm>
-#include <chrono>
 #include <cmath>
 #include <cstdint>
 #include <functional>
@@ -18,9 +17,8 @@
 #include "emulated_grid.hpp"
 #include "emulated_mma.hpp"
 
-// Replaces the headers of the same names.
+// Replaces the header of this name.
 #define DEEPBENCH_CUDA_KERNELS_TENSOR_CORE_H_
-#define DEEPBENCH_CUDA_KERNELS_INTER_BLOCK_MAILBOX_H_
 
 namespace deepbench::cuda_test {
 namespace {
@@ -66,18 +64,6 @@ struct SixteenBitFloat {
     grid.warp_barrier();
   }
 };
-
-inline uint64_t host_now_ns() {
-  return uint64_t(std::chrono::steady_clock::now().time_since_epoch() /
-                  std::chrono::nanoseconds(1));
-}
-inline uint4 load_mailbox(const uint64_t* from) {
-  deepbench::cuda_test::grid.yield();  // a thread that polls lets other threads run
-  return {uint32_t(from[0]), uint32_t(from[0] >> 32), uint32_t(from[1]), uint32_t(from[1] >> 32)};
-}
-inline void store_mailbox(uint64_t* to, uint32_t elements, uint32_t step) {
-  *to = uint64_t(step) << 32 | elements;
-}
 
 #undef __shared__
 #undef __syncthreads
