@@ -9,6 +9,8 @@
 #define WAIT_LIMIT_NS 10000000000ull
 #define WAIT_LOOKS_PER_READING (1u << 14) /* some milliseconds */
 
+namespace {
+
 struct LimitedWait {
   uint32_t looks = 0;
   uint64_t first_reading = 0;
@@ -20,5 +22,7 @@ struct LimitedWait {
     if (now - first_reading > WAIT_LIMIT_NS) __trap();
   }
 };
+
+}  // namespace
 
 #endif /* DEEPBENCH_CUDA_KERNELS_LIMITED_WAIT_H_ */
