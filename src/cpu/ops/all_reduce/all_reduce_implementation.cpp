@@ -40,3 +40,6 @@ void bind_rank_to_core() {
 }
 
 }  // namespace deepbench::cpu
+
+template class deepbench::plugin::AllReduceImplementation<deepbench::cpu::RankMemory,
+                                                          deepbench::cpu::LibraryCall>;

@@ -10,6 +10,10 @@
 #include "ops/all_reduce/operands.hpp"
 #include "prepared_kernel.hpp"
 
+// Instantiated once, in all_reduce_implementation.cpp.
+extern template class deepbench::plugin::AllReduceImplementation<deepbench::cpu::RankMemory,
+                                                                 deepbench::cpu::LibraryCall>;
+
 namespace deepbench::cpu {
 
 using plugin::Participants;

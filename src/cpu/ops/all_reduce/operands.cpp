@@ -30,3 +30,6 @@ void RankMemory::fill_summands(const Array& array, const plugin::Summands& summa
 }
 
 }  // namespace deepbench::cpu
+
+template class deepbench::plugin::RankOperands<deepbench::cpu::RankMemory>;
+template class deepbench::plugin::AllReduceOperands<deepbench::cpu::RankMemory>;

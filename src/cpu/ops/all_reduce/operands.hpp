@@ -17,3 +17,7 @@ using RankOperands = plugin::RankOperands<RankMemory>;
 using AllReduceOperands = plugin::AllReduceOperands<RankMemory>;
 
 }  // namespace deepbench::cpu
+
+// Instantiated once, in operands.cpp.
+extern template class deepbench::plugin::RankOperands<deepbench::cpu::RankMemory>;
+extern template class deepbench::plugin::AllReduceOperands<deepbench::cpu::RankMemory>;

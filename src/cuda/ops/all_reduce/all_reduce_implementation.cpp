@@ -46,3 +46,6 @@ std::unique_ptr<plugin::Kernel> AllReduceImplementation::make_kernel(
 }
 
 }  // namespace deepbench::cuda
+
+template class deepbench::plugin::AllReduceImplementation<deepbench::cuda::RankMemory,
+                                                          deepbench::cuda::LibraryCall>;

@@ -11,6 +11,10 @@
 #include "ops/all_reduce/operands.hpp"
 #include "prepared_kernel.hpp"
 
+// Instantiated once, in all_reduce_implementation.cpp.
+extern template class deepbench::plugin::AllReduceImplementation<deepbench::cuda::RankMemory,
+                                                                 deepbench::cuda::LibraryCall>;
+
 namespace deepbench::cuda {
 
 using plugin::Participants;

@@ -26,3 +26,6 @@ void RankMemory::fill_summands(const Array& array, const plugin::Summands& summa
 }
 
 }  // namespace deepbench::cuda
+
+template class deepbench::plugin::RankOperands<deepbench::cuda::RankMemory>;
+template class deepbench::plugin::AllReduceOperands<deepbench::cuda::RankMemory>;

@@ -24,3 +24,7 @@ using RankOperands = plugin::RankOperands<RankMemory>;
 using AllReduceOperands = plugin::AllReduceOperands<RankMemory>;
 
 }  // namespace deepbench::cuda
+
+// Instantiated once, in operands.cpp.
+extern template class deepbench::plugin::RankOperands<deepbench::cuda::RankMemory>;
+extern template class deepbench::plugin::AllReduceOperands<deepbench::cuda::RankMemory>;

@@ -43,3 +43,5 @@ void GemmOperands::describe_accumulator(plugin::Sink& sink) const {
 }
 
 }  // namespace deepbench::cuda
+
+template class deepbench::plugin::GemmOperands<deepbench::cuda::DeviceMemory>;

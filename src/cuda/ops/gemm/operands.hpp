@@ -7,6 +7,9 @@
 #include "deepbench/backend/gemm_operands.hpp"
 #include "device_memory.hpp"
 
+// Instantiated once, in operands.cpp.
+extern template class deepbench::plugin::GemmOperands<deepbench::cuda::DeviceMemory>;
+
 namespace deepbench::cuda {
 
 using plugin::GemmLayout;
