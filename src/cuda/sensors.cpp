@@ -2,6 +2,7 @@
 #include "sensors.hpp"
 
 #include <array>
+#include <optional>
 #include <string>
 #include <utility>
 
@@ -82,36 +83,41 @@ unsigned int max_clock(nvmlDevice_t handle, nvidia::nvmlClockType_t which) {
   return succeeded(nvml().nvmlDeviceGetMaxClockInfo(handle, which, &mhz)) ? mhz : 0;
 }
 
-// Constant facts of a device. Every row describes its device, and NVML takes milliseconds for
-// these.
+// Facts of a device that stay as they are while this process uses it. Every row describes its
+// device, and NVML takes a tenth of a millisecond and more for each of these.
 struct DeviceConstants {
+  std::string driver;                                        // "": not reported
   unsigned int max_clock_mhz = 0, max_memory_clock_mhz = 0;  // 0: not reported
   bool has_energy = false;
+  std::optional<bool> ecc, persistence, mig;
 };
+
+DeviceConstants read_constants(nvmlDevice_t handle) {
+  DeviceConstants constants;
+  char version[96] = "";
+  if (succeeded(nvml().nvmlSystemGetDriverVersion(version, unsigned(sizeof version))))
+    constants.driver = version;
+  constants.max_clock_mhz = max_clock(handle, nvidia::NVML_CLOCK_SM);
+  constants.max_memory_clock_mhz = max_clock(handle, nvidia::NVML_CLOCK_MEM);
+  double joules = 0;
+  constants.has_energy = read_energy(handle, &joules);
+  nvidia::nvmlEnableState_t now = {}, pending = {};
+  if (succeeded(nvml().nvmlDeviceGetEccMode(handle, &now, &pending)))
+    constants.ecc = now == nvidia::NVML_FEATURE_ENABLED;
+  if (succeeded(nvml().nvmlDeviceGetPersistenceMode(handle, &now)))
+    constants.persistence = now == nvidia::NVML_FEATURE_ENABLED;
+  unsigned int mig = 0, mig_pending = 0;
+  if (succeeded(nvml().nvmlDeviceGetMigMode(handle, &mig, &mig_pending))) constants.mig = mig != 0;
+  return constants;
+}
 
 DeviceConstants device_constants(int device, nvmlDevice_t handle) {
   static plugin::MemoCache<int, DeviceConstants> known;
-  return known.get(device, [&]() -> DeviceConstants {
-    double joules = 0;
-    return {max_clock(handle, nvidia::NVML_CLOCK_SM), max_clock(handle, nvidia::NVML_CLOCK_MEM),
-            read_energy(handle, &joules)};
-  });
+  return known.get(device, [&] { return read_constants(handle); });
 }
 
-void describe_modes(nvmlDevice_t handle, plugin::Sink& sink) {
-  nvidia::nvmlEnableState_t now = {}, pending = {};
-  if (succeeded(nvml().nvmlDeviceGetEccMode(handle, &now, &pending)))
-    sink.text("ecc", now == nvidia::NVML_FEATURE_ENABLED ? "on" : "off");
-  if (succeeded(nvml().nvmlDeviceGetPersistenceMode(handle, &now)))
-    sink.text("persistence", now == nvidia::NVML_FEATURE_ENABLED ? "on" : "off");
-  unsigned int mig = 0, mig_pending = 0;
-  if (succeeded(nvml().nvmlDeviceGetMigMode(handle, &mig, &mig_pending))) {
-    sink.text("mig", mig ? "on" : "off");
-    if (mig)
-      sink.text("warning.mig",
-                "this device is a MIG slice, on which deepbench has not been tested: sensors are "
-                "those of the whole device");
-  }
+void describe_mode(const char* name, const std::optional<bool>& on, plugin::Sink& sink) {
+  if (on) sink.text(name, *on ? "on" : "off");
 }
 
 }  // namespace
@@ -155,18 +161,22 @@ void describe_sensors(int device, plugin::Sink& sink) {
                                                : "no sensors: " + library.reason);
     return;
   }
-  char version[96] = "";
-  if (succeeded(nvml().nvmlSystemGetDriverVersion(version, unsigned(sizeof version))))
-    sink.text("driver", version);
+  const DeviceConstants constants = device_constants(device, handle);
+  if (!constants.driver.empty()) sink.text("driver", constants.driver);
   unsigned int milliwatts = 0;
   if (succeeded(nvml().nvmlDeviceGetEnforcedPowerLimit(handle, &milliwatts)))
     sink.real("power_limit_w", milliwatts / 1e3);
-  const DeviceConstants& constants = device_constants(device, handle);
   if (constants.max_clock_mhz) sink.integer("most_clock_mhz", constants.max_clock_mhz);
   if (constants.max_memory_clock_mhz)
     sink.integer("most_memory_clock_mhz", constants.max_memory_clock_mhz);
   if (constants.has_energy) sink.integer("energy", 1);
-  describe_modes(handle, sink);
+  describe_mode("ecc", constants.ecc, sink);
+  describe_mode("persistence", constants.persistence, sink);
+  describe_mode("mig", constants.mig, sink);
+  if (constants.mig.value_or(false))
+    sink.text("warning.mig",
+              "this device is a MIG slice, on which deepbench has not been tested: sensors are "
+              "those of the whole device");
 }
 
 }  // namespace deepbench::cuda
