@@ -40,14 +40,22 @@ TEST_CASE("gpu: rnn: every cell, phase, mode, precision and algorithm is correct
         }
 }
 
-TEST_CASE("gpu: rnn: persist_dynamic is correct, but best does not try it") {
+TEST_CASE("gpu: rnn: persist_dynamic is correct, and best tries it for inference in float") {
   REQUIRE_GPU();
-  const Layer layer = {"gru", "bwd_data", "training", "half", kSmall};
-  const auto all = ProblemRequest("rnn", layer.text(), "library=cudnn").candidates();
-  const auto promising = ProblemRequest("rnn", layer.text(), "library=cudnn limit=32").candidates();
-  CHECK(std::count(all.begin(), all.end(), "persist_dynamic") == 1);
-  CHECK(std::count(promising.begin(), promising.end(), "persist_dynamic") == 0);
-  check_layer(layer, "candidate=persist_dynamic");
+  const auto is_listed = [](const Layer& layer, const char* options) {
+    const auto ids = ProblemRequest("rnn", layer.text(), options).candidates();
+    return std::count(ids.begin(), ids.end(), "persist_dynamic") == 1;
+  };
+  const Layer gradient = {"gru", "bwd_data", "training", "half", kSmall};
+  CHECK(is_listed(gradient, "library=cudnn"));
+  CHECK_FALSE(is_listed(gradient, "library=cudnn limit=32"));
+  check_layer(gradient, "candidate=persist_dynamic");
+
+  CHECK(is_listed({"gru", "fwd", "inference", "float", kSmall}, "library=cudnn limit=32"));
+  CHECK_FALSE(is_listed({"gru", "fwd", "training", "float", kSmall}, "library=cudnn limit=32"));
+  // U, as large as the registers and the shared memory of two devices, is no candidate.
+  CHECK_FALSE(
+      is_listed({"gru", "fwd", "inference", "float", {3584, 1, 2}}, "library=cudnn limit=32"));
 }
 
 TEST_CASE("gpu: rnn: algorithms that round partial sums run only by name") {

@@ -8,6 +8,7 @@
 #include "cudnn/handle.hpp"
 #include "cudnn/unique_descriptor.hpp"
 #include "deepbench/backend/host_timer.hpp"
+#include "device.hpp"
 #include "ops/rnn/layer_checks.hpp"
 #include "prepared_kernel.hpp"
 #include "status_check.hpp"
@@ -88,6 +89,19 @@ LayerQuery query_layer(const Rnn& rnn, nvidia::cudnnRNNAlgo_t algorithm, const S
   return query;
 }
 
+// Whether persist_dynamic, which compiles for seconds, has been faster than cuDNN's other
+// algorithms for such a layer. In float it is for inference, if U about fits into the registers and
+// the shared memory of the device; with larger layers it gained at most 7 % and compiled for 9 to
+// 13 s. In half it was slower than another algorithm in all measured layers (docs/results/log).
+bool repays_compilation(const Rnn& rnn, int device) {
+  constexpr double kShareOfChip = 1.1;
+  const DeviceFacts& facts = device_facts(device);
+  const double chip_bytes =
+      double(facts.multiprocessors) * double(facts.register_bytes + facts.shared_bytes);
+  return rnn.is_forward() && !rnn.is_training() && rnn.precision.a == DEEPBENCH_F32 &&
+         double(rnn.weights()) * sizeof(float) <= kShareOfChip * chip_bytes;
+}
+
 const NamedAlgorithm& algorithm_named(const std::string& name) {
   if (name.empty()) return kAlgorithms[0];
   for (const NamedAlgorithm& known : kAlgorithms)
@@ -144,7 +158,9 @@ std::vector<std::string> LayerQueries::candidates(int64_t limit) {
   std::vector<std::string> names;
   for (const NamedAlgorithm& named : kAlgorithms) {
     if (rounds_partial_sums(rnn_, named.name)) continue;
-    if (limit > 0 && named.algorithm == nvidia::CUDNN_RNN_ALGO_PERSIST_DYNAMIC) continue;
+    if (limit > 0 && named.algorithm == nvidia::CUDNN_RNN_ALGO_PERSIST_DYNAMIC &&
+        !repays_compilation(rnn_, stream_.device()))
+      continue;
     const auto reason = plan_if_supported([&] { return refusal(named.name, named.algorithm); });
     if (reason && reason->empty()) names.push_back(named.name);
   }
