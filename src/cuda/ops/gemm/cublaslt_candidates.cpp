@@ -1,5 +1,6 @@
 // The candidates of `best` and `exhaustive`: the results of the heuristics, the same algorithms
-// with other splits of k, their neighbours, and all other algorithms that the library enumerates.
+// with other clusters and other splits of k, their neighbours, and all other algorithms that the
+// library enumerates.
 #include <algorithm>
 #include <cmath>
 #include <cstring>
@@ -99,6 +100,12 @@ class Explorer {
       collector_.add(candidate_for(query_, descriptors_, int(i) + 1, heuristics_->results[i].algo));
   }
 
+  // Runs the library's first choice with other clusters of blocks.
+  void add_clusters() {
+    const std::vector<Algorithm> leaders = leading_algorithms();
+    if (!leaders.empty()) try_clusters(leaders.front());
+  }
+
   // Splits k among blocks if the output alone does not occupy the device.
   void add_splits() {
     for (const Algorithm& leader : leading_algorithms())
@@ -118,7 +125,7 @@ class Explorer {
       const auto algo =
           configure_algorithm(leader, query_.layout.executed.precision, query_.device);
       if (!algo) continue;
-      try_variations(leader, &Algorithm::cluster, {std::begin(kClusters), std::end(kClusters)});
+      try_clusters(leader);
       try_variations(leader, &Algorithm::stages,
                      allowed_values(*algo, CUBLASLT_ALGO_CAP_STAGES_IDS));
       if (capability(*algo, CUBLASLT_ALGO_CAP_CTA_SWIZZLING_SUPPORT))
@@ -198,6 +205,10 @@ class Explorer {
     }
   }
 
+  void try_clusters(const Algorithm& algorithm) {
+    try_variations(algorithm, &Algorithm::cluster, {std::begin(kClusters), std::end(kClusters)});
+  }
+
   std::vector<uint32_t> algorithm_ids() const {
     const GemmTypes t = gemm_types(query_.layout.executed.precision);
     std::vector<int> listed(kMaxAlgorithms);
@@ -239,6 +250,9 @@ std::vector<std::string> gemm_candidates(const Gemm& gemm, const plugin::Options
   Explorer& preferred = explorers.front();  // the layout for tensor cores, if there is one
   preferred.add_heuristics(0, kPromising);
   for (size_t i = 1; i < explorers.size(); ++i) explorers[i].add_heuristics(0, kOtherLayouts);
+  // Winners beyond the heuristics' first results mostly have another cluster than the library's
+  // first choice (docs/results/log/h100.md), so that these come before other splits of k.
+  preferred.add_clusters();
   preferred.add_splits();
   preferred.add_heuristics(kPromising, kManyResults);
   preferred.add_neighbours();
