@@ -30,13 +30,16 @@ class NaiveRnn {
 
   Values x, wx, u, b, h0, c0, dy;
   std::string mutant;        // the name of the error to make, if any
-  bool narrow = false;       // h and r h' are stored in bfloat16
+  bool narrow = false;       // h and r h' are stored in half where the precision is, or in bfloat16
   bool narrow_sums = false;  // products and inputs are rounded to bfloat16 before they are added
   Real gain = 1;             // every h(t) is multiplied by this factor
   Values forced;  // if not empty, each step starts from these h(t) instead of its predecessor's
 
   Real round(Real value) const {
-    return narrow ? Real(deepbench_from_bfloat16(deepbench_to_bfloat16(float(value)))) : value;
+    if (!narrow) return value;
+    if (rnn_.precision.c == DEEPBENCH_F16)
+      return Real(deepbench_from_half(deepbench_to_half(float(value))));
+    return Real(deepbench_from_bfloat16(deepbench_to_bfloat16(float(value))));
   }
 
   Real rounded_sum(Real value) const {
@@ -142,6 +145,7 @@ class NaiveRnn {
         s[2] = dot(2, i, [&](int64_t j) { return reset[size_t(j)]; });
       h[state_index(t, n, i)] = round(gain * unit_state(t, n, i, s));
       if (mutant == "a tile is zero" && i < 4 && n == 0) h[state_index(t, n, i)] = 0;
+      if (mutant == "a unit off by 1 %" && i == 7) h[state_index(t, n, i)] *= Real(1.01);
     }
   }
 
@@ -170,9 +174,11 @@ class NaiveRnn {
 
   // Adds the gradient of s of one gate to dh and, with `v` as its factors, to dU.
   template <class Vector>
-  void add_gradient_of_sum(int64_t t, int64_t g, int64_t i, Real ds, const Vector& v,
+  void add_gradient_of_sum(int64_t t, int64_t n, int64_t g, int64_t i, Real ds, const Vector& v,
                            std::vector<Real>& to) {
-    const bool no_weights = mutant == "dU without step 0" && t == 0;
+    const bool no_weights = (mutant == "dU without step 0" && t == 0) ||
+                            (mutant == "dU without a step of a sequence" &&
+                             t == rnn_.timesteps / 2 && n == rnn_.batch - 1);
     for (int64_t j = 0; j < rnn_.hidden; ++j) {
       to[size_t(j)] += u[u_at(g, i, j)] * ds;
       if (!no_weights) du[u_at(g, i, j)] += ds * v(j);
@@ -200,9 +206,9 @@ class NaiveRnn {
         if (rnn_.cell == "gru_reset_before" && g == 1) continue;
         add_input(t, n, g, i, dz[g]);
         if (rnn_.cell == "gru_reset_before" && g == 2)
-          add_gradient_of_sum(t, g, i, ds[g], reset, dp);
+          add_gradient_of_sum(t, n, g, i, ds[g], reset, dp);
         else
-          add_gradient_of_sum(t, g, i, ds[g], before, dh_before);
+          add_gradient_of_sum(t, n, g, i, ds[g], before, dh_before);
       }
     }
     for (int64_t j = 0; j < rnn_.hidden && rnn_.cell == "gru_reset_before"; ++j) {
@@ -210,7 +216,7 @@ class NaiveRnn {
       const Real dz = dp[size_t(j)] * h_before(t, n, j) * r * (1 - r);
       dh_before[size_t(j)] += dp[size_t(j)] * r;
       add_input(t, n, 1, j, dz);
-      add_gradient_of_sum(t, 1, j, dz, before, dh_before);
+      add_gradient_of_sum(t, n, 1, j, dz, before, dh_before);
     }
     for (int64_t j = 0; j < rnn_.hidden; ++j)
       dh[state_index(0, n, j)] = mutant == "h' gets no gradient" ? 0 : dh_before[size_t(j)];

@@ -1,0 +1,94 @@
+// The checks are independent: an error is missed if all of them miss it.
+#include "detection.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <set>
+
+namespace deepbench::testing {
+namespace {
+
+constexpr double kSlopeLimit = 4;  // as in run/row/verify.cpp
+
+bool is_compared_in_full(const ExpectedOutput& expected) {
+  return expected.exact_values || expected.indices.size() == expected.outputs;
+}
+
+bool exceeds_a_bound(const ExpectedOutput& expected, const std::vector<double>& right,
+                     const std::vector<double>& wrong) {
+  if (expected.exact_values) return right != wrong;
+  for (size_t i = 0; i < expected.indices.size(); ++i)
+    if (std::abs(wrong[expected.indices[i]] - expected.values[i]) > expected.bounds[i]) return true;
+  return false;
+}
+
+// How often the weighted sum of a row's errors lies within its bound. The weights are uniform in
+// [-1, 1): no sum is denser than the largest of its terms, and a sum of many terms is normal.
+double miss_of_row(double bound, double largest, double squares, size_t columns) {
+  constexpr size_t kMany = 16;
+  const double normal = columns < kMany ? 1 : std::erf(bound / std::sqrt(2 * squares / 3));
+  return std::min({1.0, bound / largest, normal});
+}
+
+// Errors in r rows of r columns make r independent sums.
+double miss_of_projections(const ExpectedOutput& expected, const std::vector<double>& right,
+                           const std::vector<double>& wrong) {
+  const uint64_t rows = expected.projection_rows;
+  if (rows == 0) return 1;
+  std::vector<double> largest(rows), squares(rows), misses;
+  std::set<uint64_t> columns;
+  for (size_t i = 0; i < right.size(); ++i) {
+    if (right[i] == wrong[i]) continue;
+    const double error = std::abs(wrong[i] - right[i]);
+    largest[i % rows] = std::max(largest[i % rows], error);
+    squares[i % rows] += error * error;
+    columns.insert(i / rows);
+  }
+  for (size_t row = 0; row < rows; ++row)
+    if (largest[row] > 0)
+      misses.push_back(
+          miss_of_row(expected.projection_bounds[row], largest[row], squares[row], columns.size()));
+  std::sort(misses.begin(), misses.end());
+  double all = 1;
+  for (size_t i = 0; i < std::min(misses.size(), columns.size()); ++i) all *= misses[i];
+  return all;
+}
+
+// Of outputs that have no projection each is drawn alone.
+double miss_of_samples(const ExpectedOutput& expected, const std::vector<double>& right,
+                       const std::vector<double>& wrong) {
+  if (expected.projection_rows > 0) return 1;
+  const double bound = *std::max_element(expected.bounds.begin(), expected.bounds.end());
+  double miss = 1, others = double(expected.outputs);
+  for (size_t i = 0; i < right.size(); ++i)
+    if (std::abs(right[i] - wrong[i]) > 2 * bound) {
+      miss *= std::max(0.0, 1 - double(expected.indices.size()) / others);
+      --others;
+    }
+  return miss;
+}
+
+double miss_of_slope(const ExpectedOutput& expected, const std::vector<double>& right,
+                     const std::vector<double>& wrong) {
+  if (!expected.slope || expected.slope->of != ExpectedSlope::Of::kProjections) return 1;
+  double errors = 0, squares = 0, product = 0, outputs = 0;
+  for (size_t i = 0; i < expected.projections.size(); ++i) {
+    const double r = expected.projections[i], b = 0.5 * expected.projection_bounds[i];
+    errors += b * b * r * r, squares += r * r;
+  }
+  for (size_t i = 0; i < right.size(); ++i)
+    product += wrong[i] * right[i], outputs += right[i] * right[i];
+  const double limit = kSlopeLimit * std::sqrt(errors) / squares + expected.slope->max_common_error;
+  return std::abs(product / outputs - 1) > 2 * limit ? 0 : 1;
+}
+
+}  // namespace
+
+double detection_probability(const ExpectedOutput& expected, const std::vector<double>& right,
+                             const std::vector<double>& wrong) {
+  if (is_compared_in_full(expected)) return exceeds_a_bound(expected, right, wrong) ? 1 : 0;
+  return 1 - miss_of_projections(expected, right, wrong) * miss_of_samples(expected, right, wrong) *
+                 miss_of_slope(expected, right, wrong);
+}
+
+}  // namespace deepbench::testing

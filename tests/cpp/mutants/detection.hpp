@@ -1,0 +1,18 @@
+// The probability, over the seeds of verification, that a wrong output is found: derived from what
+// is compared, not from trying.
+#pragma once
+
+#include "deepbench/core/expected_output.hpp"
+
+namespace deepbench::testing {
+
+// `right` and `wrong`: what the output holds after the call, as stored.
+//   complete      1, if an error exceeds its bound
+//   projections   1 - R^-r: each of r independent ones hides an error R times its bound with a
+//                 probability of 1/R
+//   samples       hypergeometric: whether one of the wrong outputs is among those drawn
+//   slope         1, if the factor of all outputs exceeds the limit
+double detection_probability(const ExpectedOutput& expected, const std::vector<double>& right,
+                             const std::vector<double>& wrong);
+
+}  // namespace deepbench::testing
