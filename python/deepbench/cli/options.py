@@ -101,7 +101,7 @@ _BACKEND = Option("--backend", "auto (default), a name ('env' lists them) or a p
 _OUTPUT = Option("--output", "write every row to this file (JSON lines, NAME.jsonl)", "FILE", FILE,
                short="-o")  # fmt: skip
 _RESUME = Option("--resume", "continue the file that -o names")
-_RETRY = Option("--retry", "with --resume: measure failed rows again")
+_RETRY = Option("--retry", "with --resume: measure failed and disturbed rows again")
 _OVERWRITE = Option("--overwrite", "replace the file that -o names")
 FORMAT = Option("--format", "table (default), legacy, json, csv or markdown", "WORD",
                 FormatChoice(FORMATS))  # fmt: skip

@@ -71,6 +71,7 @@ class Entry:
     conversion_ns: float | None
     published: bool = False  # a published figure, which was measured by other rules
     ranks: int | None = None  # of a collective operation
+    is_disturbed: bool = False  # by other work on the machine
     doubt: str | None = None  # why a published figure is excluded from means
     # The intended values of misprinted attributes.
     meant: Mapping[str, Value] = field(default_factory=dict)
@@ -165,6 +166,7 @@ def to_entry(row: Row, inputs: str = "uniform") -> Entry:
         clock_mhz=_positive_or_none(row.observed.get("sm_clock_mhz")),
         conversion_ns=_positive_or_none(row.conversion.ns),
         published=published is not None,
+        is_disturbed=row.statistics.is_disturbed,
         doubt=_printable_or_none(published.doubt) if published else None,
         meant={
             printable(name): _attribute_value(value)

@@ -18,8 +18,8 @@ from .ratios import Interval, Ratio, ratio
 from .regimes import differences
 from .result_set import Entry, Value
 
-FASTER, SLOWER, NOISE, UNKNOWN, PUBLISHED, DOUBTED = (
-    "faster", "slower", "noise", "unknown", "published", "doubted",
+FASTER, SLOWER, NOISE, UNKNOWN, PUBLISHED, DOUBTED, DISTURBED = (
+    "faster", "slower", "noise", "unknown", "published", "doubted", "disturbed",
 )  # fmt: skip
 
 # Medians of repeated runs on a quiet machine differ by up to 3 %: docs/results/log/cpu.md.
@@ -49,7 +49,7 @@ class ComparedRow:
     @property
     def is_in_means(self) -> bool:
         """Whether means include the ratio."""
-        return self.ratio is not None and self.verdict != DOUBTED
+        return self.ratio is not None and self.verdict not in (DOUBTED, DISTURBED)
 
     @property
     def is_broken(self) -> bool:
@@ -138,6 +138,8 @@ def _judge_row(one: ComparedRow, factor: float, clocks: float) -> ComparedRow:
         verdict = PUBLISHED
     elif one.ratio is None:
         verdict = UNKNOWN
+    elif one.base.is_disturbed or one.other.is_disturbed:
+        verdict = DISTURBED
     else:
         verdict = decide_verdict(one.ratio, one.noise, factor, clocks)
         explained_by_clock = (

@@ -6,7 +6,11 @@ from deepbench.report.remarks import REMARKS
 from deepbench.results.row import Row
 
 _ORDINARY = ("ok", "unsupported")
-_DOUBTFUL = ("noisy", "throttled")  # remarks on rows whose time is not as precise as it should be
+_DOUBTFUL = (
+    "noisy",
+    "throttled",
+    "disturbed",
+)  # remarks on rows whose time is not as precise as it should be
 _FAILED_STYLE = "red"
 _DOUBTFUL_STYLE = "yellow"
 TONE_STYLES = {"slower": "red", "faster": "green"}  # of rows of a comparison, by their tone

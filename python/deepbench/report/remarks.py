@@ -139,6 +139,10 @@ def _stop_remark(word: str) -> Remark:
     return Remark(text, remark_of)
 
 
+def _disturbed_remark(row: Row) -> str | None:
+    return "disturbed" if row.statistics.is_disturbed else None
+
+
 def _algorithm_remark(row: Row) -> str | None:
     mode = row.algorithm.mode
     if mode in (None, "default") or not row.statistics:
@@ -197,6 +201,7 @@ REMARKS = (
     Remark("samples are means of N batches", _batches_per_sample_remark),
     Remark("one call", _one_call_remark),
     *map(_stop_remark, ("noisy", "time_limit", "throttled", "too_few")),
+    Remark("disturbed", _disturbed_remark),
     Remark("MODE: ALGORITHM", _algorithm_remark),
     Remark("padded to DIMENSIONS", _padded_remark),
     Remark("OPERAND converted in TIME, not in the time: TIME with it", _conversion_remark),

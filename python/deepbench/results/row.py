@@ -17,6 +17,10 @@ from deepbench.results.schema_upgrade import upgrade_row
 Value = int | float | str
 Numbers = Sequence[float | None]
 
+# Above it a row is disturbed. A slice of other work in the samples of a row is less, and work that
+# stays takes half of the time.
+MAX_WAITED_SHARE = 0.05
+
 _T = TypeVar("_T")
 
 
@@ -119,8 +123,14 @@ class Statistics:
     n: int | None = None
     batch: int | None = None
     batches_per_sample: int | None = None
+    waited_share: float | None = None
     stop: str | None = None
     visits: VisitFacts | None = None  # None: one process measured the row at one time
+
+    @property
+    def is_disturbed(self) -> bool:
+        """Whether other work had processors of the row for a part of the time that counts."""
+        return (self.waited_share or 0) > MAX_WAITED_SHARE
 
     @property
     def spread(self) -> float | None:

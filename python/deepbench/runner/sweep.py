@@ -249,24 +249,39 @@ class Sweep:
                 f"{old.path}: --resume with another run: {difference} (the file is of: {command})"
             )
         assert self._writer is not None
-        kept = [row for row in old.stored_rows if self._is_kept(row.status)]
-        again = len(old.stored_rows) - len(kept)
+        kept = [row for row in old.stored_rows if self._is_kept_row(row)]
+        again = [row for row in old.stored_rows if not self._is_kept_row(row)]
+        complete = {row.position for row in kept}
+        visits = [
+            visit
+            for visit in old.visits
+            if visit.row.position in complete or self._is_kept_row(visit.row)
+        ]
         if again:
+            dropped = {id(one) for one in (*old.visits, *again)} - {id(one) for one in visits}
             lines = (
                 one.line
                 for one in old.stored
-                if isinstance(one, VisitLine) or self._is_kept(one.status)
+                if id(one) not in dropped
+                and (isinstance(one, (Row, VisitLine)) or self._is_kept(one.status))
             )
             self._writer.replace(old.context, lines)
         else:
             self._writer.continue_from(old)
         self._rows_by_position = {row.position: row for row in kept}
-        for visit in old.visits:
+        for visit in visits:
             self._visits.add(visit)
         said = f"deepbench: {old.path} has {len(old.stored_rows)} of {len(self._rows)} rows"
-        if old.visits and len(kept) < len(self._rows):
-            said += f" and {len(old.visits)} visits"
-        self._screen.say(said + (f"; {again} failed and will be measured again" if again else ""))
+        if visits and len(kept) < len(self._rows):
+            said += f" and {len(visits)} visits"
+        disturbed = sum(row.status == "ok" for row in again)
+        counts = {"failed": len(again) - disturbed, "disturbed": disturbed}
+        causes = ", ".join(f"{count} {cause}" for cause, count in counts.items() if count)
+        self._screen.say(said + (f"; {causes} and will be measured again" if causes else ""))
+
+    def _is_kept_row(self, row: Row) -> bool:
+        again = self._options.retry and row.statistics.is_disturbed
+        return self._is_kept(row.status) and not again
 
     def _is_kept(self, status: str) -> bool:
         """Whether a row or ceiling of a resumed file with this status is not measured again."""
@@ -347,6 +362,7 @@ class Sweep:
                 self._estimate.skip_row()
             else:
                 self._make_visit(planned, number)
+        self._repeat_disturbed_visits()
         for position, row in sorted(self._visits.combined().items()):
             if position not in self._rows_by_position:
                 self._keep_row(row)
@@ -369,10 +385,7 @@ class Sweep:
         if self._visits.decides(number, row):
             self._keep_row(row)
         elif row.status == "ok":
-            visit = VisitLine(number, row)
-            self._visits.add(visit)
-            if self._writer is not None:
-                self._write_line(visit.line)
+            self._keep_visit(VisitLine(number, row))
             if self._provisional is not None and number == 1:
                 shown = self._provisional.row(self._ceilings.with_assessment(row))
                 self._print_report_part(shown)
@@ -380,6 +393,28 @@ class Sweep:
             self._visits.add_failure(planned.position, number, row.reason)
         if number == 1:
             self._update_restart_limit(planned, row)
+
+    def _keep_visit(self, visit: VisitLine) -> None:
+        self._visits.add(visit)
+        if self._writer is not None:
+            self._write_line(visit.line)
+
+    def _repeat_disturbed_visits(self) -> None:
+        """Makes visits once more, by a further worker, that other work disturbed. The neighbour may
+        be gone by now; if not, the visit stays as it is."""
+        disturbed = [
+            (number, planned)
+            for number, planned in self._visits.disturbed(self._rows)
+            if planned.position not in self._rows_by_position
+        ]
+        if disturbed:
+            self._source.renew()
+        for number, planned in disturbed:
+            row = self._run_row(planned, number).row
+            if row.status != "ok" and self._visits.decides(number, row):
+                self._keep_row(row)
+            elif self._visits.improves(number, row):
+                self._keep_visit(VisitLine(number, row))
 
     def _print_rows_of_visits(self) -> list[Row]:
         """Prints the rows of the visits of a run that ended early, and returns them."""
@@ -540,7 +575,8 @@ class Sweep:
             visits = self._visits.count
             done += self._visits.made(self._visit, self._rows_by_position)
             visit = f"visit {self._visit} of {visits}, " if visits > 1 else ""
-            row = f"row {done + 1} of {total}, about {left} left: {self._current_row.problem}"
+            place = min(done + 1, total)  # a visit may be made once more
+            row = f"row {place} of {total}, about {left} left: {self._current_row.problem}"
             self._screen.progress(visit + row, ((self._visit - 1) * total + done) / visits / total)
 
     def _end_report(self, ignore_errors: bool = False) -> None:

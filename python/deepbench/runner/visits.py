@@ -17,6 +17,7 @@ from deepbench.results.visits import VisitLine, combined_rows
 from deepbench.runner.plan import PlannedRow
 
 _DECISIVE = ("incorrect", "mistrusted")  # statuses of a later visit that the row takes over
+_SELECTING = ("best", "exhaustive")  # modes of choosing an algorithm
 
 
 class Visits:
@@ -58,6 +59,24 @@ class Visits:
         algorithm = self._visits[planned.position, 1].row.algorithm
         candidate = quoted(algorithm.candidate or "default")
         return f"{planned.line} visit={number} algorithm={candidate}"
+
+    def disturbed(self, rows: Sequence[PlannedRow]) -> list[tuple[int, PlannedRow]]:
+        """The numbers and rows of the visits that other work disturbed, without first visits that
+        selected an algorithm: the others have measured it since."""
+        by_position = {row.position: row for row in rows}
+        return [
+            (number, by_position[position])
+            for (position, number), visit in sorted(self._visits.items())
+            if visit.row.statistics.is_disturbed
+            and (number > 1 or visit.row.algorithm.mode not in _SELECTING)
+        ]
+
+    def improves(self, number: int, row: Row) -> bool:
+        """Whether the row is less disturbed than the visit that there is."""
+        before = self._visits[row.position, number].row.statistics
+        return row.status == "ok" and (row.statistics.waited_share or 0) < (
+            before.waited_share or 0
+        )
 
     def decides(self, number: int, row: Row) -> bool:
         """Whether a visit is the row, without other visits."""

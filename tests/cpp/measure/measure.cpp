@@ -4,6 +4,7 @@
 
 #include <doctest/doctest.h>
 
+#include <algorithm>
 #include <limits>
 
 #include "../fake_backend.hpp"
@@ -238,6 +239,43 @@ TEST_CASE("a row that stays throttled ends as throttled") {
   CHECK(samples.stop == StopReason::kThrottled);
   // A software power cap is a label, not a fault.
   CHECK(run("time 2e6; flags 2").retries == 0);
+}
+
+// Batches of 2 ms a call whose threads waited for so long, one after the other; the last number
+// holds.
+BatchTimer waiting_clock(const std::vector<double>& waits_ns) {
+  return [waits_ns, made = size_t{0}](uint64_t count) mutable {
+    Batch batch;
+    batch.count = count, batch.elapsed_ns = batch.host_ns = 2e6 * double(count);
+    batch.waited_ns = waits_ns[std::min(made++, waits_ns.size() - 1)];
+    return batch;
+  };
+}
+
+TEST_CASE("a batch is repeated if a thread waited for a processor, and the wait is stated") {
+  const size_t before = 2 + 20;  // first calls and warm-up, whose waits do not count
+  std::vector<double> waits_ns(before, 1e6);
+  const Samples alone = measure(waiting_clock(concatenate(waits_ns, std::vector{0.0})), {});
+  CHECK(alone.retries == 0);
+  REQUIRE(alone.waited_share);
+  CHECK(*alone.waited_share == 0);
+  const Samples once = measure(waiting_clock(concatenate(waits_ns, std::vector{1e6, 0.0})), {});
+  CHECK(once.retries == 1);
+  CHECK(once.per_call_ns.size() == 10);
+  REQUIRE(once.waited_share);
+  CHECK(*once.waited_share == Approx(1e6 / (11 * 2e6)));
+  // A fiftieth of the batch, or a tenth of a millisecond, is no disturbance.
+  CHECK(measure(waiting_clock({99e3}), {}).waited_share == 0);
+  CHECK_FALSE(run("time 2e6").waited_share);
+}
+
+TEST_CASE("a neighbour that stays costs no more than a few repetitions") {
+  const Samples samples = measure(waiting_clock({1e6}), {});
+  CHECK(samples.per_call_ns == std::vector<double>(10, 2e6));
+  CHECK(samples.retries == 3 * 3);  // of the first three samples
+  REQUIRE(samples.waited_share);
+  CHECK(*samples.waited_share == Approx(0.5));
+  CHECK(samples.stop == StopReason::kConverged);
 }
 
 TEST_CASE("the resolution of a coarse timer is the error") {

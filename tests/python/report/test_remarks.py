@@ -48,6 +48,7 @@ EXAMPLES = {
     "time limit": row_with_part_changed("statistics", stop="time_limit"),
     "throttled": row_with_part_changed("statistics", stop="throttled"),
     "too few samples": row_with_part_changed("statistics", stop="too_few"),
+    "disturbed": row_with_part_changed("statistics", waited_share=0.4),
     "MODE: ALGORITHM": row_with_part_changed(
         "algorithm", mode="best", name="tile 3", default_ns=2e5, gain=2.0
     ),

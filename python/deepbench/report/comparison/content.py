@@ -74,7 +74,7 @@ def regression_line(comparison: Comparison) -> str:
 def _counts_line(name: str, against: PairwiseComparison) -> str:
     counts = [
         f"{count} {verdict_word(word)}"
-        for word in ("faster", "slower", "noise", "unknown", "published", "doubted")
+        for word in ("faster", "slower", "noise", "unknown", "disturbed", "published", "doubted")
         if (count := sum(row.verdict == word and not (row.is_broken or row.is_fixed)
                          for row in against.rows))
     ]  # fmt: skip

@@ -17,7 +17,8 @@ def result_set_letter(index: int) -> str:
 
 
 def verdict_word(verdict: str) -> str:
-    """faster, slower, same (within the noise), unsure (no interval), published, inconsistent."""
+    """faster, slower, same (within the noise), unsure (no interval), disturbed, published,
+    inconsistent."""
     return _VERDICTS.get(verdict, verdict)
 
 

@@ -88,6 +88,12 @@ def _row_warnings(file: ReportFile) -> Iterator[tuple[str, str]]:
                 f"{stop.replace('_', ' ')}: rows that {meaning}",
                 f"{stops[stop]} of {len(measured)}",
             )
+    disturbed = sum(row.raw.statistics.is_disturbed for row in measured)
+    if disturbed:
+        yield (
+            "disturbed: rows whose threads waited for processors that other work had",
+            f"{disturbed} of {len(measured)}",
+        )
     skipped = sum(row.raw.verification.status == "skipped" for row in measured)
     if skipped:
         yield "rows that were not verified", f"{skipped} of {len(measured)}"

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <string>
 
 namespace deepbench {
@@ -17,6 +18,9 @@ struct Batch {
   double longest_watched_ns = 0;  // of the slowest rank
   double rested_ns = 0;           // rest ahead of the batch (rest_policy.hpp)
   double untimed_ns = 0;          // host time of untimed calls ahead of the batch
+  // The longest time for which a host thread of the work was ready while other work had its
+  // processor. Empty: unknown, or the host's threads do not do the work.
+  std::optional<double> waited_ns{};
   // DEEPBENCH_REQUEST_PERTURB: the schedule of the batch was drawn anew.
   bool schedule_perturbed = false;
   double clock_mhz = 0;       // 0: unknown

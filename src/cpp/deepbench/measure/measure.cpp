@@ -1,5 +1,8 @@
-// Runs first calls, warm-up and sampling in this order, and retries throttled batches.
+// Runs first calls, warm-up and sampling in this order, and retries throttled and disturbed
+// batches.
 #include "deepbench/measure/measure.hpp"
+
+#include <algorithm>
 
 #include "deepbench/measure/statistics.hpp"
 #include "deepbench/measure/warm_up.hpp"
@@ -9,6 +12,8 @@ namespace {
 
 // the settled clock is the median over this many batches
 constexpr size_t kSettledClockBatches = 10;
+// of so few samples the share that is disturbed says little
+constexpr int64_t kFewSamples = 2;
 
 class MeasuringLoop {
  public:
@@ -60,14 +65,39 @@ class MeasuringLoop {
     return batch.throttled || (slow && !batch.power_capped);
   }
 
-  // Takes one sample. A throttled batch is retried a few times, then accepted and counted as
-  // throttled.
+  // Whether other work had a processor of the row for a part of the batch that counts.
+  bool is_disturbed(const Batch& batch) const {
+    return batch.waited_ns.value_or(0) > std::max(options_.disturbed_min_wait_ns,
+                                                  options_.disturbed_wait_share * batch.elapsed_ns);
+  }
+
+  // Where other work leaves hardly a batch alone, repeating each of them finds no better one.
+  bool is_worth_repeating(const Batch& batch) const {
+    const auto taken = static_cast<int64_t>(host_per_call_ns_.size());
+    const bool is_often_alone = 2 * disturbed_ <= taken + kFewSamples;
+    return is_throttled(batch) || (is_disturbed(batch) && is_often_alone);
+  }
+
+  // A batch of the samples, whose wait adds to the share if it counts.
+  Batch time_watched_batch() {
+    const Batch batch = time_batch(samples_.batch);
+    if (!batch.waited_ns) return batch;
+    tried_ns_ += batch.elapsed_ns;
+    if (is_disturbed(batch)) waited_ns_ += *batch.waited_ns;
+    samples_.waited_share = waited_ns_ / tried_ns_;
+    return batch;
+  }
+
+  // Takes one sample. A throttled or disturbed batch is retried a few times, then accepted and
+  // counted as such.
   void take_sample() {
-    Batch batch = time_batch(samples_.batch);
-    for (int retry = 0; retry < options_.throttled_retries && is_throttled(batch); ++retry) {
+    Batch batch = time_watched_batch();
+    for (int retry = 0; retry < options_.retries_per_sample && is_worth_repeating(batch); ++retry) {
+      if (samples_.spent_ns >= options_.time_limit_ns) break;
       ++samples_.retries;
-      batch = time_batch(samples_.batch);
+      batch = time_watched_batch();
     }
+    disturbed_ += is_disturbed(batch);
     record_sample(batch);
   }
 
@@ -106,6 +136,8 @@ class MeasuringLoop {
   Samples samples_;
   std::vector<double> recent_clocks_mhz_;  // clocks of the last ten accepted batches
   std::vector<double> host_per_call_ns_;
+  int64_t disturbed_ = 0;                // samples
+  double tried_ns_ = 0, waited_ns_ = 0;  // of the samples and of the batches that were repeated
 };
 
 }  // namespace

@@ -2,6 +2,7 @@
 // reads no clock; every time comes from the batches.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -31,8 +32,11 @@ struct Samples {
   double clock_mhz = 0;            // median over the samples, 0 if unknown
   std::vector<double> clocks_mhz;  // of each batch that became a sample and stated its clock
   int64_t throttled = 0;           // samples accepted although the device was throttled
-  int64_t retries = 0;             // batches repeated because of throttling
-  int64_t power_capped = 0;        // samples under a software power cap: a label, not a fault
+  int64_t retries = 0;             // batches repeated because they were throttled or disturbed
+  // For which part of the batches, repeated ones included, a thread of the row waited for a
+  // processor that other work had. Empty: unknown.
+  std::optional<double> waited_share{};
+  int64_t power_capped = 0;  // samples under a software power cap: a label, not a fault
   StopReason stop = StopReason::kConverged;
   std::string launch, timer;
 };

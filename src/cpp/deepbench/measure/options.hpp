@@ -25,8 +25,12 @@ struct MeasureOptions {
   double noisy_error_ratio = 0.9;
   int64_t noisy_min_samples = 20;      // number of samples at the first such check
   double throttled_clock_ratio = 0.9;  // a clock below this share of the settled clock is throttled
-  int throttled_retries = 3;
-  double max_throttled_share = 0.1;  // the row is throttled above this share of throttled samples
+  double max_throttled_share = 0.1;    // the row is throttled above this share of throttled samples
+  // A batch is disturbed if a thread waited for a processor for more than this share of it. A
+  // thread that is woken on an idle processor takes tens of microseconds, a slice of other work a
+  // millisecond.
+  double disturbed_wait_share = 0.02, disturbed_min_wait_ns = 100e3;
+  int retries_per_sample = 3;  // of a throttled or disturbed batch
   int64_t max_batch = 1 << 20;
   // Minimum number of calls in a batch, and in a batch of calls shorter than kShortCallNs. Neither
   // applies where the batch would take more than kMaxBatchShareOfLimit of the time limit.

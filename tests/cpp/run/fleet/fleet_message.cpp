@@ -31,6 +31,7 @@ Measurement some_measurement() {
   Samples samples;
   samples.per_call_ns = {10, 11, 12};
   samples.stop = StopReason::kConverged;
+  samples.waited_share = 0.25;
   measurement.samples = samples;
   return measurement;
 }
@@ -68,6 +69,7 @@ TEST_CASE("the findings of a rank arrive with every field of the measurement") {
   REQUIRE(measurement.samples);
   CHECK(measurement.samples->per_call_ns == std::vector<double>{10, 11, 12});
   CHECK(measurement.samples->stop == StopReason::kConverged);
+  CHECK(measurement.samples->waited_share == 0.25);
   REQUIRE(found.extras.metrics.size() == 1);
   CHECK(found.extras.metrics[0].unit == "J");
   CHECK(found.sensors.notes == std::vector<std::string>{"no sensor"});

@@ -61,6 +61,16 @@ TEST_CASE("the time is the geometric mean of the visits, and samples and stages 
   CHECK(row["stages_ns"]["prepare"].number == 21);
 }
 
+TEST_CASE(
+    "the share of waiting is the mean of the visits, and unknown if the first does not know") {
+  Row first = visit_of(100), second = visit_of(100);
+  CHECK_FALSE(combined({first, second})["statistics"].has("waited_share"));
+  second.samples->waited_share = 0.75;
+  CHECK(combined({first, second})["statistics"]["waited_share"].number == Approx(0.75));
+  first.samples->waited_share = 0.25;
+  CHECK(combined({first, second})["statistics"]["waited_share"].number == Approx(0.5));
+}
+
 TEST_CASE("visits that lie apart are named, and equal notes stand once") {
   Row first = visit_of(100), second = visit_of(104);
   first.notes = {"one", "both"};

@@ -7,6 +7,7 @@
 
 #include "../../fake_backend.hpp"
 #include "../../temporary_folder.hpp"
+#include "deepbench/core/processor_wait.hpp"
 #include "deepbench/core/status.hpp"
 #include "deepbench/measure/sustained_load.hpp"
 #include "deepbench/run/row/admit.hpp"
@@ -72,6 +73,17 @@ std::vector<std::string> slice(const std::vector<std::string>& all, size_t begin
   return {all.begin() + std::min<std::ptrdiff_t>(std::ptrdiff_t(begin), std::ptrdiff_t(all.size())),
           all.begin() +
               std::min<std::ptrdiff_t>(std::ptrdiff_t(begin + count), std::ptrdiff_t(all.size()))};
+}
+
+TEST_CASE("waits are watched where the host's threads do the work and its time passes") {
+  MeasureOptions few;
+  few.exact_samples = 3;
+  const bool counted = ProcessorWait().lap_ns().has_value();
+  const std::string threads = "emit describe_kernel threads 1; ",
+                    real = "real_time; time 1e6; works 1e6";
+  CHECK(measure(threads + real, {}, few).samples.waited_share.has_value() == counted);
+  CHECK_FALSE(measure(real + "; emit describe_kernel threads 0", {}, few).samples.waited_share);
+  CHECK_FALSE(measure(threads + "time 1e6", {}, few).samples.waited_share);
 }
 
 TEST_CASE("hooks are called before the warm-up, after each batch and after the samples") {

@@ -124,8 +124,8 @@ void visit(Archive& archive, Samples& samples) {
   archive.fields(samples.per_call_ns, samples.batch, samples.first_call_ns,
                  samples.host_per_call_ns, samples.spent_ns, samples.rested_ns, samples.error,
                  samples.clock_mhz, samples.clocks_mhz, samples.throttled, samples.retries,
-                 samples.power_capped, samples.batches_per_sample, samples.schedule_perturbed,
-                 samples.launch, samples.timer);
+                 samples.waited_share, samples.power_capped, samples.batches_per_sample,
+                 samples.schedule_perturbed, samples.launch, samples.timer);
   archive.enumerator(samples.stop, StopReason::kTooFew);
 }
 

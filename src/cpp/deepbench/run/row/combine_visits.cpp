@@ -118,6 +118,11 @@ std::string joint_statistics(const VisitedRow& row, const VisitPrior& prior,
   json.member("n", static_cast<int64_t>(row.sum("n")));
   json.member("throttled", static_cast<int64_t>(row.sum("throttled")));
   json.member("retries", static_cast<int64_t>(row.sum("retries")));
+  const auto know_waits = std::count_if(
+      row.statistics.begin(), row.statistics.end(),
+      [](std::string_view one) { return !member_value(one, "waited_share").empty(); });
+  if (know_waits > 0)
+    json.member("waited_share", row.sum("waited_share") / static_cast<double>(know_waits));
   json.key("stop").literal(joint_stop(row, time.relative_error));
   write_visits(json, row, prior);
   json.end_object();

@@ -82,6 +82,7 @@ void write_statistics(JsonWriter& json, const Samples& samples) {
   if (samples.batches_per_sample > 1)
     json.member("batches_per_sample", static_cast<int64_t>(samples.batches_per_sample));
   json.member("throttled", samples.throttled).member("retries", samples.retries);
+  if (samples.waited_share) json.member("waited_share", *samples.waited_share);
   json.member("stop", name_of(samples.stop)).end_object();
 }
 

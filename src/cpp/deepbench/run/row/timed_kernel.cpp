@@ -76,9 +76,11 @@ void TimedKernel::reset_outputs() {
 
 Batch TimedKernel::batch(uint64_t count, deepbench_launch launch, uint32_t flags) {
   const Batch batch = slowest_batch(group_, count, [&] {
+    if (processor_wait_) processor_wait_->lap_ns();
     Stopwatch watch;
     Batch mine = kernel_->time_batch(count, launch, flags);
     mine.watched_ns = watch.lap_ns();
+    if (processor_wait_) mine.waited_ns = processor_wait_->lap_ns();
     if (!is_simulated_) mine.longest_watched_ns = mine.watched_ns;
     mine.own_elapsed_ns = mine.elapsed_ns;
     local_call_ns_ = mine.per_call_ns();
@@ -89,6 +91,10 @@ Batch TimedKernel::batch(uint64_t count, deepbench_launch launch, uint32_t flags
   if (activity_) activity_->add_batch(options_.sustained);
   if (hooks_) hooks_->after_batch();
   return batch;
+}
+
+void TimedKernel::begin_watching_waits() {
+  if (facts().integer("threads") > 0 && !is_simulated_ && !group_) processor_wait_.emplace();
 }
 
 // The power controller of an H100 keeps the clock that a sustained load has lowered for longer than

@@ -6,6 +6,7 @@
 #include <optional>
 #include <string>
 
+#include "deepbench/core/processor_wait.hpp"
 #include "deepbench/group/group.hpp"
 #include "deepbench/measure/batch.hpp"
 #include "deepbench/measure/rest_policy.hpp"
@@ -29,6 +30,11 @@ class TimedKernel {
   bool perturbs_schedule() const { return perturbs_schedule_; }
   // How many calls may follow one another before an operand in place is restored.
   uint64_t calls_between_restores() const;
+
+  // Between the two, batches state how long a thread waited for its processor, where the host's
+  // threads do the work. Of several ranks they do not, because their threads wait for each other.
+  void begin_watching_waits();
+  void end_watching_waits() { processor_wait_.reset(); }
 
   // In the rested regime: waits until the device has left the state of a sustained load, if an
   // earlier row left it there.
@@ -75,6 +81,7 @@ class TimedKernel {
   const deepbench_launch launch_;
   RestPolicy rest_;
   std::optional<Kernel> kernel_;
+  std::optional<ProcessorWait> processor_wait_;
   Attributes conditions_;
   bool perturbs_schedule_ = false;
   bool is_simulated_ = false;

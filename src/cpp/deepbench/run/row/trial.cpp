@@ -62,6 +62,7 @@ Measurement Trial::measure(const MeasureOptions& how) {
   double verifying_ns = stages_.verify_ns;
   Stopwatch watch;
   timed_.rest_after_sustained_load();
+  timed_.begin_watching_waits();
   samples_ = deepbench::measure(
       [&](uint64_t count) {
         const Batch batch = audit_.verifies() ? audit_.time_in_loop(count) : timed_.time(count);
@@ -71,6 +72,7 @@ Measurement Trial::measure(const MeasureOptions& how) {
         return batch;
       },
       options);
+  timed_.end_watching_waits();
   if (hooks_) hooks_->after_samples([&] { timed_.time(samples_->batch); });
   verifying_ns = stages_.verify_ns - verifying_ns;
   stages_.measure_ns += watch.lap_ns() - verifying_ns;
