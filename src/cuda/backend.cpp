@@ -6,6 +6,7 @@
 
 #include "deepbench/plugin.hpp"
 #include "device.hpp"
+#include "kernels/sources.hpp"
 #include "libraries.hpp"
 #include "routes.hpp"
 #include "sensors.hpp"
@@ -47,6 +48,7 @@ class CudaBackend final : public plugin::RoutedBackend {
 
   void describe(plugin::Sink& sink) override {
     sink.text("synonyms", "gpu gpus nvidia");
+    sink.text("kernel_sources", kernel_folder().string());
     describe_default_precisions(sink);
     describe_estimates(sink);
     plugin::describe_default_libraries(kRoutes, sink);

@@ -71,7 +71,7 @@ def collect() -> dict[str, Any]:
         "cmake_dir": str(_cmake_dir()),
         "include_dir": str(package / "include"),
         "deepbench_run": str(package / "bin" / "deepbench_run"),
-        "build": build_facts(None),
+        "build": build_facts({}),
         "compile_caches": compile_caches(),
         "host": host,
         "backends": backends,

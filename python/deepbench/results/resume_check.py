@@ -50,12 +50,15 @@ def _compared_properties(old: Json, new: Json) -> Iterator[tuple[str, object, ob
 
 
 def _compared_builds(old: Json, new: Json) -> Iterator[tuple[str, object, object]]:
-    """The revision, and the binaries, which also differ between builds from changed sources."""
+    """The revision, the binaries, which also differ between builds from changed sources, and the
+    sources that are compiled during a run."""
     yield "the revision of deepbench", old.get("revision"), new.get("revision")
     before, now = (build.get("binaries") or {} for build in (old, new))
     for name in sorted({*before, *now}):
         old_id, new_id = ((side.get(name) or {}).get("build_id") for side in (before, now))
         yield f"the build of deepbench's {name}", old_id, new_id
+    digests = [(build.get("kernel_sources") or {}).get("digest") for build in (old, new)]
+    yield "the digest of the kernel sources", *digests
 
 
 def _devices_of_ranks(ranks: Json) -> list[str]:

@@ -41,7 +41,7 @@ def build_context(
         "rows": len(rows),
         "plan": digest(rows),
         **kept,
-        "build": build_facts((hello.get("backend") or {}).get("path")),
+        "build": build_facts(hello.get("backend") or {}),
         "libraries": with_build_ids(hello.get("libraries")),
         "compile_caches": compile_caches(),
         "host": host,

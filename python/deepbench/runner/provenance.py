@@ -3,6 +3,7 @@ libraries, and what earlier runs have compiled."""
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
 from collections.abc import Iterator, Mapping
@@ -14,23 +15,29 @@ from deepbench.runner.build_id import build_id
 
 Json = Mapping[str, Any]
 
+_DIGEST_BYTES = 20
+_MOST_SOURCE_BYTES = 64 << 20
 _REVISION = "revision.json"  # beside the bindings; src/cpp/python/record_revision.cmake writes it
 
 
-def build_facts(backend_path: str | None) -> dict[str, Any]:
-    """The revision of the sources, and each of deepbench's binaries with its build ID."""
+def build_facts(backend: Json) -> dict[str, Any]:
+    """The revision of the sources, each of deepbench's binaries with its build ID, and the digest
+    of the sources that the backend compiles while it runs. `backend` is that of a hello message."""
     from deepbench import _core
 
     bindings = Path(_core.__file__)
     paths = {
         "bindings": str(bindings),
         "core": str(bindings.with_name("libdeepbench.so")),
-        "backend": backend_path,
+        "backend": backend.get("path"),
     }
     binaries = {
         name: {"path": path, "build_id": build_id(path)} for name, path in paths.items() if path
     }
-    return {**recorded_revision(bindings.with_name(_REVISION)), "binaries": binaries}
+    facts = {**recorded_revision(bindings.with_name(_REVISION)), "binaries": binaries}
+    if folder := backend.get("kernel_sources"):
+        facts["kernel_sources"] = {"path": folder, "digest": _digest_of_files(Path(folder))}
+    return facts
 
 
 def with_build_ids(libraries: Json | None) -> dict[str, Any]:
@@ -60,6 +67,22 @@ def recorded_revision(file: Path) -> dict[str, Any]:
         return {key: recorded[key] for key in ("revision", "modified")}
     except (OSError, ValueError, KeyError, TypeError):
         return {"revision": None, "modified": None}
+
+
+def _digest_of_files(folder: Path) -> str | None:
+    """The digest of the names and contents of a folder's files; None if they cannot be read or are
+    too large for sources."""
+    digest = hashlib.blake2b(digest_size=_DIGEST_BYTES)
+    try:
+        files = sorted(path for path in folder.iterdir() if path.is_file())
+        if not files or sum(path.stat().st_size for path in files) > _MOST_SOURCE_BYTES:
+            return None
+        for path in files:
+            digest.update(f"{path.name}\0{path.stat().st_size}\0".encode())
+            digest.update(path.read_bytes())
+    except (OSError, ValueError):
+        return None
+    return digest.hexdigest()
 
 
 def _driver_cache(variables: Mapping[str, str]) -> Path | None:

@@ -110,7 +110,7 @@ def test_the_build_recorded_its_revision() -> None:
     recorded = json.loads((PACKAGE / "revision.json").read_text())
     assert set(recorded) == {"revision", "modified"}
     assert (recorded["revision"] is None) == (recorded["modified"] is None)
-    facts = build_facts(None)
+    facts = build_facts({})
     assert {key: facts[key] for key in recorded} == recorded
     assert all(Path(binary["path"]).exists() for binary in facts["binaries"].values())
 

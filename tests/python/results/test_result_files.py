@@ -453,6 +453,10 @@ def test_same_run_may_be_resumed() -> None:
             {"build": {**make_context()["build"], "binaries": {"core": {"build_id": "77"}}}},
             "the build of deepbench's core was 49e20707bcce, now it is 77",
         ),
+        (
+            {"build": {**make_context()["build"], "kernel_sources": {"digest": "3f"}}},
+            "the digest of the kernel sources was not given, now it is 3f",
+        ),
         ({"rows": 4}, "the number of rows was 3, now it is 4"),
         ({"plan": "other"}, "the remaining problems differ"),
     ],

@@ -85,10 +85,10 @@ def test_a_file_without_build_id_has_none(tmp_path: Path) -> None:
 def test_binaries_and_libraries_have_build_ids(tmp_path: Path) -> None:
     path = tmp_path / "libx.so"
     path.write_bytes(elf_file("<", note("<", b"GNU\0", 3, b"\x12")))
-    binaries = provenance.build_facts(str(path))["binaries"]
+    binaries = provenance.build_facts({"path": str(path)})["binaries"]
     assert binaries["backend"] == {"path": str(path), "build_id": "12"}
     assert binaries["bindings"]["path"] == _core.__file__
-    assert set(provenance.build_facts(None)["binaries"]) == {"bindings", "core"}
+    assert set(provenance.build_facts({})["binaries"]) == {"bindings", "core"}
     libraries = {
         "x": {"version": "1", "path": str(path)},
         "kernels": {"version": "1", "path": "built in"},
@@ -99,6 +99,28 @@ def test_binaries_and_libraries_have_build_ids(tmp_path: Path) -> None:
         "x": {"version": "1", "path": str(path), "build_id": "12"},
     }
     assert provenance.with_build_ids(None) == {}
+
+
+def test_sources_that_are_compiled_during_a_run_have_a_digest(tmp_path: Path) -> None:
+    def digest_of(folder: Path) -> str | None:
+        facts = provenance.build_facts({"kernel_sources": str(folder)})["kernel_sources"]
+        assert facts["path"] == str(folder)
+        return facts["digest"]
+
+    assert "kernel_sources" not in provenance.build_facts({})
+    assert digest_of(tmp_path / "missing") is None
+    assert digest_of(tmp_path) is None
+    digests = set()
+    for name, text in (("a.cu", "1"), ("a.cu", "2"), ("b.h", ""), ("b.h", "1")):
+        (tmp_path / name).write_text(text)
+        digests.add(digest_of(tmp_path))
+    assert len(digests) == 4
+    assert None not in digests
+    os.mkfifo(tmp_path / "pipe")
+    assert digest_of(tmp_path) in digests
+    with (tmp_path / "huge.h").open("wb") as file:
+        file.truncate(1 << 30)
+    assert digest_of(tmp_path) is None
 
 
 @pytest.mark.parametrize(

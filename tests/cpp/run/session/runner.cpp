@@ -287,7 +287,8 @@ TEST_CASE("the hello says what answered") {
       "libraries one two; absent three not installed: pip install three; devices 2;"
       "when device=1 emit describe_device name The other; emit describe_device warning.load busy;"
       "emit describe warning.mixed two majors; emit describe joint_phase.rnn bwd; "
-      "emit environment FAKE_THREADS 4; emit environment FAKE_SET_BY_USER no");
+      "emit describe kernel_sources /srv/kernels; emit environment FAKE_THREADS 4; emit "
+      "environment FAKE_SET_BY_USER no");
   setenv("FAKE_SET_BY_USER", "mine", 1);
   unsetenv("FAKE_THREADS");
   const Runner runner(plugin_path("fake"), "device=1");
@@ -301,6 +302,7 @@ TEST_CASE("the hello says what answered") {
   CHECK(hello["backend"]["reason"].is_null());
   CHECK(hello["backend"]["joint_phases"]["rnn"].text == "bwd");
   CHECK(hello["backend"]["simulated_time"].truth);
+  CHECK(hello["backend"]["kernel_sources"].text == "/srv/kernels");
   CHECK(hello["device"]["index"].number == 1);
   CHECK(hello["device_count"].number == 2);
   CHECK(hello["device"]["name"].text == "The other");

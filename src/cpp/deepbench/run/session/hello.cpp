@@ -148,6 +148,8 @@ std::string Runner::hello() const {
   json.member("path", backend_.path()).member_or_null("reason", skipped_backends_);
   write_facts_of(json, "joint_phases", "joint_phase.", facts_);
   if (facts_.integer("simulated_time") != 0) json.member("simulated_time", true);
+  if (const std::string folder = facts_.text("kernel_sources"); !folder.empty())
+    json.member("kernel_sources", folder);
   json.end_object();
   write_planning(json, facts_);
   json.key("device").begin_object().member("index", defaults_.device);
