@@ -81,7 +81,10 @@ def test_typed_figures_have_a_reason(tables: ModuleType) -> None:
         for page, text in searched_texts(tables)
         for start, end in figures_without_reason(page, text, allowed)
     ]
-    assert not without, "generate them (benchmarks/tables.py), move them to a log, or list them"
+    assert not without, (
+        "generate them (benchmarks/tables.py), move them to a log, or list them in "
+        "tests/python/docs/typed_figures.txt"
+    )
 
 
 def test_listed_figures_stand_on_their_page(tables: ModuleType) -> None:
