@@ -50,6 +50,7 @@ Texts in_all(const Texts& problems, const std::string& key, const Texts& values)
 // Compared in full, and sampled with a projection of the whole.
 const std::string kSmallGemm = "gemm m=37 n=29 k=64";
 const std::string kLargeGemm = "gemm m=261 n=257 k=256 trans_b=t";
+const std::string kFlatGemm = "gemm m=1001 n=1049 k=16";  // many of its sums round away
 const std::string kSmallConv = "conv w=9 h=7 c=6 n=2 k=4 s=3 r=3 groups=2 pad_w=1 pad_h=1";
 const std::string kLargeConv = "conv w=18 h=18 c=32 n=4 k=48 s=3 r=3 pad_w=1 pad_h=1";
 const std::string kSparse = "sparse_gemm m=60 n=33 k=80 sparsity=0.9";
@@ -83,9 +84,11 @@ const std::vector<Group>& groups() {
        {"last term dropped", "an element unwritten", "a column unwritten", "nothing written"},
        Place::kIn},
       {in_precisions(kLargeGemm, {"float", "half", "bfloat16", "int8"}),
-       {"a tile unwritten", "nothing written"},
+       {"a tile unwritten", "a column unwritten", "nothing written"},
        Place::kIn},
-      {in_precisions(kLargeGemm, {"float", "int8"}), {"a column unwritten"}, Place::kIn},
+      {in_precisions(kFlatGemm, {"float", "half", "bfloat16", "int8"}),
+       {"1 % unwritten"},
+       Place::kIn},
       {in_all(in_precisions(kSmallConv, {"float", "tf32", "half", "bfloat16", "int8"}), "phase",
               {"fwd"}),
        {"a tap dropped", "a tap dropped in a row", "a row of images dropped", "padding off by one",
@@ -147,7 +150,6 @@ const std::vector<Group>& escaping_groups() {
       {{kLargeGemm + " precision=bfloat16"},
        {"a column without its product", "a row of another row of A"}},
       {in_precisions(kLargeGemm, kNarrow), {"a column of zeros"}},
-      {in_precisions(kLargeGemm, kNarrow), {"a column unwritten"}, Place::kIn},
       {{kSmallConv}, {"an element off by 8 units"}},
       {{kLargeConv + " precision=int8 y_type=s8"}, {"an element unwritten"}},
       {{kRnn + " cell=gru precision=bfloat16 phase=bwd"}, {"a factor of 0.985"}},
@@ -239,12 +241,19 @@ std::vector<double> held_after_call(const Outputs& out, const std::vector<double
   return held;
 }
 
-// Poison is searched for in the whole output, unless a right one may equal it.
+// The whole output is searched for values that are not finite and for what it held before, which
+// some right outputs in place equal, and some of 8 bits.
 bool is_found_by_scan(const ExpectedOutput& expected, const std::vector<double>& wrong,
-                      double poison) {
-  return !expected.may_equal_poison && std::any_of(wrong.begin(), wrong.end(), [&](double value) {
-    return !std::isfinite(value) || value == poison;
-  });
+                      const std::vector<double>& before, double poison) {
+  double unwritten = 0, infinite = 0;
+  for (size_t i = 0; i < wrong.size(); ++i) {
+    unwritten +=
+        before.empty() ? std::isnan(wrong[i]) || wrong[i] == poison : wrong[i] == before[i];
+    infinite += std::isinf(wrong[i]);
+  }
+  const double most = before.empty() ? expected.may_equal_poison ? 0.02 : 0
+                                     : std::max(expected.unchanged_share, 1 / double(wrong.size()));
+  return infinite > 0 || unwritten > most * double(wrong.size());
 }
 
 // Of recurrent layers it derives from the output.
@@ -265,20 +274,21 @@ const ExpectedOutput& expected_output(const Problem& problem, const std::string&
 }
 
 double derived_probability(const Problem& problem, const std::string& inputs, const Outputs& right,
-                           const std::vector<double>& wrong) {
-  const ExpectedOutput& expected = expected_output(problem, inputs, wrong);
-  if (is_found_by_scan(expected, wrong, testing::poison(right.type))) return 1;
-  return testing::detection_probability(expected, right.values, wrong);
+                           const Outputs& wrong, const std::vector<double>& before) {
+  const std::vector<double> held = held_after_call(wrong, before);
+  const ExpectedOutput& expected = expected_output(problem, inputs, held);
+  if (is_found_by_scan(expected, held, before, testing::poison(right.type))) return 1;
+  return testing::detection_probability(expected, right.values, held);
 }
 
-double derived_probability(const Mutant& mutant, const Behaviour& behaviour) {
+double derived_probability(const Mutant& mutant, const Behaviour& wrong) {
   const Behaviour right = behaviour_of({mutant.problem, "", mutant.place});
-  const double found = derived_probability(mutant.problem, "uniform", right.uniform,
-                                           held_after_call(behaviour.uniform, behaviour.initial));
-  if (found == 1 || behaviour.integers.values.empty()) return found;
-  return 1 - (1 - found) * (1 - derived_probability(mutant.problem, "integers", right.integers,
-                                                    held_after_call(behaviour.integers,
-                                                                    behaviour.initial_integers)));
+  const double found =
+      derived_probability(mutant.problem, "uniform", right.uniform, wrong.uniform, wrong.initial);
+  if (found == 1 || wrong.integers.values.empty()) return found;
+  const double found_later = derived_probability(mutant.problem, "integers", right.integers,
+                                                 wrong.integers, wrong.initial_integers);
+  return 1 - (1 - found) * (1 - found_later);
 }
 
 TEST_CASE("verification finds every mutant") {

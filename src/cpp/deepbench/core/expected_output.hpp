@@ -112,6 +112,9 @@ struct ExpectedOutput : ExpectedElements {  // the elements that are checked one
   std::function<void(uint64_t first, uint64_t count, double* values)> exact_values;
 
   uint64_t outputs = 0;
+  // The largest share of outputs in place that keep their first values because what a call adds to
+  // them rounds away. A larger one means that the kernel did not write them.
+  double unchanged_share = 0.02;
   bool may_equal_poison = false;  // a correct output may equal the poison value
   // for example "all 39501 outputs" or "576 of 225280 outputs and 1760 projections"
   std::string coverage;

@@ -27,6 +27,9 @@ constexpr int64_t kMinThreadProducts = 1 << 17;
 constexpr double kSlopeWork = 1 << 26;
 constexpr double kSlopeWidthOverRoundoff = 181 * 256;
 constexpr int64_t kMinSlopeWidth = 64;
+// Sums of fewer products are small too often to count how many round away.
+constexpr double kManyTerms = 16;
+constexpr double kFewOutputs = 16;  // that may be unchanged, however few are expected to
 
 }  // namespace
 
@@ -63,6 +66,7 @@ ExpectedOutput ProductReference::expected_output() {
     return expected;
   }
   expected.initial_values = add_grid(sampled_indices(m_, 11), sampled_indices(n_, 12), expected);
+  add_unchanged_share(expected);
   add_projection(expected);
   add_slope(expected);
   expected.coverage = std::to_string(expected.indices.size()) + " of " + std::to_string(m_ * n_) +
@@ -147,6 +151,23 @@ void ProductReference::add_slope(ExpectedOutput& expected) {
 // that the second term has grown by at most sqrt(2) r times as much.
 void ProductReference::add_growth(ExpectedOutput& expected) const {
   if (beta_ == 1) expected.growth = {std::sqrt(2.0) * relative_bound(), largest_result()};
+}
+
+// A product rounds away where it is less than half of C's last place, which is a third of the
+// roundoff on average, and one of integers where it is 0. The density of a sum of k random products
+// is at most 1/2 over its deviation. Twice the mean allows for rows of A that are smaller than
+// others, and six deviations of the number of outputs for chance.
+void ProductReference::add_unchanged_share(ExpectedOutput& expected) const {
+  const Operand a = this->a(), b = this->b();
+  if (mean_terms() < kManyTerms || a.stored.inputs.is_constant()) return;
+  const double variance = mean_terms() *
+                          a.stored.inputs.mean_square(a.stored.type, a.stored.stream) *
+                          b.stored.inputs.mean_square(b.stored.type, b.stored.stream);
+  const double rounded_away = c().stored.type == DEEPBENCH_S32 ? 0.5 : output_roundoff() / 3;
+  const double outputs = double(expected.outputs);
+  const double unchanged = outputs * rounded_away / std::sqrt(variance);
+  const double most = 2 * unchanged + 6 * std::sqrt(unchanged) + kFewOutputs;
+  expected.unchanged_share = std::min(expected.unchanged_share, most / outputs);
 }
 
 // The error of a projected row is a random sum of the errors of n single outputs. Its bound uses

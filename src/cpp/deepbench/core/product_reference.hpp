@@ -56,6 +56,9 @@ class ProductReference {
   // The number of products that almost no output exceeds: a few rows of a sparse operand may have
   // more.
   virtual double max_terms() const { return double(k_); }
+  // The mean number of products of an output.
+  virtual double mean_terms() const { return double(k_); }
+  virtual double output_roundoff() const = 0;
   // Where a factor of all outputs could hide in the rounding of each: what tells whether it does.
   struct SlopeConditions {
     double output_roundoff;
@@ -78,6 +81,7 @@ class ProductReference {
   std::vector<double> add_grid(const Indices& rows, const Indices& columns,
                                ExpectedElements& expected);
   void add_growth(ExpectedOutput& expected) const;
+  void add_unchanged_share(ExpectedOutput& expected) const;
   void add_projection(ExpectedOutput& expected) const;
   void add_slope(ExpectedOutput& expected);
 

@@ -110,6 +110,8 @@ class GemmReference final : public ProductReference {
            roundoff_of_inputs();
   }
 
+  double output_roundoff() const override { return gemm_.precision.output_roundoff; }
+
   double largest_result() const override {
     return exact_ ? 1 / gemm_.precision.output_roundoff : gemm_.precision.largest_result();
   }

@@ -88,12 +88,15 @@ class SparseGemmReference final : public ProductReference {
 
   // One row in 10^9 has more nonzeros than the mean plus six standard deviations.
   double max_terms() const override {
-    const double mean = double(gemm_.k) * (1 - gemm_.sparsity);
+    const double mean = mean_terms();
     return std::min(double(gemm_.k), mean + 6 * std::sqrt(mean) + 6);
   }
   double relative_bound() const override {
     return gemm_.precision.output_roundoff + roundoff_of_sums(max_terms());
   }
+
+  double mean_terms() const override { return double(gemm_.k) * (1 - gemm_.sparsity); }
+  double output_roundoff() const override { return gemm_.precision.output_roundoff; }
 
   double largest_result() const override { return gemm_.precision.largest_result(); }
 

@@ -14,9 +14,9 @@
 namespace deepbench {
 namespace {
 
-// In place, an output keeps its restored value if the product rounds away, and an 8-bit output may
-// equal the poison. A larger share of such outputs means that the kernel did not write them.
-constexpr double kUntouchedByChance = 0.02;
+// An 8-bit output may equal the poison. A larger share of such outputs means that the kernel did
+// not write them.
+constexpr double kPoisonByChance = 0.02;
 
 // Gradients cannot tell: they are off as little.
 constexpr const char* kForwardPassInaccurate =
@@ -239,12 +239,12 @@ double Verifier::max_untouched_elements(const Kernel& kernel,
   const auto outputs = double(expected.outputs);
   // C + 0 is C, and a sum of products of small integers is often 0.
   const bool adds_zero = conditions_.inputs == "zeros" || conditions_.inputs == "integers";
-  const double by_chance = adds_zero ? 1 : kUntouchedByChance;
+  const double by_chance = adds_zero ? 1 : expected.unchanged_share;
   if (kernel.in_place()) return std::max(1.0, by_chance * outputs);
   if (!expected.may_equal_poison) return 0;
   // Few of them can all be that, but then each is compared.
   const uint64_t checked = expected.exact_values ? expected.outputs : expected.indices.size();
-  return checked == expected.outputs ? outputs : kUntouchedByChance * outputs;
+  return checked == expected.outputs ? outputs : kPoisonByChance * outputs;
 }
 
 bool Verifier::check_scan(Kernel& kernel, const Output& output, const std::string& when) {
