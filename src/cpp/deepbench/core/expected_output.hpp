@@ -81,13 +81,15 @@ inline double common_error_of_sums(double products, double sum_roundoff) {
   return 0.25 * products * sum_roundoff;
 }
 
-// Of an output to which every call in place adds the same: what tells what several calls add up to.
+// Of an output to which every call in place adds the same, except for elements that every call
+// overwrites with the same: what tells what several calls add up to.
 struct ExpectedGrowth {
   // The result of each further call is rounded as part of a larger sum: the bound of that call is
   // wider by this share of what the output has grown by.
   double roundoff = 0;
   double largest = 0;  // value that the output holds
-  // The projections of the first values; as many as the output has.
+  // The projections of the first values; as many as the output has. None where calls overwrite a
+  // part of the output, since the projections hold that part too.
   std::vector<double> initial_projections{};
 };
 

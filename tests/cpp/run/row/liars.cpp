@@ -249,6 +249,54 @@ TEST_CASE("in place with cold caches, the calls of a batch add up in every copy"
   CHECK(verdict(fake_row(script + "adds half", kLarge, options)) == "incorrect");
 }
 
+// A recurrent layer whose gradients of the data are those of every call, while the gradient of the
+// weights holds what some of the calls of a batch have added.
+struct BothGradientsKernel final : testing::PlainKernel {
+  static inline ExpectedOutput right{};
+  static inline uint64_t calls = 0;      // whose gradients of the weights are in dU
+  static inline double data_factor = 1;  // of the gradients of the data
+
+  void describe(plugin::Sink& sink) const override { sink.integer("in_place", 1); }
+  void restore() override { calls = 0; }
+  void read_output(uint32_t, const uint64_t* indices, size_t count, double* values) override {
+    for (size_t i = 0; i < count; ++i) {
+      const bool is_of_weights = right.initial_values[indices[i]] == 0;
+      values[i] = right.values[indices[i]] * (is_of_weights ? double(calls) : data_factor);
+    }
+  }
+  void scan_output(uint32_t, deepbench_scan& scan) override { scan.count = right.outputs; }
+};
+
+TEST_CASE("in place, the weights' gradient of a joint pass adds up and the data's gradients stay") {
+  const Problem problem =
+      Problem::parse("rnn cell=gru hidden=8 batch=3 timesteps=4 phase=bwd precision=float");
+  BothGradientsKernel::right = problem.operation().expected_output(problem, {});
+  REQUIRE(BothGradientsKernel::right.indices.size() == BothGradientsKernel::right.outputs);
+  const auto result_of = [&](uint64_t made, double data_factor, bool briefly) {
+    deepbench::Kernel kernel = testing::prepare_kernel<BothGradientsKernel>(problem);
+    Verifier verifier(problem, kernel.facts(), 1, "uniform", 2,
+                      [&]() -> deepbench::Kernel { throw 0; });
+    REQUIRE(verifier.adds_up());
+    BothGradientsKernel::calls = made;
+    BothGradientsKernel::data_factor = data_factor;
+    if (briefly)
+      verifier.check_briefly(kernel, 3, 20);
+    else
+      verifier.check_sum(kernel, 20, "now");
+    return verifier.result();
+  };
+  CHECK(contains(result_of(20, 1, false).what, ", what 20 calls in place add up to"));
+  for (const bool briefly : {false, true}) {
+    const Verification honest = result_of(20, 1, briefly);
+    CHECK_MESSAGE(honest.reason.empty(), honest.reason);
+    for (const uint64_t made : {1, 10}) {
+      const std::string lie = result_of(made, 1, briefly).reason;
+      CHECK_MESSAGE(contains(lie, ", after 20 calls in place: output "), lie);
+    }
+    CHECK_FALSE(result_of(20, 20, briefly).reason.empty());
+  }
+}
+
 TEST_CASE("a row says where rounding hides what several calls in place add up to") {
   const std::string alone = ", in place of single calls only";
   const Row rounded = fake_row("in_place; time 1000", kLarge + " precision=bfloat16");

@@ -130,20 +130,29 @@ TEST_CASE("nothing is expected where a value could leave the range of its type")
 }
 
 TEST_CASE("operations whose calls do not add up in place say so") {
-  for (const std::string line :
-       {"all_reduce elements=3000 in_place=yes precision=float",
-        "rnn cell=gru hidden=8 batch=3 timesteps=4 phase=bwd precision=float"}) {
-    const ExpectedOutput expected = expected_output(line);
-    CHECK_FALSE(expected.growth);
-    CHECK_FALSE(sum_of(expected, 2));
-  }
+  const ExpectedOutput sums =
+      expected_output("all_reduce elements=3000 in_place=yes precision=float");
+  CHECK_FALSE(sums.growth);
+  CHECK_FALSE(sum_of(sums, 2));
   CHECK_FALSE(expected_output("gemm m=5 n=3 k=64 precision=int8", "uniform", 0).growth);
-  const ExpectedOutput weights = expected_output(
-      "rnn cell=gru hidden=8 batch=3 timesteps=4 phase=bwd_weights precision=float");
-  const auto sum = sum_of(weights, 20);
-  REQUIRE(sum);
-  for (size_t i = 0; i < weights.values.size(); ++i)
-    CHECK(sum->elements.values[i] == doctest::Approx(20 * weights.values[i]));
+}
+
+TEST_CASE("gradients of the weights add up, those of the data beside them stay") {
+  for (const std::string phase : {"bwd_weights", "bwd"}) {
+    CAPTURE(phase);
+    const ExpectedOutput first =
+        expected_output("rnn cell=gru hidden=8 batch=3 timesteps=4 precision=float phase=" + phase);
+    const auto sum = sum_of(first, 20);
+    REQUIRE(sum);
+    const size_t weights = 3 * 8 * 8, data = first.values.size() - weights;
+    CHECK((data > 0) == (phase == "bwd"));
+    for (size_t i = 0; i < first.values.size(); ++i) {
+      const double times = i < data ? 1 : 20;
+      CHECK(sum->elements.values[i] == doctest::Approx(times * first.values[i]));
+      CHECK((i < data ? sum->elements.bounds[i] == first.bounds[i]
+                      : sum->elements.bounds[i] >= 20 * first.bounds[i]));
+    }
+  }
 }
 
 }  // namespace

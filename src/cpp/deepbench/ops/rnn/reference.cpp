@@ -3,6 +3,7 @@
 
 #include <cmath>
 #include <cstdint>
+#include <functional>
 #include <limits>
 #include <numeric>
 #include <string>
@@ -49,19 +50,22 @@ void add_initial_gradients(const Rnn& rnn, ExpectedOutput& expected) {
         index < first_of_weights ? std::numeric_limits<double>::quiet_NaN() : 0);
 }
 
-double sum_of_squares(const std::vector<double>& values) {
-  return std::inner_product(values.begin(), values.end(), values.begin(), 0.0);
+// Over the elements of dU.
+double sum_of_squares(const std::vector<double>& values, const std::vector<double>& initial) {
+  return std::inner_product(
+      values.begin(), values.end(), initial.begin(), 0.0, std::plus<>(),
+      [](double value, double first) { return std::isnan(first) ? 0 : value * value; });
 }
 
 // A library may round at every step of a call, so that a further call has the bound of the first
-// relative to what dU holds by then. Where a call computes the gradients of the data too, it may
-// change what the next one starts from.
+// relative to what dU holds by then.
 void add_growth(const Rnn& rnn, ExpectedOutput& expected) {
-  const double squares = sum_of_squares(expected.values);
-  if (rnn.has_data_gradient() || squares == 0) return;
-  expected.growth = {std::sqrt(2 * sum_of_squares(expected.bounds) / squares),
-                     rnn.precision.largest_result(),
-                     std::vector<double>(expected.projections.size())};
+  const double squares = sum_of_squares(expected.values, expected.initial_values);
+  if (squares == 0) return;
+  const double errors = sum_of_squares(expected.bounds, expected.initial_values);
+  const size_t projections = rnn.has_data_gradient() ? 0 : expected.projections.size();
+  expected.growth = {std::sqrt(2 * errors / squares), rnn.precision.largest_result(),
+                     std::vector<double>(projections)};
 }
 
 }  // namespace

@@ -4,7 +4,8 @@
 // has the error of the first, and call i + 1 that of rounding a sum that is larger by i p: the
 // bound is n b + n (n - 1) / 2 g |p|, with the first call's bound b and the growth's roundoff g. In
 // a projection these errors are those of a row of outputs, of either sign: with the largest
-// compared |p| for each, they add up to less than twice the root of their number.
+// compared |p| for each, they add up to less than twice the root of their number. An element that
+// every call overwrites keeps the value and the bound of a single call.
 #include "deepbench/run/row/sum_of_calls.hpp"
 
 #include <algorithm>
@@ -20,7 +21,7 @@ class Summation {
 
   std::optional<SumOfCalls> sum(const std::vector<size_t>& positions) {
     for (const size_t position : positions) add_element(position);
-    for (size_t row = 0; row < expected_.projections.size(); ++row) add_projection(row);
+    for (size_t row = 0; row < growth_.initial_projections.size(); ++row) add_projection(row);
     if (!shows_half_ || leaves_range_) return std::nullopt;
     return std::move(sum_);
   }
@@ -37,13 +38,20 @@ class Summation {
     shows_half_ = shows_half_ || calls_ == 1 || missing > 2 * bound;
   }
 
-  void add_element(size_t position) {
-    const double added = expected_.values[position] - expected_.initial_values[position];
-    const double value = expected_.values[position] + double(calls_ - 1) * added;
-    const double error = bound(expected_.bounds[position], std::abs(added));
+  void expect_element(size_t position, double value, double error) {
     sum_.elements.indices.push_back(expected_.indices[position]);
     sum_.elements.values.push_back(value);
     sum_.elements.bounds.push_back(error);
+  }
+
+  void add_element(size_t position) {
+    const double first = expected_.values[position], bound_of_first = expected_.bounds[position];
+    if (std::isnan(expected_.initial_values[position]))
+      return expect_element(position, first, bound_of_first);
+    const double added = first - expected_.initial_values[position];
+    const double value = first + double(calls_ - 1) * added;
+    const double error = bound(bound_of_first, std::abs(added));
+    expect_element(position, value, error);
     largest_added_ = std::max(largest_added_, std::abs(added));
     leaves_range_ = leaves_range_ || std::abs(value) + error > growth_.largest;
     look_at(added, error);

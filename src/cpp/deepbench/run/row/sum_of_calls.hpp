@@ -15,7 +15,8 @@ struct SumOfCalls {
   std::vector<double> projections, projection_bounds;
 };
 
-// The sum of `calls` calls in the compared elements at these positions, and in the projections.
+// The sum of `calls` calls in the compared elements at these positions, and in the projections
+// whose first values are known.
 // Nothing where the output has no growth, where rounding could hide that half of the calls were not
 // made, or where a value could leave the range of its type.
 DEEPBENCH_API std::optional<SumOfCalls> sum_of_calls(const ExpectedOutput& expected,
