@@ -42,6 +42,9 @@ constexpr double kNoLaunchNs = 1e6;
 constexpr double kMaxShownTime = 1.1;
 // Ticks of the backend's clock by which a batch may seem longer than it is.
 constexpr double kTicks = 2;
+// Batches of a clock that seems far off grow to this host time: what delays the beginning of one,
+// such as ranks that wait for a processor, is less than the settling time.
+constexpr double kLongBatchNs = 4 * kSettlingNs;
 // Caches, small copies and waiting for a device take less.
 constexpr double kMinHiddenNs = 200e3;
 // Reading computed results may take so many times as long as reading poisoned ones.
@@ -114,6 +117,26 @@ ClockDoubt doubt_about_slow_clock_of_launches(const BatchTimer& plain, const Sam
   }
   if (!doubted) return {};
   return {slow_clock_text(samples.batch, shown_ns, least_ns), true};
+}
+
+// Whether a clock that seems far off in batches of `calls` is so in each of several long ones. What
+// delays a batch before its clock begins does not grow with it.
+bool stays_far_off(const BatchTimer& plain, uint64_t calls, const MeasureOptions& options,
+                   const AnyRank& any, bool mine) {
+  bool is_long = any(plain(calls).watched_ns >= kLongBatchNs);
+  while (!is_long && calls < most_calls(options)) {
+    calls = std::min(2 * calls, most_calls(options));
+    is_long = any(plain(calls).watched_ns >= kLongBatchNs);
+  }
+  const double least_hidden_ns = is_long ? kSettlingNs : kMinHiddenNs;
+  plain(calls / 2);  // may prepare what later batches of its size use again
+  for (size_t round = 0; round < kRounds && any(mine); ++round) {
+    const Batch half = plain(calls / 2), whole = plain(calls);
+    const double shown_ns = std::max(0.0, whole.own_elapsed_ns - half.own_elapsed_ns);
+    const double more_ns = whole.watched_ns - half.watched_ns - shown_ns;
+    mine = mine && more_ns > (kFarTime - 1) * shown_ns && more_ns > least_hidden_ns;
+  }
+  return mine;
 }
 
 }  // namespace
@@ -242,9 +265,10 @@ ClockDoubt doubt_about_slow_clock(const BatchTimer& plain, const Samples& sample
     if (round >= kMinClockRounds && !any(more_ns > (kMaxHostTime - 1) * shown_ns + kEmptyBatchNs))
       return {};
   }
+  bool is_far = more_ns > (kFarTime - 1) * shown_ns && more_ns > kMinHiddenNs;
+  if (any(is_far)) is_far = stays_far_off(plain, whole, options, any, is_far);
   if (more_ns <= (kMaxHostTime - 1) * shown_ns + kEmptyBatchNs) return {};
-  return {slow_clock_text(whole - half, shown_ns, shown_ns + more_ns),
-          more_ns > (kFarTime - 1) * shown_ns && more_ns > kMinHiddenNs};
+  return {slow_clock_text(whole - half, shown_ns, shown_ns + more_ns), is_far};
 }
 
 bool is_clock_fast(const Samples& samples, const MeasureOptions& options) {
