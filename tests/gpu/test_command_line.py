@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -210,7 +211,8 @@ def test_each_of_several_devices_can_be_chosen() -> None:
         pytest.skip("this machine has one device")
     first, second = bus_id_of_row(), bus_id_of_row("--device", "1")
     assert first != second
-    assert bus_id_of_row(variables={"CUDA_VISIBLE_DEVICES": "1"}) == second
+    visible = os.environ.get("CUDA_VISIBLE_DEVICES", "0,1").split(",")
+    assert bus_id_of_row(variables={"CUDA_VISIBLE_DEVICES": visible[1]}) == second
 
 
 def test_hidden_devices_are_none_and_that_is_recorded() -> None:
