@@ -1,4 +1,4 @@
-"""The page of products in both power regimes, measured on NVIDIA H100s."""
+"""The pages of products in both power regimes."""
 
 from __future__ import annotations
 
@@ -12,25 +12,34 @@ from sweep_runner import median_us
 from deepbench.report.fields import percent
 from deepbench.results import Row
 
-FOLDER = "h100"
 LARGE_FLOPS = 1e10  # a call that draws so much power that the clock falls
 DIMENSIONS = ("m", "n", "k", "trans_a", "trans_b")
 INTRO = (
     "Two [regimes](../explanation/measuring.md#power-regimes) measure two different things: "
     "`rested` is the time of calls that a device makes now and then, `sustained` that of calls "
-    "without pause. Rows of the two do not compare. The rested rows were measured in three visits, "
-    "the sustained ones in one, right after them on the same device."
+    "without pause. Rows of the two do not compare. The sustained rows of a precision were "
+    "measured right after the rested ones, on the same device."
 )
 
 Regimes = Mapping[str, Mapping[str, Row]]  # the rows of each problem, by power regime
 
 
-def power_page() -> str:
-    files = files_of(FOLDER)
+def h100_page() -> str:
+    visits = "The rested rows were measured in three visits, the sustained ones in one."
+    return power_page("NVIDIA H100: rested and sustained products", "h100", visits)
+
+
+def h200_page() -> str:
+    visits = "Every row was measured in one visit."
+    return power_page("NVIDIA H200: rested and sustained products", "h200_power", visits)
+
+
+def power_page(title: str, folder: str, visits: str) -> str:
+    files = files_of(folder)
     names = sorted({name.rpartition("_")[0] for name in files})
     sets = {name: rows_by_problem(files, name) for name in names}
     parts = [
-        [*page_head("NVIDIA H100: rested and sustained products", FOLDER), wrapped(INTRO), ""],
+        [*page_head(title, folder), wrapped(f"{INTRO} {visits}"), ""],
         section(
             "Sustained over rested",
             "Ratios of times. *Large* are problems of at least 10 GFLOP.",

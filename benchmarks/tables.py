@@ -15,10 +15,10 @@ from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
+import power_page
 from collectives_page import collectives_page
 from h200_page import h200_page
 from page_parts import ROOT, device_of, files_of, markdown_table, wrapped
-from power_page import power_page
 from row_figures import wall_times
 
 from deepbench import references
@@ -32,7 +32,8 @@ from deepbench.results.build import revision_text
 
 PAGES: Mapping[str, Callable[[], str]] = {
     "docs/results/h200.md": h200_page,
-    "docs/results/h100.md": power_page,
+    "docs/results/h100.md": power_page.h100_page,
+    "docs/results/h200_power.md": power_page.h200_page,
     "docs/results/h200x2.md": lambda: collectives_page("h200x2", "Two"),
     "docs/results/h200x4.md": lambda: collectives_page("h200x4", "Four"),
 }
