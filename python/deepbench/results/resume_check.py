@@ -57,8 +57,10 @@ def _compared_builds(old: Json, new: Json) -> Iterator[tuple[str, object, object
     for name in sorted({*before, *now}):
         old_id, new_id = ((side.get(name) or {}).get("build_id") for side in (before, now))
         yield f"the build of deepbench's {name}", old_id, new_id
-    digests = [(build.get("kernel_sources") or {}).get("digest") for build in (old, new)]
-    yield "the digest of the kernel sources", *digests
+    old_digest, new_digest = (
+        (build.get("kernel_sources") or {}).get("digest") for build in (old, new)
+    )
+    yield "the digest of the kernel sources", old_digest, new_digest
 
 
 def _devices_of_ranks(ranks: Json) -> list[str]:
