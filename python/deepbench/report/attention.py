@@ -6,11 +6,8 @@ from deepbench.report.remarks import REMARKS
 from deepbench.results.row import Row
 
 _ORDINARY = ("ok", "unsupported")
-_DOUBTFUL = (
-    "noisy",
-    "throttled",
-    "disturbed",
-)  # remarks on rows whose time is not as precise as it should be
+# Remarks on rows whose time is not as precise as it should be.
+_DOUBTFUL = ("noisy", "throttled", "disturbed")
 _FAILED_STYLE = "red"
 _DOUBTFUL_STYLE = "yellow"
 TONE_STYLES = {"slower": "red", "faster": "green"}  # of rows of a comparison, by their tone
