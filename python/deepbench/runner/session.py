@@ -87,14 +87,13 @@ class Session:
         self._hang_limit_s = hang_limit_s  # also limits the start if it is shorter
         self._of_backend = f"backend {backend}: " if backend else ""  # begins what a start says
         self._worker: WorkerProcess | None = None
+        self._successor: WorkerProcess | None = None  # starts while the worker before it ends
         self._ceilings = ceilings  # the lines that give a new worker the known ceilings
         self._on_ceiling = on_ceiling  # gets the JSON text of each ceiling that is measured
         self._measures_ceilings = True
 
     def start(self) -> Json:
-        worker = WorkerProcess(
-            self._command, self._variables, self._say, self._tick, self._on_ceiling
-        )
+        worker, self._successor = self._successor or self._start_process(), None
         try:
             text = worker.read_line(*self._start_limit())
         except BaseException:
@@ -143,18 +142,32 @@ class Session:
 
     def renew(self) -> bool:
         if self._can_restart:
+            successor = self._start_process()
             self.close()
+            self._successor = successor
         return self._can_restart
 
     def close(self) -> None:
         worker, self._worker = self._worker, None
         if worker is not None:
             worker.close()
+        self._kill_successor()
 
     def kill(self) -> None:
         worker, self._worker = self._worker, None
         if worker is not None:
             worker.kill()
+        self._kill_successor()
+
+    def _kill_successor(self) -> None:
+        successor, self._successor = self._successor, None
+        if successor is not None:
+            successor.kill()
+
+    def _start_process(self) -> WorkerProcess:
+        return WorkerProcess(
+            self._command, self._variables, self._say, self._tick, self._on_ceiling
+        )
 
     def _start_limit(self) -> tuple[float, str]:
         """Seconds in which a worker must say hello, and the option that sets them."""

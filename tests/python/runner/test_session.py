@@ -7,16 +7,18 @@ import re
 import signal
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from deepbench.results import Row
+from deepbench.runner import session
 from deepbench.runner.ranks import worker_command
 from deepbench.runner.session import InProcessRows, Session
 from deepbench.runner.worker_exit import WorkerFailure
-from deepbench.runner.worker_process import SessionError
+from deepbench.runner.worker_process import SessionError, WorkerProcess
 from polling import wait_until
 from source_tree import ROOT
 
@@ -62,6 +64,15 @@ def is_running(pid: int) -> bool:
         return ") Z " not in Path(f"/proc/{pid}/stat").read_text()
     except OSError:
         return False
+
+
+def processes_with_argument(argument: str) -> list[str]:
+    found = []
+    for entry in Path("/proc").glob("[0-9]*/cmdline"):
+        with suppress(OSError):  # it has ended since
+            words = entry.read_bytes().split(b"\0")
+            found += [entry.parent.name] if argument.encode() in words else []
+    return found
 
 
 def test_rows_come_from_one_worker() -> None:
@@ -340,6 +351,43 @@ def test_closing_lets_the_worker_end_by_itself() -> None:
         assert not is_alive(pid)
         one.close()
         one.kill()
+
+
+def test_the_next_worker_starts_while_the_one_before_it_ends(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    events: list[str] = []
+
+    class WatchedProcess(WorkerProcess):
+        def __init__(self, *arguments: Any) -> None:
+            events.append("start")
+            super().__init__(*arguments)
+
+        def close(self) -> None:
+            events.append("close")
+            super().close()
+
+    monkeypatch.setattr(session, "WorkerProcess", WatchedProcess)
+    with fake_worker_session() as one:
+        pid = one.start()["pid"]
+        assert one.renew()
+        assert events == ["start", "start", "close"]
+        assert not is_alive(pid)
+        assert pid_of(run_word(one, "ok")) != pid
+        assert events == ["start", "start", "close"]
+
+
+def test_a_worker_that_was_started_ahead_ends_with_the_session(tmp_path: Path) -> None:
+    starts = tmp_path / "starts"
+    starts.write_text("")
+    with fake_worker_session("eager", str(starts)) as one:
+        one.start()
+        one.renew()  # to a worker that does not start
+        assert isinstance(run_word(one, "ok"), Row)
+        one.renew()
+        one.renew()
+    assert starts.read_text()[:3] == "xxx"
+    assert not processes_with_argument(str(starts))
 
 
 # ---- the real worker ---------------------------------------------------------------------------
