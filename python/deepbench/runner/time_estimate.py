@@ -20,6 +20,7 @@ _SELECTION_FACTOR = {"best": 2.5, "exhaustive": 25.0}  # measured on an H200
 _MIN_CALLS = 2.5  # calls of a row whose first call exceeds the time limit
 _LOAD_S, _ENERGY_S = 2.5, 2.2  # seconds that --power sustained and --energy add to a row
 _SPANS_S = 0.02  # total of the timed spans of a row, if the device does not state it
+_SPAN_SHARE_OF_VISITS = 0.5  # of them, if a row has several visits (RunOptions::for_measuring)
 
 
 @dataclass(frozen=True)
@@ -116,6 +117,7 @@ class Expectation:
         speeds = replace(speeds, calls=speeds.calls / visits)
         limit_s = (limit_s or speeds.row_limit_s) / visits
         spans_s = (_positive_number_or_zero(device, "min_total_ns") / 1e9 or _SPANS_S) / visits
+        spans_s *= _SPAN_SHARE_OF_VISITS if visits > 1 else 1.0
         warm_up_s = min(2.0 * spans_s + _SPANS_S, 1.5 * limit_s)
         warm_up_s += _ENERGY_S if options.get("energy") == "yes" else 0.0
         return cls(

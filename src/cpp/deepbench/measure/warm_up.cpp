@@ -11,7 +11,7 @@ namespace deepbench {
 namespace {
 
 constexpr size_t kWindow = 10, kShortWindow = 5;
-constexpr size_t kLeastWindow = 3;      // of one visit of several
+constexpr size_t kLeastWindow = 2;      // of one visit of several
 constexpr double kShortWindowNs = 5e6;  // longer calls, and all calls after a rest, fluctuate less
 constexpr double kSettledTolerance = 0.01;
 

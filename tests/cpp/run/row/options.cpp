@@ -79,7 +79,7 @@ TEST_CASE("options override what was set before and keep the rest") {
   CHECK(options.threads == 2);
 }
 
-TEST_CASE("visits divide the samples and the times of a row among them") {
+TEST_CASE("visits divide the samples and the time limit of a row, and half of its least total") {
   Attributes device;
   device.set("min_total_ns", 30e6);
   device.set("row_limit_ns", 6e9);
@@ -87,7 +87,7 @@ TEST_CASE("visits divide the samples and the times of a row among them") {
   const MeasureOptions part = parse_options("samples=7 visits=3 visit=2").for_measuring(device);
   CHECK(part.exact_samples == 3);
   CHECK(part.visits == 3);
-  CHECK(part.min_total_ns == doctest::Approx(10e6));
+  CHECK(part.min_total_ns == doctest::Approx(5e6));
   CHECK(part.time_limit_ns == doctest::Approx(2e9));
   CHECK(part.max_error == doctest::Approx(whole.max_error * std::sqrt(3.0)));
   CHECK(part.min_span_ns == whole.min_span_ns);
