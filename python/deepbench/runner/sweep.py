@@ -10,7 +10,7 @@ from typing import Any
 from deepbench.errors import UsageError, in_quotes
 from deepbench.problems.problem_arguments import quoted
 from deepbench.problems.selection import Selection
-from deepbench.report import Report, columns_against, create
+from deepbench.report import create
 from deepbench.report.outline import Outline, OutlineProblem, outline
 from deepbench.results import ResultError, ResultFile, ResultWriter, Row, parse_row, schema
 from deepbench.results.ceilings import Ceilings, parse_ceiling
@@ -23,6 +23,7 @@ from deepbench.runner.progress import Screen, Stopwatch, rough_duration_text
 from deepbench.runner.ranks import worker_command
 from deepbench.runner.restart_limit import Libraries, RestartLimit
 from deepbench.runner.run_options import RunOptions
+from deepbench.runner.run_report import RunReport
 from deepbench.runner.session import REFUSED, InProcessRows, RowSource, Session
 from deepbench.runner.summary import Summary
 from deepbench.runner.time_estimate import Estimate, Expectation
@@ -65,26 +66,17 @@ class Sweep:
         self._hello: Json = {}
         self._context: Json = {}
         self._rows_by_position: dict[int, Row] = {}  # finished rows
-        self._printed_shares: dict[int, float | None] = {}  # of the roofline, by row position
         self._writer: ResultWriter | None = None
-        self._report: Report = create(
-            options.format,
-            columns_against(options.against),
-            self._screen.report_width(),
-            options.columns,
-        )
+        self._report = RunReport(options, self._screen, self._ceilings)
         self._estimate = Estimate([], Expectation())
         self._rows: list[PlannedRow] = []
         self._last_position: dict[str, int] = {}  # the position of each operation's last row
         self._current_row: PlannedRow | None = None
         self._finished_before_output: dict[int, _FinishedRow] = {}  # those before the output begins
-        self._output_begun = False
         self._can_run = True  # False if the backend supports none of the rows
         self._restart_limit = RestartLimit(self._libraries)
         self._visits = Visits(options.visits, lambda: str(self._context.get("started")))
         self._visit = 1  # which visit of the rows is being made
-        # On a terminal, a table of the first visits, before that of the rows.
-        self._provisional: Report | None = None
 
     def run(self) -> int:
         """Runs all rows and returns the exit status. If the run ends early, measured rows are kept,
@@ -203,11 +195,16 @@ class Sweep:
         prints what will run."""
         context = self._context
         self._context = old.context if old else context
-        begun = self._report.begin(self._context, self._outline(self._rows))
+        self._report.prepare(self._context, self._outline(self._rows))
         if old is not None:
             self._resume(old, context)
         elif self._writer is not None:
             self._writer.write_context(context)
+        self._announce(context)
+        self._report.begin()
+
+    def _announce(self, context: Json) -> None:
+        """Estimates the duration of the run, and says what will run."""
         planning = self._hello.get("planning") or {}
         estimates = planning.get("estimates") or {}
         libraries = planning.get("default_libraries") or {}
@@ -227,19 +224,6 @@ class Sweep:
                     context, self._selection, self._options, self._rows, left, libraries
                 )
             )
-        self._output_begun = True
-        self._begin_provisional_report()
-        self._print_report_part(begun)
-
-    def _begin_provisional_report(self) -> None:
-        width = self._screen.report_width()
-        if self._visits.count == 1 or width is None or self._options.format != "table":
-            return
-        self._provisional = create("table", width=width, columns=self._options.columns)
-        self._print_report_part(
-            self._provisional.begin(self._context, self._outline(self._rows))
-            + f"provisional, from the first of {self._visits.count} visits:\n"
-        )
 
     def _resume(self, old: ResultFile, context: Json) -> None:
         difference = first_difference(old, context, [row.problem for row in self._rows])
@@ -321,24 +305,19 @@ class Sweep:
                 if self._visits.count == 1:  # otherwise each first visit has been counted
                     self._update_restart_limit(planned, row)
                 finished.append(row)
-                self._print_row(row)
+                self._report.print_row(row)
         except BaseException as error:
-            if self._output_begun:
+            if self._report.has_begun:
                 with contextlib.suppress(OSError):
                     finished += self._print_rows_of_visits()
-                self._end_report(ignore_errors=True)
+                self._report.end(ignore_errors=True)
                 interrupted = not isinstance(error, Exception)
-                self._say_summary(self._summary(finished), interrupted)
+                self._say_summary(self._report.summary(finished), interrupted)
             raise
-        self._end_report()
-        summary = self._summary(finished)
+        self._report.end()
+        summary = self._report.summary(finished)
         self._say_summary(summary)
         return summary.exit_status
-
-    def _print_row(self, row: Row) -> None:
-        shown = self._ceilings.with_assessment(row)
-        self._printed_shares[row.position] = shown.bound.share_roofline
-        self._print_report_part(self._report.row(shown))
 
     def _visits_to_make(self) -> list[tuple[int, PlannedRow]]:
         """The numbers and rows of the visits that are missing, in the order of the run. A run whose
@@ -366,8 +345,7 @@ class Sweep:
         for position, row in sorted(self._visits.combined().items()):
             if position not in self._rows_by_position:
                 self._keep_row(row)
-        if self._provisional is not None:
-            self._print_report_part(f"\nfrom all {self._visits.count} visits:\n")
+        self._report.begin_final_rows()
 
     def _begin_visit(self, number: int) -> None:
         if not self._source.renew() and self._visit == 1:
@@ -386,9 +364,8 @@ class Sweep:
             self._keep_row(row)
         elif row.status == "ok":
             self._keep_visit(VisitLine(number, row))
-            if self._provisional is not None and number == 1:
-                shown = self._provisional.row(self._ceilings.with_assessment(row))
-                self._print_report_part(shown)
+            if number == 1:
+                self._report.print_provisional_row(row)
         else:
             self._visits.add_failure(planned.position, number, row.reason)
         if number == 1:
@@ -421,21 +398,10 @@ class Sweep:
         if self._visits.count == 1:
             return []
         known = self._visits.combined() | self._rows_by_position
-        rows = [row for at, row in sorted(known.items()) if at not in self._printed_shares]
+        rows = [row for at, row in sorted(known.items()) if not self._report.has_row(at)]
         for row in rows:
-            self._print_row(row)
+            self._report.print_row(row)
         return rows
-
-    def _summary(self, rows: Sequence[Row]) -> Summary:
-        """Of rows as the ceilings stand now, which may have moved since a row was shown."""
-        summary = Summary()
-        summary.begin(self._context)
-        for row in rows:
-            assessed = self._ceilings.with_assessment(row)
-            summary.add(assessed)
-            if row.position in self._printed_shares:
-                summary.compare_share(assessed, self._printed_shares[row.position])
-        return summary
 
     def _write_ceiling(self, text: str) -> None:
         """Writes a ceiling, before the row that it was measured for."""
@@ -467,7 +433,7 @@ class Sweep:
 
     def _on_admitted(self) -> None:
         """Begins the output with the first row that the backend admits."""
-        if not self._output_begun:
+        if not self._report.has_begun:
             self._begin_output()
             self._update_progress()
 
@@ -578,23 +544,6 @@ class Sweep:
             place = min(done + 1, total)  # a visit may be made once more
             row = f"row {place} of {total}, about {left} left: {self._current_row.problem}"
             self._screen.progress(visit + row, ((self._visit - 1) * total + done) / visits / total)
-
-    def _end_report(self, ignore_errors: bool = False) -> None:
-        try:
-            self._print_report_part(self._report.end())
-        except OSError:
-            if not ignore_errors:
-                raise
-
-    def _print_report_part(self, text: str) -> None:
-        """Prints a part of the report. If the reader has closed standard output, the run continues
-        only for its result file."""
-        try:
-            self._screen.report(text)
-        except BrokenPipeError:
-            if self._writer is None:
-                raise
-            self._screen.drop_report()
 
     def _say_summary(self, summary: Summary, interrupted: bool = False) -> None:
         path = self._options.output
