@@ -164,6 +164,32 @@ TEST_CASE("cache: a file that another user could have written is a miss and is r
   CHECK(is_same(cache.load(kKey), kImage));
 }
 
+TEST_CASE("cache: a folder of kernels that others can write, or a link, is not used") {
+  const TemporaryFolder folder;
+  const KernelCache cache(folder.path());
+  cache.store(kKey, kImage);
+  const std::filesystem::path kernels = cache.file_of(kKey).parent_path();
+  const auto is_unused = [&] {
+    cache.store("other", kImage);
+    return !cache.is_writable() && !cache.load(kKey) &&
+           !std::filesystem::exists(cache.file_of("other"));
+  };
+  for (const unsigned mode : {0720u, 0702u, 0777u, 01777u}) {
+    REQUIRE(chmod(kernels.c_str(), mode) == 0);
+    CHECK(is_unused());
+  }
+  REQUIRE(chmod(kernels.c_str(), 0700) == 0);
+  std::filesystem::rename(kernels, folder / "elsewhere");
+  std::filesystem::create_directory_symlink(folder / "elsewhere", kernels);
+  CHECK(is_unused());
+  std::filesystem::remove(kernels);
+  std::filesystem::rename(folder / "elsewhere", kernels);
+  // The folder above may belong to all: kernels lie in a folder of the user's own.
+  REQUIRE(chmod(folder.path().c_str(), 0777) == 0);
+  CHECK(cache.is_writable());
+  CHECK(is_same(cache.load(kKey), kImage));
+}
+
 TEST_CASE("cache: links are not followed, and pipes do not block") {
   const TemporaryFolder folder;
   const KernelCache cache(folder.path());

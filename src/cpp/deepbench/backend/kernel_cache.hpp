@@ -1,10 +1,12 @@
 // Compiled kernels on disk, so that a process need not wait for the compiler. Any problem with the
 // cache or one of its files only causes a new compilation. Each file begins with a header that
 // contains the format, the sizes of the following parts and their checksum; the parts are the full
-// key, the kernel's name and its code. The files contain machine code that the process will run, so
-// files that another user owns or can write are not read. Header-only, for backends.
+// key, the kernel's name and its code. The files contain machine code that the process will run:
+// neither files nor a folder of them that another user owns or can write are used. Header-only, for
+// backends.
 #pragma once
 
+#include <dirent.h>
 #include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -12,10 +14,10 @@
 #include <array>
 #include <atomic>
 #include <cerrno>
-#include <chrono>
 #include <cstdint>
 #include <cstdlib>
 #include <cstring>
+#include <ctime>
 #include <filesystem>
 #include <optional>
 #include <string>
@@ -53,7 +55,7 @@ inline constexpr const char* kKernels = "kernels";  // the subfolder of the cach
 inline constexpr std::array<char, 24> kMagic = {"deepbench kernel, v1\n"};
 inline constexpr const char* kTemporarySuffix = ".temporary";
 // An older temporary file belongs to a killed process.
-inline constexpr std::chrono::hours kTemporaryLifetime{24};
+inline constexpr time_t kTemporaryLifetime = 24 * 60 * 60;  // seconds
 
 struct FileHeader {
   std::array<char, 24> magic;
@@ -72,21 +74,25 @@ inline std::string hexadecimal(uint64_t number) {
   return text;
 }
 
+// A file, or a folder, of which `name` is an absolute path. Files are reached from the descriptor
+// of their folder: whoever can write a folder above it could replace its name by a link at any
+// time.
 class CacheFile {
  public:
-  CacheFile(const std::filesystem::path& path, int flags)
-      : descriptor_(::open(path.c_str(), flags | O_NOFOLLOW | O_CLOEXEC, S_IRUSR | S_IWUSR)) {}
+  CacheFile(int folder, const char* name, int flags)
+      : descriptor_(openat(folder, name, flags | O_NOFOLLOW | O_CLOEXEC, S_IRUSR | S_IWUSR)) {}
   ~CacheFile() { close(); }
   CacheFile(const CacheFile&) = delete;
   CacheFile& operator=(const CacheFile&) = delete;
 
   bool is_open() const { return descriptor_ >= 0; }
+  int descriptor() const { return descriptor_; }
 
-  // Whether this is a regular file that belongs to this user or to root and that only its owner can
-  // write.
-  bool is_trusted() const {
+  // Whether this is of the type (S_IFREG, S_IFDIR), belongs to this user or to root, and only its
+  // owner can write it.
+  bool is_trusted(mode_t type) const {
     struct stat facts = {};
-    return fstat(descriptor_, &facts) == 0 && S_ISREG(facts.st_mode) &&
+    return fstat(descriptor_, &facts) == 0 && (facts.st_mode & S_IFMT) == type &&
            (facts.st_uid == geteuid() || facts.st_uid == 0) &&
            (facts.st_mode & (S_IWGRP | S_IWOTH)) == 0;
   }
@@ -125,9 +131,16 @@ class CacheFile {
   int descriptor_;
 };
 
+inline CacheFile open_folder(const std::filesystem::path& folder) {
+  return CacheFile(AT_FDCWD, folder.c_str(), O_RDONLY | O_DIRECTORY);
+}
+
 inline std::optional<std::string> contents_of(const std::filesystem::path& path) {
-  const CacheFile file(path, O_RDONLY | O_NONBLOCK);  // does not block on a pipe
-  if (!file.is_open() || !file.is_trusted()) return std::nullopt;
+  const CacheFile folder = open_folder(path.parent_path());
+  if (!folder.is_trusted(S_IFDIR)) return std::nullopt;
+  // Does not block on a pipe.
+  const CacheFile file(folder.descriptor(), path.filename().c_str(), O_RDONLY | O_NONBLOCK);
+  if (!file.is_trusted(S_IFREG)) return std::nullopt;
   return file.contents();
 }
 
@@ -165,26 +178,29 @@ inline bool make_folders(const std::filesystem::path& folder) {
 
 // Writes a new file and renames it. If the temporary file exists already, another process owns it,
 // and nothing is written.
-inline void write_and_rename(const std::filesystem::path& temporary,
-                             const std::filesystem::path& finished, const std::string& text) {
-  CacheFile file(temporary, O_WRONLY | O_CREAT | O_EXCL);
+inline void write_and_rename(int folder, const std::string& temporary, const std::string& finished,
+                             const std::string& text) {
+  CacheFile file(folder, temporary.c_str(), O_WRONLY | O_CREAT | O_EXCL);
   if (!file.is_open()) return;
   const bool written = file.write_all(text);
-  if (!file.close() || !written || ::rename(temporary.c_str(), finished.c_str()) != 0)
-    unlink(temporary.c_str());
+  if (!file.close() || !written ||
+      renameat(folder, temporary.c_str(), folder, finished.c_str()) != 0)
+    unlinkat(folder, temporary.c_str(), 0);
 }
 
 // Removes temporary files that killed processes left behind.
-inline void remove_leftovers(const std::filesystem::path& folder) {
-  const auto oldest = std::filesystem::file_time_type::clock::now() - kTemporaryLifetime;
-  std::error_code error;
-  std::filesystem::directory_iterator entry(folder, error);
-  for (; !error && entry != std::filesystem::directory_iterator(); entry.increment(error)) {
-    if (entry->path().extension() != kTemporarySuffix) continue;
-    std::error_code gone;  // another process may remove the same files
-    const auto written = entry->last_write_time(gone);
-    if (!gone && written < oldest) unlink(entry->path().c_str());
+inline void remove_leftovers(int folder) {
+  const int own = openat(folder, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  DIR* const entries = own < 0 ? nullptr : fdopendir(own);  // takes the descriptor
+  if (!entries) return;
+  const time_t oldest = std::time(nullptr) - kTemporaryLifetime;
+  while (const dirent* entry = readdir(entries)) {
+    if (std::filesystem::path(entry->d_name).extension() != kTemporarySuffix) continue;
+    struct stat facts = {};  // another process may remove the same files
+    const int found = fstatat(folder, entry->d_name, &facts, AT_SYMLINK_NOFOLLOW);
+    if (found == 0 && facts.st_mtime < oldest) unlinkat(folder, entry->d_name, 0);
   }
+  closedir(entries);
 }
 
 // The absolute path in an environment variable. Any other value is ignored.
@@ -206,7 +222,9 @@ inline std::filesystem::path KernelCache::file_of(const std::string& key) const 
 inline bool KernelCache::is_writable() const {
   if (!folder_) return false;
   const std::filesystem::path kernels = *folder_ / kernel_files::kKernels;
-  return kernel_files::make_folders(kernels) && access(kernels.c_str(), W_OK | X_OK) == 0;
+  if (!kernel_files::make_folders(kernels)) return false;
+  const kernel_files::CacheFile folder = kernel_files::open_folder(kernels);
+  return folder.is_trusted(S_IFDIR) && faccessat(folder.descriptor(), ".", W_OK | X_OK, 0) == 0;
 }
 
 inline std::optional<CompiledImage> KernelCache::load(const std::string& key) const {
@@ -220,11 +238,14 @@ inline void KernelCache::store(const std::string& key, const CompiledImage& imag
   static std::atomic<unsigned> counter{0};
   const std::filesystem::path file = file_of(key);
   if (!kernel_files::make_folders(file.parent_path())) return;
-  kernel_files::remove_leftovers(file.parent_path());
-  std::filesystem::path temporary = file;
-  temporary += "." + std::to_string(getpid()) + "." + std::to_string(counter++) +
-               kernel_files::kTemporarySuffix;
-  kernel_files::write_and_rename(temporary, file, kernel_files::serialize(key, image));
+  const kernel_files::CacheFile folder = kernel_files::open_folder(file.parent_path());
+  if (!folder.is_trusted(S_IFDIR)) return;
+  kernel_files::remove_leftovers(folder.descriptor());
+  const std::string name = file.filename();
+  const std::string temporary = name + "." + std::to_string(getpid()) + "." +
+                                std::to_string(counter++) + kernel_files::kTemporarySuffix;
+  kernel_files::write_and_rename(folder.descriptor(), temporary, name,
+                                 kernel_files::serialize(key, image));
 }
 
 // DEEPBENCH_CACHE_DIR, otherwise XDG_CACHE_HOME/deepbench, otherwise ~/.cache/deepbench. Returns

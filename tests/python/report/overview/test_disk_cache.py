@@ -68,6 +68,19 @@ def test_nothing_is_written_where_others_can_write(cache_folder: Path, tmp_path:
     assert list((tmp_path / "target").iterdir()) == []
 
 
+def test_in_a_folder_of_all_only_a_folder_of_this_user_is_used(cache_folder: Path) -> None:
+    cache_folder.parent.mkdir()
+    cache_folder.parent.chmod(0o777)
+    cached_text("a", lambda: "one")
+    assert cache_folder.stat().st_mode & 0o777 == 0o700
+    assert cached_text("a", fail_if_called) == "one"
+    cache_folder.rename(cache_folder.parent / "moved away")
+    cache_folder.mkdir()
+    cache_folder.chmod(0o777)  # as another user's folder of this name
+    assert cached_text("a", lambda: "again") == "again"
+    assert list(cache_folder.iterdir()) == []
+
+
 def test_a_pipe_in_the_cache_does_not_stop_a_report(cache_folder: Path) -> None:
     cached_text("a", lambda: "one")
     [file] = cache_folder.iterdir()
