@@ -2,21 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 from deepbench.problems.problem_arguments import quoted
 
-# The values of options of rows that are not given, as in docs/reference/protocol.md. None: the
-# choice is the backend's, or there is no such thing.
-_ROW_DEFAULTS: Mapping[str, str | None] = {
-    "device": "0", "devices": None, "library": None, "algorithm": "default", "samples": "0",
-    "visits": "1",
-    "time_limit": "0", "verify": "yes", "pad": "yes", "threads": "0", "seed": "1",
-    "inputs": "uniform", "constant": None, "workspace": "33554432", "launch": "best", "once": "no",
-    "energy": "no", "ceilings": "yes", "cores": "share",
-}  # fmt: skip
 SINGLE_PROCESS_LIBRARIES = ("nccl_single",)  # libraries whose one process has all devices
 
 
@@ -90,8 +80,10 @@ class RunOptions:
 
     def values(self) -> dict[str, str | None]:
         """Every option that can influence what is measured, with its value, given or not."""
+        from deepbench import _core
+
         return {
-            **_ROW_DEFAULTS,
+            **_core.default_options(),
             **self.rows,
             "backend": self.backend,
             "cache": _one_or_both(self.caches),

@@ -68,6 +68,17 @@ void bind_runner(py::module_& module) {
   module.def(
       "check_options", [](const std::string& text) { deepbench::RunOptions().apply(text); },
       py::arg("text"), "Raises InvalidProblem for an unknown option or a bad value.");
+  module.def(
+      "default_options",
+      [] {
+        py::dict values;
+        for (const auto& [key, value] : deepbench::RunOptions().values())
+          values[py::str(key)] =
+              value.empty() ? py::object(py::none()) : py::object(py::str(value));
+        return values;
+      },
+      "Every option that holds for all rows of a run with the value that it has by default; None: "
+      "the backend's choice, or nothing.");
   module.def("package_directory", &deepbench::package_directory,
              "The folder of the native library, the plugins, include/ and lib/cmake/.");
 }

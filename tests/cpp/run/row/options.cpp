@@ -79,6 +79,22 @@ TEST_CASE("options override what was set before and keep the rest") {
   CHECK(options.threads == 2);
 }
 
+TEST_CASE("the values of the options of a run are those that were set") {
+  const auto values = [](const std::string& text) {
+    std::string all;
+    for (const auto& [key, value] : parse_options(text).values())
+      if (!value.empty()) all += (all.empty() ? "" : " ") + key + "=" + value;
+    return all;
+  };
+  const std::string changed =
+      "device=2 devices=2,0 library=mkl algorithm=best cache=cold power=sustained samples=7 "
+      "visits=3 time_limit=2.5 verify=no pad=no threads=4 seed=9 inputs=ones constant=a,b "
+      "workspace=1024 launch=stream once=yes energy=yes ceilings=no cores=all";
+  CHECK(values(changed) == changed);
+  CHECK(values("visit=2 check=yes position=3") == values(""));
+  CHECK(parse_options("").values().size() == parse_options(changed).values().size());
+}
+
 TEST_CASE("visits divide the samples and the time limit of a row, and half of its least total") {
   Attributes device;
   device.set("min_total_ns", 30e6);

@@ -13,7 +13,6 @@ namespace deepbench {
 namespace {
 
 using Text = const std::string&;
-using Setter = std::function<void(RunOptions&, Text key, Text value)>;
 
 // One of two words; the first stands for true.
 bool parse_choice_of_two(Text key, Text value, Text yes, Text no) {
@@ -40,20 +39,39 @@ int64_t parse_device_number(Text key, Text value) {
   return number;
 }
 
-Setter flag_setter(bool RunOptions::*field, const char* yes = "yes", const char* no = "no") {
-  return [=](RunOptions& options, Text key, Text value) {
-    options.*field = parse_choice_of_two(key, value, yes, no);
-  };
+// One key: reads its value, and writes the value that apply() takes for what is set; "" for none.
+struct Option {
+  std::string key;
+  std::function<void(RunOptions&, Text key, Text value)> set;
+  std::function<std::string(const RunOptions&)> value;
+  bool is_of_one_row = false;  // set by who asks for the rows, one by one
+};
+
+Option flag(const char* key, bool RunOptions::*field, const char* yes = "yes",
+            const char* no = "no") {
+  return {key,
+          [=](RunOptions& options, Text name, Text value) {
+            options.*field = parse_choice_of_two(name, value, yes, no);
+          },
+          [=](const RunOptions& options) { return options.*field ? yes : no; }};
 }
 
-Setter number_setter(int64_t RunOptions::*field, int64_t smallest = 0) {
-  return [=](RunOptions& options, Text key, Text value) {
-    options.*field = parse_integer_at_least(key, value, smallest);
-  };
+Option number(const char* key, int64_t RunOptions::*field, int64_t smallest = 0) {
+  return {key,
+          [=](RunOptions& options, Text name, Text value) {
+            options.*field = parse_integer_at_least(name, value, smallest);
+          },
+          [=](const RunOptions& options) { return std::to_string(options.*field); }};
 }
 
-Setter text_setter(std::string RunOptions::*field) {
-  return [=](RunOptions& options, Text, Text value) { options.*field = value; };
+Option word(const char* key, std::string RunOptions::*field) {
+  return {key, [=](RunOptions& options, Text, Text value) { options.*field = value; },
+          [=](const RunOptions& options) { return options.*field; }};
+}
+
+Option of_one_row(Option option) {
+  option.is_of_one_row = true;
+  return option;
 }
 
 void set_time_limit(RunOptions& options, Text key, Text value) {
@@ -80,6 +98,12 @@ std::vector<std::string> split(std::string_view text) {
   return words;
 }
 
+std::string join(const std::vector<std::string>& words) {
+  std::string text;
+  for (const std::string& word : words) text += (text.empty() ? "" : ",") + word;
+  return text;
+}
+
 void set_devices(RunOptions& options, Text key, Text value) {
   options.devices.clear();
   for (const std::string& word : split(value)) {
@@ -93,44 +117,59 @@ void set_devices(RunOptions& options, Text key, Text value) {
   if (!options.devices.empty()) options.device = options.devices.front();
 }
 
+std::string devices_text(const RunOptions& options) {
+  std::vector<std::string> words;
+  for (const int64_t device : options.devices) words.push_back(std::to_string(device));
+  return join(words);
+}
+
+const std::vector<std::string>& launches() {
+  static const std::vector<std::string> all = {"best", "graph", "stream",
+                                               "isolated"};  // plugin.h's
+  return all;
+}
+
 void set_launch(RunOptions& options, Text key, Text value) {
-  const std::vector<std::string> words = {"best", "graph", "stream", "isolated"};  // plugin.h's
-  const auto at = std::find(words.begin(), words.end(), value);
-  if (at == words.end())
+  const auto at = std::find(launches().begin(), launches().end(), value);
+  if (at == launches().end())
     throw InvalidProblem(key + "=" + printable(value, 60) +
                          ": must be best, graph, stream or isolated");
-  options.launch = static_cast<int>(at - words.begin());
+  options.launch = static_cast<int>(at - launches().begin());
 }
 
 void set_constant(RunOptions& options, Text, Text value) { options.constant = split(value); }
 
-const std::vector<std::pair<std::string, Setter>>& setters() {
-  static const std::vector<std::pair<std::string, Setter>> all = {
-      {"device", [](RunOptions& options, Text key,
-                    Text value) { options.device = parse_device_number(key, value); }},
-      {"devices", set_devices},
-      {"library", text_setter(&RunOptions::library)},
-      {"algorithm", text_setter(&RunOptions::algorithm)},
-      {"cache", flag_setter(&RunOptions::cold, "cold", "hot")},
-      {"power", flag_setter(&RunOptions::sustained, "sustained", "rested")},
-      {"samples", number_setter(&RunOptions::samples)},
-      {"visits", number_setter(&RunOptions::visits, 1)},
-      {"visit", number_setter(&RunOptions::visit, 1)},
-      {"time_limit", set_time_limit},
-      {"verify", flag_setter(&RunOptions::verify)},
-      {"pad", flag_setter(&RunOptions::pad)},
-      {"threads", number_setter(&RunOptions::threads)},
-      {"seed", number_setter(&RunOptions::seed)},
-      {"inputs", set_inputs},
-      {"constant", set_constant},
-      {"workspace", number_setter(&RunOptions::workspace)},
-      {"launch", set_launch},
-      {"once", flag_setter(&RunOptions::once)},
-      {"energy", flag_setter(&RunOptions::energy)},
-      {"ceilings", flag_setter(&RunOptions::ceilings)},
-      {"cores", flag_setter(&RunOptions::share_cores, "share", "all")},
-      {"check", flag_setter(&RunOptions::check)},
-      {"position", number_setter(&RunOptions::position)},
+const std::vector<Option>& all_options() {
+  using Options = const RunOptions&;
+  static const std::vector<Option> all = {
+      {"device",
+       [](RunOptions& options, Text key, Text value) {
+         options.device = parse_device_number(key, value);
+       },
+       [](Options options) { return std::to_string(options.device); }},
+      {"devices", set_devices, devices_text},
+      word("library", &RunOptions::library),
+      word("algorithm", &RunOptions::algorithm),
+      flag("cache", &RunOptions::cold, "cold", "hot"),
+      flag("power", &RunOptions::sustained, "sustained", "rested"),
+      number("samples", &RunOptions::samples),
+      number("visits", &RunOptions::visits, 1),
+      of_one_row(number("visit", &RunOptions::visit, 1)),
+      {"time_limit", set_time_limit, [](Options options) { return to_text(options.time_limit_s); }},
+      flag("verify", &RunOptions::verify),
+      flag("pad", &RunOptions::pad),
+      number("threads", &RunOptions::threads),
+      number("seed", &RunOptions::seed),
+      {"inputs", set_inputs, [](Options options) { return options.inputs; }},
+      {"constant", set_constant, [](Options options) { return join(options.constant); }},
+      number("workspace", &RunOptions::workspace),
+      {"launch", set_launch, [](Options options) { return launches()[size_t(options.launch)]; }},
+      flag("once", &RunOptions::once),
+      flag("energy", &RunOptions::energy),
+      flag("ceilings", &RunOptions::ceilings),
+      flag("cores", &RunOptions::share_cores, "share", "all"),
+      of_one_row(flag("check", &RunOptions::check)),
+      of_one_row(number("position", &RunOptions::position)),
   };
   return all;
 }
@@ -139,18 +178,25 @@ const std::vector<std::pair<std::string, Setter>>& setters() {
 
 void RunOptions::apply(std::string_view text) {
   for (const auto& item : parse_key_values(text)) {
-    const auto& all = setters();
+    const auto& all = all_options();
     const auto at = std::find_if(all.begin(), all.end(),
-                                 [&](const auto& entry) { return entry.first == item.key; });
+                                 [&](const Option& option) { return option.key == item.key; });
     if (at == all.end()) {
       std::vector<std::string> names;
       std::string list;
-      for (const auto& entry : all) names.push_back(entry.first), list += " " + entry.first;
+      for (const auto& option : all) names.push_back(option.key), list += " " + option.key;
       throw InvalidProblem("no option is called '" + printable(item.key, 60) + "'" +
                            suggestion(item.key, names) + "; there are" + list);
     }
-    at->second(*this, item.key, item.value);
+    at->set(*this, item.key, item.value);
   }
+}
+
+std::vector<std::pair<std::string, std::string>> RunOptions::values() const {
+  std::vector<std::pair<std::string, std::string>> values;
+  for (const Option& option : all_options())
+    if (!option.is_of_one_row) values.emplace_back(option.key, option.value(*this));
+  return values;
 }
 
 bool RunOptions::should_verify(const Operation& operation) const {
@@ -173,9 +219,7 @@ std::string RunOptions::named_candidate() const {
 Attributes RunOptions::for_plugin() const {
   Attributes values;
   values.set("device", device);
-  std::string list;
-  for (const int64_t one : devices) list += (list.empty() ? "" : ",") + std::to_string(one);
-  values.set("devices", list);
+  values.set("devices", devices_text(*this));
   values.set("library", library);
   values.set("cache", std::string(cold ? "cold" : "hot"));
   values.set("threads", threads);
@@ -183,9 +227,7 @@ Attributes RunOptions::for_plugin() const {
   values.set("seed", seed);
   values.set("workspace", workspace);
   values.set("inputs", inputs);
-  std::string operands;
-  for (const auto& operand : constant) operands += (operands.empty() ? "" : ",") + operand;
-  values.set("constant", operands);
+  values.set("constant", join(constant));
   return values;
 }
 

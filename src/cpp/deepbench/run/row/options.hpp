@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "deepbench/core/attributes.hpp"
@@ -45,6 +46,8 @@ struct DEEPBENCH_API RunOptions {
   // Sets the options in `text` and keeps the others. Throws InvalidProblem for an unknown key or
   // value.
   void apply(std::string_view text);
+  // Every option that holds for all rows of a run, with its value as apply() takes it, or "".
+  std::vector<std::pair<std::string, std::string>> values() const;
 
   // Whether verification is requested and the operation has a reference.
   bool should_verify(const Operation& operation) const;
