@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <vector>
 
 #include "buffer.hpp"
 #include "operand.hpp"
@@ -48,7 +49,7 @@ class DeviceMemory {
   }
 
   // The time of one call of enqueue(copy) in ns, measured like a kernel.
-  double time_calls(const std::function<void(uint64_t copy)>& enqueue) const {
+  std::vector<double> time_calls(const std::function<void(uint64_t copy)>& enqueue) const {
     return cuda::time_calls(stream_, enqueue);
   }
 

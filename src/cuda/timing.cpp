@@ -171,7 +171,7 @@ void CallTimer::enqueue_calls(DeviceCall& call, Span span) {
     call.enqueue((span.first + made) % plan_.copies);
 }
 
-double time_calls(Stream& stream, const std::function<void(uint64_t copy)>& enqueue) {
+std::vector<double> time_calls(Stream& stream, const std::function<void(uint64_t copy)>& enqueue) {
   CallTimer timer(stream, {});
   FunctionCall call(enqueue);
   const auto time = [&](uint64_t count) {
@@ -183,7 +183,7 @@ double time_calls(Stream& stream, const std::function<void(uint64_t copy)>& enqu
   };
   time(1);  // the first call loads the kernels
   const auto count = uint64_t(std::clamp(kSpanNs / time(1), 1.0, kMaxCalls));
-  return plugin::median_time_ns({kSamples, kSamples}, [&] { return time(count); });
+  return plugin::sample_times_ns({kSamples, kSamples}, [&] { return time(count); });
 }
 
 }  // namespace deepbench::cuda

@@ -7,6 +7,7 @@
 #include <map>
 #include <memory>
 #include <utility>
+#include <vector>
 
 #include "buffer.hpp"
 #include "clock_stamps.hpp"
@@ -51,8 +52,8 @@ class CallTimer {
   uint32_t flags_ = 0;  // of the current batch
 };
 
-// The time of one call on the device, measured like a kernel: the median of three spans that are
-// long enough. `enqueue` enqueues one call on this copy of the operands.
-double time_calls(Stream& stream, const std::function<void(uint64_t copy)>& enqueue);
+// The times of one call on the device, measured like a kernel: of three spans that are long
+// enough. `enqueue` enqueues one call on this copy of the operands.
+std::vector<double> time_calls(Stream& stream, const std::function<void(uint64_t copy)>& enqueue);
 
 }  // namespace deepbench::cuda

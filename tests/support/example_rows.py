@@ -137,6 +137,7 @@ def make_row(
         "samples_ns": [time_ns, time_ns],
         "samples_kept": "thinned",
         "clocks_mhz": [],
+        "rests_ns": [],
         "first_call_ns": 250_000.0,
         "host_ns": 101_000.0,
         "work": {"flops": flops, "bytes": size},
@@ -226,6 +227,6 @@ def members(rows: Iterable[Row]) -> list[Mapping[str, Any]]:
 def without_times(row: dict[str, Any], status: str, reason: str) -> dict[str, Any]:
     """The row as it is when nothing was measured."""
     empty = dict.fromkeys(
-        ("statistics", "samples_ns", "samples_kept", "clocks_mhz", "rates", "bound")
+        ("statistics", "samples_ns", "samples_kept", "clocks_mhz", "rests_ns", "rates", "bound")
     )
     return {**row, **empty, "status": status, "reason": reason}

@@ -53,6 +53,7 @@ class Algorithm:
     workspace_bytes: int | None = None
     planning_ns: float | None = None
     default_ns: float | None = None
+    default_samples_ns: Sequence[float] = ()
     default_name: str | None = None
     default_candidate: str | None = None
     speedup: float | None = None
@@ -187,6 +188,7 @@ class Metric:
     value: float | None = None
     unit: str | None = None
     better: str | None = None
+    samples_ns: Sequence[float] = ()
 
 
 @dataclass(frozen=True)
@@ -200,6 +202,7 @@ class Conversion:
     operand: str | None = None
     ns: float | None = None
     constant: bool | None = None
+    samples_ns: Sequence[float] = ()
 
 
 @dataclass(frozen=True)
@@ -287,6 +290,7 @@ class Row:
     samples_ns: Sequence[float] = ()
     samples_kept: str | None = None
     clocks_mhz: Sequence[float] = ()
+    rests_ns: Sequence[float] = ()
     first_call_ns: float | None = None
     host_ns: float | None = None
     work: Work = Work()

@@ -129,9 +129,9 @@ void reject_saturating(const std::string& implementation) {
                         "processor has VNNI, whose implementations are exact");
 }
 
-double reorder(const_dnnl_memory_desc_t from_description, void* from,
-               const_dnnl_memory_desc_t to_description, void* to, int times,
-               const_dnnl_primitive_attr_t attributes) {
+std::vector<double> reorder(const_dnnl_memory_desc_t from_description, void* from,
+                            const_dnnl_memory_desc_t to_description, void* to, int times,
+                            const_dnnl_primitive_attr_t attributes) {
   const Api& api = Api::instance();
   dnnl_primitive_desc_t made = nullptr;
   api.check(api.reorder_primitive_desc_create_f(&made, from_description, api.engine(),
@@ -148,7 +148,7 @@ double reorder(const_dnnl_memory_desc_t from_description, void* from,
     api.check(api.stream_wait_f(api.stream()), "reordering");
     return timer.elapsed_ns();
   };
-  return plugin::median_time_ns({1, size_t(times), kMaxReorderNs}, time_reorder);
+  return plugin::sample_times_ns({1, size_t(times), kMaxReorderNs}, time_reorder);
 }
 
 dnnl_data_type_t data_type(deepbench_type type) {

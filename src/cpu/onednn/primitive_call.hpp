@@ -90,11 +90,11 @@ bool is_saturating(const std::string& implementation);
 // Throws plugin::Error (unsupported) if is_saturating() holds.
 void reject_saturating(const std::string& implementation);
 
-// Reorders the data at `from` into `to`, up to `times` times, and returns the median time in ns.
+// Reorders the data at `from` into `to`, up to `times` times, and returns the times in ns.
 // The first reorder is slower because it also touches new pages. `attributes` may define scales.
-double reorder(const_dnnl_memory_desc_t from_description, void* from,
-               const_dnnl_memory_desc_t to_description, void* to, int times = 5,
-               const_dnnl_primitive_attr_t attributes = nullptr);
+std::vector<double> reorder(const_dnnl_memory_desc_t from_description, void* from,
+                            const_dnnl_memory_desc_t to_description, void* to, int times = 5,
+                            const_dnnl_primitive_attr_t attributes = nullptr);
 
 // oneDNN's name of an element type, or dnnl_data_type_undef if oneDNN does not have the type.
 dnnl_data_type_t data_type(deepbench_type type);

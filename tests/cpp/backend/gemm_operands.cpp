@@ -93,10 +93,10 @@ class IntegerMemory {
   void overwrite(const Copies& copies, const std::byte* from) const {
     for (uint64_t i = 0; i < copies.count(); ++i) std::memmove(copies.at(i), from, copies.bytes());
   }
-  double time_calls(const std::function<void(uint64_t copy)>& enqueue) const {
+  std::vector<double> time_calls(const std::function<void(uint64_t copy)>& enqueue) const {
     enqueue(0);
     if (timed_conversions_) ++*timed_conversions_;
-    return kConversionNs;
+    return {kConversionNs, kConversionNs + 2, kConversionNs - 1};
   }
 
   void poison(const Matrix& matrix) const {
@@ -213,6 +213,9 @@ TEST_CASE("gemm operands: a constant operand is converted once, into every copy"
   const testing::Emitted facts = facts_of(operands);
   CHECK(facts.text("converted") == "a");
   CHECK(facts.number("conversion_ns") == kConversionNs);
+  CHECK(facts.number("conversion_sample_ns.0") == kConversionNs);
+  CHECK(facts.number("conversion_sample_ns.1") == kConversionNs + 2);
+  CHECK(facts.number("conversion_sample_ns.2") == kConversionNs - 1);
   CHECK_FALSE(facts.has("note.conversion"));
   // The time of a conversion is measured once in a process.
   CHECK(timed == 1);
@@ -312,7 +315,9 @@ TEST_CASE("gemm operands: the facts tell the padding, the backend's roundings an
   std::vector<std::string> names;
   for (const auto& fact : facts.order) names.push_back(fact.first);
   CHECK(names == std::vector<std::string>{"padded.m", "padded.n", "padded.k", "padding_rule",
-                                          "accumulator", "converted", "conversion_ns"});
+                                          "accumulator", "converted", "conversion_ns",
+                                          "conversion_sample_ns.0", "conversion_sample_ns.1",
+                                          "conversion_sample_ns.2"});
   CHECK(facts.number("padded.m") == 16);
   CHECK(facts.number("padded.n") == 16);
   CHECK(facts.number("padded.k") == 16);

@@ -10,22 +10,23 @@ namespace deepbench::plugin {
 namespace {
 
 struct SamplingOutcome {
-  double median_ns = 0;
+  std::vector<double> times;
   size_t samples = 0;
 };
 
 // The result of sampling `times`, the last of which repeats.
 SamplingOutcome sample(const SamplingRule& rule, const std::vector<double>& times) {
   size_t taken = 0;
-  const double median_ns =
-      median_time_ns(rule, [&] { return times[std::min(taken++, times.size() - 1)]; });
-  return {median_ns, taken};
+  const std::vector<double> sampled =
+      sample_times_ns(rule, [&] { return times[std::min(taken++, times.size() - 1)]; });
+  return {sampled, taken};
 }
 
 TEST_CASE("the median is that of exactly as many samples as the rule asks for") {
   const SamplingOutcome sampled = sample({3, 3}, {9, 1, 2});
   CHECK(sampled.samples == 3);
-  CHECK(sampled.median_ns == 2);
+  CHECK(sampled.times == std::vector<double>{9, 1, 2});
+  CHECK(median_ns(sampled.times) == 2);
 }
 
 TEST_CASE("sampling goes on until the samples fill the span") {

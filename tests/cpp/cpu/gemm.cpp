@@ -41,6 +41,7 @@ void check_candidate(const Gemm& gemm, const std::string& problem, const std::st
   if (options.find("packed") != std::string::npos) {
     CHECK(facts.text("converted") == "a");
     CHECK(facts.number("conversion_ns") > 0);
+    CHECK(facts.number("conversion_sample_ns.0") > 0);
   }
   const auto outputs = uint64_t(gemm.m * gemm.n);
   const bool in_place = facts.text("in_place") == "1";

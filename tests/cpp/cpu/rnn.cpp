@@ -139,6 +139,7 @@ TEST_CASE("rnn: the kernel describes the facts of its row") {
   CHECK(forward.text("note.inputs").find("one input per step") != std::string::npos);
   CHECK(forward.text("converted") == "u");
   CHECK(forward.number("conversion_ns") > 0);
+  CHECK(forward.number("conversion_sample_ns.0") > 0);
   CHECK(forward.number("threads") >= 1);
   CHECK_FALSE(forward.has("in_place"));
   CHECK_FALSE(forward.has("metric.reorder"));

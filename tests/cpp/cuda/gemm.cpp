@@ -214,6 +214,7 @@ TEST_CASE("gpu: gemm: constant operands are converted beforehand, other operands
     CHECK(facts.text("converted") == beforehand);
     CHECK(facts.has("conversion_ns") == !beforehand.empty());
     if (!beforehand.empty()) CHECK(facts.number("conversion_ns") > 100);
+    CHECK(facts.has("conversion_sample_ns.2") == !beforehand.empty());
     CHECK(facts.text("note.conversion").find(in_call) != std::string::npos);
     CHECK(facts.has("note.conversion") == !in_call.empty());
     CHECK(facts.text("padded.n") == "32");

@@ -302,7 +302,7 @@ TEST_CASE("an exception of the backend is rethrown from every stage") {
   }
 }
 
-TEST_CASE("rests count as spent time, and the last one is reported") {
+TEST_CASE("rests count as spent time, and each that precedes a sample is reported") {
   int calls = 0;
   const BatchTimer rested = [&](uint64_t count) {
     Batch batch;
@@ -312,6 +312,7 @@ TEST_CASE("rests count as spent time, and the last one is reported") {
   };
   const Samples samples = measure(rested, {});
   CHECK(samples.rested_ns == 2e6);
+  CHECK(samples.rests_ns == std::vector<double>(samples.per_call_ns.size(), 2e6));
   CHECK(samples.spent_ns == calls * 1e6 + (calls - 2) * 2e6);
 }
 

@@ -12,14 +12,16 @@
 //   transpose(from, to)                       to(i, j) = from(j, i)
 //   clear(copies)                             zeros in all copies
 //   copy(to, from, bytes), replicate(copies), overwrite(copies, from), poison(matrix)
-//   time_calls(enqueue)                       the time in ns of one call of enqueue(copy)
+//   time_calls(enqueue)                       the times in ns of one call of enqueue(copy), sampled
 #pragma once
 
 #include <array>
 #include <cstdint>
 #include <string>
 #include <utility>
+#include <vector>
 
+#include "deepbench/backend/conversion_facts.hpp"
 #include "deepbench/backend/gemm_layout.hpp"
 #include "deepbench/backend/inputs.hpp"
 #include "deepbench/backend/matrix.hpp"
@@ -202,8 +204,8 @@ class GemmOperands : public OutputOperands<Memory> {
     memory().transpose(input.plain(from.at(copy)), input.stored(to.at(copy)));
   }
 
-  // Converts the constant operands into copy 0, which the caller then replicates, and sets the time
-  // of one conversion, which is measured once per process and shape.
+  // Converts the constant operands into copy 0, which the caller then replicates, and sets the
+  // times of one conversion, which are measured once per process and shape.
   void convert_beforehand(const Copies& plain_a, const Copies& plain_b) {
     if (plain_a.count() == 0 && plain_b.count() == 0) return;
     const auto convert_all = [&](uint64_t) {
@@ -212,7 +214,7 @@ class GemmOperands : public OutputOperands<Memory> {
     };
     convert_all(0);
     // The same for every kernel of these dimensions: measured once in a process.
-    static MemoCache<std::array<int64_t, 7>, double> known;
+    static MemoCache<std::array<int64_t, 7>, std::vector<double>> known;
     const Gemm& run = layout_.executed;
     const std::array<int64_t, 7> key = {memory().device(),
                                         run.m,
@@ -221,7 +223,7 @@ class GemmOperands : public OutputOperands<Memory> {
                                         int64_t(run.precision.precision),
                                         int64_t(plain_a.count()),
                                         int64_t(plain_b.count())};
-    conversion_ns_ = known.get(key, [&] { return memory().time_calls(convert_all); });
+    conversion_times_ = known.get(key, [&] { return memory().time_calls(convert_all); });
   }
 
   void describe_padding(Sink& sink) const {
@@ -233,10 +235,8 @@ class GemmOperands : public OutputOperands<Memory> {
 
   void describe_conversion(Sink& sink) const {
     if (const std::string beforehand = layout_.operands_converted(Conversion::kBeforehand);
-        !beforehand.empty()) {
-      sink.text("converted", beforehand);
-      sink.real("conversion_ns", conversion_ns_);
-    }
+        !beforehand.empty())
+      plugin::describe_conversion(beforehand, conversion_times_, sink);
     if (const std::string in_call = layout_.operands_converted(Conversion::kInCall);
         !in_call.empty())
       sink.text("note.conversion",
@@ -252,8 +252,8 @@ class GemmOperands : public OutputOperands<Memory> {
   Copies a_, b_, c_, d_;
   Copies plain_a_, plain_b_;           // Conversion::kInCall: the sources that every call converts
   typename Memory::Buffer initial_c_;  // C in place: the values that restore() writes
-  // The duration of one conversion of all operands that are converted beforehand.
-  double conversion_ns_ = 0;
+  // Of one conversion of all operands that are converted beforehand.
+  std::vector<double> conversion_times_;
 };
 
 }  // namespace deepbench::plugin

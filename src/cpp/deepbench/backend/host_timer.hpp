@@ -35,12 +35,17 @@ struct SamplingRule {
   }
 };
 
-// The median of the times that successive calls of `sample_ns` return.
+// The times that successive calls of `sample_ns` return.
 template <class Sample>
-double median_time_ns(const SamplingRule& rule, Sample sample_ns) {
+std::vector<double> sample_times_ns(const SamplingRule& rule, Sample sample_ns) {
   std::vector<double> times;
   for (double total = 0; !rule.is_satisfied(times.size(), total); total += times.back())
     times.push_back(sample_ns());
+  return times;
+}
+
+// Of at least one time.
+inline double median_ns(std::vector<double> times) {
   const auto middle = times.begin() + std::ptrdiff_t(times.size() / 2);
   std::nth_element(times.begin(), middle, times.end());
   return *middle;

@@ -72,6 +72,7 @@ struct Work {
 struct Metric {
   std::string name, unit, better;  // `better` is "lower", "higher" or empty
   double value = 0;
+  std::vector<double> samples_ns{};  // of a time that the core measured; empty: none
 };
 
 // A problem with which a row is compared: the core measures it after the row, and the row shows its

@@ -107,6 +107,7 @@ class MeasuringLoop {
     samples_.elapsed_ns += batch.elapsed_ns;
     samples_.own_elapsed_ns += batch.own_elapsed_ns;
     samples_.watched_ns += batch.watched_ns;
+    samples_.rests_ns.push_back(batch.rested_ns);
     host_per_call_ns_.push_back(batch.host_ns / static_cast<double>(batch.count));
     if (batch.clock_mhz > 0) {
       samples_.clocks_mhz.push_back(batch.clock_mhz);

@@ -31,6 +31,7 @@ struct Samples {
   double error = 0;                // relative standard error of the median; infinity for one sample
   double clock_mhz = 0;            // median over the samples, 0 if unknown
   std::vector<double> clocks_mhz;  // of each batch that became a sample and stated its clock
+  std::vector<double> rests_ns;    // rest ahead of each batch that became a sample
   int64_t throttled = 0;           // samples accepted although the device was throttled
   int64_t retries = 0;             // batches repeated because they were throttled or disturbed
   // For which part of the batches, repeated ones included, a thread of the row waited for a

@@ -1,4 +1,5 @@
 // Convolutions through oneDNN: the forward pass and the gradients of the data and of the filters.
+#include "deepbench/backend/conversion_facts.hpp"
 #include "deepbench/ops/conv/transform_factor.hpp"
 #include "deepbench/plugin.hpp"
 #include "implementation.hpp"
@@ -38,10 +39,8 @@ class ConvCall final : public PrimitiveCall {
 
   void describe(plugin::Sink& sink) const override {
     PrimitiveCall::describe(sink);
-    if (operands_.filters_reorder_ns() > 0) {
-      sink.text("converted", "w");
-      sink.real("conversion_ns", operands_.filters_reorder_ns());
-    }
+    if (!operands_.filters_reorders().empty())
+      plugin::describe_conversion("w", operands_.filters_reorders(), sink);
     if (operands_.activations_reorder_ns() > 0)
       sink.metric("reorder", operands_.activations_reorder_ns() / 1e3, "us", "lower");
     if (plan_->is_winograd()) {

@@ -5,6 +5,7 @@
 #include <string>
 #include <utility>
 
+#include "deepbench/backend/host_timer.hpp"
 #include "onednn/primitive_call.hpp"
 #include "operand_cache.hpp"
 
@@ -43,9 +44,12 @@ void ConvOperands::make_input(size_t which, Inputs inputs, uint64_t seed) {
   if (tensor.is_plain()) {
     std::memcpy(inputs_[which].at(0), plain->data(), tensor.plain_bytes());
   } else {
-    const double elapsed =
+    const std::vector<double> times =
         reorder(tensor.plain.get(), plain->data(), tensor.stored, inputs_[which].at(0));
-    (tensor.stream == Conv::kStreamW ? filters_reorder_ns_ : activations_reorder_ns_) += elapsed;
+    if (tensor.stream == Conv::kStreamW)
+      filters_reorders_ = times;
+    else
+      activations_reorder_ns_ += plugin::median_ns(times);
   }
   inputs_[which].replicate();
 }
@@ -54,8 +58,8 @@ void ConvOperands::time_output_reorder() {
   if (plan_.is_ordered() && plan_.output.is_plain()) return;
   ordered_ = Buffer(plan_.output.plain_bytes());
   if (!plan_.output.is_plain())
-    activations_reorder_ns_ +=
-        reorder(plan_.output.stored, result(0), plan_.output.plain.get(), ordered_.data());
+    activations_reorder_ns_ += plugin::median_ns(
+        reorder(plan_.output.stored, result(0), plan_.output.plain.get(), ordered_.data()));
 }
 
 void* ConvOperands::input(size_t which, uint64_t copy) const {

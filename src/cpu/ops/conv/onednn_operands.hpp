@@ -24,8 +24,8 @@ class ConvOperands final : public ArrayOperands {
   void* input(size_t which, uint64_t copy) const;
   void* result(uint64_t copy) const { return output_.at(copy); }  // In the library's layout.
 
-  // The time of the reorders of operands into the library's layouts and of the output out of it.
-  double filters_reorder_ns() const { return filters_reorder_ns_; }
+  // The times of the reorders of operands into the library's layouts and of the output out of it.
+  const std::vector<double>& filters_reorders() const { return filters_reorders_; }
   double activations_reorder_ns() const { return activations_reorder_ns_; }
   // Call this before a kernel changes the output.
   void invalidate_ordered() { ordered_copy_ = kNone; }
@@ -49,7 +49,8 @@ class ConvOperands final : public ArrayOperands {
   // Set when there is one copy in the problem's layout, and null otherwise.
   std::shared_ptr<const Buffer> shared_[2];
   Copies inputs_[2], output_;
-  double filters_reorder_ns_ = 0, activations_reorder_ns_ = 0;
+  std::vector<double> filters_reorders_;  // times; empty: the filters need none
+  double activations_reorder_ns_ = 0;
   // The output in verification's order, if the kernel stores it in another order.
   mutable Buffer ordered_;
   mutable uint64_t ordered_copy_ = kNone;  // The copy of the output that ordered_ holds.

@@ -5,6 +5,7 @@
 #include <array>
 #include <string>
 
+#include "deepbench/backend/conversion_facts.hpp"
 #include "deepbench/backend/host_timer.hpp"
 #include "deepbench/plugin.hpp"
 #include "implementation.hpp"
@@ -57,7 +58,7 @@ class PackedSgemmCall final : public MklCall {
       : MklCall(operands, threads), packed_operands_(operands) {
     api_.use_threads(threads);
     // The first pass also touches new pages.
-    conversion_ns_ = plugin::median_time_ns({kRepeats, kRepeats}, [&] { return pack(); });
+    conversion_times_ = plugin::sample_times_ns({kRepeats, kRepeats}, [&] { return pack(); });
     packed_operands_.replicate_a();
   }
 
@@ -72,8 +73,7 @@ class PackedSgemmCall final : public MklCall {
 
   void describe(plugin::Sink& sink) const override {
     MklCall::describe(sink);
-    sink.text("converted", "a");
-    sink.real("conversion_ns", conversion_ns_);
+    plugin::describe_conversion("a", conversion_times_, sink);
   }
 
   void operands_refilled() override {
@@ -96,7 +96,7 @@ class PackedSgemmCall final : public MklCall {
   }
 
   GemmOperands& packed_operands_;
-  double conversion_ns_ = 0;
+  std::vector<double> conversion_times_;
 };
 
 class Int8Call final : public MklCall {

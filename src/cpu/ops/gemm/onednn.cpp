@@ -1,4 +1,5 @@
 // Matrix products through oneDNN: prepared calls of matmul and of dnnl_sgemm.
+#include "deepbench/backend/conversion_facts.hpp"
 #include "deepbench/plugin.hpp"
 #include "implementation.hpp"
 #include "onednn/onednn_implementation.hpp"
@@ -18,16 +19,13 @@ class MatmulCall final : public PrimitiveCall {
       : PrimitiveCall(plan->primitive.get(), operands.copies(), threads),
         plan_(std::move(plan)),
         operands_(operands) {
-    if (plan_->candidate.packed) conversion_ns_ = pack();
+    if (plan_->candidate.packed) conversion_times_ = pack();
     for (uint64_t copy = 0; copy < operands.copies(); ++copy) set_arguments(operands, copy);
   }
 
   void describe(plugin::Sink& sink) const override {
     PrimitiveCall::describe(sink);
-    if (plan_->candidate.packed) {
-      sink.text("converted", "a");
-      sink.real("conversion_ns", conversion_ns_);
-    }
+    if (plan_->candidate.packed) plugin::describe_conversion("a", conversion_times_, sink);
     if (plan_->storage.output == Output::kOverwrite) {
       sink.real("beta", 0);
       sink.text("note.beta",
@@ -43,13 +41,13 @@ class MatmulCall final : public PrimitiveCall {
   }
 
  private:
-  // Returns the time of the conversion.
-  double pack() {
+  // Returns the times of the conversion.
+  std::vector<double> pack() {
     const std::shared_ptr<const Buffer> plain = operands_.plain_a();
-    const double took_ns = reorder(plan_->plain_a.get(), plain->data(),
-                                   description(dnnl_query_weights_md), operands_.a(0));
+    const std::vector<double> times = reorder(plan_->plain_a.get(), plain->data(),
+                                              description(dnnl_query_weights_md), operands_.a(0));
     operands_.replicate_a();
-    return took_ns;
+    return times;
   }
 
   void set_arguments(GemmOperands& operands, uint64_t copy) {
@@ -64,7 +62,7 @@ class MatmulCall final : public PrimitiveCall {
 
   const std::shared_ptr<const GemmPlan> plan_;
   GemmOperands& operands_;
-  double conversion_ns_ = 0;
+  std::vector<double> conversion_times_;
 };
 
 // oneDNN's BLAS-like function. Like the rest of oneDNN it is row-major.

@@ -1,6 +1,7 @@
 // Recurrent layers through oneDNN: prepared calls of its forward and backward primitives.
 #include <map>
 
+#include "deepbench/backend/conversion_facts.hpp"
 #include "deepbench/plugin.hpp"
 #include "implementation.hpp"
 #include "onednn/onednn_implementation.hpp"
@@ -33,7 +34,7 @@ class LayerPass : public PrimitiveCall {
         pass_buffers_(std::move(pass_buffers)) {
     const Rnn& rnn = operands.rnn();
     convert(DNNL_ARG_WEIGHTS_LAYER, operands.plain_wx(), rnn.inputs, copies, 1, wx_);
-    conversion_ns_ =
+    conversion_times_ =
         convert(DNNL_ARG_WEIGHTS_ITER, operands.plain_u(), rnn.hidden, copies, reorders, u_);
     for (uint64_t copy = 0; copy < copies; ++copy) set_arguments(copy);
   }
@@ -49,24 +50,24 @@ class LayerPass : public PrimitiveCall {
 
  protected:
   const LayerOperands& operands() const { return operands_; }
-  double conversion_ns() const { return conversion_ns_; }
+  const std::vector<double>& conversion_times() const { return conversion_times_; }
   MemoryDesc plain_u_description(deepbench_type type) const {
     return problem_weights(operands_.rnn(), operands_.rnn().hidden, data_type(type));
   }
 
  private:
-  double convert(int argument, const Buffer& plain, int64_t columns, uint64_t copies, int reorders,
-                 Copies& weights) {
+  std::vector<double> convert(int argument, const Buffer& plain, int64_t columns, uint64_t copies,
+                              int reorders, Copies& weights) {
     const const_dnnl_memory_desc_t required = argument_description(primitive_, argument);
     const LayerStorage& storage = operands_.storage();
     weights = Copies(Api::instance().memory_desc_get_size_f(required), copies);
-    const double elapsed =
+    const std::vector<double> times =
         storage.is_quantised()
             ? quantise(storage.rnn, columns, plain.data(), required, weights.at(0), reorders)
             : reorder(problem_weights(storage.rnn, columns, data_type(storage.states)).get(),
                       plain.data(), required, weights.at(0), reorders);
     weights.replicate();
-    return elapsed;
+    return times;
   }
 
   void set_arguments(uint64_t copy) {
@@ -94,7 +95,7 @@ class LayerPass : public PrimitiveCall {
   const LayerOperands& operands_;
   PassBuffers pass_buffers_;
   Copies wx_, u_;
-  double conversion_ns_ = 0;
+  std::vector<double> conversion_times_;
 };
 
 // The timed pass.
@@ -113,10 +114,7 @@ class LayerCall final : public LayerPass {
 
   void describe(plugin::Sink& sink) const override {
     PrimitiveCall::describe(sink);
-    if (converts_) {
-      sink.text("converted", "u");
-      sink.real("conversion_ns", conversion_ns());
-    }
+    if (converts_) plugin::describe_conversion("u", conversion_times(), sink);
     if (implementation_name(plan_->timed_pass()) == "ref")
       sink.text("note.algorithm",
                 "oneDNN's implementation ref calls optimized matrix products and vectorized "
@@ -144,9 +142,10 @@ class LayerCall final : public LayerPass {
   // Measures the reorder of U's gradient into the problem's order.
   void time_reorder() {
     const Buffer plain(uint64_t(operands().rnn().weights()) * sizeof(float));
-    reorder_ns_ = reorder(argument_description(plan_->timed_pass(), DNNL_ARG_DIFF_WEIGHTS_ITER),
-                          operands().at(LayerPart::kDu, 0),
-                          plain_u_description(DEEPBENCH_F32).get(), plain.data(), kTimedReorders);
+    reorder_ns_ = plugin::median_ns(
+        reorder(argument_description(plan_->timed_pass(), DNNL_ARG_DIFF_WEIGHTS_ITER),
+                operands().at(LayerPart::kDu, 0), plain_u_description(DEEPBENCH_F32).get(),
+                plain.data(), kTimedReorders));
   }
 
   const std::shared_ptr<const LayerPlan> plan_;

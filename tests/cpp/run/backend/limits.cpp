@@ -188,6 +188,8 @@ TEST_CASE("numbers that no device has are refused") {
   CHECK(impossible("describe_kernel", "restore_every 0") == "restore_every=0");
   CHECK(impossible("describe_kernel", "ranks 9223372036854775807") == "ranks=9223372036854775807");
   CHECK(impossible("describe_kernel", "conversion_ns -1.0") == "conversion_ns=-1");
+  CHECK(impossible("describe_kernel", "conversion_sample_ns.0 -1.0") ==
+        "conversion_sample_ns.0=-1");
   CHECK(impossible("describe_kernel", "metric.x inf us lower") == "metric.x=inf");
   CHECK(impossible("observe", "power_w nan") == "power_w=nan");
 }

@@ -54,6 +54,8 @@ TEST_CASE("a baseline is verified and measured, and its note names the kernel") 
   CHECK(result.times[0].metric == "dense_time");
   CHECK(result.times[0].speedup == "speedup");
   CHECK(result.times[0].median_ns == 3000);
+  REQUIRE_FALSE(result.times[0].samples_ns.empty());
+  CHECK(result.times[0].samples_ns.back() == 3000);
   CHECK(result.notes == std::vector<std::string>{"dense baseline: fake, naive:default"});
   CHECK(session.called("scan_output"));
   CHECK(session.stages().verify_ns > 0);
@@ -138,6 +140,7 @@ TEST_CASE("neighbouring rows share a baseline of equal conditions") {
   CHECK(session.measure("time 3000", {kDense}).times.at(0).median_ns == 3000);
   const BaselineTimes again = session.measure("time 5000", {kDense});
   CHECK(again.times.at(0).median_ns == 3000);
+  CHECK_FALSE(again.times.at(0).samples_ns.empty());
   CHECK(again.notes.size() == 1);
   CHECK_FALSE(session.called("prepare"));
   RunOptions cold;

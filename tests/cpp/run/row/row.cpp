@@ -28,11 +28,12 @@ Json parse_row_json(const Row& row) {
 
 void check_keys(const Json& row) {
   for (const char* key :
-       {"type",    "position",   "problem",      "op",           "attributes",    "application",
-        "backend", "device",     "library",      "algorithm",    "status",        "reason",
-        "regime",  "statistics", "samples_ns",   "samples_kept", "first_call_ns", "host_ns",
-        "started", "clocks_mhz", "work",         "rates",        "bound",         "metrics",
-        "padding", "conversion", "verification", "observed",     "notes",         "stages_ns"}) {
+       {"type",     "position",   "problem",    "op",           "attributes",    "application",
+        "backend",  "device",     "library",    "algorithm",    "status",        "reason",
+        "regime",   "statistics", "samples_ns", "samples_kept", "first_call_ns", "host_ns",
+        "started",  "clocks_mhz", "rests_ns",   "work",         "rates",         "bound",
+        "metrics",  "padding",    "conversion", "verification", "observed",      "notes",
+        "stages_ns"}) {
     CAPTURE(key);
     CHECK(row.has(key));
   }
@@ -208,6 +209,44 @@ TEST_CASE("the clocks of at most twenty batches stand in their order") {
   REQUIRE(half.size() == 20);
   CHECK(half.front().number == 1499);
   CHECK(half.back().number == 1498);  // the last but one of forty
+}
+
+TEST_CASE("the rests before at most twenty batches stand in their order, if there are any") {
+  const std::string device = "emit describe_device most_clock_mhz 2000; time 1e6; host 1e6;";
+  const auto rests = [&](const std::string& mhz, const std::string& samples) {
+    const Json row =
+        parse_row_json(fake_row(device + "mhz " + mhz, kProblem, "ceilings=no samples=" + samples));
+    return row["rests_ns"].items;
+  };
+  const std::vector<Json> late = rests("1990*24 1500 hold", "5");
+  REQUIRE(late.size() == 5);
+  CHECK(late.front().number == 0);
+  CHECK(late.back().number == 500e3);
+  CHECK(rests("1500", "45").size() == 20);
+  CHECK(rests("1990", "5").empty());
+}
+
+TEST_CASE("the samples behind a time of another measurement are at most twenty, of all of them") {
+  const auto samples = [](const Json& part, const std::string& name) {
+    std::vector<double> numbers;
+    for (const Json& one : part[name].items) numbers.push_back(one.number);
+    return numbers;
+  };
+  Row result = fake_row("time 1000", kProblem, "ceilings=no samples=1");
+  result.conversion = Conversion{"a", 7.25, true, {9, 7.25, 7}};
+  result.metrics = {{"dense_time", "us", "lower", 1, std::vector<double>(45, 1000)},
+                    {"speedup", "x", "higher", 2}};
+  result.algorithm.default_samples_ns = {4, 5};
+  Json row = parse_row_json(result);
+  CHECK(samples(row["conversion"], "samples_ns") == std::vector<double>{9, 7.25, 7});
+  CHECK(samples(row["metrics"].items[0], "samples_ns") == std::vector<double>(20, 1000));
+  CHECK_FALSE(row["metrics"].items[1].has("samples_ns"));
+  CHECK(samples(row["algorithm"], "default_samples_ns") == std::vector<double>{4, 5});
+  result.conversion->samples_ns.clear();
+  result.algorithm.default_samples_ns.clear();
+  row = parse_row_json(result);
+  CHECK_FALSE(row["conversion"].has("samples_ns"));
+  CHECK_FALSE(row["algorithm"].has("default_samples_ns"));
 }
 
 TEST_CASE("many samples are thinned evenly, and said so") {

@@ -31,6 +31,8 @@ TEST_CASE("the fastest candidate wins, and both times are on the row") {
   CHECK(row.median_ns() == 500);
   CHECK(row.algorithm.name == "naive:quick");
   CHECK(row.algorithm.default_ns == 1000);
+  REQUIRE_FALSE(row.algorithm.default_samples_ns.empty());
+  CHECK(row.algorithm.default_samples_ns.back() == 1000);
   CHECK(row.algorithm.default_name == "naive:own");
   CHECK(row.algorithm.candidates() == 3);
   CHECK(row.algorithm.gain == 2);
@@ -416,13 +418,16 @@ TEST_CASE("a conversion that cannot be made beforehand is part of a candidate's 
   const std::string script =
       "candidates own packed; time 1000; when candidate=packed time 500;"
       "when candidate=packed emit describe_kernel converted b;"
-      "when candidate=packed emit describe_kernel conversion_ns 600.0";
+      "when candidate=packed emit describe_kernel conversion_ns 600.0;"
+      "when candidate=packed emit describe_kernel conversion_sample_ns.0 700.0;"
+      "when candidate=packed emit describe_kernel conversion_sample_ns.1 600.0";
   CHECK(fake_row(script, kProblem, kExhaustive).algorithm.name == "naive:own");
   const Row constant = fake_row(script, kProblem, std::string(kExhaustive) + " constant=b");
   CHECK(constant.algorithm.name == "naive:packed");
   REQUIRE(constant.conversion);
   CHECK(constant.conversion->operand == "b");
   CHECK(constant.conversion->ns == 600);
+  CHECK(constant.conversion->samples_ns == std::vector<double>{700, 600});
   CHECK(constant.conversion->constant);
 }
 

@@ -38,6 +38,7 @@ constexpr Range kRanges[] = {
     {"planning_ns", Kind::kReal, 0, kLongNs},
     {"compiling_ns", Kind::kReal, 0, kLongNs},
     {"conversion_ns", Kind::kReal, 0, kLongNs},
+    {"conversion_sample_ns.", Kind::kReal, 0, kLongNs},
     {"estimate.", Kind::kReal, 0, 1e30},
     {"most_clock_mhz", Kind::kReal, 0, kSensor},
     {"clock_mhz", Kind::kReal, 0, kSensor},

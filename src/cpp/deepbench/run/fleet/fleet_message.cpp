@@ -123,9 +123,10 @@ template <class Archive>
 void visit(Archive& archive, Samples& samples) {
   archive.fields(samples.per_call_ns, samples.batch, samples.first_call_ns,
                  samples.host_per_call_ns, samples.spent_ns, samples.rested_ns, samples.error,
-                 samples.clock_mhz, samples.clocks_mhz, samples.throttled, samples.retries,
-                 samples.waited_share, samples.power_capped, samples.batches_per_sample,
-                 samples.schedule_perturbed, samples.launch, samples.timer);
+                 samples.clock_mhz, samples.clocks_mhz, samples.rests_ns, samples.throttled,
+                 samples.retries, samples.waited_share, samples.power_capped,
+                 samples.batches_per_sample, samples.schedule_perturbed, samples.launch,
+                 samples.timer);
   archive.enumerator(samples.stop, StopReason::kTooFew);
 }
 
@@ -139,7 +140,7 @@ void visit(Archive& archive, Verification& verification) {
 
 template <class Archive>
 void visit(Archive& archive, Metric& metric) {
-  archive.fields(metric.name, metric.unit, metric.better, metric.value);
+  archive.fields(metric.name, metric.unit, metric.better, metric.value, metric.samples_ns);
 }
 
 template <class Archive>
@@ -150,12 +151,12 @@ void visit(Archive& archive, Regime& regime) {
 
 template <class Archive>
 void visit(Archive& archive, Conversion& conversion) {
-  archive.fields(conversion.operand, conversion.ns, conversion.constant);
+  archive.fields(conversion.operand, conversion.ns, conversion.constant, conversion.samples_ns);
 }
 
 template <class Archive>
 void visit(Archive& archive, BaselineTime& time) {
-  archive.fields(time.metric, time.speedup, time.median_ns);
+  archive.fields(time.metric, time.speedup, time.median_ns, time.samples_ns);
 }
 
 template <class Archive>

@@ -47,6 +47,7 @@ Algorithm describe_algorithm(const RowSteps& steps, Algorithm algorithm) {
     algorithm.tried = selection->tried;
     algorithm.listed = selection->listed;
     algorithm.default_ns = selection->default_ns;
+    algorithm.default_samples_ns = selection->default_samples_ns;
     algorithm.default_name = selection->default_name;
     algorithm.default_candidate = selection->default_candidate;
     algorithm.gain = selection->gain;
@@ -91,7 +92,7 @@ void add_baselines(const BaselineTimes& baselines, Row& row) {
   if (!row.samples || row.verification.state == Verification::State::kFailed) return;
   std::vector<Metric> metrics;
   for (const BaselineTime& one : baselines.times)
-    metrics.push_back({one.metric, "us", "lower", one.median_ns / 1e3});
+    metrics.push_back({one.metric, "us", "lower", one.median_ns / 1e3, one.samples_ns});
   metrics.insert(metrics.end(), row.metrics.begin(), row.metrics.end());
   for (const BaselineTime& one : baselines.times)
     metrics.push_back({one.speedup, "x", "higher", one.median_ns / row.median_ns()});

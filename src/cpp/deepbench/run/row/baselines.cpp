@@ -79,7 +79,8 @@ Baselines::Measured Baselines::measure_or_reuse(const RowContext& context, const
   for (const Measured& known : last_)
     if (known.problem == baseline.problem && known.conditions == conditions) return known;
   const Measurement made = measure_baseline(context, {problem, options}, backend, slot, stages);
-  return {baseline.problem, conditions, made.median_ns(), made.library + ", " + made.algorithm};
+  return {baseline.problem, conditions, made.median_ns(), made.samples->per_call_ns,
+          made.library + ", " + made.algorithm};
 }
 
 BaselineTimes Baselines::measure(const RowContext& context, const std::vector<Baseline>& baselines,
@@ -88,7 +89,8 @@ BaselineTimes Baselines::measure(const RowContext& context, const std::vector<Ba
   std::vector<Measured> all;
   for (const Baseline& baseline : baselines) try {
       all.push_back(measure_or_reuse(context, baseline, row, slot, stages));
-      result.times.push_back({baseline.metric, baseline.speedup, all.back().median_ns});
+      result.times.push_back(
+          {baseline.metric, baseline.speedup, all.back().median_ns, all.back().samples_ns});
       result.notes.push_back(baseline.name + ": " + all.back().kernel);
     } catch (const RowFailure& failure) {
       if (failure.status() == Status::kDeviceLost) throw;

@@ -16,6 +16,7 @@ namespace deepbench {
 struct BaselineTime {
   std::string metric, speedup;  // as in Baseline
   double median_ns = 0;
+  std::vector<double> samples_ns{};
 };
 
 struct BaselineTimes {
@@ -37,6 +38,7 @@ class DEEPBENCH_API Baselines {
     std::string problem;
     Attributes conditions;
     double median_ns = 0;
+    std::vector<double> samples_ns;
     std::string kernel;  // library and algorithm
   };
 

@@ -26,6 +26,13 @@ Metric metric_of(const std::string& name, const std::string& unit_and_direction,
   return {name, unit_and_direction.substr(0, gap), better, value};
 }
 
+std::vector<double> conversion_samples(const Attributes& facts) {
+  std::vector<double> samples_ns;
+  for (const auto& [name, value] : facts.items())
+    if (starts_with(name, "conversion_sample_ns.")) samples_ns.push_back(facts.real(name));
+  return samples_ns;
+}
+
 void add_notes(const Attributes& facts, std::vector<std::string>& notes) {
   size_t count = 0;
   for (const auto& [name, value] : facts.items())
@@ -104,7 +111,7 @@ Measurement describe_measurement(const Plan& plan, const Regime& requested, cons
   const std::string converted = facts.text("converted");
   if (!converted.empty())
     measurement.conversion = {converted, facts.real("conversion_ns"),
-                              plan.options.is_constant(converted)};
+                              plan.options.is_constant(converted), conversion_samples(facts)};
   add_notes(facts, measurement.notes);
   if (samples && verification.state != Verification::State::kFailed)
     add_metrics(plan, facts, measurement);

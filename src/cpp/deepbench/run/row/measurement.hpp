@@ -30,6 +30,7 @@ struct Conversion {
   std::string operand;
   double ns = 0;
   bool constant = false;  // the application converts the operand once, so its time need not count
+  std::vector<double> samples_ns{};  // whose median `ns` is; empty: the backend states none
 };
 
 // Host time of each stage of a row, accumulated by all of its trials.

@@ -1,6 +1,7 @@
 // Rows as JSON.
 #include "deepbench/run/row/row.hpp"
 
+#include <algorithm>
 #include <cmath>
 #include <initializer_list>
 
@@ -9,11 +10,35 @@
 namespace deepbench {
 namespace {
 
-constexpr size_t kMaxClocks = 20;  // of a row, an even selection
+// Of the values that only an audit of the row reads: clocks, rests, samples of other measurements.
+constexpr size_t kMaxAuditValues = 20;
+constexpr double kSampleSteps = 1000;  // of a nanosecond, to which samples are rounded
 
 // Writes null for zero, which stands for "unknown" in every figure of a row.
 void write_number_or_null(JsonWriter& json, std::string_view name, double number) {
   json.key(name).value_or_null(number != 0, number);
+}
+
+// At most `most` of the values, an even selection, in whole numbers of 1 / `steps`.
+void write_selection(JsonWriter& json, std::string_view name, const std::vector<double>& values,
+                     size_t most, double steps) {
+  const size_t kept = std::min(values.size(), most);
+  json.key(name).begin_array();
+  for (size_t i = 0; i < kept; ++i)
+    json.value(std::round(values[sample_index(i, kept, values.size())] * steps) / steps);
+  json.end_array();
+}
+
+void write_audit_values(JsonWriter& json, std::string_view name,
+                        const std::vector<double>& values) {
+  write_selection(json, name, values, kMaxAuditValues, 1);
+}
+
+// Absent where there is no sample.
+void write_audit_samples(JsonWriter& json, std::string_view name,
+                         const std::vector<double>& samples_ns) {
+  if (samples_ns.empty()) return;
+  write_selection(json, name, samples_ns, kMaxAuditValues, kSampleSteps);
 }
 
 void write_problem(JsonWriter& json, const Row& row) {
@@ -44,6 +69,7 @@ void write_algorithm(JsonWriter& json, const Algorithm& algorithm) {
   json.member("workspace_bytes", algorithm.workspace_bytes);
   write_number_or_null(json, "planning_ns", algorithm.planning_ns);
   write_number_or_null(json, "default_ns", algorithm.default_ns);
+  write_audit_samples(json, "default_samples_ns", algorithm.default_samples_ns);
   json.member_or_null("default_name", algorithm.default_name);
   json.member_or_null("default_candidate", algorithm.default_candidate);
   write_number_or_null(json, "speedup", algorithm.gain);
@@ -87,32 +113,28 @@ void write_statistics(JsonWriter& json, const Samples& samples) {
 }
 
 void write_samples(JsonWriter& json, const std::vector<double>& samples) {
-  const size_t kept = std::min(samples.size(), kMaxSamples);
-  json.key("samples_ns").begin_array();
-  for (size_t i = 0; i < kept; ++i) {
-    const double sample = samples[sample_index(i, kept, samples.size())];
-    json.value(std::round(sample * 1000) / 1000);
-  }
-  json.end_array().member("samples_kept", kept == samples.size() ? "all" : "thinned");
+  write_selection(json, "samples_ns", samples, kMaxSamples, kSampleSteps);
+  json.member("samples_kept", samples.size() <= kMaxSamples ? "all" : "thinned");
 }
 
-void write_clocks(JsonWriter& json, const std::vector<double>& clocks_mhz) {
-  const size_t kept = std::min(clocks_mhz.size(), kMaxClocks);
-  json.key("clocks_mhz").begin_array();
-  for (size_t i = 0; i < kept; ++i)
-    json.value(std::round(clocks_mhz[sample_index(i, kept, clocks_mhz.size())]));
-  json.end_array();
+// Empty where no batch was rested for.
+void write_rests(JsonWriter& json, const std::vector<double>& rests_ns) {
+  const bool any =
+      std::any_of(rests_ns.begin(), rests_ns.end(), [](double rest_ns) { return rest_ns > 0; });
+  write_audit_values(json, "rests_ns", any ? rests_ns : std::vector<double>());
 }
 
 void write_times(JsonWriter& json, const Row& row) {
   if (!row.samples) {
     json.key("statistics").null().key("samples_ns").null().key("samples_kept").null();
-    json.key("clocks_mhz").null().key("first_call_ns").null().key("host_ns").null();
+    json.key("clocks_mhz").null().key("rests_ns").null();
+    json.key("first_call_ns").null().key("host_ns").null();
     return;
   }
   write_statistics(json, *row.samples);
   write_samples(json, row.samples->per_call_ns);
-  write_clocks(json, row.samples->clocks_mhz);
+  write_audit_values(json, "clocks_mhz", row.samples->clocks_mhz);
+  write_rests(json, row.samples->rests_ns);
   write_number_or_null(json, "first_call_ns", row.samples->first_call_ns);
   write_number_or_null(json, "host_ns", row.samples->host_per_call_ns);
 }
@@ -151,7 +173,9 @@ void write_operands(JsonWriter& json, const Row& row) {
   json.key("metrics").begin_array();
   for (const Metric& metric : row.metrics) {
     json.begin_object().member("name", metric.name).member("value", metric.value);
-    json.member("unit", metric.unit).member_or_null("better", metric.better).end_object();
+    json.member("unit", metric.unit).member_or_null("better", metric.better);
+    write_audit_samples(json, "samples_ns", metric.samples_ns);
+    json.end_object();
   }
   json.end_array();
   json.key("padding").begin_object().member_or_null("rule", row.padding_rule);
@@ -160,6 +184,7 @@ void write_operands(JsonWriter& json, const Row& row) {
   if (row.conversion) {
     json.begin_object().member("operand", row.conversion->operand);
     json.member("ns", row.conversion->ns).member("constant", row.conversion->constant);
+    write_audit_samples(json, "samples_ns", row.conversion->samples_ns);
     json.end_object();
   } else {
     json.null();
@@ -235,7 +260,7 @@ void write_nulls(JsonWriter& json, std::initializer_list<std::string_view> names
 void write_null_result_members(JsonWriter& json, const Row& row) {
   write_nulls(json, {"algorithm"});
   write_status(json, row);
-  write_nulls(json, {"regime", "statistics", "samples_ns", "samples_kept", "clocks_mhz",
+  write_nulls(json, {"regime", "statistics", "samples_ns", "samples_kept", "clocks_mhz", "rests_ns",
                      "first_call_ns", "host_ns"});
   write_work(json, row.work);
   write_nulls(json, {"rates", "bound"});

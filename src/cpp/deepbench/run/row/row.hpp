@@ -31,6 +31,7 @@ struct Algorithm {
   double planning_ns = 0;
   // With algorithm=best or exhaustive: the figures of the library's default.
   double default_ns = 0;
+  std::vector<double> default_samples_ns;
   std::string default_name;
   std::string default_candidate;  // its id; "": unknown
   std::string candidate;          // the measured candidate; "": the library's default

@@ -38,6 +38,7 @@ class Selector {
         default_spent_ns_(spent_ns(stages)) {
     selection_.measurement = default_;
     selection_.default_ns = default_.median_ns();
+    selection_.default_samples_ns = default_.samples->per_call_ns;
     selection_.default_name = default_.algorithm;
   }
 

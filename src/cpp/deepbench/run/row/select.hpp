@@ -20,6 +20,7 @@ struct Selection {
   std::vector<TriedCandidate> tried;
   int64_t listed = 1;
   double default_ns = 0;
+  std::vector<double> default_samples_ns;
   std::string default_name;       // the algorithm of the library's default
   std::string default_candidate;  // its id; "": unknown
   std::vector<std::string> notes;
