@@ -90,7 +90,18 @@ struct DeviceConstants {
   unsigned int max_clock_mhz = 0, max_memory_clock_mhz = 0;  // 0: not reported
   bool has_energy = false;
   std::optional<bool> ecc, persistence, mig;
+  std::optional<unsigned int> other_processes;
 };
+
+// The processes that have a context on the device, as this one has, when this one begins. Nothing
+// where NVML does not show even this one, as in some containers.
+std::optional<unsigned int> count_other_processes(nvmlDevice_t handle) {
+  const auto ask = nvml().nvmlDeviceGetComputeRunningProcesses_v3;
+  unsigned int count = 0;
+  if (!ask || ask(handle, &count, nullptr) != nvidia::NVML_ERROR_INSUFFICIENT_SIZE || count == 0)
+    return std::nullopt;
+  return count - 1;
+}
 
 DeviceConstants read_constants(nvmlDevice_t handle) {
   DeviceConstants constants;
@@ -108,12 +119,22 @@ DeviceConstants read_constants(nvmlDevice_t handle) {
     constants.persistence = now == nvidia::NVML_FEATURE_ENABLED;
   unsigned int mig = 0, mig_pending = 0;
   if (succeeded(nvml().nvmlDeviceGetMigMode(handle, &mig, &mig_pending))) constants.mig = mig != 0;
+  constants.other_processes = count_other_processes(handle);
   return constants;
 }
 
 DeviceConstants device_constants(int device, nvmlDevice_t handle) {
   static plugin::MemoCache<int, DeviceConstants> known;
   return known.get(device, [&] { return read_constants(handle); });
+}
+
+void describe_other_processes(unsigned int count, plugin::Sink& sink) {
+  sink.integer("other_processes", count);
+  if (count == 0) return;
+  const std::string who =
+      count == 1 ? "another process has" : std::to_string(count) + " other processes have";
+  sink.text("warning.other_processes",
+            who + " a context on this device: what it computes meanwhile is part of the times");
 }
 
 void describe_mode(const char* name, const std::optional<bool>& on, plugin::Sink& sink) {
@@ -173,6 +194,7 @@ void describe_sensors(int device, plugin::Sink& sink) {
   describe_mode("ecc", constants.ecc, sink);
   describe_mode("persistence", constants.persistence, sink);
   describe_mode("mig", constants.mig, sink);
+  if (constants.other_processes) describe_other_processes(*constants.other_processes, sink);
   if (constants.mig.value_or(false))
     sink.text("warning.mig",
               "this device is a MIG slice, on which deepbench has not been tested: sensors are "

@@ -55,6 +55,20 @@ def test_sparse_products_stand_beside_dense_ones() -> None:
             assert ("speedup_tf32" in figures) == (precision == "float")
 
 
+def test_another_process_on_the_device_is_named() -> None:
+    alone = run_ok(*SMALL)["context"]
+    if "other_processes" not in alone["device"]:
+        pytest.skip("NVML does not show the processes of the device here")
+    command = [sys.executable, "-m", "deepbench.worker", "cuda"]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as other:
+        assert other.stdout is not None
+        other.stdout.readline()  # it has a context when it says hello
+        beside = run_ok(*SMALL)["context"]
+        other.kill()
+    assert beside["device"]["other_processes"] == alone["device"]["other_processes"] + 1
+    assert any("context on this device" in warning for warning in beside["warnings"])
+
+
 def test_auto_takes_the_gpu_and_verifies() -> None:
     told = run_ok(*SMALL)
     (row,) = told["rows"]

@@ -7,6 +7,7 @@
 namespace deepbench::nvidia {
 
 using nvmlDevice_t = struct nvmlDevice_st*;
+using nvmlProcessInfo_t = struct nvmlProcessInfo_st;
 
 enum nvmlReturn_t : int {
   NVML_SUCCESS = 0,
@@ -70,14 +71,17 @@ enum : unsigned long long {
 
 // The first two are the new and the old name of the same query; drivers before 535 only export the
 // old name.
-#define DEEPBENCH_NVIDIA_NVML_OPTIONAL(X)                    \
-  X(nvmlReturn_t, nvmlDeviceGetCurrentClocksEventReasons,    \
-    (nvmlDevice_t device, unsigned long long* reasons))      \
-  X(nvmlReturn_t, nvmlDeviceGetCurrentClocksThrottleReasons, \
-    (nvmlDevice_t device, unsigned long long* reasons))      \
-  X(nvmlReturn_t, nvmlDeviceGetTotalEnergyConsumption,       \
-    (nvmlDevice_t device, unsigned long long* millijoules))  \
-  X(nvmlReturn_t, nvmlDeviceGetMigMode, (nvmlDevice_t device, unsigned* current, unsigned* pending))
+#define DEEPBENCH_NVIDIA_NVML_OPTIONAL(X)                        \
+  X(nvmlReturn_t, nvmlDeviceGetCurrentClocksEventReasons,        \
+    (nvmlDevice_t device, unsigned long long* reasons))          \
+  X(nvmlReturn_t, nvmlDeviceGetCurrentClocksThrottleReasons,     \
+    (nvmlDevice_t device, unsigned long long* reasons))          \
+  X(nvmlReturn_t, nvmlDeviceGetTotalEnergyConsumption,           \
+    (nvmlDevice_t device, unsigned long long* millijoules))      \
+  X(nvmlReturn_t, nvmlDeviceGetMigMode,                          \
+    (nvmlDevice_t device, unsigned* current, unsigned* pending)) \
+  X(nvmlReturn_t, nvmlDeviceGetComputeRunningProcesses_v3,       \
+    (nvmlDevice_t device, unsigned* count, nvmlProcessInfo_t* infos))
 
 DEEPBENCH_NVIDIA_TABLE(Nvml, DEEPBENCH_NVIDIA_NVML_REQUIRED, DEEPBENCH_NVIDIA_NVML_OPTIONAL);
 
