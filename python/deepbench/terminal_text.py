@@ -27,18 +27,27 @@ def shortened_by_words(text: str, width: int) -> str:
     look like another number."""
     if cell_width(text) <= width:
         return text
-    while text and cell_width(f"{text} ...") > width:
-        text = text.rpartition(" ")[0].rstrip()
-    return f"{text} ...".lstrip()
+    kept = _beginning(text, width - len(" ..."))
+    if not text[len(kept)].isspace():
+        kept = kept.rpartition(" ")[0]
+    return f"{kept.rstrip()} ...".lstrip()
 
 
 def shortened(text: str, width: int) -> str:
     """The text, or its beginning and an ellipsis if it is wider."""
     if cell_width(text) <= width:
         return text
-    while cell_width(text) > width - 3:
-        text = text[:-1]
-    return text + "..."
+    return _beginning(text, width - len("...")) + "..."
+
+
+def _beginning(text: str, width: int) -> str:
+    """As many of the first characters as fit the width."""
+    used = 0
+    for index, character in enumerate(text):
+        used += cell_width(character)
+        if used > width:
+            return text[:index]
+    return text
 
 
 def folded(line: str, width: int | None, indent: str = "") -> list[str]:
@@ -48,7 +57,8 @@ def folded(line: str, width: int | None, indent: str = "") -> list[str]:
         return [line]
     lines: list[str] = []
     begun = ""
-    for word in _WORD.findall(line):
+    # Without blanks at the end, each run of blanks is followed by a word and is read once.
+    for word in _WORD.findall(line.rstrip()):
         if begun.strip() and cell_width(begun + word) > width:
             lines.append(begun)
             begun = indent + word.lstrip()
