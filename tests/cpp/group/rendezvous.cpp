@@ -584,6 +584,23 @@ TEST_CASE("rank 0 listens at the address of its name and at no other") {
   }
 }
 
+TEST_CASE("an address that is unknown is named on each rank, in one printable line") {
+  LaunchEnvironment environment = environment_of(0, 2, 4711, 0.2);
+  environment.address = "no\n\x1b[31mhost";
+  try {
+    const Rendezvous first(environment, kIdentity);
+    FAIL("listens at an unknown address");
+  } catch (const BackendUnavailable& error) {
+    CHECK(std::string(error.what())
+              .find("rank 0 of 2 cannot listen on port 4711 of "
+                    "'no??[31mhost': ") == 0);
+  }
+  environment.rank = 1;
+  Rendezvous second(environment, kIdentity);
+  CHECK(wait_for_group(second).rejection.find(
+            "rank 1: rank 0 at no??[31mhost:4711 does not answer: ") == 0);
+}
+
 TEST_CASE("a missing secret is said where other machines reach rank 0") {
   LaunchEnvironment environment = environment_of(0, 2, 0);
   environment.address = "0.0.0.0";

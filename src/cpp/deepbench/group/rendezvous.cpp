@@ -40,8 +40,8 @@ bool is_loopback(const std::string& address) {
 
 std::string rank_zero_endpoint(const LaunchEnvironment& environment) {
   if (!environment.sockets.empty()) return "this machine";
-  if (!environment.socket_path.empty()) return environment.socket_path;
-  return environment.address + ":" + std::to_string(environment.port);
+  if (!environment.socket_path.empty()) return printable(environment.socket_path, 200);
+  return printable(environment.address, 80) + ":" + std::to_string(environment.port);
 }
 
 // Rank 0 has a connection to each rank, and shells often limit a process to 1,024 files although

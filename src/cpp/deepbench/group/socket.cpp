@@ -37,7 +37,9 @@ std::string error_text(int error) { return std::strerror(error); }
 
 using Addresses = std::unique_ptr<addrinfo, void (*)(addrinfo*)>;
 
-Addresses resolve_address(const std::string& address, int port, int flags) {
+// `refusal` begins the message about an address that is unknown.
+Addresses resolve_address(const std::string& address, int port, int flags,
+                          const std::string& refusal) {
   addrinfo hints{};
   hints.ai_family = AF_UNSPEC;
   hints.ai_socktype = SOCK_STREAM;
@@ -45,9 +47,7 @@ Addresses resolve_address(const std::string& address, int port, int flags) {
   addrinfo* found = nullptr;
   const int error = getaddrinfo(address.empty() ? nullptr : address.c_str(),
                                 std::to_string(port).c_str(), &hints, &found);
-  if (error != 0)
-    throw ConnectionError("the address '" + printable(address, 80) +
-                          "' is unknown: " + gai_strerror(error));
+  if (error != 0) throw ConnectionError(refusal + gai_strerror(error));
   return Addresses(found, &freeaddrinfo);
 }
 
@@ -153,7 +153,9 @@ Socket Socket::inherited(int descriptor) {
 }
 
 Socket Socket::listen(const std::string& address, int port) {
-  const Addresses all = resolve_address(address, port, AI_PASSIVE);
+  const std::string refusal =
+      "cannot listen on port " + std::to_string(port) + " of '" + printable(address, 80) + "': ";
+  const Addresses all = resolve_address(address, port, AI_PASSIVE, refusal);
   std::string reason = "no address";
   for (const addrinfo* one = all.get(); one; one = one->ai_next) {
     Socket socket = open_socket(*one);
@@ -164,19 +166,19 @@ Socket Socket::listen(const std::string& address, int port) {
       return socket;
     reason = error_text(errno);
   }
-  throw ConnectionError("cannot listen on port " + std::to_string(port) + " of '" +
-                        printable(address, 80) + "': " + reason);
+  throw ConnectionError(refusal + reason);
 }
 
 Socket Socket::connect(const std::string& address, int port, Deadline& deadline) {
+  const std::string refusal = "does not answer: ";
   std::string reason = "no address";
-  const Addresses all = resolve_address(address, port, 0);
+  const Addresses all = resolve_address(address, port, 0, refusal);
   for (;;) {
     for (const addrinfo* one = all.get(); one; one = one->ai_next) {
       Socket socket = try_to_connect(*one, deadline, &reason);
       if (socket.is_open()) return socket;
     }
-    if (deadline.left_s() == 0) throw ConnectionError("does not answer: " + reason);
+    if (deadline.left_s() == 0) throw ConnectionError(refusal + reason);
     poll(nullptr, 0, kRetryDelayMs);
   }
 }
