@@ -147,6 +147,7 @@ class Work:
     flops: float | None = None
     bytes: float | None = None
     transform_factor: float | None = None
+    arithmetic: str | None = None
     steps: float | None = None
 
 
@@ -313,6 +314,12 @@ class Row:
         from deepbench import _core
 
         return _core.line_of_members(self.members)
+
+    @property
+    def arithmetic(self) -> str | None:
+        """The precision of its arithmetic ceiling; None: the operation has none."""
+        precision = self.work.arithmetic or self.attributes.get("precision")
+        return None if precision is None else str(precision)
 
     @property
     def time_ns(self) -> float | None:

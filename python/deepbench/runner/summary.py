@@ -51,7 +51,7 @@ class Summary:
             self._logarithms += [math.log(part)] if part <= ABOVE_CEILING else []
 
     def _add_ceilings(self, row: Row) -> None:
-        bound, precision = row.bound, str(row.attributes.get("precision") or "arithmetic")
+        bound, precision = row.bound, row.arithmetic or "arithmetic"
         for name, figure, unit, spread in (
             (precision, bound.arithmetic_tflops, work_unit(precision), bound.arithmetic_spread),
             (bound.level or "memory", bound.memory_gbps, "GB/s", bound.memory_spread),

@@ -313,5 +313,48 @@ TEST_CASE("gpu: conv: refusals name the reason") {
   CHECK(refused_one);
 }
 
+// The largest error of an output over the root of the sum of its squared products, which is some
+// 2^-12 where inputs are rounded to TF32 and below 2^-20 in float.
+double relative_error(KernelRun& run, const std::string& problem) {
+  const Conv conv = conv_of(problem);
+  const testing::NaiveConv naive(conv, kSeed);
+  const std::vector<double> values = naive.output(), squares = naive.output(true);
+  run.poison();
+  run.call(1);
+  const std::vector<double> got = run.read(uint64_t(values.size()));
+  double largest = 0;
+  for (size_t i = 0; i < values.size(); ++i)
+    largest = std::max(largest, std::abs(got[i] - values[i]) / std::sqrt(squares[i]));
+  return largest;
+}
+
+TEST_CASE("gpu: conv: engines for tf32 that compute in float say so, and no others do") {
+  REQUIRE_GPU();
+  constexpr double kBetween = 1.0 / (1 << 16);
+  int in_float = 0, in_tf32 = 0;
+  for (const std::string library : kConvLibraries)
+    for (const char* phase : kPhases)
+      for (const char* channels : {"c=32 k=24", "c=1 k=8", "c=19 k=19 groups=19"}) {
+        const std::string shape = "w=14 h=14 n=3 s=1 r=1 " + std::string(channels);
+        const std::string problem = conv_text(shape, phase, "tf32");
+        for (const std::string& id :
+             ProblemRequest("conv", problem, "library=" + library).candidates()) {
+          CAPTURE(problem);
+          CAPTURE(id);
+          KernelRun run("conv", problem, "library=" + library + " candidate=" + id);
+          if (run.status() != DEEPBENCH_OK) continue;
+          const Emitted facts = run.describe();
+          if (facts.has("transform_factor")) continue;
+          const bool says_float = facts.text("arithmetic") == "float";
+          const double error = relative_error(run, problem);
+          // The legacy interface does not say of every algorithm what it computes in.
+          if (says_float || library == "cudnn") CHECK(says_float == (error < kBetween));
+          ++(says_float ? in_float : in_tf32);
+        }
+      }
+  CHECK(in_float > 0);
+  CHECK(in_tf32 > 0);
+}
+
 }  // namespace
 }  // namespace deepbench::cuda_test

@@ -52,6 +52,23 @@ TEST_CASE("a kernel may state the factor of a transform, and no larger one") {
   CHECK_FALSE(operation.permits_condition(problem, "transform_factor", 6.1));
 }
 
+TEST_CASE("conv: tf32 may be computed in float, and stands beside the same problem in float") {
+  const std::string shape = "conv w=16 h=16 c=4 n=1 k=4 s=3 r=3 d=5 t=3 phase=bwd_data precision=";
+  const Problem tf32 = Problem::parse(shape + "tf32"), half = Problem::parse(shape + "half");
+  const Operation& operation = tf32.operation();
+  CHECK(operation.permits_condition(tf32, "arithmetic", std::string("float")));
+  CHECK_FALSE(operation.permits_condition(tf32, "arithmetic", std::string("half")));
+  CHECK_FALSE(operation.permits_condition(half, "arithmetic", std::string("float")));
+  CHECK(operation.baselines(half).empty());
+  const std::vector<Baseline> baselines = operation.baselines(tf32);
+  REQUIRE(baselines.size() == 1);
+  CHECK(baselines[0].name == "float baseline");
+  CHECK(baselines[0].metric == "float_time");
+  CHECK(baselines[0].speedup == "speedup_over_float");
+  CHECK(baselines[0].most_speed == 1.5);
+  CHECK(Problem::parse(baselines[0].problem) == Problem::parse(shape + "float"));
+}
+
 TEST_CASE("conv: the size of the output follows from padding, stride and dilation") {
   const Conv first = parse_conv("w=700 h=161 c=1 n=4 k=32 s=20 r=5 stride_w=2 stride_h=2");
   CHECK(first.q() == 341);

@@ -58,7 +58,7 @@ def ceilings(files: Sequence[ReportFile]) -> list[Ceiling]:
         if not roofline_point(row):
             continue
         device = row.entry.device or files[row.file_index].device
-        precision = str(row.entry.attributes.get("precision") or _NO_PRECISION)
+        precision = row.raw.arithmetic or _NO_PRECISION
         bound = row.raw.bound
         for name, value, spread in (
             (precision, bound.arithmetic_tflops, bound.arithmetic_spread),

@@ -32,6 +32,7 @@ _TEXTS: dict[str, Callable[[ReportRow], object]] = {
     "op": lambda row: row.entry.op,
     "family": lambda row: row.family,
     "precision": lambda row: row.entry.attributes.get("precision"),
+    "arithmetic": lambda row: row.raw.work.arithmetic,
     "kind": lambda row: row.entry.attributes.get("kind"),
     "phase": lambda row: row.entry.phase,
     "application": lambda row: row.entry.application,

@@ -66,6 +66,9 @@ struct Work {
   // that remain the same.
   double steps = 0;
   double step_bytes = 0, step_weights = 0;
+  // The precision of the arithmetic that the algorithm uses, where it is not the problem's; else
+  // "".
+  std::string arithmetic{};
 };
 
 // A figure that only some operations report.
@@ -83,6 +86,9 @@ struct Baseline {
   std::string speedup;    // of the baseline's time over the row's: "speedup"
   std::string problem;    // "gemm m=64 n=64 k=64 precision=float"
   bool optional = false;  // left out without a note where the backend does not support the problem
+  // A baseline that is more than so many times as fast as the row is told in a note: the row's
+  // kernel is a poor one. 0: it may be as fast as it likes.
+  double most_speed = 0;
 };
 
 class DEEPBENCH_API Operation {

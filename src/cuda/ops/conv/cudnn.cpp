@@ -23,7 +23,8 @@ class ConvCall final : public LibraryCall {
 
   void describe(plugin::Sink& sink) const override {
     const EngineNotes& notes = plan_.execution->notes();
-    describe_transform(plan_.layout.problem, notes.winograd, notes.fft, sink);
+    describe_arithmetic(plan_.layout.problem, {notes.winograd, notes.fft, notes.compute_in_float()},
+                        sink);
   }
 
  private:

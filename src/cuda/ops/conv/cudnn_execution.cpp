@@ -45,8 +45,9 @@ ExecutionPlan::ExecutionPlan(std::shared_ptr<const OperationGraph> graph, const 
   built_ns_ = timer.elapsed_ns();
 }
 
-// The library does not note all engines that use Winograd's algorithm, but their kernels' names
-// contain it. The graph capture runs no kernel, so the addresses of the operands do not matter.
+// The library does not note all engines that use Winograd's algorithm or tensor cores, but their
+// kernels' names contain it. The graph capture runs no kernel, so the addresses of the operands do
+// not matter.
 void ExecutionPlan::note_kernels(const Stream& stream) {
   stream.make_current();
   const Buffer placeholder(1 << 12);
@@ -57,6 +58,7 @@ void ExecutionPlan::note_kernels(const Stream& stream) {
       stream, [&] { CUDA_CHECK_STATUS(cudnnBackendExecute, execute(handle, pack)); });
   notes_.winograd |= any_name_contains(names, "winograd");
   notes_.fft |= any_name_contains(names, "fft");
+  notes_.tf32_kernel = any_name_contains(names, "tf32") || any_name_contains(names, "tensorop");
 }
 
 CudnnDescriptor ExecutionPlan::make_variant_pack(void* x, void* w, void* y, void* workspace) const {

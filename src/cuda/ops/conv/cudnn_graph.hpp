@@ -19,6 +19,10 @@ struct EngineNotes {
   bool fft = false, winograd = false, nondeterministic = false;
   bool compiles = false;         // at run time, which takes tenths of a second
   bool reorders_filter = false;  // requires 8-bit filters in a special order
+  bool tf32_kernel = false;      // by the names of its kernels
+
+  // Of an engine for 32-bit operands.
+  bool compute_in_float() const { return !tensor_core && !down_converts && !tf32_kernel; }
 };
 
 struct EngineConfig {

@@ -18,9 +18,15 @@ struct ConvProblem {
   std::string layout;  // of the activations, as the problem names it
 };
 
-// Emits what a convolution by transforms says of itself.
-inline void describe_transform(const Conv& conv, bool is_winograd, bool is_fft,
-                               plugin::Sink& sink) {
+// What an algorithm says of how it computes.
+struct ConvArithmetic {
+  bool is_winograd = false, is_fft = false;
+  bool in_float = false;  // without the narrower products that a precision asks for
+};
+
+inline void describe_arithmetic(const Conv& conv, const ConvArithmetic& how, plugin::Sink& sink) {
+  const auto [is_winograd, is_fft, in_float] = how;
+  if (conv.precision.precision == Precision::kTf32 && in_float) sink.text("arithmetic", "float");
   if (is_winograd) sink.text("accumulator", "winograd");
   if (is_winograd)
     sink.real("transform_factor", winograd_factor(conv));

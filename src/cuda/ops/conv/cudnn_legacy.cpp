@@ -22,7 +22,10 @@ class LegacyCall final : public LibraryCall {
   }
 
   void describe(plugin::Sink& sink) const override {
-    describe_transform(plan_.layout.problem, plan_.is_winograd(), plan_.is_fft(), sink);
+    describe_arithmetic(
+        plan_.layout.problem,
+        {plan_.is_winograd(), plan_.is_fft(), plan_.algorithm.math == nvidia::CUDNN_FMA_MATH},
+        sink);
   }
 
  private:

@@ -383,6 +383,15 @@ TEST_CASE("a row's ceilings have the keys under which they are reported") {
   CHECK(row.arithmetic_key == reports.all[2].key);
   const RowCeilings copy =
       ceilings.for_problem(Problem::parse("memory kind=copy bytes=64"), {"memory"});
+  const Problem tf32 = Problem::parse("gemm m=64 n=64 k=64 precision=tf32");
+  ceilings.for_problem(tf32, {"memory"});
+  CHECK_FALSE(ceilings.needs_measuring(tf32, {"memory"}));
+  CHECK(ceilings.needs_measuring(tf32, {"memory"}, "float"));
+  const RowCeilings in_float = ceilings.for_problem(tf32, {"memory"}, "float");
+  CHECK_FALSE(ceilings.needs_measuring(tf32, {"memory"}, "float"));
+  CHECK(in_float.precision == "float");
+  CHECK(in_float.arithmetic_key.find("arithmetic precision=float ") == 0);
+  CHECK(in_float.latency_key.find("latency precision=tf32 ") == 0);
   CHECK(copy.arithmetic_key.empty());
   CHECK(copy.latency_key.find("latency precision=float ") == 0);
 }

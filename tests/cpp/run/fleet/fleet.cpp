@@ -153,7 +153,7 @@ TEST_CASE("who has failed keeps nobody waiting, and those that are done go on un
     found.clocks.set("rest_ns", double(rank));
     found.extras.metrics = {{"energy", "J", "lower", 6.0}};
     found.extras.notes = {"extras"};
-    found.baselines.times = {{"dense_time", "speedup", 5.0 * double(rank), {4, 6}}};
+    found.baselines.times = {{"dense_time", "speedup", 5.0 * double(rank), {4, 6}, "dense", 1.5}};
     found.baselines.notes = {"dense"};
     mine.metrics = {{"m", "ns", "lower", 4.0, {3, 5}}};
     mine.regime.threads = int64_t(rank);
@@ -191,6 +191,8 @@ TEST_CASE("who has failed keeps nobody waiting, and those that are done go on un
   CHECK(middle.baselines.times[0].metric == "dense_time");
   CHECK(middle.baselines.times[0].speedup == "speedup");
   CHECK(middle.baselines.times[0].median_ns == 10);
+  CHECK(middle.baselines.times[0].name == "dense");
+  CHECK(middle.baselines.times[0].most_speed == 1.5);
   CHECK(middle.baselines.times[0].samples_ns == std::vector<double>{4, 6});
   CHECK(middle.baselines.notes == std::vector<std::string>{"dense"});
   CHECK(middle.measurement->metrics.at(0).value == 4.0);

@@ -18,6 +18,7 @@ Measurement some_measurement() {
   measurement.workspace_bytes = 4096;
   measurement.planning_ns = 1.5e6;
   measurement.transform_factor = 4;
+  measurement.arithmetic = "float";
   measurement.regime.cache = "cold";
   measurement.regime.copies = 7;
   measurement.regime.resident = true;
@@ -51,6 +52,7 @@ TEST_CASE("the findings of a rank arrive with every field of the measurement") {
   CHECK(measurement.workspace_bytes == 4096);
   CHECK(measurement.planning_ns == 1.5e6);
   CHECK(measurement.transform_factor == 4);
+  CHECK(measurement.arithmetic == "float");
   CHECK(measurement.regime.cache == "cold");
   CHECK(measurement.regime.copies == 7);
   CHECK(measurement.regime.resident == true);

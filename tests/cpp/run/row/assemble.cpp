@@ -223,6 +223,18 @@ TEST_CASE("notes are in the order of the steps") {
                                        "energy", "sensors", "assessment"});
 }
 
+TEST_CASE("a baseline that is far faster than it may be is told in a note") {
+  const auto notes = [](double baseline_ns) {
+    RowSteps steps = steps_of_measured_row();  // of 100 ns
+    steps.found.baselines.times = {
+        {"float_time", "speedup_over_float", baseline_ns, {}, "float baseline", 1.5},
+        {"dense_time", "speedup", 1}};
+    return assemble(steps).notes;
+  };
+  CHECK(notes(50) == Notes{"the float baseline takes 50.00 ns, 2.0 times as fast as this row"});
+  CHECK(notes(70).empty());
+}
+
 TEST_CASE("the figures of a fleet's row are those of its middle rank") {
   RowSteps steps = steps_of_measured_row({"rank 0"});
   steps.is_fleet_row = true;

@@ -83,6 +83,13 @@ TEST_CASE("a transform that the operation does not permit is an impossible answe
   CHECK(verdict(fake_row("emit describe_kernel transform_factor 1.0", kSmall)) == "ok");
 }
 
+TEST_CASE("arithmetic that the operation does not permit is an impossible answer") {
+  const Row row = fake_row("emit describe_kernel arithmetic half", kSmall);
+  CHECK(verdict(row) == "failed");
+  CHECK_MESSAGE(contains(row.reason, "arithmetic=half, which gemm does not permit here"),
+                row.reason);
+}
+
 TEST_CASE("caches that are hot in a cold row by the backend's own words are an impossible answer") {
   const Row fitting =
       fake_row("emit describe_kernel copies 2; memory_bytes 1e6; answer copies_touched 1", kLarge,

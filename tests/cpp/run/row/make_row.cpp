@@ -155,6 +155,20 @@ TEST_CASE("a device that lowers its clock rests between batches, unless its load
       fake_row("time 1e6; mhz 1500", kProblem, "samples=5 ceilings=no").observed.has("rest_ns"));
 }
 
+TEST_CASE("tf32 that is computed in float says so, and is held against the ceiling of float") {
+  const std::string problem = "gemm m=64 n=64 k=64 precision=tf32";
+  const Row wide = fake_row("when m=64 emit describe_kernel arithmetic float", problem, "");
+  REQUIRE_MESSAGE(wide.status == Status::kOk, wide.reason);
+  CHECK(has_note(wide, "computed in float, not in tf32, and held against the ceiling of float"));
+  CHECK(wide.bound.arithmetic_key.find("arithmetic precision=float ") == 0);
+  CHECK(wide.bound.latency_key.find("latency precision=tf32 ") == 0);
+  CHECK(wide.to_json().find("\"arithmetic\": \"float\"}, \"rates\"") != std::string::npos);
+  const Row narrow = fake_row("", problem, "");
+  CHECK(narrow.bound.arithmetic_key.find("arithmetic precision=tf32 ") == 0);
+  CHECK(narrow.notes.empty());
+  CHECK(narrow.to_json().find("\"arithmetic\": \"float\"") == std::string::npos);
+}
+
 TEST_CASE("ceilings are measured with rests like rows, energy without") {
   // Products of 1024 take long enough for a ceiling: larger ones would take a minute to verify.
   const std::string device =

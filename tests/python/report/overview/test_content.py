@@ -338,6 +338,14 @@ def test_ceilings_are_the_highest_of_several_runs() -> None:
     assert found["memory"].label == "memory 25.000 GB/s"
 
 
+def test_rows_that_compute_in_another_precision_have_its_ceiling() -> None:
+    row = timed_gemm(0)
+    row["attributes"]["precision"] = "tf32"
+    row["work"]["arithmetic"] = "float"
+    content = content_of([row])
+    assert {one.name for one in content.ceilings} == {"float", "memory"}
+
+
 def test_rows_without_a_precision_have_a_ceiling_as_well() -> None:
     row = timed_gemm(0)
     del row["attributes"]["precision"]

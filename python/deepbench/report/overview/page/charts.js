@@ -148,12 +148,13 @@ function show(name, visibleRows) {
   view.data('rows', values).data('chosen', ring(name, chosenId)).runAsync();
 }
 
-// The ceilings of the visible rows' devices and precisions.
+// The ceilings of the visible rows' devices and arithmetic.
 function visibleCeilings(values) {
   const visibleRows = values.map((value) => rows[value.id]);
   const deviceOf = (row) => row.device || report.files[row.run].device;
   const devices = new Set(visibleRows.map(deviceOf));
-  const plottedPrecisions = new Set(visibleRows.map((row) => `${deviceOf(row)} ${row.precision || 'arithmetic'}`));
+  const plottedPrecisions = new Set(visibleRows.map((row) =>
+    `${deviceOf(row)} ${row.arithmetic || row.precision || 'arithmetic'}`));
   return report.ceilings.filter((line) => line.kind === 'memory' ? devices.has(line.device)
     : plottedPrecisions.has(`${line.device} ${line.precision}`));
 }

@@ -28,6 +28,14 @@ Parameter omit_at_default(Parameter parameter) {
   return parameter;
 }
 
+std::string with_float(const Problem& problem) {
+  Attributes attributes = problem.attributes();
+  attributes.set("precision", std::string("float"));
+  std::string line = problem.op();
+  for (const auto& [name, value] : attributes.items()) line += " " + name + "=" + to_text(value);
+  return line;
+}
+
 // Of Winograd's algorithm or an FFT.
 bool is_transform_factor(const Conv& conv, const Value& value) {
   constexpr double kRounding = 1 + 1e-9;
@@ -89,6 +97,13 @@ class ConvOperation final : public Operation {
                               bytes(conv.y_size(), conv.precision.c)};
   }
 
+  // tf32 is a way to be faster than float, and a library's default may miss that.
+  std::vector<Baseline> baselines(const Problem& problem) const override {
+    if (problem.text("precision") != "tf32") return {};
+    constexpr double kMostSpeed = 1.5;
+    return {{"float baseline", "float_time", "speedup_over_float", with_float(problem),
+             /*optional=*/false, kMostSpeed}};
+  }
   bool has_reference() const override { return true; }
   ExpectedOutput expected_output(const Problem& problem,
                                  const KernelConditions& conditions) const override {
@@ -99,6 +114,7 @@ class ConvOperation final : public Operation {
     const PrecisionInfo precision = conv_problem(problem).precision;
     const std::string text = to_text(value);
     const bool is_int8 = precision.precision == Precision::kInt8;
+    if (name == "arithmetic") return precision.precision == Precision::kTf32 && text == "float";
     if (name == "transform_factor") return is_transform_factor(conv_problem(problem), value);
     if (name == "fill.x" || name == "fill.w" || name == "fill.dy")
       return is_int8 && (text == "s7" || text == "u8");

@@ -49,6 +49,7 @@ class GemmOperation final : public Operation {
     const PrecisionInfo precision = gemm_problem(problem).precision;
     const std::string text = to_text(value);
     const bool is_int8 = precision.precision == Precision::kInt8;
+    if (name == "arithmetic") return precision.precision == Precision::kTf32 && text == "float";
     if (name == "beta") return is_int8 && text == "0";
     if (name == "fill.a" || name == "fill.b") return is_int8 && (text == "s7" || text == "u8");
     if (name != "accumulator") return false;

@@ -92,23 +92,27 @@ bool Ceilings::is_current(const CeilingKey& key) const {
   return entry != entries_.end() && entry->second.is_current;
 }
 
-bool Ceilings::needs_measuring(const Problem& problem, const MemoryLevel& level) const {
+bool Ceilings::needs_measuring(const Problem& problem, const MemoryLevel& level,
+                               const std::string& computed) const {
   const Work work = problem.operation().work(problem);
   const std::string precision = problem.text("precision");
-  if (work.flops > 0 && !is_current(arithmetic_key(precision))) return true;
+  const std::string& of_arithmetic = computed.empty() ? precision : computed;
+  if (work.flops > 0 && !is_current(arithmetic_key(of_arithmetic))) return true;
   if (work.steps > 0 && !is_current(serial_key(step_of(work)))) return true;
   return !is_current(bandwidth_key(level)) ||
          !is_current(latency_key(precision_of_call(precision)));
 }
 
-RowCeilings Ceilings::for_problem(const Problem& problem, const MemoryLevel& level) {
+RowCeilings Ceilings::for_problem(const Problem& problem, const MemoryLevel& level,
+                                  const std::string& computed) {
   const Work work = problem.operation().work(problem);
+  const std::string precision = problem.text("precision");
   RowCeilings ceilings;
-  ceilings.precision = problem.text("precision");
+  ceilings.precision = computed.empty() ? precision : computed;
   ceilings.level = level;
   ceilings.bytes_per_s = bandwidth(ceilings.level);
   ceilings.bandwidth_key = bandwidth_key(ceilings.level).text();
-  const std::string of_call = precision_of_call(ceilings.precision);
+  const std::string of_call = precision_of_call(precision);
   ceilings.latency_ns = latency_ns(of_call);
   ceilings.latency_key = latency_key(of_call).text();
   if (work.flops > 0) {

@@ -35,8 +35,8 @@ constexpr double kLeastCeilingFlops =
 
 // The ceilings of one row as they are measured. Zero: unknown.
 struct RowCeilings {
-  std::string precision;
-  MemoryLevel level;  // that the row's bytes come from
+  std::string precision;  // of the arithmetic
+  MemoryLevel level;      // that the row's bytes come from
   double flops_per_s = 0, bytes_per_s = 0, latency_ns = 0, step_ns = 0;
   // The texts of their keys. Empty: the row has no such ceiling.
   std::string arithmetic_key, bandwidth_key, latency_key, serial_key;
@@ -72,9 +72,12 @@ class DEEPBENCH_API Ceilings {
   MemoryLevel inner_level(const MemoryLevel& level) const;
 
   // Whether for_problem() has to measure a ceiling.
-  bool needs_measuring(const Problem& problem, const MemoryLevel& level) const;
+  bool needs_measuring(const Problem& problem, const MemoryLevel& level,
+                       const std::string& computed = "") const;
   // The ceilings of a row whose bytes come from the level, measured unless they are known.
-  RowCeilings for_problem(const Problem& problem, const MemoryLevel& level);
+  // `computed` is the precision that the row computes in; "": the problem's.
+  RowCeilings for_problem(const Problem& problem, const MemoryLevel& level,
+                          const std::string& computed = "");
 
   // Floating-point operations per second of the best of several large products; 0 if none runs.
   double arithmetic(const std::string& precision);

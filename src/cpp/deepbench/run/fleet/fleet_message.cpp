@@ -156,7 +156,8 @@ void visit(Archive& archive, Conversion& conversion) {
 
 template <class Archive>
 void visit(Archive& archive, BaselineTime& time) {
-  archive.fields(time.metric, time.speedup, time.median_ns, time.samples_ns);
+  archive.fields(time.metric, time.speedup, time.median_ns, time.samples_ns, time.name,
+                 time.most_speed);
 }
 
 template <class Archive>
@@ -165,7 +166,7 @@ void visit(Archive& archive, Measurement& measurement) {
                  measurement.metrics, measurement.regime, measurement.conversion,
                  measurement.candidate, measurement.padding_rule, measurement.library,
                  measurement.algorithm, measurement.workspace_bytes, measurement.planning_ns,
-                 measurement.transform_factor, measurement.notes);
+                 measurement.transform_factor, measurement.arithmetic, measurement.notes);
 }
 
 template <class Archive>

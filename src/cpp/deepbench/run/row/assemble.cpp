@@ -2,15 +2,24 @@
 #include "deepbench/run/row/assemble.hpp"
 
 #include <algorithm>
+#include <cstdio>
 #include <utility>
 
 #include "deepbench/core/operation.hpp"
+#include "deepbench/run/row/format_time.hpp"
 
 namespace deepbench {
 namespace {
 
 void append(std::vector<std::string>& notes, const std::vector<std::string>& more) {
   notes.insert(notes.end(), more.begin(), more.end());
+}
+
+// "18.0"
+std::string speed_text(double speed) {
+  char text[32];
+  std::snprintf(text, sizeof text, "%.1f", speed);
+  return text;
 }
 
 void describe_problem(const Problem& problem, Row& row) {
@@ -64,6 +73,7 @@ void describe_measurement(const Measurement& measurement, Row& row) {
   row.conversion = measurement.conversion;
   row.verification = measurement.verification;
   row.work.transform_factor = measurement.transform_factor;
+  row.work.arithmetic = measurement.arithmetic;
   row.metrics = measurement.metrics;
 }
 
@@ -86,6 +96,15 @@ std::vector<std::string> all_notes(const RowSteps& steps) {
   return notes;
 }
 
+std::vector<std::string> notes_on_fast_baselines(const BaselineTimes& baselines, double row_ns) {
+  std::vector<std::string> notes;
+  for (const BaselineTime& one : baselines.times)
+    if (one.most_speed > 0 && row_ns > one.most_speed * one.median_ns)
+      notes.push_back("the " + one.name + " takes " + format_time(one.median_ns, one.median_ns) +
+                      ", " + speed_text(row_ns / one.median_ns) + " times as fast as this row");
+  return notes;
+}
+
 // The metrics of a measurement stand between the times of the baselines and the ratios to them. A
 // row without a correct measurement has neither.
 void add_baselines(const BaselineTimes& baselines, Row& row) {
@@ -97,6 +116,7 @@ void add_baselines(const BaselineTimes& baselines, Row& row) {
   for (const BaselineTime& one : baselines.times)
     metrics.push_back({one.speedup, "x", "higher", one.median_ns / row.median_ns()});
   row.metrics = std::move(metrics);
+  append(row.notes, notes_on_fast_baselines(baselines, row.median_ns()));
 }
 
 // The figures of a fleet's row belong to the device of its middle rank.
@@ -117,6 +137,7 @@ Row assemble(const RowSteps& steps) {
   const Measurement* const first = steps.first_measurement();
   const Measurement* const last = steps.repetition ? &steps.repetition->measurement : first;
   if (last) describe_measurement(*last, row);
+  row.notes = all_notes(steps);
   add_baselines(steps.findings().baselines, row);
   const ExtraMetrics& extras =
       steps.repetition ? steps.repetition->extras : steps.findings().extras;
@@ -128,7 +149,6 @@ Row assemble(const RowSteps& steps) {
       row.observed.set(name, value);
   row.bound = steps.bound;
   if (steps.fleet) describe_fleet(*steps.fleet, row);
-  row.notes = all_notes(steps);
   row.status = steps.status;
   row.reason = steps.reason;
   row.stages = steps.stages;

@@ -40,22 +40,27 @@ std::string both_medians(const Samples& first, const Samples& second) {
          format_time(second_ns, second_ns) + ": ";
 }
 
-// A transform computes fewer operations than are counted, and at most so many fewer; a small
+// A transform computes fewer operations than are counted, and at most so many fewer; what a kernel
+// computes in another precision than the problem's is known from the library's word alone; a small
 // product is none of those that a ceiling is measured with; and of a hot row's bytes the smaller
 // level may hold a share that matters. None of these shows what the device reaches.
 void decide_what_is_raised(const Work& work, const RowCeilings& ceilings, Assessment& assessment) {
   const bool is_transform = work.transform_factor != 1;
   const bool is_small = work.flops < kLeastCeilingFlops;
   const bool is_cached = double(ceilings.level.inner_bytes) > kTolerance * work.bytes;
-  assessment.raises_arithmetic = assessment.exceeds_arithmetic && !is_transform && !is_small;
+  const bool is_in_another = !work.arithmetic.empty();
+  assessment.raises_arithmetic =
+      assessment.exceeds_arithmetic && !is_transform && !is_in_another && !is_small;
   assessment.raises_bandwidth = assessment.exceeds_bandwidth && !is_cached;
   if (assessment.raises_arithmetic || assessment.raises_bandwidth || !assessment.exceeds_roofline)
     return;
   if (!assessment.exceeds_arithmetic)
     assessment.raises_none_because = "operands that a smaller cache may hold in part do not raise";
   else
-    assessment.raises_none_because = is_transform ? "a transform does not raise"
-                                                  : "a problem of so few operations does not raise";
+    assessment.raises_none_because =
+        is_transform    ? "a transform does not raise"
+        : is_in_another ? "a kernel of another precision's arithmetic does not raise"
+                        : "a problem of so few operations does not raise";
 }
 
 }  // namespace

@@ -89,8 +89,8 @@ BaselineTimes Baselines::measure(const RowContext& context, const std::vector<Ba
   std::vector<Measured> all;
   for (const Baseline& baseline : baselines) try {
       all.push_back(measure_or_reuse(context, baseline, row, slot, stages));
-      result.times.push_back(
-          {baseline.metric, baseline.speedup, all.back().median_ns, all.back().samples_ns});
+      result.times.push_back({baseline.metric, baseline.speedup, all.back().median_ns,
+                              all.back().samples_ns, baseline.name, baseline.most_speed});
       result.notes.push_back(baseline.name + ": " + all.back().kernel);
     } catch (const RowFailure& failure) {
       if (failure.status() == Status::kDeviceLost) throw;

@@ -17,6 +17,8 @@ struct BaselineTime {
   std::string metric, speedup;  // as in Baseline
   double median_ns = 0;
   std::vector<double> samples_ns{};
+  std::string name{};     // as in Baseline
+  double most_speed = 0;  // the same
 };
 
 struct BaselineTimes {

@@ -55,14 +55,17 @@ class Assessor {
 
  private:
   Assessment assess_at(const MemoryLevel& level, const Measurement& measurement) {
-    if (!is_announced_ && context_.ceilings->needs_measuring(problem_, level)) {
+    if (!is_announced_ &&
+        context_.ceilings->needs_measuring(problem_, level, measurement.arithmetic)) {
       is_announced_ = true;
       context_.before_ceilings(assemble(steps_));
     }
     Stopwatch watch;
-    const RowCeilings ceilings = context_.ceilings->for_problem(problem_, level);
+    const RowCeilings ceilings =
+        context_.ceilings->for_problem(problem_, level, measurement.arithmetic);
     Work work = work_;
     work.transform_factor = measurement.transform_factor;
+    work.arithmetic = measurement.arithmetic;
     const Assessment assessment = deepbench::assess(work, measurement.median_ns(), ceilings);
     steps_.stages.ceilings_ns += watch.lap_ns();
     return assessment;
@@ -76,8 +79,9 @@ class Assessor {
 };
 
 void doubt_exceeded_ceilings(Ceilings& ceilings, const Problem& problem,
-                             const Assessment& assessment) {
-  if (assessment.exceeds_arithmetic) ceilings.doubt_arithmetic(problem.text("precision"));
+                             const std::string& arithmetic, const Assessment& assessment) {
+  if (assessment.exceeds_arithmetic)
+    ceilings.doubt_arithmetic(arithmetic.empty() ? problem.text("precision") : arithmetic);
   if (assessment.exceeds_bandwidth) ceilings.doubt_bandwidth({assessment.bound.level});
 }
 
@@ -179,7 +183,7 @@ void assess_row(const RowContext& context, const RowRequest& request, const Plan
     return;
   }
   // Either a ceiling was measured too low, or the row is wrong: both are measured again.
-  doubt_exceeded_ceilings(ceilings, problem, assessment);
+  doubt_exceeded_ceilings(ceilings, problem, first.arithmetic, assessment);
   if (plan) repeat_measurement(context, plan->with_candidate(first.candidate), slot, steps);
   const Measurement* const second = steps.repetition ? &steps.repetition->measurement : nullptr;
   const Measurement& last = second ? *second : first;

@@ -105,6 +105,7 @@ Measurement describe_measurement(const Plan& plan, const Regime& requested, cons
   measurement.regime.threads = facts.integer("threads");
   measurement.regime.ranks = facts.integer("ranks");
   measurement.transform_factor = std::max(1.0, facts.real("transform_factor", 1));
+  measurement.arithmetic = facts.text("arithmetic");
   measurement.padding_rule = facts.text("padding_rule");
   for (const auto& [name, value] : facts.items())
     if (starts_with(name, "padded.")) measurement.padded.set(name.substr(7), value);
@@ -112,6 +113,10 @@ Measurement describe_measurement(const Plan& plan, const Regime& requested, cons
   if (!converted.empty())
     measurement.conversion = {converted, facts.real("conversion_ns"),
                               plan.options.is_constant(converted), conversion_samples(facts)};
+  if (!measurement.arithmetic.empty())
+    measurement.notes.push_back("computed in " + measurement.arithmetic + ", not in " +
+                                plan.problem.text("precision") + ", and held against the ceiling " +
+                                "of " + measurement.arithmetic);
   add_notes(facts, measurement.notes);
   if (samples && verification.state != Verification::State::kFailed)
     add_metrics(plan, facts, measurement);

@@ -53,6 +53,7 @@ struct Measurement {
   Attributes padded;  // dimensions after padding
   std::optional<Conversion> conversion;
   double transform_factor = 1;  // of the algorithm, as in Work
+  std::string arithmetic;       // the same
   std::vector<Metric> metrics;
   std::vector<std::string> notes;  // of the kernel
 

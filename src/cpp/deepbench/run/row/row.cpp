@@ -143,6 +143,7 @@ void write_work(JsonWriter& json, const Work& work) {
   json.key("work").begin_object().member("flops", work.flops);
   json.member("bytes", work.bytes);
   if (work.transform_factor != 1) json.member("transform_factor", work.transform_factor);
+  if (!work.arithmetic.empty()) json.member("arithmetic", work.arithmetic);
   if (work.steps > 0) json.member("steps", work.steps);
   json.end_object();
 }

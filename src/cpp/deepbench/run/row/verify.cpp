@@ -52,10 +52,12 @@ void require_permitted(const Problem& problem, const std::string& name, const Va
                                         ", which " + problem.op() + " does not permit here");
 }
 
-// It raises the ceiling that the row is compared with.
-void require_permitted_transform(const Problem& problem, const Attributes& facts) {
+// These facts decide which ceiling the row is compared with.
+void require_permitted_arithmetic(const Problem& problem, const Attributes& facts) {
   const double factor = facts.real("transform_factor", 1);
   if (factor > 1) require_permitted(problem, "transform_factor", factor);
+  const std::string arithmetic = facts.text("arithmetic");
+  if (!arithmetic.empty()) require_permitted(problem, "arithmetic", arithmetic);
 }
 
 KernelConditions kernel_conditions(const Attributes& facts, uint64_t seed,
@@ -117,7 +119,7 @@ Verifier::Slope Verifier::slope_of(const std::vector<double>& got,
 }
 
 Attributes stated_conditions(const Problem& problem, const Attributes& kernel_facts) {
-  require_permitted_transform(problem, kernel_facts);
+  require_permitted_arithmetic(problem, kernel_facts);
   Attributes conditions;
   for (const auto& [name, value] : kernel_facts.items()) {
     if (name != "beta" && name != "accumulator" && !is_fill(name)) continue;
