@@ -53,6 +53,7 @@ FIXED: dict[str, Any] = {
     "first_call_ns": 1000.0,
     "host_ns": 1000.0,
     "planning_ns": 1000.0,
+    "searched_ns": 1000,
     "seed": 1,
     "max_error_check": "before timing",
     "max_error_ratio": 0.01,  # the reference adds in an order that depends on its threads

@@ -49,6 +49,9 @@ class Algorithm:
     candidate: str | None = None
     candidates: int | None = None
     listed: int | None = None
+    budget_ns: float | None = None
+    searched_ns: float | None = None
+    first: str | None = None
     tried: Sequence[TriedCandidate] = ()
     workspace_bytes: int | None = None
     planning_ns: float | None = None

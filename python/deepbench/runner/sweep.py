@@ -24,6 +24,7 @@ from deepbench.runner.ranks import worker_command
 from deepbench.runner.restart_limit import Libraries, RestartLimit
 from deepbench.runner.run_options import RunOptions
 from deepbench.runner.run_report import RunReport
+from deepbench.runner.search_shares import SearchShares
 from deepbench.runner.session import REFUSED, InProcessRows, RowSource, Session
 from deepbench.runner.summary import Summary
 from deepbench.runner.time_estimate import Estimate, Expectation
@@ -77,6 +78,7 @@ class Sweep:
         self._restart_limit = RestartLimit(self._libraries)
         self._visits = Visits(options.visits, lambda: str(self._context.get("started")))
         self._visit = 1  # which visit of the rows is being made
+        self._searches = SearchShares()
 
     def run(self) -> int:
         """Runs all rows and returns the exit status. If the run ends early, measured rows are kept,
@@ -253,6 +255,8 @@ class Sweep:
         else:
             self._writer.continue_from(old)
         self._rows_by_position = {row.position: row for row in kept}
+        for row in kept:
+            self._searches.remember(row)
         for visit in visits:
             self._visits.add(visit)
         said = f"deepbench: {old.path} has {len(old.stored_rows)} of {len(self._rows)} rows"
@@ -462,7 +466,11 @@ class Sweep:
         self._row_clock = clock = Stopwatch()
         self._current_row = planned
         self._update_progress()
-        row = self._row_or_failed_row(planned, self._visits.line_of(planned, visit))
+        line = self._visits.line_of(planned, visit)
+        if visit == 1:  # which searches for an algorithm
+            line += self._searches.words(planned)
+        row = self._row_or_failed_row(planned, line)
+        self._searches.record(row)
         self._current_row = None
         return _FinishedRow(row, clock.elapsed_s())
 

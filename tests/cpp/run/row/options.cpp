@@ -22,7 +22,9 @@ TEST_CASE("every key of docs/reference/protocol.md") {
       "device=1 library=openblas algorithm=best cache=cold power=sustained samples=7 "
       "time_limit=2.5 "
       "verify=no pad=no threads=4 seed=9 inputs=ones constant=a,b workspace=1024 once=yes "
-      "ceilings=no check=yes position=3 launch=stream");
+      "ceilings=no check=yes position=3 launch=stream budget=0.5 first=fast");
+  CHECK(options.budget_s == 0.5);
+  CHECK(options.first == "fast");
   CHECK(options.launch == DEEPBENCH_LAUNCH_STREAM);
   CHECK(options.check);
   CHECK(options.device == 1);
@@ -91,7 +93,7 @@ TEST_CASE("the values of the options of a run are those that were set") {
       "visits=3 time_limit=2.5 verify=no pad=no threads=4 seed=9 inputs=ones constant=a,b "
       "workspace=1024 launch=stream once=yes energy=yes ceilings=no cores=all";
   CHECK(values(changed) == changed);
-  CHECK(values("visit=2 check=yes position=3") == values(""));
+  CHECK(values("visit=2 check=yes position=3 budget=2 first=a") == values(""));
   CHECK(parse_options("").values().size() == parse_options(changed).values().size());
 }
 
@@ -124,7 +126,8 @@ TEST_CASE("a wrong option of any length is quoted in part") {
 
 TEST_CASE("wrong options say what would be right") {
   const std::string keys =
-      "; there are device devices library algorithm cache power samples visits visit time_limit "
+      "; there are device devices library algorithm budget first cache power samples visits visit "
+      "time_limit "
       "verify pad "
       "threads seed "
       "inputs constant workspace launch once energy ceilings cores check position";
@@ -148,6 +151,7 @@ TEST_CASE("wrong options say what would be right") {
            {"launch=fast", "launch=fast: must be best, graph, stream or isolated"},
            {"seed=99999999999999999999", "seed=99999999999999999999 does not fit 64 bits"},
            {"time_limit=-1", "time_limit=-1: must be between 0 and 1000000 seconds"},
+           {"budget=-1", "budget=-1: must be between 0 and 1000000 seconds"},
            {"time_limit=soon", "time_limit=soon is not a number"},
            {"cache", "'cache' is not of the form key=value"},
            {"seed=1 seed=2", "'seed' is given twice"},

@@ -72,7 +72,8 @@ TEST_CASE("every candidate's times are on the row, and why it was left out") {
   CHECK(tried[3].refused == "prepare: it broke");
   const std::string json = row.to_json();
   CHECK(json.find("\"candidates\": 4, ") != std::string::npos);
-  CHECK(json.find("\"listed\": 4, \"tried\": [{\"candidate\": null, \"screened_ns\": 1000, "
+  CHECK(json.find("\"listed\": 4, \"searched_ns\": ") != std::string::npos);
+  CHECK(json.find("\"first\": null, \"tried\": [{\"candidate\": null, \"screened_ns\": 1000, "
                   "\"compared_ns\": "
                   "[1000, 1000, 1000, 1000, 1000]}, ") != std::string::npos);
   CHECK(json.find("{\"candidate\": \"broken\", \"screened_ns\": null, \"compared_ns\": [], "
@@ -305,6 +306,36 @@ TEST_CASE("best gives up when the others cost too much host time") {
   CHECK(row.algorithm.listed == 20);
   CHECK(has_note(row, "tried " + std::to_string(row.algorithm.candidates()) +
                           " of 20 candidates for lack of time"));
+}
+
+TEST_CASE("time that other rows have left lets best try all, and both are on the row") {
+  const std::string script = many_candidates(20) + "sleep prepare 50";
+  const auto run = [&](const std::string& more) {
+    return fake_row(script, kProblem, "ceilings=no algorithm=best" + more);
+  };
+  const Row poor = run(""), rich = run(" budget=1000");
+  CHECK(poor.algorithm.candidates() < 20);
+  CHECK(rich.algorithm.candidates() == 20);
+  CHECK(rich.algorithm.name == "naive:c19");
+  CHECK(rich.algorithm.budget_ns > 1000e9);
+  CHECK(rich.algorithm.budget_ns < 2000e9);
+  CHECK(rich.algorithm.searched_ns > 19 * 50e6);
+  CHECK(rich.algorithm.searched_ns < rich.algorithm.budget_ns);
+  CHECK(rich.to_json().find("\"budget_ns\": 10") != std::string::npos);
+  CHECK(fake_row(script, kProblem, kExhaustive).to_json().find("budget_ns") == std::string::npos);
+}
+
+TEST_CASE("the candidate that is to be first comes after the default, if there is such a one") {
+  const auto tried = [](const std::string& more) {
+    const Row row = fake_row(many_candidates(4), kProblem, std::string(kExhaustive) + more);
+    std::string ids;
+    for (const TriedCandidate& one : row.algorithm.tried) ids += "," + one.id;
+    return ids + " " + row.algorithm.first;
+  };
+  CHECK(tried("") == ",,c1,c2,c3 ");
+  CHECK(tried(" first=c3") == ",,c3,c1,c2 c3");
+  CHECK(tried(" first=own") == ",,c1,c2,c3 own");
+  CHECK(tried(" first=other") == ",,c1,c2,c3 other");
 }
 
 TEST_CASE("a final that has no time left has three rounds instead of five") {

@@ -55,6 +55,9 @@ Algorithm describe_algorithm(const RowSteps& steps, Algorithm algorithm) {
     algorithm.candidate = selection->measurement.candidate;
     algorithm.tried = selection->tried;
     algorithm.listed = selection->listed;
+    algorithm.budget_ns = selection->budget_ns;
+    algorithm.searched_ns = selection->searched_ns;
+    algorithm.first = steps.request->options.first;
     algorithm.default_ns = selection->default_ns;
     algorithm.default_samples_ns = selection->default_samples_ns;
     algorithm.default_name = selection->default_name;

@@ -53,6 +53,8 @@ class Searcher {
   CandidateSearch run() {
     std::vector<std::string> ids = other_candidates();
     if (!is_exhaustive() && ids.size() >= kMaxCandidates) ids.resize(kMaxCandidates - 1);
+    const auto first = std::find(ids.begin(), ids.end(), plan_.options.first);
+    if (first != ids.end()) std::rotate(ids.begin(), first, first + 1);
     search_.listed = 1 + int64_t(ids.size());
     run_and_charge_budget([&] { screen(""); });
     for (const auto& id : ids) {
@@ -66,6 +68,7 @@ class Searcher {
     skipped_in_screening_.add_notes_to(search_.notes);
     if (screened_.size() > 1) confirm();
     skipped_in_confirmation_.add_notes_to(search_.notes);
+    search_.spent_ns = spent_ns_;
     return std::move(search_);
   }
 

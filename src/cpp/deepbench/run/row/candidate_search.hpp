@@ -25,12 +25,15 @@ struct CandidateSearch {
   std::string default_id;                 // the id of the library's default; "": unknown
   std::vector<TriedCandidate> tried;      // in their order; the first is the library's default
   int64_t listed = 0;                     // candidates that the search set out to try
+  double spent_ns = 0;                    // host time that counts against the budget
   std::vector<std::string> notes;         // the candidates that could not be tried, and why
 };
 
 // `budget_ns` limits the host time of the search (0: no limit); compilation that the disk cache
 // keeps does not count. Screening may take half of it; the interleaved comparison makes at least
-// three rounds. Skips the candidates in `incorrect`, whose results failed verification.
+// three rounds. The candidate that the options name as the first comes directly after the default,
+// if it is one of those that are tried. Skips the candidates in `incorrect`, whose results failed
+// verification.
 DEEPBENCH_API CandidateSearch search_candidates(const RowContext& context, const Plan& plan,
                                                 double span_ns, double budget_ns,
                                                 const std::vector<std::string>& incorrect,

@@ -69,16 +69,21 @@ Option word(const char* key, std::string RunOptions::*field) {
           [=](const RunOptions& options) { return options.*field; }};
 }
 
+Option seconds(const char* key, double RunOptions::*field) {
+  return {key,
+          [=](RunOptions& options, Text name, Text value) {
+            const double given_s = parse_real(name, value);
+            if (given_s < 0 || given_s > 1e6)
+              throw InvalidProblem(name + "=" + printable(value, 60) +
+                                   ": must be between 0 and 1000000 seconds");
+            options.*field = given_s;
+          },
+          [=](const RunOptions& options) { return to_text(options.*field); }};
+}
+
 Option of_one_row(Option option) {
   option.is_of_one_row = true;
   return option;
-}
-
-void set_time_limit(RunOptions& options, Text key, Text value) {
-  options.time_limit_s = parse_real(key, value);
-  if (options.time_limit_s < 0 || options.time_limit_s > 1e6)
-    throw InvalidProblem(key + "=" + printable(value, 60) +
-                         ": must be between 0 and 1000000 seconds");
 }
 
 void set_inputs(RunOptions& options, Text key, Text value) {
@@ -150,12 +155,14 @@ const std::vector<Option>& all_options() {
       {"devices", set_devices, devices_text},
       word("library", &RunOptions::library),
       word("algorithm", &RunOptions::algorithm),
+      of_one_row(seconds("budget", &RunOptions::budget_s)),
+      of_one_row(word("first", &RunOptions::first)),
       flag("cache", &RunOptions::cold, "cold", "hot"),
       flag("power", &RunOptions::sustained, "sustained", "rested"),
       number("samples", &RunOptions::samples),
       number("visits", &RunOptions::visits, 1),
       of_one_row(number("visit", &RunOptions::visit, 1)),
-      {"time_limit", set_time_limit, [](Options options) { return to_text(options.time_limit_s); }},
+      seconds("time_limit", &RunOptions::time_limit_s),
       flag("verify", &RunOptions::verify),
       flag("pad", &RunOptions::pad),
       number("threads", &RunOptions::threads),

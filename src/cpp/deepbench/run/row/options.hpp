@@ -21,6 +21,10 @@ struct DEEPBENCH_API RunOptions {
   std::vector<int64_t> devices;
   std::string library;
   std::string algorithm = "default";  // "best", "exhaustive", or a candidate's id
+  // Of the search for `best`: seconds that it may take beyond its share of the row, which other
+  // rows have left over, and the candidate that it tries first.
+  double budget_s = 0;
+  std::string first;
   bool cold = false;
   bool sustained = false;  // the device is loaded without pause; otherwise it may rest
   int64_t samples = 0;

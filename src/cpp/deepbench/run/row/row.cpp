@@ -74,7 +74,10 @@ void write_algorithm(JsonWriter& json, const Algorithm& algorithm) {
   json.member_or_null("default_candidate", algorithm.default_candidate);
   write_number_or_null(json, "speedup", algorithm.gain);
   if (!algorithm.tried.empty()) {
-    json.member("listed", algorithm.listed).key("tried").begin_array();
+    json.member("listed", algorithm.listed);
+    if (algorithm.budget_ns > 0) json.member("budget_ns", std::round(algorithm.budget_ns));
+    json.member("searched_ns", std::round(algorithm.searched_ns));
+    json.member_or_null("first", algorithm.first).key("tried").begin_array();
     for (const TriedCandidate& candidate : algorithm.tried) write_tried(json, candidate);
     json.end_array();
   }

@@ -24,8 +24,10 @@ namespace deepbench {
 struct Algorithm {
   std::string mode = "default";
   std::string name;
-  std::vector<TriedCandidate> tried;  // by the search; empty without one
-  int64_t listed = 1;                 // candidates that the search set out to try
+  std::vector<TriedCandidate> tried;      // by the search; empty without one
+  int64_t listed = 1;                     // candidates that the search set out to try
+  double budget_ns = 0, searched_ns = 0;  // of the search, as in Selection
+  std::string first;                      // what the request wants to be tried first; "": nothing
   int64_t candidates() const { return std::max<int64_t>(1, int64_t(tried.size())); }
   int64_t workspace_bytes = 0;
   double planning_ns = 0;

@@ -40,6 +40,8 @@ class Selector {
     selection_.default_ns = default_.median_ns();
     selection_.default_samples_ns = default_.samples->per_call_ns;
     selection_.default_name = default_.algorithm;
+    if (plan_.options.algorithm == "best")
+      selection_.budget_ns = kSearchBudget * default_spent_ns_ + plan_.options.budget_s * 1e9;
   }
 
   // A candidate whose result is wrong is excluded, and the search is repeated without it: a slower
@@ -67,12 +69,12 @@ class Selector {
 
   double remaining_budget_ns() const {
     const double searching_ns = spent_ns(stages_) - default_spent_ns_;
-    return value_of_rank_zero(context_.group, "budget",
-                              kSearchBudget * default_spent_ns_ - searching_ns);
+    return value_of_rank_zero(context_.group, "budget", selection_.budget_ns - searching_ns);
   }
 
   // Of a candidate that several searches tried, the last one counts.
   void record_search(const CandidateSearch& search) {
+    selection_.searched_ns += search.spent_ns;
     for (const TriedCandidate& tried : search.tried) {
       const auto known =
           std::find_if(selection_.tried.begin(), selection_.tried.end(),

@@ -19,6 +19,7 @@ struct Selection {
   // Those that were tried, of those that the search set out to try.
   std::vector<TriedCandidate> tried;
   int64_t listed = 1;
+  double budget_ns = 0, searched_ns = 0;  // host time that the searches might take, and took
   double default_ns = 0;
   std::vector<double> default_samples_ns;
   std::string default_name;       // the algorithm of the library's default

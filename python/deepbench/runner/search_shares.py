@@ -1,0 +1,72 @@
+"""What the rows of a run leave to one another where each searches for its best algorithm: the time
+that a search did not need, and the winner, which a like row tries first."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+
+from deepbench.problems.problem_arguments import quoted
+from deepbench.results import Row
+from deepbench.runner.plan import PlannedRow
+
+# What one row may get of the time that others have left, so that many rows share it.
+_MAX_GIVEN_S = 10.0
+
+Attributes = Mapping[str, int | float | str]
+_Class = tuple[str, tuple[tuple[str, str], ...]]  # the operation, and the attributes in words
+
+
+class SearchShares:
+    """The searches of a run with `best`. All of them together take no longer than if each had its
+    own share alone, which is a multiple of the time of its default."""
+
+    def __init__(self) -> None:
+        self._left_s = 0.0  # by the rows so far
+        self._given_s = 0.0  # to the current row
+        # Of each class of like rows: their sizes, and the candidate that won; None: the default.
+        self._winners: dict[_Class, list[tuple[Attributes, str | None]]] = {}
+
+    def words(self, planned: PlannedRow) -> str:
+        """What the row receives, as options of its line."""
+        self._given_s = min(self._left_s, _MAX_GIVEN_S)
+        words = f" budget={self._given_s:.6f}" if self._given_s else ""
+        first = self._winner_of_nearest(planned.op, planned.attributes)
+        return words + (f" first={quoted(first)}" if first else "")
+
+    def record(self, row: Row) -> None:
+        """Takes over what the current row has left."""
+        algorithm = row.algorithm
+        if algorithm.budget_ns is None or algorithm.searched_ns is None:
+            return  # nothing was searched
+        own_s = algorithm.budget_ns / 1e9 - self._given_s
+        self._left_s = max(0.0, self._left_s + own_s - algorithm.searched_ns / 1e9)
+        self.remember(row)
+
+    def remember(self, row: Row) -> None:
+        """Takes over the winner of a row."""
+        if row.status != "ok" or row.op is None or not row.algorithm.tried:
+            return
+        winner = row.algorithm.candidate if row.algorithm.speedup else None
+        like = self._winners.setdefault(_class_of(row.op, row.attributes), [])
+        like.append((row.attributes, winner))
+
+    def _winner_of_nearest(self, op: str, attributes: Attributes) -> str | None:
+        like = self._winners.get(_class_of(op, attributes))
+        if not like:
+            return None
+        return min(like, key=lambda one: _distance(one[0], attributes))[1]
+
+
+def _class_of(op: str, attributes: Attributes) -> _Class:
+    """What like rows have in common: all but their sizes."""
+    return op, tuple((name, value) for name, value in attributes.items() if isinstance(value, str))
+
+
+def _distance(some: Attributes, others: Attributes) -> float:
+    """How far apart the sizes are: the sum of the logarithms of their ratios."""
+    return sum(
+        abs(math.log(max(value, 1) / max(other, 1)))
+        for name, value in some.items()
+        if not isinstance(value, str) and not isinstance(other := others.get(name, 1), str)
+    )
