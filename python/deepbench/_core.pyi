@@ -269,9 +269,9 @@ def assess(
 def check_options(text: str) -> None:
     """Raises ValueError, in one line, for an unknown or bad key=value option."""
 
-def default_options() -> dict[str, str | None]:
-    """Every option that holds for all rows of a run with the value that it has by default; None:
-    the backend's choice, or nothing."""
+def option_values(text: str) -> dict[str, str | None]:
+    """Every option that holds for all rows of a run with the value that it has after `text`; None:
+    the backend's choice, or nothing. Raises ValueError as check_options does."""
 
 def backends(plugin_paths: Sequence[str] = ()) -> list[tuple[str, str]]:
     """(name, path) of every plugin found; nothing is loaded."""

@@ -28,7 +28,7 @@ def shortened_by_words(text: str, width: int) -> str:
     if cell_width(text) <= width:
         return text
     kept = _beginning(text, width - len(" ..."))
-    if not text[len(kept)].isspace():
+    if not text[len(kept) : len(kept) + 1].isspace():
         kept = kept.rpartition(" ")[0]
     return f"{kept.rstrip()} ...".lstrip()
 
@@ -41,13 +41,16 @@ def shortened(text: str, width: int) -> str:
 
 
 def _beginning(text: str, width: int) -> str:
-    """As many of the first characters as fit the width."""
-    used = 0
-    for index, character in enumerate(text):
-        used += cell_width(character)
-        if used > width:
-            return text[:index]
-    return text
+    """As many of the first characters as fit the width. Characters that form one symbol do not take
+    the sum of their widths, so that whole beginnings are measured."""
+    fitting, beyond = 0, len(text) + 1
+    while beyond - fitting > 1:
+        middle = (fitting + beyond) // 2
+        if cell_width(text[:middle]) <= width:
+            fitting = middle
+        else:
+            beyond = middle
+    return text[:fitting]
 
 
 def folded(line: str, width: int | None, indent: str = "") -> list[str]:

@@ -18,6 +18,9 @@ from deepbench.terminal_text import folded, shortened, shortened_by_words
         ("語語語語", 7, "語語..."),
         ("語語語語", 6, "語..."),
         ("abcdefg", 2, "..."),
+        ("❤️" * 20, 26, "❤️" * 11 + "❤..."),
+        ("👨‍👩‍👧" * 20, 13, "👨‍👩‍👧" * 5 + "..."),
+        ("🇩🇪" * 20, 11, "🇩🇪" * 4 + "..."),
     ],
 )
 def test_a_text_keeps_its_beginning(text: str, width: int, kept: str) -> None:
@@ -34,6 +37,8 @@ def test_a_text_keeps_its_beginning(text: str, width: int, kept: str) -> None:
         ("one   two three", 10, "one ..."),
         ("語 語語語", 8, "語 ..."),
         ("thirteen words", 8, "..."),
+        ("❤️ " * 20, 12, "❤️ ❤️ ❤️ ..."),
+        ("❤️" * 20, 26, "..."),
     ],
 )
 def test_whole_words_are_kept(text: str, width: int, kept: str) -> None:

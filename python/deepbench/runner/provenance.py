@@ -6,6 +6,7 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+import stat
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
@@ -54,7 +55,7 @@ def compile_caches(variables: Mapping[str, str] = os.environ) -> dict[str, Any]:
     compiler: that of deepbench's kernels, and that of NVIDIA's driver. None: there is none."""
     folder = cache_folder()
     return {
-        "kernels": _folder_facts(folder / "kernels" if folder else None),
+        "kernels": _folder_facts(_unless_unsafe(folder / "kernels") if folder else None),
         "driver": _folder_facts(_driver_cache(variables)),
     }
 
@@ -83,6 +84,16 @@ def _digest_of_files(folder: Path) -> str | None:
     except (OSError, ValueError):
         return None
     return digest.hexdigest()
+
+
+def _unless_unsafe(folder: Path) -> Path | None:
+    """The folder; None if others can change it or it is a link, in which case it is not used."""
+    try:
+        facts = folder.lstat()
+    except OSError:
+        return folder  # deepbench makes it
+    own = facts.st_uid in (0, os.getuid()) and not facts.st_mode & (stat.S_IWGRP | stat.S_IWOTH)
+    return folder if own and stat.S_ISDIR(facts.st_mode) else None
 
 
 def _driver_cache(variables: Mapping[str, str]) -> Path | None:

@@ -83,8 +83,7 @@ class RunOptions:
         from deepbench import _core
 
         return {
-            **_core.default_options(),
-            **self.rows,
+            **_core.option_values(" ".join(self.worker_words())),
             "backend": self.backend,
             "cache": _one_or_both(self.caches),
             "power": _one_or_both(self.powers),

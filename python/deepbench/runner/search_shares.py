@@ -9,9 +9,11 @@ from collections.abc import Mapping
 from deepbench.problems.problem_arguments import quoted
 from deepbench.results import Row
 from deepbench.runner.plan import PlannedRow
+from deepbench.runner.session import REFUSED
 
 # What one row may get of the time that others have left, so that many rows share it.
 _MAX_GIVEN_S = 10.0
+_SHARE_OF_HANG_LIMIT = 0.1  # that a row may get, so that its search does not look like a hang
 
 Attributes = Mapping[str, int | float | str]
 _Class = tuple[str, tuple[tuple[str, str], ...]]  # the operation, and the attributes in words
@@ -21,7 +23,10 @@ class SearchShares:
     """The searches of a run with `best`. All of them together take no longer than if each had its
     own share alone, which is a multiple of the time of its default."""
 
-    def __init__(self) -> None:
+    def __init__(self, hang_limit_s: float | None) -> None:
+        """`hang_limit_s` is the time after which a row counts as hung, if the user set it."""
+        limit_s = math.inf if hang_limit_s is None else hang_limit_s
+        self._max_given_s = min(_MAX_GIVEN_S, _SHARE_OF_HANG_LIMIT * limit_s)
         self._left_s = 0.0  # by the rows so far
         self._given_s = 0.0  # to the current row
         # Of each class of like rows: their sizes, and the candidate that won; None: the default.
@@ -29,7 +34,7 @@ class SearchShares:
 
     def words(self, planned: PlannedRow) -> str:
         """What the row receives, as options of its line."""
-        self._given_s = min(self._left_s, _MAX_GIVEN_S)
+        self._given_s = min(self._left_s, self._max_given_s)
         words = f" budget={self._given_s:.6f}" if self._given_s else ""
         first = self._winner_of_nearest(planned.op, planned.attributes)
         return words + (f" first={quoted(first)}" if first else "")
@@ -37,9 +42,12 @@ class SearchShares:
     def record(self, row: Row) -> None:
         """Takes over what the current row has left."""
         algorithm = row.algorithm
+        given_s, self._given_s = self._given_s, 0.0
         if algorithm.budget_ns is None or algorithm.searched_ns is None:
-            return  # nothing was searched
-        own_s = algorithm.budget_ns / 1e9 - self._given_s
+            # A search that did not end well may have used all that it received.
+            self._left_s -= 0.0 if row.status in REFUSED else given_s
+            return
+        own_s = algorithm.budget_ns / 1e9 - given_s
         self._left_s = max(0.0, self._left_s + own_s - algorithm.searched_ns / 1e9)
         self.remember(row)
 

@@ -74,6 +74,7 @@ class Session:
         hang_limit_s: float | None = None,
         backend: str = "",
         can_restart: bool = True,
+        starts_ahead: bool = True,
         variables: Mapping[str, str] | None = None,
         ceilings: Callable[[], Iterable[str]] = tuple,
         on_ceiling: Callable[[str], object] = lambda text: None,
@@ -81,6 +82,7 @@ class Session:
         self._variables = {**os.environ, **(variables or {})}
         self._command = list(command)
         self._can_restart = can_restart  # False for the ranks of a launcher
+        self._starts_ahead = starts_ahead  # False for ranks, who find one another by their address
         self._say = say  # gets each line of the worker's standard error
         self._tick = tick  # called a few times a second while waiting
         self._start_timeout_s = start_timeout_s
@@ -142,16 +144,21 @@ class Session:
 
     def renew(self) -> bool:
         if self._can_restart:
-            successor = self._start_process()
-            self.close()
-            self._successor = successor
+            if self._starts_ahead and self._worker is not None:
+                with contextlib.suppress(SessionError):  # two processes may be one too many
+                    self._successor = self._start_process()
+            self._close_worker()
         return self._can_restart
 
     def close(self) -> None:
-        worker, self._worker = self._worker, None
-        if worker is not None:
-            worker.close()
+        self._close_worker()
         self._kill_successor()
+
+    def _close_worker(self) -> None:
+        """An interruption leaves the worker to kill()."""
+        if self._worker is not None:
+            self._worker.close()
+            self._worker = None
 
     def kill(self) -> None:
         worker, self._worker = self._worker, None

@@ -78,7 +78,7 @@ class Sweep:
         self._restart_limit = RestartLimit(self._libraries)
         self._visits = Visits(options.visits, lambda: str(self._context.get("started")))
         self._visit = 1  # which visit of the rows is being made
-        self._searches = SearchShares()
+        self._searches = SearchShares(options.hang_limit_s)
 
     def run(self) -> int:
         """Runs all rows and returns the exit status. If the run ends early, measured rows are kept,
@@ -130,6 +130,7 @@ class Sweep:
             hang_limit_s=self._options.hang_limit_s,
             backend=self._options.backend,
             can_restart=self._environment is None,
+            starts_ahead=not launch.prefix and not launch.spawn_count,
             variables=launch.variables,
             ceilings=self._ceilings.protocol_lines,
             on_ceiling=self._write_ceiling,
@@ -255,10 +256,11 @@ class Sweep:
         else:
             self._writer.continue_from(old)
         self._rows_by_position = {row.position: row for row in kept}
-        for row in kept:
-            self._searches.remember(row)
         for visit in visits:
             self._visits.add(visit)
+        first = (visit.row for visit in visits if visit.number == 1)
+        for row in (*kept, *(row for row in first if row.position not in complete)):
+            self._searches.remember(row)
         said = f"deepbench: {old.path} has {len(old.stored_rows)} of {len(self._rows)} rows"
         if visits and len(kept) < len(self._rows):
             said += f" and {len(visits)} visits"
@@ -337,14 +339,14 @@ class Sweep:
     def _make_visits(self) -> None:
         """Makes all visits, each by another worker, and then the rows that follow from them."""
         for number, planned in self._visits_to_make():
-            if number != self._visit:
-                self._begin_visit(number)
             if planned.position in self._rows_by_position or (
                 number > 1 and not self._visits.has(planned.position, 1)
             ):
                 self._estimate.skip_row()
-            else:
-                self._make_visit(planned, number)
+                continue
+            if number != self._visit:
+                self._begin_visit(number)
+            self._make_visit(planned, number)
         self._repeat_disturbed_visits()
         for position, row in sorted(self._visits.combined().items()):
             if position not in self._rows_by_position:
@@ -470,7 +472,8 @@ class Sweep:
         if visit == 1:  # which searches for an algorithm
             line += self._searches.words(planned)
         row = self._row_or_failed_row(planned, line)
-        self._searches.record(row)
+        if visit == 1:
+            self._searches.record(row)
         self._current_row = None
         return _FinishedRow(row, clock.elapsed_s())
 

@@ -69,16 +69,20 @@ void bind_runner(py::module_& module) {
       "check_options", [](const std::string& text) { deepbench::RunOptions().apply(text); },
       py::arg("text"), "Raises InvalidProblem for an unknown option or a bad value.");
   module.def(
-      "default_options",
-      [] {
+      "option_values",
+      [](const std::string& text) {
+        deepbench::RunOptions options;
+        options.apply(text);
         py::dict values;
-        for (const auto& [key, value] : deepbench::RunOptions().values())
+        for (const auto& [key, value] : options.values())
           values[py::str(key)] =
               value.empty() ? py::object(py::none()) : py::object(py::str(value));
         return values;
       },
-      "Every option that holds for all rows of a run with the value that it has by default; None: "
-      "the backend's choice, or nothing.");
+      py::arg("text"),
+      "Every option that holds for all rows of a run with the value that it has after `text`; "
+      "None: "
+      "the backend's choice, or nothing. Raises InvalidProblem as check_options does.");
   module.def("package_directory", &deepbench::package_directory,
              "The folder of the native library, the plugins, include/ and lib/cmake/.");
 }

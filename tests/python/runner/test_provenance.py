@@ -166,6 +166,12 @@ def test_caches_of_compiled_code_are_counted(
     chosen = {"HOME": "/nowhere", "CUDA_CACHE_PATH": str(tmp_path / "kernels")}
     assert provenance.compile_caches(chosen)["driver"]["files"] == 2
     assert provenance.compile_caches({**chosen, "CUDA_CACHE_DISABLE": "1"})["driver"] is None
+    (tmp_path / "kernels").chmod(0o777)
+    assert provenance.compile_caches(chosen)["kernels"] is None
+    (tmp_path / "linked").mkdir()
+    (tmp_path / "linked/kernels").symlink_to(ROOT)
+    monkeypatch.setenv("DEEPBENCH_CACHE_DIR", str(tmp_path / "linked"))
+    assert provenance.compile_caches(chosen)["kernels"] is None
     monkeypatch.setenv("DEEPBENCH_CACHE_DIR", "relative")
     assert provenance.compile_caches({}) == {"kernels": None, "driver": None}
 
@@ -183,6 +189,11 @@ def test_every_option_has_a_value() -> None:
         "samples": "5", "pad": "no", "cache": "both", "quick": "yes", "ranks": "2",
         "power": "sustained", "hang_limit": "90", "time_limit": "2",
     }  # fmt: skip
+
+
+def test_a_list_of_devices_begins_with_the_device() -> None:
+    values = options_of("--devices", "3,1").values()
+    assert (values["device"], values["devices"]) == ("3", "3,1")
 
 
 def test_default_values_are_those_of_the_protocol() -> None:

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from deepbench.errors import Terminated
-from scripted_sweep import Answer, ScriptedRows, run_sweep
+from scripted_sweep import Answer, ScriptedRows, crashed_worker, run_sweep
 
 REST = ("n=16", "k=64", "--algorithm", "best")
 
@@ -80,6 +80,28 @@ def test_winners_of_a_resumed_file_count_and_its_time_does_not(tmp_path: Path) -
     source = ScriptedRows()
     run_sweep(source, *words, "--resume")
     assert received(source) == [{"first": "c1"}]
+
+
+def test_winners_of_first_visits_count_although_their_rows_are_incomplete(tmp_path: Path) -> None:
+    words = ("gemm", "m=64,80", *REST, "--visits", "2", "-o", str(tmp_path / "a.jsonl"))
+    begun = ScriptedRows({0: searched(2.0, 1.0, "c1"), 1: Terminated(15)})
+    with pytest.raises(Terminated):
+        run_sweep(begun, *words)
+    source = ScriptedRows()
+    run_sweep(source, *words, "--resume")
+    assert received(source)[0] == {"first": "c1"}
+
+
+def test_a_search_that_crashes_has_used_what_it_received() -> None:
+    source = ScriptedRows({0: searched(2.0, 1.0), 1: crashed_worker})
+    run_sweep(source, "gemm", "m=1,2,3", *REST)
+    assert received(source) == [{}, {"budget": "1.000000"}, {}]
+
+
+def test_a_search_gets_a_tenth_of_the_hang_limit_at_most() -> None:
+    source = ScriptedRows({0: searched(20.0, 1.0)})
+    run_sweep(source, "gemm", "m=1,2", *REST, "--hang-limit", "30")
+    assert received(source) == [{}, {"budget": "3.000000"}]
 
 
 def test_only_the_first_visit_searches() -> None:

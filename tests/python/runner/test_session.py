@@ -27,11 +27,17 @@ FAKE_WORKER = str(ROOT / "tests/support/fake_worker.py")
 
 @contextmanager
 def fake_worker_session(
-    *arguments: str, said: list[str] | None = None, start_timeout_s: float = 20
+    *arguments: str,
+    said: list[str] | None = None,
+    start_timeout_s: float = 20,
+    starts_ahead: bool = True,
 ) -> Iterator[Session]:
     heard = [] if said is None else said
     one = Session(
-        [sys.executable, FAKE_WORKER, *arguments], say=heard.append, start_timeout_s=start_timeout_s
+        [sys.executable, FAKE_WORKER, *arguments],
+        say=heard.append,
+        start_timeout_s=start_timeout_s,
+        starts_ahead=starts_ahead,
     )
     try:
         yield one
@@ -375,6 +381,60 @@ def test_the_next_worker_starts_while_the_one_before_it_ends(
         assert not is_alive(pid)
         assert pid_of(run_word(one, "ok")) != pid
         assert events == ["start", "start", "close"]
+
+
+def test_an_interrupted_change_of_workers_leaves_neither_behind(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def interrupted(process: WorkerProcess) -> None:
+        raise KeyboardInterrupt
+
+    with fake_worker_session("mark", "of-an-interrupted-change") as one:
+        one.start()
+        monkeypatch.setattr(WorkerProcess, "close", interrupted)
+        with pytest.raises(KeyboardInterrupt):
+            one.renew()
+        assert len(processes_with_argument("of-an-interrupted-change")) == 2
+    assert not processes_with_argument("of-an-interrupted-change")
+
+
+def test_where_two_processes_are_too_many_the_next_worker_starts_after_the_last(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    alive: list[WorkerProcess] = []
+
+    class OnlyProcess(WorkerProcess):
+        def __init__(self, *arguments: Any) -> None:
+            if alive:
+                raise SessionError("cannot start python: Resource temporarily unavailable", 1)
+            super().__init__(*arguments)
+            alive.append(self)
+
+        def close(self) -> None:
+            super().close()
+            alive.remove(self)
+
+    monkeypatch.setattr(session, "WorkerProcess", OnlyProcess)
+    with fake_worker_session() as one:
+        pid = one.start()["pid"]
+        assert one.renew()
+        assert pid_of(run_word(one, "ok")) != pid
+
+
+def test_workers_of_ranks_do_not_overlap(monkeypatch: pytest.MonkeyPatch) -> None:
+    started: list[str] = []
+
+    class WatchedProcess(WorkerProcess):
+        def __init__(self, *arguments: Any) -> None:
+            started.append("start")
+            super().__init__(*arguments)
+
+    monkeypatch.setattr(session, "WorkerProcess", WatchedProcess)
+    with fake_worker_session(starts_ahead=False) as one:
+        one.start()
+        assert one.renew()
+        assert started == ["start"]
+        assert isinstance(run_word(one, "ok"), Row)
 
 
 def test_a_worker_that_was_started_ahead_ends_with_the_session(tmp_path: Path) -> None:

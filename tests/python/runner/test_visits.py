@@ -44,6 +44,12 @@ def visit_places(path: Path) -> list[tuple[int, int]]:
     return [(line["row"]["position"], line["visit"]) for line in lines_of(path, "visit")]
 
 
+def test_visits_without_rows_need_no_worker() -> None:
+    source = ScriptedRows(dict.fromkeys(range(3), crashed_worker))
+    run_sweep(source, *THREE_VISITS)
+    assert source.renewals == 0
+
+
 def test_every_row_is_visited_by_three_workers_and_becomes_one_row(tmp_path: Path) -> None:
     path = tmp_path / "a.jsonl"
     source = ScriptedRows({(1, 2): times_as_long(1.02), (1, 3): times_as_long(1.01)})

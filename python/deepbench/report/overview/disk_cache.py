@@ -53,7 +53,7 @@ def _opened_private_folder(folder: Path) -> Iterator[int | None]:
 
 
 def _is_private(facts: os.stat_result) -> bool:
-    return facts.st_uid == os.getuid() and not facts.st_mode & (stat.S_IWGRP | stat.S_IWOTH)
+    return facts.st_uid in (0, os.getuid()) and not facts.st_mode & (stat.S_IWGRP | stat.S_IWOTH)
 
 
 def _read_cached(folder: int, name: str) -> str | None:
