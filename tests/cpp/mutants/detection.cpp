@@ -22,6 +22,21 @@ bool exceeds_a_bound(const ExpectedOutput& expected, const std::vector<double>& 
   return false;
 }
 
+// Errors that are judged together: their root mean square and their slope.
+bool exceeds_a_part(const ExpectedOutput& expected, const std::vector<double>& wrong) {
+  return std::any_of(expected.parts.begin(), expected.parts.end(), [&](const ExpectedPart& part) {
+    double ratios = 0, excess = 0, squares = 0;
+    for (size_t i = part.first; i < part.first + part.count; ++i) {
+      const double r = expected.values[i], b = expected.bounds[i];
+      const double error = wrong[expected.indices[i]] - r;
+      ratios += error * error / (b * b);
+      excess += error * r, squares += r * r;
+    }
+    return std::sqrt(ratios / double(part.count)) > part.max_error ||
+           std::abs(excess / squares) > part.max_slope;
+  });
+}
+
 // How often the weighted sum of a row's errors lies within its bound. The weights are uniform in
 // [-1, 1): no sum is denser than the largest of its terms, and a sum of many terms is normal.
 double miss_of_row(double bound, double largest, double squares, size_t columns) {
@@ -86,7 +101,8 @@ double miss_of_slope(const ExpectedOutput& expected, const std::vector<double>& 
 
 double detection_probability(const ExpectedOutput& expected, const std::vector<double>& right,
                              const std::vector<double>& wrong) {
-  if (is_compared_in_full(expected)) return exceeds_a_bound(expected, right, wrong) ? 1 : 0;
+  if (is_compared_in_full(expected))
+    return exceeds_a_bound(expected, right, wrong) || exceeds_a_part(expected, wrong) ? 1 : 0;
   return 1 - miss_of_projections(expected, right, wrong) * miss_of_samples(expected, right, wrong) *
                  miss_of_slope(expected, right, wrong);
 }

@@ -7,7 +7,7 @@
 namespace deepbench::testing {
 
 // `right` and `wrong`: what the output holds after the call, as stored.
-//   complete      1, if an error exceeds its bound
+//   complete      1, if an error exceeds its bound, or the errors of a part together
 //   projections   1 - R^-r: each of r independent ones hides an error R times its bound with a
 //                 probability of 1/R
 //   samples       hypergeometric: whether one of the wrong outputs is among those drawn

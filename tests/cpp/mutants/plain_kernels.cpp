@@ -246,6 +246,10 @@ Outputs compute_plainly(const Problem& problem, const std::string& inputs,
   return move(memory_problem(problem), error);
 }
 
+std::vector<double> exact_gradients(const Problem& problem) {
+  return NaiveRnn<double>(rnn_problem(problem)).backward();
+}
+
 std::vector<double> initial_outputs(const Problem& problem, const std::string& inputs) {
   const std::vector<float> c = problem.op() == "gemm" ? gemm_c(gemm_problem(problem), inputs)
                                                       : sparse_c(sparse_gemm_problem(problem));

@@ -16,6 +16,9 @@ constexpr int kSummingRanks = 4, kLocalRanks = 2;  // of all_reduce
 Outputs compute_plainly(const Problem& problem, const std::string& inputs,
                         const std::string& error = "");
 
+// The gradients of a recurrent layer in double.
+std::vector<double> exact_gradients(const Problem& problem);
+
 // What an output in place holds before the call.
 std::vector<double> initial_outputs(const Problem& problem, const std::string& inputs);
 

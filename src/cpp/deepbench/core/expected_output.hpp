@@ -81,6 +81,14 @@ inline double common_error_of_sums(double products, double sum_roundoff) {
   return 0.25 * products * sum_roundoff;
 }
 
+// Consecutive elements of those that are checked one by one, whose bounds are so wide that an error
+// of all of them could hide: their slope is judged, and how large their errors are on average.
+struct ExpectedPart {
+  size_t first = 0, count = 0;
+  double max_error = 0;  // root mean square of the errors over their bounds
+  double max_slope = 0;  // of the elements over the expected ones, less 1
+};
+
 // Of an output to which every call in place adds the same, except for elements that every call
 // overwrites with the same: what tells what several calls add up to.
 struct ExpectedGrowth {
@@ -101,6 +109,7 @@ struct ExpectedOutput : ExpectedElements {  // the elements that are checked one
   std::optional<ExpectedGrowth> growth;
   // Where an output of few bits would hide a small factor.
   std::optional<ExpectedSlope> slope;
+  std::vector<ExpectedPart> parts;
 
   // The output is taken as a column-major matrix of `projection_rows` rows and multiplied by the
   // weights of fill.h. For a row-major output, `projection_rows` is its number of columns.

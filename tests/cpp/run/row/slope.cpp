@@ -1,5 +1,5 @@
-// The slope of a convolution's projections, with outputs computed by plain loops and rounded as a
-// library stores them.
+// What many outputs show together: the slope of a convolution's projections, with outputs computed
+// by plain loops and rounded as a library stores them, and the errors of a part.
 #include <doctest/doctest.h>
 
 #include <algorithm>
@@ -64,6 +64,40 @@ TEST_CASE("conv: a factor that single outputs hide shows in the slope of the pro
     }
     CHECK(by_slope_alone > 0);
   }
+}
+
+// 10^4 outputs of 10 and -10, and another part of as many.
+ExpectedOutput expect_two_parts(const KernelConditions&) {
+  constexpr size_t kCount = 10000;
+  ExpectedOutput expected;
+  expected.outputs = 2 * kCount;
+  for (size_t i = 0; i < 2 * kCount; ++i) {
+    expected.indices.push_back(i);
+    expected.values.push_back(i % 2 ? 10 : -10);
+    expected.bounds.push_back(1);
+  }
+  expected.parts = {{0, kCount, 0.25, 0.005}, {kCount, kCount, 0.25, 0.005}};
+  return expected;
+}
+
+TEST_CASE("errors that single outputs hide show in those of a part together") {
+  const testing::ExpectingOperation operation(expect_two_parts);
+  const std::vector<double> right = expect_two_parts({}).values;
+  // The second part alone has errors.
+  const auto reason_of_errors = [&](double added, double factor) {
+    GivenOutputs::outputs = right;
+    for (size_t i = right.size() / 2; i < right.size(); ++i) {
+      const double sign = i / 2 % 2 ? 1 : -1;
+      GivenOutputs::outputs[i] = factor * right[i] + sign * added;
+    }
+    return reason_of(Problem(operation, {}), 1);
+  };
+  CHECK(reason_of_errors(0.2, 1) == "");
+  CHECK(reason_of_errors(0, 1.003) == "");
+  CHECK(reason_of_errors(0.5, 1) ==
+        "now: the errors of 10000 outputs from 10000 on are 0.5 of their bounds on average, not "
+        "within 0.25");
+  CHECK(reason_of_errors(0, 1.01).find("now: the slope of 10000 outputs from 10000 on") == 0);
 }
 
 }  // namespace

@@ -29,6 +29,7 @@ ExpectedOutput expected_float64_gradients(const Rnn& rnn, const KernelConditions
   ExpectedOutput expected;
   expected.outputs = all.size();
   for (const GradientPart& part : gradient_parts(operands.rnn())) {
+    const size_t first = expected.indices.size();
     for (const uint64_t index : sample_part(part, kMaxChecked, conditions.verification_seed)) {
       const ValueWithError output =
           all[index].rounded(rnn.precision.output_roundoff / RnnGradients::kDeviationsPerBound);
@@ -36,6 +37,8 @@ ExpectedOutput expected_float64_gradients(const Rnn& rnn, const KernelConditions
       expected.values.push_back(output.value);
       expected.bounds.push_back(RnnGradients::kDeviationsPerBound * output.error + smallest);
     }
+    if (conditions.inputs == "uniform")
+      judge_together(rnn, part, first, RnnGradients::kDeviationsPerBound, expected);
   }
   expected.coverage = coverage_text(expected.indices.size(), int64_t(all.size()));
   return expected;

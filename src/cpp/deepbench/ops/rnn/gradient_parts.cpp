@@ -3,10 +3,81 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numeric>
 
 #include "deepbench/ops/rnn/sampling.hpp"
 
 namespace deepbench {
+namespace {
+
+// Libraries reach half of a deviation, since not all roundings that are allowed for happen. Errors
+// of two deviations, if they are normal, exceed the bounds of single elements too.
+constexpr double kMaxDeviations = 2;
+constexpr size_t kMinJudged = 256;  // fewer elements tell little
+constexpr double kSlopeDeviations = 4;
+
+// Some of the compared elements, from one on.
+struct Elements {
+  std::vector<double> values, bounds;
+  std::vector<double> errors;  // the largest deviations of a correct computation
+  std::vector<size_t> places;  // in their part
+
+  // The slope that the errors cause as its deviation if they are the same share of all elements
+  // that have the same key, and independent of those of others.
+  template <class Key>
+  double slope_of(const std::vector<double>& errors_of, size_t keys, const Key& key_of) const {
+    std::vector<double> sums(keys);
+    double squares = 0;
+    for (size_t i = 0; i < values.size(); ++i) {
+      sums[key_of(i)] += errors_of[i] * std::abs(values[i]);
+      squares += values[i] * values[i];
+    }
+    const double all = std::inner_product(sums.begin(), sums.end(), sums.begin(), 0.0);
+    return squares > 0 ? std::sqrt(all) / squares : 0;
+  }
+};
+
+// Storing an element adds up to the output's roundoff to the deviations, however small they are.
+Elements elements_of(const Rnn& rnn, const GradientPart& part, size_t first, double deviations,
+                     const ExpectedElements& all) {
+  Elements some;
+  for (size_t i = first; i < all.indices.size(); ++i) {
+    const double stored = rnn.precision.output_roundoff * std::abs(all.values[i]);
+    some.values.push_back(all.values[i]);
+    some.bounds.push_back(all.bounds[i]);
+    some.errors.push_back(kMaxDeviations / deviations * std::max(0.0, all.bounds[i] - stored) +
+                          stored);
+    some.places.push_back(size_t(all.indices[i]) - size_t(part.first));
+  }
+  return some;
+}
+
+// Root mean square of the errors over the bounds; a bound of 0 counts as none.
+double max_mean_error(const Elements& some) {
+  double sum = 0;
+  for (size_t i = 0; i < some.bounds.size(); ++i) {
+    const double ratio = some.bounds[i] > 0 ? some.errors[i] / some.bounds[i] : 0;
+    sum += ratio * ratio;
+  }
+  return std::sqrt(sum / double(some.bounds.size()));
+}
+
+// An error in the gradient of a unit's sum is common to a row of dU, and one of h to a column.
+// Errors of dx and dh0 come from many units; whole bounds in place of deviations allow for those
+// that a few of their elements have in common.
+double max_random_slope(const GradientPart& part, const Elements& some) {
+  if (part.columns == 0)
+    return kSlopeDeviations *
+           some.slope_of(some.bounds, some.values.size(), [](size_t i) { return i; });
+  const auto columns = size_t(part.columns), rows = size_t(part.count) / columns;
+  return kSlopeDeviations *
+         std::max(
+             some.slope_of(some.errors, rows, [&](size_t i) { return some.places[i] / columns; }),
+             some.slope_of(some.errors, columns,
+                           [&](size_t i) { return some.places[i] % columns; }));
+}
+
+}  // namespace
 
 std::vector<GradientPart> gradient_parts(const Rnn& rnn) {
   std::vector<GradientPart> parts;
@@ -40,6 +111,17 @@ std::vector<uint64_t> sample_grid(const GradientPart& part, int64_t max_count, u
     for (const int64_t column : some_columns)
       indices.push_back(uint64_t(part.first + row * part.columns + column));
   return indices;
+}
+
+void judge_together(const Rnn& rnn, const GradientPart& part, size_t first, double deviations,
+                    ExpectedOutput& expected) {
+  const size_t count = expected.indices.size() - first;
+  if (size_of(rnn.precision.c) > 2 || count < kMinJudged) return;
+  const Elements some = elements_of(rnn, part, first, deviations, expected);
+  expected.parts.push_back(
+      {first, count, max_mean_error(some),
+       max_random_slope(part, some) +
+           common_error_of_sums(double(part.terms), rnn.precision.sum_roundoff)});
 }
 
 std::string coverage_text(size_t checked, int64_t outputs) {

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "deepbench/core/expected_output.hpp"
 #include "deepbench/ops/rnn/rnn.hpp"
 
 namespace deepbench {
@@ -23,6 +24,11 @@ std::vector<uint64_t> sample_part(const GradientPart& part, int64_t max_count, u
 // The same, but in a matrix the crossings of some rows with some columns, so that a reference
 // computes these elements of a product cheaply.
 std::vector<uint64_t> sample_grid(const GradientPart& part, int64_t max_count, uint64_t seed);
+
+// Where the result is narrow: the compared elements from `first` to the last one, which are those
+// of the part, are judged together too. Their bounds have `deviations` of a correct computation.
+void judge_together(const Rnn& rnn, const GradientPart& part, size_t first, double deviations,
+                    ExpectedOutput& expected);
 
 // For example "all 20 outputs" or "10 of 20 outputs".
 std::string coverage_text(size_t checked, int64_t outputs);

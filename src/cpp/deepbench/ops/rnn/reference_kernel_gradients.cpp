@@ -28,6 +28,7 @@ constexpr int64_t kModelUnits = 128, kModelBatch = 2, kModelSteps = 32;
 constexpr double kModelQuantile = 0.99;
 constexpr int64_t kMaxCompared = 1 << 16;  // compared elements of a part
 constexpr uint64_t kMaxRows = 1 << 12;     // rows of the projection
+constexpr double kSides = 2;               // that may have the error of a bound
 constexpr double kUnitShare = 20;
 constexpr double kFlippedUnitsFraction = 1e-6;  // fraction of all units
 
@@ -76,12 +77,13 @@ class ReferenceKernelGradients {
         seed_(conditions.verification_seed),
         from_tested_forward_(conditions.from_tested_forward),
         relu_side_unknown_(rnn_.cell == "vanilla" && !from_tested_forward_),
+        judges_together_(conditions.inputs == "uniform"),
         parts_(gradient_parts(rnn_)),
         relative_(relative_bounds(rnn_, conditions)) {}
 
   ExpectedOutput expected_output() {
     expected_.outputs = static_cast<uint64_t>(rnn_.outputs());
-    for (size_t i = 0; i < parts_.size(); ++i) add_part(parts_[i], 2 * relative_[i]);
+    for (size_t i = 0; i < parts_.size(); ++i) add_part(parts_[i], kSides * relative_[i]);
     add_projection();
     expected_.coverage = coverage_text(expected_.indices.size(), rnn_.outputs()) + " and " +
                          std::to_string(expected_.projection_rows) +
@@ -100,9 +102,12 @@ class ReferenceKernelGradients {
     const double size = root_mean_square(values.data(), values.size());
     const double unit = relu_side_unknown_ ? size * std::sqrt(2 / double(part.terms)) : 0;
     const double bound = relative * size + kUnitShare * unit;
+    const size_t first = expected_.indices.size();
     expected_.indices.insert(expected_.indices.end(), indices.begin(), indices.end());
     expected_.values.insert(expected_.values.end(), values.begin(), values.end());
     expected_.bounds.insert(expected_.bounds.end(), values.size(), bound);
+    if (judges_together_ && !relu_side_unknown_)
+      judge_together(rnn_, part, first, kSides * RnnGradients::kDeviationsPerBound, expected_);
 
     // A flipped unit affects one element of dx, and `hidden` elements of dh0 and dU.
     const double flips = 4 + kFlippedUnitsFraction * double(rnn_.sequence());
@@ -130,7 +135,7 @@ class ReferenceKernelGradients {
   const Rnn& rnn_;
   ComputedOutput& computed_;
   const uint64_t seed_;  // of the places and weights
-  const bool from_tested_forward_, relu_side_unknown_;
+  const bool from_tested_forward_, relu_side_unknown_, judges_together_;
   const std::vector<GradientPart> parts_;
   const std::vector<double> relative_;
   ExpectedOutput expected_;

@@ -78,6 +78,17 @@ KernelConditions kernel_conditions(const Attributes& facts, uint64_t seed,
   return conditions;
 }
 
+// Of the errors over their bounds; errors of outputs that are exact are compared one by one.
+double root_mean_square_error(const std::vector<double>& got, const std::vector<double>& expected,
+                              const std::vector<double>& bounds) {
+  double sum = 0;
+  for (size_t i = 0; i < got.size(); ++i) {
+    const double ratio = bounds[i] > 0 ? (got[i] - expected[i]) / bounds[i] : 0;
+    sum += ratio * ratio;
+  }
+  return std::sqrt(sum / double(got.size()));
+}
+
 // One output of a kernel's last call.
 class KernelOutput final : public ComputedOutput {
  public:
@@ -267,7 +278,12 @@ bool Verifier::check_scan(Kernel& kernel, const Output& output, const std::strin
 
 bool Verifier::check_elements(Kernel& kernel, const Output& output,
                               const ExpectedElements& expected, const std::string& when) {
-  const std::vector<double> got = kernel.read_output(output.number, expected.indices);
+  return compare_elements(output, kernel.read_output(output.number, expected.indices), expected,
+                          when);
+}
+
+bool Verifier::compare_elements(const Output& output, const std::vector<double>& got,
+                                const ExpectedElements& expected, const std::string& when) {
   for (size_t i = 0; i < got.size(); ++i) {
     if (!is_within_bound(got[i], expected.values[i], expected.bounds[i], when))
       return fail(when + ": " + output.name + "output " + std::to_string(expected.indices[i]) +
@@ -275,6 +291,32 @@ bool Verifier::check_elements(Kernel& kernel, const Output& output,
                   to_text(expected.bounds[i]));
   }
   return true;
+}
+
+bool Verifier::check_part(const Output& output, const std::vector<double>& got,
+                          const ExpectedPart& part, const std::string& when) {
+  const auto slice = [&](const std::vector<double>& all) {
+    const auto begin = all.begin() + ptrdiff_t(part.first);
+    return std::vector<double>(begin, begin + ptrdiff_t(part.count));
+  };
+  const std::vector<double> some = slice(got), values = slice(output.expected.values),
+                            bounds = slice(output.expected.bounds);
+  const double error = root_mean_square_error(some, values, bounds);
+  const std::string of = std::to_string(part.count) + " outputs from " +
+                         std::to_string(output.expected.indices[part.first]) + " on";
+  if (error > part.max_error)
+    return fail(when + ": " + output.name + "the errors of " + of + " are " + to_text(error) +
+                " of their bounds on average, not within " + to_text(part.max_error));
+  return judge_slope(output, of, slope_of(some, values, bounds, 0, part.max_slope), when);
+}
+
+bool Verifier::check_compared_elements(Kernel& kernel, const Output& output,
+                                       const std::string& when) {
+  const std::vector<double> got = kernel.read_output(output.number, output.expected.indices);
+  const std::vector<ExpectedPart>& parts = output.expected.parts;
+  return compare_elements(output, got, output.expected, when) &&
+         std::all_of(parts.begin(), parts.end(),
+                     [&](const ExpectedPart& part) { return check_part(output, got, part, when); });
 }
 
 std::vector<double> Verifier::project(Kernel& kernel, const Output& output) {
@@ -457,7 +499,7 @@ bool Verifier::check(Kernel& kernel, const std::string& when) {
   if (problem_.operation().reference_source(problem_) == ReferenceSource::kTestedOutput)
     compute_expected_outputs(&kernel);  // every time anew
   return std::all_of(outputs_.begin(), outputs_.end(), [&](const Output& output) {
-    if (!check_scan(kernel, output, when) || !check_elements(kernel, output, output.expected, when))
+    if (!check_scan(kernel, output, when) || !check_compared_elements(kernel, output, when))
       return false;
     const std::vector<double> projections = project(kernel, output);
     return check_projections(output, projections, output.expected.projections,

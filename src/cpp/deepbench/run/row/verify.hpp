@@ -106,6 +106,11 @@ class DEEPBENCH_API Verifier {
   bool check_scan(Kernel& kernel, const Output& output, const std::string& when);
   bool check_elements(Kernel& kernel, const Output& output, const ExpectedElements& expected,
                       const std::string& when);
+  bool compare_elements(const Output& output, const std::vector<double>& got,
+                        const ExpectedElements& expected, const std::string& when);
+  bool check_part(const Output& output, const std::vector<double>& got, const ExpectedPart& part,
+                  const std::string& when);
+  bool check_compared_elements(Kernel& kernel, const Output& output, const std::string& when);
   bool check_initial_values(Kernel& kernel, const Output& output);
   // Empty if the output has no projections.
   static std::vector<double> project(Kernel& kernel, const Output& output);
