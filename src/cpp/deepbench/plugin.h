@@ -152,8 +152,10 @@ typedef struct deepbench_batch {
 
 /* ---- verification -------------------------------------------------------------------------- */
 
-/* Floating-point outputs are poisoned with NaN, integer ones with this value. */
+/* Floating-point outputs are poisoned with NaN, integer ones with this value, and those of 8 bits,
+ * which may equal it, with the one below. */
 #define DEEPBENCH_POISON_INTEGER (-2147483647)
+#define DEEPBENCH_POISON_BYTE (-127)
 
 typedef struct deepbench_scan {
   size_t struct_size;

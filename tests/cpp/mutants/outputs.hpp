@@ -49,7 +49,7 @@ inline double last_place(deepbench_type type, double value) {
 
 // What an output of this type holds after poison_outputs().
 inline double poison(deepbench_type type) {
-  if (type == DEEPBENCH_S8) return -127;
+  if (type == DEEPBENCH_S8) return DEEPBENCH_POISON_BYTE;
   return type == DEEPBENCH_S32 ? DEEPBENCH_POISON_INTEGER
                                : std::numeric_limits<double>::quiet_NaN();
 }

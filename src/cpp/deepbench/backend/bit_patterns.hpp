@@ -10,8 +10,8 @@
 namespace deepbench::plugin {
 
 // The value that marks an output element as not written: a NaN that no arithmetic unit produces,
-// where the format has more than one NaN. Integers have DEEPBENCH_POISON_INTEGER. One byte does not
-// hold it and has -127 (0x81), which a correct output may contain.
+// where the format has more than one NaN. Integers have DEEPBENCH_POISON_INTEGER, and those of one
+// byte DEEPBENCH_POISON_BYTE, which a correct output may contain.
 constexpr uint64_t poison_bits(deepbench_type type) {
   switch (type) {
     case DEEPBENCH_F64:
@@ -29,7 +29,7 @@ constexpr uint64_t poison_bits(deepbench_type type) {
     case DEEPBENCH_S32:
       return static_cast<uint32_t>(DEEPBENCH_POISON_INTEGER);
     default:
-      return 0x81u;
+      return static_cast<uint8_t>(DEEPBENCH_POISON_BYTE);
   }
 }
 

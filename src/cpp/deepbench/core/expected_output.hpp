@@ -126,7 +126,8 @@ struct ExpectedOutput : ExpectedElements {  // the elements that are checked one
   // The largest share of outputs in place that keep their first values because what a call adds to
   // them rounds away. A larger one means that the kernel did not write them.
   double unchanged_share = 0.02;
-  bool may_equal_poison = false;  // a correct output may equal the poison value
+  // Where correct outputs may equal the poison: what is expected of any of them.
+  std::function<ExpectedElements(const std::vector<uint64_t>& indices)> elements_at;
   // for example "all 39501 outputs" or "576 of 225280 outputs and 1760 projections"
   std::string coverage;
 };

@@ -15,6 +15,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <memory>
 #include <vector>
 
 #include "deepbench/core/input_generator.hpp"
@@ -103,7 +104,6 @@ class ConvReference {
     const int64_t outputs = output_.size();
     expected.outputs = static_cast<uint64_t>(outputs);
     expected.coverage = "all " + std::to_string(outputs) + " outputs";
-    expected.may_equal_poison = conv_.saturates() && !constant_;
     if (checks_all_outputs(conv_)) {
       add_all_outputs(expected);
       add_slope(expected);
@@ -125,10 +125,18 @@ class ConvReference {
     return expected;
   }
 
- private:
-  void resize_points(size_t points, ExpectedOutput& expected) const { expected.resize(points); }
+  // Whether a correct output may be a byte that equals the poison.
+  bool may_equal_poison() const { return conv_.saturates() && !constant_; }
 
-  void set_point(int64_t index, const DotSums& sums, size_t point, ExpectedOutput& expected) const {
+  ExpectedElements elements_at(const std::vector<uint64_t>& indices) const {
+    ExpectedElements expected;
+    add_sampled_outputs(indices, expected);
+    return expected;
+  }
+
+ private:
+  void set_point(int64_t index, const DotSums& sums, size_t point,
+                 ExpectedElements& expected) const {
     const double value = conv_.saturates()
                              ? std::clamp(sums.products * conv_.output_scale(), -128.0, 127.0)
                              : sums.products;
@@ -150,7 +158,7 @@ class ConvReference {
     const std::vector<double> products = direct_convolution(conv_, operands);
     for (ConvOperand* of : {&operands.x, &operands.w, &operands.dy}) of->squared = true;
     const std::vector<double> squares = direct_convolution(conv_, operands);
-    resize_points(products.size(), expected);
+    expected.resize(products.size());
     for (size_t index = 0; index < products.size(); ++index) {
       const auto position = static_cast<size_t>(output_.tensor_index(int64_t(index)));
       set_point(int64_t(index), {products[position], squares[position]}, index, expected);
@@ -164,10 +172,11 @@ class ConvReference {
     elements.stored = &stored;
   }
 
-  void add_sampled_outputs(const std::vector<int64_t>& indices, ExpectedOutput& expected) const {
-    resize_points(indices.size(), expected);
+  template <class Index>
+  void add_sampled_outputs(const std::vector<Index>& indices, ExpectedElements& expected) const {
+    expected.resize(indices.size());
     parallel_tasks(int64_t(indices.size()), parallel_threads(), [&](int64_t point) {
-      const int64_t index = indices[size_t(point)];
+      const auto index = int64_t(indices[size_t(point)]);
       set_point(index, compute_output(conv_, operands_, index), size_t(point), expected);
     });
   }
@@ -289,7 +298,13 @@ double stored_bytes(int64_t size) { return size > kMaxStored ? 0 : 8 * double(si
 }  // namespace
 
 ExpectedOutput expected_conv_output(const Conv& conv, const KernelConditions& conditions) {
-  return ConvReference(conv, conditions).expected_output();
+  const auto reference = std::make_shared<ConvReference>(conv, conditions);
+  ExpectedOutput expected = reference->expected_output();
+  if (reference->may_equal_poison())
+    expected.elements_at = [reference](const std::vector<uint64_t>& indices) {
+      return reference->elements_at(indices);
+    };
+  return expected;
 }
 
 double conv_reference_bytes(const Conv& conv) {

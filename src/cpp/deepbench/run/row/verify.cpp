@@ -14,8 +14,8 @@
 namespace deepbench {
 namespace {
 
-// An 8-bit output may equal the poison. A larger share of such outputs means that the kernel did
-// not write them.
+// An 8-bit output may equal the poison, and then it is compared. A larger share of such outputs
+// means that the kernel did not write them.
 constexpr double kPoisonByChance = 0.02;
 
 // Gradients cannot tell: they are off as little.
@@ -254,7 +254,7 @@ double Verifier::max_untouched_elements(const Kernel& kernel,
   const bool adds_zero = conditions_.inputs == "zeros" || conditions_.inputs == "integers";
   const double by_chance = adds_zero ? 1 : expected.unchanged_share;
   if (kernel.in_place()) return std::max(1.0, by_chance * outputs);
-  if (!expected.may_equal_poison) return 0;
+  if (!expected.elements_at) return 0;
   // Few of them can all be that, but then each is compared.
   const uint64_t checked = expected.exact_values ? expected.outputs : expected.indices.size();
   return checked == expected.outputs ? outputs : kPoisonByChance * outputs;
@@ -273,7 +273,27 @@ bool Verifier::check_scan(Kernel& kernel, const Output& output, const std::strin
   if (scan.non_finite)
     return fail(when + ": " + output.name + "" + std::to_string(scan.non_finite) + of +
                 "are not finite");
-  return true;
+  return check_poison(kernel, output, scan.untouched, when);
+}
+
+bool Verifier::check_poison(Kernel& kernel, const Output& output, uint64_t untouched,
+                            const std::string& when) {
+  const ExpectedOutput& expected = output.expected;
+  if (!expected.elements_at || expected.indices.size() == expected.outputs) return true;
+  uint64_t poisoned = 0;
+  for (uint64_t first = 0; first < expected.outputs; first += kComparedBlock) {
+    const std::vector<double> got =
+        read_block(kernel, output, first, std::min(kComparedBlock, expected.outputs - first));
+    std::vector<uint64_t> places;
+    for (size_t i = 0; i < got.size(); ++i)
+      if (got[i] == DEEPBENCH_POISON_BYTE) places.push_back(first + i);
+    if (!check_elements(kernel, output, expected.elements_at(places), when)) return false;
+    poisoned += places.size();
+  }
+  return poisoned >= untouched ||
+         fail(when + ": " + output.name + std::to_string(untouched) +
+              " outputs hold the poison, but only " + std::to_string(poisoned) + " are " +
+              std::to_string(DEEPBENCH_POISON_BYTE));
 }
 
 bool Verifier::check_elements(Kernel& kernel, const Output& output,
@@ -364,13 +384,18 @@ bool Verifier::judge_slope(const Output& output, const std::string& of, const Sl
               to_text(slope.limit));
 }
 
+std::vector<double> Verifier::read_block(Kernel& kernel, const Output& output, uint64_t first,
+                                         uint64_t count) {
+  std::vector<uint64_t> indices(count);
+  std::iota(indices.begin(), indices.end(), first);
+  return kernel.read_output(output.number, indices);
+}
+
 bool Verifier::check_block(Kernel& kernel, const Output& output, uint64_t first, uint64_t count,
                            const std::string& when) {
   std::vector<double> values(count);
-  std::vector<uint64_t> indices(count);
-  std::iota(indices.begin(), indices.end(), first);
   output.expected.exact_values(first, count, values.data());
-  const std::vector<double> got = kernel.read_output(output.number, indices);
+  const std::vector<double> got = read_block(kernel, output, first, count);
   const auto [off, right] = std::mismatch(got.begin(), got.end(), values.begin());
   if (off == got.end()) return true;
   record_error(std::numeric_limits<double>::infinity(), when);

@@ -104,6 +104,9 @@ class DEEPBENCH_API Verifier {
   std::vector<double> read_elements(Kernel& kernel, const Output& output) const;
   double max_untouched_elements(const Kernel& kernel, const ExpectedOutput& expected) const;
   bool check_scan(Kernel& kernel, const Output& output, const std::string& when);
+  // Outputs that equal the poison must be expected to.
+  bool check_poison(Kernel& kernel, const Output& output, uint64_t untouched,
+                    const std::string& when);
   bool check_elements(Kernel& kernel, const Output& output, const ExpectedElements& expected,
                       const std::string& when);
   bool compare_elements(const Output& output, const std::vector<double>& got,
@@ -121,6 +124,8 @@ class DEEPBENCH_API Verifier {
                    const std::string& when);
   bool judge_slope(const Output& output, const std::string& of, const Slope& slope,
                    const std::string& when);
+  static std::vector<double> read_block(Kernel& kernel, const Output& output, uint64_t first,
+                                        uint64_t count);
   bool check_block(Kernel& kernel, const Output& output, uint64_t first, uint64_t count,
                    const std::string& when);
   // At `count` of the compared elements, which `number` chooses, and in all projections.
