@@ -107,4 +107,27 @@ double detection_probability(const ExpectedOutput& expected, const std::vector<d
                  miss_of_slope(expected, right, wrong);
 }
 
+double sweep_detection_probability(const Rnn& rnn, const ExpectedOutput& expected,
+                                   const std::vector<double>& exact,
+                                   const std::vector<double>& wrong) {
+  constexpr int64_t kSteps = 4;
+  const double bound = *std::max_element(expected.bounds.begin(), expected.bounds.end());
+  const int64_t places = rnn.cell == "lstm" ? 1 : rnn.timesteps - kSteps + 1;
+  const auto is_off = [&](int64_t unit, int64_t n, int64_t begin) {
+    for (int64_t t = begin; t < begin + kSteps; ++t) {
+      const auto i = size_t((t * rnn.batch + n) * rnn.hidden + unit);
+      if (std::abs(wrong[i] - exact[i]) > bound) return true;
+    }
+    return false;
+  };
+  int64_t most = 0;
+  for (int64_t unit = 0; unit < rnn.hidden; ++unit) {
+    int64_t found = 0;
+    for (int64_t n = 0; n < rnn.batch; ++n)
+      for (int64_t begin = 0; begin < places; ++begin) found += is_off(unit, n, begin);
+    most = std::max(most, found);
+  }
+  return double(most) / double(rnn.batch * places);
+}
+
 }  // namespace deepbench::testing

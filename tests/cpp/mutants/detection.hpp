@@ -3,6 +3,7 @@
 #pragma once
 
 #include "deepbench/core/expected_output.hpp"
+#include "deepbench/ops/rnn/rnn.hpp"
 
 namespace deepbench::testing {
 
@@ -14,5 +15,11 @@ namespace deepbench::testing {
 //   slope         1, if the factor of all outputs exceeds the limit
 double detection_probability(const ExpectedOutput& expected, const std::vector<double>& right,
                              const std::vector<double>& wrong);
+
+// Of a large recurrent layer: how often four steps of some unit at a random place, which are the
+// first of a sequence in lstm, have an output that is off by more than every bound.
+double sweep_detection_probability(const Rnn& rnn, const ExpectedOutput& expected,
+                                   const std::vector<double>& exact,
+                                   const std::vector<double>& wrong);
 
 }  // namespace deepbench::testing

@@ -250,6 +250,12 @@ std::vector<double> exact_gradients(const Problem& problem) {
   return NaiveRnn<double>(rnn_problem(problem)).backward();
 }
 
+std::vector<double> exact_states(const Problem& problem, const std::vector<double>& before) {
+  NaiveRnn<double> naive(rnn_problem(problem));
+  naive.forced = before;
+  return naive.forward();
+}
+
 std::vector<double> initial_outputs(const Problem& problem, const std::string& inputs) {
   const std::vector<float> c = problem.op() == "gemm" ? gemm_c(gemm_problem(problem), inputs)
                                                       : sparse_c(sparse_gemm_problem(problem));

@@ -19,6 +19,10 @@ Outputs compute_plainly(const Problem& problem, const std::string& inputs,
 // The gradients of a recurrent layer in double.
 std::vector<double> exact_gradients(const Problem& problem);
 
+// The states of a recurrent layer in double, each computed from the one `before` holds for the step
+// before.
+std::vector<double> exact_states(const Problem& problem, const std::vector<double>& before);
+
 // What an output in place holds before the call.
 std::vector<double> initial_outputs(const Problem& problem, const std::string& inputs);
 

@@ -117,9 +117,11 @@ class NaiveRnn {
   Real dot(int64_t g, int64_t i, const Vector& v) const {
     Real sum = 0;
     const int64_t terms = rnn_.hidden - (mutant == "last term dropped" ? 1 : 0);
+    const bool narrow_partial_sums = mutant == "bfloat16 sums";
+    const Real* const row = u.data() + u_at(g, i, 0);
     for (int64_t j = 0; j < terms; ++j) {
-      sum += u[u_at(g, i, j)] * v(j);
-      if (mutant == "bfloat16 sums")
+      sum += row[j] * v(j);
+      if (narrow_partial_sums)
         sum = Real(deepbench_from_bfloat16(deepbench_to_bfloat16(float(sum) / 64))) * 64;
     }
     return rounded_sum(sum);
@@ -133,8 +135,9 @@ class NaiveRnn {
   }
 
   void step(int64_t t, int64_t n) {
-    const auto before = [&](int64_t j) { return h_before(t, n, j); };
-    std::vector<Real> reset(size_t(rnn_.hidden));
+    std::vector<Real> reset(size_t(rnn_.hidden)), previous(reset);
+    for (int64_t j = 0; j < rnn_.hidden; ++j) previous[size_t(j)] = h_before(t, n, j);
+    const auto before = [values = previous.data()](int64_t j) { return values[j]; };
     for (int64_t j = 0; j < rnn_.hidden && g_ == 3; ++j)
       reset[size_t(j)] =
           round(sigmoid(input_term(t, n, 1, j) + dot(1, j, before)) * h_before(t, n, j));
@@ -146,6 +149,7 @@ class NaiveRnn {
       h[state_index(t, n, i)] = round(gain * unit_state(t, n, i, s));
       if (mutant == "a tile is zero" && i < 4 && n == 0) h[state_index(t, n, i)] = 0;
       if (mutant == "a unit off by 1 %" && i == 7) h[state_index(t, n, i)] *= Real(1.01);
+      if (mutant == "a unit is zero" && i == rnn_.hidden * 5 / 8) h[state_index(t, n, i)] = 0;
     }
   }
 

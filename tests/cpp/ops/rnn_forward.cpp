@@ -191,6 +191,12 @@ class RandomOutput final : public FixedOutput {
   double at(uint64_t index) const override { return 0.3 * deepbench_uniform(5, 7, index); }
 };
 
+int64_t fewest_steps_of_a_unit(const ExpectedOutput& expected, int64_t units) {
+  std::vector<int64_t> steps(static_cast<size_t>(units));
+  for (const uint64_t index : expected.indices) ++steps[index % uint64_t(units)];
+  return *std::min_element(steps.begin(), steps.end());
+}
+
 TEST_CASE("rnn: the forward passes of the largest problems are sampled at a bounded cost") {
   for (const std::string cell : kCells) {
     for (const std::string sizes :
@@ -203,6 +209,7 @@ TEST_CASE("rnn: the forward passes of the largest problems are sampled at a boun
       CHECK(expected.indices.size() >= 2000);
       CHECK(expected.indices.size() <= 100000);
       CHECK(output.elements_read() <= 4000000);
+      CHECK(fewest_steps_of_a_unit(expected, rnn_problem(problem).hidden) >= 4);
       CHECK(worst_error(expected, output) > 2);
     }
   }

@@ -39,7 +39,7 @@ class ForwardSegment {
   }
 
   // Writes the segment's part of the expected output, from index `point` on.
-  void write_expected(ExpectedOutput& expected, size_t point) {
+  void write_expected(ExpectedElements& expected, size_t point) {
     for (const int64_t unit : segment_.units) {
       for (int64_t gate = 0; gate < gates_; ++gate) compute_sums(gate, unit);
       RnnCell::State state = first_state(unit);
@@ -150,7 +150,7 @@ class ForwardSegment {
     return cell_.step(input, recurrent, previous);
   }
 
-  void set_expected(int64_t unit, int64_t step, const ValueWithError& h, ExpectedOutput& expected,
+  void set_expected(int64_t unit, int64_t step, const ValueWithError& h, ExpectedElements& expected,
                     size_t point) const {
     const int64_t sequence_step = (segment_.begin + step) * rnn_.batch + segment_.sequence;
     expected.indices[point] = uint64_t(sequence_step * rnn_.hidden + unit);
@@ -208,6 +208,26 @@ class ForwardStates {
   std::vector<float> values_;
 };
 
+// Segments may overlap; each output counts once.
+ExpectedElements without_repetitions(const ExpectedElements& all) {
+  std::vector<size_t> order(all.indices.size());
+  std::iota(order.begin(), order.end(), size_t{0});
+  const auto index_of = [&](size_t i) { return all.indices[i]; };
+  std::stable_sort(order.begin(), order.end(),
+                   [&](size_t a, size_t b) { return index_of(a) < index_of(b); });
+  order.erase(std::unique(order.begin(), order.end(),
+                          [&](size_t a, size_t b) { return index_of(a) == index_of(b); }),
+              order.end());
+  ExpectedElements once;
+  once.resize(order.size());
+  for (size_t i = 0; i < order.size(); ++i) {
+    once.indices[i] = all.indices[order[i]];
+    once.values[i] = all.values[order[i]];
+    once.bounds[i] = all.bounds[order[i]];
+  }
+  return once;
+}
+
 }  // namespace
 
 ExpectedOutput expected_forward_output(const Rnn& rnn, const KernelConditions& conditions) {
@@ -220,17 +240,18 @@ ExpectedOutput expected_forward_output(const Rnn& rnn, const KernelConditions& c
   for (const RnnSegment& segment : segments)
     first.push_back(first.back() +
                     segment.units.size() * size_t(segment.end - segment.checked_from));
-  ExpectedOutput expected;
-  expected.outputs = static_cast<uint64_t>(rnn.outputs());
-  expected.indices.resize(first.back());
-  expected.values = std::vector<double>(first.back());
-  expected.bounds = expected.values;
+  ExpectedElements all;
+  all.resize(first.back());
   parallel_tasks(int64_t(segments.size()), parallel_threads(), [&](int64_t i) {
     const RnnSegment& segment = segments[size_t(i)];
     ForwardSegment(operands, cell, segment, states.states_before(segment, size_t(i)))
-        .write_expected(expected, first[size_t(i)]);
+        .write_expected(all, first[size_t(i)]);
   });
-  expected.coverage = coverage_text(first.back(), rnn.outputs());
+  ExpectedOutput expected;
+  expected.outputs = static_cast<uint64_t>(rnn.outputs());
+  ExpectedElements& elements = expected;
+  elements = without_repetitions(all);
+  expected.coverage = coverage_text(expected.indices.size(), rnn.outputs());
   if (!checks_all_outputs(rnn)) expected.coverage += ", each computed from the tested h(t-1)";
   return expected;
 }

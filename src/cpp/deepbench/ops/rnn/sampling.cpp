@@ -59,6 +59,31 @@ RnnSegment segment_at(const Rnn& rnn, const SegmentShape& shape, uint64_t seed, 
   return segment;
 }
 
+// A few steps for every unit: each of these segments takes one of so many units that follow one
+// another, at a place of its own. lstm's c is known at the beginning of a sequence.
+constexpr int64_t kSweepSteps = 4;
+
+int64_t sweep_segments(const Rnn& rnn) {
+  return std::min<int64_t>(rnn.hidden, rnn.cell == "gru_reset_before" ? 4 : 16);
+}
+
+SegmentShape sweep_shape(const Rnn& rnn) {
+  const int64_t segments = sweep_segments(rnn);
+  return {std::min(rnn.timesteps, kSweepSteps), (rnn.hidden + segments - 1) / segments};
+}
+
+RnnSegment sweep_segment(const Rnn& rnn, uint64_t seed, int64_t number) {
+  const int64_t steps = sweep_shape(rnn).steps, latest = rnn.timesteps - steps;
+  RnnSegment segment;
+  segment.sequence = random_below(rnn.batch, seed, 4, uint64_t(number));
+  segment.begin = rnn.cell == "lstm" ? 0 : random_below(latest + 1, seed, 5, uint64_t(number));
+  segment.end = segment.begin + steps;
+  segment.checked_from = segment.begin;
+  for (int64_t unit = number; unit < rnn.hidden; unit += sweep_segments(rnn))
+    segment.units.push_back(unit);
+  return segment;
+}
+
 }  // namespace
 
 bool checks_all_outputs(const Rnn& rnn) {
@@ -74,8 +99,10 @@ std::vector<RnnSegment> choose_segments(const Rnn& rnn, uint64_t seed) {
           {n, 0, rnn.timesteps, 0, stratified_sample(rnn.hidden, rnn.hidden, seed, 0)});
     return segments;
   }
+  for (int64_t i = 0; i < sweep_segments(rnn); ++i) segments.push_back(sweep_segment(rnn, seed, i));
   const SegmentShape shape = segment_shape(rnn);
-  const auto affordable = static_cast<int64_t>(kForwardWork / segment_cost(rnn, shape));
+  const double sweep = double(sweep_segments(rnn)) * segment_cost(rnn, sweep_shape(rnn));
+  const auto affordable = static_cast<int64_t>((kForwardWork - sweep) / segment_cost(rnn, shape));
   const int64_t max_segments = kMaxOutputs / 2 / (shape.steps * shape.units);
   for (int64_t i = 0; i < std::max(kMinSegments, std::min(affordable, max_segments)); ++i)
     segments.push_back(segment_at(rnn, shape, seed, i));

@@ -15,9 +15,9 @@ struct RnnSegment {
   std::vector<int64_t> units;
 };
 
-// The whole problem if it is small; otherwise as many segments as a bounded number of
-// multiplications allows. Each segment has different units. They cover the first and last steps,
-// the first and last sequences, and random ones.
+// The whole problem if it is small; otherwise a few steps of every unit, and as many segments as a
+// bounded number of multiplications allows. Each segment has different units. They cover the first
+// and last steps, the first and last sequences, and random ones.
 std::vector<RnnSegment> choose_segments(const Rnn& rnn, uint64_t seed);
 bool checks_all_outputs(const Rnn& rnn);
 
