@@ -28,8 +28,9 @@ TIMES_HEADING = ["problem", "time, µs", "busbw, GB/s", "library", "algorithm"]
 def collectives_page(folder: str, number: str) -> str:
     files = files_of(folder)
     machines = {device_of(file) for file in files.values()}
+    each = ", each file from one" if len(machines) > 1 else ""
     intro = (
-        f"The {len(files)} files come from {count(len(machines), 'machine')}, each file from one. "
+        f"The {len(files)} files come from {count(len(machines), 'machine')}{each}. "
         "Every device has a process of its own, except with `nccl_single`. Every row on this page "
         "is verified exactly on all ranks, before and after timing. GB/s is `busbw`, "
         "bytes/t · 2(n - 1)/n. `best` runs NCCL and `peer`."

@@ -48,7 +48,7 @@ class DeviceMemory {
     copies.overwrite(from, stream_);
   }
 
-  // The time of one call of enqueue(copy) in ns, measured like a kernel.
+  // Times of one call of enqueue(copy) in ns, each the mean of a batch, measured like a kernel.
   std::vector<double> time_calls(const std::function<void(uint64_t copy)>& enqueue) const {
     return cuda::time_calls(stream_, enqueue);
   }

@@ -32,7 +32,7 @@ class RunReport:
         self._context: Json = {}
         self._outline, self._beginning = outline(()), ""
         self._printed_shares: dict[int, float | None] = {}  # of the roofline, by row position
-        self.has_begun = False
+        self._has_begun = False
 
     def prepare(self, context: Json, shape: Outline) -> None:
         """Raises FormatError if the format cannot show these rows."""
@@ -40,7 +40,7 @@ class RunReport:
         self._beginning = self._report.begin(context, shape)
 
     def begin(self) -> None:
-        self.has_begun = True
+        self._has_begun = True
         visits, width = self._options.visits, self._screen.report_width()
         if visits > 1 and width is not None and self._options.format == "table":
             self._provisional = create("table", width=width, columns=self._options.columns)
@@ -49,6 +49,10 @@ class RunReport:
                 + f"provisional, from the first of {visits} visits:\n"
             )
         self._print(self._beginning)
+
+    @property
+    def has_begun(self) -> bool:
+        return self._has_begun
 
     def print_provisional_row(self, row: Row) -> None:
         if self._provisional is not None:

@@ -328,7 +328,8 @@ double relative_error(KernelRun& run, const std::string& problem) {
   return largest;
 }
 
-TEST_CASE("gpu: conv: engines for tf32 that compute in float say so, and no others do") {
+// The opposite does not hold: engines that note tensor cores compute some small shapes in float.
+TEST_CASE("gpu: conv: engines for tf32 that say that they compute in float do so") {
   REQUIRE_GPU();
   constexpr double kBetween = 1.0 / (1 << 16);
   int in_float = 0, in_tf32 = 0;
@@ -346,9 +347,7 @@ TEST_CASE("gpu: conv: engines for tf32 that compute in float say so, and no othe
           const Emitted facts = run.describe();
           if (facts.has("transform_factor")) continue;
           const bool says_float = facts.text("arithmetic") == "float";
-          const double error = relative_error(run, problem);
-          // The legacy interface does not say of every algorithm what it computes in.
-          if (says_float || library == "cudnn") CHECK(says_float == (error < kBetween));
+          if (says_float) CHECK(relative_error(run, problem) < kBetween);
           ++(says_float ? in_float : in_tf32);
         }
       }

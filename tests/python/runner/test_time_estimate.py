@@ -163,6 +163,12 @@ def gemm_work(flops: float, precision: str = "float", bytes: float = 1e6) -> Wor
     return Work("gemm", precision, flops, bytes)
 
 
+def test_three_visits_divide_half_of_the_spans_of_one() -> None:
+    one, three = (expectation_of(HOST, {"visits": visits}) for visits in ("1", "3"))
+    first_call_s = 0.02  # the part of a warm-up that no visit saves
+    assert one.warm_up_s - first_call_s == pytest.approx(6 * (three.warm_up_s - first_call_s))
+
+
 @pytest.mark.parametrize("facts", [GPU, HOST])
 def test_ceilings_of_the_first_row_say_nothing_about_flops(facts: Mapping[str, Any]) -> None:
     """The first row has few FLOPs and takes long, for its ceilings and for loading its library."""

@@ -12,7 +12,7 @@
 //   transpose(from, to)                       to(i, j) = from(j, i)
 //   clear(copies)                             zeros in all copies
 //   copy(to, from, bytes), replicate(copies), overwrite(copies, from), poison(matrix)
-//   time_calls(enqueue)                       the times in ns of one call of enqueue(copy), sampled
+//   time_calls(enqueue)                       samples in ns of the time of one enqueue(copy)
 #pragma once
 
 #include <array>

@@ -39,12 +39,13 @@ int64_t parse_device_number(Text key, Text value) {
   return number;
 }
 
-// One key: reads its value, and writes the value that apply() takes for what is set; "" for none.
+// One key: sets its field from a text, and writes the field as a text that sets the same; "" if it
+// is not set.
 struct Option {
   std::string key;
   std::function<void(RunOptions&, Text key, Text value)> set;
   std::function<std::string(const RunOptions&)> value;
-  bool is_of_one_row = false;  // set by who asks for the rows, one by one
+  bool is_of_one_row = false;  // it comes with the line of a row, not with the command
 };
 
 Option flag(const char* key, bool RunOptions::*field, const char* yes = "yes",

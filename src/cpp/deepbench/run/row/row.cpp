@@ -12,7 +12,7 @@ namespace {
 
 // Of the values that only an audit of the row reads: clocks, rests, samples of other measurements.
 constexpr size_t kMaxAuditValues = 20;
-constexpr double kSampleSteps = 1000;  // of a nanosecond, to which samples are rounded
+constexpr double kSampleSteps = 1000;  // samples are rounded to 1/1000 ns
 
 // Writes null for zero, which stands for "unknown" in every figure of a row.
 void write_number_or_null(JsonWriter& json, std::string_view name, double number) {
