@@ -66,6 +66,7 @@ void check_kernel(const std::string& problem, const std::string& options) {
   if (facts.has("converted")) {
     CHECK(facts.text("converted") == "w");
     CHECK(facts.number("conversion_ns") > 0);
+    CHECK(facts.number("conversion_sample_ns.0") > 0);
   }
 
   kernel.poison();  // Poison must survive the reorder to verification's order.
