@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import stat
 from pathlib import Path
 
 
@@ -16,3 +17,9 @@ def cache_folder() -> Path | None:
         if base.is_absolute():
             return base / below
     return None
+
+
+def is_private(facts: os.stat_result) -> bool:
+    """Whether a file or folder of the cache is the user's or root's, and only its owner can write
+    it, as kernel_cache.hpp requires too. Others are not used."""
+    return facts.st_uid in (0, os.getuid()) and not facts.st_mode & (stat.S_IWGRP | stat.S_IWOTH)

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from deepbench.cache_folder import cache_folder
+from deepbench.cache_folder import cache_folder, is_private
 from deepbench.runner.build_id import build_id
 
 Json = Mapping[str, Any]
@@ -92,8 +92,7 @@ def _unless_unsafe(folder: Path) -> Path | None:
         facts = folder.lstat()
     except OSError:
         return folder  # deepbench makes it
-    own = facts.st_uid in (0, os.getuid()) and not facts.st_mode & (stat.S_IWGRP | stat.S_IWOTH)
-    return folder if own and stat.S_ISDIR(facts.st_mode) else None
+    return folder if is_private(facts) and stat.S_ISDIR(facts.st_mode) else None
 
 
 def _driver_cache(variables: Mapping[str, str]) -> Path | None:

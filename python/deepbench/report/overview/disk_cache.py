@@ -12,7 +12,7 @@ import stat
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
-from deepbench.cache_folder import cache_folder
+from deepbench.cache_folder import cache_folder, is_private
 
 _LARGEST = 16 << 20  # bytes
 _DIGEST = 64  # characters
@@ -47,13 +47,9 @@ def _opened_private_folder(folder: Path) -> Iterator[int | None]:
         yield None
         return
     try:
-        yield descriptor if _is_private(os.fstat(descriptor)) else None
+        yield descriptor if is_private(os.fstat(descriptor)) else None
     finally:
         os.close(descriptor)
-
-
-def _is_private(facts: os.stat_result) -> bool:
-    return facts.st_uid in (0, os.getuid()) and not facts.st_mode & (stat.S_IWGRP | stat.S_IWOTH)
 
 
 def _read_cached(folder: int, name: str) -> str | None:
@@ -62,7 +58,7 @@ def _read_cached(folder: int, name: str) -> str | None:
     try:
         with os.fdopen(os.open(name, flags, dir_fd=folder), "rb") as file:
             facts = os.fstat(file.fileno())
-            if not (stat.S_ISREG(facts.st_mode) and _is_private(facts)):
+            if not (stat.S_ISREG(facts.st_mode) and is_private(facts)):
                 return None
             data = file.read(_LARGEST)
         digest, text = data[:_DIGEST], data[_DIGEST:]
