@@ -6,12 +6,14 @@
 #include <algorithm>
 #include <cmath>
 
+#include "../mutants/outputs.hpp"
 #include "../paths.hpp"
 #include "../suite_totals.hpp"
 
 namespace deepbench {
 namespace {
 
+using testing::stored;
 using testing::suite_totals;
 using testing::SuiteTotals;
 
@@ -233,6 +235,28 @@ TEST_CASE("gemm: outputs of equal operands are rounded alike, within the bounds 
   for (uint64_t j = 0; j < 257; ++j) weights += deepbench_weight(expected.projection_seed, j);
   CHECK(std::abs(kStored * weights - expected.projections[0]) <= expected.projection_bounds[0]);
   CHECK(expected.projection_bounds[0] < 0.02 * 1762 * std::sqrt(257));
+}
+
+TEST_CASE("gemm: the largest of correctly rounded outputs are within the bounds of projections") {
+  // With one column a projection is a single output times its weight.
+  KernelConditions conditions;
+  while (std::abs(deepbench_weight(conditions.verification_seed, 0)) < 0.9)
+    ++conditions.verification_seed;
+  for (const std::string precision : {"half", "bfloat16"}) {
+    const Problem problem = Problem::parse("gemm m=262144 n=1 k=128 precision=" + precision);
+    const deepbench_type type = gemm_problem(problem).precision.c;
+    const ExpectedOutput expected = problem.operation().expected_output(problem, conditions);
+    const double weight = deepbench_weight(expected.projection_seed, 0);
+    REQUIRE(std::abs(weight) >= 0.9);
+    REQUIRE(expected.projections.size() == 262144);
+    size_t outside = 0;
+    for (size_t i = 0; i < expected.projections.size(); ++i) {
+      const double rounded = stored(type, expected.projections[i] / weight);
+      outside +=
+          std::abs(rounded * weight - expected.projections[i]) > expected.projection_bounds[i];
+    }
+    CHECK(outside == 0);
+  }
 }
 
 TEST_CASE("gemm: larger problems are sampled at corners and edges, and projected") {

@@ -11,6 +11,7 @@
 
 #include "deepbench/core/input_generator.hpp"
 #include "deepbench/core/parallel.hpp"
+#include "deepbench/core/projection_bound.hpp"
 
 namespace deepbench {
 namespace {
@@ -170,10 +171,10 @@ void ProductReference::add_unchanged_share(ExpectedOutput& expected) const {
   expected.unchanged_share = std::min(expected.unchanged_share, most / outputs);
 }
 
-// The error of a projected row is a random sum of the errors of n single outputs. Its bound uses
-// the mean square of B and doubles the result. The term 1e-13 covers the double-precision
-// summation. Products of random operands cancel for the most part. Equal ones add up, all outputs
-// are rounded alike, and the bound is doubled again.
+// The error of a projected row is a random sum of the errors of n single outputs, whose typical
+// size follows from the mean square of B. The term 1e-13 covers the double-precision summation.
+// Products of random operands cancel for the most part. Equal ones add up, all outputs are rounded
+// alike, and the bound is doubled.
 void ProductReference::add_projection(ExpectedOutput& expected) const {
   std::vector<float> run(static_cast<size_t>(n_));
   fill_weights(seed_, 0, n_, run.data());
@@ -196,8 +197,8 @@ void ProductReference::add_projection(ExpectedOutput& expected) const {
   expected.projection_bounds.resize(expected.projections.size());
   for (size_t i = 0; i < total.squares.size(); ++i)
     expected.projection_bounds[i] =
-        2 * std::sqrt(double(n_)) * std::sqrt(added_up * total.squares[i] * b_square + c_square) *
-            relative +
+        projection_bound_over_typical(double(n_)) *
+            std::sqrt(added_up * total.squares[i] * b_square + c_square) * relative +
         1e-300;
   expected.projection_rows = static_cast<uint64_t>(m_);
   expected.projection_seed = seed_;

@@ -20,6 +20,7 @@
 
 #include "deepbench/core/input_generator.hpp"
 #include "deepbench/core/parallel.hpp"
+#include "deepbench/core/projection_bound.hpp"
 #include "deepbench/core/sums.hpp"
 #include "deepbench/ops/conv/direct_conv.hpp"
 #include "deepbench/ops/conv/projected_conv.hpp"
@@ -181,16 +182,16 @@ class ConvReference {
     });
   }
 
-  // The bound is twice the typical size of the sum of random errors of the projected elements. The
-  // term `doubles` covers the double-precision summation.
+  // The term `doubles` covers the double-precision summation.
   void add_projection(ExpectedOutput& expected) const {
     const double terms = double(conv_.products_per_output());
     const double product = std::sqrt(mean_square_of_products());
     const double typical = product * (constant_ ? terms : std::sqrt(terms));
     const double relative = output_roundoff_ + sums_roundoff_ + inputs_roundoff_;
     const double doubles = 1e-13 * (1 + std::sqrt(terms));
-    const double bound =
-        2 * std::sqrt(double(output_.slowest_extent())) * typical * (relative + doubles) + 1e-300;
+    const double bound = projection_bound_over_typical(double(output_.slowest_extent())) * typical *
+                             (relative + doubles) +
+                         1e-300;
     expected.projections = projection();
     expected.projection_bounds.assign(expected.projections.size(), bound);
     expected.projection_rows = static_cast<uint64_t>(output_.rows());

@@ -8,6 +8,7 @@
 #include <random>
 
 #include "deepbench/core/operation.hpp"
+#include "deepbench/core/projection_bound.hpp"
 #include "deepbench/core/status.hpp"
 #include "deepbench/fill.h"
 
@@ -34,10 +35,12 @@ constexpr uint64_t kBriefProjection = 1 << 20;  // outputs, whose projection tak
 // The limit of a slope over sqrt(sum of (b r)^2) / sum of r^2, which one correct row in 10^10
 // exceeds by chance (docs/explanation/verification.md).
 constexpr double kSlopeLimit = 4;
-// The bound of a projection is at least twice the typical size of the sum of its outputs' errors.
-constexpr double kProjectionBoundShare = 0.5;
 
 constexpr std::string_view kFillPrefix = "fill.";
+
+double projected_outputs(const ExpectedOutput& expected) {
+  return double(expected.outputs) / double(expected.projection_rows);
+}
 
 bool is_fill(std::string_view name) { return name.substr(0, kFillPrefix.size()) == kFillPrefix; }
 
@@ -364,10 +367,11 @@ bool Verifier::check_slope(Kernel& kernel, const Output& output,
   if (!expected.slope) return true;
   const double common = expected.slope->max_common_error;
   if (expected.slope->of == ExpectedSlope::Of::kProjections)
-    return judge_slope(output, std::to_string(projections.size()) + " projections",
-                       slope_of(projections, expected.projections, expected.projection_bounds,
-                                kProjectionBoundShare, common),
-                       when);
+    return judge_slope(
+        output, std::to_string(projections.size()) + " projections",
+        slope_of(projections, expected.projections, expected.projection_bounds,
+                 typical_share_of_projection_bound(projected_outputs(expected)), common),
+        when);
   const bool own = expected.slope->of == ExpectedSlope::Of::kElements;
   const ExpectedElements& elements = own ? expected.slope->elements : expected;
   return judge_slope(output, std::to_string(elements.indices.size()) + " outputs",
