@@ -26,7 +26,7 @@ Regimes = Mapping[str, Mapping[str, Row]]  # the rows of each problem, by power 
 
 def h100_page() -> str:
     visits = "The rested rows were measured in three visits, the sustained ones in one."
-    return power_page("NVIDIA H100: rested and sustained products", "h100", visits)
+    return power_page("NVIDIA H100: rested and sustained products", "h100_power", visits)
 
 
 def h200_page() -> str:

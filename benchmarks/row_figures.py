@@ -1,4 +1,4 @@
-"""Figures of measured rows. tables.py writes them into documents, and h200_figures.py compares them
+"""Figures of measured rows. tables.py writes them into documents, and device_figures.py compares them
 with goals.
 
 A set may contain a problem several times, once for each application. A mean counts each problem

@@ -17,7 +17,7 @@ from typing import Any
 
 import power_page
 from collectives_page import collectives_page
-from h200_page import h200_page
+from device_page import device_page
 from page_parts import ROOT, device_of, files_of, markdown_table, wrapped
 from row_figures import wall_times
 
@@ -31,8 +31,9 @@ from deepbench.results import read
 from deepbench.results.build import revision_text
 
 PAGES: Mapping[str, Callable[[], str]] = {
-    "docs/results/h200.md": h200_page,
-    "docs/results/h100.md": power_page.h100_page,
+    "docs/results/h100.md": lambda: device_page("H100", "h100"),
+    "docs/results/h200.md": lambda: device_page("H200", "h200"),
+    "docs/results/h100_power.md": power_page.h100_page,
     "docs/results/h200_power.md": power_page.h200_page,
     "docs/results/h200x2.md": lambda: collectives_page("h200x2", "Two"),
     "docs/results/h200x4.md": lambda: collectives_page("h200x4", "Four"),
@@ -42,6 +43,7 @@ REGION = re.compile(
     r"(?P<begin><!-- benchmarks/tables\.py writes (?P<name>\w+)\. -->\n).*?(?P<end><!-- end -->\n)",
     re.DOTALL,
 )
+EXAMPLE_FOLDER = "results/h100"
 EXAMPLE = "gemm_training_half"  # the table of which README.md shows some rows
 EXAMPLE_POSITIONS = (0, 1, 3, 4, 144)
 
@@ -91,7 +93,7 @@ def paragraph(text: str) -> str:
 
 def gemm_example() -> str:
     """A run's wall time, and some of its rows as the table shows them."""
-    folder = ROOT / "results/h200"
+    folder = ROOT / EXAMPLE_FOLDER
     file = read(folder / f"{EXAMPLE}.jsonl")
     rows = [row for row in file.rows if row.position in EXAMPLE_POSITIONS]
     table = Table()
@@ -112,7 +114,7 @@ def gemm_example() -> str:
 
 def comparison_example() -> str:
     """The first line of a comparison, and what was compared."""
-    name = f"results/h200/{EXAMPLE}.jsonl"
+    name = f"{EXAMPLE_FOLDER}/{EXAMPLE}.jsonl"
     reference = "NVIDIA Tesla V100"
     sides = [to_result_set(open_results(word)) for word in (str(ROOT / name), reference)]
     sentence = f'The first line of `deepbench compare {name} "{reference}"`:'

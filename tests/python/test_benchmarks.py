@@ -42,10 +42,10 @@ def timed_gemm(position: int, median_ns: float, **changes: Any) -> dict[str, Any
 
 
 def printed_section(folder: Path, section: str, capsys: pytest.CaptureFixture[str]) -> str:
-    import h200_figures  # type: ignore[import-not-found]
+    import device_figures  # type: ignore[import-not-found]
 
-    sys.argv = ["h200_figures.py", str(folder), section]
-    assert h200_figures.main() == 0
+    sys.argv = ["device_figures.py", str(folder), section]
+    assert device_figures.main() == 0
     return capsys.readouterr().out
 
 

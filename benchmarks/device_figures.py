@@ -1,6 +1,6 @@
-"""Computes the figures that the H200's tables must reach, from the folder of h200_tables.py.
+"""Computes the figures that the tables of an H100 or H200 must reach, from the folder of device_tables.py.
 
-    python benchmarks/h200_figures.py [FOLDER] [sets|best|repeat|cold|cost ...]
+    python benchmarks/device_figures.py [FOLDER] [sets|best|repeat|cold|cost ...]
 
 Goals for wall time: gemm training half in 15 s, training float in 30 s, inference int8 in 15 s;
 conv training half in 30 s, inference half in 20 s; sparse products in 30 s; gemm, conv and rnn
@@ -60,12 +60,12 @@ Runs = dict[str, Sweep]
 
 def main() -> int:
     words = sys.argv[1:]
-    folder = Path(words.pop(0)) if words and words[0] not in SECTIONS else Path("results/h200")
+    folder = Path(words.pop(0)) if words and words[0] not in SECTIONS else Path("results/h100")
     times, unknown = wall_times(folder), WallTime(0.0, None)
     files = sorted(folder.glob("*.jsonl"))
     runs = {file.stem: load(file, times.get(file.stem, unknown).seconds) for file in files}
     if not runs:
-        print(f"there are no tables in {folder}; run benchmarks/h200_tables.py")
+        print(f"there are no tables in {folder}; run benchmarks/device_tables.py")
         return 1
     for name in words or SECTIONS:
         print(f"== {name}")

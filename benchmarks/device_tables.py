@@ -1,11 +1,11 @@
-"""Measures the published tables of an H200 into a folder, with one command per table.
+"""Measures the published tables of a device into a folder, with one command per table.
 
 Each table takes less than eight minutes. An interrupted table resumes where it stopped, and a
 complete one is not measured again. Finished tables keep at most 100 raw samples per row, evenly
 spaced. wall_seconds.json in the same folder holds the wall time of each command and the UUID of its
-device. h200_figures.py and tables.py read the folder.
+device. device_figures.py and tables.py read the folder.
 
-    python benchmarks/h200_tables.py [--folder results/h200] [TABLE...] [-- options of deepbench]
+    python benchmarks/device_tables.py [--folder results/h100] [TABLE...] [-- options of deepbench]
 """
 
 from __future__ import annotations
@@ -93,7 +93,7 @@ def main() -> int:
     arguments = sys.argv[1:]
     cut = arguments.index("--") if "--" in arguments else len(arguments)
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--folder", type=Path, default=Path("results/h200"))
+    parser.add_argument("--folder", type=Path, default=Path("results/h100"))
     parser.add_argument("--limit", type=float, default=LIMIT_S, help="seconds for each table")
     parser.add_argument("tables", nargs="*", metavar="TABLE", help=" ".join([*TABLES, *OTHERS]))
     chosen = parser.parse_args(arguments[:cut])

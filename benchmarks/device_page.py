@@ -1,4 +1,4 @@
-"""The page of one NVIDIA H200."""
+"""The page of the tables of one kind of device."""
 
 from __future__ import annotations
 
@@ -33,27 +33,28 @@ from sweep_runner import median_us
 from deepbench.results import ResultFile, Row
 from deepbench.results.algorithm_choice import algorithm_choice_of
 
-FOLDER = "h200"
 TOGETHER = ("gemm", "conv", "rnn")  # operations whose sets are also counted together
 GROUPS = ("training_half", "inference_half", "training_float")
 TURNS = (2, 3)  # wall_seconds.json has repeated runs as NAME_2 and NAME_3
 FEW_COLUMNS = ["m", "n", "k", "trans_a", "default, µs", "best, µs", "algorithm"]
 
 
-def h200_page() -> str:
-    files = files_of(FOLDER)
-    times = wall_times(ROOT / "results" / FOLDER)
+def device_page(device: str, folder: str) -> str:
+    """The page of `results/FOLDER`, whose files were measured on single devices of a kind."""
+    files = files_of(folder)
+    times = wall_times(ROOT / "results" / folder)
     devices = {device_of(file) for file in files.values()}
     intro = (
-        f"Each file was measured on one H200. The {len(files)} files come from "
+        f"Each file was measured on one {device}. The {len(files)} files come from "
         f"{count(len(devices), 'device')}: figures of files with different devices compare "
         "devices, too. Means and medians count each problem once, also where a set contains it "
-        "for several applications. `python benchmarks/h200_tables.py` measures these files, and "
-        f"`python benchmarks/h200_figures.py results/{FOLDER}` prints further figures of them. "
-        "The [measurement logs](log/index.md) describe goals, variations and causes."
+        f"for several applications. `python benchmarks/device_tables.py --folder results/{folder}` "
+        f"measures these files, and `python benchmarks/device_figures.py results/{folder}` prints "
+        "further figures of them. The [measurement logs](log/index.md) describe goals, variations "
+        "and causes."
     )
     parts = [
-        [*page_head("One NVIDIA H200", FOLDER), wrapped(intro), ""],
+        [*page_head(f"One NVIDIA {device}", folder), wrapped(intro), ""],
         *wall_time_sections(files, times),
         *selection_sections(files),
         *rate_sections(files),
