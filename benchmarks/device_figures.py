@@ -1,4 +1,4 @@
-"""Computes the figures that the tables of an H100 or H200 must reach, from the folder of device_tables.py.
+"""Computes the figures that the tables of an H100 or H200 must reach, from a folder of tables.
 
     python benchmarks/device_figures.py [FOLDER] [sets|best|repeat|cold|cost ...]
 

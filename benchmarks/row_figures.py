@@ -1,5 +1,5 @@
-"""Figures of measured rows. tables.py writes them into documents, and device_figures.py compares them
-with goals.
+"""Figures of measured rows. tables.py writes them into documents, and device_figures.py compares
+them with goals.
 
 A set may contain a problem several times, once for each application. A mean counts each problem
 once, so that the frequent problems of an application do not weigh more than the others.
