@@ -33,6 +33,9 @@ HELLO: dict[str, Any] = {
 }
 
 
+KEYS_OF_THE_PLAN = frozenset({"count", "applications"})  # which rows of workers lack
+
+
 def make_context(**changes: Any) -> dict[str, Any]:
     """The first line of a result file."""
     kept = {key: value for key, value in HELLO.items() if key != "type"}
@@ -92,6 +95,8 @@ def make_row(
         "op": op,
         "attributes": attributes,
         "application": None,
+        "count": None,
+        "applications": None,
         "backend": "cpu",
         "device": {"index": 0, "name": "Example CPU"},
         "library": "onednn 3.2.0",
@@ -182,7 +187,9 @@ def make_ceiling(
 ) -> dict[str, Any]:
     """A measured ceiling: TFLOP/s, GB/s or nanoseconds."""
     row = make_memory() if kind == "bandwidth" else make_gemm()
-    for name in ("position", "bound", "metrics", "padding", "conversion", "ranks"):
+    of_rows = ("position", "count", "applications", "bound", "metrics", "padding", "conversion",
+               "ranks")  # fmt: skip
+    for name in of_rows:
         del row[name]
     line: dict[str, Any] = {
         **row,

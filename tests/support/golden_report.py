@@ -23,6 +23,7 @@ def render_rows(
             row["work"]["flops"],
             row["application"] if own else None,
             (row["regime"] or {}).get("power"),
+            calls=row.get("count"),
         )
         for row in rows
     ]

@@ -11,7 +11,7 @@ from backend_facts import planning_facts
 from deepbench import _core
 from deepbench.cli import command
 from deepbench.cli.options import OPTIONS, run_options
-from deepbench.problems.selection import select
+from deepbench.problems.selection import select, select_files
 from deepbench.results import Row
 from deepbench.runner.progress import Screen
 from deepbench.runner.sweep import Sweep
@@ -93,7 +93,9 @@ class Run:
         self.out, self.err = io.StringIO(), err or io.StringIO()
         line = command.parse_arguments(rest, OPTIONS)
         options = run_options(line)
-        selection = select(op, line.words, options.corrected)
+        selection = (
+            select_files(line.words) if op == "run" else select(op, line.words, options.corrected)
+        )
         screen = Screen(self.out, self.err)
         self.sweep = Sweep(selection, options, arguments, source, screen)
 

@@ -1,13 +1,16 @@
-"""deepbench list: prints the sets of the original benchmark and their work, or every problem."""
+"""deepbench list: prints the sets of the original benchmark and their work, or every problem, also
+of suites in files."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 
 import click
 
 from deepbench import _core, suites
+from deepbench.call_counts import CallCounts
 from deepbench.cli.command import Command, CommandLine, Option
 from deepbench.errors import UsageError, in_quotes, suggestion
 from deepbench.problems.problem_arguments import (
@@ -18,7 +21,12 @@ from deepbench.problems.problem_arguments import (
     precision_name,
     precisions,
 )
-from deepbench.problems.selection import SuiteSource, original_suite, suite_errors_as_usage_errors
+from deepbench.problems.selection import (
+    SelectedProblem,
+    SuiteSource,
+    original_suite,
+    suite_errors_as_usage_errors,
+)
 from deepbench.report.plain_table import plain_table
 from deepbench.runner.progress import Screen
 from deepbench.terminal_text import folded
@@ -30,11 +38,13 @@ _OPTIONS = (
 )  # fmt: skip
 _USAGE = """\
 usage: deepbench list [OP] [SET] [PRECISION] [options]
+       deepbench list FILE... [PRECISION] [options]
        deepbench list references [NAME] [options]
 
 Without OP, prints how many problems each set has. With OP or 'all', prints
 every problem and its work: the useful FLOPs and bytes of one call, bytes in
-PRECISION (default float).
+PRECISION (default float). With suites in files, prints their problems and
+the work of all calls that they count.
 
 'list references' prints the processors whose figures the original benchmark
 published; with NAME, it prints every row of one with its source.
@@ -56,13 +66,31 @@ Table = tuple[tuple[str, ...], list[tuple[Cell, ...]]]
 
 @dataclass(frozen=True)
 class ListedProblem:
-    """One problem of a set."""
+    """One problem of a set or of a file."""
 
     set: str
     op: str
-    group: object
-    problem: _core.Problem
-    application: str
+    selected: SelectedProblem
+
+    @property
+    def problem(self) -> _core.Problem:
+        return self.selected.problem
+
+    @property
+    def counts(self) -> CallCounts | None:
+        return self.selected.counts
+
+    @property
+    def calls(self) -> int:
+        """How often its call is made; 1 if that is not stated."""
+        return self.counts.count if self.counts else 1
+
+    @property
+    def applications(self) -> str:
+        """With the calls of each if there are several."""
+        if self.counts is None or len(self.counts.applications) < 2:
+            return self.selected.application or ""
+        return ", ".join(f"{one.name} ({one.count})" for one in self.counts.applications)
 
 
 def main(line: CommandLine) -> int:
@@ -72,6 +100,9 @@ def main(line: CommandLine) -> int:
         (titles, rows), notes = reference_table(line.words[1:])
         _print_table(line, titles, rows, notes)
         return 0
+    paths = [word for word in line.words if _is_path(word)]
+    if paths:
+        return _list_files(line, paths)
     op, set_name, precision = _read_words(line.words)
     with suite_errors_as_usage_errors():
         listed = list(_list_problems(op, set_name, precision, line.has("--corrected")))
@@ -80,6 +111,55 @@ def main(line: CommandLine) -> int:
     titles, rows = _summary_table(listed) if op is None else _problem_table(listed)
     _print_table(line, titles, rows)
     return 0
+
+
+def _is_path(word: str) -> bool:
+    """Whether a word can only mean a file: neither an operation nor a set nor a precision."""
+    means = operation_name(word) or suites.set_name(word) or precision_name(ALL, word)
+    return means is None and ("/" in word or "." in word or Path(word).exists())
+
+
+def _list_files(line: CommandLine, paths: Sequence[str]) -> int:
+    """Prints the problems of suites in files."""
+    precision = "float"
+    for word in line.words:
+        named = precision_name(ALL, word)
+        if word not in paths and named is None:
+            raise UsageError(
+                f"{in_quotes(word)}: list takes files and a precision, or an operation and a set"
+            )
+        precision = named or precision
+    if line.has("--corrected"):
+        raise UsageError("--corrected is for the original's sets; leave it out")
+    with suite_errors_as_usage_errors():
+        read = [suites.read(path) for path in paths]
+    listed = [item for suite in read for item in _listed_problems(suite, precision)]
+    titles, rows = _problem_table(listed)
+    _print_table(line, ("suite", *titles[1:]), rows, [_totals_text(listed)])
+    return 0
+
+
+def _listed_problems(suite: suites.Suite, precision: str) -> Iterator[ListedProblem]:
+    source = SuiteSource([suite], {"precision": precision})
+    for selected in source.problems(_core.Problem.parse, None):
+        yield ListedProblem(suite.name, selected.problem.op, selected)
+
+
+def _totals_text(listed: Sequence[ListedProblem]) -> str:
+    """'3 problems, 96 calls: 1.23 TFLOP, 0.45 GB'."""
+    calls = sum(item.calls for item in listed)
+    counted = any(item.counts for item in listed)
+    problems = "1 problem" if len(listed) == 1 else f"{len(listed):,} problems"
+    whole = f"{problems}, {calls:,} call{'' if calls == 1 else 's'}" if counted else problems
+    flops, size = _tera_and_giga(listed)
+    return f"{whole}: {flops:.4g} TFLOP, {size:.4g} GB"
+
+
+def _tera_and_giga(listed: Sequence[ListedProblem]) -> tuple[float, float]:
+    """The TFLOP and the GB of all calls."""
+    flops = sum(item.calls * item.problem.flops for item in listed)
+    size = sum(item.calls * item.problem.bytes for item in listed)
+    return flops / 1e12, size / 1e9
 
 
 def _print_table(
@@ -137,41 +217,37 @@ def _list_problems(
         suite = original_suite(folder, name, corrected)
         source = SuiteSource([suite], {"precision": precision})
         for selected in source.problems(_core.Problem.parse, None):
-            yield ListedProblem(
-                folder, name, selected.group, selected.problem, selected.application or ""
-            )
+            yield ListedProblem(folder, name, selected)
 
 
 def _summary_table(listed: Sequence[ListedProblem]) -> Table:
     groups: dict[tuple[str, str], list[ListedProblem]] = {}
     for item in listed:
         groups.setdefault((item.set, item.op), []).append(item)
-    rows: list[tuple[Cell, ...]] = [
-        (
-            set_name,
-            op,
-            len({item.group for item in items}),
-            len(items),
-            round(sum(item.problem.flops for item in items) / 1e12, 4),
-            round(sum(item.problem.bytes for item in items) / 1e9, 3),
-        )
-        for (set_name, op), items in groups.items()
-    ]
+    rows: list[tuple[Cell, ...]] = []
+    for (set_name, op), items in groups.items():
+        flops, size = _tera_and_giga(items)
+        problems = len({item.selected.group for item in items})
+        rows.append((set_name, op, problems, len(items), round(flops, 4), round(size, 3)))
     return ("set", "op", "problems", "rows", "TFLOP", "GB"), rows
 
 
 def _problem_table(listed: Sequence[ListedProblem]) -> Table:
+    """The work is of one call; a column has the counts if there are any."""
+    counted = any(item.counts for item in listed)
     rows: list[tuple[Cell, ...]] = [
         (
             item.set,
             str(item.problem),
+            *((item.calls,) if counted else ()),
             round(item.problem.flops / 1e9, 6),
             round(item.problem.bytes / 1e6, 6),
-            item.application,
+            item.applications,
         )
         for item in listed
     ]
-    return ("set", "problem", "GFLOP", "MB", "application"), rows
+    count = ("count",) if counted else ()
+    return ("set", "problem", *count, "GFLOP", "MB", "application"), rows
 
 
 def _render_table(

@@ -130,9 +130,10 @@ def _outline_problem(row: Row, is_user_suite: bool) -> OutlineProblem:
         row.op or "?",
         row.attributes,
         row.work.flops,
-        row.application if is_user_suite else None,
+        row.application_names if is_user_suite else None,
         row.regime.power,
         visits.count or 1 if (visits := row.statistics.visits) else 1,
+        row.count,
     )
 
 

@@ -9,7 +9,7 @@ computes the interval of a ratio, and verdicts.py separates changes from noise.
 from __future__ import annotations
 
 from .comparison import Comparison, PairwiseComparison, Rules, compare
-from .groups import Group
+from .groups import AllCalls, Group
 from .headline import Headline, headline
 from .matching import NothingInCommon, Unmatched
 from .ratios import Ratio
@@ -19,6 +19,7 @@ from .verdicts import ComparedRow
 
 __all__ = [
     "ACROSS",
+    "AllCalls",
     "ComparedRow",
     "Comparison",
     "Entry",

@@ -1,4 +1,5 @@
-"""Families and applications: the geometric mean of their rows' ratios."""
+"""Families and applications: the geometric mean of their rows' ratios, and where the rows state how
+often their calls are made, the speedup of all calls."""
 
 from __future__ import annotations
 
@@ -14,6 +15,21 @@ NO_APPLICATION = "none"
 
 
 @dataclass(frozen=True)
+class AllCalls:
+    """The time of all calls of the rows that state a count, on both sides."""
+
+    rows: int
+    calls: int
+    base_ns: float
+    other_ns: float
+
+    @property
+    def speedup(self) -> float:
+        """By how much the other side is faster; below 1: slower."""
+        return self.base_ns / self.other_ns
+
+
+@dataclass(frozen=True)
 class Group:
     """Rows with a common geometric mean."""
 
@@ -24,25 +40,35 @@ class Group:
     faster: int
     slower: int
     verdict: str
+    all_calls: AllCalls | None  # None: no row of the mean states a count
+
+
+# The groups of a row, and how many of its calls belong to each.
+Parts = Callable[[ComparedRow], Iterable[tuple[str, int]]]
 
 
 def families(compared: Sequence[ComparedRow], floor: float) -> list[Group]:
     """Groups by operation, phase and precision. A mean closer to 1 than `floor` is noise."""
-    return _group_rows(compared, floor, lambda one: family(one.base, one.other))
+    return _group_rows(compared, floor, lambda one: [(family(one.base, one.other), one.calls)])
 
 
 def applications(compared: Sequence[ComparedRow], floor: float) -> list[Group]:
-    """Groups by application, which the baseline names."""
+    """Groups by application, which the baseline names. A row with several is in each of their
+    groups."""
 
-    def application_of(one: ComparedRow) -> str:
-        return one.base.application or one.other.application or NO_APPLICATION
+    def parts(one: ComparedRow) -> list[tuple[str, int]]:
+        names_them = one.base.application_names or not one.other.application_names
+        of = one.base if names_them else one.other
+        named = of.calls_by_application if of.count else [(of.application, one.calls)]
+        return [(name or NO_APPLICATION, calls) for name, calls in named]
 
-    return _group_rows(_without_phase_sums(compared), floor, application_of)
+    return _group_rows(_without_phase_sums(compared), floor, parts)
 
 
 def overall(compared: Sequence[ComparedRow], floor: float) -> Group | None:
     """One group of all rows, or None if no ratio counts."""
-    groups = _group_rows(_without_phase_sums(compared), floor, lambda one: "all")
+    rows = _without_phase_sums(compared)
+    groups = _group_rows(rows, floor, lambda one: [("all", one.calls)])
     return groups[0] if groups else None
 
 
@@ -59,18 +85,21 @@ def family(base: Entry, other: Entry) -> str:
     return " ".join(word for word in words if word)
 
 
-def _group_rows(
-    compared: Iterable[ComparedRow], floor: float, name: Callable[[ComparedRow], str]
-) -> list[Group]:
-    groups: dict[str, list[ComparedRow]] = {}
+def _group_rows(compared: Iterable[ComparedRow], floor: float, parts: Parts) -> list[Group]:
+    groups: dict[str, list[tuple[ComparedRow, int]]] = {}
     for one in compared:
-        if one.ratio is not None:
-            groups.setdefault(name(one), []).append(one)
-    counted = {key: rows for key, rows in groups.items() if any(row.is_in_means for row in rows)}
-    return [_make_group(key, rows, floor, len(counted)) for key, rows in counted.items()]
+        for name, calls in parts(one) if one.ratio is not None else ():
+            groups.setdefault(name, []).append((one, calls))
+    counted = {
+        name: rows for name, rows in groups.items() if any(row.is_in_means for row, _ in rows)
+    }
+    return [_make_group(name, rows, floor, len(counted)) for name, rows in counted.items()]
 
 
-def _make_group(name: str, rows: Sequence[ComparedRow], floor: float, groups: int) -> Group:
+def _make_group(
+    name: str, rows_with_calls: Sequence[tuple[ComparedRow, int]], floor: float, groups: int
+) -> Group:
+    rows = [row for row, _ in rows_with_calls]
     counted = _rows_in_mean(rows)
     ratio = geometric_mean([row.ratio for row in counted if row.ratio is not None])
     verdicts = [row.verdict for row in counted]
@@ -83,6 +112,21 @@ def _make_group(name: str, rows: Sequence[ComparedRow], floor: float, groups: in
         faster=verdicts.count(FASTER),
         slower=verdicts.count(SLOWER),
         verdict=PUBLISHED if published else _verdict_on_mean(counted, ratio, floor, groups),
+        all_calls=_all_calls(rows_with_calls),
+    )
+
+
+def _all_calls(rows: Sequence[tuple[ComparedRow, int]]) -> AllCalls | None:
+    """Over all rows with two times that count, also those without an interval: a sum that lacks a
+    row is not the time of the application."""
+    counted = [(row, calls) for row, calls in rows if row.is_in_means and row.count is not None]
+    if not counted:
+        return None
+    return AllCalls(
+        rows=len(counted),
+        calls=sum(calls for _, calls in counted),
+        base_ns=math.fsum((row.base.time_ns or 0.0) * calls for row, calls in counted),
+        other_ns=math.fsum((row.other.time_ns or 0.0) * calls for row, calls in counted),
     )
 
 

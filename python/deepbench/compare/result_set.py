@@ -12,6 +12,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from deepbench.call_counts import ApplicationCalls, application_names, calls_by_application
 from deepbench.results import ResultFile
 from deepbench.results.algorithm_choice import AlgorithmChoice, algorithm_choice_of
 from deepbench.results.build import version_text
@@ -69,12 +70,24 @@ class Entry:
     inputs: str
     clock_mhz: float | None
     conversion_ns: float | None
+    count: int | None = None  # how often its applications make this call; None: not stated
+    applications: tuple[ApplicationCalls, ...] = ()
     published: bool = False  # a published figure, which was measured by other rules
     ranks: int | None = None  # of a collective operation
     is_disturbed: bool = False  # by other work on the machine
     doubt: str | None = None  # why a published figure is excluded from means
     # The intended values of misprinted attributes.
     meant: Mapping[str, Value] = field(default_factory=dict)
+
+    @property
+    def application_names(self) -> str | None:
+        """Its applications as one text."""
+        return application_names(self.application, self.applications)
+
+    @property
+    def calls_by_application(self) -> list[tuple[str | None, int]]:
+        """Its calls by the application that makes them; None: by no named one."""
+        return calls_by_application(self.application, self.count, self.applications)
 
     @property
     def algorithm(self) -> str | None:
@@ -165,6 +178,10 @@ def to_entry(row: Row, inputs: str = "uniform") -> Entry:
         inputs=inputs,
         clock_mhz=_positive_or_none(row.observed.get("sm_clock_mhz")),
         conversion_ns=_positive_or_none(row.conversion.ns),
+        count=row.count,
+        applications=tuple(
+            ApplicationCalls(printable(one.name), one.count) for one in row.applications
+        ),
         published=published is not None,
         is_disturbed=row.statistics.is_disturbed,
         doubt=_printable_or_none(published.doubt) if published else None,

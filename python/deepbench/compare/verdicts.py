@@ -47,6 +47,16 @@ class ComparedRow:
     explained_by_clock: bool = False  # the verdict is noise only because the clocks differ
 
     @property
+    def count(self) -> int | None:
+        """How often the baseline makes the call, or the other side where the baseline does not
+        state it; the same on both sides, so that their sums are of the same calls."""
+        return self.other.count if self.base.count is None else self.base.count
+
+    @property
+    def calls(self) -> int:
+        return self.count or 1
+
+    @property
     def is_in_means(self) -> bool:
         """Whether means include the ratio."""
         return self.ratio is not None and self.verdict not in (DOUBTED, DISTURBED)

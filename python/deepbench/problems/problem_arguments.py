@@ -173,6 +173,11 @@ def _key_values(word: str) -> tuple[str, list[str]]:
         raise UsageError(f"{in_quotes(word)} has no attribute before '='")
     if key == "application":
         return key, [quoted(value)]
+    if key == "count":
+        raise UsageError(
+            f"{in_quotes(word)}: counts belong to the lines of a suite; write the problems to a "
+            "file and run it with 'deepbench run FILE'"
+        )
     items = value.split(",")
     if not all(items):
         raise UsageError(f"{in_quotes(word)} has an empty value; write {key}=VALUE or {key}=A,B")

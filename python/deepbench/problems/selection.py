@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
 from deepbench import suites
+from deepbench.call_counts import CallCounts
 from deepbench.errors import UsageError, in_quotes
 from deepbench.problems.problem_arguments import (
     ALL,
@@ -31,6 +32,7 @@ from deepbench.problems.problem_arguments import (
     problem_lines,
     require_constant,
 )
+from deepbench.problems.suite_counts import merged_by_problem
 from deepbench.suites import Suite
 
 if TYPE_CHECKING:
@@ -48,6 +50,7 @@ class SelectedProblem:
     application: str | None = None
     constant: tuple[str, ...] = ()
     group: tuple[str, int] | None = None  # suite and line, which may stand for several phases
+    counts: CallCounts | None = None  # of its calls; None: its suite counts none
 
 
 class ProblemSource(Protocol):
@@ -82,10 +85,12 @@ class SuiteSource:
         for suite in self.suites:
             with suite_errors_as_usage_errors():
                 parsed = suites.problems(suite, parse, self.chosen, keys, joint)
-            _check_constants(suite, [problem.op for _, problem in parsed])
-            for entry, problem in parsed:
-                place = (entry.source, entry.line)
-                selected.append(SelectedProblem(problem, entry.application, suite.constant, place))
+                merged = merged_by_problem(parsed)
+            _check_constants(suite, [one.problem.op for one in merged])
+            selected += (
+                SelectedProblem(one.problem, one.application, suite.constant, one.place, one.counts)
+                for one in merged
+            )
         if hello or "precision" in self.chosen:  # otherwise the precision is not known yet
             self._require_used(selected)
         yield from selected

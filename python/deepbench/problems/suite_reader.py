@@ -1,7 +1,7 @@
 """Reads a suite file: problem lines, comments and headers, as in docs/reference/suites.md.
 
-This file handles encoding, lines, headers, quoting and the application. The native parser decides
-whether a problem is valid; see suite_expansion.py.
+This file handles encoding, lines, headers, quoting, the application and the count. The native
+parser decides whether a problem is valid; see suite_expansion.py.
 """
 
 from __future__ import annotations
@@ -14,6 +14,8 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import NoReturn
 
+from deepbench.call_counts import MAX_COUNT
+from deepbench.errors import in_quotes
 from deepbench.input_files import NotRegularFile, TooLargeFile, read_whole
 
 MAX_BYTES = 16 * 1024 * 1024
@@ -26,6 +28,8 @@ _HEADERS = {"default": "precision=half", "phases": "fwd bwd_data", "constant": "
 _NAME = re.compile(r"[a-z_][a-z0-9_]*")
 _VALUE = re.compile(r'[^\s"=]+')
 _TOKEN = re.compile(r'(?:[^\s"]|"(?:[^"\\]|\\.)*")+')
+_METADATA = ("application", "count")  # keys that are not part of the problem
+_COUNT = re.compile(r"[1-9][0-9]{0,15}")
 _QUOTED = re.compile(r'"((?:[^"\\]|\\.)*)"')
 
 
@@ -37,10 +41,11 @@ class SuiteError(ValueError):
 class Entry:
     """One problem line."""
 
-    text: str  # the problem as written, without its application, one space between words
+    text: str  # the problem as written, without its metadata, one space between words
     application: str | None
     source: str  # the path as the user gave it, or "training/gemm"
-    line: int  # counts from 1
+    line: int  # from 1
+    count: int | None = None  # how often the application makes this call; None: not stated
 
 
 @dataclass(frozen=True)
@@ -168,24 +173,41 @@ class _Reader:
 
     def _read_problem(self, line: str) -> None:
         words: list[str] = []
-        application: str | None = None
+        metadata: dict[str, str] = {}
         for token in self._split_words(line):
             key, equals, value = token.partition("=")
             if token.startswith("#"):
                 self._fail("a comment follows a problem", "a comment has a line of its own")
-            elif key != "application" or not equals:
+            elif key not in _METADATA or not equals:
                 words.append(token)
-            elif application is None:
-                application = self._unquoted(value)
+            elif key in metadata:
+                self._fail(f"{key} is given twice", "a problem has one")
             else:
-                self._fail("application is given twice", "a problem has one")
-        if application is not None and not application.strip():
-            self._fail("the application is empty", "omit application if it is unknown")
+                metadata[key] = value
+        application = self._read_application(metadata.get("application"))
+        count = self._read_count(metadata.get("count"))
         if not words:
+            what = "a count" if application is None else "an application"
+            self._fail(f"{what} without a problem", "begin the line with an operation's name")
+        self._entries.append(Entry(" ".join(words), application, self._source, self._line, count))
+
+    def _read_application(self, value: str | None) -> str | None:
+        if value is None:
+            return None
+        application = self._unquoted(value)
+        if not application.strip():
+            self._fail("the application is empty", "omit application if it is unknown")
+        return application
+
+    def _read_count(self, value: str | None) -> int | None:
+        if value is None:
+            return None
+        if not _COUNT.fullmatch(value) or int(value) > MAX_COUNT:
             self._fail(
-                "an application without a problem", "begin the line with an operation's name"
+                f"the count {in_quotes(value)} is not an integer from 1 to {MAX_COUNT:,}",
+                "write how often the application makes this call, such as count=32",
             )
-        self._entries.append(Entry(" ".join(words), application, self._source, self._line))
+        return int(value)
 
     def _read_header(self, keyword: str, words: list[str]) -> None:
         if keyword not in _HEADERS:
@@ -212,8 +234,8 @@ class _Reader:
         key, equals, value = word.partition("=")
         if not equals or not _NAME.fullmatch(key) or not _VALUE.fullmatch(value):
             self._fail(f"'{word}' is not a default", "write KEY=VALUE, without spaces or quotes")
-        if key == "application":
-            self._fail("application has no default", "write it on each problem's line")
+        if key in _METADATA:
+            self._fail(f"{key} has no default", "write it on each problem's line")
         if key in self._defaults:
             self._fail(f"the default of {key} is given twice", "a key has one default")
         self._defaults[key] = value

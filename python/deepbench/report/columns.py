@@ -14,11 +14,12 @@ from deepbench.report.fields import (
     time_cell,
     work_unit,
 )
-from deepbench.report.outline import OpOutline, application_text, title, value_text
+from deepbench.report.outline import OpOutline, application_text, count_text, title, value_text
 from deepbench.results.row import Row
 from deepbench.terminal_text import cell_width, padded
 
 _APPLICATION = "application"
+_COUNT = "count"
 
 
 @dataclass(frozen=True)
@@ -40,18 +41,22 @@ class Column:
 
 
 def problem_columns(op: OpOutline) -> list[Column]:
-    """The columns of an operation's attributes, after that of the application if it has one."""
+    """The columns of an operation's attributes, after those of the application and of the count if
+    it has them."""
     attributes = [
         Column(title(name), width, _attribute_cell(name), name=name, is_attribute=True)
         for name, width in op.widths.items()
     ]
-    if not op.application:
-        return attributes
-    width = max(op.application, len(_APPLICATION))
-    return [
-        Column(_APPLICATION, width, _application_cell, left=True, name=_APPLICATION),
-        *attributes,
-    ]
+    metadata = []
+    if op.application:
+        width = max(op.application, len(_APPLICATION))
+        metadata.append(
+            Column(_APPLICATION, width, _application_cell, left=True, name=_APPLICATION)
+        )
+    if op.count:
+        width = max(op.count, len(_COUNT))
+        metadata.append(Column(_COUNT, width, lambda row: count_text(row.count), name=_COUNT))
+    return [*metadata, *attributes]
 
 
 def measured_columns(op: OpOutline) -> list[Column]:
@@ -116,7 +121,7 @@ def verified(row: Row) -> str:
 
 
 def _application_cell(row: Row) -> str:
-    return application_text(row.application)
+    return application_text(row.application_names)
 
 
 def _attribute_cell(name: str) -> Callable[[Row], str]:

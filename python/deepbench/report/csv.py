@@ -22,6 +22,7 @@ _PATHS = {
     "op": "op",
     "problem": "problem",
     "application": "application",
+    "count": "count",
     "status": "status",
     "reason": "reason",
     "backend": "backend",
@@ -86,11 +87,14 @@ class Csv:
     def begin(self, context: Context, outline: Outline) -> str:
         names = [name for op in outline.values() for name in op.widths]
         self._attributes = list(dict.fromkeys(names))
-        return _csv_line([*_PATHS, "metrics", "notes", *map(_attribute_column, self._attributes)])
+        return _csv_line(
+            [*_PATHS, "applications", "metrics", "notes", *map(_attribute_column, self._attributes)]
+        )
 
     def row(self, row: Row) -> str:
         return _csv_line([
             *(_cell_text(_cell_value(row, name)) for name in _PATHS),
+            _without_formula(_applications_text(row)),
             _without_formula(metric_text(row, exact=True)),
             _without_formula("; ".join(row.notes)),
             *(_cell_text(row.attributes.get(name)) for name in self._attributes),
@@ -104,6 +108,11 @@ def _cell_value(row: Row, column: str) -> object:
     """The algorithm column includes the candidate's id where the library gives several candidates
     the same name."""
     return algorithm_choice_of(row).text if column == "algorithm" else _VALUES[column](row)
+
+
+def _applications_text(row: Row) -> str:
+    """'qkv=32; output=32', with the calls of each application."""
+    return "; ".join(f"{one.name}={one.count}" for one in row.applications)
 
 
 def _attribute_column(attribute: str) -> str:

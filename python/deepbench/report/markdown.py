@@ -11,6 +11,7 @@ from deepbench.report.fields import get, threads_text
 from deepbench.report.outline import OpOutline, Outline
 from deepbench.report.remarks import Remarks
 from deepbench.results.build import version_text
+from deepbench.results.call_totals import CallTotals
 from deepbench.results.fleet import FleetSummary
 from deepbench.results.row import Row
 
@@ -28,6 +29,7 @@ class Markdown:
         self._columns: list[Column] = []
         self._remarks = Remarks()
         self._fleet = FleetSummary()
+        self._totals = CallTotals()
 
     def begin(self, context: Context, outline: Outline) -> str:
         self._outline = outline
@@ -38,6 +40,7 @@ class Markdown:
 
     def row(self, row: Row) -> str:
         self._fleet.add(row)
+        self._totals.add(row)
         op = row.op or "?"
         text = "" if op == self._op else self._header(op)
         return text + line([escaped(column.cell(row)) for column in self._columns])
@@ -45,16 +48,17 @@ class Markdown:
     def end(self) -> str:
         lines = [*self._remarks.lines(), *(self._reference.lines() if self._reference else ())]
         notes = "\n" + "  \n".join(map(escaped, lines)) + "\n" if lines else ""
-        return notes + self._fleet_section()
+        return notes + self._sections()
 
-    def _fleet_section(self) -> str:
-        if not self._fleet.rows:
+    def _sections(self) -> str:
+        """The sections below the rows: of a fleet, and of counted calls."""
+        if not self._fleet.rows and not self._totals.regimes:
             return ""
+        from deepbench.report.below_rows import sections_below_rows
         from deepbench.report.comparison.markdown import render_markdown
-        from deepbench.report.fleet import fleet_section
 
-        section = fleet_section(self._fleet)
-        return "\n" + render_markdown([section]) if section else ""
+        sections = sections_below_rows(self._fleet, self._totals)
+        return "\n" + render_markdown(sections) if sections else ""
 
     def _header(self, op: str) -> str:
         outline = self._outline.get(op, OpOutline({}, arithmetic=True))

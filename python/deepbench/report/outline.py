@@ -29,6 +29,7 @@ class OutlineProblem(NamedTuple):
     application: str | None = None  # None if applications have no column
     power: str | None = None  # the power regime; None: unknown, as of published figures
     visits: int = 1  # of which each is by another process
+    calls: int | None = None  # how often its applications make it; None: not stated
 
 
 @dataclass(frozen=True)
@@ -43,6 +44,7 @@ class OpOutline:
     shared: Mapping[str, str] = field(default_factory=dict)  # attributes that are equal in all rows
     powers: Sequence[str] = ()  # the power regimes of the rows
     visits: int = 1  # the most of a row
+    count: int = 0  # the width of its column; 0: it has none
 
     @property
     def heading(self) -> str:
@@ -63,7 +65,8 @@ def outline(problems: Iterable[OutlineProblem]) -> Outline:
     units: dict[str, set[str]] = {}
     powers: dict[str, dict[str, None]] = {}  # in order of appearance
     visits: dict[str, int] = {}
-    for op, attributes, flops, application, power, row_visits in problems:
+    call_counts: dict[str, int] = {}  # widths
+    for op, attributes, flops, application, power, row_visits, calls in problems:
         rows[op] = rows.get(op, 0) + 1
         columns = texts.setdefault(op, {})
         for name, value in attributes.items():
@@ -74,6 +77,7 @@ def outline(problems: Iterable[OutlineProblem]) -> Outline:
         units.setdefault(op, set()).add(work_unit(attributes.get("precision")))
         powers.setdefault(op, {}).update({power: None} if power else {})
         visits[op] = max(visits.get(op, 1), row_visits)
+        call_counts[op] = max(call_counts.get(op, 0), len(count_text(calls)))
     outlines = {}
     for op, columns in texts.items():
         value_widths = {name: max(map(cell_width, values)) for name, values in columns.items()}
@@ -85,7 +89,7 @@ def outline(problems: Iterable[OutlineProblem]) -> Outline:
         }
         outlines[op] = OpOutline(
             widths, arithmetic[op], applications[op], frozenset(units[op]), value_widths, shared,
-            tuple(powers[op]), visits[op],
+            tuple(powers[op]), visits[op], call_counts[op],
         )  # fmt: skip
     return outlines
 
@@ -100,6 +104,11 @@ def _titles() -> dict[str, str]:
     from deepbench import _core
 
     return {key.name: key.title for known in _core.operations() for key in known.parameters}
+
+
+def count_text(count: int | None) -> str:
+    """A count of calls as a column shows it."""
+    return "" if count is None else str(count)
 
 
 def application_text(application: str | None) -> str:

@@ -12,6 +12,7 @@ from deepbench.report.attention import style_of
 from deepbench.report.outline import OpOutline, Outline
 from deepbench.report.remarks import Remarks
 from deepbench.report.table_layout import Layout, layout, require_known_columns
+from deepbench.results.call_totals import CallTotals
 from deepbench.results.fleet import FleetSummary
 from deepbench.results.row import Row
 from deepbench.terminal_text import cell_width, folded
@@ -45,6 +46,7 @@ class Table:
         self._last_line = ""  # of the last row, with its remarks below it
         self._remarks = Remarks()
         self._fleet = FleetSummary()
+        self._totals = CallTotals()
 
     def begin(self, context: Context, outline: Outline) -> str:
         require_known_columns(outline, self._chosen)
@@ -57,6 +59,7 @@ class Table:
     def row(self, row: Row) -> str:
         released = ""
         self._fleet.add(row)
+        self._totals.add(row)
         op = row.op or "?"
         if op != self._op:
             released = self._held_rows_text()
@@ -75,16 +78,17 @@ class Table:
         rows = self._held_rows_text()  # before the notes, since these rows may add notes
         lines = [*self._remarks.lines(), *(self._reference.lines() if self._reference else ())]
         parts = [part for line in lines for part in self._folded_line(line)]
-        return rows + "".join(line + "\n" for line in parts) + self._fleet_section()
+        return rows + "".join(line + "\n" for line in parts) + self._sections()
 
-    def _fleet_section(self) -> str:
-        if not self._fleet.rows:
+    def _sections(self) -> str:
+        """The sections below the rows: of a fleet, and of counted calls."""
+        if not self._fleet.rows and not self._totals.regimes:
             return ""
+        from deepbench.report.below_rows import sections_below_rows
         from deepbench.report.comparison.table import render_table
-        from deepbench.report.fleet import fleet_section
 
-        section = fleet_section(self._fleet)
-        return "\n" + render_table([section], self._width) if section else ""
+        sections = sections_below_rows(self._fleet, self._totals)
+        return "\n" + render_table(sections, self._width) if sections else ""
 
     def _start_operation(self, op: str) -> None:
         outline = self._outline.get(op, OpOutline({}, arithmetic=True))

@@ -23,7 +23,7 @@ from deepbench.report.columns import Column, measured_columns, problem_columns
 from deepbench.report.outline import OpOutline, Outline
 
 _DROPPED_FIRST = ("verified", "bound")
-_DROPPED_LAST = ("ceiling", "spread", "application", "roofline")
+_DROPPED_LAST = ("ceiling", "spread", "application", "count", "roofline")
 _PROBLEM = "problem"  # stands for all attributes
 
 
@@ -44,7 +44,7 @@ def narrowing_text() -> str:
 class Layout:
     """How the rows of one operation are drawn."""
 
-    problem: Sequence[Column]  # the application and the attributes
+    problem: Sequence[Column]  # the application, the count and the attributes
     measured: Sequence[Column]
     legend: Sequence[str] = ()  # what the columns leave out: precision=half, sw: stride_w
     gap: str = "  "

@@ -22,7 +22,7 @@ def first_difference(old: ResultFile, new: Json, problems: Sequence[str]) -> str
         if row.problem != problems[position]:
             return f"row {position} was '{row.problem}', now it is '{problems[position]}'"
     if old.context.get("plan") != new.get("plan"):
-        return "the remaining problems differ"
+        return "the remaining problems differ, or their applications or counts"
     return None
 
 

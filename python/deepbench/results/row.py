@@ -8,9 +8,15 @@ does not know.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, fields
+from dataclasses import asdict, dataclass, field, fields
 from typing import Any, TypeVar
 
+from deepbench.call_counts import (
+    ApplicationCalls,
+    CallCounts,
+    application_names,
+    calls_by_application,
+)
 from deepbench.results import schema, strict_json
 from deepbench.results.schema_upgrade import upgrade_row
 
@@ -280,10 +286,12 @@ class Row:
     op: str | None
     reason: str | None
     members: Mapping[str, Any] = field(repr=False, compare=False)
-    # The line that was read. None if it is of an older version, or if the row is of a workbook.
+    # Its line. None if it was read from an older version, or if the row is of a workbook.
     text: str | None = field(repr=False, compare=False)
     attributes: Mapping[str, Value] = field(default_factory=dict)
     application: str | None = None
+    count: int | None = None  # how often its applications make this call; None: not stated
+    applications: Sequence[ApplicationCalls] = ()
     backend: str | None = None
     device: Device = Device()
     library: str | None = None
@@ -325,6 +333,16 @@ class Row:
         return None if precision is None else str(precision)
 
     @property
+    def application_names(self) -> str | None:
+        """Its applications as one text."""
+        return application_names(self.application, self.applications)
+
+    @property
+    def calls_by_application(self) -> list[tuple[str | None, int]]:
+        """Its calls by the application that makes them; None: by no named one."""
+        return calls_by_application(self.application, self.count, self.applications)
+
+    @property
     def time_ns(self) -> float | None:
         """The time, even of a mistrusted row: the median; of a published figure, the mean."""
         statistics = self.statistics
@@ -354,6 +372,22 @@ def build_row(members: Any, text: str | None = None) -> Row:
     Raises SchemaError."""
     schema.check_row(members)
     return _make_row(members, text)
+
+
+def with_counts(row: Row, counts: CallCounts) -> Row:
+    """The row with the counts of its calls, beside its application."""
+    from deepbench import _core
+
+    counted: dict[str, Any] = {"count": counts.count}
+    if counts.applications:
+        counted["applications"] = [asdict(one) for one in counts.applications]
+    members: dict[str, Any] = {}
+    for name, value in row.members.items():
+        members[name] = value
+        if name == "application":
+            members |= counted
+    members |= counted
+    return build_row(members, _core.line_of_members(members))
 
 
 def _make_row(value: Mapping[str, Any], text: str | None) -> Row:
@@ -422,6 +456,10 @@ def _make_metrics(values: Sequence[Mapping[str, Any]]) -> tuple[Metric, ...]:
     return tuple(map(_metric, values))
 
 
+def _make_applications(values: Sequence[Mapping[str, Any]]) -> tuple[ApplicationCalls, ...]:
+    return tuple(ApplicationCalls(value["name"], value["count"]) for value in values)
+
+
 _statistics_of = _dataclass_maker(Statistics)
 _visit_facts = _dataclass_maker(VisitFacts)
 
@@ -434,6 +472,7 @@ def statistics_of_members(value: Mapping[str, Any]) -> Statistics:
 
 
 _PARTS: Mapping[str, Callable[[Any], Any]] = {
+    "applications": _make_applications,
     "device": _dataclass_maker(Device),
     "algorithm": _make_algorithm,
     "regime": _make_regime,

@@ -83,6 +83,9 @@ def check_consistency(row: Mapping[str, Any]) -> None:
     published = (row.get("regime") or {}).get("published")
     if row["status"] == "ok" and not published and not (statistics.get("median_ns") or 0) > 0:
         raise SchemaError("status is ok, and statistics.median_ns is missing or not positive")
+    named = sum(one["count"] for one in row.get("applications") or ())
+    if named > (row.get("count") or 0):
+        raise SchemaError(f"applications make {named} calls, more than count")
     low, high = statistics.get("low_ns"), statistics.get("high_ns")
     if low is not None and high is not None and low > high:
         raise SchemaError("statistics.low_ns is above high_ns")

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from itertools import product
 from typing import Any
 
+from deepbench.call_counts import CallCounts, application_names
 from deepbench.problems.precision_defaults import default_precision
 from deepbench.problems.problem_arguments import quoted, require_constant
 from deepbench.problems.selection import Parse, SelectedProblem, Selection
@@ -42,10 +43,17 @@ class PlannedRow:
     is_collective: bool
     power: str  # the power regime
     options: str  # those that apply to this row only
+    counts: CallCounts | None = None  # of its calls; None: its suite counts none
+
+    @property
+    def application_names(self) -> str | None:
+        """Its applications as one text."""
+        return application_names(self.application, self.counts.applications if self.counts else ())
 
     @property
     def problem_line(self) -> str:
-        """The problem with its metadata."""
+        """The problem with its application, if it has one. The counts are of no concern to the
+        worker: the row gets them from the plan."""
         application = f" application={quoted(self.application)}" if self.application else ""
         return f"{self.problem}{application}"
 
@@ -96,10 +104,11 @@ def quick_subset(selected: Sequence[SelectedProblem]) -> list[SelectedProblem]:
         groups.setdefault(index if problem.group is None else problem.group, []).append(problem)
     problems = list(groups.values())
     chosen = set(range(0, len(problems), _QUICK_STRIDE))
-    seen = {_family_of(problems[index][0]) for index in chosen}
+    seen = {family for index in chosen for family in _families_of(problems[index][0])}
     for index, problem_group in enumerate(problems):
-        if _family_of(problem_group[0]) not in seen:
-            seen.add(_family_of(problem_group[0]))
+        families = _families_of(problem_group[0])
+        if not families <= seen:
+            seen |= families
             chosen.add(index)
     return [problem for index in sorted(chosen) for problem in problems[index]]
 
@@ -128,7 +137,10 @@ def digest(rows: Sequence[PlannedRow]) -> str:
     """A hash that differs between different plans."""
     from hashlib import sha256
 
-    lines = [[row.problem, row.options, row.application] for row in rows]
+    lines: list[list[object]] = [
+        [row.problem, row.options, row.application, *([asdict(row.counts)] if row.counts else [])]
+        for row in rows
+    ]
     return sha256(json.dumps(lines).encode()).hexdigest()
 
 
@@ -146,6 +158,7 @@ def _planned_row(position: int, selected: SelectedProblem, cache: str, power: st
         is_collective=problem.is_collective,
         power=power,
         options=" ".join(_row_options(selected, cache, power)),
+        counts=selected.counts,
     )
 
 
@@ -158,5 +171,8 @@ def _row_options(selected: SelectedProblem, cache: str, power: str) -> Iterator[
         yield f"constant={','.join(selected.constant)}"
 
 
-def _family_of(selected: SelectedProblem) -> tuple[str, str | None]:
-    return selected.problem.op, selected.application
+def _families_of(selected: SelectedProblem) -> set[tuple[str, str | None]]:
+    """The operation with each application of the problem."""
+    applications = selected.counts.applications if selected.counts else ()
+    names: list[str | None] = [one.name for one in applications]
+    return {(selected.problem.op, name) for name in names or [selected.application]}

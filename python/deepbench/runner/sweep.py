@@ -15,6 +15,7 @@ from deepbench.report.outline import Outline, OutlineProblem, outline
 from deepbench.results import ResultError, ResultFile, ResultWriter, Row, parse_row, schema
 from deepbench.results.ceilings import Ceilings, parse_ceiling
 from deepbench.results.resume_check import first_difference
+from deepbench.results.row import with_counts
 from deepbench.results.visits import VisitLine
 from deepbench.runner.context import build_context, opening_line_of_run
 from deepbench.runner.launcher import exec_worker, launch_environment, plan_launch
@@ -286,9 +287,10 @@ class Sweep:
                 row.op,
                 row.attributes,
                 row.flops,
-                row.application if is_user_suite else None,
+                row.application_names if is_user_suite else None,
                 row.power,
                 self._options.visits,
+                row.counts.count if row.counts else None,
             )
             for row in rows
         )
@@ -472,6 +474,8 @@ class Sweep:
         if visit == 1:  # which searches for an algorithm
             line += self._searches.words(planned)
         row = self._row_or_failed_row(planned, line)
+        if planned.counts is not None:
+            row = with_counts(row, planned.counts)
         if visit == 1:
             self._searches.record(row)
         self._current_row = None

@@ -78,10 +78,9 @@ void bind_row(py::module_& module) {
       "its metadata; `worker` is crashed, hung, killed or skipped, or '' if the worker still "
       "runs. Raises InvalidProblem, or ValueError for an unknown status.");
   module.def("line_of_members", line_of_members, py::arg("members"),
-             "A row or a ceiling, as JSON, from the values of its members, for those of older "
-             "schema versions "
-             "and of workbooks, which have no line of the current version. Raises TypeError for a "
-             "value that is none of JSON's.");
+             "A row or a ceiling, as JSON, from the values of its members, for those that have no "
+             "line: of older schema versions, of workbooks, and with counts of their calls. Raises "
+             "TypeError for a value that is none of JSON's.");
   module.def("with_bound_figures", with_bound_figures, py::arg("row"), py::arg("figures"),
              "A row, as JSON, whose bound also has these members: the figures of its ceilings and "
              "its shares. Raises ValueError for other text.");

@@ -274,6 +274,12 @@ def test_lists_expand_in_order() -> None:
     ]
 
 
+def test_counts_belong_to_suites() -> None:
+    for word in ("count=3", "count=0", "count=", "count=1,2"):
+        with pytest.raises(UsageError, match=f"^'{word}': counts belong to the lines of a suite; "):
+            parse_problem_arguments("gemm", ["m=1", word])
+
+
 def test_application_is_one_text() -> None:
     words = parse_problem_arguments("gemm", ["application=speech, output"])
     assert problem_lines("gemm", words) == ['gemm application="speech, output"']

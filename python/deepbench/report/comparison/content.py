@@ -11,12 +11,12 @@ import statistics
 from collections.abc import Callable, Iterator, Sequence
 
 from deepbench.compare import Comparison, Group, PairwiseComparison
-from deepbench.report.fields import percent
+from deepbench.report.fields import percent, time_text
 
 from .headline import headlines
 from .rows import change_tables, missing_tables, row_tables
 from .section import Section, TableRow
-from .wording import ratio_cells, result_set_letter, verdict_word
+from .wording import factor_text, ratio_cells, result_set_letter, verdict_word
 
 _JUDGED = ("faster", "slower", "noise")
 
@@ -48,10 +48,12 @@ def sections(comparison: Comparison) -> list[Section]:
 
 
 def summary(comparison: Comparison) -> Iterator[str]:
-    """One line of counts for each result set, then the noise limit, then the regressions."""
+    """For each result set one line of counts and, where rows state how often their calls are made,
+    one on the time of all calls; then the noise limit, then the regressions."""
     for index, against in enumerate(comparison.others, start=1):
         letter = result_set_letter(index)
         yield f"{letter} against A: {_counts_line(letter, against)}"
+        yield from _all_calls_line(letter, against)
     verdicts = {row.verdict for against in comparison.others for row in against.rows}
     if verdicts & set(_JUDGED):
         yield _noise_line(comparison)
@@ -104,6 +106,17 @@ def _counts_line(name: str, against: PairwiseComparison) -> str:
     return "; ".join(parts)
 
 
+def _all_calls_line(name: str, against: PairwiseComparison) -> Iterator[str]:
+    found = against.overall.all_calls if against.overall else None
+    if found is not None:
+        rows = "1 row" if found.rows == 1 else f"{found.rows} rows"
+        times = " in A, ".join((time_text(found.base_ns), time_text(found.other_ns)))
+        yield (
+            f"all {found.calls} calls of {rows}: {times} in {name}, weighted speedup "
+            f"{factor_text(found.speedup)}"
+        )
+
+
 def _noise_line(comparison: Comparison) -> str:
     rules = comparison.rules
     threshold = percent(rules.change_threshold)
@@ -153,10 +166,12 @@ def _group_table(
     left_out = any(group.left_out for _, group in groups)
     interval = any(group.ratio.interval is not None for _, group in groups)
     changed = any(group.faster or group.slower for _, group in groups)
+    counted = any(group.all_calls is not None for _, group in groups)
     table = {
         "": several, what: True, "rows": True, "excluded": left_out,
         "mean ratio" if several else "B/A": True, "95 %": interval,
         "faster": changed, "slower": changed, "verdict": True,
+        "calls": counted, "weighted speedup": counted,
     }  # fmt: skip
     shown = [index for index, wanted in enumerate(table.values()) if wanted]
     rows = []
@@ -173,7 +188,20 @@ def _group_cells(name: str, group: Group) -> list[str]:
     counts = [str(number) for number in (group.rows, group.left_out)]
     changed = [str(group.faster), str(group.slower)]
     word = verdict_word(group.verdict)
-    return [name, group.name, *counts, *ratio_cells(group.ratio), *changed, word]
+    return [
+        name,
+        group.name,
+        *counts,
+        *ratio_cells(group.ratio),
+        *changed,
+        word,
+        *_calls_cells(group),
+    ]
+
+
+def _calls_cells(group: Group) -> tuple[str, str]:
+    found = group.all_calls
+    return ("-", "-") if found is None else (str(found.calls), factor_text(found.speedup))
 
 
 def _tone_of_group(group: Group) -> str:

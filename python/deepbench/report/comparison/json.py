@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import json
+from dataclasses import asdict
 from typing import Any
 
 from deepbench.compare import (
+    AllCalls,
     ComparedRow,
     Comparison,
     Entry,
@@ -102,6 +104,8 @@ def _entry_json(entry: Entry) -> dict[str, Any]:
     return {
         "problem": entry.problem,
         "position": entry.position,
+        "count": entry.count,
+        "applications": [asdict(one) for one in entry.applications],
         "status": entry.status,
         "reason": entry.reason,
         "time_ns": entry.time_ns,
@@ -133,6 +137,19 @@ def _group_json(group: Group) -> dict[str, Any]:
         "faster": group.faster,
         "slower": group.slower,
         "verdict": group.verdict,
+        "all_calls": _all_calls_json(group.all_calls),
+    }
+
+
+def _all_calls_json(found: AllCalls | None) -> dict[str, Any] | None:
+    if found is None:
+        return None
+    return {
+        "rows": found.rows,
+        "calls": found.calls,
+        "base_ns": found.base_ns,
+        "other_ns": found.other_ns,
+        "speedup": found.speedup,
     }
 
 

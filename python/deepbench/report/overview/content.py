@@ -158,6 +158,7 @@ class Content:
             facts.files_section(self.files),
             summary.families(self.files),
             summary.applications(self.files),
+            *summary.call_totals(self.files),
             *summary.fleets(self.files),
         ]
 

@@ -8,9 +8,11 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 
+from deepbench.report.call_totals import call_total_sections
 from deepbench.report.comparison.content import Section, TableRow
 from deepbench.report.fields import ABOVE_CEILING, rate, share, time_cell, work_unit
 from deepbench.report.fleet import fleet_section
+from deepbench.results.call_totals import CallTotals
 from deepbench.results.fleet import FleetSummary
 
 from .report_rows import ReportFile, ReportRow, all_rows
@@ -53,18 +55,22 @@ def applications(files: Sequence[ReportFile]) -> Section:
     """The table by application."""
     columns = ("application", "family", "regime", "rows", "ok", "total time", "mean rate",
                "mean % of roofline")  # fmt: skip
-    groups = _group_by_file_and_key(
-        files,
-        lambda row: (row.entry.application or _NO_APPLICATION, row.family, row.regime),
-    )
+    groups: dict[Key, list[tuple[ReportRow, int]]] = {}
+    for row in all_rows(files):
+        for name, calls in row.entry.calls_by_application:
+            key = (files[row.file_index].letter, name or _NO_APPLICATION, row.family, row.regime)
+            groups.setdefault(key, []).append((row, calls))
     rows = [
         TableRow(
-            (*_file_letter_cell(files, key), *map(str, key[1:]), *_application_cells(rows)),
-            _tone_of_rows(rows),
+            (*_file_letter_cell(files, key), *map(str, key[1:]), *_application_cells(found)),
+            _tone_of_rows([row for row, _ in found]),
         )
-        for key, rows in groups.items()
+        for key, found in groups.items()
     ]
-    lines = ("The total time sums one call of every row that is ok; means are geometric.",)
+    sums = "sums one call of every row that is ok"
+    if any(row.entry.count is not None for row in all_rows(files)):
+        sums += ", or as many calls of the application as the row counts"
+    lines = (f"The total time {sums}; means are geometric.",)
     many = len(files) > 1
     return Section(
         "By application",
@@ -93,6 +99,21 @@ def fleets(files: Sequence[ReportFile]) -> list[Section]:
         if section:
             suffix = f" of {file.letter}" if len(files) > 1 else ""
             found.append(replace(section, heading=section.heading + suffix))
+    return found
+
+
+def call_totals(files: Sequence[ReportFile]) -> list[Section]:
+    """The time of all calls of each file whose rows state how often their calls are made."""
+    found = []
+    for file in files:
+        totals = CallTotals()
+        for row in file.rows:
+            totals.add(row.raw)
+        suffix = f" of {file.letter}" if len(files) > 1 else ""
+        found += [
+            replace(section, heading=section.heading + suffix)
+            for section in call_total_sections(totals)
+        ]
     return found
 
 
@@ -175,9 +196,12 @@ def _family_cells(rows: Sequence[ReportRow]) -> Cells:
     )
 
 
-def _application_cells(rows: Sequence[ReportRow]) -> Cells:
+def _application_cells(rows_with_calls: Sequence[tuple[ReportRow, int]]) -> Cells:
+    rows = [row for row, _ in rows_with_calls]
     good = [row for row in rows if row.is_plottable]
-    total_ns = math.fsum(row.entry.time_ns or 0.0 for row in good)
+    total_ns = math.fsum(
+        (row.entry.time_ns or 0.0) * calls for row, calls in rows_with_calls if row.is_plottable
+    )
     tflops = geometric_mean([row.tflops for row in good if row.tflops])
     gbps = geometric_mean([row.gbps for row in good if row.gbps])
     return (

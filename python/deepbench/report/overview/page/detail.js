@@ -84,7 +84,7 @@ function factsOf(row) {
   const times = (first, second, joint) => (first === null ? null : timesText(first, second, row.time, joint));
   const facts = [
     ['status', row.status === 'ok' ? 'ok' : `${row.status.replaceAll('_', ' ')}: ${row.reason || 'no reason given'}`],
-    ['application', row.application], ['device', row.device],
+    ['application', row.application], ['calls of its applications', row.calls], ['device', row.device],
     ['library', row.library], ['algorithm', row.algorithm], ['regime', row.regime],
     ['launch, timer', [row.launch, row.timer].filter(Boolean).join(', ')],
     [row.regime === 'published' ? 'time (published mean)' : 'median', time(row.time)],

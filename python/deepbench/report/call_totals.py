@@ -1,0 +1,87 @@
+"""The sections of a report on the time of all calls of a suite with counts: by regime, by
+application, and by row."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from deepbench.compare.result_set import printable
+from deepbench.report.comparison.section import Section, TableRow
+from deepbench.report.fields import percent, time_cell
+from deepbench.results.call_totals import CallTotals, RegimeTotal
+
+_LISTED = 20  # rows and applications of a regime
+_NO_APPLICATION = "none"
+
+Part = tuple[tuple[str, ...], float]  # the cells of a line, and its time
+
+
+def call_total_sections(totals: CallTotals) -> list[Section]:
+    """None if no row with a count has a time."""
+    regimes = totals.regimes
+    if not regimes:
+        return []
+    return [
+        _regime_section(totals),
+        _share_section("application", ("application", "rows", "calls"), regimes, _applications),
+        _share_section("row", ("problem", "count", "time of one"), regimes, _rows),
+    ]
+
+
+def _regime_section(totals: CallTotals) -> Section:
+    lines = ["The time of each row times its count, over the rows that are ok."]
+    if missing := totals.rows_without_time:
+        rows = "1 row" if missing == 1 else f"{missing} rows"
+        lines.append(f"Not in it: {rows} without a time, of {totals.calls_without_time} calls.")
+    cells = (
+        (printable(one.regime), str(len(one.rows)), str(one.calls), time_cell(one.time_ns))
+        for one in totals.regimes
+    )
+    columns = ("regime", "rows", "calls", "time")
+    rows_of_table = tuple(map(TableRow, cells))
+    return Section("Time of all calls", tuple(lines), columns, frozenset({0}), rows_of_table)
+
+
+def _share_section(
+    what: str,
+    columns: tuple[str, ...],
+    regimes: list[RegimeTotal],
+    parts_of: Callable[[RegimeTotal], list[Part]],
+) -> Section:
+    """A table of the largest parts of each regime's time. A column names the regime where there are
+    several."""
+    several = len(regimes) > 1
+    lines, rows = [], []
+    for one in regimes:
+        regime, whole_ns, parts = printable(one.regime), one.time_ns, parts_of(one)
+        for cells, time_ns in parts[:_LISTED]:
+            shown = (*cells, time_cell(time_ns), percent(time_ns / whole_ns))
+            rows.append(TableRow((regime, *shown) if several else shown))
+        if rest := parts[_LISTED:]:
+            share = percent(sum(time_ns for _, time_ns in rest) / whole_ns)
+            further = f"{len(rest)} further {what}{'s have' if len(rest) > 1 else ' has'}"
+            lines.append(f"{regime}: {further} {share} % of the time.")
+    titles = (*(("regime",) if several else ()), *columns, "time", "% of time")
+    words = frozenset({0, 1} if several else {0})
+    return Section(f"Time by {what}", tuple(lines), titles, words, tuple(rows))
+
+
+def _applications(regime: RegimeTotal) -> list[Part]:
+    return [
+        (
+            (
+                _NO_APPLICATION if one.name is None else printable(one.name),
+                str(one.rows),
+                str(one.calls),
+            ),
+            one.time_ns,
+        )
+        for one in regime.applications()
+    ]
+
+
+def _rows(regime: RegimeTotal) -> list[Part]:
+    return [
+        ((printable(row.problem), str(row.count), time_cell(row.time_ns)), row.total_ns)
+        for row in regime.largest_rows()
+    ]
