@@ -23,8 +23,8 @@ def call_total_sections(totals: CallTotals) -> list[Section]:
         return []
     return [
         _regime_section(totals),
-        _share_section("application", ("application", "rows", "calls"), regimes, _applications),
-        _share_section("row", ("problem", "count", "time of one"), regimes, _rows),
+        _share_section("application", ("calls", "rows", "application"), regimes, _applications),
+        _share_section("row", ("count", "time of one", "problem"), regimes, _rows),
     ]
 
 
@@ -55,24 +55,24 @@ def _share_section(
     for one in regimes:
         regime, whole_ns, parts = printable(one.regime), one.time_ns, parts_of(one)
         for cells, time_ns in parts[:_LISTED]:
-            shown = (*cells, time_cell(time_ns), percent(time_ns / whole_ns))
+            shown = (percent(time_ns / whole_ns), time_cell(time_ns), *cells)
             rows.append(TableRow((regime, *shown) if several else shown))
         if rest := parts[_LISTED:]:
             share = percent(sum(time_ns for _, time_ns in rest) / whole_ns)
             further = f"{len(rest)} further {what}{'s have' if len(rest) > 1 else ' has'}"
             lines.append(f"{regime}: {further} {share} % of the time.")
-    titles = (*(("regime",) if several else ()), *columns, "time", "% of time")
-    words = frozenset({0, 1} if several else {0})
-    return Section(f"Time by {what}", tuple(lines), titles, words, tuple(rows))
+    titles = (*(("regime",) if several else ()), "% of time", "time", *columns)
+    words = frozenset({len(titles) - 1, *((0,) if several else ())})
+    return Section(f"Time by {what}", tuple(lines), titles, words, tuple(rows), wraps=True)
 
 
 def _applications(regime: RegimeTotal) -> list[Part]:
     return [
         (
             (
-                _NO_APPLICATION if one.name is None else printable(one.name),
-                str(one.rows),
                 str(one.calls),
+                str(one.rows),
+                _NO_APPLICATION if one.name is None else printable(one.name),
             ),
             one.time_ns,
         )
@@ -82,6 +82,6 @@ def _applications(regime: RegimeTotal) -> list[Part]:
 
 def _rows(regime: RegimeTotal) -> list[Part]:
     return [
-        ((printable(row.problem), str(row.count), time_cell(row.time_ns)), row.total_ns)
+        ((str(row.count), time_cell(row.time_ns), printable(row.problem)), row.total_ns)
         for row in regime.largest_rows()
     ]

@@ -8,6 +8,7 @@ import pytest
 
 from deepbench import _core, suites
 from deepbench.call_counts import MAX_COUNT, ApplicationCalls, CallCounts, calls_by_application
+from deepbench.problems.problem_arguments import parameter_names
 from deepbench.problems.selection import select_files
 from deepbench.problems.suite_counts import MergedProblem, merged_by_problem
 from deepbench.suites import Entry, SuiteError
@@ -80,6 +81,11 @@ conv w=4 h=4 c=1 n=1 k=1 s=1 r=1 precision=half phase=fwd count=7
 def test_a_suite_without_counts_keeps_its_duplicates() -> None:
     text = 'gemm m=1 n=2 k=3 application="a"\ngemm m=1 n=2 k=3\n'
     assert [(one.application, one.counts) for one in merged(text)] == [("a", None), (None, None)]
+
+
+def test_no_operation_has_an_attribute_of_that_name() -> None:
+    """A suite could not give it a value."""
+    assert not {"application", "count"} & parameter_names()
 
 
 def test_the_sets_of_the_original_count_nothing() -> None:

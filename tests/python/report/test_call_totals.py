@@ -35,12 +35,12 @@ def test_totals_follow_the_rows(name: str) -> None:
     """40 calls of 1 µs and 2 of 5 µs; the row without a count is in no total."""
     lines = words_of_lines(render_rows(name, counted_rows()))
     assert ["hot,", "rested", "2", "42", "50.00", "µs"] in lines
-    assert ["qkv", "1", "30", "30.00", "µs", "60.0"] in lines
-    assert ["head", "1", "2", "10.00", "µs", "20.0"] in lines
-    assert ["=out", "1", "6", "6.000", "µs", "12.0"] in lines
-    assert ["none", "1", "4", "4.000", "µs", "8.0"] in lines
-    largest = next(line for line in lines if line[-1:] == ["80.0"])
-    assert largest[-7:] == ["precision=float", "40", "1.000", "µs", "40.00", "µs", "80.0"]
+    assert ["60.0", "30.00", "µs", "30", "1", "qkv"] in lines
+    assert ["20.0", "10.00", "µs", "2", "1", "head"] in lines
+    assert ["12.0", "6.000", "µs", "6", "1", "=out"] in lines
+    assert ["8.0", "4.000", "µs", "4", "1", "none"] in lines
+    largest = next(line for line in lines if line[:1] == ["80.0"])
+    assert largest[:8] == ["80.0", "40.00", "µs", "40", "1.000", "µs", "gemm", "m=1760"]
 
 
 @pytest.mark.parametrize("name", ["table", "markdown"])
@@ -75,14 +75,14 @@ def test_the_largest_parts_are_listed_and_the_rest_is_summed() -> None:
     text = render_rows("table", rows)
     by_row, by_application = text.index("Time by row"), text.index("Time by application")
     for section, first in (
-        (text[by_row:], "gemm m=1784 "),
-        (text[by_application:by_row], "layer 24 "),
+        (text[by_row:], "gemm m=1784 n=16"),
+        (text[by_application:by_row], "layer 24"),
     ):
         title, rest, _, *lines = section.strip().splitlines()
         what = title.removeprefix("Time by ").removesuffix(":")
         assert rest == f"hot, rested: 5 further {what}s have 19.2 % of the time."
         assert len(lines) == 20
-        assert lines[0].startswith(first)
+        assert first in lines[0]
 
 
 def test_a_report_weighs_and_keeps_files_and_regimes_apart() -> None:
@@ -98,7 +98,7 @@ def test_a_report_weighs_and_keeps_files_and_regimes_apart() -> None:
         ("cold by rotation, rested", "2", "42"),
     ]
     assert len(sections["Time of all calls of B"].rows) == 1
-    assert sections["Time by application of A"].columns[:2] == ("regime", "application")
+    assert sections["Time by application of A"].columns[:2] == ("regime", "% of time")
     applications = sections["By application"]
     total = applications.columns.index("total time")
     assert [
