@@ -2,10 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from .groups import NO_APPLICATION, Group, applications, families, overall
+from .groups import (
+    NO_APPLICATION,
+    AllCalls,
+    Group,
+    applications,
+    calls_by_regime,
+    families,
+    overall,
+)
 from .matching import Unmatched, match
 from .result_set import ResultSet
 from .verdicts import NOISE_FLOOR, SLOWER, ComparedRow, judge
@@ -39,6 +47,7 @@ class PairwiseComparison:
     families: tuple[Group, ...]
     applications: tuple[Group, ...]
     overall: Group | None
+    calls_by_regime: Mapping[str, AllCalls]  # empty: no row states a count
     derived: int  # omitted sums over phases: they have no partner, but their phases have one
 
     def changed_rows(self, verdict: str) -> list[ComparedRow]:
@@ -85,6 +94,7 @@ def _compare_pair(base: ResultSet, result_set: ResultSet, rules: Rules) -> Pairw
         tuple(families(rows, rules.change_threshold)),
         tuple(applications(rows, rules.change_threshold)),
         overall(rows, rules.change_threshold),
+        calls_by_regime(rows),
         matching.derived,
     )
 

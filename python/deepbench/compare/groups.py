@@ -72,6 +72,16 @@ def overall(compared: Sequence[ComparedRow], floor: float) -> Group | None:
     return groups[0] if groups else None
 
 
+def calls_by_regime(compared: Sequence[ComparedRow]) -> dict[str, AllCalls]:
+    """The time of all calls in each regime of the baseline: 'hot, rested'."""
+    regimes: dict[str, list[tuple[ComparedRow, int]]] = {}
+    for one in _without_phase_sums(compared):
+        words = (one.base.cache or "cache unknown", one.base.power or "power unknown")
+        regimes.setdefault(", ".join(words), []).append((one, one.calls))
+    sums = {regime: _all_calls(rows) for regime, rows in regimes.items()}
+    return {regime: found for regime, found in sums.items() if found is not None}
+
+
 def _without_phase_sums(compared: Sequence[ComparedRow]) -> list[ComparedRow]:
     """Drops the published sums over phases, since the phases themselves are compared."""
     return [one for one in compared if one.base.phase != TOTAL]

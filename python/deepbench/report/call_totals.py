@@ -3,7 +3,7 @@ application, and by row."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 
 from deepbench.compare.result_set import printable
 from deepbench.report.comparison.section import Section, TableRow
@@ -29,10 +29,10 @@ def call_total_sections(totals: CallTotals) -> list[Section]:
 
 
 def _regime_section(totals: CallTotals) -> Section:
-    lines = ["The time of each row times its count, over the rows that are ok."]
-    if missing := totals.rows_without_time:
-        rows = "1 row" if missing == 1 else f"{missing} rows"
-        lines.append(f"Not in it: {rows} without a time, of {totals.calls_without_time} calls.")
+    lines = [
+        "The time of each row times its count, over the rows that are ok.",
+        *_reservations(totals),
+    ]
     cells = (
         (printable(one.regime), str(len(one.rows)), str(one.calls), time_cell(one.time_ns))
         for one in totals.regimes
@@ -40,6 +40,21 @@ def _regime_section(totals: CallTotals) -> Section:
     columns = ("regime", "rows", "calls", "time")
     rows_of_table = tuple(map(TableRow, cells))
     return Section("Time of all calls", tuple(lines), columns, frozenset({0}), rows_of_table)
+
+
+def _reservations(totals: CallTotals) -> Iterator[str]:
+    """What the time lacks to be that of the whole suite."""
+    if missing := totals.rows_without_time:
+        calls = totals.calls_without_time
+        yield f"Not in it: {_rows_text(missing)} without a time, of {calls} calls."
+    if missing := totals.missing_rows:
+        yield f"Not in it: {_rows_text(missing)} that the run did not finish."
+    if totals.is_quick:
+        yield "Not in it: the problems of the suite that --quick left out."
+
+
+def _rows_text(count: int) -> str:
+    return "1 row" if count == 1 else f"{count} rows"
 
 
 def _share_section(

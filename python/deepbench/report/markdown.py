@@ -34,6 +34,7 @@ class Markdown:
     def begin(self, context: Context, outline: Outline) -> str:
         self._outline = outline
         self._fleet.begin(context)
+        self._totals.begin(context)
         if self._reference:
             self._reference.begin(context)
         return escaped(context_caption(context)) + "\n"

@@ -52,6 +52,7 @@ class Table:
         require_known_columns(outline, self._chosen)
         self._outline = outline
         self._fleet.begin(context)
+        self._totals.begin(context)
         if self._reference:
             self._reference.begin(context)
         return ""

@@ -4,8 +4,9 @@ count. Rows of different regimes are never added up."""
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 from deepbench.results.row import Regime, Row
 
@@ -77,10 +78,22 @@ class CallTotals:
 
     def __init__(self) -> None:
         self._regimes: dict[str, RegimeTotal] = {}
+        self._planned = self._added = 0
+        self.is_quick = False  # whether the run took a part of its suite
         self.rows_without_time = 0
         self.calls_without_time = 0
 
+    def begin(self, context: Mapping[str, Any]) -> None:
+        self._planned = context.get("rows") or 0
+        self.is_quick = (context.get("option_values") or {}).get("quick") == "yes"
+
+    @property
+    def missing_rows(self) -> int:
+        """How many rows the run planned and did not finish."""
+        return max(self._planned - self._added, 0)
+
     def add(self, row: Row) -> None:
+        self._added += 1
         if row.count is None:
             return
         time_ns = row.time_ns if row.status == "ok" else None

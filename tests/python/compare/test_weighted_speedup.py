@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from comparison_rows import make_published_row, make_result_set, render, timed_gemm
+from comparison_rows import make_published_row, make_result_set, render, timed_gemm, with_regime
 from deepbench.compare import AllCalls, Comparison, PairwiseComparison, ResultSet, Rules, compare
 from example_rows import without_times
 
@@ -117,7 +117,8 @@ def test_the_other_side_names_applications_where_the_baseline_has_none() -> None
 def test_it_is_printed_beside_the_geometric_means() -> None:
     comparison = compared(make_result_set(*BASE), make_result_set(*OTHER))
     text = render(comparison, "table")
-    assert "all 92 calls of 2 rows: 100.0 µs in A, 65.00 µs in B, weighted speedup 1.538\n" in text
+    assert "all 92 calls of 2 rows (hot, rested): 100.0 µs in A, 65.00 µs in B, " in text
+    assert ", weighted speedup 1.538\n" in text
     lines = [line.split() for line in text.splitlines()]
     (titles,) = [line for line in lines if line[:1] == ["application"]]
     assert titles[-3:] == ["calls", "weighted", "speedup"]
@@ -125,6 +126,30 @@ def test_it_is_printed_beside_the_geometric_means() -> None:
         ["30", "2.000"],
         ["60", "2.000"],
         ["2", "0.500"],
+    ]
+
+
+def test_regimes_are_summed_on_their_own() -> None:
+    def cold(rows: list[dict[str, Any]], factor: float) -> list[dict[str, Any]]:
+        slower = [
+            timed_gemm(row["position"] + 2, factor * row["statistics"]["median_ns"],
+                       m=row["attributes"]["m"], count=row["count"])
+            for row in rows
+        ]  # fmt: skip
+        return [with_regime(row, cache="cold", cold="flush") for row in slower]
+
+    base = make_result_set(*BASE, *cold(BASE, 2))
+    other = make_result_set(*OTHER, *cold(OTHER, 4))
+    assert against(base, other).calls_by_regime == {
+        "hot, rested": AllCalls(2, 92, 100_000.0, 65_000.0),
+        "cold by flush, rested": AllCalls(2, 92, 200_000.0, 260_000.0),
+    }
+    text = render(compared(base, other), "table")
+    assert [
+        line.partition(": ")[0] for line in text.splitlines() if "weighted speedup " in line
+    ] == [
+        "all 92 calls of 2 rows (hot, rested)",
+        "all 92 calls of 2 rows (cold by flush, rested)",
     ]
 
 
@@ -144,7 +169,9 @@ def test_programs_get_the_sums() -> None:
     comparison = compared(make_result_set(*BASE), make_result_set(*OTHER))
     (found,) = json.loads(render(comparison, "json"))["against"]
     sums = {"rows": 2, "calls": 92, "base_ns": 100_000.0, "other_ns": 65_000.0}
-    assert found["mean"]["all_calls"] == {**sums, "speedup": pytest.approx(100 / 65)}
+    whole = {**sums, "speedup": pytest.approx(100 / 65)}
+    assert found["mean"]["all_calls"] == whole
+    assert found["calls_by_regime"] == {"hot, rested": whole}
     first = found["rows"][0]
     assert first["base"]["count"] == 90
     assert first["base"]["applications"] == named(qkv=30, out=60)

@@ -10,7 +10,7 @@ import pytest
 
 from comparison_rows import timed_gemm, with_regime
 from deepbench.report.overview import render
-from example_rows import make_memory
+from example_rows import make_context, make_memory
 from golden_report import render_rows
 from report_files import HOSTILE, content_of
 
@@ -41,6 +41,17 @@ def test_totals_follow_the_rows(name: str) -> None:
     assert ["8.0", "4.000", "µs", "4", "1", "none"] in lines
     largest = next(line for line in lines if line[:1] == ["80.0"])
     assert largest[:8] == ["80.0", "40.00", "µs", "40", "1.000", "µs", "gemm", "m=1760"]
+
+
+@pytest.mark.parametrize("name", ["table", "markdown"])
+def test_what_the_time_lacks_is_said(name: str) -> None:
+    whole, part = (
+        render_rows(name, counted_rows(), make_context(rows=rows, option_values={"quick": quick}))
+        for rows, quick in ((3, "no"), (5, "yes"))
+    )
+    assert "Not in it" not in whole
+    assert "Not in it: 2 rows that the run did not finish." in part
+    assert "Not in it: the problems of the suite that --quick left out." in part
 
 
 @pytest.mark.parametrize("name", ["table", "markdown"])
@@ -92,6 +103,7 @@ def test_a_report_weighs_and_keeps_files_and_regimes_apart() -> None:
         if row["count"] is not None
     ]
     sections = {one.heading: one for one in content_of([*counted_rows(), *cold], cold).summary}
+    assert len(sections["Time of all calls of A"].lines) == 1
     rows = [row.cells for row in sections["Time of all calls of A"].rows]
     assert [cells[:3] for cells in rows] == [
         ("hot, rested", "2", "42"),

@@ -106,8 +106,12 @@ gemm m=1 n=2 k=2 application="early"
 gemm m=1 n=2 k=3 application="early"
 gemm m=1 n=2 k=3 application="late"
 """
-    planned = planned_rows(suite_file(tmp_path, text), "--quick")
-    assert [row.attributes["k"] for row in planned] == [1, 3]
+    path = suite_file(tmp_path, text)
+    assert [row.attributes["k"] for row in planned_rows(path, "--quick")] == [1, 3]
+    _, out, _ = run_sweep(ScriptedRows(), "run", str(path), "--quick")
+    assert "that --quick left out" in out
+    _, out, _ = run_sweep(ScriptedRows(), "run", str(path))
+    assert "Not in it" not in out
 
 
 # ---- the file and the screen -------------------------------------------------------------------

@@ -49,11 +49,11 @@ def sections(comparison: Comparison) -> list[Section]:
 
 def summary(comparison: Comparison) -> Iterator[str]:
     """For each result set one line of counts and, where rows state how often their calls are made,
-    one on the time of all calls; then the noise limit, then the regressions."""
+    one for each regime on the time of all calls; then the noise limit, then the regressions."""
     for index, against in enumerate(comparison.others, start=1):
         letter = result_set_letter(index)
         yield f"{letter} against A: {_counts_line(letter, against)}"
-        yield from _all_calls_line(letter, against)
+        yield from _all_calls_lines(letter, against)
     verdicts = {row.verdict for against in comparison.others for row in against.rows}
     if verdicts & set(_JUDGED):
         yield _noise_line(comparison)
@@ -106,13 +106,12 @@ def _counts_line(name: str, against: PairwiseComparison) -> str:
     return "; ".join(parts)
 
 
-def _all_calls_line(name: str, against: PairwiseComparison) -> Iterator[str]:
-    found = against.overall.all_calls if against.overall else None
-    if found is not None:
+def _all_calls_lines(name: str, against: PairwiseComparison) -> Iterator[str]:
+    for regime, found in against.calls_by_regime.items():
         rows = "1 row" if found.rows == 1 else f"{found.rows} rows"
         times = " in A, ".join((time_text(found.base_ns), time_text(found.other_ns)))
         yield (
-            f"all {found.calls} calls of {rows}: {times} in {name}, weighted speedup "
+            f"all {found.calls} calls of {rows} ({regime}): {times} in {name}, weighted speedup "
             f"{factor_text(found.speedup)}"
         )
 

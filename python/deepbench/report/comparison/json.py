@@ -58,6 +58,9 @@ def _comparison_json(
         "side": _result_set_json(against.result_set, index),
         "headline": _headline_json(comparison, index),
         "mean": None if against.overall is None else _group_json(against.overall),
+        "calls_by_regime": {
+            regime: _all_calls_json(found) for regime, found in against.calls_by_regime.items()
+        },
         "families": [_group_json(group) for group in against.families],
         "applications": [_group_json(group) for group in against.applications],
         "rows": [_row_json(row) for row in against.rows],

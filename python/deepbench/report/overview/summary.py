@@ -107,6 +107,7 @@ def call_totals(files: Sequence[ReportFile]) -> list[Section]:
     found = []
     for file in files:
         totals = CallTotals()
+        totals.begin(file.result.context)
         for row in file.rows:
             totals.add(row.raw)
         suffix = f" of {file.letter}" if len(files) > 1 else ""
