@@ -248,6 +248,10 @@ LAYERS = {
     "runner.time_estimate": {"_core", "problems", "report", "results", "suites", "worker"},
     "runner.worker_process": {"_core", "problems", "report", "runner.session", "suites"},
     "suites": {"cli", "report", "results", "runner", "worker"},
+    "workload": {"cli", "report", "runner", "worker"},
+    "workload.expression": PACKAGES,
+    "workload.model_file": PACKAGES,
+    "workload.operators": PACKAGES,
     "worker": {"cli", "problems", "report", "results", "runner.session", "suites"},
 }
 # What a single module may import although its package must not. The bound of a row is computed by
@@ -440,6 +444,7 @@ MAY_NAME = {
     "runner/context.py": "titles a run by the CUDA version, as result files have it",
     "runner/launcher.py": "decides who starts the ranks before a backend is loaded",
     "runner/run_options.py": "decides how many ranks to start before a backend is loaded",
+    "workload/operators.py": "turns the layers of models into problems",
     "workbook/": "reads and writes the original's workbooks, which have one sheet per operation",
 }
 

@@ -1,0 +1,172 @@
+"""Expands a model to the calls of one pass: one item for each different call of a layer."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+from deepbench.workload.expression import MOST, ExpressionError, evaluate
+from deepbench.workload.model_file import Layer, Model, ModelError
+from deepbench.workload.operators import ELEMENT, OPERATORS, PRODUCT, Call, Step
+
+if TYPE_CHECKING:
+    from deepbench._core import Problem
+
+MAX_COUNT = 10**15
+Parse = Callable[[str, str], "Problem"]  # of a line, with key=value words as defaults
+
+
+@dataclass(frozen=True)
+class Target:
+    """What an expansion depends on beside the model: precision and backend."""
+
+    parse: Parse
+    precision: str | None = None  # None: the default, which `parse` knows
+    joint_phases: Mapping[str, str] = field(default_factory=dict)  # as in operators.Step
+    has_ranks: bool = False  # whether collectives can be measured
+
+    @cached_property
+    def defaults(self) -> str:
+        return f"precision={self.precision}" if self.precision else ""
+
+    @cached_property
+    def work_precision(self) -> str:
+        """The precision of work without an operation: that of the products."""
+        return str(self.parse(PRODUCT, self.defaults).attributes["precision"])
+
+    @cached_property
+    def element_bytes(self) -> float:
+        return self.parse(ELEMENT, f"precision={self.work_precision}").bytes
+
+
+@dataclass(frozen=True)
+class Item:
+    """Equal calls of a layer in one pass."""
+
+    layer: str
+    kind: str
+    count: int
+    flops: float  # of one call
+    bytes: float
+    problem: Problem | None  # None: no operation of deepbench measures it
+    op: str  # of the layer
+    precision: str | None = None  # of work that is not measured
+    operand_bytes: float = 0.0
+
+
+@dataclass(frozen=True)
+class Pass:
+    """One pass of a model: a phase with values for its parameters."""
+
+    values: Mapping[str, int]
+    items: tuple[Item, ...]
+
+    @property
+    def batch(self) -> int:
+        return self.values["batch"]
+
+    @property
+    def flops(self) -> float:
+        return sum(item.count * item.flops for item in self.items)
+
+    @property
+    def bytes(self) -> float:
+        return sum(item.count * item.bytes for item in self.items)
+
+
+def default_values(model: Model, phase: str) -> dict[str, int]:
+    return {name: one.default for name, one in model.parameters_of(phase).items()}
+
+
+def expand(model: Model, phase: str, values: Mapping[str, int], target: Target) -> Pass:
+    """The calls of a pass in the order of the layers. Raises ModelError."""
+    names = _names(model, phase, values)
+    items = [
+        item
+        for layer in model.layers
+        if phase in layer.phases
+        for item in _layer_items(model, layer, phase, names, target)
+    ]
+    if not items:
+        raise ModelError(f"{model.source}: has no layer in phase {phase}")
+    return Pass(dict(values), tuple(items))
+
+
+def _names(model: Model, phase: str, values: Mapping[str, int]) -> dict[str, int]:
+    """The values of all names that layers may use."""
+    names = dict(values)
+    for table, constants in (
+        ("constants", model.constants),
+        (f"phase_constants.{phase}", model.phase_constants.get(phase, {})),
+    ):
+        for name, expression in constants.items():
+            try:
+                names[name] = evaluate(expression, names)
+            except ExpressionError as error:
+                raise ModelError(
+                    f"{model.source}: [{table}] {name} = {error}{_ordering(error, constants)}"
+                ) from None
+    return names
+
+
+def _ordering(error: ExpressionError, constants: Mapping[str, object]) -> str:
+    """The reason why a constant of the same table is not defined yet, or an empty text."""
+    missing = str(error).partition(": ")[2].partition(" is not defined here")[0]
+    return "; constants are evaluated in their order" if missing in constants else ""
+
+
+def _layer_items(
+    model: Model, layer: Layer, phase: str, names: Mapping[str, int], target: Target
+) -> Iterator[Item]:
+    step = Step(
+        phase == "train", layer.words, layer.input_gradient, layer.weight_gradient,
+        target.joint_phases,
+    )  # fmt: skip
+    try:
+        count = evaluate(layer.count, names)
+        if not 0 <= count <= MAX_COUNT:
+            raise ExpressionError(f"count is {count}; it must be from 0 to 10^15")
+        if count == 0:  # such as sums over devices, of which there is one
+            return
+        for call in OPERATORS[layer.op].calls(_sizes(layer, names), step):
+            yield _item(layer, call, count, target)
+    except ValueError as error:  # of an expression, or of the core for a problem
+        raise ModelError(f"{model.source}: layer {layer.name!r}: {error}") from None
+
+
+def _sizes(layer: Layer, names: Mapping[str, int]) -> dict[str, int]:
+    operator = OPERATORS[layer.op]
+    sizes: dict[str, int] = {}
+    for key in operator.sizes:
+        if key in layer.sizes:
+            value = evaluate(layer.sizes[key], names)
+        elif key in operator.defaults:
+            value = evaluate(operator.defaults[key], {**names, **sizes})
+        else:
+            continue
+        least = 0 if key in (*operator.may_be_zero, *operator.switches) else 1
+        if value < least or (key in operator.switches and value > 1):
+            required = "0 or 1" if key in operator.switches else f"at least {least}"
+            raise ExpressionError(f"{key} is {value}; it must be {required}")
+        sizes[key] = value
+    return sizes
+
+
+def _item(layer: Layer, call: Call, count: int, target: Target) -> Item:
+    operand_bytes = call.elements * target.element_bytes
+    if call.line is None:
+        if max(call.elements, call.flops) > MOST:
+            raise ExpressionError(f"its work is beyond {MOST} elements or FLOPs")
+        return Item(
+            layer.name, layer.kind, count, float(call.flops), operand_bytes, None, layer.op,
+            target.work_precision, operand_bytes,
+        )  # fmt: skip
+    problem = target.parse(call.line, target.defaults)
+    measured = None if problem.is_collective and not target.has_ranks else problem
+    precision = str(problem.attributes["precision"])
+    return Item(
+        layer.name, layer.kind, count, problem.flops, problem.bytes, measured, layer.op, precision,
+        operand_bytes,
+    )  # fmt: skip
