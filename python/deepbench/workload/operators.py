@@ -8,7 +8,7 @@ rows multiplies their transpose in the forward call.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from deepbench.workload.expression import ExpressionError
 
@@ -20,7 +20,7 @@ ELEMENT = "all_reduce elements=1"
 
 _DIRECTIONS = {
     name: (f"{name}_h", f"{name}_w") for name in ("pad", "stride", "dilation")
-} | {"filter": ("r", "s")}  # fmt: skip
+} | {"filter": ("r", "s"), "size": ("h", "w")}  # fmt: skip
 _DEPTH = ("d", "t", "pad_d", "stride_d", "dilation_d")
 
 
@@ -78,13 +78,31 @@ def _product(m: int, n: int, k: int, trans_a: str, trans_b: str) -> Call:
 
 
 def _convolution(sizes: Sizes, step: Step) -> Iterator[Call]:
+    return _convolution_calls(sizes, "fwd", "bwd_data", step)
+
+
+def _transposed_convolution(sizes: Sizes, step: Step) -> Iterator[Call]:
+    """Its calls are those of the convolution from its output to its input, whose data gradient it
+    is."""
+    output = {
+        side: (sizes[side] - 1) * sizes[f"stride_{side}"] - 2 * sizes[f"pad_{side}"]
+        + sizes[f"dilation_{side}"] * (sizes[taps] - 1) + 1
+        for side, taps in (("h", "r"), ("w", "s"))
+    }  # fmt: skip
+    turned = {**sizes, **output, "c": sizes["k"], "k": sizes["c"]}
+    return _convolution_calls(turned, "bwd_data", "fwd", step)
+
+
+def _convolution_calls(
+    sizes: Sizes, forward: str, data_gradient: str, step: Step
+) -> Iterator[Call]:
     words = " ".join(f"{key}={value}" for key, value in sizes.items())
     depth, filter_depth = sizes.get("d", 1), sizes.get("t", 1)
     inputs = sizes["n"] * sizes["c"] * depth * sizes["h"] * sizes["w"]
     filters = sizes["k"] * sizes["c"] // sizes["groups"] * filter_depth * sizes["r"] * sizes["s"]
-    phases = ["fwd"]
+    phases = [forward]
     if step.is_training:
-        phases += ["bwd_data"] * step.input_gradient + ["bwd_filter"] * step.weight_gradient
+        phases += [data_gradient] * step.input_gradient + ["bwd_filter"] * step.weight_gradient
     for phase in phases:
         yield Call(f"conv {words} phase={phase}", inputs + filters)
 
@@ -142,21 +160,25 @@ def _other(sizes: Sizes, step: Step) -> Iterator[Call]:
     yield Call(None, sizes["elements"], sizes["flops"])
 
 
+_CONVOLUTION = Operator(
+    _convolution,
+    ("c", "h", "w", "k", "r", "s"),
+    {
+        "n": "batch", "pad_h": 0, "pad_w": 0, "stride_h": 1, "stride_w": 1,
+        "dilation_h": 1, "dilation_w": 1, "groups": 1,
+    },
+    optional=_DEPTH,
+    both=_DIRECTIONS,
+    flags=("input_gradient", "weight_gradient"),
+    may_be_zero=("pad_h", "pad_w", "pad_d"),
+)  # fmt: skip
 OPERATORS: Mapping[str, Operator] = {
     "linear": Operator(
         _linear, ("tokens", "in", "out"), flags=("input_gradient", "weight_gradient")
     ),
-    "conv": Operator(
-        _convolution,
-        ("c", "h", "w", "k", "r", "s"),
-        {
-            "n": "batch", "pad_h": 0, "pad_w": 0, "stride_h": 1, "stride_w": 1,
-            "dilation_h": 1, "dilation_w": 1, "groups": 1,
-        },
-        optional=_DEPTH,
-        both=_DIRECTIONS,
-        flags=("input_gradient", "weight_gradient"),
-        may_be_zero=("pad_h", "pad_w", "pad_d"),
+    "conv": _CONVOLUTION,
+    "transposed_conv": replace(
+        _CONVOLUTION, calls=_transposed_convolution, optional=()
     ),
     "rnn": Operator(_recurrent, ("hidden", "steps"), {"n": "batch"}, words=("cell",)),
     "all_reduce": Operator(_all_reduce, ("elements",)),

@@ -65,6 +65,24 @@ def test_a_convolution() -> None:
     assert lines_of({**layer, "input_gradient": "false"}, "train") == [expected[0], expected[2]]
 
 
+def test_one_size_for_height_and_width() -> None:
+    layer = layer_of("conv", c=3, k=8, filter=3)
+    assert lines_of({**layer, "size": 9}) == lines_of({**layer, "h": 9, "w": 9})
+
+
+def test_a_transposed_convolution_is_the_data_gradient_of_the_opposite_one() -> None:
+    layer = layer_of("transposed_conv", c=6, h=7, w=9, k=8, r=2, s=4, stride=2, pad_w=1)
+    [line, *gradients] = lines_of(layer, "train")
+    start = (
+        "conv w=18 h=14 c=8 n=4 k=6 s=4 r=2 pad_w=1 pad_h=0 stride_w=2 stride_h=2 dilation_w=1 "
+        "dilation_h=1 groups=1"
+    )
+    end = "layout=library precision=float"
+    assert line == f"{start} phase=bwd_data {end}"
+    assert gradients == [f"{start} phase={phase} {end}" for phase in ("fwd", "bwd_filter")]
+    assert lines_of(layer) == [line]
+
+
 def test_a_recurrent_layer() -> None:
     layer = layer_of("rnn", cell='"lstm"', hidden=16, steps=10)
     start = "rnn cell=lstm hidden=16 batch=4 timesteps=10"
