@@ -80,6 +80,19 @@ def hostile_rows() -> list[dict[str, Any]]:
     return [row, failed]
 
 
+def hostile_workload() -> dict[str, Any]:
+    texts = dict.fromkeys(("layer", "kind", "op", "precision", "problem"), HOSTILE)
+    item = {**texts, "count": 10**15, "flops": 1e30, "bytes": 1e30}
+    other = {**item, "layer": f"{HOSTILE}2", "problem": None}
+    return {
+        **dict.fromkeys(("name", "title", "phase", "unit", "unverified"), HOSTILE),
+        "price": 1e12,
+        "passes": [
+            {"parameters": {"batch": batch, HOSTILE: 1}, "items": [item, other]} for batch in (1, 2)
+        ],
+    }
+
+
 def hostile_context() -> dict[str, Any]:
     return make_context(
         rows=2,
@@ -93,6 +106,7 @@ def hostile_context() -> dict[str, Any]:
         host={HOSTILE: HOSTILE, "environment": {HOSTILE: HOSTILE}},
         options={HOSTILE: HOSTILE},
         warnings=[HOSTILE],
+        workload=hostile_workload(),
     )
 
 

@@ -18,6 +18,7 @@ from deepbench.errors import UsageError, in_quotes, suggestion
 # command does.
 _COMMANDS = {
     "run": ("run", "time the problems of suite files"),
+    "workload": ("workload", "time the kernels of a model and add them up, or list the models"),
     "list": ("list_command", "print the sets, their problems, or the published references"),
     "env": ("env", "print what this installation finds here: devices and libraries"),
     "show": ("show", "print a result file in another format"),
@@ -34,7 +35,7 @@ _SYNONYMS = {
     "diff": "compare", "view": "show", "print": "show", "cat": "show", "plot": "report",
     "chart": "report", "html": "report", "export": "report", "convert": "import",
     "info": "env", "devices": "env", "libraries": "env", "backends": "env", "doctor": "env",
-    "references": "list references",
+    "references": "list references", "workloads": "workload", "models": "workload",
 }  # fmt: skip
 
 _COMMAND_OF_SUFFIX = {".jsonl": "show", ".txt": "run", ".xlsx": "import"}  # of a file's name

@@ -56,6 +56,7 @@ _HINTS = {
     "backends": _BY_ENV, "devices": _BY_ENV, "libraries": _BY_ENV,
     "precisions": "'deepbench OP --help' lists the precisions of an operation",
     "algorithms": "the error for an unknown --algorithm lists the candidates",
+    "workloads": "'deepbench workload' lists them",
     "sets": "'deepbench list' alone prints the sets",
     "operations": "'deepbench --help' lists the operations", "ops": "'deepbench --help' lists them",
 }  # fmt: skip
@@ -98,7 +99,7 @@ def main(line: CommandLine) -> int:
         from deepbench.cli.list_references import reference_table
 
         (titles, rows), notes = reference_table(line.words[1:])
-        _print_table(line, titles, rows, notes)
+        print_table(line, titles, rows, notes)
         return 0
     paths = [word for word in line.words if _is_path(word)]
     if paths:
@@ -109,7 +110,7 @@ def main(line: CommandLine) -> int:
     if not listed:
         raise UsageError(f"{op} has no set {set_name}; 'deepbench list' prints all sets")
     titles, rows = _summary_table(listed) if op is None else _problem_table(listed)
-    _print_table(line, titles, rows)
+    print_table(line, titles, rows)
     return 0
 
 
@@ -135,7 +136,7 @@ def _list_files(line: CommandLine, paths: Sequence[str]) -> int:
         read = [suites.read(path) for path in paths]
     listed = [item for suite in read for item in _listed_problems(suite, precision)]
     titles, rows = _problem_table(listed)
-    _print_table(line, ("suite", *titles[1:]), rows, [_totals_text(listed)])
+    print_table(line, ("suite", *titles[1:]), rows, [_totals_text(listed)])
     return 0
 
 
@@ -162,12 +163,13 @@ def _tera_and_giga(listed: Sequence[ListedProblem]) -> tuple[float, float]:
     return flops / 1e12, size / 1e9
 
 
-def _print_table(
+def print_table(
     line: CommandLine,
     titles: Sequence[str],
     rows: Sequence[tuple[Cell, ...]],
     notes: Sequence[str] = (),
 ) -> None:
+    """Prints rows, at least one, in the format that --format names. A table has notes below it."""
     screen = Screen()
     width = screen.report_width()
     name = line.get("--format") or "table"

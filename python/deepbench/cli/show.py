@@ -23,6 +23,7 @@ from deepbench.runner.context import device_text
 from deepbench.runner.progress import Screen
 from deepbench.runner.summary import Summary
 from deepbench.terminal_text import folded
+from deepbench.workload.totals import totals_of
 
 _OPTIONS = (
     FORMAT,
@@ -112,7 +113,7 @@ def _print_report(screen: Screen, result: ResultFile, report: Report) -> None:
     for row in rows:
         screen.report(report.row(row))
         summary.add(row)
-    screen.report(report.end())
+    screen.report(report.end(totals_of(result.context, rows)))
     if summary.ceilings:
         screen.say(f"deepbench: {summary.ceilings}")
     screen.say(f"deepbench: {summary.line(None, int(result.context['rows']))}")

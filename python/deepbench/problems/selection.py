@@ -61,6 +61,10 @@ class ProblemSource(Protocol):
         Raises UsageError for an invalid problem."""
 
 
+def _no_facts(parse: Parse, hello: Json | None) -> Json:
+    return {}
+
+
 @dataclass(frozen=True)
 class Selection:
     """The problems that one command runs."""
@@ -69,6 +73,7 @@ class Selection:
     set: str | None
     source: ProblemSource
     many: bool  # a set or a suite, of which --quick selects a part
+    facts: Callable[[Parse, Json | None], Json] = _no_facts  # further members of the context
 
 
 @dataclass(frozen=True)

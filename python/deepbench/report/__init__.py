@@ -12,6 +12,7 @@ from deepbench.results.row import Row
 
 if TYPE_CHECKING:
     from deepbench.report.reference_columns import ReferenceColumns
+    from deepbench.workload.totals import Totals
 
 Context = Mapping[str, Any]
 
@@ -32,8 +33,9 @@ class Report(Protocol):
     def row(self, row: Row) -> str:
         """Called for each finished row."""
 
-    def end(self) -> str:
-        """Called after the last row, also when the run was interrupted."""
+    def end(self, workload: Sequence[Totals] = ()) -> str:
+        """Called after the last row, also when the run was interrupted. `workload` are the totals
+        of a model, which a format for spreadsheets or of the original leaves out."""
 
 
 def create(

@@ -6,15 +6,18 @@ from __future__ import annotations
 
 import csv
 import io
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from operator import attrgetter
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from deepbench.report import Context
 from deepbench.report.fields import metric_text
 from deepbench.report.outline import Outline
 from deepbench.results.algorithm_choice import algorithm_choice_of
 from deepbench.results.row import Row
+
+if TYPE_CHECKING:
+    from deepbench.workload.totals import Totals
 
 # The path of each column's value in the row.
 _PATHS = {
@@ -100,7 +103,7 @@ class Csv:
             *(_cell_text(row.attributes.get(name)) for name in self._attributes),
         ])  # fmt: skip
 
-    def end(self) -> str:
+    def end(self, workload: Sequence[Totals] = ()) -> str:
         return ""
 
 

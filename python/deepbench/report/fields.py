@@ -8,7 +8,6 @@ from typing import Any
 
 from deepbench.results.row import Metric, Row
 
-ABOVE_CEILING = 1.05  # a higher share of the roofline shows that the ceiling is too low
 _TIME_UNITS = {"s": 1e9, "ms": 1e6, "\N{MICRO SIGN}s": 1e3, "ns": 1.0}  # in nanoseconds
 _UNIT_WIDTH = max(map(len, _TIME_UNITS))
 _LEVELS = {"memory": "memory", "llc": "last-level cache", "l1": "L1 cache", "l2": "L2 cache"}

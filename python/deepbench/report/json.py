@@ -5,11 +5,16 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 from deepbench.report import Context
 from deepbench.report.outline import Outline
 from deepbench.results.ceilings import assessed_line
 from deepbench.results.row import Row
+
+if TYPE_CHECKING:
+    from deepbench.workload.totals import Totals
 
 _NOT_ASCII = re.compile(r"[^\x00-\x7f]+")
 
@@ -30,8 +35,14 @@ class Json:
         self._rows += 1
         return separator + _NOT_ASCII.sub(_escaped, assessed_line(row))
 
-    def end(self) -> str:
-        return "\n]}\n" if self._begun else ""
+    def end(self, workload: Sequence[Totals] = ()) -> str:
+        if not self._begun:
+            return ""
+        if not workload:
+            return "\n]}\n"
+        from deepbench.report.workload import workload_members
+
+        return f'\n], "workload": {json.dumps(workload_members(workload))}}}\n'
 
 
 def _escaped(text: re.Match[str]) -> str:

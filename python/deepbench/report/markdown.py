@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
 from deepbench.report import Context
@@ -17,6 +17,7 @@ from deepbench.results.row import Row
 
 if TYPE_CHECKING:
     from deepbench.report.reference_columns import ReferenceColumns
+    from deepbench.workload.totals import Totals
 
 
 class Markdown:
@@ -46,19 +47,19 @@ class Markdown:
         text = "" if op == self._op else self._header(op)
         return text + line([escaped(column.cell(row)) for column in self._columns])
 
-    def end(self) -> str:
+    def end(self, workload: Sequence[Totals] = ()) -> str:
         lines = [*self._remarks.lines(), *(self._reference.lines() if self._reference else ())]
         notes = "\n" + "  \n".join(map(escaped, lines)) + "\n" if lines else ""
-        return notes + self._sections()
+        return notes + self._sections(workload)
 
-    def _sections(self) -> str:
-        """The sections below the rows: of a fleet, and of counted calls."""
-        if not self._fleet.rows and not self._totals.regimes:
+    def _sections(self, workload: Sequence[Totals]) -> str:
+        """The sections below the rows: of a fleet, and of a model or of counted calls."""
+        if not self._fleet.rows and not self._totals.regimes and not workload:
             return ""
         from deepbench.report.below_rows import sections_below_rows
         from deepbench.report.comparison.markdown import render_markdown
 
-        sections = sections_below_rows(self._fleet, self._totals)
+        sections = sections_below_rows(self._fleet, self._totals, workload)
         return "\n" + render_markdown(sections) if sections else ""
 
     def _header(self, op: str) -> str:

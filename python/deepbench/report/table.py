@@ -21,6 +21,7 @@ _INDENT = "    "  # of a remark that continues below its row
 
 if TYPE_CHECKING:
     from deepbench.report.reference_columns import ReferenceColumns
+    from deepbench.workload.totals import Totals
 
 
 class Table:
@@ -75,20 +76,20 @@ class Table:
         header, row_text = line[: -len(self._last_line)], self._last_line
         return MarkedText(earlier + header, row_text, style)
 
-    def end(self) -> str:
+    def end(self, workload: Sequence[Totals] = ()) -> str:
         rows = self._held_rows_text()  # before the notes, since these rows may add notes
         lines = [*self._remarks.lines(), *(self._reference.lines() if self._reference else ())]
         parts = [part for line in lines for part in self._folded_line(line)]
-        return rows + "".join(line + "\n" for line in parts) + self._sections()
+        return rows + "".join(line + "\n" for line in parts) + self._sections(workload)
 
-    def _sections(self) -> str:
-        """The sections below the rows: of a fleet, and of counted calls."""
-        if not self._fleet.rows and not self._totals.regimes:
+    def _sections(self, workload: Sequence[Totals]) -> str:
+        """The sections below the rows: of a fleet, and of a model or of counted calls."""
+        if not self._fleet.rows and not self._totals.regimes and not workload:
             return ""
         from deepbench.report.below_rows import sections_below_rows
         from deepbench.report.comparison.table import render_table
 
-        sections = sections_below_rows(self._fleet, self._totals)
+        sections = sections_below_rows(self._fleet, self._totals, workload)
         return "\n" + render_table(sections, self._width) if sections else ""
 
     def _start_operation(self, op: str) -> None:

@@ -26,6 +26,7 @@ Numbers = Sequence[float | None]
 # Above it a row is disturbed. A slice of other work in the samples of a row is less, and work that
 # stays takes half of the time.
 MAX_WAITED_SHARE = 0.05
+ABOVE_CEILING = 1.05  # a higher share of the roofline shows that the ceiling is too low
 
 _T = TypeVar("_T")
 

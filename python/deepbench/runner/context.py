@@ -9,7 +9,7 @@ from deepbench.problems.selection import Selection
 from deepbench.report.fields import threads_text
 from deepbench.results import schema
 from deepbench.runner.environment import host_context, host_warnings, timestamp
-from deepbench.runner.plan import PlannedRow, digest
+from deepbench.runner.plan import PlannedRow, digest, make_parser
 from deepbench.runner.progress import rough_duration_text
 from deepbench.runner.provenance import build_facts, compile_caches, with_build_ids
 from deepbench.runner.run_options import RunOptions
@@ -24,7 +24,7 @@ _NOT_RECORDED = {"type", "warnings", "planning"}  # of the hello message
 
 def build_context(
     hello: Json,
-    set_name: str | None,
+    selection: Selection,
     options: RunOptions,
     rows: Sequence[PlannedRow],
     command: Sequence[str],
@@ -37,9 +37,10 @@ def build_context(
         "schema": schema.VERSION,
         "command": list(command),
         "started": timestamp(),
-        "set": set_name,
+        "set": selection.set,
         "rows": len(rows),
         "plan": digest(rows),
+        **selection.facts(make_parser(hello, selection.set), hello),
         **kept,
         "build": build_facts(hello.get("backend") or {}),
         "libraries": with_build_ids(hello.get("libraries")),

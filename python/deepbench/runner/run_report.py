@@ -13,6 +13,7 @@ from deepbench.results.ceilings import Ceilings
 from deepbench.runner.progress import Screen
 from deepbench.runner.run_options import RunOptions
 from deepbench.runner.summary import Summary
+from deepbench.workload.totals import totals_of
 
 Json = Mapping[str, Any]
 
@@ -71,9 +72,12 @@ class RunReport:
     def has_row(self, position: int) -> bool:
         return position in self._printed_shares
 
-    def end(self, ignore_errors: bool = False) -> None:
+    def end(self, rows: Sequence[Row] = (), ignore_errors: bool = False) -> None:
+        """`rows` are all rows of a run that was not interrupted."""
+        assessed = map(self._ceilings.with_assessment, rows)
+        totals = totals_of(self._context, assessed) if rows else []
         try:
-            self._print(self._report.end())
+            self._print(self._report.end(totals))
         except OSError:
             if not ignore_errors:
                 raise

@@ -6,9 +6,9 @@ import math
 from collections.abc import Mapping
 from typing import Any
 
-from deepbench.report.fields import ABOVE_CEILING, ceiling_text, level_name, share, work_unit
+from deepbench.report.fields import ceiling_text, level_name, share, work_unit
 from deepbench.results.fleet import FleetSummary
-from deepbench.results.row import Row
+from deepbench.results.row import ABOVE_CEILING, Row
 from deepbench.runner.progress import duration_text
 
 _GOOD = ("ok", "unsupported")

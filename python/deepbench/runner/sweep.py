@@ -186,7 +186,7 @@ class Sweep:
 
     def _build_context(self) -> Json:
         context = build_context(
-            self._hello, self._selection.set, self._options, self._rows, self._command
+            self._hello, self._selection, self._options, self._rows, self._command
         )
         try:
             schema.check_context(context)
@@ -322,7 +322,7 @@ class Sweep:
                 interrupted = not isinstance(error, Exception)
                 self._say_summary(self._report.summary(finished), interrupted)
             raise
-        self._report.end()
+        self._report.end(finished)
         summary = self._report.summary(finished)
         self._say_summary(summary)
         return summary.exit_status

@@ -7,14 +7,15 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING
 
+from deepbench.call_counts import MAX_COUNT
 from deepbench.workload.expression import MOST, ExpressionError, evaluate
 from deepbench.workload.model_file import Layer, Model, ModelError
 from deepbench.workload.operators import ELEMENT, OPERATORS, PRODUCT, Call, Step
+from deepbench.workload.passes import Item, Pass
 
 if TYPE_CHECKING:
     from deepbench._core import Problem
 
-MAX_COUNT = 10**15
 Parse = Callable[[str, str], "Problem"]  # of a line, with key=value words as defaults
 
 
@@ -39,41 +40,6 @@ class Target:
     @cached_property
     def element_bytes(self) -> float:
         return self.parse(ELEMENT, f"precision={self.work_precision}").bytes
-
-
-@dataclass(frozen=True)
-class Item:
-    """Equal calls of a layer in one pass."""
-
-    layer: str
-    kind: str
-    count: int
-    flops: float  # of one call
-    bytes: float
-    problem: Problem | None  # None: no operation of deepbench measures it
-    op: str  # of the layer
-    precision: str | None = None  # of work that is not measured
-    operand_bytes: float = 0.0
-
-
-@dataclass(frozen=True)
-class Pass:
-    """One pass of a model: a phase with values for its parameters."""
-
-    values: Mapping[str, int]
-    items: tuple[Item, ...]
-
-    @property
-    def batch(self) -> int:
-        return self.values["batch"]
-
-    @property
-    def flops(self) -> float:
-        return sum(item.count * item.flops for item in self.items)
-
-    @property
-    def bytes(self) -> float:
-        return sum(item.count * item.bytes for item in self.items)
 
 
 def default_values(model: Model, phase: str) -> dict[str, int]:
@@ -160,13 +126,12 @@ def _item(layer: Layer, call: Call, count: int, target: Target) -> Item:
         if max(call.elements, call.flops) > MOST:
             raise ExpressionError(f"its work is beyond {MOST} elements or FLOPs")
         return Item(
-            layer.name, layer.kind, count, float(call.flops), operand_bytes, None, layer.op,
-            target.work_precision, operand_bytes,
+            layer.name, layer.kind, layer.op, target.work_precision, count, float(call.flops),
+            operand_bytes, None, operand_bytes,
         )  # fmt: skip
     problem = target.parse(call.line, target.defaults)
-    measured = None if problem.is_collective and not target.has_ranks else problem
-    precision = str(problem.attributes["precision"])
+    is_measured = target.has_ranks or not problem.is_collective
     return Item(
-        layer.name, layer.kind, count, problem.flops, problem.bytes, measured, layer.op, precision,
-        operand_bytes,
+        layer.name, layer.kind, layer.op, str(problem.attributes["precision"]), count,
+        problem.flops, problem.bytes, str(problem) if is_measured else None, operand_bytes,
     )  # fmt: skip

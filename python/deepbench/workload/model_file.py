@@ -94,6 +94,9 @@ class Model:
         one token for each sequence."""
         return "tokens" if phase == "decode" else self.batch_unit
 
+    def one_unit(self, phase: str) -> str:
+        return self.unit(phase).removesuffix("s")
+
 
 def available() -> list[str]:
     """The names of the models of the package."""

@@ -8,8 +8,8 @@ Supported` replaces a missing time.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Protocol
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Protocol
 
 from deepbench.report import Context, FormatError
 from deepbench.report.legacy.conv import Conv
@@ -18,6 +18,9 @@ from deepbench.report.legacy.rnn import Rnn
 from deepbench.report.legacy.sparse_gemm import SparseGemm
 from deepbench.report.outline import Outline
 from deepbench.results.row import Row
+
+if TYPE_CHECKING:
+    from deepbench.workload.totals import Totals
 
 
 class Section(Protocol):
@@ -71,5 +74,5 @@ class Legacy:
             text += self._section.head()
         return text + self._section.row(row)
 
-    def end(self) -> str:
+    def end(self, workload: Sequence[Totals] = ()) -> str:
         return "" if self._section is None else self._section.end()

@@ -10,10 +10,13 @@ from dataclasses import replace
 
 from deepbench.report.call_totals import call_total_sections
 from deepbench.report.comparison.content import Section, TableRow
-from deepbench.report.fields import ABOVE_CEILING, rate, share, time_cell, work_unit
+from deepbench.report.fields import rate, share, time_cell, work_unit
 from deepbench.report.fleet import fleet_section
+from deepbench.report.workload import workload_sections
 from deepbench.results.call_totals import CallTotals
 from deepbench.results.fleet import FleetSummary
+from deepbench.results.row import ABOVE_CEILING
+from deepbench.workload.totals import totals_of
 
 from .report_rows import ReportFile, ReportRow, all_rows
 
@@ -103,17 +106,18 @@ def fleets(files: Sequence[ReportFile]) -> list[Section]:
 
 
 def call_totals(files: Sequence[ReportFile]) -> list[Section]:
-    """The time of all calls of each file whose rows state how often their calls are made."""
+    """The time of each file's model, or of all calls where rows state how often they are made."""
     found = []
     for file in files:
         totals = CallTotals()
         totals.begin(file.result.context)
         for row in file.rows:
             totals.add(row.raw)
+        workload = totals_of(file.result.context, file.result.rows)
         suffix = f" of {file.letter}" if len(files) > 1 else ""
         found += [
             replace(section, heading=section.heading + suffix)
-            for section in call_total_sections(totals)
+            for section in workload_sections(workload) or call_total_sections(totals)
         ]
     return found
 

@@ -1,0 +1,142 @@
+"""deepbench workload: lists models, and times the kernels of one as a suite with counts."""
+
+from __future__ import annotations
+
+import click
+
+from deepbench.cli.command import Command, CommandLine, Option
+from deepbench.cli.list_command import Cell, print_table
+from deepbench.cli.options import OPTIONS, run_options
+from deepbench.errors import UsageError
+from deepbench.problems.problem_arguments import ALL, precisions
+from deepbench.references.lookup import require_distinct_output
+from deepbench.results.output_names import require_result_name
+from deepbench.runner.launcher import launch_environment
+from deepbench.runner.plan import make_parser
+from deepbench.runner.sweep import Sweep
+from deepbench.workload import model_file
+from deepbench.workload.expansion import Target, default_values, expand
+from deepbench.workload.model_file import Model, Parameter
+from deepbench.workload.passes import Item, Pass
+from deepbench.workload.request import Request, parse_request
+from deepbench.workload.source import workload_selection
+
+_LIST = Option("--list", "print the calls with their counts instead of running them")
+_PRICE = Option("--price", "price of a device per hour, for the cost of a million images", "N",
+                click.FloatRange(0, 1e9, min_open=True))  # fmt: skip
+_OPTIONS = [_LIST, _PRICE, *(option for option in OPTIONS if option.flag != "--corrected")]
+_USAGE = """\
+usage: deepbench workload [NAME | FILE.toml] [PRECISION] [KEY=VALUE ...] [options]
+
+Times the kernels of a model and adds them up. Without NAME, lists the models.
+
+  deepbench workload resnet50 batch=16               a forward pass
+  deepbench workload resnet50 phase=train --list     the calls of a training step
+  deepbench workload llama3_8b phase=decode kv=4096 batch=1..64 bfloat16
+                                                     latency against throughput
+
+KEY is phase, or a parameter of the model: batch, seq (tokens of a sequence), kv
+(tokens in the cache), image (its width and height), tp (devices that share each
+layer). batch=1..64 runs every doubling, batch=1,4,16 these.
+"""
+
+
+def main(line: CommandLine) -> int:
+    if not line.words:
+        _refuse_options_of_runs(line, "without a name")
+        print_table(line, *_models_table())
+        return 0
+    request = parse_request(line.words)
+    if line.has(_LIST.flag):
+        _refuse_options_of_runs(line, "with --list")
+        return _list_calls(line, request)
+    options = run_options(line)
+    command = ["workload", *line.arguments]
+    require_result_name(line.get("--output"), command, line.has("--resume"))
+    require_distinct_output(line.get("--output"), line.words[:1])
+    has_ranks = options.processes is not None or launch_environment() is not None
+    selection = workload_selection(request, has_ranks, line.real(_PRICE.flag))
+    return Sweep(selection, options, command).run()
+
+
+def _refuse_options_of_runs(line: CommandLine, when: str) -> None:
+    """Raises UsageError for an option that only a run obeys."""
+    others = [name for name in line.values if name not in (_LIST.flag, "--format")]
+    if others:
+        raise UsageError(f"{others[0]} is for a run; {when}, nothing runs")
+    if (name := line.get("--format")) not in (None, "table", "csv", "json"):
+        raise UsageError(f"--format {name} is for a run; a list is printed as table, csv or json")
+
+
+# ---- lists --------------------------------------------------------------------------------------
+
+
+def _models_table() -> tuple[tuple[str, ...], list[tuple[Cell, ...]]]:
+    titles = ("workload", "title", "phases", "parameters", "GFLOP", "per")
+    return titles, [_model_cells(model_file.builtin(name)) for name in model_file.available()]
+
+
+def _model_cells(model: Model) -> tuple[Cell, ...]:
+    phase = model.phases[0]
+    found = expand(model, phase, default_values(model, phase), Target(make_parser(None, None)))
+    parameters = " ".join(map(_parameter_text, model.parameters.values()))
+    gflops = round(found.flops / found.batch / 1e9, 4)
+    return (
+        model.name, model.title, " ".join(model.phases), parameters, gflops, model.one_unit(phase)
+    )  # fmt: skip
+
+
+def _parameter_text(parameter: Parameter) -> str:
+    return f"{parameter.name}={parameter.default}"
+
+
+def _list_calls(line: CommandLine, request: Request) -> int:
+    """Prints the calls of every pass, and on a table what they sum to."""
+    target = Target(make_parser(None, None), request.precision)
+    passes = [expand(request.model, request.phase, one, target) for one in request.values]
+    several = len(passes) > 1
+    titles = (*(("batch",) if several else ()), "layer", "kind", "problem", "count", "GFLOP", "MB")
+    rows = [
+        ((one.batch,) if several else ()) + _call_cells(item)
+        for one in passes
+        for item in one.items
+    ]
+    notes = [_sum_note(request, one) for one in passes]
+    if request.model.unverified:
+        notes.append(f"unverified: {request.model.unverified}")
+    print_table(line, titles, rows, notes)
+    return 0
+
+
+def _call_cells(item: Item) -> tuple[Cell, ...]:
+    """GFLOP and MB are those of all calls."""
+    return (
+        item.layer,
+        item.kind,
+        item.problem or f"not measured: {item.op}",
+        item.count,
+        round(item.count * item.flops / 1e9, 6),
+        round(item.count * item.bytes / 1e6, 6),
+    )
+
+
+def _sum_note(request: Request, one: Pass) -> str:
+    calls = sum(item.count for item in one.items)
+    measured = sum(item.count for item in one.items if item.problem)
+    flops = sum(item.count * item.flops for item in one.items if item.problem)
+    share = f" of {one.flops / 1e9:.4g}" if flops < one.flops else ""
+    return (
+        f"batch={one.batch}: {calls:,} calls, {measured:,} of them measured with "
+        f"{flops / 1e9:.4g}{share} GFLOP; {one.bytes / 1e9:.4g} GB; "
+        f"{one.flops / one.batch / 1e9:.4g} GFLOP per "
+        f"{request.model.one_unit(request.phase)}"
+    )
+
+
+def _completions() -> list[str]:
+    names = model_file.available()
+    phases = [f"phase={phase}" for phase in model_file.PHASES]
+    return [*names, *phases, *(f"{name}=" for name in model_file.PARAMETERS), *precisions(ALL)]
+
+
+command = Command("workload", _OPTIONS, main, _USAGE, _completions)

@@ -1,0 +1,283 @@
+"""A model's time, where it goes and what of it was measured, below the rows of a run."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from deepbench.report.comparison.section import Section, TableRow
+from deepbench.report.fields import (
+    level_name,
+    percent,
+    rate,
+    share,
+    time_cell,
+    time_text,
+    work_unit,
+)
+from deepbench.workload.totals import (
+    KNEE_SHARE,
+    NEEDED_COVERAGE,
+    ItemTime,
+    PassTotals,
+    Times,
+    Totals,
+)
+
+Json = Mapping[str, Any]
+
+_MOST_LAYERS = 10
+_MOST_NAMED = 6  # items that are not measured
+_TIME_OF_KERNELS = "time of the measured kernels"
+
+
+def workload_sections(workload: Sequence[Totals]) -> list[Section]:
+    """The totals of a workload in each of its regimes. Several passes have a table of latency and
+    throughput, and the details of the knee alone."""
+    made = []
+    for totals in workload:
+        if len(totals.passes) > 1:
+            made.append(_sweep_section(totals))
+        shown = totals.knee or totals.passes[0]
+        made += [_total_section(shown), _kinds_section(shown), _layers_section(shown)]
+    return made
+
+
+def workload_members(workload: Sequence[Totals]) -> list[Json]:
+    """The same for programs, unrounded, with all passes and layers."""
+    return [_pass_members(one, totals) for totals in workload for one in totals.passes]
+
+
+# ---- one pass -----------------------------------------------------------------------------------
+
+
+def _total_section(one: PassTotals) -> Section:
+    return Section(_heading(one), tuple(_total_lines(one)))
+
+
+def _heading(one: PassTotals) -> str:
+    cache, power = one.regime or ("", "")
+    regime = [f"cache {cache}"] * bool(cache) + [f"power {power}"] * bool(power)
+    return ", ".join([one.workload.text_of(one.what), *regime])
+
+
+def _total_lines(one: PassTotals) -> Iterator[str]:
+    unit = one.workload.one_unit
+    name = "time" if one.is_complete else _TIME_OF_KERNELS
+    parts = [f"{name}: {time_text(one.time_ns)}"]
+    if one.what.batch > 1:
+        parts.append(f"{time_text(one.unit_ns)} per {unit}")
+    if one.units_per_s is not None:
+        parts.append(f"{_number(one.units_per_s)} {one.workload.unit}/s")
+    yield ", ".join(parts)
+    yield from _rate_lines(one.all)
+    if one.cost_per_million is not None:
+        price = f"{one.workload.price:g} per device and hour"
+        yield f"cost: {_number(one.cost_per_million)} per million {one.workload.unit}, at {price}"
+    yield from _coverage_lines(one)
+
+
+def _rate_lines(times: Times) -> Iterator[str]:
+    if times.tflops is None:
+        return
+    parts = [_rate_text(times), f"{_bytes_text(times.measured_bytes)} moved at "
+             f"{rate(times.gbps)} GB/s"]  # fmt: skip
+    if times.share_roofline is not None:
+        parts.append(f"{share(times.share_roofline)} % of what the ceilings allow")
+    if times.above_ceiling:
+        parts.append(f"{times.above_ceiling} above their ceiling, excluded from the share")
+    yield f"measured kernels: {', '.join(parts)}"
+    if times.energy_j is not None:
+        yield f"energy of the measured kernels: {_number(times.energy_j)} J"
+
+
+def _coverage_lines(one: PassTotals) -> Iterator[str]:
+    missing = one.unmeasured
+    if not missing:
+        yield "coverage: every kernel is measured"
+        return
+    names = ", ".join(_item_text(item) for item in missing[:_MOST_NAMED])
+    if len(missing) > _MOST_NAMED:
+        rest = missing[_MOST_NAMED:]
+        names += f", and {len(rest)} more"
+        if all(item.estimate_ns is not None for item in rest):
+            names += f" with {time_text(sum(item.known_ns for item in rest))}"
+    if one.coverage is None:
+        yield "coverage: unknown, since no ceiling estimates what is not measured"
+    else:
+        needs = f"; a total needs {percent(NEEDED_COVERAGE, 0)} %" * (not one.is_complete)
+        yield f"coverage: {percent(one.coverage)} % of the time is measured{needs}"
+    if memory := one.ceilings.memory:
+        level, gbps = memory
+        yield (
+            f"not measured, but estimated from bytes at {rate(gbps)} GB/s ({level_name(level)}) "
+            f"and FLOPs: {names}"
+        )
+    else:
+        yield f"not measured: {names}"
+
+
+def _item_text(item: ItemTime) -> str:
+    time = "" if item.estimate_ns is None else f" {time_text(item.estimate_ns)}"
+    is_failure = item.item.problem is not None
+    return f"{item.item.layer}{time}" + (f" ({item.reason})" if is_failure else "")
+
+
+def _kinds_section(one: PassTotals) -> Section:
+    return _share_section("kind of layer", one, one.all.grouped(lambda item: item.kind))
+
+
+def _layers_section(one: PassTotals) -> Section:
+    layers = one.all.grouped(lambda item: item.layer)
+    shown = dict(list(layers.items())[:_MOST_LAYERS])
+    rest = [times for name, times in layers.items() if name not in shown]
+    if len(rest) > 1:
+        together = tuple(time for times in rest for time in times.times)
+        shown[f"{len(rest)} other layers"] = Times(together)
+    elif rest:
+        shown = layers
+    return _share_section("layer", one, shown)
+
+
+def _share_section(what: str, one: PassTotals, groups: Mapping[str, Times]) -> Section:
+    unit = work_unit(next((time.item.precision for time in one.all.times if time.row), None))
+    columns = (what, "calls", "time", "%time", unit, "%roofline", "measured")
+    whole = one.all.known_ns
+    rows = tuple(
+        TableRow((
+            name,
+            str(times.calls),
+            time_cell(times.known_ns) if times.known_ns else "-",
+            percent(times.known_ns / whole) if whole else "-",
+            rate(times.tflops) if times.measured_flops else "-",
+            share(times.share_roofline),
+            _measured_text(times),
+        ))
+        for name, times in groups.items()
+    )  # fmt: skip
+    heading = f"Time by {what}"
+    return Section(heading, (), columns, frozenset({0, 6}), rows, optional=(1, 5, 4))
+
+
+def _measured_text(times: Times) -> str:
+    if all(one.row for one in times.times):
+        return "yes"
+    if not times.measured_ns:
+        return "estimated" if times.known_ns else "no"
+    return f"{percent(times.measured_ns / times.known_ns, 0)} %"
+
+
+# ---- several passes -----------------------------------------------------------------------------
+
+
+def _sweep_section(totals: Totals) -> Section:
+    first, knee = totals.passes[0], totals.knee
+    unit = first.workload.one_unit
+    has_rates = any(one.units_per_s for one in totals.passes)
+    time = "time" if totals.is_complete else _TIME_OF_KERNELS
+    rates = (f"{first.workload.unit}/s",) if has_rates else ()
+    columns = ("batch", time, f"time per {unit}", *rates, "% of best", "%roofline", "measured")
+    best = min((one.unit_ns for one in totals.passes if one.time_ns), default=0.0)
+    rows = [
+        TableRow((
+            str(one.what.batch),
+            time_cell(one.time_ns),
+            time_cell(one.unit_ns),
+            *(("-" if one.units_per_s is None else _number(one.units_per_s),) if rates else ()),
+            percent(best / one.unit_ns) if one.time_ns else "-",
+            share(one.all.share_roofline),
+            "-" if one.coverage is None else f"{percent(one.coverage)} %",
+        ))
+        for one in totals.passes
+    ]  # fmt: skip
+    lines = [] if knee is None else [_knee_line(totals, knee)]
+    cache, power = first.regime or ("", "")
+    heading = f"{first.workload.title} {first.workload.phase}, latency against throughput"
+    regime = [f"cache {cache}"] * bool(cache) + [f"power {power}"] * bool(power)
+    return Section(", ".join([heading, *regime]), tuple(lines), columns, frozenset(), tuple(rows))
+
+
+def _knee_line(totals: Totals, knee: PassTotals) -> str:
+    whose = "" if totals.is_complete else " of the measured kernels"
+    return (
+        f"knee{whose}: batch={knee.what.batch}, the smallest with {percent(KNEE_SHARE, 0)} % of "
+        f"the best throughput"
+    )
+
+
+# ---- for programs -------------------------------------------------------------------------------
+
+
+def _pass_members(one: PassTotals, totals: Totals) -> Json:
+    cache, power = one.regime or (None, None)
+    return {
+        "parameters": one.what.values,
+        "cache": cache,
+        "power": power,
+        "complete": one.is_complete,
+        "coverage": one.coverage,
+        "time_ns": one.time_ns,
+        "measured_ns": one.all.measured_ns,
+        "estimated_ns": one.all.known_ns - one.all.measured_ns,
+        "unit": one.workload.unit,
+        "units_per_s": one.units_per_s,
+        "cost_per_million": one.cost_per_million,
+        "energy_j": one.all.energy_j,
+        "knee": one is totals.knee,
+        **_times_members(one.all),
+        "kinds": _group_members(one.all.grouped(lambda item: item.kind)),
+        "layers": _group_members(one.all.grouped(lambda item: item.layer)),
+        "not_measured": [
+            {
+                "layer": item.item.layer,
+                "count": item.item.count,
+                "problem": item.item.problem,
+                "reason": item.reason,
+                "estimated_ns": item.estimate_ns,
+            }
+            for item in one.unmeasured
+        ],
+    }
+
+
+def _group_members(groups: Mapping[str, Times]) -> list[Json]:
+    return [
+        {
+            "name": name,
+            "calls": times.calls,
+            "measured_ns": times.measured_ns,
+            "estimated_ns": times.known_ns - times.measured_ns,
+            **_times_members(times),
+        }
+        for name, times in groups.items()
+    ]
+
+
+def _times_members(times: Times) -> Json:
+    return {
+        "measured_flops": times.measured_flops,
+        "measured_bytes": times.measured_bytes,
+        "tflops": times.tflops,
+        "gbps": times.gbps,
+        "share_roofline": times.share_roofline,
+    }
+
+
+# ---- numbers ------------------------------------------------------------------------------------
+
+
+def _number(value: float) -> str:
+    """Four significant digits without an exponent: 0.1234, 76.52, 12350."""
+    return f"{value:.0f}" if value >= 1000 else f"{value:.4g}"
+
+
+def _rate_text(times: Times) -> str:
+    precision = next(one.item.precision for one in times.times if one.row)
+    return f"{rate(times.tflops)} {work_unit(precision)}"
+
+
+def _bytes_text(size: float) -> str:
+    for unit, scale in (("TB", 1e12), ("GB", 1e9), ("MB", 1e6)):
+        if size >= scale:
+            return f"{_number(size / scale)} {unit}"
+    return f"{_number(size / 1e3)} kB"

@@ -1,0 +1,98 @@
+"""The problems of a request, for a run."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from deepbench.errors import UsageError
+from deepbench.problems.selection import (
+    Parse,
+    SelectedProblem,
+    Selection,
+    suite_errors_as_usage_errors,
+)
+from deepbench.problems.suite_counts import merged_by_problem
+from deepbench.problems.suite_reader import Entry
+from deepbench.workload.expansion import Target, expand
+from deepbench.workload.passes import Item, Pass
+from deepbench.workload.record import members
+from deepbench.workload.request import Request
+
+Json = Mapping[str, Any]
+
+
+@dataclass(frozen=True)
+class WorkloadSource:
+    """The problems of all passes in the order of the layers, each once."""
+
+    request: Request
+    has_ranks: bool
+    price: float | None = None  # of a device per hour
+
+    def problems(self, parse: Parse, hello: Json | None) -> Iterator[SelectedProblem]:
+        passes = self._passes(parse, hello)
+        self._require_memory(passes, hello)
+        source = self.request.model.source
+        items = (item for one in passes for item in one.items)
+        calls = [
+            (Entry(item.problem, item.layer, source, place, item.count), parse(item.problem, ""))
+            for place, item in enumerate(items, start=1)
+            if item.problem is not None
+        ]
+        if not calls:
+            raise UsageError(
+                f"{self.request.title}: none of its calls can be measured in one process; "
+                "'--list' prints them"
+            )
+        with suite_errors_as_usage_errors():
+            merged = merged_by_problem(calls)
+        for one in merged:
+            yield SelectedProblem(one.problem, one.application, (), one.place, one.counts)
+
+    def facts(self, parse: Parse, hello: Json | None) -> Json:
+        """What the context keeps."""
+        return {"workload": members(self.request, self._passes(parse, hello), self.price)}
+
+    def _passes(self, parse: Parse, hello: Json | None) -> list[Pass]:
+        joint = ((hello or {}).get("backend") or {}).get("joint_phases") or {}
+        target = Target(parse, self.request.precision, joint, self.has_ranks)
+        request = self.request
+        return [expand(request.model, request.phase, one, target) for one in request.values]
+
+    def _require_memory(self, passes: list[Pass], hello: Json | None) -> None:
+        """Raises UsageError if the operands of a call are larger than the memory of the device."""
+        there = ((hello or {}).get("device") or {}).get("memory_bytes")
+        if not isinstance(there, (int, float)):
+            return
+        for one in passes:
+            largest = max(
+                (item for item in one.items if item.problem is not None),
+                key=_operand_bytes,
+                default=None,
+            )
+            if largest is not None and largest.operand_bytes > there:
+                needed, present = _size_text(largest.operand_bytes), _size_text(there)
+                raise UsageError(
+                    f"{self.request.model.name} batch={one.batch}: layer {largest.layer!r} needs "
+                    f"{needed} for one call, and the device has {present}"
+                )
+
+
+def workload_selection(request: Request, has_ranks: bool, price: float | None) -> Selection:
+    """The problems of a request, of which --quick leaves out none: a part of a model has no
+    time."""
+    source = WorkloadSource(request, has_ranks, price)
+    return Selection(request.title, None, source, many=False, facts=source.facts)
+
+
+def _operand_bytes(item: Item) -> float:
+    return item.operand_bytes
+
+
+def _size_text(size: float) -> str:
+    for unit, scale in (("GiB", 1 << 30), ("MiB", 1 << 20)):
+        if size >= scale:
+            return f"{size / scale:,.1f} {unit}"
+    return f"{size / 1024:.1f} KiB"

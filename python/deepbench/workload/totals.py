@@ -1,0 +1,286 @@
+"""The time of a model: the sum of its calls' times. What a run has not measured is estimated from
+its bytes and FLOPs, as the least time that the measured ceilings allow."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+from deepbench.results.row import ABOVE_CEILING, Row
+from deepbench.workload.passes import Item, Pass
+from deepbench.workload.record import Workload, workload_of
+
+Json = Mapping[str, Any]
+Regime = tuple[str, str]  # cache and power
+
+NEEDED_COVERAGE = 0.95  # share of the time that must be measured for a total
+KNEE_SHARE = 0.9  # of the best throughput
+_MEMORY = "memory"
+_S = 1e9  # nanoseconds
+
+
+@dataclass(frozen=True)
+class KnownCeilings:
+    """The ceilings of a run's rows in one regime."""
+
+    tflops: Mapping[str, float]  # by precision
+    gbps: Mapping[str, float]  # by memory level
+
+    @property
+    def memory(self) -> tuple[str, float] | None:
+        """The level whose bandwidth estimates assume: the memory, else the slowest measured."""
+        if _MEMORY in self.gbps:
+            return _MEMORY, self.gbps[_MEMORY]
+        return min(self.gbps.items(), key=lambda one: one[1], default=None)
+
+    def estimate_ns(self, item: Item) -> float | None:
+        """The least time of one call; None if a ceiling that it needs is unknown."""
+        memory, tflops = self.memory, self.tflops.get(item.precision)
+        if memory is None or (item.flops and not tflops):
+            return None
+        arithmetic_ns = item.flops / tflops / 1e3 if tflops else 0.0
+        return max(item.bytes / memory[1], arithmetic_ns)
+
+
+@dataclass(frozen=True)
+class ItemTime:
+    """The time of all calls of an item."""
+
+    item: Item
+    row: Row | None  # the row that measured one call
+    reason: str  # why it is not measured; '' if it is
+    estimate_ns: float | None  # where it is not measured; None: it cannot be estimated
+
+    @property
+    def measured_ns(self) -> float:
+        return self.item.count * (self.row.statistics.median_ns or 0.0) if self.row else 0.0
+
+    @property
+    def known_ns(self) -> float:
+        return self.measured_ns + (self.estimate_ns or 0.0)
+
+    @property
+    def share_roofline(self) -> float | None:
+        return self.row.bound.share_roofline if self.row else None
+
+
+@dataclass(frozen=True)
+class Times:
+    """Times of several items together."""
+
+    times: tuple[ItemTime, ...]
+
+    @cached_property
+    def measured_ns(self) -> float:
+        return math.fsum(one.measured_ns for one in self.times)
+
+    @cached_property
+    def known_ns(self) -> float:
+        """The measured time and what can be estimated."""
+        return math.fsum(one.known_ns for one in self.times)
+
+    @property
+    def calls(self) -> int:
+        return sum(one.item.count for one in self.times)
+
+    @property
+    def measured_flops(self) -> float:
+        return math.fsum(one.item.count * one.item.flops for one in self.times if one.row)
+
+    @property
+    def measured_bytes(self) -> float:
+        return math.fsum(one.item.count * one.item.bytes for one in self.times if one.row)
+
+    @property
+    def tflops(self) -> float | None:
+        return self.measured_flops / self.measured_ns / 1e3 if self.measured_ns else None
+
+    @property
+    def gbps(self) -> float | None:
+        return self.measured_bytes / self.measured_ns if self.measured_ns else None
+
+    @property
+    def share_roofline(self) -> float | None:
+        """The least time that the ceilings allow over the time, of the rows that have a share and
+        are not above their ceiling."""
+        known = [
+            (one.measured_ns, part)
+            for one in self.times
+            if (part := one.share_roofline) and part <= ABOVE_CEILING
+        ]
+        whole_ns = math.fsum(time_ns for time_ns, _ in known)
+        least_ns = math.fsum(time_ns * part for time_ns, part in known)
+        return least_ns / whole_ns if whole_ns else None
+
+    @property
+    def above_ceiling(self) -> int:
+        """How many items are above their ceiling, which is therefore too low."""
+        return sum((one.share_roofline or 0.0) > ABOVE_CEILING for one in self.times)
+
+    @property
+    def energy_j(self) -> float | None:
+        """The energy of the measured calls; None if a row has none."""
+        found = [
+            one.item.count * metric.value
+            for one in self.times
+            if one.row
+            for metric in one.row.metrics
+            if metric.name == "energy" and metric.value is not None
+        ]
+        return math.fsum(found) if found and len(found) == self._measured else None
+
+    @property
+    def _measured(self) -> int:
+        return sum(one.row is not None for one in self.times)
+
+    def grouped(self, key: Callable[[Item], str]) -> dict[str, Times]:
+        """The times by a key of their items, the longest first."""
+        groups: dict[str, list[ItemTime]] = {}
+        for one in self.times:
+            groups.setdefault(key(one.item), []).append(one)
+        made = {name: Times(tuple(group)) for name, group in groups.items()}
+        return dict(sorted(made.items(), key=lambda pair: -pair[1].known_ns))
+
+
+@dataclass(frozen=True)
+class PassTotals:
+    """The time of a pass in one regime."""
+
+    workload: Workload
+    what: Pass
+    regime: Regime | None  # None: no row was measured
+    all: Times
+    ceilings: KnownCeilings
+
+    @property
+    def unmeasured(self) -> list[ItemTime]:
+        """The longest first, and those that cannot be estimated before them."""
+        found = [one for one in self.all.times if one.row is None]
+        return sorted(found, key=lambda one: -math.inf if one.estimate_ns is None
+                      else -one.estimate_ns)  # fmt: skip
+
+    @property
+    def coverage(self) -> float | None:
+        """The measured share of the time; None if a part cannot be estimated."""
+        if not self.all.known_ns or any(one.estimate_ns is None for one in self.unmeasured):
+            return None
+        return self.all.measured_ns / self.all.known_ns
+
+    @property
+    def is_complete(self) -> bool:
+        """Whether enough is measured for a total."""
+        return (self.coverage or 0.0) >= NEEDED_COVERAGE
+
+    @property
+    def time_ns(self) -> float:
+        """The total, or else the time of the measured kernels."""
+        return self.all.known_ns if self.is_complete else self.all.measured_ns
+
+    @property
+    def unit_ns(self) -> float:
+        """The time for one unit of batch."""
+        return self.time_ns / self.what.batch
+
+    @property
+    def units_per_s(self) -> float | None:
+        """None without a total."""
+        return self.what.batch / self.time_ns * _S if self.is_complete else None
+
+    @property
+    def cost_per_million(self) -> float | None:
+        """The price of the devices while a million units are computed; None without a total."""
+        price = self.workload.price
+        if price is None or not self.is_complete:
+            return None
+        devices = self.what.values.get("tp", 1)
+        return 1e6 * self.unit_ns / _S / 3600 * price * devices
+
+
+@dataclass(frozen=True)
+class Totals:
+    """The passes of a workload in one regime, the smallest batch first."""
+
+    passes: tuple[PassTotals, ...]
+
+    @property
+    def is_complete(self) -> bool:
+        return all(one.is_complete for one in self.passes)
+
+    @property
+    def knee(self) -> PassTotals | None:
+        """The smallest batch with nearly the best throughput, of several."""
+        timed = [one for one in self.passes if one.time_ns]
+        if len(timed) < 2:
+            return None
+        best = min(one.unit_ns for one in timed)
+        return next(one for one in timed if best / one.unit_ns >= KNEE_SHARE)
+
+
+def totals_of(context: Json, rows: Iterable[Row]) -> list[Totals]:
+    """The totals of a run's workload in each regime; empty if it has none. The rows have their
+    bound."""
+    workload = workload_of(context)
+    if workload is None:
+        return []
+    of_regimes: dict[Regime | None, dict[str, Row]] = {}
+    failed: dict[str, Row] = {}
+    for row in rows:
+        if row.problem is None:
+            continue
+        if row.status == "ok" and row.statistics.median_ns:
+            regime = (row.regime.cache or "", row.regime.power or "")
+            of_regimes.setdefault(regime, {})[row.problem] = row
+        else:
+            failed[row.problem] = row
+    return [
+        Totals(tuple(
+            _pass_totals(workload, one, regime, measured, failed) for one in workload.passes
+        ))
+        for regime, measured in (of_regimes or {None: {}}).items()
+    ]  # fmt: skip
+
+
+def _pass_totals(
+    workload: Workload,
+    what: Pass,
+    regime: Regime | None,
+    measured: Mapping[str, Row],
+    failed: Mapping[str, Row],
+) -> PassTotals:
+    ceilings = _known_ceilings(measured.values())
+    times = [_item_time(item, measured, failed, ceilings) for item in what.items]
+    return PassTotals(workload, what, regime, Times(tuple(times)), ceilings)
+
+
+def _item_time(
+    item: Item,
+    measured: Mapping[str, Row],
+    failed: Mapping[str, Row],
+    ceilings: KnownCeilings,
+) -> ItemTime:
+    row = measured.get(item.problem) if item.problem is not None else None
+    if row is not None:
+        return ItemTime(item, row, "", None)
+    if item.problem is None:
+        reason = "no operation measures it"
+    elif item.problem in failed:
+        bad = failed[item.problem]
+        reason = f"{bad.status.replace('_', ' ')}: {bad.reason or 'no reason given'}"
+    else:
+        reason = "not run"
+    estimate = ceilings.estimate_ns(item)
+    return ItemTime(item, None, reason, None if estimate is None else item.count * estimate)
+
+
+def _known_ceilings(rows: Iterable[Row]) -> KnownCeilings:
+    tflops: dict[str, float] = {}
+    gbps: dict[str, float] = {}
+    for row in rows:
+        if row.arithmetic and row.bound.arithmetic_tflops:
+            tflops[row.arithmetic] = row.bound.arithmetic_tflops
+        if row.bound.memory_gbps:
+            gbps[row.bound.level or _MEMORY] = row.bound.memory_gbps
+    return KnownCeilings(tflops, gbps)
