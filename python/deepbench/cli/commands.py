@@ -38,7 +38,12 @@ _SYNONYMS = {
     "references": "list references", "workloads": "workload", "models": "workload",
 }  # fmt: skip
 
-_COMMAND_OF_SUFFIX = {".jsonl": "show", ".txt": "run", ".xlsx": "import"}  # of a file's name
+_COMMAND_OF_SUFFIX = {
+    ".jsonl": "show",
+    ".txt": "run",
+    ".xlsx": "import",
+    ".toml": "workload",
+}  # of a file's name
 COMPLETION_VARIABLE = "_DEEPBENCH_COMPLETE"  # set by the shell when it asks for completions
 
 _USAGE = """\
@@ -211,6 +216,7 @@ def _reordered_command(first: str, rest: Sequence[str]) -> list[str] | None:
     """The command with its operation in the first place, or the command that takes a file."""
     from deepbench import suites
     from deepbench.problems import problem_arguments
+    from deepbench.workload import model_file
 
     op = next((word for word in rest if problem_arguments.operation_name(word) is not None), None)
     if op is not None:
@@ -228,4 +234,6 @@ def _reordered_command(first: str, rest: Sequence[str]) -> list[str] | None:
         ]
         return [of[0], first, *rest] if of else None
     command = _COMMAND_OF_SUFFIX.get(Path(first).suffix.lower())
+    if command is None and first.lower() in model_file.available():
+        command, first = "workload", first.lower()
     return [command, first, *rest] if command else None

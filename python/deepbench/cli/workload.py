@@ -13,7 +13,6 @@ from deepbench.references.lookup import require_distinct_output
 from deepbench.results.output_names import require_result_name
 from deepbench.runner.launcher import launch_environment
 from deepbench.runner.plan import make_parser
-from deepbench.runner.sweep import Sweep
 from deepbench.workload import model_file
 from deepbench.workload.expansion import Target, default_values, expand
 from deepbench.workload.model_file import Model, Parameter
@@ -50,6 +49,12 @@ def main(line: CommandLine) -> int:
     if line.has(_LIST.flag):
         _refuse_options_of_runs(line, "with --list")
         return _list_calls(line, request)
+    return _run(line, request)
+
+
+def _run(line: CommandLine, request: Request) -> int:
+    from deepbench.runner.sweep import Sweep  # which a list does not need
+
     options = run_options(line)
     command = ["workload", *line.arguments]
     require_result_name(line.get("--output"), command, line.has("--resume"))

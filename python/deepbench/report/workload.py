@@ -141,7 +141,7 @@ def _layers_section(one: PassTotals) -> Section:
 
 def _share_section(what: str, one: PassTotals, groups: Mapping[str, Times]) -> Section:
     unit = work_unit(next((time.item.precision for time in one.all.times if time.row), None))
-    columns = (what, "calls", "time", "%time", unit, "%roofline", "measured")
+    columns = (what.partition(" ")[0], "calls", "time", "%time", unit, "%roofline", "measured")
     whole = one.all.known_ns
     rows = tuple(
         TableRow((

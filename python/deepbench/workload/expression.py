@@ -9,6 +9,7 @@ import ast
 import re
 import warnings
 from collections.abc import Callable, Mapping
+from functools import lru_cache
 
 MOST = (1 << 63) - 1
 _MAX_CHARACTERS = 256  # which also limits the depth of the tree
@@ -29,6 +30,7 @@ def evaluate(expression: int | str, names: Mapping[str, int]) -> int:
         raise ExpressionError(f"{_shortened(expression)}: {error}") from None
 
 
+@lru_cache(1024)  # layers repeat a few expressions
 def _parse(text: str) -> ast.expr:
     if len(text) > _MAX_CHARACTERS:
         raise ExpressionError(

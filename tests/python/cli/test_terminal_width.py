@@ -51,6 +51,35 @@ def test_lists(monkeypatch: pytest.MonkeyPatch, width: int, words: tuple[str, ..
     assert set(text.split()) >= set(printed_in_a_pipe("list", *given).split())
 
 
+@pytest.mark.parametrize("width", WIDTHS)
+@pytest.mark.parametrize("words", [(), ("resnet50", "batch=1,2", "--list")])
+def test_workloads(monkeypatch: pytest.MonkeyPatch, width: int, words: tuple[str, ...]) -> None:
+    text = printed_on_a_terminal(monkeypatch, width, "workload", *words)
+    assert widest_line(text) <= width
+    assert set(text.split()) >= set(printed_in_a_pipe("workload", *words).split())
+
+
+@pytest.mark.parametrize("width", WIDTHS)
+def test_totals_of_a_workload(monkeypatch: pytest.MonkeyPatch, width: int, tmp_path: Path) -> None:
+    rows = [make_gemm(0), make_gemm(1, m=64)]
+    item = {"kind": "product", "op": "linear", "precision": "float", "flops": 1e9, "bytes": 1e6}
+    items = [
+        {**item, "layer": f"a layer of a long name, {place}", "count": 10**place,
+         "problem": rows[place % 3]["problem"] if place % 3 < 2 else None}
+        for place in range(15)
+    ]  # fmt: skip
+    workload = {
+        "name": "mine", "title": "Mine", "phase": "fwd", "unit": "images", "price": 2.0,
+        "passes": [{"parameters": {"batch": batch}, "items": items} for batch in (1, 2)],
+    }  # fmt: skip
+    lines = [make_context(rows=2, workload=workload), *rows]
+    path = tmp_path / "rows.jsonl"
+    path.write_text("".join(json.dumps(line) + "\n" for line in lines), encoding="utf-8")
+    text = printed_on_a_terminal(monkeypatch, width, "show", str(path))
+    assert "time of the measured kernels" in " ".join(text.split())
+    assert widest_line(text) <= width
+
+
 def printed_in_a_pipe(*words: str) -> str:
     pipe = io.StringIO()
     with pytest.MonkeyPatch.context() as patch:

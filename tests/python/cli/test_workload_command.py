@@ -111,7 +111,26 @@ def test_a_list_names_what_is_unverified(
     ],
 )
 def test_mistakes(capsys: pytest.CaptureFixture[str], words: tuple[str, ...], reason: str) -> None:
-    status, out, err = run_command(capsys, "workload", *words)
+    expect_error(capsys, ("workload", *words), reason)
+
+
+@pytest.mark.parametrize(
+    ("words", "meant"),
+    [
+        (("resnet50", "batch=4"), "'deepbench workload resnet50 batch=4'"),
+        (("ResNet50",), "'deepbench workload resnet50'"),
+        (("mine.toml", "--list"), "'deepbench workload mine.toml --list'"),
+        (("models",), "'workload'"),
+    ],
+)
+def test_a_model_without_its_command(
+    capsys: pytest.CaptureFixture[str], words: tuple[str, ...], meant: str
+) -> None:
+    expect_error(capsys, words, f"did you mean {meant}?")
+
+
+def expect_error(capsys: pytest.CaptureFixture[str], words: tuple[str, ...], reason: str) -> None:
+    status, out, err = run_command(capsys, *words)
     assert (status, out) == (2, "")
     assert err.startswith("deepbench: error: ")
     assert reason in err
@@ -170,7 +189,7 @@ def test_equal_calls_are_one_row(mine: Path, tmp_path: Path) -> None:
     first, second = (json.loads(line) for line in file.read_text().splitlines()[1:])
     assert (first["count"], second["count"]) == (4, 1)
     assert first["applications"] == [{"name": "one", "count": 1}, {"name": "two", "count": 3}]
-    assert second["application"] == "other"
+    assert second["applications"] == [{"name": "other", "count": 1}]
     assert "Time of all calls" not in out
     assert "mine prefill batch=4 seq=16 tp=1" in err
     assert "Mine prefill, batch=4 seq=16 tp=1, float, cache hot, power rested:" in out
@@ -266,7 +285,7 @@ def test_json_has_every_layer(mine: Path) -> None:
 
 def test_markdown_and_csv(mine: Path) -> None:
     _, out, _ = run_workload(ScriptedRows(), str(mine), "--format", "markdown")
-    assert "| kind of layer | calls |" in out
+    assert "| kind | calls |" in out
     _, out, _ = run_workload(ScriptedRows(), str(mine), "--format", "csv")
     assert len(out.splitlines()) == 3
 
