@@ -56,9 +56,12 @@ def _total_section(one: PassTotals) -> Section:
 
 
 def _heading(one: PassTotals) -> str:
-    cache, power = one.regime or ("", "")
-    regime = [f"cache {cache}"] * bool(cache) + [f"power {power}"] * bool(power)
-    return ", ".join([one.workload.text_of(one.what), *regime])
+    return ", ".join([one.workload.text_of(one.what), *_regime_words(one)])
+
+
+def _regime_words(one: PassTotals) -> list[str]:
+    names = zip(("cache", "power"), one.regime or (), strict=False)
+    return [f"{name} {value}" for name, value in names if value]
 
 
 def _total_lines(one: PassTotals) -> Iterator[str]:
@@ -177,24 +180,22 @@ def _sweep_section(totals: Totals) -> Section:
     time = "time" if totals.is_complete else _TIME_OF_KERNELS
     rates = (f"{first.workload.unit}/s",) if has_rates else ()
     columns = ("batch", time, f"time per {unit}", *rates, "% of best", "%roofline", "measured")
-    best = min((one.unit_ns for one in totals.passes if one.time_ns), default=0.0)
     rows = [
         TableRow((
             str(one.what.batch),
-            time_cell(one.time_ns),
-            time_cell(one.unit_ns),
+            time_cell(totals.time_ns(one)),
+            time_cell(totals.time_ns(one) / one.what.batch),
             *(("-" if one.units_per_s is None else _number(one.units_per_s),) if rates else ()),
-            percent(best / one.unit_ns) if one.time_ns else "-",
+            percent(totals.share_of_best(one)),
             share(one.all.share_roofline),
             "-" if one.coverage is None else f"{percent(one.coverage)} %",
         ))
         for one in totals.passes
     ]  # fmt: skip
     lines = [] if knee is None else [_knee_line(totals, knee)]
-    cache, power = first.regime or ("", "")
     heading = f"{first.workload.title} {first.workload.phase}, latency against throughput"
-    regime = [f"cache {cache}"] * bool(cache) + [f"power {power}"] * bool(power)
-    return Section(", ".join([heading, *regime]), tuple(lines), columns, frozenset(), tuple(rows))
+    title = ", ".join([heading, *_regime_words(first)])
+    return Section(title, tuple(lines), columns, frozenset(), tuple(rows))
 
 
 def _knee_line(totals: Totals, knee: PassTotals) -> str:

@@ -117,8 +117,10 @@ class Times:
 
     @property
     def above_ceiling(self) -> int:
-        """How many items are above their ceiling, which is therefore too low."""
-        return sum((one.share_roofline or 0.0) > ABOVE_CEILING for one in self.times)
+        """How many kernels are above their ceiling, which is therefore too low."""
+        return len({
+            one.item.problem for one in self.times if (one.share_roofline or 0.0) > ABOVE_CEILING
+        })  # fmt: skip
 
     @property
     def energy_j(self) -> float | None:
@@ -161,6 +163,11 @@ class PassTotals:
         found = [one for one in self.all.times if one.row is None]
         return sorted(found, key=lambda one: -math.inf if one.estimate_ns is None
                       else -one.estimate_ns)  # fmt: skip
+
+    @property
+    def has_failures(self) -> bool:
+        """Whether a kernel that has an operation was not measured."""
+        return any(one.item.problem is not None for one in self.unmeasured)
 
     @property
     def coverage(self) -> float | None:
@@ -209,14 +216,31 @@ class Totals:
     def is_complete(self) -> bool:
         return all(one.is_complete for one in self.passes)
 
+    def time_ns(self, one: PassTotals) -> float:
+        """The total of a pass if every pass has one, else the time of its measured kernels, so that
+        the passes can be compared."""
+        return one.time_ns if self.is_complete else one.all.measured_ns
+
+    def share_of_best(self, one: PassTotals) -> float | None:
+        """The throughput of a pass over the best; None without the time of all its kernels."""
+        if not any(one is other for other in self._comparable):
+            return None
+        return min(map(self._unit_ns, self._comparable)) / self._unit_ns(one)
+
     @property
     def knee(self) -> PassTotals | None:
         """The smallest batch with nearly the best throughput, of several."""
-        timed = [one for one in self.passes if one.time_ns]
-        if len(timed) < 2:
+        if len(self._comparable) < 2:
             return None
-        best = min(one.unit_ns for one in timed)
-        return next(one for one in timed if best / one.unit_ns >= KNEE_SHARE)
+        shares = ((one, self.share_of_best(one)) for one in self._comparable)
+        return next(one for one, share in shares if (share or 0.0) >= KNEE_SHARE)
+
+    @cached_property
+    def _comparable(self) -> list[PassTotals]:
+        return [one for one in self.passes if self.time_ns(one) and not one.has_failures]
+
+    def _unit_ns(self, one: PassTotals) -> float:
+        return self.time_ns(one) / one.what.batch
 
 
 def totals_of(context: Json, rows: Iterable[Row]) -> list[Totals]:

@@ -231,6 +231,33 @@ def test_the_knee_is_the_smallest_batch_near_the_best_throughput(
     assert totals.knee.what.batch == knee
 
 
+def test_a_pass_with_a_failed_row_is_not_compared() -> None:
+    """Without the row that failed, the pass would be the best."""
+    rows = [make_gemm(place, n=1 << place) for place in range(4)]
+    passes = [
+        (1, [item_of(rows[0], "one")]),
+        (2, [item_of(rows[1], "one")]),
+        (4, [item_of(rows[2], "one"), item_of(rows[3], "two")]),
+    ]
+    failed = without_times(rows[3], "failed", "the worker crashed")
+    [totals] = all_totals(context_of(*passes), rows[0], rows[1], rows[2], failed)
+    assert totals.knee is totals.passes[1]
+    assert [totals.share_of_best(one) for one in totals.passes] == [0.5, 1, None]
+
+
+def test_passes_are_compared_by_the_same_kind_of_time() -> None:
+    """The second pass has no total, so that the first counts with its measured time, too."""
+    rows = [timed(make_gemm(place, n=1 << place), 100_000) for place in range(2)]
+    passes = [
+        (1, [item_of(rows[0], "one"), unmeasured("other", 100_000)]),
+        (2, [item_of(rows[1], "one"), unmeasured("other", 1_000_000)]),
+    ]
+    [totals] = all_totals(context_of(*passes), *rows)
+    assert [one.is_complete for one in totals.passes] == [True, False]
+    assert [totals.time_ns(one) for one in totals.passes] == [100_000, 100_000]
+    assert totals.knee is totals.passes[1]
+
+
 def test_one_pass_has_no_knee() -> None:
     [totals] = all_totals(context_of((4, [item_of(FIRST, "one")])), FIRST)
     assert totals.knee is None
