@@ -1,0 +1,279 @@
+"""Records which products and convolutions PyTorch makes of a model.
+
+    python tools/record_shapes.py FOLDER [NAME...]
+
+Builds each model of MODELS (all, or those named) on PyTorch's meta device, which has shapes and no
+data, runs the model's phases, and writes FOLDER/NAME.json: the versions of the packages, the number
+of parameters, and for each phase how often every problem is called. tests/data/recorded_shapes
+holds the recordings that the model files of deepbench.workloads are compared with.
+
+Problems are written as in deepbench's suites: matrices are stored by columns, so that a product of
+PyTorch's, which stores by rows, is the product of the second operand with the first. Attributes of
+convolutions that have their default (no padding, stride, dilation and groups of 1) are left out.
+The gradients of a transposed convolution, and the convolution itself, are those of the convolution
+whose data gradient it is.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import torch
+from torch import nn
+from torch.utils._python_dispatch import TorchDispatchMode
+from torch.utils._pytree import tree_leaves
+from torch.utils.flop_counter import flop_registry
+
+aten = torch.ops.aten
+
+
+class Model(NamedTuple):
+    packages: Sequence[str]  # beside torch: those whose versions determine the recording
+    build: Callable[[], nn.Module]
+    phases: Mapping[str, Mapping[str, int]]  # the workload's parameters in each phase
+    inputs: Callable[..., tuple[torch.Tensor, ...]]  # by phase and the phase's parameters
+
+
+def main() -> None:
+    if len(sys.argv) < 2:
+        sys.exit(__doc__)
+    folder, *names = sys.argv[1:]
+    for name in names or MODELS:
+        if name not in MODELS:
+            sys.exit(f"no model {name!r}; there are {', '.join(MODELS)}")
+        text = json.dumps(record(MODELS[name]), indent=1)
+        Path(folder, f"{name}.json").write_text(text + "\n", encoding="utf-8")
+
+
+def record(model: Model) -> dict[str, Any]:
+    with torch.device("meta"):
+        module = model.build()
+        return {
+            "versions": {p: version(p).partition("+")[0] for p in ("torch", *model.packages)},
+            "weights": sum(parameter.numel() for parameter in module.parameters()),
+            "phases": {
+                phase: {
+                    "parameters": parameters,
+                    "calls": calls(module, model.inputs(phase, **parameters), phase),
+                }
+                for phase, parameters in model.phases.items()
+            },
+        }
+
+
+def calls(module: nn.Module, inputs: tuple[torch.Tensor, ...], phase: str) -> dict[str, int]:
+    """How often a pass, in training a forward and a backward pass, calls each problem."""
+    train = phase == "train"
+    module.train(train)
+    with Recorder() as recorder, torch.set_grad_enabled(train):
+        outputs = [leaf for leaf in tree_leaves(module(*inputs)) if isinstance(leaf, torch.Tensor)]
+        if train:
+            torch.autograd.backward(outputs, [torch.empty_like(output) for output in outputs])
+    return dict(recorder.calls)
+
+
+class Recorder(TorchDispatchMode):
+    """Counts the problems of the operations that run inside it."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.calls: Counter[str] = Counter()
+
+    def __torch_dispatch__(
+        self, operation: Any, types: Any, arguments: Any = (), options: Any = None
+    ) -> Any:
+        packet = operation.overloadpacket
+        if packet in PROBLEMS:
+            self.calls.update(PROBLEMS[packet](*arguments, **(options or {})))
+        elif packet in flop_registry:
+            # The registry has every operation in which PyTorch counts products.
+            raise NotImplementedError(f"{packet} makes products that this tool does not read")
+        return operation(*arguments, **(options or {}))
+
+
+def problem(operation: str, **attributes: int | str) -> str:
+    return " ".join([operation, *(f"{name}={value}" for name, value in attributes.items())])
+
+
+def product(first: torch.Tensor, second: torch.Tensor) -> list[str]:
+    """mm, and bmm if the operands have a third dimension."""
+    *batch, n, k = first.shape
+    attributes = {
+        "m": second.shape[-1],
+        "n": n,
+        "k": k,
+        "a_t": is_transposed(second),
+        "b_t": is_transposed(first),
+    }
+    if batch:
+        return [problem("batched_gemm", batch_count=batch[0], **attributes)]
+    return [problem("gemm", **attributes)]
+
+
+def is_transposed(matrix: torch.Tensor) -> int:
+    """Whether a product transposes the operand: it does if only the columns are without gaps. Of an
+    operand with gaps in both directions PyTorch makes a copy without."""
+    return int(not has_dense_rows(matrix) and has_dense_rows(matrix.mT))
+
+
+def has_dense_rows(matrix: torch.Tensor) -> bool:
+    return matrix.stride(-1) == 1 and matrix.stride(-2) >= matrix.shape[-1]
+
+
+def sum_of_product(
+    _addend: torch.Tensor, first: torch.Tensor, second: torch.Tensor, **_: Any
+) -> list[str]:
+    return product(first, second)
+
+
+def convolution(
+    data: torch.Tensor, filters: torch.Tensor, _bias: torch.Tensor | None, *geometry: Any
+) -> list[str]:
+    transposed = geometry[3]
+    return [conv_problem("bwd_data" if transposed else "fwd", data, filters, geometry)]
+
+
+def convolution_backward(
+    _gradient: torch.Tensor,
+    data: torch.Tensor,
+    filters: torch.Tensor,
+    _bias_sizes: Any,
+    *geometry_and_mask: Any,
+) -> list[str]:
+    *geometry, (data_gradient, filter_gradient, _) = geometry_and_mask
+    transposed = geometry[3]
+    problems = []
+    if data_gradient:
+        phase = "fwd" if transposed else "bwd_data"
+        problems.append(conv_problem(phase, data, filters, geometry))
+    if filter_gradient:
+        problems.append(conv_problem("bwd_filter", data, filters, geometry))
+    return problems
+
+
+def conv_problem(
+    phase: str, data: torch.Tensor, filters: torch.Tensor, geometry: Sequence[Any]
+) -> str:
+    stride, padding, dilation, transposed, output_padding, groups = geometry
+    k, channels, *kernel = filters.shape
+    size = list(data.shape[2:])
+    if transposed:
+        size = [
+            (size[i] - 1) * stride[i] - 2 * padding[i]
+            + dilation[i] * (kernel[i] - 1) + output_padding[i] + 1
+            for i in range(len(size))
+        ]  # fmt: skip
+    directions = {"pad": padding, "stride": stride, "dilation": dilation}
+    defaults = {"pad": 0, "stride": 1, "dilation": 1}
+    if len(size) == 1:  # deepbench's convolutions are planes: one dimension has a height of 1
+        size, kernel = [1, *size], [1, *kernel]
+        directions = {name: [defaults[name], *values] for name, values in directions.items()}
+    attributes = dict(
+        zip("nchwkrs", (data.shape[0], channels * groups, *size, k, *kernel), strict=True)
+    )
+    for name, values in directions.items():
+        for direction, value in zip("hw", values, strict=True):
+            if value != defaults[name]:
+                attributes[f"{name}_{direction}"] = value
+    if groups != 1:
+        attributes["groups"] = groups
+    return problem("conv", **attributes, phase=phase)
+
+
+PROBLEMS: Mapping[Any, Callable[..., list[str]]] = {
+    aten.mm: product,
+    aten.bmm: product,
+    aten.addmm: sum_of_product,
+    aten.baddbmm: sum_of_product,
+    aten.convolution: convolution,
+    aten.convolution_backward: convolution_backward,
+}
+
+
+def image_network(
+    name: str, adapt: Callable[[nn.Module], None] | None = None, **options: Any
+) -> Model:
+    """A classification network of torchvision on images of 224 by 224."""
+
+    def build() -> nn.Module:
+        from torchvision.models import get_model
+
+        network = get_model(name, weights=None, **options)
+        if adapt is not None:
+            adapt(network)
+        return network
+
+    def inputs(_phase: str, batch: int, image: int) -> tuple[torch.Tensor, ...]:
+        return (torch.empty(batch, 3, image, image),)
+
+    parameters = {"batch": 4, "image": 224}
+    return Model(("torchvision",), build, {"fwd": parameters, "train": parameters}, inputs)
+
+
+def stride_first(network: nn.Module) -> None:
+    """Gives a ResNet the strides of its first version, which torchvision's version 1.5 moved from
+    the first convolution of a block to the second."""
+    from torchvision.models.resnet import Bottleneck
+
+    for block in network.modules():
+        if isinstance(block, Bottleneck):
+            block.conv1.stride, block.conv2.stride = block.conv2.stride, block.conv1.stride
+
+
+class MaskRCNN(nn.Module):
+    """The layers of torchvision's Mask R-CNN, for numbers of regions that are given.
+
+    Which regions are pooled depends on the contents of an image, which the meta device lacks. As in
+    MLPerf's reference there are 81 classes, the ResNet is of version 1, and training leaves its
+    stem and first stage as they are.
+    """
+
+    def __init__(self) -> None:
+        super().__init__()
+        from torchvision.models.detection import MaskRCNN
+        from torchvision.models.detection.backbone_utils import resnet_fpn_backbone
+
+        backbone = resnet_fpn_backbone(backbone_name="resnet50", weights=None, trainable_layers=3)
+        stride_first(backbone)
+        network = MaskRCNN(backbone, num_classes=81)
+        self.backbone = network.backbone
+        self.proposals = network.rpn.head
+        self.boxes = nn.Sequential(network.roi_heads.box_head, network.roi_heads.box_predictor)
+        self.masks = nn.Sequential(network.roi_heads.mask_head, network.roi_heads.mask_predictor)
+
+    def forward(self, images: torch.Tensor, boxes: torch.Tensor, masks: torch.Tensor) -> list[Any]:
+        maps = list(self.backbone(images).values())
+        return [self.proposals(maps), self.boxes(boxes), self.masks(masks)]
+
+
+def mask_rcnn_inputs(phase: str, batch: int) -> tuple[torch.Tensor, ...]:
+    boxes, masks = {"fwd": (1000, 100), "train": (512, 128)}[phase]  # for each image
+    return (
+        torch.empty(batch, 3, 800, 1344),
+        torch.empty(batch * boxes, 256, 7, 7, requires_grad=True),
+        torch.empty(batch * masks, 256, 14, 14, requires_grad=True),
+    )
+
+
+MODELS: Mapping[str, Model] = {
+    "googlenet": image_network("googlenet", init_weights=False),
+    "vgg16": image_network("vgg16"),
+    "resnet50": image_network("resnet50"),
+    "resnet50-v1": image_network("resnet50", stride_first),
+    "resnet152": image_network("resnet152"),
+    "densenet121": image_network("densenet121"),
+    "mobilenet_v2": image_network("mobilenet_v2"),
+    "squeezenet": image_network("squeezenet1_1"),
+    "mask_rcnn": Model(
+        ("torchvision",), MaskRCNN, {"fwd": {"batch": 2}, "train": {"batch": 2}}, mask_rcnn_inputs
+    ),
+}
+
+if __name__ == "__main__":
+    main()
