@@ -4,7 +4,7 @@
 
 Builds each model of MODELS (all, or those named) on PyTorch's meta device, which has shapes and no
 data, runs the model's phases, and writes FOLDER/NAME.json: the versions of the packages, the number
-of parameters, and for each phase how often every problem is called. tests/data/recorded_shapes
+of trained weights, and for each phase how often every problem is called. tests/data/recorded_shapes
 holds the recordings that the model files of deepbench.workloads are compared with.
 
 Problems are written as in deepbench's suites: matrices are stored by columns, so that a product of
@@ -56,7 +56,7 @@ def record(model: Model) -> dict[str, Any]:
         module = model.build()
         return {
             "versions": {p: version(p).partition("+")[0] for p in ("torch", *model.packages)},
-            "weights": sum(parameter.numel() for parameter in module.parameters()),
+            "weights": sum(p.numel() for p in module.parameters() if p.requires_grad),
             "phases": {
                 phase: {
                     "parameters": parameters,
@@ -108,18 +108,18 @@ def product(first: torch.Tensor, second: torch.Tensor) -> list[str]:
         "m": second.shape[-1],
         "n": n,
         "k": k,
-        "a_t": is_transposed(second),
-        "b_t": is_transposed(first),
+        "trans_a": transposition(second),
+        "trans_b": transposition(first),
     }
     if batch:
         return [problem("batched_gemm", batch_count=batch[0], **attributes)]
     return [problem("gemm", **attributes)]
 
 
-def is_transposed(matrix: torch.Tensor) -> int:
-    """Whether a product transposes the operand: it does if only the columns are without gaps. Of an
-    operand with gaps in both directions PyTorch makes a copy without."""
-    return int(not has_dense_rows(matrix) and has_dense_rows(matrix.mT))
+def transposition(matrix: torch.Tensor) -> str:
+    """t if only the columns are without gaps. Of an operand with gaps in rows and columns PyTorch
+    makes a copy without."""
+    return "t" if has_dense_rows(matrix.mT) and not has_dense_rows(matrix) else "n"
 
 
 def has_dense_rows(matrix: torch.Tensor) -> bool:
@@ -226,6 +226,35 @@ def stride_first(network: nn.Module) -> None:
             block.conv1.stride, block.conv2.stride = block.conv2.stride, block.conv1.stride
 
 
+class RetinaNet(nn.Module):
+    """The layers of torchvision's RetinaNet with the sizes of MLPerf's reference, without the
+    choice of boxes. Training leaves the stem and the first stage as they are."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        from torchvision.models.detection import RetinaNet
+        from torchvision.models.detection.backbone_utils import resnet_fpn_backbone
+        from torchvision.ops.feature_pyramid_network import LastLevelP6P7
+
+        backbone = resnet_fpn_backbone(
+            backbone_name="resnext50_32x4d",
+            weights=None,
+            trainable_layers=3,
+            returned_layers=[2, 3, 4],
+            extra_blocks=LastLevelP6P7(256, 256),
+        )
+        network = RetinaNet(backbone, num_classes=264)
+        self.backbone = network.backbone
+        self.head = network.head
+
+    def forward(self, images: torch.Tensor) -> dict[str, torch.Tensor]:
+        return self.head(list(self.backbone(images).values()))
+
+
+def retinanet_inputs(_phase: str, batch: int) -> tuple[torch.Tensor, ...]:
+    return (torch.empty(batch, 3, 800, 800),)
+
+
 class MaskRCNN(nn.Module):
     """The layers of torchvision's Mask R-CNN, for numbers of regions that are given.
 
@@ -261,18 +290,24 @@ def mask_rcnn_inputs(phase: str, batch: int) -> tuple[torch.Tensor, ...]:
     )
 
 
+def detector(
+    build: Callable[[], nn.Module], inputs: Callable[..., tuple[torch.Tensor, ...]]
+) -> Model:
+    return Model(("torchvision",), build, {"fwd": {"batch": 2}, "train": {"batch": 2}}, inputs)
+
+
 MODELS: Mapping[str, Model] = {
     "googlenet": image_network("googlenet", init_weights=False),
     "vgg16": image_network("vgg16"),
     "resnet50": image_network("resnet50"),
     "resnet50-v1": image_network("resnet50", stride_first),
     "resnet152": image_network("resnet152"),
+    "resnet152-v1": image_network("resnet152", stride_first),
     "densenet121": image_network("densenet121"),
     "mobilenet_v2": image_network("mobilenet_v2"),
     "squeezenet": image_network("squeezenet1_1"),
-    "mask_rcnn": Model(
-        ("torchvision",), MaskRCNN, {"fwd": {"batch": 2}, "train": {"batch": 2}}, mask_rcnn_inputs
-    ),
+    "mask_rcnn": detector(MaskRCNN, mask_rcnn_inputs),
+    "retinanet": detector(RetinaNet, retinanet_inputs),
 }
 
 if __name__ == "__main__":
