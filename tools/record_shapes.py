@@ -4,8 +4,9 @@
 
 Builds each model of MODELS (all, or those named) on PyTorch's meta device, which has shapes and no
 data, runs the model's phases, and writes FOLDER/NAME.json: the versions of the packages, the number
-of trained weights, and for each phase how often every problem is called. tests/data/recorded_shapes
-holds the recordings that the model files of deepbench.workloads are compared with.
+of trained weights, and for each phase how often every problem is called and how many elements the
+maps have that norms, activations, sums and pooling work on. tests/data/recorded_shapes holds the
+recordings that the model files of deepbench.workloads are compared with.
 
 Problems are written as in deepbench's suites: matrices are stored by columns, so that a product of
 PyTorch's, which stores by rows, is the product of the second operand with the first. Attributes of
@@ -60,30 +61,33 @@ def record(model: Model) -> dict[str, Any]:
             "phases": {
                 phase: {
                     "parameters": parameters,
-                    "calls": calls(module, model.inputs(phase, **parameters), phase),
+                    **record_pass(module, model.inputs(phase, **parameters), phase),
                 }
                 for phase, parameters in model.phases.items()
             },
         }
 
 
-def calls(module: nn.Module, inputs: tuple[torch.Tensor, ...], phase: str) -> dict[str, int]:
-    """How often a pass, in training a forward and a backward pass, calls each problem."""
+def record_pass(
+    module: nn.Module, inputs: tuple[torch.Tensor, ...], phase: str
+) -> dict[str, dict[str, int]]:
+    """What a pass, in training a forward and a backward pass, calls and works on."""
     train = phase == "train"
     module.train(train)
     with Recorder() as recorder, torch.set_grad_enabled(train):
         outputs = [leaf for leaf in tree_leaves(module(*inputs)) if isinstance(leaf, torch.Tensor)]
         if train:
             torch.autograd.backward(outputs, [torch.empty_like(output) for output in outputs])
-    return dict(recorder.calls)
+    return {"calls": dict(recorder.calls), "elements": dict(recorder.elements)}
 
 
 class Recorder(TorchDispatchMode):
-    """Counts the problems of the operations that run inside it."""
+    """Counts the problems and the elements of the operations that run inside it."""
 
     def __init__(self) -> None:
         super().__init__()
         self.calls: Counter[str] = Counter()
+        self.elements: Counter[str] = Counter()
 
     def __torch_dispatch__(
         self, operation: Any, types: Any, arguments: Any = (), options: Any = None
@@ -94,7 +98,14 @@ class Recorder(TorchDispatchMode):
         elif packet in flop_registry:
             # The registry has every operation in which PyTorch counts products.
             raise NotImplementedError(f"{packet} makes products that this tool does not read")
-        return operation(*arguments, **(options or {}))
+        result = operation(*arguments, **(options or {}))
+        if packet in ELEMENTS:
+            output = result if isinstance(result, torch.Tensor) else result[0]
+            kind = ELEMENTS[packet]
+            if output.dim() > 1 and len(output) > 1:  # of a batch, not the variances of a norm
+                both = output.numel() + arguments[0].numel() if "pool" in kind else output.numel()
+                self.elements[kind] += both
+        return result
 
 
 def problem(operation: str, **attributes: int | str) -> str:
@@ -193,6 +204,30 @@ PROBLEMS: Mapping[Any, Callable[..., list[str]]] = {
     aten.baddbmm: sum_of_product,
     aten.convolution: convolution,
     aten.convolution_backward: convolution_backward,
+}
+
+# Operations without products, whose elements a model file states. Pooling has those of its input
+# and of its output, all others those of their output. The mean over a map is left out: its gradient
+# is no operation of its own.
+ELEMENTS: Mapping[Any, str] = {
+    aten.native_batch_norm: "norm",
+    aten.native_batch_norm_backward: "norm gradient",
+    aten.relu: "activation",
+    aten.relu_: "activation",
+    aten.hardtanh_: "activation",
+    aten.threshold_backward: "activation gradient",
+    aten.hardtanh_backward: "activation gradient",
+    aten.add: "sum",
+    aten.add_: "sum",
+    aten.cat: "concatenation",
+    aten.max_pool2d_with_indices: "pool",
+    aten.avg_pool2d: "pool",
+    aten._adaptive_avg_pool2d: "pool",
+    aten.upsample_nearest2d: "pool",
+    aten.max_pool2d_with_indices_backward: "pool gradient",
+    aten.avg_pool2d_backward: "pool gradient",
+    aten._adaptive_avg_pool2d_backward: "pool gradient",
+    aten.upsample_nearest2d_backward: "pool gradient",
 }
 
 

@@ -1,0 +1,146 @@
+"""The package's models against the calls that PyTorch makes, and against published layers.
+
+tests/data/recorded_shapes has what tools/record_shapes.py recorded. tests/data/published_shapes has
+models that no package holds, derived layer by layer from their sources apart from the model files.
+"""
+
+from __future__ import annotations
+
+import importlib
+import importlib.util
+import json
+import sys
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import pytest
+
+from deepbench.runner.plan import make_parser
+from deepbench.workload import model_file
+from deepbench.workload.expansion import Pass, Target, default_values, expand
+
+ROOT = Path(__file__).parents[3]
+FILES = sorted((ROOT / "tests/data").glob("*_shapes/*.json"))
+RECORDED = [path for path in FILES if path.parent.name == "recorded_shapes"]
+PARSE = make_parser(None, None)
+
+# What a layer reads and writes for each element that PyTorch's operations of its kind work on
+# (docs/explanation/workloads.md). A norm that computes statistics reads its input once more.
+MOVED = {
+    "norm": {"norm": 2, "norm gradient": 5},
+    "activation": {"activation": 2, "activation gradient": 3},
+    "sum": {"sum": 3},
+    "concatenation": {"concatenation": 2},
+    "pool": {"pool": 1, "pool gradient": 1},
+}
+
+
+def named(paths: list[Path]) -> Any:
+    return pytest.mark.parametrize("path", paths, ids=[path.stem for path in paths])
+
+
+def passes(path: Path) -> Iterator[tuple[str, dict[str, Any], Pass]]:
+    """For each phase of a file: its name, what the file has, and the expansion of our model."""
+    model = model_file.builtin(path.stem)
+    for phase, found in json.loads(path.read_text("utf-8"))["phases"].items():
+        values = default_values(model, phase) | found["parameters"]
+        yield phase, found, expand(model, phase, values, Target(PARSE))
+
+
+@named(FILES)
+def test_calls(path: Path) -> None:
+    for phase, found, ours in passes(path):
+        expected: Counter[str] = Counter()
+        for line, count in found["calls"].items():
+            expected[str(PARSE(line, ""))] += count
+        calls: Counter[str] = Counter()
+        for item in ours.items:
+            if item.problem is not None:
+                calls[str(item.problem)] += item.count
+        assert calls == expected, phase
+
+
+@named(FILES)
+def test_a_step_of_training_adds_a_gradient_for_each_trained_weight(path: Path) -> None:
+    weights = json.loads(path.read_text("utf-8"))["weights"]
+    [gradients] = [
+        item
+        for phase, _, ours in passes(path)
+        if phase == "train"
+        for item in ours.items
+        if item.layer == "gradients"
+    ]
+    assert gradients.bytes == 4 * weights
+
+
+def moved(found: Pass, kind: str) -> float:
+    """Elements that the layers of a kind move. The mean over a map is not recorded."""
+    return sum(
+        item.count * item.bytes / 4
+        for item in found.items
+        if item.kind == kind and item.layer != "average pooling"
+    )
+
+
+@named(RECORDED)
+def test_elements_of_layers_without_products(path: Path) -> None:
+    model = model_file.builtin(path.stem)
+    for phase, found, ours in passes(path):
+        recorded = Counter(found["elements"])
+        values = default_values(model, "fwd") | found["parameters"]
+        # PyTorch computes a norm that is not trained as a product and a sum.
+        if recorded["norm"] == 0:
+            recorded["sum"] -= moved(expand(model, "fwd", values, Target(PARSE)), "norm") / 2
+        for kind, rates in MOVED.items():
+            if kind == "norm" and recorded["norm"] == 0:
+                continue
+            expected = sum(rate * recorded[name] for name, rate in rates.items())
+            if kind == "norm" and phase == "train":
+                expected += recorded["norm"]
+            assert moved(ours, kind) == expected, (phase, kind)
+
+
+@pytest.mark.parametrize(
+    ("name", "gmac"),
+    [
+        ("googlenet", 1.498),  # torchvision's documentation, as for all without a comment
+        ("vgg16", 15.47),
+        ("resnet50", 4.089),
+        ("resnet152", 11.514),
+        ("densenet121", 2.834),
+        ("mobilenet_v1", 0.569),  # Howard et al. 2017, table 4
+        ("mobilenet_v2", 0.301),
+        ("squeezenet", 0.349),
+        ("ssd_resnet34", 216.5),  # MLPerf Inference Benchmark (arXiv 1911.02549): 433 GOPs
+    ],
+)
+def test_published_work(name: str, gmac: float) -> None:
+    model = model_file.builtin(name)
+    found = expand(model, "fwd", default_values(model, "fwd"), Target(PARSE))
+    flops = sum(item.count * item.flops for item in found.items if item.problem is not None)
+    assert flops / 2e9 == pytest.approx(gmac, rel=0.001, abs=0.0005)
+
+
+@pytest.fixture(scope="module")
+def record_shapes() -> ModuleType:
+    """The tool, where the packages that it records are installed."""
+    pytest.importorskip("torch", reason="PyTorch is not installed")
+    pytest.importorskip("torchvision", reason="torchvision is not installed")
+    spec = importlib.util.spec_from_file_location("record_shapes", ROOT / "tools/record_shapes.py")
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[spec.name] = module
+    spec.loader.exec_module(module)
+    return module
+
+
+@pytest.mark.parametrize("name", ["resnet50", "mask_rcnn"])
+def test_recording_again_gives_the_same(name: str, record_shapes: ModuleType) -> None:
+    committed = json.loads((ROOT / f"tests/data/recorded_shapes/{name}.json").read_text("utf-8"))
+    again = record_shapes.record(record_shapes.MODELS[name])
+    del again["versions"], committed["versions"]
+    assert again == committed
