@@ -31,6 +31,8 @@ from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils._pytree import tree_leaves
 from torch.utils.flop_counter import flop_registry
 
+from published_networks import Minigo, SSDResNet34, alexnet, mobilenet_v1
+
 aten = torch.ops.aten
 
 
@@ -215,8 +217,10 @@ ELEMENTS: Mapping[Any, str] = {
     aten.relu: "activation",
     aten.relu_: "activation",
     aten.hardtanh_: "activation",
+    aten.tanh: "activation",
     aten.threshold_backward: "activation gradient",
     aten.hardtanh_backward: "activation gradient",
+    aten.tanh_backward: "activation gradient",
     aten.add: "sum",
     aten.add_: "sum",
     aten.cat: "concatenation",
@@ -249,6 +253,20 @@ def image_network(
 
     parameters = {"batch": 4, "image": 224}
     return Model(("torchvision",), build, {"fwd": parameters, "train": parameters}, inputs)
+
+
+def published(build: Callable[[], nn.Module], *shape: int) -> Model:
+    """A network of published_networks.py on inputs of one shape."""
+
+    def inputs(_phase: str, batch: int) -> tuple[torch.Tensor, ...]:
+        return (torch.empty(batch, *shape),)
+
+    return Model((), build, {"fwd": {"batch": 4}, "train": {"batch": 4}}, inputs)
+
+
+def ssd_inputs(phase: str, batch: int) -> tuple[torch.Tensor, ...]:
+    side = {"fwd": 1200, "train": 300}[phase]
+    return (torch.empty(batch, 3, side, side),)
 
 
 def stride_first(network: nn.Module) -> None:
@@ -341,6 +359,11 @@ MODELS: Mapping[str, Model] = {
     "densenet121": image_network("densenet121"),
     "mobilenet_v2": image_network("mobilenet_v2"),
     "squeezenet": image_network("squeezenet1_1"),
+    "alexnet": published(alexnet, 3, 227, 227),
+    "mobilenet_v1": published(mobilenet_v1, 3, 224, 224),
+    "minigo": published(lambda: Minigo(9, 17, filters=32, blocks=9), 17, 9, 9),
+    "minigo_19x19": published(lambda: Minigo(19, 13, filters=64, blocks=6), 13, 19, 19),
+    "ssd_resnet34": detector(SSDResNet34, ssd_inputs),
     "mask_rcnn": detector(MaskRCNN, mask_rcnn_inputs),
     "retinanet": detector(RetinaNet, retinanet_inputs),
 }
