@@ -30,10 +30,11 @@ JSON = (
 PUBLISHED = references.load(references.available()[0]).rows[0].members
 VALID_LINES: list[dict[str, Any]] = [
     make_context(rows=3),
-    make_gemm(0, application="X", observed={"sm_clock_mhz": 1500.0}),
+    make_gemm(0, application="X", count=9, applications=[{"name": "X", "count": 8}],
+              observed={"sm_clock_mhz": 1500.0}),
     make_memory(1),
-    {**PUBLISHED, "position": 2},
-]
+    {**PUBLISHED, "position": 2, "count": 5},
+]  # fmt: skip
 
 
 def example_settings(count: int) -> settings:

@@ -97,7 +97,7 @@ class CallTotals:
         if row.count is None:
             return
         time_ns = row.time_ns if row.status == "ok" else None
-        if time_ns is None:
+        if not time_ns:  # a published figure may be 0
             self.rows_without_time += 1
             self.calls_without_time += row.count
             return

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from comparison_rows import make_published_row
 from deepbench.results import schema
 from deepbench.results.call_totals import ApplicationTotal, CallTotals
 from deepbench.results.row import parse_row
@@ -68,9 +69,10 @@ def test_rows_without_a_time_are_told_and_rows_without_a_count_are_in_no_total()
         timed(0, 1000.0),
         without_times(make_gemm(1, count=3), "failed", "it crashed"),
         wrong,
+        {**make_published_row(3, time_ns=0.0), "count": 2},
     )
     assert totals.regimes == []
-    assert (totals.rows_without_time, totals.calls_without_time) == (2, 8)
+    assert (totals.rows_without_time, totals.calls_without_time) == (3, 10)
 
 
 BROKEN: dict[str, tuple[dict[str, Any], str]] = {
