@@ -2,10 +2,10 @@
 one.
 
 Its arguments say how it starts, each line it is sent how that row goes: `LINE ; position=N` with
-the first word of LINE being ok, crash, abort, kill, exit, hang, torn, garbage, misplaced,
-device_lost, orphan and stray (crash, and leave a process of the same group or of none), daemon (a
-process of no group, then ok), cpu_limit (used up), talk (words on standard error, then ok), or late
-(ok, then a crash before the next).
+the first word of LINE being ok, crash, abort, kill, exit, hang, stop (by SIGSTOP), torn, garbage,
+misplaced, device_lost, orphan and stray (crash, and leave a process of the same group or of none),
+daemon (a process of no group, then ok), cpu_limit (used up), talk (words on standard error, then
+ok), or late (ok, then a crash before the next).
 """
 
 from __future__ import annotations
@@ -83,6 +83,8 @@ def answer_line(line: str) -> None:
         sys.exit(7)
     elif word == "hang":
         hang()
+    elif word == "stop":
+        os.kill(os.getpid(), signal.SIGSTOP)
     elif word == "torn":
         sys.stdout.write('{"type": "row", "posi')
         sys.stdout.flush()

@@ -228,10 +228,11 @@ def test_row_of_another_place_is_none() -> None:
         assert "is not a row" in answer.reason
 
 
-def test_hang_ends_at_the_limit() -> None:
+@pytest.mark.parametrize("word", ["hang", "stop"])
+def test_hang_ends_at_the_limit(word: str) -> None:
     with fake_worker_session() as one:
         pid = one.start()["pid"]
-        assert run_word(one, "hang", limit_s=3) == WorkerFailure(
+        assert run_word(one, word, limit_s=3) == WorkerFailure(
             "failed",
             "no answer within 3.0 s (--hang-limit), so the worker was stopped",
             cause="hung",
