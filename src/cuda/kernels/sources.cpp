@@ -13,14 +13,36 @@
 namespace deepbench::cuda {
 namespace {
 
+constexpr const char* kFolderVariable = "DEEPBENCH_CUDA_KERNELS";
+constexpr uintmax_t kMostSourceBytes = 64 << 20;
+
+// The folder that the user has chosen, or an empty path.
+std::filesystem::path chosen_folder() {
+  const char* chosen = std::getenv(kFolderVariable);
+  return chosen ? chosen : "";
+}
+
+[[noreturn]] void refuse(const std::filesystem::path& path, const std::string& reason) {
+  const std::string cure =
+      chosen_folder().empty()
+          ? "it should be installed beside the backend: reinstall the package"
+          : std::string(kFolderVariable) + " must name a folder with all sources of the kernels";
+  plugin::failed("the kernel source " + path.string() + " " + reason + "; " + cure);
+}
+
+// A pipe could be waited for, and a device read, without an end.
 std::string text_of(const std::filesystem::path& path) {
+  std::error_code error;
+  const auto type = std::filesystem::status(path, error).type();
+  if (type == std::filesystem::file_type::not_found) refuse(path, "does not exist");
+  if (error) refuse(path, "cannot be read: " + error.message());
+  if (type != std::filesystem::file_type::regular) refuse(path, "is not a regular file");
+  if (std::filesystem::file_size(path, error) > kMostSourceBytes)
+    refuse(path, "has more than " + std::to_string(kMostSourceBytes >> 20) + " MiB");
   std::ifstream file(path, std::ios::binary);
   std::ostringstream text;
   text << file.rdbuf();
-  if (!file.is_open() || !text)
-    plugin::failed(
-        "the kernel source " + path.string() +
-        " cannot be read; it should be installed beside the backend: reinstall the package");
+  if (!file.is_open() || !text) refuse(path, "cannot be read");
   return text.str();
 }
 
@@ -48,7 +70,7 @@ void add_headers(const std::string& text, const std::filesystem::path& folder,
 }  // namespace
 
 std::filesystem::path kernel_folder() {
-  if (const char* chosen = std::getenv("DEEPBENCH_CUDA_KERNELS"); chosen && *chosen) return chosen;
+  if (const std::filesystem::path chosen = chosen_folder(); !chosen.empty()) return chosen;
   Dl_info self = {};
   if (!dladdr(reinterpret_cast<const void*>(&kernel_folder), &self) || !self.dli_fname)
     plugin::failed("the folder of the CUDA backend cannot be determined");

@@ -3,6 +3,7 @@
 #include "kernels/jit.hpp"
 
 #include <doctest/doctest.h>
+#include <sys/stat.h>
 
 #include <algorithm>
 #include <cstdlib>
@@ -64,6 +65,33 @@ TEST_CASE("jit: sources contain the headers that they include, directly or indir
   const std::string missing = error_of([] { source_of("# include \"missing.h\" // why\n"); });
   CHECK(missing.find("missing.h") != std::string::npos);
   CHECK(source_of("// #include \"missing.h\"\n#include <missing.h>\n").headers.empty());
+}
+
+TEST_CASE("jit: what is no readable source is refused, and the variable is named that chose it") {
+  const TemporaryFolder folder;
+  const ScopedEnvironmentVariable chosen("DEEPBENCH_CUDA_KERNELS", folder.path());
+  REQUIRE(mkfifo((folder / "pipe.cu").c_str(), 0600) == 0);
+  folder.link("endless.cu", "/dev/zero");
+  folder.link("loop.cu", "loop.cu");
+  std::filesystem::create_directory(folder / "folder.cu");
+  std::filesystem::resize_file(folder.write("huge.cu"), (64 << 20) + 1);
+  folder.write("includes.cu", "#include \"pipe.cu\"\n");
+  const auto refused = [&](const std::string& source, const std::string& reason) {
+    const std::string cure =
+        "; DEEPBENCH_CUDA_KERNELS must name a folder with all sources of the kernels";
+    return error_of([&] { cuda::read_kernel_source(source); }).find(reason + cure) !=
+           std::string::npos;
+  };
+  CHECK(refused("pipe", folder / "pipe.cu" + " is not a regular file"));
+  CHECK(refused("includes", folder / "pipe.cu" + " is not a regular file"));
+  CHECK(refused("endless", "endless.cu is not a regular file"));
+  CHECK(refused("folder", "folder.cu is not a regular file"));
+  CHECK(refused("missing", "missing.cu does not exist"));
+  CHECK(refused("loop", "loop.cu cannot be read: Too many levels of symbolic links"));
+  CHECK(refused("huge", "huge.cu has more than 64 MiB"));
+  const ScopedEnvironmentVariable none("DEEPBENCH_CUDA_KERNELS", std::nullopt);
+  CHECK(error_of([] { cuda::read_kernel_source("missing"); }).find("reinstall the package") !=
+        std::string::npos);
 }
 
 TEST_CASE("jit: the target is machine code for known generations and PTX for newer ones") {
