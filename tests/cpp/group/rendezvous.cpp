@@ -584,7 +584,7 @@ TEST_CASE("rank 0 listens at the address of its name and at no other") {
   }
 }
 
-TEST_CASE("an address that is unknown is named on each rank, in one printable line") {
+TEST_CASE("a name that does not resolve is said on each rank, in one printable line") {
   LaunchEnvironment environment = environment_of(0, 2, 4711, 0.2);
   environment.address = "no\n\x1b[31mhost";
   try {
@@ -593,12 +593,12 @@ TEST_CASE("an address that is unknown is named on each rank, in one printable li
   } catch (const BackendUnavailable& error) {
     CHECK(std::string(error.what())
               .find("rank 0 of 2 cannot listen on port 4711 of "
-                    "'no??[31mhost': ") == 0);
+                    "'no??[31mhost': the name does not resolve: ") == 0);
   }
   environment.rank = 1;
   Rendezvous second(environment, kIdentity);
   CHECK(wait_for_group(second).rejection.find(
-            "rank 1: rank 0 at no??[31mhost:4711 does not answer: ") == 0);
+            "rank 1: rank 0 at no??[31mhost:4711 has a name that does not resolve: ") == 0);
 }
 
 TEST_CASE("a missing secret is said where other machines reach rank 0") {

@@ -37,7 +37,7 @@ std::string error_text(int error) { return std::strerror(error); }
 
 using Addresses = std::unique_ptr<addrinfo, void (*)(addrinfo*)>;
 
-// `refusal` begins the message about an address that is unknown.
+// `refusal` begins the message about a name that does not resolve.
 Addresses resolve_address(const std::string& address, int port, int flags,
                           const std::string& refusal) {
   addrinfo hints{};
@@ -155,7 +155,8 @@ Socket Socket::inherited(int descriptor) {
 Socket Socket::listen(const std::string& address, int port) {
   const std::string refusal =
       "cannot listen on port " + std::to_string(port) + " of '" + printable(address, 80) + "': ";
-  const Addresses all = resolve_address(address, port, AI_PASSIVE, refusal);
+  const Addresses all =
+      resolve_address(address, port, AI_PASSIVE, refusal + "the name does not resolve: ");
   std::string reason = "no address";
   for (const addrinfo* one = all.get(); one; one = one->ai_next) {
     Socket socket = open_socket(*one);
@@ -170,15 +171,14 @@ Socket Socket::listen(const std::string& address, int port) {
 }
 
 Socket Socket::connect(const std::string& address, int port, Deadline& deadline) {
-  const std::string refusal = "does not answer: ";
   std::string reason = "no address";
-  const Addresses all = resolve_address(address, port, 0, refusal);
+  const Addresses all = resolve_address(address, port, 0, "has a name that does not resolve: ");
   for (;;) {
     for (const addrinfo* one = all.get(); one; one = one->ai_next) {
       Socket socket = try_to_connect(*one, deadline, &reason);
       if (socket.is_open()) return socket;
     }
-    if (deadline.left_s() == 0) throw ConnectionError(refusal + reason);
+    if (deadline.left_s() == 0) throw ConnectionError("does not answer: " + reason);
     poll(nullptr, 0, kRetryDelayMs);
   }
 }
