@@ -22,7 +22,7 @@ from deepbench.results.output_names import conversion_command, require_result_na
 from deepbench.runner.context import device_text
 from deepbench.runner.progress import Screen
 from deepbench.runner.summary import Summary
-from deepbench.terminal_text import folded
+from deepbench.terminal_text import folded, shortened
 from deepbench.workload.totals import totals_of
 
 _OPTIONS = (
@@ -42,6 +42,7 @@ usage: deepbench show FILE [--format WORD] [--against NAME] [--columns LIST]
 Prints a result file as a run prints its rows, or writes it anew with fewer raw
 samples.
 """
+_LONGEST_LINE = 2000  # cells, as many as an error message has characters
 _COLUMNS_HELP = (
     "Columns of a table: the attributes by their names, or 'problem' for all of them, and "
     "application time spread rate ceiling roofline bound verified. In a pipe a table has all "
@@ -99,7 +100,12 @@ def _print_context(screen: Screen, result: ResultFile) -> None:
     started = result.context.get("started") or "an unknown time"
     used = {row.library for row in result.rows if row.library}
     said = f"{command or 'an unknown command'}, {started}, {device_text(result.context, used=used)}"
-    screen.say(f"deepbench: {printable_line(said)}")
+    _say_of_file(screen, said)
+
+
+def _say_of_file(screen: Screen, text: str) -> None:
+    """Says a text with names of a file, which may be of any length."""
+    screen.say(f"deepbench: {shortened(printable_line(text), _LONGEST_LINE)}")
 
 
 def _print_report(screen: Screen, result: ResultFile, report: Report) -> None:
@@ -118,7 +124,7 @@ def _print_report(screen: Screen, result: ResultFile, report: Report) -> None:
         screen.say(f"deepbench: {summary.ceilings}")
     screen.say(f"deepbench: {summary.line(None, int(result.context['rows']))}")
     for finding in summary.findings:
-        screen.say(f"deepbench: {printable_line(finding)}")
+        _say_of_file(screen, finding)
     if any(row.regime.published for row in rows):
         for note in footnotes(result.context):
             screen.say(f"deepbench: {note}")

@@ -68,6 +68,19 @@ def test_nothing_steers_the_terminal(
     assert "\r" not in (out + err).replace("\r\n", "")
 
 
+def test_what_is_said_of_a_file_has_an_end(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    name = "\N{LATIN SMALL LETTER E WITH ACUTE}" * 50_000
+    device = {"index": 0, "name": name}
+    context = make_context(device=device, command=[name])
+    path = write_lines(tmp_path / "a.jsonl", [context, make_gemm(device=device)])
+    assert main(["show", str(path), "--format", "csv"]) == 0
+    err = capsys.readouterr().err
+    assert err.startswith(f"deepbench: {name[:1000]}")
+    assert max(map(len, err.splitlines())) < 2100
+
+
 def test_a_spreadsheet_computes_nothing(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     row = make_gemm(application="=HYPERLINK(A1)", notes=["+1"], status="failed", reason="@SUM(A1)")
     row["attributes"] |= {"-1": "=2", "plain": "-x"}
