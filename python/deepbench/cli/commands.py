@@ -24,7 +24,7 @@ _COMMANDS = {
     "show": ("show", "print a result file in another format"),
     "compare": ("compare", "compare result files, row by row"),
     "report": ("report", "write a page, a chart or a workbook of result files"),
-    "import": ("import_workbook", "make a result file of a published workbook"),
+    "import": ("import_command", "make a suite of a trace, or a result file of a workbook"),
     "model": ("model", "predict all_reduce on more ranks"),
     "completion": ("completion", "print the completion script of a shell"),
     "man": ("man", "print the manual page"),

@@ -1,63 +1,20 @@
-"""deepbench import BOOK.xlsx -o FILE: makes a result file of a workbook that the original benchmark
-published or that 'report' wrote."""
+"""Makes a result file of a workbook that the original benchmark published or 'report' wrote."""
 
 from __future__ import annotations
 
-import shlex
+from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
 
-from deepbench.cli.command import Command, CommandLine, Option
-from deepbench.cli.option_types import FILE
-from deepbench.errors import UsageError, in_quotes, printable_line
-from deepbench.references.lookup import file_begins_with, require_distinct_output
 from deepbench.results import ResultWriter
-from deepbench.results.output_names import require_result_name
-from deepbench.runner.progress import Screen
-
-if TYPE_CHECKING:
-    from deepbench.workbook import Imported
-
-_MOST_LINES = 20
-_OPTIONS = (
-    Option("--output", "the result file to write", "FILE", FILE, short="-o"),
-    Option("--overwrite", "replace the file that -o names"),
-    Option("--all", f"print all remarks on left-out and doubtful figures, not only {_MOST_LINES}"),
-)
-_USAGE = """\
-usage: deepbench import BOOK.xlsx -o FILE [--overwrite] [--all]
-
-Makes a result file of a workbook that the original benchmark published, in
-any of its layouts, or that 'report --format xlsx' wrote.
-"""
+from deepbench.workbook import Imported, read_workbook
 
 
-def main(line: CommandLine) -> int:
-    output = line.get("--output")
-    require_distinct_output(output, line.words)
-    if len(line.words) == 1:
-        _refuse_result_file(line.words[0])
-    require_result_name(output, ["import", *line.arguments])
-    if len(line.words) != 1 or output is None:
-        raise UsageError("import needs a workbook and an output: deepbench import BOOK -o FILE")
-    book, path = Path(line.words[0]), Path(output)
-    from deepbench.workbook import read_workbook
-
+def import_workbook(book: Path, output: Path, overwrite: bool) -> tuple[Sequence[str], str]:
+    """Writes the result file. Returns remarks and a summary, each a line."""
     imported = read_workbook(book)
-    _write_result_file(imported, path, line.has("--overwrite"))
-    _print_outcome(Screen(), book, imported, line.has("--all"))
-    return 0
-
-
-def _refuse_result_file(name: str) -> None:
-    """Raises UsageError for a result file, which needs no import."""
-    if file_begins_with(name, b'{"type":'):
-        quoted = shlex.quote(name)
-        page = shlex.quote(str(Path(name).with_suffix(".html").name))
-        raise UsageError(
-            f"{in_quotes(name)} is a result file already: deepbench show {quoted}, deepbench "
-            f"report {quoted} -o {page}, or deepbench compare {quoted} OTHER"
-        )
+    _write_result_file(imported, output, overwrite)
+    device = (imported.context.get("device") or {}).get("name") or "an unnamed device"
+    return imported.remarks, f"{book.name}: {device}: {_counts_text(imported)}"
 
 
 def _write_result_file(imported: Imported, path: Path, overwrite: bool) -> None:
@@ -66,16 +23,6 @@ def _write_result_file(imported: Imported, path: Path, overwrite: bool) -> None:
         writer.replace(imported.context, (row.line for row in imported.rows))
     finally:
         writer.close()
-
-
-def _print_outcome(screen: Screen, book: Path, imported: Imported, everything: bool) -> None:
-    shown = imported.remarks if everything else imported.remarks[:_MOST_LINES]
-    for report in shown:
-        screen.say(printable_line(f"deepbench: warning: {report}"))
-    if left := len(imported.remarks) - len(shown):
-        screen.say(f"deepbench: warning: {left} more remarks in the file; --all prints them")
-    device = (imported.context.get("device") or {}).get("name") or "an unnamed device"
-    screen.say(printable_line(f"deepbench: {book.name}: {device}: {_counts_text(imported)}"))
 
 
 def _counts_text(imported: Imported) -> str:
@@ -92,6 +39,3 @@ def _counts_text(imported: Imported) -> str:
     if imported.recognised:
         facts.append(f"the original's {imported.recognised}")
     return "; ".join(facts)
-
-
-command = Command("import", _OPTIONS, main, _USAGE)

@@ -254,6 +254,7 @@ LAYERS = {
     "workload.model_file": PACKAGES - {"workload"},
     "workload.operators": PACKAGES - {"workload"},
     "workload.passes": PACKAGES,
+    "traces": {"cli", "compare", "problems", "report", "runner", "suites", "worker", "workbook"},
     "worker": {"cli", "problems", "report", "results", "runner.session", "suites"},
 }
 # What a single module may import although its package must not. The bound of a row is computed by
@@ -447,6 +448,7 @@ MAY_NAME = {
     "runner/launcher.py": "decides who starts the ranks before a backend is loaded",
     "runner/run_options.py": "decides how many ranks to start before a backend is loaded",
     "workload/operators.py": "turns the layers of models into problems",
+    "traces/": "reads calls of other programs, which name operations and libraries",
     "workbook/": "reads and writes the original's workbooks, which have one sheet per operation",
 }
 

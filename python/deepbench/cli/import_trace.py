@@ -1,0 +1,87 @@
+"""Makes a suite of a trace or log and, of its times, a result file."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Sequence
+from pathlib import Path
+
+from deepbench.errors import UsageError, in_quotes
+from deepbench.results import ResultWriter, atomic_write
+from deepbench.results.output_names import conversion_command
+from deepbench.traces import LeftOut, Recording, read_trace, suite_text, time_file
+
+_REPLACES = "--overwrite replaces it"
+
+
+def import_trace(
+    source: Path, output: str, times: str | None, overwrite: bool
+) -> tuple[Sequence[str], str]:
+    """Writes the suite and, if asked for, the result file: both or neither. Returns remarks and a
+    summary, each a line."""
+    _require_names(source, output, times)
+    atomic_write.require_writable(Path(output), overwrite)
+    recording = read_trace(source)
+    if times is None:
+        _write_suite(recording, source, output, overwrite)
+    else:
+        _write_both(recording, source, output, Path(times), overwrite)
+    return [_remark(one, recording) for one in recording.left_out], _summary(recording, source)
+
+
+def _require_names(source: Path, output: str, times: str | None) -> None:
+    """Raises UsageError for names of outputs that would mislead."""
+    if output.lower().endswith(".jsonl"):
+        suite = shlex.quote(output[: -len(".jsonl")] + ".txt")
+        raise UsageError(
+            f"-o {in_quotes(output)}: a trace becomes a suite; write deepbench import "
+            f"{shlex.quote(str(source))} -o {suite} --times {shlex.quote(output)}"
+        )
+    if times is None:
+        return
+    rows = str(Path(times).with_suffix(".jsonl"))
+    if conversion_command(rows, times) is not None:
+        raise UsageError(f"--times {in_quotes(times)}: rows are kept as JSON lines; name {rows}")
+    if Path(output).resolve() == Path(times).resolve():
+        raise UsageError(f"-o and --times both name {in_quotes(times)}; name two files")
+
+
+def _write_suite(recording: Recording, source: Path, output: str, overwrite: bool) -> None:
+    data = suite_text(recording, source.name).encode("utf-8")
+    atomic_write.write(Path(output), data, overwrite)
+
+
+def _write_both(
+    recording: Recording, source: Path, output: str, times: Path, overwrite: bool
+) -> None:
+    if recording.timer is None:
+        raise UsageError(f"--times: {recording.source} has no times")
+    context, rows = time_file(recording, source.name)
+    writer = ResultWriter.create(times, overwrite=overwrite, cure=_REPLACES)
+    try:
+        _write_suite(recording, source, output, overwrite)
+        writer.replace(context, (row.line for row in rows))
+    finally:
+        writer.close()
+
+
+def _remark(one: LeftOut, recording: Recording) -> str:
+    reason = f": {one.reason}" if one.reason else ""
+    return f"not read: {one.name}: {_share(one.calls, one.sum_ns, recording)}{reason}"
+
+
+def _summary(recording: Recording, source: Path) -> str:
+    problems = len(recording.problems)
+    counted = f"{problems} problem{'' if problems == 1 else 's'}"
+    device = f" on {recording.device}" if recording.device else ""
+    share = _share(recording.read_calls, recording.read_ns, recording)
+    return f"{source.name}: {recording.source}{device}: {counted}, {share}"
+
+
+def _share(calls: int, time_ns: float, recording: Recording) -> str:
+    """The calls, and their share of the time, or of the calls if there are no times."""
+    counted = f"{calls} call{'' if calls == 1 else 's'}"
+    if recording.total_ns > 0:
+        part = 100 * time_ns / recording.total_ns
+        return f"{counted}, {part:.1f} % of the time ({time_ns / 1e6:.3g} ms)"
+    return f"{counted}, {100 * calls / max(1, recording.calls):.1f} % of the calls"
