@@ -9,7 +9,7 @@ from pathlib import Path
 from deepbench.errors import UsageError, in_quotes
 from deepbench.results import ResultWriter, atomic_write
 from deepbench.results.output_names import conversion_command
-from deepbench.traces import LeftOut, Recording, read_trace, suite_text, time_file
+from deepbench.traces import Recording, read_trace, suite_text, time_file
 
 _REPLACES = "--overwrite replaces it"
 
@@ -26,7 +26,7 @@ def import_trace(
         _write_suite(recording, source, output, overwrite)
     else:
         _write_both(recording, source, output, Path(times), overwrite)
-    return [_remark(one, recording) for one in recording.left_out], _summary(recording, source)
+    return remarks_of(recording), summary_of(recording, source)
 
 
 def _require_names(source: Path, output: str, times: str | None) -> None:
@@ -65,12 +65,17 @@ def _write_both(
         writer.close()
 
 
-def _remark(one: LeftOut, recording: Recording) -> str:
-    reason = f": {one.reason}" if one.reason else ""
-    return f"not read: {one.name}: {_share(one.calls, one.sum_ns, recording)}{reason}"
+def remarks_of(recording: Recording) -> list[str]:
+    """A line for each kind of call that was not read."""
+    return [
+        f"not read: {one.name}: {_share(one.calls, one.sum_ns, recording)}"
+        + (f": {one.reason}" if one.reason else "")
+        for one in recording.left_out
+    ]
 
 
-def _summary(recording: Recording, source: Path) -> str:
+def summary_of(recording: Recording, source: Path) -> str:
+    """The line that says what was read."""
     problems = len(recording.problems)
     counted = f"{problems} problem{'' if problems == 1 else 's'}"
     device = f" on {recording.device}" if recording.device else ""

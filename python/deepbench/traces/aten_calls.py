@@ -47,6 +47,7 @@ _BACKWARD = "aten::convolution_backward"
 # The phase of a transposed convolution is another one of the convolution that it transposes.
 _TRANSPOSED = {"fwd": "bwd_data", "bwd_data": "fwd", "bwd_filter": "bwd_filter"}
 
+LISTS = ("Input Dims", "Input Strides", "Input type", "Concrete Inputs")  # a place per argument
 NAMES = frozenset({*_PRODUCTS, *_CONVOLUTIONS, _BACKWARD})
 
 
@@ -64,8 +65,7 @@ class Arguments:
 
     def __init__(self, recorded: Mapping[str, Any]) -> None:
         self._shapes, self._strides, self._types, self._values = (
-            _list_of(recorded, name)
-            for name in ("Input Dims", "Input Strides", "Input type", "Concrete Inputs")
+            _list_of(recorded, name) for name in LISTS
         )
 
     @property

@@ -16,13 +16,14 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from deepbench.traces.aten_calls import COMPOSITES, NAMES, Arguments, problems_of_call
+from deepbench.traces.aten_calls import COMPOSITES, LISTS, NAMES, Arguments, problems_of_call
 from deepbench.traces.errors import CallError, TraceError
 from deepbench.traces.recording import Recording, short_name
 
 _OPERATOR, _SCOPE, _DEVICE, _GRAPH_LAUNCH = "operator", "scope", "device", "graph launch"
 _DEVICE_CATEGORIES = ("kernel", "gpu_memcpy", "gpu_memset")
 _LAUNCH_CATEGORIES = ("cuda_runtime", "cuda_driver")
+_NUMBERS = ("External id", "Sequence number", "Fwd thread id", "correlation")  # arguments of events
 _MODULE = "nn.Module: "
 _STEP = "ProfilerStep#"
 _TF32_KERNEL = re.compile(r"tf32|s1688", re.IGNORECASE)
@@ -90,14 +91,17 @@ def _reduced(members: dict[str, Any]) -> Any:
     name, category = members.get("name"), members.get("cat")
     if members["ph"] != "X" or not isinstance(name, str) or not isinstance(category, str):
         return None
-    arguments = members.get("args")
-    arguments = arguments if isinstance(arguments, dict) else {}
     start, duration = _number(members.get("ts")), _number(members.get("dur"))
     kind = _kind(name, category.lower())
     if kind is None or start is None or duration is None or duration < 0:
         return None
     thread = (_key(members.get("pid")), _key(members.get("tid")))
-    return Event(kind, name, thread, start, start + duration, arguments)
+    arguments = members.get("args")
+    known = {}
+    if isinstance(arguments, dict):
+        wanted = (*_NUMBERS, *LISTS) if name in NAMES else _NUMBERS
+        known = {key: arguments[key] for key in wanted if key in arguments}
+    return Event(kind, name, thread, start, start + duration, known)
 
 
 def _kind(name: str, category: str) -> str | None:
