@@ -27,7 +27,7 @@ _NUMBERS = ("External id", "Sequence number", "Fwd thread id", "correlation")  #
 _MODULE = "nn.Module: "
 _STEP = "ProfilerStep#"
 _TF32_KERNEL = re.compile(r"tf32|s1688", re.IGNORECASE)
-_MAX_US = 1e15
+_MOST_US = 1e18  # of a time of day
 _RECORD = "record it with torch.profiler.profile(record_shapes=True)"
 _CALLERS = "operators around the calls that were read"
 _OF_GRAPHS = "kernels of replayed CUDA graphs"
@@ -119,7 +119,7 @@ def _number(value: object) -> float | None:
     """A number of microseconds."""
     if isinstance(value, bool) or not isinstance(value, (int, float)):
         return None
-    return float(value) if abs(value) <= _MAX_US * 1e3 else None
+    return float(value) if abs(value) <= _MOST_US else None
 
 
 def _key(value: object) -> object:

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from deepbench import _core
 from deepbench.errors import printable_line
 
+_SHORTEST_NS, _LONGEST_NS = 1e-3, 864e12  # of a valid time; a result file holds up to ten days
 _MAX_NAME = 200  # characters of an application or of the name of what was left out
 
 
@@ -58,7 +59,7 @@ class Recording:
     @property
     def problems(self) -> list[Recorded]:
         """The problems in the order of their first calls."""
-        return list(self._problems.values())
+        return [one for one in self._problems.values() if one.count]
 
     @property
     def left_out(self) -> list[LeftOut]:
@@ -84,6 +85,9 @@ class Recording:
         except _core.InvalidProblem as error:
             self.leave_out(name, str(error), time_ns)
             return
+        if time_ns > _LONGEST_NS:
+            self.leave_out(name, "its time is more than ten days", time_ns)
+            return
         self.calls += 1
         self.total_ns += time_ns
         application = short_name(application)
@@ -91,19 +95,19 @@ class Recording:
             one.count += 1
             one.applications[application] = one.applications.get(application, 0) + 1
             one.shares_calls |= len(words) > 1
-            if time_ns > 0:
-                share_ns = time_ns / len(words)
+            share_ns = time_ns / len(words)
+            if share_ns >= _SHORTEST_NS:
                 one.times += 1
                 one.sum_ns += share_ns
                 one.min_ns, one.max_ns = min(one.min_ns, share_ns), max(one.max_ns, share_ns)
 
-    def leave_out(self, name: str, reason: str = "", time_ns: float = 0.0, calls: int = 1) -> None:
-        """Counts calls that are no problems. Without calls the time belongs to what was counted."""
+    def leave_out(self, name: str, reason: str = "", time_ns: float = 0.0) -> None:
+        """Counts a call that is no problem of deepbench."""
         key = short_name(name) or "a call without a name", short_name(reason)
         known = self._left_out.setdefault(key, LeftOut(*key))
-        known.calls += calls
+        known.calls += 1
         known.sum_ns += time_ns
-        self.calls += calls
+        self.calls += 1
         self.total_ns += time_ns
 
     def _recorded(self, words: str) -> Recorded:

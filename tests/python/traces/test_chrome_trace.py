@@ -266,6 +266,18 @@ def test_convolutions_without_values_name_the_cause(tmp_path: Path) -> None:
     assert "stride and padding are not in the trace" in reasons["aten::convolution"]
 
 
+def test_times_and_work_beyond_all_limits_are_left_out(tmp_path: Path) -> None:
+    huge = {**CONVOLUTION, "Input_Dims": [[1, 2, 10**9, 10**9], [2, 1, 5 * 10**8, 5 * 10**8]]}
+    events = [product_operator(0, 5), product_operator(10, 1e12),
+              operator("aten::convolution", 2e12, 1, **huge)]  # fmt: skip
+    recording = read_trace(write_trace(tmp_path / "a.json", events))
+    assert lines_of(recording) == [f"{PRODUCT} x1"]
+    assert {one.name: one.reason for one in recording.left_out} == {
+        "aten::mm": "its time is more than ten days",
+        "aten::convolution": "the number of operations does not fit 64 bits",
+    }
+
+
 WRONG: list[Any] = [None, True, -1, 1e400, "x", [], {}, [[]], [None, None], [["x"], ["y"]],
                     [[-5, 7], [7, 6]], [[2**70, 7], [7, 6]], [[5.0, 7.0], [7, 6]], [[5, 7]],
                     [[5, 7], [8, 6]], [[True, 7], [7, 6]], [[0, 7], [7, 6]], [[7], [7]],
