@@ -38,12 +38,10 @@ _SYNONYMS = {
     "references": "list references", "workloads": "workload", "models": "workload",
 }  # fmt: skip
 
-_COMMAND_OF_SUFFIX = {
-    ".jsonl": "show",
-    ".txt": "run",
-    ".xlsx": "import",
-    ".toml": "workload",
-}  # of a file's name
+_COMMAND_OF_SUFFIX = {  # of a file's name
+    ".jsonl": "show", ".txt": "run", ".xlsx": "import", ".json": "import", ".gz": "import",
+    ".log": "import", ".toml": "workload",
+}  # fmt: skip
 COMPLETION_VARIABLE = "_DEEPBENCH_COMPLETE"  # set by the shell when it asks for completions
 
 _USAGE = """\

@@ -73,8 +73,10 @@ class Algorithm:
 
 @dataclass(frozen=True)
 class Published:
-    """Where a published figure stands, what is printed there, and why it is doubted."""
+    """Where a published figure stands, what is printed there, and why it is doubted; or which trace
+    a time comes from."""
 
+    trace: str | None = None
     workbook: str | None = None
     sheet: str | None = None
     row: int | None = None

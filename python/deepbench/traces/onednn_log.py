@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 
 from deepbench.traces.convolutions import Convolution, output_size
@@ -99,11 +99,12 @@ def _execution(fields: list[str]) -> Execution:
 
 
 def _words(one: Execution) -> str:
-    if one.primitive not in ("matmul", "convolution"):
+    words_of = _READERS.get(one.primitive)
+    if words_of is None:
         raise CallError("")
     if "fpmath:" in one.attributes and "fpmath:strict" not in one.attributes:
         raise CallError("its fpmath mode is not strict")
-    return _product_words(one) if one.primitive == "matmul" else _convolution_words(one)
+    return words_of(one)
 
 
 def _tensors(one: Execution) -> tuple[Memory, Memory, Memory]:
@@ -113,11 +114,22 @@ def _tensors(one: Execution) -> tuple[Memory, Memory, Memory]:
         raise CallError("the line is incomplete") from None
 
 
+def _product_types(source: Memory, weights: Memory) -> str:
+    if weights.type == "s8" and source.type in ("s8", "u8"):
+        return f"precision=int8 b_type={source.type}"
+    return _floating_precision(source, weights)
+
+
 def _floating_precision(source: Memory, weights: Memory) -> str:
     precision = _PRECISIONS.get(source.type)
     if precision is None or source.type != weights.type:
         raise CallError(f"deepbench has no {source.type} with {weights.type}")
     return f"precision={precision}"
+
+
+def _numbers(problem: str) -> dict[str, int]:
+    """The numbers of a description such as mb32ic48oc64."""
+    return {key: int(number) for key, number in _NUMBERS.findall(problem)}
 
 
 # ---- matmul: row-major matrices, src M x K and wei K x N ----------------------------------------
@@ -126,13 +138,9 @@ def _floating_precision(source: Memory, weights: Memory) -> str:
 def _product_words(one: Execution) -> str:
     source, weights, result = _tensors(one)
     rows, inner, columns = _product_shape(one.problem)
-    if (source.type, weights.type) in (("s8", "s8"), ("u8", "s8")):
-        types = f"precision=int8 b_type={source.type}"
-    else:
-        types = _floating_precision(source, weights)
     a = Matrix(rows, inner, _is_row_major(source))
     b = Matrix(inner, columns, _is_row_major(weights))
-    return gemm_words(a, b, _is_row_major(result), types)
+    return gemm_words(a, b, _is_row_major(result), _product_types(source, weights))
 
 
 def _product_shape(text: str) -> tuple[int, int, int]:
@@ -157,6 +165,35 @@ def _is_row_major(memory: Memory) -> bool:
     return memory.tag[-2:] not in ("ba", "cb", "dc")
 
 
+# ---- inner product: a linear layer and its gradients ---------------------------------------------
+
+
+def _linear_words(one: Execution) -> str:
+    source, weights, _ = _tensors(one)
+    known = _numbers(one.problem)
+    try:
+        batch, outputs, inputs = known["mb"], known["oc"], known["ic"]
+    except KeyError:
+        raise CallError("its description is not known") from None
+    for name in "dhw":
+        inputs *= known.get(f"i{name}", 1)
+    x = Matrix(batch, inputs, _has_rows_first(source))
+    by_output = _has_rows_first(weights)  # outputs x inputs in row-major order
+    types = _product_types(source, weights)
+    if _PHASES.get(one.propagation) == "fwd":  # y = x W'
+        return gemm_words(x, Matrix(inputs, outputs, not by_output), True, types)
+    if one.propagation == "backward_data":  # dx = dy W
+        return gemm_words(Matrix(batch, outputs), Matrix(outputs, inputs, by_output), True, types)
+    if one.propagation == "backward_weights":  # dW = dy' x
+        return gemm_words(Matrix(outputs, batch, False), x, by_output, types)
+    raise CallError(f"its propagation is {one.propagation}")
+
+
+def _has_rows_first(memory: Memory) -> bool:
+    """Whether the first dimension is the outermost one, also of blocks."""
+    return memory.tag[:1] in ("a", "A")
+
+
 # ---- convolution ---------------------------------------------------------------------------------
 
 
@@ -177,7 +214,7 @@ def _convolution_words(one: Execution) -> str:
 
 def _convolution(text: str, layout: str | None) -> Convolution:
     """The convolution of mb2_ic3oc64_ih224oh112kh7sh2dh0ph3_iw...; its dilation counts from 0."""
-    known = {key: int(number) for key, number in _NUMBERS.findall(text)}
+    known = _numbers(text)
     names = [name for name in "dhw" if f"i{name}" in known]
     try:
         size, filters, stride, dilation, pad = (
@@ -193,3 +230,10 @@ def _convolution(text: str, layout: str | None) -> Convolution:
             raise CallError("its padding differs between both sides")
     groups = known.get("g", 1)
     return Convolution(batch, channels, count, groups, size, filters, pad, stride, dilation, layout)
+
+
+_READERS: Mapping[str, Callable[[Execution], str]] = {
+    "matmul": _product_words,
+    "inner_product": _linear_words,
+    "convolution": _convolution_words,
+}

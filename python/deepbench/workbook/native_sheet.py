@@ -100,10 +100,10 @@ COLUMNS = (
     *(
         _make_column(f"regime.published.{name}", kind)
         for name, kind in (
-            ("workbook", "text"), ("sheet", "text"), ("row", "count"), ("set", "text"),
-            ("index", "count"), ("phase", "text"), ("status", "text"), ("note", "text"),
-            ("doubt", "text"), ("precision", "text"), ("algorithm", "text"), ("tflops", "number"),
-            ("intended_attributes", "words"),
+            ("trace", "text"), ("workbook", "text"), ("sheet", "text"), ("row", "count"),
+            ("set", "text"), ("index", "count"), ("phase", "text"), ("status", "text"),
+            ("note", "text"), ("doubt", "text"), ("precision", "text"), ("algorithm", "text"),
+            ("tflops", "number"), ("intended_attributes", "words"),
         )
     ),
 )  # fmt: skip

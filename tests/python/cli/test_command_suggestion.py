@@ -166,6 +166,7 @@ def test_what_is_wrong_is_said_with_the_cure(
         ("hidden=8 batch=1", "deepbench rnn hidden=8 batch=1"),
         ("mine.jsonl --format csv", "deepbench show mine.jsonl --format csv"),
         ("mine.txt", "deepbench run mine.txt"),
+        ("step.json.gz", "deepbench import step.json.gz"),
         ("matmul", "gemm"),
         ("lstm", "rnn cell=lstm"),
         ("diff a b", "compare"),

@@ -109,6 +109,15 @@ def test_a_run_is_compared_with_the_times_of_its_trace(capsys: Capture, tmp_path
     assert "times of a trace were measured in the program that it records" in out
 
 
+def test_a_workbook_keeps_the_times_of_a_trace(capsys: Capture) -> None:
+    import_trace(capsys, SAMPLES / TORCH, "--times", "mine.jsonl")
+    assert run_command(capsys, "report", "mine.jsonl", "-o", "mine.xlsx")[0] == 0
+    assert run_command(capsys, "import", "mine.xlsx", "-o", "again.jsonl")[0] == 0
+    rows, again = (read(Path(name)).rows for name in ("mine.jsonl", "again.jsonl"))
+    assert [row.regime.published.trace for row in again] == [TORCH] * 24
+    assert [row.time_ns for row in again] == pytest.approx([row.time_ns for row in rows])
+
+
 def test_a_log_without_times_states_shares_of_calls(capsys: Capture, tmp_path: Path) -> None:
     product = (
         "[cublasLt][7][Trace][cublasLtMatmul] Adesc=[type=R_16F rows=48 cols=64] "

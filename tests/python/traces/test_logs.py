@@ -60,6 +60,36 @@ def test_the_log_of_a_newer_version_is_read() -> None:
     assert recording.read_ns + reorder.sum_ns == pytest.approx(recording.total_ns)
 
 
+def test_inner_products_are_linear_layers() -> None:
+    """PyTorch's oneDNN wrote the log for a linear layer of 48 inputs and 64 outputs, the gradient
+    of its input and that of its weights."""
+    assert lines_of(read_sample("onednn-3.12.0-linear.log")) == [
+        "gemm m=64 n=32 k=48 trans_a=t trans_b=n precision=float x1",
+        "gemm m=48 n=32 k=64 trans_a=n trans_b=n precision=float x1",
+        "gemm m=48 n=64 k=32 trans_a=n trans_b=t precision=float x1",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("weights", "propagation", "expected"),
+    [
+        ("ba", "forward_inference", "m=64 n=32 k=48 trans_a=n trans_b=n"),
+        ("BA16a64b", "forward_training", "m=64 n=32 k=48 trans_a=n trans_b=n"),
+        ("AB16b64a", "forward_training", "m=64 n=32 k=48 trans_a=t trans_b=n"),
+        ("ba", "backward_data", "m=48 n=32 k=64 trans_a=t trans_b=n"),
+        ("ba", "backward_weights", "m=64 n=48 k=32 trans_a=n trans_b=t"),
+    ],
+)
+def test_layouts_of_inner_products(
+    tmp_path: Path, weights: str, propagation: str, expected: str
+) -> None:
+    memory = f"src_f32::blocked:abcd:f0 wei_f32::blocked:{weights}:f0 dst_f32::blocked:ab:f0"
+    fields = f"exec,cpu,inner_product,gemm:jit,{propagation},{memory},,,mb32ic12ih2iw2oc64,1"
+    assert lines_of(recording_of(tmp_path, f"dnnl_verbose,{fields}")) == [
+        f"gemm {expected} precision=float x1"
+    ]
+
+
 MEMORY = "src_f32::blocked:ab:f0 wei_f32::blocked:ba:f0 dst_f32::blocked:ab:f0"
 MATMUL = f"exec,cpu,matmul,gemm:jit,undef,{MEMORY}"
 PLAIN = f"{GEMM} trans_a=t trans_b=n precision=float x1"
