@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from deepbench.errors import UsageError, in_quotes
+from deepbench.problems.suite_reader import MAX_BYTES
 from deepbench.results import ResultWriter, atomic_write
 from deepbench.results.output_names import conversion_command
 from deepbench.traces import Recording, read_trace, suite_text, time_file
@@ -17,15 +18,20 @@ _REPLACES = "--overwrite replaces it"
 def import_trace(
     source: Path, output: str, times: str | None, overwrite: bool
 ) -> tuple[Sequence[str], str]:
-    """Writes the suite and, if asked for, the result file: both or neither. Returns remarks and a
-    summary, each a line."""
+    """Writes the suite and, if asked for, the result file. Returns remarks and a summary, each a
+    line."""
     _require_names(source, output, times)
     atomic_write.require_writable(Path(output), overwrite)
     recording = read_trace(source)
+    suite = suite_text(recording, source.name).encode("utf-8")
+    if len(suite) > MAX_BYTES:
+        raise UsageError(
+            f"{source}: its problems make more than {MAX_BYTES >> 20} MiB, the limit for suites"
+        )
     if times is None:
-        _write_suite(recording, source, output, overwrite)
+        atomic_write.write(Path(output), suite, overwrite)
     else:
-        _write_both(recording, source, output, Path(times), overwrite)
+        _write_both(recording, source, suite, Path(output), Path(times), overwrite)
     return remarks_of(recording), summary_of(recording, source)
 
 
@@ -46,20 +52,15 @@ def _require_names(source: Path, output: str, times: str | None) -> None:
         raise UsageError(f"-o and --times both name {in_quotes(times)}; name two files")
 
 
-def _write_suite(recording: Recording, source: Path, output: str, overwrite: bool) -> None:
-    data = suite_text(recording, source.name).encode("utf-8")
-    atomic_write.write(Path(output), data, overwrite)
-
-
 def _write_both(
-    recording: Recording, source: Path, output: str, times: Path, overwrite: bool
+    recording: Recording, source: Path, suite: bytes, output: Path, times: Path, overwrite: bool
 ) -> None:
-    if recording.timer is None:
-        raise UsageError(f"--times: {recording.source} has no times")
     context, rows = time_file(recording, source.name)
+    if not rows:
+        raise UsageError(f"--times: {recording.source} has no times of its problems")
     writer = ResultWriter.create(times, overwrite=overwrite, cure=_REPLACES)
     try:
-        _write_suite(recording, source, output, overwrite)
+        atomic_write.write(output, suite, overwrite)
         writer.replace(context, (row.line for row in rows))
     finally:
         writer.close()

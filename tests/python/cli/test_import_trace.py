@@ -15,7 +15,7 @@ from command_line import run_command
 from deepbench import suites
 from deepbench.results import read
 from deepbench.traces import reading
-from trace_samples import SAMPLES, TORCH, operator, product_operator, write_trace
+from trace_samples import SAMPLES, TORCH, kernel, operator, product_operator, write_trace
 
 Capture = pytest.CaptureFixture[str]
 
@@ -132,8 +132,26 @@ def test_a_log_without_times_states_shares_of_calls(capsys: Capture, tmp_path: P
         "deepbench: lt.log: the log of cuBLASLt: 1 problem, 2 calls, 66.7 % of the calls",
     ]
     assert refusal(capsys, "lt.log", "-o", "b.txt", "--times", "b.jsonl") == (
-        "--times: the log of cuBLASLt has no times"
+        "--times: the log of cuBLASLt has no times of its problems"
     )
+
+
+def test_calls_without_kernels_have_no_times(capsys: Capture, tmp_path: Path) -> None:
+    captured = [product_operator(0, 5, External_id=1), kernel("of_another", 9, 2, External_id=2)]
+    path = write_trace(tmp_path / "a.json", captured)
+    assert "1 problem, 1 call, 0.0 % of the time (0 ms)" in import_trace(capsys, path)[-1]
+    assert refusal(capsys, "a.json", "-o", "b.txt", "--times", "b.jsonl") == (
+        "--times: a trace of PyTorch's profiler has no times of its problems"
+    )
+
+
+def test_a_suite_beyond_the_limit_is_not_written(
+    capsys: Capture, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("deepbench.cli.import_trace.MAX_BYTES", 50)
+    write_trace(tmp_path / "a.json", [product_operator(0, 5)])
+    said = refusal(capsys, "a.json", "-o", "b.txt")
+    assert said == "a.json: its problems make more than 0 MiB, the limit for suites"
 
 
 def test_a_compressed_log_is_read(capsys: Capture, tmp_path: Path) -> None:

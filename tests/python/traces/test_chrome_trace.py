@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import Any
 
@@ -257,6 +258,20 @@ def test_traces_without_shapes_name_the_cure(tmp_path: Path) -> None:
     event["args"] = {}
     with pytest.raises(TraceError, match=r"has 2 products .* without shapes; .*record_shapes=True"):
         read_trace(write_trace(tmp_path / "a.json", [event, {**event, "ts": 9}]))
+
+
+def test_a_trace_of_an_old_version_has_fewer_lists(tmp_path: Path) -> None:
+    """PyTorch 1.8 called the category Operator, and recorded neither strides nor values."""
+    old = [
+        product_operator(0, 5, Input_Strides=None, Concrete_Inputs=None),
+        operator("aten::conv2d", 10, 9, **CONVOLUTION),
+        operator("aten::convolution", 11, 7, **{**CONVOLUTION, "Concrete_Inputs": None}),
+    ]
+    events = [{**one, "cat": "Operator"} for one in old]
+    path = write_trace(tmp_path / "a.json", events)
+    path.write_text(json.dumps(json.loads(path.read_text())["traceEvents"]))  # a list alone
+    assert lines_of(read_trace(path)) == [f"{PRODUCT} x1"]
+    assert "stride and padding are not in the trace" in left_out(path)["aten::convolution"]
 
 
 def test_convolutions_without_values_name_the_cause(tmp_path: Path) -> None:
