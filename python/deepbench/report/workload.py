@@ -39,7 +39,9 @@ def workload_sections(workload: Sequence[Totals]) -> list[Section]:
         if len(totals.passes) > 1:
             made.append(_sweep_section(totals))
         shown = totals.knee or totals.passes[0]
-        made += [_total_section(shown), _kinds_section(shown), _layers_section(shown)]
+        made.append(Section(_heading(shown), tuple(_total_lines(shown))))
+        if shown.all.measured_ns:
+            made += [_kinds_section(shown), _layers_section(shown)]
     return made
 
 
@@ -49,10 +51,6 @@ def workload_members(workload: Sequence[Totals]) -> list[Json]:
 
 
 # ---- one pass -----------------------------------------------------------------------------------
-
-
-def _total_section(one: PassTotals) -> Section:
-    return Section(_heading(one), tuple(_total_lines(one)))
 
 
 def _heading(one: PassTotals) -> str:
@@ -65,6 +63,10 @@ def _regime_words(one: PassTotals) -> list[str]:
 
 
 def _total_lines(one: PassTotals) -> Iterator[str]:
+    if not one.all.measured_ns:
+        yield "no kernel was measured"
+        yield from _failure_lines(one)
+        return
     unit = one.workload.one_unit
     name = "time" if one.is_complete else _TIME_OF_KERNELS
     parts = [f"{name}: {time_text(one.time_ns)}"]
@@ -118,12 +120,23 @@ def _coverage_lines(one: PassTotals) -> Iterator[str]:
         )
     else:
         yield f"not measured: {names}"
+    yield from _failure_lines(one)
 
 
 def _item_text(item: ItemTime) -> str:
-    time = "" if item.estimate_ns is None else f" {time_text(item.estimate_ns)}"
-    is_failure = item.item.problem is not None
-    return f"{item.item.layer}{time}" + (f" ({item.reason})" if is_failure else "")
+    return item.item.layer + ("" if item.estimate_ns is None else f" {time_text(item.estimate_ns)}")
+
+
+def _failure_lines(one: PassTotals) -> Iterator[str]:
+    """One line for each reason why kernels that have an operation were not measured."""
+    layers: dict[str, dict[str, None]] = {}
+    for item in one.unmeasured:
+        if item.item.problem is not None:
+            layers.setdefault(item.reason, {})[item.item.layer] = None
+    for reason, names in layers.items():
+        shown = list(names)[:_MOST_NAMED]
+        more = f" and {len(names) - len(shown)} more" if len(names) > len(shown) else ""
+        yield f"{', '.join(shown)}{more}: {reason}"
 
 
 def _kinds_section(one: PassTotals) -> Section:
