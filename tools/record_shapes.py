@@ -18,6 +18,7 @@ whose data gradient it is.
 from __future__ import annotations
 
 import json
+import math
 import sys
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
@@ -349,6 +350,94 @@ def detector(
     return Model(("torchvision",), build, {"fwd": {"batch": 2}, "train": {"batch": 2}}, inputs)
 
 
+class LanguageModel(nn.Module):
+    """A decoder of transformers with attention of its `eager` kind, which are batched products.
+
+    Which token an expert gets depends on the contents of a text, which the meta device lacks. The
+    experts are left out: each token comes back as it is, times the sum of its experts' weights.
+    """
+
+    def __init__(self, kind: str, **sizes: int) -> None:
+        super().__init__()
+        from transformers import CONFIG_MAPPING, AutoModelForCausalLM
+
+        config = CONFIG_MAPPING[kind](**sizes, attn_implementation="eager")
+        self.network = AutoModelForCausalLM.from_config(config)
+        for module in self.network.modules():
+            if type(module).__name__.endswith("Experts"):
+                module.forward = without_experts
+
+    def forward(self, tokens: torch.Tensor, mask: torch.Tensor, cached: int) -> torch.Tensor:
+        cache = self.cache(len(tokens), cached) if cached else None
+        predicted = {"logits_to_keep": 0 if self.training else 1}  # all tokens, or the last one
+        outputs = self.network(
+            tokens, attention_mask=mask, cache=cache, use_cache=bool(cached), **predicted
+        )
+        return outputs.logits
+
+    def cache(self, batch: int, tokens: int) -> Any:
+        """A cache of keys and values of so many tokens, in all layers."""
+        from transformers import DynamicCache
+
+        config = self.network.config
+        cache = DynamicCache(config=config)
+        dim = getattr(config, "head_dim", None) or config.hidden_size // config.num_attention_heads
+        for layer in range(config.num_hidden_layers):
+            keys = torch.empty(batch, config.num_key_value_heads, tokens, dim)
+            cache.update(keys, keys, layer)
+        return cache
+
+
+def without_experts(
+    tokens: torch.Tensor, _experts: torch.Tensor, weights: torch.Tensor
+) -> torch.Tensor:
+    return tokens * weights.sum(-1, keepdim=True)
+
+
+def language_model(
+    kind: str, phases: Sequence[str] = ("prefill", "decode", "train"), **sizes: int
+) -> Model:
+    """A decoder whose sizes are the defaults of transformers but for those given."""
+
+    def inputs(phase: str, batch: int, seq: int = 1, kv: int = 1) -> tuple[Any, ...]:
+        mask = torch.empty(batch, 1, seq, seq)  # given, since its absence is looked into
+        return torch.empty(batch, seq, dtype=torch.long), mask, kv - 1
+
+    prompt, step = {"batch": 2, "seq": 256}, {"batch": 16, "kv": 512}
+    parameters = {phase: step if phase == "decode" else prompt for phase in phases}
+    return Model(("transformers",), lambda: LanguageModel(kind, **sizes), parameters, inputs)
+
+
+class Bert(nn.Module):
+    """BERT-large, which finds answers in inference, and in training predicts the order of sentences
+    and the words at masked positions, as MLPerf's references do: at most 76 of 512 tokens, 20 of
+    128. Attention is transformers' `eager` one."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        from transformers import BertConfig, BertForPreTraining, BertForQuestionAnswering
+
+        config = BertConfig(
+            hidden_size=1024, num_hidden_layers=24, num_attention_heads=16, intermediate_size=4096,
+            attn_implementation="eager",
+        )  # fmt: skip
+        self.network = BertForPreTraining(config)
+        self.answers = (BertForQuestionAnswering(config),)  # not among the weights of training
+
+    def forward(self, tokens: torch.Tensor, mask: torch.Tensor) -> Any:
+        if not self.training:
+            return self.answers[0](tokens, attention_mask=mask).to_tuple()
+        masked = min(76, math.ceil(20 * tokens.shape[1] / 128))
+        states, pooled = self.network.bert(tokens, attention_mask=mask).to_tuple()
+        return self.network.cls(states[:, :masked], pooled)
+
+
+def bert_inputs(_phase: str, batch: int, seq: int) -> tuple[torch.Tensor, ...]:
+    return torch.empty(batch, seq, dtype=torch.long), torch.empty(batch, 1, 1, seq)
+
+
+LLAMA = {"vocab_size": 128256, "num_key_value_heads": 8}
+
 MODELS: Mapping[str, Model] = {
     "googlenet": image_network("googlenet", init_weights=False),
     "vgg16": image_network("vgg16"),
@@ -366,7 +455,25 @@ MODELS: Mapping[str, Model] = {
     "ssd_resnet34": detector(SSDResNet34, ssd_inputs),
     "mask_rcnn": detector(MaskRCNN, mask_rcnn_inputs),
     "retinanet": detector(RetinaNet, retinanet_inputs),
-}
+    "bert_large": Model(
+        ("transformers",), Bert,
+        {"fwd": {"batch": 4, "seq": 384}, "train": {"batch": 4, "seq": 128}}, bert_inputs,
+    ),
+    "llama3_8b": language_model("llama", **LLAMA, intermediate_size=14336),
+    "llama3_70b": language_model(
+        "llama", **LLAMA, hidden_size=8192, intermediate_size=28672, num_hidden_layers=80,
+        num_attention_heads=64,
+    ),
+    "llama3_405b": language_model(
+        "llama", **LLAMA, hidden_size=16384, intermediate_size=53248, num_hidden_layers=126,
+        num_attention_heads=128,
+    ),
+    "mixtral_8x7b": language_model("mixtral"),
+    # transformers decodes with the keys and values of all heads, which serving engines do not make
+    "deepseek_v3": language_model("deepseek_v3", ("prefill", "train")),
+    "gpt_oss_20b": language_model("gpt_oss", num_hidden_layers=24, num_local_experts=32),
+    "gpt_oss_120b": language_model("gpt_oss"),
+}  # fmt: skip
 
 if __name__ == "__main__":
     main()

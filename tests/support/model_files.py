@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
+from deepbench.workload.expansion import default_values
+from deepbench.workload.expression import evaluate
 from deepbench.workload.model_file import Model, from_bytes
 
 Layer = Mapping[str, object]
@@ -52,3 +54,11 @@ def model_text(layers: Sequence[Layer] = (LAYER,), head: str = _HEAD) -> str:
 
 def model_of(*layers: Layer, head: str = _HEAD) -> Model:
     return from_bytes(model_text(layers, head).encode(), "mine.toml", "mine")
+
+
+def constants_of(model: Model, phase: str, **chosen: int) -> dict[str, int]:
+    """The values of parameters and constants in a phase."""
+    values = default_values(model, phase) | chosen
+    for name, expression in (model.constants | model.phase_constants.get(phase, {})).items():
+        values[name] = evaluate(expression, values)
+    return values

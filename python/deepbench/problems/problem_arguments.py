@@ -19,7 +19,10 @@ if TYPE_CHECKING:
 ALL = "all"
 _TYPE = re.compile(r"double|(u?int|i|u|fp|float|f|bf|bfloat)\d+\w*")  # usual names of types
 _MOST_PROBLEMS = 1_000_000
-_SET_WORDS = ("training", "train", "inference", "inference-server", "inference-device", "device")
+_SET_WORDS = (
+    "training", "train", "inference", "inference-server", "inference-device", "device",
+    *suites.MODEL_SETS,
+)  # fmt: skip
 
 
 @dataclass(frozen=True)

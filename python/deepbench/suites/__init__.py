@@ -1,4 +1,5 @@
-"""The problem sets of the original benchmark, as files <set>/<op>.txt in this folder.
+"""The problem sets of the original benchmark, and those that tools/make_suites.py makes of the
+package's models, as files <set>/<op>.txt in this folder.
 
 This file finds the sets. problems/suite_reader.py reads a suite file, the user's ones too, and
 problems/suite_expansion.py turns its lines into problems.
@@ -12,6 +13,8 @@ from deepbench.problems.suite_expansion import problems
 from deepbench.problems.suite_reader import Entry, Suite, SuiteError, from_bytes, read
 
 __all__ = [
+    "MODEL_SETS",
+    "ORIGINAL_SETS",
     "SETS",
     "Entry",
     "Suite",
@@ -24,7 +27,9 @@ __all__ = [
     "set_name",
 ]
 
-SETS = ("training", "inference_server", "inference_device")
+ORIGINAL_SETS = ("training", "inference_server", "inference_device")
+MODEL_SETS = ("mlperf-v0.5", "mlperf", "llm")
+SETS = (*ORIGINAL_SETS, *MODEL_SETS)
 
 _FOLDER = Path(__file__).parent
 _CORRECTED = "_corrected"
@@ -38,6 +43,7 @@ _WORDS = {
     "inference-device": "inference_device",
     "inference_device": "inference_device",
     "device": "inference_device",
+    **{name: name for name in MODEL_SETS},
 }
 
 
@@ -52,7 +58,7 @@ def available() -> list[tuple[str, str]]:
 
 
 def builtin(set_name: str, op: str, corrected: bool = False) -> Suite:
-    """The problems of an operation in a set of the original benchmark, including its misprints
+    """The problems of an operation in a set; those of the original benchmark include its misprints
     unless `corrected`. Raises SuiteError."""
     stem = op + _CORRECTED if corrected else op
     name = f"{set_name}/{stem}"
