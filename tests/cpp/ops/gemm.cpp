@@ -157,6 +157,37 @@ TEST_CASE("gemm: the reference of small problems equals the definition for every
   }
 }
 
+// One output as a matrix unit computes it that adds 16 products at once and cuts off what the
+// partial sum, of 24 bits, does not hold.
+double cut_off_element(const Gemm& gemm, const KernelConditions& conditions, uint64_t index) {
+  constexpr int64_t kAtOnce = 16;
+  const int64_t i = int64_t(index) % gemm.m, j = int64_t(index) / gemm.m;
+  float sum = 0;
+  for (int64_t first = 0; first < gemm.k; first += kAtOnce) {
+    double exact = sum;
+    for (int64_t l = first; l < std::min(first + kAtOnce, gemm.k); ++l)
+      exact += deepbench_element(gemm.precision.a, conditions.seed, 0, uint64_t(i + l * gemm.m)) *
+               deepbench_element(gemm.b_type, conditions.seed, 1, uint64_t(l + j * gemm.k));
+    sum = float(exact);
+    if (std::abs(double(sum)) > std::abs(exact)) sum = std::nextafter(sum, 0.0f);
+  }
+  const double c = deepbench_element(gemm.precision.c, conditions.seed, 2, index);
+  return stored(gemm.precision.c, double(sum) + conditions.beta * c);
+}
+
+TEST_CASE("gemm: long sums that a matrix unit cuts off are within the bounds") {
+  const Problem problem = Problem::parse("gemm m=8 n=8 k=131072 precision=half");
+  const Gemm gemm = gemm_problem(problem);
+  const KernelConditions conditions;
+  const ExpectedOutput expected = problem.operation().expected_output(problem, conditions);
+  REQUIRE(expected.indices.size() == 64);
+  for (size_t i = 0; i < 64; ++i) {
+    const double value = cut_off_element(gemm, conditions, expected.indices[i]);
+    CHECK(std::abs(value - expected.values[i]) <= expected.bounds[i]);
+    CHECK(expected.bounds[i] < 1);
+  }
+}
+
 TEST_CASE("gemm: the reference follows the kernel's conditions") {
   const Problem problem = Problem::parse("gemm m=3 n=4 k=8 precision=int8");
   const Gemm gemm = gemm_problem(problem);

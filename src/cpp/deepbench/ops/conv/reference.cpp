@@ -2,9 +2,9 @@
 // and, as a whole, by projection. An output summed over one of its dimensions with weights is
 // itself a convolution of operands that are summed beforehand, at a fraction of the cost.
 //
-// Bound of one output: output_roundoff |y| + 4 sqrt(K) sum_roundoff sqrt(S^2 + y^2) + 4
-// input_roundoff S + 2 input_roundoff |y|, where K is the number of products of an output and S^2
-// the sum of their squares. It is gemm's bound plus the last term: some libraries truncate inputs
+// Bound of one output: output_roundoff |y| + error_of_sums(K) sqrt(S^2 + y^2) + 4 input_roundoff S
+// + 2 input_roundoff |y|, where K is the number of products of an output and S^2 the sum of their
+// squares. It is gemm's bound plus the last term: some libraries truncate inputs
 // instead of rounding them, which on average takes up to one input_roundoff off both factors.
 // Winograd's transforms amplify the roundoff of sums; integers are exact.
 //
@@ -18,6 +18,7 @@
 #include <memory>
 #include <vector>
 
+#include "deepbench/core/error_of_sums.hpp"
 #include "deepbench/core/input_generator.hpp"
 #include "deepbench/core/parallel.hpp"
 #include "deepbench/core/projection_bound.hpp"
@@ -90,8 +91,10 @@ class ConvReference {
     // A library that converts int32 sums through float rounds them.
     if (precision.precision == Precision::kInt8 && conditions.accumulator == "float")
       output_roundoff_ = kRoundoffFloat;
-    sums_roundoff_ = 4 * std::sqrt(double(conv.products_per_output())) * precision.sum_roundoff;
-    if (conditions.accumulator == "winograd") sums_roundoff_ *= kWinogradAmplification;
+    const double products = double(conv.products_per_output());
+    sums_roundoff_ = conditions.accumulator == "winograd"
+                         ? kWinogradAmplification * random_error_of_sums(products, precision)
+                         : error_of_sums(products, precision);
     inputs_roundoff_ = 4 * precision.input_roundoff;
     truncation_ = 2 * precision.input_roundoff;
     // The "fp22" accumulator of fp8 keeps sums of 128 products in 14 bits.

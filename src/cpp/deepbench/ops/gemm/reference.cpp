@@ -1,18 +1,17 @@
 // The float64 reference of gemm, built on core/product_reference.hpp.
 //
-// Bound of one output: output_roundoff |c| + 4 sqrt(k) sum_roundoff sqrt(S^2 + c^2) + 4
-// input_roundoff S, where S^2 = sum over l of (a b)^2. S is the typical size of a partial sum of
-// random products; a sum with a large final value c also has large partial sums. The error of a sum
-// in any order is about 0.4 sqrt(k) sum_roundoff S, so the factor 4 sqrt(k) leaves a margin of ten.
-// Half adds half of the last place of its subnormals. Integer sums are exact, and so are those of
-// small integers in a floating-point type, up to the largest integer that the result's type stores
-// with all smaller ones.
+// Bound of one output: output_roundoff |c| + error_of_sums(k) sqrt(S^2 + c^2) + 4 input_roundoff S,
+// where S^2 = sum over l of (a b)^2. S is the typical size of a partial sum of random products; a
+// sum with a large final value c also has large partial sums. Half adds half of the last place of
+// its subnormals. Integer sums are exact, and so are those of small integers in a floating-point
+// type, up to the largest integer that the result's type stores with all smaller ones.
 #include "deepbench/ops/gemm/reference.hpp"
 
 #include <algorithm>
 #include <cmath>
 #include <optional>
 
+#include "deepbench/core/error_of_sums.hpp"
 #include "deepbench/core/product_reference.hpp"
 
 namespace deepbench {
@@ -75,9 +74,7 @@ class GemmReference final : public ProductReference {
     return std::abs(integer) * gemm_.precision.output_roundoff <= 1;
   }
 
-  double roundoff_of_sums() const {
-    return 4 * std::sqrt(double(gemm_.k)) * gemm_.precision.sum_roundoff;
-  }
+  double roundoff_of_sums() const { return error_of_sums(double(gemm_.k), gemm_.precision); }
   double roundoff_of_inputs() const { return 4 * gemm_.precision.input_roundoff; }
 
   ExpectedElement expected_element(const DotSums& sums, size_t, int64_t i,
