@@ -25,14 +25,16 @@ _PRICE = Option("--price", "price of a device per hour, for the cost of a millio
                 click.FloatRange(0, 1e9, min_open=True))  # fmt: skip
 _OPTIONS = [_LIST, _PRICE, *(option for option in OPTIONS if option.flag != "--corrected")]
 _USAGE = """\
-usage: deepbench workload [NAME | FILE.toml] [PRECISION] [KEY=VALUE ...] [options]
+usage: deepbench workload
+       deepbench workload NAME [PRECISION] [KEY=VALUE ...] [options]
+       deepbench workload FILE.toml [PRECISION] [KEY=VALUE ...] [options]
 
 Times the kernels of a model and adds them up. Without NAME, lists the models.
 
-  deepbench workload resnet50 batch=16               a forward pass
-  deepbench workload resnet50 phase=train --list     the calls of a training step
+  deepbench workload resnet50 batch=16             a forward pass
+  deepbench workload resnet50 phase=train --list   the calls of a training step
   deepbench workload llama3_8b phase=decode kv=4096 batch=1..64 bfloat16
-                                                     latency against throughput
+                                                   latency against throughput
 
 KEY is phase, or a parameter of the model: batch, seq (tokens of a sequence), kv
 (tokens in the cache), image (its width and height), tp (devices that share each

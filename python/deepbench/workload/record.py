@@ -6,13 +6,16 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from deepbench.errors import printable_line
 from deepbench.workload.passes import Item, Pass
 
 if TYPE_CHECKING:
     from deepbench.workload.request import Request
 
 Json = Mapping[str, Any]
-_ITEM_KEYS = ("layer", "kind", "op", "precision", "count", "flops", "bytes", "problem")
+_TEXTS = ("layer", "kind", "op", "precision")
+_MAX_TEXT = 400  # characters, as in a model file
+_VALUES = ("count", "flops", "bytes", "problem")
 
 
 @dataclass(frozen=True)
@@ -50,7 +53,9 @@ def members(request: Request, passes: Sequence[Pass], price: float | None) -> Js
         "passes": [
             {
                 "parameters": one.values,
-                "items": [{key: getattr(item, key) for key in _ITEM_KEYS} for item in one.items],
+                "items": [
+                    {key: getattr(item, key) for key in (*_TEXTS, *_VALUES)} for item in one.items
+                ],
             }
             for one in passes
         ],
@@ -58,21 +63,32 @@ def members(request: Request, passes: Sequence[Pass], price: float | None) -> Js
 
 
 def workload_of(context: Json) -> Workload | None:
-    """The workload of a context that the schema has checked; None if it has none."""
+    """The workload of a context that the schema has checked; None if it has none. Its texts, which
+    may come from an untrusted file, can be printed; a problem is only compared with those of
+    rows."""
     found = context.get("workload")
     if found is None:
         return None
     return Workload(
-        found["name"],
-        found["title"],
-        found["phase"],
-        found["unit"],
-        found.get("price"),
-        tuple(
-            Pass(
-                one["parameters"],
-                tuple(Item(**{key: item.get(key) for key in _ITEM_KEYS}) for item in one["items"]),
-            )
-            for one in found["passes"]
-        ),
+        name=_printable(found["name"]),
+        title=_printable(found["title"]),
+        phase=_printable(found["phase"]),
+        unit=_printable(found["unit"]),
+        price=found.get("price"),
+        passes=tuple(map(_pass_of, found["passes"])),
     )
+
+
+def _pass_of(members: Json) -> Pass:
+    values = {_printable(name): value for name, value in members["parameters"].items()}
+    return Pass(values, tuple(map(_item_of, members["items"])))
+
+
+def _item_of(members: Json) -> Item:
+    known: dict[str, Any] = {key: _printable(members[key]) for key in _TEXTS}
+    known |= {key: members.get(key) for key in _VALUES}
+    return Item(**known)
+
+
+def _printable(text: str) -> str:
+    return printable_line(text[:_MAX_TEXT])

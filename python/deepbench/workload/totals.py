@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
+from deepbench.errors import printable_line
 from deepbench.results.row import ABOVE_CEILING, Row
 from deepbench.workload.passes import Item, Pass
 from deepbench.workload.record import Workload, workload_of
@@ -292,7 +293,8 @@ def _item_time(
         reason = "no operation measures it"
     elif item.problem in failed:
         bad = failed[item.problem]
-        reason = f"{bad.status.replace('_', ' ')}: {bad.reason or 'no reason given'}"
+        why = printable_line(bad.reason or "no reason given")
+        reason = f"{bad.status.replace('_', ' ')}: {why}"
     else:
         reason = "not run"
     estimate = ceilings.estimate_ns(item)
