@@ -64,6 +64,33 @@ def make_context(**changes: Any) -> dict[str, Any]:
     return {**context, **changes}
 
 
+def make_workload() -> dict[str, Any]:
+    """The workload of a context: one layer that make_gemm() measures, and one without a row."""
+    item = {
+        "layer": "one",
+        "kind": "product",
+        "op": "linear",
+        "precision": "float",
+        "count": 2,
+        "flops": 2.0 * 1760 * 16 * 1760,
+        "bytes": 2_097_152.0,
+        "problem": make_gemm()["problem"],
+    }
+    norm = {**item, "layer": "norm", "kind": "norm", "op": "other", "flops": 0.0, "problem": None}
+    return {
+        "name": "mine",
+        "title": "Mine",
+        "phase": "fwd",
+        "unit": "images",
+        "unverified": None,
+        "price": 3.5,
+        "passes": [
+            {"parameters": {"batch": batch, "image": 224}, "items": [item, norm]}
+            for batch in (4, 8)
+        ],
+    }
+
+
 def make_gemm(position: int = 0, m: int = 1760, n: int = 16, **changes: Any) -> dict[str, Any]:
     """A row of a gemm that took 100 us."""
     attributes = {

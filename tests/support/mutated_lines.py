@@ -13,7 +13,7 @@ from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 
 from deepbench import references
-from example_rows import make_context, make_gemm, make_memory
+from example_rows import make_context, make_gemm, make_memory, make_workload
 
 EVIL = "\x1b[2J\x1b]0;owned\x07\x9b31m\u202e\r\n\tx"
 _PLAIN = (
@@ -29,7 +29,7 @@ JSON = (
 )
 PUBLISHED = references.load(references.available()[0]).rows[0].members
 VALID_LINES: list[dict[str, Any]] = [
-    make_context(rows=3),
+    make_context(rows=3, workload=make_workload()),
     make_gemm(0, application="X", count=9, applications=[{"name": "X", "count": 8}],
               observed={"sm_clock_mhz": 1500.0}),
     make_memory(1),

@@ -18,39 +18,15 @@ from example_rows import (
     make_context,
     make_gemm,
     make_memory,
+    make_workload,
     members,
     with_named_ceilings,
     without_times,
 )
 from source_tree import ROOT
 
-WORKLOAD = {
-    "name": "mine",
-    "title": "Mine",
-    "phase": "fwd",
-    "unit": "images",
-    "unverified": None,
-    "price": 3.5,
-    "passes": [
-        {
-            "parameters": {"batch": 4, "image": 224},
-            "items": [
-                {
-                    "layer": "one",
-                    "kind": "product",
-                    "op": "linear",
-                    "precision": "float",
-                    "count": 2,
-                    "flops": 2e9,
-                    "bytes": 1e6,
-                    "problem": "gemm m=1 n=1 k=1",
-                }
-            ],
-        }
-    ],
-}
 LINES = [
-    make_context(ranks={"count": 2, "machines": ["node1", "node2"]}, workload=WORKLOAD),
+    make_context(ranks={"count": 2, "machines": ["node1", "node2"]}, workload=make_workload()),
     make_gemm(),
     make_memory(),
     without_times(make_gemm(), "unsupported", "no half here"),
