@@ -33,7 +33,8 @@ _MAX_BYTES = 1 << 20
 _MAX_LINE_CHARACTERS = 4096  # the time for a dotted key grows with the square of its length
 _MAX_LAYERS = 10_000
 _MAX_TEXT = 400  # characters
-_NAME = re.compile(r"[a-z_][a-z0-9_]*")
+_NAME = re.compile(r"[a-z_][a-z0-9_]*")  # of a constant
+_FILE_NAME = re.compile(r"[a-z0-9][a-z0-9_.-]{0,99}")
 
 Expression = int | str
 Table = Mapping[str, Any]
@@ -105,13 +106,13 @@ def available() -> list[str]:
 
 def builtin(name: str) -> Model:
     """A model of the package. Raises ModelError."""
-    known = available()
-    if name not in known:
+    path = _FOLDER / f"{name}{_SUFFIX}"
+    if not _FILE_NAME.fullmatch(name) or not path.is_file():
         raise ModelError(
-            f"there is no workload {in_quotes(name)}{suggestion(name, known)}; "
+            f"there is no workload {in_quotes(name)}{suggestion(name, available())}; "
             "'deepbench workload' lists them"
         )
-    return from_bytes((_FOLDER / f"{name}{_SUFFIX}").read_bytes(), name, name)
+    return from_bytes(path.read_bytes(), name, name)
 
 
 def read(path: str) -> Model:

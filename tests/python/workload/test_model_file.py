@@ -151,8 +151,16 @@ def test_unknown_name_of_a_model() -> None:
     with pytest.raises(ModelError) as error:
         model_file.builtin("resnet5")
     assert "there is no workload 'resnet5' (did you mean 'resnet50'?)" in str(error.value)
-    with pytest.raises(ModelError):
-        model_file.builtin("../workloads/resnet50")
+    for name in ("../workloads/resnet50", "a" * 5000, "a\0b", ".", ""):
+        with pytest.raises(ModelError):
+            model_file.builtin(name)
+
+
+def test_every_file_of_the_package_has_a_name_that_is_found() -> None:
+    assert model_file.available()
+    assert [model_file.builtin(name).name for name in model_file.available()] == (
+        model_file.available()
+    )
 
 
 @settings(max_examples=300)
