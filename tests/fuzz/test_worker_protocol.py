@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 
 from backend_facts import planning_facts
 from byte_mutations import mutated_bytes, shuffled_lines
-from campaign import Campaign, require_printable_line
+from campaign import Campaign, corpus, require_line_without_controls, require_printable_line
 from deepbench.errors import UserError
 from deepbench.results import read
 from deepbench.results.row import parse_row
@@ -152,7 +152,8 @@ LINES = (
 LINE_PIECES = (
     b" ; ", b"position=", b"position=-1", b"99999999999999999999", b"figure=nan", b"=", b'"',
     b"\\", b"\0", b"\xff", b"\x1b[2J", b"\n", b"\r", b"x" * 5000, b"device=1", b"once=yes",
-    b"ceiling ", b"#", b"algorithm=\xc3\xa9", b"constant=a,b", b"devices=0,0",
+    b"ceiling ", b"#", b"\xc2\x9b31m", b"\xe2\x80\xae", b"algorithm=\xc3\xa9",
+    b"constant=a,b", b"devices=0,0",
 )  # fmt: skip
 
 
@@ -221,9 +222,9 @@ def check_answers(data: bytes, worker: RealWorker) -> None:
     for row in rows:
         parse_row(json.dumps(row).encode())
         assert row["status"] != "ok"
-        require_printable_line(row["reason"])
+        require_line_without_controls(row["reason"])
     for error in (one for one in answers if one["type"] == "error"):
-        require_printable_line(error["message"])
+        require_line_without_controls(error["message"])
     assert [one["type"] for one in answers if one["type"] not in ("error", "admitted")] == [
         "begin", "row"] * len(rows)  # fmt: skip
 
@@ -232,3 +233,8 @@ def check_answers(data: bytes, worker: RealWorker) -> None:
 def test_a_worker_that_is_sent_anything(campaign: Campaign, worker: RealWorker) -> None:
     inputs = mutated_bytes(LINES, LINE_PIECES) | shuffled_lines(LINES, LINE_PIECES)
     campaign.run(lambda data: check_answers(data, worker), inputs, count=200)
+
+
+@pytest.mark.parametrize("path", corpus("worker_protocol"))
+def test_corpus(path: Path, worker: RealWorker) -> None:
+    check_answers(path.read_bytes(), worker)

@@ -8,6 +8,7 @@ import hashlib
 import signal
 import tempfile
 import time
+import unicodedata
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, NoReturn
@@ -20,6 +21,8 @@ from hypothesis import strategies as st
 # which Python cannot raise an exception: it ends the process.
 _MAX_CPU_S, _MAX_NATIVE_CPU_S = 20.0, 120.0
 _MAX_MEMORY_KIB = 512 << 10  # that an example may add to what the process has
+_CONTROLS = ("Cc", "Zl", "Zp")  # categories of characters: controls, ends of lines and paragraphs
+_DIRECTIONS = ("LRE", "RLE", "LRO", "RLO", "PDF", "LRI", "RLI", "FSI", "PDI")  # changes of them
 _PEAK = Path("/proc/self/clear_refs")  # writing 5 to it resets the peak of the process's memory
 
 
@@ -97,6 +100,21 @@ def require_printable_line(message: object) -> None:
     text = str(message)
     assert text
     assert text.isprintable(), f"unprintable: {text!r}"
+    assert len(text) <= 2000, f"a message of {len(text)} characters: {text[:200]!r}"
+
+
+def require_line_without_controls(message: object) -> None:
+    """Fails unless a message of the native core is one line that controls no terminal. The core
+    does not know which characters Unicode has assigned."""
+    text = str(message)
+    assert text
+    controls = [
+        letter
+        for letter in text
+        if unicodedata.category(letter) in _CONTROLS
+        or unicodedata.bidirectional(letter) in _DIRECTIONS
+    ]
+    assert not controls, f"{controls} in {text!r}"
     assert len(text) <= 2000, f"a message of {len(text)} characters: {text[:200]!r}"
 
 

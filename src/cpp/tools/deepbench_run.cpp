@@ -13,6 +13,7 @@
 #include <string>
 #include <thread>
 
+#include "deepbench/core/attributes.hpp"
 #include "deepbench/core/status.hpp"
 #include "deepbench/group/launch_environment.hpp"
 #include "deepbench/group/rendezvous.hpp"
@@ -22,6 +23,7 @@
 namespace {
 
 constexpr int kBadUsage = 2, kDeviceLost = 3;
+constexpr size_t kLongestMessage = 2000;  // bytes
 
 constexpr const char* kUsage =
     "usage: deepbench_run BACKEND [key=value ...] < problems > rows\n"
@@ -36,12 +38,18 @@ constexpr const char* kUsage =
     "The ceilings that are measured for a row stand before it. To have them taken over by another\n"
     "process, give it a line 'ceiling KEY ; figure=NUMBER' for each before the first problem.\n";
 
+// Messages may quote arguments, files and other ranks.
+void say(const std::string& kind, const std::string& message) {
+  std::cerr << "deepbench_run: " << kind << ": " << deepbench::one_line(message, kLongestMessage)
+            << std::endl;
+}
+
 int print_refusal(const std::string& message) {
   deepbench::JsonWriter json;
   json.begin_object().member("type", "error").member("message", message);
   json.member("exit", int64_t{kBadUsage}).end_object();
   std::cout << json.str() << std::endl;
-  std::cerr << "deepbench_run: error: " << message << std::endl;
+  say("error", message);
   return kBadUsage;
 }
 
@@ -55,8 +63,7 @@ std::shared_ptr<deepbench::Group> join_group_if_launched(const std::string& comm
   const std::optional<deepbench::LaunchEnvironment> place = deepbench::launch_environment();
   if (!place) return nullptr;
   deepbench::Rendezvous rendezvous(*place, {deepbench::version(), command});
-  if (const std::string warning = rendezvous.warning(); !warning.empty())
-    std::cerr << "deepbench_run: warning: " << warning << std::endl;
+  if (const std::string warning = rendezvous.warning(); !warning.empty()) say("warning", warning);
   return rendezvous.wait();
 }
 
@@ -77,7 +84,7 @@ class ExitOnRankLoss {
     const std::string reason = group.wait_for_disconnect();
     if (reason.empty()) return;
     sleep(2);  // a row that can end by itself may be written first
-    std::cerr << "deepbench_run: error: " << reason << std::endl;
+    say("error", reason);
     std::_Exit(kDeviceLost);
   }
   deepbench::Group* const group_;

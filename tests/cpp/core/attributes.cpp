@@ -110,6 +110,8 @@ TEST_CASE("an error message quotes only the beginning of a long word") {
 TEST_CASE("printable text is short, fits one line and splits no UTF-8 character") {
   CHECK(printable("plain text") == "plain text");
   CHECK(printable("a\tb\nc\x1b[31m\x7f") == "a?b?c?[31m?");
+  CHECK(printable("\xc2\x9b"
+                  "31m \xe2\x80\xae \xff \xc3\xa9") == "?31m ? ? \xc3\xa9");
   CHECK(printable(std::string(100, 'x')) == std::string(40, 'x'));
   CHECK(printable("abc", 2) == "ab");
   CHECK(printable("a\xc3\xa9", 3) == "a\xc3\xa9");
@@ -120,6 +122,7 @@ TEST_CASE("printable text is short, fits one line and splits no UTF-8 character"
 
 TEST_CASE("one_line keeps the words of a text") {
   CHECK(one_line("two\nlines\tof\x1b[2J it", 100) == "two lines of [2J it");
+  CHECK(one_line("line\xe2\x80\xa8of\xc2\x9b it", 100) == "line of  it");
   CHECK(one_line("a long text", 6) == "a long ...");
   CHECK(one_line("d\xc3\xa9", 2) == "d ...");
   CHECK(one_line("", 2) == "");

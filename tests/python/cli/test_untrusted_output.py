@@ -4,6 +4,7 @@ as text, and showing them ends in a status."""
 from __future__ import annotations
 
 import json
+import subprocess
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -12,6 +13,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from deepbench import _core
 from deepbench.cli import main
 from deepbench.report import FORMATS
 from deepbench.results import ResultError, read
@@ -79,6 +81,19 @@ def test_what_is_said_of_a_file_has_an_end(
     err = capsys.readouterr().err
     assert err.startswith(f"deepbench: {name[:1000]}")
     assert max(map(len, err.splitlines())) < 2100
+
+
+@pytest.mark.parametrize("control", ["\x1b[2J", "\x9b31m", "\u202e", "\u2028"])
+def test_the_program_without_python_steers_no_terminal(control: str) -> None:
+    program = Path(_core.package_directory()) / "bin/deepbench_run"
+    lines = f"gem{control}m m=8\ngemm m{control}=8\ngemm m=8 application={control}\n"
+    for backend in ("cpu", f"cpu{control}"):
+        done = subprocess.run(
+            [program, backend], input=lines, capture_output=True, encoding="utf-8", timeout=300
+        )
+        assert done.returncode in (1, 2)
+        assert control not in done.stdout + done.stderr
+        assert all(line.isprintable() for line in (done.stdout + done.stderr).split("\n"))
 
 
 def test_a_spreadsheet_computes_nothing(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

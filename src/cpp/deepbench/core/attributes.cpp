@@ -7,6 +7,7 @@
 #include <cmath>
 
 #include "deepbench/core/status.hpp"
+#include "deepbench/core/utf8.hpp"
 
 namespace deepbench {
 namespace {
@@ -102,20 +103,31 @@ std::string_view utf8_prefix(std::string_view text, size_t max_bytes) {
   return text.substr(0, end);
 }
 
-}  // namespace
-
-std::string printable(std::string_view text, size_t max_bytes) {
-  std::string out(utf8_prefix(text, max_bytes));
-  for (char& c : out)
-    if (is_control(c) || is_space(c)) c = c == ' ' ? ' ' : '?';
+// A byte that belongs to no character counts as a control character.
+std::string with_controls_replaced(std::string_view text, char replacement) {
+  std::string out;
+  while (!text.empty()) {
+    const size_t length = utf8_length(text);
+    const std::string_view character = text.substr(0, length);
+    if (length == 0 || is_control_sequence(character))
+      out += replacement;
+    else
+      out += character;
+    text.remove_prefix(std::max<size_t>(length, 1));
+  }
   return out;
 }
 
+}  // namespace
+
+std::string printable(std::string_view text, size_t max_bytes) {
+  return with_controls_replaced(utf8_prefix(text, max_bytes), '?');
+}
+
 std::string one_line(std::string_view text, size_t max_bytes) {
-  std::string out(utf8_prefix(text, max_bytes));
-  for (char& c : out)
-    if (is_control(c) || is_space(c)) c = ' ';
-  return out.size() < text.size() ? out + " ..." : out;
+  const std::string_view prefix = utf8_prefix(text, max_bytes);
+  const std::string out = with_controls_replaced(prefix, ' ');
+  return prefix.size() < text.size() ? out + " ..." : out;
 }
 
 std::string to_text(const Value& value) {

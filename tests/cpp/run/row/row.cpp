@@ -289,6 +289,9 @@ TEST_CASE("control characters are escaped") {
   json.begin_object().member("text", "tab\there \x01 \x7f\n").end_object();
   CHECK(json.str().find("\\u0001") != std::string::npos);
   CHECK(JsonReader::read(json.str())["text"].text == "tab\there \x01 \x7f\n");
+  JsonWriter of_two_and_three_bytes;
+  of_two_and_three_bytes.value(std::string_view("\xc2\x9b \xe2\x80\xae \xc3\xa9 \xe2\x82\xac"));
+  CHECK(of_two_and_three_bytes.str() == "\"\\u009b \\u202e \xc3\xa9 \xe2\x82\xac\"");
 }
 
 TEST_CASE("host time of the stages is told, and none of it is negative") {

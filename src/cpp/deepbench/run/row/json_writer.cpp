@@ -1,6 +1,7 @@
 // Writing JSON as text.
 #include "deepbench/run/row/json_writer.hpp"
 
+#include <array>
 #include <cmath>
 #include <cstdio>
 
@@ -9,15 +10,25 @@
 namespace deepbench {
 namespace {
 
-void append_escaped(char c, std::string& out) {
+// The code point of a character of at most three bytes.
+unsigned code_point(std::string_view character) {
+  constexpr std::array<unsigned, 4> kLeadBits = {0, 0x7f, 0x1f, 0x0f};
+  unsigned code = static_cast<unsigned char>(character[0]) & kLeadBits[character.size()];
+  for (const char c : character.substr(1))
+    code = code << 6 | (static_cast<unsigned char>(c) & 0x3fU);
+  return code;
+}
+
+// Control sequences are escaped too, because rows are also printed on terminals.
+void append_escaped(std::string_view character, std::string& out) {
   char buffer[8];
-  if (c == '"' || c == '\\') {
-    out += '\\', out += c;
-  } else if (static_cast<unsigned char>(c) < 0x20 || c == 0x7f) {
-    std::snprintf(buffer, sizeof buffer, "\\u%04x", static_cast<unsigned>(c));
+  if (character == "\"" || character == "\\") {
+    out += '\\', out += character;
+  } else if (is_control_sequence(character)) {
+    std::snprintf(buffer, sizeof buffer, "\\u%04x", code_point(character));
     out += buffer;
   } else {
-    out += c;
+    out += character;
   }
 }
 
@@ -93,10 +104,8 @@ JsonWriter& JsonWriter::value(std::string_view text) {
     const size_t length = utf8_length(text);
     if (length == 0) {
       out_ += "\xef\xbf\xbd";  // U+FFFD replaces invalid UTF-8
-    } else if (length == 1) {
-      append_escaped(text[0], out_);
     } else {
-      out_ += text.substr(0, length);
+      append_escaped(text.substr(0, length), out_);
     }
     text.remove_prefix(length == 0 ? 1 : length);
   }
