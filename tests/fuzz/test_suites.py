@@ -65,6 +65,8 @@ def check_suite(data: bytes) -> None:
     except SuiteError as error:
         require_printable_line(error)
         return
+    for entry in suite.entries:
+        assert f"{entry.text} {entry.application}".replace("\t", " ").isprintable()
     again = suites.from_bytes(as_text(suite).encode(), "mine.txt", "mine")
     assert again.defaults == suite.defaults
     assert (again.phases, again.constant) == (suite.phases, suite.constant)
