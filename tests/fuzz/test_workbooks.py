@@ -7,7 +7,7 @@ import io
 import re
 import tempfile
 import zipfile
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -42,6 +42,7 @@ HEADINGS = ("M", "N", "K", "A Transpose", "B Transpose", "Time (msec)", "TERAFLO
             "Padded Kernels")  # fmt: skip
 TITLES = ("Precision", "Float", "Int8 inputs 32 bit math", "Dense Matrix Multiplication",
           "Convolution", "Recurrent Layers - LSTM", "All-Reduce")  # fmt: skip
+LONGEST_HEADER = 46  # bytes of an entry of a ZIP directory, before its name
 SHEETS = ("Results - FP32", "Results", "Specs", "Rows", "Kernels", "Results - INT8")
 CELLS = (
     st.sampled_from([*HEADINGS, *TITLES, "N", "T", "N/A*", "", " ", "=1+1", "_x0000_"])
@@ -75,6 +76,19 @@ def parts_of(data: bytes) -> Mapping[str, bytes]:
 def archives() -> list[bytes]:
     return [zip_archive(parts, method) for parts in books()
             for method in (zipfile.ZIP_DEFLATED, zipfile.ZIP_STORED)]  # fmt: skip
+
+
+@st.composite
+def archives_with_damaged_headers(draw: st.DrawFn, sound: Sequence[bytes]) -> bytes:
+    """A sound archive in which a few bytes of the headers of parts and of the directory, a small
+    part of it, are others."""
+    data = bytearray(draw(st.sampled_from(sound)))
+    headers = [found.start() for found in re.finditer(rb"PK(\x01\x02|\x03\x04|\x05\x06)", data)]
+    for _ in range(draw(st.integers(1, 3))):
+        at = draw(st.sampled_from(headers)) + draw(st.integers(4, LONGEST_HEADER - 1))
+        if at < len(data):
+            data[at] = draw(st.integers(0, 255))
+    return bytes(data)
 
 
 @st.composite
@@ -169,7 +183,9 @@ def facts(row: Any) -> tuple[object, ...]:
 
 
 def test_damaged_archives(campaign: Campaign, tmp_path: Path) -> None:
-    inputs = mutated_bytes(archives(), (b"PK\x03\x04", b"PK\x01\x02", b"PK\x05\x06", b"PK\x06\x06"))
+    sound = archives()
+    inputs = mutated_bytes(sound, (b"PK\x03\x04", b"PK\x01\x02", b"PK\x05\x06", b"PK\x06\x06"))
+    inputs |= archives_with_damaged_headers(sound)
     campaign.run(lambda data: check_book(data, tmp_path), inputs, count=200)
 
 
