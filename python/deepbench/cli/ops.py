@@ -87,8 +87,10 @@ def _default_problems_text(op: str) -> str:
     if not sets:
         default = operation(op).default_problems_help
         return "\n".join(wrap(f"without attributes: {default}", _HELP_WIDTH)) if default else ""
-    default = "; without attributes: training" if "training" in sets else ""
-    return f"sets: {' '.join(sets)}{default}"
+    lines = wrap(f"sets: {' '.join(sets)}", _HELP_WIDTH)
+    if "training" in sets:
+        lines.append("without attributes: training")
+    return "\n".join(lines)
 
 
 def _operation_help_lines(op: str) -> list[str]:

@@ -13,8 +13,8 @@ from deepbench.problems.suite_expansion import problems
 from deepbench.problems.suite_reader import Entry, Suite, SuiteError, from_bytes, read
 
 __all__ = [
-    "MODEL_SETS",
-    "ORIGINAL_SETS",
+    "MODELS",
+    "ORIGINALS",
     "SETS",
     "Entry",
     "Suite",
@@ -27,9 +27,10 @@ __all__ = [
     "set_name",
 ]
 
-ORIGINAL_SETS = ("training", "inference_server", "inference_device")
-MODEL_SETS = ("mlperf-v0.5", "mlperf", "llm")
-SETS = (*ORIGINAL_SETS, *MODEL_SETS)
+# The sets of the original benchmark, those made of models, and all.
+ORIGINALS = ("training", "inference_server", "inference_device")
+MODELS = ("mlperf-v0.5", "mlperf", "llm")
+SETS = (*ORIGINALS, *MODELS)
 
 _FOLDER = Path(__file__).parent
 _CORRECTED = "_corrected"
@@ -43,7 +44,7 @@ _WORDS = {
     "inference-device": "inference_device",
     "inference_device": "inference_device",
     "device": "inference_device",
-    **{name: name for name in MODEL_SETS},
+    **{name: name for name in MODELS},
 }
 
 

@@ -11,7 +11,7 @@ from deepbench import _core, suites
 from deepbench.problems.suite_counts import merged_by_problem
 from source_tree import ROOT
 
-PAIRS = [pair for pair in suites.available() if pair[0] in suites.MODEL_SETS]
+PAIRS = [pair for pair in suites.available() if pair[0] in suites.MODELS]
 
 
 def test_suites_are_what_their_models_make() -> None:
@@ -21,7 +21,7 @@ def test_suites_are_what_their_models_make() -> None:
 
 
 def test_every_set_has_suites() -> None:
-    assert {name for name, _ in PAIRS} == set(suites.MODEL_SETS)
+    assert {name for name, _ in PAIRS} == set(suites.MODELS)
 
 
 @pytest.mark.parametrize("pair", PAIRS, ids="/".join)

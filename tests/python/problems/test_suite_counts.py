@@ -90,7 +90,7 @@ def test_no_operation_has_an_attribute_of_that_name() -> None:
 
 def test_the_sets_of_the_original_count_nothing() -> None:
     for set_name, op in suites.available():
-        if set_name in suites.ORIGINAL_SETS:
+        if set_name in suites.ORIGINALS:
             suite = suites.builtin(set_name, op)
             assert all(entry.count is None for entry in suite.entries)
 

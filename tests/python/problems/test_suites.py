@@ -81,7 +81,7 @@ def suite_of(text: str | bytes) -> Suite:
 
 def test_available_sets_of_the_originals_operations_are_its_sets() -> None:
     originals = {op for _, op in COUNTS}
-    there = [pair for pair in suites.available() if pair[0] in suites.ORIGINAL_SETS]
+    there = [pair for pair in suites.available() if pair[0] in suites.ORIGINALS]
     assert [pair for pair in there if pair[1] in originals] == list(COUNTS)
     assert {path.stem for path in GOLDEN.glob("*.csv")} == originals
 
@@ -155,7 +155,7 @@ def test_set_words() -> None:
         "inference_server": "inference inference-server inference_server server",
         "inference_device": "inference-device inference_device device",
     }
-    words |= {name: name for name in suites.MODEL_SETS}
+    words |= {name: name for name in suites.MODELS}
     assert tuple(words) == suites.SETS
     for name, aliases in words.items():
         assert {suites.set_name(word) for word in aliases.split()} == {name}
