@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import click
 
+from deepbench import _core
 from deepbench.cli.command import Command, CommandLine, Option
 from deepbench.cli.list_command import Cell, print_table
 from deepbench.cli.options import OPTIONS, run_options
@@ -11,8 +12,6 @@ from deepbench.errors import UsageError
 from deepbench.problems.problem_arguments import ALL, precisions
 from deepbench.references.lookup import require_distinct_output
 from deepbench.results.output_names import require_result_name
-from deepbench.runner.launcher import launch_environment
-from deepbench.runner.plan import make_parser
 from deepbench.workload import model_file
 from deepbench.workload.expansion import Target, default_values, expand
 from deepbench.workload.model_file import Model, Parameter
@@ -55,7 +54,9 @@ def main(line: CommandLine) -> int:
 
 
 def _run(line: CommandLine, request: Request) -> int:
-    from deepbench.runner.sweep import Sweep  # which a list does not need
+    # A list, which is to appear at once, needs none of these.
+    from deepbench.runner.launcher import launch_environment
+    from deepbench.runner.sweep import Sweep
 
     options = run_options(line)
     command = ["workload", *line.arguments]
@@ -85,7 +86,7 @@ def _models_table() -> tuple[tuple[str, ...], list[tuple[Cell, ...]]]:
 
 def _model_cells(model: Model) -> tuple[Cell, ...]:
     phase = model.phases[0]
-    found = expand(model, phase, default_values(model, phase), Target(make_parser(None, None)))
+    found = expand(model, phase, default_values(model, phase), Target(_core.Problem.parse))
     parameters = " ".join(map(_parameter_text, model.parameters.values()))
     gflops = round(found.flops / found.batch / 1e9, 4)
     return (
@@ -99,7 +100,7 @@ def _parameter_text(parameter: Parameter) -> str:
 
 def _list_calls(line: CommandLine, request: Request) -> int:
     """Prints the calls of every pass, and on a table what they sum to."""
-    target = Target(make_parser(None, None), request.precision)
+    target = Target(_core.Problem.parse, request.precision)
     passes = [expand(request.model, request.phase, one, target) for one in request.values]
     several = len(passes) > 1
     titles = (*(("batch",) if several else ()), "layer", "kind", "problem", "count", "GFLOP", "MB")
