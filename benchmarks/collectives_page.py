@@ -25,7 +25,7 @@ LIBRARIES = ("nccl", "peer", "best")
 TIMES_HEADING = ["problem", "time, µs", "busbw, GB/s", "library", "algorithm"]
 
 
-def collectives_page(folder: str, number: str) -> str:
+def collectives_page(folder: str, number: str, device: str = "H200") -> str:
     files = files_of(folder)
     machines = {device_of(file) for file in files.values()}
     each = ", each file from one" if len(machines) > 1 else ""
@@ -35,7 +35,7 @@ def collectives_page(folder: str, number: str) -> str:
         "is verified exactly on all ranks, before and after timing. GB/s is `busbw`, "
         "bytes/t · 2(n - 1)/n. `best` runs NCCL and `peer`."
     )
-    lines = [*page_head(f"{number} NVIDIA H200", folder), wrapped(intro), ""]
+    lines = [*page_head(f"{number} NVIDIA {device}s", folder), wrapped(intro), ""]
     for precision in ("float", "half"):
         heading = [
             "elements", "NCCL, µs", "NCCL, GB/s", "peer, µs", "algorithm of peer",
@@ -49,9 +49,14 @@ def collectives_page(folder: str, number: str) -> str:
 
 
 def other_files(files: Files) -> list[str]:
-    others = [name for name in files if name.startswith("all_reduce") and not name.endswith(
-        tuple(f"_{word}" for word in LIBRARIES))]  # fmt: skip
-    return [*others, *(name for name in files if "bfloat16" in name)]
+    """The files that the comparison above does not show."""
+    compared = tuple(f"_{word}" for word in LIBRARIES)
+    return [
+        name
+        for name in files
+        if name.startswith("all_reduce")
+        and (not name.endswith(compared) or "sweep" in name or "bfloat16" in name)
+    ]
 
 
 def comparison_lines(files: Files, precision: str) -> list[list[str]]:
