@@ -87,7 +87,7 @@ def _default_problems_text(op: str) -> str:
     if not sets:
         default = operation(op).default_problems_help
         return "\n".join(wrap(f"without attributes: {default}", _HELP_WIDTH)) if default else ""
-    lines = wrap(f"sets: {' '.join(sets)}", _HELP_WIDTH)
+    lines = wrap(f"sets: {' '.join(sets)}", _HELP_WIDTH, break_on_hyphens=False)
     if "training" in sets:
         lines.append("without attributes: training")
     return "\n".join(lines)

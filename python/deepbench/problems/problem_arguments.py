@@ -21,7 +21,7 @@ _TYPE = re.compile(r"double|(u?int|i|u|fp|float|f|bf|bfloat)\d+\w*")  # usual na
 _MOST_PROBLEMS = 1_000_000
 _SET_WORDS = (
     "training", "train", "inference", "inference-server", "inference-device", "device",
-    *suites.MODELS,
+    *suites.MODELS, *suites.AIMATRIX,
 )  # fmt: skip
 
 

@@ -1,5 +1,5 @@
-"""The problem sets of the original benchmark, and those that tools/make_suites.py makes of the
-package's models, as files <set>/<op>.txt in this folder.
+"""The problem sets of the original benchmark, those that tools/make_suites.py makes of the
+package's models, and those of AI Matrix, as files <set>/<op>.txt in this folder.
 
 This file finds the sets. problems/suite_reader.py reads a suite file, the user's ones too, and
 problems/suite_expansion.py turns its lines into problems.
@@ -13,6 +13,7 @@ from deepbench.problems.suite_expansion import problems
 from deepbench.problems.suite_reader import Entry, Suite, SuiteError, from_bytes, read
 
 __all__ = [
+    "AIMATRIX",
     "MODELS",
     "ORIGINALS",
     "SETS",
@@ -27,10 +28,11 @@ __all__ = [
     "set_name",
 ]
 
-# The sets of the original benchmark, those made of models, and all.
+# The sets of the original benchmark, those made of models, those of AI Matrix, and all.
 ORIGINALS = ("training", "inference_server", "inference_device")
 MODELS = ("mlperf-v0.5", "mlperf", "llm")
-SETS = (*ORIGINALS, *MODELS)
+AIMATRIX = ("ai-matrix-micro", "ai-matrix-layers")
+SETS = (*ORIGINALS, *MODELS, *AIMATRIX)
 
 _FOLDER = Path(__file__).parent
 _CORRECTED = "_corrected"
@@ -44,7 +46,7 @@ _WORDS = {
     "inference-device": "inference_device",
     "inference_device": "inference_device",
     "device": "inference_device",
-    **{name: name for name in MODELS},
+    **{name: name for name in (*MODELS, *AIMATRIX)},
 }
 
 

@@ -62,3 +62,14 @@ def test_training_a_recurrent_layer_has_three_phases() -> None:
     """GNMT has eight layers, the first in both directions, of 50 steps for 128 sentences."""
     forward = 2 * 9 * 4 * 1024 * 1024 * 128 * 50
     assert flops_of(("mlperf-v0.5", "rnn"), "GNMT train") == 3 * forward
+
+
+def test_sets_of_ai_matrix() -> None:
+    sweep = suites.problems(suites.builtin("ai-matrix-micro", "gemm"), _core.Problem.parse)
+    rows, terms = (1024, 5120, 9216, 13312, 17408, 21504), (1024, 5120, 9216, 13312, 17408)
+    assert len(sweep) == len(rows) * len(terms)
+    flops = sum(problem.flops for _, problem in sweep)
+    assert flops == 2 * sum(terms) * sum(m * m for m in rows)
+    layers = suites.problems(suites.builtin("ai-matrix-layers", "rnn"), _core.Problem.parse)
+    assert len({str(problem) for _, problem in layers}) == 3 * 2 * 2 * 10
+    assert {problem.attributes["phase"] for _, problem in layers} == {"fwd"}

@@ -155,7 +155,7 @@ def test_set_words() -> None:
         "inference_server": "inference inference-server inference_server server",
         "inference_device": "inference-device inference_device device",
     }
-    words |= {name: name for name in suites.MODELS}
+    words |= {name: name for name in (*suites.MODELS, *suites.AIMATRIX)}
     assert tuple(words) == suites.SETS
     for name, aliases in words.items():
         assert {suites.set_name(word) for word in aliases.split()} == {name}
