@@ -62,9 +62,22 @@ def _run(line: CommandLine, request: Request) -> int:
     command = ["workload", *line.arguments]
     require_result_name(line.get("--output"), command, line.has("--resume"))
     require_distinct_output(line.get("--output"), line.words[:1])
-    has_ranks = options.processes is not None or launch_environment() is not None
-    selection = workload_selection(request, has_ranks, line.real(_PRICE.flag))
+    launch = launch_environment()
+    ranks = options.processes or (launch.size if launch else None)
+    _require_rank_for_each_device(request, ranks)
+    selection = workload_selection(request, ranks is not None, line.real(_PRICE.flag))
     return Sweep(selection, options, command).run()
+
+
+def _require_rank_for_each_device(request: Request, ranks: int | None) -> None:
+    """Raises UsageError if the sums of a layer would be over another number of devices."""
+    for values in request.values:
+        if ranks is not None and values.get("tp", 1) not in (1, ranks):
+            tp = values["tp"]
+            raise UsageError(
+                f"tp={tp} with {ranks} ranks: the devices of a layer are its ranks; give tp=1, or "
+                f"tp={ranks} if the model has it"
+            )
 
 
 def _refuse_options_of_runs(line: CommandLine, when: str) -> None:

@@ -189,9 +189,8 @@ def _measured_text(times: Times) -> str:
 def _sweep_section(totals: Totals) -> Section:
     first, knee = totals.passes[0], totals.knee
     unit = first.workload.one_unit
-    has_rates = any(one.units_per_s for one in totals.passes)
     time = "time" if totals.is_complete else _TIME_OF_KERNELS
-    rates = (f"{first.workload.unit}/s",) if has_rates else ()
+    rates = (f"{first.workload.unit}/s",) if totals.is_complete else ()
     columns = ("batch", time, f"time per {unit}", *rates, "% of best", "%roofline", "measured")
     rows = [
         TableRow((
@@ -205,17 +204,18 @@ def _sweep_section(totals: Totals) -> Section:
         ))
         for one in totals.passes
     ]  # fmt: skip
-    lines = [] if knee is None else [_knee_line(totals, knee)]
+    lines = [_knee_line(knee)]
     heading = f"{first.workload.title} {first.workload.phase}, latency against throughput"
     title = ", ".join([heading, *_regime_words(first)])
     return Section(title, tuple(lines), columns, frozenset(), tuple(rows))
 
 
-def _knee_line(totals: Totals, knee: PassTotals) -> str:
-    whose = "" if totals.is_complete else " of the measured kernels"
+def _knee_line(knee: PassTotals | None) -> str:
+    if knee is None:
+        return f"no knee: it needs {percent(NEEDED_COVERAGE, 0)} % of the time of every batch"
     return (
-        f"knee{whose}: batch={knee.what.batch}, the smallest with {percent(KNEE_SHARE, 0)} % of "
-        f"the best throughput"
+        f"knee: batch={knee.what.batch}, the smallest with {percent(KNEE_SHARE, 0)} % of the best "
+        "throughput"
     )
 
 

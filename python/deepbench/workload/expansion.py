@@ -10,7 +10,14 @@ from typing import TYPE_CHECKING
 from deepbench.call_counts import MAX_COUNT
 from deepbench.workload.expression import MOST, ExpressionError, evaluate
 from deepbench.workload.model_file import Layer, Model, ModelError
-from deepbench.workload.operators import ELEMENT, OPERATORS, PRODUCT, Call, Step
+from deepbench.workload.operators import (
+    COLLECTIVES,
+    LONGER_PRODUCT,
+    OPERATORS,
+    PRODUCT,
+    Call,
+    Step,
+)
 from deepbench.workload.passes import Item, Pass
 
 if TYPE_CHECKING:
@@ -39,7 +46,11 @@ class Target:
 
     @cached_property
     def element_bytes(self) -> float:
-        return self.parse(ELEMENT, f"precision={self.work_precision}").bytes
+        """The mean size of an element of the products' operands."""
+        return (
+            self.parse(LONGER_PRODUCT, self.defaults).bytes
+            - self.parse(PRODUCT, self.defaults).bytes
+        ) / 2
 
 
 def default_values(model: Model, phase: str) -> dict[str, int]:
@@ -49,14 +60,16 @@ def default_values(model: Model, phase: str) -> dict[str, int]:
 def expand(model: Model, phase: str, values: Mapping[str, int], target: Target) -> Pass:
     """The calls of a pass in the order of the layers. Raises ModelError."""
     names = _names(model, phase, values)
+    alone = not target.has_ranks and values.get("tp", 1) == 1  # with nothing to sum over devices
     items = [
         item
         for layer in model.layers
-        if phase in layer.phases
+        if phase in layer.phases and not (alone and layer.op in COLLECTIVES)
         for item in _layer_items(model, layer, phase, names, target)
     ]
     if not items:
-        raise ModelError(f"{model.source}: has no layer in phase {phase}")
+        chosen = " ".join(f"{name}={value}" for name, value in values.items())
+        raise ModelError(f"{model.source}: makes no call in phase {phase} with {chosen}")
     return Pass(dict(values), tuple(items))
 
 

@@ -262,12 +262,19 @@ class _Reader:
                 key: self._expression(f"{where}{key}", table[key])
                 for key in operator.sizes if key in table
             },
-            words={key: self._text(f"{where}{key}", table[key]) for key in operator.words},
+            words={key: self._word(f"{where}{key}", table[key]) for key in operator.words},
             **{
                 flag: self._flag(f"{where}{flag}", table.get(flag, True))
                 for flag in operator.flags
             },
         )  # fmt: skip
+
+    def _word(self, where: str, value: Any) -> str:
+        """A value of an attribute, which has no blank and no '='."""
+        text = self._text(where, value)
+        if not _NAME.fullmatch(text):
+            self._fail(f"{where} is {in_quotes(text)}; it must be a name of a-z, 0-9 and _")
+        return text
 
     def _with_both_sizes(self, where: str, table: Table, operator: Operator) -> Table:
         """The table with each key that stands for two sizes replaced by these."""

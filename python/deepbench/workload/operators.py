@@ -14,9 +14,9 @@ from deepbench.workload.expression import ExpressionError
 
 Sizes = Mapping[str, int]
 
-# Problems that tell the default precision of products, and the bytes of an element.
-PRODUCT = "gemm m=1 n=1 k=1"
-ELEMENT = "all_reduce elements=1"
+PRODUCT = "gemm m=1 n=1 k=1"  # a problem that tells the default precision of products
+LONGER_PRODUCT = "gemm m=1 n=1 k=2"  # which reads one element more of each operand
+COLLECTIVES = frozenset({"all_reduce"})  # operators whose calls need several ranks
 
 _DIRECTIONS = {
     name: (f"{name}_h", f"{name}_w") for name in ("pad", "stride", "dilation")
@@ -142,7 +142,7 @@ def _attention(sizes: Sizes, step: Step) -> Iterator[Call]:
     window = min(sizes["window"] or keys, keys)
     read = min(keys, queries + window - 1)
     of_queries = sizes["heads"] * queries * (dim + dim_v)
-    of_keys = sizes["kv_heads"] * read * (dim + dim_v)
+    of_keys = sizes["kv_heads"] * read * (dim if sizes["shared_kv"] else dim + dim_v)
     pairs = _pairs_in_window(queries, keys, window) if sizes["causal"] else queries * keys
     flops = 2 * sizes["batch"] * sizes["heads"] * pairs * (dim + dim_v)
     yield Call(None, sizes["batch"] * (of_queries + of_keys), flops)
@@ -192,9 +192,12 @@ OPERATORS: Mapping[str, Operator] = {
     "attention": Operator(
         _attention,
         ("heads", "seq_q", "seq_kv", "dim"),
-        {"batch": "batch", "kv_heads": "heads", "dim_v": "dim", "causal": 0, "window": 0},
+        {
+            "batch": "batch", "kv_heads": "heads", "dim_v": "dim", "causal": 0, "window": 0,
+            "shared_kv": 0,  # 1: the values are a part of the keys
+        },
         may_be_zero=("window",),
-        switches=("causal",),
+        switches=("causal", "shared_kv"),
     ),
     "other": Operator(_other, ("elements",), {"flops": 0}, may_be_zero=("flops",)),
 }  # fmt: skip

@@ -67,7 +67,7 @@ def workload_of(context: Json) -> Workload | None:
     may come from an untrusted file, can be printed; a problem is only compared with those of
     rows."""
     found = context.get("workload")
-    if found is None:
+    if not found or not found["passes"]:
         return None
     return Workload(
         name=_printable(found["name"]),

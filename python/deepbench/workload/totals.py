@@ -4,13 +4,14 @@ its bytes and FLOPs, as the least time that the measured ceilings allow."""
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
 from deepbench.errors import printable_line
 from deepbench.results.row import ABOVE_CEILING, Row
+from deepbench.workload.operators import COLLECTIVES
 from deepbench.workload.passes import Item, Pass
 from deepbench.workload.record import Workload, workload_of
 
@@ -29,6 +30,7 @@ class KnownCeilings:
 
     tflops: Mapping[str, float]  # by precision
     gbps: Mapping[str, float]  # by memory level
+    latency_ns: float = 0.0  # the time of the smallest product
 
     @property
     def memory(self) -> tuple[str, float] | None:
@@ -38,12 +40,15 @@ class KnownCeilings:
         return min(self.gbps.items(), key=lambda one: one[1], default=None)
 
     def estimate_ns(self, item: Item) -> float | None:
-        """The least time of one call; None if a ceiling that it needs is unknown."""
+        """The least time of one call; None if a ceiling that it needs is unknown. Connections
+        between devices, which limit collectives, have none."""
+        if item.op in COLLECTIVES:
+            return None
         memory, tflops = self.memory, self.tflops.get(item.precision)
         if memory is None or (item.flops and not tflops):
             return None
         arithmetic_ns = item.flops / tflops / 1e3 if tflops else 0.0
-        return max(item.bytes / memory[1], arithmetic_ns)
+        return max(item.bytes / memory[1], arithmetic_ns, self.latency_ns)
 
 
 @dataclass(frozen=True)
@@ -230,8 +235,8 @@ class Totals:
 
     @property
     def knee(self) -> PassTotals | None:
-        """The smallest batch with nearly the best throughput, of several."""
-        if len(self._comparable) < 2:
+        """The smallest batch with nearly the best throughput, of several that have a total."""
+        if len(self._comparable) < 2 or not self.is_complete:
             return None
         shares = ((one, self.share_of_best(one)) for one in self._comparable)
         return next(one for one, share in shares if (share or 0.0) >= KNEE_SHARE)
@@ -289,7 +294,9 @@ def _item_time(
     row = measured.get(item.problem) if item.problem is not None else None
     if row is not None:
         return ItemTime(item, row, "", None)
-    if item.problem is None:
+    if item.problem is None and item.op in COLLECTIVES:
+        reason = "needs one rank for each device (--ranks)"
+    elif item.problem is None:
         reason = "no operation measures it"
     elif item.problem in failed:
         bad = failed[item.problem]
@@ -301,7 +308,7 @@ def _item_time(
     return ItemTime(item, None, reason, None if estimate is None else item.count * estimate)
 
 
-def _known_ceilings(rows: Iterable[Row]) -> KnownCeilings:
+def _known_ceilings(rows: Collection[Row]) -> KnownCeilings:
     tflops: dict[str, float] = {}
     gbps: dict[str, float] = {}
     for row in rows:
@@ -309,4 +316,5 @@ def _known_ceilings(rows: Iterable[Row]) -> KnownCeilings:
             tflops[row.arithmetic] = row.bound.arithmetic_tflops
         if row.bound.memory_gbps:
             gbps[row.bound.level or _MEMORY] = row.bound.memory_gbps
-    return KnownCeilings(tflops, gbps)
+    latencies = [row.bound.latency_ns for row in rows if row.bound.latency_ns]
+    return KnownCeilings(tflops, gbps, min(latencies, default=0.0))

@@ -176,15 +176,17 @@ double cut_off_element(const Gemm& gemm, const KernelConditions& conditions, uin
 }
 
 TEST_CASE("gemm: long sums that a matrix unit cuts off are within the bounds") {
-  const Problem problem = Problem::parse("gemm m=8 n=8 k=131072 precision=half");
-  const Gemm gemm = gemm_problem(problem);
-  const KernelConditions conditions;
-  const ExpectedOutput expected = problem.operation().expected_output(problem, conditions);
-  REQUIRE(expected.indices.size() == 64);
-  for (size_t i = 0; i < 64; ++i) {
-    const double value = cut_off_element(gemm, conditions, expected.indices[i]);
-    CHECK(std::abs(value - expected.values[i]) <= expected.bounds[i]);
-    CHECK(expected.bounds[i] < 1);
+  for (const std::string precision : {"half", "bfloat16"}) {
+    const Problem problem = Problem::parse("gemm m=8 n=8 k=131072 precision=" + precision);
+    const Gemm gemm = gemm_problem(problem);
+    const KernelConditions conditions;
+    const ExpectedOutput expected = problem.operation().expected_output(problem, conditions);
+    REQUIRE(expected.indices.size() == 64);
+    for (size_t i = 0; i < 64; ++i) {
+      const double value = cut_off_element(gemm, conditions, expected.indices[i]);
+      CHECK(std::abs(value - expected.values[i]) <= expected.bounds[i]);
+      CHECK(expected.bounds[i] < (precision == "half" ? 1 : 2));
+    }
   }
 }
 

@@ -173,9 +173,17 @@ def test_a_model_of_collectives_alone_needs_ranks(
 ) -> None:
     path = tmp_path / "mine.toml"
     path.write_text(model_text([SUM]))
-    status, _, err = run_command(capsys, "workload", str(path))
+    status, _, err = run_command(capsys, "workload", str(path), "tp=2")
     assert status == 2
     assert "none of its calls can be measured in one process" in err
+
+
+def test_the_devices_of_a_layer_are_the_ranks(
+    capsys: pytest.CaptureFixture[str], mine: Path
+) -> None:
+    status, _, err = run_command(capsys, "workload", str(mine), "tp=2", "--ranks", "3")
+    assert status == 2
+    assert "tp=2 with 3 ranks: the devices of a layer are its ranks; give tp=1" in err
 
 
 # ---- runs ---------------------------------------------------------------------------------------

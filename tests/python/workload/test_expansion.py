@@ -97,10 +97,29 @@ def test_a_recurrent_layer() -> None:
 
 def test_a_collective_is_measured_by_ranks_alone() -> None:
     layer = layer_of("all_reduce", elements=1000)
-    [item] = items_of(layer)
-    assert (item.problem, item.op, item.bytes) == (None, "all_reduce", 4000)
     [item] = items_of(layer, target=Target(PARSE, has_ranks=True))
     assert item.problem == "all_reduce elements=1000 precision=float"
+    model = model_file.builtin("llama3_8b")
+    sums = {
+        tp: [item for item in expand(model, "decode", {"batch": 1, "kv": 8, "tp": tp}, TARGET).items
+             if item.op == "all_reduce"]
+        for tp in (1, 8)
+    }  # fmt: skip
+    assert sums[1] == []  # one device has nothing to sum
+    assert {item.problem for item in sums[8]} == {None}
+
+
+def test_an_element_of_work_without_an_operation_is_one_of_the_products() -> None:
+    sizes = {"float": 4, "tf32": 4, "half": 2, "fp8_e4m3": 1, "fp8_e5m2": 1, "int8": 1}
+    assert {one: Target(PARSE, one).element_bytes for one in sizes} == sizes
+
+
+def test_values_that_are_a_part_of_the_keys_are_read_once() -> None:
+    sizes = {"heads": 16, "kv_heads": 1, "seq_q": 1, "seq_kv": 100, "dim": 576, "dim_v": 512}
+    apart = unmeasured(layer_of("attention", batch=1, **sizes))
+    shared = unmeasured(layer_of("attention", batch=1, shared_kv=1, **sizes))
+    assert apart[0] == shared[0]
+    assert apart[1] - shared[1] == 2 * 100 * 512
 
 
 def unmeasured(layer: Layer, precision: str = "half") -> tuple[float, float]:
@@ -165,7 +184,7 @@ def test_a_layer_may_have_no_calls() -> None:
     model = model_of(none, LAYER_OF_ONE, head=TRAINING)
     found = expand(model, "fwd", {"batch": 4}, TARGET)
     assert [item.layer for item in found.items] == ["one"]
-    with pytest.raises(ModelError, match="has no layer in phase fwd"):
+    with pytest.raises(ModelError, match="makes no call in phase fwd with batch=4"):
         expand(model_of(none, head=TRAINING), "fwd", {"batch": 4}, TARGET)
 
 
@@ -280,7 +299,8 @@ def test_llama3_8b_has_the_published_size() -> None:
     model, found = defaults_of("llama3_8b", "decode")
     norms, embedding = 65 * 4096, 128256 * 4096
     assert measured_gmac(found) * 1e9 == 8_030_261_248 - norms - embedding
-    _, training = defaults_of("llama3_8b", "train")
+    values = default_values(model, "train")
+    training = expand(model, "train", values, Target(PARSE, has_ranks=True))
     [gradients] = [item for item in training.items if item.layer == "gradients"]
     assert gradients.bytes == 4 * 8_030_261_248
     assert model.unit("decode") == "tokens"

@@ -94,6 +94,13 @@ def test_mistakes(old: str, new: str, reason: str) -> None:
     assert reason in error_of(text.replace(old, new, 1))
 
 
+def test_a_word_sets_no_other_attribute() -> None:
+    layer = {"name": '"one"', "kind": '"cell"', "op": '"rnn"', "hidden": 8, "steps": 2}
+    assert "cell is 'lstm precision=half'; it must be a name" in error_of(
+        model_text([{**layer, "cell": '"lstm precision=half"'}])
+    )
+
+
 def test_two_layers_of_one_name() -> None:
     assert "two layers have the name 'one'" in error_of(model_text(layers=[LAYER, LAYER]))
 

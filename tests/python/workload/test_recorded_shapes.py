@@ -48,12 +48,12 @@ def named(paths: list[Path]) -> Any:
     return pytest.mark.parametrize("path", paths, ids=ids)
 
 
-def passes(path: Path) -> Iterator[tuple[str, dict[str, Any], Pass]]:
+def passes(path: Path, has_ranks: bool = False) -> Iterator[tuple[str, dict[str, Any], Pass]]:
     """For each phase of a file: its name, what the file has, and the expansion of our model."""
     model = model_file.builtin(path.stem)
     for phase, found in json.loads(path.read_text("utf-8"))["phases"].items():
         values = default_values(model, phase) | found["parameters"]
-        yield phase, found, expand(model, phase, values, Target(PARSE))
+        yield phase, found, expand(model, phase, values, Target(PARSE, has_ranks=has_ranks))
 
 
 @named(FILES)
@@ -74,7 +74,7 @@ def test_a_step_of_training_adds_a_gradient_for_each_trained_weight(path: Path) 
     weights = json.loads(path.read_text("utf-8"))["weights"]
     [gradients] = [
         item
-        for phase, _, ours in passes(path)
+        for phase, _, ours in passes(path, has_ranks=True)
         if phase == "train"
         for item in ours.items
         if item.layer == "gradients"

@@ -241,7 +241,7 @@ def test_a_pass_with_a_failed_row_is_not_compared() -> None:
     ]
     failed = without_times(rows[3], "failed", "the worker crashed")
     [totals] = all_totals(context_of(*passes), rows[0], rows[1], rows[2], failed)
-    assert totals.knee is totals.passes[1]
+    assert totals.knee is None
     assert [totals.share_of_best(one) for one in totals.passes] == [0.5, 1, None]
 
 
@@ -255,7 +255,29 @@ def test_passes_are_compared_by_the_same_kind_of_time() -> None:
     [totals] = all_totals(context_of(*passes), *rows)
     assert [one.is_complete for one in totals.passes] == [True, False]
     assert [totals.time_ns(one) for one in totals.passes] == [100_000, 100_000]
-    assert totals.knee is totals.passes[1]
+    assert [totals.share_of_best(one) for one in totals.passes] == [0.5, 1]
+    assert totals.knee is None
+
+
+def test_an_estimate_is_no_shorter_than_the_smallest_product() -> None:
+    found = only_pass(context_of((1, [item_of(FIRST, "one"), unmeasured("small", 4, 10)])), FIRST)
+    [small] = found.unmeasured
+    assert found.ceilings.latency_ns > 0
+    assert small.estimate_ns == 10 * found.ceilings.latency_ns
+
+
+def test_a_collective_has_no_estimate_and_leaves_no_total() -> None:
+    sums = {**unmeasured("sums", 4e6), "op": "all_reduce"}
+    found = only_pass(context_of((1, [item_of(FIRST, "one"), sums])), FIRST)
+    assert [(one.estimate_ns, one.reason) for one in found.unmeasured] == [
+        (None, "needs one rank for each device (--ranks)")
+    ]
+    assert found.coverage is None
+    assert found.units_per_s is None
+
+
+def test_a_damaged_workload_without_passes_is_none() -> None:
+    assert all_totals(context_of(), FIRST) == []
 
 
 def test_one_pass_has_no_knee() -> None:

@@ -11,6 +11,7 @@
 #include <cmath>
 #include <numeric>
 
+#include "deepbench/core/error_of_sums.hpp"
 #include "deepbench/core/parallel.hpp"
 #include "deepbench/core/sums.hpp"
 #include "deepbench/ops/rnn/cell.hpp"
@@ -60,7 +61,8 @@ class ForwardSegment {
   ValueWithError sum_with_error(const DotSums& sums) const {
     if (rnn_.is_quantised()) return quantised_sum(sums);
     const PrecisionInfo& precision = rnn_.precision;
-    const double roundoff = 4 * std::sqrt(double(rnn_.hidden)) * precision.sum_roundoff;
+    // What matrix units cut off the short sum of a step is far below the roundoff of storing h.
+    const double roundoff = random_error_of_sums(double(rnn_.hidden), precision);
     const double size = std::sqrt(sums.squares + sums.products * sums.products);
     return {sums.products, roundoff * size + cell_.partial_error(size) +
                                4 * precision.input_roundoff * std::sqrt(sums.squares)};

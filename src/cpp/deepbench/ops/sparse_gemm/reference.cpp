@@ -2,7 +2,7 @@
 // definition of A element by element and builds no CSR matrix, so that it detects errors in a
 // backend's conversion.
 //
-// Bound of one output: output_roundoff |c| + 4 sqrt(nnz) sum_roundoff sqrt(S^2 + c^2), where S^2 =
+// Bound of one output: output_roundoff |c| + error_of_sums(nnz) sqrt(S^2 + c^2), where S^2 =
 // sum over l of (a b)^2. This is gemm's bound with the nonzeros of the row instead of k, because
 // zeros contribute neither values nor rounding. C is one more term of the sum.
 #include "deepbench/ops/sparse_gemm/reference.hpp"
@@ -11,6 +11,7 @@
 #include <cmath>
 #include <vector>
 
+#include "deepbench/core/error_of_sums.hpp"
 #include "deepbench/core/product_reference.hpp"
 
 namespace deepbench {
@@ -47,9 +48,7 @@ class SparseGemmReference final : public ProductReference {
                  column);
   }
 
-  double roundoff_of_sums(double nnz) const {
-    return 4 * std::sqrt(nnz) * gemm_.precision.sum_roundoff;
-  }
+  double roundoff_of_sums(double nnz) const { return error_of_sums(nnz, gemm_.precision); }
 
   ExpectedElement expected_element(const DotSums& sums, size_t grid_row, int64_t i,
                                    int64_t j) const override {
