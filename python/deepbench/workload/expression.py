@@ -13,7 +13,7 @@ from functools import lru_cache
 
 MOST = (1 << 63) - 1
 _MAX_CHARACTERS = 256  # which also limits the depth of the tree
-_NOT_ARITHMETIC = re.compile(r"[^A-Za-z0-9_+\-*/(), ]")
+_NOT_ARITHMETIC = re.compile(r"[^A-Za-z0-9_+\-*/(), ]|\b[0-9]+[A-Za-z_]")  # also 0x10 and 1_0
 
 
 class ExpressionError(ValueError):

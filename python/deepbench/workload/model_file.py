@@ -11,6 +11,7 @@ import re
 import sys
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from keyword import iskeyword
 from pathlib import Path
 from typing import Any, NoReturn
 
@@ -291,10 +292,10 @@ class _Reader:
     def _constants(self, where: str, value: Any) -> dict[str, Expression]:
         table = self._table(where, value)
         for name in table:
-            if not _NAME.fullmatch(name) or name in FUNCTIONS:
+            if not _NAME.fullmatch(name) or name in FUNCTIONS or iskeyword(name):
                 self._fail(
-                    f"{where}: {in_quotes(name)} cannot be a name; write a-z, 0-9 and _, and not "
-                    + " ".join(FUNCTIONS)
+                    f"{where}: {in_quotes(name)} cannot be a name; write a-z, 0-9 and _, no "
+                    f"word of Python and not {' '.join(FUNCTIONS)}"
                 )
             if name in PARAMETERS:
                 self._fail(f"{where}: {name} is a parameter and cannot be a constant")

@@ -56,6 +56,8 @@ def test_values(expression: int | str, value: int) -> None:
         ("~batch", "is not arithmetic"),
         ("1.5", "is not arithmetic"),
         ("1e5", "is not arithmetic"),
+        ("0x10", "is not arithmetic"),
+        ("1_0", "is not arithmetic"),
         ("1j", "is not arithmetic"),
         ("True", "is not arithmetic"),
         ("'a'", "is not arithmetic"),

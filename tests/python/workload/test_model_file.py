@@ -70,6 +70,7 @@ def test_a_key_for_two_sizes() -> None:
         ("hidden = 64", "tp = 64", "tp is a parameter and cannot be a constant"),
         ("hidden = 64", "min = 64", "'min' cannot be a name"),
         ("hidden = 64", '"a b" = 64', "'a b' cannot be a name"),
+        ("hidden = 64", "or = 64", "'or' cannot be a name"),
         ("hidden = 64", "hidden = 6.5", "hidden: must be an integer or a text"),
         ("hidden = 64", "hidden = false", "hidden: must be an integer or a text"),
         ("hidden = 64", "hidden = 2026-01-01", "hidden: must be an integer or a text"),
