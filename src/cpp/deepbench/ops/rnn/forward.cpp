@@ -2,8 +2,8 @@
 // library stored, so errors do not grow along a sequence and any step can be checked alone. lstm's
 // c is not an output and is carried through the steps of a segment.
 //
-// Bound of one output: the error of s is 4 sqrt(hidden) sum_roundoff sqrt(S^2 + s^2), as in gemm,
-// where S is the root of the sum of its products' squares. The pointwise part propagates this error
+// Bound of one output: the error of s is random_error_of_sums(hidden) sqrt(S^2 + s^2), where S is
+// the root of the sum of its products' squares. The pointwise part propagates this error
 // (cell.hpp), and sigmoid and tanh add kActivationError. Storing h adds output_roundoff. int8 sums
 // are exact: h must be the expected integer, or one of both neighbours where the value is close to
 // a tie.
