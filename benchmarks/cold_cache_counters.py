@@ -17,6 +17,8 @@ import statistics
 import subprocess
 import sys
 
+from sweep_runner import without_history
+
 PROBLEMS = (
     ("m=1760", "n=128", "k=1760"),
     ("m=2048", "n=32", "k=2048"),
@@ -41,7 +43,9 @@ def median_counter(metric: str, problem: tuple[str, ...], cache: str) -> float |
     command = [*NCU, "--metrics", metric, sys.executable, "-m", "deepbench", "gemm", *problem]
     command += ["precision=half", "--backend", "cuda", "--cache", cache, "--samples", "3"]
     command += ["--no-verify", "--in-process"]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=LIMIT_S, check=False)
+    done = subprocess.run(
+        command, capture_output=True, text=True, timeout=LIMIT_S, check=False, env=without_history()
+    )
     lines = [line for line in done.stdout.splitlines() if line.startswith('"')]
     values = [float(row["Metric Value"].replace(",", "")) for row in csv.DictReader(lines)]
     if values:

@@ -18,7 +18,7 @@ import time
 from pathlib import Path
 
 from row_figures import WallTime, device_uuid, record_wall_time
-from sweep_runner import load
+from sweep_runner import load, without_history
 
 TRAINING, INFERENCE = ("gemm", "training"), ("gemm", "inference")
 SPARSE = ("sparse_gemm", "inference")
@@ -140,7 +140,7 @@ def measure_table(name: str, words: list[str], folder: Path, limit_s: float) -> 
 
 def run(command: list[str], limit_s: float) -> int:
     """Interrupts the command at the limit like Ctrl-C, so that the file keeps the measured rows."""
-    process = subprocess.Popen(command, stdout=subprocess.DEVNULL)
+    process = subprocess.Popen(command, stdout=subprocess.DEVNULL, env=without_history())
     try:
         return process.wait(limit_s)
     except subprocess.TimeoutExpired:

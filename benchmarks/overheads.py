@@ -14,12 +14,14 @@ import subprocess
 import sys
 import time
 
+from sweep_runner import without_history
+
 TURNS = 7
 
 
 def time_command_s(command: list[str]) -> float:
     begin = time.monotonic()
-    subprocess.run(command, capture_output=True, check=True)
+    subprocess.run(command, capture_output=True, check=True, env=without_history())
     return time.monotonic() - begin
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable
+from functools import cache
 from pathlib import Path
 from textwrap import fill
 
@@ -15,7 +16,9 @@ ROOT = Path(__file__).resolve().parents[1]
 Files = dict[str, ResultFile]
 
 
+@cache
 def files_of(folder: str) -> Files:
+    """The result files of a folder, which several pages and regions read."""
     return {path.stem: read(path) for path in sorted((ROOT / "results" / folder).glob("*.jsonl"))}
 
 

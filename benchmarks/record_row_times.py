@@ -19,6 +19,8 @@ from itertools import takewhile
 from pathlib import Path
 from typing import Any
 
+from sweep_runner import without_history
+
 TARGET = Path(__file__).resolve().parents[1] / "tests/data/row_times_cpu.jsonl"
 SUITE_FILE = "own_problems.txt"
 OWN_PROBLEMS = """\
@@ -88,6 +90,7 @@ def run_and_keep(folder: Path, command: str) -> None:
     subprocess.run(
         [*words, "-o", str(partial.resolve()), "--overwrite"],
         cwd=folder,
+        env=without_history(),
         stdout=subprocess.DEVNULL,
         check=False,
     )

@@ -19,13 +19,15 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 
+from sweep_runner import without_history
+
 LIMIT_S = 300
 RUN = ("all_reduce", "elements=1000", "in_place=no", "--library", "ring", "--algorithm", "mpi",
        "--samples", "3", "--time-limit", "1", "--format", "csv")  # fmt: skip
 
 
 def environment_of(mpi: Path) -> dict[str, str]:
-    return os.environ | {
+    return without_history() | {
         "PATH": f"{mpi / 'bin'}:{os.environ['PATH']}",
         "DEEPBENCH_CPU_LIBRARY_PATH": str(mpi / "lib"),
         # Open MPI refuses root, and more ranks than cores.

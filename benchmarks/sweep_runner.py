@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 import tempfile
@@ -28,6 +29,11 @@ class Sweep:
         return sum(row.stages_ns[stage] for row in self.rows) / 1e9
 
 
+def without_history() -> dict[str, str]:
+    """The environment for runs that the history of the machine does not keep."""
+    return {**os.environ, "DEEPBENCH_HISTORY_DIR": ""}
+
+
 def sweep(*arguments: str) -> Sweep:
     """Runs ``python -m deepbench ARGUMENTS -o FILE``. The terminal shows its progress."""
     with tempfile.TemporaryDirectory() as folder:
@@ -39,7 +45,7 @@ def run_to_file(file: Path, *arguments: str) -> float:
     """The same with a file that stays. Returns the wall time in seconds."""
     command = [sys.executable, "-m", "deepbench", *arguments, "-o", str(file)]
     begin = time.monotonic()
-    subprocess.run(command, stdout=subprocess.DEVNULL, check=False)
+    subprocess.run(command, stdout=subprocess.DEVNULL, check=False, env=without_history())
     return time.monotonic() - begin
 
 

@@ -124,7 +124,7 @@ def comparison_example() -> str:
 
 def published_figures() -> str:
     """How much the original published."""
-    found = references.available()
+    found = references.published()
     times = sum(reference.rows for reference in found)
     workbooks = {book for reference in found for book in reference.workbooks}
     return paragraph(

@@ -12,7 +12,7 @@ from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parent
-sys.path.insert(0, str(HERE / "_ext"))
+sys.path[:0] = [str(HERE / "_ext"), str(ROOT / "benchmarks")]
 
 from deepbench_reference import HEADERS, has_doxygen  # noqa: E402
 
@@ -50,6 +50,7 @@ def run_doxygen(folder: Path) -> Path:
         "plugin_forward_state.h",
         "plugin.hpp",
         "fill.h",
+        "lookup.h",
     )
     settings = {
         "PROJECT_NAME": "deepbench",

@@ -1,10 +1,12 @@
 """Fixtures for all tests. Tests with the marker gpu are skipped, with a reason, where no NVIDIA
 device can be used. Hypothesis has no deadline, so that no test fails because the machine is
-busy."""
+busy, and draws the same examples in every run, so that a failure is the fault of a change;
+`pytest --hypothesis-profile=random` draws new ones."""
 
 from __future__ import annotations
 
 import json
+import signal
 from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
@@ -20,8 +22,11 @@ except ImportError:  # tests that need it say so; those of devices do not
     pass
 else:
     default = hypothesis.settings.get_profile("default")  # another one is active where CI is set
-    hypothesis.settings.register_profile("unhurried", parent=default, deadline=None)
-    hypothesis.settings.load_profile("unhurried")
+    for name, repeats in (("random", False), ("repeatable", True)):
+        hypothesis.settings.register_profile(
+            name, parent=default, deadline=None, derandomize=repeats, database=None
+        )
+    hypothesis.settings.load_profile("repeatable")
 
 
 @cache
@@ -40,6 +45,27 @@ def unusable_reason(backend: str) -> str | None:
 def cpu() -> None:
     if reason := unusable_reason("cpu"):
         pytest.skip(f"the CPU backend cannot be used here: {reason}")
+
+
+# As pytest was started with them, before any fixture runs a command.
+_SIGNAL_HANDLERS = {number: signal.getsignal(number) for number in (signal.SIGTERM, signal.SIGHUP)}
+
+
+@pytest.fixture(autouse=True)
+def kept_signal_handlers() -> Iterator[None]:
+    """A command that runs in this process handles signals, which must end pytest after it."""
+    yield
+    for number, handler in _SIGNAL_HANDLERS.items():
+        signal.signal(number, handler)
+
+
+@pytest.fixture(scope="session", autouse=True)
+def isolated_history(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """Runs of the tests are kept in a temporary folder and not in the user's history."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("XDG_STATE_HOME", str(tmp_path_factory.mktemp("state")))
+        patch.delenv("DEEPBENCH_HISTORY_DIR", raising=False)
+        yield
 
 
 @pytest.fixture(scope="session")

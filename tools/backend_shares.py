@@ -21,15 +21,15 @@ SHARED = (CORE / "deepbench/backend/*.hpp", CORE / "deepbench/core/affinity.hpp"
           CORE / "deepbench/core/physical_cores.hpp")  # fmt: skip
 # Sources that concern the machine, the driver or the compiler, and not the interface.
 MACHINE = {
-    "cpu": "affinity|cgroup_limits|device|environment|host_memory|isa|page_pool|system_files"
+    "cpu": "affinity|cgroup_limits|device|energy|environment|host_memory|isa|page_pool|system_files"
     "|topology|worker_pool",
     "cuda": "clock_stamps|device|device_detection|event|graph|kernels/.*|launched_kernels|libraries"
     "|library_identity|library_search|loader|memory_pools|profiler_region|python_packages"
     "|requirements|sensors|status_check",
 }
 STARTS = {
-    "cpu": ("backend.cpp", "ops/gemm/openblas.cpp", "ops/all_reduce/oneccl.cpp"),
-    "cuda": ("backend.cpp", "ops/gemm/cublas.cpp", "ops/all_reduce/nccl.cpp"),
+    "cpu": ("backend.cpp", "ops/gemm/openblas.cpp", "ops/collective/oneccl.cpp"),
+    "cuda": ("backend.cpp", "ops/gemm/cublas.cpp", "ops/collective/nccl.cpp"),
 }
 COMMENT_OR_TEXT = re.compile(r'//[^\n]*|/\*.*?\*/|("(?:\\.|[^"\\\n])*")', re.DOTALL)
 

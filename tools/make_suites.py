@@ -61,18 +61,20 @@ def main() -> None:
 def suites(name: str, one: Set) -> Iterator[tuple[Path, str]]:
     """The files of a set, and what they contain."""
     sections: dict[str, list[str]] = {}
-    missing: dict[str, None] = {}  # layers that no operation measures, in their order
+    every: list[Item] = []
     for model_pass in one.passes:
         model = model_file.builtin(model_pass.model)
         items = items_of(model, model_pass)
-        missing |= dict.fromkeys(missing_of(items))
+        every += items
         for op, lines in lines_of(model, model_pass, items).items():
             sections.setdefault(op, []).append(
                 "\n".join([f"# {model.title}: {model_pass.said}", *lines])
             )
     for op, texts in sections.items():
         header = comment(f"{one.about} These are the problems of {op}.")
-        header += comment(f"Not measured, and in no file of the set: {', '.join(missing)}.")
+        header += comment(
+            f"Not measured, and in no file of the set: {', '.join(missing_kinds(every))}."
+        )
         if op in PHASES:
             header += f"# phases: {PHASES[op]}\n"
         yield SUITES / name / f"{op}.txt", "\n\n".join([header.rstrip("\n"), *texts]) + "\n"
@@ -83,12 +85,11 @@ def items_of(model: Model, model_pass: ModelPass) -> tuple[Item, ...]:
     return expand(model, model_pass.phase, values, TARGET).items
 
 
-def missing_of(items: Iterable[Item]) -> list[str]:
-    """The kinds of layers of which nothing is measured, and other layers that are not measured."""
+def missing_kinds(items: Sequence[Item]) -> list[str]:
+    """The kinds of layers of which something is not measured, in their order."""
     measured = {item.kind for item in items if item.problem is not None}
-    return [
-        item.layer if item.kind in measured else item.kind for item in items if item.problem is None
-    ]
+    missing = dict.fromkeys(item.kind for item in items if item.problem is None)
+    return [f"{kind} (in part)" if kind in measured else kind for kind in missing]
 
 
 def lines_of(model: Model, model_pass: ModelPass, items: Iterable[Item]) -> dict[str, list[str]]:

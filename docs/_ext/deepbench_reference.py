@@ -93,6 +93,17 @@ class Attributes(MarkdownDirective):
         return f"{markdown_table(heading, rows)}\n\nExample: `deepbench {operation.example}`"
 
 
+class ModelCoverage(MarkdownDirective):
+    """The share of each model's work that operations measure, from the model files."""
+
+    optional_arguments = 0
+
+    def markdown(self) -> str:
+        from model_coverage import coverage_table  # of benchmarks/
+
+        return str(coverage_table())
+
+
 def type_name(schema: dict[str, Any], definitions: dict[str, Any]) -> str:
     if "$ref" in schema:
         name = schema["$ref"].rpartition("/")[2]
@@ -196,6 +207,7 @@ def has_doxygen() -> bool:
 def setup(app: Sphinx) -> dict[str, bool]:
     app.add_directive("deepbench-help", CommandHelp)
     app.add_directive("deepbench-attributes", Attributes)
+    app.add_directive("deepbench-coverage", ModelCoverage)
     app.add_directive("deepbench-schema", RowSchema)
     app.add_directive("deepbench-header", Header)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

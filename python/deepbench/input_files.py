@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import select
 import stat
+from collections.abc import Iterator
 from pathlib import Path
 from typing import BinaryIO
 
@@ -28,15 +30,28 @@ def read_whole(path: str | Path, limit: int, *, pipe: bool = False) -> bytes:
         return read_regular(file, limit)
 
 
+@contextlib.contextmanager
+def open_regular(path: Path, limit: int) -> Iterator[BinaryIO]:
+    """A regular file for reading. Raises OSError, NotRegularFile, TooLargeFile, and ValueError for
+    a name that no file can have."""
+    with open(path, "rb", opener=_open_nonblocking) as file:
+        _size_of_regular(file, limit)
+        yield file
+
+
 def read_regular(file: BinaryIO, limit: int) -> bytes:
     """The bytes that an open file has now. Files of /proc, which may be without end, state a size
     of 0 and are therefore empty."""
+    return file.read(_size_of_regular(file, limit)) or b""
+
+
+def _size_of_regular(file: BinaryIO, limit: int) -> int:
     facts = os.fstat(file.fileno())
     if not stat.S_ISREG(facts.st_mode):
         raise NotRegularFile
     if facts.st_size > limit:
         raise TooLargeFile
-    return file.read(facts.st_size) or b""
+    return facts.st_size
 
 
 def _read_pipe(descriptor: int, limit: int) -> bytes:

@@ -11,7 +11,8 @@ from __future__ import annotations
 import os
 import re
 import sys
-from collections.abc import Callable, Iterator, MutableMapping
+from collections.abc import Callable, Iterable, Iterator, MutableMapping
+from importlib.machinery import PathFinder
 from pathlib import Path
 
 from deepbench.nvidia_packages import FOLDERS_OF_PACKAGES
@@ -44,7 +45,9 @@ def library_path_variable(backend: str) -> str:
 
 
 def _entry_point_plugins(warn: Callable[[str], object]) -> Iterator[str]:
-    from importlib.metadata import entry_points  # 20 ms
+    if not _may_have_entry_points(sys.path, sys.meta_path):
+        return
+    from importlib.metadata import entry_points
 
     for entry in sorted(entry_points(group=ENTRY_POINT_GROUP), key=lambda entry: entry.name):
         try:
@@ -58,6 +61,43 @@ def _entry_point_plugins(warn: Callable[[str], object]) -> Iterator[str]:
             warn(f"the backend {entry.name!r} ({entry.value}): {path}: {unusable}")
         else:
             yield path
+
+
+def _may_have_entry_points(path: Iterable[object], finders: Iterable[object]) -> bool:
+    """Whether a package may have an entry point of the group. Only importlib.metadata knows, and
+    importing it takes a third of a worker's start; most installations have no such package."""
+    others = (finder for finder in finders if finder is not PathFinder)
+    return any(hasattr(finder, "find_distributions") for finder in others) or any(
+        map(_folder_may_have_entry_points, path)
+    )
+
+
+def _folder_may_have_entry_points(folder: object) -> bool:
+    """The same of one place of Python's path, which may hold any object. It may be true of whatever
+    is no folder."""
+    if not isinstance(folder, str) or folder.lower().endswith(".egg"):
+        return True
+    try:
+        names = os.listdir(folder or ".")  # noqa: PTH208
+    except (FileNotFoundError, PermissionError):
+        return False
+    except (OSError, ValueError):
+        return True
+    return any(
+        _names_group(os.path.join(folder, name, "entry_points.txt"))  # noqa: PTH118
+        for name in names
+        if name.lower().endswith((".dist-info", ".egg-info"))
+    )
+
+
+def _names_group(file: str) -> bool:
+    try:
+        with open(file, "rb") as opened:  # noqa: PTH123
+            return ENTRY_POINT_GROUP.encode() in opened.read()
+    except (FileNotFoundError, NotADirectoryError, PermissionError):
+        return False
+    except OSError:
+        return True
 
 
 def _reason_to_skip_plugin(place: Path) -> str:

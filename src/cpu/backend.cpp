@@ -1,10 +1,13 @@
 // The CPU as a backend: which library runs which operation, and nothing else.
 #include <iterator>
 #include <string>
+#include <string_view>
 #include <vector>
 
+#include "deepbench/backend/routing.hpp"
 #include "deepbench/plugin.hpp"
 #include "device.hpp"
+#include "energy.hpp"
 #include "environment.hpp"
 #include "isa.hpp"
 #include "routes.hpp"
@@ -32,6 +35,11 @@ void require_device(int32_t device) {
   if (device != 0) plugin::invalid("device " + std::to_string(device) + ": the CPU is device 0");
 }
 
+double energy_joules(int32_t device) {
+  require_device(device);
+  return machine_energy().joules();
+}
+
 class CpuBackend final : public plugin::RoutedBackend {
  public:
   static constexpr int32_t kPriority = 10;
@@ -57,10 +65,18 @@ class CpuBackend final : public plugin::RoutedBackend {
     describe_processor(thread_count(0), sink);
   }
 
+  // The host keeps the user's OMP_NUM_THREADS, but not against a number that the run asks for.
   void environment(const plugin::Options& options, plugin::Sink& sink) override {
+    if (options.threads > 0)
+      setenv("OMP_NUM_THREADS", std::to_string(thread_count(options.threads)).c_str(), 1);
     for (const auto& [name, value] :
          library_environment(thread_count(options.threads), topology(), isa()))
       sink.text(name, value);
+  }
+
+  const void* extension(std::string_view name) override {
+    if (name == DEEPBENCH_ENERGY) return plugin::energy_extension<energy_joules>();
+    return RoutedBackend::extension(name);
   }
 
   std::unique_ptr<plugin::Plan> plan(const plugin::Problem& problem,

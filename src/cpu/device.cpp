@@ -10,6 +10,7 @@
 
 #include "buffer.hpp"
 #include "cgroup_limits.hpp"
+#include "energy.hpp"
 #include "isa.hpp"
 
 namespace deepbench::cpu {
@@ -139,6 +140,7 @@ void describe_processor(int threads, plugin::Sink& sink) {
   sink.integer("memory_bytes", memory.total_bytes);
   sink.integer("memory_available_bytes", memory.available_bytes);
   sink.integer("shares_host_memory", 1);
+  if (machine_energy().is_readable()) sink.integer("energy", 1);
   sink.real("min_total_ns", kMinTotalNs);
   sink.real("row_limit_ns", kRowLimitNs);
   sink.text("isa", isa().text());

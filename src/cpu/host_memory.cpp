@@ -11,6 +11,27 @@ void HostMemory::fill(const Array& array, Inputs inputs, uint64_t seed, uint32_t
   cpu::fill(array.data, array.type, array.elements, inputs, seed, operand);
 }
 
+void HostMemory::fill_integers(const Array& array, deepbench_small_integers integers, uint64_t seed,
+                               uint32_t operand) const {
+  cpu::fill_integers(array.data, array.type, array.elements, integers, seed, operand);
+}
+
+void HostMemory::fill_parts(const Array& array, const std::vector<ElementRange>& parts,
+                            Inputs inputs, uint64_t seed, uint32_t operand) const {
+  cpu::fill_parts(array.data, array.type, parts, inputs, seed, operand);
+}
+
+void HostMemory::fill_parts_with_integers(const Array& array,
+                                          const std::vector<ElementRange>& parts,
+                                          deepbench_small_integers integers, uint64_t seed,
+                                          uint32_t operand) const {
+  cpu::fill_parts_with_integers(array.data, array.type, parts, integers, seed, operand);
+}
+
+void HostMemory::scale(const Array& array, float factor) const {
+  cpu::scale(array.data, array.type, array.elements, factor);
+}
+
 void HostMemory::copy(std::byte* to, const std::byte* from, uint64_t bytes) const {
   std::copy(from, from + bytes, to);
 }

@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <vector>
 
 #include "copies.hpp"
 #include "deepbench/backend/output_operands.hpp"
@@ -27,6 +28,15 @@ class HostMemory {
   void synchronize() const {}
 
   void fill(const Array& array, Inputs inputs, uint64_t seed, uint32_t operand) const;
+  void fill_integers(const Array& array, deepbench_small_integers integers, uint64_t seed,
+                     uint32_t operand) const;
+  // The other parts take no memory from the system as long as nothing writes them.
+  void fill_parts(const Array& array, const std::vector<ElementRange>& parts, Inputs inputs,
+                  uint64_t seed, uint32_t operand) const;
+  void fill_parts_with_integers(const Array& array, const std::vector<ElementRange>& parts,
+                                deepbench_small_integers integers, uint64_t seed,
+                                uint32_t operand) const;
+  void scale(const Array& array, float factor) const;
   void copy(std::byte* to, const std::byte* from, uint64_t bytes) const;
   void replicate(const Copies& copies) const { copies.replicate(); }
   void overwrite(const Copies& copies, const std::byte* from) const { copies.overwrite(from); }

@@ -14,6 +14,11 @@ void fill(void* data, deepbench_type type, uint64_t count, Inputs inputs, uint64
   plugin::fill(host_workers(), data, type, count, inputs, seed, stream);
 }
 
+void fill_parts(void* data, deepbench_type type, const std::vector<ElementRange>& parts,
+                Inputs inputs, uint64_t seed, uint32_t stream) {
+  plugin::fill_parts(host_workers(), data, type, parts, inputs, seed, stream);
+}
+
 void fill_floats(float* data, deepbench_type type, uint64_t count, Inputs inputs, uint64_t seed,
                  uint32_t stream) {
   plugin::fill_floats(host_workers(), data, type, count, inputs, seed, stream);
@@ -22,6 +27,16 @@ void fill_floats(float* data, deepbench_type type, uint64_t count, Inputs inputs
 void fill_integers(void* data, deepbench_type type, uint64_t count,
                    deepbench_small_integers integers, uint64_t seed, uint32_t stream) {
   plugin::fill_integers(host_workers(), data, type, count, integers, seed, stream);
+}
+
+void fill_parts_with_integers(void* data, deepbench_type type,
+                              const std::vector<ElementRange>& parts,
+                              deepbench_small_integers integers, uint64_t seed, uint32_t stream) {
+  plugin::fill_parts_with_integers(host_workers(), data, type, parts, integers, seed, stream);
+}
+
+void scale(void* data, deepbench_type type, uint64_t count, float factor) {
+  plugin::scale(host_workers(), data, type, count, factor);
 }
 
 void poison(void* data, deepbench_type type, uint64_t count) {

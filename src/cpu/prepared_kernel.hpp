@@ -6,8 +6,8 @@
 #include <string>
 
 #include "copies.hpp"
+#include "deepbench/backend/implementation.hpp"
 #include "deepbench/backend/prepared_kernel.hpp"
-#include "deepbench/backend/routing.hpp"
 #include "deepbench/backend/typed_plan.hpp"
 #include "timing.hpp"
 

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "deepbench/backend/routing.hpp"
+#include "deepbench/backend/implementation.hpp"
 #include "deepbench/backend/shared_library.hpp"
 
 namespace deepbench::cpu {

@@ -4,6 +4,7 @@
 #include <string_view>
 #include <vector>
 
+#include "deepbench/backend/routing.hpp"
 #include "deepbench/plugin.hpp"
 #include "device.hpp"
 #include "kernels/sources.hpp"
@@ -17,7 +18,7 @@ namespace {
 
 // The precisions that the original measured, where current libraries have them.
 void describe_default_precisions(plugin::Sink& sink) {
-  for (const char* const op : {"gemm", "conv", "rnn"})
+  for (const char* const op : {"gemm", "conv", "rnn", "attention"})
     sink.text("default_precision." + std::string(op), "half");
   for (const char* const op : {"gemm", "conv"})
     sink.text("default_precision.inference." + std::string(op), "int8");

@@ -20,7 +20,7 @@ using plugin::saturating_multiply;
 // kDedicated: a separate allocation, which can be shared with other processes and devices.
 enum class AllocationKind { kPooled, kDedicated };
 
-// Memory on the current device, aligned to at least 256 bytes, not initialised.
+// Memory on the current device, aligned to at least 256 bytes, not initialized.
 class Buffer {
  public:
   Buffer() = default;

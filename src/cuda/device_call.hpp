@@ -8,7 +8,7 @@
 namespace deepbench::cuda {
 
 // A capture may be in progress in all functions but wait(): they must neither allocate nor
-// synchronise.
+// synchronize.
 class DeviceCall {
  public:
   virtual ~DeviceCall() = default;

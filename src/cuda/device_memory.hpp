@@ -38,6 +38,19 @@ class DeviceMemory {
                      uint32_t operand) const {
     cuda::fill_integers(array, integers, seed, operand, stream_);
   }
+  // A device fills all elements in little time.
+  void fill_parts(const Array& array, const std::vector<plugin::ElementRange>&, Inputs inputs,
+                  uint64_t seed, uint32_t operand) const {
+    fill(array, inputs, seed, operand);
+  }
+  void fill_parts_with_integers(const Array& array, const std::vector<plugin::ElementRange>&,
+                                deepbench_small_integers integers, uint64_t seed,
+                                uint32_t operand) const {
+    fill_integers(array, integers, seed, operand);
+  }
+  void scale(const Array& array, float factor) const {
+    cuda::scale(array.data, array.type, array.elements(), factor, stream_);
+  }
   void transpose(const Array& from, const Array& to) const { cuda::transpose(from, to, stream_); }
   void clear(const Copies& copies) const { copies.clear(stream_); }
   void copy(std::byte* to, const std::byte* from, uint64_t bytes) const {

@@ -2,7 +2,7 @@
 // routes.def.
 #pragma once
 
-#include "deepbench/backend/routing.hpp"
+#include "deepbench/backend/implementation.hpp"
 #include "libraries.hpp"
 
 namespace deepbench::cuda {

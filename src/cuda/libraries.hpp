@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "deepbench/backend/routing.hpp"
+#include "deepbench/backend/implementation.hpp"
 #include "nvidia/cublas.hpp"
 #include "nvidia/cublaslt.hpp"
 #include "nvidia/cudart.hpp"

@@ -39,6 +39,7 @@ class Scratch {
 };
 
 constexpr uint64_t kSmallestScratch = 1 << 16;
+constexpr uint64_t kScaleBlocks = 8;  // for each multiprocessor
 
 template <>
 Buffer Scratch<Buffer>::allocate(uint64_t bytes) {
@@ -54,6 +55,7 @@ struct OperandKernels {
   explicit OperandKernels(const Stream& stream)
       : fill(function("operand", "fill_elements", stream)),
         fill_integers(function("operand", "fill_integers", stream)),
+        scale(function("operand", "scale_elements", stream)),
         set(function("operand", "set_elements", stream)),
         scan(function("operand", "scan_elements", stream)),
         read(function("operand", "read_elements", stream)),
@@ -64,7 +66,7 @@ struct OperandKernels {
         transpose_words(function("transpose", "transpose_words", stream)),
         multiprocessors(device_facts(stream.device()).multiprocessors) {}
 
-  const Function &fill, &fill_integers, &set, &scan, &read, &project, &combine;
+  const Function &fill, &fill_integers, &scale, &set, &scan, &read, &project, &combine;
   const Function &transpose_bytes, &transpose_halves, &transpose_words;
   const int multiprocessors;
   std::mutex mutex;  // guards the scratch memory
@@ -112,6 +114,16 @@ void fill_integers(const Matrix& matrix, deepbench_small_integers integers, uint
   const StridedLayout layout = strided_layout_of(matrix);
   kernels.fill_integers.launch(launch_shape_of(layout, kernels.multiprocessors), stream.get(),
                                matrix.data, int32_t(matrix.type), layout, integers, seed, operand);
+}
+
+void scale(void* data, deepbench_type type, uint64_t count, float factor, const Stream& stream) {
+  if (count == 0) return;
+  const OperandKernels& kernels = operand_kernels(stream);
+  LaunchShape shape;
+  shape.block_x = OPERAND_THREADS;
+  shape.grid_x = uint32_t(std::clamp<uint64_t>(count / OPERAND_THREADS, 1,
+                                               kScaleBlocks * uint64_t(kernels.multiprocessors)));
+  kernels.scale.launch(shape, stream.get(), data, int32_t(type), count, factor);
 }
 
 void poison(const Matrix& matrix, const Stream& stream) {

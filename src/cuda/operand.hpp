@@ -1,5 +1,5 @@
-// Operations on whole operands, on the device: filling with the values of fill.h, poisoning,
-// scanning, projecting and reading outputs, by built-in kernels (kernels/operand.cu).
+// Operations on whole operands, on the device: filling with the values of fill.h, scaling,
+// poisoning, scanning, projecting and reading outputs, by built-in kernels (kernels/operand.cu).
 #pragma once
 
 #include <cstdint>
@@ -27,6 +27,9 @@ void fill(const Matrix& matrix, Inputs inputs, uint64_t seed, uint32_t operand,
 // Element (i, j) becomes the small integer i + j*rows of operand `operand`.
 void fill_integers(const Matrix& matrix, deepbench_small_integers integers, uint64_t seed,
                    uint32_t operand, const Stream& stream);
+
+// Multiplies an array of float, half or bfloat16 by a power of two, or by -1.
+void scale(void* data, deepbench_type type, uint64_t count, float factor, const Stream& stream);
 
 // Sets every element to the poison of its type (bit_patterns.hpp).
 void poison(const Matrix& matrix, const Stream& stream);

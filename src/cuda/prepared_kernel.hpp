@@ -5,9 +5,9 @@
 #include <functional>
 #include <memory>
 
+#include "deepbench/backend/implementation.hpp"
 #include "deepbench/backend/output_operands.hpp"
 #include "deepbench/backend/prepared_kernel.hpp"
-#include "deepbench/backend/routing.hpp"
 #include "deepbench/backend/typed_plan.hpp"
 #include "device_call.hpp"
 #include "device_memory.hpp"

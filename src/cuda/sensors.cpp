@@ -91,6 +91,8 @@ struct DeviceConstants {
   bool has_energy = false;
   std::optional<bool> ecc, persistence, mig;
   std::optional<unsigned int> other_processes;
+  // Since the driver was loaded, when this process began.
+  std::optional<unsigned long long> corrected_errors, uncorrected_errors, throttled_ns;
 };
 
 // The processes that have a context on the device, as this one has, when this one begins. Nothing
@@ -101,6 +103,23 @@ std::optional<unsigned int> count_other_processes(nvmlDevice_t handle) {
   if (!ask || ask(handle, &count, nullptr) != nvidia::NVML_ERROR_INSUFFICIENT_SIZE || count == 0)
     return std::nullopt;
   return count - 1;
+}
+
+// Nothing on a device whose memory corrects no errors.
+std::optional<unsigned long long> count_errors(nvmlDevice_t handle,
+                                               nvidia::nvmlMemoryErrorType_t which) {
+  const auto ask = nvml().nvmlDeviceGetTotalEccErrors;
+  unsigned long long count = 0;
+  if (!ask || !succeeded(ask(handle, which, nvidia::NVML_VOLATILE_ECC, &count)))
+    return std::nullopt;
+  return count;
+}
+
+std::optional<unsigned long long> read_throttled_ns(nvmlDevice_t handle) {
+  const auto ask = nvml().nvmlDeviceGetViolationStatus;
+  nvidia::nvmlViolationTime_t time = {};
+  if (!ask || !succeeded(ask(handle, nvidia::NVML_PERF_POLICY_THERMAL, &time))) return std::nullopt;
+  return time.violationTime;
 }
 
 DeviceConstants read_constants(nvmlDevice_t handle) {
@@ -120,6 +139,9 @@ DeviceConstants read_constants(nvmlDevice_t handle) {
   unsigned int mig = 0, mig_pending = 0;
   if (succeeded(nvml().nvmlDeviceGetMigMode(handle, &mig, &mig_pending))) constants.mig = mig != 0;
   constants.other_processes = count_other_processes(handle);
+  constants.corrected_errors = count_errors(handle, nvidia::NVML_MEMORY_ERROR_TYPE_CORRECTED);
+  constants.uncorrected_errors = count_errors(handle, nvidia::NVML_MEMORY_ERROR_TYPE_UNCORRECTED);
+  constants.throttled_ns = read_throttled_ns(handle);
   return constants;
 }
 
@@ -139,6 +161,11 @@ void describe_other_processes(unsigned int count, plugin::Sink& sink) {
 
 void describe_mode(const char* name, const std::optional<bool>& on, plugin::Sink& sink) {
   if (on) sink.text(name, *on ? "on" : "off");
+}
+
+void describe_count(const char* name, const std::optional<unsigned long long>& count,
+                    plugin::Sink& sink) {
+  if (count) sink.integer(name, int64_t(*count));
 }
 
 }  // namespace
@@ -194,6 +221,9 @@ void describe_sensors(int device, plugin::Sink& sink) {
   describe_mode("ecc", constants.ecc, sink);
   describe_mode("persistence", constants.persistence, sink);
   describe_mode("mig", constants.mig, sink);
+  describe_count("ecc_corrected_errors", constants.corrected_errors, sink);
+  describe_count("ecc_uncorrected_errors", constants.uncorrected_errors, sink);
+  describe_count("throttled_ns", constants.throttled_ns, sink);
   if (constants.other_processes) describe_other_processes(*constants.other_processes, sink);
   if (constants.mig.value_or(false))
     sink.text("warning.mig",

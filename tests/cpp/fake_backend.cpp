@@ -77,13 +77,18 @@ TEST_CASE("a mutant can be limited to batches of several calls") {
 int exit_status_of(const std::string& script, int wait_ms) {
   Kernel kernel = fake_kernel(script);
   std::cout.flush();  // the child must not print the parent's buffered output
+  // doctest's handlers must not catch the signal in the child, not even before they are removed.
+  sigset_t blocked, before;
+  sigfillset(&blocked);
+  sigprocmask(SIG_BLOCK, &blocked, &before);
   const pid_t child = fork();
   if (child == 0) {
-    // doctest's handlers must not catch the signal
     for (int number : {SIGSEGV, SIGABRT, SIGTERM}) signal(number, SIG_DFL);
+    sigprocmask(SIG_SETMASK, &before, nullptr);
     kernel.time_batch(1);
     _exit(0);
   }
+  sigprocmask(SIG_SETMASK, &before, nullptr);
   int status = 0;
   for (int waited = 0; waited < wait_ms; ++waited) {
     if (waitpid(child, &status, WNOHANG) == child) return status;

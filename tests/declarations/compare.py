@@ -35,7 +35,10 @@ HEADERS = {
     "cudnn_types": ["cudnn.h"],
     "cudnn_graph": ["cudnn.h"],
     "cudnn_convolution": ["cudnn.h"],
+    "cudnn_pooling": ["cudnn.h"],
     "cudnn_rnn": ["cudnn.h"],
+    "cudnn_ops": ["cudnn.h"],
+    "cudnn_norm": ["cudnn.h"],
     "cudnn": ["cudnn.h"],
     "cusparse": ["cusparse.h"],
     "nccl": ["nccl.h"],
@@ -49,7 +52,11 @@ TABLES = {"cudnn": "Cudnn"}
 OVERLOADED = {
     "cublasGemmEx": "cublasStatus_t (*)(cublasHandle_t, cublasOperation_t, cublasOperation_t, int, "
     "int, int, const void*, const void*, cudaDataType, int, const void*, cudaDataType, int, "
-    "const void*, void*, cudaDataType, int, cublasComputeType_t, cublasGemmAlgo_t)"
+    "const void*, void*, cudaDataType, int, cublasComputeType_t, cublasGemmAlgo_t)",
+    "cublasGemmStridedBatchedEx": "cublasStatus_t (*)(cublasHandle_t, cublasOperation_t, "
+    "cublasOperation_t, int, int, int, const void*, const void*, cudaDataType, int, long long, "
+    "const void*, cudaDataType, int, long long, const void*, void*, cudaDataType, int, long long, "
+    "int, cublasComputeType_t, cublasGemmAlgo_t)",
 }
 
 

@@ -26,8 +26,8 @@ LINES = {
 PARTS = ("CMakeLists.txt", "pyproject.toml", "docs", "python", "src", "tests", "third_party",
          "benchmarks", "tools")  # fmt: skip
 NOT_SOURCES = shutil.ignore_patterns("__pycache__", "*.so", "*.pyc", "bin", "include", "licenses")
-BUILD_LIMIT_S = 540
-RUN_LIMIT_S = 120
+BUILD_LIMIT_S = 1800
+RUN_LIMIT_S = 600
 
 
 @dataclass(frozen=True)

@@ -71,7 +71,7 @@ def test_the_cpp_tests_of_the_core_and_of_the_operation_pass(copy: SourceCopy) -
     )
     for selection, least in (("*ops/axpy.cpp", 3), ("*core/*", 30)):
         done = subprocess.run(
-            [program, f"--source-file={selection}"], capture_output=True, text=True, timeout=120
+            [program, f"--source-file={selection}"], capture_output=True, text=True, timeout=600
         )
         assert done.returncode == 0, done.stdout
         passed = re.search(r"test cases: +(\d+) \| +\1 passed", done.stdout)
@@ -153,7 +153,7 @@ def test_a_build_of_an_unknown_backend_ends_with_the_known_ones(tmp_path: Path) 
     if (cmake := shutil.which("cmake")) is None:
         pytest.skip("cmake is not installed")
     command = [cmake, "-S", ROOT, "-B", tmp_path, "-DDEEPBENCH_BACKENDS=cpu;npu"]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=120)
+    done = subprocess.run(command, capture_output=True, text=True, timeout=600)
     assert done.returncode != 0
     message = " ".join(done.stderr.split())
     assert "DEEPBENCH_BACKENDS: no backend is called 'npu'; there are cpu" in message

@@ -69,6 +69,7 @@ def check_written(result: ResultFile, folder: Path) -> None:
         writer.replace(context, result.lines)
     finally:
         writer.close()
+    assert path.read_bytes().count(b"\n") == 1 + len(result.lines)
     again = read(path)
     assert again.context == context
     assert again.rows == result.rows

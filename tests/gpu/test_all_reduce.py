@@ -129,7 +129,7 @@ def test_more_devices_than_there_are() -> None:
 
 def test_one_process_is_no_rank() -> None:
     reason = refusal_message("--ranks", "2", "--library", "nccl_single")
-    assert "this library sums over all devices in one process" in reason
+    assert "this library drives all devices in one process" in reason
 
 
 # ---- ranks that die ------------------------------------------------------------------------------

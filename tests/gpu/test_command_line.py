@@ -11,13 +11,12 @@ from typing import Any
 
 import pytest
 
-from command_line import deepbench
+from command_line import WAITING, deepbench
 from deepbench.results import read
 
 pytestmark = pytest.mark.gpu
 
 SMALL = ("gemm", "m=512", "n=128", "k=512", "precision=half")
-WAITING = "deepbench: waiting for the backend\n"  # where it takes long
 FP8 = ("fp8_e4m3", "fp8_e5m2")
 
 

@@ -62,6 +62,29 @@ def test_best_against_default(tmp_path: Path, capsys: pytest.CaptureFixture[str]
     assert "against gemm_inference_int8: 3.000; 3.0 times its wall time (goal 4)" in text
 
 
+@pytest.mark.parametrize("name", ["overheads", "cold_cache_counters", "sweep_runner"])
+def test_benchmarks_start_runs_without_history(
+    name: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """The commands run a script that prints the variable, instead of deepbench."""
+    import cold_cache_counters  # type: ignore[import-not-found]
+    import overheads  # type: ignore[import-not-found]
+    import sweep_runner  # type: ignore[import-not-found]
+
+    script = tmp_path / "python"
+    script.write_text(f'#!/bin/sh\necho "<$DEEPBENCH_HISTORY_DIR>" > {tmp_path}/seen\n')
+    script.chmod(0o755)
+    monkeypatch.setenv("DEEPBENCH_HISTORY_DIR", str(tmp_path))
+    monkeypatch.setattr(sys, "executable", str(script))
+    monkeypatch.setattr(cold_cache_counters, "NCU", (str(script),))
+    {
+        "overheads": lambda: overheads.time_command_s([str(script)]),
+        "cold_cache_counters": lambda: cold_cache_counters.median_counter("x", (), "hot"),
+        "sweep_runner": lambda: sweep_runner.run_to_file(tmp_path / "rows.jsonl"),
+    }[name]()
+    assert (tmp_path / "seen").read_text() == "<>\n"
+
+
 def test_means_count_a_problem_once(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """A problem of two applications is two rows."""
     rows = [timed_gemm(0, 1e5), timed_gemm(1, 1e5), timed_gemm(2, 1e5)]
@@ -247,3 +270,30 @@ def test_what_the_profiler_is_held_against() -> None:
     for problems in profiler.SETS.values():
         for problem in problems:
             assert _core.Problem.parse(problem).op == problem.split()[0]
+
+
+def test_every_phase_of_every_model_has_a_line_of_coverage() -> None:
+    from model_coverage import coverage_table  # type: ignore[import-not-found]
+
+    from deepbench.workload import model_file
+
+    lines = [[cell.strip() for cell in line.strip("|").split("|")]
+             for line in coverage_table().splitlines()[2:]]  # fmt: skip
+    models = {name: model_file.builtin(name) for name in model_file.available()}
+    assert [line[:2] for line in lines] == [
+        [f"`{name}`", phase] for name, model in models.items() for phase in model.phases
+    ]
+    shares = {(line[0].strip("`"), line[1]): line[2:] for line in lines}
+    assert shares["resnet50", "fwd"][0] == "100 %"  # only convolutions and a product compute
+    assert shares["resnet50", "train"][2].startswith("optimizer, ")
+    assert all(kinds for _, size, kinds in shares.values() if size != "100 %")
+
+
+@pytest.mark.parametrize(
+    ("part", "whole", "text"), [(2, 2, "100 %"), (0, 0, "100 %"), (1, 3, "33.3 %"),
+                                (1e9 - 1, 1e9, "99.9 %"), (0, 5, "0.0 %")]
+)  # fmt: skip
+def test_a_share_is_100_per_cent_only_of_the_whole(part: float, whole: float, text: str) -> None:
+    from model_coverage import per_cent
+
+    assert per_cent(part, whole) == text

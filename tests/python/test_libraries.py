@@ -10,13 +10,13 @@ from pathlib import Path
 
 import pytest
 
+from command_line import WAITING
 from deepbench import libraries
 from deepbench.libraries import export_library_path, library_path_variable
 from deepbench.nvidia_packages import cuda_folders
 from fake_plugin import build_fake_backend
 
 VARIABLE = library_path_variable("cuda")
-WAITING = "deepbench: waiting for the backend\n"  # where it takes long
 
 
 def make_library(folder: Path, name: str) -> Path:
@@ -99,7 +99,7 @@ def run_gemm(plugin: Path, script: str, *words: str) -> subprocess.CompletedProc
     variables = {"DEEPBENCH_BACKEND_PATH": str(plugin), "DEEPBENCH_FAKE_SCRIPT": script}
     return subprocess.run(
         [sys.executable, "-m", "deepbench", "gemm", "m=8", "n=8", "k=8", *words],
-        capture_output=True, text=True, timeout=120, env={**os.environ, **variables},
+        capture_output=True, text=True, timeout=600, env={**os.environ, **variables},
     )  # fmt: skip
 
 

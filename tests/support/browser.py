@@ -18,7 +18,7 @@ _FLAGS = (
     "--disable-extensions", "--disable-background-networking", "--disable-component-update",
     "--hide-scrollbars", "--host-resolver-rules=MAP * ~NOTFOUND", "--remote-debugging-pipe",
 )  # fmt: skip
-_TIMEOUT_S = 60.0
+_TIMEOUT_S = 300.0
 
 
 def chromium() -> str | None:

@@ -22,7 +22,7 @@ from rank_processes import rank_environment
 VICTIMS = ("parent", "rank 0", "rank 1")
 ROWS = 12
 START_S = 0.6  # of a kill while the victim starts, counted from its first moment
-LIMIT_S = 300
+LIMIT_S = 600
 _TAG = "DEEPBENCH_TEST_TAG"
 _SHARED_MEMORY = Path("/dev/shm")
 # What a row has in common with that of an undisturbed run.

@@ -28,11 +28,17 @@ JSON = (
     _PLAIN | st.lists(_PLAIN, max_size=3) | st.dictionaries(st.text(max_size=3), _PLAIN, max_size=2)
 )
 PUBLISHED = references.load(references.available()[0]).rows[0].members
+SOAK = [
+    {"calls": 100, "elapsed_ns": 1e6, "clock_mhz": 1500.0, "batches": 10, "throttled": 1,
+     "power_capped": 0},
+    {"calls": 200, "elapsed_ns": 2e6, "clock_mhz": None, "batches": 10},
+]  # fmt: skip
 VALID_LINES: list[dict[str, Any]] = [
     make_context(rows=3, workload=make_workload()),
     make_gemm(0, application="X", count=9, applications=[{"name": "X", "count": 8}],
-              observed={"sm_clock_mhz": 1500.0}),
-    make_memory(1),
+              observed={"sm_clock_mhz": 1500.0}, soak=SOAK),
+    make_memory(1, metrics=[{"name": "busbw", "value": 3.5, "unit": "GB/s", "better": "higher"}],
+                notes=["one", "two"]),
     {**PUBLISHED, "position": 2, "count": 5},
 ]  # fmt: skip
 

@@ -61,7 +61,7 @@ FOOTNOTE = ("* = The backward pass wrt inputs is excluded for these kernels sinc
 def figures() -> Mapping[str, Sequence[Row]]:
     """Every published row, by workbook."""
     found: defaultdict[str, list[Row]] = defaultdict(list)
-    for reference in references.available():
+    for reference in references.published():
         for row in members(references.load(reference).rows):
             found[row["regime"]["published"]["workbook"]].append(row)
     return dict(sorted(found.items()))

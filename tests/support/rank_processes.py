@@ -13,7 +13,7 @@ from typing import Any
 import command_line
 from deepbench.results import read
 
-LIMIT_S = 240
+LIMIT_S = 600
 QUICK = ("--samples", "3", "--time-limit", "1")
 Ended = tuple[int, str, str]  # status, output, errors
 

@@ -26,6 +26,20 @@ def unchanged_row(row: dict[str, Any]) -> dict[str, Any]:
     return row
 
 
+def times_as_long(factor: float, **members: Any) -> Answer:
+    """The row with all times multiplied."""
+
+    def answer(row: dict[str, Any]) -> dict[str, Any]:
+        statistics = {
+            name: value * factor if name.endswith("_ns") else value
+            for name, value in row["statistics"].items()
+        }
+        samples = [factor * sample for sample in row["samples_ns"]]
+        return {**row, "statistics": statistics, "samples_ns": samples, **members}
+
+    return answer
+
+
 class ScriptedRows:
     """Rows that are ok, except at positions for which `answers` holds another row, or at positions
     and visits."""

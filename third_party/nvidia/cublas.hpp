@@ -62,9 +62,23 @@ enum cublasGemmAlgo_t : int {
     (cublasHandle_t handle, cublasOperation_t trans_a, cublasOperation_t trans_b, int m, int n,    \
      int k, const void* alpha, const void* a, cudaDataType a_type, int lda, const void* b,         \
      cudaDataType b_type, int ldb, const void* beta, void* c, cudaDataType c_type, int ldc,        \
+     cublasComputeType_t compute_type, cublasGemmAlgo_t algorithm))                                \
+  X(cublasStatus_t, cublasGemmStridedBatchedEx,                                                    \
+    (cublasHandle_t handle, cublasOperation_t trans_a, cublasOperation_t trans_b, int m, int n,    \
+     int k, const void* alpha, const void* a, cudaDataType a_type, int lda, long long stride_a,    \
+     const void* b, cudaDataType b_type, int ldb, long long stride_b, const void* beta, void* c,   \
+     cudaDataType c_type, int ldc, long long stride_c, int batch_count,                            \
      cublasComputeType_t compute_type, cublasGemmAlgo_t algorithm))
 
-#define DEEPBENCH_NVIDIA_CUBLAS_OPTIONAL(X)
+// Since cuBLAS 12.5. The arrays have one element for each group; those of pointers lie on the
+// device.
+#define DEEPBENCH_NVIDIA_CUBLAS_OPTIONAL(X)                                                     \
+  X(cublasStatus_t, cublasGemmGroupedBatchedEx,                                                 \
+    (cublasHandle_t handle, const cublasOperation_t* trans_a, const cublasOperation_t* trans_b, \
+     const int* m, const int* n, const int* k, const void* alpha, const void* const* a,         \
+     cudaDataType a_type, const int* lda, const void* const* b, cudaDataType b_type,            \
+     const int* ldb, const void* beta, void* const* c, cudaDataType c_type, const int* ldc,     \
+     int group_count, const int* group_size, cublasComputeType_t compute_type))
 
 DEEPBENCH_NVIDIA_TABLE(Cublas, DEEPBENCH_NVIDIA_CUBLAS_REQUIRED, DEEPBENCH_NVIDIA_CUBLAS_OPTIONAL);
 

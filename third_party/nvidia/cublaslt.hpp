@@ -40,12 +40,20 @@ enum cublasLtMatmulDescAttributes_t : int {
   CUBLASLT_MATMUL_DESC_POINTER_MODE = 2,      // int32_t, cublasLtPointerMode_t
   CUBLASLT_MATMUL_DESC_TRANSA = 3,            // int32_t, cublasOperation_t
   CUBLASLT_MATMUL_DESC_TRANSB = 4,            // int32_t, cublasOperation_t
-  CUBLASLT_MATMUL_DESC_EPILOGUE = 7,          // uint32_t
+  CUBLASLT_MATMUL_DESC_EPILOGUE = 7,          // uint32_t, cublasLtEpilogue_t
+  CUBLASLT_MATMUL_DESC_BIAS_POINTER = 8,      // void* on the device; of D's type
   CUBLASLT_MATMUL_DESC_A_SCALE_POINTER = 17,  // const float* on the device; nullptr is 1
   CUBLASLT_MATMUL_DESC_B_SCALE_POINTER = 18,
   CUBLASLT_MATMUL_DESC_C_SCALE_POINTER = 19,
   CUBLASLT_MATMUL_DESC_D_SCALE_POINTER = 20,
   CUBLASLT_MATMUL_DESC_FAST_ACCUM = 25,  // int8_t
+};
+
+enum cublasLtEpilogue_t : int {
+  CUBLASLT_EPILOGUE_DEFAULT = 1,
+  CUBLASLT_EPILOGUE_BIAS = 4,
+  CUBLASLT_EPILOGUE_RELU_BIAS = 6,
+  CUBLASLT_EPILOGUE_GELU_BIAS = 36,
 };
 
 enum cublasLtPointerMode_t : int {

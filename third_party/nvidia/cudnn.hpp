@@ -5,6 +5,9 @@
 #include "cudart.hpp"
 #include "cudnn_convolution.hpp"
 #include "cudnn_graph.hpp"
+#include "cudnn_norm.hpp"
+#include "cudnn_ops.hpp"
+#include "cudnn_pooling.hpp"
 #include "cudnn_rnn.hpp"
 #include "library_types.hpp"
 
@@ -23,7 +26,10 @@ namespace deepbench::nvidia {
 
 #define DEEPBENCH_NVIDIA_CUDNN_OPTIONAL(X)                     \
   X(void, cudnnGetLastErrorString, (char* text, size_t bytes)) \
-  DEEPBENCH_NVIDIA_CUDNN_CONVOLUTION_OPTIONAL(X)
+  DEEPBENCH_NVIDIA_CUDNN_CONVOLUTION_OPTIONAL(X)               \
+  DEEPBENCH_NVIDIA_CUDNN_OPS_OPTIONAL(X)                       \
+  DEEPBENCH_NVIDIA_CUDNN_POOLING_OPTIONAL(X)                   \
+  DEEPBENCH_NVIDIA_CUDNN_NORM_OPTIONAL(X)
 
 DEEPBENCH_NVIDIA_TABLE(Cudnn, DEEPBENCH_NVIDIA_CUDNN_REQUIRED, DEEPBENCH_NVIDIA_CUDNN_OPTIONAL);
 

@@ -31,6 +31,7 @@ enum cudnnDataType_t : int {
   CUDNN_DATA_INT32 = 4,
   CUDNN_DATA_UINT8 = 6,
   CUDNN_DATA_BFLOAT16 = 9,
+  CUDNN_DATA_BOOLEAN = 11,
   CUDNN_DATA_FP8_E4M3 = 12,
   CUDNN_DATA_FP8_E5M2 = 13,
 };
@@ -43,5 +44,7 @@ enum cudnnMathType_t : int {
 };
 
 enum cudnnConvolutionMode_t : int { CUDNN_CONVOLUTION = 0, CUDNN_CROSS_CORRELATION = 1 };
+
+enum cudnnNanPropagation_t : int { CUDNN_NOT_PROPAGATE_NAN = 0, CUDNN_PROPAGATE_NAN = 1 };
 
 }  // namespace deepbench::nvidia

@@ -1,5 +1,5 @@
 // The functions of NCCL (libnccl.so.2) that deepbench calls: communicators, which ranks create from
-// an exchanged id, and reductions.
+// an exchanged id, and collectives.
 #pragma once
 
 #include "cudart.hpp"
@@ -39,11 +39,29 @@ struct ncclUniqueId {
   X(ncclResult_t, ncclAllReduce,                                                               \
     (const void* from, void* to, size_t count, ncclDataType_t type, ncclRedOp_t operation,     \
      ncclComm_t communicator, cudaStream_t stream))                                            \
+  X(ncclResult_t, ncclAllGather,                                                               \
+    (const void* from, void* to, size_t count, ncclDataType_t type, ncclComm_t communicator,   \
+     cudaStream_t stream))                                                                     \
+  X(ncclResult_t, ncclReduceScatter,                                                           \
+    (const void* from, void* to, size_t count, ncclDataType_t type, ncclRedOp_t operation,     \
+     ncclComm_t communicator, cudaStream_t stream))                                            \
+  X(ncclResult_t, ncclBroadcast,                                                               \
+    (const void* from, void* to, size_t count, ncclDataType_t type, int root,                  \
+     ncclComm_t communicator, cudaStream_t stream))                                            \
+  X(ncclResult_t, ncclSend,                                                                    \
+    (const void* from, size_t count, ncclDataType_t type, int peer, ncclComm_t communicator,   \
+     cudaStream_t stream))                                                                     \
+  X(ncclResult_t, ncclRecv,                                                                    \
+    (void* to, size_t count, ncclDataType_t type, int peer, ncclComm_t communicator,           \
+     cudaStream_t stream))                                                                     \
   X(ncclResult_t, ncclGroupStart, ())                                                          \
   X(ncclResult_t, ncclGroupEnd, ())
 
-#define DEEPBENCH_NVIDIA_NCCL_OPTIONAL(X) \
-  X(const char*, ncclGetLastError, (ncclComm_t communicator))
+#define DEEPBENCH_NVIDIA_NCCL_OPTIONAL(X)                                                    \
+  X(const char*, ncclGetLastError, (ncclComm_t communicator))                                \
+  X(ncclResult_t, ncclAlltoAll,                                                              \
+    (const void* from, void* to, size_t count, ncclDataType_t type, ncclComm_t communicator, \
+     cudaStream_t stream))
 
 DEEPBENCH_NVIDIA_TABLE(Nccl, DEEPBENCH_NVIDIA_NCCL_REQUIRED, DEEPBENCH_NVIDIA_NCCL_OPTIONAL);
 

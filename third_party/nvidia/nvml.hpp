@@ -35,6 +35,21 @@ enum nvmlClockType_t : int {
   NVML_CLOCK_MEM = 2,
 };
 
+enum nvmlMemoryErrorType_t : int {
+  NVML_MEMORY_ERROR_TYPE_CORRECTED = 0,
+  NVML_MEMORY_ERROR_TYPE_UNCORRECTED = 1,
+};
+enum nvmlEccCounterType_t : int { NVML_VOLATILE_ECC = 0, NVML_AGGREGATE_ECC = 1 };
+
+enum nvmlPerfPolicyType_t : int {
+  NVML_PERF_POLICY_POWER = 0,
+  NVML_PERF_POLICY_THERMAL = 1,
+};
+struct nvmlViolationTime_t {
+  unsigned long long referenceTime;  // in microseconds
+  unsigned long long violationTime;  // in nanoseconds
+};
+
 // The reasons for the current clocks. The older ones have ThrottleReason in their names.
 enum : unsigned long long {
   nvmlClocksEventReasonGpuIdle = 0x1,
@@ -70,17 +85,22 @@ enum : unsigned long long {
   X(nvmlReturn_t, nvmlDeviceGetPersistenceMode, (nvmlDevice_t device, nvmlEnableState_t * mode))
 
 // The first two are the new and the old name of the same query; drivers before 535 only export the
-// old name.
-#define DEEPBENCH_NVIDIA_NVML_OPTIONAL(X)                        \
-  X(nvmlReturn_t, nvmlDeviceGetCurrentClocksEventReasons,        \
-    (nvmlDevice_t device, unsigned long long* reasons))          \
-  X(nvmlReturn_t, nvmlDeviceGetCurrentClocksThrottleReasons,     \
-    (nvmlDevice_t device, unsigned long long* reasons))          \
-  X(nvmlReturn_t, nvmlDeviceGetTotalEnergyConsumption,           \
-    (nvmlDevice_t device, unsigned long long* millijoules))      \
-  X(nvmlReturn_t, nvmlDeviceGetMigMode,                          \
-    (nvmlDevice_t device, unsigned* current, unsigned* pending)) \
-  X(nvmlReturn_t, nvmlDeviceGetComputeRunningProcesses_v3,       \
+// old name. Those of CUDA 14 will not have the violation status.
+#define DEEPBENCH_NVIDIA_NVML_OPTIONAL(X)                                            \
+  X(nvmlReturn_t, nvmlDeviceGetCurrentClocksEventReasons,                            \
+    (nvmlDevice_t device, unsigned long long* reasons))                              \
+  X(nvmlReturn_t, nvmlDeviceGetCurrentClocksThrottleReasons,                         \
+    (nvmlDevice_t device, unsigned long long* reasons))                              \
+  X(nvmlReturn_t, nvmlDeviceGetTotalEnergyConsumption,                               \
+    (nvmlDevice_t device, unsigned long long* millijoules))                          \
+  X(nvmlReturn_t, nvmlDeviceGetTotalEccErrors,                                       \
+    (nvmlDevice_t device, nvmlMemoryErrorType_t error, nvmlEccCounterType_t counter, \
+     unsigned long long* count))                                                     \
+  X(nvmlReturn_t, nvmlDeviceGetViolationStatus,                                      \
+    (nvmlDevice_t device, nvmlPerfPolicyType_t policy, nvmlViolationTime_t * time))  \
+  X(nvmlReturn_t, nvmlDeviceGetMigMode,                                              \
+    (nvmlDevice_t device, unsigned* current, unsigned* pending))                     \
+  X(nvmlReturn_t, nvmlDeviceGetComputeRunningProcesses_v3,                           \
     (nvmlDevice_t device, unsigned* count, nvmlProcessInfo_t* infos))
 
 DEEPBENCH_NVIDIA_TABLE(Nvml, DEEPBENCH_NVIDIA_NVML_REQUIRED, DEEPBENCH_NVIDIA_NVML_OPTIONAL);

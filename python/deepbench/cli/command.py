@@ -53,6 +53,12 @@ class CommandLine:
             return str(value).removesuffix(".0")
         return None if value is None else str(value)
 
+    def texts(self, option: str) -> tuple[str, ...]:
+        """The values of an option that may be given several times."""
+        values = self.values.get(option, ())
+        assert isinstance(values, tuple)
+        return values
+
     def integer(self, option: str) -> int | None:
         """The value of an option whose type is an IntRange."""
         value = self.values.get(option)
@@ -67,7 +73,8 @@ class CommandLine:
 
 
 class Option(click.Option):
-    """An option. Without `metavar` it is a switch."""
+    """An option. Without `metavar` it is a switch. One that is `repeated` may be given several
+    times."""
 
     def __init__(
         self,
@@ -76,6 +83,7 @@ class Option(click.Option):
         metavar: str = "",
         kind: click.ParamType[Any] | None = None,
         short: str = "",
+        repeated: bool = False,
     ) -> None:
         """`kind` is the type of the value, any text if it is not given."""
         self.flag = flag  # with its dashes
@@ -88,7 +96,7 @@ class Option(click.Option):
             # Several values are accepted here so that _require_given_once() can refuse the second.
             super().__init__(
                 declarations, help=help, metavar=metavar, multiple=True,
-                callback=_require_given_once,
+                callback=_several_values if repeated else _require_given_once,
                 type=OptionValue(self.usage, flag, kind or TextWithCandidates()),
             )  # fmt: skip
         else:
@@ -208,6 +216,11 @@ def _require_given_once(ctx: click.Context, parameter: click.Parameter, value: o
     if len(values) > 1:
         raise UsageError(f"{parameter.flag} is given twice")
     return values[0] if values else None
+
+
+def _several_values(ctx: click.Context, parameter: click.Parameter, value: object) -> object:
+    """The values of an option that may be given several times, None where it is not given."""
+    return value or None
 
 
 def _option_as_typed(name: str, arguments: Sequence[str]) -> str:

@@ -19,10 +19,14 @@ from deepbench.errors import UsageError, in_quotes, suggestion
 _COMMANDS = {
     "run": ("run", "time the problems of suite files"),
     "workload": ("workload", "time the kernels of a model and add them up, or list the models"),
-    "list": ("list_command", "print the sets, their problems, or the published references"),
+    "list": ("list_command", "print the sets, their problems, or the references"),
     "env": ("env", "print what this installation finds here: devices and libraries"),
     "show": ("show", "print a result file in another format"),
     "compare": ("compare", "compare result files, row by row"),
+    "history": ("history", "list the runs on this machine, or plot a problem over them"),
+    "check-result": ("check_result", "say whether a result file may join the references"),
+    "accept": ("accept", "say whether this machine is what it should be"),
+    "ab": ("ab", "compare two environments, such as two versions of a library, in turns"),
     "report": ("report", "write a page, a chart or a workbook of result files"),
     "import": ("import_command", "make a suite of a trace, or a result file of a workbook"),
     "model": ("model", "predict all_reduce on more ranks"),
@@ -35,6 +39,7 @@ _SYNONYMS = {
     "diff": "compare", "view": "show", "print": "show", "cat": "show", "plot": "report",
     "chart": "report", "html": "report", "export": "report", "convert": "import",
     "info": "env", "devices": "env", "libraries": "env", "backends": "env", "doctor": "env",
+    "runs": "history", "log": "history", "check": "check-result", "validate": "check-result",
     "references": "list references", "workloads": "workload", "models": "workload",
 }  # fmt: skip
 

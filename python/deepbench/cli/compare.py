@@ -6,12 +6,20 @@ from collections.abc import Sequence
 
 import click
 
+from deepbench import history
 from deepbench.cli.command import Command, CommandLine, Option
 from deepbench.cli.option_types import WordList
 from deepbench.compare import ACROSS, ResultSet, Rules, compare, to_result_set
 from deepbench.errors import UsageError, in_quotes, suggestion
-from deepbench.references.lookup import open_results, source_identity
+from deepbench.paused_collector import paused_collector
+from deepbench.references.lookup import (
+    is_last_run,
+    named_reference,
+    open_results,
+    source_identity,
+)
 from deepbench.report.comparison import FORMATS, render
+from deepbench.results.reader import Detail
 from deepbench.runner.progress import Screen
 
 _OPTIONS = (
@@ -25,16 +33,21 @@ _OPTIONS = (
 )  # fmt: skip
 _USAGE = """\
 usage: deepbench compare A B [C...] [options]
+       deepbench compare last [options]
 
-Compares result files, or published figures ('deepbench list references'),
+Compares result files, or references ('deepbench list references'),
 with the first of them. The first line says which is faster and by what factor;
 B/A is the time of B over the time of A. The exit status is 1 if a row became
-slower beyond the noise or broke.
+slower beyond the noise or broke. 'last' is the last run of the history
+('deepbench history'); alone, it is compared with the one before of the same
+problems, options, backend, device, threads and ranks.
 """
 
 
+@paused_collector()  # all rows stay until the command ends
 def main(line: CommandLine) -> int:
-    if len(line.words) < 2:
+    words = _with_runs_of_history(line.words)
+    if len(words) < 2:
         raise UsageError(
             "compare needs two result files or more: deepbench compare A B [C...]; "
             "a name from 'deepbench list references' counts as a file"
@@ -45,20 +58,36 @@ def main(line: CommandLine) -> int:
         _share_option(line, "--fail-over") or 0.0,
         line.has("--any-clock"),
     )
-    _require_distinct_words(line.words)
+    _require_distinct_words(words)
     screen = Screen()
-    comparison = compare([_open_result_set(screen, word) for word in line.words], rules)
+    comparison = compare(_open_result_sets(screen, words), rules)
     name = line.get("--format") or "table"
     for part in render(comparison, name, screen.report_width()):
         screen.report(part)
     return 1 if comparison.regressions else 0
 
 
-def _open_result_set(screen: Screen, word: str) -> ResultSet:
-    result = open_results(word)
-    if result.warning:
-        screen.say(f"deepbench: warning: {result.warning}")
-    return to_result_set(result)
+def _with_runs_of_history(words: Sequence[str]) -> Sequence[str]:
+    """The words with the file of the last run for 'last', which is sought once: another run may end
+    meanwhile. Alone, the run before it comes first."""
+    if not any(map(is_last_run, words)):
+        return words
+    last = history.last_run()
+    words = [str(last.path) if is_last_run(word) else word for word in words]
+    return words if len(words) > 1 else [str(history.run_before(last).path), *words]
+
+
+def _open_result_sets(screen: Screen, words: Sequence[str]) -> list[ResultSet]:
+    """Opens the files first: of a reference, only rows of their operations are needed."""
+    opened: dict[str, ResultSet] = {}
+    ops: set[str] = set()
+    for word in sorted(words, key=lambda word: named_reference(word) is not None):
+        result = open_results(word, ops, Detail(lines=False, shares=False))
+        if result.warning:
+            screen.say(f"deepbench: warning: {result.warning}")
+        opened[word] = to_result_set(result)
+        ops.update(entry.op for entry in opened[word].entries)
+    return [opened[word] for word in words]
 
 
 def _require_distinct_words(words: Sequence[str]) -> None:

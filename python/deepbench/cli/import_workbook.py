@@ -36,6 +36,6 @@ def _counts_text(imported: Imported) -> str:
     reasons = ", ".join(f"{reason}: {count}" for reason, count in imported.left_out.items())
     cells = f"{sum(imported.left_out.values())} cells left out"
     facts.append(f"{cells} ({reasons})" if reasons else cells)
-    if imported.recognised:
-        facts.append(f"the original's {imported.recognised}")
+    if imported.recognized:
+        facts.append(f"the original's {imported.recognized}")
     return "; ".join(facts)

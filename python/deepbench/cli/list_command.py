@@ -3,7 +3,7 @@ of suites in files."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -46,8 +46,9 @@ every problem and its work: the useful FLOPs and bytes of one call, bytes in
 PRECISION (default float). With suites in files, prints their problems and
 the work of all calls that they count.
 
-'list references' prints the processors whose figures the original benchmark
-published; with NAME, it prints every row of one with its source.
+'list references' prints the devices that the package has figures of: those that
+the original benchmark published, and those that deepbench measured; with NAME,
+it prints every row of one.
 """
 
 _NO_WORD = "neither a set, nor an operation with sets, nor a precision"
@@ -106,11 +107,12 @@ def main(line: CommandLine) -> int:
         return _list_files(line, paths)
     op, set_name, precision = _read_words(line.words)
     with suite_errors_as_usage_errors():
-        listed = list(_list_problems(op, set_name, precision, line.has("--corrected")))
-    if not listed:
-        raise UsageError(f"{op} has no set {set_name}; 'deepbench list' prints all sets")
+        chosen = _suites(op, set_name, line.has("--corrected"))
+        if not chosen:
+            raise UsageError(f"{op} has no set {set_name}; 'deepbench list' prints all sets")
+        listed, remarks = _listed_problems(chosen, precision)
     titles, rows = _summary_table(listed) if op is None else _problem_table(listed)
-    print_table(line, titles, rows)
+    print_table(line, titles, rows, remarks)
     return 0
 
 
@@ -134,16 +136,23 @@ def _list_files(line: CommandLine, paths: Sequence[str]) -> int:
         raise UsageError("--corrected is for the original's sets; leave it out")
     with suite_errors_as_usage_errors():
         read = [suites.read(path) for path in paths]
-    listed = [item for suite in read for item in _listed_problems(suite, precision)]
+    listed, remarks = _listed_problems(read, precision)
     titles, rows = _problem_table(listed)
-    print_table(line, ("suite", *titles[1:]), rows, [_totals_text(listed)])
+    print_table(line, ("suite", *titles[1:]), rows, [_totals_text(listed), *remarks])
     return 0
 
 
-def _listed_problems(suite: suites.Suite, precision: str) -> Iterator[ListedProblem]:
-    source = SuiteSource([suite], {"precision": precision})
+def _listed_problems(
+    chosen: Sequence[suites.Suite], precision: str
+) -> tuple[list[ListedProblem], list[str]]:
+    """The problems of suites, and remarks on what is left out."""
+    source = SuiteSource(chosen, {"precision": precision})
+    sets = {suite.source: suite.name.partition("/")[0] for suite in chosen}
+    listed = []
     for selected in source.problems(_core.Problem.parse, None):
-        yield ListedProblem(suite.name, selected.problem.op, selected)
+        assert selected.group is not None  # every problem of a suite has its place
+        listed.append(ListedProblem(sets[selected.group[0]], selected.problem.op, selected))
+    return listed, source.remarks
 
 
 def _totals_text(listed: Sequence[ListedProblem]) -> str:
@@ -210,16 +219,13 @@ def _read_words(words: Sequence[str]) -> tuple[str | None, str | None, str]:
     return op, set_name, precision or "float"
 
 
-def _list_problems(
-    op: str | None, set_name: str | None, precision: str, corrected: bool
-) -> Iterator[ListedProblem]:
-    for folder, name in suites.available():
-        if op not in (None, "all", name) or set_name not in (None, folder):
-            continue
-        suite = original_suite(folder, name, corrected)
-        source = SuiteSource([suite], {"precision": precision})
-        for selected in source.problems(_core.Problem.parse, None):
-            yield ListedProblem(folder, name, selected)
+def _suites(op: str | None, set_name: str | None, corrected: bool) -> list[suites.Suite]:
+    """The suites of an operation and a set, or of all."""
+    return [
+        original_suite(folder, name, corrected)
+        for folder, name in suites.available()
+        if op in (None, "all", name) and set_name in (None, folder)
+    ]
 
 
 def _summary_table(listed: Sequence[ListedProblem]) -> Table:

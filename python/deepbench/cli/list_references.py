@@ -1,13 +1,14 @@
-"""deepbench list references: prints the processors whose figures the original benchmark published
-or, with a name, every figure of one processor with its source and status."""
+"""deepbench list references: prints the devices that the package has figures of, published by the
+original benchmark or measured by deepbench or, with a name, every row of one of them."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 from deepbench import references
 from deepbench.compare.result_set import ResultSet, to_result_set
 from deepbench.errors import UsageError, in_quotes, suggestion
+from deepbench.report.fields import percent
 from deepbench.results import ResultFile
 from deepbench.results.row import Published
 
@@ -28,14 +29,19 @@ def reference_table(words: Sequence[str]) -> tuple[Table, tuple[str, ...]]:
         )
     result = references.load(reference)
     side = to_result_set(result)
-    return _table_of_rows(result, side), side.footnotes
+    if reference.kind == references.MEASURED:
+        return _table_of_measured_rows(side), (*side.footnotes, *_spread_texts(reference))
+    return _table_of_published_figures(result, side), side.footnotes
 
 
 def _table_of_references() -> Table:
-    titles = ("reference", "rows", "inconsistent", "sets", "precisions", "operations")
+    titles = ("reference", "kind", "devices", "rows", "inconsistent", "sets", "precisions",
+              "operations")  # fmt: skip
     return titles, [
         (
             one.name,
+            one.kind,
+            "-" if one.devices is None else one.devices,
             one.rows,
             one.inconsistent,
             " ".join(one.sets),
@@ -46,7 +52,39 @@ def _table_of_references() -> Table:
     ]
 
 
-def _table_of_rows(result: ResultFile, side: ResultSet) -> Table:
+def _spread_texts(reference: references.Reference) -> Iterator[str]:
+    """By how much devices differ, where enough of them measured the same rows."""
+    known = reference.judging_spread
+    for family, one in known.items():
+        yield (
+            f"{family}: the times of {one.devices} devices differ by {percent(one.log_sd)} % "
+            "(standard deviation)"
+        )
+    what = "every other operation and precision" if known else "every operation and precision"
+    yield f"no reference spread: {what}, of fewer than {references.FEWEST_DEVICES} devices"
+
+
+def _table_of_measured_rows(side: ResultSet) -> Table:
+    titles = ("problem", "application", "us", "TFLOP/s", "GB/s", "library", "algorithm", "cache",
+              "power", "ranks")  # fmt: skip
+    return titles, [
+        (
+            entry.problem,
+            entry.application or "",
+            (entry.time_ns or 0.0) / 1e3,
+            _number_or_dash(entry.tflops),
+            _number_or_dash(entry.gbps),
+            entry.library or "",
+            entry.algorithm or "",
+            entry.cache or "",
+            entry.power or "",
+            entry.ranks or 1,
+        )
+        for entry in side.entries
+    ]
+
+
+def _table_of_published_figures(result: ResultFile, side: ResultSet) -> Table:
     titles = ("problem", "application", "us", "TFLOP/s", "published", "status", "source")
     rows: list[tuple[Cell, ...]] = []
     for row, entry in zip(result.rows, side.entries, strict=True):

@@ -24,7 +24,6 @@ from deepbench.problems.problem_arguments import (
 )
 from deepbench.problems.selection import select
 from deepbench.results.output_names import require_result_name
-from deepbench.runner.sweep import Sweep
 
 if TYPE_CHECKING:
     from deepbench._core import Parameter
@@ -51,6 +50,8 @@ class OperationCommand(Command):
 
 
 def _run(op: str, line: CommandLine) -> int:
+    from deepbench.runner.sweep import Sweep  # not for help
+
     try:
         command = [op, *line.arguments]
         require_result_name(line.get("--output"), command, line.has("--resume"))
@@ -84,13 +85,9 @@ def help_text(op: str) -> str:
 def _default_problems_text(op: str) -> str:
     """The problems that an operation runs when its command names none."""
     sets = [folder.replace("_", "-") for folder, name in suites.available() if name == op]
-    if not sets:
-        default = operation(op).default_problems_help
-        return "\n".join(wrap(f"without attributes: {default}", _HELP_WIDTH)) if default else ""
-    lines = wrap(f"sets: {' '.join(sets)}", _HELP_WIDTH, break_on_hyphens=False)
-    if "training" in sets:
-        lines.append("without attributes: training")
-    return "\n".join(lines)
+    lines = wrap(f"sets: {' '.join(sets)}", _HELP_WIDTH, break_on_hyphens=False) if sets else []
+    default = "training" if "training" in sets else operation(op).default_problems_help
+    return "\n".join(lines + wrap(f"without attributes: {default}" if default else "", _HELP_WIDTH))
 
 
 def _operation_help_lines(op: str) -> list[str]:

@@ -23,6 +23,7 @@ from deepbench.runner.run_options import SINGLE_PROCESS_LIBRARIES, RunOptions
 
 _MOST_RANKS = 1024
 _MOST_VISITS = 9
+_MOST_SOAK_CALLS = 10**9
 _SECONDS = click.FloatRange(0, 1e9, min_open=True)
 
 # Options of the command line that become options of rows (docs/reference/rows.md), each with its
@@ -42,6 +43,12 @@ _ROW_OPTIONS: tuple[tuple[Option, str, str], ...] = (
         "",
     ),
     (Option("--samples", "take exactly N samples", "N", click.IntRange(1)), "samples", ""),
+    (
+        Option("--soak", "make N calls without pause, in at most 60 s, and show their course", "N",
+               click.IntRange(1, _MOST_SOAK_CALLS)),
+        "soak",
+        "",
+    ),
     (
         Option("--visits", "measure every row N times, each time in another process", "N",
                click.IntRange(1, _MOST_VISITS)),
@@ -96,7 +103,7 @@ _RANKS = Option("--ranks", "start N ranks on this machine", "N", click.IntRange(
 _DEVICES = Option("--devices", "one rank on each of N devices, or on those of a list: 0,2", "N")
 _QUICK = Option("--quick", "every tenth problem, at least one per application; 2 s per row")
 _CORRECTED = Option("--corrected", "correct the misprints of the original sets")
-_BACKEND = Option("--backend", "auto (default), a name ('env' lists them) or a plugin's path",
+BACKEND = Option("--backend", "auto (default), a name ('env' lists them) or a plugin's path",
                   "NAME", CandidateOrFile(backend_choices))  # fmt: skip
 _OUTPUT = Option("--output", "write every row to this file (JSON lines, NAME.jsonl)", "FILE", FILE,
                short="-o")  # fmt: skip
@@ -107,18 +114,23 @@ FORMAT = Option("--format", "table (default), legacy, json, csv or markdown", "W
                 FormatChoice(FORMATS))  # fmt: skip
 AGAINST = Option("--against", "compare with a reference or a result file", "NAME", FILE)
 COLUMNS = Option("--columns", "columns of the table, as in m,n,k,time,rate", "LIST")
+_NO_HISTORY = Option("--no-history", "do not keep the rows in the history of runs")
+PRICE = Option("--price", "price of a device per hour, for the cost of a million calls", "N",
+               click.FloatRange(0, 1e9, min_open=True))  # fmt: skip
 _HANG = Option("--hang-limit", "seconds after which a worker counts as hung", "S", _SECONDS)
 _IN_PROCESS = Option("--in-process", "run rows in this process, for debuggers")
 
 OPTIONS: tuple[Option, ...] = (
-    _BACKEND, *(option for option, _, _ in _ROW_OPTIONS[:3]), _CACHE, _POWER,
+    BACKEND, *(option for option, _, _ in _ROW_OPTIONS[:3]), _CACHE, _POWER,
     *(option for option, _, _ in _ROW_OPTIONS[3:]),
     _RANKS, _DEVICES, _QUICK, _CORRECTED, _OUTPUT, _RESUME, _RETRY, _OVERWRITE, FORMAT, COLUMNS,
-    AGAINST, _HANG, _IN_PROCESS,
+    AGAINST, PRICE, _NO_HISTORY, _HANG, _IN_PROCESS,
 )  # fmt: skip
 
 
+# Unless --time-limit says otherwise.
 _QUICK_LIMIT_S = "2"
+_SOAK_LIMIT_S = "60"
 
 
 def run_options(line: CommandLine) -> RunOptions:
@@ -132,12 +144,15 @@ def run_options(line: CommandLine) -> RunOptions:
             raise UsageError(f"{flag} needs -o FILE")
     if line.has("--once"):
         _require_one_call(line)
+    if line.has("--soak"):
+        _require_soak_alone(line)
     devices = _devices_option(line)
-    cache, power = line.get("--cache") or "hot", line.get("--power") or "rested"
+    cache = line.get("--cache") or "hot"
+    power = "sustained" if line.has("--soak") else line.get("--power") or "rested"
     output, against = line.get("--output"), line.get("--against")
     require_distinct_output(output, [] if against is None else [against])
     return RunOptions(
-        backend=_backend_option(line),
+        backend=backend_option(line),
         rows=_row_options(line) | devices,
         caches=("hot", "cold") if cache == "both" else (cache,),
         powers=("rested", "sustained") if power == "both" else (power,),
@@ -152,6 +167,8 @@ def run_options(line: CommandLine) -> RunOptions:
         retry=line.has("--retry"),
         against=against,
         columns=column_names(line),
+        keeps_history=not line.has("--no-history"),
+        price=line.real(PRICE.flag),
         ranks=_ranks_option(line),
         devices=devices["devices"].count(",") + 1 if devices else 0,
     )
@@ -173,13 +190,23 @@ def _ranks_option(line: CommandLine) -> int | None:
 def _require_one_call(line: CommandLine) -> None:
     """Raises UsageError for an option that contradicts --once: a single call has no samples, no
     algorithm selection and no load before it."""
-    for flag in ("--samples", "--visits", "--energy"):
+    for flag in ("--samples", "--soak", "--visits", "--energy"):
         if line.has(flag):
             raise UsageError(f"--once makes one call: leave out {flag}")
     if line.get("--algorithm") in ("best", "exhaustive"):
         raise UsageError("--once makes one call: name a candidate with --algorithm")
     if (power := line.get("--power")) not in (None, "rested"):
         raise UsageError(f"--once makes one call: leave out --power {power}")
+
+
+def _require_soak_alone(line: CommandLine) -> None:
+    """Raises UsageError for an option that contradicts --soak: its calls follow one another without
+    pause, in one process, and their number is given."""
+    for flag in ("--samples", "--visits"):
+        if line.has(flag):
+            raise UsageError(f"--soak says how many calls a row makes: leave out {flag}")
+    if (power := line.get("--power")) not in (None, "sustained"):
+        raise UsageError(f"--soak makes calls without pause: leave out --power {power}")
 
 
 def _devices_option(line: CommandLine) -> dict[str, str]:
@@ -205,6 +232,8 @@ def _row_options(line: CommandLine) -> dict[str, str]:
     from deepbench import _core
 
     options: dict[str, str] = {"time_limit": _QUICK_LIMIT_S} if line.has("--quick") else {}
+    if line.has("--soak"):
+        options["time_limit"] = _SOAK_LIMIT_S
     for option, key, switch in _ROW_OPTIONS:
         value = line.get(option.flag)
         if value is None:
@@ -238,7 +267,7 @@ def _require_device_number(text: str) -> None:
         )
 
 
-def _backend_option(line: CommandLine) -> str:
+def backend_option(line: CommandLine) -> str:
     """The backend that --backend names. Raises UsageError for a word that stands for another one;
     the native module refuses other unknown names."""
     name = line.get("--backend") or "auto"

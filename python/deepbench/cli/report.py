@@ -12,10 +12,12 @@ from deepbench.cli.command import Command, CommandLine, Option
 from deepbench.cli.option_types import FILE, TextWithCandidates
 from deepbench.errors import UsageError, in_quotes, suggestion
 from deepbench.installation import install_command
+from deepbench.paused_collector import paused_collector
 from deepbench.references.lookup import open_results, require_distinct_output, source_identity
 from deepbench.report.overview import CHARTS, FORMATS, IMAGES, content, render
 from deepbench.results import ResultFile, atomic_write
 from deepbench.results.output_names import print_command
+from deepbench.results.reader import WHOLE, Detail
 from deepbench.runner.progress import Screen
 
 _OPTIONS = (
@@ -48,6 +50,7 @@ _ENDINGS = {".html": "html", ".htm": "html", ".md": "markdown", ".png": "png", "
             ".pdf": "pdf", ".xlsx": "xlsx"}  # fmt: skip
 
 
+@paused_collector()  # all rows stay until the command ends
 def main(line: CommandLine) -> int:
     if not line.words:
         raise UsageError("report needs a result file: deepbench report FILE... -o PAGE.html")
@@ -60,8 +63,9 @@ def main(line: CommandLine) -> int:
     if output is not None:
         atomic_write.require_writable(Path(output), line.has("--overwrite"))
     screen = Screen()
-    files = _open_all(screen, line.words)
-    others = _open_all(screen, _split_names(line.get("--against")))
+    detail = Detail(lines=False)
+    files = _open_all(screen, line.words, detail)
+    others = _open_all(screen, _split_names(line.get("--against")), detail)
     made = render(
         content(files, others, _core_version()), name, line.get("--chart") or "roofline", row
     )
@@ -164,11 +168,11 @@ def _split_names(text: str | None) -> list[str]:
     return [name for name in names if name]
 
 
-def _open_all(screen: Screen, words: Sequence[str]) -> list[ResultFile]:
+def _open_all(screen: Screen, words: Sequence[str], detail: Detail = WHOLE) -> list[ResultFile]:
     seen: dict[object, str] = {}
     files = []
     for word in words:
-        file = open_results(word)
+        file = open_results(word, detail=detail)
         one = source_identity(word)
         if one in seen:
             raise UsageError(f"{in_quotes(word)} and {in_quotes(seen[one])} are the same")

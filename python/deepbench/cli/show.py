@@ -10,8 +10,7 @@ import click
 from deepbench import _core
 from deepbench.cli.command import Command, CommandLine, Option
 from deepbench.cli.option_types import FILE
-from deepbench.cli.options import AGAINST, COLUMNS, FORMAT, column_names
-from deepbench.compare.result_set import footnotes
+from deepbench.cli.options import AGAINST, COLUMNS, FORMAT, PRICE, column_names
 from deepbench.errors import UsageError, printable_line
 from deepbench.references.lookup import open_results
 from deepbench.report import Report, columns_against, create
@@ -23,12 +22,13 @@ from deepbench.runner.context import device_text
 from deepbench.runner.progress import Screen
 from deepbench.runner.summary import Summary
 from deepbench.terminal_text import folded, shortened
-from deepbench.workload.totals import totals_of
+from deepbench.workload import totals_of
 
 _OPTIONS = (
     FORMAT,
     COLUMNS,
     AGAINST,
+    PRICE,
     Option("--thin", "with -o: keep at most N raw samples per row, evenly selected", "N",
            click.IntRange(1)),
     Option("--output", "write the rows to this file instead of printing them", "FILE", FILE,
@@ -45,8 +45,9 @@ samples.
 _LONGEST_LINE = 2000  # cells, as many as an error message has characters
 _COLUMNS_HELP = (
     "Columns of a table: the attributes by their names, or 'problem' for all of them, and "
-    "application time spread rate ceiling roofline bound verified. In a pipe a table has all "
-    "columns. On a terminal that is too narrow for them, "
+    "application time spread rate ceiling roofline bound verified, energy and efficiency of rows "
+    "with --energy, and cost with --price. In a pipe a table has all columns. On a terminal that "
+    "is too narrow for them, "
 )
 
 
@@ -64,11 +65,22 @@ def main(line: CommandLine) -> int:
         _write_thinned_file(result, Path(line.get("--output") or ""), line.has("--overwrite"), most)
         return 0
     others = columns_against(line.get("--against"))
-    _print_context(screen, result)
     width = screen.report_width()
     report = create(line.get("--format") or "table", others, width, column_names(line))
-    _print_report(screen, result, report)
+    print_results(screen, result, report, line.real(PRICE.flag))
     return 0
+
+
+def print_results(
+    screen: Screen,
+    result: ResultFile,
+    report: Report | None = None,
+    price_per_hour: float | None = None,
+) -> None:
+    """Prints a result file, as a table unless `report` is another format."""
+    _print_context(screen, result)
+    report = report or create("table", width=screen.report_width())
+    _print_report(screen, result, report, price_per_hour)
 
 
 def _thinning_limit(line: CommandLine) -> int | None:
@@ -108,14 +120,13 @@ def _say_of_file(screen: Screen, text: str) -> None:
     screen.say(f"deepbench: {shortened(printable_line(text), _LONGEST_LINE)}")
 
 
-def _print_report(screen: Screen, result: ResultFile, report: Report) -> None:
+def _print_report(screen: Screen, result: ResultFile, report: Report, price: float | None) -> None:
     rows = sorted(result.rows, key=lambda row: row.position)
     summary = Summary()
     summary.begin(result.context)
     is_user_suite = result.context.get("set") is None
-    screen.report(
-        report.begin(result.context, outline(_outline_problem(row, is_user_suite) for row in rows))
-    )
+    problems = (_outline_problem(row, is_user_suite) for row in rows)
+    screen.report(report.begin(result.context, outline(problems, price)))
     for row in rows:
         screen.report(report.row(row))
         summary.add(row)
@@ -126,6 +137,8 @@ def _print_report(screen: Screen, result: ResultFile, report: Report) -> None:
     for finding in summary.findings:
         _say_of_file(screen, finding)
     if any(row.regime.published for row in rows):
+        from deepbench.compare.result_set import footnotes
+
         for note in footnotes(result.context):
             screen.say(f"deepbench: {note}")
 
@@ -141,6 +154,7 @@ def _outline_problem(row: Row, is_user_suite: bool) -> OutlineProblem:
         row.regime.power,
         visits.count or 1 if (visits := row.statistics.visits) else 1,
         row.count,
+        row.energy_j is not None,
     )
 
 

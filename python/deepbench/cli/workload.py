@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import click
-
 from deepbench import _core
 from deepbench.cli.command import Command, CommandLine, Option
 from deepbench.cli.list_command import Cell, print_table
-from deepbench.cli.options import OPTIONS, run_options
+from deepbench.cli.options import OPTIONS, PRICE, run_options
 from deepbench.errors import UsageError
 from deepbench.problems.problem_arguments import ALL, precisions
 from deepbench.references.lookup import require_distinct_output
@@ -20,9 +18,7 @@ from deepbench.workload.request import Request, parse_request
 from deepbench.workload.source import workload_selection
 
 _LIST = Option("--list", "print the calls with their counts instead of running them")
-_PRICE = Option("--price", "price of a device per hour, for the cost of a million images", "N",
-                click.FloatRange(0, 1e9, min_open=True))  # fmt: skip
-_OPTIONS = [_LIST, _PRICE, *(option for option in OPTIONS if option.flag != "--corrected")]
+_OPTIONS = [_LIST, *(option for option in OPTIONS if option.flag != "--corrected")]
 _USAGE = """\
 usage: deepbench workload
        deepbench workload NAME [PRECISION] [KEY=VALUE ...] [options]
@@ -65,7 +61,7 @@ def _run(line: CommandLine, request: Request) -> int:
     launch = launch_environment()
     ranks = options.processes or (launch.size if launch else None)
     _require_rank_for_each_device(request, ranks)
-    selection = workload_selection(request, ranks is not None, line.real(_PRICE.flag))
+    selection = workload_selection(request, ranks is not None, line.real(PRICE.flag))
     return Sweep(selection, options, command).run()
 
 
@@ -143,15 +139,20 @@ def _call_cells(item: Item) -> tuple[Cell, ...]:
 
 def _sum_note(request: Request, one: Pass) -> str:
     calls = sum(item.count for item in one.items)
-    measured = sum(item.count for item in one.items if item.problem)
-    flops = sum(item.count * item.flops for item in one.items if item.problem)
-    share = f" of {one.flops / 1e9:.4g}" if flops < one.flops else ""
+    measured = sum(item.count for item in one.measured)
     return (
         f"batch={one.batch}: {calls:,} calls, {measured:,} of them measured with "
-        f"{flops / 1e9:.4g}{share} GFLOP; {one.bytes / 1e9:.4g} GB; "
+        f"{_part_of(one.measured_flops, one.flops)} GFLOP and "
+        f"{_part_of(one.measured_bytes, one.bytes)} GB; "
         f"{one.flops / one.batch / 1e9:.4g} GFLOP per "
         f"{request.model.one_unit(request.phase)}"
     )
+
+
+def _part_of(part: float, whole: float) -> str:
+    """'0.35 of 0.42', in billions; a whole is stated once."""
+    of_whole = f" of {whole / 1e9:.4g}" if part < whole else ""
+    return f"{part / 1e9:.4g}{of_whole}"
 
 
 def _completions() -> list[str]:

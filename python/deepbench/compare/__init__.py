@@ -16,6 +16,7 @@ from .ratios import Ratio
 from .regimes import ACROSS, differences
 from .result_set import Entry, ResultSet, to_result_set
 from .verdicts import ComparedRow
+from .workloads import PassPair, WorkloadComparison, compare_workloads
 
 __all__ = [
     "ACROSS",
@@ -27,11 +28,14 @@ __all__ = [
     "Headline",
     "NothingInCommon",
     "PairwiseComparison",
+    "PassPair",
     "Ratio",
     "ResultSet",
     "Rules",
     "Unmatched",
+    "WorkloadComparison",
     "compare",
+    "compare_workloads",
     "differences",
     "headline",
     "to_result_set",

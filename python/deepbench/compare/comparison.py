@@ -17,6 +17,7 @@ from .groups import (
 from .matching import Unmatched, match
 from .result_set import ResultSet
 from .verdicts import NOISE_FLOOR, SLOWER, ComparedRow, judge
+from .workloads import WorkloadComparison, compare_workloads
 
 _NO_APPLICATION_NAME = "rows without an application"
 
@@ -49,6 +50,7 @@ class PairwiseComparison:
     overall: Group | None
     calls_by_regime: Mapping[str, AllCalls]  # empty: no row states a count
     derived: int  # omitted sums over phases: they have no partner, but their phases have one
+    workload: WorkloadComparison | None  # None: a side is not the result of a model
 
     def changed_rows(self, verdict: str) -> list[ComparedRow]:
         """Rows that got faster or slower, the largest change first."""
@@ -96,11 +98,15 @@ def _compare_pair(base: ResultSet, result_set: ResultSet, rules: Rules) -> Pairw
         overall(rows, rules.change_threshold),
         calls_by_regime(rows),
         matching.derived,
+        compare_workloads(base, result_set, rules.across),
     )
 
 
 def _regressions(against: PairwiseComparison, rules: Rules) -> list[str]:
-    """Slower rows, slower means and broken rows. Published figures cannot cause a regression."""
+    """Slower rows, slower means and broken rows. Published figures cannot cause a regression, and
+    neither can a reference that is compared with the user's rows: nothing of theirs is slower."""
+    if against.result_set.is_reference:
+        return []
     limit = 1 + rules.fail_over
     slower = [row for row in against.changed_rows(SLOWER) if row.ratio and row.ratio.value > limit]
     texts = [f"{row.base.problem} is slower" for row in slower]

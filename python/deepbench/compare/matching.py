@@ -28,7 +28,7 @@ class NothingInCommon(UserError):
     names what would help."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Unmatched:
     """A row without a partner, and the reason."""
 
@@ -69,14 +69,21 @@ def match(first: ResultSet, second: ResultSet, across: Collection[str] = ()) -> 
         _without_phase_sums(some, compared)
         for some in (unpaired_first, pairing.unpaired_second.values())
     )
-    in_second = UnmatchedReasons(second.entries, across)
-    in_first = UnmatchedReasons(first.entries, across)
     return Matching(
         pairs,
-        tuple(Unmatched(entry, in_second.why_unmatched(entry)) for entry in only_first),
-        tuple(Unmatched(entry, in_first.why_unmatched(entry)) for entry in only_second),
+        _with_reasons(only_first, second, across),
+        _with_reasons(only_second, first, across),
         len(unpaired_first) - len(only_first) + len(pairing.unpaired_second) - len(only_second),
     )
+
+
+def _with_reasons(
+    unmatched: Sequence[Entry], others: ResultSet, across: Collection[str]
+) -> tuple[Unmatched, ...]:
+    if not unmatched:
+        return ()
+    reasons = UnmatchedReasons(others.entries, across)
+    return tuple(Unmatched(entry, reasons.why_unmatched(entry)) for entry in unmatched)
 
 
 def _without_phase_sums(entries: Iterable[Entry], phases: Sequence[Entry]) -> list[Entry]:
@@ -108,6 +115,8 @@ class _Pairing:
         """Pairs every unpaired row with the first unpaired row of the second set that has the same
         key."""
         # Dicts serve as ordered sets.
+        if not self.unpaired_second:
+            return
         candidates: dict[Hashable, dict[int, None]] = defaultdict(dict)
         for number, entry in self.unpaired_second.items():
             for key in keys(entry, self._across):

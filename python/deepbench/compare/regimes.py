@@ -55,7 +55,7 @@ def _problem_key(
     return entry.op, frozenset(item for item in attributes.items() if item[0] not in dropped)
 
 
-def regime(entry: Entry) -> Hashable:
+def regime(entry: Entry) -> tuple[object, ...]:
     """The whole regime."""
     return tuple(of(entry) for of in _REGIME.values())
 
@@ -83,14 +83,17 @@ def differences(a: Entry, b: Entry, across: Collection[str] = ()) -> list[str]:
     Published figures never count as different: a footnote states their regime."""
     if a.published or b.published:
         return []
+    of_a, of_b = regime(a), regime(b)
+    if of_a == of_b:
+        return []
     same_device = a.backend == b.backend and a.device == b.device
     return [
         word
-        for word, of in _REGIME.items()
+        for word, part_a, part_b in zip(_REGIME, of_a, of_b, strict=True)
         if word not in across
         and (same_device or word not in _OF_ONE_DEVICE)
-        and None not in (of(a), of(b))
-        and of(a) != of(b)
+        and None not in (part_a, part_b)
+        and part_a != part_b
     ]
 
 

@@ -10,6 +10,8 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
+from types import MappingProxyType
 from typing import Any
 
 from deepbench.call_counts import ApplicationCalls, application_names, calls_by_application
@@ -17,6 +19,8 @@ from deepbench.results import ResultFile
 from deepbench.results.algorithm_choice import AlgorithmChoice, algorithm_choice_of
 from deepbench.results.build import version_text
 from deepbench.results.row import Regime, Row, Statistics
+from deepbench.workload.record import Workload
+from deepbench.workload.totals import Totals, totals_of
 
 Json = Mapping[str, Any]
 Value = int | float | str
@@ -26,10 +30,11 @@ _SMALLEST = 1e-9  # of times and work, so that their quotients stay finite
 TOTAL = "total"  # the phase of a published sum over phases
 # Attributes that name the types of a problem. Only int8 problems have any besides `precision`.
 OPERAND_TYPES = ("b_type", "x_type")
+_NOTHING: Mapping[str, Value] = MappingProxyType({})
 TYPE_ATTRIBUTES = ("precision", *OPERAND_TYPES, "y_type")
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Spread:
     """The uncertainty of a row's median, from the row's statistics."""
 
@@ -44,7 +49,7 @@ class Spread:
     degrees_of_freedom: float | None = None
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Entry:
     """A row of a result set."""
 
@@ -113,14 +118,24 @@ class Entry:
 
 @dataclass(frozen=True)
 class ResultSet:
-    """The rows of a result file or of a published reference."""
+    """The rows of a result file or of a reference."""
 
     name: str  # as the user named it: a path, or a processor's name
     about: str  # device, libraries, date
     entries: tuple[Entry, ...]
     published: bool = False
+    is_reference: bool = False  # a measured reference of the package
     footnotes: tuple[str, ...] = field(default=())
     device: str | None = None
+    totals: tuple[Totals, ...] = ()  # of a model in each regime; empty: the rows are of none
+
+    @property
+    def workload(self) -> Workload | None:
+        return self.totals[0].passes[0].workload if self.totals else None
+
+    @cached_property
+    def by_position(self) -> Mapping[int, Entry]:
+        return {entry.position: entry for entry in self.entries}
 
 
 def to_result_set(result: ResultFile) -> ResultSet:
@@ -129,10 +144,13 @@ def to_result_set(result: ResultFile) -> ResultSet:
     given = inputs(result.context)
     entries = tuple(to_entry(row, given) for row in rows)
     published = bool(entries) and all(one.published for one in entries)
-    notes = footnotes(result.context) if any(one.published for one in entries) else ()
+    is_reference = bool(_object_member(result.context, "reference"))
+    has_notes = is_reference or any(one.published for one in entries)
+    notes = footnotes(result.context) if has_notes else ()
     device = _printable_or_none(_object_member(result.context, "device").get("name"))
     about = _source_description(result.context, entries)
-    return ResultSet(printable(str(result.path)), about, entries, published, notes, device)
+    name, totals = printable(str(result.path)), tuple(totals_of(result.context, rows))
+    return ResultSet(name, about, entries, published, is_reference, notes, device, totals)
 
 
 def inputs(context: Json) -> str:
@@ -141,7 +159,7 @@ def inputs(context: Json) -> str:
 
 
 def footnotes(context: Json) -> tuple[str, ...]:
-    """The footnotes of published figures, from their context."""
+    """The footnotes of a reference, from its context."""
     notes = context.get("footnotes")
     if isinstance(notes, list) and notes:
         return tuple(printable(text) for text in notes)
@@ -151,14 +169,14 @@ def footnotes(context: Json) -> tuple[str, ...]:
 def to_entry(row: Row, inputs: str = "uniform") -> Entry:
     """Converts a row, which the schema has checked, to an entry."""
     regime, published = row.regime, row.regime.published
+    attributes = _printable_attributes(row.attributes)
     time_ns = _positive_or_none(row.time_ns)
     return Entry(
         position=row.position,
         op=printable(row.op or "unknown"),
         problem=printable(row.problem or _problem_text_of_attributes(row)),
-        attributes={
-            printable(name): _attribute_value(value) for name, value in row.attributes.items()
-        },
+        # The same object where nothing had to be cleaned, which is the rule.
+        attributes=row.attributes if attributes == row.attributes else attributes,
         application=_printable_or_none(row.application),
         status=row.status,
         reason=_printable_or_none(row.reason),
@@ -185,11 +203,12 @@ def to_entry(row: Row, inputs: str = "uniform") -> Entry:
         published=published is not None,
         is_disturbed=row.statistics.is_disturbed,
         doubt=_printable_or_none(published.doubt) if published else None,
-        meant={
-            printable(name): _attribute_value(value)
-            for name, value in (published.intended_attributes if published else {}).items()
-        },
+        meant=_printable_attributes(published.intended_attributes) if published else _NOTHING,
     )
+
+
+def _printable_attributes(attributes: Mapping[str, Value]) -> Mapping[str, Value]:
+    return {printable(name): _attribute_value(value) for name, value in attributes.items()}
 
 
 def _problem_text_of_attributes(row: Row) -> str:
@@ -200,9 +219,14 @@ def _problem_text_of_attributes(row: Row) -> str:
 
 def printable(text: object) -> str:
     """The text without control characters, cut to a length that fits a line."""
-    clean = "".join(letter if letter.isprintable() else "\N{REPLACEMENT CHARACTER}"
-                    for letter in str(text)[:_LONGEST_TEXT])  # fmt: skip
-    return clean if len(str(text)) <= _LONGEST_TEXT else clean[:-3] + "..."
+    whole = text if isinstance(text, str) else str(text)
+    if len(whole) <= _LONGEST_TEXT and whole.isprintable():
+        return whole
+    clean = whole[:_LONGEST_TEXT]
+    if not clean.isprintable():
+        clean = "".join(letter if letter.isprintable() else "\N{REPLACEMENT CHARACTER}"
+                        for letter in clean)  # fmt: skip
+    return clean if len(whole) <= _LONGEST_TEXT else clean[:-3] + "..."
 
 
 def _printable_or_none(value: object) -> str | None:

@@ -55,6 +55,11 @@ def nothing_in_common(first: ResultSet, second: ResultSet, across: Collection[st
         list(dict.fromkeys(entry.op for entry in result_set.entries))
         for result_set in (first, second)
     ]
+    if first.workload is not None and second.workload is not None:
+        return (
+            f"{names} have no problem in common: {first.workload.summary} in the first, "
+            f"{second.workload.summary} in the second"
+        )
     if set(ops[0]) & set(ops[1]):
         return (
             f"{names} have no problem in common: compare needs rows of the same problems, such as "

@@ -10,7 +10,8 @@ from __future__ import annotations
 import math
 import statistics
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
+from itertools import compress
 
 from deepbench.results.algorithm_choice import same_algorithm
 
@@ -34,7 +35,7 @@ _SPREAD_ERROR = 1.64 * 1.16
 _TWO_SIDED = 1.96  # the normal quantile of the 95 % intervals
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class ComparedRow:
     """A pair of rows and its verdict."""
 
@@ -80,6 +81,8 @@ class ComparedRow:
     def other_attributes(self) -> Mapping[str, Value]:
         """Attributes of the other row that differ from the base's."""
         base, other = self.base.attributes, self.other.attributes
+        if base == other:
+            return {}
         return {name: value for name, value in other.items() if base.get(name) != value}
 
     @property
@@ -106,15 +109,17 @@ def judge(
     the limit is 3 %, or more where repeated runs of the same setup differ by more. With
     `any_clock`, clock changes are not corrected for."""
     factor = sidak_factor(len(pairs))
-    drift = {} if noise is not None else _drift_by_family(pairs, factor)
     floor = NOISE_FLOOR if noise is None else noise
+    rows = [ComparedRow(base, other, ratio(base, other), floor, UNKNOWN) for base, other in pairs]
+    repetitions = [_is_repetition(base, other) for base, other in pairs]
+    drift: Mapping[object, float] = {}
+    if noise is None:
+        drift = _drift_by_family([*compress(rows, repetitions)], factor)
     judged = []
-    for base, other in pairs:
-        limit = max(
-            floor, drift.get(_family_key(base), 0.0) if _is_repetition(base, other) else 0.0
-        )
-        one = ComparedRow(base, other, ratio(base, other), limit, UNKNOWN)
-        judged.append(_judge_row(one, factor, 0.0 if any_clock else one.clock_change or 0.0))
+    for one, is_repetition in zip(rows, repetitions, strict=True):
+        limit = max(floor, drift.get(_family_key(one.base), 0.0)) if is_repetition else floor
+        clocks = 0.0 if any_clock else one.clock_change or 0.0
+        judged.append(_judge_row(one, limit, factor, clocks))
     return judged
 
 
@@ -140,7 +145,7 @@ def sidak_factor(count: int) -> float:
     return statistics.NormalDist().inv_cdf(1 - share / 2) / _TWO_SIDED
 
 
-def _judge_row(one: ComparedRow, factor: float, clocks: float) -> ComparedRow:
+def _judge_row(one: ComparedRow, noise: float, factor: float, clocks: float) -> ComparedRow:
     explained_by_clock = False
     if one.base.doubt or one.other.doubt:
         verdict = DOUBTED
@@ -151,11 +156,11 @@ def _judge_row(one: ComparedRow, factor: float, clocks: float) -> ComparedRow:
     elif one.base.is_disturbed or one.other.is_disturbed:
         verdict = DISTURBED
     else:
-        verdict = decide_verdict(one.ratio, one.noise, factor, clocks)
+        verdict = decide_verdict(one.ratio, noise, factor, clocks)
         explained_by_clock = (
-            verdict == NOISE and decide_verdict(one.ratio, one.noise, factor) != NOISE
+            clocks != 0 and verdict == NOISE and decide_verdict(one.ratio, noise, factor) != NOISE
         )
-    return replace(one, verdict=verdict, clocks=clocks, explained_by_clock=explained_by_clock)
+    return ComparedRow(one.base, one.other, one.ratio, noise, verdict, clocks, explained_by_clock)
 
 
 def _ratio_limits(center: float, wide: Interval, clocks: float) -> tuple[float, float]:
@@ -175,15 +180,14 @@ def _is_repetition(base: Entry, other: Entry) -> bool:
     return setup_of(base) == setup_of(other) and not differences(base, other)
 
 
-def _drift_by_family(pairs: Sequence[tuple[Entry, Entry]], factor: float) -> dict[object, float]:
+def _drift_by_family(repetitions: Sequence[ComparedRow], factor: float) -> dict[object, float]:
     """The difference between repeated runs of the same setup, by family, at the family-wise error
     rate of all verdicts. It is the spread of the ratios around the family's median. Neither a
     minority of changed rows nor a change common to all rows moves it."""
     logarithms: dict[object, list[float]] = {}
-    for base, other in pairs:
-        one = ratio(base, other) if _is_repetition(base, other) else None
-        if one is not None:
-            logarithms.setdefault(_family_key(base), []).append(math.log(one.value))
+    for row in repetitions:
+        if row.ratio is not None:
+            logarithms.setdefault(_family_key(row.base), []).append(math.log(row.ratio.value))
     drifts = {}
     for family, values in logarithms.items():
         if len(values) >= _FEWEST:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cache
 from itertools import product
 from math import prod
 from typing import TYPE_CHECKING
@@ -41,15 +42,18 @@ def operation_names() -> list[str]:
 
 def operation_name(word: str) -> str | None:
     """The operation (or 'all') that a word means, or None."""
-    if word == ALL:
-        return ALL
-    return next(
-        (known.name for known in operations() if word in (known.name, *known.aliases)), None
-    )
+    return _names_by_word().get(word)
+
+
+@cache
+def _names_by_word() -> Mapping[str, str]:
+    """The operation that each name and each alias means."""
+    words = {word: known.name for known in operations() for word in (known.name, *known.aliases)}
+    return {**words, ALL: ALL}
 
 
 def has_suites(op: str) -> bool:
-    """Whether the original's sets have problems of an operation, or of any for 'all'."""
+    """Whether a set has problems of an operation, or of any for 'all'."""
     return op == ALL or any(name == op for _, name in suites.available())
 
 
@@ -124,14 +128,15 @@ def parameter_names() -> set[str]:
     return {parameter.name for known in operations() for parameter in known.parameters}
 
 
-def choices_of(op: str, key: str) -> list[str]:
+@cache
+def choices_of(op: str, key: str) -> tuple[str, ...]:
     """The choices of an operation's key; empty if the operation has no such key."""
-    return [
+    return tuple(
         choice
         for parameter in operation(op).parameters
         if parameter.name == key
         for choice in parameter.choices
-    ]
+    )
 
 
 def default_values(key: str) -> set[str]:

@@ -11,6 +11,7 @@ import shlex
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -22,6 +23,7 @@ from deepbench.problems.problem_arguments import (
     ProblemArguments,
     choices_of,
     default_values,
+    has_suites,
     operation,
     operation_name,
     operations,
@@ -33,6 +35,7 @@ from deepbench.problems.problem_arguments import (
     require_constant,
 )
 from deepbench.problems.suite_counts import merged_by_problem
+from deepbench.problems.suite_precision import in_precision, left_out_text
 from deepbench.suites import Suite
 
 if TYPE_CHECKING:
@@ -74,6 +77,7 @@ class Selection:
     source: ProblemSource
     many: bool  # a set or a suite, of which --quick selects a part
     facts: Callable[[Parse, Json | None], Json] = _no_facts  # further members of the context
+    remarks: Sequence[str] = ()  # on what the words select
 
 
 @dataclass(frozen=True)
@@ -83,11 +87,22 @@ class SuiteSource:
     suites: Sequence[Suite]
     chosen: Mapping[str, str]  # overrides the suites' defaults where an operation has the key
 
+    @cached_property
+    def _in_precision(self) -> tuple[Sequence[Suite], Sequence[str]]:
+        precision = self.chosen.get("precision")
+        return in_precision(self.suites, precision) if precision else (self.suites, ())
+
+    @property
+    def remarks(self) -> list[str]:
+        """What of the suites is left out."""
+        left_out = self._in_precision[1]
+        return [left_out_text(left_out, self.chosen["precision"])] if left_out else []
+
     def problems(self, parse: Parse, hello: Json | None) -> Iterator[SelectedProblem]:
         keys = parameter_names()
         joint = ((hello or {}).get("backend") or {}).get("joint_phases") or {}
         selected: list[SelectedProblem] = []
-        for suite in self.suites:
+        for suite in self._in_precision[0]:
             with suite_errors_as_usage_errors():
                 parsed = suites.problems(suite, parse, self.chosen, keys, joint)
                 merged = merged_by_problem(parsed)
@@ -159,15 +174,15 @@ def select(op: str, line_words: Sequence[str], corrected: bool) -> Selection:
     """The problems that 'OP words...' selects. Raises UsageError."""
     words = parse_problem_arguments(op, line_words)
     dimensions = [key for key in words.values if key not in _keys_allowed_with_set(op)]
-    runs_default_problems = op != ALL and bool(operation(op).default_problems({}))
-    if words.set is not None and not runs_default_problems:
+    asks_set = words.set is not None and has_suites(op)
+    if words.set is not None and asks_set:
         _ops_of_set(op, words.set)
     if words.set is not None and dimensions:
         raise UsageError(
             f"a set ({_set_word(words.set)}) and dimensions ({' '.join(dimensions)}) are given; "
             "give a set, or KEY=VALUE alone for one problem"
         )
-    if runs_default_problems:
+    if not asks_set and op != ALL and operation(op).default_problems({}):
         return _select_default_problems(op, words)
     if dimensions and op == ALL:
         raise UsageError(f"'all' runs sets, not one problem; name the operation of {dimensions[0]}")
@@ -197,7 +212,8 @@ def select_files(words: Sequence[str]) -> Selection:
         read = [suites.read(path) for path in paths]
     title = " ".join(suite.name for suite in read)
     chosen = {"precision": str(precision_name(ALL, asked[0]))} if asked else {}
-    return Selection(title, None, SuiteSource(read, chosen), many=True)
+    source = SuiteSource(read, chosen)
+    return Selection(title, None, source, many=True, remarks=source.remarks)
 
 
 def _select_set(op: str, words: ProblemArguments, corrected: bool) -> Selection:
@@ -214,7 +230,8 @@ def _select_set(op: str, words: ProblemArguments, corrected: bool) -> Selection:
     _require_not_in_suite(chosen, read)
     said = [f"{key}={value}" for key, value in chosen.items() if key != "precision"]
     title = " ".join([op, _set_word(set_name), *said])
-    return Selection(title, set_name, SuiteSource(read, chosen), many=True)
+    source = SuiteSource(read, chosen)
+    return Selection(title, set_name, source, many=True, remarks=source.remarks)
 
 
 def _ops_of_set(op: str, set_name: str) -> list[str]:
@@ -270,12 +287,13 @@ def original_suite(set_name: str, op: str, corrected: bool) -> Suite:
 
 
 def _select_default_problems(op: str, words: ProblemArguments) -> Selection:
-    """Selects the default problems of an operation without suites, or those written out."""
+    """Selects the default problems of an operation, or those written out."""
     if words.set is not None:
         raise UsageError(f"{op} has no sets: '{op}' alone runs a sweep over {_sweep_keys(op)}")
     if set(words.values) - _keys_allowed_with_set(op):
         return Selection(op, None, LineSource(problem_lines(op, words)), many=False)
-    return Selection(f"{op} sweep", None, DefaultProblems(op, words.values), many=True)
+    chosen = words.values | ({"precision": [words.precision]} if words.precision else {})
+    return Selection(f"{op} sweep", None, DefaultProblems(op, chosen), many=True)
 
 
 def _sweep_keys(op: str) -> str:

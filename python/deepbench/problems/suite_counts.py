@@ -34,8 +34,9 @@ def merged_by_problem(parsed: Sequence[tuple[Entry, T]]) -> list[MergedProblem[T
     entries: dict[str, list[Entry]] = {}
     problems: dict[str, T] = {}
     for entry, problem in parsed:
-        entries.setdefault(str(problem), []).append(entry)
-        problems.setdefault(str(problem), problem)
+        text = str(problem)
+        entries.setdefault(text, []).append(entry)
+        problems.setdefault(text, problem)
     merged = []
     for text, lines in entries.items():
         counts = _summed(lines)

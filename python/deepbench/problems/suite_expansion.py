@@ -6,7 +6,7 @@ The parser is a parameter: the native Problem.parse, or the one of a test.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from types import MappingProxyType
 from typing import NoReturn, TypeVar
 
@@ -37,9 +37,13 @@ def problems(
     if keys is not None:
         _check_defaults(suite, keys)
     parsed: list[tuple[Entry, T]] = []
+    assignments: dict[str | None, list[str]] = {}  # by the joint phase
     for entry in suite.entries:
+        joint = joint_phases.get(entry.text.partition(" ")[0])
+        if joint not in assignments:
+            assignments[joint] = list(_default_assignments(suite, chosen, joint))
         try:
-            of_line = _problems_of_line(entry, suite, parse, chosen, joint_phases)
+            of_line = _problems_of_line(entry, assignments[joint], parse)
             parsed += [(entry, problem) for problem in of_line]
         except ValueError as error:
             _fail_at_source(str(error), entry, suite, chosen)
@@ -62,17 +66,12 @@ def _fail_at_source(what: str, entry: Entry, suite: Suite, chosen: Mapping[str, 
 
 
 def _problems_of_line(
-    entry: Entry,
-    suite: Suite,
-    parse: Callable[[str, str], T],
-    chosen: Mapping[str, str],
-    joint_phases: Mapping[str, str],
+    entry: Entry, assignments: Sequence[str], parse: Callable[[str, str], T]
 ) -> list[T]:
     """The problems of a line: one per phase, or a single one if the line or the command line names
     the phase, or if the operation has no phases."""
     distinct: list[T] = []
-    joint = joint_phases.get(entry.text.split(maxsplit=1)[0])
-    for defaults in _default_assignments(suite, chosen, joint):
+    for defaults in assignments:
         problem = parse(entry.text, defaults)
         if problem not in distinct:
             distinct.append(problem)
@@ -82,6 +81,7 @@ def _problems_of_line(
 def _default_assignments(
     suite: Suite, chosen: Mapping[str, str], joint: str | None
 ) -> Iterator[str]:
+    """The defaults of a line's problems, one text per phase."""
     values = {**suite.defaults, **chosen}
     if not suite.phases or "phase" in chosen:
         yield _assignments_text(values)

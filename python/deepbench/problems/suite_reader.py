@@ -27,10 +27,12 @@ _HEADER = re.compile(r"#\s*(defaults?|phases?|constants?)\s*:(.*)")
 _HEADERS = {"default": "precision=half", "phases": "fwd bwd_data", "constant": "a"}
 _NAME = re.compile(r"[a-z_][a-z0-9_]*")
 _VALUE = re.compile(r'[^\s"=]+')
-_TOKEN = re.compile(r'(?:[^\s"]|"(?:[^"\\]|\\.)*")+')
+_TOKEN = re.compile(r'(?:[^\s"]+|"[^"\\]*(?:\\.[^"\\]*)*")+')
 _METADATA = ("application", "count")  # keys that are not part of the problem
+_BESIDE_PROBLEM = ("#", *(f"{key}=" for key in _METADATA))  # how a word of something else begins
 _COUNT = re.compile(r"[1-9][0-9]{0,15}")
-_QUOTED = re.compile(r'"((?:[^"\\]|\\.)*)"')
+_ESCAPED = re.compile(r"\\(.)")
+_QUOTED = re.compile(r'"([^"\\]*(?:\\.[^"\\]*)*)"')
 
 
 class SuiteError(ValueError):
@@ -146,11 +148,12 @@ class _Reader:
         if len(line) > MAX_LINE_CHARACTERS:
             self._fail(f"the line has {len(line):,} characters", f"at most {MAX_LINE_CHARACTERS:,}")
         line = line.strip()
-        header = _HEADER.fullmatch(line)
-        if header is not None:
-            self._check_characters(line)
-            self._read_header(header[1], header[2].split())
-        elif line and not line.startswith("#"):
+        if line.startswith("#"):
+            header = _HEADER.fullmatch(line)
+            if header is not None:
+                self._check_characters(line)
+                self._read_header(header[1], header[2].split())
+        elif line:
             self._check_characters(line)
             self._read_problem(line)
 
@@ -172,18 +175,18 @@ class _Reader:
         )
 
     def _read_problem(self, line: str) -> None:
-        words: list[str] = []
+        tokens = self._split_words(line)
+        words = [token for token in tokens if not token.startswith(_BESIDE_PROBLEM)]
         metadata: dict[str, str] = {}
-        for token in self._split_words(line):
-            key, equals, value = token.partition("=")
+        for token in tokens:
+            if not token.startswith(_BESIDE_PROBLEM):
+                continue
             if token.startswith("#"):
                 self._fail("a comment follows a problem", "a comment has a line of its own")
-            elif key not in _METADATA or not equals:
-                words.append(token)
-            elif key in metadata:
+            key, _, value = token.partition("=")
+            if key in metadata:
                 self._fail(f"{key} is given twice", "a problem has one")
-            else:
-                metadata[key] = value
+            metadata[key] = value
         application = self._read_application(metadata.get("application"))
         count = self._read_count(metadata.get("count"))
         if not words:
@@ -255,23 +258,17 @@ class _Reader:
 
     def _split_words(self, line: str) -> list[str]:
         """The words of a line; white space inside double quotes does not end one."""
-        tokens: list[str] = []
-        at = 0
-        while at < len(line):
-            if line[at].isspace():
-                at += 1
-                continue
-            match = _TOKEN.match(line, at)
-            if match is None or (match.end() < len(line) and line[match.end()] == '"'):
-                self._fail("a quote is not closed", 'write application="..." with both quotes')
-            tokens.append(match.group())
-            at = match.end()
-        return tokens
+        if '"' not in line:
+            return line.split()
+        words: list[str] = _TOKEN.findall(line)
+        if sum(word.count('"') for word in words) < line.count('"'):
+            self._fail("a quote is not closed", 'write application="..." with both quotes')
+        return words
 
     def _unquoted(self, value: str) -> str:
         quoted = _QUOTED.fullmatch(value)
         if quoted is not None:
-            return re.sub(r"\\(.)", r"\1", quoted[1])
+            return _ESCAPED.sub(r"\1", quoted[1])
         if '"' in value or value.startswith("'"):
             self._fail(
                 "the application is not quoted as it should be",

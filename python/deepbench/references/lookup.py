@@ -3,25 +3,30 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from pathlib import Path
 
-from deepbench import references
+from deepbench import history, references
 from deepbench.errors import UsageError, in_quotes, suggestion
 from deepbench.results import ResultFile, read
+from deepbench.results.reader import WHOLE, Detail
 
+LAST = "last"  # the last run of the history
 _ZIP = b"PK\x03\x04"  # the first bytes of a workbook
 
 
-def open_results(word: str) -> ResultFile:
-    """The rows of a result file or a reference. A file takes precedence over a reference of the
-    same name. Raises UserError."""
-    reference = None if _is_file(word) else references.find(word)
+def open_results(word: str, ops: Collection[str] = (), detail: Detail = WHOLE) -> ResultFile:
+    """The rows of a result file, of the last run of the history, or of a reference, of which those
+    of `ops` alone if there are any. A file takes precedence over another meaning of its name.
+    `detail` is what the rows of a file have at least. Raises UserError."""
+    if is_last_run(word):
+        return history.read_run(history.last_run())
+    reference = named_reference(word)
     if reference is not None:
-        return references.load(reference)
+        return references.load(reference, ops)
     if _is_file(word) or _is_path(word):
         _refuse_workbook(word)
-        return read(Path(word))
+        return read(Path(word), detail)
     if _is_folder(word):
         raise UsageError(f"{in_quotes(word)}: is a folder; name a result file in it")
     near = suggestion(word, [one.name for one in references.available()])
@@ -29,6 +34,16 @@ def open_results(word: str) -> ResultFile:
         f"{in_quotes(word)}: there is no such file and no such reference{near}; 'deepbench list "
         "references' has the names"
     )
+
+
+def is_last_run(word: str) -> bool:
+    """Whether the word means the last run of the history; a file may have this name."""
+    return word == LAST and not _is_file(word)
+
+
+def named_reference(word: str) -> references.Reference | None:
+    """The reference that a word names, unless a file has this name. Raises UserError."""
+    return None if _is_file(word) else references.find(word)
 
 
 def _refuse_workbook(word: str) -> None:
@@ -54,6 +69,8 @@ def require_distinct_output(output: str | None, read: Iterable[str]) -> None:
 
 def source_identity(word: str) -> object:
     """A value that is equal for two words with the same rows, or None for an unknown source."""
+    if is_last_run(word):
+        word = str(history.last_run().path)
     if not _is_file(word):
         reference = references.find(word)
         return reference.name if reference else None

@@ -7,11 +7,11 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Protocol
 
 from deepbench.errors import UserError
-from deepbench.report.outline import Outline
-from deepbench.results.row import Row
 
 if TYPE_CHECKING:
+    from deepbench.report.outline import Outline
     from deepbench.report.reference_columns import ReferenceColumns
+    from deepbench.results.row import Row
     from deepbench.workload.totals import Totals
 
 Context = Mapping[str, Any]

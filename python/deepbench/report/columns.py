@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from deepbench.report.fields import (
     TIME_WIDTH,
     percent,
+    quantity,
     rate,
     share,
     spread,
@@ -18,6 +19,7 @@ from deepbench.report.outline import OpOutline, application_text, count_text, ti
 from deepbench.results.row import Row
 from deepbench.terminal_text import cell_width, padded
 
+_HOUR_NS = 3600e9
 _APPLICATION = "application"
 _COUNT = "count"
 
@@ -75,7 +77,34 @@ def measured_columns(op: OpOutline) -> list[Column]:
         Column("bound by", 10, lambda row: row.bound.by or "-", left=True, name="bound"),
         Column("verified", 8, verified, left=True, name="verified"),
     ]
-    return [*time, *(arithmetic if op.arithmetic else moved), *limits]
+    return [*time, *(arithmetic if op.arithmetic else moved), *limits, *_spent_columns(op)]
+
+
+def _spent_columns(op: OpOutline) -> list[Column]:
+    """The columns of energy and of cost, where they are known."""
+    columns = []
+    if op.energy:
+        columns.append(Column("J/call", 9, lambda row: quantity(row.energy_j), name="energy"))
+    if op.energy and op.arithmetic:
+        unit = "GOP/J" if op.work_units == {"TOP/s"} else "GFLOP/J"
+        columns.append(Column(unit, 9, _giga_per_joule_cell, name="efficiency"))
+    if (price := op.price) is not None:
+        columns.append(
+            Column("cost/M", 9, lambda row: quantity(cost_of_a_million(row, price)), name="cost")
+        )
+    return columns
+
+
+def cost_of_a_million(row: Row, price: float) -> float | None:
+    """The cost of a million calls at a price of a device per hour."""
+    if row.time_ns is None:
+        return None
+    return price * (row.regime.ranks or 1) * 1e6 * row.time_ns / _HOUR_NS
+
+
+def _giga_per_joule_cell(row: Row) -> str:
+    found = row.flops_per_joule
+    return quantity(None if found is None else found / 1e9)
 
 
 @dataclass(frozen=True)

@@ -69,6 +69,11 @@ def rate(value: float | None) -> str:
     return _with_digits_by_size(value, (0.00995, 5), (10, 4), (100, 3), (1_000, 2))
 
 
+def quantity(value: float | None) -> str:
+    """A quantity that may be of any size, with four digits: 0.01234, 1.234e-05, 123.4."""
+    return "-" if value is None else f"{value:.4g}"
+
+
 def level_name(name: str) -> str:
     """The name of a memory level, or of a precision as it stands."""
     return _LEVELS.get(name, name)
@@ -122,7 +127,13 @@ def metric_text(row: Row, without: Collection[str] = (), exact: bool = False) ->
 def _exact_metric_text(metric: Metric) -> str:
     value, unit = metric.value, metric.unit
     number = "-" if value is None else _number_text(value, exact=True)
-    return f"{number} {unit}" if unit else number
+    return _with_unit(number, unit)
+
+
+def _with_unit(number: str, unit: str | None) -> str:
+    """A share of calls, such as 100/100, has their number as its unit."""
+    separator = "" if not unit or unit.startswith("/") else " "
+    return f"{number}{separator}{unit or ''}"
 
 
 def _metric_value_text(metric: Metric, like_ns: float | None) -> str:
@@ -137,7 +148,7 @@ def _metric_value_text(metric: Metric, like_ns: float | None) -> str:
         number = f"{value:.3g}"
     else:
         number = rate(value) if str(unit).endswith("/s") else _number_text(value, exact=False)
-    return f"{number} {unit}" if unit else number
+    return _with_unit(number, unit)
 
 
 def _number_text(value: float, exact: bool) -> str:

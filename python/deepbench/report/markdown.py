@@ -6,13 +6,12 @@ from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
 from deepbench.report import Context
+from deepbench.report.below_rows import BelowRows
 from deepbench.report.columns import Column, measured_columns, problem_columns
 from deepbench.report.fields import get, threads_text
 from deepbench.report.outline import OpOutline, Outline
 from deepbench.report.remarks import Remarks
 from deepbench.results.build import version_text
-from deepbench.results.call_totals import CallTotals
-from deepbench.results.fleet import FleetSummary
 from deepbench.results.row import Row
 
 if TYPE_CHECKING:
@@ -29,20 +28,17 @@ class Markdown:
         self._op: str | None = None
         self._columns: list[Column] = []
         self._remarks = Remarks()
-        self._fleet = FleetSummary()
-        self._totals = CallTotals()
+        self._below = BelowRows()
 
     def begin(self, context: Context, outline: Outline) -> str:
         self._outline = outline
-        self._fleet.begin(context)
-        self._totals.begin(context)
+        self._below.begin(context)
         if self._reference:
             self._reference.begin(context)
         return escaped(context_caption(context)) + "\n"
 
     def row(self, row: Row) -> str:
-        self._fleet.add(row)
-        self._totals.add(row)
+        self._below.add(row)
         op = row.op or "?"
         text = "" if op == self._op else self._header(op)
         return text + line([escaped(column.cell(row)) for column in self._columns])
@@ -53,14 +49,12 @@ class Markdown:
         return notes + self._sections(workload)
 
     def _sections(self, workload: Sequence[Totals]) -> str:
-        """The sections below the rows: of a fleet, and of a model or of counted calls."""
-        if not self._fleet.rows and not self._totals.regimes and not workload:
+        sections = self._below.sections(workload)
+        if not sections:
             return ""
-        from deepbench.report.below_rows import sections_below_rows
         from deepbench.report.comparison.markdown import render_markdown
 
-        sections = sections_below_rows(self._fleet, self._totals, workload)
-        return "\n" + render_markdown(sections) if sections else ""
+        return "\n" + render_markdown(sections)
 
     def _header(self, op: str) -> str:
         outline = self._outline.get(op, OpOutline({}, arithmetic=True))

@@ -30,6 +30,7 @@ class OutlineProblem(NamedTuple):
     power: str | None = None  # the power regime; None: unknown, as of published figures
     visits: int = 1  # of which each is by another process
     calls: int | None = None  # how often its applications make it; None: not stated
+    energy: bool = False  # whether the energy of its calls is measured
 
 
 @dataclass(frozen=True)
@@ -45,6 +46,8 @@ class OpOutline:
     powers: Sequence[str] = ()  # the power regimes of the rows
     visits: int = 1  # the most of a row
     count: int = 0  # the width of its column; 0: it has none
+    energy: bool = False  # whether the energy of a call has columns
+    price: float | None = None  # of a device per hour; None: costs have no column
 
     @property
     def heading(self) -> str:
@@ -54,9 +57,9 @@ class OpOutline:
         return "; ".join(filter(None, (power, visits)))
 
 
-def outline(problems: Iterable[OutlineProblem]) -> Outline:
+def outline(problems: Iterable[OutlineProblem], price: float | None = None) -> Outline:
     """Returns for each operation, in order of appearance, the column widths and the shared
-    attributes with which a report prints these problems."""
+    attributes with which a report prints these problems. `price` is that of a device per hour."""
     texts: dict[str, dict[str, set[str]]] = {}  # of each attribute of each operation
     rows: dict[str, int] = {}
     counts: dict[tuple[str, str], int] = {}  # rows that have an attribute
@@ -66,7 +69,8 @@ def outline(problems: Iterable[OutlineProblem]) -> Outline:
     powers: dict[str, dict[str, None]] = {}  # in order of appearance
     visits: dict[str, int] = {}
     call_counts: dict[str, int] = {}  # widths
-    for op, attributes, flops, application, power, row_visits, calls in problems:
+    energies: set[str] = set()  # operations with the energy of calls
+    for op, attributes, flops, application, power, row_visits, calls, energy in problems:
         rows[op] = rows.get(op, 0) + 1
         columns = texts.setdefault(op, {})
         for name, value in attributes.items():
@@ -78,6 +82,7 @@ def outline(problems: Iterable[OutlineProblem]) -> Outline:
         powers.setdefault(op, {}).update({power: None} if power else {})
         visits[op] = max(visits.get(op, 1), row_visits)
         call_counts[op] = max(call_counts.get(op, 0), len(count_text(calls)))
+        energies |= {op} if energy else set()
     outlines = {}
     for op, columns in texts.items():
         value_widths = {name: max(map(cell_width, values)) for name, values in columns.items()}
@@ -89,7 +94,7 @@ def outline(problems: Iterable[OutlineProblem]) -> Outline:
         }
         outlines[op] = OpOutline(
             widths, arithmetic[op], applications[op], frozenset(units[op]), value_widths, shared,
-            tuple(powers[op]), visits[op], call_counts[op],
+            tuple(powers[op]), visits[op], call_counts[op], op in energies, price,
         )  # fmt: skip
     return outlines
 

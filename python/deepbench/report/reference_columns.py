@@ -90,7 +90,7 @@ class ReferenceColumns:
 
     def _reference_entry(self, row: Row) -> Entry | None:
         """The first reference row of the same problem and regime, preferably of the same
-        application."""
+        application, and then of the same choice of algorithm and library."""
         entry = self._entry(row)
         same = [
             other
@@ -98,17 +98,26 @@ class ReferenceColumns:
             for other in self._by_problem.get(problem, ())
             if not differences(entry, other)
         ]
-        alike = [other for other in same if other.application == entry.application]
-        return next(iter(alike or same), None)
+        return min(same, key=lambda other: _unlikeness(entry, other), default=None)
 
     def _entry(self, row: Row) -> Entry:
         return to_entry(row, self._inputs)
 
 
+def _unlikeness(entry: Entry, other: Entry) -> tuple[bool, ...]:
+    """What two rows of one problem do not have in common, the most important first."""
+    libraries = [(one.library or "").partition(" ")[0] for one in (entry, other)]
+    return (
+        entry.application != other.application,
+        entry.algorithm != other.algorithm,
+        libraries[0] != libraries[1],
+    )
+
+
 def _short_name(reference: ResultSet) -> str:
-    """A name that fits a column title. A processor's name drops its vendor unless the rest is too
+    """A name that fits a column title. A device's name drops its vendor unless the rest is too
     short; a file name keeps its end, which tends to distinguish files best."""
-    if reference.published:
+    if reference.published or reference.is_reference:
         rest = reference.name.partition(" ")[2][-_LONGEST_NAME:]
         return rest if len(rest) >= _SHORTEST_NAME else reference.name[:_LONGEST_NAME]
     stem = reference.name.rpartition("/")[2].removesuffix(".jsonl")

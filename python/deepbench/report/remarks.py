@@ -9,13 +9,15 @@ from dataclasses import dataclass
 from deepbench.report.fields import (
     metric_text,
     percent,
+    quantity,
     spread,
     time_text,
 )
 from deepbench.report.notes import Notes
 from deepbench.results.algorithm_choice import algorithm_choice_of
 from deepbench.results.fleet import counted_ranks
-from deepbench.results.row import Row
+from deepbench.results.row import ENERGY, Row
+from deepbench.results.soak import first_and_last_tenth_of, whole_of
 
 # Half the 95 % interval of the median, as a fraction of the median. A wider interval indicates a
 # noisy machine even if the standard error is small, since outliers do not affect the latter.
@@ -55,8 +57,10 @@ class Remarks:
 
 
 def plain_remarks(row: Row) -> str:
-    """The remarks on a row without its notes."""
-    return "; ".join(_remark_texts(row))
+    """The remarks on a row without its notes, and with its energy, which tables have as a
+    column."""
+    energy = [] if row.energy_j is None else [f"{quantity(row.energy_j)} J per call"]
+    return "; ".join([*_remark_texts(row), *energy])
 
 
 def _remark_texts(row: Row) -> Iterator[str]:
@@ -121,6 +125,26 @@ def _batches_per_sample_remark(row: Row) -> str | None:
     return f"samples are means of {fold} batches" if fold else None
 
 
+def _soak_remark(row: Row) -> str | None:
+    """How the end of a soak differs from its beginning."""
+    soak = whole_of(row.soak)
+    if soak is None:
+        return None
+    first, last = first_and_last_tenth_of(row.soak)
+    slowdown = last.time_per_call_ns / first.time_per_call_ns - 1
+    text = (
+        f"soak of {soak.calls:,} calls in {time_text(soak.elapsed_ns)}: the last tenth is "
+        f"{percent(abs(slowdown))} % {'slower' if slowdown >= 0 else 'faster'} than the first"
+    )
+    if first.clock_mhz and last.clock_mhz:
+        text += f", at {last.clock_mhz:.0f} MHz after {first.clock_mhz:.0f}"
+    if soak.power_capped:
+        text += f", under the power cap in {percent(soak.power_capped)} % of the batches"
+    if soak.throttled:
+        text += f", throttled in {percent(soak.throttled)} %"
+    return text
+
+
 def _one_call_remark(row: Row) -> str | None:
     return "one call" if row.verification.reason == "one call only" else None
 
@@ -180,7 +204,7 @@ def _conversion_remark(row: Row) -> str | None:
 
 
 def _metrics_remark(row: Row) -> str | None:
-    return metric_text(row, without=_CONVERSION_METRICS) or None
+    return metric_text(row, without=(*_CONVERSION_METRICS, ENERGY)) or None
 
 
 STATUSES = tuple(
@@ -198,6 +222,7 @@ REMARKS = (
     Remark("N ranks within X %", _ranks_remark),
     Remark("rank N is X % slow", _slow_ranks_remark),
     Remark("inconsistent: REASON", _doubt_remark),
+    Remark("soak of N calls in TIME: the last tenth is X % slower than the first", _soak_remark),
     Remark("samples are means of N batches", _batches_per_sample_remark),
     Remark("one call", _one_call_remark),
     *map(_stop_remark, ("noisy", "time_limit", "throttled", "too_few")),

@@ -9,11 +9,10 @@ from typing import TYPE_CHECKING
 from deepbench.marked_text import MarkedText
 from deepbench.report import Context
 from deepbench.report.attention import style_of
+from deepbench.report.below_rows import BelowRows
 from deepbench.report.outline import OpOutline, Outline
 from deepbench.report.remarks import Remarks
 from deepbench.report.table_layout import Layout, layout, require_known_columns
-from deepbench.results.call_totals import CallTotals
-from deepbench.results.fleet import FleetSummary
 from deepbench.results.row import Row
 from deepbench.terminal_text import cell_width, folded
 
@@ -46,22 +45,19 @@ class Table:
         self._held: list[Row] = []
         self._last_line = ""  # of the last row, with its remarks below it
         self._remarks = Remarks()
-        self._fleet = FleetSummary()
-        self._totals = CallTotals()
+        self._below = BelowRows()
 
     def begin(self, context: Context, outline: Outline) -> str:
         require_known_columns(outline, self._chosen)
         self._outline = outline
-        self._fleet.begin(context)
-        self._totals.begin(context)
+        self._below.begin(context)
         if self._reference:
             self._reference.begin(context)
         return ""
 
     def row(self, row: Row) -> str:
         released = ""
-        self._fleet.add(row)
-        self._totals.add(row)
+        self._below.add(row)
         op = row.op or "?"
         if op != self._op:
             released = self._held_rows_text()
@@ -83,14 +79,12 @@ class Table:
         return rows + "".join(line + "\n" for line in parts) + self._sections(workload)
 
     def _sections(self, workload: Sequence[Totals]) -> str:
-        """The sections below the rows: of a fleet, and of a model or of counted calls."""
-        if not self._fleet.rows and not self._totals.regimes and not workload:
+        sections = self._below.sections(workload)
+        if not sections:
             return ""
-        from deepbench.report.below_rows import sections_below_rows
         from deepbench.report.comparison.table import render_table
 
-        sections = sections_below_rows(self._fleet, self._totals, workload)
-        return "\n" + render_table(sections, self._width) if sections else ""
+        return "\n" + render_table(sections, self._width)
 
     def _start_operation(self, op: str) -> None:
         outline = self._outline.get(op, OpOutline({}, arithmetic=True))

@@ -23,7 +23,7 @@ from deepbench.report.columns import Column, measured_columns, problem_columns
 from deepbench.report.outline import OpOutline, Outline
 
 _DROPPED_FIRST = ("verified", "bound")
-_DROPPED_LAST = ("ceiling", "spread", "application", "count", "roofline")
+_DROPPED_LAST = ("ceiling", "spread", "application", "count", "roofline", "efficiency")
 _PROBLEM = "problem"  # stands for all attributes
 
 

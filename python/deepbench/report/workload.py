@@ -15,6 +15,7 @@ from deepbench.report.fields import (
     time_text,
     work_unit,
 )
+from deepbench.report.text_plot import PlotPoint, plot_lines
 from deepbench.workload.totals import (
     KNEE_SHARE,
     NEEDED_COVERAGE,
@@ -54,10 +55,11 @@ def workload_members(workload: Sequence[Totals]) -> list[Json]:
 
 
 def _heading(one: PassTotals) -> str:
-    return ", ".join([one.workload.text_of(one.what), *_regime_words(one)])
+    return ", ".join([one.workload.text_of(one.what), *regime_words(one)])
 
 
-def _regime_words(one: PassTotals) -> list[str]:
+def regime_words(one: PassTotals) -> list[str]:
+    """'cache hot' and 'power rested'."""
     names = zip(("cache", "power"), one.regime or (), strict=False)
     return [f"{name} {value}" for name, value in names if value]
 
@@ -73,12 +75,13 @@ def _total_lines(one: PassTotals) -> Iterator[str]:
     if one.what.batch > 1:
         parts.append(f"{time_text(one.unit_ns)} per {unit}")
     if one.units_per_s is not None:
-        parts.append(f"{_number(one.units_per_s)} {one.workload.unit}/s")
+        parts.append(f"{number_text(one.units_per_s)} {one.workload.unit}/s")
     yield ", ".join(parts)
     yield from _rate_lines(one.all)
     if one.cost_per_million is not None:
         price = f"{one.workload.price:g} per device and hour"
-        yield f"cost: {_number(one.cost_per_million)} per million {one.workload.unit}, at {price}"
+        cost = number_text(one.cost_per_million)
+        yield f"cost: {cost} per million {one.workload.unit}, at {price}"
     yield from _coverage_lines(one)
 
 
@@ -93,7 +96,7 @@ def _rate_lines(times: Times) -> Iterator[str]:
         parts.append(f"{times.above_ceiling} above their ceiling, excluded from the share")
     yield f"measured kernels: {', '.join(parts)}"
     if times.energy_j is not None:
-        yield f"energy of the measured kernels: {_number(times.energy_j)} J"
+        yield f"energy of the measured kernels: {number_text(times.energy_j)} J"
 
 
 def _coverage_lines(one: PassTotals) -> Iterator[str]:
@@ -167,7 +170,7 @@ def _share_section(what: str, one: PassTotals, groups: Mapping[str, Times]) -> S
             percent(times.known_ns / whole) if whole else "-",
             rate(times.tflops) if times.measured_flops else "-",
             share(times.share_roofline),
-            _measured_text(times),
+            measured_text(times),
         ))
         for name, times in groups.items()
     )  # fmt: skip
@@ -175,8 +178,9 @@ def _share_section(what: str, one: PassTotals, groups: Mapping[str, Times]) -> S
     return Section(heading, (), columns, frozenset({0, 6}), rows, optional=(1, 5, 4))
 
 
-def _measured_text(times: Times) -> str:
-    if all(one.row for one in times.times):
+def measured_text(times: Times) -> str:
+    """How much of the time is measured: yes, no, estimated, or a share."""
+    if times.times and all(one.row for one in times.times):
         return "yes"
     if not times.measured_ns:
         return "estimated" if times.known_ns else "no"
@@ -197,7 +201,7 @@ def _sweep_section(totals: Totals) -> Section:
             str(one.what.batch),
             time_cell(totals.time_ns(one)),
             time_cell(totals.time_ns(one) / one.what.batch),
-            *(("-" if one.units_per_s is None else _number(one.units_per_s),) if rates else ()),
+            *(("-" if one.units_per_s is None else number_text(one.units_per_s),) if rates else ()),
             percent(totals.share_of_best(one)),
             share(one.all.share_roofline),
             "-" if one.coverage is None else f"{percent(one.coverage)} %",
@@ -206,8 +210,32 @@ def _sweep_section(totals: Totals) -> Section:
     ]  # fmt: skip
     lines = [_knee_line(knee)]
     heading = f"{first.workload.title} {first.workload.phase}, latency against throughput"
-    title = ", ".join([heading, *_regime_words(first)])
-    return Section(title, tuple(lines), columns, frozenset(), tuple(rows))
+    title = ", ".join([heading, *regime_words(first)])
+    plot = tuple(_sweep_plot(totals))
+    return Section(title, tuple(lines), columns, frozenset(), tuple(rows), plot=plot)
+
+
+def _sweep_plot(totals: Totals) -> Iterator[str]:
+    """Throughput over latency. Without totals it is the share of the best, of the measured
+    kernels."""
+    shares = [(one, share) for one in totals.passes if (share := totals.share_of_best(one))]
+    if len(shares) < 2:
+        return
+    knee = totals.knee
+    points = [
+        PlotPoint(totals.time_ns(one), share, str(one.what.batch), one is knee)
+        for one, share in shares
+    ]
+    best = max(one.units_per_s or 0.0 for one, _ in shares)
+    if totals.is_complete:
+        top, y_title = number_text(best), f"{shares[0][0].workload.unit}/s"
+    else:
+        top, y_title = "100", "% of the best throughput of the measured kernels"
+    marked = ", * is the knee" if knee else ""
+    yield f"{y_title} by batch{marked}"
+    times = [point.x for point in points]
+    ends = time_text(min(times)), time_text(max(times))
+    yield from plot_lines(points, ends, ("0", top), "time of a pass")
 
 
 def _knee_line(knee: PassTotals | None) -> str:
@@ -280,7 +308,7 @@ def _times_members(times: Times) -> Json:
 # ---- numbers ------------------------------------------------------------------------------------
 
 
-def _number(value: float) -> str:
+def number_text(value: float) -> str:
     """Four significant digits without an exponent: 0.1234, 76.52, 12350."""
     return f"{value:.0f}" if value >= 1000 else f"{value:.4g}"
 
@@ -293,5 +321,5 @@ def _rate_text(times: Times) -> str:
 def _bytes_text(size: float) -> str:
     for unit, scale in (("TB", 1e12), ("GB", 1e9), ("MB", 1e6)):
         if size >= scale:
-            return f"{_number(size / scale)} {unit}"
-    return f"{_number(size / 1e3)} kB"
+            return f"{number_text(size / scale)} {unit}"
+    return f"{number_text(size / 1e3)} kB"

@@ -11,8 +11,10 @@ from dataclasses import dataclass
 
 from deepbench.results.row import Algorithm, Row
 
+_UNSTATED = Algorithm()
 
-@dataclass(frozen=True)
+
+@dataclass(frozen=True, slots=True)
 class AlgorithmChoice:
     """The object `algorithm` of a row, with None for what the row does not state."""
 
@@ -42,7 +44,7 @@ class AlgorithmChoice:
 def algorithm_choice_of(row: Row, clean: Callable[[object], str] = str) -> AlgorithmChoice:
     """The choice of a row. `clean` makes a text of a file safe to print."""
     algorithm = row.algorithm
-    if algorithm == Algorithm():
+    if algorithm == _UNSTATED:
         return AlgorithmChoice()
 
     def cleaned_text(value: str | None) -> str | None:

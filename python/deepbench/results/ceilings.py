@@ -7,11 +7,11 @@ so that they are computed whenever the row is shown; `deepbench._core.assess` co
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
-from typing import Any
+from dataclasses import dataclass
+from typing import Any, NamedTuple
 
 from deepbench.results import schema, strict_json
-from deepbench.results.row import Row, statistics_of_members
+from deepbench.results.row import Row, statistics_of_members, with_bound_figures
 from deepbench.results.schema_upgrade import upgrade_ceiling
 
 Json = Mapping[str, Any]
@@ -93,15 +93,9 @@ def ceiling_spread(line: Json) -> float | None:
     )
 
 
-def names_ceilings(row: Row) -> bool:
-    """Whether the row names its ceilings, from which its shares are computed. A row of a file of
-    version 1 has the figures and shares itself."""
-    return bool((row.members.get("bound") or {}).keys() & schema.CEILING_FIGURES.keys())
-
-
 def assessed_line(row: Row) -> str:
     """The line of a row that Ceilings.with_assessment() returned, with the figures of its bound."""
-    if not names_ceilings(row):
+    if not row.bound.names_ceilings:
         return row.line
     from deepbench import _core
 
@@ -137,6 +131,13 @@ class _Ceiling:
         ]
 
 
+class _Facts(NamedTuple):
+    """What a row needs of a ceiling."""
+
+    figure: float | None = None
+    spread: float | None = None
+
+
 def _order(line: Json | None) -> float:
     return -1.0 if line is None else ceiling_figure(line) or 0.0
 
@@ -152,19 +153,21 @@ class Ceilings:
 
     def __init__(self, lines: Iterable[Json] = ()) -> None:
         self._by_key: dict[str, _Ceiling] = {}
+        self._facts: dict[tuple[str, str | None], _Facts] = {}  # of those that rows named so far
         for line in lines:
             self.add(line)
 
     def add(self, line: Json) -> None:
         """Adds a ceiling that the schema has checked."""
         self._by_key.setdefault(line["ceiling"], _Ceiling()).add(line)
+        self._facts.clear()
 
     def with_assessment(self, row: Row) -> Row:
         """The row with a bound that has the figures of its ceilings and its shares; its members and
         its line stay those of the file."""
-        if not names_ceilings(row):
+        if not row.bound.names_ceilings:
             return row
-        return replace(row, bound=replace(row.bound, **self._assessment(row)))
+        return with_bound_figures(row, self._assessment(row))
 
     def names(self) -> set[str]:
         """What is known, such as 'arithmetic half' and 'bandwidth l2'."""
@@ -188,30 +191,32 @@ class Ceilings:
             return _UNKNOWN
         from deepbench import _core
 
+        named = {kind: self._facts_of(kind, getattr(bound, kind)) for kind in _PROTOCOL_UNITS}
         found = _core.assess(
             row.work.flops or 0.0,
             row.work.bytes or 0.0,
             median_ns,
             bound.level or "",
-            self._figure("arithmetic", bound.arithmetic),
-            self._figure("bandwidth", bound.bandwidth),
-            self._figure("latency", bound.latency),
+            named["arithmetic"].figure,
+            named["bandwidth"].figure,
+            named["latency"].figure,
             max(1.0, row.work.transform_factor or 1.0),
             row.work.steps or 0.0,
-            self._figure("serial", bound.serial),
+            named["serial"].figure,
         )
         for name, kind in _SPREADS.items():
-            line = self._line(kind, getattr(bound, kind))
-            found[name] = ceiling_spread(line) if line is not None else None
+            found[name] = named[kind].spread
         # A time that does not count has no share.
         return found if row.status == "ok" else {**found, **_NO_SHARES}
 
-    def _figure(self, kind: str, key: str | None) -> float | None:
-        line = self._line(kind, key)
-        return ceiling_figure(line) if line is not None else None
-
-    def _line(self, kind: str, key: str | None) -> Json | None:
-        """The ceiling that a row names; None if the file has none of that kind."""
-        ceiling = self._by_key.get(key) if key is not None else None
-        line = ceiling.line if ceiling is not None else None
-        return line if line is not None and line["kind"] == kind else None
+    def _facts_of(self, kind: str, key: str | None) -> _Facts:
+        """Those of the ceiling that a row names; none if the file has none of that kind."""
+        facts = self._facts.get((kind, key))
+        if facts is None:
+            ceiling = self._by_key.get(key) if key is not None else None
+            line = ceiling.line if ceiling is not None else None
+            facts = _Facts()
+            if line is not None and line["kind"] == kind:
+                facts = _Facts(ceiling_figure(line), ceiling_spread(line))
+            self._facts[kind, key] = facts
+        return facts

@@ -9,13 +9,20 @@ from __future__ import annotations
 import contextlib
 import errno
 import io
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, BinaryIO
 
 from deepbench.errors import UserError, printable_line
-from deepbench.input_files import NotRegularFile, TooLargeFile, read_regular, read_whole
+from deepbench.input_files import (
+    NotRegularFile,
+    TooLargeFile,
+    open_regular,
+    read_regular,
+    read_whole,
+)
+from deepbench.paused_collector import paused_collector
 from deepbench.redaction import redacted_context
 from deepbench.results import schema, schema_check, strict_json
 from deepbench.results.ceilings import CeilingLine, Ceilings, ceiling_of_json_value
@@ -55,7 +62,7 @@ class ResultFile:
     size: int  # bytes up to the end of the last whole line
     torn: bool  # the last line was incomplete and is left out
     ends_with_newline: bool = True  # whether the last complete line has its newline
-    stored: tuple[StoredLine, ...] = ()  # not assessed, in the order of the file
+    stored: tuple[StoredLine, ...] = ()  # in the order of the file
 
     @property
     def ceilings(self) -> tuple[Json, ...]:
@@ -69,7 +76,7 @@ class ResultFile:
 
     @property
     def stored_rows(self) -> tuple[Row, ...]:
-        """The rows that have a line, unlike those of visits alone; not assessed."""
+        """The rows that have a line, unlike those of visits alone."""
         return tuple(one for one in self.stored if isinstance(one, Row))
 
     @property
@@ -92,26 +99,56 @@ class ResultFile:
 
 @dataclass(frozen=True)
 class _Format:
-    """What the meaning of a file's rows depends on."""
+    """What the reading of a file's lines depends on."""
 
     version: object  # of the schema
     has_rests: bool  # the device rested in some row
+    keeps_lines: bool
 
 
-def read(path: Path) -> ResultFile:
+@dataclass(frozen=True)
+class Detail:
+    """What a reader of many rows may leave out."""
+
+    lines: bool = True  # of rows, which hold what a row alone does not
+    shares: bool = True  # of the ceilings of the file; a model's totals need them, too
+
+
+WHOLE = Detail()
+
+
+def read(path: Path, detail: Detail = WHOLE) -> ResultFile:
     """Reads a result file. Raises ResultError for any file that is not a valid result file."""
+    return parsed(path, read_bytes(path), detail)
+
+
+def read_bytes(path: Path) -> bytes:
+    """All bytes of a result file. Raises ResultError."""
+    with _errors_named(path):
+        return read_whole(path, _MAX_FILE_BYTES)
+
+
+def read_through(path: Path, is_last: Callable[[bytes], bool]) -> list[bytes]:
+    """The lines of a result file through the first that `is_last` accepts, or all of them if there
+    is none. Raises ResultError."""
+    lines = []
+    with _errors_named(path), open_regular(path, _MAX_FILE_BYTES) as file:
+        for line in file:
+            lines.append(line)
+            if is_last(line):
+                break
+    return lines
+
+
+@contextlib.contextmanager
+def _errors_named(path: Path) -> Iterator[None]:
     try:
-        data = _read_path(path)
+        with _limits_named(path):
+            yield
     except OSError as error:
         raise ResultError(f"{path}: {os_reason(error)}") from None
     except ValueError as error:  # NUL in the name
         raise ResultError(f"{str(path)!r}: {error}") from None
-    return parsed(path, data)
-
-
-def _read_path(path: Path) -> bytes:
-    with _limits_named(path):
-        return read_whole(path, _MAX_FILE_BYTES)
 
 
 def read_open_file(path: Path, file: BinaryIO) -> bytes:
@@ -132,9 +169,10 @@ def _limits_named(path: Path) -> Iterator[None]:
         ) from None
 
 
-def parsed(path: Path, data: bytes) -> ResultFile:
+@paused_collector()
+def parsed(path: Path, data: bytes, detail: Detail = WHOLE) -> ResultFile:
     """The content of a result file from its bytes. Error messages call the file `path`."""
-    if not data.strip():
+    if not data or data.isspace():
         raise ResultError(f"{path}: is empty; {_HOW_TO_MAKE_ONE}")
     if data.startswith(_GZIP_MAGIC):
         raise ResultError(f"{path}: is compressed; unpack it first")
@@ -142,7 +180,7 @@ def parsed(path: Path, data: bytes) -> ResultFile:
     first = lines.readline()
     size, torn, ends_with_newline = len(first), False, first.endswith(b"\n")
     context = _parse_context(path, first, whole=ends_with_newline)
-    file_format = _Format(context["schema"], has_rests=_REST_KEY in data)
+    file_format = _Format(context["schema"], _REST_KEY in data, detail.lines)
     stored: list[StoredLine] = []
     blank_lines = 0
     for number, line in enumerate(lines, start=2):
@@ -161,13 +199,19 @@ def parsed(path: Path, data: bytes) -> ResultFile:
             ends_with_newline = line.endswith(b"\n")
         size += len(line)
     known = Ceilings(one.members for one in stored if isinstance(one, CeilingLine))
+    assess = known.with_assessment if detail.shares or "workload" in context else _unchanged
+    stored = [assess(one) if isinstance(one, Row) else one for one in stored]
     rows = [one for one in stored if isinstance(one, Row)]
     _refuse_duplicate_positions(path, rows)
-    rows += _rows_of_visits(path, context, stored, {row.position for row in rows})
-    rows = [known.with_assessment(row) for row in rows]
+    combined = _rows_of_visits(path, context, stored, {row.position for row in rows})
+    rows += map(assess, combined)
     _refuse_too_many_attributes(path, rows)
     rows.sort(key=lambda row: row.position)  # a row that was measured again comes last
     return ResultFile(path, context, tuple(rows), size, torn, ends_with_newline, tuple(stored))
+
+
+def _unchanged(row: Row) -> Row:
+    return row
 
 
 def _parse_context(path: Path, line: bytes, whole: bool) -> Json:
@@ -211,7 +255,9 @@ def _parse_line(
             return ceiling_of_json_value(value, line, file_format.version, file_format.has_rests)
         if isinstance(value, dict) and value.get("type") == "visit":
             return visit_of_json_value(value, line)
-        return row_of_json_value(value, line, file_format.version, file_format.has_rests)
+        return row_of_json_value(
+            value, line, file_format.version, file_format.has_rests, file_format.keeps_lines
+        )
     except strict_json.NotJson as error:
         if may_be_torn:
             return None

@@ -32,6 +32,8 @@ def _compared_properties(old: Json, new: Json) -> Iterator[tuple[str, object, ob
     before, now = old["options"], new["options"]
     for key in sorted({*before, *now}):
         yield f"option {key}", before.get(key), now.get(key)
+    old_price, new_price = ((of.get("workload") or {}).get("price") for of in (old, new))
+    yield "option price", old_price, new_price
     for what in ("backend", "device"):
         yield f"the {what}", (old.get(what) or {}).get("name"), (new.get(what) or {}).get("name")
     before_ranks, now_ranks = (of.get("ranks") or {} for of in (old, new))

@@ -1,14 +1,20 @@
 """A row of a result file as a typed value.
 
 Every object of the row is a dataclass whose fields have the names of schema.json, and a value that
-the row lacks is None or empty. `members` holds the row as it was read, with keys that this version
+the row lacks is None or empty. `line` holds the row as it was read, with keys that this version
 does not know.
+
+A file may have a hundred thousand rows: their objects have slots, and share texts that repeat.
 """
 
 from __future__ import annotations
 
+import json
+from array import array
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, fields
+from operator import attrgetter
+from sys import intern
 from typing import Any, TypeVar
 
 from deepbench.call_counts import (
@@ -18,6 +24,7 @@ from deepbench.call_counts import (
     calls_by_application,
 )
 from deepbench.results import schema, strict_json
+from deepbench.results.schema_check import shortened_json
 from deepbench.results.schema_upgrade import upgrade_row
 
 Value = int | float | str
@@ -28,16 +35,18 @@ Numbers = Sequence[float | None]
 MAX_WAITED_SHARE = 0.05
 ABOVE_CEILING = 1.05  # a higher share of the roofline shows that the ceiling is too low
 
+ENERGY = "energy"  # the metric of the energy of a call, in joules
+
 _T = TypeVar("_T")
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Device:
     index: int | None = None
     name: str | None = None
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class TriedCandidate:
     """What the search among candidates learnt about one of them."""
 
@@ -47,7 +56,7 @@ class TriedCandidate:
     refused: str | None = None
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Algorithm:
     """The measured algorithm, and the library's default beside it."""
 
@@ -71,7 +80,7 @@ class Algorithm:
     states_candidate: bool = False
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Published:
     """Where a published figure stands, what is printed there, and why it is doubted; or which trace
     a time comes from."""
@@ -92,7 +101,7 @@ class Published:
     intended_attributes: Mapping[str, Value] = field(default_factory=dict)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Regime:
     """The conditions under which the row was measured."""
 
@@ -109,7 +118,7 @@ class Regime:
     ranks: int | None = None
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class VisitFacts:
     """The visits that a row was combined from, and the deviation between visits of its class."""
 
@@ -119,7 +128,7 @@ class VisitFacts:
     class_deviation: float | None = None
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Statistics:
     median_ns: float | None = None
     min_ns: float | None = None
@@ -154,7 +163,7 @@ class Statistics:
         return float(self.high_ns - self.low_ns) / 2 / float(self.median_ns)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Work:
     flops: float | None = None
     bytes: float | None = None
@@ -163,17 +172,20 @@ class Work:
     steps: float | None = None
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Rates:
     tflops: float | None = None
     gbps: float | None = None
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Bound:
     """The keys of the row's ceilings. The figures and the shares are those that the row holds
     itself, or that results/ceilings.py makes of the ceilings of its file."""
 
+    # Whether the row names its ceilings, from which its shares are computed. A row of a file of
+    # version 1 has the figures and shares itself.
+    names_ceilings: bool = False
     arithmetic: str | None = None
     bandwidth: str | None = None
     latency: str | None = None
@@ -193,7 +205,7 @@ class Bound:
     share_roofline: float | None = None
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Metric:
     """A figure that the operation defines."""
 
@@ -204,13 +216,25 @@ class Metric:
     samples_ns: Sequence[float] = ()
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
+class SoakPart:
+    """Consecutive batches of a soak; `throttled` and `power_capped` are numbers of batches."""
+
+    calls: int = 0
+    elapsed_ns: float = 0
+    clock_mhz: float | None = None
+    batches: int = 0
+    throttled: int = 0
+    power_capped: int = 0
+
+
+@dataclass(frozen=True, slots=True)
 class Padding:
     rule: str | None = None
     dimensions: Mapping[str, float] = field(default_factory=dict)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Conversion:
     operand: str | None = None
     ns: float | None = None
@@ -218,7 +242,7 @@ class Conversion:
     samples_ns: Sequence[float] = ()
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Verification:
     status: str | None = None
     scope: str | None = None
@@ -231,7 +255,7 @@ class Verification:
     conditions: Mapping[str, Value] = field(default_factory=dict)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Outlier:
     """A rank whose time deviates from that of most."""
 
@@ -244,7 +268,7 @@ class Outlier:
     throttled: int | None = None
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class RankFailure:
     """A rank that is not ok."""
 
@@ -257,7 +281,7 @@ class RankFailure:
     reason: str | None = None
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Ranks:
     """The ranks of a fleet; lists have a value for each rank."""
 
@@ -279,18 +303,18 @@ class Ranks:
     failures: Sequence[RankFailure] = ()
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Row:
-    """One row. `members` and `line` hold all its keys, known or unknown."""
+    """One row."""
 
     position: int
     status: str
     problem: str | None
     op: str | None
     reason: str | None
-    members: Mapping[str, Any] = field(repr=False, compare=False)
-    # Its line. None if it was read from an older version, or if the row is of a workbook.
-    text: str | None = field(repr=False, compare=False)
+    # All its keys, known or unknown: its JSON, or its members if it is of no file. None: its reader
+    # needs neither.
+    source: str | Mapping[str, Any] | None = field(repr=False, compare=False)
     attributes: Mapping[str, Value] = field(default_factory=dict)
     application: str | None = None
     count: int | None = None  # how often its applications make this call; None: not stated
@@ -306,6 +330,7 @@ class Row:
     samples_kept: str | None = None
     clocks_mhz: Sequence[float] = ()
     rests_ns: Sequence[float] = ()
+    soak: Sequence[SoakPart] = ()  # its course; empty: the row is none
     first_call_ns: float | None = None
     host_ns: float | None = None
     work: Work = Work()
@@ -323,11 +348,22 @@ class Row:
     @property
     def line(self) -> str:
         """The row as JSON of the current schema version, as a file holds it."""
-        if self.text is not None:
-            return self.text
+        if isinstance(self.source, str):
+            return self.source
+        assert self.source is not None
         from deepbench import _core
 
-        return _core.line_of_members(self.members)
+        return _core.line_of_members(self.source)
+
+    @property
+    def members(self) -> Mapping[str, Any]:
+        """All its keys. They are parsed anew, since they take several times the memory of a
+        line."""
+        if not isinstance(self.source, str):
+            assert self.source is not None
+            return self.source
+        parsed: dict[str, Any] = json.loads(self.source)
+        return parsed
 
     @property
     def arithmetic(self) -> str | None:
@@ -351,6 +387,17 @@ class Row:
         statistics = self.statistics
         return statistics.mean_ns if self.regime.published else statistics.median_ns
 
+    @property
+    def energy_j(self) -> float | None:
+        """The energy of a call; None: it was not measured."""
+        found = (one.value for one in self.metrics if one.name == ENERGY)
+        return next((value for value in found if value is not None and value > 0), None)
+
+    @property
+    def flops_per_joule(self) -> float | None:
+        energy_j = self.energy_j
+        return self.work.flops / energy_j if self.work.flops and energy_j else None
+
 
 def parse_row(line: bytes) -> Row:
     """The row in a line of the current version. Raises JsonError or SchemaError."""
@@ -358,23 +405,55 @@ def parse_row(line: bytes) -> Row:
 
 
 def row_of_json_value(
-    value: Any, line: bytes, version: object, file_has_rests: bool = False
+    value: Any,
+    line: bytes,
+    version: object,
+    file_has_rests: bool = False,
+    keeps_line: bool = True,
 ) -> Row:
     """The row in a line, whose JSON is `value`, of a file of schema `version`. `file_has_rests` as
     in upgrade_row(). Raises SchemaError."""
     is_current = version == schema.VERSION
-    if isinstance(value, dict) and not is_current:
+    if not is_current and isinstance(value, dict):
         value = upgrade_row(value, version, file_has_rests)
-    row = build_row(value, line.decode("utf-8").strip() if is_current else None)
-    schema.check_consistency(value)
+    schema.check_row(value)
+    source: str | None = None
+    if keeps_line and is_current:
+        source = line.decode("utf-8").strip()
+    elif keeps_line:
+        from deepbench import _core
+
+        source = _core.line_of_members(value)
+    row = _make_row(value, source)
+    check_consistency(row)
     return row
 
 
-def build_row(members: Any, text: str | None = None) -> Row:
-    """The row with these members. `text` is its line, if there is one of the current version.
+def build_row(members: Any, line: str | None = None) -> Row:
+    """The row with these members. `line` is its line, if there is one of the current version.
     Raises SchemaError."""
     schema.check_row(members)
-    return _make_row(members, text)
+    return _make_row(members, members if line is None else line)
+
+
+def check_consistency(row: Row) -> None:
+    """Raises SchemaError if a row contradicts itself, so that a report would show a time that was
+    not measured."""
+    for name, value in row.attributes.items():
+        if isinstance(value, (int, float)) and value < 0:
+            raise schema.SchemaError(f"attributes.{name} is {shortened_json(value)}, less than 0")
+    statistics = row.statistics
+    is_measured = row.status == "ok" and not row.regime.published
+    if is_measured and not (statistics.median_ns or 0) > 0:
+        raise schema.SchemaError(
+            "status is ok, and statistics.median_ns is missing or not positive"
+        )
+    named = sum(one.count for one in row.applications)
+    if named > (row.count or 0):
+        raise schema.SchemaError(f"applications make {named} calls, more than count")
+    low, high = statistics.low_ns, statistics.high_ns
+    if low is not None and high is not None and low > high:
+        raise schema.SchemaError("statistics.low_ns is above high_ns")
 
 
 def with_counts(row: Row, counts: CallCounts) -> Row:
@@ -393,45 +472,84 @@ def with_counts(row: Row, counts: CallCounts) -> Row:
     return build_row(members, _core.line_of_members(members))
 
 
-def _make_row(value: Mapping[str, Any], text: str | None) -> Row:
-    parts = {
-        name: make(item) for name, make in _PARTS.items() if (item := value.get(name)) is not None
-    }
-    return _row_of(value, members=value, text=text, **parts)
+def with_bound_figures(row: Row, figures: Mapping[str, Any]) -> Row:
+    """The row whose bound has these figures too."""
+    return _row_with(row, {"bound": _bound_with(row.bound, figures)})
 
 
-def _field_names(kind: type[Any]) -> frozenset[str]:
-    return frozenset(one.name for one in fields(kind))
+def _make_row(value: Mapping[str, Any], source: str | Mapping[str, Any] | None) -> Row:
+    members = dict(value)
+    for name, make in _PARTS.items():
+        item = value.get(name)
+        if item is not None:
+            members[name] = make(item)
+    return _row_of(members, source=source)
+
+
+def _slot_setters(kind: type[Any]) -> Mapping[str, Callable[[Any, Any], None]]:
+    """A setter of each field, which the constructor of a frozen dataclass looks up at every use."""
+    return {one.name: getattr(kind, one.name).__set__ for one in fields(kind)}
+
+
+def _text_fields(kind: type[Any]) -> set[str]:
+    """The names of the fields that may be texts."""
+    return {one.name for one in fields(kind) if "str" in str(one.type)}
 
 
 def _dataclass_maker(kind: type[_T], *needed: object) -> Callable[..., _T]:
     """A function that makes a `kind` of a JSON object and of members that replace its own. An
-    absent or null value has its default; `needed` are those of the first fields. The function fills
-    the instance at once, since the constructor of a frozen dataclass sets each field by a call."""
-    names = _field_names(kind)
-    defaults = dict(vars(kind(*needed)))
+    absent or null value has its default; `needed` are those of the first fields."""
+    example, new = kind(*needed), object.__new__
+    setters = _slot_setters(kind)
+    slots = [(name, set_slot, getattr(example, name)) for name, set_slot in setters.items()]
+    # Most fields are numbers or null, which are kept as they are.
+    texts = _text_fields(kind)
+    kept = [slot[:2] for slot in slots if slot[2] is None and slot[0] not in texts]
+    others = [slot for slot in slots if slot[:2] not in kept]
 
-    def make(value: Mapping[str, Any], **others: Any) -> _T:
-        part = object.__new__(kind)
-        known = vars(part)
-        known.update(defaults)
-        for name, item in value.items():
-            if item is not None and name in names:
-                known[name] = item
-        known.update(others)
-        return part
+    def make(value: Mapping[str, Any], **replaced: Any) -> _T:
+        made = new(kind)
+        get = value.get
+        for name, set_slot in kept:
+            set_slot(made, get(name))
+        for name, set_slot, default in others:
+            item = get(name)
+            if item is None:
+                item = default
+            elif type(item) is str:
+                item = intern(item)
+            set_slot(made, item)
+        for name, item in replaced.items():
+            setters[name](made, item)
+        return made
 
     return make
 
 
+def _dataclass_changer(kind: type[Any]) -> Callable[[_T, Mapping[str, Any]], _T]:
+    """As dataclasses.replace(), but several times faster."""
+    setters = _slot_setters(kind)
+    every, values_of = tuple(setters.values()), attrgetter(*setters)
+
+    def change(one: _T, changes: Mapping[str, Any]) -> _T:
+        made: _T = object.__new__(kind)
+        for set_slot, item in zip(every, values_of(one), strict=True):
+            set_slot(made, item)
+        for name, item in changes.items():
+            setters[name](made, item)
+        return made
+
+    return change
+
+
+_row_with, _bound_with = _dataclass_changer(Row), _dataclass_changer(Bound)
 _published, _metric = _dataclass_maker(Published), _dataclass_maker(Metric)
+_soak_part = _dataclass_maker(SoakPart)
 _outlier, _rank_failure = _dataclass_maker(Outlier), _dataclass_maker(RankFailure)
 _tried_candidate = _dataclass_maker(TriedCandidate)
-_algorithm_of, _regime_of, _ranks_of = (
-    _dataclass_maker(Algorithm),
-    _dataclass_maker(Regime),
-    _dataclass_maker(Ranks),
-)
+_algorithm_of, _regime_of = _dataclass_maker(Algorithm), _dataclass_maker(Regime)
+_padding_of, _NO_PADDING = _dataclass_maker(Padding), Padding()
+_bound_of, _ranks_of = _dataclass_maker(Bound), _dataclass_maker(Ranks)
 
 
 def _make_algorithm(value: Mapping[str, Any]) -> Algorithm:
@@ -455,8 +573,31 @@ def _make_ranks(value: Mapping[str, Any]) -> Ranks:
     )
 
 
+def _make_bound(value: Mapping[str, Any]) -> Bound:
+    return _bound_of(value, names_ceilings=not schema.CEILING_FIGURES.keys().isdisjoint(value))
+
+
+def _make_attributes(value: Mapping[str, Any]) -> dict[str, Any]:
+    return {
+        intern(name): intern(item) if type(item) is str else item for name, item in value.items()
+    }
+
+
+def _make_padding(value: Mapping[str, Any]) -> Padding:
+    return _padding_of(value) if value.get("rule") or value.get("dimensions") else _NO_PADDING
+
+
+def _make_numbers(values: Sequence[float]) -> Sequence[float]:
+    """A row may have a thousand samples, which take a quarter of the memory in an array."""
+    return array("d", values) if values else ()
+
+
 def _make_metrics(values: Sequence[Mapping[str, Any]]) -> tuple[Metric, ...]:
     return tuple(map(_metric, values))
+
+
+def _make_soak(values: Sequence[Mapping[str, Any]]) -> tuple[SoakPart, ...]:
+    return tuple(map(_soak_part, values))
 
 
 def _make_applications(values: Sequence[Mapping[str, Any]]) -> tuple[ApplicationCalls, ...]:
@@ -475,18 +616,25 @@ def statistics_of_members(value: Mapping[str, Any]) -> Statistics:
 
 
 _PARTS: Mapping[str, Callable[[Any], Any]] = {
+    "attributes": _make_attributes,
     "applications": _make_applications,
     "device": _dataclass_maker(Device),
     "algorithm": _make_algorithm,
     "regime": _make_regime,
     "statistics": statistics_of_members,
+    "samples_ns": _make_numbers,
+    "clocks_mhz": _make_numbers,
+    "rests_ns": _make_numbers,
     "work": _dataclass_maker(Work),
     "rates": _dataclass_maker(Rates),
-    "bound": _dataclass_maker(Bound),
+    "bound": _make_bound,
     "metrics": _make_metrics,
-    "padding": _dataclass_maker(Padding),
+    "soak": _make_soak,
+    "padding": _make_padding,
     "conversion": _dataclass_maker(Conversion),
     "verification": _dataclass_maker(Verification),
+    "observed": _make_attributes,
+    "stages_ns": _make_attributes,
     "ranks": _make_ranks,
 }
-_row_of = _dataclass_maker(Row, 0, "", None, None, None, {}, None)
+_row_of = _dataclass_maker(Row, 0, "", None, None, None, None)

@@ -73,24 +73,6 @@ def check_ceiling_consistency(line: Mapping[str, Any]) -> None:
         raise SchemaError(f"status is ok, and {part}.{member} has no value")
 
 
-def check_consistency(row: Mapping[str, Any]) -> None:
-    """Raises SchemaError if a valid row contradicts itself, so that a report would show a time that
-    was not measured."""
-    for name, value in (row.get("attributes") or {}).items():
-        if isinstance(value, (int, float)) and value < 0:
-            raise SchemaError(f"attributes.{name} is {shortened_json(value)}, less than 0")
-    statistics = row.get("statistics") or {}
-    published = (row.get("regime") or {}).get("published")
-    if row["status"] == "ok" and not published and not (statistics.get("median_ns") or 0) > 0:
-        raise SchemaError("status is ok, and statistics.median_ns is missing or not positive")
-    named = sum(one["count"] for one in row.get("applications") or ())
-    if named > (row.get("count") or 0):
-        raise SchemaError(f"applications make {named} calls, more than count")
-    low, high = statistics.get("low_ns"), statistics.get("high_ns")
-    if low is not None and high is not None and low > high:
-        raise SchemaError("statistics.low_ns is above high_ns")
-
-
 def _check(name: str, value: object) -> None:
     try:
         _check_of(name)(value)

@@ -60,11 +60,10 @@ def compile_check(schema: Schema, definitions: Mapping[str, Schema]) -> Check:
         return compile_check(definitions[schema["$ref"].rpartition("/")[2]], definitions)
     if "enum" in schema or "const" in schema:
         return _choice_check(schema)
-    types = schema["type"] if isinstance(schema["type"], list) else [schema["type"]]
-    classes = frozenset().union(*(_CLASSES[name] for name in types))
+    classes = _permitted_classes(schema)
 
     def refuse_type(value: object) -> None:
-        raise Violation(f"is {shortened_json(value)}, not {' or '.join(types)}")
+        raise Violation(f"is {shortened_json(value)}, not {' or '.join(_type_names(schema))}")
 
     if not classes & {dict, list}:
         return _scalar_check(schema, classes, refuse_type)
@@ -83,6 +82,15 @@ def compile_check(schema: Schema, definitions: Mapping[str, Schema]) -> Check:
             number(value)
 
     return check
+
+
+def _type_names(schema: Schema) -> list[str]:
+    names: str | list[str] = schema["type"]
+    return [names] if isinstance(names, str) else names
+
+
+def _permitted_classes(schema: Schema) -> frozenset[type]:
+    return frozenset().union(*(_CLASSES[name] for name in _type_names(schema)))
 
 
 def shortened_json(value: object) -> str:
@@ -137,27 +145,50 @@ def _scalar_check(schema: Schema, classes: frozenset[type], refuse_type: Check) 
 
 
 def _object_check(schema: Schema, definitions: Mapping[str, Schema]) -> Check:
+    properties = schema.get("properties", {})
     named = {
-        name: compile_check(part, definitions)
-        for name, part in schema.get("properties", {}).items()
+        name: (*_permitted_at_once(part, definitions), compile_check(part, definitions))
+        for name, part in properties.items()
     }
     others = schema.get("additionalProperties")
-    otherwise = _check_limits if others is None else compile_check(others, definitions)
+    otherwise = (
+        *_permitted_at_once({} if others is None else others, definitions),
+        _check_limits if others is None else compile_check(others, definitions),
+    )
     required = tuple(schema.get("required", ()))
 
-    def check(value: dict[str, object]) -> None:
+    def check(value: dict[str, Any]) -> None:
         for name in required:
             if name not in value:
                 raise Violation(f"has no {name!r}")
         name = ""
         try:
             for name, item in value.items():
-                named.get(name, otherwise)(item)
+                whole, numbers, least, most, check_item = named.get(name, otherwise)
+                kind = type(item)
+                if not (kind in whole or (kind in numbers and least <= item <= most)):
+                    check_item(item)
         except Violation as violation:
             violation.path.append(name)
             raise
 
     return check
+
+
+def _permitted_at_once(
+    schema: Schema, definitions: Mapping[str, Schema]
+) -> tuple[frozenset[type], frozenset[type], float, float]:
+    """The values of a part of the schema that nearly every row has, which need no further check:
+    the classes of which it permits every value, and the classes of which it permits every number
+    between two limits."""
+    if "$ref" in schema:
+        return _permitted_at_once(definitions[schema["$ref"].rpartition("/")[2]], definitions)
+    if "type" not in schema or "enum" in schema or "const" in schema:
+        return frozenset(), frozenset(), 0, 0
+    classes = _permitted_classes(schema)
+    least = max(schema.get("minimum", 0), _SMALLEST_MAGNITUDE)
+    most = min(schema.get("maximum", _LARGEST_INTEGER), _LARGEST_INTEGER)
+    return classes & {str, bool, type(None)}, classes & {int, float}, least, most
 
 
 def _list_check(schema: Schema, definitions: Mapping[str, Schema]) -> Check:
@@ -184,18 +215,22 @@ def _list_check(schema: Schema, definitions: Mapping[str, Schema]) -> Check:
 
 def _are_within(values: list[Any], each: Check) -> bool:
     """Checks up to a thousand samples at once: whether all are numbers that `each` accepts. The sum
-    reveals a NaN, which min and max may miss."""
+    reveals a NaN, which min and max may miss; it is taken last, because an integer beyond the limits
+    may not fit the sum of floats."""
     if not values:
         return True
     if not set(map(type, values)) <= _CLASSES["number"]:
         return False
+    least = min(values)
     try:
-        each(min(values))
-        each(min(filter(None, values), default=0))
+        each(least)
+        if least <= 0:
+            each(min(filter(None, values), default=0))
         each(max(values))
-    except Violation:
+        total = sum(values)
+    except (Violation, OverflowError):
         return False
-    return bool(sum(values) == sum(values))
+    return bool(total == total)
 
 
 def _check_limits(value: object) -> None:

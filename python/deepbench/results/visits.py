@@ -12,7 +12,7 @@ from types import MappingProxyType
 from typing import Any
 
 from deepbench.results import schema
-from deepbench.results.row import Row, build_row, parse_row
+from deepbench.results.row import Row, build_row, check_consistency, parse_row
 
 Json = Mapping[str, Any]
 
@@ -39,9 +39,9 @@ def visit_of_json_value(value: Json, line: bytes) -> VisitLine:
     schema.check_visit(value)
     if value["row"]["status"] != "ok":
         raise schema.SchemaError("row.status is not ok, so that it is no visit")
-    schema.check_consistency(value["row"])
-    text = _core.row_of_visit(line.decode("utf-8").strip())
-    return VisitLine(value["visit"], build_row(value["row"], text))
+    row = build_row(value["row"], _core.row_of_visit(line.decode("utf-8").strip()))
+    check_consistency(row)
+    return VisitLine(value["visit"], row)
 
 
 def combined_rows(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
@@ -28,9 +29,11 @@ def build_context(
     options: RunOptions,
     rows: Sequence[PlannedRow],
     command: Sequence[str],
+    variables: Mapping[str, str] = os.environ,
 ) -> dict[str, Any]:
-    """The first line of a result file: the worker's hello message plus what the parent knows."""
-    host = host_context()
+    """The first line of a result file: the worker's hello message plus what the parent knows.
+    `variables` are the worker's environment."""
+    host = host_context(variables)
     kept = {key: value for key, value in hello.items() if key not in _NOT_RECORDED}
     return {
         "type": "context",
@@ -44,7 +47,7 @@ def build_context(
         **kept,
         "build": build_facts(hello.get("backend") or {}),
         "libraries": with_build_ids(hello.get("libraries")),
-        "compile_caches": compile_caches(),
+        "compile_caches": compile_caches(variables),
         "host": host,
         "options": options.recorded(),
         "option_values": options.values(),
@@ -70,6 +73,16 @@ def opening_line_of_run(
     if selection.many and not options.quick and remaining_s > _LONG_S:
         text += "; try --quick"
     return text
+
+
+def skipped_text(rows: Sequence[PlannedRow]) -> str:
+    """Names the rows that --quick skips."""
+    problems = list(dict.fromkeys(row.problem for row in rows))
+    named = "; ".join(problems[:_MOST_NAMED])
+    if len(problems) > _MOST_NAMED:
+        named += f"; and {len(problems) - _MOST_NAMED} more"
+    count = "1 row" if len(rows) == 1 else f"{len(rows)} rows"
+    return f"--quick skips {count} whose calls are expected to take more than 1 s: {named}"
 
 
 def device_text(

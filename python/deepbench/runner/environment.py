@@ -6,10 +6,12 @@ nothing here may fail a run.
 
 from __future__ import annotations
 
+import hashlib
 import os
 import platform
+import re
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime, timezone
 from pathlib import Path
 
@@ -28,6 +30,16 @@ _ARITHMETIC = ("NVIDIA_TF32_OVERRIDE", "CUBLAS_EMULAT", "ONEDNN_DEFAULT_FPMATH_M
                "DNNL_DEFAULT_FPMATH_MODE", "MKL_CBWR")  # fmt: skip
 
 _CPU = Path("/sys/devices/system/cpu")
+_ROOT = Path("/")
+
+_MACHINE_ID = re.compile(r"[0-9a-f]{32}")
+_NO_IDENTITY = "DEEPBENCH_NO_MACHINE_IDENTITY"
+_IDENTITY_BYTES = 8
+# What firmware tells where its maker has filled in no number, in lower case.
+_PLACEHOLDER = re.compile(
+    r"[0-]*|[f-]*|03000200-0400-0500-0006-000700080009|default string|none|not specified"
+    r"|to be filled by o\.e\.m\.|system serial number"
+)
 
 
 def timestamp() -> str:
@@ -46,8 +58,9 @@ def relevant_variables(variables: Mapping[str, str] = os.environ) -> dict[str, s
     )
 
 
-def host_context() -> dict[str, object]:
-    """Everything about the host that helps to interpret a result."""
+def host_context(variables: Mapping[str, str] = os.environ) -> dict[str, object]:
+    """Everything about the host that helps to interpret a result of a worker with these
+    environment variables."""
     return {
         "cpu": cpu_model(),
         "cores": _physical_cores(),
@@ -60,9 +73,10 @@ def host_context() -> dict[str, object]:
         "load": _load_average(),
         "kernel": f"{platform.system()} {platform.release()}",
         "architecture": platform.machine(),
+        "machine": machine_identity(variables),
         "libc": " ".join(platform.libc_ver(sys.executable)).strip() or None,
         "python": platform.python_version(),
-        "environment": relevant_variables(),
+        "environment": relevant_variables(variables),
     }
 
 
@@ -77,6 +91,32 @@ def _environment_warnings(context: Mapping[str, object]) -> Iterator[str]:
     for name, value in variables.items() if isinstance(variables, dict) else ():
         if name.startswith(_ARITHMETIC):
             yield f"{name}={value} in the environment changes the arithmetic of what is measured"
+
+
+def machine_identity(variables: Mapping[str, str] = os.environ, root: Path = _ROOT) -> str | None:
+    """What tells this machine apart from others of its kind: `dmi-` and a digest of the numbers
+    that the firmware tells, which only root may read, else `os-` and a digest of the number of the
+    installed system. The digest does not show the numbers. None: Linux tells neither, or a variable
+    keeps it out."""
+    if variables.get(_NO_IDENTITY):
+        return None
+    product = _identity_number(root / "sys/class/dmi/id/product_uuid")
+    if product:  # a board's serial number alone is short enough to be guessed from its digest
+        board = _identity_number(root / "sys/class/dmi/id/board_serial")
+        return f"dmi-{_identity_digest([product, board])}"
+    system = _identity_number(root / "etc/machine-id")
+    return f"os-{_identity_digest([system])}" if _MACHINE_ID.fullmatch(system) else None
+
+
+def _identity_number(path: Path) -> str:
+    """The number in a file of the system, or "" if it is a placeholder."""
+    number = read_text(path).strip().lower()
+    return "" if _PLACEHOLDER.fullmatch(number) else number
+
+
+def _identity_digest(numbers: Sequence[str]) -> str:
+    text = "\n".join(numbers).encode()
+    return hashlib.blake2b(text, digest_size=_IDENTITY_BYTES, key=b"deepbench machine").hexdigest()
 
 
 def cpu_model() -> str | None:

@@ -6,16 +6,15 @@ process before it kills it, so a count that grew while a worker ran tells them a
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from pathlib import Path
+from typing import NamedTuple
 
 from deepbench.runner.environment import read_text
 
 _PROC, _CGROUP = Path("/proc"), Path("/sys/fs/cgroup")
 
 
-@dataclass(frozen=True)
-class OomKills:
+class OomKills(NamedTuple):
     """Counts of killed processes. None: this system does not show the count."""
 
     group: int | None  # in the control group of this process, whose workers share it

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
 from itertools import product
 from typing import Any
 
@@ -18,6 +18,9 @@ from deepbench.runner.time_estimate import Work
 Json = Mapping[str, Any]
 
 _QUICK_STRIDE = 10  # --quick
+# --quick skips problems of more FLOPs or bytes whose call takes longer: its rows take 2 s, and to
+# fill so many bytes takes many times that.
+_QUICK_FLOPS, _QUICK_BYTES, _QUICK_CALL_S = 1e11, 1e10, 1.0
 # For loading libraries, preparing, verifying and measuring ceilings on small problems.
 _HANG_BASE_S = 30.0
 _HANG_LIMITS = 6.0  # multiples of a row's time limit, since a row may be measured twice
@@ -97,8 +100,8 @@ def make_parser(hello: Json | None, set_name: str | None) -> Parse:
 
 
 def quick_subset(selected: Sequence[SelectedProblem]) -> list[SelectedProblem]:
-    """Every tenth problem, plus the first problem of each application that would be missing. All
-    phases of a problem stay together."""
+    """Every tenth problem, plus the first problem of each application and of each operation that
+    would be missing. All phases of a problem stay together."""
     groups: dict[object, list[SelectedProblem]] = {}
     for index, problem in enumerate(selected):
         groups.setdefault(index if problem.group is None else problem.group, []).append(problem)
@@ -111,6 +114,19 @@ def quick_subset(selected: Sequence[SelectedProblem]) -> list[SelectedProblem]:
             seen |= families
             chosen.add(index)
     return [problem for index in sorted(chosen) for problem in problems[index]]
+
+
+def without_long_calls(
+    rows: Sequence[PlannedRow], call_s: Callable[[Work], float]
+) -> tuple[list[PlannedRow], list[PlannedRow]]:
+    """The rows that --quick measures, and those that it skips because one call of more than 10^11
+    FLOPs or 10^10 bytes is expected to take more than a second. `call_s` estimates the seconds of a
+    call."""
+    large = [row for row in rows if row.flops > _QUICK_FLOPS or row.bytes > _QUICK_BYTES]
+    skipped = [row for row in large if call_s(row.work) > _QUICK_CALL_S]
+    positions = {row.position for row in skipped}
+    kept = [row for row in rows if row.position not in positions]
+    return [replace(row, position=position) for position, row in enumerate(kept)], skipped
 
 
 def _check_constants(selected: Sequence[SelectedProblem], options: RunOptions) -> None:
@@ -172,7 +188,10 @@ def _row_options(selected: SelectedProblem, cache: str, power: str) -> Iterator[
 
 
 def _families_of(selected: SelectedProblem) -> set[tuple[str, str | None]]:
-    """The operation with each application of the problem."""
+    """The operation and each application of the problem."""
     applications = selected.counts.applications if selected.counts else ()
     names: list[str | None] = [one.name for one in applications]
-    return {(selected.problem.op, name) for name in names or [selected.application]}
+    return {
+        ("operation", selected.problem.op),
+        *(("application", name) for name in names or [selected.application]),
+    }

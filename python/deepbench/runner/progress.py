@@ -7,6 +7,7 @@ This file and environment.py are the only ones in Python that read a clock, and 
 from __future__ import annotations
 
 import contextlib
+import io
 import os
 import sys
 import time
@@ -73,6 +74,10 @@ class Screen:
         else:
             self._write(printable_lines(text))
         self._out.flush()
+
+    def without_report(self) -> Screen:
+        """A screen with the same standard error, whose report goes nowhere."""
+        return Screen(io.StringIO(), self._err)
 
     def _write(self, text: str) -> None:
         self._out.write(with_ascii_fallbacks(text, self._out.encoding))

@@ -11,9 +11,8 @@ import subprocess
 import sys
 import threading
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from deepbench.runner.worker_exit import signal_name
 
@@ -69,8 +68,7 @@ def inherited_descriptors(variables: Mapping[str, str]) -> list[int]:
     return [int(text)]
 
 
-@dataclass(frozen=True)
-class RankRequest:
+class RankRequest(NamedTuple):
     """The ranks that a worker's command line asks for. Without `spawn_count`, environment variables
     tell the rank."""
 

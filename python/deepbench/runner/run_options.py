@@ -7,6 +7,7 @@ from pathlib import Path
 
 from deepbench.problems.problem_arguments import quoted
 
+VISITS_OF_SETS = 3
 SINGLE_PROCESS_LIBRARIES = ("nccl_single",)  # libraries whose one process has all devices
 
 
@@ -29,7 +30,9 @@ class RunOptions:
     retry: bool = False
     against: str | None = None  # the reference or result file to show beside the run
     columns: tuple[str, ...] = ()  # of the table; empty: all, or those that fit the terminal
+    price: float | None = None  # of a device per hour, for the cost of calls
     ranks: int | None = None  # number of ranks that deepbench starts itself
+    keeps_history: bool = False  # whether the history keeps the rows
     devices: int = 0  # number of devices with one rank each; `rows` holds their indices
 
     @property
@@ -62,6 +65,14 @@ class RunOptions:
         if name != "inference_device" or "threads" in self.rows:
             return self
         return replace(self, rows={**self.rows, "threads": "1"})
+
+    def for_several_rows(self) -> RunOptions:
+        """The options for a set or a suite, whose rows take three visits unless the command asks
+        for a first look or for something that one process does."""
+        given = self.rows.keys() & {"visits", "samples", "soak", "once"}
+        if given or self.quick or self.in_process or self.processes is not None:
+            return self
+        return replace(self, rows={**self.rows, "visits": str(VISITS_OF_SETS)})
 
     def worker_words(self) -> list[str]:
         """The options as words of a worker's command line."""

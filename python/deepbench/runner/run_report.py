@@ -13,7 +13,7 @@ from deepbench.results.ceilings import Ceilings
 from deepbench.runner.progress import Screen
 from deepbench.runner.run_options import RunOptions
 from deepbench.runner.summary import Summary
-from deepbench.workload.totals import totals_of
+from deepbench.workload import totals_of
 
 Json = Mapping[str, Any]
 

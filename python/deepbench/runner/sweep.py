@@ -8,21 +8,20 @@ from dataclasses import dataclass
 from typing import Any
 
 from deepbench.errors import UsageError, in_quotes
-from deepbench.problems.problem_arguments import quoted
+from deepbench.history import RunKeeper
 from deepbench.problems.selection import Selection
 from deepbench.report import create
 from deepbench.report.outline import Outline, OutlineProblem, outline
-from deepbench.results import ResultError, ResultFile, ResultWriter, Row, parse_row, schema
-from deepbench.results.ceilings import Ceilings, parse_ceiling
+from deepbench.results import ResultError, ResultFile, ResultWriter, Row, schema
+from deepbench.results.ceilings import CeilingLine, Ceilings, parse_ceiling
 from deepbench.results.resume_check import first_difference
-from deepbench.results.row import with_counts
 from deepbench.results.visits import VisitLine
-from deepbench.runner.context import build_context, opening_line_of_run
+from deepbench.runner.context import build_context, opening_line_of_run, skipped_text
 from deepbench.runner.launcher import exec_worker, launch_environment, plan_launch
-from deepbench.runner.plan import PlannedRow, hang_limit_s, plan
+from deepbench.runner.plan import PlannedRow, plan, without_long_calls
 from deepbench.runner.progress import Screen, Stopwatch, rough_duration_text
 from deepbench.runner.ranks import worker_command
-from deepbench.runner.restart_limit import Libraries, RestartLimit
+from deepbench.runner.row_maker import RowMaker
 from deepbench.runner.run_options import RunOptions
 from deepbench.runner.run_report import RunReport
 from deepbench.runner.search_shares import SearchShares
@@ -30,7 +29,6 @@ from deepbench.runner.session import REFUSED, InProcessRows, RowSource, Session
 from deepbench.runner.summary import Summary
 from deepbench.runner.time_estimate import Estimate, Expectation
 from deepbench.runner.visits import Visits
-from deepbench.runner.worker_exit import WorkerFailure
 from deepbench.runner.worker_process import INVALID_ANSWER, SessionError
 
 Json = Mapping[str, Any]
@@ -58,9 +56,11 @@ class Sweep:
         source: RowSource | None = None,
         screen: Screen | None = None,
     ) -> None:
+        self._environment = launch_environment()
+        if selection.many and self._environment is None:
+            options = options.for_several_rows()
         self._selection, self._options, self._command = selection, options, list(command)
         self._screen = screen or Screen()
-        self._environment = launch_environment()
         self._ceilings = Ceilings()  # of the file and of this run
         self._source = source or self._row_source()
         self._clock = self._row_clock = Stopwatch()
@@ -69,14 +69,14 @@ class Sweep:
         self._context: Json = {}
         self._rows_by_position: dict[int, Row] = {}  # finished rows
         self._writer: ResultWriter | None = None
+        self._history = RunKeeper(self._screen.say) if options.keeps_history else None
         self._report = RunReport(options, self._screen, self._ceilings)
         self._estimate = Estimate([], Expectation())
         self._rows: list[PlannedRow] = []
-        self._last_position: dict[str, int] = {}  # the position of each operation's last row
         self._current_row: PlannedRow | None = None
         self._finished_before_output: dict[int, _FinishedRow] = {}  # those before the output begins
         self._can_run = True  # False if the backend supports none of the rows
-        self._restart_limit = RestartLimit(self._libraries)
+        self._maker = RowMaker(self._source, self._options, self._screen.say)
         self._visits = Visits(options.visits, lambda: str(self._context.get("started")))
         self._visit = 1  # which visit of the rows is being made
         self._searches = SearchShares(options.hang_limit_s)
@@ -88,12 +88,14 @@ class Sweep:
             return exec_worker(self._worker_command(is_child=False))
         # A first plan without the backend finds mistakes before anything is started.
         rows = plan(self._selection, self._options, None)
+        for remark in self._selection.remarks:
+            self._screen.say(f"deepbench: {remark}")
         create(self._options.format, columns=self._options.columns).begin({}, self._outline(rows))
         old = self._open_file()
         try:
             self._hello = self._source.start()
-            self._rows = plan(self._selection, self._options, self._hello)
-            self._last_position = {row.op: row.position for row in self._rows}
+            self._rows = self._short_rows(plan(self._selection, self._options, self._hello))
+            self._maker.begin(self._hello, self._rows)
             self._check_energy()
             self._check_visits()
             self._context = self._build_context()
@@ -104,9 +106,21 @@ class Sweep:
             raise
         finally:
             self._screen.clear()
+            if self._history is not None:
+                self._history.close()
             if self._writer is not None:
                 self._writer.close()
         return status
+
+    @property
+    def context(self) -> Json:
+        """The context of the run; empty before its worker has started."""
+        return self._context
+
+    @property
+    def finished_rows(self) -> list[Row]:
+        """The rows that are measured, by position."""
+        return [row for _, row in sorted(self._rows_by_position.items())]
 
     # ---- before the first row -----------------------------------------------------------------
 
@@ -167,6 +181,22 @@ class Sweep:
         self._writer = ResultWriter.create(path, overwrite=self._options.overwrite)
         return None
 
+    def _short_rows(self, rows: list[PlannedRow]) -> list[PlannedRow]:
+        """The rows without those that --quick skips, which are named."""
+        if not (self._options.quick and self._selection.many):
+            return rows
+        short, skipped = without_long_calls(rows, self._expectation(self._hello).call_s)
+        if skipped:
+            self._screen.say(f"deepbench: {skipped_text(skipped)}")
+        if not short:
+            raise UsageError("--quick skips all problems; leave it out")
+        return short
+
+    def _expectation(self, context: Json) -> Expectation:
+        """What is expected of rows on the device of a context or of a hello message."""
+        estimates = (self._hello.get("planning") or {}).get("estimates") or {}
+        return Expectation.from_context(context, self._options.rows, estimates)
+
     def _check_energy(self) -> None:
         device = self._hello.get("device") or {}
         if self._options.energy and not device.get("energy"):
@@ -204,20 +234,24 @@ class Sweep:
             self._resume(old, context)
         elif self._writer is not None:
             self._writer.write_context(context)
+        if self._history is not None:
+            self._history.begin(context)
+            for line in self._kept_lines(old):
+                self._history.add(line)
         self._announce(context)
         self._report.begin()
 
+    def _kept_lines(self, old: ResultFile | None) -> list[str]:
+        """The ceilings and rows that a resumed run begins with."""
+        stored = old.stored if old else ()
+        ceilings = [one.line for one in stored if isinstance(one, CeilingLine)]
+        return [*ceilings, *(row.line for row in self._rows_by_position.values())]
+
     def _announce(self, context: Json) -> None:
         """Estimates the duration of the run, and says what will run."""
-        planning = self._hello.get("planning") or {}
-        estimates = planning.get("estimates") or {}
-        libraries = planning.get("default_libraries") or {}
+        libraries = (self._hello.get("planning") or {}).get("default_libraries") or {}
         to_measure = [row.work for _, row in self._visits_to_make()]
-        self._estimate = Estimate(
-            to_measure,
-            Expectation.from_context(context, self._options.rows, estimates),
-            self._ceilings.names(),
-        )
+        self._estimate = Estimate(to_measure, self._expectation(context), self._ceilings.names())
         self._announced = True
         if self._can_run:
             for warning in context["warnings"]:
@@ -282,7 +316,7 @@ class Sweep:
         """The outline of the report. Rows of a user's suite show their applications, which
         distinguish them."""
         is_user_suite = self._selection.set is None
-        return outline(
+        problems = (
             OutlineProblem(
                 row.op,
                 row.attributes,
@@ -291,9 +325,11 @@ class Sweep:
                 row.power,
                 self._options.visits,
                 row.counts.count if row.counts else None,
+                self._options.energy,
             )
             for row in rows
         )
+        return outline(problems, self._options.price)
 
     # ---- rows ---------------------------------------------------------------------------------
 
@@ -311,11 +347,12 @@ class Sweep:
                 if row is None:
                     row = self._finish_row(planned)
                 if self._visits.count == 1:  # otherwise each first visit has been counted
-                    self._update_restart_limit(planned, row)
+                    self._maker.update_restart_limit(planned, row)
                 finished.append(row)
                 self._report.print_row(row)
         except BaseException as error:
             if self._report.has_begun:
+                self._keep_rows_of_visits()
                 with contextlib.suppress(OSError):
                     finished += self._print_rows_of_visits()
                 self._report.end(ignore_errors=True)
@@ -368,19 +405,17 @@ class Sweep:
         finished = finished or self._run_row(planned, number)
         self._record_time(finished)
         row = finished.row
-        if self._visits.decides(number, row):
-            self._keep_row(row)
-        elif row.status == "ok":
-            self._keep_visit(VisitLine(number, row))
+        kept = self._visits.take(number, row)
+        if isinstance(kept, Row):
+            self._keep_row(kept)
+        elif kept is not None:
+            self._write_visit(kept)
             if number == 1:
                 self._report.print_provisional_row(row)
-        else:
-            self._visits.add_failure(planned.position, number, row.reason)
         if number == 1:
-            self._update_restart_limit(planned, row)
+            self._maker.update_restart_limit(planned, row)
 
-    def _keep_visit(self, visit: VisitLine) -> None:
-        self._visits.add(visit)
+    def _write_visit(self, visit: VisitLine) -> None:
         if self._writer is not None:
             self._write_line(visit.line)
 
@@ -399,7 +434,17 @@ class Sweep:
             if row.status != "ok" and self._visits.decides(number, row):
                 self._keep_row(row)
             elif self._visits.improves(number, row):
-                self._keep_visit(VisitLine(number, row))
+                visit = VisitLine(number, row)
+                self._visits.add(visit)
+                self._write_visit(visit)
+
+    def _keep_rows_of_visits(self) -> None:
+        """Keeps the rows of the visits of a run that ended early in the history; the file has the
+        visits."""
+        if self._history is not None and self._visits.count > 1:
+            for position, row in sorted(self._visits.combined().items()):
+                if position not in self._rows_by_position:
+                    self._history.add(row.line)
 
     def _print_rows_of_visits(self) -> list[Row]:
         """Prints the rows of the visits of a run that ended early, and returns them."""
@@ -422,6 +467,8 @@ class Sweep:
         self._ceilings.add(ceiling.members)
         if self._writer is not None:
             self._writer.write_line(text)
+        if self._history is not None:
+            self._history.add(text)
 
     def _run_until_admitted(self) -> None:
         """Runs rows until the backend admits one, which begins the output, or until all are
@@ -457,6 +504,8 @@ class Sweep:
         """Writes a row to the file, and keeps it for the report."""
         if self._writer is not None:
             self._write_line(row.line)
+        if self._history is not None:
+            self._history.add(row.line)
         self._rows_by_position[row.position] = row
 
     def _record_time(self, finished: _FinishedRow) -> None:
@@ -473,50 +522,11 @@ class Sweep:
         line = self._visits.line_of(planned, visit)
         if visit == 1:  # which searches for an algorithm
             line += self._searches.words(planned)
-        row = self._row_or_failed_row(planned, line)
-        if planned.counts is not None:
-            row = with_counts(row, planned.counts)
+        row = self._maker.make(planned, line, self._on_admitted)
         if visit == 1:
             self._searches.record(row)
         self._current_row = None
         return _FinishedRow(row, clock.elapsed_s())
-
-    def _row_or_failed_row(self, planned: PlannedRow, line: str) -> Row:
-        """The row; a failed row if the worker does not deliver one."""
-        reason = self._restart_limit.skip_reason(planned)
-        if reason is not None:
-            return self._failed_row(planned, "failed", reason, "skipped")
-        limit_s = hang_limit_s(planned, self._options)
-        answer = self._source.run(line, planned.position, limit_s, self._on_admitted)
-        if isinstance(answer, WorkerFailure):
-            return self._failed_row(planned, answer.status, answer.reason, answer.cause or "")
-        return answer
-
-    def _libraries(self, planned: PlannedRow) -> Libraries:
-        """The libraries that support a row; None if the worker fails to answer."""
-        asked = self._options.rows.get("library")
-        known = self._hello.get("libraries") or {}
-        usable = [name for name, facts in known.items() if "reason" not in facts]
-        limit_s = hang_limit_s(planned, self._options)
-        able = set()
-        for name in [asked] if asked else usable or [""]:
-            words = f" library={quoted(name)}" if name else ""
-            supports = self._source.supports(planned.line + words, planned.position, limit_s)
-            if supports is None:
-                return None
-            if supports:
-                able.add(name)
-        return frozenset(able)
-
-    def _update_restart_limit(self, planned: PlannedRow, row: Row) -> None:
-        if planned.position == self._last_position[planned.op]:
-            return  # no row of this operation is left to skip
-        given_up = self._restart_limit.record(planned, row)
-        if given_up:
-            self._screen.say(
-                f"deepbench: warning: {given_up} reached the restart limit: its remaining rows "
-                "are not run; try another --library or --algorithm"
-            )
 
     def _write_line(self, line: str) -> None:
         assert self._writer is not None
@@ -524,24 +534,6 @@ class Sweep:
             self._writer.write_line(line)
         except ResultError as error:
             raise ResultError(str(error), exit_status=1) from None
-
-    def _failed_row(self, planned: PlannedRow, status: str, reason: str, worker: str) -> Row:
-        """The row of a problem that no worker answered. `worker` is how the worker ended; '' if it
-        still runs."""
-        from deepbench import _core
-
-        device = self._hello.get("device") or {}
-        line = _core.failed_row(
-            planned.problem_line,
-            position=planned.position,
-            status=status,
-            reason=reason,
-            worker=worker,
-            backend=(self._hello.get("backend") or {}).get("name") or "",
-            device=device.get("index"),
-            device_name=device.get("name") or "",
-        )
-        return parse_row(line.encode())
 
     def _update_progress(self) -> None:
         """Updates the screen while the run waits for the worker."""

@@ -114,7 +114,8 @@ class Expectation:
             or _positive_number_or_zero(device, "row_limit_ns") / 1e9
         )
         visits = int(options.get("visits", "1"))  # the samples of a row are divided among them
-        speeds = replace(speeds, calls=speeds.calls / visits)
+        calls = float(options.get("soak", "0")) or speeds.calls
+        speeds = replace(speeds, calls=calls / visits)
         limit_s = (limit_s or speeds.row_limit_s) / visits
         spans_s = (_positive_number_or_zero(device, "min_total_ns") / 1e9 or _SPANS_S) / visits
         spans_s *= _SPAN_SHARE_OF_VISITS if visits > 1 else 1.0
@@ -144,7 +145,7 @@ class Expectation:
         if work.is_collective and self.ranks == 0:
             return 0.0  # unsupported: there is no other rank
         slower *= self.contention
-        call_s = self._call_s(work)
+        call_s = self.call_s(work)
         least_s = _MIN_CALLS * call_s
         calls_s = max(min(self.limit_s, self.speeds.calls * call_s), least_s)
         most_s = self.warm_up_s + self.limit_s + slower * least_s
@@ -163,7 +164,8 @@ class Expectation:
     def ceiling_s(self) -> float:
         return self.speeds.ceiling_s * self.contention
 
-    def _call_s(self, work: Work) -> float:
+    def call_s(self, work: Work) -> float:
+        """The expected seconds of one call on a machine without other work."""
         speeds = self.speeds
         return (speeds.arithmetic_s(work) + work.bytes / speeds.bytes_per_s) / self.threads
 

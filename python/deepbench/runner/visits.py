@@ -9,7 +9,7 @@ the same.
 from __future__ import annotations
 
 import random
-from collections.abc import Callable, Container, Sequence
+from collections.abc import Callable, Collection, Container, Sequence
 
 from deepbench.problems.problem_arguments import quoted
 from deepbench.results import Row
@@ -23,23 +23,42 @@ _SELECTING = ("best", "exhaustive")  # modes of choosing an algorithm
 class Visits:
     """The visits of the rows of a run."""
 
-    def __init__(self, count: int, seed: Callable[[], str] = str) -> None:
+    def __init__(
+        self,
+        count: int,
+        seed: Callable[[], str] = str,
+        decisive: Collection[str] = _DECISIVE,
+    ) -> None:
         """`seed` returns what the orders follow from, once the run has begun. It differs between
         runs, because two runs of one order would agree better than their intervals say."""
         self.count = count
-        self._seed = seed
+        self._seed, self._decisive = seed, decisive
         self._visits: dict[tuple[int, int], VisitLine] = {}  # by position and number
         self._failures: dict[int, list[str]] = {}  # by position: why visits are missing
 
     def add(self, visit: VisitLine) -> None:
         self._visits[visit.row.position, visit.number] = visit
 
-    def add_failure(self, position: int, number: int, reason: str | None) -> None:
-        text = f"visit {number} of {self.count} failed: {reason or 'for an unknown reason'}"
-        self._failures.setdefault(position, []).append(text)
+    def take(self, number: int, row: Row) -> Row | VisitLine | None:
+        """What a file keeps of a visit that was made: the row where the visit decides, and nothing
+        of a visit that failed."""
+        if self.decides(number, row):
+            return row
+        if row.status == "ok":
+            visit = VisitLine(number, row)
+            self.add(visit)
+            return visit
+        text = f"visit {number} of {self.count} failed: {row.reason or 'for an unknown reason'}"
+        self._failures.setdefault(row.position, []).append(text)
+        return None
 
     def has(self, position: int, number: int) -> bool:
         return (position, number) in self._visits
+
+    def row(self, position: int, number: int) -> Row | None:
+        """What a visit measured; None if there is none."""
+        visit = self._visits.get((position, number))
+        return None if visit is None else visit.row
 
     def made(self, number: int, others: Container[int]) -> int:
         """How many visits of this number there are, without those of rows at `others` positions."""
@@ -60,15 +79,20 @@ class Visits:
         candidate = quoted(algorithm.candidate or "default")
         return f"{planned.line} visit={number} algorithm={candidate}"
 
+    def can_repeat(self, position: int, number: int) -> bool:
+        """Whether a visit may be made once more: not a first one that selected an algorithm, which
+        the others measure since."""
+        mode = self._visits[position, number].row.algorithm.mode
+        return number > 1 or mode not in _SELECTING
+
     def disturbed(self, rows: Sequence[PlannedRow]) -> list[tuple[int, PlannedRow]]:
-        """The numbers and rows of the visits that other work disturbed, without first visits that
-        selected an algorithm: the others have measured it since."""
+        """The numbers and rows of the visits that other work disturbed and that can be made once
+        more."""
         by_position = {row.position: row for row in rows}
         return [
             (number, by_position[position])
             for (position, number), visit in sorted(self._visits.items())
-            if visit.row.statistics.is_disturbed
-            and (number > 1 or visit.row.algorithm.mode not in _SELECTING)
+            if visit.row.statistics.is_disturbed and self.can_repeat(position, number)
         ]
 
     def improves(self, number: int, row: Row) -> bool:
@@ -80,7 +104,7 @@ class Visits:
 
     def decides(self, number: int, row: Row) -> bool:
         """Whether a visit is the row, without other visits."""
-        return row.status != "ok" if number == 1 else row.status in _DECISIVE
+        return row.status != "ok" if number == 1 else row.status in self._decisive
 
     def combined(self) -> dict[int, Row]:
         """The rows that have visits, by position."""

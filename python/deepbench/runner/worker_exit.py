@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import signal
 from collections.abc import Mapping
-from dataclasses import dataclass
 from types import MappingProxyType
-from typing import Literal
+from typing import Literal, NamedTuple
 
 from deepbench.errors import printable_line
 from deepbench.runner.oom_kills import OomKills
@@ -26,8 +25,7 @@ _CRASHES = (signal.SIGSEGV, signal.SIGBUS, signal.SIGFPE, signal.SIGILL, signal.
             signal.SIGSYS)  # fmt: skip
 
 
-@dataclass(frozen=True)
-class WorkerFailure:
+class WorkerFailure(NamedTuple):
     """Describes a row that its worker did not finish."""
 
     status: str

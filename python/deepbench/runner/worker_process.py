@@ -10,16 +10,16 @@ import subprocess
 import threading
 from collections import deque
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import replace
 from typing import IO, Any
 
 from deepbench.errors import UserError
 from deepbench.results import Row, schema, strict_json
-from deepbench.results.row import build_row
+from deepbench.results.row import build_row, check_consistency
 from deepbench.runner import stray_processes
 from deepbench.runner.cpu_limit import reached_cpu_limit
 from deepbench.runner.oom_kills import read_oom_kills
-from deepbench.runner.progress import Deadline, duration_text
+from deepbench.runner.processor_wait import WorkDeadline
+from deepbench.runner.progress import duration_text
 from deepbench.runner.ranks import inherited_descriptors
 from deepbench.runner.worker_exit import WorkerFailure, failure_of_exit_status, shortened
 
@@ -109,7 +109,7 @@ class WorkerProcess:
         self.write_line(line)
         text = self.read_line(limit_s)
         if isinstance(text, WorkerFailure):
-            return replace(text, begun=False)
+            return text._replace(begun=False)
         if text.startswith(_BEGIN):
             return self._read_row(position, limit_s, on_admitted)
         return self._parse_or_kill(text, position)
@@ -123,7 +123,7 @@ class WorkerProcess:
         while True:
             text = self.read_line(limit_s, " (--hang-limit)")
             if isinstance(text, WorkerFailure):
-                return replace(text, measured=measured, ceiling=ceiling)
+                return text._replace(measured=measured, ceiling=ceiling)
             if text.startswith(_ADMITTED):
                 on_admitted()
             elif text.startswith(_CEILING):
@@ -155,7 +155,7 @@ class WorkerProcess:
 
     def read_line(self, limit_s: float, limit: str = "") -> str | WorkerFailure:
         """The next line, or why there is none. In the second case the worker has ended."""
-        deadline = Deadline(limit_s)
+        deadline = WorkDeadline(self._process.pid, limit_s)
         while True:
             line = self._output.pop()
             if line is not None:
@@ -201,7 +201,7 @@ class WorkerProcess:
 
     def _wait_for_end(self) -> bool:
         """Whether the worker ends by itself in time."""
-        deadline = Deadline(_EXIT_TIMEOUT_S)
+        deadline = WorkDeadline(self._process.pid, _EXIT_TIMEOUT_S)
         while not self._has_ended():
             if deadline.remaining_s() == 0:
                 return False
@@ -317,7 +317,7 @@ def consistent_answer(row: Row | WorkerFailure) -> Row | WorkerFailure:
     result file unreadable."""
     if isinstance(row, Row):
         try:
-            schema.check_consistency(row.members)
+            check_consistency(row)
         except schema.SchemaError as error:
             return _invalid_answer(error)
     return row

@@ -7,6 +7,8 @@ problems/suite_expansion.py turns its lines into problems.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from functools import cache
 from pathlib import Path
 
 from deepbench.problems.suite_expansion import problems
@@ -31,7 +33,7 @@ __all__ = [
 # The sets of the original benchmark, those made of models, those of AI Matrix, and all.
 ORIGINALS = ("training", "inference_server", "inference_device")
 MODELS = ("mlperf-v0.5", "mlperf", "llm")
-AIMATRIX = ("ai-matrix-micro", "ai-matrix-layers")
+AIMATRIX = ("ai-matrix-micro", "ai-matrix-soak", "ai-matrix-layers")
 SETS = (*ORIGINALS, *MODELS, *AIMATRIX)
 
 _FOLDER = Path(__file__).parent
@@ -72,7 +74,8 @@ def builtin(set_name: str, op: str, corrected: bool = False) -> Suite:
     return from_bytes((_FOLDER / set_name / f"{stem}.txt").read_bytes(), name, name)
 
 
-def _suite_files() -> list[tuple[str, str]]:
+@cache
+def _suite_files() -> Sequence[tuple[str, str]]:
     """(set, name without .txt) of every suite file, in the order of sets and operations."""
     from deepbench import _core
 
@@ -82,10 +85,10 @@ def _suite_files() -> list[tuple[str, str]]:
         op = name.removesuffix(_CORRECTED)
         return (order.index(op) if op in order else len(order), name)
 
-    return [
+    return tuple(
         (folder, name)
         for folder in SETS
         for name in sorted(
             (path.stem for path in (_FOLDER / folder).glob("*.txt")), key=operation_order
         )
-    ]
+    )

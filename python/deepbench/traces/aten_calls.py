@@ -14,13 +14,16 @@ from typing import Any
 
 from deepbench.traces.convolutions import Convolution, output_size
 from deepbench.traces.errors import CallError
-from deepbench.traces.products import Matrix, gemm_words
+from deepbench.traces.products import Matrix, batch_size, gemm_words, repeated_matrix
 
 _MOST = 2**63 - 1
 _PRECISIONS = {
     "float": "float", "c10::Half": "half", "c10::BFloat16": "bfloat16",
     "c10::Float8_e4m3fn": "fp8_e4m3", "signed char": "int8",
 }  # fmt: skip
+# The precisions of products whose operands differ in type. deepbench's first operand is PyTorch's
+# second.
+_MIXED_PRECISIONS = {("c10::Float8_e4m3fn", "c10::Float8_e5m2"): "fp8_e5m2"}
 
 # The places of both operands.
 _PRODUCTS = {
@@ -129,7 +132,8 @@ def _precision(first: Tensor, second: Tensor, tf32: bool) -> str:
     precision = _PRECISIONS.get(first.type)
     if precision is None or first.type != second.type:
         types = dict.fromkeys(one.type for one in (first, second))
-        raise CallError(f"deepbench has no precision for {' and '.join(types)}")
+        in_order = " in this order" if (second.type, first.type) in _MIXED_PRECISIONS else ""
+        raise CallError(f"deepbench has no precision for {' and '.join(types)}{in_order}")
     return "precision=tf32" if tf32 and precision == "float" else f"precision={precision}"
 
 
@@ -140,26 +144,31 @@ def _product_words(name: str, arguments: Arguments, tf32: bool) -> str:
     first, second = (arguments.tensor(place) for place in _PRODUCTS[name])
     if name == "aten::linear":  # its weights are stored as out x in
         second = _transposed(second)
-    a, b = _folded_matrix(first, second), _matrix(second)
+    a, b, batch = _matrices(first, second)
     if a.columns != b.rows:
         raise CallError("its dimensions contradict one another")
-    return gemm_words(a, b, result_row_major=True, types=_precision(first, second, tf32))
+    mixed = _MIXED_PRECISIONS.get((first.type, second.type))
+    types = f"precision={mixed}" if mixed else _precision(first, second, tf32)
+    return gemm_words(a, b, result_row_major=True, types=types, batch=batch)
 
 
-def _folded_matrix(first: Tensor, second: Tensor) -> Matrix:
-    """The first operand. A product of a tensor with one matrix takes all dimensions but the last
-    for rows."""
+def _matrices(first: Tensor, second: Tensor) -> tuple[Matrix, Matrix, int]:
+    """The operands of a product, and how many products a call makes. A product of a tensor with one
+    matrix takes all dimensions of the tensor but the last for rows."""
+    b = _matrix(second)
     if len(first.shape) > 2 and len(second.shape) == 2:
-        return Matrix(math.prod(first.shape[:-1]), first.shape[-1])
-    return _matrix(first)
+        return Matrix(math.prod(first.shape[:-1]), first.shape[-1]), b, 1
+    a = _matrix(first)
+    batch = batch_size(first.shape[:-2], second.shape[:-2])
+    if batch > 1 and any(0 in (one.strides or ())[:-2] for one in (first, second)):
+        raise repeated_matrix()
+    return a, b, batch
 
 
 def _matrix(tensor: Tensor) -> Matrix:
-    """A matrix, which may be the only one of a batch."""
+    """A matrix, or each of a batch."""
     if len(tensor.shape) < 2:
         raise CallError("deepbench has no product with a vector")
-    if any(size != 1 for size in tensor.shape[:-2]):
-        raise CallError("deepbench has no batched product")
     rows, columns = tensor.shape[-2:]
     return Matrix(rows, columns, _is_row_major(tensor))
 

@@ -11,6 +11,7 @@ import re
 from collections.abc import Iterable, Mapping
 
 from deepbench.traces.errors import CallError
+from deepbench.traces.products import batch_word, repeated_matrix
 from deepbench.traces.recording import Recording
 
 MARK = b"[cublasLt]["
@@ -52,8 +53,6 @@ def _product_words(line: str) -> str:
     for layout in (a, b, d):
         if layout.get("order", "ORDER_COL") not in ("ORDER_COL", "COL"):
             raise CallError(f"a matrix is in {layout['order']}, not column-major")
-        if layout.get("batchCount", "1") != "1":
-            raise CallError("deepbench has no batched product")
     types = (a.get("type", "?"), b.get("type", "?"), compute.get("computeType", "?"))
     precision = _PRECISIONS.get(types)
     if precision is None:
@@ -63,7 +62,19 @@ def _product_words(line: str) -> str:
     k = _dimension(a, "rows" if trans_a == "t" else "cols")
     if k != _dimension(b, "cols" if trans_b == "t" else "rows"):
         raise CallError("its dimensions contradict one another")
-    return f"gemm m={m} n={n} k={k} trans_a={trans_a} trans_b={trans_b} precision={precision}"
+    words = f"gemm m={m} n={n} k={k} trans_a={trans_a} trans_b={trans_b}"
+    return f"{words}{batch_word(_batch(a, b, d))} precision={precision}"
+
+
+def _batch(*layouts: Mapping[str, str]) -> int:
+    """The products of a batch, each with matrices of its own."""
+    counts = {_number(layout.get("batchCount", "1")) for layout in layouts}
+    if len(counts) > 1:
+        raise CallError("its dimensions contradict one another")
+    count = counts.pop()
+    if count > 1 and any(layout.get("stridedBatchOffset", "0") == "0" for layout in layouts):
+        raise repeated_matrix()
+    return count
 
 
 def _values(text: str) -> dict[str, str]:
@@ -78,7 +89,10 @@ def _transposition(operation: str | None) -> str:
 
 
 def _dimension(layout: Mapping[str, str], name: str) -> int:
-    text = layout.get(name, "")
+    return _number(layout.get(name, ""))
+
+
+def _number(text: str) -> int:
     if not _NUMBER.fullmatch(text):
         raise CallError("the line is incomplete")
     return int(text)

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 
 from deepbench.traces.convolutions import Convolution, output_size
 from deepbench.traces.errors import CallError
-from deepbench.traces.products import Matrix, gemm_words
+from deepbench.traces.products import Matrix, batch_size, gemm_words
 from deepbench.traces.recording import Recording
 
 MARKS = (b"onednn_verbose,", b"dnnl_verbose,")
@@ -137,14 +137,15 @@ def _numbers(problem: str) -> dict[str, int]:
 
 def _product_words(one: Execution) -> str:
     source, weights, result = _tensors(one)
-    rows, inner, columns = _product_shape(one.problem)
+    (rows, inner, columns), batch = _product_shape(one.problem)
     a = Matrix(rows, inner, _is_row_major(source))
     b = Matrix(inner, columns, _is_row_major(weights))
-    return gemm_words(a, b, _is_row_major(result), _product_types(source, weights))
+    return gemm_words(a, b, _is_row_major(result), _product_types(source, weights), batch)
 
 
-def _product_shape(text: str) -> tuple[int, int, int]:
-    """M, K and N of MxK:KxN, which up to version 2 of oneDNN the result followed, or of m1n2k3."""
+def _product_shape(text: str) -> tuple[tuple[int, int, int], int]:
+    """M, K and N of MxK:KxN, which up to version 2 of oneDNN the result followed, or of m1n2k3, and
+    the products of a batch, whose sizes precede these."""
     old = _OLD_MATMUL.fullmatch(text)
     if old is not None:
         batch, rows, columns, inner = (int(number or 1) for number in old.groups())
@@ -154,9 +155,8 @@ def _product_shape(text: str) -> tuple[int, int, int]:
                  for shape in text.split(":")[:2] if _SHAPE.fullmatch(shape)]  # fmt: skip
     if len(sizes) != 2 or len(sizes[0]) != len(sizes[1]) or sizes[0][-1] != sizes[1][-2]:
         raise CallError("its dimensions contradict one another")
-    if any(number != 1 for shape in sizes for number in shape[:-2]):
-        raise CallError("deepbench has no batched product")
-    return sizes[0][-2], sizes[0][-1], sizes[1][-1]
+    batch = batch_size(sizes[0][:-2], sizes[1][:-2])
+    return (sizes[0][-2], sizes[0][-1], sizes[1][-1]), batch
 
 
 def _is_row_major(memory: Memory) -> bool:

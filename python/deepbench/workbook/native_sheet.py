@@ -10,7 +10,7 @@ from typing import Any
 from deepbench import _core
 from deepbench.report.fields import get
 from deepbench.results import schema
-from deepbench.results.row import Row, build_row
+from deepbench.results.row import Row, build_row, check_consistency
 from deepbench.workbook import specs
 from deepbench.workbook.cell_remarks import CellRemarks
 from deepbench.workbook.cells import Book, Cell, CellError, Sheet, number, whole_number
@@ -167,8 +167,7 @@ def _row_of_cells(
     if row["problem"] is not None:
         row["attributes"] = _attributes_of_problem(row)
     try:
-        schema.check_row(row)
-        schema.check_consistency(row)
+        check_consistency(build_row(row))
     except schema.SchemaError as error:
         text = str(error)
         remarks.add_skipped(address, f"has a wrong {text.split()[0]}", "the row was", detail=text)

@@ -91,7 +91,7 @@ def _is_same_time(one: float, other: float | None) -> bool:
 def _published_rows() -> Mapping[str, Mapping[Key, Row]]:
     """Every published row, by workbook and place."""
     found: defaultdict[str, dict[Key, Row]] = defaultdict(dict)
-    for reference in references.available():
+    for reference in references.published():
         for row in references.load(reference).rows:
             if facts := row.regime.published:
                 found[str(facts.workbook)][_published_key(row, facts)] = row

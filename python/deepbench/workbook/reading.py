@@ -54,7 +54,7 @@ class Imported:
     remarks: tuple[str, ...]  # one line for each kind of remark, with sheets and cells
     sums: int  # number of sums over phases, which are not rows
     left_out: Mapping[str, int]  # number of skipped cells by reason
-    recognised: str | None  # the name of the original's workbook that it is
+    recognized: str | None  # the name of the original's workbook that it is
     doubted: int
 
 

@@ -20,7 +20,6 @@ import os
 import signal
 import sys
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 from typing import TYPE_CHECKING, NoReturn
 
 from deepbench.runner import ranks
@@ -60,13 +59,13 @@ def _parse_rank_request(arguments: list[str]) -> tuple[RankRequest, list[str]]:
     while arguments[0] in ("--parent", "--ranks", "--command", "--hang-limit"):
         flag, value, *arguments = arguments
         if flag == "--parent":
-            request = replace(request, parent=int(value))
+            request = request._replace(parent=int(value))
         elif flag == "--ranks":
-            request = replace(request, spawn_count=int(value))
+            request = request._replace(spawn_count=int(value))
         elif flag == "--hang-limit":
-            request = replace(request, hang_limit_s=float(value))
+            request = request._replace(hang_limit_s=float(value))
         else:
-            request = replace(request, command=value)
+            request = request._replace(command=value)
     if arguments[0].startswith("--") and arguments[0] != "--inspect":
         raise ValueError(arguments[0])
     return request, arguments

@@ -8,6 +8,8 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from deepbench.call_counts import MAX_COUNT
+from deepbench.problems.problem_arguments import choices_of
+from deepbench.problems.suite_precision import STORED_AS
 from deepbench.workload.expression import MOST, ExpressionError, evaluate
 from deepbench.workload.model_file import Layer, Model, ModelError
 from deepbench.workload.operators import (
@@ -34,6 +36,8 @@ class Target:
     precision: str | None = None  # None: the default, which `parse` knows
     joint_phases: Mapping[str, str] = field(default_factory=dict)  # as in operators.Step
     has_ranks: bool = False  # whether collectives can be measured
+    # Whether calls that may be estimated are measured where an operation has them.
+    measures_all: bool = True
 
     @cached_property
     def defaults(self) -> str:
@@ -44,6 +48,18 @@ class Target:
         """The precision of work without an operation: that of the products."""
         return str(self.parse(PRODUCT, self.defaults).attributes["precision"])
 
+    def problem_of(self, call: Call) -> Problem | None:
+        """The problem of a call; None if it is estimated, since its operation lacks the phase or
+        the precision of the products. Raises ValueError for sizes that the operation refuses."""
+        if call.line is None or (call.may_be_estimated and not self.measures_all):
+            return None
+        if not call.may_be_estimated:
+            return self.parse(call.line, self.defaults)
+        for precision in (self.work_precision, STORED_AS.get(self.work_precision)):
+            if precision and _has_choices(f"{call.line} precision={precision}"):
+                return self.parse(call.line, f"precision={precision}")
+        return None
+
     @cached_property
     def element_bytes(self) -> float:
         """The mean size of an element of the products' operands."""
@@ -51,6 +67,13 @@ class Target:
             self.parse(LONGER_PRODUCT, self.defaults).bytes
             - self.parse(PRODUCT, self.defaults).bytes
         ) / 2
+
+
+def _has_choices(line: str) -> bool:
+    """Whether the line's operation has each choice that the line makes, such as its phase."""
+    op, *words = line.split()
+    chosen = (word.partition("=") for word in words)
+    return all(value in (choices_of(op, name) or [value]) for name, _, value in chosen)
 
 
 def default_values(model: Model, phase: str) -> dict[str, int]:
@@ -101,7 +124,7 @@ def _layer_items(
 ) -> Iterator[Item]:
     step = Step(
         phase == "train", layer.words, layer.input_gradient, layer.weight_gradient,
-        target.joint_phases,
+        layer.residual, target.joint_phases,
     )  # fmt: skip
     try:
         count = evaluate(layer.count, names)
@@ -135,16 +158,23 @@ def _sizes(layer: Layer, names: Mapping[str, int]) -> dict[str, int]:
 
 def _item(layer: Layer, call: Call, count: int, target: Target) -> Item:
     operand_bytes = call.elements * target.element_bytes
-    if call.line is None:
+    name = f"{layer.name} {call.part}".strip()
+    kind, op = call.kind or layer.kind, call.kind or layer.op
+    count *= call.count
+    if count > MAX_COUNT:
+        raise ExpressionError(f"it makes {count} calls; they must be at most 10^15")
+    problem = target.problem_of(call)
+    if problem is None:
         if max(call.elements, call.flops) > MOST:
             raise ExpressionError(f"its work is beyond {MOST} elements or FLOPs")
         return Item(
-            layer.name, layer.kind, layer.op, target.work_precision, count, float(call.flops),
+            name, kind, op, target.work_precision, count, float(call.flops),
             operand_bytes, None, operand_bytes,
         )  # fmt: skip
-    problem = target.parse(call.line, target.defaults)
+    if call.may_be_estimated:  # what such a call moves may be more than its operands
+        operand_bytes = problem.bytes
     is_measured = target.has_ranks or not problem.is_collective
     return Item(
-        layer.name, layer.kind, layer.op, str(problem.attributes["precision"]), count,
+        name, kind, op, str(problem.attributes["precision"]), count,
         problem.flops, problem.bytes, str(problem) if is_measured else None, operand_bytes,
     )  # fmt: skip

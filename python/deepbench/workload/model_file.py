@@ -70,6 +70,7 @@ class Layer:
     words: Mapping[str, str] = field(default_factory=dict)
     input_gradient: bool = True
     weight_gradient: bool = True
+    residual: bool = False
 
 
 @dataclass(frozen=True)
@@ -250,8 +251,10 @@ class _Reader:
         table = self._with_both_sizes(where, table, operator)
         self._check_keys(
             where, table,
-            needed=("name", "kind", "op", *operator.words, *operator.needed),
-            optional=("count", "phases", *operator.flags, *operator.sizes),
+            needed=(
+                "name", "kind", "op", *operator.words, *operator.needed_choices, *operator.needed
+            ),
+            optional=("count", "phases", *operator.flags, *operator.choices, *operator.sizes),
         )  # fmt: skip
         return Layer(
             name=name,
@@ -263,10 +266,17 @@ class _Reader:
                 key: self._expression(f"{where}{key}", table[key])
                 for key in operator.sizes if key in table
             },
-            words={key: self._word(f"{where}{key}", table[key]) for key in operator.words},
+            words={
+                **{key: self._word(f"{where}{key}", table[key]) for key in operator.words},
+                **{
+                    key: self._choice(f"{where}{key}", table[key], choices)
+                    for key, choices in {**operator.needed_choices, **operator.choices}.items()
+                    if key in table
+                },
+            },
             **{
-                flag: self._flag(f"{where}{flag}", table.get(flag, True))
-                for flag in operator.flags
+                flag: self._flag(f"{where}{flag}", table.get(flag, default))
+                for flag, default in operator.flags.items()
             },
         )  # fmt: skip
 
@@ -275,6 +285,14 @@ class _Reader:
         text = self._text(where, value)
         if not _NAME.fullmatch(text):
             self._fail(f"{where} is {in_quotes(text)}; it must be a name of a-z, 0-9 and _")
+        return text
+
+    def _choice(self, where: str, value: Any, choices: Sequence[str]) -> str:
+        text = self._text(where, value)
+        if text not in choices:
+            near = suggestion(text, choices)
+            self._fail(f"{where} is {in_quotes(text)}{near}; it must be one of "
+                       + " ".join(choices))  # fmt: skip
         return text
 
     def _with_both_sizes(self, where: str, table: Table, operator: Operator) -> Table:

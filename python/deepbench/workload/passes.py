@@ -33,9 +33,32 @@ class Pass:
         return self.values["batch"]
 
     @property
+    def text(self) -> str:
+        """'batch=1 image=224'."""
+        return " ".join(f"{name}={value}" for name, value in self.values.items())
+
+    @property
+    def precisions(self) -> list[str]:
+        """Those of its problems."""
+        return list(dict.fromkeys(item.precision for item in self.items if item.problem))
+
+    @property
+    def measured(self) -> list[Item]:
+        """The items that an operation measures."""
+        return [item for item in self.items if item.problem is not None]
+
+    @property
     def flops(self) -> float:
         return sum(item.count * item.flops for item in self.items)
 
     @property
+    def measured_flops(self) -> float:
+        return sum(item.count * item.flops for item in self.measured)
+
+    @property
     def bytes(self) -> float:
         return sum(item.count * item.bytes for item in self.items)
+
+    @property
+    def measured_bytes(self) -> float:
+        return sum(item.count * item.bytes for item in self.measured)

@@ -33,11 +33,18 @@ class Workload:
     def one_unit(self) -> str:
         return self.unit.removesuffix("s")
 
+    @property
+    def summary(self) -> str:
+        """'ResNet-50 v1.5 fwd batch=1,4 image=224'."""
+        others = {name: value for name, value in self.passes[0].values.items() if name != "batch"}
+        batches = ",".join(str(one.batch) for one in self.passes)
+        words = [f"batch={batches}", *(f"{name}={value}" for name, value in others.items())]
+        return " ".join([self.title, self.phase, *words])
+
     def text_of(self, one: Pass) -> str:
         """'ResNet-50 v1.5 fwd, batch=1 image=224, float'."""
-        values = " ".join(f"{name}={value}" for name, value in one.values.items())
-        precisions = dict.fromkeys(item.precision for item in one.items if item.problem)
-        return ", ".join(filter(None, (f"{self.title} {self.phase}", values, " ".join(precisions))))
+        precisions = " ".join(one.precisions)
+        return ", ".join(filter(None, (f"{self.title} {self.phase}", one.text, precisions)))
 
 
 def members(request: Request, passes: Sequence[Pass], price: float | None) -> Json:

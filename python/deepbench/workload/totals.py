@@ -132,11 +132,9 @@ class Times:
     def energy_j(self) -> float | None:
         """The energy of the measured calls; None if a row has none."""
         found = [
-            one.item.count * metric.value
+            one.item.count * energy_j
             for one in self.times
-            if one.row
-            for metric in one.row.metrics
-            if metric.name == "energy" and metric.value is not None
+            if one.row and (energy_j := one.row.energy_j) is not None
         ]
         return math.fsum(found) if found and len(found) == self._measured else None
 

@@ -121,7 +121,7 @@ DEEPBENCH_FILL_FN float deepbench_widen(uint32_t code, uint32_t exponent, uint32
   } else if (scale == 0u) {
     if (fraction == 0u) {
       bits = 0u;
-    } else { /* normalise */
+    } else { /* normalize */
       int32_t shift = 0;
       while (!((fraction << shift) & (1u << mantissa))) shift += 1;
       int32_t binary = 1 - bias - shift + 127;

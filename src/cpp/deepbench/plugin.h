@@ -276,7 +276,8 @@ typedef struct deepbench_backend {
   /* Rewrites the operands of every copy in place, as a kernel prepared with these inputs and this
    * seed has them; restore brings back the new values. `inputs` is a value of the option `inputs`,
    * or "integers": small integers (fill.h), whose sums are exact, so that verification finds errors
-   * that rounding hides. DEEPBENCH_UNSUPPORTED, with the operands unchanged, where the kernel
+   * that rounding hides; or, of collectives, "mantissas": uniform elements, whose sums depend on
+   * the order of additions. DEEPBENCH_UNSUPPORTED, with the operands unchanged, where the kernel
    * cannot do that. NULL: no kernel can. */
   deepbench_status (*refill)(deepbench_kernel* kernel, const char* inputs, uint64_t seed);
 } deepbench_backend;

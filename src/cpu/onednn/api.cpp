@@ -30,8 +30,12 @@ void Api::bind_functions() {
   }
   DEEPBENCH_ONEDNN_FUNCTIONS(DEEPBENCH_ONEDNN_BIND)
 #undef DEEPBENCH_ONEDNN_BIND
-  // dlsym finds it among the dependencies of oneDNN.
+  // dlsym finds them among the dependencies of oneDNN. The last is what GCC compiles a parallel
+  // region to; the runtimes of LLVM and Intel have it too.
   library_.bind(omp_set_num_threads_, "omp_set_num_threads");
+  library_.bind(omp_get_thread_num_, "omp_get_thread_num");
+  library_.bind(omp_get_num_threads_, "omp_get_num_threads");
+  library_.bind(start_parallel_region_, "GOMP_parallel");
 }
 
 void Api::start() {
@@ -51,6 +55,15 @@ void Api::start() {
 
 void Api::use_threads(int threads) const {
   if (omp_set_num_threads_) omp_set_num_threads_(threads);
+}
+
+void Api::run_on_threads(int threads,
+                         const std::function<void(int thread, int threads)>& job) const {
+  if (!start_parallel_region_ || !omp_get_thread_num_ || !omp_get_num_threads_) return job(0, 1);
+  const auto body = [&] { job(omp_get_thread_num_(), omp_get_num_threads_()); };
+  const auto call = [](void* closure) { (*static_cast<decltype(body)*>(closure))(); };
+  start_parallel_region_(call, const_cast<void*>(static_cast<const void*>(&body)),
+                         unsigned(threads), 0);
 }
 
 std::string Api::isa_text() const {
@@ -128,6 +141,18 @@ MemoryDesc plain_matrix(int64_t rows, int64_t columns, int64_t row_stride, int64
   dnnl_memory_desc_t made = nullptr;
   api.check(api.memory_desc_create_with_strides_f(&made, 2, dimensions, type, strides),
             "describing a matrix");
+  return MemoryDesc(made);
+}
+
+MemoryDesc plain_matrices(int64_t count, int64_t rows, int64_t columns, int64_t row_stride,
+                          int64_t column_stride, dnnl_data_type_t type) {
+  if (count == 1) return plain_matrix(rows, columns, row_stride, column_stride, type);
+  const Api& api = Api::instance();
+  const dnnl_dims_t dimensions = {count, rows, columns},
+                    strides = {rows * columns, row_stride, column_stride};
+  dnnl_memory_desc_t made = nullptr;
+  api.check(api.memory_desc_create_with_strides_f(&made, 3, dimensions, type, strides),
+            "describing the matrices of a batch");
   return MemoryDesc(made);
 }
 

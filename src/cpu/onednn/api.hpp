@@ -4,6 +4,7 @@
 
 #include <oneapi/dnnl/dnnl.h>
 
+#include <functional>
 #include <memory>
 #include <string>
 #include <type_traits>
@@ -27,10 +28,12 @@ namespace deepbench::cpu::onednn {
   X(memory_desc_equal)                                  \
   X(memory_desc_get_size)                               \
   X(memory_create)                                      \
+  X(memory_set_data_handle)                             \
   X(memory_destroy)                                     \
   X(post_ops_create)                                    \
   X(post_ops_append_sum)                                \
   X(post_ops_append_binary)                             \
+  X(post_ops_append_eltwise)                            \
   X(post_ops_destroy)                                   \
   X(primitive_attr_create)                              \
   X(primitive_attr_set_scratchpad_mode)                 \
@@ -54,6 +57,18 @@ namespace deepbench::cpu::onednn {
   X(convolution_forward_primitive_desc_create)          \
   X(convolution_backward_data_primitive_desc_create)    \
   X(convolution_backward_weights_primitive_desc_create) \
+  X(softmax_forward_primitive_desc_create)              \
+  X(softmax_backward_primitive_desc_create)             \
+  X(eltwise_forward_primitive_desc_create)              \
+  X(eltwise_backward_primitive_desc_create)             \
+  X(binary_primitive_desc_create)                       \
+  X(pooling_forward_primitive_desc_create)              \
+  X(pooling_backward_primitive_desc_create)             \
+  X(lrn_forward_primitive_desc_create)                  \
+  X(batch_normalization_forward_primitive_desc_create)  \
+  X(batch_normalization_backward_primitive_desc_create) \
+  X(layer_normalization_forward_primitive_desc_create)  \
+  X(layer_normalization_backward_primitive_desc_create) \
   X(primitive_desc_clone)                               \
   X(primitive_desc_next_impl)                           \
   X(primitive_desc_query)                               \
@@ -75,6 +90,9 @@ class Api {
 
   // Sets the number of threads of the next calls from this thread. oneDNN follows OpenMP's setting.
   void use_threads(int threads) const;
+  // Calls job(thread, threads) on as many of oneDNN's own threads, whose active waiting would slow
+  // down others beside them; on the calling thread alone if oneDNN does not use OpenMP.
+  void run_on_threads(int threads, const std::function<void(int thread, int threads)>& job) const;
   // The instruction set that oneDNN uses, for example "avx2". ONEDNN_MAX_CPU_ISA can lower it.
   std::string isa_text() const;
   // Whether oneDNN adds 8-bit products directly in 32 bits (VNNI, AMX) and not through 16-bit sums
@@ -98,6 +116,9 @@ class Api {
   dnnl_engine_t engine_ = nullptr;
   dnnl_stream_t stream_ = nullptr;
   void (*omp_set_num_threads_)(int) = nullptr;
+  int (*omp_get_thread_num_)() = nullptr;
+  int (*omp_get_num_threads_)() = nullptr;
+  void (*start_parallel_region_)(void (*)(void*), void*, unsigned, unsigned) = nullptr;
 };
 
 const char* status_text(dnnl_status_t status);
@@ -124,6 +145,10 @@ using Primitive = Owned<dnnl_primitive_t>;
 // Create descriptions and objects from dimensions, strides and pointers.
 MemoryDesc plain_matrix(int64_t rows, int64_t columns, int64_t row_stride, int64_t column_stride,
                         dnnl_data_type_t type);
+// So many matrices of these dimensions and strides, one after another without gaps: an array of
+// three dimensions, or a matrix if there is one.
+MemoryDesc plain_matrices(int64_t count, int64_t rows, int64_t columns, int64_t row_stride,
+                          int64_t column_stride, dnnl_data_type_t type);
 MemoryDesc any_matrix(int64_t rows, int64_t columns, dnnl_data_type_t type);
 MemoryObject memory_at(const_dnnl_memory_desc_t description, void* data);
 Primitive primitive_of(const_dnnl_primitive_desc_t description);

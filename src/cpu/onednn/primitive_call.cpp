@@ -171,6 +171,15 @@ dnnl_data_type_t data_type(deepbench_type type) {
   }
 }
 
+void require_primitive(dnnl_status_t status, const std::string& what,
+                       const PrecisionInfo& precision) {
+  if (status == dnnl_success) return;
+  const Api& api = Api::instance();
+  plugin::unsupported("oneDNN " + api.version() + " has no " + what + " in " +
+                      std::string(precision.name) + " for this processor (" + api.isa_text() +
+                      "): " + status_text(status));
+}
+
 void require_precision(Precision precision) {
   const std::string library = "oneDNN " + Api::instance().version();
   switch (precision) {

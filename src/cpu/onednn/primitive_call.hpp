@@ -60,6 +60,11 @@ std::string library_name();
 void describe_primitive(const_dnnl_primitive_desc_t description, uint64_t memory_bytes,
                         int64_t workspace_limit, plugin::Sink& sink);
 
+// Throws plugin::Error (unsupported) unless oneDNN could create the description of a primitive.
+// `what` the primitive computes ends the words "oneDNN has no".
+void require_primitive(dnnl_status_t status, const std::string& what,
+                       const PrecisionInfo& precision);
+
 // The name that oneDNN gives to the implementation behind `description`.
 std::string implementation_name(const_dnnl_primitive_desc_t description);
 uint64_t scratchpad_bytes(const_dnnl_primitive_desc_t description);

@@ -18,6 +18,15 @@ struct CudnnDeleter {
   void operator()(nvidia::cudnnConvolutionDescriptor_t object) const {
     cudnn().cudnnDestroyConvolutionDescriptor(object);
   }
+  void operator()(nvidia::cudnnActivationDescriptor_t object) const {
+    cudnn().cudnnDestroyActivationDescriptor(object);
+  }
+  void operator()(nvidia::cudnnPoolingDescriptor_t object) const {
+    cudnn().cudnnDestroyPoolingDescriptor(object);
+  }
+  void operator()(nvidia::cudnnLRNDescriptor_t object) const {
+    cudnn().cudnnDestroyLRNDescriptor(object);
+  }
 };
 
 template <class Handle>

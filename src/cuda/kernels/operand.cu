@@ -1,5 +1,5 @@
 // Kernels on whole operands: they fill an operand with the values of fill.h or with one bit
-// pattern, scan every element, and read selected elements. Operands may have any strides;
+// pattern, scale it, scan every element, and read selected elements. Operands may have any strides;
 // operand.cpp computes the layout of the launch.
 #include "element.h"
 
@@ -20,6 +20,16 @@ __device__ void for_each(const StridedLayout& layout, Body body) {
          x += across)
       body(x * layout.inner_stride + offset, x * layout.inner_step + index);
   }
+}
+
+__device__ uint64_t first_of_thread() { return blockIdx.x * uint64_t(blockDim.x) + threadIdx.x; }
+__device__ uint64_t all_threads() { return gridDim.x * uint64_t(blockDim.x); }
+
+template <class E, class Round>
+__device__ void scale_narrow(void* data, uint64_t count, float scale, Round round) {
+  auto* const words = static_cast<uint16_t*>(data);
+  for (uint64_t i = first_of_thread(); i < count; i += all_threads())
+    words[i] = round(scale * float(E::value(words[i])));
 }
 
 }  // namespace
@@ -54,6 +64,18 @@ extern "C" __global__ void set_elements(void* data, uint32_t bytes, StridedLayou
     auto* const out = static_cast<Word*>(data);
     for_each(layout, [&](uint64_t offset, uint64_t) { out[offset] = Word(bits); });
   });
+}
+
+// Multiplies the elements of an array by a power of two. Subnormals of fp16 are rounded.
+extern "C" __global__ void scale_elements(void* data, int32_t type, uint64_t count, float scale) {
+  if (type == DEEPBENCH_F16)
+    return scale_narrow<Element<DEEPBENCH_F16>>(data, count, scale,
+                                                [](float v) { return deepbench_to_half(v); });
+  if (type == DEEPBENCH_BF16)
+    return scale_narrow<Element<DEEPBENCH_BF16>>(data, count, scale,
+                                                 [](float v) { return deepbench_to_bfloat16(v); });
+  auto* const words = static_cast<float*>(data);
+  for (uint64_t i = first_of_thread(); i < count; i += all_threads()) words[i] *= scale;
 }
 
 // An element counts as untouched if it equals the poison or, if `restored` is given, the element of

@@ -95,7 +95,7 @@ __global__ void __launch_bounds__(PEER_THREADS, 1)
 }
 
 // Like one_shot, but each rank sends its operand to all others, and every 32 bits of data carry the
-// number of the call: the receiver recognises data that has arrived without a separate flag, at the
+// number of the call: the receiver recognizes data that has arrived without a separate flag, at the
 // price of twice the bytes. `inbox` has two halves that alternate, each with `units` pairs for
 // every rank; a pair is two words of 64 bits that hold 32 bits of data each.
 template <class T, int kRanks>

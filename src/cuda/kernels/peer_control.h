@@ -14,7 +14,7 @@ enum { PEER_MAX_RANKS = 8, PEER_MAX_BLOCKS = 256, PEER_THREADS = 512 };
 
 enum { PEER_ABORTED = 1 << 30 };
 
-/* Initially zero. Block b of a rank synchronises only with block b of the other ranks, so that no
+/* Initially zero. Block b of a rank synchronizes only with block b of the other ranks, so that no
  * rank waits for a whole grid. Step numbers grow from call to call and are compared by their
  * difference. */
 typedef struct PeerControl {

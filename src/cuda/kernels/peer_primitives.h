@@ -5,6 +5,7 @@
 
 #include "device_clock.h"
 #include "fill.h"
+#include "numbers.h"
 #include "peer_control.h"
 
 namespace {
@@ -147,59 +148,6 @@ __device__ bool rank_barrier(const Peers& peers, uint32_t step) {
 }
 
 // ---- numbers ------------------------------------------------------------------------------------
-
-// A 32-bit word holds kPerWord numbers, the first in its low bits.
-struct Float {
-  static constexpr int kPerWord = 1;
-  static __device__ void widen(uint32_t word, float* values) {
-    values[0] = deepbench_bits_float(word);
-  }
-  static __device__ uint32_t rounded(const float* values) {
-    return deepbench_float_bits(values[0]);
-  }
-};
-
-struct Half {
-  static constexpr int kPerWord = 2;
-  static __device__ void widen(uint32_t word, float* values) {
-#ifdef __CUDACC__
-    asm("cvt.f32.f16 %0, %1;" : "=f"(values[0]) : "h"(uint16_t(word)));
-    asm("cvt.f32.f16 %0, %1;" : "=f"(values[1]) : "h"(uint16_t(word >> 16)));
-#else
-    values[0] = deepbench_from_half(uint16_t(word));
-    values[1] = deepbench_from_half(uint16_t(word >> 16));
-#endif
-  }
-  static __device__ uint32_t rounded(const float* values) {
-#ifdef __CUDACC__
-    uint16_t low, high;
-    asm("cvt.rn.f16.f32 %0, %1;" : "=h"(low) : "f"(values[0]));
-    asm("cvt.rn.f16.f32 %0, %1;" : "=h"(high) : "f"(values[1]));
-    return low | uint32_t(high) << 16;
-#else
-    return deepbench_to_half(values[0]) | uint32_t(deepbench_to_half(values[1])) << 16;
-#endif
-  }
-};
-
-struct Bfloat16 {
-  static constexpr int kPerWord = 2;
-  static __device__ void widen(uint32_t word, float* values) {
-    values[0] = deepbench_bits_float(word << 16);
-    values[1] = deepbench_bits_float(word & 0xffff0000u);
-  }
-  static __device__ uint32_t rounded(const float* values) {
-    return code(values[0]) >> 16 | (code(values[1]) & 0xffff0000u);
-  }
-
- private:
-  // Returns the code in the upper 16 bits, rounded to nearest with ties to even. A NaN remains a
-  // NaN.
-  static __device__ uint32_t code(float value) {
-    const uint32_t bits = deepbench_float_bits(value);
-    return value != value ? bits | 0x400000u : bits + 0x7fffu + ((bits >> 16) & 1u);
-  }
-};
 
 // Accumulates the words of several ranks in float.
 template <class T, int kWords>

@@ -1,6 +1,5 @@
-// Kernels of recurrent layers: they scale the operands and compute, in double and directly from the
-// formulas of ops/rnn/rnn.hpp, the pointwise part of a step and of its gradient for the library
-// "reference".
+// Kernels of recurrent layers: they compute, in double and directly from the formulas of
+// ops/rnn/rnn.hpp, the pointwise part of a step and of its gradient for the library "reference".
 #include "element.h"
 #include "recurrence.h"
 
@@ -8,13 +7,6 @@ namespace {
 
 __device__ uint64_t first_of_thread() { return blockIdx.x * uint64_t(blockDim.x) + threadIdx.x; }
 __device__ uint64_t all_threads() { return gridDim.x * uint64_t(blockDim.x); }
-
-template <class E, class Round>
-__device__ void scale_narrow(void* data, uint64_t count, float scale, Round round) {
-  auto* const words = static_cast<uint16_t*>(data);
-  for (uint64_t i = first_of_thread(); i < count; i += all_threads())
-    words[i] = round(scale * float(E::value(words[i])));
-}
 
 __device__ double sigmoid(double x) { return 1 / (1 + exp(-x)); }
 
@@ -97,18 +89,6 @@ __device__ uint64_t gates_of(int32_t cell) {
 }
 
 }  // namespace
-
-// Multiplies elements by a power of two. Subnormals of fp16 are rounded.
-extern "C" __global__ void scale_elements(void* data, int32_t type, uint64_t count, float scale) {
-  if (type == DEEPBENCH_F16)
-    return scale_narrow<Element<DEEPBENCH_F16>>(data, count, scale,
-                                                [](float v) { return deepbench_to_half(v); });
-  if (type == DEEPBENCH_BF16)
-    return scale_narrow<Element<DEEPBENCH_BF16>>(data, count, scale,
-                                                 [](float v) { return deepbench_to_bfloat16(v); });
-  auto* const words = static_cast<float*>(data);
-  for (uint64_t i = first_of_thread(); i < count; i += all_threads()) words[i] *= scale;
-}
 
 extern "C" __global__ void widen_elements(const void* data, int32_t type, uint64_t count,
                                           double* to) {

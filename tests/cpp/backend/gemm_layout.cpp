@@ -82,6 +82,12 @@ TEST_CASE("gemm layouts: constant operands are converted beforehand") {
   CHECK(conversions(true, false, "constant=a,b") == Pair{kNone, kNone});
 }
 
+TEST_CASE("gemm layouts: a batch has no layout that converts its operands") {
+  CHECK(layouts_of({32, 16, 64, 3}, false, false, "int8").size() == 1);
+  CHECK(layouts_of({33, 16, 65, 3}, true, false, "int8").size() == 2);
+  CHECK(layouts_of({33, 16, 65, 3}, true, false, "int8")[1].a_bytes() == 3 * 48 * 80);
+}
+
 TEST_CASE("gemm layouts: sizes count what a call touches and saturate") {
   GemmLayout layout = layouts_of({64, 32, 128}, false, false, "half")[0];
   CHECK(layout.a_bytes() == 64 * 128 * 2);

@@ -121,9 +121,11 @@ class IntegerMemory {
  private:
   template <class Visit>
   static void for_each(const Matrix& matrix, Visit visit) {
-    for (uint64_t j = 0; j < matrix.columns; ++j)
-      for (uint64_t i = 0; i < matrix.rows; ++i)
-        visit(i + j * matrix.rows, i * matrix.row_stride + j * matrix.column_stride);
+    for (uint64_t l = 0; l < matrix.planes; ++l)
+      for (uint64_t j = 0; j < matrix.columns; ++j)
+        for (uint64_t i = 0; i < matrix.rows; ++i)
+          visit(i + (j + l * matrix.columns) * matrix.rows,
+                i * matrix.row_stride + j * matrix.column_stride + l * matrix.plane_stride);
   }
 
   int* timed_conversions_;  // counts the calls of time_calls(); may be null
@@ -185,6 +187,29 @@ TEST_CASE("gemm operands: padding is zero around the elements of every copy") {
     CHECK(count_wrong(operands.d(copy), DEEPBENCH_F16, 8, 8, padded(5, 3, kC, poison)) == 0);
     CHECK(operands.scan_output(copy).count == 15);
     CHECK(operands.scan_output(copy).untouched == 15);
+  }
+}
+
+TEST_CASE("gemm operands: the products of a batch follow one another, each with its padding") {
+  const HostOperands operands = make_operands(layouts_of({5, 3, 6, 2}, false, true, "half")[0]);
+  CHECK(operands.layout().a_bytes() == 2 * 2 * 8 * 6);
+  const auto second = [](void* data, int64_t elements) {
+    return static_cast<std::byte*>(data) + 2 * elements;
+  };
+  const auto of_second = [](int64_t rows, int64_t columns, uint32_t operand) {
+    return [=](int64_t i, int64_t j) {
+      return i < rows && j < columns
+                 ? uniform(kSeed, operand, uint64_t(i + j * rows + rows * columns))
+                 : 0;
+    };
+  };
+  for (const uint64_t copy : {0, 1}) {
+    CHECK(count_wrong(operands.a(copy), DEEPBENCH_F16, 8, 6, padded(5, 6, kA, uniform)) == 0);
+    CHECK(count_wrong(second(operands.a(copy), 48), DEEPBENCH_F16, 8, 6, of_second(5, 6, kA)) == 0);
+    CHECK(count_wrong(second(operands.b(copy), 48), DEEPBENCH_F16, 8, 6, of_second(3, 6, kB)) == 0);
+    CHECK(count_wrong(second(operands.c(copy), 64), DEEPBENCH_F16, 8, 8, of_second(5, 3, kC)) == 0);
+    CHECK(operands.scan_output(copy).count == 30);
+    CHECK(operands.scan_output(copy).untouched == 30);
   }
 }
 

@@ -73,6 +73,26 @@ TEST_CASE_TEMPLATE("floats and small integers agree with fill.h", Workers, Calli
   CHECK(wrong == 0);
 }
 
+TEST_CASE_TEMPLATE("parts of an operand are filled alone", Workers, CallingThread, ThreeParts) {
+  Workers workers;
+  const std::vector<ElementRange> parts = {{333, 333}, {334, 335}, {400, 40000}, {40000, 66666}};
+  const deepbench_small_integers integers = {1u << 27, 7};
+  std::vector<float> uniform(kCount, 5), ones(kCount, 5), small(kCount, 9);
+  fill_parts(workers, uniform.data(), DEEPBENCH_F32, parts, Inputs::kUniform, 42, 3);
+  fill_parts(workers, ones.data(), DEEPBENCH_F32, parts, Inputs::kOnes, 42, 3);
+  fill_parts_with_integers(workers, small.data(), DEEPBENCH_F32, parts, integers, 42, 3);
+  uint64_t wrong = 0;
+  for (uint64_t i = 0; i < kCount; ++i) {
+    const bool filled = i == 334 || (i >= 400 && i < 66666);
+    wrong += uniform[i] != (filled ? deepbench_uniform(42, 3, i) : 5);
+    wrong += ones[i] != (filled ? 1 : 5);
+    wrong += small[i] != (filled ? float(deepbench_small_integer(integers, 42, 3, i)) : 9);
+  }
+  CHECK(wrong == 0);
+  fill_parts(workers, ones.data(), DEEPBENCH_F32, {}, Inputs::kZeros, 42, 3);
+  CHECK(ones[334] == 1);
+}
+
 TEST_CASE_TEMPLATE("projections agree with the definition for few and for many rows", Workers,
                    CallingThread, ThreeParts) {
   Workers workers;

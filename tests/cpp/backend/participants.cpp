@@ -57,11 +57,12 @@ TEST_CASE("participants: a sum in one process needs several devices and no other
   CHECK(all.ranks == 3);
   CHECK(all.local() == 3);
   CHECK_THROWS_WITH_AS(participants_of_process(options({3}), Ranks()),
-                       "a sum in one process needs at least two devices; use --devices 2", Error);
+                       "a collective in one process needs at least two devices; use --devices 2",
+                       Error);
   deepbench_group group = {};
   group.size = 4;
   CHECK_THROWS_WITH_AS(participants_of_process(options({3, 1}), Ranks(group)),
-                       "this library sums over all devices in one process, but this process is one "
+                       "this library drives all devices in one process, but this process is one "
                        "of 4 ranks; start it without ranks",
                        Error);
 }

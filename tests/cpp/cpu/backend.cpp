@@ -53,12 +53,25 @@ TEST_CASE("the device's description has the facts for ceilings and result files"
 }
 
 TEST_CASE("the environment variables set the number of threads and their cores") {
+  const ScopedEnvironmentVariable none("OMP_NUM_THREADS", std::nullopt);
   Emitted variables;
   const NamedValues options("threads=1");
   REQUIRE(backend().environment(options.get(), variables.sink()) == DEEPBENCH_OK);
   CHECK(variables.text("OMP_NUM_THREADS") == "1");
   CHECK(variables.text("OMP_PLACES") ==
         "{" + std::to_string(cpu::topology().cpus_for_threads(1).front()) + "}");
+}
+
+TEST_CASE("a number of threads that the run asks for replaces the user's variable") {
+  const ScopedEnvironmentVariable set("OMP_NUM_THREADS", "2");
+  Emitted kept, variables, facts;
+  REQUIRE(backend().environment(NamedValues("").get(), kept.sink()) == DEEPBENCH_OK);
+  CHECK(kept.text("OMP_NUM_THREADS") == "2");
+  const NamedValues options("threads=1");
+  REQUIRE(backend().environment(options.get(), variables.sink()) == DEEPBENCH_OK);
+  REQUIRE(backend().describe_device(0, facts.sink()) == DEEPBENCH_OK);
+  CHECK(facts.number("threads") == 1);
+  CHECK(std::getenv("OMP_NUM_THREADS") == std::string("1"));
 }
 
 }  // namespace

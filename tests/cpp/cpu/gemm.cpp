@@ -43,7 +43,7 @@ void check_candidate(const Gemm& gemm, const std::string& problem, const std::st
     CHECK(facts.number("conversion_ns") > 0);
     CHECK(facts.number("conversion_sample_ns.0") > 0);
   }
-  const auto outputs = uint64_t(gemm.m * gemm.n);
+  const uint64_t outputs = outputs_of(gemm);
   const bool in_place = facts.text("in_place") == "1";
 
   kernel.poison();
@@ -102,6 +102,82 @@ TEST_CASE("odd sizes, vectors and single elements") {
         for (const int transposition : {0, 3})
           check_every_candidate(library, dimensions, kind, transposition != 0, transposition != 0);
   }
+}
+
+TEST_CASE("batches: every product has its own operands, in every library and candidate") {
+  for (const char* library : kLibraries) {
+    if (!is_installed(library)) continue;
+    for (const OperandTypes& kind : {kKinds[0], kKinds[1], kKinds[3]})
+      for (const int transposition : {0, 1, 2, 3})
+        check_every_candidate(library, {33, 17, 65, 5}, kind, (transposition & 1) != 0,
+                              (transposition & 2) != 0);
+    for (const Dimensions& dimensions : {Dimensions{1, 1, 7, 3}, Dimensions{8, 1, 4, 1000}})
+      check_every_candidate(library, dimensions, kKinds[0], false, true);
+  }
+}
+
+TEST_CASE("batches: candidates that convert or call a library without batches are left out") {
+  if (is_installed("onednn")) {
+    const std::string batch = gemm_text({32, 16, 64, 4}, false, false, "float");
+    const auto ids = candidates("gemm", batch, library_options("onednn"));
+    for (const char* id : {"sgemm", "matmul:packed"}) {
+      CHECK(std::count(ids.begin(), ids.end(), id) == 0);
+      CHECK(plan_status("gemm", batch, library_options("onednn", std::string("candidate=") + id))
+                .status == DEEPBENCH_INVALID);
+    }
+  }
+  if (is_installed("mkl"))
+    CHECK(plan_status("gemm", gemm_text({32, 16, 64, 4}, false, false, "int8", "u8"),
+                      library_options("mkl"))
+              .error == "deepbench calls MKL with batches in float only, not in int8");
+}
+
+TEST_CASE("batches: the memory holds the matrices of all products") {
+  if (!is_installed("onednn")) return;
+  const uint64_t one = memory_needed("gemm", gemm_text({64, 64, 64}, false, false, "float"), "");
+  const uint64_t all =
+      memory_needed("gemm", gemm_text({64, 64, 64, 1000}, false, false, "float"), "");
+  CHECK(one >= 4 * 4 * 64 * 64);
+  CHECK(all >= 1000 * 4 * 4 * 64 * 64);
+}
+
+TEST_CASE("epilogues: a bias for each row, then relu or gelu, in every candidate") {
+  if (!is_installed("onednn")) return;
+  for (const std::string epilogue : {"bias", "relu", "gelu"})
+    for (const std::string precision : {"float", "bfloat16", "half"})
+      for (const Dimensions& d : {Dimensions{65, 33, 129}, Dimensions{33, 17, 65, 5}}) {
+        const std::string problem = gemm_text(d, true, false, precision) + " epilogue=" + epilogue;
+        CAPTURE(problem);
+        if (plan_status("gemm", problem, library_options("onednn")).status != DEEPBENCH_OK) {
+          CHECK(precision != "float");
+          continue;
+        }
+        Gemm gemm = gemm_of(d, true, false, precision);
+        gemm.epilogue = epilogue_named(epilogue);
+        const auto ids = candidates("gemm", problem, library_options("onednn"));
+        CHECK(std::count(ids.begin(), ids.end(), "matmul:add") == 0);
+        CHECK(std::count(ids.begin(), ids.end(), "sgemm") == 0);
+        for (const std::string& id : ids)
+          check_candidate(gemm, problem, library_options("onednn", "candidate=" + id));
+      }
+}
+
+TEST_CASE("epilogues: the row has no C, and libraries without epilogues refuse them") {
+  const std::string problem = gemm_text({32, 16, 64}, false, false, "float") + " epilogue=relu";
+  for (const std::string library : {"openblas", "mkl"})
+    if (is_installed(library))
+      CHECK(plan_status("gemm", problem, library_options(library))
+                .error.find("has no products with an epilogue") != std::string::npos);
+  if (!is_installed("onednn")) return;
+  Kernel kernel("gemm", problem, library_options("onednn"));
+  const Emitted facts = kernel.describe();
+  CHECK_FALSE(facts.has("in_place"));
+  CHECK_FALSE(facts.has("beta"));
+  CHECK_FALSE(facts.has("accumulator"));
+  kernel.run(3);
+  Gemm gemm = gemm_of({32, 16, 64}, false, false, "float");
+  gemm.epilogue = Epilogue::kRelu;
+  CHECK(NaiveGemm(gemm, facts, 5).count_wrong(kernel.read(32 * 16)) == 0);
 }
 
 TEST_CASE("513 x 77 x 1001 in full, through the backend's default library") {

@@ -83,11 +83,12 @@ deepbench_batch Kernel::run(uint64_t count, int32_t launch, uint32_t flags) {
   return batch;
 }
 
-std::vector<double> Kernel::read(uint64_t count) const {
+std::vector<double> Kernel::read(uint64_t count, uint32_t output) const {
   std::vector<uint64_t> indices(count);
   std::iota(indices.begin(), indices.end(), uint64_t{0});
   std::vector<double> values(count);
-  REQUIRE(backend().read_output(handle_, 0, indices.data(), count, values.data()) == DEEPBENCH_OK);
+  REQUIRE(backend().read_output(handle_, output, indices.data(), count, values.data()) ==
+          DEEPBENCH_OK);
   return values;
 }
 
@@ -102,10 +103,10 @@ deepbench_forward_states Kernel::adopt_forward_states_of(const Kernel& tested) {
   return testing::adopt_forward_states(backend(), handle_, tested.handle_);
 }
 
-deepbench_scan Kernel::scan() const {
+deepbench_scan Kernel::scan(uint32_t output) const {
   deepbench_scan scan = {};
   scan.struct_size = sizeof scan;
-  REQUIRE(backend().scan_output(handle_, 0, &scan) == DEEPBENCH_OK);
+  REQUIRE(backend().scan_output(handle_, output, &scan) == DEEPBENCH_OK);
   return scan;
 }
 

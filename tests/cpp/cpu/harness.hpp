@@ -50,8 +50,9 @@ class Kernel {
   deepbench_batch run(uint64_t count, int32_t launch = DEEPBENCH_LAUNCH_BEST, uint32_t flags = 0);
   void restore() { REQUIRE(backend().restore(handle_) == DEEPBENCH_OK); }
   void poison() { REQUIRE(backend().poison_outputs(handle_) == DEEPBENCH_OK); }
-  std::vector<double> read(uint64_t count) const;  // Reads the first elements.
-  deepbench_scan scan() const;
+  // Reads the first elements of an output.
+  std::vector<double> read(uint64_t count, uint32_t output = 0) const;
+  deepbench_scan scan(uint32_t output = 0) const;
   std::vector<double> project(uint64_t rows, uint64_t seed) const;
   std::vector<double> read(const std::vector<uint64_t>& indices) const;
   // On a kernel of the reference: starts from the states that the forward pass of `tested` has

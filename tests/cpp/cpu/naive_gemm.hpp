@@ -2,6 +2,7 @@
 // every library.
 #pragma once
 
+#include <algorithm>
 #include <cmath>
 #include <cstdint>
 #include <string>
@@ -13,32 +14,39 @@
 namespace deepbench::cpu_test {
 
 struct Dimensions {
-  int64_t m, n, k;
+  int64_t m, n, k, batch = 1;
 };
 
 inline std::string gemm_text(const Dimensions& d, bool trans_a, bool trans_b,
                              const std::string& precision, const std::string& b_type = "") {
   return "m=" + std::to_string(d.m) + " n=" + std::to_string(d.n) + " k=" + std::to_string(d.k) +
          " trans_a=" + (trans_a ? "t" : "n") + " trans_b=" + (trans_b ? "t" : "n") +
-         " precision=" + precision + (b_type.empty() ? "" : " b_type=" + b_type);
+         " precision=" + precision + (b_type.empty() ? "" : " b_type=" + b_type) +
+         (d.batch == 1 ? "" : " batch=" + std::to_string(d.batch));
 }
 
 inline Gemm gemm_of(const Dimensions& d, bool trans_a, bool trans_b, const std::string& precision,
                     const std::string& b_type = "") {
   Gemm gemm;
-  gemm.m = d.m, gemm.n = d.n, gemm.k = d.k;
+  gemm.m = d.m, gemm.n = d.n, gemm.k = d.k, gemm.batch = d.batch;
   gemm.trans_a = trans_a, gemm.trans_b = trans_b;
   gemm.precision = precision_info(precision);
   gemm.b_type = b_type == "u8" ? DEEPBENCH_U8 : gemm.precision.b;
   return gemm;
 }
 
+// How many elements all products of the batch have of an operand of these dimensions.
+inline uint64_t batch_of(const Gemm& gemm, int64_t rows, int64_t columns) {
+  return uint64_t(rows * columns * gemm.batch);
+}
+inline uint64_t outputs_of(const Gemm& gemm) { return batch_of(gemm, gemm.m, gemm.n); }
+
 // All outputs of one call on operands that were refilled with "integers", which are exact.
 inline std::vector<double> exact_outputs(const Gemm& gemm, uint64_t seed) {
   const auto element = [&](uint32_t stream, uint64_t index) {
     return deepbench_small_integer(gemm.integers(stream), seed, stream, index);
   };
-  std::vector<double> outputs(size_t(gemm.m * gemm.n));
+  std::vector<double> outputs(outputs_of(gemm));
   for (size_t index = 0; index < outputs.size(); ++index) {
     const int64_t i = int64_t(index) % gemm.m, j = int64_t(index) / gemm.m;
     outputs[index] = element(Gemm::kStreamC, index);
@@ -56,7 +64,8 @@ class NaiveGemm {
     const deepbench_type a_type = facts.text("fill.a") == "s7" ? DEEPBENCH_S7 : gemm.precision.a;
     beta_ = facts.has("beta") ? facts.number("beta") : 1;
     rounds_product_ = facts.text("accumulator") == "rounded_product";
-    a_.resize(size_t(gemm.m * gemm.k)), b_.resize(size_t(gemm.k * gemm.n));
+    approximates_tanh_ = facts.text("accumulator") == "approximate_tanh";
+    a_.resize(batch_of(gemm, gemm.m, gemm.k)), b_.resize(batch_of(gemm, gemm.k, gemm.n));
     for (uint64_t i = 0; i < a_.size(); ++i)
       a_[i] = deepbench_element(a_type, seed, Gemm::kStreamA, i);
     for (uint64_t i = 0; i < b_.size(); ++i)
@@ -68,30 +77,46 @@ class NaiveGemm {
   // restore.
   uint64_t count_wrong(const std::vector<double>& got, int calls = 1) const {
     uint64_t wrong = 0;
-    for (int64_t j = 0; j < gemm_.n; ++j)
+    for (int64_t j = 0; j < gemm_.n * gemm_.batch; ++j)
       for (int64_t i = 0; i < gemm_.m; ++i) wrong += !is_right(i, j, got, calls);
     return wrong;
   }
 
  private:
+  double element_of_c(uint64_t index) const {
+    return deepbench_element(gemm_.precision.c, seed_, Gemm::kStreamC, index);
+  }
+  double after_epilogue(double sum) const {
+    if (gemm_.epilogue == Epilogue::kRelu) return std::max(sum, 0.0);
+    return gemm_.epilogue == Epilogue::kGelu ? gelu(sum) : sum;
+  }
+
   bool is_right(int64_t i, int64_t j, const std::vector<double>& got, int calls) const {
     const auto index = uint64_t(i + j * gemm_.m);
-    const double c = beta_ * deepbench_element(gemm_.precision.c, seed_, Gemm::kStreamC, index);
+    const bool has_epilogue = gemm_.has_epilogue();
+    const double c = has_epilogue ? element_of_c(uint64_t(i)) : beta_ * element_of_c(index);
     double sum = 0, squares = c * c;
+    const int64_t item = j / gemm_.n;
+    const auto first_a = uint64_t(item * gemm_.m * gemm_.k);
+    const auto first_b = uint64_t(item * gemm_.k * gemm_.n);
     for (int64_t l = 0; l < gemm_.k; ++l) {
-      const double product = a_[gemm_.index_a(i, l)] * b_[gemm_.index_b(l, j)];
+      const double product =
+          a_[first_a + gemm_.index_a(i, l)] * b_[first_b + gemm_.index_b(l, j % gemm_.n)];
       sum += product, squares += product * product;
     }
-    const double expected = beta_ == 0 ? sum : c + calls * sum;
+    const double expected = has_epilogue ? after_epilogue(c + sum)
+                            : beta_ == 0 ? sum
+                                         : c + calls * sum;
     const double bound =
         calls * (gemm_.precision.output_roundoff *
                      (std::abs(expected) + 1 + (rounds_product_ ? std::abs(sum) : 0)) +
-                 4 * std::sqrt(double(gemm_.k) * squares) * gemm_.precision.sum_roundoff);
+                 4 * std::sqrt(double(gemm_.k) * squares) * gemm_.precision.sum_roundoff) +
+        (approximates_tanh_ ? std::abs(c + sum) / (1 << 11) : 0);
     return std::abs(got[index] - expected) <= bound;  // For integers the bound is 0.
   }
 
   Gemm gemm_;
-  bool rounds_product_ = false;
+  bool rounds_product_ = false, approximates_tanh_ = false;
   double beta_ = 1;
   uint64_t seed_ = 0;
   std::vector<double> a_, b_;

@@ -41,6 +41,20 @@ TEST_CASE("every element of every type equals that of fill.h") {
     }
 }
 
+TEST_CASE("a power of two scales every element exactly") {
+  for (const deepbench_type type : {DEEPBENCH_F32, DEEPBENCH_F16, DEEPBENCH_BF16})
+    for (const uint64_t count : kCounts) {
+      const Buffer data = typed_buffer(type, count);
+      fill(data.data(), type, count, Inputs::kUniform, 42, 3);
+      scale(data.data(), type, count, 8);
+      uint64_t wrong = 0;
+      for (uint64_t i = 0; i < count; ++i)
+        wrong += element(data.data(), type, i) != 8 * deepbench_element(type, 42, 3, i);
+      CAPTURE(int(type));
+      CHECK(wrong == 0);
+    }
+}
+
 TEST_CASE("floats of a shorter type hold its elements") {
   for (const deepbench_type type : {DEEPBENCH_BF16, DEEPBENCH_F16})
     for (const uint64_t count : kCounts) {

@@ -8,12 +8,11 @@
 #include <vector>
 
 #include "../ops/sparse_text.hpp"
-#include "../paths.hpp"
 #include "deepbench/plugin.hpp"
-#include "deepbench/run/session/runner.hpp"
 #include "harness.hpp"
 #include "isa.hpp"
 #include "ops/sparse_gemm/csr.hpp"
+#include "plugin_runner.hpp"
 
 namespace deepbench::cpu_test {
 namespace {
@@ -180,10 +179,8 @@ TEST_CASE("sparse_gemm: any number of threads") {
 
 TEST_CASE("sparse_gemm: a row lists the kernel's metrics before those derived from its time") {
   if (!is_installed("eigen") || !is_installed("onednn")) return;
-  Runner runner(std::string(testing::stage_folder()) + "/libdeepbench_cpu.so",
-                "ceilings=no samples=3");
   const std::string line = "sparse_gemm m=300 n=20 k=200 sparsity=0.9 order=row";
-  const Row row = runner.run(line, 0);
+  const Row row = run_row(line);
   REQUIRE_MESSAGE(row.has_rates(), row.reason);
   CHECK(row.verification.state == Verification::State::kPassed);
   std::string names;
@@ -197,10 +194,10 @@ TEST_CASE("sparse_gemm: a row lists the kernel's metrics before those derived fr
     return note.find("dense baseline: onednn ") == 0;
   };
   CHECK(std::count_if(row.notes.begin(), row.notes.end(), is_dense) == 1);
-  const Row cold = runner.run(line + " ; cache=cold", 0);
+  const Row cold = run_row(line + " ; cache=cold");
   REQUIRE_MESSAGE(cold.has_rates(), cold.reason);
   CHECK(cold.metrics[0].name == "dense_time");
-  const Row once = runner.run(line + " ; once=yes", 0);
+  const Row once = run_row(line + " ; once=yes");
   for (const Metric& metric : once.metrics) CHECK(metric.name != "dense_time");
 }
 

@@ -11,9 +11,9 @@
 #include "gpu.hpp"
 #include "graph.hpp"
 #include "kernel_run.hpp"
-#include "ops/all_reduce/communicator.hpp"
-#include "ops/all_reduce/nccl_facts.hpp"
-#include "ops/all_reduce/operands.hpp"
+#include "ops/collective/communicator.hpp"
+#include "ops/collective/nccl_facts.hpp"
+#include "ops/collective/operands.hpp"
 #include "prepared_kernel.hpp"
 #include "status_check.hpp"
 #include "stream_polling.hpp"
@@ -21,7 +21,7 @@
 namespace deepbench::cuda_test {
 namespace {
 
-using cuda::AllReduceOperands;
+using cuda::CollectiveOperands;
 using cuda::Communicator;
 using plugin::Participants;
 
@@ -128,11 +128,11 @@ TEST_CASE("gpu: the refusal of a single process names --devices") {
   CHECK(std::string(table().last_error()).find("--devices 2") != std::string::npos);
 }
 
-AllReduce sum_of(const char* precision, int64_t elements, bool in_place) {
-  return {elements, precision_info(precision), in_place};
+Collective sum_of(const char* precision, int64_t elements, bool in_place) {
+  return {CollectiveKind::kAllReduce, elements, precision_info(precision), in_place};
 }
 
-std::vector<double> values_of(const AllReduceOperands& operands, uint64_t copy, uint64_t first,
+std::vector<double> values_of(const CollectiveOperands& operands, uint64_t copy, uint64_t first,
                               uint64_t count) {
   std::vector<uint64_t> indices;
   for (uint64_t i = 0; i < count; ++i) indices.push_back(first + i);
@@ -145,9 +145,9 @@ TEST_CASE("gpu: in-place operands are filled, restored and scanned") {
   REQUIRE_GPU();
   constexpr uint64_t kElements = 70001;
   for (const char* precision : {"float", "half", "bfloat16"}) {
-    const AllReduce sum = sum_of(precision, kElements, true);
+    const Collective sum = sum_of(precision, kElements, true);
     const plugin::CopyPlan plan = {plugin::Regime::kRotation, 2, 0};
-    AllReduceOperands operands(sum, {{0}, 1, 3}, plan, cuda::Inputs::kUniform, kSeed);
+    CollectiveOperands operands(sum, {{0}, 1, 3}, plan, cuda::Inputs::kUniform, kSeed);
     for (const uint64_t copy : {0, 1}) {
       const auto values = values_of(operands, copy, 0, kElements);
       for (uint64_t i = 0; i < kElements; ++i)
@@ -173,8 +173,8 @@ TEST_CASE("gpu: in-place operands are filled, restored and scanned") {
 TEST_CASE("gpu: outputs of two ranks in one process are indexed consecutively") {
   REQUIRE_GPU();
   constexpr uint64_t kElements = 4002, kRows = 6;
-  const AllReduce sum = sum_of("float", kElements, false);
-  AllReduceOperands operands(sum, {{0, 0}, 0, 2}, {}, cuda::Inputs::kUniform, kSeed);
+  const Collective sum = sum_of("float", kElements, false);
+  CollectiveOperands operands(sum, {{0, 0}, 0, 2}, {}, cuda::Inputs::kUniform, kSeed);
   CHECK(operands.scan_output(0).untouched == 2 * kElements);
   for (const size_t rank : {0u, 1u}) {
     const auto& rank_operands = operands.rank(rank);
@@ -198,8 +198,8 @@ TEST_CASE("gpu: outputs of two ranks in one process are indexed consecutively") 
 
 TEST_CASE("gpu: NCCL sums over one rank on the stream and in a graph") {
   REQUIRE_GPU();
-  const AllReduce sum = sum_of("half", 5000, false);
-  AllReduceOperands operands(sum, {{0}, 0, 1}, {}, cuda::Inputs::kUniform, kSeed);
+  const Collective sum = sum_of("half", 5000, false);
+  CollectiveOperands operands(sum, {{0}, 0, 1}, {}, cuda::Inputs::kUniform, kSeed);
   const auto& rank_operands = operands.rank(0);
   const Communicator::List& all =
       Communicator::of(plugin::Ranks(), rank_operands.memory().stream());
@@ -208,7 +208,7 @@ TEST_CASE("gpu: NCCL sums over one rank on the stream and in a graph") {
         Communicator::of(plugin::Ranks(), rank_operands.memory().stream()).front().get());
   const auto call = [&] {
     communicator->all_reduce(DEEPBENCH_F16, rank_operands.input(0), rank_operands.result(0),
-                             operands.elements());
+                             operands.result_elements());
   };
   call();
   cuda::poll_until_done(rank_operands.memory().stream(), [&] { Communicator::check_errors(all); });
@@ -216,7 +216,7 @@ TEST_CASE("gpu: NCCL sums over one rank on the stream and in a graph") {
   operands.poison_outputs();
   const cuda::Graph graph(rank_operands.memory().stream().get(), call);
   cuda::poll_until_done(rank_operands.memory().stream(), [&] { Communicator::check_errors(all); });
-  CHECK(operands.scan_output(0).untouched == operands.elements());
+  CHECK(operands.scan_output(0).untouched == operands.result_elements());
   graph.launch(rank_operands.memory().stream().get());
   cuda::poll_until_done(rank_operands.memory().stream(), [&] { Communicator::check_errors(all); });
   CHECK(values_of(operands, 0, 7, 1)[0] ==
@@ -240,14 +240,14 @@ TEST_CASE("gpu: NCCL's communicators of one process are aborted together and cre
   std::vector<int> devices;
   for (int device = 0; device < cuda::device_count(); ++device) devices.push_back(device);
   const auto check_sum = [&] {
-    const AllReduce sum = sum_of("float", 1000, false);
+    const Collective sum = sum_of("float", 1000, false);
     const Communicator::List& all = Communicator::of(devices);
-    AllReduceOperands operands(sum, {devices, 0, int(devices.size())}, {}, cuda::Inputs::kUniform,
-                               kSeed);
+    CollectiveOperands operands(sum, {devices, 0, int(devices.size())}, {}, cuda::Inputs::kUniform,
+                                kSeed);
     CUDA_CHECK(cuda::nccl().ncclGroupStart());
     for (size_t rank = 0; rank < all.size(); ++rank)
       all[rank]->all_reduce(DEEPBENCH_F32, operands.rank(rank).input(0),
-                            operands.rank(rank).result(0), operands.elements());
+                            operands.rank(rank).result(0), operands.result_elements());
     CUDA_CHECK(cuda::nccl().ncclGroupEnd());
     for (size_t rank = 0; rank < all.size(); ++rank)
       cuda::poll_until_done(operands.rank(rank).memory().stream(),
@@ -289,7 +289,7 @@ TEST_CASE("gpu: NCCL's communicators are aborted while their graphs exist") {
   {
     const ScopedLostRank lost;
     CHECK_THROWS_WITH_AS(Communicator::check_errors(all),
-                         "nccl: a rank exited or failed, so the sum was aborted", plugin::Error);
+                         "nccl: a rank exited or failed, so the call was aborted", plugin::Error);
     CHECK_THROWS_WITH_AS(Communicator::check_errors(all), "nccl: the communicator was aborted",
                          plugin::Error);
     const cuda::PendingSumsGuard guard(all);  // has nothing to wait for

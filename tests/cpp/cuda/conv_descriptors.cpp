@@ -1,19 +1,14 @@
 // Descriptions of convolutions to the real cuDNN without a device, which are the first step of a
 // plan. DEEPBENCH_TEST_CUDA_LIBRARIES names the folders of the libraries, and so does
 // DEEPBENCH_CUDA_LIBRARY_PATH for cudnn().
-#include <dlfcn.h>
 #include <doctest/doctest.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 #include <cstdio>
-#include <cstdlib>
-#include <functional>
 #include <string>
 
-#include "../paths.hpp"
 #include "deepbench/core/precision.hpp"
 #include "ops/conv/cudnn_graph.hpp"
+#include "real_cudnn.hpp"
 
 namespace deepbench::cuda_test {
 namespace {
@@ -62,25 +57,6 @@ std::string refusal_message(const ConvLayout& layout) {
   }
 }
 
-// Runs `body` in a separate process with a driver or a stub of one. Returns true if `body` returned
-// true.
-bool run_in_process_with_driver(const std::function<bool()>& body) {
-  const pid_t child = fork();
-  REQUIRE(child >= 0);
-  if (child == 0) {
-    const std::string stub = std::string(testing::fake_cuda_folder()) + "/driver/libcuda.so.1";
-    const bool is_loaded = dlopen("libcuda.so.1", RTLD_NOW | RTLD_GLOBAL) ||
-                           dlopen(stub.c_str(), RTLD_NOW | RTLD_GLOBAL);
-    if (!is_loaded) std::fprintf(stderr, "%s\n", dlerror());
-    // An exception in the child must not reach the parent's tests, so it terminates the child.
-    const auto safely = [&]() noexcept { return body(); };
-    _exit(is_loaded && safely() ? 0 : 1);
-  }
-  int status = 0;
-  waitpid(child, &status, 0);
-  return WIFEXITED(status) && WEXITSTATUS(status) == 0;
-}
-
 bool cudnn_accepts_all_layouts(const Conv& conv) {
   bool all = true;
   for (const ConvLayout& layout : conv_layouts(conv, "library", true)) {
@@ -91,13 +67,6 @@ bool cudnn_accepts_all_layouts(const Conv& conv) {
     all = false;
   }
   return all;
-}
-
-bool has_libraries() {
-  const char* folders = std::getenv("DEEPBENCH_TEST_CUDA_LIBRARIES");
-  const bool is_set = folders && *folders;
-  if (!is_set) MESSAGE("nothing tested: DEEPBENCH_TEST_CUDA_LIBRARIES is not set");
-  return is_set;
 }
 
 TEST_CASE("cuDNN accepts the descriptions of every phase, precision and layout") {

@@ -4,6 +4,7 @@
 #include <doctest/doctest.h>
 
 #include <algorithm>
+#include <cmath>
 #include <string>
 #include <utility>
 
@@ -26,7 +27,7 @@ std::string with_library(const std::string& library, const std::string& rest = "
 // Calls the kernel once from poisoned outputs and compares all outputs. Returns false if the device
 // does not run the call.
 bool check_call(GemmRun& run, const Gemm& gemm, const Emitted& facts) {
-  const auto outputs = uint64_t(gemm.m * gemm.n);
+  const uint64_t outputs = cpu_test::outputs_of(gemm);
   const bool in_place = facts.text("in_place") == "1";
   run.poison();
   CHECK(run.scan().untouched == outputs);
@@ -104,6 +105,98 @@ TEST_CASE("gpu: gemm: odd sizes, vectors and single elements are correct") {
         check_problem("cublaslt", d, transposed, transposed, precision);
 }
 
+// Checks the candidates that `best` would try.
+void check_candidates(const std::string& library, const Dimensions& d, bool trans_a, bool trans_b,
+                      const std::string& precision, const std::string& options = "") {
+  const std::string problem = gemm_text(d, trans_a, trans_b, precision);
+  CAPTURE(problem);
+  auto ids = GemmRequest(problem, with_library(library, options)).candidates();
+  REQUIRE_FALSE(ids.empty());
+  MESSAGE(problem << ": " << ids.size() << " candidates, the first " << ids.front());
+  auto sorted = ids;
+  std::sort(sorted.begin(), sorted.end());
+  CHECK(std::adjacent_find(sorted.begin(), sorted.end()) == sorted.end());
+  ids.resize(std::min<size_t>(ids.size(), 32));
+  for (const std::string& id : ids) {
+    CAPTURE(id);
+    GemmRun run(problem, with_library(library, options + " candidate=" + id));
+    INFO(run.error());
+    REQUIRE(run.status() == DEEPBENCH_OK);
+    const bool ran = check_call(run, gemm_of(d, trans_a, trans_b, precision), run.describe());
+    INFO(run.error());
+    CHECK(ran);
+  }
+}
+
+TEST_CASE("gpu: gemm: every product of a batch has its own operands") {
+  REQUIRE_GPU();
+  for (const std::string library : kLibraries)
+    for (const std::string precision : kPrecisions)
+      for (const int transposition : {0, 1, 2, 3})
+        for (const Dimensions& d : {Dimensions{64, 48, 128, 6}, Dimensions{65, 33, 129, 3}}) {
+          const bool trans_a = (transposition & 1) != 0, trans_b = (transposition & 2) != 0;
+          const std::string problem = gemm_text(d, trans_a, trans_b, precision);
+          if (GemmRun tried(problem, with_library(library));
+              tried.status() == DEEPBENCH_UNSUPPORTED) {
+            const bool is_8_bit = is_fp8(precision) || precision == "int8";
+            CAPTURE(problem);
+            INFO(tried.error());
+            CHECK(is_8_bit);
+            CHECK_FALSE((library == "cublaslt" && trans_a && !trans_b));  // the layout of the units
+            continue;
+          }
+          check_problem(library, d, trans_a, trans_b, precision);
+        }
+  check_problem("cublaslt", {128, 1, 64, 1000}, true, false, "half");
+  check_candidates("cublaslt", {96, 40, 512, 8}, true, false, "half");
+}
+
+// How far results of gelu lie from those of the sums before it, which another algorithm may round
+// otherwise. With the hardware's tanh it would be 100 times as much.
+double largest_error_of_gelu(GemmRun& gelu_run, GemmRun& bias_run, uint64_t outputs) {
+  gelu_run.call(1), bias_run.call(1);
+  const std::vector<double> after = gelu_run.read(outputs), before = bias_run.read(outputs);
+  double largest = 0;
+  for (size_t i = 0; i < outputs; ++i)
+    largest = std::max(largest, std::abs(after[i] - gelu(before[i])));
+  return largest;
+}
+
+TEST_CASE("gpu: gemm: epilogues add a bias for each row and apply relu or gelu") {
+  REQUIRE_GPU();
+  for (const std::string epilogue : {"bias", "relu", "gelu"})
+    for (const std::string precision : {"float", "tf32", "half", "bfloat16"})
+      for (const Dimensions& d :
+           {Dimensions{64, 48, 128}, Dimensions{65, 33, 129}, Dimensions{64, 48, 128, 3}})
+        for (const bool trans_a : {false, true}) {
+          const std::string problem =
+              gemm_text(d, trans_a, false, precision) + " epilogue=" + epilogue;
+          CAPTURE(problem);
+          GemmRun run(problem, "");
+          if (run.status() == DEEPBENCH_UNSUPPORTED) {
+            MESSAGE(problem << ": " << run.error());
+            continue;
+          }
+          INFO(run.error());
+          REQUIRE(run.status() == DEEPBENCH_OK);
+          Gemm gemm = gemm_of(d, trans_a, false, precision);
+          gemm.epilogue = epilogue_named(epilogue);
+          CHECK(check_call(run, gemm, run.describe()));
+          CHECK_FALSE(run.describe().has("beta"));
+        }
+  const std::string product = gemm_text({256, 256, 64}, true, false, "float");
+  GemmRun gelu_run(product + " epilogue=gelu", ""), bias_run(product + " epilogue=bias", "");
+  REQUIRE(gelu_run.status() == DEEPBENCH_OK);
+  REQUIRE(bias_run.status() == DEEPBENCH_OK);
+  CHECK(largest_error_of_gelu(gelu_run, bias_run, 256 * 256) < 2e-5);
+  CHECK_FALSE(gelu_run.describe().has("accumulator"));
+  for (const std::string library : {"cublas", "skinny_mma"})
+    CHECK(GemmRequest(gemm_text({64, 8, 128}, true, false, "half") + " epilogue=relu",
+                      with_library(library))
+              .plan_error()
+              .find("no products with an epilogue") != std::string::npos);
+}
+
 TEST_CASE("gpu: gemm: without padding, the problem runs unchanged or is refused with a reason") {
   REQUIRE_GPU();
   const Dimensions d = {65, 33, 129};
@@ -130,29 +223,6 @@ TEST_CASE("gpu: gemm: without padding, the problem runs unchanged or is refused 
   CHECK(padded.describe().text("padded.k") == "136");
   CHECK_FALSE(padded.describe().has("padded.n"));
   CHECK_FALSE(padded.describe().text("padding_rule").empty());
-}
-
-// Checks the candidates that `best` would try.
-void check_candidates(const std::string& library, const Dimensions& d, bool trans_a, bool trans_b,
-                      const std::string& precision, const std::string& options = "") {
-  const std::string problem = gemm_text(d, trans_a, trans_b, precision);
-  CAPTURE(problem);
-  auto ids = GemmRequest(problem, with_library(library, options)).candidates();
-  REQUIRE_FALSE(ids.empty());
-  MESSAGE(problem << ": " << ids.size() << " candidates, the first " << ids.front());
-  auto sorted = ids;
-  std::sort(sorted.begin(), sorted.end());
-  CHECK(std::adjacent_find(sorted.begin(), sorted.end()) == sorted.end());
-  ids.resize(std::min<size_t>(ids.size(), 32));
-  for (const std::string& id : ids) {
-    CAPTURE(id);
-    GemmRun run(problem, with_library(library, options + " candidate=" + id));
-    INFO(run.error());
-    REQUIRE(run.status() == DEEPBENCH_OK);
-    const bool ran = check_call(run, gemm_of(d, trans_a, trans_b, precision), run.describe());
-    INFO(run.error());
-    CHECK(ran);
-  }
 }
 
 TEST_CASE("gpu: gemm: all candidates that best tries are correct") {

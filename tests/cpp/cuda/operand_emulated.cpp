@@ -1,9 +1,11 @@
 // The built-in kernels on operands, run by the host without a device: every index and every sum.
 #include <sys/mman.h>
 
+#include <cmath>
 #include <utility>
 
 #include "deepbench/backend/bit_patterns.hpp"
+#include "deepbench/backend/host_elements.hpp"
 #include "deepbench/core/precision.hpp"
 #include "deepbench/plugin.hpp"
 #include "operand_checks.hpp"
@@ -20,6 +22,7 @@
 namespace deepbench::cuda_test {
 namespace {
 
+constexpr cuda::LaunchShape kFewThreads = {3, 1, 1, 32, 1, 1, 0};
 constexpr int kMultiprocessors = 1;  // few blocks, so that each has several rounds
 
 class HostPlatform final : public Platform {
@@ -253,6 +256,45 @@ TEST_CASE("large operands stay within the limits of a grid") {
   CHECK(plan.shape.grid_x == 24);
   CHECK(plan.shape.grid_y == 44);
   CHECK(plan.projection.columns_of_block * plan.shape.grid_y >= 7000);
+}
+
+TEST_CASE("operand kernels: arrays are scaled and rounded as their type stores them") {
+  std::vector<float> floats = {1, -0.75f, 0, 3e-6f};
+  emulate(kFewThreads, Barriers::kNone,
+          [&] { scale_elements(floats.data(), DEEPBENCH_F32, floats.size(), 0.125f); });
+  CHECK(floats == std::vector<float>{0.125f, -0.09375f, 0, 3e-6f / 8});
+
+  for (const deepbench_type type : {DEEPBENCH_F16, DEEPBENCH_BF16}) {
+    std::vector<uint16_t> words;
+    for (uint64_t i = 0; i < 200; ++i)
+      words.push_back(type == DEEPBENCH_F16
+                          ? deepbench_to_half(deepbench_uniform(1, 2, i) / float(1 + i * i))
+                          : deepbench_to_bfloat16(deepbench_uniform(1, 2, i)));
+    const std::vector<uint16_t> before = words;
+    emulate(kFewThreads, Barriers::kNone,
+            [&] { scale_elements(words.data(), type, words.size(), 1.0f / 64); });
+    for (size_t i = 0; i < 200; ++i) {
+      const float value =
+          type == DEEPBENCH_F16
+              ? deepbench_from_half(deepbench_to_half(deepbench_from_half(before[i]) / 64))
+              : deepbench_from_bfloat16(before[i]) / 64;
+      CHECK(plugin::element(words.data(), type, i) == double(value));
+    }
+  }
+}
+
+// The gradient of the weights of a recurrent layer begins with negative zeros, because adding a
+// value to one gives exactly that value.
+TEST_CASE("operand kernels: negated zeros serve as poison, because no sum produces them") {
+  uint16_t half = 0;
+  float single = 0;
+  emulate({1, 1, 1, 1, 1, 1, 0}, Barriers::kNone, [&] {
+    scale_elements(&half, DEEPBENCH_F16, 1, -1);
+    scale_elements(&single, DEEPBENCH_F32, 1, -1);
+  });
+  CHECK(half == 0x8000);
+  CHECK(std::signbit(single));
+  CHECK_FALSE(std::signbit(single + 0.0f));
 }
 
 }  // namespace

@@ -32,14 +32,14 @@ constexpr PeerAlgorithm kAlgorithms[] = {PeerAlgorithm::kOneShotLl, PeerAlgorith
                                          PeerAlgorithm::kTwoShot, PeerAlgorithm::kTwoShotPush,
                                          PeerAlgorithm::kRing};
 
-AllReduce sum_over(const char* precision, int64_t elements) {
-  return {elements, precision_info(precision), false};
+Collective sum_over(const char* precision, int64_t elements) {
+  return {CollectiveKind::kAllReduce, elements, precision_info(precision), false};
 }
 
 constexpr uint64_t kTimeoutNs = 10'000'000'000;
 constexpr uint32_t kBlocks = 8;
 
-uint64_t payload(const AllReduce& sum) {
+uint64_t payload(const Collective& sum) {
   return uint64_t(sum.elements) * uint64_t(size_of(sum.precision.c));
 }
 
@@ -70,7 +70,7 @@ void enable_peer_access(int devices) {
 
 // The memory and stream of one rank.
 struct Rank {
-  Rank(const PeerPlan& plan, const AllReduce& sum, int ranks, int device)
+  Rank(const PeerPlan& plan, const Collective& sum, int ranks, int device)
       : home(device_stream(device)),
         kernel(plan, sum, ranks, home),
         mine(payload(sum) + 64, AllocationKind::kDedicated),
@@ -111,7 +111,7 @@ class DevicesUnderTest {
  public:
   // Each thread has two vectors in flight, so that threads have several rounds and single vectors
   // remain.
-  DevicesUnderTest(const AllReduce& sum, PeerAlgorithm algorithm, int ranks, int devices,
+  DevicesUnderTest(const Collective& sum, PeerAlgorithm algorithm, int ranks, int devices,
                    bool in_place, uint32_t blocks)
       : sum_(sum), in_place_(in_place) {
     enable_peer_access(devices);
@@ -226,7 +226,7 @@ class DevicesUnderTest {
     return double(number);
   }
 
-  const AllReduce sum_;
+  const Collective sum_;
   const bool in_place_;
   std::vector<std::unique_ptr<Rank>> ranks_;
   uint64_t timeout_ns_ = kTimeoutNs;

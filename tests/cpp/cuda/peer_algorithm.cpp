@@ -18,8 +18,8 @@ namespace {
 using cuda::PeerAlgorithm;
 using cuda::PeerPlan;
 
-AllReduce sum_over(const char* precision, int64_t elements) {
-  return {elements, precision_info(precision), false};
+Collective sum_over(const char* precision, int64_t elements) {
+  return {CollectiveKind::kAllReduce, elements, precision_info(precision), false};
 }
 
 constexpr int kMultiprocessors = 132;
@@ -40,7 +40,7 @@ TEST_CASE("peer: the size determines the default, and every candidate name has a
   CHECK(cuda::peer_candidates(sum_over("float", (1 << 20) + 1), 4).front() == "two_shot_push");
   for (const int64_t elements : {1, 1000, 100000, 64 << 20})
     for (const int ranks : {2, 3, 4, 8}) {
-      const AllReduce sum = sum_over("float", elements);
+      const Collective sum = sum_over("float", elements);
       const std::vector<std::string> candidates = cuda::peer_candidates(sum, ranks);
       for (const char* always : {"two_shot", "two_shot_push", "ring"})
         CHECK(std::count(candidates.begin(), candidates.end(), always) == 1);
@@ -54,7 +54,7 @@ TEST_CASE("peer: the size determines the default, and every candidate name has a
         CHECK((plan.vectors_in_flight >= 1 && plan.vectors_in_flight <= 8));
       }
     }
-  const AllReduce large = sum_over("float", 64 << 20);
+  const Collective large = sum_over("float", 64 << 20);
   CHECK(cuda::peer_plan("two_shot/32", large, 2, kMultiprocessors).blocks == 32);
   CHECK(cuda::peer_plan("two_shot", large, 2, kMultiprocessors).blocks == kMultiprocessors);
   CHECK(cuda::peer_plan("two_shot", large, 2, kMultiprocessors).vectors_in_flight == 8);
@@ -67,7 +67,7 @@ TEST_CASE("peer: the size determines the default, and every candidate name has a
 }
 
 TEST_CASE("peer: every algorithm has the expected amount of shared memory") {
-  const AllReduce sum = sum_over("float", 5);  // one vector and one element
+  const Collective sum = sum_over("float", 5);  // one vector and one element
   CHECK(cuda::peer_shared_bytes(PeerAlgorithm::kOneShot, sum, 4) == 2 * 2 * 16);
   CHECK(cuda::peer_shared_bytes(PeerAlgorithm::kOneShotLl, sum, 4) == 2 * 4 * 3 * 16);
   CHECK(cuda::peer_shared_bytes(PeerAlgorithm::kTwoShotPush, sum, 4) == 4 * (32 + 32) * 16);

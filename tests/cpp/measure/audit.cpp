@@ -135,6 +135,41 @@ TEST_CASE("verified calls take as long as the others, or the others are doubted"
   CHECK(doubt_about_reset(steady(), slow, samples_of(1), flushed).empty());
 }
 
+// Batches that other work makes longer, of which `known_ns` are counted as a wait.
+BatchTimer waiting(BatchTimer plain, double wait_ns, double known_ns) {
+  return [=](uint64_t count) {
+    Batch batch = plain(count);
+    batch.elapsed_ns += wait_ns;
+    batch.waited_ns = known_ns;
+    return batch;
+  };
+}
+
+TEST_CASE("time for which other work is known to have had the processor casts no doubt") {
+  // Other work has the processor whenever a batch is short, or its outputs were poisoned.
+  const auto of_count = [](double known_ns) {
+    const BatchTimer short_ones = [=](uint64_t count) {
+      return count == 1 << 16 ? steady()(count) : waiting(steady(), 60e6, known_ns)(count);
+    };
+    return doubt_about_count(short_ones, samples_of(1 << 16), {});
+  };
+  CHECK(of_count(0) != "");
+  CHECK(of_count(60e6).empty());
+  const auto of_first = [](double known_ns) {
+    const BatchTimer first = [=](uint64_t count) {
+      return count > 1 ? steady()(count) : waiting(steady(), 80e3, known_ns)(count);
+    };
+    return doubt_about_further_calls(first, samples_of(20), {}, 1);
+  };
+  CHECK(of_first(0) != "");
+  CHECK(of_first(80e3).empty());
+  const auto of_reset = [](double known_ns) {
+    return doubt_about_reset(steady(), waiting(steady(), 1e9, known_ns), samples_of(200), {});
+  };
+  CHECK(of_reset(0) != "");
+  CHECK(of_reset(1e9).empty());
+}
+
 TEST_CASE("a clock that shows a part of the host's time is doubted; a fixed cost is not") {
   Samples samples = samples_of(200);
   CHECK_FALSE(is_clock_slow(samples));

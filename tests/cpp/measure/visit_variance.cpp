@@ -100,6 +100,12 @@ TEST_CASE("a class of few rows, or of rows without variance, says nothing") {
   CHECK(prior_of({{1, 1}, {2, 2}, {3, 3}, {4, 4}, {5, 5}}).degrees == 0);
 }
 
+TEST_CASE("the interval of two visits far apart ends at the longest time of a result file") {
+  const VisitedTime time = combine_medians({7e3, 7e7}, {});
+  CHECK(time.high_ns == 1e15);
+  CHECK(time.low_ns < 1);
+}
+
 // The goal of the intervals: two runs of unchanged rows agree in 95 of 100.
 TEST_CASE("two runs agree within their combined intervals in 95 % of the rows") {
   for (const double degrees : {3.0, 10.0, kInfinity}) {

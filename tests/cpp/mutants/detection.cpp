@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
 #include <set>
 
 namespace deepbench::testing {
@@ -69,18 +70,53 @@ double miss_of_projections(const ExpectedOutput& expected, const std::vector<dou
   return all;
 }
 
-// Of outputs that have no projection each is drawn alone.
-double miss_of_samples(const ExpectedOutput& expected, const std::vector<double>& right,
-                       const std::vector<double>& wrong) {
-  if (expected.projection_rows > 0) return 1;
-  const double bound = *std::max_element(expected.bounds.begin(), expected.bounds.end());
+double miss_of_any(size_t wrong, const ExpectedOutput& expected) {
   double miss = 1, others = double(expected.outputs);
-  for (size_t i = 0; i < right.size(); ++i)
-    if (std::abs(right[i] - wrong[i]) > 2 * bound) {
-      miss *= std::max(0.0, 1 - double(expected.indices.size()) / others);
-      --others;
-    }
+  for (size_t i = 0; i < wrong; ++i, --others)
+    miss *= std::max(0.0, 1 - double(expected.indices.size()) / others);
   return miss;
+}
+
+double miss_of_lines(const std::vector<size_t>& wrong, size_t outputs,
+                     const ComparedPlaces& compared) {
+  const auto rows = size_t(compared.rows);
+  std::set<size_t> wrong_rows, wrong_columns;
+  for (const size_t i : wrong) {
+    wrong_rows.insert(i % rows);
+    wrong_columns.insert(i / rows);
+  }
+  const double right_rows = 1 - double(wrong_rows.size()) / double(rows),
+               right_columns = 1 - double(wrong_columns.size()) * double(rows) / double(outputs);
+  return std::pow(right_rows, compared.row_lines) * std::pow(right_columns, compared.column_lines);
+}
+
+double miss_of_columns(const std::vector<size_t>& wrong, size_t rows) {
+  std::map<size_t, double> wrong_of_column;
+  for (const size_t i : wrong) ++wrong_of_column[i / rows];
+  double miss = 1;
+  for (const auto& [column, count] : wrong_of_column) miss *= 1 - count / double(rows);
+  return miss;
+}
+
+// Only errors count that exceed every bound.
+double miss_of_samples(const ExpectedOutput& expected, const std::vector<double>& right,
+                       const std::vector<double>& wrong, const ComparedPlaces& compared) {
+  const double bound = *std::max_element(expected.bounds.begin(), expected.bounds.end());
+  std::vector<size_t> places;
+  for (size_t i = 0; i < right.size(); ++i)
+    if (std::abs(right[i] - wrong[i]) > 2 * bound) places.push_back(i);
+  switch (compared.which) {
+    case ComparedPlaces::Which::kLines:
+      return miss_of_lines(places, right.size(), compared);
+    case ComparedPlaces::Which::kOneOfColumn:
+      return miss_of_columns(places, size_t(compared.rows));
+    case ComparedPlaces::Which::kNone:
+      if (expected.projection_rows > 0) return 1;
+      break;
+    case ComparedPlaces::Which::kAny:
+      break;
+  }
+  return miss_of_any(places.size(), expected);
 }
 
 double miss_of_slope(const ExpectedOutput& expected, const std::vector<double>& right,
@@ -100,10 +136,11 @@ double miss_of_slope(const ExpectedOutput& expected, const std::vector<double>& 
 }  // namespace
 
 double detection_probability(const ExpectedOutput& expected, const std::vector<double>& right,
-                             const std::vector<double>& wrong) {
+                             const std::vector<double>& wrong, const ComparedPlaces& compared) {
   if (is_compared_in_full(expected))
     return exceeds_a_bound(expected, right, wrong) || exceeds_a_part(expected, wrong) ? 1 : 0;
-  return 1 - miss_of_projections(expected, right, wrong) * miss_of_samples(expected, right, wrong) *
+  return 1 - miss_of_projections(expected, right, wrong) *
+                 miss_of_samples(expected, right, wrong, compared) *
                  miss_of_slope(expected, right, wrong);
 }
 

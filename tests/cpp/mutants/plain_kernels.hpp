@@ -9,7 +9,7 @@
 
 namespace deepbench::testing {
 
-constexpr int kSummingRanks = 4, kLocalRanks = 2;  // of all_reduce
+constexpr int kSummingRanks = 4, kLocalRanks = 2;  // of collectives
 
 // The outputs of a problem, not yet rounded to their type, from operands that are filled with
 // `inputs`. `error` names what the kernel does wrong; empty: nothing.

@@ -1,9 +1,8 @@
 // Tests all_reduce: payload, bandwidths and the reference.
-#include "deepbench/ops/all_reduce/all_reduce.hpp"
-
 #include <doctest/doctest.h>
 
 #include "../suite_totals.hpp"
+#include "deepbench/ops/collective/collective.hpp"
 
 namespace deepbench {
 namespace {
@@ -18,7 +17,7 @@ TEST_CASE("all_reduce: totals of the shipped set") {
 
 TEST_CASE("all_reduce: the payload follows the precision") {
   const auto bytes = [](const std::string& precision) {
-    return all_reduce_problem(Problem::parse("all_reduce elements=1000 precision=" + precision))
+    return collective_problem(Problem::parse("all_reduce elements=1000 precision=" + precision))
         .bytes();
   };
   CHECK(bytes("float") == 4000);
@@ -31,7 +30,7 @@ TEST_CASE("all_reduce: in_place is printed where it is not the default") {
   CHECK(plain.str() == "all_reduce elements=4 precision=float");
   const Problem in_place = Problem::parse("all_reduce elements=4 precision=half in_place=yes");
   CHECK(in_place.str() == "all_reduce elements=4 precision=half in_place=yes");
-  CHECK(all_reduce_problem(in_place).in_place);
+  CHECK(collective_problem(in_place).in_place);
 }
 
 TEST_CASE("all_reduce: bandwidths follow the definitions of nccl-tests") {

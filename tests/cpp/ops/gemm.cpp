@@ -9,6 +9,7 @@
 #include "../mutants/outputs.hpp"
 #include "../paths.hpp"
 #include "../suite_totals.hpp"
+#include "deepbench/core/status.hpp"
 
 namespace deepbench {
 namespace {
@@ -111,16 +112,54 @@ TEST_CASE("gemm: the padded work of the original benchmark's sets") {
   CHECK(total("inference_device", "int8") == 28885737472.0);
 }
 
+TEST_CASE("gemm: an epilogue is silent at none, reads a bias and leaves C out") {
+  CHECK(Problem::parse("gemm m=2 n=3 k=5 epilogue=none") == Problem::parse("gemm m=2 n=3 k=5"));
+  const std::string relu = "gemm m=2 n=3 k=5 trans_a=n trans_b=n precision=float epilogue=relu";
+  CHECK(Problem::parse("gemm m=2 n=3 k=5 epilogue=relu").str() == relu);
+  CHECK(work_of(relu).flops == 60);
+  CHECK(work_of(relu).bytes == 4 * (10 + 15 + 6 + 2));
+  CHECK_THROWS_WITH_AS(Problem::parse("gemm m=2 n=3 k=5 precision=int8 epilogue=bias"),
+                       "epilogue=bias: products of 8-bit operands have no epilogue",
+                       InvalidProblem);
+}
+
+TEST_CASE("gemm: a batch of one is silent, and others multiply the work") {
+  CHECK(Problem::parse("gemm m=2 n=3 k=5 batch=1").str() ==
+        "gemm m=2 n=3 k=5 trans_a=n trans_b=n precision=float");
+  CHECK(Problem::parse("gemm m=2 n=3 k=5 batch=1") == Problem::parse("gemm m=2 n=3 k=5"));
+  CHECK(parse_gemm("gemm m=2 n=3 k=5").batch == 1);
+  const std::string batch = "gemm m=2 n=3 k=5 trans_a=n trans_b=n precision=float batch=7";
+  CHECK(Problem::parse("gemm batch=7 m=2 n=3 k=5").str() == batch);
+  CHECK(Problem::parse(batch).str() == batch);
+  CHECK(work_of(batch).flops == 7 * 60);
+  CHECK(work_of(batch).bytes == 7 * 4 * (10 + 15 + 2 * 6));
+  const auto message = [](const std::string& text) {
+    try {
+      Problem::parse(text);
+    } catch (const InvalidProblem& error) {
+      return std::string(error.what());
+    }
+    return std::string();
+  };
+  CHECK(message("gemm m=2 n=3 k=5 batch=0") == "batch=0: must be at least 1");
+  CHECK(message("gemm m=2 n=3 k=5 batch=1048577") == "batch=1048577: must be at most 1048576");
+  CHECK(message("gemm m=1000000 n=1000000 k=1000000 batch=1000000").find("2 m n k batch") !=
+        std::string::npos);
+}
+
 // One output by the definition, from the elements of the generator.
 double expected_element(const Gemm& gemm, const KernelConditions& conditions, uint64_t index,
                         deepbench_type b) {
-  const auto i = static_cast<int64_t>(index) % gemm.m, j = static_cast<int64_t>(index) / gemm.m;
+  const auto i = static_cast<int64_t>(index) % gemm.m;
+  const auto j = static_cast<int64_t>(index) / gemm.m % gemm.n;
+  const auto item = static_cast<int64_t>(index) / gemm.m / gemm.n;
   double sum = conditions.beta * deepbench_element(gemm.precision.c, conditions.seed, 2, index);
   for (int64_t l = 0; l < gemm.k; ++l) {
-    const uint64_t at_a = gemm.trans_a ? uint64_t(l + i * gemm.k) : uint64_t(i + l * gemm.m);
-    const uint64_t at_b = gemm.trans_b ? uint64_t(j + l * gemm.n) : uint64_t(l + j * gemm.k);
-    sum += deepbench_element(gemm.precision.a, conditions.seed, 0, at_a) *
-           deepbench_element(b, conditions.seed, 1, at_b);
+    const int64_t at_a = gemm.trans_a ? l + i * gemm.k : i + l * gemm.m;
+    const int64_t at_b = gemm.trans_b ? j + l * gemm.n : l + j * gemm.k;
+    sum += deepbench_element(gemm.precision.a, conditions.seed, 0,
+                             uint64_t(at_a + item * gemm.m * gemm.k)) *
+           deepbench_element(b, conditions.seed, 1, uint64_t(at_b + item * gemm.k * gemm.n));
   }
   return sum;
 }
@@ -155,6 +194,44 @@ TEST_CASE("gemm: the reference of small problems equals the definition for every
       for (uint64_t i = 0; i < 35; ++i) CHECK(indices[i] == i);
     }
   }
+}
+
+TEST_CASE("gemm: the reference of an epilogue equals the definition, and bias has projections") {
+  for (const std::string epilogue : {"bias", "relu", "gelu"})
+    for (const std::string size : {"m=7 n=5 k=9 batch=2", "m=300 n=257 k=240"}) {
+      const Problem problem =
+          Problem::parse("gemm " + size + " precision=half epilogue=" + epilogue);
+      CAPTURE(problem.str());
+      const Gemm gemm = gemm_problem(problem);
+      KernelConditions conditions;
+      conditions.seed = 3;
+      const ExpectedOutput expected = problem.operation().expected_output(problem, conditions);
+      const auto after = [&](uint64_t index) {
+        KernelConditions without_c = conditions;
+        without_c.beta = 0;
+        const double sum = expected_element(gemm, without_c, index, gemm.b_type) +
+                           deepbench_element(DEEPBENCH_F16, 3, 2, index % uint64_t(gemm.m));
+        if (epilogue == "bias") return sum;
+        return epilogue == "relu" ? std::max(0.0, sum)
+                                  : sum / 2 *
+                                        (1 + std::tanh(std::sqrt(2 / std::acos(-1.0)) *
+                                                       (sum + 0.044715 * std::pow(sum, 3))));
+      };
+      for (size_t i = 0; i < expected.indices.size(); i += 1 + expected.indices.size() / 100) {
+        CHECK(expected.values[i] == doctest::Approx(after(expected.indices[i])).epsilon(1e-12));
+        CHECK(expected.bounds[i] < 0.03);
+      }
+      CHECK_FALSE(expected.growth.has_value());
+      CHECK(expected.projections.empty() == (gemm.m == 7 || epilogue != "bias"));
+      if (gemm.m == 7) continue;
+      CHECK(expected.indices.size() >= (epilogue == "bias" ? 256 : 200 * 200));
+      for (size_t i = 0; i < expected.projections.size(); i += 150) {
+        double sum = 0;
+        for (uint64_t j = 0; j < 257; ++j)
+          sum += after(i + j * 300) * deepbench_weight(expected.projection_seed, j);
+        CHECK(std::abs(expected.projections[i] - sum) <= expected.projection_bounds[i]);
+      }
+    }
 }
 
 // One output as a matrix unit computes it that adds 16 products at once and cuts off what the
@@ -316,6 +393,39 @@ TEST_CASE("gemm: larger problems are sampled at corners and edges, and projected
       CHECK(std::abs(expected.projections[i] - sum) <= expected.projection_bounds[i]);
       // One integer that is wrong by one moves the projection by more than its bound, unless its
       // weight is tiny.
+      CHECK(expected.projection_bounds[i] < 1e-3);
+    }
+  }
+}
+
+TEST_CASE("gemm: every product of a batch is sampled, and a projection adds up all of them") {
+  for (const std::string trans : {"trans_a=n trans_b=n", "trans_a=t trans_b=t"}) {
+    const Problem small = Problem::parse("gemm m=5 n=3 k=7 batch=4 precision=int8 " + trans);
+    const ExpectedOutput all = small.operation().expected_output(small, {});
+    CHECK(all.coverage == "all 60 outputs");
+    REQUIRE(all.indices.size() == 60);
+    for (size_t i = 0; i < 60; ++i)
+      CHECK(all.values[i] ==
+            expected_element(gemm_problem(small), {}, all.indices[i], DEEPBENCH_S8));
+
+    const Problem problem = Problem::parse("gemm m=90 n=40 k=180 batch=30 precision=int8 " + trans);
+    const Gemm gemm = gemm_problem(problem);
+    const ExpectedOutput expected = problem.operation().expected_output(problem, {});
+    CHECK(expected.outputs == 90 * 40 * 30);
+    CHECK(expected.indices.size() < expected.outputs / 4);
+    for (uint64_t item = 0; item < 30; ++item)
+      for (const uint64_t corner : {0, 89, 90 * 39, 90 * 40 - 1})
+        CHECK(std::count(expected.indices.begin(), expected.indices.end(),
+                         item * 90 * 40 + corner) == 1);
+    for (size_t i = 0; i < expected.indices.size(); i += 371)
+      CHECK(expected.values[i] == expected_element(gemm, {}, expected.indices[i], DEEPBENCH_S8));
+    REQUIRE(expected.projection_rows == 90);
+    for (const uint64_t i : {0, 89}) {
+      double sum = 0;
+      for (uint64_t j = 0; j < 40 * 30; ++j)
+        sum += expected_element(gemm, {}, i + j * 90, DEEPBENCH_S8) *
+               deepbench_weight(expected.projection_seed, j);
+      CHECK(std::abs(expected.projections[i] - sum) <= expected.projection_bounds[i]);
       CHECK(expected.projection_bounds[i] < 1e-3);
     }
   }

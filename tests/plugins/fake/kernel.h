@@ -160,9 +160,17 @@ static inline bool project(Kernel* kernel, uint64_t rows, uint64_t seed, double*
   if (kernel->is_gemm && is_right && !holds_poison(kernel) && !g->tf32 && rows == (uint64_t)g->m)
     return gemm_project(g, seed, calls_in_output(kernel), sums);
   const uint64_t count = output_count(kernel);
+  /* The buffers that measure a device's memory are large. */
+  const bool is_copied =
+      !kernel->is_gemm && !kernel->is_sum && kernel->mutant == kNone && !holds_poison(kernel);
   for (uint64_t i = 0; i < rows; ++i) sums[i] = 0;
-  for (uint64_t i = 0; i < count; ++i)
-    sums[i % rows] += output_element(kernel, i) * deepbench_weight(seed, i / rows);
+  for (uint64_t first = 0, column = 0; first < count; first += rows, ++column) {
+    const double weight = deepbench_weight(seed, column);
+    const uint64_t end = count - first < rows ? count : first + rows;
+    for (uint64_t i = first; i < end; ++i)
+      sums[i - first] += weight * (is_copied ? memory_element(&kernel->memory, i, kNone)
+                                             : output_element(kernel, i));
+  }
   return true;
 }
 

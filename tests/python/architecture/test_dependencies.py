@@ -210,11 +210,12 @@ def test_modules_import_one_another_in_no_circle() -> None:
 WRITERS_OF_JSON = {
     "cli/env.py main",
     "cli/list_command.py _render_table",
+    "report/ab/json.py render_json",
     "report/comparison/json.py render_json",
     "report/json.py Json.begin",  # the context
     "report/json.py Json.end",  # the totals of a workload
     "report/json.py _escaped",  # letters within the text of a row
-    "report/overview/page_data.py script_text",
+    "report/overview/page_data.py _json_text",
     "report/overview/vega.py pdf",
     "report/overview/vega.py png",
     "report/overview/vega.py svg",

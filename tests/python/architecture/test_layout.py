@@ -35,6 +35,17 @@ BACKENDS = sorted(
     if path.parent.name != "cpp"
 )
 BACKEND_FOLDERS = tuple(f"src/{name}/" for name in BACKENDS)
+# Operations that share one folder, whose files are written once for all of them.
+FAMILIES = {
+    "collective": {
+        "all_reduce",
+        "all_gather",
+        "reduce_scatter",
+        "all_to_all",
+        "broadcast",
+        "send_recv",
+    }
+}
 VAGUE_NAMES = {"common", "util", "utils", "misc", "helper", "helpers"}
 
 
@@ -44,12 +55,14 @@ VAGUE_NAMES = {"common", "util", "utils", "misc", "helper", "helpers"}
 SEAM = (
     r"deepbench/plugin(_\w+)?\.hp?p?",
     r"deepbench/fill\.h",
-    r"deepbench/core/(affinity|physical_cores|precision)\.hpp",  # header-only
+    r"deepbench/core/(affinity|input_array|physical_cores|precision)\.hpp",  # header-only
+    r"deepbench/lookup\.h",
 )
 BACKEND = (*SEAM, r"deepbench/backend/\w+\.hpp", r"deepbench/ops/(?!.*reference)(\w+)/\w+\.hpp")
 MAY_INCLUDE = {
     "src/cpp/deepbench/plugin.h": (),
     "src/cpp/deepbench/fill.h": (),
+    "src/cpp/deepbench/lookup.h": (),
     **{
         f"src/cpp/deepbench/plugin_{name}.h": (r"deepbench/plugin\.h",)
         for name in ("collective", "energy", "forward_state")
@@ -60,7 +73,7 @@ MAY_INCLUDE = {
     "src/cpp/deepbench/core": (r"deepbench/core/.*", r"deepbench/fill\.h"),
     "src/cpp/deepbench/measure": (r"deepbench/(core|measure)/.*",),
     "src/cpp/deepbench/group": (r"deepbench/(core|group)/.*",),
-    "src/cpp/deepbench/ops": (r"deepbench/(core|ops)/.*", r"deepbench/fill\.h"),
+    "src/cpp/deepbench/ops": (r"deepbench/(core|ops)/.*", r"deepbench/(fill|lookup)\.h"),
     "src/cpp/deepbench/run": (
         r"deepbench/(core|group|measure|run)/.*",
         r"deepbench/(plugin(_\w+)?\.h|fill\.h)",
@@ -248,6 +261,7 @@ LAYERS = {
     "runner.session": {"problems", "report", "suites"},
     "runner.time_estimate": {"_core", "problems", "report", "results", "suites", "worker"},
     "runner.worker_process": {"_core", "problems", "report", "runner.session", "suites"},
+    "student": PACKAGES,
     "suites": {"cli", "report", "results", "runner", "worker"},
     "workload": {"cli", "report", "runner", "worker"},
     "workload.expression": PACKAGES,
@@ -319,12 +333,16 @@ def test_slow_packages_are_imported_late() -> None:
 # ---- how files look -------------------------------------------------------------------------
 
 
-def operation_names() -> list[str]:
+def operation_folders() -> list[str]:
     return sorted(path.name for path in OPS.iterdir() if path.is_dir())
 
 
+def operation_names() -> list[str]:
+    return sorted(op for name in operation_folders() for op in FAMILIES.get(name, {name}))
+
+
 def test_every_operation_folder_is_alike() -> None:
-    for op in operation_names():
+    for op in operation_folders():
         files = {path.name for path in (OPS / op).iterdir()}
         assert {f"{op}.hpp", "spec.cpp"} <= files, op
         # Further files are what a reference is made of.
@@ -339,6 +357,7 @@ def test_every_operation_is_listed_and_documented() -> None:
     undocumented = set(operation_names()) - pages
     assert not undocumented, "docs/reference/operations has no page of these"
     tested = {path.stem for path in (ROOT / "tests/cpp/ops").glob("*.cpp")}
+    tested |= {op for name in tested for op in FAMILIES.get(name, ())}
     untested = set(operation_names()) - tested
     assert not untested, "tests/cpp/ops has no file of these"
 
@@ -348,7 +367,7 @@ def test_backends_name_their_operations_as_the_core_does() -> None:
         folder = ROOT / "src" / backend / "ops"
         if folder.is_dir():
             found = {path.name for path in folder.iterdir() if path.is_dir()}
-            assert found <= set(operation_names()), backend
+            assert found <= {*operation_names(), *operation_folders()}, backend
 
 
 def test_the_functions_of_routes_are_defined_below_ops() -> None:
@@ -434,7 +453,9 @@ def library_names() -> list[str]:
 
 # Names that are words with another meaning as well: a level of the hierarchy, a key of the host's
 # facts, options and columns, an algorithm of a collective, reference figures.
-ORDINARY_WORDS = {"cpu", "memory", "peer", "persistent", "reference", "ring", "runtime", "threads"}
+ORDINARY_WORDS = {
+    "builtin", "cpu", "memory", "peer", "persistent", "reference", "ring", "runtime", "threads",
+}  # fmt: skip
 # Files, or folders, that may name operations, backends or libraries, each with its reason.
 MAY_NAME = {
     "cli/commands.py": "shows examples of commands",

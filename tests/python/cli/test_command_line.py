@@ -1,4 +1,4 @@
-"""The command line as a person starts it, in processes of their own.
+"""The command line as a person starts it. What only a process shows runs in a process of its own.
 
 What needs a backend takes the CPU's and is skipped where that cannot be used.
 """
@@ -19,15 +19,16 @@ from pathlib import Path
 import click
 import pytest
 
-from command_line import DEEPBENCH, deepbench
+from command_line import DEEPBENCH, WAITING, deepbench, run_command
 from deepbench.cli import backend_names, commands
 from deepbench.cli.command import Option, parse_arguments
 from deepbench.cli.options import OPTIONS, run_options
 from deepbench.results import read, schema
 from deepbench.runner import inspection
-from example_rows import KEYS_OF_THE_PLAN, members
+from example_rows import KEYS_OF_SOAKS, KEYS_OF_THE_PLAN, members
 
 SMALL = ("gemm", "m=64", "n=16,32", "k=64", "--backend", "cpu")
+BRIEF = ("--samples", "3", "--no-ceilings")
 
 
 # ---- without a backend ------------------------------------------------------------------------
@@ -72,11 +73,13 @@ SMALL = ("gemm", "m=64", "n=16,32", "k=64", "--backend", "cpu")
         (["gemm", "m=\udcff"], "is not UTF-8 text"),
     ],
 )
-def test_bad_usage_is_one_line(arguments: Sequence[str], message: str) -> None:
-    done = deepbench(*arguments)
-    assert done.returncode == 2
-    assert done.stdout == ""
-    said = done.stderr.removeprefix("deepbench: waiting for the backend\n")  # on a busy machine
+def test_bad_usage_is_one_line(
+    capsys: pytest.CaptureFixture[str], arguments: Sequence[str], message: str
+) -> None:
+    status, out, err = run_command(capsys, *arguments)
+    assert status == 2
+    assert out == ""
+    said = err.removeprefix(WAITING)
     assert said.startswith("deepbench: error: ")
     assert said.count("\n") == 1
     assert message in said
@@ -230,7 +233,7 @@ def test_the_manual_page_has_the_options_of_all_operations_once() -> None:
     options = deepbench("man").stdout.partition(".SH OPTIONS\n")[2].partition(".SH ")[0]
     assert ".TP\n.B \\-\\-algorithm WORD\ndefault, best, exhaustive, or a candidate" in options
     assert ".TP\n.B \\-o, \\-\\-output FILE\n" in options
-    assert options.count(".B \\-\\-corrected\n") == 2  # of the operations and of list
+    assert options.count(".B \\-\\-corrected\n") == 3  # of the operations, of ab and of list
 
 
 @pytest.mark.skipif(shutil.which("groff") is None, reason="groff formats the manual page")
@@ -254,16 +257,23 @@ def test_help_of_an_operation_lists_its_keys() -> None:
         (
             "gemm",
             "sets: training inference-server inference-device mlperf-v0.5 mlperf llm\n"
-            "ai-matrix-micro ai-matrix-layers\n"
+            "ai-matrix-micro ai-matrix-soak ai-matrix-layers\n"
             "without attributes: training\n",
         ),
         ("sparse_gemm", "sets: inference-server inference-device\n"),
+        (
+            "norm",
+            "sets: mlperf-v0.5 mlperf llm ai-matrix-layers\n"
+            "without attributes: layers of ResNet-50",
+        ),
         ("memory", "without attributes: each kind of access at sizes for each level"),
         ("all_reduce", "several problems: the list elements=16,32 stands for each"),
     ],
 )
-def test_help_of_an_operation_says_what_it_runs_alone(op: str, said: str) -> None:
-    assert said in deepbench(op, "--help").stdout
+def test_help_of_an_operation_says_what_it_runs_alone(
+    capsys: pytest.CaptureFixture[str], op: str, said: str
+) -> None:
+    assert said in run_command(capsys, op, "--help")[1]
 
 
 def test_version() -> None:
@@ -329,7 +339,7 @@ def test_problems_of_another_operation_are_refused_before_anything_runs(tmp_path
 def test_worker_keeps_the_protocol() -> None:
     done = subprocess.run(
         [sys.executable, "-m", "deepbench.worker", "nobody"],
-        input="", capture_output=True, text=True, timeout=60,
+        input="", capture_output=True, text=True, timeout=600,
     )  # fmt: skip
     error = json.loads(done.stdout)
     assert (done.returncode, error["type"], error["exit"]) == (2, "error", 2)
@@ -350,7 +360,7 @@ def test_problems_run_and_are_kept(tmp_path: Path) -> None:
     result = read(path)
     for row in members(result.rows):
         properties = set(schema.schema_document()["$defs"]["row"]["properties"])
-        assert set(row) >= properties - KEYS_OF_THE_PLAN
+        assert set(row) >= properties - KEYS_OF_THE_PLAN - KEYS_OF_SOAKS
         assert row["status"] == "ok"
         assert row["verification"]["status"] == "passed"
     shown = deepbench("show", str(path))
@@ -363,7 +373,7 @@ def test_problems_run_and_are_kept(tmp_path: Path) -> None:
 
 @pytest.mark.usefixtures("cpu")
 def test_in_process_gives_the_same_rows() -> None:
-    done = deepbench(*SMALL, "--in-process", "--samples", "3", "--format", "json")
+    done = deepbench(*SMALL, "--in-process", *BRIEF, "--format", "json")
     rows = json.loads(done.stdout)["rows"]
     assert [row["statistics"]["n"] for row in rows] == [3, 3]
 
@@ -383,7 +393,7 @@ def test_same_protocol_by_hand() -> None:
     done = subprocess.run(
         [sys.executable, "-m", "deepbench.worker", "cpu", "samples=3"],
         input="# a comment\n\ngemm m=8 n=8 k=8 ; position=7\nnonsense\n",
-        capture_output=True, text=True, timeout=60,
+        capture_output=True, text=True, timeout=600,
     )  # fmt: skip
     said = [json.loads(line) for line in done.stdout.splitlines()]
     measuring = [line for line in said if line["type"] == "measuring"]
@@ -425,7 +435,7 @@ def test_interrupted_run_keeps_its_rows(tmp_path: Path, number: int, status: int
     for _ in range(3):  # the header and two rows
         process.stdout.readline()
     os.killpg(process.pid, number)  # as a terminal does, to the worker too
-    _, err = process.communicate(timeout=30)
+    _, err = process.communicate(timeout=600)
     assert process.returncode == status
     assert "Traceback" not in err
     assert "interrupted, " in err
@@ -435,12 +445,12 @@ def test_interrupted_run_keeps_its_rows(tmp_path: Path, number: int, status: int
 @pytest.mark.usefixtures("cpu")
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="there is no /dev/full here")
 def test_full_disk() -> None:
-    done = deepbench(*SMALL, "-o", "/dev/full", "--overwrite")
+    done = deepbench(*SMALL, *BRIEF, "-o", "/dev/full", "--overwrite")
     assert done.returncode == 2
     assert "deepbench: error: /dev/full: the disk is full" in done.stderr
     with Path("/dev/full").open("w") as full:
         process = subprocess.run(
-            [*DEEPBENCH, *SMALL, "--samples", "3"], stdout=full, stderr=subprocess.PIPE, text=True
+            [*DEEPBENCH, *SMALL, *BRIEF], stdout=full, stderr=subprocess.PIPE, text=True
         )
     assert process.returncode == 1
     assert "No space left on device" in process.stderr
@@ -464,7 +474,7 @@ def test_ctrl_c_while_modules_are_imported_is_quiet(module: str, error: str) -> 
         "sys.argv = ['deepbench', 'gemm']\n"
         "runpy.run_module('deepbench', run_name='__main__')\n"
     )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60)
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=600)
     assert (done.returncode, done.stdout, done.stderr) == (130, "", "")
 
 
@@ -474,7 +484,7 @@ def test_ctrl_c_while_modules_are_imported_is_quiet(module: str, error: str) -> 
 def test_closed_standard_output_is_one_line(arguments: Sequence[str]) -> None:
     done = subprocess.run(
         ["sh", "-c", 'exec "$@" >&-', "sh", *DEEPBENCH, *arguments],
-        stderr=subprocess.PIPE, text=True, timeout=60,
+        stderr=subprocess.PIPE, text=True, timeout=600,
     )  # fmt: skip
     assert done.returncode == 2
     assert done.stderr.startswith("deepbench: error: standard output is closed")
@@ -485,9 +495,8 @@ def test_closed_standard_output_is_one_line(arguments: Sequence[str]) -> None:
 def test_closed_standard_error_is_no_reason_to_fail(tmp_path: Path) -> None:
     path = tmp_path / "a.jsonl"
     done = subprocess.run(
-        ["sh", "-c", 'exec "$@" 2>&- <&-', "sh", *DEEPBENCH, *SMALL, "--samples", "3",
-         "-o", str(path)],
-        stdout=subprocess.PIPE, text=True, timeout=60,
+        ["sh", "-c", 'exec "$@" 2>&- <&-', "sh", *DEEPBENCH, *SMALL, *BRIEF, "-o", str(path)],
+        stdout=subprocess.PIPE, text=True, timeout=600,
     )  # fmt: skip
     assert done.returncode == 0
     assert done.stdout.startswith("power: rested\n m ")
@@ -504,7 +513,7 @@ def test_messages_that_cannot_be_written_are_dropped(
         done = subprocess.run(
             [*DEEPBENCH, "gemm", "m=8,9", "n=8", "k=40", "--samples", "2", "--backend",
              str(plugin), "-o", str(path), *words],
-            stdout=subprocess.PIPE, stderr=full, text=True, timeout=60,
+            stdout=subprocess.PIPE, stderr=full, text=True, timeout=600,
         )  # fmt: skip
     assert done.returncode == status
     assert (len(read(path).rows) if path.exists() else 0) == (2 if status == 0 else 0)
@@ -514,13 +523,13 @@ def test_messages_that_cannot_be_written_are_dropped(
 def test_a_file_gets_every_row_though_nobody_reads_the_report(tmp_path: Path) -> None:
     path = tmp_path / "a.jsonl"
     process = subprocess.Popen(
-        [*DEEPBENCH, *SMALL, "--samples", "3", "-o", str(path)],
+        [*DEEPBENCH, *SMALL, *BRIEF, "-o", str(path)],
         stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
     )  # fmt: skip
     assert process.stdout is not None
     process.stdout.close()
     process.stdout = None
-    _, err = process.communicate(timeout=60)
+    _, err = process.communicate(timeout=600)
     assert process.returncode == 0, err
     assert "2 rows: 2 ok" in err
     assert len(read(path).rows) == 2
@@ -543,6 +552,16 @@ def test_what_the_machine_does_not_have_is_bad_usage(
     assert message in done.stderr
     assert done.stderr.splitlines()[-1].startswith("deepbench: error: ")
     assert not path.exists()
+
+
+@pytest.mark.usefixtures("cpu")
+def test_the_number_of_threads_asked_for_replaces_that_of_the_environment(tmp_path: Path) -> None:
+    path = tmp_path / "a.jsonl"
+    arguments = (*SMALL, "--once", "--threads", "1", "-o", str(path))
+    done = deepbench(*arguments, OMP_NUM_THREADS="2")
+    assert done.returncode == 0, done.stderr
+    assert ", 1 thread): 2 rows" in done.stderr
+    assert read(path).context["environment"]["OMP_NUM_THREADS"] == "1"
 
 
 @pytest.mark.usefixtures("cpu")

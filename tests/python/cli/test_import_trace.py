@@ -49,7 +49,7 @@ def test_a_trace_becomes_a_suite_with_counts(capsys: Capture) -> None:
     said = import_trace(capsys, SAMPLES / TORCH)
     header, blank, *lines = Path("mine.txt").read_text().splitlines()
     assert header == f"# Calls of {TORCH}, a trace of PyTorch's profiler."
-    assert (blank, len(lines)) == ("", 25)
+    assert (blank, len(lines)) == ("", 26)
     assert lines[2] == (
         'gemm m=64 n=4 k=2048 trans_a=t trans_b=n precision=float count=2 application="aten::addmm"'
     )
@@ -59,7 +59,7 @@ def test_a_trace_becomes_a_suite_with_counts(capsys: Capture) -> None:
     ]
     assert same == ['=1 application="aten::mm"', '=1 application="aten::bmm"']
     assert said[-1].startswith(
-        f"deepbench: {TORCH}: a trace of PyTorch's profiler: 24 problems, 27 calls, "
+        f"deepbench: {TORCH}: a trace of PyTorch's profiler: 25 problems, 28 calls, "
     )
     assert len(said) == 22  # twenty remarks, and how many more there are
     assert "more remarks; --all prints them" in said[-2]
@@ -72,7 +72,7 @@ def test_the_suite_of_a_trace_is_read(capsys: Capture) -> None:
     import_trace(capsys, SAMPLES / TORCH)
     status, out, err = run_command(capsys, "list", "mine.txt")
     assert (status, err) == (0, "")
-    assert out.splitlines()[-1].startswith("24 problems, 29 calls: ")
+    assert out.splitlines()[-1].startswith("25 problems, 30 calls: ")
     both = next(line for line in out.splitlines() if "aten::bmm" in line)
     assert both.endswith("aten::mm (1), aten::bmm (1)")
 
@@ -80,7 +80,7 @@ def test_the_suite_of_a_trace_is_read(capsys: Capture) -> None:
 def test_the_times_of_a_trace_become_a_result_file(capsys: Capture) -> None:
     import_trace(capsys, SAMPLES / TORCH, "--times", "mine.jsonl")
     result = read(Path("mine.jsonl"))
-    assert len(result.rows) == 24
+    assert len(result.rows) == 25
     assert result.context["trace"] == {"file": TORCH, "source": "a trace of PyTorch's profiler"}
     first = result.rows[0]
     assert first.problem.startswith("conv w=16 h=16 c=3 n=4 k=16 s=3 r=3 pad_w=1 pad_h=1")
@@ -114,7 +114,7 @@ def test_a_workbook_keeps_the_times_of_a_trace(capsys: Capture) -> None:
     assert run_command(capsys, "report", "mine.jsonl", "-o", "mine.xlsx")[0] == 0
     assert run_command(capsys, "import", "mine.xlsx", "-o", "again.jsonl")[0] == 0
     rows, again = (read(Path(name)).rows for name in ("mine.jsonl", "again.jsonl"))
-    assert [row.regime.published.trace for row in again] == [TORCH] * 24
+    assert [row.regime.published.trace for row in again] == [TORCH] * 25
     assert [row.time_ns for row in again] == pytest.approx([row.time_ns for row in rows])
 
 

@@ -19,7 +19,7 @@ def run_limited(
 ) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
         [*DEEPBENCH, *map(str, arguments)],
-        capture_output=True, text=True, timeout=240, preexec_fn=before,
+        capture_output=True, text=True, timeout=600, preexec_fn=before,
     )  # fmt: skip
 
 

@@ -16,6 +16,7 @@ from deepbench.cli import env, main
 from deepbench.problems.problem_arguments import operations
 from deepbench.runner import progress
 from example_rows import HELLO, make_context, make_gemm, make_memory, make_row
+from workload_files import model_rows, model_text
 
 WIDTHS = [80, 120, 200]
 
@@ -78,6 +79,23 @@ def test_totals_of_a_workload(monkeypatch: pytest.MonkeyPatch, width: int, tmp_p
     text = printed_on_a_terminal(monkeypatch, width, "show", str(path))
     assert "time of the measured kernels" in " ".join(text.split())
     assert widest_line(text) <= width
+
+
+@pytest.mark.parametrize("width", WIDTHS)
+def test_two_machines_of_a_workload(
+    monkeypatch: pytest.MonkeyPatch, width: int, tmp_path: Path
+) -> None:
+    monkeypatch.setenv("NO_COLOR", "1")
+    paths = [tmp_path / name for name in ("a.jsonl", "b.jsonl")]
+    for path, time_ns in zip(paths, (2000.0, 1000.0), strict=True):
+        passes = {batch: model_rows(batch, time_ns, time_ns / 3) for batch in (1, 16, 256)}
+        path.write_text(model_text(passes, title="A model of a long name " * 3), encoding="utf-8")
+    text = printed_on_a_terminal(monkeypatch, width, "compare", *map(str, paths))
+    assert "0.500" in text
+    assert widest_line(text) <= width
+    text = printed_on_a_terminal(monkeypatch, width, "show", str(paths[0]))
+    assert widest_line(text) <= width
+    assert ("time of a pass" in text) == (width >= 80)
 
 
 def printed_in_a_pipe(*words: str) -> str:

@@ -203,7 +203,7 @@ def test_libraries_that_a_file_names_are_not_loaded(trap_library: Path, tmp_path
     ):  # fmt: skip
         done = subprocess.run(
             [sys.executable, "-m", "deepbench", *command],
-            capture_output=True, text=True, timeout=120, cwd=tmp_path,
+            capture_output=True, text=True, timeout=600, cwd=tmp_path,
         )  # fmt: skip
         assert "Traceback" not in done.stderr
     assert "--resume with another run: option library was" in done.stderr
@@ -255,7 +255,7 @@ def test_an_application_is_a_name_whatever_it_says(tmp_path: Path) -> None:
     done = subprocess.run(
         [sys.executable, "-m", "deepbench", "run", str(suite), "--backend", str(plugin),
          "--samples", "2", "-o", "rows.jsonl"],
-        capture_output=True, text=True, timeout=120, cwd=out,
+        capture_output=True, text=True, timeout=600, cwd=out,
         env=os.environ | {"DEEPBENCH_FAKE_SCRIPT": "libraries one other"},
     )  # fmt: skip
     assert done.returncode == 0, done.stderr

@@ -14,6 +14,7 @@ from command_line import run_command
 from deepbench.cli import command
 from deepbench.cli.options import OPTIONS, run_options
 from deepbench.errors import UsageError
+from deepbench.results import ResultError
 from deepbench.runner.progress import Screen
 from deepbench.runner.sweep import Sweep
 from deepbench.workload import model_file
@@ -78,6 +79,7 @@ def test_a_list_has_sums(capsys: pytest.CaptureFixture[str], mine: Path) -> None
     _, out, _ = run_command(capsys, "workload", str(mine), "batch=4,8", "half", "--list")
     assert "batch=4: 6 calls, 5 of them measured" in out
     assert "batch=8: 6 calls, 5 of them measured" in out
+    assert "measured with 0.008913 GFLOP and 0.0004301 of 0.0004557 GB; " in out  # a norm: 25.6 kB
     assert "precision=half" in out
 
 
@@ -260,6 +262,16 @@ def test_the_context_keeps_the_expanded_model(mine: Path, tmp_path: Path) -> Non
     problems = {json.loads(line)["problem"] for line in file.read_text().splitlines()[1:]}
     named = {item["problem"] for one in workload["passes"] for item in one["items"]}
     assert named - {None} == problems
+
+
+def test_a_resumed_run_keeps_its_price(mine: Path, tmp_path: Path) -> None:
+    words = (str(mine), "-o", str(tmp_path / "rows.jsonl"))
+    run_workload(ScriptedRows(), *words, price=2.5)
+    assert run_workload(ScriptedRows(), *words, "--resume", price=2.5)[0] == 0
+    with pytest.raises(ResultError, match=r"option price was 2\.5, now it is 3\.6"):
+        run_workload(ScriptedRows(), *words, "--resume", price=3.6)
+    with pytest.raises(ResultError, match=r"option price was 2\.5, now it is not given"):
+        run_workload(ScriptedRows(), *words, "--resume")
 
 
 def test_a_file_prints_the_block_of_its_run(

@@ -69,7 +69,8 @@ def test_every_region_is_generated_and_used(tables: ModuleType) -> None:
 def test_a_change_of_a_generated_figure_is_found(
     tables: ModuleType, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setitem(tables.PAGES, "docs/results/h200.md", lambda: "another figure\n")
+    page = {"docs/results/h200.md": lambda: "another figure\n"}
+    monkeypatch.setattr(tables, "PAGES", page)
     assert tables.main(["--check"]) == 1
     assert capsys.readouterr().out.startswith("docs/results/h200.md differs from the result files")
 
@@ -120,7 +121,7 @@ def test_constants_on_pages_are_those_of_the_sources() -> None:
         ("m=1760 s=3 x=2, 3 \u00d7 3 filters, cuDNN 9.19, float32, 32 MiB", []),
     ],
 )
-def test_figures_are_recognised(text: str, found: list[str]) -> None:
+def test_figures_are_recognized(text: str, found: list[str]) -> None:
     assert [match.group() for match in FIGURE.finditer(text)] == found
 
 

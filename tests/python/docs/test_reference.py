@@ -13,7 +13,7 @@ VARIABLE = re.compile(r'"(_?[A-Z][A-Z0-9]*(?:_[A-Z0-9]+)+_?|[A-Z]+_|RANK|HOME|PY
 NO_VARIABLES = {  # such texts with another meaning
     "ALGO_0", "ALGO_1", "ALGO_3", "FFT_TILING", "IMPLICIT_GEMM", "IMPLICIT_PRECOMP_GEMM",
     "WINOGRAD_NONFUSED", "DIMS_1530", "MISMATCH_N_LABEL", "MISMATCH_PQ", "MISMATCH_RATE",
-    "O_CLOEXEC", "O_NONBLOCK", "SC_CLK_TCK",
+    "O_CLOEXEC", "O_NONBLOCK", "SC_CLK_TCK", "DEEPBENCH_F32", "DEEPBENCH_F16", "DEEPBENCH_BF16",
 }  # fmt: skip
 IN_LOGS_OF_CUBLASLT = re.compile(r"(R|COMPUTE|OP|ORDER)_\w+")  # names of types and the like
 OF_DEPENDENCIES = {"NO_COLOR"}  # read by rich

@@ -38,7 +38,7 @@ def text_files() -> list[Path]:
         "`pip install NAME`",
     ],
 )
-def test_a_text_that_installs_another_project_is_recognised(text: str) -> None:
+def test_a_text_that_installs_another_project_is_recognized(text: str) -> None:
     assert FOREIGN.search(text.replace("NAME", "deepbench"))
     assert not FOREIGN.search(text.replace("NAME", "deepbench-kernels"))
 
@@ -123,7 +123,7 @@ def test_env_warns_of_a_distribution_of_the_other_name(tmp_path: Path) -> None:
     def warnings(variables: dict[str, str]) -> list[str]:
         done = subprocess.run(
             [sys.executable, "-m", "deepbench", "env", "--format", "json"],
-            capture_output=True, text=True, timeout=120, check=True, cwd=tmp_path,
+            capture_output=True, text=True, timeout=600, check=True, cwd=tmp_path,
             env={**os.environ, **variables},
         )  # fmt: skip
         return [text for text in json.loads(done.stdout)["warnings"] if "distribution" in text]

@@ -84,9 +84,9 @@ def test_a_file_with_another_name_is_a_warning(plain_backend: Path, tmp_path: Pa
 def test_the_tool_without_python_says_how_it_is_used() -> None:
     tool = deepbench("env").stdout.partition("  deepbench_run: ")[2].splitlines()[0]
     for flag in ("--help", "-h"):
-        done = subprocess.run([tool, flag], capture_output=True, text=True, timeout=60)
+        done = subprocess.run([tool, flag], capture_output=True, text=True, timeout=600)
         assert (done.returncode, done.stderr) == (0, "")
         assert done.stdout.startswith("usage: deepbench_run BACKEND")
-    done = subprocess.run([tool], capture_output=True, text=True, timeout=60)
+    done = subprocess.run([tool], capture_output=True, text=True, timeout=600)
     assert (done.returncode, done.stdout) == (2, "")
     assert done.stderr.startswith("usage: deepbench_run BACKEND")

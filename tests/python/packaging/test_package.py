@@ -37,7 +37,7 @@ def built_binaries() -> list[Path]:
 def output_of(*command: str | Path, **keywords: object) -> str:
     """Standard output of a command that must succeed."""
     done = subprocess.run(
-        command, check=False, capture_output=True, text=True, timeout=300, **keywords
+        command, check=False, capture_output=True, text=True, timeout=600, **keywords
     )
     assert done.returncode == 0, f"{command}: {done.stdout}{done.stderr}"
     return done.stdout
@@ -64,7 +64,11 @@ def test_every_header_is_installed() -> None:
 def test_our_kernels_and_what_they_include_are_beside_the_cuda_backend() -> None:
     kernels = ROOT / "src/cuda/kernels"
     sources = {path.name for kind in ("*.cu", "*.h") for path in kernels.glob(kind)}
-    assert {path.name for path in (PACKAGE / "deepbench_cuda").iterdir()} == {*sources, "fill.h"}
+    assert {path.name for path in (PACKAGE / "deepbench_cuda").iterdir()} == {
+        *sources,
+        "fill.h",
+        "lookup.h",
+    }
     assert "operand.cu" in sources
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from math import prod
 
 import pytest
 
@@ -11,6 +12,8 @@ from deepbench import _core, suites
 from deepbench.problems.suite_counts import merged_by_problem
 from source_tree import ROOT
 
+# Elements of all maps of AI Matrix's pool.params, normal.params and active.params.
+POOL, NORMAL, ACTIVE = 135_516_032, 37_751_252, 131_036_244
 PAIRS = [pair for pair in suites.available() if pair[0] in suites.MODELS]
 
 
@@ -64,6 +67,21 @@ def test_training_a_recurrent_layer_has_three_phases() -> None:
     assert flops_of(("mlperf-v0.5", "rnn"), "GNMT train") == 3 * forward
 
 
+def test_decoding_attends_to_every_cached_token_of_llama() -> None:
+    """32 layers of 32 heads, whose keys and values have 128 elements, for batches of 1 to 256."""
+    tokens = sum(2**power for power in range(9))
+    of_a_token = 32 * 32 * 2048 * 2 * (128 + 128)
+    assert flops_of(("llm", "attention"), "Llama 3 8B decode") == tokens * of_a_token
+
+
+def test_suites_name_what_they_have_no_problems_of() -> None:
+    text = (ROOT / "python/deepbench/suites/llm/gemm.txt").read_text(encoding="utf-8")
+    header = " ".join(line.removeprefix("# ") for line in text.partition("\n\n")[0].splitlines())
+    missing = header.partition("Not measured, and in no file of the set: ")[2].split(", ")
+    assert "loss" in missing
+    assert "norm" not in missing  # norm.txt has all of them
+
+
 def test_sets_of_ai_matrix() -> None:
     sweep = suites.problems(suites.builtin("ai-matrix-micro", "gemm"), _core.Problem.parse)
     rows, terms = (1024, 5120, 9216, 13312, 17408, 21504), (1024, 5120, 9216, 13312, 17408)
@@ -73,3 +91,31 @@ def test_sets_of_ai_matrix() -> None:
     layers = suites.problems(suites.builtin("ai-matrix-layers", "rnn"), _core.Problem.parse)
     assert len({str(problem) for _, problem in layers}) == 3 * 2 * 2 * 10
     assert {problem.attributes["phase"] for _, problem in layers} == {"fwd"}
+    convolutions = suites.problems(suites.builtin("ai-matrix-layers", "conv"), _core.Problem.parse)
+    assert len(convolutions) == 109
+    assert len({str(problem) for _, problem in convolutions}) == 101
+    flops = sum(problem.flops for _, problem in convolutions)
+    assert flops == 2 * 142_865_494_656  # without padding; with it, 166.0 G
+
+
+@pytest.mark.parametrize(
+    ("op", "lines", "distinct", "elements"),
+    [
+        # twice the maps of pool.params, 77 of normal.params, 96 of active.params
+        ("pool", 48, 48, 2 * POOL),
+        ("norm", 77, 77, NORMAL),
+        ("lrn", 77, 77, NORMAL),
+        ("softmax", 96, 93, ACTIVE),
+        ("activation", 288, 264, 3 * ACTIVE),
+    ],
+)
+def test_layers_of_ai_matrix_without_products(
+    op: str, lines: int, distinct: int, elements: int
+) -> None:
+    parsed = suites.problems(suites.builtin("ai-matrix-layers", op), _core.Problem.parse)
+    problems = [problem for _, problem in parsed]
+    assert (len(problems), len({str(one) for one in problems})) == (lines, distinct)
+    sizes = ("n", "c", "h", "w", "rows", "columns", "elements")
+    inputs = [prod(int(one.attributes.get(key, 1)) for key in sizes) for one in problems]
+    assert sum(inputs) == elements
+    assert {one.attributes.get("phase", "fwd") for one in problems} <= {"fwd", "inference"}

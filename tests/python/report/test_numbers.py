@@ -149,16 +149,18 @@ def test_every_time_of_a_row_has_its_unit() -> None:
         {"name": "dense", "value": 12.345, "unit": "us", "better": "lower"},
         {"name": "spread", "value": 0.19779, "unit": "%", "better": "lower"},
         {"name": "nnz_rate", "value": 202.7, "unit": "GFLOP/s", "better": "higher"},
+        {"name": "bitwise", "value": 100, "unit": "/100"},
     ]
     row["conversion"] = {"operand": "a", "ns": 2_000_000.0, "constant": False}
     line = render_rows("table", [row]).splitlines()[2]
     assert f"  136.0 {MICRO}  " in line
     assert f"a converted in 2000 {MICRO}, not in the time: 2136 {MICRO} with it" in line
     assert (
-        f"slowest=1974 {MICRO}, dense=12.35 {MICRO}, spread=0.198 %, nnz_rate=0.2027 TFLOP/s"
-        in line
+        f"slowest=1974 {MICRO}, dense=12.35 {MICRO}, spread=0.198 %, nnz_rate=0.2027 TFLOP/s, "
+        "bitwise=100/100" in line
     )
     exact = "slowest=1973862.4 ns, dense=12.345 us, spread=0.19779 %, nnz_rate=202.7 GFLOP/s"
+    exact += ", bitwise=100/100"
     assert metric_text(row_of_members(row), exact=True) == exact
 
 

@@ -42,6 +42,10 @@ EXAMPLES = {
     "inconsistent: REASON": row_with_part_changed(
         "regime", published={"doubt": "its rate is another one"}
     ),
+    "soak of N calls in TIME: the last tenth is X % slower than the first": {
+        **make_gemm(),
+        "soak": [{"calls": 10, "elapsed_ns": 1e6 + number, "batches": 1} for number in range(20)],
+    },
     "samples are means of N batches": row_with_part_changed("statistics", batches_per_sample=12),
     "one call": row_with_part_changed("verification", reason="one call only"),
     "noisy": row_with_part_changed("statistics", high_ns=150_000.0),

@@ -17,6 +17,7 @@ from command_line import deepbench
 from deepbench import _core
 from deepbench.results import ResultError, ResultFile, read
 from deepbench.results.ceilings import Ceilings, assessed_line, ceiling_figure
+from deepbench.results.reader import Detail
 from deepbench.results.row import Bound
 from deepbench.runner.session import Session
 from example_rows import (
@@ -488,12 +489,11 @@ def test_thinning_keeps_ceilings_and_stores_no_share(
 def test_ceilings_without_rows_are_a_file_without_rows(
     tmp_path: Path, words: tuple[str, ...]
 ) -> None:
-    paths = (
-        write_lines_with_context(tmp_path / "a.jsonl", three_ceilings()),
-        write_lines_with_context(tmp_path / "b.jsonl", []),
-    )
+    write_lines_with_context(tmp_path / "a.jsonl", three_ceilings())
+    write_lines_with_context(tmp_path / "b.jsonl", [])
     some, none = (
-        deepbench(*(path if word == "FILE" else word for word in words)) for path in paths
+        deepbench(*(name if word == "FILE" else word for word in words), folder=tmp_path)
+        for name in ("a.jsonl", "b.jsonl")
     )
     assert some.returncode == none.returncode
     assert some.stdout.replace("a.jsonl", "b.jsonl") == none.stdout
@@ -654,7 +654,7 @@ def test_deepbench_run_prints_and_takes_ceilings(plugin: Path) -> None:
 
     def parse_output(text: str) -> tuple[int, list[dict[str, Any]]]:
         done = subprocess.run(
-            [str(program), str(plugin)], input=text, capture_output=True, text=True, timeout=60
+            [str(program), str(plugin)], input=text, capture_output=True, text=True, timeout=600
         )
         return done.returncode, [json.loads(line) for line in done.stdout.splitlines()]
 
@@ -667,3 +667,38 @@ def test_deepbench_run_prints_and_takes_ceilings(plugin: Path) -> None:
     assert second[0]["bound"] == first[3]["bound"]
     status, (_, error) = parse_output("ceiling nonsense\n")
     assert (status, error["type"]) == (2, "error")
+
+
+# ---- readers of many rows -----------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("version", [1, 3])
+def test_a_reader_may_leave_out_the_lines_of_rows(tmp_path: Path, version: int) -> None:
+    lines = [*three_ceilings(), with_named_ceilings(make_gemm())] if version == 3 else [make_gemm()]
+    path = write_lines_with_context(tmp_path / "a.jsonl", lines, schema=version)
+    whole, brief = read(path), read(path, Detail(lines=False))
+    assert brief.rows == whole.rows
+    assert (whole.rows[0].source, brief.rows[0].source) == (whole.rows[0].line, None)
+
+
+def test_a_reader_may_leave_out_the_shares_unless_a_model_needs_them(tmp_path: Path) -> None:
+    lines = [*three_ceilings(), with_named_ceilings(make_gemm())]
+    path = write_lines_with_context(tmp_path / "a.jsonl", lines)
+    detail = Detail(shares=False)
+    assert read(path).rows[0].bound.share_roofline
+    assert read(path, detail).rows[0].bound.share_roofline is None
+    workload = {
+        "name": "m", "title": "M", "phase": "fwd", "unit": "images", "unverified": None,
+        "price": None, "passes": [],
+    }  # fmt: skip
+    path = write_lines_with_context(tmp_path / "b.jsonl", lines, workload=workload)
+    assert read(path, detail).rows == read(path).rows
+
+
+def test_a_ceiling_that_is_added_later_counts() -> None:
+    known = Ceilings(three_ceilings())
+    row = row_of_members(with_named_ceilings(make_gemm()))
+    before = known.with_assessment(row).bound
+    known.add(make_ceiling("arithmetic", 4.0))
+    after = known.with_assessment(row).bound
+    assert (before.arithmetic_tflops, after.arithmetic_tflops) == (2.0, 4.0)

@@ -233,7 +233,7 @@ def test_a_killed_run_keeps_nobody_out(tmp_path: Path) -> None:
     try:
         wait_until(lambda: began.exists() and "time_batch" in began.read_text())
         for more in ([], ["--resume"], ["--overwrite"]):
-            done = subprocess.run(gemm_command(*more), capture_output=True, text=True, timeout=60)
+            done = subprocess.run(gemm_command(*more), capture_output=True, text=True, timeout=600)
             assert (done.returncode, done.stdout) == (2, "")
             assert done.stderr == (
                 f"deepbench: error: {file}: process {first.pid} is writing it; wait for its end, "
@@ -243,6 +243,6 @@ def test_a_killed_run_keeps_nobody_out(tmp_path: Path) -> None:
         first.send_signal(signal.SIGKILL)
         first.wait()
     assert [row["position"] for row in members(read(file).rows)] == [0]
-    done = subprocess.run(gemm_command("--resume"), capture_output=True, text=True, timeout=60)
+    done = subprocess.run(gemm_command("--resume"), capture_output=True, text=True, timeout=600)
     assert done.returncode == 0, done.stderr
     assert [row["status"] for row in members(read(file).rows)] == ["ok"] * 3

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import errno
+import gc
 import json
 import os
 import resource
 import stat
+import tracemalloc
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -51,6 +53,13 @@ def test_reads_what_was_written(tmp_path: Path) -> None:
     assert result.context == make_context()
     assert result.warning is None
     assert result.size == path.stat().st_size
+
+
+def test_reading_leaves_the_garbage_collector_as_it_is(tmp_path: Path) -> None:
+    path = write_result_file(tmp_path / "a.jsonl")
+    before = gc.isenabled(), gc.get_freeze_count(), gc.get_threshold()
+    read(path)
+    assert (gc.isenabled(), gc.get_freeze_count(), gc.get_threshold()) == before
 
 
 def test_rows_are_on_disk_at_once(tmp_path: Path) -> None:
@@ -530,3 +539,20 @@ def test_failed_row_refuses_what_makes_no_row() -> None:
         _core.failed_row("gemm m=2 n=3 k=4 q=5", position=0, status="failed", reason="")
     with pytest.raises(ValueError, match="no status is called 'broken'"):
         _core.failed_row("gemm m=2 n=3 k=4", position=0, status="broken", reason="")
+
+
+def test_rows_take_little_more_memory_than_their_file(tmp_path: Path) -> None:
+    """As dictionaries, rows took eight times as much as the file, which is limited to 1 GiB."""
+    rows = [make_gemm(i, m=i + 1, samples_ns=[1e5 + i + k / 8 for k in range(30)])
+            for i in range(300)]  # fmt: skip
+    path = tmp_path / "a.jsonl"
+    path.write_text("".join(json.dumps(line) + "\n" for line in (make_context(rows=300), *rows)))
+    read(path)  # what is loaded once does not count
+    tracemalloc.start()
+    try:
+        result = read(path)
+        used, _ = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert len(result.rows) == 300
+    assert used < 4 * path.stat().st_size

@@ -25,12 +25,18 @@ from example_rows import (
 )
 from source_tree import ROOT
 
+
+def soaked(row: dict[str, Any]) -> dict[str, Any]:
+    part = {"calls": 100, "elapsed_ns": 1e6, "clock_mhz": 1755, "batches": 1}
+    return {**row, "soak": [{**part, "throttled": 0, "power_capped": 1}]}
+
+
 LINES = [
     make_context(ranks={"count": 2, "machines": ["node1", "node2"]}, workload=make_workload()),
-    make_gemm(),
-    make_memory(),
-    without_times(make_gemm(), "unsupported", "no half here"),
-    with_named_ceilings(make_gemm()),
+    soaked(make_gemm()),
+    soaked(make_memory()),
+    {**without_times(make_gemm(), "unsupported", "no half here"), "soak": None},
+    soaked(with_named_ceilings(make_gemm())),
     make_ceiling("arithmetic", 1.25),
     make_ceiling("bandwidth", 25.0),
     {"type": "visit", "visit": 2, "row": make_gemm()},
@@ -118,6 +124,15 @@ def test_agrees_with_a_full_validator(line: dict[str, Any], data: st.DataObject)
         assert isinstance(place[last], (float, list, dict))
 
 
+@pytest.mark.parametrize("value", [10**400, -(10**400), float("nan"), float("inf"), True, "1"])
+@pytest.mark.parametrize("index", [0, 1])
+def test_one_bad_sample_among_good_ones_is_found(value: object, index: int) -> None:
+    row = make_gemm()
+    row["samples_ns"][index] = value
+    with pytest.raises(schema.SchemaError, match="samples_ns"):
+        schema.check_row(row)
+
+
 def test_measured_tables_are_valid() -> None:
     """Files of version 1 are read, and their rows are valid rows of the current version."""
     tables = sorted((ROOT / "results").rglob("*.jsonl"))
@@ -132,7 +147,7 @@ def test_measured_tables_are_valid() -> None:
             validator.validate(line)
 
 
-def test_published_figures_are_valid() -> None:
+def test_references_are_valid() -> None:
     validator = full_validator()
     for reference in references.available():
         loaded = references.load(reference)

@@ -194,6 +194,7 @@ def test_a_real_worker_and_its_file(tmp_path: Path) -> None:
     suite_file(tmp_path, SUITE)
     done = deepbench(
         tmp_path, "run", "mine.txt", "--backend", "fake", "-o", "a.jsonl", "--time-limit", "1000",
+        "--no-ceilings",
         DEEPBENCH_BACKEND_PATH=str(plugin), DEEPBENCH_FAKE_SCRIPT="time 2000\nwhen n=32 time 5000",
     )  # fmt: skip
     assert done.returncode == 0, done.stderr

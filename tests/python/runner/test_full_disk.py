@@ -40,7 +40,7 @@ def run_with_file_limit(
     return subprocess.run(
         [sys.executable, "-m", "deepbench", "gemm", f"m={SIZES}", "n=8", "k=40", "--samples", "2",
          "--backend", str(plugin), "-o", str(file), *more],
-        capture_output=True, text=True, timeout=120, env=os.environ,
+        capture_output=True, text=True, timeout=600, env=os.environ,
         preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (limit, hard)),
     )  # fmt: skip
 
@@ -102,7 +102,7 @@ def test_a_report_that_finds_no_room(plugin: Path, tmp_path: Path) -> None:
         done = subprocess.run(
             [sys.executable, "-m", "deepbench", "gemm", "m=8,9", "n=8", "k=40", "--samples", "2",
              "--backend", str(plugin), "-o", str(file)],
-            stdout=full, stderr=subprocess.PIPE, text=True, timeout=120, check=False,
+            stdout=full, stderr=subprocess.PIPE, text=True, timeout=600, check=False,
         )  # fmt: skip
     assert done.returncode == 1
     assert "No space left on device, writing to standard output" in done.stderr.splitlines()[-1]

@@ -17,10 +17,11 @@ from typing import Any
 
 import pytest
 
+from collective_suite import check_rows, write_suite
 from deepbench.results import read
 from guide_commands import GUIDE, run_shell, shell_text
 
-LIMIT_S = 240
+LIMIT_S = 600
 QUICK = ("--samples", "3", "--time-limit", "1")
 
 
@@ -110,6 +111,34 @@ def test_sums_are_exact(mpi: Path, tmp_path: Path) -> None:
     for row in rows:
         own = any("so deepbench registers its own operation" in note for note in row["notes"])
         assert own == (row["attributes"]["precision"] != "float")
+
+
+@pytest.mark.parametrize(
+    ("library", "precision", "words"),
+    [("mpi", "half", ()), ("ring", "float", ("--algorithm", "mpi"))],
+    ids=["mpi", "ring"],
+)
+def test_every_collective_is_exact(
+    mpi: Path, tmp_path: Path, library: str, precision: str, words: tuple[str, ...]
+) -> None:
+    file = tmp_path / "rows.jsonl"
+    suite = str(write_suite(tmp_path, precision))
+    command = mpirun_command(mpi, "run", suite, "--library", library, *words, "-o", str(file),
+                             *QUICK)  # fmt: skip
+    done = run_mpi(mpi, command)
+    assert done.returncode == 0, done.stderr
+    rows = rows_of(file)
+    check_rows(rows, library)
+    names = {row["op"]: row["algorithm"]["name"] for row in rows}
+    if library == "mpi":
+        assert names == {
+            "all_reduce": "MPI_Allreduce",
+            "all_gather": "MPI_Allgather",
+            "reduce_scatter": "MPI_Reduce_scatter_block",
+            "all_to_all": "MPI_Alltoall",
+            "broadcast": "MPI_Bcast",
+            "send_recv": "MPI_Sendrecv",
+        }
 
 
 def test_runs_at_the_same_time_do_not_meet_one_another(mpi: Path) -> None:

@@ -13,10 +13,11 @@ from pathlib import Path
 
 import pytest
 
+from collective_suite import check_rows, write_suite
 from deepbench.results import read
 from example_rows import members
 
-LIMIT_S = 240
+LIMIT_S = 600
 
 
 @pytest.fixture
@@ -31,8 +32,12 @@ def library_folder() -> Path:
 
 
 def run_sums(library_folder: Path, file: Path, *words: str) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-m", "deepbench", "all_reduce", *words, "--ranks", "2",
-               "-o", str(file), "--samples", "3", "--time-limit", "1"]  # fmt: skip
+    return run_deepbench(library_folder, "all_reduce", *words, "-o", str(file))
+
+
+def run_deepbench(library_folder: Path, *words: str) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-m", "deepbench", *words, "--ranks", "2", "--samples", "3",
+               "--time-limit", "1"]  # fmt: skip
     environment = os.environ | {"DEEPBENCH_CPU_LIBRARY_PATH": str(library_folder)}
     return subprocess.run(command, capture_output=True, text=True, timeout=LIMIT_S, env=environment)
 
@@ -55,6 +60,14 @@ def test_sums_are_exact(library_folder: Path, tmp_path: Path) -> None:
         assert row["status"] == "ok", row["reason"]
         assert row["verification"]["status"] == "passed"
         assert row["library"].startswith("oneccl 20")
+
+
+def test_every_collective_is_exact(library_folder: Path, tmp_path: Path) -> None:
+    file = tmp_path / "rows.jsonl"
+    suite = str(write_suite(tmp_path, "bfloat16"))
+    done = run_deepbench(library_folder, "run", suite, "-o", str(file), "--library", "oneccl")
+    assert done.returncode == 0, done.stderr
+    check_rows(members(read(file).rows), "oneccl")
 
 
 # "exhaustive" is "best" without a limit of time, which a busy machine would reach.

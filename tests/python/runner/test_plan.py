@@ -18,9 +18,11 @@ from deepbench.problems.problem_arguments import operation
 from deepbench.problems.selection import select, select_files
 from deepbench.report.markdown import context_caption
 from deepbench.runner.context import device_text
-from deepbench.runner.plan import PlannedRow, digest, hang_limit_s, plan
+from deepbench.runner.plan import PlannedRow, digest, hang_limit_s, plan, without_long_calls
 from deepbench.runner.run_options import RunOptions
+from deepbench.runner.time_estimate import Expectation, Speeds
 from example_rows import HELLO
+from scripted_sweep import ScriptedRows, run_sweep
 
 
 def planned_rows(
@@ -99,6 +101,20 @@ def test_device_sets_run_on_one_thread() -> None:
     assert parse_run_options("--threads", "3").for_set("inference_device").rows == {"threads": "3"}
     assert parse_run_options().for_set("inference_server").rows == {}
     assert parse_run_options().for_set(None).rows == {}
+
+
+@pytest.mark.parametrize(
+    ("options", "visits"),
+    [
+        ([], 3),
+        (["--visits", "1"], 1),
+        (["--visits", "5"], 5),
+        *[(words.split(), 1) for words in ("--quick", "--samples 3", "--soak 9", "--once")],
+        *[(words.split(), 1) for words in ("--in-process", "--ranks 2", "--devices 2")],
+    ],
+)
+def test_rows_of_sets_have_three_visits_unless_told(options: list[str], visits: int) -> None:
+    assert parse_run_options(*options).for_several_rows().visits == visits
 
 
 def test_what_a_set_leaves_open_can_be_said_for_all_of_it() -> None:
@@ -249,9 +265,57 @@ def test_quick_is_a_tenth_and_every_application() -> None:
     assert [row.position for row in some] == list(range(len(some)))
 
 
+def test_quick_of_several_operations_has_each_of_them_and_every_application() -> None:
+    """An application in several suites of a set needs one problem, not one in each suite."""
+    everything, some = planned_rows("all", "mlperf"), planned_rows("all", "mlperf", "--quick")
+    assert {row.op for row in some} == {row.op for row in everything}
+    applications = {one.name for row in everything if row.counts for one in row.counts.applications}
+    assert applications == {
+        one.name for row in some if row.counts for one in row.counts.applications
+    }
+    assert len(some) < len(everything) / 10 + len(applications) + len({row.op for row in some})
+
+
 def test_quick_keeps_the_phases_of_a_problem_together() -> None:
     phases = [row.attributes["phase"] for row in planned_rows("conv", "--quick")]
     assert phases == ["fwd", "bwd_data", "bwd_filter"] * (len(phases) // 3)
+
+
+def test_quick_skips_long_calls_on_slow_devices_alone() -> None:
+    planned = planned_rows("gemm", "ai-matrix-micro")
+    on_two_cores = Expectation(Speeds.from_estimates({"flops_per_s.gemm": 5e10}), threads=2)
+    kept, skipped = without_long_calls(planned, on_two_cores.call_s)
+    assert sorted([*(row.problem for row in kept), *(row.problem for row in skipped)]) == sorted(
+        row.problem for row in planned
+    )
+    assert {row.flops > 1e11 for row in skipped} == {True}
+    assert [row.position for row in kept] == list(range(len(kept)))
+    assert 0 < len(kept) < len(planned) / 4
+    accelerator = Expectation(
+        Speeds.from_estimates({"flops_per_s.gemm": 5e13, "bytes_per_s": 1e12})
+    )
+    assert without_long_calls(planned, accelerator.call_s) == (planned, [])
+
+
+def test_quick_skips_calls_that_move_much_too() -> None:
+    """256 experts of DeepSeek-V3 are 15 GB in float, with few FLOPs for a few tokens."""
+    planned = planned_rows("grouped_gemm", "llm")
+    on_two_cores = Expectation(Speeds.from_estimates({"flops_per_s.gemm": 5e10}), threads=2)
+    _, skipped = without_long_calls(planned, on_two_cores.call_s)
+    assert any(row.flops < 1e11 and "groups=256" in row.problem for row in skipped)
+    assert all(row.flops > 1e11 or row.bytes > 1e10 for row in skipped)
+
+
+def test_quick_names_what_it_skips(tmp_path: Path) -> None:
+    long = [f"gemm m=5000 n=5000 k={k}" for k in (5000, 6000, 7000, 8000)]
+    suite = tmp_path / "mine.txt"
+    suite.write_text("\n".join([*long[:3], 'gemm m=1 n=1 k=1 application="x"', long[3]]))
+    _, out, said = run_sweep(ScriptedRows(), "run", str(suite), "--quick")
+    assert "--quick skips 1 row whose calls are expected to take more than 1 s: gemm m=5000" in said
+    assert len(out.splitlines()) > 1
+    suite.write_text(long[0])
+    with pytest.raises(UsageError, match="--quick skips all problems; leave it out"):
+        run_sweep(ScriptedRows(), "run", str(suite), "--quick")
 
 
 def test_quick_leaves_single_problems_alone() -> None:

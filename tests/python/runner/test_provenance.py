@@ -22,7 +22,7 @@ from required_tools import require_program
 from source_tree import ROOT
 
 # Options that decide where rows go and how they are shown.
-OF_OUTPUT = {"output", "overwrite", "format", "columns", "against"}
+OF_OUTPUT = {"output", "overwrite", "format", "columns", "price", "against", "history"}
 
 
 def options_of(*words: str) -> RunOptions:

@@ -21,7 +21,7 @@ from pathlib import Path
 
 import pytest
 
-from command_line import DEEPBENCH
+from command_line import DEEPBENCH, WAITING
 from deepbench.results import read
 from deepbench.runner.ranks import worker_command
 from polling import wait_until
@@ -62,6 +62,9 @@ def test_ranks_that_it_starts_itself(tmp_path: Path) -> None:
         assert metrics["call_p50"] <= metrics["call_p99"]
         assert metrics["slowest_rank"] in (0, 1)
         assert 0 <= metrics["rank_spread"] <= 100
+        [bitwise] = [one for one in row["metrics"] if one["name"] == "bitwise"]
+        assert 2 <= bitwise["value"] <= 100
+        assert bitwise["unit"] == f"/{bitwise['value']:.0f}"  # the ring's sums have one order
     context = read(file).context
     assert context["ranks"]["count"] == 2
     assert len(set(context["ranks"]["machines"])) == 1
@@ -344,7 +347,7 @@ def test_a_folder_that_others_can_enter_is_refused(one_machine: dict[str, str]) 
     folder.chmod(0o755)
     for status, out, err in run_two_ranks("all_reduce", "elements=3000", **one_machine):
         assert (status, out) == (2, "")
-        [line] = err.splitlines()
+        [line] = err.removeprefix(WAITING).splitlines()
         assert f"ranks cannot meet in the folder '{folder}': it is open to other users" in line
 
 

@@ -181,7 +181,7 @@ def test_a_backend_that_crashes(tmp_path: Path) -> None:
     done = subprocess.run(
         [sys.executable, "-m", "deepbench", "run", str(suite), "--backend", str(plugin),
          "--samples", "2", "-o", str(file)],
-        capture_output=True, text=True, timeout=120,
+        capture_output=True, text=True, timeout=600,
         env=os.environ | {"DEEPBENCH_FAKE_SCRIPT": script},
     )  # fmt: skip
     assert done.returncode == 1

@@ -395,7 +395,8 @@ def test_an_interrupted_change_of_workers_leaves_neither_behind(
         monkeypatch.setattr(WorkerProcess, "close", interrupted)
         with pytest.raises(KeyboardInterrupt):
             one.renew()
-        assert len(processes_with_argument("of-an-interrupted-change")) == 2
+        # A process that has just begun shows its arguments a moment later.
+        wait_until(lambda: len(processes_with_argument("of-an-interrupted-change")) == 2)
     assert not processes_with_argument("of-an-interrupted-change")
 
 

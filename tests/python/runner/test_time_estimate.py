@@ -348,8 +348,9 @@ def test_rows_that_are_given_up_say_nothing_about_other_operations(
     given_up, unable = (TimedRows(dict.fromkeys(range(3, 13), 0.0), {}) for _ in range(2))
     given_up.answers = dict.fromkeys(range(3), crashed_worker)
     unable.answers = dict.fromkeys(products, unsupported_row)
-    expected = shown_times(unable, monkeypatch, "all", "device")[second_conv]
-    assert shown_times(given_up, monkeypatch, "all", "device")[second_conv] == expected
+    words = ("all", "device", "--visits", "1")
+    expected = shown_times(unable, monkeypatch, *words)[second_conv]
+    assert shown_times(given_up, monkeypatch, *words)[second_conv] == expected
 
 
 def test_progress_line_of_a_resumed_run_counts_rows_to_come(

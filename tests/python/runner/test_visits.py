@@ -16,23 +16,17 @@ import pytest
 from deepbench.errors import Terminated, UsageError
 from deepbench.results import ResultError, read
 from fake_plugin import build_fake_backend
-from scripted_sweep import THREE, Answer, ScriptedRows, crashed_worker, run_sweep, unsupported_row
+from scripted_sweep import (
+    THREE,
+    Answer,
+    ScriptedRows,
+    crashed_worker,
+    run_sweep,
+    times_as_long,
+    unsupported_row,
+)
 
 THREE_VISITS = (*THREE, "--visits", "3")
-
-
-def times_as_long(factor: float, **members: Any) -> Answer:
-    """The row with all times multiplied."""
-
-    def answer(row: dict[str, Any]) -> dict[str, Any]:
-        statistics = {
-            name: value * factor if name.endswith("_ns") else value
-            for name, value in row["statistics"].items()
-        }
-        samples = [factor * sample for sample in row["samples_ns"]]
-        return {**row, "statistics": statistics, "samples_ns": samples, **members}
-
-    return answer
 
 
 def lines_of(path: Path, kind: str) -> list[dict[str, Any]]:
@@ -246,3 +240,16 @@ def test_the_visits_of_real_workers(tmp_path: Path) -> None:
         capture_output=True, text=True, check=True,
     )  # fmt: skip
     assert "3 visits" in shown.stdout
+
+
+def test_a_set_is_visited_three_times_and_a_problem_once(tmp_path: Path) -> None:
+    path = tmp_path / "a.jsonl"
+    source = ScriptedRows()
+    run_sweep(source, "gemm", "inference-device", "-o", str(path))
+    assert source.renewals == 2
+    result = read(path)
+    assert result.context["options"]["visits"] == "3"
+    assert {row.statistics.visits.count for row in result.rows if row.statistics.visits} == {3}
+    alone = ScriptedRows()
+    run_sweep(alone, *THREE)
+    assert alone.renewals == 0

@@ -65,6 +65,7 @@ def test_the_calls_of_a_recorded_program_are_read() -> None:
         f"gemm m=6 n=6 k=7 trans_a=n trans_b=n {small}",
         "gemm m=6 n=5 k=7 trans_a=n trans_b=n precision=half x1",
         "gemm m=6 n=5 k=7 trans_a=n trans_b=n precision=bfloat16 x1",
+        f"gemm m=5 n=3 k=4 trans_a=n trans_b=n batch=2 {small}",
         f"gemm m=5 n=3 k=4 trans_a=n trans_b=n {small}",
         f"conv w=9 h=1 c=4 n=1 k=6 s=3 r=1 dilation_w=2 phase=fwd {nchw} x1",
         f"conv w=7 h=6 c=4 n=1 k=6 s=2 r=3 d=5 t=3 phase=fwd {nchw} x1",
@@ -77,7 +78,7 @@ def test_the_calls_of_a_recorded_program_are_read() -> None:
 
 def test_what_a_recorded_program_calls_besides_is_listed() -> None:
     reasons = {one.name: one.reason for one in read_sample(TORCH).left_out}
-    assert reasons["aten::bmm"] == "deepbench has no batched product"
+    assert "aten::bmm" not in reasons
     assert reasons["aten::mm"] == "deepbench has no precision for double"
     assert reasons["aten::matmul"] == "deepbench has no product with a vector"
     assert reasons["aten::_log_softmax"] == ""
@@ -120,12 +121,12 @@ def test_the_log_of_cublaslt_confirms_the_products_of_a_trace() -> None:
     assert {str(one.problem): one.count for one in of_trace} == {
         str(one.problem): one.count for one in log.problems
     }
-    assert len(of_trace) == 16
+    assert len(of_trace) == 17
+    assert [one.problem.attributes.get("batch") for one in of_trace].count(8) == 1
     precisions = {one.problem.attributes["precision"] for one in of_trace}
     assert precisions == {"float", "tf32", "half", "bfloat16", "fp8_e4m3"}
     assert trace.device == "NVIDIA H100 80GB HBM3"
-    batched = [(one.name, one.calls) for one in (*trace.left_out, *log.left_out) if one.reason]
-    assert batched == [("aten::bmm", 1), ("cublasLtSSSMatmul", 1)]
+    assert [one.name for one in (*trace.left_out, *log.left_out) if one.reason] == []
 
 
 def test_the_kernels_of_a_recorded_trace_add_up() -> None:
@@ -162,6 +163,35 @@ def test_a_linear_operator_alone_is_a_product(tmp_path: Path) -> None:
     alone = [operator("aten::linear", 0, 9, **shapes), operator("aten::linear", 10, 9, **strided)]
     recording = read_trace(write_trace(tmp_path / "a.json", alone))
     assert lines_of(recording) == ["gemm m=6 n=10 k=7 trans_a=t trans_b=n precision=float x2"]
+
+
+REPEATED = "deepbench has no product whose operand serves several results of a batch"
+BATCHED = [
+    ("aten::bmm", [[4, 5, 7], [4, 7, 6]], [[35, 7, 1], [42, 6, 1]], "n n batch=4"),
+    ("aten::bmm", [[4, 5, 7], [4, 7, 6]], [[35, 7, 1], [42, 1, 7]], "t n batch=4"),
+    ("aten::bmm", [[4, 5, 7], [4, 7, 6]], None, "n n batch=4"),
+    ("aten::matmul", [[2, 3, 5, 7], [2, 3, 7, 6]], None, "n n batch=6"),
+    ("aten::bmm", [[1, 5, 7], [1, 7, 6]], None, "n n"),
+    # one matrix for all, by its strides or by its sizes
+    ("aten::bmm", [[4, 5, 7], [4, 7, 6]], [[0, 7, 1], [42, 6, 1]], None),
+    ("aten::matmul", [[4, 5, 7], [1, 7, 6]], None, None),
+    ("aten::matmul", [[5, 7], [4, 7, 6]], None, None),
+]
+
+
+@pytest.mark.parametrize(("name", "sizes", "strides", "found"), BATCHED)
+def test_products_in_batches(
+    tmp_path: Path, name: str, sizes: list[Any], strides: list[Any] | None, found: str | None
+) -> None:
+    one = product_operator(9, 5, name=name, Input_Dims=sizes, Input_Strides=strides)
+    recording = read_trace(write_trace(tmp_path / "a.json", [product_operator(0, 5), one]))
+    if found is None:
+        assert [left.reason for left in recording.left_out] == [REPEATED]
+        return
+    trans_a, trans_b, *batch = found.split()
+    words = " ".join(["gemm m=6 n=5 k=7", f"trans_a={trans_a} trans_b={trans_b}", *batch])
+    assert lines_of(recording)[-1].startswith(f"{words} precision=float x")
+    assert recording.read_calls == 2
 
 
 def test_what_runs_at_the_same_time_on_another_thread_is_no_part(tmp_path: Path) -> None:
@@ -236,6 +266,25 @@ def test_names_of_kernels_state_tf32(tmp_path: Path, name: str, precision: str) 
     events = [product_operator(0, 5, External_id=1), kernel(name, 9, 2, External_id=1)]
     recording = read_trace(write_trace(tmp_path / "a.json", events))
     assert [one.problem.attributes["precision"] for one in recording.problems] == [precision]
+
+
+E4M3, E5M2 = "c10::Float8_e4m3fn", "c10::Float8_e5m2"
+
+
+def test_products_of_two_types_of_8_bits(tmp_path: Path) -> None:
+    """PyTorch's second operand is deepbench's first, which fp8_e5m2 has as e5m2."""
+    operands = [(E4M3, E4M3), (E4M3, E5M2), (E5M2, E4M3), (E5M2, E5M2)]
+    events = [
+        {**product_operator(10 * place, 5, Input_type=list(types)), "name": "aten::_scaled_mm"}
+        for place, types in enumerate(operands)
+    ]
+    recording = read_trace(write_trace(tmp_path / "a.json", events))
+    read = [one.problem.attributes["precision"] for one in recording.problems]
+    assert read == ["fp8_e4m3", "fp8_e5m2"]
+    assert [one.reason for one in recording.left_out] == [
+        f"deepbench has no precision for {E5M2} and {E4M3} in this order",
+        f"deepbench has no precision for {E5M2}",
+    ]
 
 
 def test_replayed_graphs_have_names_only(tmp_path: Path) -> None:

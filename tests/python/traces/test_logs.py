@@ -90,6 +90,7 @@ def test_layouts_of_inner_products(
     ]
 
 
+REPEATED = "deepbench has no product whose operand serves several results of a batch"
 MEMORY = "src_f32::blocked:ab:f0 wei_f32::blocked:ba:f0 dst_f32::blocked:ab:f0"
 MATMUL = f"exec,cpu,matmul,gemm:jit,undef,{MEMORY}"
 PLAIN = f"{GEMM} trans_a=t trans_b=n precision=float x1"
@@ -114,6 +115,15 @@ def test_formats_of_all_versions(tmp_path: Path, line: str) -> None:
     assert recording.total_ns == 500_000
 
 
+def test_products_of_onednn_in_batches(tmp_path: Path) -> None:
+    memory = MATMUL.replace(":ab:", ":abc:").replace(":ba:", ":acb:")
+    lines = [f"onednn_verbose,{memory},,,2x32x48:2x48x64,0.5",
+             f"dnnl_verbose,{memory},,,b2m32n64k48,0.5"]  # fmt: skip
+    assert lines_of(recording_of(tmp_path, *lines)) == [
+        f"{GEMM} trans_a=t trans_b=n batch=2 precision=float x2"
+    ]
+
+
 def with_result_in(tag: str) -> str:
     return MATMUL.replace("dst_f32::blocked:ab", f"dst_f32::blocked:{tag}")
 
@@ -132,7 +142,7 @@ CONV = "mb1_ic3oc4_ih8oh8kh3sh1dh0ph1_iw8ow8kw3sw1dw0pw1"
 @pytest.mark.parametrize(
     ("primitive", "reason"),
     [
-        (f"{MATMUL},,,2x32x48:2x48x64,0.5", "deepbench has no batched product"),
+        (f"{MATMUL},,,2x32x48:1x48x64,0.5", REPEATED),
         (f"{MATMUL},,,32x48:47x64,0.5", "its dimensions contradict one another"),
         (f"{MATMUL},,,-32x48:48x64,0.5", "its dimensions contradict one another"),
         (f"{MATMUL},,,0x48:48x64,0.5", "n=0: must be at least 1"),
@@ -236,12 +246,22 @@ def test_types_of_cublaslt(
 
 
 BATCH = "type=R_16F rows=48 cols=64 ld=48 batchCount=12 stridedBatchOffset=3072"
+BATCH_B = "type=R_16F rows=48 cols=32 ld=48 batchCount=12 stridedBatchOffset=1536"
+BATCH_D = "type=R_16F rows=64 cols=32 ld=64 batchCount=12 stridedBatchOffset=2048"
+
+
+def test_products_of_cublaslt_in_batches(tmp_path: Path) -> None:
+    recording = recording_of(tmp_path, product_line(a=BATCH, b=BATCH_B, d=BATCH_D))
+    assert lines_of(recording) == [f"{GEMM} trans_a=t trans_b=n batch=12 precision=half x1"]
 
 
 @pytest.mark.parametrize(
     ("line", "reason"),
     [
-        (product_line(a=BATCH), "deepbench has no batched product"),
+        (product_line(a=BATCH), "its dimensions contradict one another"),
+        (product_line(a=BATCH, b=BATCH_B, d=BATCH_D.replace("=2048", "=0")), REPEATED),
+        (product_line(a=BATCH, b=BATCH_B, d=BATCH_D.split(" strided")[0]), REPEATED),
+        (product_line(a="type=R_16F rows=48 cols=64 batchCount=x"), "the line is incomplete"),
         (product_line(a="type=R_16F rows=48 cols=64 order=ORDER_ROW"),
          "a matrix is in ORDER_ROW, not column-major"),
         (product_line(compute="computeType=COMPUTE_32F transa=OP_X"),

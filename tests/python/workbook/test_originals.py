@@ -138,7 +138,7 @@ def test_exactly_the_published_figures_are_read(
             what, _, value = word.partition("=")
             value = {"0": "n", "1": "t"}[value] if what.startswith("trans") else value
             assert row["attributes"][what] == dimension_value(value), (place, what)
-    assert imported.recognised == (None if by_rule else f"results/{workbook}.xlsx")
+    assert imported.recognized == (None if by_rule else f"results/{workbook}.xlsx")
     assert len(imported.remarks) <= 6
 
 

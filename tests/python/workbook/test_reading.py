@@ -81,7 +81,7 @@ def loaded_workbooks(tmp_path_factory: pytest.TempPathFactory) -> Mapping[str, B
 
 
 @pytest.mark.parametrize("name", originals.figures())
-def test_the_originals_are_recognised(
+def test_the_originals_are_recognized(
     loaded_workbooks: Mapping[str, Book], monkeypatch: pytest.MonkeyPatch, name: str
 ) -> None:
     """Every figure has the problem, time, source, status and doubt of the package's published
@@ -90,7 +90,7 @@ def test_the_originals_are_recognised(
     imported = read_workbook(Path(name))
     published = [row for row in originals.figures()[name] if not originals.is_sum(row)]
     sums = [row for row in originals.figures()[name] if originals.is_sum(row)]
-    assert imported.recognised == name
+    assert imported.recognized == name
     assert (len(imported.rows), imported.sums) == (len(published), len(sums))
     found = rows_by_key(members(imported.rows))
     for row in published:
@@ -133,7 +133,7 @@ def test_layouts_of_the_originals_are_read_without_the_published_figures(
         published = [row for row in originals.figures()[name] if not originals.is_sum(row)]
         monkeypatch.setattr(reading, "read_book", lambda path: loaded_workbooks[path.as_posix()])
         imported = read_workbook(Path(name))
-        assert imported.recognised is None
+        assert imported.recognized is None
         assert len(imported.remarks) <= 6
         found = rows_by_key(members(imported.rows))
         assert len(found) == len(imported.rows) == len(published)
@@ -162,7 +162,7 @@ def test_changes_to_an_original_are_reported(tmp_path: Path) -> None:
     changed["Kernels"]["D6"] = 7  # another problem
     changed.save(path)  # saving drops the values of its formulas
     imported = read_workbook(path)
-    assert imported.recognised == name
+    assert imported.recognized == name
     first = next(row for row in members(imported.rows) if published_facts(row)["row"] == 4)
     assert first["statistics"]["mean_ns"] == 123e6
     assert "123 ms here" in published_facts(first)["doubt"]
@@ -177,7 +177,7 @@ def test_a_workbook_of_another_processor_is_not_an_original(tmp_path: Path) -> N
     path = tmp_path / "mine.xlsx"
     originals.write_workbook("results/train/DeepBench_NV_V100.xlsx", path, scale=0.5)
     imported = read_workbook(path)
-    assert imported.recognised is None
+    assert imported.recognized is None
     assert (len(imported.rows), imported.sums) == (1182, 294)
     assert imported.context["device"]["name"] == "NVIDIA V100"
 

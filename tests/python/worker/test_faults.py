@@ -17,7 +17,6 @@ from deepbench.runner.session import Session
 from deepbench.runner.worker_process import SessionError
 from example_rows import members
 
-WAITING = "deepbench: waiting for the backend\n"  # said where a busy machine takes its time
 FAULTS = {
     10: ("crash time_batch", "failed", "SIGSEGV"),
     11: ("abort prepare", "failed", "SIGABRT"),
@@ -225,7 +224,7 @@ def test_a_context_that_no_reader_takes_is_not_written(plugin: Path, tmp_path: P
     file = tmp_path / "rows.jsonl"
     done = sweep_scripted_gemm(plugin, file, "emit describe_device heat 1e305", "9")
     assert done.returncode == 2
-    said = done.stderr.removeprefix(WAITING)
+    said = done.stderr.removeprefix(command_line.WAITING)
     assert said.startswith("deepbench: error: the backend gave an impossible answer: device.heat")
     assert not file.exists()
 
@@ -282,7 +281,7 @@ def test_a_candidate_of_some_rows(plugin: Path, tmp_path: Path) -> None:
     file.unlink()
     done = sweep_scripted_gemm(plugin, file, script, "8,9", "--algorithm", "quick")
     assert (done.returncode, done.stdout, file.exists()) == (2, "", False)
-    assert done.stderr.removeprefix(WAITING) == (
+    assert done.stderr.removeprefix(command_line.WAITING) == (
         "deepbench: error: --algorithm 'quick': backend fake has no candidate 'quick' "
         "for this problem; it has own, beside default, best and exhaustive\n"
     )
@@ -302,7 +301,7 @@ def test_a_device_that_cannot_be_described_is_one_line(plugin: Path) -> None:
             "gemm", "m=8", "n=8", "k=8", "--backend", "fake", *extra,
         )  # fmt: skip
         assert done.returncode == 2
-        said = done.stderr.removeprefix(WAITING)
+        said = done.stderr.removeprefix(command_line.WAITING)
         assert said == "deepbench: error: backend fake: describe_device: boom\n"
 
 

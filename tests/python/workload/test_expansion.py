@@ -7,15 +7,17 @@ from collections.abc import Mapping
 
 import pytest
 
+from deepbench import _core
 from deepbench.runner.plan import make_parser
 from deepbench.workload import model_file
 from deepbench.workload.expansion import Target, default_values, expand
 from deepbench.workload.model_file import Model, ModelError, Parameter
+from deepbench.workload.operators import Call
 from deepbench.workload.passes import Item, Pass
 from model_files import LAYER, Layer, model_of, model_text
 
 PARSE = make_parser(None, None)
-TARGET = Target(PARSE)
+TARGET = Target(PARSE, measures_all=False)  # counts what layers move and compute
 TRAINING = """\
 title = "Mine"
 batch_unit = "images"
@@ -84,6 +86,301 @@ def test_a_transposed_convolution_is_the_data_gradient_of_the_opposite_one() -> 
     assert lines_of(layer) == [line]
 
 
+def moved(items: tuple[Item, ...]) -> list[tuple[str, str, int, float]]:
+    """Layer, kind, count and elements of what is not measured."""
+    return [
+        (item.layer, item.kind, item.count, item.bytes / 4) for item in items if not item.problem
+    ]
+
+
+def test_the_norm_the_sum_and_the_activation_of_a_layer() -> None:
+    """A batch norm that trains reads its input twice; the gradient of a sum moves nothing."""
+    sizes = {"c": 3, "h": 9, "w": 9, "k": 8, "filter": 3, "stride": 2, "count": 5}
+    around = {"norm": '"batch"', "residual": "true", "activation": '"relu"'}
+    layer = layer_of("conv", **sizes, **around)
+    map_elements = 4 * 8 * 4 * 4
+    assert moved(items_of(layer)) == [
+        ("one norm", "norm", 5, 2 * map_elements),
+        ("one sum", "sum", 5, 3 * map_elements),
+        ("one relu", "activation", 5, 2 * map_elements),
+    ]
+    assert moved(items_of(layer, "train")) == [
+        ("one norm", "norm", 5, 3 * map_elements),
+        ("one norm", "norm", 5, 5 * map_elements),
+        ("one sum", "sum", 5, 3 * map_elements),
+        ("one relu", "activation", 5, 2 * map_elements),
+        ("one relu", "activation", 5, 3 * map_elements),
+    ]
+    assert lines_of(layer)[0] == lines_of(layer_of("conv", **sizes))[0]
+
+
+def test_a_layer_that_training_leaves_as_it_is_has_no_gradient_around_it() -> None:
+    layer = layer_of(
+        "linear", tokens=5, norm='"frozen"', activation='"relu"', input_gradient="false",
+        weight_gradient="false", **{"in": 7, "out": 11},
+    )  # fmt: skip
+    assert moved(items_of(layer, "train")) == [
+        ("one norm", "norm", 1, 2 * 55),
+        ("one relu", "activation", 1, 2 * 55),
+    ]
+
+
+def test_the_norm_and_the_activation_before_a_layer_are_of_its_input() -> None:
+    around = {"input_norm": '"batch"', "input_activation": '"sigmoid"'}
+    layer = layer_of("linear", tokens=5, **{"in": 7, "out": 11}, **around)
+    assert moved(items_of(layer)) == [
+        ("one input norm", "norm", 1, 2 * 35),
+        ("one input sigmoid", "activation", 1, 2 * 35),
+    ]
+    opposite = layer_of("transposed_conv", c=3, h=4, w=4, k=8, filter=2, stride=2, **around,
+                        activation='"relu"')  # fmt: skip
+    assert [one[3] for one in moved(items_of(opposite))] == [
+        2 * 4 * 3 * 16, 2 * 4 * 3 * 16, 2 * 4 * 8 * 64,
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("layer", "forward", "gradient"),
+    [
+        (layer_of("norm", norm='"batch"', rows=6, columns=7), 3 * 42, 5 * 42),
+        (layer_of("norm", norm='"layer"', rows=6, columns=7), 2 * 42, 3 * 42),
+        (layer_of("norm", norm='"rms"', rows=6, columns=7), 2 * 42, 3 * 42),
+        (layer_of("activation", activation='"gelu"', elements=42), 2 * 42, 3 * 42),
+        (layer_of("lrn", c=2, h=3, w=7, size=5, n=1), 2 * 42, 4 * 42),
+        (layer_of("pool", pooling='"max"', c=2, size=9, n=1, filter=3, stride=2), 194, 194),
+        (layer_of("pool", pooling='"average"', c=2, size=9, n=1, filter=9), 164, 164),
+    ],
+)
+def test_layers_that_move_a_map(layer: Layer, forward: int, gradient: int) -> None:
+    assert [one[3] for one in moved(items_of(layer, "train"))] == [forward, gradient]
+
+
+@pytest.mark.parametrize(
+    ("name", "dim", "elements"),
+    [("add", {}, 3 * 42), ("multiply", {}, 3 * 42), ("swiglu", {}, 3 * 42),
+     ("rotary", {"dim": 2}, 2 * 42)],
+)  # fmt: skip
+def test_elementwise_work_is_one_call_in_every_phase(
+    name: str, dim: dict[str, int], elements: int
+) -> None:
+    layer = layer_of("elementwise", elementwise=f'"{name}"', rows=3, columns=14, **dim)
+    for phase in ("fwd", "train"):
+        assert moved(items_of(layer, phase)) == [("one", "some", 1, elements)]
+
+
+@pytest.mark.parametrize(("name", "dim"), [("rotary", {}), ("add", {"dim": 2})])
+def test_only_rotary_embeddings_have_heads(name: str, dim: dict[str, int]) -> None:
+    layer = layer_of("elementwise", elementwise=f'"{name}"', rows=3, columns=14, **dim)
+    with pytest.raises(ModelError, match="needs dim, and no other has it"):
+        items_of(layer)
+
+
+def test_kernels_share_the_elements() -> None:
+    layer = layer_of("other", elements=23, kernels=4, count=10)
+    assert moved(items_of(layer)) == [("one", "some", 10, 5), ("one", "some", 30, 6)]
+    with pytest.raises(ModelError, match="kernels share elements, but no flops"):
+        items_of({**layer, "flops": 8})
+
+
+def in_phases(problem: str, *phases: str) -> list[str | None]:
+    return [f"{problem} phase={phase}" for phase in phases]
+
+
+# Layers, and their problems in a step of training. Not every operation has gradients.
+ESTIMABLE: list[tuple[Layer, list[str | None]]] = [
+    (
+        layer_of("norm", norm='"batch"', rows=6, columns=7),
+        in_phases("norm kind=batch rows=6 columns=7", "training", "bwd"),
+    ),
+    (
+        layer_of("norm", norm='"frozen"', rows=6, columns=7),
+        [*in_phases("norm kind=batch rows=6 columns=7", "inference"), None],
+    ),
+    (
+        layer_of("norm", norm='"rms"', rows=6, columns=7),
+        in_phases("norm kind=rms rows=6 columns=7", "training", "bwd"),
+    ),
+    (
+        layer_of("activation", activation='"gelu"', elements=42),
+        in_phases("activation kind=gelu elements=42", "fwd", "bwd"),
+    ),
+    (
+        layer_of("softmax", rows=6, columns=7),
+        in_phases("softmax rows=6 columns=7", "fwd", "bwd"),
+    ),
+    (
+        layer_of("pool", pooling='"max"', c=2, h=9, w=8, filter=3, pad=1, stride=2),
+        in_phases(
+            "pool kind=max n=4 c=2 h=9 w=8 r=3 s=3 pad_h=1 pad_w=1 stride_h=2 stride_w=2",
+            "fwd",
+            "bwd",
+        ),
+    ),
+    (
+        layer_of("elementwise", elementwise='"swiglu"', rows=6, columns=7),
+        ["elementwise kind=swiglu rows=6 columns=7"],
+    ),
+    (
+        layer_of("elementwise", elementwise='"rotary"', rows=6, columns=96, dim=32),
+        ["elementwise kind=rotary rows=6 columns=96 dim=32"],
+    ),
+    (
+        layer_of("lrn", c=96, h=3, w=7, size=5),
+        ["lrn n=4 c=96 h=3 w=7 size=5", None],
+    ),
+    (
+        layer_of("embedding", rows=100, dim=8, tokens=30),
+        in_phases("embedding rows=100 dim=8 lookups=1 batch=30 mode=gather", "fwd"),
+    ),
+    (
+        layer_of("batched_gemm", batch_count=3, m=4, n=5, k=6, a_t=1),
+        ["gemm m=4 n=5 k=6 trans_a=t trans_b=n batch=3"],
+    ),
+    (
+        layer_of("grouped_gemm", groups=3, m=4, n_total=50, k=6),
+        ["grouped_gemm groups=3 rows=50 n=4 k=6"],
+    ),
+    (
+        layer_of("attention", heads=8, kv_heads=2, seq_q=5, seq_kv=9, dim=16, causal=1, window=4),
+        ["attention batch=4 heads=8 kv_heads=2 seq_q=5 seq_kv=9 dim=16 mask=bottom_right window=4"],
+    ),
+    (
+        layer_of("attention_gradient", heads=8, seq_q=9, seq_kv=9, dim=16, dim_v=8),
+        in_phases("attention batch=4 heads=8 kv_heads=8 seq_q=9 seq_kv=9 dim=16 dim_v=8", "bwd"),
+    ),
+    (
+        layer_of("attention", heads=8, seq_q=5, seq_kv=9, dim=16, causal=1, sink=1),
+        ["attention batch=4 heads=8 kv_heads=8 seq_q=5 seq_kv=9 dim=16 mask=bottom_right sink=yes"],
+    ),
+    (
+        layer_of("attention_gradient", heads=8, seq_q=9, seq_kv=9, dim=16, sink=1),
+        in_phases("attention batch=4 heads=8 kv_heads=8 seq_q=9 seq_kv=9 dim=16 sink=yes", "bwd"),
+    ),
+]
+
+
+def canonical(line: str | None) -> str | None:
+    """The problem as rows name it; None if no operation has it."""
+    try:
+        return None if line is None else str(PARSE(line, ""))
+    except ValueError:
+        return None
+
+
+def parameters_by_operation() -> dict[str, set[str]]:
+    return {one.name: {known.name for known in one.parameters} for one in _core.operations()}
+
+
+@pytest.mark.parametrize(("layer", "lines"), ESTIMABLE)
+def test_layers_are_measured_where_an_operation_has_them(
+    layer: Layer, lines: list[str | None]
+) -> None:
+    problems = [item.problem for item in items_of(layer, "train", Target(PARSE))]
+    assert problems == [canonical(line) for line in lines]
+    known = parameters_by_operation()
+    for line, problem in zip(lines, problems, strict=True):
+        if line is None:
+            continue
+        op, *words = line.split()
+        there = {word.partition("=")[0] for word in words} <= known.get(op, set())
+        if there:
+            assert problem is not None, line
+    estimated = items_of(layer, "train", TARGET)
+    assert [item.problem for item in estimated] == [None] * len(lines)
+
+
+def test_parts_of_layers_are_measured_where_an_operation_has_them() -> None:
+    around = {"norm": '"batch"', "residual": "true", "activation": '"relu"'}
+    layer = layer_of("conv", c=3, h=9, w=9, k=8, filter=3, stride=2, **around)
+    assert lines_of(layer, target=Target(PARSE))[1:] == [
+        str(canonical("norm kind=batch rows=64 columns=8 phase=inference")),
+        str(canonical("elementwise kind=add rows=64 columns=8")),
+        str(canonical("activation kind=relu elements=512 phase=fwd")),
+    ]
+
+
+def test_values_that_are_a_part_of_the_keys_have_no_problem() -> None:
+    layer = layer_of("attention", heads=8, kv_heads=1, seq_q=1, seq_kv=9, dim=16, dim_v=8, causal=1,
+                     shared_kv=1)  # fmt: skip
+    assert lines_of(layer, target=Target(PARSE)) == ["None"]
+
+
+def test_a_precision_that_an_operation_lacks_is_estimated() -> None:
+    layer = layer_of("softmax", rows=6, columns=7)
+    [item] = items_of(layer, target=Target(PARSE, "int8"))
+    assert item.problem is None
+    [item] = items_of(layer, target=Target(PARSE, "tf32"))
+    assert item.problem == canonical("softmax rows=6 columns=7 phase=fwd precision=float")
+
+
+def test_products_of_every_kind_have_the_precision_of_products() -> None:
+    """Products in tf32 take float's inputs, and what multiplies nothing computes in float."""
+    for layer in (
+        layer_of("batched_gemm", batch_count=3, m=4, n=5, k=6),
+        layer_of("grouped_gemm", groups=3, m=4, n_total=5, k=6),
+        layer_of("attention", heads=2, seq_q=3, seq_kv=4, dim=8),
+    ):
+        for precision in ("float", "tf32", "half", "bfloat16"):
+            [item] = items_of(layer, target=Target(PARSE, precision))
+            assert item.precision == precision
+            assert f"precision={precision}" in str(item.problem)
+    layer = layer_of("lrn", c=4, h=3, w=3, size=5)
+    assert items_of(layer, target=Target(PARSE, "tf32"))[0].precision == "float"
+
+
+def test_a_phase_that_an_operation_lacks_is_estimated() -> None:
+    line = "softmax rows=6 columns=7 phase="
+    assert Target(PARSE).problem_of(Call(f"{line}bwd", 1, may_be_estimated=True))
+    assert Target(PARSE).problem_of(Call(f"{line}tangent", 1, may_be_estimated=True)) is None
+
+
+@pytest.mark.parametrize(
+    ("layer", "reason"),
+    [
+        (
+            layer_of("pool", c=4, h=9, w=9, r=2, s=2, pad_h=2, pooling='"max"'),
+            "pad_h=2: must be less than the window's r=2",
+        ),
+        (
+            layer_of("attention", heads=8, kv_heads=3, seq_q=1, seq_kv=9, dim=16),
+            "kv_heads=3 does not divide heads=8",
+        ),
+        (layer_of("lrn", c=4, h=3, w=3, size=4), "size=4: must be odd"),
+    ],
+)
+def test_sizes_that_an_operation_refuses_are_a_mistake_of_the_layer(
+    layer: Layer, reason: str
+) -> None:
+    with pytest.raises(ModelError, match=f"layer 'one': {reason}"):
+        items_of(layer, target=Target(PARSE))
+
+
+def test_a_network_of_known_operations_is_measured_whole() -> None:
+    """VGG-16 pools its last map to a fixed size, which no operation does."""
+    model = model_file.builtin("vgg16")
+    found = expand(model, "fwd", default_values(model, "fwd"), Target(PARSE)).items
+    missing = {item.op for item in found if item.problem is None}
+    assert missing == {"other"}
+
+
+@pytest.mark.parametrize(
+    ("name", "phase", "missing"),
+    [
+        ("resnet50", "fwd", set()),
+        ("resnet50", "train", {"fc bias gradient", "loss", "SGD with momentum"}),
+        ("ssd_resnet34", "fwd", {"concatenations"}),
+        ("minigo", "fwd", set()),
+        ("llama3_8b", "prefill", {"choice of the next token"}),
+        ("llama3_8b", "decode", {"choice of the next token"}),
+        ("bert_large", "fwd", {"embedding"}),
+    ],
+)
+def test_what_no_operation_measures(name: str, phase: str, missing: set[str]) -> None:
+    model = model_file.builtin(name)
+    found = expand(model, phase, default_values(model, phase), Target(PARSE)).items
+    assert {item.layer for item in found if item.problem is None} == missing
+
+
 def test_a_recurrent_layer() -> None:
     layer = layer_of("rnn", cell='"lstm"', hidden=16, steps=10)
     start = "rnn cell=lstm hidden=16 batch=4 timesteps=10"
@@ -124,7 +421,7 @@ def test_values_that_are_a_part_of_the_keys_are_read_once() -> None:
 
 def unmeasured(layer: Layer, precision: str = "half") -> tuple[float, float]:
     """The FLOPs and bytes of one call of work without an operation."""
-    [item] = items_of(layer, target=Target(PARSE, precision))
+    [item] = items_of(layer, target=Target(PARSE, precision, measures_all=False))
     assert (item.problem, item.precision) == (None, precision)
     return item.flops, item.bytes
 

@@ -87,6 +87,9 @@ def test_a_key_for_two_sizes() -> None:
         ("in = ", "input_gradient = 0\nin = ", "input_gradient: must be true or false"),
         ("in = ", 'phases = ["train"]\nin = ', "phases: must be a list of some of prefill decode"),
         ("in = ", "in = 4\nin = ", "is not valid TOML"),
+        ("in = ", 'norm = "bath"\nin = ', "norm is 'bath' (did you mean 'batch'?); it must be one"),
+        ("in = ", 'norm = "layer"\nin = ', "norm is 'layer'; it must be one of batch frozen"),
+        ("in = ", "residual = 1\nin = ", "residual: must be true or false"),
     ],
 )
 def test_mistakes(old: str, new: str, reason: str) -> None:

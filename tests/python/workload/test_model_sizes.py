@@ -21,10 +21,12 @@ from deepbench.workload.model_file import Layer, Model
 from deepbench.workload.passes import Item
 from model_files import constants_of
 
-TARGET = Target(_core.Problem.parse)
+TARGET = Target(_core.Problem.parse, measures_all=False)
 LINEAR, BATCHED, ATTENTION, EXPERTS, RECURRENT = KINDS = (
     "linear", "batched", "attention", "experts", "recurrent",
 )  # fmt: skip
+
+PARTS = ("norm", "activation", "sum")  # of layers, without products
 
 with (Path(__file__).parents[2] / "data" / "workload_macs.csv").open(encoding="utf-8") as file:
     PASSES = list(csv.DictReader(file))
@@ -80,6 +82,8 @@ def multiplications(model: Model, phase: str, values: dict[str, int]) -> dict[st
     layers = {layer.name: layer for layer in model.layers}
     found = Counter(dict.fromkeys(KINDS, 0.0))
     for item in expand(model, phase, values, TARGET).items:
+        if item.op in PARTS:
+            continue
         kind = kind_of(layers[item.layer], item)
         if kind is not None:
             found[kind] += item.count * item.flops / 2

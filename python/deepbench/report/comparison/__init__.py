@@ -18,7 +18,7 @@ def render(comparison: Comparison, name: str, width: int | None = None) -> Itera
         from .json import render_json
 
         return [render_json(comparison)]
-    from .content import regression_line, sections
+    from .content import regression_lines, sections
 
     if name == "markdown":
         from .markdown import render_markdown
@@ -35,5 +35,5 @@ def render(comparison: Comparison, name: str, width: int | None = None) -> Itera
     parts = list(table_parts(sections(comparison), width))
     if sum(part.count("\n") for part in parts) < _LONG:
         return parts
-    end = Section("", (regression_line(comparison),), lead=tuple(headlines(comparison)))
+    end = Section("", tuple(regression_lines(comparison)), lead=tuple(headlines(comparison)))
     return [*parts, "\n", *table_parts([end], width)]

@@ -11,12 +11,14 @@ import statistics
 from collections.abc import Callable, Iterator, Sequence
 
 from deepbench.compare import Comparison, Group, PairwiseComparison
+from deepbench.compare.reference_differences import reference_differences
 from deepbench.report.fields import percent, time_text
 
 from .headline import headlines
 from .rows import change_tables, missing_tables, row_tables
 from .section import Section, TableRow
 from .wording import factor_text, ratio_cells, result_set_letter, verdict_word
+from .workloads import workload_sections
 
 _JUDGED = ("faster", "slower", "noise")
 
@@ -24,11 +26,16 @@ __all__ = ["Section", "TableRow", "sections", "summary"]
 
 
 def sections(comparison: Comparison) -> list[Section]:
-    """All sections in reading order: headline, summary, legend, groups, rows, footnotes."""
+    """All sections in reading order: headline, summary, legend, models, groups, rows, footnotes."""
     indices = range(1, len(comparison.others) + 1)
     parts = [
         Section("", tuple(summary(comparison)), lead=tuple(headlines(comparison))),
         Section("", tuple(_legend_lines(comparison))),
+        *(
+            section
+            for index, against in enumerate(comparison.others, start=1)
+            for section in workload_sections(against.workload, index)
+        ),
         *_group_table("families", "family", comparison, lambda one: one.families),
         *_group_table("applications", "application", comparison, lambda one: one.applications),
     ]
@@ -43,7 +50,10 @@ def sections(comparison: Comparison) -> list[Section]:
         for note in result_set.footnotes
     )
     if footnotes:
-        parts.append(Section("published figures", tuple(footnotes)))
+        published = comparison.base.published or any(
+            against.result_set.published for against in comparison.others
+        )
+        parts.append(Section("published figures" if published else "references", tuple(footnotes)))
     return parts
 
 
@@ -54,23 +64,28 @@ def summary(comparison: Comparison) -> Iterator[str]:
         letter = result_set_letter(index)
         yield f"{letter} against A: {_counts_line(letter, against)}"
         yield from _all_calls_lines(letter, against)
+        yield from reference_differences(comparison.base, against, letter)
     verdicts = {row.verdict for against in comparison.others for row in against.rows}
     if verdicts & set(_JUDGED):
         yield _noise_line(comparison)
     # Published figures cannot cause a regression, so there is nothing to report.
     if comparison.regressions or not verdicts <= {"published", "doubted"}:
-        yield regression_line(comparison)
+        yield from regression_lines(comparison)
 
 
-def regression_line(comparison: Comparison) -> str:
-    """The line on regressions, which decide the exit status."""
+def regression_lines(comparison: Comparison) -> Iterator[str]:
+    """The line on regressions, which decide the exit status; none if every other side is a
+    reference, which cannot cause a regression."""
+    if all(against.result_set.is_reference for against in comparison.others):
+        return
     regressions = comparison.regressions
     allowed = comparison.rules.fail_over
     beyond = f" of more than {percent(allowed)} %" if allowed else ""
     if not regressions:
-        return f"no regressions{beyond}"
+        yield f"no regressions{beyond}"
+        return
     more = f" and {len(regressions) - 1} more" if len(regressions) > 1 else ""
-    return f"regressions{beyond}: {regressions[0]}{more}"
+    yield f"regressions{beyond}: {regressions[0]}{more}"
 
 
 def _counts_line(name: str, against: PairwiseComparison) -> str:

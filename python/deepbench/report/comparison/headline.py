@@ -95,4 +95,5 @@ def _distinct_names(result_sets: Sequence[ResultSet]) -> list[str]:
 
 
 def _file_name(result_set: ResultSet) -> str:
-    return result_set.name if result_set.published else result_set.name.rpartition("/")[2]
+    is_device = result_set.published or result_set.is_reference
+    return result_set.name if is_device else result_set.name.rpartition("/")[2]

@@ -15,7 +15,7 @@ _HEAD = """\
 <meta http-equiv="Content-Security-Policy"
  content="default-src 'none'; style-src 'unsafe-inline'">
 <meta name="viewport" content="width=device-width, initial-scale=1">
-<title>deepbench compare</title>
+<title>{title}</title>
 <style>
 body { font: 14px/1.4 system-ui, sans-serif; margin: 2em; color: #222; background: #fff; }
 table { border-collapse: collapse; }
@@ -31,14 +31,15 @@ td { font-variant-numeric: tabular-nums; white-space: nowrap; }
 </style>
 </head>
 <body>
-<h1>deepbench compare</h1>
+<h1>{title}</h1>
 """
 _LONG = 36  # a cell with more characters wraps
 _FOOT = "</body>\n</html>\n"
 
 
-def render_html(sections: Sequence[Section]) -> str:
-    return _HEAD + "".join("".join(section_parts(section)) for section in sections) + _FOOT
+def render_html(sections: Sequence[Section], title: str = "deepbench compare") -> str:
+    head = _HEAD.replace("{title}", escape(title))
+    return head + "".join("".join(section_parts(section)) for section in sections) + _FOOT
 
 
 def section_parts(section: Section, heading: str = "h2", kind: str = "") -> Iterator[str]:
@@ -49,6 +50,7 @@ def section_parts(section: Section, heading: str = "h2", kind: str = "") -> Iter
         yield f'<p class="lead">{escape(text)}</p>\n'
     for text in section.lines:
         yield f'<p class="note">{escape(text)}</p>\n'
+    yield section.figure
     if section.columns:
         named = f' class="{kind}"' if kind else ""
         yield f'<div class="wide"><table{named}>\n<thead>'

@@ -18,9 +18,11 @@ from deepbench.compare import (
     Unmatched,
     headline,
 )
+from deepbench.compare.reference_differences import reference_differences
 
 from .headline import headlines
 from .wording import result_set_letter
+from .workloads import workload_members
 
 
 def render_json(comparison: Comparison) -> str:
@@ -46,6 +48,7 @@ def _result_set_json(result_set: ResultSet, index: int) -> dict[str, Any]:
         "name": result_set.name,
         "about": result_set.about,
         "published": result_set.published,
+        "is_reference": result_set.is_reference,
         "footnotes": list(result_set.footnotes),
         "rows": len(result_set.entries),
     }
@@ -56,11 +59,15 @@ def _comparison_json(
 ) -> dict[str, Any]:
     return {
         "side": _result_set_json(against.result_set, index),
+        "reference_differences": list(
+            reference_differences(comparison.base, against, result_set_letter(index))
+        ),
         "headline": _headline_json(comparison, index),
         "mean": None if against.overall is None else _group_json(against.overall),
         "calls_by_regime": {
             regime: _all_calls_json(found) for regime, found in against.calls_by_regime.items()
         },
+        "workload": workload_members(against.workload),
         "families": [_group_json(group) for group in against.families],
         "applications": [_group_json(group) for group in against.applications],
         "rows": [_row_json(row) for row in against.rows],

@@ -29,3 +29,5 @@ def _section_parts(section: Section) -> Iterator[str]:
         )
         for row in section.rows:
             yield line(map(escaped, row.cells))
+    if section.plot:
+        yield "\n" + "".join(f"    {text}\n" for text in section.plot)  # a block of code

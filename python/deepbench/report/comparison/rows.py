@@ -53,7 +53,7 @@ class _RowColumn:
 def _row_table(
     op: str, entries: Sequence[Entry], partners: Partners, indices: Sequence[int]
 ) -> Section:
-    shared, names = _shared_and_differing_attributes(entries)
+    shared, names = shared_and_differing_attributes(entries)
     texts_of = {id(entry): _labelled_remarks(partners[id(entry)], indices) for entry in entries}
     every = list(texts_of.values())
     always = [text for text in every[0] if all(text in texts for texts in every)]
@@ -175,7 +175,7 @@ def _bandwidth_column(
     return _RowColumn(f"{name} GB/s", text, dispensable=2)
 
 
-def _shared_and_differing_attributes(entries: Sequence[Entry]) -> tuple[list[str], list[str]]:
+def shared_and_differing_attributes(entries: Sequence[Entry]) -> tuple[list[str], list[str]]:
     """Returns the attributes that all rows share, as one text, and the names of the other
     attributes."""
     names = list(dict.fromkeys(name for entry in entries for name in entry.attributes))
@@ -241,7 +241,7 @@ def _short_problems(against: PairwiseComparison) -> dict[int, str]:
         by_op.setdefault(row.base.op, []).append(row)
     texts = {}
     for op, rows in by_op.items():
-        names = _shared_and_differing_attributes([row.base for row in rows])[1]
+        names = shared_and_differing_attributes([row.base for row in rows])[1]
         for row in rows:
             attributes = row.base.attributes
             words = [
@@ -256,16 +256,26 @@ def missing_tables(comparison: Comparison, index: int) -> list[Section]:
     against, name = comparison.others[index - 1], result_set_letter(index)
     found = []
     if against.missing:
-        lines = _unmatched_lines(against.missing, name)
+        lines = (
+            iter([_rest_of_reference(against.missing)])
+            if comparison.base.is_reference
+            else _unmatched_lines(against.missing, name)
+        )
         found.append(Section(f"rows of A without a partner in {name}", tuple(lines)))
     if against.extra:
-        # A reference covers sets that were not run, which is no loss.
         if against.result_set.published:
             lines = iter([f"{len(against.extra)} more published rows"])
+        elif against.result_set.is_reference:
+            lines = iter([_rest_of_reference(against.extra)])
         else:
             lines = _unmatched_lines(against.extra, "A")
         found.append(Section(f"rows of {name} without a partner in A", tuple(lines)))
     return found
+
+
+def _rest_of_reference(rows: Sequence[Unmatched]) -> str:
+    """A reference covers sets and regimes that were not run, which is no loss."""
+    return f"{len(rows)} more rows of these operations in the reference"
 
 
 def _unmatched_lines(rows: Sequence[Unmatched], there: str) -> Iterator[str]:

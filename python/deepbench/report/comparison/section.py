@@ -26,3 +26,5 @@ class Section:
     wraps: bool = False  # whether the last column may continue below its row
     optional: tuple[int, ...] = ()  # columns that a narrow screen drops, in this order
     implied: tuple[int, ...] = ()  # columns that other columns imply, dropped as the last resort
+    plot: tuple[str, ...] = ()  # lines in a font of one width; a page has charts instead
+    figure: str = ""  # a chart as an SVG element, for pages alone; its texts are escaped

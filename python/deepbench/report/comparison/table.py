@@ -31,6 +31,8 @@ def table_parts(sections: Sequence[Section], width: int | None = None) -> Iterat
         yield "\n" * (position > 0) + "".join(part.rstrip() + "\n" for part in parts)
         if section.columns:
             yield from _table_lines(section, width)
+        if section.plot and (width is None or max(map(cell_width, section.plot)) <= width):
+            yield "".join(f"{line}\n" for line in ("", *section.plot))
 
 
 @dataclass(frozen=True)

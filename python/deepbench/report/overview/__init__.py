@@ -10,7 +10,10 @@ __all__ = ["CHARTS", "FORMATS", "IMAGES", "Content", "content", "render"]
 
 IMAGES = ("png", "svg", "pdf")  # formats that hold a single chart
 FORMATS = ("html", "markdown", *IMAGES)
-CHARTS = ("roofline", "bandwidth", "distribution", "algorithms", "caches", "against")
+CHARTS = (
+    "roofline", "bandwidth", "distribution", "algorithms", "caches", "against", "layers",
+    "throughput",
+)  # fmt: skip
 
 
 def render(what: Content, name: str, chart: str = "roofline", row: int | None = None) -> bytes:

@@ -17,12 +17,18 @@ _MOST_VALUES = 12  # colours of one chart
 Texts = Mapping[str, str]
 
 
-def shared_attributes(rows: Sequence[ReportRow]) -> dict[str, dict[str, str]]:
+def attribute_texts(row: ReportRow) -> Texts:
+    return {name: value_text(value) for name, value in row.entry.attributes.items()}
+
+
+def _shared_attributes(
+    rows: Sequence[ReportRow], texts: Sequence[Texts]
+) -> dict[str, dict[str, str]]:
     """The attributes that all rows of an operation share, by operation. Empty if all its rows are
     alike."""
     problems: dict[str, list[Texts]] = {}
-    for row in rows:
-        problems.setdefault(row.entry.op, []).append(_attribute_texts(row))
+    for row, one in zip(rows, texts, strict=True):
+        problems.setdefault(row.entry.op, []).append(one)
     found = {}
     for op, every in problems.items():
         same = dict(set(every[0].items()).intersection(*(one.items() for one in every)))
@@ -32,11 +38,11 @@ def shared_attributes(rows: Sequence[ReportRow]) -> dict[str, dict[str, str]]:
 
 
 class ShortNames:
-    """Short names of problems."""
+    """Short names of problems. `texts` are the attributes of all rows."""
 
-    def __init__(self, rows: Sequence[ReportRow]) -> None:
+    def __init__(self, rows: Sequence[ReportRow], texts: Sequence[Texts]) -> None:
         self.hides_defaults = False  # whether any name so far omits a default
-        self._shared = shared_attributes(rows)
+        self._shared = _shared_attributes(rows, texts)
         self._defaults = {
             operation.name: {
                 parameter.name: parameter.default
@@ -46,9 +52,9 @@ class ShortNames:
             for operation in _core.operations()
         }
 
-    def name(self, row: ReportRow) -> str:
+    def name(self, row: ReportRow, texts: Texts) -> str:
         """'gemm m=1760 n=16 k=1760'; the name omits shared attributes and defaults."""
-        op, texts = row.entry.op, _attribute_texts(row)
+        op = row.entry.op
         if not texts:
             return row.entry.problem
         hidden = self._shared.get(op, {})
@@ -65,24 +71,17 @@ class ShortNames:
         ]
 
 
-def attributes_for_colouring(rows: Sequence[ReportRow]) -> dict[str, list[str | None]]:
+def attributes_for_colouring(every: Sequence[Texts]) -> dict[str, list[str | None]]:
     """The attributes that can be shown as colours: those with at least two and at most _MOST_VALUES
-    values. Each has a legend text per row, such as 'n=16'."""
-    every = [_attribute_texts(row) for row in rows]
+    values. Each has a legend text per row, such as 'n=16'. `every` are the attributes of all
+    rows."""
     names = dict.fromkeys(name for texts in every for name in texts if name not in _NAMING)
-    columns = {
+    values = {name: {texts[name] for texts in every if name in texts} for name in names}
+    return {
         name: [f"{name}={texts[name]}" if name in texts else None for texts in every]
         for name in names
+        if 1 < len(values[name]) <= _MOST_VALUES
     }
-    return {
-        name: column
-        for name, column in columns.items()
-        if 1 < len({text for text in column if text is not None}) <= _MOST_VALUES
-    }
-
-
-def _attribute_texts(row: ReportRow) -> Texts:
-    return {name: value_text(value) for name, value in row.entry.attributes.items()}
 
 
 def _assignment_words(texts: Texts) -> list[str]:

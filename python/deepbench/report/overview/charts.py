@@ -92,6 +92,35 @@ def sweep_chart(
     return spec
 
 
+def layers_chart(x_title: str, kinds: Sequence[str], width: int = 900) -> Spec:
+    """Where the time of models goes, by kind of layer."""
+    spec = _chart_template("layers")
+    spec["config"] = _chart_template("theme")
+    _set_width_and_labels(spec, width)
+    spec["encoding"]["x"]["title"] = x_title
+    _fix_colours(spec, kinds)
+    return spec
+
+
+def throughput_chart(y: tuple[str, str], series: Sequence[str], width: int = 900) -> Spec:
+    """Latency against throughput; `y` is the title and the scale of the throughput."""
+    spec = _chart_template("throughput")
+    spec["config"] = _chart_template("theme")
+    spec["encoding"]["y"].update(title=y[0], scale={"type": y[1], "nice": False, "padding": 24})
+    if y[1] == "linear":
+        spec["encoding"]["y"].update(axis={"format": ",~r", "tickCount": 6})
+    _set_width_and_labels(spec, width)
+    _fix_colours(spec, series)
+    return spec
+
+
+def _fix_colours(spec: Spec, names: Sequence[str]) -> None:
+    """Gives the names the colours of the theme in this order."""
+    for layer in spec["layer"]:
+        if "color" in layer.get("encoding", {}):
+            layer["encoding"]["color"]["scale"] = {"domain": list(names)}
+
+
 def label_width(labels: Iterable[str]) -> float:
     """The width in pixels of a legend column with its symbol. Legends use as many columns as
     fit."""

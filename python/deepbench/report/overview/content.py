@@ -15,6 +15,7 @@ from deepbench.results import ResultFile
 
 from . import comparison_tables, facts, headline, summary
 from .ceilings import Axes, Ceiling, axes, ceilings, roofline_point
+from .model_charts import ModelCharts, model_charts
 from .pairs import Pair, ReferenceComparison, algorithms, hot_cold_pairs, reference_comparisons
 from .report_rows import ReportFile, all_rows, report_files, work_title
 from .sweep import Sweep, sweep
@@ -61,6 +62,10 @@ class Content:
     def work_title(self) -> str:
         """The title of the roofline's rate axis."""
         return work_title(row for row in all_rows(self.files) if roofline_point(row))
+
+    @cached_property
+    def models(self) -> ModelCharts:
+        return model_charts(self.files)
 
     @cached_property
     def sweep(self) -> Sweep | None:
@@ -123,7 +128,7 @@ class Content:
             "caches": bool(self.hot_cold_pairs),
             "against": any(one.pairs for one in self.reference_comparisons),
         }
-        return [name for name, shows in has_data.items() if shows]
+        return [*self.models.names, *(name for name, shows in has_data.items() if shows)]
 
     @property
     def limits(self) -> list[dict[str, float | str]]:
@@ -179,6 +184,8 @@ class Content:
     def notes(self, chart: str) -> list[str]:
         """The notes that accompany a chart."""
         notes = [_NOTES[chart]] if chart in _NOTES else []
+        if chart in self.models.names:
+            notes.append(self.models.note(chart))
         if chart == "against":
             named = ", ".join(self.reference_labels)
             notes.append(f"The reference's time over the row's, for each row. References: {named}.")
@@ -198,6 +205,8 @@ class Content:
             found = [comparison_tables.algorithm_section(self.files, self.algorithms)]
         elif chart == "caches":
             found = [comparison_tables.cache_section(self.files, self.hot_cold_pairs)]
+        elif chart == "layers":
+            return summary.models_side_by_side(self.files)
         elif chart == "against":
             return comparison_tables.reference_sections(self.reference_comparisons)
         else:

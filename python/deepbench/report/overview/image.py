@@ -48,6 +48,8 @@ def render_image(content: Content, kind: str, name: str, row: int | None) -> byt
             if available not in ("", "distribution")
             else "no row is ok, so no chart has data"
         )
+    if name in content.models.names:
+        return _draw_chart(_model_chart(content, name), kind)
     spec = chart(name, content.axes, _WIDTH, content.work_title)
     if name == "distribution":
         _add_distribution(spec, _row_at_position(content, row))
@@ -59,6 +61,13 @@ def render_image(content: Content, kind: str, name: str, row: int | None) -> byt
         spec["title"] = _chart_title(content.title + against, about, _WIDTH)
         _order_shapes(spec, regimes(all_rows(content.files)))
     return _draw_chart(spec, kind)
+
+
+def _model_chart(content: Content, name: str) -> Spec:
+    made = content.models.chart(name, _WIDTH)
+    about = [content.models.note(name), *content.dates]
+    title = _chart_title(content.title, about, _WIDTH)
+    return {**made.spec, "datasets": made.data, "title": title}
 
 
 def _hollow_points_note(rows: Sequence[Value]) -> Iterator[str]:

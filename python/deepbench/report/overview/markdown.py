@@ -19,7 +19,7 @@ def render_report(content: Content) -> str:
 
 def _sections(content: Content) -> Iterator[Section]:
     yield from content.summary
-    for name in ("algorithms", "caches", "against"):
+    for name in ("layers", "algorithms", "caches", "against"):
         yield from content.tables(name)
     if content.not_ok:
         yield content.not_ok

@@ -37,6 +37,8 @@ def outliers(samples: Sequence[float]) -> Outliers:
     room = _FENCE * max(q3 - q1, _FINEST * abs(median))
     excluded = math.ceil(_LARGEST_SHARE * len(known))
     low, high = min(q1 - room, known[excluded]), max(q3 + room, known[-1 - excluded])
+    if low <= known[0] and known[-1] <= high:
+        return Outliers()
     inside = [value for value in known if low <= value <= high]
     if known[-1] - known[0] <= _LEAST_GAIN * max(inside[-1] - inside[0], room / _FENCE):
         return Outliers()

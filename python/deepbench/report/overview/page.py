@@ -29,8 +29,11 @@ _SCRIPTS = (
     "theme", "numbers", "store", "filters", "tooltip", "charts", "sweep", "detail", "table", "main",
 )  # fmt: skip
 _CHOSEN_DARK, _NOTHING_CHOSEN = ':root[data-theme="dark"]', ":root:not([data-theme])"
+_WIDTH = 900  # of a chart until the page knows its own
 _LONGEST_OPEN = 24  # a longer table is collapsed
 _TITLES = {
+    "layers": "Where the time of the model goes",
+    "throughput": "Latency against throughput",
     "roofline": "Roofline",
     "bandwidth": "Bandwidth of operations without FLOPs",
     "row": "Samples of a row",
@@ -58,6 +61,7 @@ def render_page(content: Content) -> str:
         "tiles": "".join(_tiles_html(content)),
         "links": "".join(_links_html(content)),
         "summary": _summary_html(content.summary),
+        "models": "".join(_chart_html(content, name) for name in content.models.names),
         "charts": "".join(_charts_html(content)),
         "rest": "".join(_rest_html(content)),
         "data": data,
@@ -101,8 +105,12 @@ def _content_security_policy(*scripts: str) -> str:
 
 def _page_data(content: Content) -> dict[str, object]:
     specs = {}
+    models = {name: content.models.chart(name, _WIDTH) for name in content.models.names}
     for name in content.charts:
-        spec = vega.compile_to_vega(chart(name, content.axes, work=content.work_title))
+        made = models[name].spec if name in models else chart(
+            name, content.axes, _WIDTH, content.work_title
+        )  # fmt: skip
+        spec = vega.compile_to_vega(made)
         spec.pop("config", None)  # all charts share the theme
         specs[name] = vega.with_fixed_legends(spec)
     room = content.axes
@@ -115,6 +123,9 @@ def _page_data(content: Content) -> dict[str, object]:
         "themes": {name: vega.compiled_theme(config) for name, config in themes().items()},
         "ceilings": roofline_points(content.ceilings, room) if room else [],
         "limits": content.limits,
+        "models": {
+            name: {"data": one.data, "colours": one.colours} for name, one in models.items()
+        },
     }
 
 
@@ -134,7 +145,7 @@ def _tiles_html(content: Content) -> Iterator[str]:
 
 def _links_html(content: Content) -> Iterator[str]:
     links = [("summary", "Summary")]
-    for name in _shown_charts(content):
+    for name in [*content.models.names, *_shown_charts(content)]:
         anchor = "row" if name == "distribution" else name
         links.append((anchor, _TITLES[anchor]))
     links += [("rows", "All rows"), ("environment", "Environment and warnings")]
@@ -143,10 +154,12 @@ def _links_html(content: Content) -> Iterator[str]:
 
 
 def _shown_charts(content: Content) -> list[str]:
-    """The sweep chart comes first if the files hold a sweep."""
+    """The charts of rows, which filters change. The sweep chart comes first if the files hold a
+    sweep."""
+    of_rows = [name for name in content.charts if name not in content.models.names]
     if content.sweep is None:
-        return content.charts
-    return ["sweep", *content.charts] if content.sweep.is_sweep else [*content.charts, "sweep"]
+        return of_rows
+    return ["sweep", *of_rows] if content.sweep.is_sweep else [*of_rows, "sweep"]
 
 
 def _sweep_html(content: Content) -> str:
@@ -163,16 +176,20 @@ def _charts_html(content: Content) -> Iterator[str]:
     for name in _shown_charts(content):
         if name in ("distribution", "sweep"):
             yield _sweep_html(content) if name == "sweep" else _read_asset("row.html")
-            continue
-        notes = "".join(f'<p class="note">{escape(text)}</p>\n' for text in content.notes(name))
-        label = f'role="figure" aria-label="{_TITLES[name]}"'
-        box = f'<div class="chart scripted" id="chart-{name}" {label}></div>\n'
-        titled = [replace(section, heading="") if section.heading == _TITLES[name] else section
-                  for section in content.tables(name)]  # fmt: skip
-        tables = "".join(map(_section_html, titled))
-        yield f'<section id="{name}">\n<h2>{_TITLES[name]}</h2>\n{notes}{box}{tables}</section>\n'
+        else:
+            yield _chart_html(content, name)
     if content.reference_comparisons and "against" not in content.charts:
         yield _tables_html("against", _TITLES["against"], content.tables("against"))
+
+
+def _chart_html(content: Content, name: str) -> str:
+    notes = "".join(f'<p class="note">{escape(text)}</p>\n' for text in content.notes(name))
+    label = f'role="figure" aria-label="{_TITLES[name]}"'
+    box = f'<div class="chart scripted" id="chart-{name}" {label}></div>\n'
+    titled = [replace(section, heading="") if section.heading == _TITLES[name] else section
+              for section in content.tables(name)]  # fmt: skip
+    tables = "".join(map(_section_html, titled))
+    return f'<section id="{name}">\n<h2>{_TITLES[name]}</h2>\n{notes}{box}{tables}</section>\n'
 
 
 def _rest_html(content: Content) -> Iterator[str]:

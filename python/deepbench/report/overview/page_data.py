@@ -4,7 +4,9 @@ pairs. It becomes one JSON text from which no content can escape."""
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import lru_cache
+from operator import attrgetter
 from typing import Any
 
 from deepbench import _core
@@ -12,18 +14,21 @@ from deepbench.compare.result_set import printable
 from deepbench.report.fields import spread, time_text
 from deepbench.report.remarks import plain_remarks
 
-from .attributes import ShortNames, attributes_for_colouring
+from .attributes import ShortNames, attribute_texts, attributes_for_colouring
 from .outliers import outliers
 from .pairs import Pair, ReferenceComparison
 from .report_rows import ReportFile, ReportRow, regimes
 
-_DIGITS = 9  # significant digits of a number
-_SAMPLE_DIGITS = 6
+_DIGITS = "%.9g"  # of a number
+_SAMPLE_DIGITS = "%.6g"
+_ITEMS_OF_PART = 10_000  # of a list
 _MOST_SAMPLES = 1000  # of a row
 _ALL_SAMPLES = 200_000  # of the page, which take 2 MB
 _FEWEST_SAMPLES = 20
 # By the last part of a name.
 _UNITS = {"w": "W", "c": "\N{DEGREE SIGN}C", "mhz": "MHz", "j": "J", "ns": "ns"}
+
+_ESCAPES = {ord(letter): f"\\u{ord(letter):04x}" for letter in "<>&"}
 
 Value = str | int | float | bool | None
 
@@ -77,10 +82,6 @@ def _quantity_text(name: str, value: float | str) -> str:
     return f"{' '.join(words)} {text} {unit}" if unit else f"{name.replace('_', ' ')} {text}"
 
 
-def _statistic_of_row(name: str) -> Callable[[ReportRow], object]:
-    return lambda row: getattr(row.raw.statistics, f"{name}_ns")
-
-
 _STATISTICS = ("min", "q1", "q3", "p99", "max", "low", "high", "mean")
 _NUMBERS: dict[str, Callable[[ReportRow], object]] = {
     "run": lambda row: row.file_index,
@@ -104,8 +105,23 @@ _NUMBERS: dict[str, Callable[[ReportRow], object]] = {
     "conversion": lambda row: row.entry.conversion_ns,
     "default": lambda row: row.raw.algorithm.default_ns,
     "worst": lambda row: row.raw.verification.max_error_ratio,
-    **{name: _statistic_of_row(name) for name in _STATISTICS},
+    **{name: attrgetter(f"raw.statistics.{name}_ns") for name in _STATISTICS},
 }  # fmt: skip
+
+
+class _Column(Sequence[Any]):
+    """A value of each row, computed when it is read: a page of many rows would need several times
+    their memory for all columns at once."""
+
+    def __init__(self, rows: Sequence[ReportRow], of: Callable[[ReportRow], object]) -> None:
+        self._rows, self._of = rows, of
+
+    def __len__(self) -> int:
+        return len(self._rows)
+
+    def __getitem__(self, index: int | slice) -> Any:
+        some = self._rows[index]
+        return self._of(some) if isinstance(some, ReportRow) else [*map(self._of, some)]
 
 
 def page_data(
@@ -117,25 +133,27 @@ def page_data(
     """All data but the charts."""
     rows = [row for file in files for row in file.rows]
     limit = max(_FEWEST_SAMPLES, min(_MOST_SAMPLES, _ALL_SAMPLES // max(1, len(rows))))
-    brief = ShortNames(rows)
-    texts = {name: [of(row) for row in rows] for name, of in _TEXTS.items()}
-    texts["brief"] = [brief.name(row) for row in rows]
+    attributes = [attribute_texts(row) for row in rows]
+    brief = ShortNames(rows, attributes)
+    names = map(brief.name, rows, attributes)
     return {
         "count": len(rows),
         "files": [
             {"letter": file.letter, "name": file.name, "device": file.device} for file in files
         ],
         "regimes": regimes(rows),
-        "texts": {name: _indexed_texts(values) for name, values in texts.items()},
+        "texts": {
+            **{name: _indexed_texts(map(of, rows)) for name, of in _TEXTS.items()},
+            "brief": _indexed_texts(names),
+        },
         "colourable": {
-            name: _indexed_texts(values) for name, values in attributes_for_colouring(rows).items()
+            name: _indexed_texts(values)
+            for name, values in attributes_for_colouring(attributes).items()
         },
         "shared": brief.notes(),
         "hides_defaults": brief.hides_defaults,
-        "numbers": {
-            name: [_rounded_number(of(row)) for row in rows] for name, of in _NUMBERS.items()
-        },
-        "samples": [_thinned_samples_us(row, limit) for row in rows],
+        "numbers": {name: _Column(rows, _rounded_number_of(of)) for name, of in _NUMBERS.items()},
+        "samples": _Column(rows, lambda row: _thinned_samples_us(row, limit)),
         "outliers": {row.id: far for row in rows if (far := _outlier_data(row))},
         "pairs": {
             "algorithms": [_pair_data(pair) for pair in algorithms],
@@ -147,34 +165,66 @@ def page_data(
 
 def script_text(value: object) -> str:
     """JSON that cannot end its script element or begin a comment, whatever its texts contain."""
-    text = json.dumps(value, ensure_ascii=True, allow_nan=False, separators=(",", ":"))
-    for letter in "<>&":
-        text = text.replace(letter, f"\\u{ord(letter):04x}")
-    return text
+    return "".join(part.translate(_ESCAPES) for part in _json_parts(value))
 
 
-def _indexed_texts(values: Sequence[object]) -> dict[str, Any]:
+def _json_parts(value: object) -> Iterator[str]:
+    """The parts of a JSON text. Python's encoder makes a text of every number before it joins them,
+    which would take several times the memory of the text, so that it gets a part at a time."""
+    if isinstance(value, dict) and value and all(type(name) is str for name in value):
+        for position, (name, item) in enumerate(value.items()):
+            yield f"{',' if position else '{'}{_json_text(name)}:"
+            yield from _json_parts(item)
+        yield "}"
+    elif isinstance(value, (list, _Column)):
+        yield "["
+        for begin in range(0, len(value), _ITEMS_OF_PART):
+            items = _json_text(value[begin : begin + _ITEMS_OF_PART])
+            yield f"{',' if begin else ''}{items[1:-1]}"
+        yield "]"
+    else:
+        yield _json_text(value)
+
+
+def _json_text(value: object) -> str:
+    return json.dumps(value, ensure_ascii=True, allow_nan=False, separators=(",", ":"))
+
+
+def _indexed_texts(values: Iterable[object]) -> dict[str, Any]:
     """Each distinct text once, and an index into these texts for every row."""
     numbers: dict[str, int] = {}
-    index = [
-        -1 if value is None else numbers.setdefault(printable(value), len(numbers))
-        for value in values
-    ]
+    of_text: dict[object, int] = {None: -1}  # as it was before it could be printed
+    index = []
+    for value in values:
+        number = of_text.get(value) if value is None or type(value) is str else None
+        if number is None:
+            number = numbers.setdefault(printable(value), len(numbers))
+            if type(value) is str:
+                of_text[value] = number
+        index.append(number)
     return {"values": list(numbers), "index": index}
 
 
 def _rounded_number(value: object) -> int | float | None:
     if isinstance(value, int) or value is None:
         return value
-    return float(f"{value:.{_DIGITS}g}")
+    return float(_DIGITS % value)
+
+
+def _rounded_number_of(of: Callable[[ReportRow], object]) -> Callable[[ReportRow], object]:
+    return lambda row: _rounded_number(of(row))
 
 
 def _thinned_samples_us(row: ReportRow, limit: int) -> list[int | float]:
     """The samples in microseconds, thinned to at most `limit`."""
     every = row.raw.samples_ns
-    kept = min(limit, len(every))
-    samples = [every[_core.sample_index(i, kept, len(every))] for i in range(kept)]
-    return [float(f"{value / 1e3:.{_SAMPLE_DIGITS}g}") for value in samples]
+    indices = _sample_indices(min(limit, len(every)), len(every))
+    return [float(_SAMPLE_DIGITS % (every[index] / 1e3)) for index in indices]
+
+
+@lru_cache(64)
+def _sample_indices(kept: int, count: int) -> tuple[int, ...]:
+    return tuple(_core.sample_index(i, kept, count) for i in range(kept))
 
 
 def _outlier_data(row: ReportRow) -> dict[str, Any]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from sys import intern
 
 from deepbench.compare import Entry, ResultSet, to_result_set
 from deepbench.compare.groups import family
@@ -15,7 +15,7 @@ from deepbench.report.fields import get, work_unit
 from deepbench.results import ResultFile, Row
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class ReportRow:
     """A row of a report."""
 
@@ -23,46 +23,30 @@ class ReportRow:
     file_index: int  # index of its file
     raw: Row  # as in the file
     entry: Entry  # the same, checked and cleaned
-    asked: str | None  # the cache regime of its file, if the file has only one
+    regime: str  # 'hot, default', followed by a loaded power regime and any unusual inputs
+    family: str  # 'conv fwd half'
+    is_plottable: bool  # whether plots and means include its time
+    # The rate in the file; of a published figure, the rate by deepbench's formula.
+    tflops: float | None
+    gbps: float | None
+    share: float | None  # of the roofline
 
-    @property
-    def is_plottable(self) -> bool:
-        """Whether plots and means include its time."""
-        return self.entry.time_ns is not None and not self.entry.doubt
 
-    @cached_property
-    def family(self) -> str:
-        """'conv fwd half'."""
-        return family(self.entry, self.entry)
-
-    @cached_property
-    def regime(self) -> str:
-        """'hot, default', followed by a loaded power regime and any unusual inputs."""
-        entry = self.entry
-        if entry.published:
-            return "published"
-        words = [entry.cache or self.asked or "cache unknown", entry.algorithm or "default"]
-        if entry.power in ("sustained", "steady"):
-            words.append(f"{entry.power} power")
-        if entry.inputs != "uniform":
-            words.append(f"inputs {entry.inputs}")
-        return ", ".join(words)
-
-    @property
-    def tflops(self) -> float | None:
-        """The rate in the file. For a published figure, the rate by deepbench's formula."""
-        if not self.is_plottable:
-            return None
-        return self.entry.tflops if self.entry.published else _positive(self.raw.rates.tflops)
-
-    @property
-    def gbps(self) -> float | None:
-        return _positive(self.raw.rates.gbps) if self.is_plottable else None
-
-    @property
-    def share(self) -> float | None:
-        """The share of the roofline."""
-        return _positive(self.raw.bound.share_roofline) if self.is_plottable else None
+def _report_row(id: int, file_index: int, raw: Row, entry: Entry, regime: str) -> ReportRow:
+    plottable = entry.time_ns is not None and not entry.doubt
+    tflops = entry.tflops if entry.published else _positive(raw.rates.tflops)
+    return ReportRow(
+        id=id,
+        file_index=file_index,
+        raw=raw,
+        entry=entry,
+        regime=regime,
+        family=intern(family(entry, entry)),
+        is_plottable=plottable,
+        tflops=tflops if plottable else None,
+        gbps=_positive(raw.rates.gbps) if plottable else None,
+        share=_positive(raw.bound.share_roofline) if plottable else None,
+    )
 
 
 def _positive(value: float | None) -> float | None:
@@ -104,10 +88,22 @@ def _report_file(index: int, file: ResultFile, first: int) -> ReportFile:
     cache = get(file.context, "options.cache")
     asked = cache if cache in ("hot", "cold") else None if cache else "hot"
     report_rows = (
-        ReportRow(first + number, index, row, entry, asked)
+        _report_row(first + number, index, row, entry, _regime(entry, asked))
         for number, (row, entry) in enumerate(zip(rows, result_set.entries, strict=True))
     )
     return ReportFile(result_set_letter(index), file, result_set, tuple(report_rows))
+
+
+def _regime(entry: Entry, asked: str | None) -> str:
+    """`asked` is the cache regime of the file, if the file has only one."""
+    if entry.published:
+        return "published"
+    words = [entry.cache or asked or "cache unknown", entry.algorithm or "default"]
+    if entry.power in ("sustained", "steady"):
+        words.append(f"{entry.power} power")
+    if entry.inputs != "uniform":
+        words.append(f"inputs {entry.inputs}")
+    return intern(", ".join(words))
 
 
 def all_rows(files: Sequence[ReportFile]) -> Iterator[ReportRow]:

@@ -14,7 +14,8 @@ _MOST_LINES = 8
 _MOST_COLOURS = 12  # colours of the theme
 
 Value = int | float | str
-Keys = Mapping[str, str]  # the properties that may distinguish a row, by name
+# The properties that may distinguish rows, by name: their texts in the order of the rows.
+Columns = Mapping[str, Sequence[str]]
 
 
 @dataclass(frozen=True)
@@ -32,20 +33,26 @@ def series_of(
     is_number: bool,
 ) -> list[Series]:
     """The series of each row. `rows_with_x` holds each row with its value of the attribute."""
-    keys = _with_all_names([_distinguishing_properties(files, row) for row, _ in rows_with_x])
-    names = [name for name in _differing_names(keys) if name != f"{attribute}="]
-    if "file" in names and len({(one["file"], one["library"]) for one in keys}) == len(
-        {one["file"] for one in keys}
+    columns = _distinguishing_properties(files, [row for row, _ in rows_with_x])
+    names = [name for name in _differing_names(columns) if name != f"{attribute}="]
+    if "file" in names and len(set(zip(columns["file"], columns["library"], strict=True))) == len(
+        set(columns["file"])
     ):
         names = [name for name in names if name != "library"]  # the file implies the library
     if is_number:
-        names = _without_covarying(rows_with_x, keys, names)
-    labels = [_series_label(one, names) for one in keys]
+        names = _without_covarying(rows_with_x, columns, names)
+    labels = _series_labels(columns, names)
     if len(set(labels)) <= _MOST_LINES:
         family = rows_with_x[0][0].family if rows_with_x else ""
-        return [Series(label or family, is_number) for label in labels]
-    distinctive = _most_distinctive(keys, names)
-    return [Series(_series_label(one, distinctive) or "all rows", False) for one in keys]
+        return _series_with(labels, family, is_number)
+    return _series_with(
+        _series_labels(columns, _most_distinctive(columns, names)), "all rows", False
+    )
+
+
+def _series_with(labels: Sequence[str], unlabelled: str, joined: bool) -> list[Series]:
+    known = {label: Series(label or unlabelled, joined) for label in set(labels)}
+    return [known[label] for label in labels]
 
 
 def value_text(value: Value | None) -> str:
@@ -54,35 +61,35 @@ def value_text(value: Value | None) -> str:
     return f"{value:.6g}" if isinstance(value, float) else str(value)
 
 
-def _distinguishing_properties(files: Sequence[ReportFile], row: ReportRow) -> Keys:
+def _distinguishing_properties(
+    files: Sequence[ReportFile], rows: Sequence[ReportRow]
+) -> dict[str, list[str]]:
     """The names of attributes end in '=' so that they cannot clash with the other names."""
-    entry, file = row.entry, files[row.file_index]
-    keys = {
-        "file": f"{file.letter} {file.name}",
-        "op": entry.op,
-        "device": entry.device or "none",
-        "library": entry.library or "none",
-        "regime": row.regime,
+    file_names = [f"{file.letter} {file.name}" for file in files]
+    columns = {
+        "file": [file_names[row.file_index] for row in rows],
+        "op": [row.entry.op for row in rows],
+        "device": [row.entry.device or "none" for row in rows],
+        "library": [row.entry.library or "none" for row in rows],
+        "regime": [row.regime for row in rows],
     }
-    return keys | {f"{name}=": value_text(value) for name, value in entry.attributes.items()}
+    for name in dict.fromkeys(name for row in rows for name in row.entry.attributes):
+        columns[f"{name}="] = [value_text(row.entry.attributes.get(name)) for row in rows]
+    return columns
 
 
-def _with_all_names(keys: Sequence[Keys]) -> list[Keys]:
-    names = dict.fromkeys(name for one in keys for name in one)
-    return [{name: one.get(name, "none") for name in names} for one in keys]
-
-
-def _differing_names(keys: Sequence[Keys]) -> list[str]:
-    return [name for name in (keys[0] if keys else ()) if len({one[name] for one in keys}) > 1]
+def _differing_names(columns: Columns) -> list[str]:
+    return [name for name, texts in columns.items() if len(set(texts)) > 1]
 
 
 def _without_covarying(
-    rows_with_x: Sequence[tuple[ReportRow, Value]], keys: Sequence[Keys], names: Sequence[str]
+    rows_with_x: Sequence[tuple[ReportRow, Value]], columns: Columns, names: Sequence[str]
 ) -> list[str]:
     """Drops attributes that increase or decrease monotonically with the plotted one and thus
     distinguish nothing: elements with bytes, or m with n in a sweep of squares."""
     numbers = {name: values for name in names if (values := _numeric_values(rows_with_x, name))}
-    groups = [tuple(one[name] for name in names if name not in numbers) for one in keys]
+    fixed = [columns[name] for name in names if name not in numbers]
+    groups = list(zip(*fixed, strict=True)) if fixed else [()] * len(rows_with_x)
     xs = [float(x) for _, x in rows_with_x]
     return [
         name for name in names if name not in numbers or not _covaries(xs, numbers[name], groups)
@@ -101,10 +108,11 @@ def _numeric_values(rows_with_x: Sequence[tuple[ReportRow, Value]], key: str) ->
 def _covaries(
     xs: Sequence[float], others: Sequence[float], groups: Sequence[tuple[str, ...]]
 ) -> bool:
-    pairs: dict[tuple[str, ...], set[tuple[float, float]]] = {}
+    pairs: dict[tuple[str, ...], dict[float, float]] = {}
     for x, other, group in zip(xs, others, groups, strict=True):
-        pairs.setdefault(group, set()).add((x, other))
-    return all(_is_monotonic(sorted(some)) for some in pairs.values())
+        if pairs.setdefault(group, {}).setdefault(x, other) != other:
+            return False  # two values beside one
+    return all(_is_monotonic(sorted(some.items())) for some in pairs.values())
 
 
 def _is_monotonic(pairs: Sequence[tuple[float, float]]) -> bool:
@@ -113,15 +121,21 @@ def _is_monotonic(pairs: Sequence[tuple[float, float]]) -> bool:
     return grows or all(dx > 0 and dy < 0 for dx, dy in steps)
 
 
-def _series_label(keys: Keys, names: Sequence[str]) -> str:
-    """'A mine.jsonl, k=64'."""
-    return ", ".join(f"{name}{keys[name]}" if name[-1] == "=" else keys[name] for name in names)
+def _series_labels(columns: Columns, names: Sequence[str]) -> list[str]:
+    """'A mine.jsonl, k=64' of each row."""
+    if not names:
+        return [""] * len(columns["op"])
+    parts = (
+        [f"{name}{text}" for text in columns[name]] if name[-1] == "=" else columns[name]
+        for name in names
+    )
+    return list(map(", ".join, zip(*parts, strict=True)))
 
 
-def _most_distinctive(keys: Sequence[Keys], names: Sequence[str]) -> list[str]:
+def _most_distinctive(columns: Columns, names: Sequence[str]) -> list[str]:
     """The file if there are several, else the property with the fewest values."""
     if "file" in names:
         return ["file"]
-    counts = {name: len({one[name] for one in keys}) for name in names}
+    counts = {name: len(set(columns[name])) for name in names}
     fewest = min(counts, key=lambda name: counts[name])
     return [fewest] if counts[fewest] <= _MOST_COLOURS else []

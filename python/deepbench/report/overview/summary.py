@@ -8,8 +8,10 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 
+from deepbench.compare import compare_workloads
 from deepbench.report.call_totals import call_total_sections
 from deepbench.report.comparison.content import Section, TableRow
+from deepbench.report.comparison.workloads import workload_sections as comparison_sections
 from deepbench.report.fields import rate, share, time_cell, work_unit
 from deepbench.report.fleet import fleet_section
 from deepbench.report.workload import workload_sections
@@ -120,6 +122,18 @@ def call_totals(files: Sequence[ReportFile]) -> list[Section]:
             for section in workload_sections(workload) or call_total_sections(totals)
         ]
     return found
+
+
+def models_side_by_side(files: Sequence[ReportFile]) -> list[Section]:
+    """The model of the first file and that of each other file."""
+    first, *others = files
+    return [
+        section
+        for index, file in enumerate(others, start=1)
+        for section in comparison_sections(
+            compare_workloads(first.result_set, file.result_set), index
+        )
+    ]
 
 
 def not_ok(files: Sequence[ReportFile]) -> Section | None:

@@ -173,12 +173,17 @@ def _available_metrics(rows: Sequence[ReportRow]) -> tuple[Metric, ...]:
 
 
 def operation_metrics(row: ReportRow) -> Mapping[str, tuple[float, str]]:
-    """The metrics that the operation adds, by name, each with its unit."""
-    return {
+    """The metrics that the operation adds, by name, each with its unit, and what follows from the
+    energy of a call."""
+    if not row.raw.metrics:
+        return {}
+    found = {
         printable(one.name): (float(one.value), printable(one.unit or ""))
         for one in row.raw.metrics
         if one.value is not None
     }
+    efficiency = row.raw.flops_per_joule
+    return found if efficiency is None else {**found, "efficiency": (efficiency / 1e9, "GFLOP/J")}
 
 
 def _operation_metric(name: str) -> Callable[[ReportRow], float | None]:

@@ -21,6 +21,7 @@ def sweep_page_data(files: Sequence[ReportFile], sweep: Sweep | None) -> dict[st
     if sweep is None:
         return {}
     rows = list(all_rows(files))
+    of_operations = {name for row in rows for name in operation_metrics(row)}
     axes = {
         "x": {kind: _axis_parts(_compiled_chart(kind, "log"), "x") for kind in _KINDS["x"]},
         "y": {kind: _axis_parts(_compiled_chart("log", kind), "y") for kind in _KINDS["y"]},
@@ -42,7 +43,7 @@ def sweep_page_data(files: Sequence[ReportFile], sweep: Sweep | None) -> dict[st
             "heights": {
                 one.name: [_rounded_value(one.of, row) for row in rows]
                 for one in sweep.metrics
-                if any(one.name in operation_metrics(row) for row in rows)
+                if one.name in of_operations
             },
         },
     }

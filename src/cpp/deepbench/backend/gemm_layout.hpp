@@ -35,19 +35,26 @@ struct GemmLayout {
     return executed.m != problem.m || executed.n != problem.n || executed.k != problem.k;
   }
 
-  // The size of one copy in the library's layout.
-  uint64_t a_bytes() const { return matrix_bytes(executed.m, executed.k, executed.precision.a); }
-  uint64_t b_bytes() const { return matrix_bytes(executed.k, executed.n, executed.b_type); }
+  // The size of one copy in the library's layout, of all products of a batch.
+  uint64_t a_bytes() const { return bytes(executed.m, executed.k, executed.precision.a); }
+  uint64_t b_bytes() const { return bytes(executed.k, executed.n, executed.b_type); }
   // Of C and of D, which have the same type.
-  uint64_t c_bytes() const { return matrix_bytes(executed.m, executed.n, executed.precision.c); }
+  uint64_t c_bytes() const { return bytes(executed.m, executed.n, executed.precision.c); }
+  uint64_t bias_bytes() const {
+    return problem.has_epilogue() ? matrix_bytes(executed.m, 1, executed.precision.c) : 0;
+  }
   // The size of one copy in the problem's layout.
-  uint64_t plain_a_bytes() const { return matrix_bytes(problem.m, problem.k, problem.precision.a); }
-  uint64_t plain_b_bytes() const { return matrix_bytes(problem.k, problem.n, problem.b_type); }
+  uint64_t plain_a_bytes() const { return bytes(problem.m, problem.k, problem.precision.a); }
+  uint64_t plain_b_bytes() const { return bytes(problem.k, problem.n, problem.b_type); }
+
+  // How many arrays of the size of C there are: C and the result, unless one replaces the other or
+  // there is no C.
+  int results() const { return in_place || problem.has_epilogue() ? 1 : 2; }
 
   // By one call, excluding the workspace.
   uint64_t touched_bytes() const {
     uint64_t bytes = saturating_add(saturating_add(a_bytes(), b_bytes()),
-                                    saturating_multiply(c_bytes(), in_place ? 1 : 2));
+                                    saturating_multiply(c_bytes(), uint64_t(results())));
     if (a == Conversion::kInCall) bytes = saturating_add(bytes, plain_a_bytes());
     if (b == Conversion::kInCall) bytes = saturating_add(bytes, plain_b_bytes());
     return bytes;
@@ -58,6 +65,11 @@ struct GemmLayout {
     std::string operands = a == when ? "a" : "";
     if (b == when) operands += operands.empty() ? "b" : ",b";
     return operands;
+  }
+
+ private:
+  uint64_t bytes(int64_t rows, int64_t columns, deepbench_type type) const {
+    return saturating_multiply(matrix_bytes(rows, columns, type), uint64_t(problem.batch));
   }
 };
 
@@ -149,7 +161,7 @@ inline GemmLayout tensor_core_layout(const Gemm& problem, const Options& options
 }
 
 // The layouts in which a library may be given the problem: "plain", and for 8-bit types "tn", that
-// of tensor cores, unless it is the same.
+// of tensor cores, unless it is the same. The operands of a batch are not converted.
 inline std::vector<GemmLayout> gemm_layouts(const Gemm& problem, const Options& options,
                                             bool in_place) {
   std::vector<GemmLayout> layouts = {plain_layout(problem, options, in_place)};
@@ -158,7 +170,8 @@ inline std::vector<GemmLayout> gemm_layouts(const Gemm& problem, const Options& 
   const Gemm &a = tn.executed, &b = layouts.front().executed;
   const bool is_same =
       a.m == b.m && a.n == b.n && a.k == b.k && a.trans_a == b.trans_a && a.trans_b == b.trans_b;
-  if (!is_same) layouts.push_back(tn);
+  const bool is_converted = tn.a != Conversion::kNone || tn.b != Conversion::kNone;
+  if (!is_same && !(problem.batch > 1 && is_converted)) layouts.push_back(tn);
   return layouts;
 }
 

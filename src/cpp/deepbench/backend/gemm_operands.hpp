@@ -46,7 +46,10 @@ class GemmOperands : public OutputOperands<Memory> {
         count_(plan.copies) {
     a_ = memory().allocate(layout.a_bytes(), count_);
     b_ = memory().allocate(layout.b_bytes(), count_);
-    c_ = memory().allocate(layout.c_bytes(), count_);
+    if (layout.problem.has_epilogue())
+      bias_ = memory().allocate(layout.bias_bytes(), 1);
+    else
+      c_ = memory().allocate(layout.c_bytes(), count_);
     if (layout.in_place)
       initial_c_ = memory().allocate(c_.bytes());
     else
@@ -68,7 +71,9 @@ class GemmOperands : public OutputOperands<Memory> {
     };
     uint64_t bytes = saturating_add(Copies::needed_bytes(layout.a_bytes(), plan.copies),
                                     Copies::needed_bytes(layout.b_bytes(), plan.copies));
-    bytes = saturating_add(bytes, Copies::needed_bytes(layout.c_bytes(), plan.copies));
+    bytes = saturating_add(bytes, layout.problem.has_epilogue()
+                                      ? Copies::needed_bytes(layout.bias_bytes(), 1)
+                                      : Copies::needed_bytes(layout.c_bytes(), plan.copies));
     // D; in place, the first values of C.
     bytes = saturating_add(
         bytes, Copies::needed_bytes(layout.c_bytes(), layout.in_place ? 1 : plan.copies));
@@ -81,7 +86,11 @@ class GemmOperands : public OutputOperands<Memory> {
 
   void* a(uint64_t copy) const { return a_.at(copy); }
   void* b(uint64_t copy) const { return b_.at(copy); }
-  void* c(uint64_t copy) const { return c_.at(copy); }
+  // With an epilogue there is no C: the result takes its place, and all copies share the bias.
+  void* c(uint64_t copy) const {
+    return layout_.problem.has_epilogue() ? d_.at(copy) : c_.at(copy);
+  }
+  void* bias() const { return bias_.at(0); }
   void* d(uint64_t copy) const { return layout_.in_place ? c_.at(copy) : d_.at(copy); }
 
   // Enqueues the conversions that every call performs. Most layouts have none.
@@ -125,8 +134,9 @@ class GemmOperands : public OutputOperands<Memory> {
     deepbench_type type;
     uint32_t stream;
     Conversion conversion;
-    int64_t rows, columns;  // in the problem's layout
-    int64_t leading;        // in the library's layout
+    int64_t rows, columns;      // in the problem's layout
+    int64_t leading, trailing;  // rows and columns in the library's layout
+    int64_t batch;
 
     // A view of the operand in the library's layout. If the operand is converted, it has the rows
     // and columns of the transposed one.
@@ -134,26 +144,30 @@ class GemmOperands : public OutputOperands<Memory> {
       const bool transposed = conversion != Conversion::kNone;
       Matrix matrix{data, type, uint64_t(rows), uint64_t(columns), 1, uint64_t(leading)};
       if (transposed) std::swap(matrix.rows, matrix.columns);
+      matrix.planes = uint64_t(batch), matrix.plane_stride = uint64_t(leading * trailing);
       return matrix;
     }
+    // Operands of a batch are not converted (gemm_layouts()).
     Matrix plain(void* data) const {
       return {data, type, uint64_t(rows), uint64_t(columns), 1, uint64_t(rows)};
     }
   };
 
   Input input_a() const {
-    const Gemm& g = layout_.problem;
-    return {g.precision.a, Gemm::kStreamA, layout_.a,
-            g.rows_a(),    g.columns_a(),  layout_.executed.rows_a()};
+    const Gemm &g = layout_.problem, &run = layout_.executed;
+    return {g.precision.a, Gemm::kStreamA, layout_.a,       g.rows_a(),
+            g.columns_a(), run.rows_a(),   run.columns_a(), g.batch};
   }
   Input input_b() const {
-    const Gemm& g = layout_.problem;
-    return {g.b_type,   Gemm::kStreamB, layout_.b,
-            g.rows_b(), g.columns_b(),  layout_.executed.rows_b()};
+    const Gemm &g = layout_.problem, &run = layout_.executed;
+    return {g.b_type,      Gemm::kStreamB, layout_.b,       g.rows_b(),
+            g.columns_b(), run.rows_b(),   run.columns_b(), g.batch};
   }
   Matrix c_matrix(void* data) const {
-    const Gemm& g = layout_.problem;
-    return {data, g.precision.c, uint64_t(g.m), uint64_t(g.n), 1, uint64_t(layout_.executed.m)};
+    const Gemm &g = layout_.problem, &run = layout_.executed;
+    Matrix matrix{data, g.precision.c, uint64_t(g.m), uint64_t(g.n), 1, uint64_t(run.m)};
+    matrix.planes = uint64_t(g.batch), matrix.plane_stride = uint64_t(run.m * run.n);
+    return matrix;
   }
   Matrix output(uint64_t copy) const final { return c_matrix(d(copy)); }
   const void* restored() const final { return layout_.in_place ? initial_c_.data() : nullptr; }
@@ -167,7 +181,10 @@ class GemmOperands : public OutputOperands<Memory> {
     convert_beforehand(once_a, once_b);
     memory().replicate(a_);
     memory().replicate(b_);
-    make_initial_c();
+    if (layout_.problem.has_epilogue())
+      make_bias();
+    else
+      make_initial_c();
     memory().synchronize();
   }
 
@@ -182,6 +199,12 @@ class GemmOperands : public OutputOperands<Memory> {
                                  in_call ? count_ : 1);
     fill(input.plain(source.at(0)), input.stream);
     memory().replicate(source);
+  }
+
+  void make_bias() {
+    const Gemm& g = layout_.problem;
+    if (layout_.is_padded()) memory().clear(bias_);
+    fill({bias_.at(0), g.precision.c, uint64_t(g.m), 1, 1, uint64_t(g.m)}, Gemm::kStreamC);
   }
 
   void make_initial_c() {
@@ -249,7 +272,7 @@ class GemmOperands : public OutputOperands<Memory> {
   const GemmLayout layout_;
   Inputs inputs_;
   uint64_t seed_, count_;
-  Copies a_, b_, c_, d_;
+  Copies a_, b_, c_, d_, bias_;
   Copies plain_a_, plain_b_;           // Conversion::kInCall: the sources that every call converts
   typename Memory::Buffer initial_c_;  // C in place: the values that restore() writes
   // Of one conversion of all operands that are converted beforehand.

@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <type_traits>
+#include <vector>
 
 #include "deepbench/backend/bit_patterns.hpp"
 #include "deepbench/backend/host_elements.hpp"
@@ -88,29 +89,54 @@ inline void fill_range(void* data, deepbench_type type, const FillRange& r) {
   }
 }
 
-// Stores the same bit pattern in every element.
+// Calls each(begin, end) for pieces of the parts, on all workers.
+template <class Workers, class Each>
+void for_parts(Workers& workers, const std::vector<ElementRange>& parts, const Each& each) {
+  std::vector<uint64_t> ends;  // of each part, where the parts follow one another
+  uint64_t all = 0;
+  for (const ElementRange& part : parts) ends.push_back(all += part.end - part.begin);
+  workers.parallel_for(all, kHostGrain, [&](uint64_t begin, uint64_t end, size_t) {
+    auto i = size_t(std::upper_bound(ends.begin(), ends.end(), begin) - ends.begin());
+    for (; begin < end; ++i) {
+      const uint64_t first = parts[i].end - (ends[i] - begin);
+      const uint64_t count = std::min(end, ends[i]) - begin;
+      each(first, first + count);
+      begin += count;
+    }
+  });
+}
+
+// Stores the same bit pattern in every element of the parts.
 template <class Workers>
-void fill_with_bits(Workers& workers, void* data, deepbench_type type, uint64_t count,
-                    uint64_t bits) {
+void fill_with_bits(Workers& workers, void* data, deepbench_type type,
+                    const std::vector<ElementRange>& parts, uint64_t bits) {
   with_word_type(type, [&](auto* word) {
     using Word = std::remove_pointer_t<decltype(word)>;
     auto* out = static_cast<Word*>(data);
-    workers.parallel_for(count, kHostGrain, [&](uint64_t begin, uint64_t end, size_t) {
+    for_parts(workers, parts, [&](uint64_t begin, uint64_t end) {
       std::fill(out + begin, out + end, static_cast<Word>(bits));
     });
   });
 }
 
-// data[i] = element i of operand `stream`, stored as `type`.
+// data[i] = element i of operand `stream`, stored as `type`, for the i of the parts.
+template <class Workers>
+void fill_parts(Workers& workers, void* data, deepbench_type type,
+                const std::vector<ElementRange>& parts, Inputs inputs, uint64_t seed,
+                uint32_t stream) {
+  if (inputs != Inputs::kUniform)
+    return fill_with_bits(workers, data, type, parts,
+                          inputs == Inputs::kOnes ? bits_of_one(type) : 0);
+  for_parts(workers, parts, [&](uint64_t begin, uint64_t end) {
+    fill_range(data, type, FillRange{begin, end, seed, stream});
+  });
+}
+
+// All elements.
 template <class Workers>
 void fill(Workers& workers, void* data, deepbench_type type, uint64_t count, Inputs inputs,
           uint64_t seed, uint32_t stream) {
-  if (inputs != Inputs::kUniform)
-    return fill_with_bits(workers, data, type, count,
-                          inputs == Inputs::kOnes ? bits_of_one(type) : 0);
-  workers.parallel_for(count, kHostGrain, [&](uint64_t begin, uint64_t end, size_t) {
-    fill_range(data, type, FillRange{begin, end, seed, stream});
-  });
+  fill_parts(workers, data, type, {{0, count}}, inputs, seed, stream);
 }
 
 // The same values as floats: data[i] = element i of operand `stream` after rounding to half or
@@ -128,21 +154,39 @@ void fill_floats(Workers& workers, float* data, deepbench_type type, uint64_t co
   });
 }
 
-// data[i] = the small integer i of operand `stream`, stored as the floating-point `type`.
+// data[i] = the small integer i of operand `stream`, stored as the floating-point `type`, for the i
+// of the parts.
 template <class Workers>
-void fill_integers(Workers& workers, void* data, deepbench_type type, uint64_t count,
-                   deepbench_small_integers integers, uint64_t seed, uint32_t stream) {
-  workers.parallel_for(count, kHostGrain, [&](uint64_t begin, uint64_t end, size_t) {
+void fill_parts_with_integers(Workers& workers, void* data, deepbench_type type,
+                              const std::vector<ElementRange>& parts,
+                              deepbench_small_integers integers, uint64_t seed, uint32_t stream) {
+  for_parts(workers, parts, [&](uint64_t begin, uint64_t end) {
     fill_with(data, type, FillRange{begin, end, seed, stream}, [&](uint64_t i) {
       return float(deepbench_small_integer(integers, seed, stream, i));
     });
   });
 }
 
+// All elements.
+template <class Workers>
+void fill_integers(Workers& workers, void* data, deepbench_type type, uint64_t count,
+                   deepbench_small_integers integers, uint64_t seed, uint32_t stream) {
+  fill_parts_with_integers(workers, data, type, {{0, count}}, integers, seed, stream);
+}
+
+// Multiplies the elements of a floating-point type by a power of two.
+template <class Workers>
+void scale(Workers& workers, void* data, deepbench_type type, uint64_t count, float factor) {
+  workers.parallel_for(count, kHostGrain, [&](uint64_t begin, uint64_t end, size_t) {
+    fill_with(data, type, FillRange{begin, end, 0, 0},
+              [&](uint64_t i) { return factor * float(element(data, type, i)); });
+  });
+}
+
 // Sets every element to the poison of its type (bit_patterns.hpp).
 template <class Workers>
 void poison(Workers& workers, void* data, deepbench_type type, uint64_t count) {
-  fill_with_bits(workers, data, type, count, poison_bits(type));
+  fill_with_bits(workers, data, type, {{0, count}}, poison_bits(type));
 }
 
 }  // namespace deepbench::plugin

@@ -1,6 +1,8 @@
-// The values that operands are filled with, the option `inputs`. Header-only, for backends.
+// The values that operands are filled with, the option `inputs`, and which elements. Header-only,
+// for backends.
 #pragma once
 
+#include <cstdint>
 #include <string>
 
 #include "deepbench/plugin.hpp"
@@ -12,6 +14,11 @@ enum class Inputs {
   kZeros,
   kOnes,
   kIntegers  // of refill() alone: an operand knows its own small integers (fill.h)
+};
+
+// The elements [begin, end) of an operand.
+struct ElementRange {
+  uint64_t begin, end;
 };
 
 inline Inputs parse_inputs(const std::string& name) {

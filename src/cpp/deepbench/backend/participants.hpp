@@ -3,6 +3,7 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "deepbench/backend/ranks.hpp"
@@ -21,8 +22,9 @@ struct Participants {
 
 // The one rank of this process in its group. Throws unsupported if it is the only rank; `cure` is
 // the option that starts ranks on this machine.
-inline Participants participants_of_joined_group(const Options& options, const std::string& cure) {
-  require_ranks(cure);
+inline Participants participants_of_joined_group(std::string_view operation, const Options& options,
+                                                 const std::string& cure) {
+  require_ranks(operation, cure);
   return {{options.device}, ranks().rank(), ranks().size()};
 }
 
@@ -30,10 +32,10 @@ inline Participants participants_of_joined_group(const Options& options, const s
 // if there is only one device or this process is one of several ranks.
 inline Participants participants_of_process(const Options& options, const Ranks& ranks) {
   if (ranks.size() > 1)
-    unsupported("this library sums over all devices in one process, but this process is one of " +
+    unsupported("this library drives all devices in one process, but this process is one of " +
                 std::to_string(ranks.size()) + " ranks; start it without ranks");
   if (options.devices.size() < 2)
-    unsupported("a sum in one process needs at least two devices; use --devices 2");
+    unsupported("a collective in one process needs at least two devices; use --devices 2");
   return {options.devices, 0, int(options.devices.size())};
 }
 

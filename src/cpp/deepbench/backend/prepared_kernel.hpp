@@ -44,11 +44,15 @@ class LibraryCall {
   }
 };
 
-// The operands of a call, and what verification asks of its one output. Elements are counted in the
+// The operands of a call, and what verification asks of its outputs. Elements are counted in the
 // order that the operation documents, whatever the library's layout.
 class Operands {
  public:
   virtual ~Operands() = default;
+
+  // Of several outputs, the one that was selected last is scanned, projected or read.
+  virtual uint32_t output_count() const { return 1; }
+  virtual void select_output(uint32_t output) { (void)output; }
 
   // Emits in_place, restore_every, padded.*, fill.*, conversions and notes on them.
   virtual void describe(Sink& sink) const { (void)sink; }
@@ -126,7 +130,9 @@ class PreparedKernel : public TimedKernel {
 
  private:
   void select(uint32_t output) const {
-    if (output != 0) invalid("there is no output " + std::to_string(output));
+    if (output >= operands_->output_count())
+      invalid("there is no output " + std::to_string(output));
+    operands_->select_output(output);
     this->make_current();
   }
 

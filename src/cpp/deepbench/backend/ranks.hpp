@@ -1,5 +1,5 @@
 // The ranks of a collective as join() hands them over, and the checks that every library makes
-// before it sums over them. Header-only, for backends.
+// before it uses them. Header-only, for backends.
 #pragma once
 
 #include <cstddef>
@@ -80,17 +80,17 @@ inline void join_ranks(const deepbench_group& group) {
 
 // Throws unsupported if this process is the only rank. `cure` is the option that starts ranks on
 // this machine.
-inline void require_ranks(const std::string& cure) {
+inline void require_ranks(std::string_view operation, const std::string& cure) {
   if (ranks().size() < 2)
-    unsupported("all_reduce needs at least two ranks: " + cure +
+    unsupported(std::string(operation) + " needs at least two ranks: " + cure +
                 " starts them on this machine; mpirun, srun or torchrun start them on several "
                 "(docs/guide/ranks.md)");
 }
 
 // Throws unsupported for a precision that no collective library supports.
-inline void require_summable(std::string_view precision) {
+inline void require_precision_of_ranks(std::string_view operation, std::string_view precision) {
   if (precision != "float" && precision != "half" && precision != "bfloat16")
-    unsupported("all_reduce supports the precisions float, half and bfloat16");
+    unsupported(std::string(operation) + " supports the precisions float, half and bfloat16");
 }
 
 }  // namespace deepbench::plugin

@@ -22,9 +22,20 @@
 
 #include <string_view>
 
-#include "deepbench/backend/routing.hpp"
+#include "deepbench/backend/implementation.hpp"
 
 namespace deepbench::plugin {
+
+struct Route {
+  std::string_view op;
+  std::string_view library;
+  bool choosable;  // whether users can choose the library; others are always present
+  Implementation& (*implementation)();
+  // Whether the library competes with the other libraries of the operation that do. Unless the
+  // options name a library, the candidates then come from all competing libraries and are called
+  // LIBRARY:ID.
+  bool competes = false;
+};
 
 enum class RouteKind {
   kChoosable,  // users can choose it with --library, as a vendor's library or a built-in loop

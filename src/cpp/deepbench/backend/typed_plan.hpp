@@ -6,7 +6,7 @@
 #include <string>
 #include <utility>
 
-#include "deepbench/backend/routing.hpp"
+#include "deepbench/backend/implementation.hpp"
 #include "deepbench/plugin.hpp"
 
 namespace deepbench::plugin {

@@ -172,6 +172,8 @@ std::string Attributes::text(std::string_view name, std::string_view fallback) c
   return text ? *text : std::string(fallback);
 }
 
+bool Attributes::operator==(const Attributes& other) const { return items_ == other.items_; }
+
 std::vector<KeyValue> parse_key_values(std::string_view text) {
   std::vector<KeyValue> out;
   Scanner scanner(text);

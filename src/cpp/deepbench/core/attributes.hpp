@@ -41,7 +41,7 @@ class DEEPBENCH_API Attributes {
   std::string text(std::string_view name, std::string_view fallback = "") const;
 
   const std::vector<Item>& items() const { return items_; }
-  bool operator==(const Attributes& other) const { return items_ == other.items_; }
+  bool operator==(const Attributes& other) const;
 
  private:
   std::vector<Item> items_;

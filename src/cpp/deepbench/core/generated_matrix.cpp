@@ -80,7 +80,8 @@ class MatrixVectorProduct {
   }
 
   void generate(Range rows, int64_t column, float* out) const {
-    const auto first = static_cast<uint64_t>(column * matrix_.rows + rows.begin);
+    const uint64_t first =
+        matrix_.first + static_cast<uint64_t>(column * matrix_.rows + rows.begin);
     matrix_.inputs.fill(matrix_.type, matrix_.stream, first, 1, rows.size(), out);
     if (!matrix_.pattern) return;
     const SparsityPattern& pattern = *matrix_.pattern;

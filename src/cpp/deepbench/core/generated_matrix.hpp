@@ -17,13 +17,14 @@ struct SparsityPattern {
   uint32_t stream, threshold;
 };
 
-// A generated operand in column-major order.
+// A generated operand, or a part of one, in column-major order.
 struct GeneratedMatrix {
   const InputGenerator& inputs;
   deepbench_type type;
   uint32_t stream;
   int64_t rows, columns;
   const SparsityPattern* pattern = nullptr;  // null: the matrix is dense
+  uint64_t first = 0;                        // element of the operand with which the matrix begins
 };
 
 struct MatrixSums {

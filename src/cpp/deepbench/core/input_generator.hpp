@@ -14,8 +14,8 @@ namespace deepbench {
 
 class DEEPBENCH_API InputGenerator {
  public:
-  // Of the operands with the streams 0, 1 and 2.
-  using SmallIntegers = std::array<deepbench_small_integers, 3>;
+  // Of the operands with the streams 0 to 4.
+  using SmallIntegers = std::array<deepbench_small_integers, 5>;
 
   // `mode` is "uniform", "zeros" or "ones". Throws std::invalid_argument for another one.
   InputGenerator(uint64_t seed, const std::string& mode);

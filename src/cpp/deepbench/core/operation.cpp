@@ -77,6 +77,23 @@ Parameter precision_parameter(const std::string& default_text) {
   return parameter;
 }
 
+Parameter precision_parameter(const std::string& default_text,
+                              const std::vector<std::string>& names) {
+  Parameter parameter = precision_parameter(default_text);
+  if (std::find(names.begin(), names.end(), "tf32") == names.end())
+    parameter.help = "type of the operands";
+  const auto is_other = [&](const std::string& name) {
+    return std::find(names.begin(), names.end(), name) == names.end();
+  };
+  auto& choices = parameter.choices;
+  choices.erase(std::remove_if(choices.begin(), choices.end(), is_other), choices.end());
+  auto& aliases = parameter.aliases;
+  aliases.erase(std::remove_if(aliases.begin(), aliases.end(),
+                               [&](const auto& alias) { return is_other(alias.second); }),
+                aliases.end());
+  return parameter;
+}
+
 std::string to_lower_case(std::string_view text) {
   std::string lower(text);
   for (char& c : lower)

@@ -166,6 +166,9 @@ DEEPBENCH_API const Operation& find_operation(std::string_view name);
 // The parameter `precision` with all precision names and aliases; parsing stores the canonical
 // name.
 DEEPBENCH_API Parameter precision_parameter(const std::string& default_text);
+// The same with these names alone, for an operation that the others make no sense of.
+DEEPBENCH_API Parameter precision_parameter(const std::string& default_text,
+                                            const std::vector<std::string>& names);
 
 // Replaces ASCII capitals; other bytes stay as they are.
 DEEPBENCH_API std::string to_lower_case(std::string_view text);

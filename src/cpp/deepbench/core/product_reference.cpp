@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <iterator>
 #include <memory>
 #include <numeric>
 #include <set>
@@ -20,6 +21,13 @@ constexpr double kFullWork = 1 << 24;  // outputs x k; up to this every output i
 constexpr double kMaxFullOutputs = 1 << 20;
 constexpr double kGridWork = 1 << 24;  // grid points x k
 constexpr int64_t kMaxGridWidth = 24;
+constexpr double kGridWorkAlone = 1 << 27;  // of a grid without projections
+constexpr int64_t kMaxGridWidthAlone = 256;
+// Rows and columns that are compared whole. Half of a column that is wrong is right after a relu.
+constexpr int64_t kLines = 2, kLinesAlone = 10;
+constexpr int64_t kMaxLineOutputs = 1 << 19;  // of the rows, and of the columns
+constexpr uint32_t kLineStream = 15;
+constexpr int64_t kElementsAtOnce = 1 << 21;  // of the rows and columns that cross them
 // Fewer products do not repay another thread.
 constexpr int64_t kMinThreadProducts = 1 << 17;
 // The slope is judged by a square of outputs, as wide as tells a factor of 1.0003 from their
@@ -32,6 +40,12 @@ constexpr int64_t kMinSlopeWidth = 64;
 constexpr double kManyTerms = 16;
 constexpr double kFewOutputs = 16;  // that may be unchanged, however few are expected to
 
+std::vector<int64_t> first_columns(const std::vector<int64_t>& columns) {
+  std::vector<int64_t> first(columns.size() + 1);
+  std::partial_sum(columns.begin(), columns.end(), first.begin() + 1);
+  return first;
+}
+
 }  // namespace
 
 bool ProductReference::checks_all_outputs(int64_t m, int64_t n, int64_t k) {
@@ -39,39 +53,67 @@ bool ProductReference::checks_all_outputs(int64_t m, int64_t n, int64_t k) {
   return outputs * double(k) <= kFullWork && outputs <= kMaxFullOutputs;
 }
 
-int64_t ProductReference::sample_grid_width(int64_t k) {
+int64_t ProductReference::sample_grid_width(int64_t k, int64_t products, bool is_linear) {
+  const double work = is_linear ? kGridWork : kGridWorkAlone;
+  const auto most = double(is_linear ? kMaxGridWidth : kMaxGridWidthAlone);
   return static_cast<int64_t>(
-      std::clamp(std::sqrt(kGridWork / double(k)), 4.0, double(kMaxGridWidth)));
+      std::clamp(std::sqrt(work / double(k) / double(products)), 4.0, most));
 }
 
-// The grid needs its rows, its columns and the expected values and bounds of its points. Each
-// projected row needs three sums and one bound at a time, plus the vectors they are computed from.
-double ProductReference::host_memory_bytes(int64_t m, int64_t n, int64_t k) {
-  const bool all = checks_all_outputs(m, n, k);
-  const int64_t width = sample_grid_width(k);
-  const double rows = double(all ? m : std::min(m, width));
-  const double columns = double(all ? n : std::min(n, width));
-  const double grid = 4 * (rows + columns) * double(k) + 40 * rows * columns;
-  return all ? grid : grid + 32 * double(m) + 12 * double(n) + 16 * double(k);
+// How many rows or columns are compared whole, if one has, or one of each product have together, so
+// many outputs.
+int64_t ProductReference::compared_lines(int64_t outputs, bool is_linear) {
+  return std::min(is_linear ? kLines : kLinesAlone,
+                  kMaxLineOutputs / std::max<int64_t>(outputs, 1));
 }
+
+// The grid needs the rows and columns of one product at a time, and the expected values and bounds
+// of all its points. Each projected row needs three sums and one bound at a time, plus the vectors
+// they are computed from.
+double ProductReference::host_memory_bytes(int64_t m, int64_t n, int64_t k, int64_t products,
+                                           bool is_linear) {
+  const bool all = checks_all_outputs(m, n, k);
+  const int64_t width = sample_grid_width(k, products, is_linear);
+  const int64_t most_lines = is_linear ? kLines : kLinesAlone;
+  const double rows = double(all ? m : std::min(m, width + most_lines));
+  const double columns = double(all ? n : std::min(n, width + most_lines));
+  const double points = rows * (all ? columns : std::min(double(n), columns * double(products)));
+  const auto outputs_of_lines = [&](double outputs) {
+    return std::min(double(most_lines) * outputs, double(kMaxLineOutputs));
+  };
+  const double lines = outputs_of_lines(double(n)) + outputs_of_lines(double(m) * double(products));
+  const double grid = 4 * ((rows + columns) * double(k) + double(kElementsAtOnce)) +
+                      40 * (points + (all ? 0 : lines));
+  return all || !is_linear ? grid : grid + 32 * double(m) + 12 * double(n) + 16 * double(k);
+}
+
+ProductReference::ProductReference(int64_t m, const std::vector<int64_t>& columns, int64_t k,
+                                   const KernelConditions& conditions)
+    : m_(m),
+      k_(k),
+      first_columns_(first_columns(columns)),
+      n_(first_columns_.back()),
+      beta_(conditions.beta),
+      seed_(conditions.verification_seed) {}
 
 ExpectedOutput ProductReference::expected_output() {
   ExpectedOutput expected;
   expected.outputs = static_cast<uint64_t>(m_ * n_);
   add_growth(expected);
   if (checks_all_outputs(m_, n_, k_)) {
-    expected.initial_values = add_grid(all_indices(m_), all_indices(n_), expected);
+    add_grid(all_indices(m_), all_indices(n_), expected, expected.initial_values);
     expected.coverage = "all " + std::to_string(m_ * n_) + " outputs";
     if (const auto slope = slope_conditions())
       expected.slope = {ExpectedSlope::Of::kComparedElements, {}, slope->max_common_error};
     return expected;
   }
-  expected.initial_values = add_grid(sampled_indices(m_, 11), sampled_indices(n_, 12), expected);
+  add_samples(expected);
   add_unchanged_share(expected);
-  add_projection(expected);
+  if (is_linear()) add_projection(expected);
   add_slope(expected);
-  expected.coverage = std::to_string(expected.indices.size()) + " of " + std::to_string(m_ * n_) +
-                      " outputs and " + std::to_string(m_) + " projections of all";
+  expected.coverage =
+      std::to_string(expected.indices.size()) + " of " + std::to_string(m_ * n_) + " outputs";
+  if (is_linear()) expected.coverage += " and " + std::to_string(m_) + " projections of all";
   return expected;
 }
 
@@ -83,57 +125,142 @@ ProductReference::Indices ProductReference::all_indices(int64_t size) {
 
 // Fills `chosen` up to `count` different indices below `size` with random ones; sorted.
 ProductReference::Indices ProductReference::random_indices(int64_t size, int64_t count,
-                                                           uint32_t stream, Indices chosen) const {
+                                                           uint32_t stream, Indices chosen,
+                                                           uint64_t product) const {
   if (size <= count) return all_indices(size);
   std::set<int64_t> unique(chosen.begin(), chosen.end());
-  for (uint64_t i = 0; int64_t(unique.size()) < count; ++i)
+  for (uint64_t i = product << 32; int64_t(unique.size()) < count; ++i)
     unique.insert(static_cast<int64_t>(deepbench_bits(seed_, stream, i) % uint64_t(size)));
   return Indices(unique.begin(), unique.end());
 }
 
 // Both ends, the borders of tiles of 16 to 256, and random indices.
-ProductReference::Indices ProductReference::sampled_indices(int64_t size, uint32_t stream) const {
-  const int64_t width = sample_grid_width(k_);
+ProductReference::Indices ProductReference::sampled_indices(int64_t size, uint32_t stream,
+                                                            uint64_t product) const {
+  const int64_t width = sample_grid_width(k_, products(), is_linear());
   Indices chosen = {0, size - 1};
   for (int64_t tile = 16; tile <= 256 && int64_t(chosen.size()) + 1 < width / 2; tile *= 2)
     if (tile < size) chosen.insert(chosen.end(), {tile - 1, tile});
-  return random_indices(size, width, stream, std::move(chosen));
+  return random_indices(size, width, stream, std::move(chosen), product);
 }
 
-// Adds every combination of the given rows and columns.
-std::vector<double> ProductReference::add_grid(const Indices& rows, const Indices& columns,
-                                               ExpectedElements& expected) {
+// The indices below `size` that are not among the sorted `chosen`.
+ProductReference::Indices ProductReference::others(const Indices& chosen, int64_t size) {
+  const Indices all = all_indices(size);
+  Indices rest;
+  std::set_difference(all.begin(), all.end(), chosen.begin(), chosen.end(),
+                      std::back_inserter(rest));
+  return rest;
+}
+
+// So few rows or columns at once that their elements take little memory.
+std::vector<ProductReference::Indices> ProductReference::in_parts(const Indices& all) const {
+  const auto step = static_cast<size_t>(std::max<int64_t>(1, kElementsAtOnce / k_));
+  std::vector<Indices> parts;
+  for (size_t begin = 0; begin < all.size(); begin += step)
+    parts.emplace_back(all.begin() + int64_t(begin),
+                       all.begin() + int64_t(std::min(all.size(), begin + step)));
+  return parts;
+}
+
+// Adds up to `count` random indices below `size` to the sorted `indices` and returns them: others
+// than those that are there, as far as there are any.
+ProductReference::Indices ProductReference::add_random_lines(int64_t size, int64_t count,
+                                                             uint64_t number,
+                                                             Indices& indices) const {
+  const auto wanted = static_cast<int64_t>(indices.size()) + count;
+  const Indices all = random_indices(size, wanted, kLineStream, indices, number);
+  Indices lines;
+  std::set_difference(all.begin(), all.end(), indices.begin(), indices.end(),
+                      std::back_inserter(lines));
+  indices = all;
+  return random_indices(size, count, kLineStream, lines, number);
+}
+
+// The columns of each product, of which `lines` are compared whole.
+ProductReference::SampledColumns ProductReference::sampled_columns() const {
+  const int64_t used = std::count_if(first_columns_.begin() + 1, first_columns_.end(),
+                                     [before = int64_t{0}](int64_t first) mutable {
+                                       return std::exchange(before, first) < first;
+                                     });
+  const int64_t count = compared_lines(m_ * used, is_linear());
+  SampledColumns sampled;
+  for (size_t product = 0; product + 1 < first_columns_.size(); ++product) {
+    const int64_t first = first_columns_[product], size = first_columns_[product + 1] - first;
+    if (size == 0) continue;
+    Indices of_product = sampled_indices(size, 12, product);
+    for (const int64_t column : add_random_lines(size, count, product + 1, of_product))
+      sampled.lines.push_back(first + column);
+    for (const int64_t column : of_product) sampled.all.push_back(first + column);
+  }
+  return sampled;
+}
+
+// A grid, and beside it whole rows of all products and whole columns of each, at random: a row or a
+// column that is wrong as a whole is wrong where it crosses them.
+void ProductReference::add_samples(ExpectedOutput& expected) {
+  Indices rows = sampled_indices(m_, 11);
+  const Indices row_lines = add_random_lines(m_, compared_lines(n_, is_linear()), 0, rows);
+  const SampledColumns columns = sampled_columns();
+  add_grid(rows, columns.all, expected, expected.initial_values);
+  if (!row_lines.empty())
+    for (const Indices& some : in_parts(others(columns.all, n_)))
+      add_grid(row_lines, some, expected, expected.initial_values);
+  if (!columns.lines.empty())
+    for (const Indices& some : in_parts(others(rows, m_)))
+      add_grid(some, columns.lines, expected, expected.initial_values);
+}
+
+// Adds every combination of the given rows, of each product, and columns in ascending order.
+void ProductReference::add_grid(const Indices& rows, const Indices& columns,
+                                ExpectedElements& expected, std::vector<double>& initial) {
+  size_t begin = 0;
+  for (size_t product = 0; product + 1 < first_columns_.size(); ++product) {
+    const auto end = std::lower_bound(columns.begin() + int64_t(begin), columns.end(),
+                                      first_columns_[product + 1]);
+    const auto next = static_cast<size_t>(end - columns.begin());
+    if (next > begin) add_grid_of_product(product, rows, columns, begin, next, expected, initial);
+    begin = next;
+  }
+}
+
+// Adds the columns from number `first` to before number `end`, which belong to one product.
+void ProductReference::add_grid_of_product(size_t product, const Indices& rows,
+                                           const Indices& columns, size_t first, size_t end,
+                                           ExpectedElements& expected,
+                                           std::vector<double>& initial) {
   const int64_t min_part = 1 + kMinThreadProducts / k_;
-  const auto height = static_cast<int64_t>(rows.size()), all = height + int64_t(columns.size());
+  const auto height = static_cast<int64_t>(rows.size()), width = static_cast<int64_t>(end - first);
   set_grid_rows(rows.size());
   // Rows come first, then columns. The threads that fill the vectors also touch their pages first.
-  const std::unique_ptr<float[]> vectors(new float[size_t(all * k_)]);
-  parallel_for(all, min_part, [&](int64_t begin, int64_t end, int) {
-    for (int64_t i = begin; i < end; ++i) {
+  const std::unique_ptr<float[]> vectors(new float[size_t((height + width) * k_)]);
+  parallel_for(height + width, min_part, [&](int64_t begin, int64_t limit, int) {
+    for (int64_t i = begin; i < limit; ++i) {
       float* const vector = vectors.get() + i * k_;
       if (i < height)
-        generate_row_of_a(size_t(i), rows[size_t(i)], vector);
+        generate_row_of_a(product, size_t(i), rows[size_t(i)], vector);
       else
-        generate_column_of_b(columns[size_t(i - height)], vector);
+        generate_column_of_b(product, columns[first + size_t(i - height)] - first_columns_[product],
+                             vector);
     }
   });
 
-  const size_t points = rows.size() * columns.size();
-  expected.resize(points);
-  std::vector<double> initial(points);
-  parallel_for(int64_t(points), min_part, [&](int64_t begin, int64_t end, int) {
-    for (int64_t index = begin; index < end; ++index) {
+  const size_t first_point = expected.indices.size();
+  expected.resize(first_point + size_t(height * width));
+  initial.resize(expected.indices.size());
+  parallel_for(height * width, min_part, [&](int64_t begin, int64_t limit, int) {
+    for (int64_t index = begin; index < limit; ++index) {
       const int64_t r = index % height, l = index / height;
       const DotSums sums = dot_sums(vectors.get() + r * k_, vectors.get() + (height + l) * k_, k_);
-      const int64_t i = rows[size_t(r)], j = columns[size_t(l)];
+      const int64_t i = rows[size_t(r)], j = columns[first + size_t(l)];
       const ExpectedElement expected_point = expected_element(sums, size_t(r), i, j);
-      expected.indices[size_t(index)] = static_cast<uint64_t>(i + j * m_);
-      expected.values[size_t(index)] = expected_point.value;
-      expected.bounds[size_t(index)] = expected_point.bound;
-      initial[size_t(index)] = expected_point.initial;
+      const size_t point = first_point + size_t(index);
+      expected.indices[point] = static_cast<uint64_t>(i + j * m_);
+      expected.values[point] = expected_point.value;
+      expected.bounds[point] = expected_point.bound;
+      initial[point] = expected_point.initial;
     }
   });
-  return initial;
 }
 
 void ProductReference::add_slope(ExpectedOutput& expected) {
@@ -144,7 +271,9 @@ void ProductReference::add_slope(ExpectedOutput& expected) {
                               std::max(wanted, kMinSlopeWidth));
   if (width < kMinSlopeWidth) return;
   expected.slope = {ExpectedSlope::Of::kElements, {}, slope->max_common_error};
-  add_grid(random_indices(m_, width, 13), random_indices(n_, width, 14), expected.slope->elements);
+  std::vector<double> initial;
+  add_grid(random_indices(m_, width, 13), random_indices(n_, width, 14), expected.slope->elements,
+           initial);
 }
 
 // Without C, calls in place do not add up. A bound has the terms output_roundoff |c| and r sqrt(S^2
@@ -159,7 +288,7 @@ void ProductReference::add_growth(ExpectedOutput& expected) const {
 // is at most 1/2 over its deviation. Twice the mean allows for rows of A that are smaller than
 // others, and six deviations of the number of outputs for chance.
 void ProductReference::add_unchanged_share(ExpectedOutput& expected) const {
-  const Operand a = this->a(), b = this->b();
+  const Operand a = this->a(0), b = this->b(0);
   if (mean_terms() < kManyTerms || a.stored.inputs.is_constant()) return;
   const double variance = mean_terms() *
                           a.stored.inputs.mean_square(a.stored.type, a.stored.stream) *
@@ -171,6 +300,27 @@ void ProductReference::add_unchanged_share(ExpectedOutput& expected) const {
   expected.unchanged_share = std::min(expected.unchanged_share, most / outputs);
 }
 
+// The sums over all products of A (B v), with the part of v that belongs to each, and the mean of
+// the rows' squares over all columns of the result.
+MatrixSums ProductReference::project_products(const std::vector<double>& weights) const {
+  MatrixSums total;
+  total.sums.resize(size_t(m_)), total.squares.resize(size_t(m_));
+  for (size_t product = 0; product + 1 < first_columns_.size(); ++product) {
+    const int64_t first = first_columns_[product], end = first_columns_[product + 1];
+    if (first == end) continue;
+    const std::vector<double> part(weights.begin() + first, weights.begin() + end);
+    const Operand a = this->a(product), b = this->b(product);
+    const MatrixSums added = multiply_by_vector_with_squares(
+        a.stored, a.transposed, multiply_by_vector(b.stored, b.transposed, part));
+    const double share = double(end - first) / double(n_);
+    for (size_t i = 0; i < total.sums.size(); ++i) {
+      total.sums[i] += added.sums[i];
+      total.squares[i] += share * added.squares[i];
+    }
+  }
+  return total;
+}
+
 // The error of a projected row is a random sum of the errors of n single outputs, whose typical
 // size follows from the mean square of B. The term 1e-13 covers the double-precision summation.
 // Products of random operands cancel for the most part. Equal ones add up, all outputs are rounded
@@ -179,26 +329,30 @@ void ProductReference::add_projection(ExpectedOutput& expected) const {
   std::vector<float> run(static_cast<size_t>(n_));
   fill_weights(seed_, 0, n_, run.data());
   const std::vector<double> weights(run.begin(), run.end());
-  const Operand a = this->a(), b = this->b(), c = this->c();
-  MatrixSums total = multiply_by_vector_with_squares(
-      a.stored, a.transposed, multiply_by_vector(b.stored, b.transposed, weights));
+  const Operand a = this->a(0), b = this->b(0), c = this->c();
+  MatrixSums total = project_products(weights);
   if (beta_ != 0) {
     const std::vector<double> added = multiply_by_vector(c.stored, c.transposed, weights);
     for (size_t i = 0; i < total.sums.size(); ++i) total.sums[i] += beta_ * added[i];
     if (expected.growth) expected.growth->initial_projections = added;
   }
+  const double sum_of_weights = std::accumulate(weights.begin(), weights.end(), 0.0);
+  const std::vector<double> bias = this->bias();
+  for (size_t i = 0; i < bias.size(); ++i) total.sums[i] += bias[i] * sum_of_weights;
   expected.projections = std::move(total.sums);
 
   const double b_square = b.stored.inputs.mean_square(b.stored.type, b.stored.stream);
   const double c_square =
       beta_ * beta_ * c.stored.inputs.mean_square(c.stored.type, c.stored.stream);
+  const double bias_square =
+      bias.empty() ? 0 : c.stored.inputs.mean_square(c.stored.type, c.stored.stream);
   const double relative = relative_bound() + 1e-13 * (1 + std::sqrt(max_terms()));
   const double added_up = a.stored.inputs.is_constant() ? 4 * max_terms() : 1;
   expected.projection_bounds.resize(expected.projections.size());
   for (size_t i = 0; i < total.squares.size(); ++i)
     expected.projection_bounds[i] =
         projection_bound_over_typical(double(n_)) *
-            std::sqrt(added_up * total.squares[i] * b_square + c_square) * relative +
+            std::sqrt(added_up * total.squares[i] * b_square + c_square + bias_square) * relative +
         1e-300;
   expected.projection_rows = static_cast<uint64_t>(m_);
   expected.projection_seed = seed_;

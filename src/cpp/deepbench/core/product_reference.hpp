@@ -1,7 +1,14 @@
 // The shared part of references for matrix products C = op(A) op(B) + beta C. Small problems are
-// checked in full. Larger problems are checked at a grid of sampled rows and columns, and as a
-// whole by projection: C v is compared with A (B v) + beta C v. Output (i, j) of an m x n result
-// has the index i + j m.
+// checked in full. Larger problems are checked at a grid of sampled rows and columns, in some
+// whole rows and columns, and as a whole by projection: C v is compared with A (B v) + beta C v.
+// Output (i, j) of an m x n result has the index i + j m.
+//
+// The result may consist of the results of several products of m rows, one after another, each with
+// its own A and B and its own number of columns. Every one of them is sampled, and a projection
+// adds up all of them.
+//
+// Where the result is no linear function of the products, it has no projection, and the grid is
+// larger.
 #pragma once
 
 #include <cstdint>
@@ -19,8 +26,10 @@ class ProductReference {
   virtual ~ProductReference() = default;
   ExpectedOutput expected_output();
 
-  // Bytes of host memory that the reference and the comparison take.
-  static double host_memory_bytes(int64_t m, int64_t n, int64_t k);
+  // Bytes of host memory that the reference and the comparison of an m x n result of so many
+  // products take.
+  static double host_memory_bytes(int64_t m, int64_t n, int64_t k, int64_t products = 1,
+                                  bool is_linear = true);
 
  protected:
   struct ExpectedElement {
@@ -33,21 +42,24 @@ class ProductReference {
     bool transposed;
   };
 
-  ProductReference(int64_t m, int64_t n, int64_t k, const KernelConditions& conditions)
-      : m_(m), n_(n), k_(k), beta_(conditions.beta), seed_(conditions.verification_seed) {}
+  // `columns`: of each product's result; a product may have none.
+  ProductReference(int64_t m, const std::vector<int64_t>& columns, int64_t k,
+                   const KernelConditions& conditions);
 
-  // generate_row_of_a() writes row i of op(A), which is number `grid_row` of the grid's rows;
-  // generate_column_of_b() writes column j of op(B). Both write k elements and run on several
-  // threads. set_grid_rows() announces the number of grid rows first.
+  // generate_row_of_a() writes row i of op(A) of a product, which is number `grid_row` of the
+  // grid's rows; generate_column_of_b() writes column j of its op(B). Both write k elements and run
+  // on several threads. set_grid_rows() announces the number of grid rows first.
   virtual void set_grid_rows(size_t rows) { (void)rows; }
-  virtual void generate_row_of_a(size_t grid_row, int64_t i, float* row) = 0;
-  virtual void generate_column_of_b(int64_t j, float* column) const = 0;
-  // The expected output (i, j), computed from the sums over that row and column.
+  virtual void generate_row_of_a(size_t product, size_t grid_row, int64_t i, float* row) = 0;
+  virtual void generate_column_of_b(size_t product, int64_t j, float* column) const = 0;
+  // The expected output (i, j) of the whole result, computed from the sums over that row and
+  // column.
   virtual ExpectedElement expected_element(const DotSums& sums, size_t grid_row, int64_t i,
                                            int64_t j) const = 0;
 
-  virtual Operand a() const = 0;
-  virtual Operand b() const = 0;
+  // Of one product; C is that of the whole result.
+  virtual Operand a(size_t product) const = 0;
+  virtual Operand b(size_t product) const = 0;
   virtual Operand c() const = 0;
   // The error bound of an output relative to its typical size.
   virtual double relative_bound() const = 0;
@@ -59,6 +71,9 @@ class ProductReference {
   // The mean number of products of an output.
   virtual double mean_terms() const { return double(k_); }
   virtual double output_roundoff() const = 0;
+  virtual bool is_linear() const { return true; }
+  // What the whole result has in addition, with the same column everywhere: none, or m elements.
+  virtual std::vector<double> bias() const { return {}; }
   // Where a factor of all outputs could hide in the rounding of each: what tells whether it does.
   struct SlopeConditions {
     double output_roundoff;
@@ -71,21 +86,38 @@ class ProductReference {
 
  private:
   using Indices = std::vector<int64_t>;
+  struct SampledColumns {
+    Indices all, lines;
+  };
 
   static bool checks_all_outputs(int64_t m, int64_t n, int64_t k);
-  static int64_t sample_grid_width(int64_t k);
+  static int64_t sample_grid_width(int64_t k, int64_t products, bool is_linear);
+  static int64_t compared_lines(int64_t outputs, bool is_linear);
   static Indices all_indices(int64_t size);
-  Indices random_indices(int64_t size, int64_t count, uint32_t stream, Indices chosen = {}) const;
-  Indices sampled_indices(int64_t size, uint32_t stream) const;
-  // Returns what the elements hold before the first call.
-  std::vector<double> add_grid(const Indices& rows, const Indices& columns,
-                               ExpectedElements& expected);
+  int64_t products() const { return int64_t(first_columns_.size()) - 1; }
+  Indices random_indices(int64_t size, int64_t count, uint32_t stream, Indices chosen = {},
+                         uint64_t product = 0) const;
+  Indices sampled_indices(int64_t size, uint32_t stream, uint64_t product = 0) const;
+  static Indices others(const Indices& chosen, int64_t size);
+  std::vector<Indices> in_parts(const Indices& all) const;
+  Indices add_random_lines(int64_t size, int64_t count, uint64_t number, Indices& indices) const;
+  SampledColumns sampled_columns() const;
+  void add_samples(ExpectedOutput& expected);
+  // `initial`: what the elements hold before the first call.
+  void add_grid(const Indices& rows, const Indices& columns, ExpectedElements& expected,
+                std::vector<double>& initial);
+  void add_grid_of_product(size_t product, const Indices& rows, const Indices& columns,
+                           size_t first, size_t end, ExpectedElements& expected,
+                           std::vector<double>& initial);
   void add_growth(ExpectedOutput& expected) const;
   void add_unchanged_share(ExpectedOutput& expected) const;
+  MatrixSums project_products(const std::vector<double>& weights) const;
   void add_projection(ExpectedOutput& expected) const;
   void add_slope(ExpectedOutput& expected);
 
-  const int64_t m_, n_, k_;
+  const int64_t m_, k_;
+  const std::vector<int64_t> first_columns_;  // of each product, and the number of all columns
+  const int64_t n_;
   const double beta_;
   const uint64_t seed_;
 };

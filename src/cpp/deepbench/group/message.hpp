@@ -1,5 +1,6 @@
-// Messages between ranks as bytes: consecutive fields, each text preceded by its length. All
-// machines of a group have the same byte order, which the greeting verifies.
+// Messages between ranks as bytes: consecutive fields, each text preceded by its length and each
+// list by the number of its elements. All machines of a group have the same byte order, which the
+// greeting verifies.
 #pragma once
 
 #include <cstdint>
@@ -7,6 +8,7 @@
 #include <string>
 #include <string_view>
 #include <type_traits>
+#include <vector>
 
 #include "deepbench/group/socket.hpp"
 
@@ -23,6 +25,16 @@ class Packer {
   Packer& number(Number value) {
     static_assert(std::is_arithmetic_v<Number> && sizeof(Number) == 8, "int64_t, uint64_t, double");
     bytes_.append(reinterpret_cast<const char*>(&value), sizeof value);
+    return *this;
+  }
+  Packer& texts(const std::vector<std::string>& texts) {
+    number(static_cast<uint64_t>(texts.size()));
+    for (const std::string& one : texts) text(one);
+    return *this;
+  }
+  Packer& numbers(const std::vector<double>& numbers) {
+    number(static_cast<uint64_t>(numbers.size()));
+    for (const double one : numbers) number(one);
     return *this;
   }
   const std::string& bytes() const { return bytes_; }
@@ -42,7 +54,16 @@ class Unpacker {
     std::memcpy(&value, take_bytes(sizeof value).data(), sizeof value);
     return value;
   }
-  std::string_view rest() const { return rest_; }
+  std::vector<std::string> texts() {
+    std::vector<std::string> texts;
+    for (auto left = number<uint64_t>(); left > 0; --left) texts.push_back(text());
+    return texts;
+  }
+  std::vector<double> numbers() {
+    std::vector<double> numbers;
+    for (auto left = number<uint64_t>(); left > 0; --left) numbers.push_back(number<double>());
+    return numbers;
+  }
 
  private:
   std::string_view take_bytes(uint64_t count) {

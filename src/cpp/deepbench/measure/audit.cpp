@@ -152,7 +152,7 @@ std::string doubt_about_count(const BatchTimer& plain, const Samples& samples,
   };
   std::vector<double> parts_ns, wholes_ns;
   while (wholes_ns.size() < kRounds) {
-    const double part_ns = plain(part).elapsed_ns;
+    const double part_ns = plain(part).undisturbed_ns();
     const double whole_ns = plain(whole).elapsed_ns;
     if (grows(part_ns, whole_ns)) return "";
     if (whole_ns >= kSettlingNs || whole >= kManyCalls) {
@@ -187,8 +187,9 @@ std::string doubt_about_further_calls(const BatchTimer& plain, const Samples& sa
     const double all = plain(whole).elapsed_ns;
     plain(1);  // Whatever a restored operand or the end of a long batch costs is not part of the
                // next.
-    first_ns.push_back(plain(1).elapsed_ns);
-    further_ns.push_back(std::max(0.0, all - first_ns.back()) / double(whole - 1));
+    const Batch first = plain(1);
+    first_ns.push_back(first.undisturbed_ns());
+    further_ns.push_back(std::max(0.0, all - first.elapsed_ns) / double(whole - 1));
     if (!is_doubted(first_ns.back(), further_ns.back())) return "";
   }
   if (!is_doubted(smallest(first_ns), largest(further_ns))) return "";
@@ -204,7 +205,7 @@ std::string doubt_about_reset(const BatchTimer& plain, const BatchTimer& after_r
   std::vector<double> plain_ns, verified_ns;
   while (plain_ns.size() < kRounds) {
     const Batch usual = plain(count);
-    const double verified = after_reset(count).per_call_ns();
+    const double verified = after_reset(count).undisturbed_ns() / double(count);
     if (verified <= kMaxVerifiedSlowdown * usual.per_call_ns()) return "";
     if (count >= kCoolingCalls && usual.elapsed_ns >= kSettlingNs) {
       plain_ns.push_back(usual.per_call_ns());

@@ -1,7 +1,8 @@
 // Whether the times that a backend reports fit together. The measuring loop believes them; these
 // functions make a few more batches and look for what an honest clock and an honest loop cannot do.
 // Other work on the machine must not cast doubt on a kernel: an honest one is believed after the
-// first round that is plausible, and doubt takes several rounds without an exception.
+// first round that is plausible, and doubt takes several rounds without an exception. Nor does time
+// for which other work is known to have had the processor make a batch too long.
 //
 // Where several ranks make the batches together, each judges its own clock and its own results, and
 // all make as many rounds as the one that is doubted longest.

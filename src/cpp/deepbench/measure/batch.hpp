@@ -31,6 +31,8 @@ struct Batch {
   // A backend that understates its host time does not escape the limit of time.
   double spent_ns() const { return rested_ns + untimed_ns + std::max(host_ns, longest_watched_ns); }
   double per_call_ns() const { return elapsed_ns / static_cast<double>(count); }
+  // The device time less that for which other work had the processor of a thread.
+  double undisturbed_ns() const { return std::max(0.0, elapsed_ns - waited_ns.value_or(0)); }
 };
 
 // Makes `count` calls and times them; throws if it cannot. Where several ranks run the loop, every

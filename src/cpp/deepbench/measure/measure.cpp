@@ -22,6 +22,7 @@ class MeasuringLoop {
 
   Samples run() {
     warm_up(time_first_calls());
+    if (options_.soak_calls > 0) rule_.take_exactly(batches_of(options_.soak_calls));
     std::optional<StopReason> stop;
     while (!(stop = rule_.decide(samples_.spent_ns))) take_sample();
     return make_result(*stop);
@@ -56,6 +57,11 @@ class MeasuringLoop {
     recent_clocks_mhz_ = warm.last_clocks_mhz();
   }
 
+  int64_t batches_of(int64_t calls) const {
+    const auto batch = int64_t(samples_.batch);
+    return calls / batch + (calls % batch != 0);
+  }
+
   // Compares the clock with the settled clock of this row. A batch under the software power cap is
   // not throttled by its clock alone: large products always run under that cap.
   bool is_throttled(const Batch& batch) const {
@@ -73,6 +79,7 @@ class MeasuringLoop {
 
   // Where other work leaves hardly a batch alone, repeating each of them finds no better one.
   bool is_worth_repeating(const Batch& batch) const {
+    if (options_.soak_calls > 0) return false;  // a soak shows what happens, throttling too
     const auto taken = static_cast<int64_t>(host_per_call_ns_.size());
     const bool is_often_alone = 2 * disturbed_ <= taken + kFewSamples;
     return is_throttled(batch) || (is_disturbed(batch) && is_often_alone);
@@ -116,6 +123,7 @@ class MeasuringLoop {
         recent_clocks_mhz_.erase(recent_clocks_mhz_.begin());
     }
     samples_.power_capped += batch.power_capped;
+    if (options_.soak_calls > 0) samples_.soak.add(batch, is_throttled(batch));
     samples_.launch = batch.launch;
     samples_.timer = batch.timer;
   }

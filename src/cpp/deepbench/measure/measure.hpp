@@ -9,6 +9,7 @@
 #include "deepbench/core/export.hpp"
 #include "deepbench/measure/batch.hpp"
 #include "deepbench/measure/options.hpp"
+#include "deepbench/measure/soak.hpp"
 #include "deepbench/measure/stopping_rule.hpp"
 
 namespace deepbench {
@@ -38,6 +39,7 @@ struct Samples {
   // processor that other work had. Empty: unknown.
   std::optional<double> waited_share{};
   int64_t power_capped = 0;  // samples under a software power cap: a label, not a fault
+  SoakCourse soak;           // of the samples, if they are those of a soak
   StopReason stop = StopReason::kConverged;
   std::string launch, timer;
 };

@@ -18,6 +18,8 @@ struct MeasureOptions {
   // The device is loaded without pause: for this long, and until its clock has settled, before the
   // samples (sustained_load.hpp). Nothing: it need not be.
   std::optional<double> min_load_ns;
+  // > 0: the samples are at least so many calls back to back, whose course is kept (soak.hpp).
+  int64_t soak_calls = 0;
   double timer_resolution_ns = 1;
 
   double max_autocorrelation = 0.5;  // at lag 1; above it, errors come from block means
@@ -54,6 +56,9 @@ inline constexpr size_t kBatchesPerBlock = 12, kMaxBlockBatches = 20 * kBatchesP
 // on, and its clock to follow. A device that is loaded already needs no more than the windows in
 // which the clock is seen to have settled.
 inline constexpr double kLoadAfterIdleNs = 3e9, kMaxLoadNs = 5e9, kSustainedSpanNs = 20e6;
+
+// A soak has at least this many batches, so that its course can be seen.
+inline constexpr int64_t kMinSoakBatches = 20;
 
 // A rotation is short if it takes at most this many times min_span_ns.
 inline constexpr double kMaxRotationSpans = 16;

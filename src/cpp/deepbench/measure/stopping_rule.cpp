@@ -95,6 +95,8 @@ std::optional<StopReason> StoppingRule::decide(double spent_ns) {
   const bool precise = error_ <= options_.max_error;
   const bool enough = n >= required_samples(median_ns);
   // Three equal short samples do not bound the error of the next one, so `enough` is required too.
+  if (exact_done && options_.soak_calls > 0)
+    return throttled_or(precise ? StopReason::kConverged : StopReason::kNoisy);
   if (exact_done)
     return throttled_or(precise && enough ? StopReason::kConverged : StopReason::kTooFew);
   if (exact)

@@ -34,6 +34,9 @@ class DEEPBENCH_API StoppingRule {
  public:
   explicit StoppingRule(const MeasureOptions& options) : options_(options) {}
 
+  // From now on, exactly this number of samples is required, whatever their error.
+  void take_exactly(int64_t samples) { options_.exact_samples = samples; }
+
   // Adds one sample, a batch of `count` calls.
   void add(double per_call_ns, uint64_t count, bool throttled, bool schedule_perturbed = false);
 

@@ -14,6 +14,7 @@ namespace {
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 constexpr size_t kLeastRows = 5;      // of a class that says anything
 constexpr double kLeastShare = 1e-5;  // of the median variance; smaller ones are raised to it
+constexpr double kLongestNs = 1e15;   // of a result file: two visits far apart bound nothing
 constexpr double kNormalQuantile = 1.959963984540054;  // of 97.5 %
 constexpr double kNormalFrom = 1e6;  // degrees of freedom that are as good as infinity
 
@@ -114,7 +115,8 @@ VisitedTime combine_medians(const std::vector<double>& medians_ns, const VisitPr
           : (prior.degrees * prior.variance + own.degrees * own.variance) / degrees;
   const double error = std::sqrt(variance / static_cast<double>(medians_ns.size()));
   const double half_width = student_quantile(degrees) * error;
-  return {ns, error, ns * std::exp(-half_width), ns * std::exp(half_width)};
+  const double high_ns = std::min(ns * std::exp(half_width), kLongestNs);
+  return {ns, error, ns * std::exp(-half_width), std::max(ns, high_ns)};
 }
 
 double student_quantile(double degrees) {

@@ -297,16 +297,12 @@ void require_phase(const Conv& conv) {
 }
 
 ConvPlan make_plan(const Conv& conv, const ConvCandidate& candidate, const std::string& id) {
-  const Api& api = Api::instance();
   require_precision(conv.precision.precision);
   require_phase(conv);
   ConvPlan plan = plan_with(conv, candidate);
   const dnnl_status_t status = create_primitive(plan);
   if (status != dnnl_success && !id.empty()) reject_candidate("onednn", id);
-  if (status != dnnl_success)
-    plugin::unsupported("oneDNN " + api.version() + " does not support this convolution in " +
-                        std::string(conv.precision.name) + " for this processor (" +
-                        api.isa_text() + "): " + status_text(status));
+  require_primitive(status, "such convolution", conv.precision);
   return plan;
 }
 

@@ -46,13 +46,16 @@ inline void require_int_dimensions(const Gemm& gemm) {
     plugin::unsupported("this library's dimensions are 32-bit integers");
 }
 
-// C += op(A) op(B) by cblas_sgemm.
+// C += op(A) op(B) by cblas_sgemm, one call for each product of a batch.
 inline void run_sgemm(Sgemm sgemm, const BlasShape& s, const GemmOperands& operands,
                       uint64_t copy) {
-  sgemm(kColumnMajor, s.trans_a, s.trans_b, s.m, s.n, s.k, 1.0f,
-        static_cast<const float*>(operands.a(copy)), s.lda,
-        static_cast<const float*>(operands.b(copy)), s.ldb, 1.0f,
-        static_cast<float*>(operands.c(copy)), s.m);
+  const auto* a = static_cast<const float*>(operands.a(copy));
+  const auto* b = static_cast<const float*>(operands.b(copy));
+  auto* c = static_cast<float*>(operands.c(copy));
+  const int64_t m = s.m, n = s.n, k = s.k;
+  for (int64_t item = 0; item < operands.gemm().batch; ++item)
+    sgemm(kColumnMajor, s.trans_a, s.trans_b, s.m, s.n, s.k, 1.0f, a + item * m * k, s.lda,
+          b + item * k * n, s.ldb, 1.0f, c + item * m * n, s.m);
 }
 
 // The plan of a product in a library with the following static functions:
@@ -101,6 +104,8 @@ class BlasPlan final : public plugin::TypedPlan<BlasPlan<Library>, Gemm> {
   static std::string checked_candidate(const Gemm& gemm, const plugin::Options& options,
                                        const std::string& candidate) {
     require_int_dimensions(gemm);
+    if (gemm.has_epilogue())
+      plugin::unsupported(Library::name() + " has no products with an epilogue");
     const std::vector<std::string> ids = Library::candidates(gemm);
     Library::require_explicit_choice(gemm, options);
     if (candidate.empty()) return ids.front();

@@ -152,6 +152,11 @@ struct MklGemm {
   }
 
   static std::vector<std::string> candidates(const Gemm& gemm) {
+    if (gemm.batch > 1) {
+      if (gemm.precision.precision == Precision::kFloat) return {kSgemm};
+      plugin::unsupported("deepbench calls MKL with batches in float only, not in " +
+                          std::string(gemm.precision.name));
+    }
     switch (gemm.precision.precision) {
       case Precision::kFloat:
         return {kSgemm, kPackedSgemm};

@@ -26,7 +26,7 @@ class MatmulCall final : public PrimitiveCall {
   void describe(plugin::Sink& sink) const override {
     PrimitiveCall::describe(sink);
     if (plan_->candidate.packed) plugin::describe_conversion("a", conversion_times_, sink);
-    if (plan_->storage.output == Output::kOverwrite) {
+    if (operands_.gemm().is_int8()) {
       sink.real("beta", 0);
       sink.text("note.beta",
                 "beta = 0, because oneDNN adds an existing C in float, which is not exact");
@@ -58,6 +58,8 @@ class MatmulCall final : public PrimitiveCall {
     if (plan_->storage.output == Output::kSeparate)
       set_argument(copy, DNNL_ARG_ATTR_MULTIPLE_POST_OP(0) | DNNL_ARG_SRC_1, result,
                    operands.c(copy));
+    if (operands.gemm().has_epilogue())
+      set_argument(copy, DNNL_ARG_BIAS, description(dnnl_query_weights_md, 1), operands.bias());
   }
 
   const std::shared_ptr<const GemmPlan> plan_;

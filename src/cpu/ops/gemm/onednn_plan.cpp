@@ -12,15 +12,21 @@ constexpr const char* kDefault = "matmul";
 
 bool is_int8(const Gemm& gemm) { return gemm.precision.precision == Precision::kInt8; }
 
+// oneDNN adds an existing C in float, which is not exact in int8.
+bool adds_c(const Gemm& gemm) { return !is_int8(gemm) && !gemm.has_epilogue(); }
+
+bool has_sgemm(const Gemm& gemm) {
+  return gemm.precision.precision == Precision::kFloat && gemm.batch == 1 && !gemm.has_epilogue();
+}
+
 GemmCandidate parse_candidate(const std::string& id, const Gemm& gemm) {
   GemmCandidate candidate;
   if (id == kDefault) return candidate;
-  const bool is_float = gemm.precision.precision == Precision::kFloat;
-  if (id == "sgemm" && is_float) {
+  if (id == "sgemm" && has_sgemm(gemm)) {
     candidate.sgemm = true;
-  } else if (id == "matmul:packed") {
+  } else if (id == "matmul:packed" && gemm.batch == 1) {
     candidate.packed = true;
-  } else if (id == "matmul:add" && !is_int8(gemm)) {
+  } else if (id == "matmul:add" && adds_c(gemm)) {
     candidate.separate = true;
   } else {
     const std::string prefix = "matmul:";
@@ -28,6 +34,16 @@ GemmCandidate parse_candidate(const std::string& id, const Gemm& gemm) {
     candidate.implementation = id.substr(prefix.size());
   }
   return candidate;
+}
+
+MemoryDesc plain_bias(int64_t batch, int64_t m, dnnl_data_type_t type) {
+  if (batch == 1) return plain_matrix(1, m, m, 1, type);
+  const Api& api = Api::instance();
+  const dnnl_dims_t dimensions = {1, 1, m}, strides = {m, m, 1};
+  dnnl_memory_desc_t made = nullptr;
+  api.check(api.memory_desc_create_with_strides_f(&made, 3, dimensions, type, strides),
+            "describing a bias");
+  return MemoryDesc(made);
 }
 
 // oneDNN adds the whole matrix C in float before it rounds once to the result's type.
@@ -43,13 +59,25 @@ PostOps add_c(const GemmCandidate& candidate, const_dnnl_memory_desc_t c) {
   return post_ops;
 }
 
+// What follows the sum of product and bias.
+PostOps apply_function(Epilogue epilogue) {
+  const Api& api = Api::instance();
+  dnnl_post_ops_t made = nullptr;
+  api.check(api.post_ops_create_f(&made), "creating post-operations");
+  PostOps post_ops(made);
+  const auto function = epilogue == Epilogue::kRelu ? dnnl_eltwise_relu : dnnl_eltwise_gelu_tanh;
+  api.check(api.post_ops_append_eltwise_f(made, function, 0, 0), "adding the epilogue");
+  return post_ops;
+}
+
 Attributes attributes_of(const Gemm& gemm, const GemmCandidate& candidate,
                          const_dnnl_memory_desc_t c) {
   const Api& api = Api::instance();
   Attributes attributes = strict_attributes();
-  if (!is_int8(gemm)) {
-    const PostOps post_ops = add_c(candidate, c);
-    api.check(api.primitive_attr_set_post_ops_f(attributes.get(), post_ops.get()), "adding C");
+  if (adds_c(gemm) || is_nonlinear(gemm.epilogue)) {
+    const PostOps post_ops = adds_c(gemm) ? add_c(candidate, c) : apply_function(gemm.epilogue);
+    api.check(api.primitive_attr_set_post_ops_f(attributes.get(), post_ops.get()),
+              "adding post-operations");
   }
   return attributes;
 }
@@ -57,22 +85,24 @@ Attributes attributes_of(const Gemm& gemm, const GemmCandidate& candidate,
 void create_primitive_desc(const Gemm& gemm, GemmPlan& plan) {
   const Api& api = Api::instance();
   const auto a_type = data_type(plan.storage.a_type), b_type = data_type(gemm.b_type);
-  const MemoryDesc source =
-      plain_matrix(gemm.n, gemm.k, gemm.trans_b ? 1 : gemm.k, gemm.trans_b ? gemm.n : 1, b_type);
-  plan.plain_a =
-      plain_matrix(gemm.k, gemm.m, gemm.trans_a ? 1 : gemm.m, gemm.trans_a ? gemm.k : 1, a_type);
+  const int64_t batch = gemm.batch;
+  const MemoryDesc source = plain_matrices(batch, gemm.n, gemm.k, gemm.trans_b ? 1 : gemm.k,
+                                           gemm.trans_b ? gemm.n : 1, b_type);
+  plan.plain_a = plain_matrices(batch, gemm.k, gemm.m, gemm.trans_a ? 1 : gemm.m,
+                                gemm.trans_a ? gemm.k : 1, a_type);
   const MemoryDesc any_a = any_matrix(gemm.k, gemm.m, a_type);
-  const MemoryDesc result = plain_matrix(gemm.n, gemm.m, gemm.m, 1, data_type(gemm.precision.c));
+  const MemoryDesc result =
+      plain_matrices(batch, gemm.n, gemm.m, gemm.m, 1, data_type(gemm.precision.c));
+  // The same element for a whole row of C, which is a column for oneDNN.
+  MemoryDesc bias;
+  if (gemm.has_epilogue()) bias = plain_bias(batch, gemm.m, data_type(gemm.precision.c));
   const Attributes attributes = attributes_of(gemm, plan.candidate, result.get());
 
   dnnl_primitive_desc_t made = nullptr;
   const dnnl_status_t status = api.matmul_primitive_desc_create_f(
       &made, api.engine(), source.get(), (plan.candidate.packed ? any_a : plan.plain_a).get(),
-      nullptr, result.get(), attributes.get());
-  if (status != dnnl_success)
-    plugin::unsupported("oneDNN " + api.version() + " has no matrix product in " +
-                        std::string(gemm.precision.name) + " for this processor (" +
-                        api.isa_text() + "): " + status_text(status));
+      bias.get(), result.get(), attributes.get());
+  require_primitive(status, "matrix product", gemm.precision);
   plan.primitive.reset(made);
   const std::string& name = plan.candidate.implementation;
   if (!name.empty() && !advance_to_implementation(made, name))
@@ -86,7 +116,7 @@ GemmPlan make_plan(const Gemm& gemm, const std::string& id) {
   plan.candidate = parse_candidate(id, gemm);
   plan.storage.gemm = gemm;
   plan.storage.a_type = is_int8(gemm) && !api.has_exact_int8() ? DEEPBENCH_S7 : gemm.precision.a;
-  plan.storage.output = is_int8(gemm)             ? Output::kOverwrite
+  plan.storage.output = !adds_c(gemm)             ? Output::kOverwrite
                         : plan.candidate.separate ? Output::kSeparate
                                                   : Output::kInPlace;
   if (plan.candidate.sgemm) return plan;
@@ -106,13 +136,15 @@ std::vector<std::string> list_candidates(const Gemm& gemm, RowPlans<GemmPlan>& r
   const Api& api = Api::instance();
   const auto first = plan_gemm(gemm, kDefault, row);
   std::vector<std::string> ids = {kDefault};
-  const auto packed = plan_if_supported([&] { return plan_gemm(gemm, "matmul:packed", row); });
+  const auto packed =
+      gemm.batch > 1 ? std::nullopt
+                     : plan_if_supported([&] { return plan_gemm(gemm, "matmul:packed", row); });
   if (packed && !api.memory_desc_equal_f((*packed)->plain_a.get(),
                                          (*packed)->description(dnnl_query_weights_md)))
     // An equal layout makes the candidate a duplicate of the default.
     ids.push_back("matmul:packed");
-  if (gemm.precision.precision == Precision::kFloat) ids.push_back("sgemm");
-  if (!is_int8(gemm)) ids.push_back("matmul:add");
+  if (has_sgemm(gemm)) ids.push_back("sgemm");
+  if (adds_c(gemm)) ids.push_back("matmul:add");
 
   for (const std::string& name : alternative_implementations(first->alternatives.get())) {
     if (is_too_slow(name, gemm.flops())) break;

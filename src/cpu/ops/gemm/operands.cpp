@@ -12,9 +12,16 @@ namespace deepbench::cpu {
 
 using plugin::matrix_bytes;
 
-uint64_t GemmStorage::plain_a_bytes() const { return matrix_bytes(gemm.m, gemm.k, a_type); }
-uint64_t GemmStorage::b_bytes() const { return matrix_bytes(gemm.k, gemm.n, gemm.b_type); }
-uint64_t GemmStorage::c_bytes() const { return matrix_bytes(gemm.m, gemm.n, c_type()); }
+uint64_t GemmStorage::batch_bytes(int64_t rows, int64_t columns, deepbench_type type) const {
+  return saturating_multiply(matrix_bytes(rows, columns, type), uint64_t(gemm.batch));
+}
+uint64_t GemmStorage::plain_a_bytes() const { return batch_bytes(gemm.m, gemm.k, a_type); }
+uint64_t GemmStorage::b_bytes() const { return batch_bytes(gemm.k, gemm.n, gemm.b_type); }
+uint64_t GemmStorage::c_bytes() const { return batch_bytes(gemm.m, gemm.n, c_type()); }
+
+uint64_t GemmStorage::bias_bytes() const {
+  return gemm.has_epilogue() ? matrix_bytes(gemm.m, 1, c_type()) : 0;
+}
 
 uint64_t GemmStorage::touched_bytes() const {
   const uint64_t inputs = saturating_add(a_bytes(), b_bytes());
@@ -30,6 +37,7 @@ uint64_t GemmStorage::needed_bytes(const CopyPlan& plan) const {
     bytes = saturating_add(bytes, Copies::needed_bytes(c_bytes(), plan.copies));
   if (output == Output::kInPlace) bytes = saturating_add(bytes, c_bytes());
   if (packed_a_bytes) bytes = saturating_add(bytes, plain_a_bytes());
+  bytes = saturating_add(bytes, bias_bytes());
   return saturating_add(bytes, plan.flush_bytes);
 }
 
@@ -46,6 +54,7 @@ GemmOperands::GemmOperands(const GemmStorage& storage, const CopyPlan& plan, Inp
     c_ = Copies(storage.c_bytes(), copies_);
   else
     d_ = Copies(storage.c_bytes(), copies_);
+  if (gemm().has_epilogue()) bias_ = Buffer(storage.bias_bytes());
   make_inputs();
   if (storage.output != Output::kInPlace) poison_outputs();
 }
@@ -57,6 +66,8 @@ void GemmOperands::make_inputs() {
   make_input(gemm().b_type, elements_b(), Gemm::kStreamB, b_, shared_b_);
   if (storage_.output == Output::kSeparate)
     make_input(gemm().precision.c, outputs(), Gemm::kStreamC, c_, shared_c_);
+  if (gemm().has_epilogue())
+    fill_input(bias_.data(), gemm().precision.c, uint64_t(gemm().m), Gemm::kStreamC);
   if (storage_.output == Output::kInPlace) {
     initial_c_ = initial_c();
     restore();

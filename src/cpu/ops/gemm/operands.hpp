@@ -31,11 +31,15 @@ struct GemmStorage {
   uint64_t a_bytes() const { return packed_a_bytes ? packed_a_bytes : plain_a_bytes(); }
   uint64_t b_bytes() const;
   uint64_t c_bytes() const;        // The bytes of C, and also of D, which has the same type.
+  uint64_t bias_bytes() const;     // 0 without an epilogue
   uint64_t touched_bytes() const;  // The bytes that one call reads and writes.
   // kInPlace: how many products can be added to C before a sum might leave C's range.
   int64_t calls_before_overflow(Inputs inputs) const;
   // The bytes that prepare() allocates, without the library's workspace.
   uint64_t needed_bytes(const CopyPlan& plan) const;
+
+ private:
+  uint64_t batch_bytes(int64_t rows, int64_t columns, deepbench_type type) const;
 };
 
 class GemmOperands final : public ArrayOperands {
@@ -54,6 +58,8 @@ class GemmOperands final : public ArrayOperands {
   // The result: C itself with kInPlace, and D otherwise. With kOverwrite there is no C.
   void* c(uint64_t copy) const { return shared_c_ ? shared_c_->data() : c_.at(copy); }
   void* d(uint64_t copy) const;
+  // With an epilogue; all copies share it.
+  void* bias() const { return bias_.data(); }
 
   // With packed_a_bytes: A in the problem's layout, for packing into a(0).
   std::shared_ptr<const Buffer> plain_a() const;
@@ -78,9 +84,12 @@ class GemmOperands final : public ArrayOperands {
   std::shared_ptr<const Buffer> generated_operand(deepbench_type type, uint64_t elements,
                                                   uint32_t stream) const;
   std::shared_ptr<const Buffer> initial_c();
-  uint64_t elements_a() const { return uint64_t(gemm().m) * uint64_t(gemm().k); }
-  uint64_t elements_b() const { return uint64_t(gemm().k) * uint64_t(gemm().n); }
-  uint64_t outputs() const { return uint64_t(gemm().m) * uint64_t(gemm().n); }
+  uint64_t batch_of(int64_t rows, int64_t columns) const {
+    return uint64_t(rows) * uint64_t(columns) * uint64_t(gemm().batch);
+  }
+  uint64_t elements_a() const { return batch_of(gemm().m, gemm().k); }
+  uint64_t elements_b() const { return batch_of(gemm().k, gemm().n); }
+  uint64_t outputs() const { return batch_of(gemm().m, gemm().n); }
 
   GemmStorage storage_;
   Inputs inputs_;
@@ -88,6 +97,7 @@ class GemmOperands final : public ArrayOperands {
   // Null where the kernel owns its copies.
   std::shared_ptr<const Buffer> shared_a_, shared_b_, shared_c_;
   Copies a_, b_, c_, d_;
+  Buffer bias_;
   std::shared_ptr<const Buffer> initial_c_;  // kInPlace: the values that restore() writes.
   std::shared_ptr<Buffer> own_initial_c_;    // The same, where no other kernel may share it.
 };

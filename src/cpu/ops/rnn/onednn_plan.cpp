@@ -112,14 +112,8 @@ dnnl_status_t create_backward(const Rnn& rnn, const Tensors& t, const Tensors& d
                 d.u.get(), d.b.get(), d.y.get(), d.h.get(), kOverwrite, hint, attr);
 }
 
-PrimitiveDesc require_primitive_desc(const Rnn& rnn, dnnl_status_t status,
-                                     dnnl_primitive_desc_t made) {
-  const Api& api = Api::instance();
-  if (status != dnnl_success)
-    plugin::unsupported("oneDNN " + api.version() + " has no " + rnn.cell + " layer with phase=" +
-                        rnn.phase + " in " + std::string(rnn.precision.name) +
-                        " for this processor (" + api.isa_text() + "): " + status_text(status));
-  return PrimitiveDesc(made);
+void require_layer(const Rnn& rnn, dnnl_status_t status) {
+  require_primitive(status, rnn.cell + " layer with phase=" + rnn.phase, rnn.precision);
 }
 
 MemoryDesc copy_of(const_dnnl_memory_desc_t description) {
@@ -142,7 +136,8 @@ PrimitiveDesc plan_forward(const Rnn& rnn, const LayerCandidate& candidate) {
   if (rnn.is_quantised()) set_scales(rnn, attributes.get());
   dnnl_primitive_desc_t made = nullptr;
   const dnnl_status_t status = create_forward(rnn, tensors, attributes.get(), &made);
-  return require_primitive_desc(rnn, status, made);
+  require_layer(rnn, status);
+  return PrimitiveDesc(made);
 }
 
 // The backward pass takes the weights transposed and returns their gradients in the layout of the
@@ -157,7 +152,8 @@ PrimitiveDesc plan_backward(const Rnn& rnn, const_dnnl_primitive_desc_t forward,
   dnnl_primitive_desc_t made = nullptr;
   const dnnl_status_t status =
       create_backward(rnn, tensors, diff, forward, attributes.get(), &made);
-  return require_primitive_desc(rnn, status, made);
+  require_layer(rnn, status);
+  return PrimitiveDesc(made);
 }
 
 // Finds the strides of the gradient of the weights. Returns false if the layout is blocked.

@@ -61,10 +61,7 @@ PrimitiveDesc plan_sparse(const SparseGemm& gemm) {
   dnnl_primitive_desc_t made = nullptr;
   const dnnl_status_t status = api.matmul_primitive_desc_create_f(
       &made, api.engine(), a.get(), b.get(), nullptr, c.get(), nullptr);
-  if (status != dnnl_success)
-    plugin::unsupported("oneDNN " + api.version() +
-                        " does not support this sparse product on this processor (" +
-                        api.isa_text() + "): " + status_text(status));
+  require_primitive(status, "sparse product", gemm.precision);
   PrimitiveDesc plan(made);
   reject_too_slow(implementation_name(made), gemm.flops());
   return plan;

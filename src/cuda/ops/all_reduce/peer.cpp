@@ -4,9 +4,9 @@
 #include <vector>
 
 #include "device.hpp"
-#include "ops/all_reduce/all_reduce_implementation.hpp"
 #include "ops/all_reduce/peer_algorithm.hpp"
 #include "ops/all_reduce/peer_team.hpp"
+#include "ops/collective/collective_implementation.hpp"
 #include "status_check.hpp"
 
 namespace deepbench::cuda {
@@ -16,7 +16,7 @@ constexpr int kMinComputeCapabilityMajor = 7;  // the first with system-scope me
 
 class PeerCall final : public LibraryCall {
  public:
-  PeerCall(AllReduceOperands& operands, const std::string& algorithm)
+  PeerCall(CollectiveOperands& operands, const std::string& algorithm)
       : rank_operands_(operands.rank(0)),
         stream_(rank_operands_.memory().stream()),
         in_place_(operands.problem().in_place),
@@ -110,19 +110,19 @@ class PeerCall final : public LibraryCall {
   PeerMemory memory_;
 };
 
-class PeerAllReduce final : public AllReduceImplementation {
+class PeerAllReduce final : public CollectiveImplementation {
  public:
-  PeerAllReduce() : AllReduceImplementation("peer") {}
+  PeerAllReduce() : CollectiveImplementation("peer") {}
   LibraryFacts library() override { return plugin::builtin_library_facts(); }
 
  protected:
-  std::vector<std::string> algorithms(const AllReduce& all_reduce) override {
-    return peer_candidates(all_reduce, plugin::ranks().size());
+  std::vector<std::string> algorithms(const Collective& collective) override {
+    return peer_candidates(collective, plugin::ranks().size());
   }
-  uint64_t workspace_bytes(const AllReduce& all_reduce, const std::string& algorithm) override {
-    return peer_shared_bytes(peer_algorithm(algorithm), all_reduce, plugin::ranks().size());
+  uint64_t workspace_bytes(const Collective& collective, const std::string& algorithm) override {
+    return peer_shared_bytes(peer_algorithm(algorithm), collective, plugin::ranks().size());
   }
-  void require_supported(const AllReduce&, const Participants& participants,
+  void require_supported(const Collective&, const Participants& participants,
                          const std::string&) override {
     const plugin::Ranks& ranks = plugin::ranks();
     if (ranks.local_size() < ranks.size())
@@ -133,7 +133,7 @@ class PeerAllReduce final : public AllReduceImplementation {
     if (device_facts(participants.devices.front()).major < kMinComputeCapabilityMajor)
       plugin::unsupported("peer needs devices of compute capability 7.0 or higher");
   }
-  std::unique_ptr<LibraryCall> make_call(AllReduceOperands& operands,
+  std::unique_ptr<LibraryCall> make_call(CollectiveOperands& operands,
                                          const std::string& algorithm) override {
     return std::make_unique<PeerCall>(operands, algorithm);
   }

@@ -18,7 +18,7 @@ constexpr uint64_t kGrain = 32;  // slices begin at multiples of this number of 
 // The payload in bytes up to which an algorithm is the default; the ring is the default for larger
 // payloads. The thresholds for two and four ranks are the measured crossovers on H200s with NVLink;
 // those for eight ranks are extrapolated. one_shot_ll sends twice the bytes to every rank, but has
-// no separate synchronisation. one_shot waits for flags. The other algorithms move fewer bytes and
+// no separate synchronization. one_shot waits for flags. The other algorithms move fewer bytes and
 // wait twice; among them, sending is faster than reading for payloads that are large enough to
 // outweigh the intermediate stores.
 struct SizeThresholds {
@@ -52,19 +52,19 @@ constexpr std::array<NamedAlgorithm, 5> kAllAlgorithms = {
 
 const char* name_of(PeerAlgorithm algorithm) { return kAllAlgorithms[size_t(algorithm)].name; }
 
-uint64_t payload_of(const AllReduce& all_reduce) {
-  return uint64_t(all_reduce.elements) * uint64_t(size_of(all_reduce.precision.c));
+uint64_t payload_of(const Collective& collective) {
+  return uint64_t(collective.elements) * uint64_t(size_of(collective.precision.c));
 }
 
-uint64_t received_bytes(const AllReduce& all_reduce, int ranks) {
-  return payload_of(all_reduce) * uint64_t(ranks - 1);
+uint64_t received_bytes(const Collective& collective, int ranks) {
+  return payload_of(collective) * uint64_t(ranks - 1);
 }
 
-PeerAlgorithm default_algorithm(const AllReduce& all_reduce, int ranks) {
+PeerAlgorithm default_algorithm(const Collective& collective, int ranks) {
   const SizeThresholds& thresholds =
       *std::find_if(kSizeThresholds.begin(), kSizeThresholds.end() - 1,
                     [&](const SizeThresholds& each) { return ranks <= each.ranks; });
-  const uint64_t bytes = payload_of(all_reduce);
+  const uint64_t bytes = payload_of(collective);
   if (bytes <= thresholds.one_shot_ll) return PeerAlgorithm::kOneShotLl;
   if (bytes <= thresholds.one_shot) return PeerAlgorithm::kOneShot;
   if (bytes <= thresholds.two_shot) return PeerAlgorithm::kTwoShot;
@@ -81,28 +81,28 @@ int max_blocks(int ranks, int multiprocessors) {
   return ranks > 2 ? std::min(limit, kMaxBlocksOfManyRanks) : limit;
 }
 
-bool is_candidate(PeerAlgorithm algorithm, const AllReduce& all_reduce, int ranks) {
+bool is_candidate(PeerAlgorithm algorithm, const Collective& collective, int ranks) {
   if (algorithm == PeerAlgorithm::kOneShotLl)
-    return received_bytes(all_reduce, ranks) <= kMaxLlCandidateBytes;
+    return received_bytes(collective, ranks) <= kMaxLlCandidateBytes;
   if (algorithm == PeerAlgorithm::kOneShot)
-    return received_bytes(all_reduce, ranks) <= kMaxOneShotCandidateBytes;
+    return received_bytes(collective, ranks) <= kMaxOneShotCandidateBytes;
   return true;
 }
 
 uint64_t ceil_div(uint64_t number, uint64_t by) { return (number + by - 1) / by; }
 
 // The maximum number of vectors in a rank's slice.
-uint64_t vectors_per_slice(const AllReduce& all_reduce, int ranks) {
-  const uint64_t vectors = payload_of(all_reduce) / kVectorBytes;
+uint64_t vectors_per_slice(const Collective& collective, int ranks) {
+  const uint64_t vectors = payload_of(collective) / kVectorBytes;
   return ceil_div(ceil_div(vectors, kGrain), uint64_t(ranks)) * kGrain;
 }
 
 // The `units` argument of the kernel. The elements beyond the last whole vector take one unit.
-uint64_t kernel_units(PeerAlgorithm algorithm, const AllReduce& all_reduce, int ranks) {
-  if (algorithm == PeerAlgorithm::kOneShotLl) return ceil_div(payload_of(all_reduce), kPairBytes);
+uint64_t kernel_units(PeerAlgorithm algorithm, const Collective& collective, int ranks) {
+  if (algorithm == PeerAlgorithm::kOneShotLl) return ceil_div(payload_of(collective), kPairBytes);
   if (algorithm == PeerAlgorithm::kTwoShotPush)
-    return vectors_per_slice(all_reduce, ranks) + kGrain;  // whole lines
-  return payload_of(all_reduce) / kVectorBytes + 1;
+    return vectors_per_slice(collective, ranks) + kGrain;  // whole lines
+  return payload_of(collective) / kVectorBytes + 1;
 }
 
 // ---- the grid -----------------------------------------------------------------------------------
@@ -114,16 +114,16 @@ uint32_t blocks_for(uint64_t work, uint64_t of_block, int max_blocks) {
   return uint32_t(std::clamp<uint64_t>(ceil_div(work, of_block), 1, uint64_t(max_blocks)));
 }
 
-PeerPlan plan_one_shot_ll(const AllReduce& all_reduce, int max_blocks) {
+PeerPlan plan_one_shot_ll(const Collective& collective, int max_blocks) {
   constexpr uint64_t kFewPairs = 8192;
-  const uint64_t pairs = ceil_div(payload_of(all_reduce), kPairBytes);
+  const uint64_t pairs = ceil_div(payload_of(collective), kPairBytes);
   const uint32_t threads = pairs <= kFewPairs ? PEER_THREADS / 2 : PEER_THREADS;
   return {PeerAlgorithm::kOneShotLl, blocks_for(pairs, threads, max_blocks), threads, 1};
 }
 
-PeerPlan plan_one_shot(const AllReduce& all_reduce, int ranks, int max_blocks) {
+PeerPlan plan_one_shot(const Collective& collective, int ranks, int max_blocks) {
   constexpr uint64_t kFewVectors = 32768;
-  const uint64_t vectors = payload_of(all_reduce) / kVectorBytes;
+  const uint64_t vectors = payload_of(collective) / kVectorBytes;
   if (vectors <= kFewVectors)
     return {PeerAlgorithm::kOneShot, blocks_for(vectors, PEER_THREADS, max_blocks), PEER_THREADS,
             1};
@@ -141,10 +141,10 @@ int max_vectors_in_flight(PeerAlgorithm algorithm, int ranks) {
   return ranks <= 4 ? 4 : 2;
 }
 
-PeerPlan plan_by_slices(PeerAlgorithm algorithm, const AllReduce& all_reduce, int ranks,
+PeerPlan plan_by_slices(PeerAlgorithm algorithm, const Collective& collective, int ranks,
                         int max_blocks) {
   constexpr uint64_t kRound = PEER_THREADS;
-  const uint64_t slice = vectors_per_slice(all_reduce, ranks);
+  const uint64_t slice = vectors_per_slice(collective, ranks);
   const int preferred = slice <= 32 * kRound                         ? 1
                         : slice <= 64 * kRound                       ? 2
                         : slice <= uint64_t(max_blocks) * kRound * 4 ? 4
@@ -154,23 +154,23 @@ PeerPlan plan_by_slices(PeerAlgorithm algorithm, const AllReduce& all_reduce, in
           PEER_THREADS, vectors_in_flight};
 }
 
-PeerPlan plan_by_size(PeerAlgorithm algorithm, const AllReduce& all_reduce, int ranks,
+PeerPlan plan_by_size(PeerAlgorithm algorithm, const Collective& collective, int ranks,
                       int multiprocessors) {
   const int limit = max_blocks(ranks, multiprocessors);
-  if (algorithm == PeerAlgorithm::kOneShotLl) return plan_one_shot_ll(all_reduce, limit);
-  if (algorithm == PeerAlgorithm::kOneShot) return plan_one_shot(all_reduce, ranks, limit);
-  return plan_by_slices(algorithm, all_reduce, ranks, limit);
+  if (algorithm == PeerAlgorithm::kOneShotLl) return plan_one_shot_ll(collective, limit);
+  if (algorithm == PeerAlgorithm::kOneShot) return plan_one_shot(collective, ranks, limit);
+  return plan_by_slices(algorithm, collective, ranks, limit);
 }
 
 }  // namespace
 
-std::vector<std::string> peer_candidates(const AllReduce& all_reduce, int ranks) {
-  const PeerAlgorithm first = default_algorithm(all_reduce, ranks);
+std::vector<std::string> peer_candidates(const Collective& collective, int ranks) {
+  const PeerAlgorithm first = default_algorithm(collective, ranks);
   std::vector<std::string> names = {name_of(first)};
   for (const NamedAlgorithm& named : kAllAlgorithms)
-    if (named.algorithm != first && is_candidate(named.algorithm, all_reduce, ranks))
+    if (named.algorithm != first && is_candidate(named.algorithm, collective, ranks))
       names.emplace_back(named.name);
-  if (payload_of(all_reduce) < kMinPayloadForBlockCounts) return names;
+  if (payload_of(collective) < kMinPayloadForBlockCounts) return names;
   for (const PeerAlgorithm algorithm : {PeerAlgorithm::kTwoShotPush, PeerAlgorithm::kRing})
     for (const uint32_t blocks : kBlockCounts)
       if (ranks <= 2 || int(blocks) != kMaxBlocksOfManyRanks)
@@ -184,9 +184,9 @@ PeerAlgorithm peer_algorithm(const std::string& name) {
   plugin::invalid("peer has no algorithm '" + name + "'");
 }
 
-PeerPlan peer_plan(const std::string& name, const AllReduce& all_reduce, int ranks,
+PeerPlan peer_plan(const std::string& name, const Collective& collective, int ranks,
                    int multiprocessors) {
-  PeerPlan plan = plan_by_size(peer_algorithm(name), all_reduce, ranks, multiprocessors);
+  PeerPlan plan = plan_by_size(peer_algorithm(name), collective, ranks, multiprocessors);
   if (const size_t slash = name.find('/'); slash != std::string::npos)
     plan.blocks = std::min(uint32_t(std::stoul(name.substr(slash + 1))),
                            uint32_t(resident_blocks(multiprocessors)));
@@ -200,8 +200,8 @@ bool writes_results(PeerAlgorithm algorithm) {
   return algorithm != PeerAlgorithm::kOneShotLl && algorithm != PeerAlgorithm::kOneShot;
 }
 
-uint64_t peer_shared_bytes(PeerAlgorithm algorithm, const AllReduce& all_reduce, int ranks) {
-  const uint64_t bytes = kernel_units(algorithm, all_reduce, ranks) * kVectorBytes;
+uint64_t peer_shared_bytes(PeerAlgorithm algorithm, const Collective& collective, int ranks) {
+  const uint64_t bytes = kernel_units(algorithm, collective, ranks) * kVectorBytes;
   switch (algorithm) {
     case PeerAlgorithm::kOneShotLl:
       return 2 * uint64_t(ranks) * bytes;
@@ -228,13 +228,13 @@ std::string peer_expression(const PeerPlan& plan, deepbench_type type, int ranks
   return text + ">";
 }
 
-PeerKernel::PeerKernel(const PeerPlan& plan, const AllReduce& all_reduce, int ranks,
+PeerKernel::PeerKernel(const PeerPlan& plan, const Collective& collective, int ranks,
                        const Stream& stream)
     : algorithm_(plan.algorithm),
-      elements_(uint64_t(all_reduce.elements)),
-      units_(kernel_units(plan.algorithm, all_reduce, ranks)),
+      elements_(uint64_t(collective.elements)),
+      units_(kernel_units(plan.algorithm, collective, ranks)),
       function_(
-          planned_function("peer", peer_expression(plan, all_reduce.precision.c, ranks), stream)) {
+          planned_function("peer", peer_expression(plan, collective.precision.c, ranks), stream)) {
   shape_.grid_x = plan.blocks;
   shape_.block_x = plan.threads;
 }

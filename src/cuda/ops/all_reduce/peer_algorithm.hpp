@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "deepbench/ops/all_reduce/all_reduce.hpp"
+#include "deepbench/ops/collective/collective.hpp"
 #include "kernels/jit.hpp"
 #include "kernels/peer_control.h"
 
@@ -23,14 +23,14 @@ struct PeerPlan {
 
 // Candidate names: "one_shot", or "two_shot/32" with an explicit number of blocks. The default is
 // first.
-std::vector<std::string> peer_candidates(const AllReduce& all_reduce, int ranks);
+std::vector<std::string> peer_candidates(const Collective& collective, int ranks);
 // The plan for a candidate name on devices with the given number of multiprocessors.
-PeerPlan peer_plan(const std::string& name, const AllReduce& all_reduce, int ranks,
+PeerPlan peer_plan(const std::string& name, const Collective& collective, int ranks,
                    int multiprocessors);
 PeerAlgorithm peer_algorithm(const std::string& name);
 
 // The size of each rank's memory, in addition to the operands, that other ranks write or read.
-uint64_t peer_shared_bytes(PeerAlgorithm algorithm, const AllReduce& all_reduce, int ranks);
+uint64_t peer_shared_bytes(PeerAlgorithm algorithm, const Collective& collective, int ranks);
 // Whether other ranks read a rank's operand, or write its result, directly.
 bool reads_operands(PeerAlgorithm algorithm);
 bool writes_results(PeerAlgorithm algorithm);
@@ -41,7 +41,7 @@ std::string peer_expression(const PeerPlan& plan, deepbench_type type, int ranks
 // A call of an algorithm on a device.
 class PeerKernel {
  public:
-  PeerKernel(const PeerPlan& plan, const AllReduce& all_reduce, int ranks, const Stream& stream);
+  PeerKernel(const PeerPlan& plan, const Collective& collective, int ranks, const Stream& stream);
 
   // Addresses of other ranks' operands are needed only if the algorithm accesses them.
   void enqueue(nvidia::cudaStream_t stream, const Peers& peers, const PeerAddresses& shared,

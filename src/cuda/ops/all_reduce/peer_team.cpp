@@ -1,4 +1,4 @@
-// Creates and resynchronises the team, runs barriers, and detects missing ranks.
+// Creates and resynchronizes the team, runs barriers, and detects missing ranks.
 #include "ops/all_reduce/peer_team.hpp"
 
 #include <algorithm>

@@ -25,7 +25,7 @@ PeerControl resynchronized_control(const std::vector<PeerSteps>& of_ranks);
 class PeerTeam {
  public:
   // Returns the team of the group's ranks, with this rank on the stream's device. All ranks must
-  // call it, in prepare. It is created once and resynchronised after a rank was missed. Throws
+  // call it, in prepare. It is created once and resynchronized after a rank was missed. Throws
   // unsupported on all ranks if they cannot access one another's memory.
   static PeerTeam& of(const plugin::Ranks& ranks, Stream& stream);
 

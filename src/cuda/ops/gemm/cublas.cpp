@@ -1,40 +1,16 @@
-// Matrix products through cublasGemmEx, the function that the original benchmark calls. The result
-// replaces C.
+// Matrix products through cublasGemmEx, the function that the original benchmark calls, and batches
+// of products through cublasGemmStridedBatchedEx. The result replaces C.
 #include <algorithm>
 #include <limits>
 
-#include "deepbench/backend/per_device.hpp"
 #include "implementation.hpp"
+#include "ops/gemm/cublas_session.hpp"
 #include "ops/gemm/gemm_call.hpp"
 #include "ops/gemm/types.hpp"
 #include "status_check.hpp"
 
 namespace deepbench::cuda {
 namespace {
-
-struct Session {
-  nvidia::cublasHandle_t handle = nullptr;
-  // The call whose workspace the handle uses; null: the library's default workspace.
-  const void* owner = nullptr;
-};
-
-// If k is split, partial sums of half and bfloat16 products remain in 32 bits; float products are
-// not rounded to TF32.
-constexpr auto kMath =
-    nvidia::cublasMath_t(int(nvidia::CUBLAS_DEFAULT_MATH) |
-                         int(nvidia::CUBLAS_MATH_DISALLOW_REDUCED_PRECISION_REDUCTION));
-
-// Returns the session of the stream's device, which is created on first use and bound to the
-// device's stream.
-Session& session(const Stream& stream) {
-  return *plugin::get_or_create_per_device(stream, [&] {
-    nvidia::cublasHandle_t made = nullptr;
-    CUDA_CHECK(cublas().cublasCreate_v2(&made));
-    CUDA_CHECK(cublas().cublasSetStream_v2(made, stream.get()));
-    CUDA_CHECK(cublas().cublasSetMathMode(made, kMath));
-    return new Session{made, nullptr};
-  });
-}
 
 class CublasCall final : public GemmCall {
  public:
@@ -44,22 +20,23 @@ class CublasCall final : public GemmCall {
         types_(gemm_types(run_.precision)),
         workspace_(workspace_bytes),
         library_(cublas()),
-        session_(session(stream)),
-        stream_(stream.get()),
+        session_(CublasSession::of(stream)),
         one_(types_.scale) {}
 
-  ~CublasCall() override { unbind_workspace(); }
+  ~CublasCall() override { session_.unbind_workspace(this); }
 
   // Calls the library once: cuBLAS offers no other way to ask whether it has a kernel.
   nvidia::cublasStatus_t try_call() {
-    bind_workspace();
+    session_.bind_workspace(this, workspace_);
     return call(0);
   }
 
  protected:
   void multiply(uint64_t copy) override {
-    bind_workspace();
-    CUDA_CHECK_STATUS(cublasGemmEx, call(copy));
+    session_.bind_workspace(this, workspace_);
+    const nvidia::cublasStatus_t status = call(copy);
+    if (run_.batch > 1) CUDA_CHECK_STATUS(cublasGemmStridedBatchedEx, status);
+    CUDA_CHECK_STATUS(cublasGemmEx, status);
   }
 
  private:
@@ -67,35 +44,25 @@ class CublasCall final : public GemmCall {
     const auto operation = [](bool transposed) {
       return transposed ? nvidia::CUBLAS_OP_T : nvidia::CUBLAS_OP_N;
     };
-    return library_.cublasGemmEx(session_.handle, operation(run_.trans_a), operation(run_.trans_b),
-                                 int(run_.m), int(run_.n), int(run_.k), &one_, operands().a(copy),
-                                 types_.a, int(run_.rows_a()), operands().b(copy), types_.b,
-                                 int(run_.rows_b()), &one_, operands().c(copy), types_.c,
-                                 int(run_.m), types_.compute, nvidia::CUBLAS_GEMM_DEFAULT);
-  }
-
-  // All kernels share the handle, but each has its own workspace. A workspace of 0 bytes must be
-  // set as well.
-  void bind_workspace() {
-    if (session_.owner == this) return;
-    CUDA_CHECK(
-        library_.cublasSetWorkspace_v2(session_.handle, workspace_.data(), workspace_.bytes()));
-    session_.owner = this;
-  }
-
-  // Setting the stream resets the handle to the library's default workspace.
-  void unbind_workspace() {
-    if (session_.owner != this) return;
-    library_.cublasSetStream_v2(session_.handle, stream_);
-    session_.owner = nullptr;
+    if (run_.batch > 1)
+      return library_.cublasGemmStridedBatchedEx(
+          session_.handle(), operation(run_.trans_a), operation(run_.trans_b), int(run_.m),
+          int(run_.n), int(run_.k), &one_, operands().a(copy), types_.a, int(run_.rows_a()),
+          run_.m * run_.k, operands().b(copy), types_.b, int(run_.rows_b()), run_.k * run_.n, &one_,
+          operands().c(copy), types_.c, int(run_.m), run_.m * run_.n, int(run_.batch),
+          types_.compute, nvidia::CUBLAS_GEMM_DEFAULT);
+    return library_.cublasGemmEx(
+        session_.handle(), operation(run_.trans_a), operation(run_.trans_b), int(run_.m),
+        int(run_.n), int(run_.k), &one_, operands().a(copy), types_.a, int(run_.rows_a()),
+        operands().b(copy), types_.b, int(run_.rows_b()), &one_, operands().c(copy), types_.c,
+        int(run_.m), types_.compute, nvidia::CUBLAS_GEMM_DEFAULT);
   }
 
   Gemm run_;
   GemmTypes types_;
   Buffer workspace_;
   const nvidia::Cublas& library_;
-  Session& session_;
-  nvidia::cudaStream_t stream_;
+  CublasSession& session_;
   One one_;
 };
 
@@ -113,7 +80,7 @@ class CublasPlan final : public plugin::TypedPlan<CublasPlan, Gemm> {
 
   void describe(plugin::Sink& sink) const override {
     describe_plan("cublas " + report<nvidia::Cublas>().version,
-                  "cublasGemmEx" + (layout_.name == "plain" ? "" : " " + layout_.name),
+                  function_name(problem_) + (layout_.name == "plain" ? "" : " " + layout_.name),
                   GemmOperands::needed_bytes(layout_, copies_, workspace_bytes_), workspace_bytes_,
                   sink);
   }
@@ -139,6 +106,8 @@ class CublasPlan final : public plugin::TypedPlan<CublasPlan, Gemm> {
     if (gemm.is_fp8())
       plugin::unsupported(
           "cublasGemmEx does not support 8-bit floating-point types; use library cublaslt");
+    if (gemm.has_epilogue())
+      plugin::unsupported("cublasGemmEx has no products with an epilogue; use library cublaslt");
     require_gemm_on_device(gemm, options.device);
     std::vector<GemmLayout> all = plugin::gemm_layouts(gemm, options, /*in_place=*/true);
     for (const GemmLayout& known : all)
@@ -146,6 +115,10 @@ class CublasPlan final : public plugin::TypedPlan<CublasPlan, Gemm> {
           std::numeric_limits<int>::max())
         plugin::unsupported("cublasGemmEx supports only dimensions of 32 bits");
     return all;
+  }
+
+  static std::string function_name(const Gemm& gemm) {
+    return gemm.batch > 1 ? "cublasGemmStridedBatchedEx" : "cublasGemmEx";
   }
 
   const GemmLayout& layout_named(const std::string& candidate) const {
@@ -159,9 +132,9 @@ class CublasPlan final : public plugin::TypedPlan<CublasPlan, Gemm> {
     const nvidia::cublasStatus_t status = call.try_call();
     if (status == nvidia::CUBLAS_STATUS_NOT_SUPPORTED ||
         status == nvidia::CUBLAS_STATUS_INVALID_VALUE)
-      plugin::unsupported(
-          std::string("cublasGemmEx does not support int8 operands of these dimensions: ") +
-          cublas().cublasGetStatusName(status));
+      plugin::unsupported(function_name(operands.layout().problem) +
+                          " does not support int8 operands of these dimensions: " +
+                          cublas().cublasGetStatusName(status));
     CUDA_CHECK_STATUS(cublasGemmEx, status);
     operands.restore();
   }

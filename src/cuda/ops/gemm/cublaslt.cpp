@@ -18,25 +18,34 @@ class Call final : public GemmCall {
         library_(cublaslt()),
         handle_(handle(stream.device())),
         stream_(stream.get()),
-        one_(gemm_types(plan_.layout.executed.precision).scale) {}
+        one_(gemm_types(plan_.layout.executed.precision).scale),
+        beta_(operands.layout().problem.has_epilogue() ? zero() : one_) {
+    if (operands.layout().problem.has_epilogue()) descriptors_.set_bias(operands.bias());
+  }
 
  protected:
   void multiply(uint64_t copy) override {
     CUDA_CHECK(library_.cublasLtMatmul(
         handle_, descriptors_.operation.get(), &one_, operands().a(copy), descriptors_.a.get(),
-        operands().b(copy), descriptors_.b.get(), &one_, operands().c(copy), descriptors_.c.get(),
+        operands().b(copy), descriptors_.b.get(), &beta_, operands().c(copy), descriptors_.c.get(),
         operands().d(copy), descriptors_.c.get(), &plan_.algo, workspace_.data(),
         workspace_.bytes(), stream_));
   }
 
  private:
+  static One zero() {
+    One value(nvidia::CUDA_R_32F);
+    value.real = 0;
+    return value;
+  }
+
   Plan plan_;
   Descriptors descriptors_;
   Buffer workspace_;
   const nvidia::CublasLt& library_;
   nvidia::cublasLtHandle_t handle_;
   nvidia::cudaStream_t stream_;
-  One one_;
+  One one_, beta_;
 };
 
 class CublasLtPlan final : public plugin::TypedPlan<CublasLtPlan, Gemm> {

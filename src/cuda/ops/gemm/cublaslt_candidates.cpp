@@ -28,7 +28,8 @@ constexpr uint32_t kClusters[] = {0, 2, 3, 5, 6, 4, 8, 7, 9};  // auto, 1x1, 2x1
 
 int64_t block_count(const Gemm& gemm, const Tile& tile) {
   if (tile.rows == 0 || tile.columns == 0) return 0;
-  return ((gemm.m + tile.rows - 1) / tile.rows) * ((gemm.n + tile.columns - 1) / tile.columns);
+  return ((gemm.m + tile.rows - 1) / tile.rows) * ((gemm.n + tile.columns - 1) / tile.columns) *
+         gemm.batch;
 }
 
 // The values that a setting of an algorithm can take.

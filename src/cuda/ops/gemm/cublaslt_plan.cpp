@@ -26,13 +26,20 @@ void set(const Preference& preference, cublasLtMatmulPreferenceAttributes_t attr
                                                              sizeof value));
 }
 
+template <class Value>
+void set(const MatrixLayout& layout, cublasLtMatrixLayoutAttribute_t attribute, Value value) {
+  CUDA_CHECK(
+      cublaslt().cublasLtMatrixLayoutSetAttribute(layout.get(), attribute, &value, sizeof value));
+}
+
 // Whether the library states with this status that it does not support what is described.
 bool is_refusal(cublasStatus_t status) {
   return status == CUBLAS_STATUS_NOT_SUPPORTED || status == CUBLAS_STATUS_INVALID_VALUE ||
          status == CUBLAS_STATUS_ARCH_MISMATCH;
 }
 
-MatrixLayout make_matrix_layout(cudaDataType type, int64_t rows, int64_t columns) {
+// So many matrices without gaps.
+MatrixLayout make_matrix_layout(cudaDataType type, int64_t rows, int64_t columns, int64_t batch) {
   cublasLtMatrixLayout_t made = nullptr;
   const cublasStatus_t status =
       cublaslt().cublasLtMatrixLayoutCreate(&made, type, uint64_t(rows), uint64_t(columns), rows);
@@ -40,7 +47,12 @@ MatrixLayout make_matrix_layout(cudaDataType type, int64_t rows, int64_t columns
     plugin::unsupported("cuBLASLt does not support a matrix of " + std::to_string(rows) + " x " +
                         std::to_string(columns));
   CUDA_CHECK_STATUS(cublasLtMatrixLayoutCreate, status);
-  return MatrixLayout(made);
+  MatrixLayout layout(made);
+  if (batch > 1) {
+    set(layout, CUBLASLT_MATRIX_LAYOUT_BATCH_COUNT, int32_t(batch));
+    set(layout, CUBLASLT_MATRIX_LAYOUT_STRIDED_BATCH_OFFSET, rows * columns);
+  }
+  return layout;
 }
 
 Preference preference_for(const Query& query) {
@@ -50,6 +62,10 @@ Preference preference_for(const Query& query) {
   set(preference, CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES, query.workspace_bytes);
   set(preference, CUBLASLT_MATMUL_PREF_REDUCTION_SCHEME_MASK,
       allowed_reductions(query.layout.executed.precision));
+  set(preference, CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_A_BYTES, query.alignment.a);
+  set(preference, CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_B_BYTES, query.alignment.b);
+  set(preference, CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_C_BYTES, query.alignment.c);
+  set(preference, CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_D_BYTES, query.alignment.c);
   return preference;
 }
 
@@ -70,6 +86,20 @@ std::vector<Result> query_library(const Query& query, int max_results) {
   };
   results.erase(std::remove_if(results.begin(), results.end(), unusable), results.end());
   return results;
+}
+
+cublasLtEpilogue_t library_epilogue(Epilogue epilogue) {
+  switch (epilogue) {
+    case Epilogue::kBias:
+      return CUBLASLT_EPILOGUE_BIAS;
+    case Epilogue::kRelu:
+      return CUBLASLT_EPILOGUE_RELU_BIAS;
+    case Epilogue::kGelu:
+      return CUBLASLT_EPILOGUE_GELU_BIAS;
+    case Epilogue::kNone:
+      break;
+  }
+  return CUBLASLT_EPILOGUE_DEFAULT;
 }
 
 template <class Value>
@@ -156,11 +186,17 @@ Descriptors::Descriptors(const Gemm& run) {
   operation.reset(made);
   set(operation, CUBLASLT_MATMUL_DESC_TRANSA, int32_t(run.trans_a ? CUBLAS_OP_T : CUBLAS_OP_N));
   set(operation, CUBLASLT_MATMUL_DESC_TRANSB, int32_t(run.trans_b ? CUBLAS_OP_T : CUBLAS_OP_N));
+  if (run.has_epilogue())
+    set(operation, CUBLASLT_MATMUL_DESC_EPILOGUE, uint32_t(library_epilogue(run.epilogue)));
   if (types.c == CUDA_R_16BF && size_of(run.precision.a) == 1)
     set(operation, CUBLASLT_MATMUL_DESC_FAST_ACCUM, int8_t{0});
-  a = make_matrix_layout(types.a, run.rows_a(), run.columns_a());
-  b = make_matrix_layout(types.b, run.rows_b(), run.columns_b());
-  c = make_matrix_layout(types.c, run.m, run.n);
+  a = make_matrix_layout(types.a, run.rows_a(), run.columns_a(), run.batch);
+  b = make_matrix_layout(types.b, run.rows_b(), run.columns_b(), run.batch);
+  c = make_matrix_layout(types.c, run.m, run.n, run.batch);
+}
+
+void Descriptors::set_bias(const void* bias) const {
+  set(operation, CUBLASLT_MATMUL_DESC_BIAS_POINTER, bias);
 }
 
 cublasLtHandle_t handle(int device) {
@@ -230,6 +266,12 @@ std::optional<Result> check_algorithm(const Algorithm& algorithm, const Query& q
   if (status != CUBLAS_STATUS_SUCCESS || result.workspaceSize > query.workspace_bytes) return {};
   result.algo = *algo;  // cublasLtMatmulAlgoCheck does not set it
   return result;
+}
+
+std::optional<Plan> plan_first_choice(const Query& query, Heuristics& heuristics) {
+  Candidate candidate;
+  candidate.layout = query.layout.name, candidate.heuristic = 0;
+  return plan_heuristic(query, candidate, heuristics);
 }
 
 Plan plan_gemm(const Gemm& gemm, const plugin::Options& options, const std::string& id,

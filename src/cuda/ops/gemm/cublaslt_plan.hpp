@@ -41,6 +41,7 @@ uint32_t allowed_reductions(const PrecisionInfo& precision);
 // The descriptors of a product, which do not depend on the algorithm.
 struct Descriptors {
   explicit Descriptors(const Gemm& run);
+  void set_bias(const void* bias) const;
   MatmulDesc operation;
   MatrixLayout a, b, c;
 };
@@ -53,11 +54,17 @@ struct HeuristicsResult {
   double query_ns = 0;  // includes the creation of descriptors
 };
 
+// The powers of two of which the addresses of the operands are multiples, in bytes.
+struct Alignment {
+  uint32_t a = 256, b = 256, c = 256;  // the library's assumption; D is aligned like C
+};
+
 // The input of a heuristics query: everything that the library's choice depends on.
 struct Query {
   const GemmLayout& layout;
   int device;
   uint64_t workspace_bytes;  // upper limit
+  Alignment alignment{};
 };
 
 constexpr int kOneResult = 1, kManyResults = 32;  // requested numbers of results
@@ -101,6 +108,9 @@ struct Plan {
 // with the reason, or invalid for an unknown candidate.
 Plan plan_gemm(const Gemm& gemm, const plugin::Options& options, const std::string& candidate,
                Heuristics& heuristics);
+
+// The library's first choice for a layout, or nothing if it has none.
+std::optional<Plan> plan_first_choice(const Query& query, Heuristics& heuristics);
 
 // Creates the call of a planned product on these operands.
 std::unique_ptr<GemmCall> make_call(Plan plan, const GemmOperands& operands, Stream& stream);

@@ -19,6 +19,7 @@ GemmOperands::GemmOperands(const GemmLayout& layout, const plugin::CopyPlan& pla
 
 void GemmOperands::describe_rounding(plugin::Sink& sink) const {
   describe_sum_in_place(sink);
+  describe_gelu(sink);
   describe_accumulator(sink);
 }
 
@@ -30,6 +31,16 @@ void GemmOperands::describe_sum_in_place(plugin::Sink& sink) const {
   sink.text("note.accumulator",
             "C is in place: the library may round the product to the output's type before it adds "
             "C, which adds one rounding");
+}
+
+// Whether cuBLASLt takes tanh from the hardware's approximation is not documented. In float it does
+// not (tests/cpp/cuda/gemm.cpp compares it with an exact tanh).
+void GemmOperands::describe_gelu(plugin::Sink& sink) const {
+  const Gemm& gemm = layout().problem;
+  if (gemm.epilogue != Epilogue::kGelu || size_of(gemm.precision.c) > 2) return;
+  sink.text("accumulator", "approximate_tanh");
+  sink.text("note.accumulator",
+            "the library may take gelu's tanh from the hardware, whose error is up to 2^-11");
 }
 
 // The tensor cores of Ada and Hopper align products to the largest one and keep 14 bits. Fast

@@ -26,6 +26,7 @@ class GemmOperands final : public plugin::GemmOperands<DeviceMemory> {
  private:
   void describe_rounding(plugin::Sink& sink) const override;
   void describe_sum_in_place(plugin::Sink& sink) const;
+  void describe_gelu(plugin::Sink& sink) const;
   void describe_accumulator(plugin::Sink& sink) const;
 };
 

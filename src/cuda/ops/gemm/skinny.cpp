@@ -62,6 +62,7 @@ void require_skinny(const Gemm& gemm, const GemmLayout& layout) {
     plugin::unsupported("skinny supports only 8-bit integers (precision=int8)");
   if (gemm.b_type != DEEPBENCH_S8)
     plugin::unsupported("skinny supports only signed 8-bit integers; use b_type=s8");
+  if (gemm.batch > 1) plugin::unsupported("skinny does not support batches; use batch=1");
   if (gemm.n > SKINNY_MAX_COLUMNS)
     plugin::unsupported("skinny supports at most " + std::to_string(int(SKINNY_MAX_COLUMNS)) +
                         " columns, but n is " + std::to_string(gemm.n));

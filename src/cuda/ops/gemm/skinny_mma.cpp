@@ -57,6 +57,9 @@ void require_skinny_mma(const Gemm& gemm, const Gemm& run) {
   if (gemm.precision.precision != Precision::kHalf &&
       gemm.precision.precision != Precision::kBfloat16)
     plugin::unsupported("skinny_mma supports only half and bfloat16");
+  if (gemm.has_epilogue())
+    plugin::unsupported("skinny_mma has no products with an epilogue; use epilogue=none");
+  if (gemm.batch > 1) plugin::unsupported("skinny_mma does not support batches; use batch=1");
   if (gemm.n > SKINNY_MMA_MAX_COLUMNS)
     plugin::unsupported("skinny_mma supports at most " + std::to_string(SKINNY_MMA_MAX_COLUMNS) +
                         " columns, but n is " + std::to_string(gemm.n));

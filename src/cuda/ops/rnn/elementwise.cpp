@@ -12,20 +12,14 @@
 namespace deepbench::cuda {
 namespace {
 
-constexpr uint64_t kScaleThreads = OPERAND_THREADS;
-constexpr uint64_t kMaxScaleBlocks = kComparisonBytes / sizeof(RecurrentErrors);
+constexpr uint64_t kThreads = OPERAND_THREADS;
+constexpr uint64_t kMaxBlocks = kComparisonBytes / sizeof(RecurrentErrors);
 
 LaunchShape launch_shape_for(uint64_t count) {
   LaunchShape shape;
-  shape.block_x = uint32_t(kScaleThreads);
-  shape.grid_x = uint32_t(
-      std::clamp<uint64_t>((count + kScaleThreads - 1) / kScaleThreads, 1, kMaxScaleBlocks));
+  shape.block_x = uint32_t(kThreads);
+  shape.grid_x = uint32_t(std::clamp<uint64_t>((count + kThreads - 1) / kThreads, 1, kMaxBlocks));
   return shape;
-}
-
-void scale_by(void* data, deepbench_type type, uint64_t count, float scale, const Stream& stream) {
-  function("rnn", "scale_elements", stream)
-      .launch(launch_shape_for(count), stream.get(), data, int32_t(type), count, scale);
 }
 
 }  // namespace
@@ -34,11 +28,11 @@ void fill_scaled(void* data, deepbench_type type, uint64_t count, Inputs inputs,
                  uint32_t stream_number, double scale, const Stream& stream) {
   if (count == 0) return;
   fill(Matrix{data, type, count, 1, 1, 0}, inputs, seed, stream_number, stream);
-  scale_by(data, type, count, float(scale), stream);
+  cuda::scale(data, type, count, float(scale), stream);
 }
 
 void negate(void* data, deepbench_type type, uint64_t count, const Stream& stream) {
-  scale_by(data, type, count, -1.0f, stream);
+  scale(data, type, count, -1.0f, stream);
 }
 
 void widen(const void* data, deepbench_type type, uint64_t count, double* to,

@@ -70,7 +70,7 @@ bool has_all_algorithms(const SparseGemm& gemm) {
   return gemm.precision.precision == Precision::kFloat;
 }
 
-// The library optimises CSR_ALG1 for op(B) stored by columns and CSR_ALG2 for op(B) stored by rows,
+// The library optimizes CSR_ALG1 for op(B) stored by columns and CSR_ALG2 for op(B) stored by rows,
 // and chooses its default accordingly. CSR_ALG3 works with either order, but only with A not
 // transposed. Preprocessing affects only CSR_ALG1 and CSR_ALG3.
 std::vector<Candidate> promising_algorithms(const SparseGemm& gemm, bool op_b_by_rows) {

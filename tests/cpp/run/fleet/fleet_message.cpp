@@ -33,6 +33,10 @@ Measurement some_measurement() {
   samples.per_call_ns = {10, 11, 12};
   samples.stop = StopReason::kConverged;
   samples.waited_share = 0.25;
+  SoakPart part;
+  part.calls = 60, part.batches = 6, part.throttled = 1, part.power_capped = 2, part.clocked = 5;
+  part.elapsed_ns = 720, part.clock_mhz = 1410;
+  samples.soak.set_parts({part});
   measurement.samples = samples;
   return measurement;
 }
@@ -72,6 +76,15 @@ TEST_CASE("the findings of a rank arrive with every field of the measurement") {
   CHECK(measurement.samples->per_call_ns == std::vector<double>{10, 11, 12});
   CHECK(measurement.samples->stop == StopReason::kConverged);
   CHECK(measurement.samples->waited_share == 0.25);
+  REQUIRE(measurement.samples->soak.parts().size() == 1);
+  const SoakPart& part = measurement.samples->soak.parts()[0];
+  CHECK(part.calls == 60);
+  CHECK(part.batches == 6);
+  CHECK(part.throttled == 1);
+  CHECK(part.power_capped == 2);
+  CHECK(part.clocked == 5);
+  CHECK(part.elapsed_ns == 720);
+  CHECK(part.clock_mhz == 1410);
   REQUIRE(found.extras.metrics.size() == 1);
   CHECK(found.extras.metrics[0].unit == "J");
   CHECK(found.sensors.notes == std::vector<std::string>{"no sensor"});

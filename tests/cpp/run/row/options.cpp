@@ -22,8 +22,9 @@ TEST_CASE("every key of docs/reference/protocol.md") {
       "device=1 library=openblas algorithm=best cache=cold power=sustained samples=7 "
       "time_limit=2.5 "
       "verify=no pad=no threads=4 seed=9 inputs=ones constant=a,b workspace=1024 once=yes "
-      "ceilings=no check=yes position=3 launch=stream budget=0.5 first=fast");
+      "ceilings=no check=yes position=3 launch=stream budget=0.5 first=fast soak=2000");
   CHECK(options.budget_s == 0.5);
+  CHECK(options.soak == 2000);
   CHECK(options.first == "fast");
   CHECK(options.launch == DEEPBENCH_LAUNCH_STREAM);
   CHECK(options.check);
@@ -48,6 +49,18 @@ TEST_CASE("every key of docs/reference/protocol.md") {
   CHECK(options.once);
   CHECK_FALSE(options.ceilings);
   CHECK(options.position == 3);
+}
+
+TEST_CASE("a soak is sustained, in batches of at most a twentieth of its calls") {
+  const RunOptions options = parse_options("soak=2000");
+  CHECK(options.is_sustained());
+  const MeasureOptions measure = options.for_measuring({});
+  CHECK(measure.soak_calls == 2000);
+  CHECK(measure.max_batch == 100);
+  CHECK(measure.min_load_ns);
+  CHECK(parse_options("soak=7").for_measuring({}).max_batch == 1);
+  CHECK_FALSE(parse_options("soak=0").is_sustained());
+  CHECK_THROWS_AS(parse_options("soak=-1"), InvalidProblem);
 }
 
 TEST_CASE("defaults are those of docs/reference/protocol.md") {
@@ -90,7 +103,7 @@ TEST_CASE("the values of the options of a run are those that were set") {
   };
   const std::string changed =
       "device=2 devices=2,0 library=mkl algorithm=best cache=cold power=sustained samples=7 "
-      "visits=3 time_limit=2.5 verify=no pad=no threads=4 seed=9 inputs=ones constant=a,b "
+      "soak=9 visits=3 time_limit=2.5 verify=no pad=no threads=4 seed=9 inputs=ones constant=a,b "
       "workspace=1024 launch=stream once=yes energy=yes ceilings=no cores=all";
   CHECK(values(changed) == changed);
   CHECK(values("visit=2 check=yes position=3 budget=2 first=a") == values(""));
@@ -126,7 +139,8 @@ TEST_CASE("a wrong option of any length is quoted in part") {
 
 TEST_CASE("wrong options say what would be right") {
   const std::string keys =
-      "; there are device devices library algorithm budget first cache power samples visits visit "
+      "; there are device devices library algorithm budget first cache power samples soak visits "
+      "visit "
       "time_limit "
       "verify pad "
       "threads seed "

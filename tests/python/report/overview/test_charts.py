@@ -19,8 +19,10 @@ from deepbench.report.overview.charts import (
     Spec,
     chart,
     invisible_corner_points,
+    layers_chart,
     sweep_chart,
     themes,
+    throughput_chart,
 )
 from deepbench.report.overview.outliers import Outliers, outliers
 from report_files import with_samples, write_result_file
@@ -225,9 +227,13 @@ def test_an_image_of_samples_counts_the_outliers(tmp_path: Path) -> None:
 # ---- colours -----------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("name", [*NAMES, "sweep"])
+@pytest.mark.parametrize("name", [*NAMES, "sweep", "layers", "throughput"])
 def test_only_the_theme_holds_colours(name: str) -> None:
-    spec = sweep_chart(("n", "log"), ("s", "log")) if name == "sweep" else chart(name)
+    spec = {
+        "sweep": lambda: sweep_chart(("n", "log"), ("s", "log")),
+        "layers": lambda: layers_chart("share", ["norm"]),
+        "throughput": lambda: throughput_chart(("images/s", "log"), ["A"]),
+    }.get(name, lambda: chart(name))()
     compiled = vega.compile_to_vega(spec)
     config = json.dumps(compiled.pop("config"))
     colour = r'"(#[0-9a-fA-F]{3,8}|black|white|gr[ae]y)"'

@@ -433,3 +433,11 @@ def test_script_text_cannot_end_its_element() -> None:
     text = page_data.script_text({"<a>": "</script><!--\u2028\u2029&"})
     assert not set("<>&\u2028\u2029") & set(text)
     assert json.loads(text) == {"<a>": "</script><!--\u2028\u2029&"}
+
+
+def test_script_text_is_the_whole_json_however_many_parts_it_has() -> None:
+    value = {
+        "list": list(range(25_001)), "short": [[1.5, None], {}], "texts": {"a": [], "b": {}},
+        "by_number": {3: {"low": 1}}, "empty": {},
+    }  # fmt: skip
+    assert page_data.script_text(value) == json.dumps(value, separators=(",", ":"))

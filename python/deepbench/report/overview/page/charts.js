@@ -51,12 +51,17 @@ async function redrawn(container, spec, use) {
   container.replaceChildren(inner);
 }
 
+// The charts of models show passes, not rows, and no filter changes them.
+const isOfModel = (name) => Object.hasOwn(report.models, name);
+const chartsOfRows = () => Object.keys(views).filter((name) => name !== 'distribution' && !isOfModel(name));
+
 async function buildChart(name) {
   const container = document.getElementById(`chart-${name}`);
   await redrawn(container, filled(name, container), (view) => {
     if (views[name]) views[name].finalize();
     views[name] = view;
   });
+  if (isOfModel(name)) return;
   // The filters or the selection may have changed while the chart was drawn.
   if (name === 'distribution') showSamples(rows[chosenId]);
   else show(name, filteredRows());
@@ -73,9 +78,16 @@ function filled(name, container) {
     for (const [signal, value] of Object.entries(samplesWidths(container))) setSignal(signal, value);
     return spec;
   }
-  const values = valuesOf(name, rows);
   spec.width = container.clientWidth;
   setSignal('outer_width', container.clientWidth);
+  if (isOfModel(name)) {
+    const {data, colours} = report.models[name];
+    for (const [set, members] of Object.entries(data)) put(set, members);
+    const signals = {colours, colours_here: colours, label_width: labelWidth(colours)};
+    for (const [signal, value] of Object.entries(signals)) setSignal(signal, value);
+    return spec;
+  }
+  const values = valuesOf(name, rows);
   put('rows', values);
   put('corners', corners(name, values));
   put('chosen', ring(name, chosenId));
@@ -130,9 +142,7 @@ function endsOf(values) {
 }
 
 function showCharts(visibleRows) {
-  for (const name of Object.keys(views)) {
-    if (name !== 'distribution') show(name, visibleRows);
-  }
+  for (const name of chartsOfRows()) show(name, visibleRows);
   showSweep(visibleRows);
 }
 
@@ -209,9 +219,7 @@ function ratios(name, visibleRows) {
 
 // Draws a ring around the row in every chart that shows it.
 function ringAround(id) {
-  for (const [name, view] of Object.entries(views)) {
-    if (name !== 'distribution') view.data('chosen', ring(name, id)).runAsync();
-  }
+  for (const name of chartsOfRows()) views[name].data('chosen', ring(name, id)).runAsync();
   ringSweep(id);
 }
 

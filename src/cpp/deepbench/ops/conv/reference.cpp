@@ -35,6 +35,7 @@ constexpr int64_t kMaxFullOutputs = 1 << 20;  // upper limit of outputs that are
 constexpr int64_t kMaxStored = 1 << 22;   // larger operands are generated again instead of stored
 constexpr double kSampledWork = 1 << 22;  // products of all sampled outputs
 constexpr double kMinSamples = 24, kMaxSamples = 192;
+constexpr double kAlongWork = 1 << 24;  // products of those along the slowest dimension
 // Where each projection covers far more outputs than there are projections (layers of width and
 // height 1), more outputs are sampled: all of them, if affordable. Saturating outputs have no
 // projections, so more of them are sampled too.
@@ -65,6 +66,11 @@ int64_t sample_count(const Conv& conv) {
     return int64_t(std::min(affordable(kLopsidedWork), max_samples));
   if (conv.saturates()) return int64_t(std::min(affordable(kSaturatedWork), max_samples));
   return int64_t(std::min(affordable(kSampledWork), kMaxSamples));
+}
+
+// Of the slowest dimension, along which the sums of projections have a single weight each.
+int64_t samples_along(const Conv& conv) {
+  return int64_t(std::max(kAlongWork / double(conv.products_per_output()), kMinSamples));
 }
 
 class ConvReference {
@@ -113,7 +119,8 @@ class ConvReference {
       add_slope(expected);
       return expected;
     }
-    const std::vector<int64_t> indices = sampled_outputs(conv_, sample_count(conv_), seed_);
+    const std::vector<int64_t> indices =
+        sampled_outputs(conv_, sample_count(conv_), samples_along(conv_), seed_);
     add_sampled_outputs(indices, expected);
     if (int64_t(indices.size()) == outputs) {
       add_slope(expected);

@@ -5,10 +5,12 @@
 #include <array>
 #include <numeric>
 
+#include "deepbench/core/stratified_sample.hpp"
+
 namespace deepbench {
 namespace {
 
-constexpr uint32_t kPositionStream = 11;
+constexpr uint32_t kPositionStream = 11, kSlowestStream = 12, kPlaceStream = 13;
 
 // The position of an output: first and second dimension of its tensor, then depth, height, width.
 using Position = std::array<int64_t, 5>;
@@ -175,9 +177,22 @@ class SingleOutput {
   BatchedProducts products_;
 };
 
+// Either end, or a random position.
+int64_t position_on_axis(uint64_t kind, uint64_t bits, int64_t size) {
+  if (kind < 2) return kind == 0 ? 0 : size - 1;
+  return int64_t((bits >> 8) % uint64_t(size));
+}
+
+int64_t index_of(const Conv& conv, const Position& position) {
+  const Position size = output_extents(conv);
+  const auto [first, second, z, h, w] = position;
+  return conv.output().index(first, second, (z * size[3] + h) * size[4] + w);
+}
+
 }  // namespace
 
-std::vector<int64_t> sampled_outputs(const Conv& conv, int64_t count, uint64_t seed) {
+std::vector<int64_t> sampled_outputs(const Conv& conv, int64_t count, int64_t along,
+                                     uint64_t seed) {
   constexpr int64_t kCorners = 32;
   const Position size = output_extents(conv);
   const ConvOutput output = conv.output();
@@ -192,13 +207,14 @@ std::vector<int64_t> sampled_outputs(const Conv& conv, int64_t count, uint64_t s
     for (size_t axis = 0; axis < size.size(); ++axis) {
       const uint64_t bits = deepbench_bits(seed, kPositionStream, uint64_t(i) * 8 + axis);
       const bool is_corner = i < std::min(kCorners, count / 2);
-      const uint64_t kind = is_corner ? bits % 2 : bits % 8;  // either end, or a random position
-      position[axis] = kind == 0   ? 0
-                       : kind == 1 ? size[axis] - 1
-                                   : int64_t((bits >> 8) % uint64_t(size[axis]));
+      position[axis] = position_on_axis(is_corner ? bits % 2 : bits % 8, bits, size[axis]);
     }
-    const auto [first, second, z, h, w] = position;
-    chosen.push_back(output.index(first, second, (z * size[3] + h) * size[4] + w));
+    chosen.push_back(index_of(conv, position));
+  }
+  for (const int64_t slowest :
+       stratified_sample(output.slowest_extent(), along, seed, kSlowestStream)) {
+    const uint64_t bits = deepbench_bits(seed, kPlaceStream, uint64_t(slowest));
+    chosen.push_back(slowest * output.rows() + int64_t(bits % uint64_t(output.rows())));
   }
   std::sort(chosen.begin(), chosen.end());
   chosen.erase(std::unique(chosen.begin(), chosen.end()), chosen.end());

@@ -4,6 +4,10 @@
 // op(A) is m x k, op(B) is k x n, C is m x n. With trans_a=n, A is stored as m x k (leading
 // dimension m); with trans_a=t as k x m (leading dimension k). B is likewise stored as k x n or n x
 // k. The index of output (i, j) is i + j*m.
+//
+// A batch consists of `batch` products of these dimensions. The matrices of an operand follow one
+// another without gaps: the index of element x of matrix number `item` is x + item times the size
+// of one matrix. The output is thus one array of m rows and n*batch columns.
 #pragma once
 
 #include <algorithm>
@@ -15,21 +19,45 @@
 
 namespace deepbench {
 
+// What follows a product: C = f(op(A) op(B) + bias), where the bias has one element for each row
+// and f is nothing, max(0, x) or gelu(x). C is then not added.
+enum class Epilogue { kNone, kBias, kRelu, kGelu };
+
+inline Epilogue epilogue_named(const std::string& name) {
+  if (name == "bias") return Epilogue::kBias;
+  if (name == "relu") return Epilogue::kRelu;
+  return name == "gelu" ? Epilogue::kGelu : Epilogue::kNone;
+}
+
+inline bool is_nonlinear(Epilogue epilogue) {
+  return epilogue == Epilogue::kRelu || epilogue == Epilogue::kGelu;
+}
+
+// In the form with tanh that libraries fuse with products.
+inline double gelu(double x) {
+  const double root_of_2_over_pi = 0.7978845608028654;
+  return x / 2 * (1 + std::tanh(root_of_2_over_pi * (x + 0.044715 * x * x * x)));
+}
+
 struct Gemm {
   int64_t m = 0, n = 0, k = 0;
+  int64_t batch = 1;  // number of products
   bool trans_a = false, trans_b = false;
   PrecisionInfo precision;
   deepbench_type b_type = DEEPBENCH_F32;  // int8: s8, or u8 for libraries that need unsigned B
+  Epilogue epilogue = Epilogue::kNone;
 
-  // fill.h streams of the operands.
+  // fill.h streams of the operands. A bias has the first elements of C's.
   static constexpr uint32_t kStreamA = 0, kStreamB = 1, kStreamC = 2;
+
+  bool has_epilogue() const { return epilogue != Epilogue::kNone; }
 
   int64_t rows_a() const { return trans_a ? k : m; }  // rows of the stored A, its leading dimension
   int64_t columns_a() const { return trans_a ? m : k; }
   int64_t rows_b() const { return trans_b ? n : k; }
   int64_t columns_b() const { return trans_b ? k : n; }
 
-  // The index of op(A)[i, l] and op(B)[l, j] in the stored, unpadded operand.
+  // The index of op(A)[i, l] and op(B)[l, j] in the stored, unpadded operand of one product.
   uint64_t index_a(int64_t i, int64_t l) const {
     return static_cast<uint64_t>(trans_a ? l + i * k : i + l * m);
   }
@@ -50,10 +78,11 @@ struct Gemm {
   // products, can lie within them. Sums of integers then have to tell.
   bool needs_exact_sums() const {
     constexpr int64_t kManyProducts = 100000;
+    if (epilogue == Epilogue::kGelu) return false;  // which no sum of integers makes exact
     return is_fp8() || (!is_int8() && k > kManyProducts);
   }
 
-  double flops() const { return 2.0 * double(m) * double(n) * double(k); }
+  double flops() const { return 2.0 * double(m) * double(n) * double(k) * double(batch); }
 };
 
 // Reads the problem from any type with integer(name) and text(name): the core's Problem or the
@@ -64,8 +93,10 @@ Gemm gemm_problem(const Attributes& attributes) {
   gemm.m = attributes.integer("m");
   gemm.n = attributes.integer("n");
   gemm.k = attributes.integer("k");
+  gemm.batch = std::max<int64_t>(1, attributes.integer("batch"));  // absent: 0
   gemm.trans_a = attributes.text("trans_a") == "t";
   gemm.trans_b = attributes.text("trans_b") == "t";
+  gemm.epilogue = epilogue_named(attributes.text("epilogue"));  // absent: none
   gemm.precision = precision_info(attributes.text("precision"));
   gemm.b_type = gemm.precision.b;
   if (gemm.precision.precision == Precision::kInt8 && attributes.text("b_type") == "u8")

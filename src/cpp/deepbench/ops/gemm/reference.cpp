@@ -3,13 +3,16 @@
 // Bound of one output: output_roundoff |c| + error_of_sums(k) sqrt(S^2 + c^2) + 4 input_roundoff S,
 // where S^2 = sum over l of (a b)^2. S is the typical size of a partial sum of random products; a
 // sum with a large final value c also has large partial sums. Half adds half of the last place of
-// its subnormals. Integer sums are exact, and so are those of small integers in a floating-point
-// type, up to the largest integer that the result's type stores with all smaller ones.
+// its subnormals. With an epilogue the bias takes the place of C, and the error of the sum passes
+// through relu or gelu, whose slope is at most 1.13. Integer sums are exact, and so are those of
+// small integers in a floating-point type, up to the largest integer that the result's type stores
+// with all smaller ones.
 #include "deepbench/ops/gemm/reference.hpp"
 
 #include <algorithm>
 #include <cmath>
 #include <optional>
+#include <vector>
 
 #include "deepbench/core/error_of_sums.hpp"
 #include "deepbench/core/product_reference.hpp"
@@ -17,17 +20,28 @@
 namespace deepbench {
 namespace {
 
+constexpr double kSteepestGelu = 1.13;
+// Of tanh in the hardware of GPUs; a library may use it.
+constexpr double kErrorOfApproximateTanh = 1.0 / (1 << 10);
+
+KernelConditions conditions_of(const Gemm& gemm, KernelConditions conditions) {
+  if (gemm.has_epilogue()) conditions.beta = 0;
+  return conditions;
+}
+
 class GemmReference final : public ProductReference {
  public:
   GemmReference(const Gemm& gemm, const KernelConditions& conditions)
-      : ProductReference(gemm.m, gemm.n, gemm.k, conditions),
+      : ProductReference(gemm.m, std::vector<int64_t>(size_t(gemm.batch), gemm.n), gemm.k,
+                         conditions_of(gemm, conditions)),
         gemm_(gemm),
         rounds_product_(conditions.accumulator == "rounded_product"),
+        approximates_tanh_(conditions.accumulator == "approximate_tanh"),
         exact_(conditions.inputs == "integers" && gemm.precision.precision != Precision::kInt8),
         inputs_(exact_ ? InputGenerator(conditions.seed, small_integers(gemm))
                        : InputGenerator(conditions.seed, conditions.inputs)),
         judges_slope_(conditions.inputs == "uniform" && conditions.accumulator != "fp22" &&
-                      size_of(gemm.precision.c) <= 2),
+                      size_of(gemm.precision.c) <= 2 && gemm.epilogue != Epilogue::kGelu),
         type_a_(gemm.precision.a),
         type_b_(gemm.b_type),
         type_c_(gemm.precision.c) {
@@ -50,24 +64,34 @@ class GemmReference final : public ProductReference {
             gemm.integers(Gemm::kStreamC)};
   }
 
-  Operand a() const override {
-    return {{inputs_, type_a_, Gemm::kStreamA, gemm_.rows_a(), gemm_.columns_a()}, gemm_.trans_a};
+  // The elements with which A and B of a product begin.
+  uint64_t first_of_a(size_t product) const { return product * uint64_t(gemm_.m * gemm_.k); }
+  uint64_t first_of_b(size_t product) const { return product * uint64_t(gemm_.k * gemm_.n); }
+
+  Operand a(size_t product) const override {
+    return {{inputs_, type_a_, Gemm::kStreamA, gemm_.rows_a(), gemm_.columns_a(), nullptr,
+             first_of_a(product)},
+            gemm_.trans_a};
   }
-  Operand b() const override {
-    return {{inputs_, type_b_, Gemm::kStreamB, gemm_.rows_b(), gemm_.columns_b()}, gemm_.trans_b};
+  Operand b(size_t product) const override {
+    return {{inputs_, type_b_, Gemm::kStreamB, gemm_.rows_b(), gemm_.columns_b(), nullptr,
+             first_of_b(product)},
+            gemm_.trans_b};
   }
   Operand c() const override {
-    return {{inputs_, type_c_, Gemm::kStreamC, gemm_.m, gemm_.n}, false};
+    return {{inputs_, type_c_, Gemm::kStreamC, gemm_.m, gemm_.n * gemm_.batch}, false};
   }
 
-  void generate_row_of_a(size_t, int64_t i, float* row) override {
+  void generate_row_of_a(size_t product, size_t, int64_t i, float* row) override {
     const auto stride = static_cast<uint64_t>(gemm_.trans_a ? 1 : gemm_.m);
-    inputs_.fill(type_a_, Gemm::kStreamA, gemm_.index_a(i, 0), stride, gemm_.k, row);
+    inputs_.fill(type_a_, Gemm::kStreamA, first_of_a(product) + gemm_.index_a(i, 0), stride,
+                 gemm_.k, row);
   }
 
-  void generate_column_of_b(int64_t j, float* column) const override {
+  void generate_column_of_b(size_t product, int64_t j, float* column) const override {
     const auto stride = static_cast<uint64_t>(gemm_.trans_b ? gemm_.n : 1);
-    inputs_.fill(type_b_, Gemm::kStreamB, gemm_.index_b(0, j), stride, gemm_.k, column);
+    inputs_.fill(type_b_, Gemm::kStreamB, first_of_b(product) + gemm_.index_b(0, j), stride,
+                 gemm_.k, column);
   }
 
   bool is_stored_exactly(double integer) const {
@@ -79,19 +103,55 @@ class GemmReference final : public ProductReference {
 
   ExpectedElement expected_element(const DotSums& sums, size_t, int64_t i,
                                    int64_t j) const override {
+    if (gemm_.has_epilogue()) return element_after_epilogue(sums, i);
     const auto index = static_cast<uint64_t>(i + j * gemm_.m);
     const double initial = beta() == 0 ? 0 : inputs_.element(type_c_, Gemm::kStreamC, index);
     const double c = beta() * initial;
     const double sum = sums.products + c;
     if (exact_ && is_stored_exactly(sum) && is_stored_exactly(sums.products))
       return {sum, 0, initial};
-    const double squares = sums.squares + c * c;
-    const double sums_error = roundoff_of_sums() * std::sqrt(squares + sum * sum) +
-                              roundoff_of_inputs() * std::sqrt(squares);
+    const double sums_error = error_of_sum(sums, c);
     const double rounded = std::abs(sum) + (rounds_product_ ? std::abs(sums.products) : 0);
     const double smallest = (rounds_product_ ? 2 : 1) * gemm_.precision.absolute_roundoff();
     return {sum, gemm_.precision.output_roundoff * (rounded + sums_error) + sums_error + smallest,
             initial};
+  }
+
+  double error_of_sum(const DotSums& sums, double added) const {
+    const double squares = sums.squares + added * added, sum = sums.products + added;
+    return roundoff_of_sums() * std::sqrt(squares + sum * sum) +
+           roundoff_of_inputs() * std::sqrt(squares);
+  }
+
+  ExpectedElement element_after_epilogue(const DotSums& sums, int64_t i) const {
+    const double bias = inputs_.element(type_c_, Gemm::kStreamC, uint64_t(i));
+    const double sum = sums.products + bias;
+    const bool is_gelu = gemm_.epilogue == Epilogue::kGelu;
+    const double value = is_gelu                             ? gelu(sum)
+                         : gemm_.epilogue == Epilogue::kRelu ? std::max(0.0, sum)
+                                                             : sum;
+    if (exact_ && !is_gelu && is_stored_exactly(sum)) return {value, 0, 0};
+    double error = error_of_sum(sums, bias);
+    if (is_gelu) error = kSteepestGelu * error + error_of_gelu(sum);
+    return {
+        value,
+        output_roundoff() * (std::abs(value) + error) + error + gemm_.precision.absolute_roundoff(),
+        0};
+  }
+
+  // Of the function itself, whose tanh is rounded near 1 where the result is small.
+  double error_of_gelu(double sum) const {
+    constexpr double kRoundings = 8;
+    const double of_tanh =
+        approximates_tanh_ ? kErrorOfApproximateTanh : kRoundings * kRoundoffFloat;
+    return of_tanh * std::abs(sum) / 2;
+  }
+
+  bool is_linear() const override { return !is_nonlinear(gemm_.epilogue); }
+  std::vector<double> bias() const override {
+    std::vector<double> all(gemm_.has_epilogue() ? size_t(gemm_.m) : 0);
+    for (size_t i = 0; i < all.size(); ++i) all[i] = inputs_.element(type_c_, Gemm::kStreamC, i);
+    return all;
   }
 
   // Equal inputs make equal roundings, and 14 bits of sums that are cut off do not cancel either.
@@ -115,7 +175,8 @@ class GemmReference final : public ProductReference {
 
   Gemm gemm_;
   const bool rounds_product_;  // the product is rounded to the output's type before C is added
-  const bool exact_;           // the inputs are small integers
+  const bool approximates_tanh_;
+  const bool exact_;  // the inputs are small integers
   const InputGenerator inputs_;
   const bool judges_slope_;
   deepbench_type type_a_, type_b_, type_c_;

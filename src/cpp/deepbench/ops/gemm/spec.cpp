@@ -1,12 +1,15 @@
 // The specification of gemm: parameters, validity, useful work.
 #include "deepbench/core/operation.hpp"
 #include "deepbench/core/product_reference.hpp"
+#include "deepbench/core/status.hpp"
 #include "deepbench/ops/all_ops.hpp"
 #include "deepbench/ops/gemm/gemm.hpp"
 #include "deepbench/ops/gemm/reference.hpp"
 
 namespace deepbench {
 namespace {
+
+constexpr double kMaxBatch = 1 << 20;
 
 class GemmOperation final : public Operation {
  public:
@@ -22,19 +25,27 @@ class GemmOperation final : public Operation {
 
   void validate(const Problem& problem) const override {
     const Gemm gemm = gemm_problem(problem);
-    checked_product("2 m n k", {2, gemm.m, gemm.n, gemm.k});
-    checked_product("the size of A in bytes", {gemm.m, gemm.k, size_of(gemm.precision.a)});
-    checked_product("the size of B in bytes", {gemm.k, gemm.n, size_of(gemm.b_type)});
-    checked_product("the size of C in bytes", {gemm.m, gemm.n, size_of(gemm.precision.c)});
+    if (gemm.has_epilogue() && size_of(gemm.precision.a) == 1)
+      throw InvalidProblem("epilogue=" + problem.text("epilogue") +
+                           ": products of 8-bit operands have no epilogue");
+    const int64_t batch = gemm.batch;
+    checked_product(batch == 1 ? "2 m n k" : "2 m n k batch", {2, gemm.m, gemm.n, gemm.k, batch});
+    checked_product("the size of A in bytes", {gemm.m, gemm.k, size_of(gemm.precision.a), batch});
+    checked_product("the size of B in bytes", {gemm.k, gemm.n, size_of(gemm.b_type), batch});
+    checked_product("the size of C in bytes", {gemm.m, gemm.n, size_of(gemm.precision.c), batch});
   }
 
-  // C is read and written: alpha = beta = 1.
+  // C is read and written: alpha = beta = 1. With an epilogue it is written only, and the bias is
+  // read.
   Work work(const Problem& problem) const override {
     const Gemm gemm = gemm_problem(problem);
     const double a = double(gemm.m) * double(gemm.k) * double(size_of(gemm.precision.a));
     const double b = double(gemm.k) * double(gemm.n) * double(size_of(gemm.b_type));
     const double c = double(gemm.m) * double(gemm.n) * double(size_of(gemm.precision.c));
-    return {gemm.flops(), a + b + 2 * c};
+    const double batch = double(gemm.batch);
+    if (gemm.has_epilogue())
+      return {gemm.flops(), (a + b + c) * batch + double(gemm.m * size_of(gemm.precision.c))};
+    return {gemm.flops(), (a + b + 2 * c) * batch};
   }
 
   bool has_reference() const override { return true; }
@@ -46,9 +57,13 @@ class GemmOperation final : public Operation {
   // library that cannot add C exactly.
   bool permits_condition(const Problem& problem, std::string_view name,
                          const Value& value) const override {
-    const PrecisionInfo precision = gemm_problem(problem).precision;
+    const Gemm gemm = gemm_problem(problem);
+    const PrecisionInfo precision = gemm.precision;
     const std::string text = to_text(value);
     const bool is_int8 = precision.precision == Precision::kInt8;
+    if (gemm.has_epilogue() && text == "rounded_product") return false;  // there is no C
+    if (name == "accumulator" && text == "approximate_tanh")
+      return gemm.epilogue == Epilogue::kGelu && size_of(precision.c) <= 2;
     if (name == "arithmetic") return precision.precision == Precision::kTf32 && text == "float";
     if (name == "beta") return is_int8 && text == "0";
     if (name == "fill.a" || name == "fill.b") return is_int8 && (text == "s7" || text == "u8");
@@ -62,7 +77,8 @@ class GemmOperation final : public Operation {
   }
   double verification_bytes(const Problem& problem) const override {
     const Gemm gemm = gemm_problem(problem);
-    return ProductReference::host_memory_bytes(gemm.m, gemm.n, gemm.k);
+    return ProductReference::host_memory_bytes(gemm.m, gemm.n * gemm.batch, gemm.k, gemm.batch,
+                                               !is_nonlinear(gemm.epilogue));
   }
 
  private:
@@ -89,6 +105,27 @@ class GemmOperation final : public Operation {
        1,
        "precision",
        "int8"},
+      {"batch",
+       ParameterKind::kInteger,
+       "number of products of these dimensions, each with its own A, B and C",
+       "1",
+       {},
+       1,
+       kMaxBatch,
+       "",
+       "",
+       true},
+      {"epilogue",
+       ParameterKind::kChoice,
+       "what follows the product instead of adding C: a bias of m elements, and relu or gelu of "
+       "the sum",
+       "none",
+       {"none", "bias", "relu", "gelu"},
+       1,
+       1,
+       "",
+       "",
+       true},
   };
 };
 

@@ -8,6 +8,7 @@
 
 #include "deepbench/core/input_generator.hpp"
 #include "deepbench/core/parallel.hpp"
+#include "deepbench/core/stratified_sample.hpp"
 #include "deepbench/core/sums.hpp"
 
 namespace deepbench {
@@ -85,12 +86,9 @@ ExpectedOutput expected_memory_output(const Memory& memory, const KernelConditio
     expected.coverage = "the xor of all words";
     return expected;
   }
-  const int64_t samples = std::min(kSamples, memory.words());
-  const int64_t part = memory.words() / samples;  // one word of each is compared
-  for (int64_t i = 0; i < samples; ++i) {
-    const uint64_t bits = deepbench_bits(conditions.verification_seed, kPlaces, uint64_t(i));
-    const int64_t place = i == 0 ? 0 : part * i + int64_t(bits % uint64_t(part));
-    expected.indices.push_back(uint64_t(i == samples - 1 ? memory.words() - 1 : place));
+  for (const int64_t place :
+       stratified_sample(memory.words(), kSamples, conditions.verification_seed, kPlaces)) {
+    expected.indices.push_back(uint64_t(place));
     expected.values.push_back(expected_word(memory, conditions, expected.indices.back()));
     expected.bounds.push_back(0);
   }
@@ -100,8 +98,8 @@ ExpectedOutput expected_memory_output(const Memory& memory, const KernelConditio
   // The words are below 2^32 and the weights are at most 1; the backend sums in double in another
   // order.
   expected.projection_bounds = {1e-15 * 4.3e9 * double(memory.words())};
-  expected.coverage = std::to_string(samples) + " of " + std::to_string(memory.words()) +
-                      " words and a projection of all";
+  expected.coverage = std::to_string(expected.indices.size()) + " of " +
+                      std::to_string(memory.words()) + " words and a projection of all";
   return expected;
 }
 

@@ -5,7 +5,7 @@
 #include <cmath>
 #include <numeric>
 
-#include "deepbench/ops/rnn/sampling.hpp"
+#include "deepbench/core/stratified_sample.hpp"
 
 namespace deepbench {
 namespace {
@@ -13,6 +13,7 @@ namespace {
 // Libraries reach half of a deviation, since not all roundings that are allowed for happen. Errors
 // of two deviations, if they are normal, exceed the bounds of single elements too.
 constexpr double kMaxDeviations = 2;
+constexpr uint32_t kPlaces = 3;     // stream of the compared places
 constexpr size_t kMinJudged = 256;  // fewer elements tell little
 constexpr double kSlopeDeviations = 4;
 
@@ -94,7 +95,8 @@ std::vector<GradientPart> gradient_parts(const Rnn& rnn) {
 
 std::vector<uint64_t> sample_part(const GradientPart& part, int64_t max_count, uint64_t seed) {
   std::vector<uint64_t> indices;
-  for (const int64_t i : stratified_sample(part.count, max_count, seed, uint64_t(part.first)))
+  for (const int64_t i :
+       stratified_sample(part.count, max_count, seed, kPlaces, uint64_t(part.first)))
     indices.push_back(uint64_t(part.first + i));
   return indices;
 }
@@ -103,11 +105,11 @@ std::vector<uint64_t> sample_grid(const GradientPart& part, int64_t max_count, u
   if (part.columns == 0 || part.count <= max_count) return sample_part(part, max_count, seed);
   const int64_t rows = part.count / part.columns;
   const auto side = int64_t(std::sqrt(double(max_count)));
-  const std::vector<int64_t> some_columns =
-      stratified_sample(part.columns, std::max(side, max_count / rows), seed, uint64_t(part.first));
+  const std::vector<int64_t> some_columns = stratified_sample(
+      part.columns, std::max(side, max_count / rows), seed, kPlaces, uint64_t(part.first));
   std::vector<uint64_t> indices;
   for (const int64_t row : stratified_sample(rows, max_count / int64_t(some_columns.size()), seed,
-                                             uint64_t(part.first) + 1))
+                                             kPlaces, uint64_t(part.first) + 1))
     for (const int64_t column : some_columns)
       indices.push_back(uint64_t(part.first + row * part.columns + column));
   return indices;

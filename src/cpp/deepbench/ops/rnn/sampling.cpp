@@ -2,8 +2,8 @@
 #include "deepbench/ops/rnn/sampling.hpp"
 
 #include <algorithm>
-#include <numeric>
 
+#include "deepbench/core/stratified_sample.hpp"
 #include "deepbench/fill.h"
 
 namespace deepbench {
@@ -12,6 +12,7 @@ namespace {
 constexpr double kForwardWork = 1 << 27;  // multiplications that the reference repeats
 constexpr int64_t kMaxOutputs = 1 << 19;
 constexpr int64_t kMinSegments = 4;
+constexpr uint32_t kUnits = 3;  // stream of the sampled units
 
 // lstm's c of 64 steps earlier has no effect: a forget gate of 0.8 leaves a millionth of it, and a
 // forget gate of 1/2 leaves 5e-20.
@@ -55,7 +56,7 @@ RnnSegment segment_at(const Rnn& rnn, const SegmentShape& shape, uint64_t seed, 
   segment.end = segment.begin + shape.steps;
   segment.checked_from =
       segment.begin + (segment.begin > 0 && rnn.cell == "lstm" ? kForgetSteps : 0);
-  segment.units = stratified_sample(rnn.hidden, shape.units, seed, uint64_t(number));
+  segment.units = stratified_sample(rnn.hidden, shape.units, seed, kUnits, uint64_t(number));
   return segment;
 }
 
@@ -96,7 +97,7 @@ std::vector<RnnSegment> choose_segments(const Rnn& rnn, uint64_t seed) {
   if (checks_all_outputs(rnn)) {
     for (int64_t n = 0; n < rnn.batch; ++n)
       segments.push_back(
-          {n, 0, rnn.timesteps, 0, stratified_sample(rnn.hidden, rnn.hidden, seed, 0)});
+          {n, 0, rnn.timesteps, 0, stratified_sample(rnn.hidden, rnn.hidden, seed, kUnits)});
     return segments;
   }
   for (int64_t i = 0; i < sweep_segments(rnn); ++i) segments.push_back(sweep_segment(rnn, seed, i));
@@ -107,22 +108,6 @@ std::vector<RnnSegment> choose_segments(const Rnn& rnn, uint64_t seed) {
   for (int64_t i = 0; i < std::max(kMinSegments, std::min(affordable, max_segments)); ++i)
     segments.push_back(segment_at(rnn, shape, seed, i));
   return segments;
-}
-
-std::vector<int64_t> stratified_sample(int64_t size, int64_t count, uint64_t seed, uint64_t salt) {
-  std::vector<int64_t> chosen(static_cast<size_t>(std::min(size, count)));
-  std::iota(chosen.begin(), chosen.end(), 0);
-  if (size <= count) return chosen;
-  const double width = double(size) / double(count);
-  for (int64_t i = 0; i < count; ++i) {
-    const auto begin = int64_t(double(i) * width);
-    const int64_t end = std::min(size, std::max(begin + 1, int64_t(double(i + 1) * width)));
-    chosen[size_t(i)] =
-        begin + random_below(end - begin, seed, 3, salt * uint64_t(count) + uint64_t(i));
-  }
-  chosen.front() = 0;
-  chosen.back() = size - 1;
-  return chosen;
 }
 
 }  // namespace deepbench

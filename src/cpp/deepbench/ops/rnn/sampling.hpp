@@ -21,8 +21,4 @@ struct RnnSegment {
 std::vector<RnnSegment> choose_segments(const Rnn& rnn, uint64_t seed);
 bool checks_all_outputs(const Rnn& rnn);
 
-// One random index from each of `count` equal parts of [0, size), including the first and the last
-// index; every index if there are at most `count`.
-std::vector<int64_t> stratified_sample(int64_t size, int64_t count, uint64_t seed, uint64_t salt);
-
 }  // namespace deepbench

@@ -20,7 +20,7 @@ namespace {
 class SparseGemmReference final : public ProductReference {
  public:
   SparseGemmReference(const SparseGemm& gemm, const KernelConditions& conditions)
-      : ProductReference(gemm.m, gemm.n, gemm.k, conditions),
+      : ProductReference(gemm.m, {gemm.n}, gemm.k, conditions),
         gemm_(gemm),
         inputs_(conditions.seed, conditions.inputs),
         pattern_{conditions.seed, SparseGemm::kStreamPattern, gemm.nonzero_threshold()} {}
@@ -29,7 +29,7 @@ class SparseGemmReference final : public ProductReference {
   void set_grid_rows(size_t rows) override { nnz_.resize(rows); }
 
   // The row includes its zeros; the nonzeros are counted for the bound.
-  void generate_row_of_a(size_t grid_row, int64_t i, float* row) override {
+  void generate_row_of_a(size_t, size_t grid_row, int64_t i, float* row) override {
     const auto stride = static_cast<uint64_t>(gemm_.trans_a ? 1 : gemm_.m);
     inputs_.fill(gemm_.precision.a, SparseGemm::kStreamA, gemm_.index_a(i, 0), stride, gemm_.k,
                  row);
@@ -42,7 +42,7 @@ class SparseGemmReference final : public ProductReference {
     nnz_[grid_row] = nnz;
   }
 
-  void generate_column_of_b(int64_t j, float* column) const override {
+  void generate_column_of_b(size_t, int64_t j, float* column) const override {
     const auto stride = static_cast<uint64_t>(gemm_.b_by_columns() ? 1 : gemm_.n);
     inputs_.fill(gemm_.precision.b, SparseGemm::kStreamB, gemm_.index_b(0, j), stride, gemm_.k,
                  column);
@@ -71,12 +71,12 @@ class SparseGemmReference final : public ProductReference {
     if (by_columns) return {{inputs_, type, stream, rows, columns}, false};
     return {{inputs_, type, stream, columns, rows}, true};
   }
-  Operand a() const override {
+  Operand a(size_t) const override {
     return {{inputs_, gemm_.precision.a, SparseGemm::kStreamA, gemm_.rows_a(), gemm_.columns_a(),
              &pattern_},
             gemm_.trans_a};
   }
-  Operand b() const override {
+  Operand b(size_t) const override {
     return stored_operand(gemm_.precision.b, SparseGemm::kStreamB, gemm_.k, gemm_.n,
                           gemm_.b_by_columns());
   }

@@ -120,7 +120,16 @@ class Reader {
 };
 
 template <class Archive>
+void visit(Archive& archive, SoakPart& part) {
+  archive.fields(part.calls, part.batches, part.throttled, part.power_capped, part.clocked,
+                 part.elapsed_ns, part.clock_mhz);
+}
+
+template <class Archive>
 void visit(Archive& archive, Samples& samples) {
+  std::vector<SoakPart> parts = samples.soak.parts();
+  archive.fields(parts);
+  samples.soak.set_parts(std::move(parts));
   archive.fields(samples.per_call_ns, samples.batch, samples.first_call_ns,
                  samples.host_per_call_ns, samples.spent_ns, samples.rested_ns, samples.error,
                  samples.clock_mhz, samples.clocks_mhz, samples.rests_ns, samples.throttled,

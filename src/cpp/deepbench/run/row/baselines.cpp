@@ -18,6 +18,8 @@ constexpr double kMaxExpectedS = 10;  // of one call: a longer baseline is not m
 // A baseline does not share the row's library and algorithm, which belong to another operation.
 RunOptions baseline_options(const RunOptions& row, const std::string& candidate) {
   RunOptions options = row;
+  options.sustained = row.is_sustained();
+  options.soak = 0;
   options.library.clear();
   options.algorithm = candidate.empty() ? "default" : candidate;
   options.constant.clear();

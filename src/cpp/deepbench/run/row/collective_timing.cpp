@@ -47,32 +47,21 @@ std::string merge_slowest(const std::vector<std::string>& all) {
   return pack(agreed);
 }
 
-std::string pack(const std::vector<double>& numbers) {
-  Packer packer;
-  for (double number : numbers) packer.number(number);
-  return packer.bytes();
-}
-
-std::vector<double> unpack_numbers(const std::string& bytes) {
-  Unpacker unpacker(bytes);
-  std::vector<double> numbers;
-  while (!unpacker.rest().empty()) numbers.push_back(unpacker.number<double>());
-  return numbers;
-}
-
 // Rank 0's answer: p50, p99, slowest rank, spread.
 std::string rank_statistics(const std::vector<std::string>& all) {
   std::vector<double> slowest_ns, medians;
   for (const std::string& bytes : all) {
-    const std::vector<double> one = unpack_numbers(bytes);
+    const std::vector<double> one = Unpacker(bytes).numbers();
     slowest_ns.resize(one.size(), 0.0);
     for (size_t i = 0; i < one.size(); ++i) slowest_ns[i] = std::max(slowest_ns[i], one[i]);
     medians.push_back(median(one));
   }
   const Statistics calls = summarize(slowest_ns);
   const auto [quickest, last] = std::minmax_element(medians.begin(), medians.end());
-  return pack(std::vector<double>{calls.median, calls.p99, double(last - medians.begin()),
-                                  100 * (*last - *quickest) / *last});
+  return Packer()
+      .numbers({calls.median, calls.p99, double(last - medians.begin()),
+                100 * (*last - *quickest) / *last})
+      .bytes();
 }
 
 }  // namespace
@@ -122,10 +111,10 @@ void start_collectively(Group* group, const std::function<void()>& body) {
 }
 
 std::vector<Metric> rank_metrics(Group& group, const std::vector<double>& mine_ns) {
-  const std::string answer =
-      group.reduce_and_broadcast(AbortScope::kStep, "single calls", pack(mine_ns), rank_statistics);
+  const std::string answer = group.reduce_and_broadcast(
+      AbortScope::kStep, "single calls", Packer().numbers(mine_ns).bytes(), rank_statistics);
   if (group.rank() != 0) return {};
-  const std::vector<double> found = unpack_numbers(answer);
+  const std::vector<double> found = Unpacker(answer).numbers();
   return {{"call_p50", "ns", "lower", found[0]},
           {"call_p99", "ns", "lower", found[1]},
           {"slowest_rank", "", "", found[2]},

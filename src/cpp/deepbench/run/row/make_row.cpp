@@ -16,14 +16,18 @@ namespace {
 
 constexpr double kEnergySpanNs = 2.2e9;  // energy counters are updated slowly
 
-// Single calls show what batches hide: the spread between the ranks of a collective.
+// Single calls show what batches hide: the spread between the ranks of a collective, and whether it
+// gives the same bits every time.
 ExtraMetrics measure_extra_metrics(const RowContext& context, const Plan& plan, Trial* trial) {
   if (!trial) return {};  // the selection could not prepare the default again
   ExtraMetrics extras;
   if (context.measures_energy) extras = measure_energy(context, plan, *trial);
-  if (context.group)
-    for (Metric& metric : rank_metrics(*context.group, trial->time_single_calls()))
-      extras.metrics.push_back(std::move(metric));
+  if (!context.group) return extras;
+  const auto add = [&](std::vector<Metric> metrics) {
+    for (Metric& metric : metrics) extras.metrics.push_back(std::move(metric));
+  };
+  add(rank_metrics(*context.group, trial->time_single_calls()));
+  add(bitwise_metric(*context.group, trial->repeat_calls()));
   return extras;
 }
 

@@ -66,7 +66,7 @@ double Measurement::median_ns() const { return samples ? median(samples->per_cal
 Regime requested_regime(const RowRequest& request, const Attributes& device) {
   Regime regime;
   regime.cache = request.options.cold ? "cold" : "hot";
-  regime.power = request.options.sustained ? "sustained" : "rested";
+  regime.power = request.options.is_sustained() ? "sustained" : "rested";
   const double cache = device.real("last_level_cache_bytes");
   if (!request.options.cold && cache > 0)
     regime.resident = request.problem.operation().work(request.problem).bytes <= cache;

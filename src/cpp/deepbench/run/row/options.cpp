@@ -161,6 +161,7 @@ const std::vector<Option>& all_options() {
       flag("cache", &RunOptions::cold, "cold", "hot"),
       flag("power", &RunOptions::sustained, "sustained", "rested"),
       number("samples", &RunOptions::samples),
+      number("soak", &RunOptions::soak),
       number("visits", &RunOptions::visits, 1),
       of_one_row(number("visit", &RunOptions::visit, 1)),
       seconds("time_limit", &RunOptions::time_limit_s),
@@ -261,11 +262,15 @@ MeasureOptions RunOptions::for_measuring(const Attributes& facts) const {
   measure.min_total_ns = facts.real("min_total_ns", measure.min_total_ns) / parts;
   if (visits > 1) measure.min_total_ns *= kSpanShareOfVisits;
   measure.timer_resolution_ns = facts.real("timer_resolution_ns", measure.timer_resolution_ns);
-  if (sustained) {
+  if (is_sustained()) {
     measure.min_load_ns = kLoadAfterIdleNs;
     // What a batch costs the host, while the device waits, is a small part of so long a span.
     measure.min_span_ns = std::max(measure.min_span_ns, kSustainedSpanNs);
     if (time_limit_s == 0) measure.time_limit_ns += kMaxLoadNs;
+  }
+  if (soak > 0) {
+    measure.soak_calls = soak;
+    measure.max_batch = std::clamp(soak / kMinSoakBatches, int64_t{1}, measure.max_batch);
   }
   return measure;
 }

@@ -28,6 +28,7 @@ struct DEEPBENCH_API RunOptions {
   bool cold = false;
   bool sustained = false;  // the device is loaded without pause; otherwise it may rest
   int64_t samples = 0;
+  int64_t soak = 0;         // > 0: so many calls back to back in the sustained regime
   int64_t visits = 1;       // in how many processes the row is measured; its samples are divided
   int64_t visit = 1;        // which of them this is, from 1
   double time_limit_s = 0;  // 0: the backend's default
@@ -59,6 +60,8 @@ struct DEEPBENCH_API RunOptions {
   bool is_constant(std::string_view operands) const;
   // The candidate that `algorithm` names; "" for default, best and exhaustive.
   std::string named_candidate() const;
+  // Whether the device is loaded without pause: a soak needs no other option.
+  bool is_sustained() const { return sustained || soak > 0; }
   // Whether the row shows what is measured once, such as the energy and the baselines.
   bool is_first_visit() const { return visit == 1; }
   // Whether the row selects its algorithm among candidates.

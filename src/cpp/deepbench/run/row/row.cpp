@@ -127,6 +127,18 @@ void write_rests(JsonWriter& json, const std::vector<double>& rests_ns) {
   write_audit_values(json, "rests_ns", any ? rests_ns : std::vector<double>());
 }
 
+void write_soak(JsonWriter& json, const std::vector<SoakPart>& parts) {
+  json.key("soak").begin_array();
+  for (const SoakPart& part : parts) {
+    json.begin_object().member("calls", part.calls);
+    json.member("elapsed_ns", std::round(part.elapsed_ns));
+    write_number_or_null(json, "clock_mhz", std::round(part.clock_mhz));
+    json.member("batches", part.batches).member("throttled", part.throttled);
+    json.member("power_capped", part.power_capped).end_object();
+  }
+  json.end_array();
+}
+
 void write_times(JsonWriter& json, const Row& row) {
   if (!row.samples) {
     json.key("statistics").null().key("samples_ns").null().key("samples_kept").null();
@@ -138,6 +150,7 @@ void write_times(JsonWriter& json, const Row& row) {
   write_samples(json, row.samples->per_call_ns);
   write_audit_values(json, "clocks_mhz", row.samples->clocks_mhz);
   write_rests(json, row.samples->rests_ns);
+  if (!row.samples->soak.parts().empty()) write_soak(json, row.samples->soak.parts());
   write_number_or_null(json, "first_call_ns", row.samples->first_call_ns);
   write_number_or_null(json, "host_ns", row.samples->host_per_call_ns);
 }

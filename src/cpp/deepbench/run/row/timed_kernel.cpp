@@ -29,7 +29,8 @@ TimedKernel::TimedKernel(const RowContext& context, const Plan& plan, Stages& st
       launch_(static_cast<deepbench_launch>(plan.options.launch)),
       // All ranks rest for the same time, so that they stay in step.
       rest_(value_of_rank_zero(
-          group_, "rest", plan.options.sustained ? 0 : context.device.real("most_clock_mhz"))) {
+          group_, "rest",
+          plan.options.is_sustained() ? 0 : context.device.real("most_clock_mhz"))) {
   collective_step(group_, "prepare", [&] { prepare(context, plan); });
 }
 
@@ -88,7 +89,7 @@ Batch TimedKernel::batch(uint64_t count, deepbench_launch launch, uint32_t flags
   });
   calls_since_restore_ += count;
   stages_.device_ns += batch.elapsed_ns;
-  if (activity_) activity_->add_batch(options_.sustained);
+  if (activity_) activity_->add_batch(options_.is_sustained());
   if (hooks_) hooks_->after_batch();
   return batch;
 }

@@ -4,8 +4,11 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <string_view>
 
+#include "deepbench/core/blake2s.hpp"
 #include "deepbench/core/stopwatch.hpp"
+#include "deepbench/core/stratified_sample.hpp"
 #include "deepbench/measure/statistics.hpp"
 #include "deepbench/measure/sustained_load.hpp"
 #include "deepbench/run/row/measuring_hooks.hpp"
@@ -20,6 +23,24 @@ constexpr int64_t kMinCollectiveBatch = 20, kMinShortCollectiveBatch = 200;
 // affects all candidates alike.
 constexpr double kNegligibleWarmUpNs = 10e6;
 constexpr double kMaxSingleCalls = 100, kMinSingleCalls = 5, kSingleCallsNs = 2e9;
+constexpr double kMaxRepeatedCalls = 100, kMinRepeatedCalls = 2, kRepeatedCallsNs = 5e8;
+constexpr int64_t kSampledOutputs = 4096;  // that all ranks compare after a repeated call
+constexpr uint32_t kRepeatedCalls = 41;    // the stream of their places
+constexpr size_t kHashBytes = 16;
+
+std::vector<uint64_t> sampled_places(uint64_t outputs, uint64_t seed) {
+  if (outputs == 0) return {};
+  const auto size = int64_t(outputs);
+  const std::vector<int64_t> places =
+      stratified_sample(size, std::min(size, kSampledOutputs), seed, kRepeatedCalls);
+  return {places.begin(), places.end()};
+}
+
+std::string hash_of(const std::vector<double>& values) {
+  const std::string_view bytes(reinterpret_cast<const char*>(values.data()),
+                               values.size() * sizeof(double));
+  return blake2s("", bytes, kHashBytes);
+}
 
 }  // namespace
 
@@ -127,6 +148,35 @@ std::vector<double> Trial::time_single_calls() {
   while (double(mine_ns.size()) < count) mine_ns.push_back(timed_.time_isolated_call());
   stages_.measure_ns += watch.lap_ns();
   return mine_ns;
+}
+
+RepeatedCalls Trial::repeat_calls() {
+  RepeatedCalls made;
+  Stopwatch watch;
+  const auto seed = static_cast<uint64_t>(plan_.options.seed);
+  if (!audit_.verifies() || !timed_.refill("mantissas", seed)) return made;
+  const uint64_t outputs = audit_.outputs();  // a rank that broadcasts has none
+  const std::vector<uint64_t> places = sampled_places(outputs, seed);
+  double calls = kMaxRepeatedCalls;
+  while (double(made.projections.size()) < calls) {
+    Stopwatch call;
+    timed_.reset_outputs();
+    timed_.batch(1);
+    collective_step(group_, "project", [&] {
+      Kernel& kernel = timed_.kernel();
+      made.projections.push_back(outputs > 0 ? kernel.project_output(0, 1, outputs, seed).front()
+                                             : 0);
+      made.samples.push_back(outputs > 0 ? hash_of(kernel.read_output(0, places)) : "");
+    });
+    if (made.projections.size() > 1) continue;
+    const double fitting = std::floor(kRepeatedCallsNs / call.lap_ns());
+    calls = value_of_rank_zero(group_, "repeated calls",
+                               std::clamp(fitting, kMinRepeatedCalls, kMaxRepeatedCalls));
+  }
+  made.expected = expected_on_rank(plan_.problem, facts(), group_ ? group_->rank() : 0);
+  timed_.require_first_inputs();
+  stages_.verify_ns += watch.lap_ns();
+  return made;
 }
 
 uint64_t Trial::run_for(double span_ns) {

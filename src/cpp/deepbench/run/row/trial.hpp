@@ -11,6 +11,7 @@
 #include "deepbench/measure/measure.hpp"
 #include "deepbench/run/row/admit.hpp"
 #include "deepbench/run/row/measurement.hpp"
+#include "deepbench/run/row/repeated_calls.hpp"
 #include "deepbench/run/row/row_context.hpp"
 #include "deepbench/run/row/timed_kernel.hpp"
 #include "deepbench/run/row/trial_audit.hpp"
@@ -34,6 +35,11 @@ class DEEPBENCH_API Trial {
   // Times of single calls on this rank, each after a barrier of all ranks. Requires measure() or
   // resume() before it.
   std::vector<double> time_single_calls();
+
+  // Makes calls with operands of full mantissas, which show the order of additions. No calls if
+  // outputs are not verified, or the operands cannot be refilled. Requires measure() or resume()
+  // before it.
+  RepeatedCalls repeat_calls();
 
   // Warms up, then times a few batches of at least `span_ns` without verification. A kernel whose
   // calls take more than `max_call_ns` contributes its last warm-up call as the only sample.

@@ -30,6 +30,7 @@ class TrialAudit {
   // Whether outputs are verified. Without it no function below is called.
   bool verifies() const { return verifier_.has_value(); }
   const Verification& verification() const { return verification_; }
+  uint64_t outputs() const { return verifier_->result().outputs; }  // only if verifies()
   // What is wrong with a clock that is not far off; or "".
   const std::string& clock_note() const { return clock_note_; }
 

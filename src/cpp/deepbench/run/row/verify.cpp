@@ -492,13 +492,13 @@ bool Verifier::check_sum(Kernel& kernel, uint64_t calls, const std::string& when
   return true;
 }
 
+// Some of the compared outputs, in equal steps, or the first ones where none is compared by itself.
 std::vector<double> Verifier::read_elements(Kernel& kernel, const Output& output) const {
-  std::vector<uint64_t> indices = output.expected.indices;
-  if (indices.empty()) {
-    indices.resize(std::min(kReadElements, output.expected.outputs));
-    std::iota(indices.begin(), indices.end(), uint64_t{0});
-  }
-  if (indices.size() > kReadElements) indices.resize(kReadElements);
+  const std::vector<uint64_t>& compared = output.expected.indices;
+  const uint64_t all = compared.empty() ? output.expected.outputs : compared.size();
+  std::vector<uint64_t> indices(std::min(kReadElements, all));
+  for (uint64_t i = 0; i < indices.size(); ++i)
+    indices[i] = compared.empty() ? i : compared[i * all / indices.size()];
   return kernel.read_output(output.number, indices);
 }
 

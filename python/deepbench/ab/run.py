@@ -1,0 +1,233 @@
+"""Measures two environments in turns: pairs of new workers on one device.
+
+Both workers of a pair are there at once, and each row goes to one and then to the other, so that
+what changes slowly meets both. Who begins alternates from row to row and from pair to pair (ABBA).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from deepbench.ab.paired_test import LEAST_PAIRS, MOST_PAIRS, PairedTest, logarithms, pairs_wanted
+from deepbench.ab.result import AbResult, RowResult
+from deepbench.ab.side import Setup, Side
+from deepbench.compare.result_set import to_entry
+from deepbench.errors import UsageError
+from deepbench.problems.selection import Selection
+from deepbench.results import Row
+from deepbench.runner.context import device_text
+from deepbench.runner.plan import PlannedRow, digest, plan
+from deepbench.runner.progress import Screen, Stopwatch, rough_duration_text
+from deepbench.runner.run_options import RunOptions
+from deepbench.runner.session import RowSource
+from deepbench.runner.time_estimate import Estimate, Expectation
+
+Json = Mapping[str, Any]
+
+
+class AbRun:
+    """Runs the rows of one command in two environments."""
+
+    def __init__(
+        self,
+        selection: Selection,
+        options: RunOptions,
+        setups: Sequence[Setup],
+        command: Sequence[str],
+        pairs: int | None = None,
+        screen: Screen | None = None,
+        sources: Sequence[RowSource | None] = (None, None),
+    ) -> None:
+        """`pairs`: how many to make; None: as many as find a difference of 1 %."""
+        self._selection, self._options, self._command = selection, options, command
+        self._pairs = pairs
+        self._screen = screen or Screen()
+        self._sides = [
+            Side(setup, options, self._screen.say, self._update_progress, source)
+            for setup, source in zip(setups, sources, strict=True)
+        ]
+        self._rows: list[PlannedRow] = []
+        self._clock = Stopwatch()
+        self._made = 0  # pairs
+        self._wanted = pairs or LEAST_PAIRS
+        self._place: tuple[int, PlannedRow] | None = None  # the row that is being measured
+
+    def run(self) -> AbResult:
+        """Makes the pairs. If the run ends early, what is measured is in the files, and the workers
+        are ended. Raises UserError."""
+        plan(self._selection, self._options, None)  # finds mistakes before anything is started
+        try:
+            for side in self._sides:
+                side.open_file()
+            for side in self._sides:
+                side.start()
+            self._begin()
+            while self._made < self._wanted:
+                self._make_pair(self._made + 1)
+                self._made += 1
+                self._wanted = self._pairs_wanted()
+            for side in self._sides:
+                side.finish(self._made)
+                side.close()
+        except BaseException:
+            for side in self._sides:
+                side.kill()
+            raise
+        finally:
+            self._screen.clear()
+            for side in self._sides:
+                side.close_file()
+        return self._result()
+
+    # ---- before the first pair --------------------------------------------------------------
+
+    def _begin(self) -> None:
+        a, b = self._sides
+        for what in ("backend", "device"):
+            of_a, of_b = (_identity_text(side.hello.get(what) or {}) for side in self._sides)
+            if of_a != of_b:
+                raise UsageError(
+                    f"A and B have different {what}s, {of_a} and {of_b}: both must use the same"
+                )
+        self._rows = plan(self._selection, self._options, a.hello)
+        if digest(self._rows) != digest(plan(self._selection, self._options, b.hello)):
+            raise UsageError("A and B have different problems: name their sizes and precision")
+        for side in self._sides:
+            most = self._pairs or MOST_PAIRS
+            side.begin(self._rows, self._selection, self._command, most)
+        self._announce()
+
+    def _announce(self) -> None:
+        for warning in dict.fromkeys(
+            text for side in self._sides for text in side.context["warnings"]
+        ):
+            self._screen.say(f"deepbench: warning: {warning}")
+        context, hello = self._sides[0].context, self._sides[0].hello
+        estimates = (hello.get("planning") or {}).get("estimates") or {}
+        expectation = Expectation.from_context(context, self._options.rows, estimates)
+        pair_s = 2 * Estimate([row.work for row in self._rows], expectation).remaining_s()
+        count = "1 row" if len(self._rows) == 1 else f"{len(self._rows)} rows"
+        pairs = str(self._pairs) if self._pairs else f"{LEAST_PAIRS} to {MOST_PAIRS}"
+        device = device_text(context, self._options, self._rows)
+        self._screen.say(
+            f"deepbench: {self._selection.title} on {device}: {count}, {pairs} pairs of about "
+            f"{rough_duration_text(pair_s)}"
+        )
+        for side in self._sides:
+            self._screen.say(f"deepbench: {side.setup.letter} = {side.setup.text}")
+
+    # ---- pairs ------------------------------------------------------------------------------
+
+    def _make_pair(self, number: int) -> None:
+        if number > 1:
+            for side in self._in_turn(number + 1):
+                side.renew()
+        rows = self._sides[0].in_order(self._rows, number)
+        for index, planned in enumerate(rows):
+            if number == 1 or self._is_open(planned.position):
+                self._place = index, planned
+                self._measure_in_turn(planned, number)
+        for planned in rows:
+            self._repeat_if_disturbed(planned, number)
+
+    def _in_turn(self, turn: int) -> list[Side]:
+        """Who begins alternates."""
+        return self._sides[:: 1 if turn % 2 == 0 else -1]
+
+    def _is_open(self, position: int) -> bool:
+        return all(side.is_open(position) for side in self._sides)
+
+    def _measure_in_turn(self, planned: PlannedRow, number: int) -> None:
+        """Makes a pair of visits, once more if one of them is mistrusted, which other work on the
+        machine causes."""
+        turn = planned.position + number
+        made = self._made_in_turn(planned, number, turn + 1)
+        if any(row.status == "mistrusted" for row in made.values()):
+            made = self._made_in_turn(planned, number, turn)
+        for side in self._sides:
+            side.keep(number, made[side.setup.letter])
+
+    def _made_in_turn(self, planned: PlannedRow, number: int, turn: int) -> dict[str, Row]:
+        """A pair of visits by the letters of their sides."""
+        return {side.setup.letter: side.make(planned, number) for side in self._in_turn(turn)}
+
+    def _repeat_if_disturbed(self, planned: PlannedRow, number: int) -> None:
+        """Makes a pair of visits once more that other work disturbed, and keeps the pair that was
+        disturbed less. Its times do not choose."""
+        before = self._visits(planned.position, number)
+        if before is None or not any(row.statistics.is_disturbed for row in before):
+            return
+        if not all(side.can_repeat(planned.position, number) for side in self._sides):
+            return
+        again = self._made_in_turn(planned, number, planned.position + number)
+        if all(row.status == "ok" for row in again.values()) and (
+            _waited_share(again.values()) < _waited_share(before)
+        ):
+            for side in self._sides:
+                side.keep(number, again[side.setup.letter])
+
+    def _visits(self, position: int, number: int) -> tuple[Row, Row] | None:
+        """The two visits of a pair; None if either has no time."""
+        a, b = (side.visit(position, number) for side in self._sides)
+        return None if a is None or b is None else (a, b)
+
+    def _times(self, position: int) -> list[tuple[float, float]]:
+        """The times of the pairs of a row that both sides have measured."""
+        pairs = (self._visits(position, number) for number in range(1, self._made + 1))
+        return [(_median(pair[0]), _median(pair[1])) for pair in pairs if pair is not None]
+
+    def _pairs_wanted(self) -> int:
+        """How many pairs all rows need, by the deviation of those that were wanted so far."""
+        open_rows = [row for row in self._rows if self._is_open(row.position)]
+        if not open_rows:
+            return self._made
+        if self._pairs or self._made < self._wanted:
+            return self._wanted
+        tests = (PairedTest.of(logarithms(self._times(row.position))) for row in open_rows)
+        return max(self._made, pairs_wanted(tests))
+
+    # ---- what is shown ----------------------------------------------------------------------
+
+    def _result(self) -> AbResult:
+        a, b = self._sides
+        rows = [
+            RowResult(
+                to_entry(a.rows[planned.position]),
+                to_entry(b.rows[planned.position]),
+                tuple(self._times(planned.position)),
+                self._disturbed(planned.position),
+            )
+            for planned in self._rows
+        ]
+        return AbResult((a.setup, b.setup), (a.context, b.context), tuple(rows), self._made)
+
+    def _disturbed(self, position: int) -> int:
+        pairs = (self._visits(position, number) for number in range(1, self._made + 1))
+        return sum(
+            any(row.statistics.is_disturbed for row in pair) for pair in pairs if pair is not None
+        )
+
+    def _update_progress(self) -> None:
+        if self._place is None or not self._screen.is_due:
+            return
+        index, planned = self._place
+        share = (self._made + index / len(self._rows)) / self._wanted
+        self._screen.progress(
+            f"pair {self._made + 1} of {self._wanted}, row {index + 1} of {len(self._rows)}: "
+            f"{planned.problem}",
+            share,
+        )
+
+
+def _identity_text(facts: Json) -> str:
+    """The name of a backend or device, with what tells equal devices apart."""
+    return " ".join(str(facts[key]) for key in ("name", "uuid") if facts.get(key)) or "none"
+
+
+def _median(row: Row) -> float:
+    return float(row.statistics.median_ns or 0)
+
+
+def _waited_share(rows: Iterable[Row]) -> float:
+    return max(row.statistics.waited_share or 0.0 for row in rows)

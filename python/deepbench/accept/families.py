@@ -1,0 +1,188 @@
+"""The seven families of an acceptance, and the rows of a reference that are chosen for each.
+
+Each family is one thing that can be wrong with a machine, and its rows are those that show it best:
+the fastest products for the clock, the largest transfers for the width of a connection.
+"""
+
+from __future__ import annotations
+
+import math
+import statistics
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from deepbench.accept.reference import RESTED, SUSTAINED, Reference, ReferenceRow, spread_of
+from deepbench.references import FamilySpread, family_of
+
+Json = Mapping[str, Any]
+
+_HOST_KINDS = ("h2d", "d2h")  # of transfers between host and device
+_MEMORY_KINDS = ("read", "write", "copy")  # of transfers within a device
+_LONGEST_CALL_NS = 5e8  # a longer call would take more than a row's time
+_MOST_PER_GROUP = 3  # rows of one precision, or of one kind of transfer
+_REST_ROW_S, _SUSTAINED_ROW_S = 2.5, 6.0  # that a row takes about
+
+
+@dataclass(frozen=True)
+class Family:
+    """What the rows of a family have in common, and which machines have them."""
+
+    name: str
+    has: Callable[[ReferenceRow], bool]
+    group_of: Callable[[ReferenceRow], object]  # of which a few rows are chosen each
+    rank_of: Callable[[ReferenceRow], float]  # the rows with the highest are chosen
+    applies: Callable[[Json, int], bool]  # to a device with such facts among so many
+    value: Callable[[ReferenceRow], float | None] = lambda row: row.time_ns
+    by_device: Callable[[ReferenceRow], Mapping[object, float]] = lambda row: row.times_ns
+    weight: int = 1  # how many rows of a group there are for each of those of other families
+    # Whether one device at a time has it to itself: transfers of several would share the host's
+    # memory, and a fleet states the energy of one device only.
+    is_alone: bool = False
+    # Whether the spread of an operation and a precision, of which a reference states no regime,
+    # is that of the family.
+    has_stated_spread: bool = True
+
+    @property
+    def word(self) -> str:
+        """Its name as a word of --without."""
+        return self.name.replace(" ", "_")
+
+    def rows(self, reference: Reference, per_group: int) -> tuple[ReferenceRow, ...]:
+        """The first few rows of each group by their rank."""
+        groups: dict[object, list[ReferenceRow]] = {}
+        for row in sorted(filter(self.has, reference.rows), key=self.rank_of, reverse=True):
+            groups.setdefault(self.group_of(row), []).append(row)
+        return tuple(row for rows in groups.values() for row in rows[: self.weight * per_group])
+
+    def spread(self, reference: Reference, rows: Sequence[ReferenceRow]) -> FamilySpread | None:
+        """How the devices of the reference differ: as it states itself, else from its files."""
+        stated = self._stated_spread(reference, rows) if self.has_stated_spread else None
+        return stated or spread_of(map(self.by_device, rows))
+
+    def _stated_spread(
+        self, reference: Reference, rows: Sequence[ReferenceRow]
+    ) -> FamilySpread | None:
+        """The mean over the rows, as if a device deviated alike in all of them, which is the most
+        that the family can spread. None if it is not stated of all rows. Each row is that of one
+        device, where tolerance() expects a mean of all, which the deviation makes up for."""
+        families = (family_of(row.entry.op, row.entry.attributes) for row in rows)
+        known = [reference.spreads.get(family) for family in families]
+        spreads = [spread for spread in known if spread is not None]
+        if not spreads or len(spreads) < len(known):
+            return None
+        deviation = statistics.fmean(spread.log_sd for spread in spreads)
+        devices = min(spread.devices for spread in spreads)
+        return FamilySpread(devices, deviation * math.sqrt(2 / (1 + 1 / devices)))
+
+
+def _always(device: Json, count: int) -> bool:
+    return True
+
+
+def _has_arithmetic(row: ReferenceRow, power: str) -> bool:
+    return bool(row.entry.flops) and row.power == power and row.ranks is None
+
+
+def _moves_bytes(row: ReferenceRow, kinds: Sequence[str]) -> bool:
+    no_work = not row.entry.flops and row.ranks is None
+    return no_work and row.power == RESTED and row.kind in kinds
+
+
+def _bytes(row: ReferenceRow) -> float:
+    return row.entry.bytes or 0.0
+
+
+def _precision(row: ReferenceRow) -> object:
+    return row.entry.attributes.get("precision")
+
+
+# Twice as many, since single products at the power limit differ by more between good devices.
+COMPUTE = Family(
+    "compute",
+    lambda row: _has_arithmetic(row, RESTED), _precision, lambda row: row.rate, _always,
+    weight=2,
+)  # fmt: skip
+MEMORY = Family(
+    "memory",
+    lambda row: _moves_bytes(row, _MEMORY_KINDS) and not row.fits_cache,
+    lambda row: row.kind, _bytes, _always,
+)  # fmt: skip
+CACHE = Family(
+    "cache",
+    lambda row: _moves_bytes(row, _MEMORY_KINDS) and bool(row.fits_cache),
+    lambda row: row.kind, _bytes, _always,
+)  # fmt: skip
+HOST_LINKS = Family(
+    "host links",
+    lambda row: _moves_bytes(row, _HOST_KINDS),
+    lambda row: row.kind, _bytes,
+    lambda device, count: not device.get("shares_host_memory"),
+    is_alone=True,
+)  # fmt: skip
+DEVICE_LINKS = Family(
+    "links between devices",
+    lambda row: row.ranks is not None,
+    lambda row: (row.entry.op, row.ranks), _bytes,
+    lambda device, count: count > 1,
+)  # fmt: skip
+SUSTAINED_CLOCKS = Family(
+    "sustained clocks",
+    lambda row: _has_arithmetic(row, SUSTAINED), _precision, lambda row: row.rate, _always,
+    has_stated_spread=False,
+)  # fmt: skip
+ENERGY = Family(
+    "energy",
+    lambda row: bool(row.energies_j) and row.ranks is None,
+    _precision, lambda row: row.rate, _always,
+    lambda row: row.energy_j, lambda row: row.energies_j,
+    is_alone=True, has_stated_spread=False,
+)  # fmt: skip
+
+
+def have_energy(devices: Iterable[Json]) -> bool:
+    """Whether all devices, of which these are the facts, have a counter of energy."""
+    return all(facts.get("energy") for facts in devices)
+
+
+FAMILIES = (COMPUTE, MEMORY, CACHE, HOST_LINKS, DEVICE_LINKS, SUSTAINED_CLOCKS, ENERGY)
+
+Choice = Mapping[Family, tuple[ReferenceRow, ...]]
+
+
+def chosen_rows(reference: Reference, seconds: float, devices: int) -> Choice:
+    """The rows of each family, as many as fit in the seconds, at least one per group. Links between
+    devices have the reference's rows of as many devices as there are here."""
+    rows = [row for row in reference.rows if row.time_ns <= _LONGEST_CALL_NS]
+    usable = Reference(
+        reference.name,
+        tuple(row for row in rows if row.ranks in (None, devices)),
+        reference.contexts,
+        reference.spreads,
+    )
+    for per_group in range(_MOST_PER_GROUP, 0, -1):
+        choice = {family: family.rows(usable, per_group) for family in FAMILIES}
+        if _estimated_s(choice, devices) <= seconds:
+            break
+    return choice
+
+
+def every_row(choice: Choice) -> tuple[ReferenceRow, ...]:
+    """The rows of all families, each once."""
+    return tuple({id(row): row for rows in choice.values() for row in rows}.values())
+
+
+def _estimated_s(choice: Choice, devices: int) -> float:
+    """Of the rows that all devices measure at the same time, and of those that each has alone."""
+    in_turn = every_row({family: rows for family, rows in choice.items() if family.is_alone})
+    return _rows_s(every_row(choice)) + (devices - 1) * _rows_s(in_turn)
+
+
+def _rows_s(rows: Iterable[ReferenceRow]) -> float:
+    return sum(_SUSTAINED_ROW_S if row.power == SUSTAINED else _REST_ROW_S for row in rows)
+
+
+def hardest_row(choice: Choice) -> ReferenceRow | None:
+    """The row that computes fastest, for the soak."""
+    computing = choice[SUSTAINED_CLOCKS] or choice[COMPUTE]
+    return max(computing, key=lambda row: row.rate, default=None)

@@ -1,0 +1,365 @@
+"""Decides whether a machine is accepted: FAIL with an alarm, PASS only where nothing is missing,
+and INCOMPLETE otherwise. A family decides by its geometric mean; its rows explain."""
+
+from __future__ import annotations
+
+import math
+import statistics
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from enum import Enum
+from typing import Any
+
+from deepbench.accept.counters import ERROR_COUNTS, Counts
+from deepbench.accept.families import (
+    DEVICE_LINKS,
+    ENERGY,
+    FAMILIES,
+    SUSTAINED_CLOCKS,
+    Choice,
+    Family,
+    hardest_row,
+)
+from deepbench.accept.gaps import ERRORS, SPREAD, THROTTLING, Gap, missing_and_excused
+from deepbench.accept.measurement import Measured, MeasuredRow
+from deepbench.accept.reference import Reference, ReferenceRow, describe_ground
+from deepbench.accept.tolerance import Tolerance, tolerance
+from deepbench.compare.regimes import describe_regime, differences
+from deepbench.compare.result_set import printable, to_entry
+from deepbench.references import FEWEST_DEVICES, kind_of_identity
+from deepbench.results.fleet import FleetSummary
+from deepbench.results.row import Row
+from deepbench.results.soak import first_and_last_tenth_of, whole_of
+
+Json = Mapping[str, Any]
+
+_THROTTLED_SHARE = 0.01  # of a soak's batches; more of them are heat or a hardware limit
+_WRONG = ("incorrect", "failed", "device_lost")  # statuses that a good machine lacks
+
+
+class Outcome(Enum):
+    """The verdicts, with the exit status of each."""
+
+    PASS = 0
+    FAIL = 1
+    INCOMPLETE = 3
+
+
+@dataclass(frozen=True)
+class Pair:
+    """A row of the reference, and what became of it here."""
+
+    reference: ReferenceRow
+    measured: MeasuredRow | None
+    log_ratio: float | None  # of the value here over the reference's; None: it does not count
+    reason: str | None  # why it does not count
+
+    @property
+    def is_wrong(self) -> bool:
+        """Whether the row itself is an alarm."""
+        return self.measured is not None and self.measured.status in _WRONG
+
+
+@dataclass(frozen=True)
+class Judgement:
+    """One family on one device."""
+
+    family: Family
+    device: int | None  # None: all devices together
+    pairs: tuple[Pair, ...]
+    tolerance: Tolerance
+
+    @property
+    def log_ratios(self) -> list[float]:
+        return [pair.log_ratio for pair in self.pairs if pair.log_ratio is not None]
+
+    @property
+    def log_mean(self) -> float | None:
+        ratios = self.log_ratios
+        return statistics.fmean(ratios) if ratios else None
+
+    @property
+    def is_alarm(self) -> bool:
+        mean = self.log_mean
+        return mean is not None and mean > self.tolerance.log_limit
+
+    @property
+    def title(self) -> str:
+        return self.family.name + ("" if self.device is None else f" of device {self.device}")
+
+
+@dataclass(frozen=True)
+class CountChange:
+    """A count before and after the measurements; None: unknown."""
+
+    device: int
+    what: str
+    before: int | None
+    after: int | None
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """The outcome, and everything that it rests on."""
+
+    alarms: tuple[str, ...]
+    missing: tuple[Gap, ...]
+    excused: tuple[Gap, ...]  # that --without names
+    notes: tuple[str, ...]
+    judgements: tuple[Judgement, ...]
+    counts: tuple[CountChange, ...]
+
+    @property
+    def outcome(self) -> Outcome:
+        if self.alarms:
+            return Outcome.FAIL
+        return Outcome.INCOMPLETE if self.missing else Outcome.PASS
+
+
+@dataclass(frozen=True)
+class Machine:
+    """The devices that are accepted, as their backend describes them before and after."""
+
+    before: Mapping[int, Json]  # facts by device
+    counts_before: Mapping[int, Counts]
+    counts_after: Mapping[int, Counts]
+    version: str
+
+
+def decide(
+    reference: Reference,
+    choice: Choice,
+    machine: Machine,
+    measured: Measured,
+    without: Collection[str] = (),
+) -> Verdict:
+    """The verdict of someone who does without what these words name (gaps.WORDS)."""
+    judgements = tuple(_judgements(reference, choice, machine, measured))
+    counts = tuple(_count_changes(machine))
+    soak_alarms, soak_gaps = _soak_findings(choice, judgements, measured)
+    alarms = [
+        *([f"a device is lost: {printable(measured.lost)}"] if measured.lost else []),
+        *_wrong_rows(measured),
+        *(_alarm_text(one) for one in judgements if one.is_alarm),
+        *soak_alarms,
+        *(
+            f"{one.what} of device {one.device} rose from {one.before} to {one.after}"
+            for one in counts
+            if one.before is not None and one.after is not None and one.after > one.before
+        ),
+    ]
+    gaps = [
+        *(Gap(printable(reason)) for reason in measured.refused),
+        *_missing_families(judgements, machine),
+        *_nothing_judged(judgements),
+        *_missing_spreads(judgements, without),
+        *soak_gaps,
+        *_unknown_counts(counts),
+        *map(Gap, _other_ground(reference, machine)),
+    ]
+    missing, excused = missing_and_excused(gaps, without)
+    return Verdict(
+        tuple(dict.fromkeys(alarms)),
+        missing,
+        excused,
+        (*_own_devices(reference, machine), *_notes(judgements, measured)),
+        judgements,
+        counts,
+    )
+
+
+# ---- families -----------------------------------------------------------------------------------
+
+
+def _judgements(
+    reference: Reference, choice: Choice, machine: Machine, measured: Measured
+) -> Iterator[Judgement]:
+    devices = tuple(machine.before)
+    for family in FAMILIES:
+        rows = choice[family]
+        allowed = tolerance(family.spread(reference, rows), len(FAMILIES) * len(devices))
+        for device in (None,) if family is DEVICE_LINKS else devices:
+            pairs = tuple(_pair(family, row, measured.row(family, row, device)) for row in rows)
+            yield Judgement(family, device, pairs, allowed)
+
+
+def _pair(family: Family, row: ReferenceRow, measured: MeasuredRow | None) -> Pair:
+    reason = _why_not_comparable(row, measured)
+    value = measured.value(family) if measured and reason is None else None
+    of_reference = family.value(row)
+    if value and of_reference and math.isfinite(value):
+        return Pair(row, measured, math.log(value / of_reference), None)
+    return Pair(row, measured, None, reason or f"{row.entry.problem} has no {family.name}")
+
+
+def _why_not_comparable(row: ReferenceRow, measured: MeasuredRow | None) -> str | None:
+    problem = row.entry.problem
+    if measured is None:
+        return f"{problem} was not measured"
+    if measured.status != "ok":
+        return f"{problem} is {measured.status}: {printable(measured.row.reason or 'no reason')}"
+    here = to_entry(measured.row, row.entry.inputs)
+    if here.library != row.entry.library:
+        return f"{problem} ran in {here.library}, in the reference in {row.entry.library}"
+    if measured.is_mismatched:
+        return f"{problem} ran by another algorithm than on most devices"
+    if words := differences(row.entry, here):
+        other = describe_regime(row.entry, words)
+        return f"{problem}: {describe_regime(here, words)}; in the reference {other}"
+    if here.is_disturbed:
+        return f"{problem} was disturbed by other work on this machine"
+    return None
+
+
+def _alarm_text(one: Judgement) -> str:
+    mean = one.log_mean or 0.0
+    worst = max((pair for pair in one.pairs if pair.log_ratio is not None),
+                key=lambda pair: pair.log_ratio or 0.0)  # fmt: skip
+    what = "more energy" if one.family.name == "energy" else "slower"
+    return (
+        f"{one.title}: {100 * math.expm1(mean):.1f} % {what} than the reference, beyond "
+        f"{100 * one.tolerance.share:.1f} % (most of all {worst.reference.entry.problem}, "
+        f"{100 * math.expm1(worst.log_ratio or 0.0):.1f} %)"
+    )
+
+
+def _nothing_judged(judgements: Sequence[Judgement]) -> Iterator[Gap]:
+    """A verdict that rests on no row is no pass, whatever the user does without."""
+    pairs = [pair for one in judgements for pair in one.pairs]
+    if not any(pair.is_wrong or pair.log_ratio is not None for pair in pairs):
+        yield Gap("no row of the reference was judged")
+
+
+def _missing_families(judgements: Sequence[Judgement], machine: Machine) -> Iterator[Gap]:
+    """What the reference or the machine lacks can be done without. A row that does not count has no
+    word: it was disturbed, or ran otherwise than in the reference, which can be put right."""
+    count = len(machine.before)
+    facts = next(iter(machine.before.values()))
+    uncounted = [str(device) for device, one in machine.before.items() if not one.get("energy")]
+    for one in judgements:
+        if one.family is ENERGY and uncounted:
+            devices = f"device{'s' * (len(uncounted) > 1)} {', '.join(uncounted)}"
+            lack = f"energy: there is no counter of it on {devices} that this user can read"
+            yield Gap(lack, ENERGY.word)
+            continue
+        if not one.pairs and one.family.applies(facts, count):
+            yield Gap(f"{one.family.name}: the reference has no rows of it", one.family.word)
+        gaps = [pair.reason for pair in one.pairs if pair.reason and not pair.is_wrong]
+        if gaps:
+            others = len(gaps) - 1
+            more = f"; and {others} more row{'s' if others > 1 else ''}" if others else ""
+            yield Gap(f"{one.title}: {gaps[0]}{more}")
+
+
+def _missing_spreads(judgements: Sequence[Judgement], without: Collection[str]) -> Iterator[Gap]:
+    """Of the families that count: one that the user does without needs no spread either."""
+    names = dict.fromkeys(
+        one.family.name
+        for one in judgements
+        if one.pairs and one.tolerance.spread is None and one.family.word not in without
+    )
+    if names:
+        yield Gap(
+            f"no reference spread of {', '.join(names)}: the reference has fewer than "
+            f"{FEWEST_DEVICES} devices, so that the tolerance is a plain percentage",
+            SPREAD,
+        )
+
+
+def _wrong_rows(measured: Measured) -> Iterator[str]:
+    for row in measured.every_row:
+        if row.status in _WRONG and row.status != "device_lost":  # which is told apart
+            problem, reason = printable(row.problem or ""), printable(row.reason or "no reason")
+            yield f"{problem} is {row.status}: {reason}"
+
+
+# ---- soak, counts, ground -----------------------------------------------------------------------
+
+
+def _soak_findings(
+    choice: Choice, judgements: Sequence[Judgement], measured: Measured
+) -> tuple[list[str], list[Gap]]:
+    """What is wrong in the soak, and what is missing of it. A reference without a row that computes
+    has a gap of compute as well, so that a pass does without both families."""
+    soaks = [row for row in measured.soaks if row.status == "ok" and whole_of(row.soak)]
+    if hardest_row(choice) is None:
+        return [], [Gap("soak: the reference has no row that computes", SUSTAINED_CLOCKS.word)]
+    if not soaks:
+        return [], [Gap("soak: it was not made")]
+    allowed = max(one.tolerance.log_limit for one in judgements if one.family is SUSTAINED_CLOCKS)
+    alarms: list[str] = []
+    gaps: list[Gap] = []
+    for row in soaks:
+        if row.statistics.is_disturbed:
+            gaps.append(Gap("soak: other work on this machine disturbed it"))
+        else:
+            alarms += _soak_alarms(row, allowed)
+    return alarms, gaps
+
+
+def _soak_alarms(row: Row, allowed: float) -> Iterator[str]:
+    whole = whole_of(row.soak)
+    first, last = first_and_last_tenth_of(row.soak)
+    slower = last.time_per_call_ns / first.time_per_call_ns
+    if math.log(slower) > allowed:
+        yield f"soak: its end is {100 * (slower - 1):.1f} % slower than its beginning"
+    if whole is not None and whole.throttled > _THROTTLED_SHARE:
+        yield f"soak: {100 * whole.throttled:.1f} % of its batches were throttled"
+
+
+def _count_changes(machine: Machine) -> Iterator[CountChange]:
+    for device, before in machine.counts_before.items():
+        after = machine.counts_after.get(device, {})
+        for what, count in before.items():
+            yield CountChange(device, what, count, after.get(what))
+
+
+def _unknown_counts(counts: Sequence[CountChange]) -> Iterator[Gap]:
+    unknown = dict.fromkeys(one.what for one in counts if None in (one.before, one.after))
+    for word in (ERRORS, THROTTLING):
+        of_word = [what for what in unknown if (what in ERROR_COUNTS) == (word == ERRORS)]
+        if of_word:
+            yield Gap(f"neither backend nor system tells the count of {' or '.join(of_word)}", word)
+
+
+def _other_ground(reference: Reference, machine: Machine) -> Iterator[str]:
+    """Settings and versions in which the machine differs from its reference."""
+    for name, values in describe_ground(reference.contexts):
+        facts = [{"deepbench": machine.version, **one} for one in machine.before.values()]
+        here = {printable(one[name]) for one in facts if one.get(name) is not None}
+        if not here <= values:
+            there = " or ".join(sorted(values))
+            yield f"{name} is {' and '.join(sorted(here))}, in the reference {there}"
+
+
+def _own_devices(reference: Reference, machine: Machine) -> Iterator[str]:
+    known = reference.device_identities - {None}
+    kinds = {kind_of_identity(identity) for identity in known}
+    for device, facts in machine.before.items():
+        uuid = facts.get("uuid")
+        identity = None if uuid is None else printable(uuid)
+        if identity in known:
+            yield f"device {device} is one of those that made the reference"
+        elif facts.get("shares_host_memory") and (
+            identity is None or kind_of_identity(identity) not in kinds
+        ):
+            yield (
+                f"device {device} may be one of those that made the reference: the identity of its "
+                "machine is unknown, or of another kind than theirs (root's or other users')"
+            )
+
+
+def _notes(judgements: Sequence[Judgement], measured: Measured) -> Iterator[str]:
+    for one in judgements:
+        mean = one.log_mean
+        if mean is not None and mean < -one.tolerance.log_limit:
+            less = "less energy" if one.family.name == "energy" else "faster"
+            yield f"{one.title}: {-100 * math.expm1(mean):.1f} % {less} than the reference"
+    throttled = sum(row.statistics.stop == "throttled" for row in measured.every_row)
+    if throttled:
+        yield f"heat or a hardware limit throttled {throttled} of {len(measured.every_row)} rows"
+    fleet = FleetSummary()
+    fleet.begin(measured.contexts[0] if measured.contexts else {})
+    for row in measured.every_row:
+        fleet.add(row)
+    yield from fleet.findings()

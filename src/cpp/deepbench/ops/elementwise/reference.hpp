@@ -1,0 +1,14 @@
+// The expected output of elementwise work in float64.
+#pragma once
+
+#include "deepbench/core/expected_output.hpp"
+#include "deepbench/ops/elementwise/elementwise.hpp"
+
+namespace deepbench {
+
+ExpectedOutput expected_elementwise_output(const Elementwise& elementwise,
+                                           const KernelConditions& conditions);
+// Of the reference, in host memory.
+double elementwise_reference_bytes(const Elementwise& elementwise);
+
+}  // namespace deepbench

@@ -1,0 +1,17 @@
+// The expected outputs of a normalization in float64, computed from the generator that filled the
+// operands.
+#pragma once
+
+#include "deepbench/core/expected_output.hpp"
+#include "deepbench/ops/norm/norm.hpp"
+
+namespace deepbench {
+
+// Of the output with the number in the conditions. A kernel that states statistics=variance leaves
+// the variance in place of the inverse deviation.
+ExpectedOutput expected_norm_output(const Norm& norm, const KernelConditions& conditions);
+
+// Bytes of host memory that expected_norm_output() takes.
+double norm_reference_bytes(const Norm& norm);
+
+}  // namespace deepbench

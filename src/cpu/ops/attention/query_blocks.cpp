@@ -1,0 +1,36 @@
+// Chooses the length of blocks: short ones multiply fewer masked keys, long ones are faster.
+#include "ops/attention/query_blocks.hpp"
+
+#include <algorithm>
+
+namespace deepbench::cpu {
+namespace {
+
+// A block multiplies about half as many masked keys for each query as it has queries. They are at
+// most a sixteenth of the keys that a query can see, unless products would have too few rows.
+constexpr int64_t kMinQueries = 64, kBlocksInReach = 16;
+
+int64_t queries_of_block(const Attention& attention) {
+  if (attention.mask == AttentionMask::kNone) return attention.seq_q;
+  const int64_t reach =
+      attention.window > 0 ? std::min(attention.window, attention.seq_kv) : attention.seq_kv;
+  const int64_t queries = (reach / kBlocksInReach + kMinQueries - 1) / kMinQueries * kMinQueries;
+  return std::clamp(queries, std::min(kMinQueries, attention.seq_q), attention.seq_q);
+}
+
+}  // namespace
+
+std::vector<QueryBlock> query_blocks(const Attention& attention) {
+  std::vector<QueryBlock> blocks;
+  const int64_t queries = queries_of_block(attention);
+  for (int64_t first = 0; first < attention.seq_q; first += queries) {
+    const int64_t end = std::min(attention.seq_q, first + queries);
+    // Later queries see keys that are as late or later.
+    const int64_t key_begin = std::min(attention.keys_of(first).begin, attention.seq_kv - 1);
+    const int64_t key_end = std::max(attention.keys_of(end - 1).end, key_begin + 1);
+    blocks.push_back({first, end - first, key_begin, key_end - key_begin});
+  }
+  return blocks;
+}
+
+}  // namespace deepbench::cpu

@@ -1,0 +1,20 @@
+// The operands of a normalization in host memory.
+#pragma once
+
+#include "deepbench/backend/norm_operands.hpp"
+#include "host_memory.hpp"
+
+namespace deepbench::cpu {
+
+class NormMemory : public HostMemory {
+ public:
+  Array array(void* data, deepbench_type type, uint64_t elements) const {
+    return {data, type, elements};
+  }
+  void fill_values(const Array& array, const NormValues& values, Inputs inputs,
+                   uint64_t seed) const;
+};
+
+using NormOperands = plugin::NormOperands<NormMemory>;
+
+}  // namespace deepbench::cpu

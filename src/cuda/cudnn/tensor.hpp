@@ -1,0 +1,19 @@
+// Packed tensors of cuDNN's older calls.
+#pragma once
+
+#include <vector>
+
+#include "cudnn/unique_descriptor.hpp"
+#include "deepbench/fill.h"
+
+namespace deepbench::cuda {
+
+// Of four dimensions, the last one contiguous. Throws plugin::Error (unsupported) for sizes beyond
+// the library's.
+UniqueCudnn<nvidia::cudnnTensorDescriptor_t> make_packed_tensor(deepbench_type type,
+                                                                const std::vector<int64_t>& sizes);
+
+// Throws plugin::Error: unsupported if cuDNN states that it does not support the call.
+void require_accepted_call(nvidia::cudnnStatus_t status, const char* call);
+
+}  // namespace deepbench::cuda

@@ -1,0 +1,13 @@
+// What cuDNN's fused attention does not compute, or not rightly.
+#pragma once
+
+#include <string>
+
+#include "deepbench/ops/attention/attention.hpp"
+
+namespace deepbench::cuda {
+
+// Throws plugin::Error (unsupported) with the reason. `version` is cuDNN's, such as "9.19.0".
+void require_fused_attention(const Attention& attention, const std::string& version);
+
+}  // namespace deepbench::cuda

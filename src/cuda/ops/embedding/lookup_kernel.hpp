@@ -1,0 +1,22 @@
+// The kernel of embedding.cu that makes lookups, and its launch. Arithmetic alone, which is tested
+// without a device.
+#pragma once
+
+#include <string>
+
+#include "deepbench/ops/embedding/embedding.hpp"
+#include "kernels/embedding.h"
+#include "kernels/jit.hpp"
+
+namespace deepbench::cuda {
+
+struct LookupKernel {
+  std::string expression;  // "sum_rows<Half, uint4>"
+  LaunchShape shape;
+  EmbeddingLookups lookups;  // without the pointers
+};
+
+// Throws plugin::Error (unsupported) for precisions that the kernels lack.
+LookupKernel lookup_kernel(const Embedding& embedding);
+
+}  // namespace deepbench::cuda

@@ -1,0 +1,161 @@
+// Attention on the CUDA backend: the choice of the softmax kernel without a device, and every route
+// against plain loops on one.
+#include "deepbench/ops/attention/attention.hpp"
+
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <string>
+#include <vector>
+
+#include "deepbench/core/operation.hpp"
+#include "deepbench/plugin.hpp"
+#include "gpu.hpp"
+#include "kernel_run.hpp"
+#include "ops/attention/cudnn_limits.hpp"
+#include "ops/attention/softmax.hpp"
+
+namespace deepbench::cuda_test {
+namespace {
+
+Attention attention_of(const std::string& problem) {
+  const NamedValues named(problem);
+  return attention_problem(plugin::Values(named.get()));
+}
+
+TEST_CASE("attention: the softmax kernel takes a row by one or eight warps") {
+  const cuda::SoftmaxPlan narrow(attention_of(
+      "batch=2 heads=4 kv_heads=2 seq_q=3 seq_kv=1024 dim=64 mask=none precision=half"));
+  CHECK(narrow.expression() == "attention_softmax<2, 8, 1>");
+  CHECK(narrow.shape().grid_x == 3);
+  CHECK(narrow.shape().block_x == 32);
+  CHECK(narrow.shape().block_y == 8);
+  const cuda::SoftmaxPlan wide(attention_of(
+      "batch=2 heads=4 seq_q=3 seq_kv=1025 dim=64 mask=bottom_right window=7 precision=float"));
+  CHECK(wide.expression() == "attention_softmax<1, 1, 8>");
+  CHECK(wide.shape().grid_x == 24);
+  CHECK(wide.shape().block_x == 256);
+  CHECK(wide.softmax.diagonal == 1022);
+  CHECK(wide.softmax.window == 7);
+}
+
+std::string refusal(const std::string& problem, const std::string& version = "9.19.0") {
+  try {
+    cuda::require_fused_attention(attention_of(problem), version);
+    return "";
+  } catch (const plugin::Error& error) {
+    return error.what();
+  }
+}
+
+TEST_CASE("attention: what cuDNN's fused engines do not compute is refused with the reason") {
+  const std::string heads = "batch=1 heads=2 ";
+  const std::string right = heads + "seq_q=64 seq_kv=64 dim=64 mask=bottom_right precision=half";
+  CHECK(refusal(right) == "");
+  CHECK(refusal(right, "9.10.2") == "");
+  CHECK(refusal(right, "9.10.0").find("9.10.0 computes attention wrongly") != std::string::npos);
+  CHECK(refusal(right, "9.10.1.4").find("wrongly") != std::string::npos);
+  CHECK(refusal(heads + "seq_q=64 seq_kv=64 dim=64 mask=none precision=float").find("float") !=
+        std::string::npos);
+  CHECK(refusal(heads + "seq_q=64 seq_kv=64 dim=68 mask=none precision=half")
+            .find("multiples of 8") != std::string::npos);
+  CHECK(refusal(heads + "seq_q=65 seq_kv=64 dim=64 mask=bottom_right precision=half")
+            .find("see no key") != std::string::npos);
+  CHECK(refusal(heads + "seq_q=65 seq_kv=64 dim=64 mask=top_left precision=half") == "");
+  CHECK(refusal(heads + "seq_q=1 seq_kv=1 dim=64 mask=none precision=half").find("one key") !=
+        std::string::npos);
+  CHECK(refusal(right + " phase=bwd").find("gradients") != std::string::npos);
+  CHECK(refusal(right + " sink=yes").find("a sink") != std::string::npos);
+}
+
+// Compares with the float64 reference, within its bounds.
+void check_outputs(const std::string& text, const KernelRun& run, const std::string& inputs) {
+  const Problem problem = Problem::parse("attention " + text);
+  KernelConditions conditions;
+  conditions.seed = kSeed;
+  conditions.inputs = inputs;
+  const ExpectedOutput expected = problem.operation().expected_output(problem, conditions);
+  const std::vector<double> got = run.read(expected.outputs);
+  double worst = 0;
+  for (size_t i = 0; i < expected.indices.size(); ++i) {
+    const double error = std::abs(got[expected.indices[i]] - expected.values[i]);
+    worst = std::max(worst, expected.bounds[i] > 0 ? error / expected.bounds[i] : 1e9 * error);
+  }
+  INFO(inputs, ": worst error ", worst, " of its bound");
+  CHECK(worst <= 1);
+  if (expected.projection_rows == 0) return;
+  const std::vector<double> sums = run.project(expected.projection_rows, expected.projection_seed);
+  for (size_t i = 0; i < sums.size(); ++i)
+    CHECK(std::abs(sums[i] - expected.projections[i]) <= expected.projection_bounds[i]);
+}
+
+void check_problem(const std::string& problem, const std::string& options) {
+  CAPTURE(problem);
+  CAPTURE(options);
+  KernelRun run("attention", problem, options);
+  REQUIRE_MESSAGE(run.status() == DEEPBENCH_OK, run.error());
+  const auto outputs = uint64_t(attention_of(problem).elements(AttentionPart::kO));
+  run.poison();
+  CHECK(run.scan().untouched == outputs);
+  run.call(3);
+  CHECK(run.scan().untouched == 0);
+  CHECK(run.scan().non_finite == 0);
+  check_outputs(problem, run, "uniform");
+  REQUIRE(table().refill(run.handle(), "integers", kSeed) == DEEPBENCH_OK);
+  run.call(1);
+  check_outputs(problem, run, "integers");
+}
+
+TEST_CASE("gpu: attention unfused, in every precision, mask and grouping") {
+  REQUIRE_GPU();
+  for (const std::string precision : {"float", "tf32", "half", "bfloat16"})
+    for (const std::string problem :
+         {"batch=2 heads=6 kv_heads=2 seq_q=24 seq_kv=40 dim=32 dim_v=16 mask=bottom_right",
+          "batch=1 heads=2 seq_q=33 seq_kv=33 dim=64 mask=top_left window=5",
+          "batch=3 heads=4 kv_heads=1 seq_q=1 seq_kv=2048 dim=64 mask=bottom_right",
+          "batch=1 heads=2 seq_q=17 seq_kv=5 dim=8 mask=bottom_right",
+          "batch=2 heads=2 seq_q=16 seq_kv=64 dim=192 dim_v=128 mask=none"})
+      for (const std::string sink : {"", " sink=yes"})
+        check_problem(problem + (" precision=" + precision) + sink, "library=unfused");
+}
+
+// An engine that a version of cuDNN lacks for a shape is said and left out, but not every one.
+TEST_CASE("gpu: attention fused by cuDNN, in every mask and grouping") {
+  REQUIRE_GPU();
+  int supported = 0;
+  for (const std::string precision : {"half", "bfloat16"})
+    for (const std::string problem :
+         {"batch=2 heads=4 seq_q=128 seq_kv=128 dim=64 mask=none",
+          "batch=2 heads=6 kv_heads=2 seq_q=128 seq_kv=128 dim=128 mask=top_left",
+          "batch=2 heads=6 kv_heads=2 seq_q=64 seq_kv=192 dim=64 mask=bottom_right",
+          "batch=1 heads=2 seq_q=192 seq_kv=192 dim=64 mask=top_left window=50",
+          "batch=1 heads=2 seq_q=100 seq_kv=300 dim=64 mask=bottom_right window=70",
+          "batch=3 heads=8 kv_heads=2 seq_q=1 seq_kv=1024 dim=128 mask=bottom_right",
+          "batch=1 heads=2 seq_q=128 seq_kv=128 dim=192 dim_v=128 mask=top_left"}) {
+      const std::string text = problem + (" precision=" + precision);
+      const ProblemRequest request("attention", text, "library=cudnn");
+      if (request.plan_status() == DEEPBENCH_UNSUPPORTED) {
+        MESSAGE(text << ": " << request.plan_error());
+        continue;
+      }
+      check_problem(text, "library=cudnn");
+      ++supported;
+    }
+  CHECK(supported >= 6);
+}
+
+TEST_CASE("gpu: attention refuses precisions without products") {
+  REQUIRE_GPU();
+  const ProblemRequest request(
+      "attention", "batch=1 heads=1 seq_q=8 seq_kv=8 dim=16 mask=none precision=int8", "");
+  CHECK(request.plan_status() == DEEPBENCH_UNSUPPORTED);
+  const ProblemRequest gradients(
+      "attention", "batch=1 heads=1 seq_q=8 seq_kv=8 dim=16 mask=none precision=half phase=bwd",
+      "");
+  CHECK(gradients.plan_status() == DEEPBENCH_UNSUPPORTED);
+  CHECK(gradients.plan_error().find("gradients") != std::string::npos);
+}
+
+}  // namespace
+}  // namespace deepbench::cuda_test

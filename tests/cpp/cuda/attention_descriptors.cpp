@@ -1,0 +1,64 @@
+// Descriptions of attention to the real cuDNN without a device, which are the first step of a plan.
+#include <doctest/doctest.h>
+
+#include <cstdio>
+#include <string>
+
+#include "../named_values.hpp"
+#include "deepbench/plugin.hpp"
+#include "ops/attention/cudnn_graph.hpp"
+#include "real_cudnn.hpp"
+
+namespace deepbench::cuda_test {
+namespace {
+
+Attention attention_of(const std::string& problem) {
+  const testing::NamedValues named(problem);
+  return attention_problem(plugin::Values(named.get()));
+}
+
+// Writes the library's reason, if it rejects the description.
+bool cudnn_accepts(const std::string& problem) {
+  try {
+    const cuda::AttentionOperations operations(attention_of(problem));
+    return !operations.descriptors().empty();
+  } catch (const plugin::Error& error) {
+    std::fprintf(stderr, "%s: %s\n", problem.c_str(), error.what());
+    return false;
+  }
+}
+
+TEST_CASE("cuDNN accepts the descriptions of attention under every mask") {
+  if (!has_libraries()) return;
+  for (const std::string precision : {" precision=half", " precision=bfloat16"})
+    CHECK(run_in_process_with_driver([&] {
+      return cudnn_accepts("batch=2 heads=4 seq_q=128 seq_kv=128 dim=64 mask=none" + precision) &&
+             cudnn_accepts(
+                 "batch=2 heads=6 kv_heads=2 seq_q=1 seq_kv=512 dim=128 "
+                 "mask=bottom_right" +
+                 precision) &&
+             cudnn_accepts("batch=1 heads=2 seq_q=64 seq_kv=64 dim=192 dim_v=128 mask=top_left" +
+                           precision) &&
+             cudnn_accepts(
+                 "batch=1 heads=2 seq_q=64 seq_kv=96 dim=64 mask=bottom_right "
+                 "window=20" +
+                 precision);
+    }));
+}
+
+TEST_CASE("cuDNN has an operation for each step of attention, the masks among them") {
+  if (!has_libraries()) return;
+  CHECK(run_in_process_with_driver([] {
+    const auto operations = [](const std::string& mask) {
+      return cuda::AttentionOperations(
+                 attention_of("batch=1 heads=2 seq_q=64 seq_kv=64 dim=64 precision=half " + mask))
+          .descriptors()
+          .size();
+    };
+    return operations("mask=none") == 10 && operations("mask=top_left") == 14 &&
+           operations("mask=bottom_right") == 16 && operations("mask=bottom_right window=9") == 21;
+  }));
+}
+
+}  // namespace
+}  // namespace deepbench::cuda_test

@@ -1,0 +1,93 @@
+// Normalization on a device: each kind, phase, precision and library is verified as rows are.
+#include "deepbench/ops/norm/norm.hpp"
+
+#include <doctest/doctest.h>
+
+#include <string>
+#include <vector>
+
+#include "../paths.hpp"
+#include "deepbench/run/session/runner.hpp"
+#include "gpu.hpp"
+
+namespace deepbench::cuda_test {
+namespace {
+
+Runner& runner() {
+  static Runner instance(std::string(testing::stage_folder()) + "/libdeepbench_cuda.so",
+                         "ceilings=no samples=5");
+  return instance;
+}
+
+Row run(const std::string& problem, const std::string& options) {
+  const Row row = runner().run("norm " + problem + " ; " + options, 0);
+  INFO(problem, " ; ", options, ": ", row.reason, " ", row.verification.reason);
+  CHECK(row.status == Status::kOk);
+  CHECK(row.verification.state == Verification::State::kPassed);
+  return row;
+}
+
+void check(const std::string& shape, const std::vector<std::string>& precisions,
+           const std::string& options = "library=builtin") {
+  for (const std::string phase : {"training", "inference", "bwd"})
+    for (const std::string& precision : precisions)
+      run(shape + " phase=" + phase + " precision=" + precision, options);
+}
+
+TEST_CASE("gpu: norm: the built-in kernels normalize rows of any length") {
+  REQUIRE_GPU();
+  for (const std::string columns : {"1", "255", "1024", "5120", "70000"})
+    check("kind=layer rows=200 columns=" + columns, {"float", "half"});
+  check("kind=rms rows=70 columns=4096", {"bfloat16"});
+}
+
+TEST_CASE("gpu: norm: the built-in kernels normalize parts of rows and columns") {
+  REQUIRE_GPU();
+  check("kind=group groups=32 rows=4 columns=40960", {"half"});
+  check("kind=group groups=3 rows=70 columns=333", {"bfloat16"});
+  check("kind=group groups=2 rows=2 columns=140000", {"float"});
+  for (const std::string columns : {"3", "250", "2048"})
+    check("kind=batch rows=3000 columns=" + columns, {"float", "bfloat16"});
+}
+
+TEST_CASE("gpu: norm: cold and constant operands are verified too") {
+  REQUIRE_GPU();
+  for (const std::string phase : {"training", "bwd"})
+    for (const std::string options : {"cache=cold", "inputs=ones", "inputs=zeros"})
+      run("kind=layer rows=300 columns=768 precision=half phase=" + phase,
+          "library=builtin " + options);
+}
+
+TEST_CASE("gpu: norm: cuDNN normalizes columns in each of its modes") {
+  REQUIRE_GPU();
+  for (const std::string mode : {"spatial", "spatial_persistent"})
+    check("kind=batch rows=3000 columns=250", {"float", "half", "bfloat16"},
+          "library=cudnn algorithm=" + mode);
+}
+
+void print_rate(const std::string& problem, const std::string& library) {
+  const Row row = run(problem, "library=" + library);
+  if (!row.has_rates()) return;
+  const double bytes = norm_problem(Problem::parse("norm " + problem)).traffic();
+  MESSAGE(problem << " by " << row.library << ": " << bytes / row.median_ns() << " GB/s");
+}
+
+// Prints rates, and asserts only that rows are verified.
+TEST_CASE("gpu: norm: rates are printed") {
+  REQUIRE_GPU();
+  for (const std::string line : {"kind=batch rows=100352 columns=256 phase=training",
+                                 "kind=batch rows=100352 columns=256 phase=inference",
+                                 "kind=batch rows=100352 columns=256 phase=bwd",
+                                 "kind=layer rows=16384 columns=1024 phase=training",
+                                 "kind=layer rows=16384 columns=1024 phase=bwd",
+                                 "kind=rms rows=8192 columns=4096 phase=inference",
+                                 "kind=rms rows=8192 columns=4096 phase=bwd",
+                                 "kind=group rows=16 columns=1310720 groups=32 phase=training"})
+    for (const std::string precision : {" precision=half", " precision=float"}) {
+      print_rate(line + precision, "builtin");
+      if (line.find("batch") != std::string::npos) print_rate(line + precision, "cudnn");
+    }
+}
+
+}  // namespace
+}  // namespace deepbench::cuda_test
