@@ -24,6 +24,7 @@ namespace {
 using testing::Outputs;
 using testing::SeveralOutputsKernel;
 using Texts = std::vector<std::string>;
+using Seeds = std::vector<uint64_t>;
 
 // What is wrong with one output as such.
 bool is_alteration(const std::string& error) { return error.find(": ") != std::string::npos; }
@@ -91,15 +92,14 @@ std::string finding(const std::string& line, const std::string& error, uint64_t 
 
 // `seeds`: those that errors are tried with. Where all outputs are compared, one is enough.
 void check_found(const std::string& problem, const Texts& precisions, const Texts& errors,
-                 uint64_t seeds = 1) {
+                 const Seeds& seeds = {1}) {
   for (const std::string& precision : precisions) {
     const std::string line = problem + " precision=" + precision;
     CAPTURE(line);
-    for (uint64_t seed = 1; seed <= testing::verification_seeds(); ++seed)
-      CHECK(finding(line, "", seed) == "");
+    for (const uint64_t seed : testing::verification_seeds()) CHECK(finding(line, "", seed) == "");
     for (const std::string& error : errors) {
       CAPTURE(error);
-      for (uint64_t seed = 1; seed <= seeds; ++seed) CHECK(finding(line, error, seed) != "");
+      for (const uint64_t seed : seeds) CHECK(finding(line, error, seed) != "");
     }
   }
 }

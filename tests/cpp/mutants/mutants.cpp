@@ -529,7 +529,7 @@ TEST_CASE("verification finds every mutant") {
         CAPTURE(error);
         const Behaviour behaviour = MutantKernel::next = behaviour_of(mutant);
         CHECK(derived_probability(mutant, behaviour) >= kDetection);
-        for (uint64_t seed = 1; seed <= testing::verification_seeds(); ++seed)
+        for (const uint64_t seed : testing::verification_seeds())
           CHECK(finding(mutant.problem, seed) != "");
         ++mutants[mutant.floor()];
       }
@@ -587,7 +587,7 @@ TEST_CASE("verification accepts the right kernels from which the mutants are mad
       CAPTURE(problem);
       const Mutant right = {Problem::parse(problem), "", group.place};
       MutantKernel::next = behaviour_of(right);
-      for (uint64_t seed = 1; seed <= testing::verification_seeds(); ++seed)
+      for (const uint64_t seed : testing::verification_seeds())
         CHECK(finding(right.problem, seed) == "");
     }
 }

@@ -178,16 +178,16 @@ std::string finding(const Problem& problem, const std::string& error, uint64_t s
 }
 
 using Texts = std::vector<std::string>;
+using Seeds = std::vector<uint64_t>;
 
 // `seeds`: those that errors are tried with. Where all outputs are compared, one is enough.
-void check_found(const std::string& line, const Texts& errors, uint64_t seeds = 1) {
+void check_found(const std::string& line, const Texts& errors, const Seeds& seeds = {1}) {
   CAPTURE(line);
   const Problem problem = Problem::parse(line);
-  for (uint64_t seed = 1; seed <= testing::verification_seeds(); ++seed)
-    CHECK(finding(problem, "", seed) == "");
+  for (const uint64_t seed : testing::verification_seeds()) CHECK(finding(problem, "", seed) == "");
   for (const std::string& error : errors) {
     CAPTURE(error);
-    for (uint64_t seed = 1; seed <= seeds; ++seed) CHECK(finding(problem, error, seed) != "");
+    for (const uint64_t seed : seeds) CHECK(finding(problem, error, seed) != "");
   }
 }
 
