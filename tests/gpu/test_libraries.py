@@ -72,7 +72,7 @@ def link_all_but(libraries_found: dict[str, dict[str, Any]], folder: Path, witho
 def test_env_lists_every_library(libraries_found: dict[str, dict[str, Any]]) -> None:
     usable = {name for name, facts in libraries_found.items() if not facts.get("reason")}
     assert {"cudart", "nvrtc", "cublaslt", "cublas"} <= usable
-    own = {"peer", "skinny", "skinny_mma", "persistent"}  # kernels of ours
+    own = {"builtin", "peer", "skinny", "skinny_mma", "persistent"}  # kernels of ours
     assert all(libraries_found[name]["path"] == "built in" for name in own)
     for name in usable - own:
         assert Path(libraries_found[name]["path"]).is_file()

@@ -215,8 +215,8 @@ def _list_check(schema: Schema, definitions: Mapping[str, Schema]) -> Check:
 
 def _are_within(values: list[Any], each: Check) -> bool:
     """Checks up to a thousand samples at once: whether all are numbers that `each` accepts. The sum
-    reveals a NaN, which min and max may miss; it is taken last, because an integer beyond the limits
-    may not fit the sum of floats."""
+    reveals a NaN, which min and max may miss. It comes last, because an integer beyond the limits
+    may not fit a sum of floats."""
     if not values:
         return True
     if not set(map(type, values)) <= _CLASSES["number"]:
@@ -228,7 +228,7 @@ def _are_within(values: list[Any], each: Check) -> bool:
             each(min(filter(None, values), default=0))
         each(max(values))
         total = sum(values)
-    except (Violation, OverflowError):
+    except Violation:
         return False
     return bool(total == total)
 

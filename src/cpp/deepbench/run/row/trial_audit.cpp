@@ -56,14 +56,16 @@ TrialAudit::TrialAudit(const Plan& plan, const Backend& backend, Group* group, T
 }
 
 // Every check poisons the outputs of all copies and reads one of them, so that rows of many outputs
-// have a single check.
+// have a single check. All ranks check the same batches, also the one that broadcasts and has no
+// outputs.
 void TrialAudit::draw_spot_checks() {
   const auto draw = [&](uint64_t begin, uint64_t end) {
     const uint64_t bits = deepbench_bits(verification_.seed, kSpotCheckStream, begin);
     spot_checks_.push_back(begin + bits % (end - begin));
   };
   const double outputs = double(verifier_->result().outputs) * double(timed_.kernel().copies());
-  if (outputs > kManyOutputs) return draw(kSpotCheckRanges[0], kSpotCheckRanges[2]);
+  if (is_true_on_any_rank(group_, "many outputs", outputs > kManyOutputs))
+    return draw(kSpotCheckRanges[0], kSpotCheckRanges[2]);
   for (size_t i = 0; i + 1 < std::size(kSpotCheckRanges); ++i)
     draw(kSpotCheckRanges[i], kSpotCheckRanges[i + 1]);
 }
