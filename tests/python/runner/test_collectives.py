@@ -29,7 +29,7 @@ def test_every_collective_is_exact_on_every_rank(
 
 
 def test_ranks_check_the_same_batches_though_one_has_no_outputs() -> None:
-    """Of more than 2^20 outputs fewer batches are checked, and the rank that broadcasts has none."""
+    """Rows of more than 2^20 outputs check fewer batches, and the rank that broadcasts has none."""
     done = deepbench("broadcast", "elements=1100000", "--backend", "cpu", "--ranks", "2",
                      "--library", "ring", "--format", "json", *QUICK)  # fmt: skip
     assert done.returncode == 0, done.stdout + done.stderr
