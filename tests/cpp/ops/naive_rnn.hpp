@@ -32,6 +32,7 @@ class NaiveRnn {
   std::string mutant;        // the name of the error to make, if any
   bool narrow = false;       // h and r h' are stored in half where the precision is, or in bfloat16
   bool narrow_sums = false;  // products and inputs are rounded to bfloat16 before they are added
+  bool bias_last = false;    // with narrow_sums: their sum is rounded before the bias is added
   Real gain = 1;             // every h(t) is multiplied by this factor
   Values forced;  // if not empty, each step starts from these h(t) instead of its predecessor's
 
@@ -127,11 +128,15 @@ class NaiveRnn {
     return rounded_sum(sum);
   }
 
-  Real input_term(int64_t t, int64_t n, int64_t g, int64_t i) const {
+  Real input_product(int64_t t, int64_t n, int64_t g, int64_t i) const {
     const int64_t place = t * rnn_.batch + n;
-    const Real input = rnn_.inputs == 1 ? wx[size_t(g * rnn_.hidden + i)] * x[size_t(place)]
-                                        : x[size_t(place * rnn_.hidden + i)];
-    return rounded_sum(b[size_t(g * rnn_.hidden + i)] + (mutant == "no input" ? 0 : input));
+    if (mutant == "no input") return 0;
+    return rnn_.inputs == 1 ? wx[size_t(g * rnn_.hidden + i)] * x[size_t(place)]
+                            : x[size_t(place * rnn_.hidden + i)];
+  }
+
+  Real input_term(int64_t t, int64_t n, int64_t g, int64_t i) const {
+    return rounded_sum(b[size_t(g * rnn_.hidden + i)] + input_product(t, n, g, i));
   }
 
   void step(int64_t t, int64_t n) {
@@ -154,7 +159,10 @@ class NaiveRnn {
   }
 
   Real unit_state(int64_t t, int64_t n, int64_t i, const Real* s) {
-    const auto a = [&](int64_t g) { return input_term(t, n, g, i) + s[g]; };
+    const auto a = [&](int64_t g) {
+      if (!bias_last) return input_term(t, n, g, i) + s[g];
+      return b[size_t(g * rnn_.hidden + i)] + rounded_sum(input_product(t, n, g, i) + s[g]);
+    };
     if (rnn_.cell == "vanilla") return gate_of(t, n, 0, i) = std::max(a(0), Real(0));
     if (rnn_.cell == "lstm") {
       const Real in = gate_of(t, n, 0, i) = sigmoid(a(0));

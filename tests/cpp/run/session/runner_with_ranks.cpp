@@ -137,7 +137,7 @@ TEST_CASE("two ranks: they rest alike, though one has a higher clock") {
 TEST_CASE("two ranks: a clock of isolated calls that shows more than has passed is mistrusted") {
   Row sum;
   for (int i = 0; i < 5 && sum.status != Status::kMistrusted; ++i) {
-    RunnerPair pair("devices 2; real_time; when rank=1 time 500e6");
+    RunnerPair pair("devices 2; real_time; time 100; when rank=1 time 500e6");
     sum = pair.first().run(std::string(kSum) + " ; launch=isolated samples=3", 0);
     CHECK(pair.end() == 0);
   }

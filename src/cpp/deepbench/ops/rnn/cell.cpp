@@ -31,9 +31,9 @@ RnnCell::RnnCell(const Rnn& rnn, const KernelConditions& conditions, double boun
 
 RnnCell::State RnnCell::step(const ValueWithError* inputs, const ValueWithError* products,
                              const State& previous) const {
-  ValueWithError z[4], s[4];
-  for (int i = 0; i < (is_vanilla() ? 1 : is_lstm() ? 4 : 3); ++i)
-    z[i] = inputs[i].rounded(sums_roundoff_), s[i] = products[i].rounded(sums_roundoff_);
+  const ValueWithError* const z = inputs;
+  ValueWithError s[4];
+  for (int i = 0; i < (is_vanilla() ? 1 : is_lstm() ? 4 : 3); ++i) s[i] = stored_sum(products[i]);
   State next;
   ValueWithError* const g = next.gate;
   if (is_vanilla()) {

@@ -3,6 +3,7 @@
 // facts of the kernel.
 #pragma once
 
+#include <algorithm>
 #include <cmath>
 
 #include "deepbench/core/expected_output.hpp"
@@ -79,6 +80,12 @@ class RnnCell {
   ValueWithError backward_reset_gate(const State& state, const State& previous,
                                      const ValueWithError& dp, Gradient& gradient) const;
 
+  // The input part z, from the product of weights and inputs and the bias. A library may store the
+  // sum of both products before it adds the bias, which may cancel most of it.
+  ValueWithError input_part(double product, double bias, double error) const {
+    const double z = product + bias;
+    return {z, error + sums_roundoff_ * std::max(std::abs(product), std::abs(z))};
+  }
   // A recurrent product as the library stores it before adding to it.
   ValueWithError stored_sum(const ValueWithError& sum) const { return sum.rounded(sums_roundoff_); }
   // The rounding error of partial sums; `size` is the root of the sum of the terms' squares.

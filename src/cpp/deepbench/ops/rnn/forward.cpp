@@ -121,10 +121,11 @@ class ForwardSegment {
   }
 
   ValueWithError input_contribution(int64_t gate, int64_t unit, int64_t step) const {
-    const double value =
-        operands_.input_contribution(gate, unit, segment_.begin + step, segment_.sequence);
+    const double product =
+        operands_.input_product(gate, unit, segment_.begin + step, segment_.sequence);
     const double largest = 2;  // the terms may be larger than their sum
-    return {value, kRoundoffFloat * largest + rnn_.precision.input_roundoff};
+    return cell_.input_part(product, operands_.bias(gate, unit),
+                            kRoundoffFloat * largest + rnn_.precision.input_roundoff);
   }
 
   // If the segment begins after step 0, c is only known to be bounded by the number of steps,

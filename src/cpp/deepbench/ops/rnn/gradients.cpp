@@ -99,8 +99,8 @@ ValueWithError RnnGradients::recurrent_sum(double sum, int64_t terms, const Squa
 
 ValueWithError RnnGradients::input_contribution(int64_t gate, int64_t unit, int64_t t,
                                                 int64_t n) const {
-  return {operands_.input_contribution(gate, unit, t, n),
-          kRoundoffFloat + rnn_.precision.input_roundoff / kDeviationsPerBound};
+  return cell_.input_part(operands_.input_product(gate, unit, t, n), operands_.bias(gate, unit),
+                          kRoundoffFloat + rnn_.precision.input_roundoff / kDeviationsPerBound);
 }
 
 void RnnGradients::forward_step(int64_t t) {

@@ -71,12 +71,11 @@ double RnnOperands::recurrent_mean_square() const {
   return scale * scale * inputs_.mean_square(rnn_.precision.a);
 }
 
-double RnnOperands::input_contribution(int64_t gate, int64_t unit, int64_t step,
-                                       int64_t sequence) const {
+double RnnOperands::input_product(int64_t gate, int64_t unit, int64_t step,
+                                  int64_t sequence) const {
   const int64_t sequence_step = step * rnn_.batch + sequence;
-  if (rnn_.inputs == 1)
-    return bias(gate, unit) + input_weight(gate, unit) * x_[static_cast<size_t>(sequence_step)];
-  return bias(gate, unit) + element(Rnn::kStreamX, sequence_step * rnn_.hidden + unit);
+  if (rnn_.inputs == 1) return input_weight(gate, unit) * x_[static_cast<size_t>(sequence_step)];
+  return element(Rnn::kStreamX, sequence_step * rnn_.hidden + unit);
 }
 
 }  // namespace deepbench

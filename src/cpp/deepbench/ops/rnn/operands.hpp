@@ -28,8 +28,8 @@ class RnnOperands {
   }
   double recurrent_mean_square() const;
 
-  // The input part z of a gate and unit.
-  double input_contribution(int64_t gate, int64_t unit, int64_t step, int64_t sequence) const;
+  // The product of the weights and inputs of a gate and unit; the input part z adds the bias.
+  double input_product(int64_t gate, int64_t unit, int64_t step, int64_t sequence) const;
   double bias(int64_t gate, int64_t unit) const {
     return bias_[static_cast<size_t>(gate * rnn_.hidden + unit)];
   }
