@@ -10,4 +10,6 @@ namespace deepbench::cpu {
 using plugin::Implementation;
 using plugin::LibraryFacts;
 
+inline constexpr const char* kLoop = "loop";  // the candidate of what has no other
+
 }  // namespace deepbench::cpu

@@ -8,6 +8,8 @@
 
 namespace deepbench::cuda {
 
+inline constexpr float kOne = 1, kZero = 0;  // alpha and beta of the older calls
+
 // Of four dimensions, the last one contiguous. Throws plugin::Error (unsupported) for sizes beyond
 // the library's.
 UniqueCudnn<nvidia::cudnnTensorDescriptor_t> make_packed_tensor(deepbench_type type,

@@ -33,6 +33,7 @@ struct LibraryFacts {
   }
 };
 
+inline constexpr const char* kBuiltinLibrary = "builtin";
 inline LibraryFacts builtin_library_facts() { return {DEEPBENCH_VERSION, "built in", ""}; }
 // The text by which rows name a library of built-in kernels, such as "skinny 0.1.0".
 inline std::string built_in_library_with_version(const std::string& library) {

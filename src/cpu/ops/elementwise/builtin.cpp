@@ -20,9 +20,6 @@
 namespace deepbench::cpu {
 namespace {
 
-constexpr const char* kLibrary = "builtin";
-constexpr const char* kLoop = "loop";
-
 using Operands = plugin::ArrayMapOperands<HostMemory>;
 
 class ElementwiseCall final : public LibraryCall {
@@ -78,11 +75,12 @@ class BuiltinElementwisePlan final : public plugin::TypedPlan<BuiltinElementwise
       plugin::unsupported("the built-in loops compute kind=swiglu and kind=rotary alone");
     if (elementwise.type() == DEEPBENCH_F16)
       plugin::unsupported("the built-in loops do not compute elementwise work in half");
-    if (!candidate.empty()) require_candidate(kLibrary, {kLoop}, candidate);
+    if (!candidate.empty()) require_candidate(plugin::kBuiltinLibrary, {kLoop}, candidate);
   }
 
   void describe(plugin::Sink& sink) const override {
-    describe_plan(plugin::built_in_library_with_version(kLibrary), kLoop, memory_bytes(), 0, sink);
+    describe_plan(plugin::built_in_library_with_version(plugin::kBuiltinLibrary), kLoop,
+                  memory_bytes(), 0, sink);
   }
   std::vector<std::string> candidates(int64_t) const override { return {kLoop}; }
   std::unique_ptr<plugin::Kernel> prepare() const override {

@@ -23,8 +23,6 @@
 namespace deepbench::cpu {
 namespace {
 
-constexpr const char* kLibrary = "builtin";
-constexpr const char* kLoop = "loop";
 // So many lookups ahead, the first lines of a row are requested; the processor's own prefetching
 // then follows within the row.
 constexpr int64_t kLookupsAhead = 8;
@@ -120,11 +118,12 @@ class BuiltinEmbeddingPlan final : public plugin::TypedPlan<BuiltinEmbeddingPlan
                             plugin::limit_copies(options, uint64_t(embedding.stored_bytes()),
                                                  uint64_t(read_memory().total_bytes)))) {
     require_supported(embedding);
-    if (!candidate.empty()) require_candidate(kLibrary, {kLoop}, candidate);
+    if (!candidate.empty()) require_candidate(plugin::kBuiltinLibrary, {kLoop}, candidate);
   }
 
   void describe(plugin::Sink& sink) const override {
-    describe_plan(plugin::built_in_library_with_version(kLibrary), kLoop, memory_bytes(), 0, sink);
+    describe_plan(plugin::built_in_library_with_version(plugin::kBuiltinLibrary), kLoop,
+                  memory_bytes(), 0, sink);
   }
   std::vector<std::string> candidates(int64_t) const override { return {kLoop}; }
   std::unique_ptr<plugin::Kernel> prepare() const override {

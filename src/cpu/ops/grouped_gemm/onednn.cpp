@@ -24,8 +24,6 @@ namespace {
 
 using Operands = plugin::GroupedGemmOperands<HostMemory>;
 
-constexpr const char* kLoop = "loop";
-
 // The products of all groups, by the number of their rows.
 using Products = std::map<int64_t, PrimitiveDesc>;
 

@@ -19,8 +19,6 @@
 namespace deepbench::cpu {
 namespace {
 
-constexpr const char* kLibrary = "builtin";
-constexpr const char* kLoop = "loop";
 constexpr uint64_t kLineElements = kLineBytes / sizeof(float);
 
 // What one thread needs beside the operands, in floats.
@@ -179,12 +177,12 @@ class BuiltinNormPlan final : public plugin::TypedPlan<BuiltinNormPlan, Norm> {
       plugin::unsupported("the built-in loops do not compute norm kind=batch");
     if (norm.precision.c == DEEPBENCH_F16)
       plugin::unsupported("the built-in loops do not compute norm in half");
-    if (!candidate.empty()) require_candidate(kLibrary, {kLoop}, candidate);
+    if (!candidate.empty()) require_candidate(plugin::kBuiltinLibrary, {kLoop}, candidate);
   }
 
   void describe(plugin::Sink& sink) const override {
-    describe_plan(plugin::built_in_library_with_version(kLibrary), kLoop, memory_bytes(),
-                  scratch_bytes(), sink);
+    describe_plan(plugin::built_in_library_with_version(plugin::kBuiltinLibrary), kLoop,
+                  memory_bytes(), scratch_bytes(), sink);
     sink.integer("outputs", int64_t(problem_.outputs().size()));
   }
   std::vector<std::string> candidates(int64_t) const override { return {kLoop}; }

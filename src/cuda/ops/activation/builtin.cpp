@@ -12,7 +12,7 @@
 namespace deepbench::cuda {
 namespace {
 
-constexpr const char* kOnlyCandidate = "vectors";
+constexpr const char* kVectors = "vectors";
 constexpr uint64_t kBytesOfThread = 64;  // of each array at once
 // Several rounds for each thread hide the start of blocks; fewer blocks would leave some
 // multiprocessors idle at the end.
@@ -71,7 +71,7 @@ struct BuiltinActivation {
   static uint64_t outputs(const Activation& activation) { return activation.elements; }
   static LibraryFacts library() { return plugin::builtin_library_facts(); }
   static std::string library_text() { return plugin::built_in_library_with_version(kLibrary); }
-  static std::vector<std::string> candidates(const Activation&) { return {kOnlyCandidate}; }
+  static std::vector<std::string> candidates(const Activation&) { return {kVectors}; }
 };
 
 }  // namespace

@@ -13,9 +13,8 @@ namespace {
 
 using namespace nvidia;  // NOLINT: the vendor's names, as in its documentation
 
-constexpr float kOne = 1, kZero = 0;  // alpha and beta
 constexpr double kNoCoefficient = 0, kSwishBeta = 1;
-constexpr const char* kOnlyCandidate = "activation";
+constexpr const char* kActivation = "activation";
 
 std::optional<cudnnActivationMode_t> mode_of(ActivationKind kind) {
   switch (kind) {
@@ -108,7 +107,7 @@ struct CudnnActivation {
       plugin::unsupported("this version of cuDNN has no cudnnActivationForward and -Backward");
     if (!mode_of(activation.kind)) plugin::unsupported("cuDNN's older calls have no gelu");
     tensor_of(activation);
-    return {kOnlyCandidate};
+    return {kActivation};
   }
 };
 

@@ -11,8 +11,6 @@ namespace {
 
 using namespace nvidia;  // NOLINT: the vendor's names, as in its documentation
 
-constexpr float kOne = 1, kZero = 0;
-
 lt::MatrixLayout matrices(cudaDataType type, int64_t rows, int64_t columns, int64_t heads) {
   const CublasLt& library = cublaslt();
   cublasLtMatrixLayout_t made = nullptr;
@@ -90,8 +88,9 @@ void BatchedProduct::choose_algorithm(const PrecisionInfo& precision, uint64_t w
 
 void BatchedProduct::enqueue(const void* a, const void* b, void* d, void* workspace,
                              Stream& stream) const {
-  CUDA_CHECK(cublaslt().cublasLtMatmul(lt::handle(stream.device()), operation_.get(), &kOne, a,
-                                       a_.get(), b, b_.get(), &kZero, d, d_.get(), d, d_.get(),
+  constexpr float one = 1, zero = 0;
+  CUDA_CHECK(cublaslt().cublasLtMatmul(lt::handle(stream.device()), operation_.get(), &one, a,
+                                       a_.get(), b, b_.get(), &zero, d, d_.get(), d, d_.get(),
                                        &algo_, workspace, workspace_bytes_, stream.get()));
 }
 

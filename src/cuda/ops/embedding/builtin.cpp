@@ -14,8 +14,6 @@
 namespace deepbench::cuda {
 namespace {
 
-constexpr const char* kLibrary = "builtin";
-
 class EmbeddingCall final : public LibraryCall {
  public:
   EmbeddingCall(const LookupKernel& kernel, const EmbeddingOperands& operands, Stream& stream)
@@ -50,14 +48,15 @@ class BuiltinEmbeddingPlan final : public plugin::TypedPlan<BuiltinEmbeddingPlan
       : TypedPlan(embedding, options),
         kernel_(lookup_kernel(embedding)),
         copies_(planned_copies(embedding, options)) {
-    if (!candidate.empty()) require_candidate(kLibrary, {kLibrary}, candidate);
+    if (!candidate.empty())
+      require_candidate(plugin::kBuiltinLibrary, {plugin::kBuiltinLibrary}, candidate);
   }
 
   void describe(plugin::Sink& sink) const override {
-    describe_plan(plugin::built_in_library_with_version(kLibrary), kernel_.expression,
-                  EmbeddingOperands::needed_bytes(problem_, copies_), 0, sink);
+    describe_plan(plugin::built_in_library_with_version(plugin::kBuiltinLibrary),
+                  kernel_.expression, EmbeddingOperands::needed_bytes(problem_, copies_), 0, sink);
   }
-  std::vector<std::string> candidates(int64_t) const override { return {kLibrary}; }
+  std::vector<std::string> candidates(int64_t) const override { return {plugin::kBuiltinLibrary}; }
 
   std::unique_ptr<plugin::Kernel> prepare() const override {
     Stream& stream = Stream::of(options_.device);

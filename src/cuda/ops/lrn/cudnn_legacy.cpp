@@ -2,6 +2,7 @@
 // alpha by the size as the problem's definition does.
 #include "cudnn/handle.hpp"
 #include "cudnn/legacy_image_plan.hpp"
+#include "cudnn/tensor.hpp"
 #include "deepbench/ops/lrn/lrn.hpp"
 #include "status_check.hpp"
 
@@ -9,8 +10,6 @@ namespace deepbench::cuda {
 namespace {
 
 using LrnPlan = ImageCallPlan<nvidia::cudnnLRNDescriptor_t>;
-
-constexpr float kOne = 1, kZero = 0;
 
 UniqueCudnn<nvidia::cudnnLRNDescriptor_t> make_normalization(const Lrn& lrn) {
   const nvidia::Cudnn& library = cudnn();

@@ -13,7 +13,6 @@
 namespace deepbench::cuda {
 namespace {
 
-constexpr const char* kLibrary = "builtin";
 constexpr const char* kKernel = "kernel";
 
 class NormCall final : public LibraryCall {
@@ -47,12 +46,12 @@ class BuiltinNormPlan final : public plugin::TypedPlan<BuiltinNormPlan, Norm> {
     require_built_in_kernels("norm");
     require_precision_support(norm.precision, options.device);
     parse_inputs(options.inputs);
-    if (!candidate.empty()) require_candidate(kLibrary, {kKernel}, candidate);
+    if (!candidate.empty()) require_candidate(plugin::kBuiltinLibrary, {kKernel}, candidate);
   }
 
   void describe(plugin::Sink& sink) const override {
     const uint64_t workspace = launches_.partial_bytes;
-    describe_plan(plugin::built_in_library_with_version(kLibrary), kKernel,
+    describe_plan(plugin::built_in_library_with_version(plugin::kBuiltinLibrary), kKernel,
                   NormOperands::needed_bytes(problem_, copies_, workspace), workspace, sink);
     sink.integer("outputs", int64_t(problem_.outputs().size()));
     sink.text("note.kernels", launches_.text());

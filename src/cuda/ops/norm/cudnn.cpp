@@ -6,6 +6,7 @@
 
 #include "cudnn/descriptor.hpp"
 #include "cudnn/handle.hpp"
+#include "cudnn/tensor.hpp"
 #include "cudnn/unique_descriptor.hpp"
 #include "implementation.hpp"
 #include "ops/norm/kernels.hpp"
@@ -18,8 +19,6 @@ namespace deepbench::cuda {
 namespace {
 
 using namespace nvidia;  // NOLINT: the vendor's names, as in its documentation
-
-constexpr float kOne = 1, kZero = 0;
 
 struct Mode {
   const char* name;

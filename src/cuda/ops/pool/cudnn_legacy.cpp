@@ -2,6 +2,7 @@
 // which the library finds the maxima again; y comes from a forward pass that is not timed.
 #include "cudnn/handle.hpp"
 #include "cudnn/legacy_image_plan.hpp"
+#include "cudnn/tensor.hpp"
 #include "deepbench/ops/pool/pool.hpp"
 #include "status_check.hpp"
 
@@ -10,7 +11,6 @@ namespace {
 
 using PoolPlan = ImageCallPlan<nvidia::cudnnPoolingDescriptor_t>;
 
-constexpr float kOne = 1, kZero = 0;
 constexpr size_t kDy = 0, kX = 1;  // inputs of a gradient
 
 // A later major version may lack some or all of these functions.

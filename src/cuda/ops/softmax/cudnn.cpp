@@ -10,8 +10,6 @@ namespace {
 
 using namespace nvidia;  // NOLINT: the vendor's names, as in its documentation
 
-constexpr float kOne = 1, kZero = 0;  // alpha and beta
-
 // A row is an image, over all of whose elements (INSTANCE), or over whose channels (CHANNEL), cuDNN
 // computes the softmax.
 constexpr const char* kInstance = "instance";

@@ -22,11 +22,11 @@ namespace {
 
 constexpr double kU = kRoundoffFloat;
 constexpr double kSmallestNormal = std::numeric_limits<float>::min();
-constexpr uint64_t kBlock = 4096;  // outputs
+constexpr uint64_t kOutputsAtOnce = 4096;  // outputs
 
 // One head is computed at once, because its halves need each other.
 uint64_t block_of(const Elementwise& elementwise) {
-  return elementwise.is_rotary() ? uint64_t(elementwise.dim) : kBlock;
+  return elementwise.is_rotary() ? uint64_t(elementwise.dim) : kOutputsAtOnce;
 }
 
 FloatResult combined(ElementwiseKind kind, double a, double b) {

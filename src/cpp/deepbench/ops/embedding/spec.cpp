@@ -8,7 +8,7 @@
 namespace deepbench {
 namespace {
 
-constexpr int64_t kMaxRows = (int64_t{1} << 31) - 2;     // of 32-bit indices
+constexpr int64_t kMaxTableRows = (int64_t{1} << 31) - 2;     // of 32-bit indices
 constexpr int64_t kMaxLookups = (int64_t{1} << 31) - 1;  // that 32 bits count
 // Where more of the lookups than this ask for a row a second time, caches serve a part of them.
 constexpr double kMostRepeated = 0.05;
@@ -75,7 +75,7 @@ class EmbeddingOperation final : public Operation {
   std::string help_ = "rows of a table, copied or added up by lookups, and the table's gradient";
   std::string example_ = "embedding rows=1000000 dim=64 lookups=32 batch=2048 mode=sum";
   std::vector<Parameter> parameters_ = {
-      {"rows", ParameterKind::kInteger, "rows of the table", "", {}, 1, double(kMaxRows)},
+      {"rows", ParameterKind::kInteger, "rows of the table", "", {}, 1, double(kMaxTableRows)},
       {"dim", ParameterKind::kInteger, "elements of a row"},
       {"lookups", ParameterKind::kInteger, "lookups of each entry of the batch", "1"},
       {"batch", ParameterKind::kInteger, "entries of the batch"},
