@@ -46,6 +46,21 @@ TEST_CASE("cuDNN accepts the descriptions of attention under every mask") {
     }));
 }
 
+TEST_CASE("cuDNN accepts the descriptions of attention's gradients under every mask") {
+  if (!has_libraries()) return;
+  for (const std::string precision : {" precision=half phase=bwd", " precision=bfloat16 phase=bwd"})
+    CHECK(run_in_process_with_driver([&] {
+      return cudnn_accepts("batch=2 heads=4 seq_q=128 seq_kv=128 dim=64 mask=none" + precision) &&
+             cudnn_accepts(
+                 "batch=2 heads=6 kv_heads=2 seq_q=64 seq_kv=512 dim=128 mask=bottom_right" +
+                 precision) &&
+             cudnn_accepts("batch=1 heads=2 seq_q=64 seq_kv=64 dim=192 dim_v=128 mask=top_left" +
+                           precision) &&
+             cudnn_accepts("batch=1 heads=2 seq_q=64 seq_kv=96 dim=64 mask=bottom_right window=20" +
+                           precision);
+    }));
+}
+
 TEST_CASE("cuDNN has an operation for each step of attention, the masks among them") {
   if (!has_libraries()) return;
   CHECK(run_in_process_with_driver([] {

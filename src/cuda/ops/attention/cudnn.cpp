@@ -1,4 +1,5 @@
-// Attention through cuDNN's fused engines, which keep the scores in registers.
+// Attention and its gradients through cuDNN's fused engines, which keep the scores in registers.
+#include <algorithm>
 #include <memory>
 #include <string>
 #include <vector>
@@ -7,7 +8,7 @@
 #include "cudnn/handle.hpp"
 #include "deepbench/backend/host_timer.hpp"
 #include "implementation.hpp"
-#include "ops/attention/cudnn_graph.hpp"
+#include "ops/attention/cudnn_execution.hpp"
 #include "ops/attention/cudnn_limits.hpp"
 #include "ops/attention/operands.hpp"
 #include "prepared_kernel.hpp"
@@ -17,31 +18,105 @@
 namespace deepbench::cuda {
 namespace {
 
-class FusedCall final : public LibraryCall {
+using Execution = std::shared_ptr<const AttentionExecution>;
+
+class FusedCall : public LibraryCall {
  public:
-  FusedCall(std::shared_ptr<const AttentionExecution> execution, const AttentionOperands& operands,
-            uint64_t statistics_bytes, Stream& stream)
-      : execution_(std::move(execution)),
-        workspace_(execution_->workspace_bytes()),
-        statistics_(statistics_bytes),
-        handle_(cudnn_handle(stream)) {
-    for (uint64_t copy = 0; copy < operands.copies(); ++copy)
-      packs_.push_back(execution_->make_variant_pack(
-          {operands.at(AttentionPart::kQ, copy), operands.at(AttentionPart::kK, copy),
-           operands.at(AttentionPart::kV, copy), operands.at(AttentionPart::kO, copy),
-           statistics_.data(), workspace_.data()}));
-  }
+  FusedCall(Execution execution, Stream& stream)
+      : execution_(std::move(execution)), handle_(cudnn_handle(stream)) {}
 
   void enqueue(uint64_t copy) override {
     CUDA_CHECK_STATUS(cudnnBackendExecute, execution_->execute(handle_, packs_[copy]));
   }
 
+ protected:
+  void add_copy(const AttentionOperations::Pointers& pointers) {
+    packs_.push_back(execution_->make_variant_pack(pointers));
+  }
+
  private:
-  const std::shared_ptr<const AttentionExecution> execution_;
-  const Buffer workspace_, statistics_;
+  const Execution execution_;
   const nvidia::cudnnHandle_t handle_;
   std::vector<CudnnDescriptor> packs_;  // one for each copy
 };
+
+AttentionOperations::Pointers forward_pointers(const AttentionOperands& operands, uint64_t copy,
+                                               void* statistics, void* workspace) {
+  return {operands.at(AttentionPart::kQ, copy),
+          operands.at(AttentionPart::kK, copy),
+          operands.at(AttentionPart::kV, copy),
+          operands.at(AttentionPart::kO, copy),
+          statistics,
+          workspace};
+}
+
+class ForwardCall final : public FusedCall {
+ public:
+  ForwardCall(const Execution& execution, const AttentionOperands& operands,
+              uint64_t statistics_bytes, Stream& stream)
+      : FusedCall(execution, stream),
+        workspace_(execution->workspace_bytes()),
+        statistics_(statistics_bytes) {
+    for (uint64_t copy = 0; copy < operands.copies(); ++copy)
+      add_copy(forward_pointers(operands, copy, statistics_.data(), workspace_.data()));
+  }
+
+ private:
+  const Buffer workspace_, statistics_;
+};
+
+// The pass whose results gradients start from. It writes copy 0 alone.
+class ForwardPass final : public FusedCall {
+ public:
+  ForwardPass(const Execution& execution, const AttentionOperands& operands, void* workspace,
+              Stream& stream)
+      : FusedCall(execution, stream) {
+    add_copy(forward_pointers(operands, 0, operands.at(AttentionPart::kLogSum, 0), workspace));
+  }
+};
+
+class GradientCall final : public FusedCall {
+ public:
+  GradientCall(const Execution& execution, const Execution& forward, const Attention& attention,
+               AttentionOperands& operands, Stream& stream)
+      : FusedCall(execution, stream),
+        operands_(operands),
+        workspace_(std::max(execution->workspace_bytes(), forward->workspace_bytes())),
+        row_sums_(AttentionOperations::row_sum_bytes(attention)),
+        query_sums_(AttentionOperations::query_sum_bytes(attention)),
+        forward_(forward, operands, workspace_.data(), stream) {
+    for (uint64_t copy = 0; copy < operands.copies(); ++copy) add_copy(pointers(copy));
+    GradientCall::operands_refilled();
+  }
+
+  // Outside the time of gradients.
+  void operands_refilled() override {
+    forward_.enqueue(0);
+    operands_.replicate_forward_results();
+  }
+
+ private:
+  AttentionOperations::Pointers pointers(uint64_t copy) const {
+    AttentionOperations::Pointers to = forward_pointers(
+        operands_, copy, operands_.at(AttentionPart::kLogSum, copy), workspace_.data());
+    to.d_o = operands_.at(AttentionPart::kDo, copy);
+    to.dq = operands_.at(AttentionPart::kDq, copy);
+    to.dk = operands_.at(AttentionPart::kDk, copy);
+    to.dv = operands_.at(AttentionPart::kDv, copy);
+    to.row_sums = row_sums_.data();
+    to.query_sums = query_sums_.data();
+    return to;
+  }
+
+  AttentionOperands& operands_;
+  const Buffer workspace_, row_sums_, query_sums_;
+  ForwardPass forward_;
+};
+
+Attention forward_of(Attention attention) {
+  attention.is_backward = false;
+  return attention;
+}
 
 class CudnnAttentionPlan final : public plugin::TypedPlan<CudnnAttentionPlan, Attention> {
  public:
@@ -57,6 +132,8 @@ class CudnnAttentionPlan final : public plugin::TypedPlan<CudnnAttentionPlan, At
     require_fused_attention(attention, version());
     const Stream& stream = Stream::of(options.device);
     cudnn_handle(stream);  // its making is no part of planning
+    if (attention.is_backward)
+      forward_ = std::make_shared<const AttentionExecution>(forward_of(attention), "", stream);
     const plugin::HostTimer timer;
     execution_ = std::make_shared<const AttentionExecution>(attention, candidate, stream);
     planning_ns_ = timer.elapsed_ns();
@@ -66,6 +143,7 @@ class CudnnAttentionPlan final : public plugin::TypedPlan<CudnnAttentionPlan, At
     describe_plan("cudnn " + version(), execution_->engine(), memory_bytes(), workspace_bytes(),
                   sink);
     sink.real("planning_ns", planning_ns_);
+    sink.integer("outputs", int64_t(problem_.outputs().size()));
   }
   std::vector<std::string> candidates(int64_t) const override { return execution_->engines(); }
 
@@ -73,20 +151,37 @@ class CudnnAttentionPlan final : public plugin::TypedPlan<CudnnAttentionPlan, At
     Stream& stream = Stream::of(options_.device);
     auto operands = std::make_unique<AttentionOperands>(
         problem_, copies_, parse_inputs(options_.inputs), options_.seed, DeviceMemory(stream));
-    auto call = std::make_unique<FusedCall>(execution_, *operands, statistics_bytes(), stream);
+    auto call = call_on(*operands, stream);
     return std::make_unique<PreparedKernel>(stream, copies_, std::move(operands), std::move(call));
   }
 
  private:
   static std::string version() { return library().version; }
+  std::unique_ptr<LibraryCall> call_on(AttentionOperands& operands, Stream& stream) const {
+    if (problem_.is_backward)
+      return std::make_unique<GradientCall>(execution_, forward_, problem_, operands, stream);
+    return std::make_unique<ForwardCall>(execution_, operands, statistics_bytes(), stream);
+  }
   uint64_t statistics_bytes() const { return AttentionOperations::statistics_bytes(problem_); }
-  uint64_t workspace_bytes() const { return execution_->workspace_bytes() + statistics_bytes(); }
+  uint64_t sum_bytes() const {
+    if (!problem_.is_backward) return statistics_bytes();
+    return saturating_add(AttentionOperations::row_sum_bytes(problem_),
+                          AttentionOperations::query_sum_bytes(problem_));
+  }
+  uint64_t workspace_bytes() const {
+    return saturating_add(execution_->workspace_bytes(), sum_bytes());
+  }
+  // The forward pass and its gradients share one workspace.
   uint64_t memory_bytes() const {
-    return saturating_add(AttentionOperands::needed_bytes(problem_, copies_), workspace_bytes());
+    const uint64_t library =
+        std::max(execution_->workspace_bytes(), forward_ ? forward_->workspace_bytes() : 0);
+    return saturating_add(AttentionOperands::needed_bytes(problem_, copies_),
+                          saturating_add(library, sum_bytes()));
   }
 
   const plugin::CopyPlan copies_;
-  std::shared_ptr<const AttentionExecution> execution_;
+  Execution execution_;
+  Execution forward_;  // of gradients
   double planning_ns_ = 0;
 };
 

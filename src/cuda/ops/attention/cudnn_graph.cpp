@@ -1,14 +1,12 @@
-// Describes attention to cuDNN, whose engines recognize the operations in this form alone, and
-// builds the plan of an engine.
+// Describes attention and its gradients to cuDNN, whose engines recognize the operations in this
+// form alone.
 #include "ops/attention/cudnn_graph.hpp"
 
-#include <algorithm>
 #include <limits>
+#include <utility>
 
-#include "cudnn/handle.hpp"
 #include "deepbench/plugin.hpp"
 #include "ops/conv/cudnn_graph.hpp"
-#include "ops/conv/engine.hpp"
 
 namespace deepbench::cuda {
 namespace {
@@ -16,71 +14,119 @@ namespace {
 using namespace nvidia;  // NOLINT: the vendor's names, as in its documentation
 
 constexpr int64_t kAlignment = 16;  // of every operand in bytes; allocations have a stricter one
-constexpr int64_t kQ = 'q', kK = 'k', kV = 'v', kO = 'o', kStatistics = 's';
-constexpr int64_t kFirstValue = 1000, kFirstVirtual = 2000;  // ids of tensors
+// The ids of tensors.
+constexpr int64_t kQ = 1, kK = 2, kV = 3, kO = 4, kStatistics = 5;
+constexpr int64_t kDo = 6, kDq = 7, kDk = 8, kDv = 9, kRowSums = 10, kQuerySums = 11;
+constexpr int64_t kFirstValue = 1000, kFirstVirtual = 2000;
 constexpr int64_t kQueryAxis = 2, kKeyAxis = 3;
-constexpr size_t kMaxConfigs = 64, kMaxKnobs = 64;
-
-dnn::Engine engine_of(const CudnnDescriptor& config) {
-  dnn::Engine engine;
-  const auto engines =
-      config.descriptors(CUDNN_ATTR_ENGINECFG_ENGINE, CUDNN_BACKEND_ENGINE_DESCRIPTOR, 1);
-  if (engines.empty()) return engine;
-  engine.index = engines[0].number(CUDNN_ATTR_ENGINE_GLOBAL_INDEX);
-  for (const CudnnDescriptor& knob : config.descriptors(
-           CUDNN_ATTR_ENGINECFG_KNOB_CHOICES, CUDNN_BACKEND_KNOB_CHOICE_DESCRIPTOR, kMaxKnobs)) {
-    const auto types = knob.get_all<cudnnBackendKnobType_t>(CUDNN_ATTR_KNOB_CHOICE_KNOB_TYPE, 1);
-    if (!types.empty())
-      engine.knobs.emplace_back(types[0], knob.number(CUDNN_ATTR_KNOB_CHOICE_KNOB_VALUE));
-  }
-  return engine;
-}
 
 }  // namespace
 
-// ---- operations ---------------------------------------------------------------------------------
-
 AttentionOperations::AttentionOperations(const Attention& attention) : attention_(attention) {
+  if (attention.is_backward)
+    describe_gradients();
+  else
+    describe_output();
+}
+
+void AttentionOperations::describe_output() {
   const Attention& a = attention_;
-  const cudnnDataType_t type = dnn::data_type(a.type());
-  const auto rows = [](int64_t heads, int64_t length, int64_t dim) {
-    return Sizes{heads * length * dim, length * dim, dim, 1};
-  };
-  Tensor q = add_operand(kQ, {a.batch, a.heads, a.seq_q, a.dim}, rows(a.heads, a.seq_q, a.dim));
-  Tensor k_transposed = add_operand(kK, {a.batch, a.kv_heads, a.dim, a.seq_kv},
-                                    {a.kv_heads * a.seq_kv * a.dim, a.seq_kv * a.dim, 1, a.dim});
-  Tensor v = add_operand(kV, {a.batch, a.kv_heads, a.seq_kv, a.dim_v},
-                         rows(a.kv_heads, a.seq_kv, a.dim_v));
-  Tensor o = add_operand(kO, {a.batch, a.heads, a.seq_q, a.dim_v}, rows(a.heads, a.seq_q, a.dim_v));
+  Tensor q = add_operand(kQ, of_queries(a.dim));
+  Tensor k_transposed = add_operand(kK, transposed(of_keys(a.dim)));
+  Tensor v = add_operand(kV, of_keys(a.dim_v));
+  Tensor o = add_operand(kO, of_queries(a.dim_v));
 
-  Tensor products = add_virtual(CUDNN_DATA_FLOAT, a.seq_kv);
-  add_product(q, k_transposed, products);
-  const CudnnDescriptor* scores =
-      &add_pointwise(CUDNN_POINTWISE_MUL, CUDNN_DATA_FLOAT, CUDNN_DATA_FLOAT,
-                     {&products, &add_value(float(a.scale()))});
-  if (a.mask != AttentionMask::kNone) scores = &add_upper_mask(*scores);
-  if (a.window > 0) scores = &add_window_mask(*scores);
-
-  Tensor largest = add_reduction(CUDNN_REDUCE_TENSOR_MAX, *scores);
-  Tensor distances =
-      add_pointwise(CUDNN_POINTWISE_SUB, CUDNN_DATA_FLOAT, CUDNN_DATA_FLOAT, {scores, &largest});
-  Tensor powers =
-      add_pointwise(CUDNN_POINTWISE_EXP, CUDNN_DATA_FLOAT, CUDNN_DATA_FLOAT, {&distances});
+  Tensor scores = add_masks(add_arithmetic(
+      CUDNN_POINTWISE_MUL, {&add_scores(q, k_transposed), &add_value(float(a.scale()))}));
+  Tensor largest = add_reduction(CUDNN_REDUCE_TENSOR_MAX, scores);
+  Tensor distances = add_arithmetic(CUDNN_POINTWISE_SUB, {&scores, &largest});
+  Tensor powers = add_arithmetic(CUDNN_POINTWISE_EXP, {&distances});
   Tensor sum = add_reduction(CUDNN_REDUCE_TENSOR_ADD, powers);
   add_statistics(largest, sum);
-  Tensor weights = add_pointwise(CUDNN_POINTWISE_DIV, CUDNN_DATA_FLOAT, type, {&powers, &sum});
+  Tensor weights = add_pointwise(CUDNN_POINTWISE_DIV, CUDNN_DATA_FLOAT, dnn::data_type(a.type()),
+                                 {&powers, &sum});
   add_product(weights, v, o);
 }
 
+// The weights P are powers of the scores less the statistics; D is the sum of dO O of each query.
+void AttentionOperations::describe_gradients() {
+  const Attention& a = attention_;
+  Tensor q = add_operand(kQ, of_queries(a.dim));
+  Tensor k_transposed = add_operand(kK, transposed(of_keys(a.dim)));
+  Tensor v_transposed = add_operand(kV, transposed(of_keys(a.dim_v)));
+  Tensor o = add_operand(kO, of_queries(a.dim_v));
+  Tensor d_o = add_operand(kDo, of_queries(a.dim_v));
+  Tensor statistics = add_stored(kStatistics, of_queries(1));
+  Tensor scale = add_value(float(a.scale()));
+
+  Tensor terms = add_virtual(CUDNN_DATA_FLOAT, of_queries(a.dim_v));
+  add_pointwise_into(terms, CUDNN_POINTWISE_MUL, CUDNN_DATA_FLOAT, {&d_o, &o});
+  Tensor row_sums = add_stored(kRowSums, of_queries(1));
+  add_pointwise_into(row_sums, CUDNN_POINTWISE_MUL, CUDNN_DATA_FLOAT,
+                     {&add_reduction(CUDNN_REDUCE_TENSOR_ADD, terms), &add_value(1.0f)});
+
+  Tensor scores = add_arithmetic(CUDNN_POINTWISE_MUL, {&add_scores(q, k_transposed), &scale});
+  Tensor distances = add_masks(add_arithmetic(CUDNN_POINTWISE_SUB, {&scores, &statistics}));
+  Tensor weights = add_arithmetic(CUDNN_POINTWISE_EXP, {&distances});
+  add_key_gradient(weights, d_o, kDv, a.dim_v);
+
+  Tensor differences =
+      add_arithmetic(CUDNN_POINTWISE_SUB, {&add_scores(d_o, v_transposed), &row_sums});
+  Tensor weighted = add_arithmetic(CUDNN_POINTWISE_MUL, {&differences, &weights});
+  Tensor ds = add_arithmetic(CUDNN_POINTWISE_MUL, {&weighted, &scale});
+  add_key_gradient(ds, q, kDk, a.dim);
+  add_query_gradient(ds, k_transposed);
+}
+
+// dK or dV: a sum over the queries of each head, then over the heads that share a key head.
+void AttentionOperations::add_key_gradient(Tensor pairs, Tensor factor, int64_t id, int64_t dim) {
+  const Attention& a = attention_;
+  const cudnnDataType_t type = dnn::data_type(a.type());
+  Tensor pairs_transposed = add_virtual(type, transposed(of_queries(a.seq_kv)));
+  add_reshape(pairs, pairs_transposed);
+  Tensor gradient = add_operand(id, of_keys(dim));
+  if (a.group() == 1) return add_product(pairs_transposed, factor, gradient);
+  Tensor of_heads = add_virtual(type, rows(a.heads, a.seq_kv, dim));
+  add_product(pairs_transposed, factor, of_heads);
+  add_reduction_into(gradient, CUDNN_REDUCE_TENSOR_ADD, of_heads);
+}
+
+void AttentionOperations::add_query_gradient(Tensor ds, Tensor k_transposed) {
+  const Attention& a = attention_;
+  Tensor k = add_virtual(CUDNN_DATA_FLOAT, of_keys(a.dim));
+  add_reshape(k_transposed, k);
+  Tensor query_sums = add_stored(kQuerySums, of_queries(a.dim));
+  add_product(ds, k, query_sums);
+  add_pointwise_into(add_operand(kDq, of_queries(a.dim)), CUDNN_POINTWISE_IDENTITY,
+                     CUDNN_DATA_FLOAT, {&query_sums});
+}
+
+// ---- tensors ------------------------------------------------------------------------------------
+
+AttentionOperations::Layout AttentionOperations::rows(int64_t heads, int64_t length,
+                                                      int64_t dim) const {
+  return {{attention_.batch, heads, length, dim}, {heads * length * dim, length * dim, dim, 1}};
+}
+AttentionOperations::Layout AttentionOperations::of_queries(int64_t dim) const {
+  return rows(attention_.heads, attention_.seq_q, dim);
+}
+AttentionOperations::Layout AttentionOperations::of_keys(int64_t dim) const {
+  return rows(attention_.kv_heads, attention_.seq_kv, dim);
+}
+AttentionOperations::Layout AttentionOperations::transposed(Layout layout) {
+  std::swap(layout.sizes[2], layout.sizes[3]);
+  std::swap(layout.strides[2], layout.strides[3]);
+  return layout;
+}
+
 AttentionOperations::Tensor AttentionOperations::add_tensor(int64_t id, cudnnDataType_t type,
-                                                            const Sizes& sizes,
-                                                            const Sizes& strides, bool is_virtual,
+                                                            const Layout& layout, bool is_virtual,
                                                             bool is_by_value) {
   tensors_.push_back(std::make_unique<CudnnDescriptor>(CUDNN_BACKEND_TENSOR_DESCRIPTOR));
   CudnnDescriptor& made = *tensors_.back();
   made.set(CUDNN_ATTR_TENSOR_DATA_TYPE, type);
-  made.set(CUDNN_ATTR_TENSOR_DIMENSIONS, sizes);
-  made.set(CUDNN_ATTR_TENSOR_STRIDES, strides);
+  made.set(CUDNN_ATTR_TENSOR_DIMENSIONS, layout.sizes);
+  made.set(CUDNN_ATTR_TENSOR_STRIDES, layout.strides);
   made.set(CUDNN_ATTR_TENSOR_UNIQUE_ID, id);
   made.set(CUDNN_ATTR_TENSOR_BYTE_ALIGNMENT, kAlignment);
   made.set(CUDNN_ATTR_TENSOR_IS_VIRTUAL, is_virtual);
@@ -89,33 +135,36 @@ AttentionOperations::Tensor AttentionOperations::add_tensor(int64_t id, cudnnDat
   return made;
 }
 
-AttentionOperations::Tensor AttentionOperations::add_operand(int64_t id, const Sizes& sizes,
-                                                             const Sizes& strides) {
-  return add_tensor(id, dnn::data_type(attention_.type()), sizes, strides, false, false);
+AttentionOperations::Tensor AttentionOperations::add_operand(int64_t id, const Layout& layout) {
+  return add_tensor(id, dnn::data_type(attention_.type()), layout, false, false);
 }
 
-// Lies in registers of the fused kernel: the scores, or one number for each query.
+// In memory, in float.
+AttentionOperations::Tensor AttentionOperations::add_stored(int64_t id, const Layout& layout) {
+  return add_tensor(id, CUDNN_DATA_FLOAT, layout, false, false);
+}
+
+// Lies in registers of the fused kernel.
 AttentionOperations::Tensor AttentionOperations::add_virtual(cudnnDataType_t type,
-                                                             int64_t last_size) {
-  const Attention& a = attention_;
-  return add_tensor(
-      kFirstVirtual + int64_t(tensors_.size()), type, {a.batch, a.heads, a.seq_q, last_size},
-      {a.heads * a.seq_q * last_size, a.seq_q * last_size, last_size, 1}, true, false);
+                                                             const Layout& layout) {
+  return add_tensor(kFirstVirtual + int64_t(tensors_.size()), type, layout, true, false);
 }
 
 AttentionOperations::Tensor AttentionOperations::add_value(float value) {
   const int64_t id = kFirstValue + int64_t(values_.size());
   values_.push_back(std::make_unique<Input>());
   values_.back()->id = id, values_.back()->real = value;
-  return add_tensor(id, CUDNN_DATA_FLOAT, {1, 1, 1, 1}, {1, 1, 1, 1}, false, true);
+  return add_tensor(id, CUDNN_DATA_FLOAT, {{1, 1, 1, 1}, {1, 1, 1, 1}}, false, true);
 }
 
 AttentionOperations::Tensor AttentionOperations::add_value(int32_t value) {
   const int64_t id = kFirstValue + int64_t(values_.size());
   values_.push_back(std::make_unique<Input>());
   values_.back()->id = id, values_.back()->integer = value;
-  return add_tensor(id, CUDNN_DATA_INT32, {1, 1, 1, 1}, {1, 1, 1, 1}, false, true);
+  return add_tensor(id, CUDNN_DATA_INT32, {{1, 1, 1, 1}, {1, 1, 1, 1}}, false, true);
 }
+
+// ---- operations ---------------------------------------------------------------------------------
 
 void AttentionOperations::add_product(Tensor a, Tensor b, Tensor c) {
   CudnnDescriptor product(CUDNN_BACKEND_MATMUL_DESCRIPTOR);
@@ -130,12 +179,24 @@ void AttentionOperations::add_product(Tensor a, Tensor b, Tensor c) {
   operations_.push_back(std::move(operation));
 }
 
+// A number for each pair of a query and a key.
+AttentionOperations::Tensor AttentionOperations::add_scores(Tensor rows, Tensor keys_transposed) {
+  Tensor scores = add_virtual(CUDNN_DATA_FLOAT, of_queries(attention_.seq_kv));
+  add_product(rows, keys_transposed, scores);
+  return scores;
+}
+
 AttentionOperations::Tensor AttentionOperations::add_pointwise(
     cudnnPointwiseMode_t mode, cudnnDataType_t arithmetic, cudnnDataType_t result,
     const std::vector<const CudnnDescriptor*>& in, int64_t axis) {
-  Tensor y = add_virtual(result, attention_.seq_kv);
+  Tensor y = add_virtual(result, of_queries(attention_.seq_kv));
   add_pointwise_into(y, mode, arithmetic, in, axis);
   return y;
+}
+
+AttentionOperations::Tensor AttentionOperations::add_arithmetic(
+    cudnnPointwiseMode_t mode, const std::vector<const CudnnDescriptor*>& in) {
+  return add_pointwise(mode, CUDNN_DATA_FLOAT, CUDNN_DATA_FLOAT, in);
 }
 
 void AttentionOperations::add_pointwise_into(Tensor y, cudnnPointwiseMode_t mode,
@@ -159,28 +220,47 @@ void AttentionOperations::add_pointwise_into(Tensor y, cudnnPointwiseMode_t mode
 }
 
 void AttentionOperations::add_statistics(Tensor largest, Tensor sum) {
-  const Attention& a = attention_;
-  Tensor logarithm = add_virtual(CUDNN_DATA_FLOAT, 1);
+  Tensor logarithm = add_virtual(CUDNN_DATA_FLOAT, of_queries(1));
   add_pointwise_into(logarithm, CUDNN_POINTWISE_LOG, CUDNN_DATA_FLOAT, {&sum});
-  Tensor statistics = add_tensor(kStatistics, CUDNN_DATA_FLOAT, {a.batch, a.heads, a.seq_q, 1},
-                                 {a.heads * a.seq_q, a.seq_q, 1, 1}, false, false);
-  add_pointwise_into(statistics, CUDNN_POINTWISE_ADD, CUDNN_DATA_FLOAT, {&largest, &logarithm});
+  add_pointwise_into(add_stored(kStatistics, of_queries(1)), CUDNN_POINTWISE_ADD, CUDNN_DATA_FLOAT,
+                     {&largest, &logarithm});
 }
 
 AttentionOperations::Tensor AttentionOperations::add_reduction(cudnnReduceTensorOp_t mode,
                                                                Tensor x) {
+  Tensor y = add_virtual(CUDNN_DATA_FLOAT, of_queries(1));
+  add_reduction_into(y, mode, x);
+  return y;
+}
+
+void AttentionOperations::add_reduction_into(Tensor y, cudnnReduceTensorOp_t mode, Tensor x) {
   CudnnDescriptor reduction(CUDNN_BACKEND_REDUCTION_DESCRIPTOR);
   reduction.set(CUDNN_ATTR_REDUCTION_OPERATOR, mode);
   reduction.set(CUDNN_ATTR_REDUCTION_COMP_TYPE, CUDNN_DATA_FLOAT);
   reduction.finalize();
-  Tensor y = add_virtual(CUDNN_DATA_FLOAT, 1);
   CudnnDescriptor operation(CUDNN_BACKEND_OPERATION_REDUCTION_DESCRIPTOR);
   operation.set(CUDNN_ATTR_OPERATION_REDUCTION_DESC, reduction);
   operation.set(CUDNN_ATTR_OPERATION_REDUCTION_XDESC, x);
   operation.set(CUDNN_ATTR_OPERATION_REDUCTION_YDESC, y);
   operation.finalize();
   operations_.push_back(std::move(operation));
-  return y;
+}
+
+void AttentionOperations::add_reshape(Tensor x, Tensor y) {
+  CudnnDescriptor operation(CUDNN_BACKEND_OPERATION_RESHAPE_DESCRIPTOR);
+  operation.set(CUDNN_ATTR_OPERATION_RESHAPE_XDESC, x);
+  operation.set(CUDNN_ATTR_OPERATION_RESHAPE_YDESC, y);
+  operation.finalize();
+  operations_.push_back(std::move(operation));
+}
+
+// ---- masks --------------------------------------------------------------------------------------
+
+AttentionOperations::Tensor AttentionOperations::add_masks(Tensor scores) {
+  const CudnnDescriptor* masked = &scores;
+  if (attention_.mask != AttentionMask::kNone) masked = &add_upper_mask(*masked);
+  if (attention_.window > 0) masked = &add_window_mask(*masked);
+  return *masked;
 }
 
 AttentionOperations::Tensor AttentionOperations::add_index(Tensor scores, int64_t axis) {
@@ -208,21 +288,23 @@ AttentionOperations::Tensor AttentionOperations::add_window_mask(Tensor scores) 
   const int64_t diagonal = a.mask == AttentionMask::kBottomRight ? a.seq_kv - a.seq_q : 0;
   Tensor query = add_index(scores, kQueryAxis);
   Tensor key = add_index(scores, kKeyAxis);
-  Tensor last = add_pointwise(CUDNN_POINTWISE_ADD, CUDNN_DATA_FLOAT, CUDNN_DATA_FLOAT,
-                              {&key, &add_value(float(a.window - diagonal))});
+  Tensor last = add_arithmetic(CUDNN_POINTWISE_ADD, {&key, &add_value(float(a.window - diagonal))});
   return add_selection(scores, add_pointwise(CUDNN_POINTWISE_CMP_GT, CUDNN_DATA_BOOLEAN,
                                              CUDNN_DATA_BOOLEAN, {&last, &query}));
 }
 
 AttentionOperations::Tensor AttentionOperations::add_selection(Tensor scores, Tensor is_seen) {
   constexpr float kLowest = -std::numeric_limits<float>::infinity();
-  return add_pointwise(CUDNN_POINTWISE_BINARY_SELECT, CUDNN_DATA_FLOAT, CUDNN_DATA_FLOAT,
-                       {&scores, &add_value(kLowest), &is_seen});
+  return add_arithmetic(CUDNN_POINTWISE_BINARY_SELECT, {&scores, &add_value(kLowest), &is_seen});
 }
 
 CudnnDescriptor AttentionOperations::make_variant_pack(const Pointers& to) const {
   std::vector<int64_t> ids = {kQ, kK, kV, kO, kStatistics};
   std::vector<void*> pointers = {to.q, to.k, to.v, to.o, to.statistics};
+  if (attention_.is_backward) {
+    ids.insert(ids.end(), {kDo, kDq, kDk, kDv, kRowSums, kQuerySums});
+    pointers.insert(pointers.end(), {to.d_o, to.dq, to.dk, to.dv, to.row_sums, to.query_sums});
+  }
   for (const std::unique_ptr<Input>& value : values_) {
     ids.push_back(value->id);
     pointers.push_back(&value->real);
@@ -233,65 +315,6 @@ CudnnDescriptor AttentionOperations::make_variant_pack(const Pointers& to) const
   pack.set(CUDNN_ATTR_VARIANT_PACK_WORKSPACE, std::vector<void*>{to.workspace});
   pack.finalize();
   return pack;
-}
-
-// ---- engines ------------------------------------------------------------------------------------
-
-AttentionExecution::AttentionExecution(const Attention& attention, const std::string& engine,
-                                       const Stream& stream)
-    : operations_(attention), graph_(CUDNN_BACKEND_OPERATIONGRAPH_DESCRIPTOR) {
-  const cudnnHandle_t handle = cudnn_handle(stream);
-  graph_.set(CUDNN_ATTR_OPERATIONGRAPH_HANDLE, handle);
-  graph_.set(CUDNN_ATTR_OPERATIONGRAPH_OPS, operations_.descriptors());
-  graph_.finalize();
-  query_configs();
-  for (const CudnnDescriptor& config : configs_)
-    if ((engine.empty() || engine_of(config).text() == engine) && try_build(config, handle)) return;
-  plugin::unsupported("cuDNN has no fused attention engine for this problem on this device" +
-                      (refusal_.empty() ? "" : ": " + refusal_));
-}
-
-void AttentionExecution::query_configs() {
-  for (const auto mode : {CUDNN_HEUR_MODE_A, CUDNN_HEUR_MODE_FALLBACK}) {
-    CudnnDescriptor query(CUDNN_BACKEND_ENGINEHEUR_DESCRIPTOR);
-    query.set(CUDNN_ATTR_ENGINEHEUR_OPERATION_GRAPH, graph_);
-    query.set(CUDNN_ATTR_ENGINEHEUR_MODE, mode);
-    if (const cudnnStatus_t status = query.try_finalize(); status != CUDNN_STATUS_SUCCESS) {
-      refusal_ = cudnn_reason(status);
-      continue;
-    }
-    for (CudnnDescriptor& config : query.descriptors(
-             CUDNN_ATTR_ENGINEHEUR_RESULTS, CUDNN_BACKEND_ENGINECFG_DESCRIPTOR, kMaxConfigs))
-      configs_.push_back(std::move(config));
-  }
-}
-
-bool AttentionExecution::try_build(const CudnnDescriptor& config, cudnnHandle_t handle) {
-  CudnnDescriptor plan(CUDNN_BACKEND_EXECUTION_PLAN_DESCRIPTOR);
-  plan.set(CUDNN_ATTR_EXECUTION_PLAN_HANDLE, handle);
-  plan.set(CUDNN_ATTR_EXECUTION_PLAN_ENGINE_CONFIG, config);
-  if (const cudnnStatus_t status = plan.try_finalize(); status != CUDNN_STATUS_SUCCESS) {
-    refusal_ = cudnn_reason(status);
-    return false;
-  }
-  workspace_bytes_ =
-      uint64_t(std::max<int64_t>(0, plan.number(CUDNN_ATTR_EXECUTION_PLAN_WORKSPACE_SIZE)));
-  plan_ = std::move(plan);
-  engine_ = engine_of(config).text();
-  return true;
-}
-
-std::vector<std::string> AttentionExecution::engines() const {
-  std::vector<std::string> names;
-  for (const CudnnDescriptor& config : configs_) {
-    const std::string name = engine_of(config).text();
-    if (std::find(names.begin(), names.end(), name) == names.end()) names.push_back(name);
-  }
-  return names;
-}
-
-cudnnStatus_t AttentionExecution::execute(cudnnHandle_t handle, const CudnnDescriptor& pack) const {
-  return cudnn().cudnnBackendExecute(handle, plan_.get(), pack.get());
 }
 
 }  // namespace deepbench::cuda

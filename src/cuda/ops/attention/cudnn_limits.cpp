@@ -1,6 +1,8 @@
 // The limits that NVIDIA documents with its own front end.
 #include "ops/attention/cudnn_limits.hpp"
 
+#include <cstdio>
+
 #include "deepbench/plugin.hpp"
 
 namespace deepbench::cuda {
@@ -32,17 +34,22 @@ void require_sizes(const Attention& attention) {
         "cuDNN's fused attention does not support queries that see no key: seq_q exceeds seq_kv");
 }
 
-void require_forward(const Attention& attention) {
-  if (attention.is_backward)
-    plugin::unsupported("deepbench has no description of attention's gradients to cuDNN");
-  if (attention.has_sink)
-    plugin::unsupported("deepbench has no description of attention with a sink to cuDNN");
+// Up to 9.15.0 the library needs a mask of padding where seq_kv is no multiple of 128, and earlier
+// versions need sums that are cleared before each call: deepbench describes neither.
+void require_gradients(const std::string& version) {
+  int major = 0, minor = 0;
+  std::sscanf(version.c_str(), "%d.%d", &major, &minor);
+  if (major < 9 || (major == 9 && minor < 16))
+    plugin::unsupported("deepbench describes attention's gradients to cuDNN 9.16 and later, not " +
+                        version);
 }
 
 }  // namespace
 
 void require_fused_attention(const Attention& attention, const std::string& version) {
-  require_forward(attention);
+  if (attention.has_sink)
+    plugin::unsupported("deepbench has no description of attention with a sink to cuDNN");
+  if (attention.is_backward) require_gradients(version);
   require_types(attention);
   require_sizes(attention);
   if (is_wrong_version(version))
