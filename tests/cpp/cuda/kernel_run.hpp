@@ -81,22 +81,24 @@ class KernelRun {
   }
   void restore() { REQUIRE(table().restore(handle_) == DEEPBENCH_OK); }
   void poison() { REQUIRE(table().poison_outputs(handle_) == DEEPBENCH_OK); }
-  std::vector<double> read(uint64_t count) const {
+  // Of several outputs, `output` tells which one.
+  std::vector<double> read(uint64_t count, uint32_t output = 0) const {
     std::vector<uint64_t> indices(count);
     std::iota(indices.begin(), indices.end(), uint64_t{0});
     std::vector<double> values(count);
-    REQUIRE(table().read_output(handle_, 0, indices.data(), count, values.data()) == DEEPBENCH_OK);
+    REQUIRE(table().read_output(handle_, output, indices.data(), count, values.data()) ==
+            DEEPBENCH_OK);
     return values;
   }
-  deepbench_scan scan() const {
+  deepbench_scan scan(uint32_t output = 0) const {
     deepbench_scan scan = {};
     scan.struct_size = sizeof scan;
-    REQUIRE(table().scan_output(handle_, 0, &scan) == DEEPBENCH_OK);
+    REQUIRE(table().scan_output(handle_, output, &scan) == DEEPBENCH_OK);
     return scan;
   }
-  std::vector<double> project(uint64_t rows, uint64_t seed) const {
+  std::vector<double> project(uint64_t rows, uint64_t seed, uint32_t output = 0) const {
     std::vector<double> sums(rows);
-    REQUIRE(table().project_output(handle_, 0, rows, seed, sums.data()) == DEEPBENCH_OK);
+    REQUIRE(table().project_output(handle_, output, rows, seed, sums.data()) == DEEPBENCH_OK);
     return sums;
   }
 
