@@ -1,5 +1,6 @@
-// The softmax of attention that is composed from products: one or eight warps take a row of scores
-// in float, which they read twice, and write its weights. They read no scores of masked keys.
+// The softmax of attention that is composed from products, and its gradient: one or eight warps
+// take a row of scores in float, of which a softmax reads each twice, and write its weights. They
+// read no scores of masked keys.
 #include "attention_softmax.h"
 #include "fill.h"
 #include "numbers.h"
@@ -16,6 +17,15 @@ __device__ inline float power_of_two(float x) {
 #else
   return exp2f(x);
 #endif
+}
+
+constexpr float kLog2E = 1.442695041f;
+
+template <int kType>
+__device__ inline float number_at(const void* numbers, uint64_t index) {
+  if (kType == DEEPBENCH_F32) return static_cast<const float*>(numbers)[index];
+  const uint16_t code = static_cast<const uint16_t*>(numbers)[index];
+  return kType == DEEPBENCH_F16 ? Half::value_of(code) : Bfloat16::value_of(code);
 }
 
 template <int kType>
@@ -162,14 +172,60 @@ __device__ inline void to_weights(Chunk<kVector>& chunk, uint32_t first, const K
   }
 }
 
+// ---- the gradient of a row ----------------------------------------------------------------------
+
+// The total over all threads of a row. All threads of the block take part.
+template <int kWarps>
+__device__ inline float total(float sum) {
+#pragma unroll
+  for (uint32_t distance = ATTENTION_WARP / 2; distance > 0; distance /= 2)
+    sum += exchange(sum, distance);
+  if (kWarps == 1) return sum;
+  __shared__ float of_warps[ATTENTION_WARPS];
+  if (threadIdx.x % ATTENTION_WARP == 0) of_warps[threadIdx.x / ATTENTION_WARP] = sum;
+  __syncthreads();
+  sum = 0;
+  for (int warp = 0; warp < kWarps; ++warp) sum += of_warps[warp];
+  return sum;
+}
+
+// The sum of dO O of a row.
+template <int kType, int kWarps>
+__device__ inline float product_of_row(const AttentionSoftmax& softmax, const void* d_o,
+                                       const void* o, uint64_t row) {
+  float sum = 0;
+  if (row < softmax.rows)
+    for (uint32_t i = threadIdx.x; i < softmax.values; i += ATTENTION_WARP * kWarps) {
+      const uint64_t index = row * softmax.values + i;
+      sum += number_at<kType>(d_o, index) * number_at<kType>(o, index);
+    }
+  return total<kWarps>(sum);
+}
+
+// `scores` become weights, and the `products` of dO and the values gradients of scores.
+template <int kVector>
+__device__ inline void to_gradients(Chunk<kVector>& scores, Chunk<kVector>& products,
+                                    uint32_t first, const Keys& keys,
+                                    const AttentionSoftmax& softmax, float log_sum, float d) {
+#pragma unroll
+  for (int i = 0; i < kVector; ++i) {
+    const bool is_seen = first + i >= keys.begin && first + i < keys.end;
+    const float weight =
+        is_seen ? power_of_two(scores.values[i] * softmax.factor - log_sum * kLog2E) : 0.0f;
+    products.values[i] = is_seen ? weight * (products.values[i] - d) * softmax.scale : 0.0f;
+    scores.values[i] = weight;
+  }
+}
+
 }  // namespace attention
 
 // Writes the weights of all rows as kType: float, in which they may overwrite the scores, half or
-// bfloat16. `sinks` holds one of each head, or is null. kVector must divide the keys. The launch
-// has blocks of 32 * kWarps threads for each of 8 / kWarps rows.
+// bfloat16. `sinks` holds one of each head, or is null, and `log_sums`, unless null, takes the
+// logarithm of each row's sum of exponentials. kVector must divide the keys. The launch has blocks
+// of 32 * kWarps threads for each of 8 / kWarps rows.
 template <int kType, int kVector, int kWarps>
 __global__ void attention_softmax(const float* scores, const float* sinks, void* weights,
-                                  AttentionSoftmax softmax) {
+                                  float* log_sums, AttentionSoftmax softmax) {
   using namespace attention;
   const uint64_t row = uint64_t(blockIdx.x) * blockDim.y + threadIdx.y;
   const uint64_t begin = row * softmax.keys;
@@ -187,6 +243,7 @@ __global__ void attention_softmax(const float* scores, const float* sinks, void*
   sums = combine<kWarps>(sums, softmax.factor);
 
   if (row >= softmax.rows) return;
+  if (log_sums && threadIdx.x == 0) log_sums[row] = softmax.scale * sums.largest + logf(sums.sum);
 #pragma unroll 4
   for (uint32_t at = threadIdx.x; at < softmax.keys / kVector; at += kStep) {
     Chunk<kVector> chunk = {};
@@ -196,4 +253,56 @@ __global__ void attention_softmax(const float* scores, const float* sinks, void*
     }
     store<kType>(chunk, weights, begin + uint64_t(at) * kVector);
   }
+}
+
+// Writes the weights of all rows and the gradients of their scores as kType: float, in which they
+// may overwrite the scores and the `products` of dO and the values, half or bfloat16. `o` and
+// `log_sums` are those of the forward pass. Of each row, `sink_terms` takes what it adds to the
+// gradient of its head's sink, unless `sinks` is null. The launch is that of attention_softmax.
+template <int kType, int kVector, int kWarps>
+__global__ void attention_softmax_gradient(const float* scores, const float* products,
+                                           const void* d_o, const void* o, const float* log_sums,
+                                           const float* sinks, void* weights, void* gradients,
+                                           float* sink_terms, AttentionSoftmax softmax) {
+  using namespace attention;
+  const uint64_t row = uint64_t(blockIdx.x) * blockDim.y + threadIdx.y;
+  const uint64_t begin = row * softmax.keys;
+  const Keys keys = keys_of(softmax, row);
+  const float d = product_of_row<kType, kWarps>(softmax, d_o, o, row);
+  if (row >= softmax.rows) return;
+
+  const float log_sum = log_sums[row];
+  if (sinks && threadIdx.x == 0) {
+    const float sink = sinks[row / softmax.queries % softmax.heads];
+    sink_terms[row] = -power_of_two((sink - log_sum) * kLog2E) * d;
+  }
+  const uint32_t chunks_end = (keys.end + kVector - 1) / kVector;
+#pragma unroll 2
+  for (uint32_t at = threadIdx.x; at < softmax.keys / kVector; at += ATTENTION_WARP * kWarps) {
+    const uint64_t first = begin + uint64_t(at) * kVector;
+    Chunk<kVector> of_scores = {}, of_products = {};
+    if (at >= keys.begin / kVector && at < chunks_end) {
+      load(scores + first, of_scores);
+      load(products + first, of_products);
+      to_gradients(of_scores, of_products, at * kVector, keys, softmax, log_sum, d);
+    }
+    store<kType>(of_scores, weights, first);
+    store<kType>(of_products, gradients, first);
+  }
+}
+
+// Adds up the terms of each head's sink over its queries in all sequences. A block of 32 * kWarps
+// threads takes a head.
+template <int kWarps>
+__global__ void attention_sink_gradient(const float* sink_terms, float* d_sinks,
+                                        AttentionSoftmax softmax) {
+  using namespace attention;
+  const uint64_t of_sequence = uint64_t(softmax.heads) * softmax.queries;
+  float sum = 0;
+  for (uint64_t first = uint64_t(blockIdx.x) * softmax.queries; first < softmax.rows;
+       first += of_sequence)
+    for (uint32_t query = threadIdx.x; query < softmax.queries; query += ATTENTION_WARP * kWarps)
+      sum += sink_terms[first + query];
+  sum = total<kWarps>(sum);
+  if (threadIdx.x == 0) d_sinks[blockIdx.x] = sum;
 }

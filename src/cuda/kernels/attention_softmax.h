@@ -1,4 +1,4 @@
-/* The softmax between the products of attention, as the host describes it to the kernel of
+/* The softmax between the products of attention, as the host describes it to the kernels of
  * attention_softmax.cu. A plain struct with the same layout for the host's and the device's
  * compiler. */
 #ifndef DEEPBENCH_CUDA_KERNELS_ATTENTION_SOFTMAX_H_
@@ -18,6 +18,8 @@ typedef struct AttentionSoftmax {
   uint32_t is_masked; /* 0: every query sees every key */
   int32_t diagonal;
   uint32_t window;     /* 0: all keys up to the own one */
+  uint32_t values;     /* elements of a row of the output */
+  float scale;         /* of scores */
   float factor;        /* weights are powers of 2 of factor * score */
   float inverse_scale; /* a sink times this is a score */
 } AttentionSoftmax;

@@ -28,6 +28,9 @@ TEST_CASE("attention: the softmax kernel takes a row by one or eight warps") {
   const cuda::SoftmaxPlan narrow(attention_of(
       "batch=2 heads=4 kv_heads=2 seq_q=3 seq_kv=1024 dim=64 mask=none precision=half"));
   CHECK(narrow.expression() == "attention_softmax<2, 8, 1>");
+  CHECK(narrow.gradient_expression() == "attention_softmax_gradient<2, 8, 1>");
+  CHECK(narrow.sink_expression() == "attention_sink_gradient<8>");
+  CHECK(narrow.sink_shape().grid_x == 4);
   CHECK(narrow.shape().grid_x == 3);
   CHECK(narrow.shape().block_x == 32);
   CHECK(narrow.shape().block_y == 8);
@@ -134,7 +137,7 @@ void check_fused(const std::vector<std::string>& problems, int fewest) {
   CHECK(supported >= fewest);
 }
 
-TEST_CASE("gpu: attention unfused, in every precision, mask and grouping") {
+TEST_CASE("gpu: attention and its gradients unfused, in every precision, mask and grouping") {
   REQUIRE_GPU();
   for (const std::string precision : {"float", "tf32", "half", "bfloat16"})
     for (const std::string problem :
@@ -143,8 +146,8 @@ TEST_CASE("gpu: attention unfused, in every precision, mask and grouping") {
           "batch=3 heads=4 kv_heads=1 seq_q=1 seq_kv=2048 dim=64 mask=bottom_right",
           "batch=1 heads=2 seq_q=17 seq_kv=5 dim=8 mask=bottom_right",
           "batch=2 heads=2 seq_q=16 seq_kv=64 dim=192 dim_v=128 mask=none"})
-      for (const std::string sink : {"", " sink=yes"})
-        check_problem(problem + (" precision=" + precision) + sink, "library=unfused");
+      for (const std::string kind : {"", " sink=yes", " phase=bwd", " phase=bwd sink=yes"})
+        check_problem(problem + (" precision=" + precision) + kind, "library=unfused");
 }
 
 TEST_CASE("gpu: attention fused by cuDNN, in every mask and grouping") {

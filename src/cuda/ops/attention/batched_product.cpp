@@ -26,14 +26,18 @@ lt::MatrixLayout matrices(cudaDataType type, int64_t rows, int64_t columns, int6
   return layout;
 }
 
-lt::MatmulDesc operation(const GemmTypes& types, bool trans_a) {
-  const CublasLt& library = cublaslt();
+void set_transposition(cublasLtMatmulDesc_t operation, cublasLtMatmulDescAttributes_t operand,
+                       bool is_transposed) {
+  const auto value = int32_t(is_transposed ? CUBLAS_OP_T : CUBLAS_OP_N);
+  CUDA_CHECK(cublaslt().cublasLtMatmulDescSetAttribute(operation, operand, &value, sizeof value));
+}
+
+lt::MatmulDesc operation(const GemmTypes& types, const ProductShape& shape) {
   cublasLtMatmulDesc_t made = nullptr;
-  CUDA_CHECK(library.cublasLtMatmulDescCreate(&made, types.compute, types.scale));
+  CUDA_CHECK(cublaslt().cublasLtMatmulDescCreate(&made, types.compute, types.scale));
   lt::MatmulDesc operation(made);
-  const auto transposition = int32_t(trans_a ? CUBLAS_OP_T : CUBLAS_OP_N);
-  CUDA_CHECK(library.cublasLtMatmulDescSetAttribute(made, CUBLASLT_MATMUL_DESC_TRANSA,
-                                                    &transposition, sizeof transposition));
+  set_transposition(made, CUBLASLT_MATMUL_DESC_TRANSA, shape.trans_a);
+  set_transposition(made, CUBLASLT_MATMUL_DESC_TRANSB, shape.trans_b);
   return operation;
 }
 
@@ -60,10 +64,11 @@ BatchedProduct::BatchedProduct(const ProductShape& shape, const PrecisionInfo& p
                                uint64_t workspace_limit, int device) {
   require_countable(shape);
   const GemmTypes types = gemm_types(precision);
-  operation_ = operation(types, shape.trans_a);
+  operation_ = operation(types, shape);
   a_ = matrices(types.a, shape.trans_a ? shape.k : shape.m, shape.trans_a ? shape.m : shape.k,
                 shape.heads);
-  b_ = matrices(types.b, shape.k, shape.n, shape.heads);
+  b_ = matrices(types.b, shape.trans_b ? shape.n : shape.k, shape.trans_b ? shape.k : shape.n,
+                shape.heads);
   d_ = matrices(shape.float_output ? CUDA_R_32F : types.c, shape.m, shape.n, shape.heads);
   PrecisionInfo sums = precision;
   if (shape.float_output) sums.c = DEEPBENCH_F32;

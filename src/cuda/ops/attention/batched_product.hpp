@@ -1,4 +1,4 @@
-// One of the two products of attention through cuBLASLt, for all heads in one call.
+// One of the products of attention through cuBLASLt, for all heads in one call.
 #pragma once
 
 #include <cstdint>
@@ -9,11 +9,12 @@
 
 namespace deepbench::cuda {
 
-// D = op(A) B for every head, column-major without gaps: op(A) is m x k, B is k x n, D is m x n.
+// D = op(A) op(B) for every head, column-major without gaps: op(A) is m x k, op(B) is k x n, D is
+// m x n.
 // The matrices of the heads follow one another.
 struct ProductShape {
   int64_t m, n, k, heads;
-  bool trans_a;
+  bool trans_a, trans_b;
   bool float_output;  // whatever the precision
 };
 

@@ -19,6 +19,8 @@ AttentionSoftmax softmax_of(const Attention& a) {
   softmax.is_masked = a.mask != AttentionMask::kNone;
   softmax.diagonal = a.mask == AttentionMask::kBottomRight ? int32_t(a.seq_kv - a.seq_q) : 0;
   softmax.window = uint32_t(a.window);
+  softmax.values = uint32_t(a.dim_v);
+  softmax.scale = float(a.scale());
   softmax.factor = float(a.scale() * kLog2E);
   softmax.inverse_scale = float(1 / a.scale());
   return softmax;
@@ -36,8 +38,16 @@ SoftmaxPlan::SoftmaxPlan(const Attention& attention)
     plugin::unsupported("the softmax kernel has no grid for so many queries");
 }
 
-std::string SoftmaxPlan::expression() const {
-  return "attention_softmax<" + std::to_string(int(type)) + ", " + std::to_string(vector) + ", " +
+std::string SoftmaxPlan::expression() const { return instance_of("attention_softmax"); }
+std::string SoftmaxPlan::gradient_expression() const {
+  return instance_of("attention_softmax_gradient");
+}
+std::string SoftmaxPlan::sink_expression() const {
+  return "attention_sink_gradient<" + std::to_string(ATTENTION_WARPS) + ">";
+}
+
+std::string SoftmaxPlan::instance_of(const std::string& kernel) const {
+  return kernel + "<" + std::to_string(int(type)) + ", " + std::to_string(vector) + ", " +
          std::to_string(warps) + ">";
 }
 
@@ -46,6 +56,13 @@ LaunchShape SoftmaxPlan::shape() const {
   shape.block_x = ATTENTION_WARP * warps;
   shape.block_y = ATTENTION_WARPS / warps;
   shape.grid_x = uint32_t((softmax.rows + shape.block_y - 1) / shape.block_y);
+  return shape;
+}
+
+LaunchShape SoftmaxPlan::sink_shape() const {
+  LaunchShape shape;
+  shape.block_x = ATTENTION_WARP * ATTENTION_WARPS;
+  shape.grid_x = softmax.heads;
   return shape;
 }
 

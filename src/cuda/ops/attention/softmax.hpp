@@ -1,4 +1,4 @@
-// The launch of the built-in softmax between the products of attention.
+// The launches of the built-in softmax between the products of attention, and of its gradient.
 #pragma once
 
 #include <string>
@@ -15,12 +15,19 @@ struct SoftmaxPlan {
   explicit SoftmaxPlan(const Attention& attention);
 
   std::string expression() const;
-  LaunchShape shape() const;
+  std::string gradient_expression() const;
+  LaunchShape shape() const;  // of both
+  // Adds up the gradients of sinks.
+  std::string sink_expression() const;
+  LaunchShape sink_shape() const;
 
   AttentionSoftmax softmax;
   deepbench_type type;
   uint32_t vector;  // elements that a thread loads together
   uint32_t warps;   // of a row
+
+ private:
+  std::string instance_of(const std::string& kernel) const;
 };
 
 }  // namespace deepbench::cuda
