@@ -191,6 +191,44 @@ def test_gradients_in_8_bits_are_refused() -> None:
     assert "does not support gradients" in rows[0]["reason"]
 
 
+ATTENTION = "attention batch=2 heads=8 kv_heads=2 seq_q=512 seq_kv=512 dim=64 phase=bwd"
+
+
+@pytest.mark.parametrize(
+    ("library", "precisions"),
+    [("cudnn", ("half", "bfloat16")), ("unfused", ("float", "tf32", "half", "bfloat16"))],
+)
+def test_gradients_of_attention(library: str, precisions: tuple[str, ...]) -> None:
+    """Every output is verified, also with cold operands, each copy with the forward results."""
+    lines = [
+        f"{ATTENTION} mask={mask} precision={name} ; cache={cache}"
+        for mask in ("none", "top_left", "bottom_right")
+        for name in precisions
+        for cache in ("hot", "cold")
+    ]
+    _, rows = worker_answers(*lines, options=(f"library={library}", "samples=5"))
+    assert len(rows) == len(lines)
+    for row in rows:
+        assert (row["status"], row["verification"]["status"]) == ("ok", "passed"), row["reason"]
+        assert row["library"].startswith(f"{library} ")
+
+
+def test_best_of_gradients_of_attention() -> None:
+    line = f"{ATTENTION} mask=top_left precision=bfloat16"
+    _, rows = worker_answers(line, options=("library=cudnn", "algorithm=best"))
+    (row,) = rows
+    assert (row["status"], row["verification"]["status"]) == ("ok", "passed"), row["reason"]
+    assert row["algorithm"]["candidates"] > 1
+
+
+def test_sinks_have_gradients_without_cudnn() -> None:
+    lines = f"{ATTENTION} sink=yes precision=half", f"{ATTENTION} precision=float"
+    _, rows = worker_answers(*lines, options=("samples=5",))
+    for row in rows:
+        assert (row["status"], row["verification"]["status"]) == ("ok", "passed"), row["reason"]
+        assert row["library"].startswith("unfused ")
+
+
 def test_defaults_are_the_originals() -> None:
     """Precisions when nobody names one, and which operand is constant."""
     training = run_ok("gemm", "--quick", "--samples", "1", "--no-verify", "--time-limit", "0.1")

@@ -57,13 +57,15 @@ class AttentionOperation final : public Operation {
           {"attention batch=16 heads=32 kv_heads=8 seq_q=1 seq_kv=2048 dim=128 mask=bottom_right",
            "attention batch=16 heads=32 kv_heads=8 seq_q=1 seq_kv=8192 dim=128 mask=bottom_right",
            "attention batch=1 heads=32 kv_heads=8 seq_q=2048 seq_kv=2048 dim=128 mask=top_left",
+           "attention batch=1 heads=32 kv_heads=8 seq_q=2048 seq_kv=2048 dim=128 mask=top_left "
+           "phase=bwd",
            "attention batch=1 heads=128 seq_q=2048 seq_kv=2048 dim=192 dim_v=128 mask=top_left",
            "attention batch=16 heads=128 kv_heads=1 seq_q=1 seq_kv=2048 dim=576 dim_v=512 "
            "mask=bottom_right"});
     return lines;
   }
   std::string default_problems_help() const override {
-    return "layers of BERT-large and Llama 3 8B; on a CPU a gradient, and on a GPU larger batches, "
+    return "layers of BERT-large and Llama 3 8B with a gradient; on a GPU also larger batches, "
            "prefill and DeepSeek";
   }
 
