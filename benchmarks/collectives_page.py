@@ -1,4 +1,4 @@
-"""The pages of several devices: all_reduce, and a fleet."""
+"""The pages of several devices: collectives, and a fleet."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def collectives_page(folder: str, number: str, device: str = "H200") -> str:
     intro = (
         f"The {len(files)} files come from {count(len(machines), 'machine')}{each}. "
         "Every device has a process of its own, except with `nccl_single`. Every row on this page "
-        "is verified exactly on all ranks, before and after timing. GB/s is `busbw`, "
+        "is verified exactly on all ranks, before and after timing. GB/s is `busbw`: of all_reduce "
         "bytes/t · 2(n - 1)/n. `best` runs NCCL and `peer`."
     )
     lines = [*page_head(f"{number} NVIDIA {device}s", folder), wrapped(intro), ""]
@@ -54,7 +54,7 @@ def other_files(files: Files) -> list[str]:
     return [
         name
         for name in files
-        if name.startswith("all_reduce")
+        if not name.startswith("fleet_")
         and (not name.endswith(compared) or "sweep" in name or "bfloat16" in name)
     ]
 

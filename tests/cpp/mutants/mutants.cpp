@@ -479,13 +479,14 @@ const ExpectedOutput& expected_output(const Problem& problem, const std::string&
 
 // As core/product_reference.cpp, and ops/conv/sampled_output.cpp. Whole columns of several products
 // are not counted.
-testing::ComparedPlaces compared_places(const Problem& problem, int64_t rows) {
+testing::ComparedPlaces compared_places(const Problem& problem, const std::string& inputs,
+                                        int64_t rows) {
   using Which = testing::ComparedPlaces::Which;
   const std::string& op = problem.op();
   if (op == "conv" && problem.text("y_type") != "s8") return {Which::kOneOfColumn, rows};
   if (op == "gemm" || op == "grouped_gemm" || op == "sparse_gemm") {
     const bool is_linear = op != "gemm" || !is_nonlinear(gemm_problem(problem).epilogue);
-    const int lines = is_linear ? 2 : 10;
+    const int lines = !is_linear ? 10 : inputs == "integers" ? 0 : 2;
     const bool is_single =
         op == "sparse_gemm" || (op == "gemm" && gemm_problem(problem).batch == 1);
     return {Which::kLines, rows, lines, is_single ? lines : 0};
@@ -506,7 +507,7 @@ double derived_probability(const Problem& problem, const std::string& inputs, co
     return testing::sweep_detection_probability(rnn_problem(problem), expected,
                                                 testing::exact_states(problem, held), held);
   return testing::detection_probability(expected, right.values, held,
-                                        compared_places(problem, right.rows));
+                                        compared_places(problem, inputs, right.rows));
 }
 
 double derived_probability(const Mutant& mutant, const Behaviour& wrong) {

@@ -38,8 +38,11 @@ struct KernelConditions {
   // the kernel was prepared, so that no backend knows what will be looked at.
   uint64_t verification_seed = 0x5eed;
   std::string inputs = "uniform";  // or "zeros", "ones", "integers"
-  double beta = 1;                 // weight of the constant input C
-  std::string accumulator{};       // "float" (int8), "fp22" (fp8) or "rounded_product"
+  // Whether an earlier visit of the row has compared the outputs of the same algorithm. What costs
+  // as much as a projection and finds less than it need not be repeated.
+  bool is_repeated = false;
+  double beta = 1;            // weight of the constant input C
+  std::string accumulator{};  // "float" (int8), "fp22" (fp8) or "rounded_product"
   // operand -> value type, where it differs from the default
   std::vector<std::pair<std::string, std::string>> fill{};
   int rank = 0;         // of the process in its group, whose outputs these are

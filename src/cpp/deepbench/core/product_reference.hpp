@@ -92,7 +92,7 @@ class ProductReference {
 
   static bool checks_all_outputs(int64_t m, int64_t n, int64_t k);
   static int64_t sample_grid_width(int64_t k, int64_t products, bool is_linear);
-  static int64_t compared_lines(int64_t outputs, bool is_linear);
+  int64_t compared_lines(int64_t outputs) const;
   static Indices all_indices(int64_t size);
   int64_t products() const { return int64_t(first_columns_.size()) - 1; }
   Indices random_indices(int64_t size, int64_t count, uint32_t stream, Indices chosen = {},
@@ -120,6 +120,7 @@ class ProductReference {
   const int64_t n_;
   const double beta_;
   const uint64_t seed_;
+  const bool is_first_check_;  // of the algorithm's outputs
 };
 
 }  // namespace deepbench

@@ -73,7 +73,8 @@ void TrialAudit::draw_spot_checks() {
 Verifier TrialAudit::make_verifier(const std::string& inputs,
                                    const Verifier::MakeReference& make_reference) {
   return Verifier(plan_.problem, timed_.facts(), static_cast<uint64_t>(plan_.options.seed), inputs,
-                  verification_.seed, make_reference, group_ ? group_->rank() : 0);
+                  verification_.seed, make_reference, group_ ? group_->rank() : 0,
+                  !plan_.options.is_first_visit());
 }
 
 void TrialAudit::verify(Verifier& verifier, const std::string& when) {

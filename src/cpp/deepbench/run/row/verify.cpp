@@ -153,9 +153,10 @@ uint64_t draw_verification_seed() {
 
 Verifier::Verifier(const Problem& problem, const Attributes& kernel_facts, uint64_t seed,
                    const std::string& inputs, uint64_t verification_seed,
-                   const MakeReference& make_reference, int rank)
+                   const MakeReference& make_reference, int rank, bool is_repeated)
     : problem_(problem),
       conditions_(kernel_conditions(kernel_facts, seed, inputs, verification_seed, rank)) {
+  conditions_.is_repeated = is_repeated;
   result_.seed = verification_seed;
   result_.conditions = stated_conditions(problem, kernel_facts);
   for (const std::string& name : problem.operation().outputs(problem))

@@ -44,11 +44,12 @@ class DEEPBENCH_API Verifier {
   using MakeReference = std::function<Kernel()>;
 
   // Computes the expected outputs unless they derive from the output under test. This is the costly
-  // part, done once for a prepared kernel. `rank` is the process's number in its group. Throws
-  // RowFailure if the reference does.
+  // part, done once for a prepared kernel. `rank` is the process's number in its group, and
+  // `is_repeated` whether an earlier visit has verified the same algorithm. Throws RowFailure if
+  // the reference does.
   Verifier(const Problem& problem, const Attributes& kernel_facts, uint64_t seed,
            const std::string& inputs, uint64_t verification_seed,
-           const MakeReference& make_reference, int rank = 0);
+           const MakeReference& make_reference, int rank = 0, bool is_repeated = false);
 
   // Poisons the outputs, so that a call which writes nothing is detected. Never within a timed
   // span.
