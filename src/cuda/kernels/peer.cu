@@ -19,16 +19,6 @@ struct RankRotation {
   }
 };
 
-// The sum of all ranks' vectors at one position, added in the order of `v`.
-template <class T, int kRanks, int kCount>
-__device__ uint4 sum_of(const uint4 (&v)[kRanks][kCount], int k) {
-  VectorSum<T> sum;
-  sum.start(v[0][k]);
-#pragma unroll
-  for (int i = 1; i < kRanks; ++i) sum.add(v[i][k]);
-  return sum.finish();
-}
-
 // The end of both two-shot algorithms: stores the sums on every rank.
 template <class T, int kRanks, int kCount>
 __device__ void store_sums(const uint4 (&v)[kRanks][kCount], const RankRotation<kRanks>& to,

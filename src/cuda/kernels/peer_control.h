@@ -38,4 +38,14 @@ typedef struct Peers {
   uint32_t rank;
 } Peers;
 
+/* What a rank sends and receives in a call of peer_exchange.cu. All blocks have the same size. */
+typedef struct PeerBlocks {
+  uint64_t halfwords;    /* of a block, in units of 16 bits */
+  uint64_t vectors;      /* which hold a block for the other ranks to read */
+  uint32_t sends;        /* 0 if no rank reads this rank's operand */
+  uint32_t receives;     /* 0 if this rank has no result */
+  uint32_t first_source; /* the rank that the first block of the result comes from */
+  uint32_t source_block; /* the block of each source's operand that this rank reads */
+} PeerBlocks;
+
 #endif /* DEEPBENCH_CUDA_KERNELS_PEER_CONTROL_H_ */

@@ -1,5 +1,5 @@
-/* Building blocks of the sums over ranks: accesses to memory that several devices share, flags, and
- * float sums of 16-bit and 32-bit numbers. */
+/* Building blocks of the collectives over ranks: accesses to memory that several devices share,
+ * flags, and float sums of 16-bit and 32-bit numbers. */
 #ifndef DEEPBENCH_CUDA_KERNELS_PEER_PRIMITIVES_H_
 #define DEEPBENCH_CUDA_KERNELS_PEER_PRIMITIVES_H_
 
@@ -190,6 +190,16 @@ struct VectorSum {
     return {words[0], words[1], words[2], words[3]};
   }
 };
+
+// The sum of all ranks' vectors at one position, added in the order of `v`.
+template <class T, int kRanks, int kCount>
+__device__ uint4 sum_of(const uint4 (&v)[kRanks][kCount], int k) {
+  VectorSum<T> sum;
+  sum.start(v[0][k]);
+#pragma unroll
+  for (int i = 1; i < kRanks; ++i) sum.add(v[i][k]);
+  return sum.finish();
+}
 
 // ---- elements beyond the last whole vector ------------------------------------------------------
 

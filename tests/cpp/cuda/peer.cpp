@@ -15,7 +15,7 @@
 #include "gpu.hpp"
 #include "graph.hpp"
 #include "ops/all_reduce/peer_algorithm.hpp"
-#include "ops/all_reduce/peer_team.hpp"
+#include "ops/collective/peer_team.hpp"
 #include "status_check.hpp"
 #include "stream.hpp"
 

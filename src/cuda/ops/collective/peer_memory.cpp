@@ -1,5 +1,5 @@
 // Makes memory accessible to the processes of other ranks.
-#include "ops/all_reduce/peer_memory.hpp"
+#include "ops/collective/peer_memory.hpp"
 
 #include <cstring>
 #include <tuple>

@@ -1,5 +1,5 @@
-// What all sums over peer memory of a process share: the flags of every rank and the detection of
-// missing ranks.
+// What all collectives over peer memory of a process share: the flags of every rank and the
+// detection of missing ranks.
 #pragma once
 
 #include <cstdint>
@@ -8,7 +8,7 @@
 #include "buffer.hpp"
 #include "deepbench/backend/ranks.hpp"
 #include "kernels/jit.hpp"
-#include "ops/all_reduce/peer_memory.hpp"
+#include "ops/collective/peer_memory.hpp"
 #include "stream.hpp"
 
 namespace deepbench::cuda {
@@ -55,8 +55,8 @@ class PeerTeam {
   const Function& barrier_kernel_;
 };
 
-// A sum waits for ranks that have begun the same batch. A barrier waits for ranks that may still be
-// verifying the previous one.
-constexpr uint64_t kSumTimeoutNs = 10'000'000'000, kBarrierTimeoutNs = 60'000'000'000;
+// A call waits for ranks that have begun the same batch. A barrier waits for ranks that may still
+// be verifying the previous one.
+constexpr uint64_t kCallTimeoutNs = 10'000'000'000, kBarrierTimeoutNs = 60'000'000'000;
 
 }  // namespace deepbench::cuda

@@ -1,5 +1,5 @@
 // Creates and resynchronizes the team, runs barriers, and detects missing ranks.
-#include "ops/all_reduce/peer_team.hpp"
+#include "ops/collective/peer_team.hpp"
 
 #include <algorithm>
 #include <iterator>
@@ -114,7 +114,7 @@ void PeerTeam::wait() {
   });
   if (*missing == 0) return;
   const std::string reason = *missing == PEER_ABORTED
-                                 ? "a rank exited or failed, so the sum was aborted"
+                                 ? "a rank exited or failed, so the call was aborted"
                                  : "rank " + std::to_string(*missing - 1) + " of " +
                                        std::to_string(ranks_.size()) + " did not arrive in time";
   throw plugin::Error(DEEPBENCH_DEVICE_LOST, "peer: " + reason);
