@@ -209,62 +209,16 @@ __device__ void normalize(float (&x)[kWidth], float mean, float deviation,
 }  // namespace norm_kernels
 using namespace norm_kernels;
 
-namespace norm_kernels {
-
-// The factors of the columns of a thread, which are the same in every set. Few of them stay in
-// registers.
-template <int kWidth, int kVectors, bool kKept = kVectors * kWidth <= NORM_KEPT_COLUMNS>
-struct ColumnFactors {
-  const NormArguments& of;
-  uint64_t column;
-
-  __device__ ColumnFactors(const NormArguments& of, uint64_t column) : of(of), column(column) {}
-  __device__ void values(int, uint64_t at, float (&scale)[kWidth], float (&shift)[kWidth]) const {
-    load_columns(of.scale, column + at, scale);
-    load_columns(of.shift, column + at, shift);
-  }
-};
-
-template <int kWidth, int kVectors>
-struct ColumnFactors<kWidth, kVectors, true> {
-  float scales[kVectors][kWidth], shifts[kVectors][kWidth];
-
-  __device__ ColumnFactors(const NormArguments& of, uint64_t column) {
-#pragma unroll
-    for (int k = 0; k < kVectors; ++k) {
-      const uint64_t at = (uint64_t(k) * blockDim.x + threadIdx.x) * kWidth;
-      if (at >= of.set) continue;
-      load_columns(of.scale, column + at, scales[k]);
-      load_columns(of.shift, column + at, shifts[k]);
-    }
-  }
-  __device__ void values(int k, uint64_t, float (&scale)[kWidth], float (&shift)[kWidth]) const {
-#pragma unroll
-    for (int i = 0; i < kWidth; ++i) scale[i] = scales[k][i], shift[i] = shifts[k][i];
-  }
-};
-
-}  // namespace norm_kernels
-
-// Forward, sets in registers. The elements of a thread's next set are read while it normalizes one.
-// Where `out` is null, only the statistics are stored.
+// Forward, sets in registers. Where `out` is null, only the statistics are stored.
 template <int kType, int kWidth, int kVectors>
 __global__ void __launch_bounds__(kVectors* kWidth > 16 ? 512 : 1024)
     normalize_sets(NormArguments of) {
   using Elements = SetElements<kType, kWidth, kVectors>;
-  const uint64_t turns = SetPlace::turns(of);
-  const ColumnFactors<kWidth, kVectors> factors(of, SetPlace(of, 0).column);
-  Elements next;
-  const auto read_next = [&](uint64_t turn) {
-    const SetPlace set(of, turn);
-    next.read_from(of.x, set.begin, turn < turns && set.exists ? of.set : 0);
-  };
-  read_next(0);
-  for (uint64_t turn = 0; turn < turns; ++turn) {
+  for (uint64_t turn = 0; turn < SetPlace::turns(of); ++turn) {
     const SetPlace set(of, turn);
     const uint64_t count = set.exists ? of.set : 0;
-    const Elements x = next;
-    read_next(turn + 1);
+    Elements x;
+    x.read_from(of.x, set.begin, count);
     float sum = 0, squares = 0;
     Elements::for_each(count, [&](int k, uint64_t) {
       float values[kWidth];
@@ -285,7 +239,8 @@ __global__ void __launch_bounds__(kVectors* kWidth > 16 ? 512 : 1024)
     Elements::for_each(count, [&](int k, uint64_t at) {
       float values[kWidth], scale[kWidth], shift[kWidth];
       x.values(k, values);
-      factors.values(k, at, scale, shift);
+      load_columns(of.scale, set.column + at, scale);
+      load_columns(of.shift, set.column + at, shift);
       normalize(values, mean, deviation, scale, shift);
       store<kType, kWidth>(of.out, set.begin + at, values);
     });

@@ -27,8 +27,7 @@ enum {
   NORM_WARP = 32,
   NORM_COLUMN_THREADS = 256,   /* of a block of the kernels over columns */
   NORM_COMBINING_THREADS = 32, /* along the parts that are added up, and along the columns */
-  NORM_ROWS_IN_FLIGHT = 4,
-  NORM_KEPT_COLUMNS = 8 /* whose factors a thread keeps in registers */
+  NORM_ROWS_IN_FLIGHT = 4
 };
 
 #endif /* DEEPBENCH_CUDA_KERNELS_NORM_H_ */

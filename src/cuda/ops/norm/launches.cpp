@@ -72,21 +72,12 @@ std::optional<SetShape> set_in_registers(int64_t set, int64_t width, bool is_bac
   return {};
 }
 
-// As many blocks as are resident at once, which take the sets in turn.
-int64_t resident_blocks(const Norm& norm, const SetShape& shape, int64_t threads) {
-  const int64_t wanted = threads / (shape.threads * shape.rows * norm.groups);
-  return std::clamp<int64_t>(wanted, 1, divided(norm.rows, shape.rows));
-}
-
-NormLaunch forward_sets(const Norm& norm, int multiprocessors) {
+NormLaunch forward_sets(const Norm& norm) {
   const int64_t width = width_of(norm);
-  if (const auto shape = set_in_registers(norm.set_elements(), width, false)) {
-    const int64_t resident =
-        shape->vectors * width > kMostRegisters / 2 ? kThreadsWithAll : kMostThreads;
+  if (const auto shape = set_in_registers(norm.set_elements(), width, false))
     return {instance("normalize_sets", norm,
                      std::to_string(width) + ", " + std::to_string(shape->vectors)),
-            shape->launch(resident_blocks(norm, *shape, multiprocessors * resident), norm.groups)};
-  }
+            shape->launch(divided(norm.rows, shape->rows), norm.groups)};
   return {instance("normalize_long_sets", norm, std::to_string(width)),
           SetShape{kMostThreads}.launch(norm.rows, norm.groups)};
 }
@@ -127,8 +118,11 @@ NormLaunches backward_sets(const Norm& norm, int multiprocessors) {
   NormLaunches made;
   const int64_t width = width_of(norm);
   if (const auto shape = set_in_registers(norm.set_elements(), width, true)) {
+    const int64_t useful = divided(norm.rows, shape->rows);
     const int64_t resident = shape->vectors * width > kFewElements ? kThreadsWithAll : kMostThreads;
-    const int64_t blocks = resident_blocks(norm, *shape, multiprocessors * resident);
+    const int64_t wanted =
+        multiprocessors * resident / (shape->threads * shape->rows * norm.groups);
+    const int64_t blocks = std::clamp<int64_t>(wanted, 1, useful);
     made.launches.push_back(
         {instance("differentiate_sets", norm,
                   std::to_string(width) + ", " + std::to_string(shape->vectors)),
@@ -181,13 +175,12 @@ NormLaunches norm_launches(const Norm& norm, int multiprocessors) {
   const bool is_batch = norm.kind == NormKind::kBatch;
   if (norm.is_backward())
     return is_batch ? backward_batch(norm, multiprocessors) : backward_sets(norm, multiprocessors);
-  return is_batch ? forward_batch(norm, multiprocessors)
-                  : NormLaunches{{forward_sets(norm, multiprocessors)}, 0};
+  return is_batch ? forward_batch(norm, multiprocessors) : NormLaunches{{forward_sets(norm)}, 0};
 }
 
 NormLaunches statistics_launches(const Norm& norm, int multiprocessors) {
   return norm.kind == NormKind::kBatch ? batch_statistics(norm, multiprocessors)
-                                       : NormLaunches{{forward_sets(norm, multiprocessors)}, 0};
+                                       : NormLaunches{{forward_sets(norm)}, 0};
 }
 
 }  // namespace deepbench::cuda
