@@ -249,6 +249,11 @@ TEST_CASE("norm: launches cover the device, and refuse more groups than a grid h
   CHECK(row.text() == "normalize_sets<DEEPBENCH_F16, 8, 2>");
   CHECK(row.launches[0].shape.block_x == 256);
   CHECK(row.launches[0].shape.grid_x == 2048);
+  // A row of 1024 halves: a warp of four vectors.
+  const NormLaunches warp = launches("kind=layer rows=65536 columns=1024 precision=half", 132);
+  CHECK(warp.text() == "normalize_sets<DEEPBENCH_F16, 8, 4>");
+  CHECK(warp.launches[0].shape.block_x == NORM_WARP);
+  CHECK(warp.launches[0].shape.grid_x == 65536 / 8);
   const NormLaunches gradient =
       launches("kind=layer rows=4096 columns=1024 precision=half phase=bwd", 132);
   CHECK(gradient.launches.size() == 2);

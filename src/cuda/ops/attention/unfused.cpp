@@ -167,6 +167,8 @@ class UnfusedAttentionPlan final : public plugin::TypedPlan<UnfusedAttentionPlan
                   memory_bytes(), plan_->workspace_bytes(), sink);
     sink.real("planning_ns", planning_ns_);
     sink.integer("outputs", int64_t(problem_.outputs().size()));
+    if (const std::string products = plan_->products(); !products.empty())
+      sink.text("note.products", products);
   }
   std::vector<std::string> candidates(int64_t) const override { return {kUnfused}; }
 

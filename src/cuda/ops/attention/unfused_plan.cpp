@@ -68,10 +68,16 @@ uint64_t UnfusedPlan::workspace_bytes() const {
   return saturating_add(saturating_add(pairs, sink_term_bytes()), library_bytes());
 }
 
+// The products of gradients are too many for a name.
 std::string UnfusedPlan::algorithm() const {
-  if (!gradients) return scores.algorithm() + ", softmax, " + output.algorithm();
-  return scores.algorithm() + ", " + gradients->weights.algorithm() + ", softmax gradient, " +
-         gradients->dq.algorithm() + ", " + gradients->dk.algorithm() + ", " +
+  if (gradients) return "softmax gradient between 5 products";
+  return scores.algorithm() + ", softmax, " + output.algorithm();
+}
+
+std::string UnfusedPlan::products() const {
+  if (!gradients) return "";
+  return "scores " + scores.algorithm() + "; weights " + gradients->weights.algorithm() + "; dq " +
+         gradients->dq.algorithm() + "; dk " + gradients->dk.algorithm() + "; dv " +
          gradients->dv.algorithm();
 }
 

@@ -27,6 +27,7 @@ struct UnfusedPlan {
   uint64_t library_bytes() const;  // of the product that takes most
   uint64_t workspace_bytes() const;
   std::string algorithm() const;
+  std::string products() const;  // the algorithms of those that algorithm() does not name; or ""
 
   const Attention attention;
   const BatchedProduct scores, output;
