@@ -29,8 +29,9 @@ def collectives_page(folder: str, number: str, device: str = "H200") -> str:
     files = files_of(folder)
     machines = {device_of(file) for file in files.values()}
     each = ", each file from one" if len(machines) > 1 else ""
+    come = f"The {len(files)} files come" if len(files) > 1 else "The file comes"
     intro = (
-        f"The {len(files)} files come from {count(len(machines), 'machine')}{each}. "
+        f"{come} from {count(len(machines), 'machine')}{each}. "
         "Every device has a process of its own, except with `nccl_single`. Every row on this page "
         "is verified exactly on all ranks, before and after timing. GB/s is `busbw`: of all_reduce "
         "bytes/t · 2(n - 1)/n. `best` runs NCCL and `peer`."

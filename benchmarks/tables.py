@@ -36,6 +36,7 @@ PAGES: Mapping[str, Callable[[], str]] = {
     "docs/results/h100_power.md": power_page.h100_page,
     "docs/results/h200_power.md": power_page.h200_page,
     "docs/results/h100x2.md": lambda: collectives_page("h100x2", "Two", "H100"),
+    "docs/results/h100x4.md": lambda: collectives_page("h100x4", "Four", "H100"),
     "docs/results/h200x2.md": lambda: collectives_page("h200x2", "Two"),
     "docs/results/h200x4.md": lambda: collectives_page("h200x4", "Four"),
 }
