@@ -213,6 +213,32 @@ TEST_CASE("gemm operands: the products of a batch follow one another, each with 
   }
 }
 
+TEST_CASE("gemm operands: scales of blocks lie as libraries store them, zero in the padding") {
+  GemmLayout layout = layouts_of({130, 3, 640}, true, false, "fp8_e4m3")[0];
+  CHECK(layout.scale_a_bytes() == 0);
+  const uint64_t unscaled = HostOperands::needed_bytes(layout, kTwoCopies, 0);
+  const uint64_t touched = layout.touched_bytes();
+  layout.problem.scales_blocks = layout.executed.scales_blocks = true;
+  REQUIRE((layout.executed.m == 144 && layout.executed.n == 16 && layout.executed.k == 640));
+  // 5 blocks along k, in columns of 8; 16 columns of B.
+  CHECK(layout.scale_a_bytes() == 4 * 8 * 2);
+  CHECK(layout.scale_b_bytes() == 4 * 16 * 5);
+  CHECK(layout.touched_bytes() == touched + 64 + 320);
+  CHECK(HostOperands::needed_bytes(layout, kTwoCopies, 0) > unscaled);
+  HostOperands operands = make_operands(layout);
+  const auto check_scales = [&](uint64_t seed) {
+    for (const uint64_t copy : {0, 1}) {
+      CHECK(count_wrong(operands.scale_a(copy), DEEPBENCH_F32, 8, 2,
+                        padded(5, 2, Gemm::kStreamScaleA, small_integer, seed)) == 0);
+      CHECK(count_wrong(operands.scale_b(copy), DEEPBENCH_F32, 16, 5,
+                        padded(3, 5, Gemm::kStreamScaleB, small_integer, seed)) == 0);
+    }
+  };
+  check_scales(kSeed);
+  operands.refill("integers", kSeed + 1);
+  check_scales(kSeed + 1);
+}
+
 TEST_CASE("gemm operands: an output's index counts the problem's rows, not those of the padding") {
   const HostOperands operands = make_operands(layouts_of({5, 3, 6}, false, false, "half")[0]);
   IntegerMemory::set(operands.d(1), DEEPBENCH_F16, 2 + 1 * 8, 77);

@@ -41,6 +41,18 @@ inline uint64_t batch_of(const Gemm& gemm, int64_t rows, int64_t columns) {
 }
 inline uint64_t outputs_of(const Gemm& gemm) { return batch_of(gemm, gemm.m, gemm.n); }
 
+// The scales of op(A)[i, l] and op(B)[l, j]; 1 without scales of blocks.
+inline int32_t scale_of_a(const Gemm& gemm, uint64_t seed, bool integers, int64_t i, int64_t l) {
+  if (!gemm.scales_blocks) return 1;
+  const auto index = uint64_t(l / 128 + i / 128 * (gemm.k / 128));
+  return deepbench_small_integer(Gemm::scales(integers), seed, Gemm::kStreamScaleA, index);
+}
+inline int32_t scale_of_b(const Gemm& gemm, uint64_t seed, bool integers, int64_t l, int64_t j) {
+  if (!gemm.scales_blocks) return 1;
+  const auto index = uint64_t(j + l / 128 * gemm.n);
+  return deepbench_small_integer(Gemm::scales(integers), seed, Gemm::kStreamScaleB, index);
+}
+
 // All outputs of one call on operands that were refilled with "integers", which are exact.
 inline std::vector<double> exact_outputs(const Gemm& gemm, uint64_t seed) {
   const auto element = [&](uint32_t stream, uint64_t index) {
@@ -52,7 +64,8 @@ inline std::vector<double> exact_outputs(const Gemm& gemm, uint64_t seed) {
     outputs[index] = element(Gemm::kStreamC, index);
     for (int64_t l = 0; l < gemm.k; ++l)
       if (const int32_t a = element(Gemm::kStreamA, gemm.index_a(i, l)))
-        outputs[index] += a * element(Gemm::kStreamB, gemm.index_b(l, j));
+        outputs[index] += a * element(Gemm::kStreamB, gemm.index_b(l, j)) *
+                          scale_of_a(gemm, seed, true, i, l) * scale_of_b(gemm, seed, true, l, j);
   }
   return outputs;
 }
@@ -101,7 +114,8 @@ class NaiveGemm {
     const auto first_b = uint64_t(item * gemm_.k * gemm_.n);
     for (int64_t l = 0; l < gemm_.k; ++l) {
       const double product =
-          a_[first_a + gemm_.index_a(i, l)] * b_[first_b + gemm_.index_b(l, j % gemm_.n)];
+          a_[first_a + gemm_.index_a(i, l)] * b_[first_b + gemm_.index_b(l, j % gemm_.n)] *
+          scale_of_a(gemm_, seed_, false, i, l) * scale_of_b(gemm_, seed_, false, l, j);
       sum += product, squares += product * product;
     }
     const double expected = has_epilogue ? after_epilogue(c + sum)

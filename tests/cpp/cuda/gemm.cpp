@@ -197,6 +197,48 @@ TEST_CASE("gpu: gemm: epilogues add a bias for each row and apply relu or gelu")
               .find("no products with an epilogue") != std::string::npos);
 }
 
+// Calls the kernel and compares all outputs, of random operands and of integers.
+void check_scaled_call(GemmRun& run, const Gemm& gemm) {
+  CHECK(check_call(run, gemm, run.describe()));
+  REQUIRE(table().refill(run.handle(), "integers", kSeed + 1) == DEEPBENCH_OK);
+  run.poison();
+  run.call(1);
+  CHECK(run.read(cpu_test::outputs_of(gemm)) == exact_outputs(gemm, kSeed + 1));
+}
+
+TEST_CASE("gpu: gemm: scales of blocks multiply their blocks, in the default and candidates") {
+  REQUIRE_GPU();
+  for (const std::string precision : {"fp8_e4m3", "fp8_e5m2"})
+    for (const Dimensions& d :
+         {Dimensions{64, 48, 128}, Dimensions{261, 131, 640}, Dimensions{384, 256, 512}})
+      for (const bool trans_a : {true, false}) {
+        const std::string problem = gemm_text(d, trans_a, false, precision) + " scaling=block128";
+        CAPTURE(problem);
+        Gemm gemm = gemm_of(d, trans_a, false, precision);
+        gemm.scales_blocks = true;
+        const GemmRequest request(problem, "");
+        if (request.plan_status() == DEEPBENCH_UNSUPPORTED) {
+          const std::string reason = table().last_error();
+          MESSAGE(problem << ": " << reason);
+          CHECK(reason.find("scaling=block128") != std::string::npos);
+          continue;
+        }
+        GemmRun run(problem, "");
+        INFO(run.error());
+        REQUIRE(run.status() == DEEPBENCH_OK);
+        check_scaled_call(run, gemm);
+        auto ids = request.candidates();
+        ids.resize(std::min<size_t>(ids.size(), 8));
+        for (const std::string& id : ids) {
+          CAPTURE(id);
+          GemmRun candidate(problem, "candidate=" + id);
+          INFO(candidate.error());
+          REQUIRE(candidate.status() == DEEPBENCH_OK);
+          check_scaled_call(candidate, gemm);
+        }
+      }
+}
+
 TEST_CASE("gpu: gemm: without padding, the problem runs unchanged or is refused with a reason") {
   REQUIRE_GPU();
   const Dimensions d = {65, 33, 129};

@@ -85,6 +85,8 @@ const std::string kManyHeads = "elementwise rows=2700 columns=100 kind=add";
 const std::string kManyPlanes = "pool n=40 c=100 h=6 w=6 r=2 s=2 kind=average";
 const std::string kManySums = "embedding rows=300 dim=24 lookups=2 batch=6000 mode=sum";
 const std::string kManyActivations = "activation elements=262144 kind=tanh";
+const std::string kSmallScales = "gemm m=37 n=29 k=384 scaling=block128";
+const std::string kLargeScales = "gemm m=261 n=257 k=256 trans_a=t scaling=block128";
 // Its grid covers half of it.
 const std::string kWideEpilogue = "gemm m=530 n=517 k=64";
 const std::string kLargeActivation = "activation elements=66000";
@@ -122,6 +124,13 @@ const std::vector<Group>& groups() {
       {in_all(in_precisions(kWideEpilogue, {"float", "bfloat16"}), "epilogue", {"relu", "gelu"}),
        {"a column without its product", "a column of zeros", "a row of zeros", "columns swapped",
         "last term dropped", "no bias", "no function"}},
+      {in_precisions(kSmallScales, {"fp8_e4m3", "fp8_e5m2"}),
+       {"scales ignored", "scales of the next block", "the scales of A for B", "scales transposed",
+        "last term dropped", "C ignored", "a column without its product"}},
+      {in_precisions(kLargeScales, {"fp8_e4m3", "fp8_e5m2"}),
+       {"scales ignored", "scales of the next block", "the scales of A for B", "scales transposed",
+        "scales of the next rows", "a tile of zeros", "a column without its product",
+        "a row of zeros", "columns swapped", "an element unwritten"}},
       {in_precisions(kSmallGemm, {"float", "half", "bfloat16", "int8"}),
        {"last term dropped", "an element unwritten", "a column unwritten", "nothing written"},
        Place::kIn},
@@ -485,7 +494,8 @@ testing::ComparedPlaces compared_places(const Problem& problem, const std::strin
   const std::string& op = problem.op();
   if (op == "conv" && problem.text("y_type") != "s8") return {Which::kOneOfColumn, rows};
   if (op == "gemm" || op == "grouped_gemm" || op == "sparse_gemm") {
-    const bool is_linear = op != "gemm" || !is_nonlinear(gemm_problem(problem).epilogue);
+    const bool is_linear = op != "gemm" || (!is_nonlinear(gemm_problem(problem).epilogue) &&
+                                            !gemm_problem(problem).scales_blocks);
     const int lines = !is_linear ? 10 : inputs == "integers" ? 0 : 2;
     const bool is_single =
         op == "sparse_gemm" || (op == "gemm" && gemm_problem(problem).batch == 1);

@@ -94,6 +94,32 @@ Matrices gemm_matrices(const Gemm& gemm, const std::string& inputs, int64_t item
           {own_c, own_c + gemm.m * gemm.n}};
 }
 
+// Multiplies both operands of the product by the scales of their blocks, or by wrong ones.
+void scale_blocks(const Gemm& gemm, const std::string& inputs, const std::string& error,
+                  Matrices& of) {
+  if (!gemm.scales_blocks || error == "scales ignored") return;
+  const int64_t blocks = gemm.k / 128, next = error == "scales of the next block";
+  const auto scale = [&](uint32_t stream, int64_t index) {
+    return float(deepbench_small_integer(Gemm::scales(inputs == "integers"), kSeed, stream,
+                                         uint64_t(index)));
+  };
+  const bool transposed = error == "scales transposed";
+  const auto of_a = [&](int64_t i, int64_t block) {
+    const int64_t rows = (gemm.m + 127) / 128, off = error == "scales of the next rows";
+    const int64_t row = (i / 128 + off) % rows;
+    return scale(Gemm::kStreamScaleA, transposed ? row + block * rows : block + row * blocks);
+  };
+  const auto of_b = [&](int64_t j, int64_t block) {
+    if (error == "the scales of A for B") return of_a(j, block);
+    return scale(Gemm::kStreamScaleB, transposed ? block + j * blocks : j + block * gemm.n);
+  };
+  for (int64_t l = 0; l < gemm.k; ++l) {
+    const int64_t block = (l / 128 + next) % blocks;
+    for (int64_t i = 0; i < gemm.m; ++i) of.a[size_t(l + i * gemm.k)] *= of_a(i, block);
+    for (int64_t j = 0; j < gemm.n; ++j) of.b[size_t(l + j * gemm.k)] *= of_b(j, block);
+  }
+}
+
 Matrices sparse_matrices(const SparseGemm& gemm) {
   const auto a = [&](int64_t i, int64_t l) {
     const uint64_t index = gemm.index_a(i, l);
@@ -186,10 +212,12 @@ void apply_epilogue(Epilogue epilogue, std::vector<double>& values) {
 Outputs multiply_batch(const Gemm& gemm, const std::string& inputs, const std::string& error) {
   Outputs all = {gemm.precision.c, {}, gemm.m};
   const bool is_of_product = error.find("batch") == std::string::npos &&
-                             error.find("bias") == std::string::npos && error != "no function";
+                             error.find("bias") == std::string::npos &&
+                             error.find("scales") == std::string::npos && error != "no function";
   const std::vector<float> c = added_to_products(gemm, inputs, error);
   for (int64_t item = 0; item < gemm.batch; ++item) {
     Matrices one = gemm_matrices(gemm, inputs, item, first_elements(gemm, item, error), c);
+    scale_blocks(gemm, inputs, error, one);
     const Outputs added = multiply(std::move(one), all.type, is_of_product ? error : "");
     all.values.insert(all.values.end(), added.values.begin(), added.values.end());
   }

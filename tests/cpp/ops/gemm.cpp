@@ -123,6 +123,62 @@ TEST_CASE("gemm: an epilogue is silent at none, reads a bias and leaves C out") 
                        InvalidProblem);
 }
 
+TEST_CASE("gemm: one scale for each tensor is silent, and scales of blocks count as bytes") {
+  const std::string fp8 = "gemm m=130 n=3 k=256 precision=fp8_e4m3";
+  CHECK(Problem::parse(fp8 + " scaling=tensor").str() == Problem::parse(fp8).str());
+  const std::string scaled = fp8 + " scaling=block128";
+  CHECK(Problem::parse(scaled).text("scaling") == "block128");
+  CHECK(work_of(scaled).flops == work_of(fp8).flops);
+  CHECK(work_of(scaled).bytes == work_of(fp8).bytes + 4 * (2 * 2 + 3 * 2));
+  const auto refusal = [](const std::string& text) -> std::string {
+    try {
+      Problem::parse("gemm scaling=block128 " + text);
+    } catch (const InvalidProblem& error) {
+      return error.what();
+    }
+    return "";
+  };
+  CHECK(refusal("m=1 n=1 k=128 precision=half") ==
+        "scaling=block128: only fp8_e4m3 and fp8_e5m2 have scales");
+  CHECK(refusal("m=1 n=1 k=192 precision=fp8_e4m3") ==
+        "scaling=block128: k must be a multiple of 128, not 192");
+  CHECK(refusal("m=1 n=1 k=128 batch=2 precision=fp8_e5m2") ==
+        "scaling=block128: a batch has no scales of blocks");
+}
+
+// In exact sums and in others.
+TEST_CASE("gemm: every block of 128 products counts times its two scales") {
+  const Problem problem =
+      Problem::parse("gemm m=131 n=3 k=256 precision=fp8_e4m3 scaling=block128 trans_a=t");
+  const Gemm gemm = gemm_problem(problem);
+  for (const std::string inputs : {"uniform", "integers"}) {
+    KernelConditions conditions;
+    conditions.inputs = inputs;
+    const bool exact = inputs == "integers";
+    const auto element = [&](deepbench_type type, uint32_t stream, uint64_t index) -> double {
+      if (exact)
+        return deepbench_small_integer(gemm.integers(stream), conditions.seed, stream, index);
+      return deepbench_element(type, conditions.seed, stream, index);
+    };
+    const auto scale = [&](uint32_t stream, int64_t index) {
+      return deepbench_small_integer({1u << 28, exact ? 1u : 7u}, conditions.seed, stream,
+                                     uint64_t(index));
+    };
+    const ExpectedOutput expected = problem.operation().expected_output(problem, conditions);
+    REQUIRE(expected.indices.size() == 131 * 3);
+    for (size_t x = 0; x < expected.indices.size(); ++x) {
+      const int64_t i = int64_t(expected.indices[x]) % 131, j = int64_t(expected.indices[x]) / 131;
+      double sum = element(DEEPBENCH_BF16, 2, expected.indices[x]);
+      for (int64_t l = 0; l < 256; ++l)
+        sum += element(DEEPBENCH_E4M3, 0, gemm.index_a(i, l)) *
+               element(DEEPBENCH_E4M3, 1, gemm.index_b(l, j)) * scale(3, l / 128 + i / 128 * 2) *
+               scale(4, j + l / 128 * 3);
+      CHECK(expected.values[x] == doctest::Approx(sum).epsilon(1e-12));
+      CHECK((expected.bounds[x] == 0) == exact);
+    }
+  }
+}
+
 TEST_CASE("gemm: a batch of one is silent, and others multiply the work") {
   CHECK(Problem::parse("gemm m=2 n=3 k=5 batch=1").str() ==
         "gemm m=2 n=3 k=5 trans_a=n trans_b=n precision=float");

@@ -43,6 +43,17 @@ struct GemmLayout {
   uint64_t bias_bytes() const {
     return problem.has_epilogue() ? matrix_bytes(executed.m, 1, executed.precision.c) : 0;
   }
+  // The scales of blocks as libraries store them: of A, the blocks along k of each block of rows,
+  // as many as a multiple of 4; of B, all columns of each block along k. 0 without them.
+  int64_t leading_scale_a() const { return (executed.blocks_k() + 3) / 4 * 4; }
+  uint64_t scale_a_bytes() const {
+    if (!problem.scales_blocks) return 0;
+    return matrix_bytes(leading_scale_a(), executed.blocks_m(), DEEPBENCH_F32);
+  }
+  uint64_t scale_b_bytes() const {
+    if (!problem.scales_blocks) return 0;
+    return matrix_bytes(executed.n, executed.blocks_k(), DEEPBENCH_F32);
+  }
   // The size of one copy in the problem's layout.
   uint64_t plain_a_bytes() const { return bytes(problem.m, problem.k, problem.precision.a); }
   uint64_t plain_b_bytes() const { return bytes(problem.k, problem.n, problem.b_type); }
@@ -55,6 +66,7 @@ struct GemmLayout {
   uint64_t touched_bytes() const {
     uint64_t bytes = saturating_add(saturating_add(a_bytes(), b_bytes()),
                                     saturating_multiply(c_bytes(), uint64_t(results())));
+    bytes = saturating_add(bytes, saturating_add(scale_a_bytes(), scale_b_bytes()));
     if (a == Conversion::kInCall) bytes = saturating_add(bytes, plain_a_bytes());
     if (b == Conversion::kInCall) bytes = saturating_add(bytes, plain_b_bytes());
     return bytes;

@@ -50,6 +50,10 @@ class GemmOperands : public OutputOperands<Memory> {
       bias_ = memory().allocate(layout.bias_bytes(), 1);
     else
       c_ = memory().allocate(layout.c_bytes(), count_);
+    if (layout.problem.scales_blocks) {
+      scale_a_ = memory().allocate(layout.scale_a_bytes(), count_);
+      scale_b_ = memory().allocate(layout.scale_b_bytes(), count_);
+    }
     if (layout.in_place)
       initial_c_ = memory().allocate(c_.bytes());
     else
@@ -77,6 +81,10 @@ class GemmOperands : public OutputOperands<Memory> {
     // D; in place, the first values of C.
     bytes = saturating_add(
         bytes, Copies::needed_bytes(layout.c_bytes(), layout.in_place ? 1 : plan.copies));
+    if (layout.problem.scales_blocks)
+      bytes = saturating_add(
+          bytes, saturating_add(Copies::needed_bytes(layout.scale_a_bytes(), plan.copies),
+                                Copies::needed_bytes(layout.scale_b_bytes(), plan.copies)));
     bytes = saturating_add(bytes, plain(layout.a, layout.plain_a_bytes()));
     bytes = saturating_add(bytes, plain(layout.b, layout.plain_b_bytes()));
     return saturating_add(saturating_add(bytes, workspace_bytes), plan.flush_bytes);
@@ -91,6 +99,8 @@ class GemmOperands : public OutputOperands<Memory> {
     return layout_.problem.has_epilogue() ? d_.at(copy) : c_.at(copy);
   }
   void* bias() const { return bias_.at(0); }
+  void* scale_a(uint64_t copy) const { return scale_a_.at(copy); }
+  void* scale_b(uint64_t copy) const { return scale_b_.at(copy); }
   void* d(uint64_t copy) const { return layout_.in_place ? c_.at(copy) : d_.at(copy); }
 
   // Enqueues the conversions that every call performs. Most layouts have none.
@@ -181,6 +191,7 @@ class GemmOperands : public OutputOperands<Memory> {
     convert_beforehand(once_a, once_b);
     memory().replicate(a_);
     memory().replicate(b_);
+    if (layout_.problem.scales_blocks) make_scales();
     if (layout_.problem.has_epilogue())
       make_bias();
     else
@@ -199,6 +210,25 @@ class GemmOperands : public OutputOperands<Memory> {
                                  in_call ? count_ : 1);
     fill(input.plain(source.at(0)), input.stream);
     memory().replicate(source);
+  }
+
+  // Scales of padding are 0.
+  void make_scales() {
+    const Gemm& g = layout_.problem;
+    const auto columns = uint64_t(g.blocks_m()), blocks = uint64_t(g.blocks_k());
+    make_scales(
+        scale_a_,
+        {scale_a_.at(0), DEEPBENCH_F32, blocks, columns, 1, uint64_t(layout_.leading_scale_a())},
+        Gemm::kStreamScaleA);
+    make_scales(
+        scale_b_,
+        {scale_b_.at(0), DEEPBENCH_F32, uint64_t(g.n), blocks, 1, uint64_t(layout_.executed.n)},
+        Gemm::kStreamScaleB);
+  }
+  void make_scales(Copies& copies, const Matrix& scales, uint32_t stream) {
+    memory().clear(copies);
+    memory().fill_integers(scales, Gemm::scales(inputs_ == Inputs::kIntegers), seed_, stream);
+    memory().replicate(copies);
   }
 
   void make_bias() {
@@ -272,7 +302,7 @@ class GemmOperands : public OutputOperands<Memory> {
   const GemmLayout layout_;
   Inputs inputs_;
   uint64_t seed_, count_;
-  Copies a_, b_, c_, d_, bias_;
+  Copies a_, b_, c_, d_, bias_, scale_a_, scale_b_;
   Copies plain_a_, plain_b_;           // Conversion::kInCall: the sources that every call converts
   typename Memory::Buffer initial_c_;  // C in place: the values that restore() writes
   // Of one conversion of all operands that are converted beforehand.

@@ -25,6 +25,8 @@ class Call final : public GemmCall {
 
  protected:
   void multiply(uint64_t copy) override {
+    if (plan_.layout.problem.scales_blocks)
+      descriptors_.set_scales(operands().scale_a(copy), operands().scale_b(copy));
     CUDA_CHECK(library_.cublasLtMatmul(
         handle_, descriptors_.operation.get(), &one_, operands().a(copy), descriptors_.a.get(),
         operands().b(copy), descriptors_.b.get(), &beta_, operands().c(copy), descriptors_.c.get(),

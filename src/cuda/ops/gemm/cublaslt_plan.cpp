@@ -5,6 +5,7 @@
 
 #include "deepbench/backend/host_timer.hpp"
 #include "deepbench/backend/per_device.hpp"
+#include "device.hpp"
 #include "ops/gemm/gemm_call.hpp"
 #include "status_check.hpp"
 
@@ -36,6 +37,18 @@ void set(const MatrixLayout& layout, cublasLtMatrixLayoutAttribute_t attribute, 
 bool is_refusal(cublasStatus_t status) {
   return status == CUBLAS_STATUS_NOT_SUPPORTED || status == CUBLAS_STATUS_INVALID_VALUE ||
          status == CUBLAS_STATUS_ARCH_MISMATCH;
+}
+
+// An older library does not know the modes, or knows them and finds no algorithm.
+void set_scale_mode(const MatmulDesc& descriptor, cublasLtMatmulDescAttributes_t attribute,
+                    cublasLtMatmulMatrixScale_t mode) {
+  const auto value = int32_t(mode);
+  const cublasStatus_t status =
+      cublaslt().cublasLtMatmulDescSetAttribute(descriptor.get(), attribute, &value, sizeof value);
+  if (is_refusal(status))
+    plugin::unsupported("scaling=block128: cuBLASLt " + version() +
+                        " has no scales of blocks; it needs 12.9");
+  CUDA_CHECK_STATUS(cublasLtMatmulDescSetAttribute, status);
 }
 
 // So many matrices without gaps.
@@ -133,6 +146,7 @@ std::string transposition(const Gemm& gemm) {
 [[noreturn]] void refuse(const Gemm& gemm, const plugin::Options& options) {
   std::string reason = "cuBLASLt " + version() + " has no algorithm for " +
                        std::string(gemm.precision.name) + " " + transposition(gemm) +
+                       (gemm.scales_blocks ? " with scaling=block128" : "") +
                        " of these dimensions on this device";
   if (!options.pad) reason += " without padding";
   plugin::unsupported(reason);
@@ -190,6 +204,15 @@ Descriptors::Descriptors(const Gemm& run) {
     set(operation, CUBLASLT_MATMUL_DESC_EPILOGUE, uint32_t(library_epilogue(run.epilogue)));
   if (types.c == CUDA_R_16BF && size_of(run.precision.a) == 1)
     set(operation, CUBLASLT_MATMUL_DESC_FAST_ACCUM, int8_t{0});
+  if (run.scales_blocks) {
+    set_scale_mode(operation, CUBLASLT_MATMUL_DESC_A_SCALE_MODE,
+                   CUBLASLT_MATMUL_MATRIX_SCALE_BLK128x128_32F);
+    set_scale_mode(operation, CUBLASLT_MATMUL_DESC_B_SCALE_MODE,
+                   CUBLASLT_MATMUL_MATRIX_SCALE_VEC128_32F);
+    // A query of the heuristics reads no scale, but may require that there are some.
+    alignas(256) static const float any = 1;
+    set_scales(&any, &any);
+  }
   a = make_matrix_layout(types.a, run.rows_a(), run.columns_a(), run.batch);
   b = make_matrix_layout(types.b, run.rows_b(), run.columns_b(), run.batch);
   c = make_matrix_layout(types.c, run.m, run.n, run.batch);
@@ -197,6 +220,11 @@ Descriptors::Descriptors(const Gemm& run) {
 
 void Descriptors::set_bias(const void* bias) const {
   set(operation, CUBLASLT_MATMUL_DESC_BIAS_POINTER, bias);
+}
+
+void Descriptors::set_scales(const void* of_a, const void* of_b) const {
+  set(operation, CUBLASLT_MATMUL_DESC_A_SCALE_POINTER, of_a);
+  set(operation, CUBLASLT_MATMUL_DESC_B_SCALE_POINTER, of_b);
 }
 
 cublasLtHandle_t handle(int device) {
@@ -277,6 +305,10 @@ std::optional<Plan> plan_first_choice(const Query& query, Heuristics& heuristics
 Plan plan_gemm(const Gemm& gemm, const plugin::Options& options, const std::string& id,
                Heuristics& heuristics) {
   require_gemm_on_device(gemm, options.device);
+  if (gemm.scales_blocks && device_facts(options.device).major != 9)
+    plugin::unsupported(
+        "scaling=block128: cuBLASLt scales blocks of 128 elements only on devices of compute "
+        "capability 9.0");
   const uint64_t workspace = uint64_t(std::max<int64_t>(0, options.workspace));
   Candidate candidate;
   candidate.heuristic = 0;

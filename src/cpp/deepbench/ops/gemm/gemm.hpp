@@ -8,6 +8,11 @@
 // A batch consists of `batch` products of these dimensions. The matrices of an operand follow one
 // another without gaps: the index of element x of matrix number `item` is x + item times the size
 // of one matrix. The output is thus one array of m rows and n*batch columns.
+//
+// With scales of blocks, an element of op(A) counts times the scale of its block of 128 x 128
+// elements, and one of op(B) times that of its 128 elements along k: the form of weights (A) and
+// activations (B). The scale of op(A)[i, l] has the index l/128 + (i/128)*(k/128) of its stream,
+// that of op(B)[l, j] the index j + (l/128)*n.
 #pragma once
 
 #include <algorithm>
@@ -46,9 +51,13 @@ struct Gemm {
   PrecisionInfo precision;
   deepbench_type b_type = DEEPBENCH_F32;  // int8: s8, or u8 for libraries that need unsigned B
   Epilogue epilogue = Epilogue::kNone;
+  bool scales_blocks = false;  // fp8: scaling=block128
+
+  static constexpr int64_t kScaleBlock = 128;
 
   // fill.h streams of the operands. A bias has the first elements of C's.
   static constexpr uint32_t kStreamA = 0, kStreamB = 1, kStreamC = 2;
+  static constexpr uint32_t kStreamScaleA = 3, kStreamScaleB = 4;
 
   bool has_epilogue() const { return epilogue != Epilogue::kNone; }
 
@@ -68,6 +77,20 @@ struct Gemm {
   bool is_int8() const { return precision.precision == Precision::kInt8; }
   bool is_fp8() const {
     return precision.precision == Precision::kFp8E4m3 || precision.precision == Precision::kFp8E5m2;
+  }
+
+  // The blocks of op(A) along m, and of both operands along k.
+  int64_t blocks_m() const { return (m + kScaleBlock - 1) / kScaleBlock; }
+  int64_t blocks_k() const { return (k + kScaleBlock - 1) / kScaleBlock; }
+  // Of scales in float; 0 without scales of blocks.
+  double scale_bytes() const {
+    if (!scales_blocks) return 0;
+    return double(size_of(DEEPBENCH_F32)) * double(blocks_k()) * (double(blocks_m()) + double(n));
+  }
+  // Scales are odd integers of both signs. Where sums have to be exact they are -1 and 1, which
+  // keeps the sums as small as they are without scales.
+  static deepbench_small_integers scales(bool exact_sums) {
+    return {1u << 28, exact_sums ? 1u : 7u};
   }
 
   // What the operand holds after a refill with "integers".
@@ -96,7 +119,8 @@ Gemm gemm_problem(const Attributes& attributes) {
   gemm.batch = std::max<int64_t>(1, attributes.integer("batch"));  // absent: 0
   gemm.trans_a = attributes.text("trans_a") == "t";
   gemm.trans_b = attributes.text("trans_b") == "t";
-  gemm.epilogue = epilogue_named(attributes.text("epilogue"));  // absent: none
+  gemm.epilogue = epilogue_named(attributes.text("epilogue"));    // absent: none
+  gemm.scales_blocks = attributes.text("scaling") == "block128";  // absent: tensor
   gemm.precision = precision_info(attributes.text("precision"));
   gemm.b_type = gemm.precision.b;
   if (gemm.precision.precision == Precision::kInt8 && attributes.text("b_type") == "u8")

@@ -37,6 +37,7 @@ class GemmReference final : public ProductReference {
         gemm_(gemm),
         rounds_product_(conditions.accumulator == "rounded_product"),
         approximates_tanh_(conditions.accumulator == "approximate_tanh"),
+        seed_(conditions.seed),
         exact_(conditions.inputs == "integers" && gemm.precision.precision != Precision::kInt8),
         inputs_(exact_ ? InputGenerator(conditions.seed, small_integers(gemm))
                        : InputGenerator(conditions.seed, conditions.inputs)),
@@ -86,12 +87,23 @@ class GemmReference final : public ProductReference {
     const auto stride = static_cast<uint64_t>(gemm_.trans_a ? 1 : gemm_.m);
     inputs_.fill(type_a_, Gemm::kStreamA, first_of_a(product) + gemm_.index_a(i, 0), stride,
                  gemm_.k, row);
+    scale_blocks(Gemm::kStreamScaleA, i / Gemm::kScaleBlock * gemm_.blocks_k(), 1, row);
   }
 
   void generate_column_of_b(size_t product, int64_t j, float* column) const override {
     const auto stride = static_cast<uint64_t>(gemm_.trans_b ? gemm_.n : 1);
     inputs_.fill(type_b_, Gemm::kStreamB, first_of_b(product) + gemm_.index_b(0, j), stride,
                  gemm_.k, column);
+    scale_blocks(Gemm::kStreamScaleB, j, gemm_.n, column);
+  }
+
+  // Multiplies each block along k by its scale, exactly: an 8-bit number times a small integer.
+  void scale_blocks(uint32_t stream, int64_t first, int64_t stride, float* elements) const {
+    if (!gemm_.scales_blocks) return;
+    for (int64_t l = 0; l < gemm_.k; ++l) {
+      const auto index = uint64_t(first + l / Gemm::kScaleBlock * stride);
+      elements[l] *= float(deepbench_small_integer(Gemm::scales(exact_), seed_, stream, index));
+    }
   }
 
   bool is_stored_exactly(double integer) const {
@@ -147,7 +159,8 @@ class GemmReference final : public ProductReference {
     return of_tanh * std::abs(sum) / 2;
   }
 
-  bool is_linear() const override { return !is_nonlinear(gemm_.epilogue); }
+  // Scales differ from output to output, so that no sum over a row is one product of B.
+  bool is_linear() const override { return !is_nonlinear(gemm_.epilogue) && !gemm_.scales_blocks; }
   std::vector<double> bias() const override {
     std::vector<double> all(gemm_.has_epilogue() ? size_t(gemm_.m) : 0);
     for (size_t i = 0; i < all.size(); ++i) all[i] = inputs_.element(type_c_, Gemm::kStreamC, i);
@@ -176,6 +189,7 @@ class GemmReference final : public ProductReference {
   Gemm gemm_;
   const bool rounds_product_;  // the product is rounded to the output's type before C is added
   const bool approximates_tanh_;
+  const uint64_t seed_;
   const bool exact_;  // the inputs are small integers
   const InputGenerator inputs_;
   const bool judges_slope_;

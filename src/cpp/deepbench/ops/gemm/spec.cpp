@@ -11,6 +11,15 @@ namespace {
 
 constexpr double kMaxBatch = 1 << 20;
 
+void require_scaled_blocks(const Gemm& gemm) {
+  if (!gemm.is_fp8())
+    throw InvalidProblem("scaling=block128: only fp8_e4m3 and fp8_e5m2 have scales");
+  if (gemm.k % Gemm::kScaleBlock)
+    throw InvalidProblem("scaling=block128: k must be a multiple of 128, not " +
+                         std::to_string(gemm.k));
+  if (gemm.batch > 1) throw InvalidProblem("scaling=block128: a batch has no scales of blocks");
+}
+
 class GemmOperation final : public Operation {
  public:
   const std::string& name() const override { return name_; }
@@ -28,6 +37,7 @@ class GemmOperation final : public Operation {
     if (gemm.has_epilogue() && size_of(gemm.precision.a) == 1)
       throw InvalidProblem("epilogue=" + problem.text("epilogue") +
                            ": products of 8-bit operands have no epilogue");
+    if (gemm.scales_blocks) require_scaled_blocks(gemm);
     const int64_t batch = gemm.batch;
     checked_product(batch == 1 ? "2 m n k" : "2 m n k batch", {2, gemm.m, gemm.n, gemm.k, batch});
     checked_product("the size of A in bytes", {gemm.m, gemm.k, size_of(gemm.precision.a), batch});
@@ -45,7 +55,7 @@ class GemmOperation final : public Operation {
     const double batch = double(gemm.batch);
     if (gemm.has_epilogue())
       return {gemm.flops(), (a + b + c) * batch + double(gemm.m * size_of(gemm.precision.c))};
-    return {gemm.flops(), (a + b + 2 * c) * batch};
+    return {gemm.flops(), (a + b + 2 * c) * batch + gemm.scale_bytes()};
   }
 
   bool has_reference() const override { return true; }
@@ -78,7 +88,7 @@ class GemmOperation final : public Operation {
   double verification_bytes(const Problem& problem) const override {
     const Gemm gemm = gemm_problem(problem);
     return ProductReference::host_memory_bytes(gemm.m, gemm.n * gemm.batch, gemm.k, gemm.batch,
-                                               !is_nonlinear(gemm.epilogue));
+                                               !is_nonlinear(gemm.epilogue) && !gemm.scales_blocks);
   }
 
  private:
@@ -121,6 +131,17 @@ class GemmOperation final : public Operation {
        "the sum",
        "none",
        {"none", "bias", "relu", "gelu"},
+       1,
+       1,
+       "",
+       "",
+       true},
+      {"scaling",
+       ParameterKind::kChoice,
+       "fp8: one scale for each operand, or one for each 128 x 128 elements of A and each 128 of B "
+       "along k",
+       "tensor",
+       {"tensor", "block128"},
        1,
        1,
        "",
