@@ -98,6 +98,25 @@ def test_every_precision(library: str) -> None:
             assert row["verification"]["status"] == "passed"
 
 
+def test_scales_of_blocks_stand_beside_one_scale() -> None:
+    shapes = ("m=1024 n=512 k=1024", "m=4096 n=4096 k=7168", "m=261 n=131 k=640")
+    lines = [
+        f"gemm {shape} trans_a=t precision=fp8_e4m3 scaling={scaling}"
+        for shape in shapes
+        for scaling in ("tensor", "block128")
+    ]
+    hello, rows = worker_answers(*lines, options=("samples=5", "library=cublaslt"))
+    is_hopper = hello["device"]["compute_capability"] == "9.0"
+    assert len(rows) == len(lines)
+    for row in rows:
+        is_scaled = row["attributes"].get("scaling") == "block128"
+        if is_scaled and (not is_hopper or "it needs 12.9" in row["reason"]):
+            assert row["status"] == "unsupported"
+            assert "scaling=block128" in row["reason"]
+        elif is_hopper:
+            assert (row["status"], row["verification"]["status"]) == ("ok", "passed"), row["reason"]
+
+
 def test_odd_shapes_in_int8_say_how_they_were_run() -> None:
     """Dimensions that no 8-bit product takes as they are."""
     _, rows = worker_answers(
