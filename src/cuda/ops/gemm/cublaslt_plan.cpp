@@ -304,11 +304,11 @@ std::optional<Plan> plan_first_choice(const Query& query, Heuristics& heuristics
 
 Plan plan_gemm(const Gemm& gemm, const plugin::Options& options, const std::string& id,
                Heuristics& heuristics) {
-  require_gemm_on_device(gemm, options.device);
   if (gemm.scales_blocks && device_facts(options.device).major != 9)
     plugin::unsupported(
         "scaling=block128: cuBLASLt scales blocks of 128 elements only on devices of compute "
         "capability 9.0");
+  require_gemm_on_device(gemm, options.device);
   const uint64_t workspace = uint64_t(std::max<int64_t>(0, options.workspace));
   Candidate candidate;
   candidate.heuristic = 0;
