@@ -132,13 +132,14 @@ TEST_CASE("an invalid problem is rejected with a reason of one line") {
        "precision=float"},
       {"gemm m=1 n=1 k=1 m=2", "'m' is given twice"},
       {"gemm m=1 n=1 k=1 kk=1",
-       "gemm has no attribute 'kk'; it has m n k trans_a trans_b precision b_type batch epilogue"},
+       "gemm has no attribute 'kk'; it has m n k trans_a trans_b precision b_type batch epilogue "
+       "scaling"},
       {"gemm m=1 n=1 k=1 trans_c=t",
        "gemm has no attribute 'trans_c' (did you mean 'trans_a'?); it has m n k trans_a trans_b "
-       "precision b_type batch epilogue"},
+       "precision b_type batch epilogue scaling"},
       {"gemm M=1 n=1 k=1",
        "gemm has no attribute 'M' (did you mean 'm'?); it has m n k trans_a trans_b precision "
-       "b_type batch epilogue"},
+       "b_type batch epilogue scaling"},
       {"GEMM m=1 n=1 k=1",
        "no operation is called 'GEMM' (did you mean 'gemm'?); " + operation_list()},
       {"gemm m=0 n=1 k=1", "m=0: must be at least 1"},
@@ -243,8 +244,9 @@ std::string random_line(const Operation& operation, std::mt19937& random) {
 
 // Whether the values of several attributes do not go together, which values drawn alone can show.
 bool is_a_rule_of_an_operation(const std::string& reason) {
-  static const std::string kBeginnings[] = {"groups=", "mode=inference", "pad_",       "kv_heads=",
-                                            "window=", "epilogue=",      "split_seed", "dim="};
+  static const std::string kBeginnings[] = {"groups=",   "mode=inference", "pad_",
+                                            "kv_heads=", "window=",        "epilogue=",
+                                            "scaling=",  "split_seed",     "dim="};
   static const std::string kParts[] = {"must be odd", "the output is empty"};
   const auto begins = [&](const std::string& text) { return reason.find(text) == 0; };
   const auto contains = [&](const std::string& text) {

@@ -100,7 +100,7 @@ def test_nearly_right(
         ("gemm m n k", "'m' is neither a set, a precision nor KEY=VALUE (did you mean 'm='?); "
          "'gemm --help' lists them"),
         ("gemm quick=yes", "gemm has no attribute 'quick'; it has m n k trans_a trans_b precision "
-         "b_type batch epilogue"),
+         "b_type batch epilogue scaling"),
         ("all M=64", "'all' runs sets, not one problem; name the operation of M"),
         ("sparse m=8 n=8 k=8 sparsity=95",
          "sparsity=95: must be at most 0.9999999997671694; 95 % is sparsity=0.95"),

@@ -1,5 +1,6 @@
 /* A libcuda.so.1 for machines without a driver: it allows loading a part of cuDNN that is linked
- * with the driver, finalizing descriptors, and asking for the engines of a stated device. Every function reports that there is no device. */
+ * with the driver, finalizing descriptors, and asking for the engines of a stated device. Every
+ * function reports that there is no device. */
 enum { kNoDevice = 100 };
 
 #define FUNCTION(name) \

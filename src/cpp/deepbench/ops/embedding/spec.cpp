@@ -8,8 +8,8 @@
 namespace deepbench {
 namespace {
 
-constexpr int64_t kMaxTableRows = (int64_t{1} << 31) - 2;     // of 32-bit indices
-constexpr int64_t kMaxLookups = (int64_t{1} << 31) - 1;  // that 32 bits count
+constexpr int64_t kMaxTableRows = (int64_t{1} << 31) - 2;  // of 32-bit indices
+constexpr int64_t kMaxLookups = (int64_t{1} << 31) - 1;    // that 32 bits count
 // Where more of the lookups than this ask for a row a second time, caches serve a part of them.
 constexpr double kMostRepeated = 0.05;
 
