@@ -1,6 +1,6 @@
 // The softmax of attention that is composed from products, and its gradient: one or eight warps
-// take a row of scores in float, of which a softmax reads each twice, and write its weights. They
-// read no scores of masked keys.
+// take a row of scores in float and write its weights. The softmax reads each score twice, and none
+// of masked keys.
 #include "attention_softmax.h"
 #include "fill.h"
 #include "numbers.h"

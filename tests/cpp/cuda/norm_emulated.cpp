@@ -62,6 +62,8 @@ const Kernel& kernel(const std::string& expression) {
       PLAIN(normalize_sets<DEEPBENCH_F32, 4, 1>),
       PLAIN(normalize_sets<DEEPBENCH_F32, 4, 2>),
       PLAIN(normalize_sets<DEEPBENCH_F16, 8, 1>),
+      PLAIN(normalize_sets<DEEPBENCH_F16, 8, 4>),
+      PLAIN(normalize_sets<DEEPBENCH_BF16, 8, 4>),
       PLAIN(normalize_sets<DEEPBENCH_BF16, 1, 2>),
       PLAIN(differentiate_sets<DEEPBENCH_F32, 4, 1>),
       PLAIN(differentiate_sets<DEEPBENCH_F32, 4, 2>),
@@ -190,8 +192,9 @@ class NormCase {
   Array arrays_[kNormParts];
 };
 
-void check(const std::string& shape) {
-  for (const std::string phase : {"training", "inference", "bwd"}) {
+void check(const std::string& shape,
+           const std::vector<std::string>& phases = {"training", "inference", "bwd"}) {
+  for (const std::string& phase : phases) {
     NormCase one(shape + " phase=" + phase);
     INFO(shape, " phase=", phase);
     one.run();
@@ -204,6 +207,9 @@ TEST_CASE("kernels on the host: rows and their parts are normalized") {
   check("kind=layer rows=3 columns=900 precision=float");  // several warps of a row
   check("kind=rms rows=5 columns=256 precision=half");
   check("kind=rms rows=2 columns=33 precision=bfloat16");  // no whole vectors
+  // A warp of four vectors for each row, in a block that is not full, and rows that are not.
+  check("kind=layer rows=9 columns=1024 precision=half", {"training", "inference"});
+  check("kind=rms rows=3 columns=520 precision=bfloat16", {"training", "inference"});
   check("kind=group groups=3 rows=4 columns=120 precision=float");
 }
 

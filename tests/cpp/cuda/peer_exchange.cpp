@@ -1,7 +1,7 @@
 // One-shot collectives of blocks over peer memory: what the host computes for the kernels, and the
 // kernels in one process. Ranks are streams of one device, with grids small enough to run
-// concurrently, or of all devices if there are several. tests/gpu/test_peer.py covers memory that
-// several processes share.
+// concurrently, or of all devices if there are several. tests/gpu/test_collectives.py covers memory
+// that several processes share.
 #include "ops/collective/peer_exchange.hpp"
 
 #include <doctest/doctest.h>
@@ -40,8 +40,9 @@ Collective collective_of(CollectiveKind kind, const char* precision, int64_t cou
   return of;
 }
 
-// ---- without a device
-// -----------------------------------------------------------------------------
+// ---- without a device ---------------------------------------------------------------------------
+
+constexpr int kMultiprocessors = 132;
 
 TEST_CASE("peer: every rank knows which blocks it sends and receives") {
   const auto blocks_of = [](CollectiveKind kind, int rank) {
@@ -74,7 +75,6 @@ TEST_CASE("peer: the grid and the shared memory of a one-shot collective follow 
   CHECK(shared(CollectiveKind::kBroadcast) == 2 * 2 * 16);
   CHECK(shared(CollectiveKind::kAllToAll) == 2 * 4 * 2 * 16);
   CHECK(shared(CollectiveKind::kReduceScatter) == 2 * 4 * 2 * 16);
-  constexpr int kMultiprocessors = 132;
   for (const CollectiveKind kind : kKinds)
     for (const int ranks : {2, 3, 4, 8})
       for (const int64_t count : {1, 5000, 4 << 20}) {
@@ -86,8 +86,19 @@ TEST_CASE("peer: the grid and the shared memory of a one-shot collective follow 
         const int limit = ranks > 2 ? 64 : kMultiprocessors;
         CHECK(plan.blocks == (count == 1 ? 1 : count == 5000 ? 3 : limit));
         CHECK(plan.threads == PEER_THREADS);
-        CHECK(plan.vectors_in_flight >= 1);
       }
+}
+
+TEST_CASE("peer: threads of large blocks have several vectors in flight") {
+  constexpr int64_t kFloats = 4 * 32768;  // of a block with few vectors
+  const auto in_flight = [](CollectiveKind kind, int64_t floats, int ranks) {
+    return cuda::exchange_plan(collective_of(kind, "float", floats, ranks), ranks, kMultiprocessors)
+        .vectors_in_flight;
+  };
+  CHECK(in_flight(CollectiveKind::kBroadcast, kFloats, 8) == 1);
+  CHECK(in_flight(CollectiveKind::kBroadcast, kFloats + 4, 8) == 4);
+  CHECK(in_flight(CollectiveKind::kAllGather, kFloats + 4, 4) == 4);
+  CHECK(in_flight(CollectiveKind::kAllGather, kFloats + 4, 8) == 2);
 }
 
 TEST_CASE("peer: the instances for one-shot collectives that the host names compile") {
@@ -110,8 +121,7 @@ TEST_CASE("peer: the instances for one-shot collectives that the host names comp
     }
 }
 
-// ---- on devices
-// -----------------------------------------------------------------------------------
+// ---- on devices ---------------------------------------------------------------------------------
 
 cuda::Stream& device_stream(int device) {
   cuda::Stream& home = cuda::Stream::of(device);

@@ -179,6 +179,21 @@ TEST_CASE("gemm: every block of 128 products counts times its two scales") {
   }
 }
 
+TEST_CASE("gemm: whole rows and columns are compared once, and always without a projection") {
+  const std::string line = "gemm m=300 n=400 k=500 precision=half";
+  const auto compared = [](const Problem& problem, const std::string& inputs, bool is_repeated) {
+    KernelConditions conditions;
+    conditions.inputs = inputs;
+    conditions.is_repeated = is_repeated;
+    return problem.operation().expected_output(problem, conditions).indices.size();
+  };
+  const Problem linear = Problem::parse(line);
+  CHECK(compared(linear, "uniform", false) > compared(linear, "uniform", true) + 2 * 250);
+  CHECK(compared(linear, "integers", false) == compared(linear, "uniform", true));
+  const Problem relu = Problem::parse(line + " epilogue=relu");
+  CHECK(compared(relu, "uniform", false) == compared(relu, "uniform", true));
+}
+
 TEST_CASE("gemm: a batch of one is silent, and others multiply the work") {
   CHECK(Problem::parse("gemm m=2 n=3 k=5 batch=1").str() ==
         "gemm m=2 n=3 k=5 trans_a=n trans_b=n precision=float");

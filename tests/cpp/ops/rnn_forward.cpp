@@ -154,16 +154,19 @@ TEST_CASE("rnn: rounded partial sums are accepted if the kernel reports them") {
 
 // Where bias and input cancel, the sum of both products is much larger than what is left of it.
 TEST_CASE("rnn: sums that are rounded before the bias is added are accepted") {
-  const Problem problem = problem_of("lstm", "hidden=48 batch=8 timesteps=40 precision=bfloat16");
-  Rnn rnn = rnn_problem(problem);
-  rnn.inputs = 48;
-  NaiveRnn<float> library(rnn);
-  library.narrow = library.narrow_sums = library.bias_last = true;
-  FixedOutput output(library.forward());
-  KernelConditions conditions;
-  conditions.facts.set("inputs", int64_t{48});
-  conditions.facts.set("sums", std::string("bfloat16"));
-  CHECK(worst_error(expected_output_following(problem, output, conditions), output) <= 1);
+  for (const std::string cell : {"vanilla", "lstm", "gru"}) {
+    CAPTURE(cell);
+    const Problem problem = problem_of(cell, "hidden=48 batch=8 timesteps=40 precision=bfloat16");
+    Rnn rnn = rnn_problem(problem);
+    rnn.inputs = 48;
+    NaiveRnn<float> library(rnn);
+    library.narrow = library.narrow_sums = library.bias_last = true;
+    FixedOutput output(library.forward());
+    KernelConditions conditions;
+    conditions.facts.set("inputs", int64_t{48});
+    conditions.facts.set("sums", std::string("bfloat16"));
+    CHECK(worst_error(expected_output_following(problem, output, conditions), output) <= 1);
+  }
 }
 
 TEST_CASE("rnn: fast activations widen the bounds, narrow sums do not in float") {

@@ -10,8 +10,7 @@
 namespace deepbench::cuda {
 
 // D = op(A) op(B) for every head, column-major without gaps: op(A) is m x k, op(B) is k x n, D is
-// m x n.
-// The matrices of the heads follow one another.
+// m x n. The matrices of the heads follow one another.
 struct ProductShape {
   int64_t m, n, k, heads;
   bool trans_a, trans_b;

@@ -41,7 +41,8 @@ AttentionExecution::AttentionExecution(const Attention& attention, const std::st
   query_configs();
   for (const CudnnDescriptor& config : configs_)
     if ((engine.empty() || engine_of(config).text() == engine) && try_build(config, handle)) return;
-  plugin::unsupported("cuDNN has no fused attention engine for this problem on this device" +
+  const std::string what = attention.is_backward ? "gradients of attention" : "attention";
+  plugin::unsupported("cuDNN has no fused engine for this " + what + " on this device" +
                       (refusal_.empty() ? "" : ": " + refusal_));
 }
 

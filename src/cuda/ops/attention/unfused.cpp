@@ -2,6 +2,7 @@
 // gradients as five with a built-in softmax gradient: the baseline of fused kernels. The scores of
 // all heads lie in memory.
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -84,9 +85,10 @@ class UnfusedGradientCall final : public UnfusedCall {
         gradients_(plan_->weight_bytes()),
         sink_terms_(plan_->sink_term_bytes()),
         softmax_gradient_(
-            planned_function("attention_softmax", plan_->softmax.gradient_expression(), stream)),
-        sink_gradient_(
-            planned_function("attention_softmax", plan_->softmax.sink_expression(), stream)) {
+            planned_function("attention_softmax", plan_->softmax.gradient_expression(), stream)) {
+    if (plan_->attention.has_sink)
+      sink_gradient_.emplace(
+          planned_function("attention_softmax", plan_->softmax.sink_expression(), stream));
     UnfusedGradientCall::operands_refilled();
   }
 
@@ -128,8 +130,8 @@ class UnfusedGradientCall final : public UnfusedCall {
                                     static_cast<const void*>(at(AttentionPart::kO, copy)),
                                     static_cast<const float*>(at(AttentionPart::kLogSum, copy)),
                                     sinks(copy), weights(), gradients(), sink_terms, plan.softmax);
-    if (!plan_->attention.has_sink) return;
-    sink_gradient_.kernel.launch(
+    if (!sink_gradient_) return;
+    sink_gradient_->kernel.launch(
         plan.sink_shape(), stream_.get(), static_cast<const float*>(sink_terms),
         static_cast<float*>(at(AttentionPart::kDsink, copy)), plan.softmax);
   }
@@ -137,7 +139,8 @@ class UnfusedGradientCall final : public UnfusedCall {
 
   AttentionOperands& results_;
   const Buffer products_, gradients_, sink_terms_;
-  const PlannedFunction softmax_gradient_, sink_gradient_;
+  const PlannedFunction softmax_gradient_;
+  std::optional<PlannedFunction> sink_gradient_;  // where there is a sink
 };
 
 class UnfusedAttentionPlan final : public plugin::TypedPlan<UnfusedAttentionPlan, Attention> {

@@ -50,12 +50,13 @@ class PeerExchange final : public PeerImplementation {
   void require_supported(const Collective& collective, const Participants& participants,
                          const std::string& algorithm) override {
     PeerImplementation::require_supported(collective, participants, algorithm);
-    if (collective.bytes() > double(kMaxExchangeBytes))
-      plugin::unsupported(
-          "peer supports " + std::string(name_of(collective.kind)) + " of at most " +
-          std::to_string(kMaxExchangeBytes >> 20) + " MiB, which is " +
-          std::to_string(kMaxExchangeBytes / uint64_t(size_of(collective.precision.c))) +
-          " elements of " + std::string(collective.precision.name));
+    if (collective.bytes() <= double(kMaxExchangeBytes)) return;
+    const uint64_t most = kMaxExchangeBytes / uint64_t(size_of(collective.precision.c));
+    const auto ranks = uint64_t(participants.ranks);  // which divide the elements of most kinds
+    plugin::unsupported("peer supports " + std::string(name_of(collective.kind)) + " of at most " +
+                        std::to_string(kMaxExchangeBytes >> 20) + " MiB, which is " +
+                        std::to_string(most / ranks * ranks) + " elements of " +
+                        std::string(collective.precision.name));
   }
   std::unique_ptr<LibraryCall> make_call(CollectiveOperands& operands,
                                          const std::string&) override {

@@ -15,8 +15,8 @@ constexpr int64_t kMostRegisters = 32;    // elements of x that a thread holds, 
 constexpr int64_t kThreadsWithAll = 512;  // ... in larger blocks, or beside dy and two sums
 constexpr int64_t kMostVectors = 8;
 constexpr int64_t kFewElements = 8;  // of a thread: leaves room for two such blocks
-constexpr int64_t kHalves = 8;       // of a vector
-constexpr int64_t kWarpVectors = 4;  // of a thread, in sets of halves that a warp takes alone
+constexpr int64_t kNarrowWidth = 8;  // numbers of 16 bits in a vector
+constexpr int64_t kWarpVectors = 4;  // of a thread, in narrow sets that a warp takes alone
 constexpr int64_t kMostGridX = 2147483647, kMostGridY = 65535;
 
 int64_t divided(int64_t count, int64_t by) { return (count + by - 1) / by; }
@@ -62,7 +62,7 @@ struct SetShape {
 std::optional<SetShape> set_in_registers(int64_t set, int64_t width, bool is_backward) {
   for (int64_t threads = NORM_WARP; threads <= kMostThreads; threads *= 2) {
     const bool is_small = is_backward ? threads < kThreadsWithAll : threads < kFewThreads;
-    const int64_t most = threads == NORM_WARP && width == kHalves ? kWarpVectors : 2;
+    const int64_t most = threads == NORM_WARP && width == kNarrowWidth ? kWarpVectors : 2;
     const int64_t elements = is_backward ? kFewElements : most * width;
     if (is_small && threads * elements < set) continue;
     int64_t vectors = 1;

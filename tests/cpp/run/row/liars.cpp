@@ -361,6 +361,16 @@ TEST_CASE("later visits leave refilled operands to the first") {
   CHECK(later.verification.state == Verification::State::kPassed);
 }
 
+TEST_CASE("the first of several visits compares whole rows and columns") {
+  const auto compared = [](const std::string& visit) {
+    const Row row =
+        fake_row("", "gemm m=300 n=300 k=300", "ceilings=no samples=6 visits=2 visit=" + visit);
+    CHECK_MESSAGE(verdict(row) == "ok", row.reason);
+    return row.verification.checked;
+  };
+  CHECK(compared("1") > compared("2") + 2 * 250);
+}
+
 TEST_CASE("one of eight rows of long calls is refilled") {
   int refilled = 0, rows = 0;
   for (; rows < 400 && (refilled == 0 || refilled == rows); ++rows) {

@@ -22,7 +22,7 @@ namespace {
 
 constexpr double kU = kRoundoffFloat;
 constexpr double kSmallestNormal = std::numeric_limits<float>::min();
-constexpr uint64_t kOutputsAtOnce = 4096;  // outputs
+constexpr uint64_t kOutputsAtOnce = 4096;
 
 // One head is computed at once, because its halves need each other.
 uint64_t block_of(const Elementwise& elementwise) {

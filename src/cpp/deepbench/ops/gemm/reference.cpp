@@ -159,7 +159,8 @@ class GemmReference final : public ProductReference {
     return of_tanh * std::abs(sum) / 2;
   }
 
-  // Scales differ from output to output, so that no sum over a row is one product of B.
+  // A projection multiplies by matrices as they are generated (core/generated_matrix), which have
+  // no scales.
   bool is_linear() const override { return !is_nonlinear(gemm_.epilogue) && !gemm_.scales_blocks; }
   std::vector<double> bias() const override {
     std::vector<double> all(gemm_.has_epilogue() ? size_t(gemm_.m) : 0);
