@@ -32,8 +32,8 @@ class NaiveRnn {
   std::string mutant;        // the name of the error to make, if any
   bool narrow = false;       // h and r h' are stored in half where the precision is, or in bfloat16
   bool narrow_sums = false;  // products and inputs are rounded to bfloat16 before they are added
-  bool bias_last = false;    // with narrow_sums: their sum is rounded before the bias is added
-  Real gain = 1;             // every h(t) is multiplied by this factor
+  bool bias_last = false;  // with narrow_sums: their sum alone is rounded, before the bias is added
+  Real gain = 1;           // every h(t) is multiplied by this factor
   Values forced;  // if not empty, each step starts from these h(t) instead of its predecessor's
 
   Real round(Real value) const {
@@ -125,7 +125,7 @@ class NaiveRnn {
       if (narrow_partial_sums)
         sum = Real(deepbench_from_bfloat16(deepbench_to_bfloat16(float(sum) / 64))) * 64;
     }
-    return rounded_sum(sum);
+    return bias_last ? sum : rounded_sum(sum);
   }
 
   Real input_product(int64_t t, int64_t n, int64_t g, int64_t i) const {
