@@ -4,8 +4,9 @@
 //
 // The copies are in `staged`, which has two halves that alternate from step to step: a rank that is
 // one call ahead does not overwrite data that others still read, so no barrier is needed at the
-// end. A start barrier between two calls is a step as well, and orders them itself. Every copied block begins at a whole vector, wherever it lies in the operand. A block of
-// threads copies the vectors that the same block of threads of the other ranks reads.
+// end. A start barrier between two calls is a step as well, and orders them itself. Every copied
+// block begins at a whole vector, wherever it lies in the operand. A block of threads copies the
+// vectors that the same block of threads of the other ranks reads.
 //
 // kSent is the number of blocks in an operand. kWhole states that blocks consist of whole vectors,
 // so that all of them begin at one.

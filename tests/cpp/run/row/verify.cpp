@@ -163,13 +163,20 @@ const std::vector<Mutant>& mutants() {
   return all;
 }
 
+// One wrong output of many may be among the random ones that are compared one by one, which comes
+// before projections.
+bool is_compared_by_chance(const Mutant& mutant, const Row& row) {
+  return mutant.name == "one_off" && row.reason.find("before timing: output ") == 0;
+}
+
 TEST_CASE("every mutant comes out incorrect before timing, and shows no rate") {
   for (const Mutant& mutant : mutants()) {
     CAPTURE(mutant.name);
     CAPTURE(mutant.problem);
     const Row row = fake_row("mutant " + mutant.name, mutant.problem);
     CHECK(verdict(row) == "incorrect");
-    CHECK_MESSAGE(row.reason.find("before timing" + mutant.reason) == 0, row.reason);
+    const bool is_as_stated = row.reason.find("before timing" + mutant.reason) == 0;
+    CHECK_MESSAGE((is_as_stated || is_compared_by_chance(mutant, row)), row.reason);
     CHECK(row.verification.state == Verification::State::kFailed);
     CHECK(row.verification.reason == row.reason);
     CHECK_FALSE(row.has_rates());
