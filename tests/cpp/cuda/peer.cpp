@@ -16,7 +16,7 @@
 #include "graph.hpp"
 #include "ops/all_reduce/peer_algorithm.hpp"
 #include "ops/collective/peer_team.hpp"
-#include "status_check.hpp"
+#include "peer_devices.hpp"
 #include "stream.hpp"
 
 namespace deepbench::cuda_test {
@@ -43,68 +43,19 @@ uint64_t payload(const Collective& sum) {
   return uint64_t(sum.elements) * uint64_t(size_of(sum.precision.c));
 }
 
-// The numbers of devices to test: one, and all if there are several.
-std::vector<int> device_counts() {
-  const int all = cuda::cudart().cudaDeviceEnablePeerAccess ? cuda::device_count() : 1;
-  return all > 1 ? std::vector<int>{1, all} : std::vector<int>{1};
-}
-
-cuda::Stream& device_stream(int device) {
-  cuda::Stream& home = cuda::Stream::of(device);
-  home.make_current();
-  return home;
-}
-
-void enable_peer_access(int devices) {
-  for (int device = 0; device < devices; ++device)
-    for (int peer = 0; peer < devices; ++peer) {
-      device_stream(device);
-      if (peer == device) continue;
-      const auto status = cuda::cudart().cudaDeviceEnablePeerAccess(peer, 0);
-      if (status == nvidia::cudaErrorPeerAccessAlreadyEnabled)
-        cuda::cudart().cudaGetLastError();
-      else
-        CUDA_CHECK_STATUS(cudaDeviceEnablePeerAccess, status);
-    }
-}
-
-// The memory and stream of one rank.
-struct Rank {
+struct Rank : RankOnDevice {
   Rank(const PeerPlan& plan, const Collective& sum, int ranks, int device)
-      : home(device_stream(device)),
+      : RankOnDevice(device),
         kernel(plan, sum, ranks, home),
         mine(payload(sum) + 64, AllocationKind::kDedicated),
         result(payload(sum) + 64, AllocationKind::kDedicated),
         shared(cuda::peer_shared_bytes(plan.algorithm, sum, ranks) + 16,
-               AllocationKind::kDedicated),
-        control(sizeof(PeerControl), AllocationKind::kDedicated),
-        host_missing(sizeof(uint32_t), false) {
-    CUDA_CHECK(cuda::cudart().cudaStreamCreateWithFlags(&stream, nvidia::cudaStreamNonBlocking));
+               AllocationKind::kDedicated) {
     fill_buffer(shared, 0);
-    fill_buffer(control, 0);
-    std::memset(host_missing.data(), 0, host_missing.bytes());
-    home.synchronize();
-  }
-  ~Rank() { cuda::cudart().cudaStreamDestroy(stream); }
-  Rank(const Rank&) = delete;
-  Rank& operator=(const Rank&) = delete;
-
-  void fill_buffer(const Buffer& buffer, int value) {
-    home.make_current();
-    CUDA_CHECK(cuda::cudart().cudaMemsetAsync(buffer.data(), value, buffer.bytes(), home.get()));
-  }
-  void copy(void* to, const void* from, uint64_t bytes) {
-    home.make_current();
-    CUDA_CHECK(
-        cuda::cudart().cudaMemcpyAsync(to, from, bytes, nvidia::cudaMemcpyDefault, home.get()));
-    home.synchronize();
   }
 
-  cuda::Stream& home;
   const PeerKernel kernel;
-  Buffer mine, result, shared, control;
-  cuda::HostBuffer host_missing;
-  nvidia::cudaStream_t stream = nullptr;
+  Buffer mine, result, shared;
 };
 
 class DevicesUnderTest {
@@ -133,7 +84,6 @@ class DevicesUnderTest {
         store(numbers, i, exact ? summand(r, round, i) : deepbench_uniform(round, uint32_t(r), i));
       rank(r).copy(rank(r).mine.data(), numbers.data(), payload(sum_));
       if (!in_place_) rank(r).fill_buffer(rank(r).result, 0xff);
-      rank(r).home.synchronize();
     }
   }
   void enqueue(int r) {
@@ -159,8 +109,7 @@ class DevicesUnderTest {
   }
   void run(int calls = 1) { run(calls, ranks()); }
   void wait() {
-    for (int r = 0; r < ranks(); ++r)
-      CUDA_CHECK(cuda::cudart().cudaStreamSynchronize(rank(r).stream));
+    for (int r = 0; r < ranks(); ++r) rank(r).wait();
   }
   // Does what a team does after its ranks have missed one.
   void resynchronize() {
@@ -176,11 +125,7 @@ class DevicesUnderTest {
       std::memset(rank(r).host_missing.data(), 0, rank(r).host_missing.bytes());
     }
   }
-  uint32_t reported_missing_rank(int r) {
-    uint32_t missing = 0;
-    std::memcpy(&missing, rank(r).host_missing.data(), sizeof missing);
-    return missing;
-  }
+  uint32_t reported_missing_rank(int r) { return rank(r).reported_missing_rank(); }
   std::vector<uint16_t> result(int r) {
     std::vector<uint16_t> words(payload(sum_) / 2);
     rank(r).copy(words.data(), (in_place_ ? rank(r).mine : rank(r).result).data(), payload(sum_));
@@ -210,20 +155,10 @@ class DevicesUnderTest {
     return deepbench_summand(sum_.precision.c, 3 + round, uint32_t(r), uint32_t(ranks()), i);
   }
   void store(std::vector<uint16_t>& words, uint64_t i, float number) const {
-    if (sum_.precision.c == DEEPBENCH_F32)
-      std::memcpy(words.data() + 2 * i, &number, sizeof number);
-    else
-      words[i] = sum_.precision.c == DEEPBENCH_F16 ? deepbench_to_half(number)
-                                                   : deepbench_to_bfloat16(number);
+    store_number(words, sum_.precision.c, i, number);
   }
   double value(const std::vector<uint16_t>& words, uint64_t i) const {
-    float number = 0;
-    if (sum_.precision.c == DEEPBENCH_F32)
-      std::memcpy(&number, words.data() + 2 * i, sizeof number);
-    else
-      number = sum_.precision.c == DEEPBENCH_F16 ? deepbench_from_half(words[i])
-                                                 : deepbench_from_bfloat16(words[i]);
-    return double(number);
+    return double(number_at(words, sum_.precision.c, i));
   }
 
   const Collective sum_;

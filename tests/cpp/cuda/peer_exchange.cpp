@@ -6,7 +6,6 @@
 
 #include <doctest/doctest.h>
 
-#include <cstring>
 #include <memory>
 #include <string>
 #include <vector>
@@ -18,8 +17,7 @@
 #include "kernels/compile.hpp"
 #include "libraries.hpp"
 #include "ops/collective/peer_team.hpp"
-#include "status_check.hpp"
-#include "stream.hpp"
+#include "peer_devices.hpp"
 
 namespace deepbench::cuda_test {
 namespace {
@@ -123,71 +121,27 @@ TEST_CASE("peer: the instances for one-shot collectives that the host names comp
 
 // ---- on devices ---------------------------------------------------------------------------------
 
-cuda::Stream& device_stream(int device) {
-  cuda::Stream& home = cuda::Stream::of(device);
-  home.make_current();
-  return home;
-}
-
-// The number of devices to use, all of which can access one another's memory.
-int usable_devices() {
-  const int all = cuda::cudart().cudaDeviceEnablePeerAccess ? cuda::device_count() : 1;
-  for (int device = 0; device < all; ++device)
-    for (int peer = 0; peer < all; ++peer) {
-      device_stream(device);
-      if (peer == device) continue;
-      const auto status = cuda::cudart().cudaDeviceEnablePeerAccess(peer, 0);
-      if (status == nvidia::cudaSuccess) continue;
-      cuda::cudart().cudaGetLastError();
-      if (status != nvidia::cudaErrorPeerAccessAlreadyEnabled) return 1;
-    }
-  return all;
-}
-
 uint64_t bytes_of(const Collective& of, uint64_t elements) {
   return elements * uint64_t(size_of(of.precision.c));
 }
 
-// The memory and stream of one rank. A broadcast has one array.
-struct Rank {
+// A broadcast has one array.
+struct Rank : RankOnDevice {
   Rank(const ExchangePlan& plan, const Collective& of, int rank, int ranks, int device)
-      : home(device_stream(device)),
+      : RankOnDevice(device),
         kernel(plan, of, rank, ranks, home),
         operand(bytes_of(of, of.operand_elements(ranks)), AllocationKind::kDedicated),
         result(bytes_of(of, of.result_elements(ranks)), AllocationKind::kDedicated),
-        staged(cuda::exchange_shared_bytes(of, ranks), AllocationKind::kDedicated),
-        control(sizeof(PeerControl), AllocationKind::kDedicated),
-        host_missing(sizeof(uint32_t), false) {
-    CUDA_CHECK(cuda::cudart().cudaStreamCreateWithFlags(&stream, nvidia::cudaStreamNonBlocking));
-    fill_buffer(control, 0);
-    std::memset(host_missing.data(), 0, host_missing.bytes());
-  }
-  ~Rank() { cuda::cudart().cudaStreamDestroy(stream); }
-  Rank(const Rank&) = delete;
-  Rank& operator=(const Rank&) = delete;
+        staged(cuda::exchange_shared_bytes(of, ranks), AllocationKind::kDedicated) {}
 
-  void fill_buffer(const Buffer& buffer, int value) {
-    home.make_current();
-    CUDA_CHECK(cuda::cudart().cudaMemsetAsync(buffer.data(), value, buffer.bytes(), home.get()));
-    home.synchronize();
-  }
-  void copy(void* to, const void* from, uint64_t bytes) {
-    home.make_current();
-    CUDA_CHECK(
-        cuda::cudart().cudaMemcpyAsync(to, from, bytes, nvidia::cudaMemcpyDefault, home.get()));
-    home.synchronize();
-  }
-
-  cuda::Stream& home;
   const cuda::ExchangeKernel kernel;
-  Buffer operand, result, staged, control;
-  cuda::HostBuffer host_missing;
-  nvidia::cudaStream_t stream = nullptr;
+  Buffer operand, result, staged;
 };
 
 class DevicesUnderTest {
  public:
   DevicesUnderTest(const Collective& of, int ranks, int devices, uint32_t blocks) : of_(of) {
+    enable_peer_access(devices);
     for (int rank = 0; rank < ranks; ++rank)
       ranks_.push_back(std::make_unique<Rank>(ExchangePlan{blocks, PEER_THREADS, 2}, of, rank,
                                               ranks, rank % devices));
@@ -199,7 +153,7 @@ class DevicesUnderTest {
     for (int r = 0; r < ranks(); ++r) {
       std::vector<uint16_t> words(bytes_of(of_, of_.operand_elements(ranks())) / 2);
       for (uint64_t i = 0; i < of_.operand_elements(ranks()); ++i)
-        store(words, i, operand_element(round, uint32_t(r), i));
+        store_number(words, of_.precision.c, i, operand_element(round, uint32_t(r), i));
       rank(r).copy(rank(r).operand.data(), words.data(), 2 * words.size());
       if (of_.has_result(r, ranks())) rank(r).fill_buffer(result(r), 0x7b);
     }
@@ -223,14 +177,9 @@ class DevicesUnderTest {
     wait();
   }
   void wait() {
-    for (int r = 0; r < ranks(); ++r)
-      CUDA_CHECK(cuda::cudart().cudaStreamSynchronize(rank(r).stream));
+    for (int r = 0; r < ranks(); ++r) rank(r).wait();
   }
-  uint32_t reported_missing_rank(int r) {
-    uint32_t missing = 0;
-    std::memcpy(&missing, rank(r).host_missing.data(), sizeof missing);
-    return missing;
-  }
+  uint32_t reported_missing_rank(int r) { return rank(r).reported_missing_rank(); }
   // On all ranks; the root of a broadcast must keep its array.
   uint64_t count_wrong_outputs(uint64_t round) {
     uint64_t wrong = 0;
@@ -238,7 +187,7 @@ class DevicesUnderTest {
       std::vector<uint16_t> words(bytes_of(of_, of_.result_elements(ranks())) / 2);
       rank(r).copy(words.data(), result(r).data(), 2 * words.size());
       for (uint64_t i = 0; i < of_.result_elements(ranks()); ++i)
-        wrong += value(words, i) != expected_output(round, r, i);
+        wrong += number_at(words, of_.precision.c, i) != expected_output(round, r, i);
     }
     return wrong;
   }
@@ -258,31 +207,13 @@ class DevicesUnderTest {
       sum += operand_element(round, uint32_t(other), source.index);
     return sum;
   }
-  void store(std::vector<uint16_t>& words, uint64_t i, float number) const {
-    if (of_.precision.c == DEEPBENCH_F32)
-      std::memcpy(words.data() + 2 * i, &number, sizeof number);
-    else
-      words[i] = of_.precision.c == DEEPBENCH_F16 ? deepbench_to_half(number)
-                                                  : deepbench_to_bfloat16(number);
-  }
-  float value(const std::vector<uint16_t>& words, uint64_t i) const {
-    float number = 0;
-    if (of_.precision.c == DEEPBENCH_F32)
-      std::memcpy(&number, words.data() + 2 * i, sizeof number);
-    else
-      number = of_.precision.c == DEEPBENCH_F16 ? deepbench_from_half(words[i])
-                                                : deepbench_from_bfloat16(words[i]);
-    return number;
-  }
-
   const Collective of_;
   std::vector<std::unique_ptr<Rank>> ranks_;
 };
 
 void check_collectives(const char* precision, int64_t count, int ranks, uint32_t blocks) {
-  const int all = usable_devices();
   for (const CollectiveKind kind : kKinds)
-    for (const int devices : all > 1 ? std::vector<int>{1, all} : std::vector<int>{1}) {
+    for (const int devices : device_counts()) {
       INFO(name_of(kind), " ", precision, " of ", count, " by ", ranks, " ranks on ", devices);
       DevicesUnderTest machine(collective_of(kind, precision, count, ranks), ranks, devices,
                                blocks);
@@ -309,7 +240,7 @@ TEST_CASE("gpu: peer: one-shot collectives of blocks are exact in every type and
 
 TEST_CASE("gpu: peer: one-shot collectives of blocks follow one another, also as a graph") {
   REQUIRE_GPU();
-  const int devices = usable_devices();
+  const int devices = device_counts().back();
   for (const CollectiveKind kind : kKinds) {
     INFO(name_of(kind));
     DevicesUnderTest machine(collective_of(kind, "half", 20011, 4), 4, devices, 8);
