@@ -35,6 +35,10 @@ class LoggedRows(ScriptedRows):
         self._log.append(f"start {self._letter}")
         return super().start()
 
+    def renew(self) -> bool:
+        self._log.append(f"end {self._letter}")
+        return super().renew()
+
     def run(self, line: str, position: int, *rest: Any) -> Row | WorkerFailure:
         self._log.append(f"{self._letter}{position}")
         return super().run(line, position, *rest)

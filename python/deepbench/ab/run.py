@@ -121,8 +121,12 @@ class AbRun:
 
     def _make_pair(self, number: int) -> None:
         if number > 1:
+            # Both end before one starts: a worker that starts beside an old one gets other memory
+            # than that one had, and which side this is would be the same in every pair.
+            for side in self._sides:
+                side.end_worker()
             for side in self._in_turn(number + 1):
-                side.renew()
+                side.start()
         rows = self._sides[0].in_order(self._rows, number)
         for index, planned in enumerate(rows):
             if number == 1 or self._is_open(planned.position):

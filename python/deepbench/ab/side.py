@@ -62,6 +62,7 @@ class Side:
             tick=tick,
             hang_limit_s=options.hang_limit_s,
             backend=options.backend,
+            starts_ahead=False,
             variables=setup.variables,
         )
         self._maker = RowMaker(self._source, options, say)
@@ -79,14 +80,14 @@ class Side:
             self._writer = ResultWriter.create(self.setup.output, overwrite, cure)
 
     def start(self) -> None:
+        """Starts a worker."""
         with self._named_errors():
             self.hello = self._source.start()
 
-    def renew(self) -> None:
-        """Lets a new worker measure from now on."""
+    def end_worker(self) -> None:
+        """Ends the worker, so that start() starts a new one."""
         with self._named_errors():
             self._source.renew()
-            self._source.start()
 
     def begin(
         self, rows: Sequence[PlannedRow], selection: Selection, command: Sequence[str], most: int
