@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "deepbench/core/parallel.hpp"
 #include "deepbench/ops/gemm/gemm.hpp"
 #include "harness.hpp"
 
@@ -53,45 +54,85 @@ inline int32_t scale_of_b(const Gemm& gemm, uint64_t seed, bool integers, int64_
   return deepbench_small_integer(Gemm::scales(integers), seed, Gemm::kStreamScaleB, index);
 }
 
+// Of the products of one output.
+struct NaiveSums {
+  double products = 0, squares = 0;
+};
+
+// The sums of every output. a(index, i, l) and b(index, l, j) give an element of op(A) and op(B),
+// whose index counts through all products of the batch, without its scale.
+template <class A, class B>
+std::vector<NaiveSums> naive_sums(const Gemm& gemm, uint64_t seed, bool integers, const A& a,
+                                  const B& b) {
+  const auto k = size_t(gemm.k);
+  std::vector<double> columns(batch_of(gemm, gemm.k, gemm.n));
+  parallel_for(gemm.n * gemm.batch, 1, [&](int64_t begin, int64_t end, int) {
+    for (int64_t j = begin; j < end; ++j) {
+      const auto first = uint64_t(j / gemm.n * gemm.k * gemm.n);
+      for (int64_t l = 0; l < gemm.k; ++l)
+        columns[size_t(j) * k + size_t(l)] =
+            b(first + gemm.index_b(l, j % gemm.n)) * scale_of_b(gemm, seed, integers, l, j);
+    }
+  });
+  std::vector<NaiveSums> sums(outputs_of(gemm));
+  parallel_for(gemm.m * gemm.batch, 1, [&](int64_t begin, int64_t end, int) {
+    std::vector<double> row(k);
+    for (int64_t number = begin; number < end; ++number) {
+      const int64_t item = number / gemm.m, i = number % gemm.m;
+      const auto first = uint64_t(item * gemm.m * gemm.k);
+      for (int64_t l = 0; l < gemm.k; ++l)
+        row[size_t(l)] = a(first + gemm.index_a(i, l)) * scale_of_a(gemm, seed, integers, i, l);
+      for (int64_t j = item * gemm.n; j < (item + 1) * gemm.n; ++j) {
+        const double* const column = columns.data() + size_t(j) * k;
+        NaiveSums sum;
+        for (size_t l = 0; l < k; ++l) {
+          const double product = row[l] * column[l];
+          sum.products += product, sum.squares += product * product;
+        }
+        sums[size_t(i + j * gemm.m)] = sum;
+      }
+    }
+  });
+  return sums;
+}
+
 // All outputs of one call on operands that were refilled with "integers", which are exact.
 inline std::vector<double> exact_outputs(const Gemm& gemm, uint64_t seed) {
-  const auto element = [&](uint32_t stream, uint64_t index) {
-    return deepbench_small_integer(gemm.integers(stream), seed, stream, index);
+  const auto elements = [&](uint32_t stream) {
+    return [integers = gemm.integers(stream), seed, stream](uint64_t index) {
+      return double(deepbench_small_integer(integers, seed, stream, index));
+    };
   };
-  std::vector<double> outputs(outputs_of(gemm));
-  for (size_t index = 0; index < outputs.size(); ++index) {
-    const int64_t i = int64_t(index) % gemm.m, j = int64_t(index) / gemm.m;
-    outputs[index] = element(Gemm::kStreamC, index);
-    for (int64_t l = 0; l < gemm.k; ++l)
-      if (const int32_t a = element(Gemm::kStreamA, gemm.index_a(i, l)))
-        outputs[index] += a * element(Gemm::kStreamB, gemm.index_b(l, j)) *
-                          scale_of_a(gemm, seed, true, i, l) * scale_of_b(gemm, seed, true, l, j);
-  }
+  const auto c = elements(Gemm::kStreamC);
+  std::vector<double> outputs;
+  for (const NaiveSums& sums : naive_sums(gemm, seed, /*integers=*/true, elements(Gemm::kStreamA),
+                                          elements(Gemm::kStreamB)))
+    outputs.push_back(c(outputs.size()) + sums.products);
   return outputs;
 }
 
+// The sums are computed once, so that many results can be compared with them.
 class NaiveGemm {
  public:
   // `facts` are the kernel's facts; they define the type of A's values and beta.
-  NaiveGemm(const Gemm& gemm, const Emitted& facts, uint64_t seed) : gemm_(gemm) {
+  NaiveGemm(const Gemm& gemm, const Emitted& facts, uint64_t seed) : gemm_(gemm), seed_(seed) {
     const deepbench_type a_type = facts.text("fill.a") == "s7" ? DEEPBENCH_S7 : gemm.precision.a;
     beta_ = facts.has("beta") ? facts.number("beta") : 1;
     rounds_product_ = facts.text("accumulator") == "rounded_product";
     approximates_tanh_ = facts.text("accumulator") == "approximate_tanh";
-    a_.resize(batch_of(gemm, gemm.m, gemm.k)), b_.resize(batch_of(gemm, gemm.k, gemm.n));
-    for (uint64_t i = 0; i < a_.size(); ++i)
-      a_[i] = deepbench_element(a_type, seed, Gemm::kStreamA, i);
-    for (uint64_t i = 0; i < b_.size(); ++i)
-      b_[i] = deepbench_element(gemm.b_type, seed, Gemm::kStreamB, i);
-    seed_ = seed;
+    const auto elements = [seed](deepbench_type type, uint32_t stream) {
+      return [=](uint64_t index) -> double { return deepbench_element(type, seed, stream, index); };
+    };
+    sums_ = naive_sums(gemm, seed, /*integers=*/false, elements(a_type, Gemm::kStreamA),
+                       elements(gemm.b_type, Gemm::kStreamB));
   }
 
   // Returns how many elements of `got` are wrong after `calls` in-place calls since the last
   // restore.
   uint64_t count_wrong(const std::vector<double>& got, int calls = 1) const {
     uint64_t wrong = 0;
-    for (int64_t j = 0; j < gemm_.n * gemm_.batch; ++j)
-      for (int64_t i = 0; i < gemm_.m; ++i) wrong += !is_right(i, j, got, calls);
+    for (uint64_t index = 0; index < sums_.size(); ++index)
+      wrong += !is_right(index, got[index], calls);
     return wrong;
   }
 
@@ -104,20 +145,11 @@ class NaiveGemm {
     return gemm_.epilogue == Epilogue::kGelu ? gelu(sum) : sum;
   }
 
-  bool is_right(int64_t i, int64_t j, const std::vector<double>& got, int calls) const {
-    const auto index = uint64_t(i + j * gemm_.m);
+  bool is_right(uint64_t index, double got, int calls) const {
     const bool has_epilogue = gemm_.has_epilogue();
-    const double c = has_epilogue ? element_of_c(uint64_t(i)) : beta_ * element_of_c(index);
-    double sum = 0, squares = c * c;
-    const int64_t item = j / gemm_.n;
-    const auto first_a = uint64_t(item * gemm_.m * gemm_.k);
-    const auto first_b = uint64_t(item * gemm_.k * gemm_.n);
-    for (int64_t l = 0; l < gemm_.k; ++l) {
-      const double product =
-          a_[first_a + gemm_.index_a(i, l)] * b_[first_b + gemm_.index_b(l, j % gemm_.n)] *
-          scale_of_a(gemm_, seed_, false, i, l) * scale_of_b(gemm_, seed_, false, l, j);
-      sum += product, squares += product * product;
-    }
+    const double c =
+        has_epilogue ? element_of_c(index % uint64_t(gemm_.m)) : beta_ * element_of_c(index);
+    const double sum = sums_[index].products, squares = c * c + sums_[index].squares;
     const double expected = has_epilogue ? after_epilogue(c + sum)
                             : beta_ == 0 ? sum
                                          : c + calls * sum;
@@ -126,14 +158,14 @@ class NaiveGemm {
                      (std::abs(expected) + 1 + (rounds_product_ ? std::abs(sum) : 0)) +
                  4 * std::sqrt(double(gemm_.k) * squares) * gemm_.precision.sum_roundoff) +
         (approximates_tanh_ ? std::abs(c + sum) / (1 << 11) : 0);
-    return std::abs(got[index] - expected) <= bound;  // For integers the bound is 0.
+    return std::abs(got - expected) <= bound;  // For integers the bound is 0.
   }
 
   Gemm gemm_;
   bool rounds_product_ = false, approximates_tanh_ = false;
   double beta_ = 1;
   uint64_t seed_ = 0;
-  std::vector<double> a_, b_;
+  std::vector<NaiveSums> sums_;
 };
 
 }  // namespace deepbench::cpu_test

@@ -7,6 +7,7 @@
 #include <cmath>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "device.hpp"
 #include "gemm_harness.hpp"
@@ -26,9 +27,7 @@ std::string with_library(const std::string& library, const std::string& rest = "
 
 // Calls the kernel once from poisoned outputs and compares all outputs. Returns false if the device
 // does not run the call.
-bool check_call(GemmRun& run, const Gemm& gemm, const Emitted& facts) {
-  const uint64_t outputs = cpu_test::outputs_of(gemm);
-  const bool in_place = facts.text("in_place") == "1";
+bool check_call(GemmRun& run, const NaiveGemm& naive, uint64_t outputs, bool in_place) {
   run.poison();
   CHECK(run.scan().untouched == outputs);
   deepbench_batch batch;
@@ -40,8 +39,13 @@ bool check_call(GemmRun& run, const Gemm& gemm, const Emitted& facts) {
   CHECK(scan.count == outputs);
   CHECK(double(scan.untouched) <= (in_place ? 0.02 * double(outputs) + 1 : 0));
   CHECK(scan.non_finite == 0);
-  CHECK(NaiveGemm(with_roundoff_of_units(gemm), facts, kSeed).count_wrong(run.read(outputs)) == 0);
+  CHECK(naive.count_wrong(run.read(outputs)) == 0);
   return true;
+}
+
+bool check_call(GemmRun& run, const Gemm& gemm, const Emitted& facts) {
+  return check_call(run, NaiveGemm(with_roundoff_of_units(gemm), facts, kSeed),
+                    cpu_test::outputs_of(gemm), facts.text("in_place") == "1");
 }
 
 void check_problem(const std::string& library, const Dimensions& d, bool trans_a, bool trans_b,
@@ -117,12 +121,16 @@ void check_candidates(const std::string& library, const Dimensions& d, bool tran
   std::sort(sorted.begin(), sorted.end());
   CHECK(std::adjacent_find(sorted.begin(), sorted.end()) == sorted.end());
   ids.resize(std::min<size_t>(ids.size(), 32));
+  const Gemm gemm = gemm_of(d, trans_a, trans_b, precision);
+  // No candidate may round more than the problem does.
+  const NaiveGemm naive(with_roundoff_of_units(gemm), /*facts=*/{}, kSeed);
   for (const std::string& id : ids) {
     CAPTURE(id);
     GemmRun run(problem, with_library(library, options + " candidate=" + id));
     INFO(run.error());
     REQUIRE(run.status() == DEEPBENCH_OK);
-    const bool ran = check_call(run, gemm_of(d, trans_a, trans_b, precision), run.describe());
+    const bool in_place = run.describe().text("in_place") == "1";
+    const bool ran = check_call(run, naive, cpu_test::outputs_of(gemm), in_place);
     INFO(run.error());
     CHECK(ran);
   }
@@ -197,13 +205,14 @@ TEST_CASE("gpu: gemm: epilogues add a bias for each row and apply relu or gelu")
               .find("no products with an epilogue") != std::string::npos);
 }
 
-// Calls the kernel and compares all outputs, of random operands and of integers.
-void check_scaled_call(GemmRun& run, const Gemm& gemm) {
-  CHECK(check_call(run, gemm, run.describe()));
+// Calls the kernel and compares all outputs, of random operands and of integers, which the seed
+// kSeed + 1 gives.
+void check_scaled_call(GemmRun& run, const NaiveGemm& naive, const std::vector<double>& exact) {
+  CHECK(check_call(run, naive, exact.size(), /*in_place=*/false));
   REQUIRE(table().refill(run.handle(), "integers", kSeed + 1) == DEEPBENCH_OK);
   run.poison();
   run.call(1);
-  CHECK(run.read(cpu_test::outputs_of(gemm)) == exact_outputs(gemm, kSeed + 1));
+  CHECK(run.read(exact.size()) == exact);
 }
 
 TEST_CASE("gpu: gemm: scales of blocks multiply their blocks, in the default and candidates") {
@@ -225,10 +234,12 @@ TEST_CASE("gpu: gemm: scales of blocks multiply their blocks, in the default and
             CHECK(reason.find("it needs 12.9") != std::string::npos);
           continue;
         }
+        const NaiveGemm naive(with_roundoff_of_units(gemm), /*facts=*/{}, kSeed);
+        const std::vector<double> exact = exact_outputs(gemm, kSeed + 1);
         GemmRun run(problem, "");
         INFO(run.error());
         REQUIRE(run.status() == DEEPBENCH_OK);
-        check_scaled_call(run, gemm);
+        check_scaled_call(run, naive, exact);
         auto ids = request.candidates();
         ids.resize(std::min<size_t>(ids.size(), 8));
         for (const std::string& id : ids) {
@@ -236,7 +247,7 @@ TEST_CASE("gpu: gemm: scales of blocks multiply their blocks, in the default and
           GemmRun candidate(problem, "candidate=" + id);
           INFO(candidate.error());
           REQUIRE(candidate.status() == DEEPBENCH_OK);
-          check_scaled_call(candidate, gemm);
+          check_scaled_call(candidate, naive, exact);
         }
       }
 }
