@@ -179,7 +179,8 @@ def test_a_row_is_asked_for_once_and_parsed_once(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, ceilings: tuple[str, ...]
 ) -> None:
     plugin = build_fake_backend(tmp_path / "libdeepbench_fake.so")
-    monkeypatch.setenv("DEEPBENCH_FAKE_SCRIPT", "time 1000")
+    # A device with ceilings: calls of one time whatever their size would let them grow for long.
+    monkeypatch.setenv("DEEPBENCH_FAKE_SCRIPT", "model 0.001 1000 100 1000; cache 1000000")
     parsed, lines = counted_rows_and_ceilings(monkeypatch), counted_lines(monkeypatch)
     path = tmp_path / "rows.jsonl"
     words = ("gemm", "m=8,16,24", "n=8", "k=8", "precision=float", "--backend", str(plugin))
