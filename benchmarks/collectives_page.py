@@ -2,104 +2,154 @@
 
 from __future__ import annotations
 
+import re
 import statistics
 from collections import Counter
+from collections.abc import Iterator, Mapping
 
+from collective_sweeps import (
+    SWEEP,
+    Sizes,
+    algorithm_text,
+    bus_bandwidth,
+    by_size,
+    prediction_sections,
+    ratio_text,
+    sizes_of,
+    sweep_sections,
+    time_text,
+)
 from page_parts import (
     Files,
     count,
     device_of,
     files_of,
+    filled_section,
     markdown_table,
     page_head,
     section,
-    significant_digits,
     wrapped,
 )
 from row_figures import verified_rows
-from sweep_runner import median_us
 
 from deepbench.results import ResultFile, Row
 
+PRECISIONS = ("float", "half", "bfloat16")
 LIBRARIES = ("nccl", "peer", "best")
+COLUMNS = (*LIBRARIES, "in_place_nccl", "in_place_peer", "nccl_single")
+COMPARED = re.compile(
+    rf"all_reduce_(training|sizes)_({'|'.join(PRECISIONS)})_({'|'.join(COLUMNS)})"
+)
 TIMES_HEADING = ["problem", "time, µs", "busbw, GB/s", "library", "algorithm"]
 
 
-def collectives_page(folder: str, number: str, device: str = "H200") -> str:
+def collectives_page(
+    folder: str, number: str, device: str = "H200", fewer: str | None = None
+) -> str:
+    """The page of `results/FOLDER`. `fewer` is the folder of fewer devices of the same kind."""
     files = files_of(folder)
-    machines = {device_of(file) for file in files.values()}
+    on_devices = [file for file in files.values() if file.context["backend"]["name"] != "cpu"]
+    machines = {device_of(file) for file in on_devices}
     each = ", each file from one" if len(machines) > 1 else ""
     come = f"The {len(files)} files come" if len(files) > 1 else "The file comes"
     intro = (
         f"{come} from {count(len(machines), 'machine')}{each}. "
-        "Every device has a process of its own, except with `nccl_single`. Every row on this page "
-        "is verified exactly on all ranks, before and after timing. GB/s is `busbw`: of all_reduce "
-        "bytes/t · 2(n - 1)/n. `best` runs NCCL and `peer`."
+        "Every device has a process of its own, except with `nccl_single`, in one process. Every "
+        "measured row on this page is verified exactly on all ranks, before and after timing. GB/s "
+        "is `busbw`: of all_reduce bytes/t · 2(n - 1)/n. `best` runs NCCL and `peer`."
     )
-    lines = [*page_head(f"{number} NVIDIA {device}s", folder), wrapped(intro), ""]
-    for precision in ("float", "half"):
-        heading = [
-            "elements", "NCCL, µs", "NCCL, GB/s", "peer, µs", "algorithm of peer",
-            "best, µs", "algorithm of best", "best, GB/s", "NCCL / best",
-        ]  # fmt: skip
-        rows = comparison_lines(files, precision)
-        lines += section(f"all_reduce in {precision}", "", heading, rows)
-    for name in other_files(files):
-        lines += section(name, "", TIMES_HEADING, time_lines(files[name]))
-    return "\n".join([*lines, *fleet_lines(files)])
+    parts = [
+        [*page_head(f"{number} NVIDIA {device}s", folder), wrapped(intro), ""],
+        *(part for precision in PRECISIONS for part in comparison_sections(files, precision)),
+        *sweep_sections(files),
+        *(prediction_sections(files, fewer) if fewer else ()),
+        *(section(name, "", TIMES_HEADING, time_lines(files[name])) for name in other_files(files)),
+        fleet_lines(files),
+    ]
+    return "\n".join(line for part in parts for line in part)
 
 
 def other_files(files: Files) -> list[str]:
-    """The files that the comparison above does not show."""
-    compared = tuple(f"_{word}" for word in LIBRARIES)
+    """The files that no table of several files shows."""
     return [
         name
         for name in files
         if not name.startswith("fleet_")
-        and (not name.endswith(compared) or "sweep" in name or "bfloat16" in name)
+        and not any(pattern.fullmatch(name) for pattern in (COMPARED, SWEEP))
     ]
 
 
-def comparison_lines(files: Files, precision: str) -> list[list[str]]:
-    nccl, peer, best = (rows_by_size(files, f"{precision}_{word}") for word in LIBRARIES)
-    return [
-        comparison_cells(size, nccl[size], peer[size], best[size])
-        for size in sorted({*nccl} & {*peer} & {*best})
-    ]
+def comparison_sections(files: Files, precision: str) -> Iterator[list[str]]:
+    columns = {name: rows_by_size(files, f"{precision}_{name}") for name in COLUMNS}
+    yield filled_section(
+        f"all_reduce in {precision}",
+        "",
+        ["elements", "NCCL, µs", "NCCL, GB/s", "peer, µs", "algorithm of peer", "best, µs",
+         "algorithm of best", "best, GB/s", "NCCL / best"],
+        [comparison_cells(size, columns)
+         for size in sizes_of(columns[name] for name in LIBRARIES)],
+    )  # fmt: skip
+    variants = [name for name in COLUMNS if name not in LIBRARIES and columns[name]]
+    words = dict.fromkeys("in one process" if "single" in name else "in place" for name in variants)
+    yield filled_section(
+        f"all_reduce in {precision}, {' and '.join(words)}",
+        "",
+        ["elements", "NCCL, µs", "NCCL in place, µs", "NCCL in place, GB/s",
+         "NCCL in one process, µs", "peer, µs", "peer in place, µs", "peer in place, GB/s",
+         "algorithm of peer in place", "NCCL / peer in place"],
+        [variant_cells(size, columns)
+         for size in sizes_of(columns[name] for name in variants)],
+    )  # fmt: skip
 
 
 def rows_by_size(files: Files, suffix: str) -> dict[int, Row]:
     names = [f"all_reduce_{part}_{suffix}" for part in ("training", "sizes")]
-    rows = [row for name in names if name in files for row in verified_rows(files[name].rows)]
-    return {int(row.attributes["elements"]): row for row in rows}
+    return by_size(
+        row for name in names if name in files for row in verified_rows(files[name].rows)
+    )
 
 
-def comparison_cells(size: int, nccl: Row, peer: Row, best: Row) -> list[str]:
+def comparison_cells(size: int, columns: Mapping[str, Sizes]) -> list[str]:
+    nccl, peer, best = (columns[name].get(size) for name in LIBRARIES)
     return [
         f"{size:,}",
-        significant_digits(median_us(nccl)),
+        time_text(nccl),
         bus_bandwidth(nccl),
-        significant_digits(median_us(peer)),
-        f"`{peer.algorithm.name}`",
-        significant_digits(median_us(best)),
-        f"`{best.algorithm.name}`",
+        time_text(peer),
+        algorithm_text(peer),
+        time_text(best),
+        algorithm_text(best),
         bus_bandwidth(best),
-        f"{median_us(nccl) / median_us(best):.2f}",
+        ratio_text(nccl, best),
     ]
 
 
-def bus_bandwidth(row: Row) -> str:
-    return significant_digits(next(one.value for one in row.metrics if one.name == "busbw"))
+def variant_cells(size: int, columns: Mapping[str, Sizes]) -> list[str]:
+    nccl, peer, _, nccl_in_place, peer_in_place, single = (
+        columns[name].get(size) for name in COLUMNS
+    )
+    return [
+        f"{size:,}",
+        time_text(nccl),
+        time_text(nccl_in_place),
+        bus_bandwidth(nccl_in_place),
+        time_text(single),
+        time_text(peer),
+        time_text(peer_in_place),
+        bus_bandwidth(peer_in_place),
+        algorithm_text(peer_in_place),
+        ratio_text(nccl_in_place, peer_in_place),
+    ]
 
 
 def time_lines(file: ResultFile) -> list[list[str]]:
     return [
         [
             f"`{row.problem}`",
-            significant_digits(median_us(row)),
+            time_text(row),
             bus_bandwidth(row),
             str(row.library),
-            f"`{row.algorithm.name}`",
+            algorithm_text(row),
         ]
         for row in verified_rows(file.rows)
     ]

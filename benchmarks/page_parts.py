@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable
 from functools import cache
+from itertools import compress
 from pathlib import Path
 from textwrap import fill
 
@@ -55,6 +56,13 @@ def section(title: str, text: str, heading: list[str], rows: list[list[str]]) ->
         return []
     table = [*markdown_table(heading, rows), ""]
     return [f"## {title}", "", *([wrapped(text), ""] if text else []), *table]
+
+
+def filled_section(title: str, text: str, heading: list[str], rows: list[list[str]]) -> list[str]:
+    """The same without the columns that no row fills."""
+    filled = [any(cells) for cells in zip(*rows, strict=True)]
+    shown, *lines = (list(compress(cells, filled)) for cells in (heading, *rows))
+    return section(title, text, shown, lines)
 
 
 def wrapped(text: str) -> str:

@@ -3,13 +3,22 @@
 from __future__ import annotations
 
 import statistics
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 
-from page_parts import Files, device_of, files_of, page_head, section, significant_digits, wrapped
+from page_parts import (
+    Files,
+    device_of,
+    files_of,
+    filled_section,
+    page_head,
+    significant_digits,
+    wrapped,
+)
 from row_figures import by_problem, ok_rows
 from sweep_runner import median_us
 
 from deepbench.report.fields import percent
+from deepbench.report.text_plot import PlotPoint, plot_lines
 from deepbench.results import Row
 
 LARGE_FLOPS = 1e10  # a call that draws so much power that the clock falls
@@ -21,40 +30,51 @@ INTRO = (
     "measured right after the rested ones, on the same device."
 )
 
+POWERS = ("rested", "sustained")
 Regimes = Mapping[str, Mapping[str, Row]]  # the rows of each problem, by power regime
 
 
-def h100_page() -> str:
-    visits = "The rested rows were measured in three visits, the sustained ones in one."
-    return power_page("NVIDIA H100: rested and sustained products", "h100_power", visits)
-
-
-def h200_page() -> str:
-    visits = "Every row was measured in one visit."
-    return power_page("NVIDIA H200: rested and sustained products", "h200_power", visits)
-
-
-def power_page(title: str, folder: str, visits: str) -> str:
+def power_page(device: str, folder: str) -> str:
     files = files_of(folder)
     names = sorted({name.rpartition("_")[0] for name in files})
     sets = {name: rows_by_problem(files, name) for name in names}
     parts = [
-        [*page_head(title, folder), wrapped(f"{INTRO} {visits}"), ""],
-        section(
+        [
+            *page_head(f"NVIDIA {device}: rested and sustained products", folder),
+            wrapped(f"{INTRO} {visits_text(files)}"),
+            "",
+        ],
+        filled_section(
             "Sustained over rested",
             "Ratios of times. *Large* are problems of at least 10 GFLOP.",
             ["set", "device", "problems in both", "geometric mean", "largest", "large",
-             "geometric mean of the large"],
+             "geometric mean of the large", "GFLOP/J of the large, rested",
+             "GFLOP/J of the large, sustained"],
             [summary_cells(files, name, rows) for name, rows in sets.items()],
         ),
+        *(efficiency_section(name, rows) for name, rows in sets.items()),
         *(problem_section(name, rows) for name, rows in sets.items()),
     ]  # fmt: skip
     return "\n".join(line for part in parts for line in part)
 
 
+def visits_text(files: Files) -> str:
+    rested, sustained = (visits_of(files, power) for power in POWERS)
+    if rested == sustained == "one":
+        return "Every row was measured in one visit."
+    return f"The rested rows were measured in {rested} visits, the sustained ones in {sustained}."
+
+
+def visits_of(files: Files, power: str) -> str:
+    """The largest number of visits of a row, as a word."""
+    rows = [row for name, file in files.items() if name.endswith(power) for row in file.rows]
+    count = max(visits.count or 1 if (visits := row.statistics.visits) else 1 for row in rows)
+    return {1: "one", 2: "two", 3: "three"}.get(count, str(count))
+
+
 def rows_by_problem(files: Files, name: str) -> Regimes:
     rows: dict[str, dict[str, Row]] = {}
-    for power in ("rested", "sustained"):
+    for power in POWERS:
         for row in ok_rows(files[f"{name}_{power}"].rows):
             rows.setdefault(str(row.problem), {}).setdefault(power, row)
     return rows
@@ -78,30 +98,66 @@ def summary_cells(files: Files, name: str, rows: Regimes) -> list[str]:
         f"{max(ratios):.3f}",
         str(len(large)),
         f"{statistics.geometric_mean(of_large):.3f}",
+        *(mean_efficiency(pair[power] for pair in large) for power in POWERS),
     ]
 
 
+def mean_efficiency(rows: Iterable[Row]) -> str:
+    """The geometric mean of GFLOP/J of the rows with energy."""
+    values = [value for row in rows if (value := gflops_per_joule(row))]
+    return significant_digits(statistics.geometric_mean(values)) if values else ""
+
+
+def gflops_per_joule(row: Row) -> float | None:
+    return row.flops_per_joule and row.flops_per_joule / 1e9
+
+
+def efficiency_section(name: str, rows: Regimes) -> list[str]:
+    """A plot of the efficiency of all problems over their work; nothing without energy."""
+    points = [
+        PlotPoint(float(row.work.flops) / 1e9, value, "", is_marked=power == "sustained")
+        for power in POWERS
+        for pair in rows.values()
+        if (row := pair.get(power)) and (value := gflops_per_joule(row))
+    ]
+    if not points:
+        return []
+    text = (
+        "Efficiency of each problem over its work: `o` rested, `*` sustained, which covers a "
+        "rested point at the same place. The span that measures energy contains no rests in either "
+        "regime."
+    )
+    works = [point.x for point in points]
+    ends = [f"{significant_digits(work)} GFLOP" for work in (min(works), max(works))]
+    top = f"{significant_digits(max(point.y for point in points))} GFLOP/J"
+    plot = plot_lines(points, (ends[0], ends[1]), ("0", top), "work of a call")
+    return [f"## GFLOP/J of `{name}`", "", wrapped(text), "", "```text", *plot, "```", ""]
+
+
 def problem_section(name: str, rows: Regimes) -> list[str]:
-    heading = [*DIMENSIONS, "rested, µs", "±%", "TFLOP/s", "sustained, µs", "±%", "TFLOP/s",
-               "ratio"]  # fmt: skip
-    return section(f"`{name}`", "", heading, list(problem_rows(rows)))
+    of_times = ["±%", "TFLOP/s", "J/call", "GFLOP/J"]
+    regimes = (heading for power in POWERS for heading in (f"{power}, µs", *of_times))
+    heading = [*DIMENSIONS, *regimes, "ratio"]
+    return filled_section(f"`{name}`", "", heading, list(problem_rows(rows)))
 
 
 def problem_rows(rows: Regimes) -> Iterator[list[str]]:
     for pair in rows.values():
         one = next(iter(pair.values()))
         cells = [str(one.attributes[name]) for name in DIMENSIONS]
-        for power in ("rested", "sustained"):
+        for power in POWERS:
             cells += time_cells(pair.get(power))
         yield [*cells, f"{ratio(pair):.3f}" if len(pair) == 2 else ""]
 
 
 def time_cells(row: Row | None) -> list[str]:
     if row is None:
-        return ["", "", ""]
-    spread = row.statistics.spread
+        return [""] * 5
+    spread, efficiency = row.statistics.spread, gflops_per_joule(row)
     return [
         significant_digits(median_us(row), 4),
         "" if spread is None else percent(spread),
         significant_digits(float(row.rates.tflops or 0)),
+        "" if row.energy_j is None else significant_digits(row.energy_j),
+        "" if efficiency is None else significant_digits(efficiency),
     ]

@@ -11,14 +11,14 @@ from __future__ import annotations
 
 import re
 import sys
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-import power_page
 from collectives_page import collectives_page
 from device_page import device_page
 from page_parts import ROOT, device_of, files_of, markdown_table, wrapped
+from power_page import power_page
 from row_figures import wall_times
 
 from deepbench import references
@@ -33,12 +33,12 @@ from deepbench.results.build import revision_text
 PAGES: Mapping[str, Callable[[], str]] = {
     "docs/results/h100.md": lambda: device_page("H100", "h100"),
     "docs/results/h200.md": lambda: device_page("H200", "h200"),
-    "docs/results/h100_power.md": power_page.h100_page,
-    "docs/results/h200_power.md": power_page.h200_page,
+    "docs/results/h100_power.md": lambda: power_page("H100", "h100_power"),
+    "docs/results/h200_power.md": lambda: power_page("H200", "h200_power"),
     "docs/results/h100x2.md": lambda: collectives_page("h100x2", "Two", "H100"),
-    "docs/results/h100x4.md": lambda: collectives_page("h100x4", "Four", "H100"),
+    "docs/results/h100x4.md": lambda: collectives_page("h100x4", "Four", "H100", "h100x2"),
     "docs/results/h200x2.md": lambda: collectives_page("h200x2", "Two"),
-    "docs/results/h200x4.md": lambda: collectives_page("h200x4", "Four"),
+    "docs/results/h200x4.md": lambda: collectives_page("h200x4", "Four", fewer="h200x2"),
 }
 DOCUMENTS = ("README.md", "results/README.md", "docs/**/*.md")
 REGION = re.compile(
@@ -156,8 +156,8 @@ def machine_cells(folder: str) -> list[str]:
         str(sum(len(file.rows) for file in files)),
         f"{max(ranks)} {joined(names)}",
         str(len({device_of(file) for file in files})),
-        joined({device["driver"] for device in devices}),
-        joined({device["driver_cuda"] for device in devices}),
+        joined({device.get("driver") for device in devices}),
+        joined({device.get("driver_cuda") for device in devices}),
         joined(versions),
         " to ".join(dict.fromkeys((days[0], days[-1]))),
     ]
@@ -168,8 +168,8 @@ def version_text(context: Mapping[str, Any]) -> str:
     return f"{context['version']} ({revision or 'revision not recorded'})"
 
 
-def joined(words: set[str]) -> str:
-    return ", ".join(sorted(words))
+def joined(words: Iterable[str | None]) -> str:
+    return ", ".join(sorted(filter(None, words)))
 
 
 REGIONS: Mapping[str, Callable[[], str]] = {

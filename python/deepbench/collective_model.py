@@ -13,11 +13,10 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 from statistics import median
-from typing import Any
+from typing import Any, NamedTuple
 
 from deepbench.results.row import Row
 
-_OPERATION = "all_reduce"  # the operation whose algorithms are modelled
 _MIN_SIZES = 3  # for fitting a line
 _MIN_SIZES_TO_SPLIT = 4 * _MIN_SIZES - 1  # so that every second size can be split too
 _SPLIT_THRESHOLD = 0.35  # a split must reduce the squared errors below this share
@@ -50,25 +49,77 @@ def _other_ranks(ranks: int) -> float:
     return ranks - 1
 
 
+def _log2_ranks(ranks: int) -> float:
+    return math.ceil(math.log2(ranks))
+
+
+def _other_blocks(ranks: int) -> float:
+    return (ranks - 1) / ranks
+
+
+def _one(_: int) -> float:
+    return 1
+
+
 _RING = Algorithm("ring", _twice_other_ranks, _bandwidth_optimal_traffic)
+_RING_OF_BLOCKS = Algorithm("ring", _other_ranks, _other_blocks)
+_RECURSIVE_DOUBLING = Algorithm("recursive doubling", _log2_ranks, _other_blocks)
+_ONE_SHOT_OF_BLOCKS = Algorithm("one shot", _one, _other_blocks)
+_ONE_MESSAGE = Algorithm("one message", _one, _one)
 _PEER = {
-    "one_shot_ll": Algorithm("one shot, twice the bytes", lambda ranks: 1, _twice_other_ranks),
-    "one_shot": Algorithm("one shot", lambda ranks: 1, _other_ranks),
+    "one_shot_ll": Algorithm("one shot, twice the bytes", _one, _twice_other_ranks),
+    "one_shot": Algorithm("one shot", _one, _other_ranks),
     "two_shot": Algorithm("two shots", lambda ranks: 2, _bandwidth_optimal_traffic),
     "two_shot_push": Algorithm("two shots", lambda ranks: 2, _bandwidth_optimal_traffic),
     "ring": _RING,
 }
-# For libraries that do not report an algorithm: the fewest messages that move the fewest bytes.
-_UNKNOWN = Algorithm(
-    "recursive halving and doubling", _twice_log2_ranks, _bandwidth_optimal_traffic
-)
 
 
-def algorithm_of(library: str, name: str = "") -> Algorithm:
-    """The model for a row's library ('ring 0.1.0') and its algorithm's name ('two_shot/32')."""
+@dataclass(frozen=True)
+class _Collective:
+    """The algorithms of an operation: of ring, of peer, and that of libraries that do not report
+    one: the fewest steps, of one message from a rank, that move the fewest bytes."""
+
+    ring: Algorithm
+    peer: Mapping[str, Algorithm]
+    unknown: Algorithm
+
+
+_COLLECTIVES = {
+    "all_reduce": _Collective(
+        _RING,
+        _PEER,
+        Algorithm("recursive halving and doubling", _twice_log2_ranks, _bandwidth_optimal_traffic),
+    ),
+    "all_gather": _Collective(
+        _RING_OF_BLOCKS, {"one_shot": _ONE_SHOT_OF_BLOCKS}, _RECURSIVE_DOUBLING
+    ),
+    "reduce_scatter": _Collective(
+        _RING_OF_BLOCKS,
+        {"one_shot": _ONE_SHOT_OF_BLOCKS},
+        Algorithm("recursive halving", _log2_ranks, _other_blocks),
+    ),
+    "all_to_all": _Collective(
+        Algorithm("ring", _other_ranks, lambda ranks: (ranks - 1) / 2),
+        {"one_shot": _ONE_SHOT_OF_BLOCKS},
+        Algorithm("pairwise exchange", _other_ranks, _other_blocks),
+    ),
+    "broadcast": _Collective(
+        Algorithm("ring", _other_ranks, _one),
+        {"one_shot": Algorithm("one shot", _one, _other_ranks)},
+        Algorithm("pipelined binomial trees", _log2_ranks, _one),
+    ),
+    "send_recv": _Collective(_ONE_MESSAGE, {"one_shot": _ONE_MESSAGE}, _ONE_MESSAGE),
+}
+
+
+def algorithm_of(library: str, name: str = "", op: str = "all_reduce") -> Algorithm:
+    """The model for a row's library ('ring 0.1.0'), the name of its algorithm ('two_shot/32') and
+    its operation."""
+    collective = _COLLECTIVES[op]
     if library.startswith("peer "):
-        return _PEER.get(name.partition("/")[0], _UNKNOWN)
-    return _RING if library.split(maxsplit=1)[:1] == ["ring"] else _UNKNOWN
+        return collective.peer.get(name.partition("/")[0], collective.unknown)
+    return collective.ring if library.split(maxsplit=1)[:1] == ["ring"] else collective.unknown
 
 
 @dataclass(frozen=True)
@@ -140,18 +191,31 @@ def reach(context: Mapping[str, Any]) -> int | None:
     return max(places if isinstance(places, int) else 0, len(machines))
 
 
-def group_points(rows: Iterable[Row]) -> dict[tuple[str, str, str], list[Point]]:
-    """The points of rows, grouped by library, algorithm and precision. Each group gets a model."""
-    found: dict[tuple[str, str, str], list[Point]] = {}
+class Group(NamedTuple):
+    """Rows that follow one model."""
+
+    op: str
+    library: str
+    algorithm: str
+    precision: str
+
+    @classmethod
+    def of(cls, row: Row) -> Group:
+        words = (row.op, row.library, row.algorithm.name, row.attributes.get("precision"))
+        return cls(*map(str, words))
+
+
+def group_points(rows: Iterable[Row]) -> dict[Group, list[Point]]:
+    """The points of the rows of collectives, grouped by the models that they get."""
+    found: dict[Group, list[Point]] = {}
     for row in rows:
         ranks, time_ns = row.regime.ranks, row.statistics.median_ns
-        if row.op != _OPERATION or row.status != "ok" or not ranks or not time_ns:
+        if row.op not in _COLLECTIVES or row.status != "ok" or not ranks or not time_ns:
             continue
         if row.work.bytes is None:
             continue
-        key = (str(row.library), str(row.algorithm.name), str(row.attributes.get("precision")))
         point = Point(ranks, float(row.work.bytes), float(time_ns))
-        found.setdefault(key, []).append(point)
+        found.setdefault(Group.of(row), []).append(point)
     return found
 
 

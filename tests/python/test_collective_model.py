@@ -110,6 +110,36 @@ def test_ways_of_peer_have_their_own_steps_and_bytes() -> None:
         assert (algorithm.steps(4), algorithm.share(4)) == (steps, share), way
 
 
+@pytest.mark.parametrize(
+    ("op", "ring", "peer", "nccl"),
+    [
+        ("all_gather", (3, 0.75), (1, 0.75), (2, 0.75)),
+        ("reduce_scatter", (3, 0.75), (1, 0.75), (2, 0.75)),
+        ("all_to_all", (3, 1.5), (1, 0.75), (3, 0.75)),
+        ("broadcast", (3, 1), (1, 3), (2, 1)),
+        ("send_recv", (1, 1), (1, 1), (1, 1)),
+    ],
+)
+def test_every_collective_has_its_own_steps_and_bytes(
+    op: str, ring: tuple[float, float], peer: tuple[float, float], nccl: tuple[float, float]
+) -> None:
+    libraries = {"ring 0.1.0": ring, "peer 0.1.0": peer, "nccl 2.28.9": nccl}
+    for library, expected in libraries.items():
+        algorithm = algorithm_of(library, "one_shot", op)
+        assert (algorithm.steps(4), algorithm.share(4)) == expected, library
+
+
+def test_operations_have_models_of_their_own() -> None:
+    rows = [row_of_members(all_reduce_row(1, 10, 5.0)), row_of_members(all_reduce_row(2, 99, 5.0))]
+    other = row_of_members({**all_reduce_row(3, 10, 5.0), "op": "all_gather"})
+    gemm = row_of_members({**all_reduce_row(4, 10, 5.0), "op": "gemm"})
+    found = group_points([*rows, other, gemm])
+    assert {group.op: len(points) for group, points in found.items()} == {
+        "all_reduce": 2,
+        "all_gather": 1,
+    }
+
+
 def test_few_sizes_make_no_model() -> None:
     assert fit(algorithm_of("ring 0.1.0"), points_of_ring(1, 1)[:4]) is None
 

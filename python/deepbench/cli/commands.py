@@ -29,7 +29,7 @@ _COMMANDS = {
     "ab": ("ab", "compare two environments, such as two versions of a library, in turns"),
     "report": ("report", "write a page, a chart or a workbook of result files"),
     "import": ("import_command", "make a suite of a trace, or a result file of a workbook"),
-    "model": ("model", "predict all_reduce on more ranks"),
+    "model": ("model", "predict collectives on more ranks"),
     "completion": ("completion", "print the completion script of a shell"),
     "man": ("man", "print the manual page"),
 }

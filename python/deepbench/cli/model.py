@@ -1,5 +1,5 @@
-"""deepbench model FILE...: predicts all_reduce on more ranks with a model fitted to rows, and
-prints the errors of the model on sizes and rank counts that it was not fitted to."""
+"""deepbench model FILE...: predicts collectives on more ranks with models fitted to rows, and
+prints the errors of the models on sizes and rank counts that they were not fitted to."""
 
 from __future__ import annotations
 
@@ -28,8 +28,8 @@ _OPTIONS = (
 _USAGE = """\
 usage: deepbench model FILE... [--ranks LIST]
 
-Fits a model to all_reduce rows and predicts their times on more ranks. Prints
-how far the model is off on sizes and rank counts that it was not fitted to.
+Fits models to the rows of collectives and predicts their times on more ranks.
+Prints how far a model is off on sizes and rank counts that it was not fitted to.
 Rows of one machine predict nothing beyond its devices or processors.
 """
 _MOST_RANKS = 1 << 20
@@ -44,16 +44,16 @@ def main(line: CommandLine) -> int:
     found = group_points(row for file in files for row in file.rows)
     if not found:
         names = " ".join(map(in_quotes, line.words))
-        raise UsageError(f"there is no all_reduce row that was measured in {names}")
+        raise UsageError(f"there is no row of a collective that was measured in {names}")
     screen = Screen()
     reaches = [reach(file.context) for file in files]
     most = None if None in reaches else max(one or 0 for one in reaches)
     if most is not None and max(ranks) > most:
         ranks = [count for count in ranks if count <= most]
         screen.say(f"deepbench: {_reach_text(most)}")
-    for (library, algorithm, precision), points in found.items():
-        fitted = fit(algorithm_of(library, algorithm), points)
-        title = printable_line(f"{library} {algorithm}, {precision}")
+    for (op, library, algorithm, precision), points in found.items():
+        fitted = fit(algorithm_of(library, algorithm, op), points)
+        title = printable_line(f"{op} {precision}: {library} {algorithm}")
         lines = _prediction_lines(title, fitted, points, ranks, screen.report_width())
         screen.report("".join(f"{line}\n" for line in lines))
     return 0

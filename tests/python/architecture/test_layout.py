@@ -459,9 +459,8 @@ ORDINARY_WORDS = {
 # Files, or folders, that may name operations, backends or libraries, each with its reason.
 MAY_NAME = {
     "cli/commands.py": "shows examples of commands",
-    "cli/model.py": "predicts one collective",
     "cli/run.py": "shows an example of a suite",
-    "collective_model.py": "models the algorithms of one collective",
+    "collective_model.py": "models the algorithms of the collectives",
     "nvidia_packages.py": "knows where NVIDIA's Python packages install libraries",
     "problems/suite_reader.py": "shows an example of a suite",
     "report/legacy/": "prints the original's format, which names the original's operations",

@@ -1,0 +1,159 @@
+"""The generated pages of both power regimes and of several devices, of made-up result files."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from example_rows import make_context, make_gemm, make_row
+from source_tree import ROOT
+
+WriteFile = Callable[..., None]
+SIZES = [4**power for power in range(1, 7)]
+
+
+@pytest.fixture
+def write_file(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[WriteFile]:
+    """Writes a result file to a folder of results that the pages read."""
+    monkeypatch.syspath_prepend(str(ROOT / "benchmarks"))
+    import page_parts  # type: ignore[import-not-found]
+
+    def write(folder: str, name: str, *rows: dict[str, Any], **context: Any) -> None:
+        path = tmp_path / "results" / folder / f"{name}.jsonl"
+        path.parent.mkdir(parents=True, exist_ok=True)
+        lines = [make_context(rows=len(rows), **context), *rows]
+        path.write_text("".join(json.dumps(line) + "\n" for line in lines), encoding="utf-8")
+
+    monkeypatch.setattr(page_parts, "ROOT", tmp_path)
+    page_parts.files_of.cache_clear()
+    yield write
+    page_parts.files_of.cache_clear()
+
+
+def product(position: int, median_ns: float, joules: float | None, **changes: Any) -> Any:
+    row = make_gemm(position, **changes)
+    row["statistics"]["median_ns"] = median_ns
+    if joules is not None:
+        energy = {"name": "energy", "value": joules, "unit": "J", "better": "lower"}
+        row["metrics"] = [energy]
+    return row
+
+
+def power_page(write_file: WriteFile, rested_j: float | None, sustained_j: float | None) -> str:
+    """A page of a large product of 24.64 GFLOP and a small one without energy."""
+    from power_page import power_page  # type: ignore[import-not-found]
+
+    for power, joules, factor in (("rested", rested_j, 1), ("sustained", sustained_j, 1.25)):
+        rows = [product(0, 4e4 * factor, joules, n=4000, m=1750), product(1, 5e3, None)]
+        write_file("power", f"gemm_training_half_{power}", *rows)
+    return str(power_page("H100", "power"))
+
+
+def test_a_power_page_shows_energy_where_it_was_measured(write_file: WriteFile) -> None:
+    text = power_page(write_file, 0.02464, 0.0308)
+    assert "| GFLOP/J of the large, rested | GFLOP/J of the large, sustained |" in text
+    assert "| 1.250 | 1 | 1.250 | 1,000 | 800 |" in text
+    assert "| rested, µs | ±% | TFLOP/s | J/call | GFLOP/J | sustained, µs |" in text
+    large, small = (line for line in text.splitlines() if line.startswith(("| 1750 |", "| 1760 |")))
+    assert " | 0.0246 | 1,000 | 50.00 | " in large
+    assert " | 0.0308 | 800 | 1.250 |" in large
+    assert " |  |  | 5.000 | " in small
+    plot = text.partition("```text\n")[2].partition("```")[0]
+    assert plot.startswith("1,000 GFLOP/J |")
+    area = plot.partition("+---")[0]
+    assert (area.count("o"), area.count("*")) == (1, 1)
+
+
+def test_a_power_page_without_energy_has_no_columns_of_it(write_file: WriteFile) -> None:
+    text = power_page(write_file, None, None)
+    assert "/J" not in text
+    assert "```" not in text
+    assert "| rested, µs | ±% | TFLOP/s | sustained, µs | ±% | TFLOP/s | ratio |" in text
+
+
+def collective(op: str, position: int, elements: int, time_us: float, **words: Any) -> Any:
+    library, algorithm = words.pop("library", "nccl 2.28.9"), words.pop("algorithm", "ncclCall")
+    ranks = words.pop("ranks", 4)
+    row = make_row(op, {"elements": elements, "precision": "float", **words}, position, 0.0)
+    row["statistics"]["median_ns"] = 1e3 * time_us
+    row["library"], row["algorithm"]["name"] = library, algorithm
+    row["regime"]["ranks"], row["work"]["bytes"] = ranks, 4.0 * elements
+    row["metrics"] = [{"name": "busbw", "value": 7.5, "unit": "GB/s", "better": "higher"}]
+    return row
+
+
+def sweep(op: str, time_us: Callable[[int], float], **words: Any) -> list[Any]:
+    return [collective(op, at, size, time_us(size), **words) for at, size in enumerate(SIZES)]
+
+
+def collectives_page(*arguments: str) -> str:
+    from collectives_page import collectives_page  # type: ignore[import-not-found]
+
+    return str(collectives_page(*arguments))
+
+
+def test_a_sweep_has_columns_for_each_library(write_file: WriteFile) -> None:
+    peer = {"library": "peer 0.1.0", "algorithm": "one_shot"}
+    gpu = {"backend": {"name": "cuda"}}
+    write_file("four", "send_recv_sweep_float_nccl", *sweep("send_recv", lambda _: 9.0), **gpu)
+    write_file("four", "send_recv_sweep_float_peer", *sweep("send_recv", lambda _: 6.0, **peer),
+               **gpu)  # fmt: skip
+    ring = {"library": "ring 0.1.0", "algorithm": "shared_memory"}
+    write_file("four", "send_recv_sweep_float_ring", *sweep("send_recv", lambda _: 40.0, **ring))
+    text = collectives_page("four", "Four", "H100")
+    assert "The 3 files come from 1 machine." in text
+    assert "Libraries: nccl 2.28.9, peer 0.1.0, ring 0.1.0." in text
+    assert "| 16 | 9.00 | 7.50 | 6.00 | 7.50 | 40.0 | 7.50 | `one_shot` | 1.50 |" in text
+    assert "Predictions" not in text
+
+
+def test_all_reduce_in_place_and_in_one_process_stands_beside(write_file: WriteFile) -> None:
+    rows = {
+        "nccl": collective("all_reduce", 0, 100, 10.0),
+        "peer": collective("all_reduce", 0, 100, 5.0, algorithm="two_shot"),
+        "in_place_nccl": collective("all_reduce", 0, 100, 12.0, in_place="yes"),
+        "in_place_peer": collective("all_reduce", 0, 100, 4.0, in_place="yes", algorithm="ring"),
+        "nccl_single": collective("all_reduce", 0, 100, 30.0),
+    }
+    for name, row in rows.items():
+        write_file("four", f"all_reduce_training_float_{name}", row)
+    text = collectives_page("four", "Four")
+    assert "| elements | NCCL, µs | NCCL, GB/s | peer, µs | algorithm of peer |\n" in text
+    assert "| 100 | 10.0 | 7.50 | 5.00 | `two_shot` |\n" in text
+    assert "## all_reduce in float, in place and in one process\n" in text
+    assert "| 100 | 10.0 | 12.0 | 7.50 | 30.0 | 5.00 | 4.00 | 7.50 | `ring` | 3.00 |" in text
+
+
+@pytest.mark.parametrize("op", ["send_recv", "broadcast"])
+def test_predictions_from_fewer_devices(write_file: WriteFile, op: str) -> None:
+    """On two devices a call takes 2 µs and a nanosecond a byte. A broadcast takes twice the steps
+    on four."""
+    steps = {"send_recv": 1, "broadcast": 2}[op]
+    fewer = sweep(op, lambda size: 2 + 4e-3 * size, ranks=2, library="nccl 2.27.3")
+    fewer[0]["verification"]["status"] = "skipped"
+    write_file("two", f"{op}_sweep_float_nccl", *fewer)
+    measured = sweep(op, lambda size: 0.5 * (2 * steps + 4e-3 * size))
+    write_file("four", f"{op}_sweep_float_nccl", *measured)
+    text = collectives_page("four", "Four", "H100", "two")
+    assert f"| {op} | float | NCCL | 6 | 5 | 6 | 0.50 | 0.50 | 0.50 |" in text
+    table = text.partition(f"## Predictions of {op} in float\n")[2]
+    predicted = 2 * steps + 4e-3 * 1024
+    assert f"| 1,024 | {predicted / 2:.2f} | {predicted:.2f} | 0.50 |" in table
+
+
+def test_sizes_with_another_algorithm_on_fewer_devices_have_no_prediction(
+    write_file: WriteFile,
+) -> None:
+    peer = {"library": "peer 0.1.0", "algorithm": "one_shot"}
+    name = "all_reduce_sweep_float_peer"
+    write_file("two", name, *sweep("all_reduce", lambda _: 2.0, ranks=2, **peer))
+    rows = sweep("all_reduce", lambda _: 3.0, **peer)
+    rows[-1]["algorithm"]["name"] = "ring"
+    write_file("four", name, *rows)
+    text = collectives_page("four", "Four", "H100", "two")
+    assert "| all_reduce | float | peer | 6 | 6 | 5 | 1.50 | 1.50 | 1.50 |" in text
+    assert "| 4,096 |" not in text.partition("## Predictions of")[2]
