@@ -1,12 +1,17 @@
 """Measures two environments in turns: pairs of new workers on one device.
 
-Both workers of a pair are there at once, and each row goes to one and then to the other, so that
-what changes slowly meets both. Who begins alternates from row to row and from pair to pair (ABBA).
+On a processor both workers of a pair are there at once, and each row goes to one and then to the
+other, so that what changes slowly meets both. Who begins alternates from row to row and from pair
+to pair (ABBA).
+
+On a device with memory of its own, one worker measures all rows of a pair before the other starts:
+each has the device to itself, so that the operands of both lie at the same places in its memory.
+Beside the other worker they would lie elsewhere, by which some kernels differ by 10 %.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from deepbench.ab.paired_test import LEAST_PAIRS, MOST_PAIRS, PairedTest, logarithms, pairs_wanted
@@ -50,8 +55,10 @@ class AbRun:
         self._rows: list[PlannedRow] = []
         self._clock = Stopwatch()
         self._made = 0  # pairs
+        self._renewed_for = 1  # the pair whose workers are there
         self._wanted = pairs or LEAST_PAIRS
-        self._place: tuple[int, PlannedRow] | None = None  # the row that is being measured
+        # The share of the pair that is made, and the row that is being measured.
+        self._place: tuple[float, PlannedRow] | None = None
 
     def run(self) -> AbResult:
         """Makes the pairs. If the run ends early, what is measured is in the files, and the workers
@@ -62,6 +69,8 @@ class AbRun:
                 side.open_file()
             for side in self._sides:
                 side.start()
+                if side.is_alone:
+                    side.end_worker()
             self._begin()
             while self._made < self._wanted:
                 self._make_pair(self._made + 1)
@@ -120,20 +129,61 @@ class AbRun:
     # ---- pairs ------------------------------------------------------------------------------
 
     def _make_pair(self, number: int) -> None:
-        if number > 1:
-            # Both end before one starts: a worker that starts beside an old one gets other memory
-            # than that one had, and which side this is would be the same in every pair.
-            for side in self._sides:
-                side.end_worker()
-            for side in self._in_turn(number + 1):
-                side.start()
         rows = self._sides[0].in_order(self._rows, number)
+        if number > 1:
+            rows = [row for row in rows if self._is_open(row.position)]
+        # A mistrusted visit is made once more: other work on the machine causes it.
+        mistrusted: list[PlannedRow] = []
+        for planned, made in self._measured(rows, number, number + 1):
+            if any(row.status == "mistrusted" for row in made.values()):
+                mistrusted.append(planned)
+            else:
+                self._keep(number, made)
+        for _, made in self._measured(mistrusted, number, number):
+            self._keep(number, made)
+        self._repeat_disturbed(rows, number)
+
+    def _measured(
+        self, rows: Sequence[PlannedRow], number: int, turn: int
+    ) -> Iterator[tuple[PlannedRow, dict[str, Row]]]:
+        """Each row with its pair of visits, by the letters of their sides. `turn`: who begins."""
+        if not rows:
+            return
+        alone = self._sides[0].is_alone
+        yield from (self._one_by_one if alone else self._side_by_side)(rows, number, turn)
+
+    def _side_by_side(
+        self, rows: Sequence[PlannedRow], number: int, turn: int
+    ) -> Iterator[tuple[PlannedRow, dict[str, Row]]]:
+        self._renew_workers(number)
         for index, planned in enumerate(rows):
-            if number == 1 or self._is_open(planned.position):
-                self._place = index, planned
-                self._measure_in_turn(planned, number)
-        for planned in rows:
-            self._repeat_if_disturbed(planned, number)
+            self._place = index / len(rows), planned
+            sides = self._in_turn(planned.position + turn)
+            yield planned, {side.letter: side.make(planned, number) for side in sides}
+
+    def _renew_workers(self, number: int) -> None:
+        """Both end before one starts: a worker that starts beside an old one gets other memory than
+        that one had, and which side this is would be the same in every pair."""
+        if number in (1, self._renewed_for):
+            return
+        self._renewed_for = number
+        for side in self._sides:
+            side.end_worker()
+        for side in self._in_turn(number + 1):
+            side.start()
+
+    def _one_by_one(
+        self, rows: Sequence[PlannedRow], number: int, turn: int
+    ) -> Iterator[tuple[PlannedRow, dict[str, Row]]]:
+        made: dict[int, dict[str, Row]] = {row.position: {} for row in rows}
+        for half, side in enumerate(self._in_turn(turn)):
+            side.start()
+            for index, planned in enumerate(rows):
+                self._place = (half + index / len(rows)) / 2, planned
+                made[planned.position][side.letter] = side.make(planned, number)
+                if half == 1:
+                    yield planned, made[planned.position]
+            side.end_worker()
 
     def _in_turn(self, turn: int) -> list[Side]:
         """Who begins alternates."""
@@ -142,34 +192,26 @@ class AbRun:
     def _is_open(self, position: int) -> bool:
         return all(side.is_open(position) for side in self._sides)
 
-    def _measure_in_turn(self, planned: PlannedRow, number: int) -> None:
-        """Makes a pair of visits, once more if one of them is mistrusted, which other work on the
-        machine causes."""
-        turn = planned.position + number
-        made = self._made_in_turn(planned, number, turn + 1)
-        if any(row.status == "mistrusted" for row in made.values()):
-            made = self._made_in_turn(planned, number, turn)
+    def _keep(self, number: int, made: Mapping[str, Row]) -> None:
         for side in self._sides:
-            side.keep(number, made[side.setup.letter])
+            side.keep(number, made[side.letter])
 
-    def _made_in_turn(self, planned: PlannedRow, number: int, turn: int) -> dict[str, Row]:
-        """A pair of visits by the letters of their sides."""
-        return {side.setup.letter: side.make(planned, number) for side in self._in_turn(turn)}
+    def _repeat_disturbed(self, rows: Sequence[PlannedRow], number: int) -> None:
+        """Makes the pairs of visits once more that other work disturbed, and keeps those that were
+        disturbed less than before. Their times do not choose."""
+        repeated = [row for row in rows if self._is_to_repeat(row.position, number)]
+        for planned, made in self._measured(repeated, number, number):
+            before = self._visits(planned.position, number) or ()
+            if all(row.status == "ok" for row in made.values()) and (
+                _waited_share(made.values()) < _waited_share(before)
+            ):
+                self._keep(number, made)
 
-    def _repeat_if_disturbed(self, planned: PlannedRow, number: int) -> None:
-        """Makes a pair of visits once more that other work disturbed, and keeps the pair that was
-        disturbed less. Its times do not choose."""
-        before = self._visits(planned.position, number)
+    def _is_to_repeat(self, position: int, number: int) -> bool:
+        before = self._visits(position, number)
         if before is None or not any(row.statistics.is_disturbed for row in before):
-            return
-        if not all(side.can_repeat(planned.position, number) for side in self._sides):
-            return
-        again = self._made_in_turn(planned, number, planned.position + number)
-        if all(row.status == "ok" for row in again.values()) and (
-            _waited_share(again.values()) < _waited_share(before)
-        ):
-            for side in self._sides:
-                side.keep(number, again[side.setup.letter])
+            return False
+        return all(side.can_repeat(position, number) for side in self._sides)
 
     def _visits(self, position: int, number: int) -> tuple[Row, Row] | None:
         """The two visits of a pair; None if either has no time."""
@@ -215,12 +257,10 @@ class AbRun:
     def _update_progress(self) -> None:
         if self._place is None or not self._screen.is_due:
             return
-        index, planned = self._place
-        share = (self._made + index / len(self._rows)) / self._wanted
+        share, planned = self._place
         self._screen.progress(
-            f"pair {self._made + 1} of {self._wanted}, row {index + 1} of {len(self._rows)}: "
-            f"{planned.problem}",
-            share,
+            f"pair {self._made + 1} of {self._wanted}: {planned.problem}",
+            (self._made + share) / self._wanted,
         )
 
 

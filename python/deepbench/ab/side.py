@@ -73,6 +73,16 @@ class Side:
         self.context: Json = {}
         self.rows: dict[int, Row] = {}  # by position, once the last pair is made
 
+    @property
+    def letter(self) -> str:
+        return self.setup.letter
+
+    @property
+    def is_alone(self) -> bool:
+        """Whether a worker must have the device to itself, because that has memory of its own. Known
+        after start()."""
+        return not (self.hello.get("device") or {}).get("shares_host_memory")
+
     def open_file(self) -> None:
         if self.setup.output is not None:
             cure = "--overwrite replaces it"

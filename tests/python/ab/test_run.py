@@ -24,6 +24,7 @@ from scripted_sweep import (
 )
 
 ONE = ("gemm", "m=64", "n=16", "k=64")
+TWO = ("gemm", "m=64", "n=16,32", "k=64")
 
 
 def every_visit(position: int, *factors: float) -> dict[int | tuple[int, int], Answer]:
@@ -42,6 +43,21 @@ def test_both_workers_of_a_pair_are_new_and_who_begins_alternates() -> None:
         "start A", "start B", "A0", "B0", "end A", "end B",
         "start B", "start A", "B0", "A0",
     ]  # fmt: skip
+
+
+def test_a_worker_has_a_device_with_memory_of_its_own_to_itself() -> None:
+    """Each worker of a pair measures all rows before the other starts, also for a second time."""
+    log: list[str] = []
+    sources = [LoggedRows("A", log), LoggedRows("B", log, {(0, 2): mistrusted_at_first()})]
+    for source in sources:
+        source.hello["device"] = {**source.hello["device"], "shares_host_memory": 0}
+    result, _ = run_pairs(sources, *TWO, pairs=3)
+    assert log[:4] == ["start A", "end A", "start B", "end B"]  # which device it is
+    assert log[4:12] == ["start A", "A0", "A1", "end A", "start B", "B0", "B1", "end B"]
+    assert sorted(log[12:20]) == sorted(log[4:12])
+    assert [word for word in log[12:20] if " " in word] == ["start B", "end B", "start A", "end A"]
+    assert log[20:26] == ["start A", "A0", "end A", "start B", "B0", "end B"]
+    assert [len(row.pairs) for row in result.rows] == [3, 3]
 
 
 def test_who_begins_alternates_from_row_to_row() -> None:
