@@ -26,22 +26,21 @@ DIMENSIONS = ("m", "n", "k", "trans_a", "trans_b")
 INTRO = (
     "Two [regimes](../explanation/measuring.md#power-regimes) measure two different things: "
     "`rested` is the time of calls that a device makes now and then, `sustained` that of calls "
-    "without pause. Rows of the two do not compare. The sustained rows of a precision were "
-    "measured right after the rested ones, on the same device."
+    "without pause. Rows of the two do not compare."
 )
 
 POWERS = ("rested", "sustained")
 Regimes = Mapping[str, Mapping[str, Row]]  # the rows of each problem, by power regime
 
 
-def power_page(device: str, folder: str) -> str:
+def power_page(title: str, folder: str) -> str:
     files = files_of(folder)
     names = sorted({name.rpartition("_")[0] for name in files})
     sets = {name: rows_by_problem(files, name) for name in names}
     parts = [
         [
-            *page_head(f"NVIDIA {device}: rested and sustained products", folder),
-            wrapped(f"{INTRO} {visits_text(files)}"),
+            *page_head(title, folder),
+            wrapped(f"{INTRO} {devices_text(files)} {visits_text(files)}"),
             "",
         ],
         filled_section(
@@ -56,6 +55,22 @@ def power_page(device: str, folder: str) -> str:
         *(problem_section(name, rows) for name, rows in sets.items()),
     ]  # fmt: skip
     return "\n".join(line for part in parts for line in part)
+
+
+def devices_text(files: Files) -> str:
+    """Where the sustained rows of each precision were measured."""
+    uuids = {name: file.context["device"]["uuid"] for name, file in files.items()}
+    sustained = [name for name in files if name.endswith("sustained")]
+    if all(uuids[name] == uuids[name.replace("sustained", "rested")] for name in sustained):
+        return (
+            "The sustained rows of a precision were measured right after the rested ones, on the "
+            "same device."
+        )
+    return (
+        "All sets were measured at the same time, each on another device of one machine, so that "
+        "the difference between two devices is part of a ratio. A set that ended early has fewer "
+        "rows."
+    )
 
 
 def visits_text(files: Files) -> str:

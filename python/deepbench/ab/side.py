@@ -79,8 +79,8 @@ class Side:
 
     @property
     def is_alone(self) -> bool:
-        """Whether a worker must have the device to itself, because that has memory of its own. Known
-        after start()."""
+        """Whether a worker must have the device to itself, which has memory of its own. Known after
+        start()."""
         return not (self.hello.get("device") or {}).get("shares_host_memory")
 
     def open_file(self) -> None:
