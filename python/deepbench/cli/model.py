@@ -29,7 +29,7 @@ _USAGE = """\
 usage: deepbench model FILE... [--ranks LIST]
 
 Fits models to the rows of collectives and predicts their times on more ranks.
-Prints how far a model is off on sizes and rank counts that it was not fitted to.
+Prints how far a model is off on sizes and rank counts it was not fitted to.
 Rows of one machine predict nothing beyond its devices or processors.
 """
 _MOST_RANKS = 1 << 20
