@@ -5,24 +5,18 @@ Everything else (backend, library, algorithm, machine) may differ, since it is w
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Hashable, Mapping, Sequence
+from collections.abc import Collection, Hashable, Mapping, Sequence
+from operator import attrgetter
 
 from .result_set import OPERAND_TYPES, TYPE_ATTRIBUTES, Entry, Value
 
-# A device of a file without rests may have rested, had its clock fallen.
-_RESTED = "rested"
-
 # The parts of a regime, which `--across` may name. Launch and threads are compared only on the same
 # device: other devices and backends differ in them by nature.
-_REGIME: dict[str, Callable[[Entry], object]] = {
-    "cache": lambda entry: entry.cache,
-    "power": lambda entry: _RESTED if entry.power == "unrecorded" else entry.power,
-    "inputs": lambda entry: entry.inputs,
-    "launch": lambda entry: entry.launch,
-    "threads": lambda entry: entry.threads,
-    "ranks": lambda entry: entry.ranks,
-}
+_REGIME = ("cache", "power", "inputs", "launch", "threads", "ranks")
+_stated_regime = attrgetter(*_REGIME)
 _OF_ONE_DEVICE = ("launch", "threads")
+# The power regime of a file without rests. Its device may have rested, had its clock fallen.
+_UNRECORDED = "unrecorded"
 
 # A remark on pairs whose measured row is cold.
 PUBLISHED_IS_HOT = "published figures are hot in the caches"
@@ -57,7 +51,10 @@ def _problem_key(
 
 def regime(entry: Entry) -> tuple[object, ...]:
     """The whole regime."""
-    return tuple(of(entry) for of in _REGIME.values())
+    if entry.power != _UNRECORDED:
+        stated: tuple[object, ...] = _stated_regime(entry)
+        return stated
+    return tuple(regime_value(entry, word) for word in _REGIME)
 
 
 def compares_hot_with_cold(a: Entry, b: Entry) -> bool:
@@ -104,4 +101,5 @@ def describe_regime(entry: Entry, words: Sequence[str]) -> str:
 
 def regime_value(entry: Entry, word: str) -> object:
     """The part of a row's regime that a word of ACROSS names."""
-    return _REGIME[word](entry)
+    value: object = getattr(entry, word)
+    return "rested" if word == "power" and value == _UNRECORDED else value

@@ -169,14 +169,12 @@ def footnotes(context: Json) -> tuple[str, ...]:
 def to_entry(row: Row, inputs: str = "uniform") -> Entry:
     """Converts a row, which the schema has checked, to an entry."""
     regime, published = row.regime, row.regime.published
-    attributes = _printable_attributes(row.attributes)
     time_ns = _positive_or_none(row.time_ns)
     return Entry(
         position=row.position,
         op=printable(row.op or "unknown"),
         problem=printable(row.problem or _problem_text_of_attributes(row)),
-        # The same object where nothing had to be cleaned, which is the rule.
-        attributes=row.attributes if attributes == row.attributes else attributes,
+        attributes=_printable_attributes(row.attributes),
         application=_printable_or_none(row.application),
         status=row.status,
         reason=_printable_or_none(row.reason),
@@ -208,6 +206,11 @@ def to_entry(row: Row, inputs: str = "uniform") -> Entry:
 
 
 def _printable_attributes(attributes: Mapping[str, Value]) -> Mapping[str, Value]:
+    """The same object where nothing has to be cleaned, which is the rule."""
+    texts = [value for value in attributes.values() if isinstance(value, str)]
+    whole = "".join([*attributes, *texts])
+    if len(whole) <= _LONGEST_TEXT and whole.isprintable():
+        return attributes
     return {printable(name): _attribute_value(value) for name, value in attributes.items()}
 
 

@@ -12,8 +12,7 @@ from __future__ import annotations
 import json
 from array import array
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass, field, fields
-from operator import attrgetter
+from dataclasses import asdict, dataclass, field
 from sys import intern
 from typing import Any, TypeVar
 
@@ -24,6 +23,7 @@ from deepbench.call_counts import (
     calls_by_application,
 )
 from deepbench.results import schema, strict_json
+from deepbench.results.makers import dataclass_changer, dataclass_maker
 from deepbench.results.schema_check import shortened_json
 from deepbench.results.schema_upgrade import upgrade_row
 
@@ -424,7 +424,7 @@ def row_of_json_value(
         from deepbench import _core
 
         source = _core.line_of_members(value)
-    row = _make_row(value, source)
+    row = _make_row(value, source=source)
     check_consistency(row)
     return row
 
@@ -433,7 +433,7 @@ def build_row(members: Any, line: str | None = None) -> Row:
     """The row with these members. `line` is its line, if there is one of the current version.
     Raises SchemaError."""
     schema.check_row(members)
-    return _make_row(members, members if line is None else line)
+    return _make_row(members, source=members if line is None else line)
 
 
 def check_consistency(row: Row) -> None:
@@ -474,107 +474,11 @@ def with_counts(row: Row, counts: CallCounts) -> Row:
 
 def with_bound_figures(row: Row, figures: Mapping[str, Any]) -> Row:
     """The row whose bound has these figures too."""
-    return _row_with(row, {"bound": _bound_with(row.bound, figures)})
+    return _row_with(row, bound=_bound_with(row.bound, **figures))
 
 
-def _make_row(value: Mapping[str, Any], source: str | Mapping[str, Any] | None) -> Row:
-    members = dict(value)
-    for name, make in _PARTS.items():
-        item = value.get(name)
-        if item is not None:
-            members[name] = make(item)
-    return _row_of(members, source=source)
-
-
-def _slot_setters(kind: type[Any]) -> Mapping[str, Callable[[Any, Any], None]]:
-    """A setter of each field, which the constructor of a frozen dataclass looks up at every use."""
-    return {one.name: getattr(kind, one.name).__set__ for one in fields(kind)}
-
-
-def _text_fields(kind: type[Any]) -> set[str]:
-    """The names of the fields that may be texts."""
-    return {one.name for one in fields(kind) if "str" in str(one.type)}
-
-
-def _dataclass_maker(kind: type[_T], *needed: object) -> Callable[..., _T]:
-    """A function that makes a `kind` of a JSON object and of members that replace its own. An
-    absent or null value has its default; `needed` are those of the first fields."""
-    example, new = kind(*needed), object.__new__
-    setters = _slot_setters(kind)
-    slots = [(name, set_slot, getattr(example, name)) for name, set_slot in setters.items()]
-    # Most fields are numbers or null, which are kept as they are.
-    texts = _text_fields(kind)
-    kept = [slot[:2] for slot in slots if slot[2] is None and slot[0] not in texts]
-    others = [slot for slot in slots if slot[:2] not in kept]
-
-    def make(value: Mapping[str, Any], **replaced: Any) -> _T:
-        made = new(kind)
-        get = value.get
-        for name, set_slot in kept:
-            set_slot(made, get(name))
-        for name, set_slot, default in others:
-            item = get(name)
-            if item is None:
-                item = default
-            elif type(item) is str:
-                item = intern(item)
-            set_slot(made, item)
-        for name, item in replaced.items():
-            setters[name](made, item)
-        return made
-
-    return make
-
-
-def _dataclass_changer(kind: type[Any]) -> Callable[[_T, Mapping[str, Any]], _T]:
-    """As dataclasses.replace(), but several times faster."""
-    setters = _slot_setters(kind)
-    every, values_of = tuple(setters.values()), attrgetter(*setters)
-
-    def change(one: _T, changes: Mapping[str, Any]) -> _T:
-        made: _T = object.__new__(kind)
-        for set_slot, item in zip(every, values_of(one), strict=True):
-            set_slot(made, item)
-        for name, item in changes.items():
-            setters[name](made, item)
-        return made
-
-    return change
-
-
-_row_with, _bound_with = _dataclass_changer(Row), _dataclass_changer(Bound)
-_published, _metric = _dataclass_maker(Published), _dataclass_maker(Metric)
-_soak_part = _dataclass_maker(SoakPart)
-_outlier, _rank_failure = _dataclass_maker(Outlier), _dataclass_maker(RankFailure)
-_tried_candidate = _dataclass_maker(TriedCandidate)
-_algorithm_of, _regime_of = _dataclass_maker(Algorithm), _dataclass_maker(Regime)
-_padding_of, _NO_PADDING = _dataclass_maker(Padding), Padding()
-_bound_of, _ranks_of = _dataclass_maker(Bound), _dataclass_maker(Ranks)
-
-
-def _make_algorithm(value: Mapping[str, Any]) -> Algorithm:
-    return _algorithm_of(
-        value,
-        tried=tuple(map(_tried_candidate, value.get("tried") or ())),
-        states_candidate="candidate" in value,
-    )
-
-
-def _make_regime(value: Mapping[str, Any]) -> Regime:
-    facts = value.get("published")
-    return _regime_of(value, published=_published(facts) if facts else None)
-
-
-def _make_ranks(value: Mapping[str, Any]) -> Ranks:
-    return _ranks_of(
-        value,
-        outliers=tuple(map(_outlier, value.get("outliers") or ())),
-        failures=tuple(map(_rank_failure, value.get("failures") or ())),
-    )
-
-
-def _make_bound(value: Mapping[str, Any]) -> Bound:
-    return _bound_of(value, names_ceilings=not schema.CEILING_FIGURES.keys().isdisjoint(value))
+def _make_each(make: Callable[[Any], _T]) -> Callable[[Sequence[Any]], tuple[_T, ...]]:
+    return lambda values: tuple(map(make, values))
 
 
 def _make_attributes(value: Mapping[str, Any]) -> dict[str, Any]:
@@ -583,58 +487,71 @@ def _make_attributes(value: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
-def _make_padding(value: Mapping[str, Any]) -> Padding:
-    return _padding_of(value) if value.get("rule") or value.get("dimensions") else _NO_PADDING
-
-
 def _make_numbers(values: Sequence[float]) -> Sequence[float]:
     """A row may have a thousand samples, which take a quarter of the memory in an array."""
     return array("d", values) if values else ()
 
 
-def _make_metrics(values: Sequence[Mapping[str, Any]]) -> tuple[Metric, ...]:
-    return tuple(map(_metric, values))
+def _make_algorithm(value: Mapping[str, Any]) -> Algorithm:
+    return _algorithm_of(value, states_candidate="candidate" in value)
 
 
-def _make_soak(values: Sequence[Mapping[str, Any]]) -> tuple[SoakPart, ...]:
-    return tuple(map(_soak_part, values))
+def _make_bound(value: Mapping[str, Any]) -> Bound:
+    return _bound_of(value, names_ceilings=not schema.CEILING_FIGURES.keys().isdisjoint(value))
+
+
+def _make_padding(value: Mapping[str, Any]) -> Padding:
+    return _padding_of(value) if value.get("rule") or value.get("dimensions") else _NO_PADDING
+
+
+def _make_published(value: Mapping[str, Any]) -> Published | None:
+    return _published_of(value) if value else None
+
+
+def _make_visit_facts(value: Mapping[str, Any]) -> VisitFacts | None:
+    return _visit_facts_of(value) if value else None
 
 
 def _make_applications(values: Sequence[Mapping[str, Any]]) -> tuple[ApplicationCalls, ...]:
     return tuple(ApplicationCalls(value["name"], value["count"]) for value in values)
 
 
-_statistics_of = _dataclass_maker(Statistics)
-_visit_facts = _dataclass_maker(VisitFacts)
-
-
-def statistics_of_members(value: Mapping[str, Any]) -> Statistics:
-    """The statistics of a JSON object."""
-    facts = value.get("visits")
-    made: Statistics = _statistics_of(value, visits=_visit_facts(facts) if facts else None)
-    return made
-
+_row_with, _bound_with = dataclass_changer(Row), dataclass_changer(Bound)
+_published_of, _visit_facts_of = dataclass_maker(Published), dataclass_maker(VisitFacts)
+_padding_of, _NO_PADDING = dataclass_maker(Padding), Padding()
+_bound_of = dataclass_maker(Bound)
+_algorithm_of = dataclass_maker(
+    Algorithm, parts={"tried": _make_each(dataclass_maker(TriedCandidate))}
+)
+# The statistics of a JSON object.
+statistics_of_members = dataclass_maker(Statistics, parts={"visits": _make_visit_facts})
 
 _PARTS: Mapping[str, Callable[[Any], Any]] = {
     "attributes": _make_attributes,
     "applications": _make_applications,
-    "device": _dataclass_maker(Device),
+    "device": dataclass_maker(Device),
     "algorithm": _make_algorithm,
-    "regime": _make_regime,
+    "regime": dataclass_maker(Regime, parts={"published": _make_published}),
     "statistics": statistics_of_members,
     "samples_ns": _make_numbers,
     "clocks_mhz": _make_numbers,
     "rests_ns": _make_numbers,
-    "work": _dataclass_maker(Work),
-    "rates": _dataclass_maker(Rates),
+    "work": dataclass_maker(Work),
+    "rates": dataclass_maker(Rates),
     "bound": _make_bound,
-    "metrics": _make_metrics,
-    "soak": _make_soak,
+    "metrics": _make_each(dataclass_maker(Metric)),
+    "soak": _make_each(dataclass_maker(SoakPart)),
     "padding": _make_padding,
-    "conversion": _dataclass_maker(Conversion),
-    "verification": _dataclass_maker(Verification),
+    "conversion": dataclass_maker(Conversion),
+    "verification": dataclass_maker(Verification),
     "observed": _make_attributes,
     "stages_ns": _make_attributes,
-    "ranks": _make_ranks,
+    "ranks": dataclass_maker(
+        Ranks,
+        parts={
+            "outliers": _make_each(dataclass_maker(Outlier)),
+            "failures": _make_each(dataclass_maker(RankFailure)),
+        },
+    ),
 }
-_row_of = _dataclass_maker(Row, 0, "", None, None, None, None)
+_make_row = dataclass_maker(Row, (0, "", None, None, None, None), _PARTS)

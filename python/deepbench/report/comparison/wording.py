@@ -24,11 +24,18 @@ def verdict_word(verdict: str) -> str:
 
 def ratio_cells(ratio: Ratio | None) -> tuple[str, str]:
     """The ratio and its limits."""
+    return ratio_text(ratio), limits_text(ratio)
+
+
+def ratio_text(ratio: Ratio | None) -> str:
+    return "-" if ratio is None else number_text(ratio.value)
+
+
+def limits_text(ratio: Ratio | None) -> str:
     if ratio is None:
-        return "-", "-"
-    if ratio.low is None or ratio.high is None:
-        return number_text(ratio.value), "-"
-    return number_text(ratio.value), f"{number_text(ratio.low)} to {number_text(ratio.high)}"
+        return "-"
+    low, high = ratio.low, ratio.high
+    return "-" if low is None or high is None else f"{number_text(low)} to {number_text(high)}"
 
 
 def factor_text(factor: float) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from functools import lru_cache
+from functools import lru_cache, partial
 from operator import attrgetter
 from typing import Any
 
@@ -83,7 +83,7 @@ def _quantity_text(name: str, value: float | str) -> str:
 
 
 _STATISTICS = ("min", "q1", "q3", "p99", "max", "low", "high", "mean")
-_NUMBERS: dict[str, Callable[[ReportRow], object]] = {
+_NUMBERS: dict[str, Callable[[ReportRow], float | None]] = {
     "run": lambda row: row.file_index,
     "position": lambda row: row.entry.position,
     "good": lambda row: int(row.is_plottable),
@@ -113,15 +113,17 @@ class _Column(Sequence[Any]):
     """A value of each row, computed when it is read: a page of many rows would need several times
     their memory for all columns at once."""
 
-    def __init__(self, rows: Sequence[ReportRow], of: Callable[[ReportRow], object]) -> None:
-        self._rows, self._of = rows, of
+    def __init__(
+        self, rows: Sequence[ReportRow], values_of: Callable[[Sequence[ReportRow]], list[Any]]
+    ) -> None:
+        self._rows, self._values_of = rows, values_of
 
     def __len__(self) -> int:
         return len(self._rows)
 
     def __getitem__(self, index: int | slice) -> Any:
         some = self._rows[index]
-        return self._of(some) if isinstance(some, ReportRow) else [*map(self._of, some)]
+        return self._values_of([some])[0] if isinstance(some, ReportRow) else self._values_of(some)
 
 
 def page_data(
@@ -152,8 +154,8 @@ def page_data(
         },
         "shared": brief.notes(),
         "hides_defaults": brief.hides_defaults,
-        "numbers": {name: _Column(rows, _rounded_number_of(of)) for name, of in _NUMBERS.items()},
-        "samples": _Column(rows, lambda row: _thinned_samples_us(row, limit)),
+        "numbers": {name: _Column(rows, partial(_rounded, of)) for name, of in _NUMBERS.items()},
+        "samples": _Column(rows, lambda some: [_thinned_samples_us(row, limit) for row in some]),
         "outliers": {row.id: far for row in rows if (far := _outlier_data(row))},
         "pairs": {
             "algorithms": [_pair_data(pair) for pair in algorithms],
@@ -190,29 +192,33 @@ def _json_text(value: object) -> str:
     return json.dumps(value, ensure_ascii=True, allow_nan=False, separators=(",", ":"))
 
 
+class _TextNumbers(dict[str | None, int]):
+    """The number of each distinct text, by the text as it was before it could be printed."""
+
+    def __init__(self) -> None:
+        super().__init__({None: -1})
+        self.printed: dict[str, int] = {}
+
+    def __missing__(self, text: str) -> int:
+        number = self[text] = self.printed.setdefault(printable(text), len(self.printed))
+        return number
+
+
 def _indexed_texts(values: Iterable[object]) -> dict[str, Any]:
     """Each distinct text once, and an index into these texts for every row."""
-    numbers: dict[str, int] = {}
-    of_text: dict[object, int] = {None: -1}  # as it was before it could be printed
-    index = []
-    for value in values:
-        number = of_text.get(value) if value is None or type(value) is str else None
-        if number is None:
-            number = numbers.setdefault(printable(value), len(numbers))
-            if type(value) is str:
-                of_text[value] = number
-        index.append(number)
-    return {"values": list(numbers), "index": index}
+    numbers = _TextNumbers()
+    texts = (one if one is None or type(one) is str else printable(one) for one in values)
+    index = [numbers[text] for text in texts]
+    return {"values": list(numbers.printed), "index": index}
 
 
-def _rounded_number(value: object) -> int | float | None:
-    if isinstance(value, int) or value is None:
-        return value
-    return float(_DIGITS % value)
-
-
-def _rounded_number_of(of: Callable[[ReportRow], object]) -> Callable[[ReportRow], object]:
-    return lambda row: _rounded_number(of(row))
+def _rounded(
+    of: Callable[[ReportRow], float | None], rows: Iterable[ReportRow]
+) -> list[int | float | None]:
+    return [
+        value if value is None or isinstance(value, int) else float(_DIGITS % value)
+        for value in map(of, rows)
+    ]
 
 
 def _thinned_samples_us(row: ReportRow, limit: int) -> list[int | float]:
