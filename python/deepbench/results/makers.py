@@ -60,8 +60,7 @@ def _compiled(
 ) -> Callable[..., _T]:
     """The function whose body sets the fields of `made`; `known` are its global names."""
     twin = type(kind.__name__, (), {"__slots__": tuple(_field_types(kind))})
-    text = [
-        f"def made_of({parameters}):",
+    lines = [
         "made = twin()",
         *body,
         "for name, item in replaced.items():",
@@ -70,6 +69,6 @@ def _compiled(
         "return made",
     ]
     names: dict[str, Any] = {"kind": kind, "twin": twin, "intern": intern, **known}
-    exec("\n    ".join(text), names)
+    exec("\n    ".join([f"def made_of({parameters}):", *lines]), names)
     made_of: Callable[..., _T] = names["made_of"]
     return made_of

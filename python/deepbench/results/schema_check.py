@@ -57,7 +57,7 @@ def compile_check(schema: Schema, definitions: Mapping[str, Schema]) -> Check:
     if unknown := schema.keys() - _KEYWORDS:
         raise ValueError(f"unknown keywords in the schema: {', '.join(sorted(unknown))}")
     if "$ref" in schema:
-        return compile_check(definitions[schema["$ref"].rpartition("/")[2]], definitions)
+        return compile_check(_referenced(schema, definitions), definitions)
     if "enum" in schema or "const" in schema:
         return _choice_check(schema)
     classes = _permitted_classes(schema)
@@ -65,23 +65,14 @@ def compile_check(schema: Schema, definitions: Mapping[str, Schema]) -> Check:
     def refuse_type(value: object) -> None:
         raise Violation(f"is {shortened_json(value)}, not {' or '.join(_type_names(schema))}")
 
-    if not classes & {dict, list}:
-        return _scalar_check(schema, classes, refuse_type)
-    members, items = _object_check(schema, definitions), _list_check(schema, definitions)
-    number = _scalar_check(schema, classes, refuse_type)
+    check = _scalar_check(schema, classes, refuse_type)
+    if list in classes:
+        check = _list_check(schema, definitions, check)
+    return _object_check(schema, definitions, check) if dict in classes else check
 
-    def check(value: Any) -> None:
-        kind = type(value)
-        if kind not in classes:
-            refuse_type(value)
-        elif kind is dict:
-            members(value)
-        elif kind is list:
-            items(value)
-        else:
-            number(value)
 
-    return check
+def _referenced(schema: Schema, definitions: Mapping[str, Schema]) -> Schema:
+    return definitions[schema["$ref"].rpartition("/")[2]]
 
 
 def _type_names(schema: Schema) -> list[str]:
@@ -144,7 +135,8 @@ def _scalar_check(schema: Schema, classes: frozenset[type], refuse_type: Check) 
     return check
 
 
-def _object_check(schema: Schema, definitions: Mapping[str, Schema]) -> Check:
+def _object_check(schema: Schema, definitions: Mapping[str, Schema], check_other: Check) -> Check:
+    """The check of an object; `check_other` is that of another value."""
     properties = schema.get("properties", {})
     named = {
         name: (*_permitted_at_once(part, definitions), compile_check(part, definitions))
@@ -157,7 +149,9 @@ def _object_check(schema: Schema, definitions: Mapping[str, Schema]) -> Check:
     )
     required = tuple(schema.get("required", ()))
 
-    def check(value: dict[str, Any]) -> None:
+    def check(value: Any) -> None:
+        if type(value) is not dict:
+            return check_other(value)
         for name in required:
             if name not in value:
                 raise Violation(f"has no {name!r}")
@@ -182,25 +176,30 @@ def _permitted_at_once(
     the classes of which it permits every value, and the classes of which it permits every number
     between two limits."""
     if "$ref" in schema:
-        return _permitted_at_once(definitions[schema["$ref"].rpartition("/")[2]], definitions)
+        return _permitted_at_once(_referenced(schema, definitions), definitions)
     if "type" not in schema or "enum" in schema or "const" in schema:
         return frozenset(), frozenset(), 0, 0
     classes = _permitted_classes(schema)
-    least = max(schema.get("minimum", 0), _SMALLEST_MAGNITUDE)
+    least = max(schema.get("minimum", 0), _SMALLEST_MAGNITUDE if float in classes else 0)
     most = min(schema.get("maximum", _LARGEST_INTEGER), _LARGEST_INTEGER)
     return classes & {str, bool, type(None)}, classes & {int, float}, least, most
 
 
-def _list_check(schema: Schema, definitions: Mapping[str, Schema]) -> Check:
+def _list_check(schema: Schema, definitions: Mapping[str, Schema], check_other: Check) -> Check:
+    """The check of a list; `check_other` is that of another value."""
     part = schema.get("items")
-    if part is None:
-        return _check_limits
-    each = compile_check(part, definitions)
-    are_numbers = part.get("type") == "number"
+    each = _check_limits if part is None else compile_check(part, definitions)
+    are_numbers = part is not None and part.get("type") == "number"
 
-    def check(value: list[Any]) -> None:
-        if are_numbers and _are_within(value, each):
-            return
+    def check(value: Any) -> None:
+        if type(value) is not list:
+            check_other(value)
+        elif part is None:
+            _check_limits(value)
+        elif not (are_numbers and _are_within(value, each)):
+            check_items(value)
+
+    def check_items(value: list[Any]) -> None:
         index = -1
         try:
             for item in value:
