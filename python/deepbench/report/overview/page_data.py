@@ -207,8 +207,10 @@ class _TextNumbers(dict[str | None, int]):
 def _indexed_texts(values: Iterable[object]) -> dict[str, Any]:
     """Each distinct text once, and an index into these texts for every row."""
     numbers = _TextNumbers()
-    texts = (one if one is None or type(one) is str else printable(one) for one in values)
-    index = [numbers[text] for text in texts]
+    index = [
+        numbers[value if value is None or type(value) is str else printable(value)]
+        for value in values
+    ]
     return {"values": list(numbers.printed), "index": index}
 
 
