@@ -121,5 +121,53 @@ TEST_CASE("the product of a sparse generated matrix counts its nonzeros only") {
   }
 }
 
+TEST_CASE("elements of a generated matrix count times the scales of their blocks") {
+  const InputGenerator inputs(6, "uniform");
+  InputGenerator::SmallIntegers integers;
+  integers.fill({1u << 28, 7});
+  const InputGenerator scales(8, integers);
+  struct Shape {
+    int64_t rows, columns, height, width;
+  };
+  for (const Shape& shape :
+       {Shape{1, 1, 128, 128}, Shape{1300, 260, 128, 128}, Shape{1300, 260, 1, 128},
+        Shape{260, 1300, 128, 1}, Shape{700, 3, 100, 2}, Shape{5, 70000, 3, 1000}}) {
+    const int64_t down = 2, right = 3001;
+    const GeneratedMatrix matrix = {inputs,
+                                    DEEPBENCH_E4M3,
+                                    3,
+                                    shape.rows,
+                                    shape.columns,
+                                    nullptr,
+                                    0,
+                                    BlockScales{scales, 4, shape.height, shape.width, down, right}};
+    CHECK(matrix.mean_square() == 7);  // a third, times 21
+    for (bool transposed : {false, true}) {
+      const auto outputs = static_cast<size_t>(transposed ? shape.columns : shape.rows);
+      const auto inner = static_cast<size_t>(transposed ? shape.rows : shape.columns);
+      std::vector<double> x(inner), sums(outputs, 0), squares(outputs, 0);
+      for (size_t i = 0; i < inner; ++i) x[i] = double(i % 61) - 30;
+      for (int64_t j = 0; j < shape.columns; ++j)
+        for (int64_t i = 0; i < shape.rows; ++i) {
+          const auto block = uint64_t(i / shape.height * down + j / shape.width * right);
+          const double value =
+              deepbench_element(DEEPBENCH_E4M3, 6, 3, uint64_t(i + j * shape.rows)) *
+              deepbench_small_integer({1u << 28, 7}, 8, 4, block);
+          const auto to = static_cast<size_t>(transposed ? j : i);
+          sums[to] += value * x[static_cast<size_t>(transposed ? i : j)];
+          squares[to] += value * value;
+        }
+      CAPTURE(shape.rows);
+      CAPTURE(shape.height);
+      CAPTURE(transposed);
+      for_each_simd_level([&] {
+        const MatrixSums got = multiply_by_vector_with_squares(matrix, transposed, x);
+        CHECK(got.sums == sums);
+        CHECK(got.squares == squares);
+      });
+    }
+  }
+}
+
 }  // namespace
 }  // namespace deepbench

@@ -126,10 +126,12 @@ const std::vector<Group>& groups() {
         "last term dropped", "no bias", "no function"}},
       {in_precisions(kSmallScales, {"fp8_e4m3", "fp8_e5m2"}),
        {"scales ignored", "scales of the next block", "the scales of A for B", "scales transposed",
-        "last term dropped", "C ignored", "a column without its product"}},
+        "a scale of A negated", "a scale of B negated", "last term dropped", "C ignored",
+        "a column without its product"}},
       {in_precisions(kLargeScales, {"fp8_e4m3", "fp8_e5m2"}),
        {"scales ignored", "scales of the next block", "the scales of A for B", "scales transposed",
-        "scales of the next rows", "a tile of zeros", "a column without its product",
+        "a scale of A negated", "a scale of B negated", "scales of the next rows",
+        "last term dropped", "C ignored", "a tile of zeros", "a column without its product",
         "a row of zeros", "columns swapped", "an element unwritten"}},
       {in_precisions(kSmallGemm, {"float", "half", "bfloat16", "int8"}),
        {"last term dropped", "an element unwritten", "a column unwritten", "nothing written"},
@@ -494,8 +496,7 @@ testing::ComparedPlaces compared_places(const Problem& problem, const std::strin
   const std::string& op = problem.op();
   if (op == "conv" && problem.text("y_type") != "s8") return {Which::kOneOfColumn, rows};
   if (op == "gemm" || op == "grouped_gemm" || op == "sparse_gemm") {
-    const bool is_linear = op != "gemm" || (!is_nonlinear(gemm_problem(problem).epilogue) &&
-                                            !gemm_problem(problem).scales_blocks);
+    const bool is_linear = op != "gemm" || !is_nonlinear(gemm_problem(problem).epilogue);
     const int lines = !is_linear ? 10 : inputs == "integers" ? 0 : 2;
     const bool is_single =
         op == "sparse_gemm" || (op == "gemm" && gemm_problem(problem).batch == 1);

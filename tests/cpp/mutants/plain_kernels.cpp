@@ -107,11 +107,15 @@ void scale_blocks(const Gemm& gemm, const std::string& inputs, const std::string
   const auto of_a = [&](int64_t i, int64_t block) {
     const int64_t rows = (gemm.m + 127) / 128, off = error == "scales of the next rows";
     const int64_t row = (i / 128 + off) % rows;
-    return scale(Gemm::kStreamScaleA, transposed ? row + block * rows : block + row * blocks);
+    const float own =
+        scale(Gemm::kStreamScaleA, transposed ? row + block * rows : block + row * blocks);
+    return error == "a scale of A negated" && row + 1 == rows && block == 0 ? -own : own;
   };
   const auto of_b = [&](int64_t j, int64_t block) {
     if (error == "the scales of A for B") return of_a(j, block);
-    return scale(Gemm::kStreamScaleB, transposed ? block + j * blocks : j + block * gemm.n);
+    const float own =
+        scale(Gemm::kStreamScaleB, transposed ? block + j * blocks : j + block * gemm.n);
+    return error == "a scale of B negated" && j == gemm.n * 5 / 8 && block == 0 ? -own : own;
   };
   for (int64_t l = 0; l < gemm.k; ++l) {
     const int64_t block = (l / 128 + next) % blocks;
@@ -213,7 +217,7 @@ Outputs multiply_batch(const Gemm& gemm, const std::string& inputs, const std::s
   Outputs all = {gemm.precision.c, {}, gemm.m};
   const bool is_of_product = error.find("batch") == std::string::npos &&
                              error.find("bias") == std::string::npos &&
-                             error.find("scales") == std::string::npos && error != "no function";
+                             error.find("scale") == std::string::npos && error != "no function";
   const std::vector<float> c = added_to_products(gemm, inputs, error);
   for (int64_t item = 0; item < gemm.batch; ++item) {
     Matrices one = gemm_matrices(gemm, inputs, item, first_elements(gemm, item, error), c);

@@ -146,37 +146,73 @@ TEST_CASE("gemm: one scale for each tensor is silent, and scales of blocks count
         "scaling=block128: a batch has no scales of blocks");
 }
 
+// One output of a product with scales of blocks by the definition.
+double scaled_element(const Gemm& gemm, const KernelConditions& conditions, uint64_t index) {
+  const bool exact = conditions.inputs == "integers";
+  const auto element = [&](deepbench_type type, uint32_t stream, uint64_t place) -> double {
+    if (exact)
+      return deepbench_small_integer(gemm.integers(stream), conditions.seed, stream, place);
+    return deepbench_element(type, conditions.seed, stream, place);
+  };
+  const auto scale = [&](uint32_t stream, int64_t block) {
+    return deepbench_small_integer({1u << 28, exact ? 1u : 7u}, conditions.seed, stream,
+                                   uint64_t(block));
+  };
+  const int64_t i = int64_t(index) % gemm.m, j = int64_t(index) / gemm.m;
+  double sum = element(gemm.precision.c, 2, index);
+  for (int64_t l = 0; l < gemm.k; ++l)
+    sum += element(gemm.precision.a, 0, gemm.index_a(i, l)) *
+           element(gemm.precision.b, 1, gemm.index_b(l, j)) *
+           scale(3, l / 128 + i / 128 * (gemm.k / 128)) * scale(4, j + l / 128 * gemm.n);
+  return sum;
+}
+
 // In exact sums and in others.
 TEST_CASE("gemm: every block of 128 products counts times its two scales") {
   const Problem problem =
       Problem::parse("gemm m=131 n=3 k=256 precision=fp8_e4m3 scaling=block128 trans_a=t");
-  const Gemm gemm = gemm_problem(problem);
   for (const std::string inputs : {"uniform", "integers"}) {
     KernelConditions conditions;
     conditions.inputs = inputs;
-    const bool exact = inputs == "integers";
-    const auto element = [&](deepbench_type type, uint32_t stream, uint64_t index) -> double {
-      if (exact)
-        return deepbench_small_integer(gemm.integers(stream), conditions.seed, stream, index);
-      return deepbench_element(type, conditions.seed, stream, index);
-    };
-    const auto scale = [&](uint32_t stream, int64_t index) {
-      return deepbench_small_integer({1u << 28, exact ? 1u : 7u}, conditions.seed, stream,
-                                     uint64_t(index));
-    };
     const ExpectedOutput expected = problem.operation().expected_output(problem, conditions);
     REQUIRE(expected.indices.size() == 131 * 3);
     for (size_t x = 0; x < expected.indices.size(); ++x) {
-      const int64_t i = int64_t(expected.indices[x]) % 131, j = int64_t(expected.indices[x]) / 131;
-      double sum = element(DEEPBENCH_BF16, 2, expected.indices[x]);
-      for (int64_t l = 0; l < 256; ++l)
-        sum += element(DEEPBENCH_E4M3, 0, gemm.index_a(i, l)) *
-               element(DEEPBENCH_E4M3, 1, gemm.index_b(l, j)) * scale(3, l / 128 + i / 128 * 2) *
-               scale(4, j + l / 128 * 3);
+      const double sum = scaled_element(gemm_problem(problem), conditions, expected.indices[x]);
       CHECK(expected.values[x] == doctest::Approx(sum).epsilon(1e-12));
-      CHECK((expected.bounds[x] == 0) == exact);
+      CHECK((expected.bounds[x] == 0) == (inputs == "integers"));
     }
   }
+}
+
+// Outputs that are rounded correctly are within the bounds, which are of the size of their errors.
+TEST_CASE("gemm: a projection counts the scales of both operands in every transposition") {
+  for (const std::string trans :
+       {"trans_a=n trans_b=n", "trans_a=t trans_b=n", "trans_a=n trans_b=t", "trans_a=t trans_b=t"})
+    for (const std::string inputs : {"uniform", "integers"}) {
+      const Problem problem =
+          Problem::parse("gemm m=300 n=131 k=512 precision=fp8_e5m2 scaling=block128 " + trans);
+      CAPTURE(trans);
+      CAPTURE(inputs);
+      KernelConditions conditions;
+      conditions.inputs = inputs;
+      const ExpectedOutput expected = problem.operation().expected_output(problem, conditions);
+      REQUIRE(expected.projections.size() == 300);
+      double largest = 0;
+      for (const uint64_t i : {0, 127, 128, 299}) {
+        double exact = 0, rounded = 0;
+        for (uint64_t j = 0; j < 131; ++j) {
+          const double weight = deepbench_weight(expected.projection_seed, j);
+          const double sum = scaled_element(gemm_problem(problem), conditions, i + j * 300);
+          exact += sum * weight, rounded += stored(DEEPBENCH_BF16, sum) * weight;
+        }
+        CHECK(expected.projections[i] == doctest::Approx(exact).epsilon(1e-9));
+        const double error = std::abs(rounded - expected.projections[i]);
+        CHECK(error <= expected.projection_bounds[i]);
+        if (inputs == "integers") CHECK(expected.projection_bounds[i] < 1e-3);
+        largest = std::max(largest, error / expected.projection_bounds[i]);
+      }
+      CHECK((inputs == "integers" ? largest == 0 : largest > 0.02));
+    }
 }
 
 TEST_CASE("gemm: whole rows and columns are compared once, and always without a projection") {
@@ -423,20 +459,21 @@ TEST_CASE("gemm: the largest of correctly rounded outputs are within the bounds 
   KernelConditions conditions;
   while (std::abs(deepbench_weight(conditions.verification_seed, 0)) < 0.9)
     ++conditions.verification_seed;
-  for (const std::string precision : {"half", "bfloat16"}) {
+  for (const std::string precision : {"half", "bfloat16", "fp8_e4m3 scaling=block128"}) {
     const Problem problem = Problem::parse("gemm m=262144 n=1 k=128 precision=" + precision);
     const deepbench_type type = gemm_problem(problem).precision.c;
     const ExpectedOutput expected = problem.operation().expected_output(problem, conditions);
     const double weight = deepbench_weight(expected.projection_seed, 0);
     REQUIRE(std::abs(weight) >= 0.9);
     REQUIRE(expected.projections.size() == 262144);
-    size_t outside = 0;
+    double largest = 0;
     for (size_t i = 0; i < expected.projections.size(); ++i) {
       const double rounded = stored(type, expected.projections[i] / weight);
-      outside +=
-          std::abs(rounded * weight - expected.projections[i]) > expected.projection_bounds[i];
+      const double error = std::abs(rounded * weight - expected.projections[i]);
+      largest = std::max(largest, error / expected.projection_bounds[i]);
     }
-    CHECK(outside == 0);
+    CHECK(largest <= 1);
+    CHECK(largest > 0.25);
   }
 }
 

@@ -83,13 +83,29 @@ class MatrixVectorProduct {
     const uint64_t first =
         matrix_.first + static_cast<uint64_t>(column * matrix_.rows + rows.begin);
     matrix_.inputs.fill(matrix_.type, matrix_.stream, first, 1, rows.size(), out);
-    if (!matrix_.pattern) return;
-    const SparsityPattern& pattern = *matrix_.pattern;
+    if (matrix_.pattern) apply_pattern(*matrix_.pattern, first, rows.size(), out);
+    if (matrix_.scales) apply_scales(*matrix_.scales, rows, column, out);
+  }
+
+  static void apply_pattern(const SparsityPattern& pattern, uint64_t first, int64_t count,
+                            float* out) {
     uint32_t words[kBlockRows];
-    fill_words(pattern.seed, pattern.stream, first, rows.size(), words);
+    fill_words(pattern.seed, pattern.stream, first, count, words);
     run_vectorised([&, threshold = pattern.threshold]() DEEPBENCH_ALWAYS_INLINE {
-      for (int64_t i = 0; i < rows.size(); ++i) out[i] = words[i] < threshold ? 0.0f : out[i];
+      for (int64_t i = 0; i < count; ++i) out[i] = words[i] < threshold ? 0.0f : out[i];
     });
+  }
+
+  static void apply_scales(const BlockScales& of, Range rows, int64_t column, float* out) {
+    const Range blocks = {rows.begin / of.height, (rows.end - 1) / of.height + 1};
+    float scales[kBlockRows];
+    const int64_t first = blocks.begin * of.down + column / of.width * of.right;
+    of.inputs.fill(DEEPBENCH_F32, of.stream, uint64_t(first), uint64_t(of.down), blocks.size(),
+                   scales);
+    for (int64_t block = 0, row = rows.begin; block < blocks.size(); ++block)
+      for (const int64_t end = std::min((blocks.begin + block + 1) * of.height, rows.end);
+           row < end; ++row)
+        out[row - rows.begin] *= scales[block];
   }
 
   void add_by_rows(Range rows, Range columns, double* sums, double* squares) const {

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 #include "deepbench/core/export.hpp"
@@ -17,6 +18,17 @@ struct SparsityPattern {
   uint32_t stream, threshold;
 };
 
+// Factors of the blocks of an operand, small integers: each element counts times that of its block.
+// A block has `height` rows and `width` columns of the matrix as it is stored.
+struct BlockScales {
+  const InputGenerator& inputs;
+  uint32_t stream;
+  int64_t height, width;
+  int64_t down, right;  // from the index of a block's scale to that of the next block
+
+  double mean_square() const { return inputs.mean_square(DEEPBENCH_F32, stream); }
+};
+
 // A generated operand, or a part of one, in column-major order.
 struct GeneratedMatrix {
   const InputGenerator& inputs;
@@ -25,6 +37,11 @@ struct GeneratedMatrix {
   int64_t rows, columns;
   const SparsityPattern* pattern = nullptr;  // null: the matrix is dense
   uint64_t first = 0;                        // element of the operand with which the matrix begins
+  std::optional<BlockScales> scales = {};
+
+  double mean_square() const {
+    return inputs.mean_square(type, stream) * (scales ? scales->mean_square() : 1);
+  }
 };
 
 struct MatrixSums {

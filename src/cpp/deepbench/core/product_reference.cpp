@@ -288,7 +288,8 @@ void ProductReference::add_growth(ExpectedOutput& expected) const {
 // A product rounds away where it is less than half of C's last place, which is a third of the
 // roundoff on average, and one of integers where it is 0. The density of a sum of k random products
 // is at most 1/2 over its deviation. Twice the mean allows for rows of A that are smaller than
-// others, and six deviations of the number of outputs for chance.
+// others, and six deviations of the number of outputs for chance. Scales
+// are left out: none makes a product smaller.
 void ProductReference::add_unchanged_share(ExpectedOutput& expected) const {
   const Operand a = this->a(0), b = this->b(0);
   if (mean_terms() < kManyTerms || a.stored.inputs.is_constant()) return;
@@ -343,17 +344,15 @@ void ProductReference::add_projection(ExpectedOutput& expected) const {
   for (size_t i = 0; i < bias.size(); ++i) total.sums[i] += bias[i] * sum_of_weights;
   expected.projections = std::move(total.sums);
 
-  const double b_square = b.stored.inputs.mean_square(b.stored.type, b.stored.stream);
-  const double c_square =
-      beta_ * beta_ * c.stored.inputs.mean_square(c.stored.type, c.stored.stream);
-  const double bias_square =
-      bias.empty() ? 0 : c.stored.inputs.mean_square(c.stored.type, c.stored.stream);
+  const double b_square = b.stored.mean_square();
+  const double c_square = beta_ * beta_ * c.stored.mean_square();
+  const double bias_square = bias.empty() ? 0 : c.stored.mean_square();
   const double relative = relative_bound() + 1e-13 * (1 + std::sqrt(max_terms()));
   const double added_up = a.stored.inputs.is_constant() ? 4 * max_terms() : 1;
   expected.projection_bounds.resize(expected.projections.size());
   for (size_t i = 0; i < total.squares.size(); ++i)
     expected.projection_bounds[i] =
-        projection_bound_over_typical(double(n_)) *
+        projection_bound_over_typical(double(n_), largest_column()) *
             std::sqrt(added_up * total.squares[i] * b_square + c_square + bias_square) * relative +
         1e-300;
   expected.projection_rows = static_cast<uint64_t>(m_);

@@ -71,6 +71,8 @@ class ProductReference {
   // The mean number of products of an output.
   virtual double mean_terms() const { return double(k_); }
   virtual double output_roundoff() const = 0;
+  // The typical size of an output in the largest column, as a multiple of that of all outputs.
+  virtual double largest_column() const { return 1; }
   virtual bool is_linear() const { return true; }
   // What the whole result has in addition, with the same column everywhere: none, or m elements.
   virtual std::vector<double> bias() const { return {}; }

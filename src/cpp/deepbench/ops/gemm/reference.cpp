@@ -37,10 +37,10 @@ class GemmReference final : public ProductReference {
         gemm_(gemm),
         rounds_product_(conditions.accumulator == "rounded_product"),
         approximates_tanh_(conditions.accumulator == "approximate_tanh"),
-        seed_(conditions.seed),
         exact_(conditions.inputs == "integers" && gemm.precision.precision != Precision::kInt8),
         inputs_(exact_ ? InputGenerator(conditions.seed, small_integers(gemm))
                        : InputGenerator(conditions.seed, conditions.inputs)),
+        scales_(conditions.seed, small_scales(exact_)),
         judges_slope_(conditions.inputs == "uniform" && conditions.accumulator != "fp22" &&
                       size_of(gemm.precision.c) <= 2 && gemm.epilogue != Epilogue::kGelu),
         type_a_(gemm.precision.a),
@@ -65,18 +65,35 @@ class GemmReference final : public ProductReference {
             gemm.integers(Gemm::kStreamC)};
   }
 
+  static InputGenerator::SmallIntegers small_scales(bool exact) {
+    InputGenerator::SmallIntegers integers;
+    integers.fill(Gemm::scales(exact));
+    return integers;
+  }
+
   // The elements with which A and B of a product begin.
   uint64_t first_of_a(size_t product) const { return product * uint64_t(gemm_.m * gemm_.k); }
   uint64_t first_of_b(size_t product) const { return product * uint64_t(gemm_.k * gemm_.n); }
 
+  // Of an operand as it is stored. In op(A) or op(B), a block has 128 rows and so many columns, and
+  // the scales of the same 128 rows follow one another.
+  std::optional<BlockScales> scales(uint32_t stream, int64_t columns, int64_t scales_of_rows,
+                                    bool transposed) const {
+    constexpr int64_t kRows = Gemm::kScaleBlock;
+    if (!gemm_.scales_blocks) return std::nullopt;
+    if (transposed) return BlockScales{scales_, stream, columns, kRows, 1, scales_of_rows};
+    return BlockScales{scales_, stream, kRows, columns, scales_of_rows, 1};
+  }
+
   Operand a(size_t product) const override {
     return {{inputs_, type_a_, Gemm::kStreamA, gemm_.rows_a(), gemm_.columns_a(), nullptr,
-             first_of_a(product)},
+             first_of_a(product),
+             scales(Gemm::kStreamScaleA, Gemm::kScaleBlock, gemm_.blocks_k(), gemm_.trans_a)},
             gemm_.trans_a};
   }
   Operand b(size_t product) const override {
     return {{inputs_, type_b_, Gemm::kStreamB, gemm_.rows_b(), gemm_.columns_b(), nullptr,
-             first_of_b(product)},
+             first_of_b(product), scales(Gemm::kStreamScaleB, 1, gemm_.n, gemm_.trans_b)},
             gemm_.trans_b};
   }
   Operand c() const override {
@@ -102,7 +119,7 @@ class GemmReference final : public ProductReference {
     if (!gemm_.scales_blocks) return;
     for (int64_t l = 0; l < gemm_.k; ++l) {
       const auto index = uint64_t(first + l / Gemm::kScaleBlock * stride);
-      elements[l] *= float(deepbench_small_integer(Gemm::scales(exact_), seed_, stream, index));
+      elements[l] *= float(scales_.element(DEEPBENCH_F32, stream, index));
     }
   }
 
@@ -159,9 +176,13 @@ class GemmReference final : public ProductReference {
     return of_tanh * std::abs(sum) / 2;
   }
 
-  // A projection multiplies by matrices as they are generated (core/generated_matrix), which have
-  // no scales.
-  bool is_linear() const override { return !is_nonlinear(gemm_.epilogue) && !gemm_.scales_blocks; }
+  bool is_linear() const override { return !is_nonlinear(gemm_.epilogue); }
+  // Of a column of B whose scales are all the largest.
+  double largest_column() const override {
+    if (!gemm_.scales_blocks) return 1;
+    const double mean_square = scales_.mean_square(DEEPBENCH_F32, Gemm::kStreamScaleB);
+    return Gemm::scales(exact_).largest / std::sqrt(mean_square);
+  }
   std::vector<double> bias() const override {
     std::vector<double> all(gemm_.has_epilogue() ? size_t(gemm_.m) : 0);
     for (size_t i = 0; i < all.size(); ++i) all[i] = inputs_.element(type_c_, Gemm::kStreamC, i);
@@ -190,9 +211,8 @@ class GemmReference final : public ProductReference {
   Gemm gemm_;
   const bool rounds_product_;  // the product is rounded to the output's type before C is added
   const bool approximates_tanh_;
-  const uint64_t seed_;
   const bool exact_;  // the inputs are small integers
-  const InputGenerator inputs_;
+  const InputGenerator inputs_, scales_;
   const bool judges_slope_;
   deepbench_type type_a_, type_b_, type_c_;
 };

@@ -88,7 +88,7 @@ class GemmOperation final : public Operation {
   double verification_bytes(const Problem& problem) const override {
     const Gemm gemm = gemm_problem(problem);
     return ProductReference::host_memory_bytes(gemm.m, gemm.n * gemm.batch, gemm.k, gemm.batch,
-                                               !is_nonlinear(gemm.epilogue) && !gemm.scales_blocks);
+                                               !is_nonlinear(gemm.epilogue));
   }
 
  private:
