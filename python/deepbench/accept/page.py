@@ -74,7 +74,7 @@ def _families_section(acceptance: Acceptance) -> Iterator[Section]:
         return
     lines = (
         "here/reference: the geometric mean of the rows' times (of energy: joules); an alarm is a "
-        "mean above 1 by more than the tolerance",
+        "mean above 1 by more than the tolerance and what may be chance",
     )
     columns = ("family", "device", "rows", "here/reference", "tolerance", "devices in reference",
                "verdict")  # fmt: skip
@@ -84,7 +84,6 @@ def _families_section(acceptance: Acceptance) -> Iterator[Section]:
 
 def _family_cells(one: Judgement) -> tuple[str, ...]:
     mean, spread = one.log_mean, one.tolerance.spread
-    word = "alarm" if one.is_alarm else "within" if mean is not None else "missing"
     return (
         one.family.name,
         "all" if one.device is None else str(one.device),
@@ -92,7 +91,7 @@ def _family_cells(one: Judgement) -> tuple[str, ...]:
         "-" if mean is None else f"{math.exp(mean):.4f}",
         f"{percent(one.tolerance.share)} %",
         "no spread" if spread is None else str(spread.devices),
-        word,
+        one.verdict,
     )
 
 

@@ -24,6 +24,7 @@ from deepbench.accept.gaps import ERRORS, SPREAD, THROTTLING, Gap, missing_and_e
 from deepbench.accept.measurement import Measured, MeasuredRow
 from deepbench.accept.reference import Reference, ReferenceRow, describe_ground
 from deepbench.accept.tolerance import Tolerance, tolerance
+from deepbench.compare.ratios import ratio
 from deepbench.compare.regimes import describe_regime, differences
 from deepbench.compare.result_set import printable, to_entry
 from deepbench.references import FEWEST_DEVICES, kind_of_identity
@@ -53,6 +54,7 @@ class Pair:
     measured: MeasuredRow | None
     log_ratio: float | None  # of the value here over the reference's; None: it does not count
     reason: str | None  # why it does not count
+    log_error: float = 0.0  # by which log_ratio may be too high, as far as the rows' intervals say
 
     @property
     def is_wrong(self) -> bool:
@@ -79,9 +81,29 @@ class Judgement:
         return statistics.fmean(ratios) if ratios else None
 
     @property
+    def log_error(self) -> float:
+        """By how much the mean may be too high."""
+        errors = [pair.log_error for pair in self.pairs if pair.log_ratio is not None]
+        return math.hypot(*errors) / len(errors) if errors else 0.0
+
+    @property
     def is_alarm(self) -> bool:
         mean = self.log_mean
-        return mean is not None and mean > self.tolerance.log_limit
+        return mean is not None and mean - self.log_error > self.tolerance.log_limit
+
+    @property
+    def is_unclear(self) -> bool:
+        """Whether the rows repeat too badly to tell if the family is within its tolerance."""
+        mean = self.log_mean
+        if mean is None or self.is_alarm:
+            return False
+        return max(mean, self.log_error) > self.tolerance.log_limit
+
+    @property
+    def verdict(self) -> str:
+        if self.log_mean is None:
+            return "missing"
+        return "alarm" if self.is_alarm else "unclear" if self.is_unclear else "within"
 
     @property
     def title(self) -> str:
@@ -188,8 +210,18 @@ def _pair(family: Family, row: ReferenceRow, measured: MeasuredRow | None) -> Pa
     value = measured.value(family) if measured and reason is None else None
     of_reference = family.value(row)
     if value and of_reference and math.isfinite(value):
-        return Pair(row, measured, math.log(value / of_reference), None)
+        error = _log_error(family, row, measured)
+        return Pair(row, measured, math.log(value / of_reference), None, error)
     return Pair(row, measured, None, reason or f"{row.entry.problem} has no {family.name}")
+
+
+def _log_error(family: Family, row: ReferenceRow, measured: MeasuredRow | None) -> float:
+    """Of the ratio of two times of one device each; energy and the ranks of a fleet have no
+    interval."""
+    if measured is None or measured.rank is not None or family is ENERGY:
+        return 0.0
+    found = ratio(row.entry, to_entry(measured.row, row.entry.inputs))
+    return 0.0 if found is None or found.interval is None else found.interval.below
 
 
 def _why_not_comparable(row: ReferenceRow, measured: MeasuredRow | None) -> str | None:
@@ -223,6 +255,16 @@ def _alarm_text(one: Judgement) -> str:
     )
 
 
+def _unclear_text(one: Judgement) -> str:
+    mean, error = (
+        round(100 * math.expm1(x), 1) + 0.0 for x in (one.log_mean or 0.0, one.log_error)
+    )  # and no -0.0
+    return (
+        f"{one.title}: the rows repeat too badly: {mean:+.1f} % against the reference, of which "
+        f"{error:.1f} % may be chance, with a tolerance of {100 * one.tolerance.share:.1f} %"
+    )
+
+
 def _nothing_judged(judgements: Sequence[Judgement]) -> Iterator[Gap]:
     """A verdict that rests on no row is no pass, whatever the user does without."""
     pairs = [pair for one in judgements for pair in one.pairs]
@@ -245,6 +287,8 @@ def _missing_families(judgements: Sequence[Judgement], machine: Machine) -> Iter
         if not one.pairs and one.family.applies(facts, count):
             yield Gap(f"{one.family.name}: the reference has no rows of it", one.family.word)
         gaps = [pair.reason for pair in one.pairs if pair.reason and not pair.is_wrong]
+        if one.is_unclear:
+            yield Gap(_unclear_text(one))
         if gaps:
             others = len(gaps) - 1
             more = f"; and {others} more row{'s' if others > 1 else ''}" if others else ""

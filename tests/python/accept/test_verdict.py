@@ -153,10 +153,34 @@ def test_a_machine_that_cannot_be_told_from_the_references_is_noted(
 
 def slowed(factor: float) -> Change:
     def change(row: dict[str, Any]) -> dict[str, Any]:
-        row["statistics"]["median_ns"] *= factor
+        for name in ("median_ns", "low_ns", "high_ns"):
+            row["statistics"][name] *= factor
         return row
 
     return change
+
+
+def noisy(row: dict[str, Any]) -> dict[str, Any]:
+    """Its median is known to 20 %."""
+    statistics = row["statistics"]
+    statistics.update(low_ns=0.8 * statistics["median_ns"], high_ns=1.2 * statistics["median_ns"])
+    return row
+
+
+@pytest.mark.parametrize("factor", [1.0, 1.08])
+def test_rows_that_repeat_badly_are_neither_an_alarm_nor_a_pass(
+    reference: Reference, factor: float
+) -> None:
+    """Two rows that are known to 22 % leave 16 % to chance."""
+    verdict = verdict_on(reference, lambda row: noisy(slowed(factor)(row)))
+    assert verdict.outcome is Outcome.INCOMPLETE
+    [gap] = [text for text in missing_from(verdict) if text.startswith("compute of device 0")]
+    assert gap.startswith(
+        f"compute of device 0: the rows repeat too badly: {100 * (factor - 1):+.1f} % against the "
+        "reference, of which "
+    )
+    slow = verdict_on(reference, lambda row: noisy(slowed(1.5)(row)))
+    assert slow.outcome is Outcome.FAIL
 
 
 def test_rows_explain_and_do_not_decide(reference: Reference) -> None:
