@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <ctime>
 #include <string>
 #include <vector>
 
@@ -162,6 +163,27 @@ TEST_CASE("conv: the row reports operands that are stored in another layout") {
   const Emitted int8 = Kernel("conv", conv_text(shape, "fwd", "int8 x_type=u8")).describe();
   CHECK(int8.text("accumulator") == "float");
   CHECK(int8.has("fill.w") == int8.has("note.inputs"));
+}
+
+TEST_CASE("conv: every reading converts the output, whether a call was made or not") {
+  if (!is_installed("onednn")) return;
+  const std::string problem =
+      conv_text("w=128 h=128 c=256 n=1 k=3 s=1 r=1", "bwd_data", "float", "library");
+  Kernel kernel("conv", problem, "library=onednn");
+  if (!kernel.describe().has("metric.reorder")) return;
+  // The processor's time, which other programs do not change.
+  const auto reading = [&kernel] {
+    const std::clock_t began = std::clock();
+    const uint64_t first = 0;
+    double value = 0;
+    REQUIRE(backend().read_output(kernel.handle(), 0, &first, 1, &value) == DEEPBENCH_OK);
+    return double(std::clock() - began);
+  };
+  kernel.poison();
+  reading();
+  const double poisoned = reading();
+  kernel.run(1);
+  CHECK(reading() < 20 * poisoned);
 }
 
 TEST_CASE("conv: oneDNN's reference implementation has a note, and is refused for large problems") {

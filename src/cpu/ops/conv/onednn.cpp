@@ -32,11 +32,6 @@ class ConvCall final : public PrimitiveCall {
     }
   }
 
-  void begin_batch() override {
-    PrimitiveCall::begin_batch();
-    operands_.invalidate_ordered();
-  }
-
   void describe(plugin::Sink& sink) const override {
     PrimitiveCall::describe(sink);
     if (!operands_.filters_reorders().empty())

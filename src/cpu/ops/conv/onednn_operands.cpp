@@ -78,7 +78,6 @@ void ConvOperands::describe(plugin::Sink& sink) const {
 
 // Poisons the whole stored tensor, including the padding of the library's blocks.
 void ConvOperands::poison_outputs() {
-  invalidate_ordered();
   const ConvTensor& tensor = plan_.output;
   for (uint64_t copy = 0; copy < copies_; ++copy)
     cpu::poison(result(copy), tensor.type, tensor.stored_bytes() / uint64_t(size_of(tensor.type)));
@@ -87,9 +86,7 @@ void ConvOperands::poison_outputs() {
 HostMemory::Array ConvOperands::output(uint64_t copy) const {
   const ConvTensor& tensor = plan_.output;
   if (plan_.is_ordered()) return {output_.at(copy), tensor.type, tensor.elements};
-  if (ordered_copy_ != copy)
-    reorder(tensor.stored, result(copy), plan_.ordered.get(), ordered_.data(), 1);
-  ordered_copy_ = copy;
+  reorder(tensor.stored, result(copy), plan_.ordered.get(), ordered_.data(), 1);
   return {ordered_.data(), tensor.type, tensor.elements};
 }
 

@@ -27,19 +27,15 @@ class ConvOperands final : public ArrayOperands {
   // The times of the reorders of operands into the library's layouts and of the output out of it.
   const std::vector<double>& filters_reorders() const { return filters_reorders_; }
   double activations_reorder_ns() const { return activations_reorder_ns_; }
-  // Call this before a kernel changes the output.
-  void invalidate_ordered() { ordered_copy_ = kNone; }
 
   void describe(plugin::Sink& sink) const override;
   void poison_outputs() override;
 
  protected:
-  // In verification's order.
+  // In verification's order. As of Images, every reading converts the output again.
   HostMemory::Array output(uint64_t copy) const override;
 
  private:
-  static constexpr uint64_t kNone = ~uint64_t{0};
-
   void make_input(size_t which, Inputs inputs, uint64_t seed);
   void time_output_reorder();
 
@@ -53,7 +49,6 @@ class ConvOperands final : public ArrayOperands {
   double activations_reorder_ns_ = 0;
   // The output in verification's order, if the kernel stores it in another order.
   mutable Buffer ordered_;
-  mutable uint64_t ordered_copy_ = kNone;  // The copy of the output that ordered_ holds.
 };
 
 }  // namespace deepbench::cpu::onednn
