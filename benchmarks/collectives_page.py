@@ -54,9 +54,9 @@ def collectives_page(
     come = f"The {len(files)} files come" if len(files) > 1 else "The file comes"
     intro = (
         f"{come} from {count(len(machines), 'machine')}{each}. "
-        "Every device has a process of its own, except with `nccl_single`, in one process. Every "
+        "With `nccl_single` one process has all devices; otherwise each device has its own. Every "
         "measured row on this page is verified exactly on all ranks, before and after timing. GB/s "
-        "is `busbw`: of all_reduce bytes/t · 2(n - 1)/n. `best` runs NCCL and `peer`."
+        "is `busbw`, as each operation's page defines it. `best` runs NCCL and `peer`."
     )
     parts = [
         [*page_head(f"{number} NVIDIA {device}s", folder), wrapped(intro), ""],

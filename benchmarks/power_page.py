@@ -33,14 +33,15 @@ POWERS = ("rested", "sustained")
 Regimes = Mapping[str, Mapping[str, Row]]  # the rows of each problem, by power regime
 
 
-def power_page(title: str, folder: str) -> str:
+def power_page(title: str, folder: str, about: str) -> str:
+    """`about` says on which devices and when the sets were measured."""
     files = files_of(folder)
     names = sorted({name.rpartition("_")[0] for name in files})
     sets = {name: rows_by_problem(files, name) for name in names}
     parts = [
         [
             *page_head(title, folder),
-            wrapped(f"{INTRO} {devices_text(files)} {visits_text(files)}"),
+            wrapped(f"{INTRO} {about} {visits_text(files)}"),
             "",
         ],
         filled_section(
@@ -57,22 +58,6 @@ def power_page(title: str, folder: str) -> str:
     return "\n".join(line for part in parts for line in part)
 
 
-def devices_text(files: Files) -> str:
-    """Where the sustained rows of each precision were measured."""
-    uuids = {name: file.context["device"]["uuid"] for name, file in files.items()}
-    sustained = [name for name in files if name.endswith("sustained")]
-    if all(uuids[name] == uuids[name.replace("sustained", "rested")] for name in sustained):
-        return (
-            "The sustained rows of a precision were measured right after the rested ones, on the "
-            "same device."
-        )
-    return (
-        "All sets were measured at the same time, each on another device of one machine, so that "
-        "the difference between two devices is part of a ratio. A set that ended early has fewer "
-        "rows."
-    )
-
-
 def visits_text(files: Files) -> str:
     rested, sustained = (visits_of(files, power) for power in POWERS)
     if rested == sustained == "one":
@@ -83,7 +68,8 @@ def visits_text(files: Files) -> str:
 def visits_of(files: Files, power: str) -> str:
     """The largest number of visits of a row, as a word."""
     rows = [row for name, file in files.items() if name.endswith(power) for row in file.rows]
-    count = max(visits.count or 1 if (visits := row.statistics.visits) else 1 for row in rows)
+    visits = [row.statistics.visits for row in rows]
+    count = max((one.count or 1 for one in visits if one is not None), default=1)
     return {1: "one", 2: "two", 3: "three"}.get(count, str(count))
 
 

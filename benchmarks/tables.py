@@ -31,12 +31,26 @@ from deepbench.results import read
 from deepbench.results.build import revision_text
 
 REGIMES, ENERGY = "rested and sustained products", "energy of products"
+ON_ONE_DEVICE = (
+    "The sustained rows of a precision were measured right after the rested ones, on the same "
+    "device."
+)
+ON_FOUR_DEVICES = (
+    "All sets were measured at the same time, each on another device of one machine, so that the "
+    "difference between two devices is part of a ratio. The sustained ones ended early."
+)
 PAGES: Mapping[str, Callable[[], str]] = {
     "docs/results/h100.md": lambda: device_page("H100", "h100"),
     "docs/results/h200.md": lambda: device_page("H200", "h200"),
-    "docs/results/h100_power.md": lambda: power_page(f"NVIDIA H100: {REGIMES}", "h100_power"),
-    "docs/results/h200_energy.md": lambda: power_page(f"NVIDIA H200: {ENERGY}", "h200_energy"),
-    "docs/results/h200_power.md": lambda: power_page(f"NVIDIA H200: {REGIMES}", "h200_power"),
+    "docs/results/h100_power.md": lambda: power_page(
+        f"NVIDIA H100: {REGIMES}", "h100_power", ON_ONE_DEVICE
+    ),
+    "docs/results/h200_energy.md": lambda: power_page(
+        f"NVIDIA H200: {ENERGY}", "h200_energy", ON_FOUR_DEVICES
+    ),
+    "docs/results/h200_power.md": lambda: power_page(
+        f"NVIDIA H200: {REGIMES}", "h200_power", ON_ONE_DEVICE
+    ),
     "docs/results/h100x2.md": lambda: collectives_page("h100x2", "Two", "H100"),
     "docs/results/h100x4.md": lambda: collectives_page("h100x4", "Four", "H100", "h100x2"),
     "docs/results/h200x2.md": lambda: collectives_page("h200x2", "Two"),

@@ -50,7 +50,7 @@ def power_page(write_file: WriteFile, rested_j: float | None, sustained_j: float
     for power, joules, factor in (("rested", rested_j, 1), ("sustained", sustained_j, 1.25)):
         rows = [product(0, 4e4 * factor, joules, n=4000, m=1750), product(1, 5e3, None)]
         write_file("power", f"gemm_training_half_{power}", *rows)
-    return str(power_page("H100", "power"))
+    return str(power_page("NVIDIA H100: products", "power", "Measured one after the other."))
 
 
 def test_a_power_page_shows_energy_where_it_was_measured(write_file: WriteFile) -> None:

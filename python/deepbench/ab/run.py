@@ -57,12 +57,12 @@ class AbRun:
         self._made = 0  # pairs
         self._renewed_for = 1  # the pair whose workers are there
         self._wanted = pairs or LEAST_PAIRS
-        # The share of the pair that is made, and the row that is being measured.
-        self._place: tuple[float, PlannedRow] | None = None
+        self._visits_made = 0  # of this pair
+        self._measuring: PlannedRow | None = None
 
     def run(self) -> AbResult:
-        """Makes the pairs. If the run ends early, what is measured is in the files, and the workers
-        are ended. Raises UserError."""
+        """Makes the pairs. If the run ends early, the pairs of visits that are measured are in the
+        files, and the workers are ended. Raises UserError."""
         plan(self._selection, self._options, None)  # finds mistakes before anything is started
         try:
             for side in self._sides:
@@ -129,6 +129,7 @@ class AbRun:
     # ---- pairs ------------------------------------------------------------------------------
 
     def _make_pair(self, number: int) -> None:
+        self._visits_made = 0
         rows = self._sides[0].in_order(self._rows, number)
         if number > 1:
             rows = [row for row in rows if self._is_open(row.position)]
@@ -156,15 +157,14 @@ class AbRun:
         self, rows: Sequence[PlannedRow], number: int, turn: int
     ) -> Iterator[tuple[PlannedRow, dict[str, Row]]]:
         self._renew_workers(number)
-        for index, planned in enumerate(rows):
-            self._place = index / len(rows), planned
+        for planned in rows:
             sides = self._in_turn(planned.position + turn)
-            yield planned, {side.letter: side.make(planned, number) for side in sides}
+            yield planned, {side.letter: self._make(side, planned, number) for side in sides}
 
     def _renew_workers(self, number: int) -> None:
         """Both end before one starts: a worker that starts beside an old one gets other memory than
         that one had, and which side this is would be the same in every pair."""
-        if number in (1, self._renewed_for):
+        if number == self._renewed_for:
             return
         self._renewed_for = number
         for side in self._sides:
@@ -178,12 +178,17 @@ class AbRun:
         made: dict[int, dict[str, Row]] = {row.position: {} for row in rows}
         for half, side in enumerate(self._in_turn(turn)):
             side.start()
-            for index, planned in enumerate(rows):
-                self._place = (half + index / len(rows)) / 2, planned
-                made[planned.position][side.letter] = side.make(planned, number)
+            for planned in rows:
+                made[planned.position][side.letter] = self._make(side, planned, number)
                 if half == 1:
                     yield planned, made[planned.position]
             side.end_worker()
+
+    def _make(self, side: Side, planned: PlannedRow, number: int) -> Row:
+        self._measuring = planned
+        row = side.make(planned, number)
+        self._visits_made += 1
+        return row
 
     def _in_turn(self, turn: int) -> list[Side]:
         """Who begins alternates."""
@@ -255,11 +260,11 @@ class AbRun:
         )
 
     def _update_progress(self) -> None:
-        if self._place is None or not self._screen.is_due:
+        if self._measuring is None or not self._screen.is_due:
             return
-        share, planned = self._place
+        share = min(1.0, self._visits_made / (2 * len(self._rows)))  # visits may be repeated
         self._screen.progress(
-            f"pair {self._made + 1} of {self._wanted}: {planned.problem}",
+            f"pair {self._made + 1} of {self._wanted}: {self._measuring.problem}",
             (self._made + share) / self._wanted,
         )
 

@@ -74,7 +74,7 @@ def _families_section(acceptance: Acceptance) -> Iterator[Section]:
         return
     lines = (
         "here/reference: the geometric mean of the rows' times (of energy: joules); an alarm is a "
-        "mean above 1 by more than the tolerance and what may be chance",
+        "mean above 1 by more than the tolerance; unclear: by the rows' intervals it may be one",
     )
     columns = ("family", "device", "rows", "here/reference", "tolerance", "devices in reference",
                "verdict")  # fmt: skip

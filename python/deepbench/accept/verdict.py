@@ -24,7 +24,7 @@ from deepbench.accept.gaps import ERRORS, SPREAD, THROTTLING, Gap, missing_and_e
 from deepbench.accept.measurement import Measured, MeasuredRow
 from deepbench.accept.reference import Reference, ReferenceRow, describe_ground
 from deepbench.accept.tolerance import Tolerance, tolerance
-from deepbench.compare.ratios import ratio
+from deepbench.compare.ratios import Interval, ratio
 from deepbench.compare.regimes import describe_regime, differences
 from deepbench.compare.result_set import printable, to_entry
 from deepbench.references import FEWEST_DEVICES, kind_of_identity
@@ -35,6 +35,7 @@ from deepbench.results.soak import first_and_last_tenth_of, whole_of
 Json = Mapping[str, Any]
 
 _THROTTLED_SHARE = 0.01  # of a soak's batches; more of them are heat or a hardware limit
+_EXACT = Interval(0.0, 0.0)
 _WRONG = ("incorrect", "failed", "device_lost")  # statuses that a good machine lacks
 
 
@@ -54,7 +55,7 @@ class Pair:
     measured: MeasuredRow | None
     log_ratio: float | None  # of the value here over the reference's; None: it does not count
     reason: str | None  # why it does not count
-    log_error: float = 0.0  # by which log_ratio may be too high, as far as the rows' intervals say
+    interval: Interval = _EXACT  # of log_ratio, by the intervals of both rows
 
     @property
     def is_wrong(self) -> bool:
@@ -81,23 +82,26 @@ class Judgement:
         return statistics.fmean(ratios) if ratios else None
 
     @property
-    def log_error(self) -> float:
-        """By how much the mean may be too high."""
-        errors = [pair.log_error for pair in self.pairs if pair.log_ratio is not None]
-        return math.hypot(*errors) / len(errors) if errors else 0.0
+    def log_limits(self) -> tuple[float, float]:
+        """Between which the mean lies by the intervals of its rows. A tolerance that follows from
+        the spread of devices contains what rows repeat by, so that the mean counts as it is."""
+        mean = self.log_mean or 0.0
+        if self.tolerance.spread is not None:
+            return mean, mean
+        known = [pair.interval for pair in self.pairs if pair.log_ratio is not None]
+        count = max(1, len(known))
+        below = math.hypot(*(one.below for one in known)) / count
+        return mean - below, mean + math.hypot(*(one.above for one in known)) / count
 
     @property
     def is_alarm(self) -> bool:
-        mean = self.log_mean
-        return mean is not None and mean - self.log_error > self.tolerance.log_limit
+        return self.log_mean is not None and self.log_limits[0] > self.tolerance.log_limit
 
     @property
     def is_unclear(self) -> bool:
-        """Whether the rows repeat too badly to tell if the family is within its tolerance."""
-        mean = self.log_mean
-        if mean is None or self.is_alarm:
-            return False
-        return max(mean, self.log_error) > self.tolerance.log_limit
+        """Whether the tolerance lies between the limits of the mean."""
+        low, high = self.log_limits
+        return self.log_mean is not None and low <= self.tolerance.log_limit < high
 
     @property
     def verdict(self) -> str:
@@ -210,18 +214,18 @@ def _pair(family: Family, row: ReferenceRow, measured: MeasuredRow | None) -> Pa
     value = measured.value(family) if measured and reason is None else None
     of_reference = family.value(row)
     if value and of_reference and math.isfinite(value):
-        error = _log_error(family, row, measured)
-        return Pair(row, measured, math.log(value / of_reference), None, error)
+        interval = _interval(family, row, measured)
+        return Pair(row, measured, math.log(value / of_reference), None, interval)
     return Pair(row, measured, None, reason or f"{row.entry.problem} has no {family.name}")
 
 
-def _log_error(family: Family, row: ReferenceRow, measured: MeasuredRow | None) -> float:
-    """Of the ratio of two times of one device each; energy and the ranks of a fleet have no
-    interval."""
+def _interval(family: Family, row: ReferenceRow, measured: MeasuredRow | None) -> Interval:
+    """Of the ratio of two times. Energy and the ranks of a fleet state no interval, and count as
+    they are."""
     if measured is None or measured.rank is not None or family is ENERGY:
-        return 0.0
+        return _EXACT
     found = ratio(row.entry, to_entry(measured.row, row.entry.inputs))
-    return 0.0 if found is None or found.interval is None else found.interval.below
+    return _EXACT if found is None else found.interval or _EXACT
 
 
 def _why_not_comparable(row: ReferenceRow, measured: MeasuredRow | None) -> str | None:
@@ -256,12 +260,10 @@ def _alarm_text(one: Judgement) -> str:
 
 
 def _unclear_text(one: Judgement) -> str:
-    mean, error = (
-        round(100 * math.expm1(x), 1) + 0.0 for x in (one.log_mean or 0.0, one.log_error)
-    )  # and no -0.0
+    low, high = (round(100 * math.expm1(limit), 1) for limit in one.log_limits)
     return (
-        f"{one.title}: the rows repeat too badly: {mean:+.1f} % against the reference, of which "
-        f"{error:.1f} % may be chance, with a tolerance of {100 * one.tolerance.share:.1f} %"
+        f"{one.title}: its rows repeat too badly to tell: {low:+.1f} to {high:+.1f} % of the "
+        f"reference's time, with a tolerance of {100 * one.tolerance.share:.1f} %"
     )
 
 

@@ -46,9 +46,8 @@ def dataclass_maker(
 
 def dataclass_changer(kind: type[_T]) -> Callable[..., _T]:
     """As dataclasses.replace(), but many times faster."""
-    return _compiled(
-        kind, "one, /, **replaced", [f"made.{n} = one.{n}" for n in _field_types(kind)]
-    )
+    body = [f"made.{name} = one.{name}" for name in _field_types(kind)]
+    return _compiled(kind, "one, /, **replaced", body, {})
 
 
 def _field_types(kind: type[Any]) -> dict[str, str]:
@@ -56,7 +55,7 @@ def _field_types(kind: type[Any]) -> dict[str, str]:
 
 
 def _compiled(
-    kind: type[_T], parameters: str, body: Sequence[str], known: Mapping[str, Any] = _NO_MAKERS
+    kind: type[_T], parameters: str, body: Sequence[str], known: Mapping[str, Any]
 ) -> Callable[..., _T]:
     """The function whose body sets the fields of `made`; `known` are its global names."""
     twin = type(kind.__name__, (), {"__slots__": tuple(_field_types(kind))})

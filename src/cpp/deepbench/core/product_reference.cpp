@@ -288,8 +288,8 @@ void ProductReference::add_growth(ExpectedOutput& expected) const {
 // A product rounds away where it is less than half of C's last place, which is a third of the
 // roundoff on average, and one of integers where it is 0. The density of a sum of k random products
 // is at most 1/2 over its deviation. Twice the mean allows for rows of A that are smaller than
-// others, and six deviations of the number of outputs for chance. Scales
-// are left out: none makes a product smaller.
+// others, and six deviations of the number of outputs for chance. Scales are left out: none makes a
+// product smaller.
 void ProductReference::add_unchanged_share(ExpectedOutput& expected) const {
   const Operand a = this->a(0), b = this->b(0);
   if (mean_terms() < kManyTerms || a.stored.inputs.is_constant()) return;

@@ -32,7 +32,8 @@ class ConvOperands final : public ArrayOperands {
   void poison_outputs() override;
 
  protected:
-  // In verification's order. As of Images, every reading converts the output again.
+  // In verification's order. Every reading converts the output again, poisoned or computed: one
+  // that takes longer after a call looks as if it did the call's work.
   HostMemory::Array output(uint64_t copy) const override;
 
  private:
