@@ -23,7 +23,7 @@ from deepbench.problems.selection import Selection
 from deepbench.results import Row
 from deepbench.runner.context import device_text
 from deepbench.runner.plan import PlannedRow, digest, plan
-from deepbench.runner.progress import Screen, Stopwatch, rough_duration_text
+from deepbench.runner.progress import Screen, rough_duration_text
 from deepbench.runner.run_options import RunOptions
 from deepbench.runner.session import RowSource
 from deepbench.runner.time_estimate import Estimate, Expectation
@@ -53,9 +53,7 @@ class AbRun:
             for setup, source in zip(setups, sources, strict=True)
         ]
         self._rows: list[PlannedRow] = []
-        self._clock = Stopwatch()
         self._made = 0  # pairs
-        self._renewed_for = 1  # the pair whose workers are there
         self._wanted = pairs or LEAST_PAIRS
         self._visits_made = 0  # of this pair
         self._measuring: PlannedRow | None = None
@@ -133,6 +131,7 @@ class AbRun:
         rows = self._sides[0].in_order(self._rows, number)
         if number > 1:
             rows = [row for row in rows if self._is_open(row.position)]
+            self._renew_workers(number)
         # A mistrusted visit is made once more: other work on the machine causes it.
         mistrusted: list[PlannedRow] = []
         for planned, made in self._measured(rows, number, number + 1):
@@ -150,23 +149,26 @@ class AbRun:
         """Each row with its pair of visits, by the letters of their sides. `turn`: who begins."""
         if not rows:
             return
-        alone = self._sides[0].is_alone
-        yield from (self._one_by_one if alone else self._side_by_side)(rows, number, turn)
+        way = self._one_by_one if self._are_alone else self._side_by_side
+        yield from way(rows, number, turn)
 
     def _side_by_side(
         self, rows: Sequence[PlannedRow], number: int, turn: int
     ) -> Iterator[tuple[PlannedRow, dict[str, Row]]]:
-        self._renew_workers(number)
         for planned in rows:
             sides = self._in_turn(planned.position + turn)
             yield planned, {side.letter: self._make(side, planned, number) for side in sides}
 
+    @property
+    def _are_alone(self) -> bool:
+        """Whether each worker has the device to itself. It is then started for each pass."""
+        return self._sides[0].is_alone
+
     def _renew_workers(self, number: int) -> None:
         """Both end before one starts: a worker that starts beside an old one gets other memory than
         that one had, and which side this is would be the same in every pair."""
-        if number == self._renewed_for:
+        if self._are_alone:
             return
-        self._renewed_for = number
         for side in self._sides:
             side.end_worker()
         for side in self._in_turn(number + 1):

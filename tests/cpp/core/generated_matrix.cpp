@@ -62,6 +62,28 @@ TEST_CASE("sums are identical at every SIMD level") {
   });
 }
 
+// A vector, and the plain sums of the products of a matrix of these elements with it.
+struct PlainProduct {
+  std::vector<double> x, sums, squares;
+};
+
+template <class Element>
+PlainProduct plain_product(int64_t rows, int64_t columns, bool transposed, const Element& element) {
+  const auto outputs = static_cast<size_t>(transposed ? columns : rows);
+  const auto inner = static_cast<size_t>(transposed ? rows : columns);
+  PlainProduct plain = {std::vector<double>(inner), std::vector<double>(outputs, 0),
+                        std::vector<double>(outputs, 0)};
+  for (size_t i = 0; i < inner; ++i) plain.x[i] = double(i % 61) - 30;
+  for (int64_t j = 0; j < columns; ++j)
+    for (int64_t i = 0; i < rows; ++i) {
+      const double value = element(i, j);
+      const auto to = static_cast<size_t>(transposed ? j : i);
+      plain.sums[to] += value * plain.x[static_cast<size_t>(transposed ? i : j)];
+      plain.squares[to] += value * value;
+    }
+  return plain;
+}
+
 TEST_CASE("the product of a generated matrix and a vector is the plain sum for every shape") {
   struct Shape {
     int64_t rows, columns;
@@ -71,25 +93,17 @@ TEST_CASE("the product of a generated matrix and a vector is the plain sum for e
                              Shape{513, 300}, Shape{300, 513}, Shape{5, 20001}, Shape{20001, 7}}) {
     const GeneratedMatrix matrix = {inputs, DEEPBENCH_S8, 3, shape.rows, shape.columns};
     for (bool transposed : {false, true}) {
-      const auto outputs = static_cast<size_t>(transposed ? shape.columns : shape.rows);
-      const auto inner = static_cast<size_t>(transposed ? shape.rows : shape.columns);
-      std::vector<double> x(inner), sums(outputs, 0), squares(outputs, 0);
-      for (size_t i = 0; i < inner; ++i) x[i] = double(i % 61) - 30;
-      for (int64_t j = 0; j < shape.columns; ++j) {
-        for (int64_t i = 0; i < shape.rows; ++i) {
-          const double value = deepbench_element(DEEPBENCH_S8, 6, 3, uint64_t(i + j * shape.rows));
-          const auto to = static_cast<size_t>(transposed ? j : i);
-          sums[to] += value * x[static_cast<size_t>(transposed ? i : j)];
-          squares[to] += value * value;
-        }
-      }
+      const PlainProduct plain =
+          plain_product(shape.rows, shape.columns, transposed, [&](int64_t i, int64_t j) {
+            return deepbench_element(DEEPBENCH_S8, 6, 3, uint64_t(i + j * shape.rows));
+          });
       CAPTURE(shape.rows);
       CAPTURE(shape.columns);
       CAPTURE(transposed);
-      const MatrixSums got = multiply_by_vector_with_squares(matrix, transposed, x);
-      CHECK(got.sums == sums);
-      CHECK(got.squares == squares);
-      CHECK(multiply_by_vector(matrix, transposed, x) == sums);
+      const MatrixSums got = multiply_by_vector_with_squares(matrix, transposed, plain.x);
+      CHECK(got.sums == plain.sums);
+      CHECK(got.squares == plain.squares);
+      CHECK(multiply_by_vector(matrix, transposed, plain.x) == plain.sums);
     }
   }
 }
@@ -143,27 +157,19 @@ TEST_CASE("elements of a generated matrix count times the scales of their blocks
                                     BlockScales{scales, 4, shape.height, shape.width, down, right}};
     CHECK(matrix.mean_square() == 7);  // a third, times 21
     for (bool transposed : {false, true}) {
-      const auto outputs = static_cast<size_t>(transposed ? shape.columns : shape.rows);
-      const auto inner = static_cast<size_t>(transposed ? shape.rows : shape.columns);
-      std::vector<double> x(inner), sums(outputs, 0), squares(outputs, 0);
-      for (size_t i = 0; i < inner; ++i) x[i] = double(i % 61) - 30;
-      for (int64_t j = 0; j < shape.columns; ++j)
-        for (int64_t i = 0; i < shape.rows; ++i) {
-          const auto block = uint64_t(i / shape.height * down + j / shape.width * right);
-          const double value =
-              deepbench_element(DEEPBENCH_E4M3, 6, 3, uint64_t(i + j * shape.rows)) *
-              deepbench_small_integer({1u << 28, 7}, 8, 4, block);
-          const auto to = static_cast<size_t>(transposed ? j : i);
-          sums[to] += value * x[static_cast<size_t>(transposed ? i : j)];
-          squares[to] += value * value;
-        }
+      const PlainProduct plain =
+          plain_product(shape.rows, shape.columns, transposed, [&](int64_t i, int64_t j) {
+            const auto block = uint64_t(i / shape.height * down + j / shape.width * right);
+            return deepbench_element(DEEPBENCH_E4M3, 6, 3, uint64_t(i + j * shape.rows)) *
+                   deepbench_small_integer({1u << 28, 7}, 8, 4, block);
+          });
       CAPTURE(shape.rows);
       CAPTURE(shape.height);
       CAPTURE(transposed);
       for_each_simd_level([&] {
-        const MatrixSums got = multiply_by_vector_with_squares(matrix, transposed, x);
-        CHECK(got.sums == sums);
-        CHECK(got.squares == squares);
+        const MatrixSums got = multiply_by_vector_with_squares(matrix, transposed, plain.x);
+        CHECK(got.sums == plain.sums);
+        CHECK(got.squares == plain.squares);
       });
     }
   }
