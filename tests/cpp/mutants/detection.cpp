@@ -34,7 +34,7 @@ bool exceeds_a_part(const ExpectedOutput& expected, const std::vector<double>& w
       excess += error * r, squares += r * r;
     }
     return std::sqrt(ratios / double(part.count)) > part.max_error ||
-           std::abs(excess / squares) > part.max_slope;
+           std::abs(excess / squares - part.rounding_slope) > part.max_slope;
   });
 }
 

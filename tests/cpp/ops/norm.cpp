@@ -3,6 +3,7 @@
 
 #include <doctest/doctest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <set>
 #include <string>
@@ -184,6 +185,33 @@ TEST_CASE("norm: large problems are sampled and projected, whatever a set is") {
       CHECK(all.coverage ==
             std::to_string(all.indices.size()) + " of 120000 outputs and a projection of all");
     }
+}
+
+// The outputs of a column are a linear function of the few values of x in 16 bits: their roundings
+// may all have one sign.
+TEST_CASE("norm: the slopes of correctly rounded outputs are within their limits") {
+  const Problem problem =
+      Problem::parse("norm kind=batch rows=3000 columns=64 phase=inference precision=half");
+  KernelConditions conditions;
+  double largest_share = 0, largest_without = 0;
+  for (conditions.verification_seed = 1; conditions.verification_seed <= 40;
+       ++conditions.verification_seed) {
+    const ExpectedOutput expected = problem.operation().expected_output(problem, conditions);
+    REQUIRE(expected.parts.size() == 64);
+    for (const ExpectedPart& part : expected.parts) {
+      double excess = 0, squares = 0;
+      for (size_t i = part.first; i < part.first + part.count; ++i) {
+        const double r = expected.values[i];
+        excess += (rounded_to(DEEPBENCH_F16, float(r)) - r) * r, squares += r * r;
+      }
+      const double slope = excess / squares;
+      largest_share =
+          std::max(largest_share, std::abs(slope - part.rounding_slope) / part.max_slope);
+      largest_without = std::max(largest_without, std::abs(slope) / part.max_slope);
+    }
+  }
+  CHECK(largest_share < 1e-6);
+  CHECK(largest_without > 0.9);  // the roundings do not cancel
 }
 
 }  // namespace

@@ -89,7 +89,10 @@ inline double common_error_of_sums(double products, double sum_roundoff) {
 struct ExpectedPart {
   size_t first = 0, count = 0;
   double max_error = 0;  // root mean square of the errors over their bounds
-  double max_slope = 0;  // of the elements over the expected ones, less 1
+  double max_slope = 0;  // of the elements over the expected ones, less 1 and less the next
+  // The same of the expected ones rounded to the type of the output. The outputs of one set are
+  // often a linear function of few inputs, so that their roundings do not cancel.
+  double rounding_slope = 0;
 };
 
 // Of an output to which every call in place adds the same, except for elements that every call

@@ -42,16 +42,19 @@ enum class NormPart {
 };
 inline constexpr int kNormParts = 10;
 
+inline float rounded_to(deepbench_type type, float value) {
+  if (type == DEEPBENCH_F16) return deepbench_from_half(deepbench_to_half(value));
+  if (type == DEEPBENCH_BF16) return deepbench_from_bfloat16(deepbench_to_bfloat16(value));
+  return value;
+}
+
 // An operand's element is offset + factor * (element of fill.h in float), rounded to its type.
 struct NormValues {
   uint32_t stream;
   float offset, factor;
 
   float element(float generated, deepbench_type type) const {
-    const float value = offset + factor * generated;
-    if (type == DEEPBENCH_F16) return deepbench_from_half(deepbench_to_half(value));
-    if (type == DEEPBENCH_BF16) return deepbench_from_bfloat16(deepbench_to_bfloat16(value));
-    return value;
+    return rounded_to(type, offset + factor * generated);
   }
 };
 

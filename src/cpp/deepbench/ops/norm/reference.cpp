@@ -291,8 +291,8 @@ NormReference::Compared NormReference::compare(uint64_t index, ExpectedElements&
 
 void NormReference::compare_set(int64_t number, const std::vector<int64_t>& members,
                                 ExpectedOutput& expected) const {
-  ExpectedPart part = {expected.indices.size(), members.size(), 1, 0};
-  double squares = 0, common = 0;
+  ExpectedPart part = {expected.indices.size(), members.size(), 1};
+  double squares = 0, common = 0, rounded = 0;
   // In a column, equal values of x are rounded alike: their errors do not cancel.
   const bool is_column = norm_.kind == NormKind::kBatch;
   std::map<double, double> roundings;
@@ -300,6 +300,7 @@ void NormReference::compare_set(int64_t number, const std::vector<int64_t>& memb
     const auto index = uint64_t(place(number, member));
     const auto [x, of] = compare(index, expected);
     squares += of.value * of.value;
+    rounded += (rounded_to(norm_.precision.c, float(of.value)) - of.value) * of.value;
     roundings[is_column ? x : double(index)] += of.rounding * std::abs(of.value);
     common += std::abs(of.value) * of.set_error;
   }
@@ -307,6 +308,7 @@ void NormReference::compare_set(int64_t number, const std::vector<int64_t>& memb
   double squared_roundings = 0;
   for (const auto& [x, rounding] : roundings) squared_roundings += rounding * rounding;
   part.max_slope = (kSlopeDeviations * std::sqrt(squared_roundings) + common) / squares;
+  part.rounding_slope = rounded / squares;
   expected.parts.push_back(part);
 }
 
