@@ -70,7 +70,12 @@ def wall_time_sections(files: Files, times: dict[str, WallTime]) -> Iterator[lis
     yield section(
         "Sets",
         "*Stop* counts the rows that did not converge. *Device* is the start of the device's "
-        "UUID. The wall time includes start and verification.",
+        "UUID. The wall time includes start and verification"
+        + (
+            ", and processors that were shared with other devices that were measured."
+            if any(time.beside for time in times.values())
+            else "."
+        ),
         ["file", "power", "rows", "problems", "ok", "verified", "wall time", "stop", "device",
          "start (UTC)"],
         [set_cells(name, file, times) for name, file in files.items()],

@@ -24,10 +24,12 @@ _WALL_TIMES = "wall_seconds.json"
 
 @dataclass(frozen=True)
 class WallTime:
-    """How long the command of a table took, and the UUID of its device; None: not recorded."""
+    """How long the command of a table took, the UUID of its device (None: not recorded), and how
+    many other devices of the machine were measured at the same time."""
 
     seconds: float
     device: str | None
+    beside: int = 0
 
 
 def wall_times(folder: Path) -> dict[str, WallTime]:

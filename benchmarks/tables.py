@@ -120,11 +120,12 @@ def gemm_example() -> str:
         for row in rows
     ]
     parts = [table.begin(file.context, outline(problems)), *map(table.row, rows), table.end()]
-    device = file.context["device"]
+    device, took = file.context["device"], wall_times(folder)[EXAMPLE]
+    beside = f", beside {took.beside} other GPUs that were measured" if took.beside else ""
     sentences = (
         f"`deepbench gemm` measures the {len(file.rows)} problems of the training set. On one "
         f"{device['name']} with CUDA {device['driver_cuda']} it took "
-        f"{wall_times(folder)[EXAMPLE].seconds:.1f} seconds, including start and verification. "
+        f"{took.seconds:.1f} seconds, including start and verification{beside}. "
         f"Its default precision there is `{rows[0].attributes['precision']}`. Some of the rows:"
     )
     return f"{paragraph(sentences)}\n```text\n{''.join(map(str, parts))}```\n"
