@@ -1,6 +1,7 @@
 // Plugins that lie or are broken: none of their rows is ok, verified and without a remark.
 #include <doctest/doctest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <functional>
 #include <set>
@@ -196,6 +197,23 @@ TEST_CASE("results that are computed when they are read are mistrusted") {
       CHECK_MESSAGE(contains(row.reason, ": they are computed when they are read"), row.reason);
     }
   }
+}
+
+TEST_CASE("other processes on the device may delay a reading, which the row says") {
+  const std::string script =
+      "emit describe_device other_processes 1; real_time; time 1e6; works 1e6; reading 30e6";
+  const auto is_noted = [](const Row& row) {
+    return std::any_of(row.notes.begin(), row.notes.end(), [](const std::string& note) {
+      return contains(note, "or other processes keep the device busy");
+    });
+  };
+  bool was_noted = false;
+  for (int i = 0; i < 5 && !was_noted; ++i) {
+    const Row row = fake_row(script, kSmall, "ceilings=no samples=3");
+    CHECK(verdict(row) == "ok");
+    was_noted = is_noted(row);
+  }
+  CHECK(was_noted);
 }
 
 TEST_CASE("slow readings are believed where poison is read as slowly, and those of a simulator") {

@@ -52,7 +52,7 @@ Trial::Trial(const RowContext& context, const Plan& plan, Stages& stages)
       hooks_(context.hooks),
       activity_(context.activity),
       timed_(context, plan, stages),
-      audit_(plan, context.backend, context.group, timed_, stages) {}
+      audit_(context, plan, timed_, stages) {}
 
 // All ranks load their devices alike.
 bool Trial::was_idle() {
@@ -211,7 +211,8 @@ Measurement Trial::run_once() {
 Measurement Trial::measurement() const {
   Measurement measurement =
       describe_measurement(plan_, requested_regime_, facts(), samples_, verification());
-  if (!audit_.clock_note().empty()) measurement.notes.push_back(audit_.clock_note());
+  const std::vector<std::string>& doubts = audit_.notes();
+  measurement.notes.insert(measurement.notes.end(), doubts.begin(), doubts.end());
   return measurement;
 }
 

@@ -29,9 +29,13 @@ constexpr uint32_t kRefilledRowStream = 24;  // of which
 }  // namespace
 
 // The seed is drawn now that the kernel is prepared; all ranks compare the same places.
-TrialAudit::TrialAudit(const Plan& plan, const Backend& backend, Group* group, TimedKernel& timed,
+TrialAudit::TrialAudit(const RowContext& context, const Plan& plan, TimedKernel& timed,
                        Stages& stages)
-    : plan_(plan), group_(group), timed_(timed), stages_(stages) {
+    : plan_(plan),
+      group_(context.group),
+      is_device_shared_(context.device.integer("other_processes", 0) > 0),
+      timed_(timed),
+      stages_(stages) {
   verification_.conditions = timed_.conditions();
   const RunOptions& options = plan_.options;
   if (!options.verify || options.once) {
@@ -44,7 +48,7 @@ TrialAudit::TrialAudit(const Plan& plan, const Backend& backend, Group* group, T
         value_of_rank_zero(group_, "seed", static_cast<double>(draw_verification_seed())));
     collective_step(group_, "expect", [&] {
       verifier_.emplace(make_verifier(options.inputs, [&] {
-        Kernel reference = plan_.reference_plan(backend).prepare();
+        Kernel reference = plan_.reference_plan(context.backend).prepare();
         reference.adopt_forward_states(timed_.kernel());
         return reference;
       }));
@@ -291,9 +295,12 @@ void TrialAudit::audit_batches(double verified_call_ns) {
 void TrialAudit::audit_reading() {
   const std::string step = "audit reading";
   if (!is_suspect(step, first_reading_ns_ >= suspect_reading_ns(samples_))) return;
-  require_no_doubt(
+  const std::string doubt =
       doubt_about_reading([&] { return time_readings(); }, samples_,
-                          [&](bool mine) { return is_true_on_any_rank(group_, step, mine); }));
+                          [&](bool mine) { return is_true_on_any_rank(group_, step, mine); });
+  const bool may_wait = is_true_on_any_rank(group_, step, is_device_shared_);
+  if (!may_wait) return require_no_doubt(doubt);
+  if (!doubt.empty()) notes_.push_back(doubt + ", or other processes keep the device busy");
 }
 
 // Whether the host's time of a batch, less that of its calls, is known or short. That of a flush is
@@ -305,21 +312,23 @@ bool TrialAudit::is_host_time_comparable() const {
   return !is_single || !plan_.problem.operation().is_collective();
 }
 
-// A clock that is far off leaves the row without a rate.
-void TrialAudit::judge_clock(const ClockDoubt& doubt) {
+// A clock that is far off leaves the row without a rate. Returns whether anything is wrong with it.
+bool TrialAudit::judge_clock(const ClockDoubt& doubt) {
   const std::string step = "audit clock";
   const std::string why = first_text_of_ranks(group_, step, doubt.why);
   if (is_true_on_any_rank(group_, step, doubt.is_far)) require_no_doubt(why);
-  clock_note_ = why;
+  if (!why.empty()) notes_.push_back(why);
+  return !why.empty();
 }
 
 void TrialAudit::audit_clock() {
   const std::string step = "audit clock";
   const BatchTimer plain = [&](uint64_t count) { return timed_.time_without_rest(count); };
   const AnyRank any = [&](bool mine) { return is_true_on_any_rank(group_, step, mine); };
-  if (is_host_time_comparable() && is_suspect(step, is_clock_slow(samples_)))
-    judge_clock(doubt_about_slow_clock(plain, samples_, options_, any));
-  if (clock_note_.empty() && is_suspect(step, is_clock_fast(samples_, options_)))
+  if (is_host_time_comparable() && is_suspect(step, is_clock_slow(samples_)) &&
+      judge_clock(doubt_about_slow_clock(plain, samples_, options_, any)))
+    return;
+  if (is_suspect(step, is_clock_fast(samples_, options_)))
     judge_clock(doubt_about_fast_clock(plain, samples_, options_, any));
 }
 

@@ -11,8 +11,8 @@
 #include "deepbench/group/group.hpp"
 #include "deepbench/measure/audit.hpp"
 #include "deepbench/measure/measure.hpp"
-#include "deepbench/run/backend/backend.hpp"
 #include "deepbench/run/row/admit.hpp"
+#include "deepbench/run/row/row_context.hpp"
 #include "deepbench/run/row/timed_kernel.hpp"
 #include "deepbench/run/row/verify.hpp"
 
@@ -24,15 +24,15 @@ class TrialAudit {
  public:
   // Computes what the outputs must be, unless the options or the operation leave nothing to verify.
   // `timed` and `stages` outlive the audit.
-  TrialAudit(const Plan& plan, const Backend& backend, Group* group, TimedKernel& timed,
-             Stages& stages);
+  TrialAudit(const RowContext& context, const Plan& plan, TimedKernel& timed, Stages& stages);
 
   // Whether outputs are verified. Without it no function below is called.
   bool verifies() const { return verifier_.has_value(); }
   const Verification& verification() const { return verification_; }
   uint64_t outputs() const { return verifier_->result().outputs; }  // only if verifies()
-  // What is wrong with a clock that is not far off; or "".
-  const std::string& clock_note() const { return clock_note_; }
+  // What is wrong with a clock that is not far off, and doubts that other processes on the device
+  // may explain.
+  const std::vector<std::string>& notes() const { return notes_; }
 
   // Verifies the outputs of the calls since they were reset. `when` describes the time in messages.
   void verify(const std::string& when) { verify(*verifier_, when); }
@@ -66,11 +66,12 @@ class TrialAudit {
   void audit_batches(double verified_call_ns);
   void audit_reading();
   bool is_host_time_comparable() const;
-  void judge_clock(const ClockDoubt& doubt);
+  bool judge_clock(const ClockDoubt& doubt);
   void audit_clock();
 
   const Plan plan_;
   Group* const group_;
+  const bool is_device_shared_;  // with other processes
   TimedKernel& timed_;
   Stages& stages_;
   std::optional<Verifier> verifier_;
@@ -78,7 +79,7 @@ class TrialAudit {
   uint64_t batches_in_loop_ = 0;
   std::vector<uint64_t> spot_checks_;  // the numbers of the batches that are checked in the loop
   double first_reading_ns_ = 0;        // of the results after timing, on this rank
-  std::string clock_note_;
+  std::vector<std::string> notes_;
   // Of audit().
   Samples samples_;
   MeasureOptions options_;
