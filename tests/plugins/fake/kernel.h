@@ -24,6 +24,7 @@ typedef struct Kernel {
   /* The output is poisoned, or holds the result of `calls` calls with `mutant` in the last copy. */
   bool poisoned;
   bool is_verified; /* the outputs were poisoned, or C restored, since the last reading */
+  bool is_reset;    /* the same since the last batch */
   bool is_unread;   /* a call was made since the last reading */
   uint64_t calls;   /* number of calls since prepare or restore */
   Mutant mutant;
@@ -86,8 +87,10 @@ static inline void run_batch(Kernel* kernel, const deepbench_request* request,
   const Scenario* scenario = &kernel->scenario;
   const double count = scenario->loops_once ? 1 : (double)request->count;
   work(scenario->works_ns * count);
-  const double first = call_ns(kernel);
-  const double further = scenario->further_ns > 0 ? scenario->further_ns : first;
+  const double usual = call_ns(kernel);
+  const double first =
+      scenario->reset_call_ns > 0 && kernel->is_reset ? scenario->reset_call_ns : usual;
+  const double further = scenario->further_ns > 0 ? scenario->further_ns : usual;
   double elapsed = first + further * (count - 1) + scenario->overhead_ns;
   if (scenario->resolution_ns > 0)
     elapsed = scenario->resolution_ns * (double)(uint64_t)(elapsed / scenario->resolution_ns + 0.5);
@@ -103,6 +106,7 @@ static inline void run_batch(Kernel* kernel, const deepbench_request* request,
       scenario->flags.count ? (uint32_t)sequence_at(&scenario->flags, kernel->batches) : 0;
   apply_answers(scenario, batch);
   kernel->batches += 1;
+  kernel->is_reset = false;
   const bool is_correct = scenario->mutant_in_batches && request->count == 1;
   const Mutant mutant = is_correct ? kNone : scenario->mutant;
   if (mutant == kUntouched) return;

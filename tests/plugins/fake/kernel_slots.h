@@ -60,7 +60,7 @@ static inline deepbench_status fake_restore(deepbench_kernel* handle) {
   Kernel* kernel = kernel_of(handle);
   const deepbench_status status = enter_slot(&kernel->scenario, kRestore, "");
   if (status == DEEPBENCH_OK && !kernel->scenario.restore_broken) kernel->calls = 0;
-  kernel->is_verified = true;
+  kernel->is_verified = kernel->is_reset = true;
   return status;
 }
 
@@ -68,7 +68,7 @@ static inline deepbench_status fake_poison_outputs(deepbench_kernel* handle) {
   Kernel* kernel = kernel_of(handle);
   const deepbench_status status = enter_slot(&kernel->scenario, kPoisonOutputs, "");
   if (status != DEEPBENCH_OK) return status;
-  kernel->is_verified = true;
+  kernel->is_verified = kernel->is_reset = true;
   if (kernel->scenario.in_place) {
     if (!kernel->scenario.restore_broken) kernel->calls = 0;
   } else {

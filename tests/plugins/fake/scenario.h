@@ -118,6 +118,7 @@ typedef struct Scenario {
   double further_ns;         /* > 0: the time of each call of a batch after the first */
   double works_ns;           /* host time that each call really takes; 0: none */
   double verified_ns;        /* > 0: the time of a call between poisoning and the next reading */
+  double reset_call_ns;      /* > 0: the time of the first call after poisoning or restore() */
   bool real_time;            /* the clock claims to be the host's */
   double reading_ns;         /* host time of reading a result the first time, or each time */
   bool reads_each;
@@ -256,6 +257,7 @@ static inline bool read_clock_verb(const Line* line, Scenario* scenario, bool* k
   if (strcmp(verb, "further") == 0) return read_numbers(line, 1, 1, &scenario->further_ns);
   if (strcmp(verb, "works") == 0) return read_numbers(line, 1, 1, &scenario->works_ns);
   if (strcmp(verb, "verified_time") == 0) return read_numbers(line, 1, 1, &scenario->verified_ns);
+  if (strcmp(verb, "reset_call") == 0) return read_numbers(line, 1, 1, &scenario->reset_call_ns);
   if (strcmp(verb, "real_time") == 0) return scenario->real_time = line->count == 1;
   if (strcmp(verb, "loops") == 0)
     return line->count == 2 && (scenario->loops_once = strcmp(line->words[1], "once") == 0);

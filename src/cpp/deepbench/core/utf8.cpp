@@ -32,10 +32,12 @@ size_t utf8_length(std::string_view text) {
 bool is_control_sequence(std::string_view character) {
   const unsigned char lead = byte_at(character, 0);
   if (character.size() == 1) return lead < 0x20 || lead == 0x7f;
-  if (character.size() == 2) return lead == 0xc2 && byte_at(character, 1) < 0xa0;  // U+0080 on
+  if (character.size() == 2)  // U+0080 on, and the Arabic mark of direction
+    return (lead == 0xc2 && byte_at(character, 1) < 0xa0) || character == "\xd8\x9c";
   if (character.size() != 3 || lead != 0xe2) return false;
   const unsigned last = (byte_at(character, 1) & 0x3fU) << 6 | (byte_at(character, 2) & 0x3fU);
-  return (last >= 0x28 && last <= 0x2e) || (last >= 0x66 && last <= 0x69);  // of U+2000 on
+  return last == 0x0e || last == 0x0f || (last >= 0x28 && last <= 0x2e) ||
+         (last >= 0x66 && last <= 0x69);  // of U+2000 on
 }
 
 }  // namespace deepbench

@@ -22,12 +22,11 @@ constexpr uint64_t kManyCalls = 1 << 16;
 // Further calls of a batch, whose first one may take so many times as long, or the time in which a
 // device begins and that in which each thread wakes. Events of GPUs take up to 5 us.
 constexpr uint64_t kFewCalls = 8;
-constexpr double kMaxFirstCall = 2, kBeginningNs = 50e3, kWakingNs = 5e3;
+constexpr double kMaxFirstCall = 1.6, kBeginningNs = 50e3, kWakingNs = 5e3;
+// In which a device reads operands that poisoning has driven from its caches, or from its memory.
+constexpr double kColdBytesPerNs = 2;
 // Calls that make the first one, whose operands are not in the caches, negligible.
 constexpr uint64_t kCoolingCalls = 8;
-// Batches of a doubted kernel grow to this length, so that no short disturbance explains them, such
-// as threads that poisoned the outputs and keep the processors busy for some milliseconds.
-constexpr double kSettlingNs = 50e6;
 // The host's time over the device's. Graphs and streams of an H200 have 1.0 to 1.4.
 constexpr double kMaxHostTime = 1.6;
 // Host time of a batch that calls of nothing take, and its fluctuation.
@@ -52,6 +51,9 @@ constexpr double kMaxReadingTime = 2;
 
 uint64_t most_calls(const MeasureOptions& options) {
   return static_cast<uint64_t>(options.max_batch);
+}
+double waking_ns(int64_t threads) {
+  return kBeginningNs + kWakingNs * double(std::clamp<int64_t>(threads, 1, 1024));
 }
 double smallest(const std::vector<double>& values) {
   return *std::min_element(values.begin(), values.end());
@@ -78,14 +80,6 @@ std::string calls_take(uint64_t count) {
   return count == 1 ? "1 call takes " : std::to_string(count) + " calls take ";
 }
 
-// The least host time of a batch that the backend's clock does not show. The first of two batches
-// may prepare what later ones of its size use again.
-double unseen_ns(const BatchTimer& plain, uint64_t count) {
-  plain(count);
-  const Batch batch = plain(count);
-  return batch.watched_ns - batch.own_elapsed_ns;
-}
-
 bool shows_too_much(double shown_ns, double watched_ns, double tolerance_ns) {
   return shown_ns > kMaxShownTime * watched_ns + tolerance_ns;
 }
@@ -93,6 +87,31 @@ bool shows_too_much(double shown_ns, double watched_ns, double tolerance_ns) {
 // What the clock of this rank shows for a call; the samples are those of the slowest rank.
 double own_call_ns(const Samples& samples) {
   return samples.own_elapsed_ns / samples.elapsed_ns * median(samples.per_call_ns);
+}
+
+// The host's time of a call of the samples.
+double watched_call_ns(const Samples& samples) {
+  const auto batches = double(samples.per_call_ns.size() * samples.batches_per_sample);
+  return samples.watched_ns / (batches * double(samples.batch));
+}
+
+// What the clock shows of a batch, without what it hid of the samples: a clock that is right only
+// when it is looked at does not speak for them, nor by more than the host sees. Calls that take
+// longer now than the host saw them take in the samples do not speak against them.
+double fitting_ns(const Batch& batch, const Samples& samples) {
+  const auto calls = double(batch.count);
+  const double fits_ns = kMaxVerifiedSlowdown * own_call_ns(samples) * calls;
+  const double shown_ns = std::min(batch.own_elapsed_ns, batch.watched_ns);
+  const double known_ns = std::min(shown_ns, watched_call_ns(samples) * calls);
+  return shown_ns - std::max(0.0, known_ns - fits_ns);
+}
+
+// The least host time of a batch that the backend's clock does not show. The first of two batches
+// may prepare what later ones of its size use again.
+double unseen_ns(const BatchTimer& plain, uint64_t count, const Samples& samples) {
+  plain(count);
+  const Batch batch = plain(count);
+  return batch.watched_ns - fitting_ns(batch, samples);
 }
 
 std::string slow_clock_text(uint64_t calls, double shown_ns, double host_ns) {
@@ -121,8 +140,8 @@ ClockDoubt doubt_about_slow_clock_of_launches(const BatchTimer& plain, const Sam
 
 // Whether a clock that seems far off in batches of `calls` is so in each of several long ones. What
 // delays a batch before its clock begins does not grow with it.
-bool stays_far_off(const BatchTimer& plain, uint64_t calls, const MeasureOptions& options,
-                   const AnyRank& any, bool mine) {
+bool stays_far_off(const BatchTimer& plain, uint64_t calls, const Samples& samples,
+                   const MeasureOptions& options, const AnyRank& any, bool mine) {
   bool is_long = any(plain(calls).watched_ns >= kLongBatchNs);
   while (!is_long && calls < most_calls(options)) {
     calls = std::min(2 * calls, most_calls(options));
@@ -132,7 +151,7 @@ bool stays_far_off(const BatchTimer& plain, uint64_t calls, const MeasureOptions
   plain(calls / 2);  // may prepare what later batches of its size use again
   for (size_t round = 0; round < kRounds && any(mine); ++round) {
     const Batch half = plain(calls / 2), whole = plain(calls);
-    const double shown_ns = std::max(0.0, whole.own_elapsed_ns - half.own_elapsed_ns);
+    const double shown_ns = std::max(0.0, fitting_ns(whole, samples) - fitting_ns(half, samples));
     const double more_ns = whole.watched_ns - half.watched_ns - shown_ns;
     mine = mine && more_ns > (kFarTime - 1) * shown_ns && more_ns > least_hidden_ns;
   }
@@ -178,9 +197,9 @@ std::string doubt_about_further_calls(const BatchTimer& plain, const Samples& sa
   if (samples.batch < 2) return "";
   const uint64_t whole = std::clamp<uint64_t>(
       samples.batch, std::min(kFewCalls, most_calls(options)), most_calls(options));
-  const double waking_ns = kBeginningNs + kWakingNs * double(std::clamp<int64_t>(threads, 1, 1024));
+  const double beginning_ns = waking_ns(threads);
   const auto is_doubted = [&](double first_ns, double further_ns) {
-    return first_ns > std::max(kMaxFirstCall * further_ns, further_ns + waking_ns);
+    return first_ns > std::max(kMaxFirstCall * further_ns, further_ns + beginning_ns);
   };
   std::vector<double> first_ns, further_ns;
   while (first_ns.size() < kFirstCallRounds) {
@@ -222,6 +241,27 @@ std::string doubt_about_reset(const BatchTimer& plain, const BatchTimer& after_r
          " otherwise: the calls that are timed do less than those that are verified";
 }
 
+double reset_cost_ns(double bytes, int64_t threads) {
+  return waking_ns(threads) + bytes / kColdBytesPerNs;
+}
+
+std::string doubt_about_call_after_reset(const BatchTimer& plain, const BatchTimer& after_reset,
+                                         double cost_ns) {
+  const auto is_doubted = [&](double reset_ns, double plain_ns) {
+    return reset_ns > std::max(kMaxVerifiedSlowdown * plain_ns, plain_ns + cost_ns);
+  };
+  std::vector<double> plain_ns, reset_ns;
+  while (reset_ns.size() < kRounds) {
+    plain_ns.push_back(plain(1).elapsed_ns);
+    reset_ns.push_back(after_reset(1).undisturbed_ns());
+    if (!is_doubted(reset_ns.back(), plain_ns.back())) return "";
+  }
+  if (!is_doubted(smallest(reset_ns), largest(plain_ns))) return "";
+  return "a single call takes " + microseconds(smallest(reset_ns)) +
+         " after its outputs were poisoned and " + microseconds(largest(plain_ns)) +
+         " otherwise: the calls that are timed do less than those that are verified";
+}
+
 double suspect_reading_ns(const Samples& samples) {
   return std::max(kMinHiddenNs, median(samples.per_call_ns));
 }
@@ -248,7 +288,8 @@ std::string doubt_about_reading(const std::function<ReadingTimes()>& read, const
 }
 
 bool is_clock_slow(const Samples& samples) {
-  return samples.watched_ns > kMaxHostTime * samples.own_elapsed_ns;
+  return samples.watched_ns > kMaxHostTime * samples.own_elapsed_ns ||
+         samples.typical_watched_ns > kMaxHostTime * samples.typical_own_ns;
 }
 
 ClockDoubt doubt_about_slow_clock(const BatchTimer& plain, const Samples& samples,
@@ -260,22 +301,26 @@ ClockDoubt doubt_about_slow_clock(const BatchTimer& plain, const Samples& sample
   std::vector<double> of_half_ns, of_whole_ns;
   double more_ns = 0;
   for (int round = 1; round <= kClockRounds; ++round) {
-    of_half_ns.push_back(unseen_ns(plain, half));
-    of_whole_ns.push_back(unseen_ns(plain, whole));
+    of_half_ns.push_back(unseen_ns(plain, half, samples));
+    of_whole_ns.push_back(unseen_ns(plain, whole, samples));
     more_ns = smallest(of_whole_ns) - smallest(of_half_ns);
     if (round >= kMinClockRounds && !any(more_ns > (kMaxHostTime - 1) * shown_ns + kEmptyBatchNs))
       return {};
   }
   bool is_far = more_ns > (kFarTime - 1) * shown_ns && more_ns > kMinHiddenNs;
-  if (any(is_far)) is_far = stays_far_off(plain, whole, options, any, is_far);
+  if (any(is_far)) is_far = stays_far_off(plain, whole, samples, options, any, is_far);
   if (more_ns <= (kMaxHostTime - 1) * shown_ns + kEmptyBatchNs) return {};
   return {slow_clock_text(whole - half, shown_ns, shown_ns + more_ns), is_far};
 }
 
 bool is_clock_fast(const Samples& samples, const MeasureOptions& options) {
   const auto batches = double(samples.per_call_ns.size() * samples.batches_per_sample);
-  return samples.watched_ns > 0 && shows_too_much(samples.own_elapsed_ns, samples.watched_ns,
-                                                  kTicks * options.timer_resolution_ns * batches);
+  const double ticks_ns = kTicks * options.timer_resolution_ns;
+  const auto shows_more = [](double shown_ns, double watched_ns, double tolerance_ns) {
+    return watched_ns > 0 && shows_too_much(shown_ns, watched_ns, tolerance_ns);
+  };
+  return shows_more(samples.own_elapsed_ns, samples.watched_ns, ticks_ns * batches) ||
+         shows_more(samples.typical_own_ns, samples.typical_watched_ns, ticks_ns);
 }
 
 ClockDoubt doubt_about_fast_clock(const BatchTimer& plain, const Samples& samples,

@@ -19,6 +19,9 @@ namespace deepbench {
 
 // A verified batch this many times slower than the samples is looked into.
 inline constexpr double kMaxVerifiedSlowdown = 2;
+// Batches of a doubted kernel grow to this length, so that no short disturbance explains them, such
+// as threads that poisoned the outputs and keep the processors busy for some milliseconds.
+inline constexpr double kSettlingNs = 50e6;
 
 // Whether `mine` is true on any rank. All ranks call it at the same step.
 using AnyRank = std::function<bool(bool mine)>;
@@ -31,8 +34,8 @@ inline bool this_rank(bool mine) { return mine; }  // of a process that makes it
 DEEPBENCH_API std::string doubt_about_count(const BatchTimer& plain, const Samples& samples,
                                             const MeasureOptions& options);
 
-// A call in a batch of its own takes at most twice as long as a further call of a long batch, or
-// the further ones do less. `threads` may have to be woken for the first call.
+// A call in a batch of its own takes at most 1.6 times as long as a further call of a long batch,
+// or the further ones do less. `threads` may have to be woken for the first call.
 DEEPBENCH_API std::string doubt_about_further_calls(const BatchTimer& plain, const Samples& samples,
                                                     const MeasureOptions& options, int64_t threads);
 
@@ -42,6 +45,17 @@ DEEPBENCH_API std::string doubt_about_further_calls(const BatchTimer& plain, con
 // so long that this counts little, and where they cannot be, nothing is doubted.
 DEEPBENCH_API std::string doubt_about_reset(const BatchTimer& plain, const BatchTimer& after_reset,
                                             const Samples& samples, const MeasureOptions& options);
+
+// What poisoned outputs may add to a call: it finds `bytes` of operands in no cache, and `threads`
+// asleep.
+DEEPBENCH_API double reset_cost_ns(double bytes, int64_t threads);
+
+// The same of a single call, since the first one after the outputs were poisoned may do the work of
+// all. Each timer makes its batch when the device and its threads have been idle for kSettlingNs,
+// so that no more than `cost_ns` explains a longer call.
+DEEPBENCH_API std::string doubt_about_call_after_reset(const BatchTimer& plain,
+                                                       const BatchTimer& after_reset,
+                                                       double cost_ns);
 
 // How long it takes to read results: poisoned ones, and the same of a call right after it.
 struct ReadingTimes {

@@ -114,6 +114,8 @@ class MeasuringLoop {
     samples_.elapsed_ns += batch.elapsed_ns;
     samples_.own_elapsed_ns += batch.own_elapsed_ns;
     samples_.watched_ns += batch.watched_ns;
+    own_elapsed_ns_.push_back(batch.own_elapsed_ns);
+    watched_ns_.push_back(batch.watched_ns);
     samples_.rests_ns.push_back(batch.rested_ns);
     host_per_call_ns_.push_back(batch.host_ns / static_cast<double>(batch.count));
     if (batch.clock_mhz > 0) {
@@ -135,6 +137,8 @@ class MeasuringLoop {
     samples_.error = rule_.standard_error();
     samples_.throttled = rule_.throttled_samples();
     samples_.host_per_call_ns = median(host_per_call_ns_);
+    samples_.typical_own_ns = median(own_elapsed_ns_);
+    samples_.typical_watched_ns = median(watched_ns_);
     samples_.clock_mhz = samples_.clocks_mhz.empty() ? 0 : median(samples_.clocks_mhz);
     return std::move(samples_);
   }
@@ -144,7 +148,7 @@ class MeasuringLoop {
   StoppingRule rule_;
   Samples samples_;
   std::vector<double> recent_clocks_mhz_;  // clocks of the last ten accepted batches
-  std::vector<double> host_per_call_ns_;
+  std::vector<double> host_per_call_ns_, own_elapsed_ns_, watched_ns_;
   int64_t disturbed_ = 0;                // samples
   double tried_ns_ = 0, waited_ns_ = 0;  // of the samples and of the batches that were repeated
 };

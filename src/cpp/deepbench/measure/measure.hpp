@@ -29,6 +29,8 @@ struct Samples {
   double elapsed_ns = 0;           // of all batches that became samples,
   double own_elapsed_ns = 0;       // the same on this rank, which others may be slower than,
   double watched_ns = 0;           // and its host's time of the same by the core's stopwatch
+  double typical_own_ns = 0;       // median over the batches of the times on this rank,
+  double typical_watched_ns = 0;   // and of its host's times
   double error = 0;                // relative standard error of the median; infinity for one sample
   double clock_mhz = 0;            // median over the samples, 0 if unknown
   std::vector<double> clocks_mhz;  // of each batch that became a sample and stated its clock

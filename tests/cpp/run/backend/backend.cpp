@@ -4,6 +4,7 @@
 #include <doctest/doctest.h>
 
 #include <algorithm>
+#include <stdexcept>
 
 #include "../../fake_backend.hpp"
 #include "../../temporary_folder.hpp"
@@ -73,6 +74,21 @@ TEST_CASE("a failure in any slot is told by the slot's name and the backend's re
     CHECK(use("failed null") == "failed | " + slot + ": no reason given");
     CHECK(use("failed tab\there") == "failed | " + slot + ": tab here");
   }
+}
+
+TEST_CASE("what a slot throws ends the row, and the slot is named") {
+  deepbench_backend table = {};
+  table.name = "broken";
+  table.describe = [](deepbench_sink) -> deepbench_status { throw 42; };
+  table.device_count = [](int32_t*) -> deepbench_status {
+    throw std::runtime_error("the chip\x1b[31m is out");
+  };
+  const Backend backend(&table, "");
+  CHECK(failure_of([&] { backend.describe(); }) ==
+        "failed | backend broken: describe: it threw something that is no exception");
+  CHECK(failure_of([&] { backend.device_count(); }) ==
+        "failed | backend broken: device_count: it threw an exception: the chip\xef\xbf\xbd[31m is "
+        "out");
 }
 
 TEST_CASE("a mistake in a script does not go unnoticed") {

@@ -178,6 +178,8 @@ TEST_CASE("numbers that no device has are refused") {
     CHECK(impossible("describe_device", fact + " soon") == fact + "=soon");
   }
   CHECK(impossible("describe_device", "row_limit_ns 0") == "row_limit_ns=0");
+  CHECK(impossible("describe_device", "timer_resolution_ns 1e9") ==
+        "timer_resolution_ns=1000000000");
   CHECK(impossible("describe_device", "any_fact nan") == "any_fact=nan");
   CHECK(impossible("describe_device", "hardware_threads -2") == "hardware_threads=-2");
   CHECK(impossible("describe", "estimate.calls -inf") == "estimate.calls=-inf");

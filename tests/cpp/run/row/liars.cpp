@@ -100,6 +100,8 @@ TEST_CASE("caches that are hot in a cold row by the backend's own words are an i
                 fitting.reason);
   const Row hot = fake_row("emit describe_kernel copies 2", kSmall);
   CHECK_MESSAGE(contains(hot.reason, "copies=2, where the caches are hot"), hot.reason);
+  const Row flushed = fake_row("emit describe_kernel cold flush", kSmall);
+  CHECK_MESSAGE(contains(flushed.reason, "cold=flush, where the caches are hot"), flushed.reason);
   CHECK(verdict(fake_row("", kLarge, "ceilings=no cache=cold")) == "ok");
 }
 
@@ -119,6 +121,29 @@ TEST_CASE("work that is done after poisoning alone is mistrusted") {
     CHECK_MESSAGE(contains(row.reason, "after its outputs were poisoned"), row.reason);
     CHECK(verdict(fake_row(script + "time 1000; verified_time 1500", kSmall)) == "ok");
   }
+}
+
+TEST_CASE("work that the first call after poisoning does for all others is mistrusted") {
+  for (const std::string script : {"", "in_place; "}) {
+    const Row row = fake_row(script + "time 1000; reset_call 300e3", kSmall);
+    CHECK(verdict(row) == "mistrusted");
+    CHECK_MESSAGE(row.reason ==
+                      "a single call takes 300 us after its outputs were poisoned and 1 us "
+                      "otherwise: the calls that are timed do less than those that are verified",
+                  row.reason);
+    CHECK_FALSE(row.has_rates());
+    // Poisoning cools caches and wakes threads.
+    CHECK(verdict(fake_row(script + "time 1000; reset_call 50e3", kSmall)) == "ok");
+    CHECK(verdict(fake_row(script + "time 1e6; reset_call 1.5e6", kSmall)) == "ok");
+  }
+}
+
+TEST_CASE("a backend does not say for some rows alone that its times are a simulator's") {
+  const Backend backend = testing::fake_backend("real_time");
+  CHECK_FALSE(backend.has_simulated_time());
+  testing::fake_backend("");  // the script from now on
+  CHECK(backend.describe().integer("simulated_time") == 1);
+  CHECK_FALSE(backend.has_simulated_time());
 }
 
 const std::string kFewSamples = "ceilings=no samples=3";
@@ -149,6 +174,17 @@ TEST_CASE("a clock that shows a small part of the calls' time, or decays, is mis
   // A batch of 20 calls takes 10 ms of the host's time.
   check_far_off("time 10e3; works 500e3", "not all calls are timed");
   check_far_off("time 40e3*4 20e3*4 10e3*4 5e3*4 2e3 hold; works 500e3", "the clock is wrong");
+}
+
+TEST_CASE("a clock that is right only when it is looked at is mistrusted") {
+  // The batches of 30 samples lie, and those of the audit do not.
+  check_far_off("time 10e3*45 500e3 hold; works 500e3", "not all calls are timed",
+                "ceilings=no samples=30");
+}
+
+TEST_CASE("a clock that lies for most batches is mistrusted, whatever the others show") {
+  check_far_off("time 10e3*5 1200e3 10e3 1200e3*3; works 500e3", "the clock is wrong",
+                "ceilings=no samples=20");
 }
 
 TEST_CASE("a clock that shows a small part of single calls' time is mistrusted") {

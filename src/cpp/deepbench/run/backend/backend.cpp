@@ -60,19 +60,38 @@ void check_status(const deepbench_backend* table, deepbench_status status, const
                    status == DEEPBENCH_UNSUPPORTED ? reason : std::string(slot) + ": " + reason);
 }
 
+// What a slot returns. Exceptions must not cross the boundary; one that does ends the row.
+template <class... Parameters, class... Arguments>
+deepbench_status status_of(const deepbench_backend& table, const char* slot,
+                           deepbench_status (*function)(Parameters...), Arguments... arguments) {
+  try {
+    return function(arguments...);
+  } catch (const std::exception& error) {
+    refuse(table, slot, "it threw an exception: " + shown_text(error.what()));
+  } catch (...) {
+    refuse(table, slot, "it threw something that is no exception");
+  }
+}
+
+template <class... Parameters, class... Arguments>
+void call(const deepbench_backend& table, const char* slot,
+          deepbench_status (*function)(Parameters...), Arguments... arguments) {
+  check_status(&table, status_of(table, slot, function, arguments...), slot);
+}
+
 // Calls a slot that emits values, and returns them if they are within the limits.
 template <class Call>
 Collector collected(const deepbench_backend& table, const char* slot, Collector::Answer answer,
-                    Call call) {
+                    Call emit) {
   Collector collector(answer);
-  check_status(&table, call(collector.sink()), slot);
+  emit(collector.sink());
   if (!collector.fault().empty()) refuse(table, slot, collector.fault());
   return collector;
 }
 
 template <class Call>
-Attributes emitted_facts(const deepbench_backend& table, const char* slot, Call call) {
-  const Collector collector = collected(table, slot, Collector::Answer::kFacts, call);
+Attributes emitted_facts(const deepbench_backend& table, const char* slot, Call emit) {
+  const Collector collector = collected(table, slot, Collector::Answer::kFacts, emit);
   const std::string impossible = impossible_fact(collector.values());
   if (!impossible.empty()) invalid_answer(slot, impossible);
   return collector.values();
@@ -154,13 +173,9 @@ constexpr uint64_t kChunk = 1 << 16;  // elements read at a time if the core sca
 Kernel::Kernel(const deepbench_backend* table, deepbench_kernel* handle, Attributes plan)
     : table_(table), handle_(handle, Destroy{table}), facts_(std::move(plan)) {
   const Attributes own = emitted_facts(*table_, "describe_kernel", [&](const deepbench_sink& sink) {
-    return table_->describe_kernel(handle_.get(), sink);
+    call(*table_, "describe_kernel", table_->describe_kernel, handle_.get(), sink);
   });
   for (const auto& [name, value] : own.items()) facts_.set(name, value);
-}
-
-void Kernel::check(deepbench_status status, const char* slot) const {
-  check_status(table_, status, slot);
 }
 
 // Spans around single calls leave most of the host's time out, so that the backend's clock is not
@@ -201,7 +216,7 @@ Batch Kernel::time_batch(uint64_t count, deepbench_launch launch, uint32_t flags
   const deepbench_request request = {sizeof request, count, launch, flags};
   deepbench_batch raw = {};
   raw.struct_size = sizeof raw;
-  check(table_->time_batch(handle_.get(), &request, &raw), "time_batch");
+  call(*table_, "time_batch", table_->time_batch, handle_.get(), &request, &raw);
   check_batch(raw, request);
   Batch batch;
   batch.count = raw.count;
@@ -218,23 +233,26 @@ Batch Kernel::time_batch(uint64_t count, deepbench_launch launch, uint32_t flags
 }
 
 void Kernel::restore() {
-  if (table_->restore) check(table_->restore(handle_.get()), "restore");
+  if (table_->restore) call(*table_, "restore", table_->restore, handle_.get());
 }
 
 bool Kernel::refill(const std::string& inputs, uint64_t seed) {
   if (!table_->refill) return false;
-  const deepbench_status status = table_->refill(handle_.get(), inputs.c_str(), seed);
+  const deepbench_status status =
+      status_of(*table_, "refill", table_->refill, handle_.get(), inputs.c_str(), seed);
   if (status == DEEPBENCH_UNSUPPORTED) return false;
-  check(status, "refill");
+  check_status(table_, status, "refill");
   return true;
 }
 
-void Kernel::poison_outputs() { check(table_->poison_outputs(handle_.get()), "poison_outputs"); }
+void Kernel::poison_outputs() {
+  call(*table_, "poison_outputs", table_->poison_outputs, handle_.get());
+}
 
 std::vector<double> Kernel::read_output(uint32_t output, const std::vector<uint64_t>& indices) {
   std::vector<double> values(indices.size());
-  check(table_->read_output(handle_.get(), output, indices.data(), indices.size(), values.data()),
-        "read_output");
+  call(*table_, "read_output", table_->read_output, handle_.get(), output, indices.data(),
+       indices.size(), values.data());
   return values;
 }
 
@@ -242,7 +260,7 @@ deepbench_scan Kernel::scan_output(uint32_t output, uint64_t elements) {
   deepbench_scan scan = {};
   scan.struct_size = sizeof scan;
   if (table_->scan_output) {
-    check(table_->scan_output(handle_.get(), output, &scan), "scan_output");
+    call(*table_, "scan_output", table_->scan_output, handle_.get(), output, &scan);
     return scan;
   }
   std::vector<uint64_t> indices;
@@ -262,7 +280,8 @@ std::vector<double> Kernel::project_output(uint32_t output, uint64_t rows, uint6
                                            uint64_t seed) {
   std::vector<double> sums(rows, 0.0);
   if (table_->project_output) {
-    check(table_->project_output(handle_.get(), output, rows, seed, sums.data()), "project_output");
+    call(*table_, "project_output", table_->project_output, handle_.get(), output, rows, seed,
+         sums.data());
     return sums;
   }
   std::vector<uint64_t> indices;
@@ -284,10 +303,10 @@ void Kernel::adopt_forward_states(const Kernel& tested) {
       extension<deepbench_forward_state>(*table_, DEEPBENCH_FORWARD_STATE);
   if (!forward_state || !forward_state->adopt || table_ != tested.table_) return;
   int32_t answer = DEEPBENCH_STATES_UNKNOWN;
-  const deepbench_status status =
-      forward_state->adopt(handle_.get(), tested.handle_.get(), &answer);
+  const deepbench_status status = status_of(*table_, "adopt", forward_state->adopt, handle_.get(),
+                                            tested.handle_.get(), &answer);
   if (status == DEEPBENCH_UNSUPPORTED) return;  // like a backend without the extension
-  check(status, "adopt");
+  check_status(table_, status, "adopt");
   if (answer < DEEPBENCH_STATES_WRONG || answer > DEEPBENCH_STATES_ADOPTED)
     invalid_answer("adopt", std::to_string(answer));
   forward_states_ = static_cast<deepbench_forward_states>(answer);
@@ -296,7 +315,7 @@ void Kernel::adopt_forward_states(const Kernel& tested) {
 BackendPlan::BackendPlan(const deepbench_backend* table, deepbench_plan* handle)
     : table_(table), handle_(handle, Destroy{table}) {
   facts_ = emitted_facts(*table_, "describe_plan", [&](const deepbench_sink& sink) {
-    return table_->describe_plan(handle_.get(), sink);
+    call(*table_, "describe_plan", table_->describe_plan, handle_.get(), sink);
   });
   const int64_t bytes = facts_.integer("memory_bytes", -1);
   if (bytes < 0) invalid_answer("describe_plan", "memory_bytes=" + std::to_string(bytes));
@@ -307,7 +326,7 @@ BackendPlan::BackendPlan(const deepbench_backend* table, deepbench_plan* handle)
 std::vector<std::string> BackendPlan::candidates(int64_t limit) const {
   if (!table_->candidates) return {};
   const auto emit = [&](const deepbench_sink& sink) {
-    return table_->candidates(handle_.get(), limit, sink);
+    call(*table_, "candidates", table_->candidates, handle_.get(), limit, sink);
   };
   return valid_candidate_ids(
       collected(*table_, "candidates", Collector::Answer::kCandidates, emit).candidates());
@@ -318,15 +337,14 @@ BackendPlan BackendPlan::with_candidate(const std::string& id) const {
     throw RowFailure(Status::kInvalid,
                      "candidate '" + printable(id) + "': backend " + table_->name + " has none");
   deepbench_plan* handle = nullptr;
-  check_status(table_, table_->plan_candidate(handle_.get(), id.c_str(), &handle),
-               "plan_candidate");
+  call(*table_, "plan_candidate", table_->plan_candidate, handle_.get(), id.c_str(), &handle);
   if (!handle) invalid_answer("plan_candidate", "no plan");
   return BackendPlan(table_, handle);
 }
 
 Kernel BackendPlan::prepare() const {
   deepbench_kernel* handle = nullptr;
-  check_status(table_, table_->prepare(handle_.get(), &handle), "prepare");
+  call(*table_, "prepare", table_->prepare, handle_.get(), &handle);
   if (!handle) invalid_answer("prepare", "no kernel");
   return Kernel(table_, handle, facts_);
 }
@@ -335,13 +353,21 @@ Backend::Backend(const deepbench_backend* table, std::string path)
     : table_(table), path_(std::move(path)) {}
 
 Attributes Backend::describe() const {
-  return emitted_facts(*table_, "describe",
-                       [&](const deepbench_sink& sink) { return table_->describe(sink); });
+  const Attributes facts = emitted_facts(*table_, "describe", [&](const deepbench_sink& sink) {
+    call(*table_, "describe", table_->describe, sink);
+  });
+  if (!simulated_time_) simulated_time_ = facts.integer("simulated_time") != 0;
+  return facts;
+}
+
+bool Backend::has_simulated_time() const {
+  if (!simulated_time_) describe();
+  return *simulated_time_;
 }
 
 int Backend::device_count() const {
   int32_t count = 0;
-  check_status(table_, table_->device_count(&count), "device_count");
+  call(*table_, "device_count", table_->device_count, &count);
   if (count < 0 || count > limits::kDevices)
     invalid_answer("device_count", std::to_string(count) + " devices");
   return count;
@@ -349,7 +375,7 @@ int Backend::device_count() const {
 
 Attributes Backend::describe_device(int device) const {
   return emitted_facts(*table_, "describe_device", [&](const deepbench_sink& sink) {
-    return table_->describe_device(device, sink);
+    call(*table_, "describe_device", table_->describe_device, device, sink);
   });
 }
 
@@ -357,7 +383,7 @@ Attributes Backend::required_environment_variables(const Attributes& options) co
   if (!table_->environment) return {};
   const ValuesView given(options);
   const auto emit = [&](const deepbench_sink& sink) {
-    return table_->environment(given.get(), sink);
+    call(*table_, "environment", table_->environment, given.get(), sink);
   };
   const Attributes variables =
       collected(*table_, "environment", Collector::Answer::kVariables, emit).values();
@@ -369,16 +395,18 @@ Attributes Backend::required_environment_variables(const Attributes& options) co
 
 BackendPlan Backend::plan(const Problem& problem, const Attributes& options) const {
   deepbench_plan* handle = nullptr;
-  check_status(table_, table_->plan(ProblemView(problem).get(), ValuesView(options).get(), &handle),
-               "plan");
+  const ProblemView given(problem);
+  const ValuesView named(options);
+  call(*table_, "plan", table_->plan, given.get(), named.get(), &handle);
   if (!handle) invalid_answer("plan", "no plan");
   return BackendPlan(table_, handle);
 }
 
 Attributes Backend::observe(int device) const {
   if (!table_->observe) return {};
-  return emitted_facts(*table_, "observe",
-                       [&](const deepbench_sink& sink) { return table_->observe(device, sink); });
+  return emitted_facts(*table_, "observe", [&](const deepbench_sink& sink) {
+    call(*table_, "observe", table_->observe, device, sink);
+  });
 }
 
 double Backend::energy_joules(int device) const {
@@ -386,7 +414,7 @@ double Backend::energy_joules(int device) const {
   if (!energy || !energy->read)
     throw RowFailure(Status::kUnsupported, "backend " + name() + " has no counter of energy");
   double joules = 0;
-  check_status(table_, energy->read(device, &joules), "energy");
+  call(*table_, "energy", energy->read, device, &joules);
   if (!(joules >= 0) || !std::isfinite(joules))
     invalid_answer("energy", to_text(joules) + " joules");
   return joules;
@@ -406,7 +434,7 @@ void Backend::join(const std::shared_ptr<Group>& group) const {
   joined.address = self.address;
   joined.view = {sizeof joined.view, group->rank(),   group->size(),          &joined,   exchange,
                  self.local_rank,    self.local_size, joined.address.c_str(), must_abort};
-  check_status(table_, collective->join(&joined.view), "join");
+  call(*table_, "join", collective->join, &joined.view);
 }
 
 }  // namespace deepbench

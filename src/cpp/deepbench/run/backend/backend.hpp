@@ -48,7 +48,6 @@ class DEEPBENCH_API Kernel {
   deepbench_forward_states forward_states() const { return forward_states_; }
 
  private:
-  void check(deepbench_status status, const char* slot) const;
   bool may_isolate(const deepbench_request& request) const;
   void check_batch(const deepbench_batch& batch, const deepbench_request& request) const;
 
@@ -99,6 +98,9 @@ class DEEPBENCH_API Backend {
   const std::string& path() const { return path_; }
 
   Attributes describe() const;
+  // Whether the times are a simulator's, as the first describe() says. What the context of a result
+  // file states thus holds for all of its rows.
+  bool has_simulated_time() const;
   int device_count() const;
   Attributes describe_device(int device) const;
   // The environment variables that must be set before the libraries of the backend are loaded.
@@ -114,6 +116,7 @@ class DEEPBENCH_API Backend {
  private:
   const deepbench_backend* table_;
   std::string path_;
+  mutable std::optional<bool> simulated_time_;
 };
 
 }  // namespace deepbench

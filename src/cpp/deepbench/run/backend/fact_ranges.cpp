@@ -21,8 +21,9 @@ constexpr double kMemory = double(uint64_t{1} << 62);
 constexpr double kCache = double(uint64_t{1} << 40);
 constexpr double kCount = double(1 << 20);  // of ranks, threads or copies
 constexpr double kMany = double(uint64_t{1} << 62);
-constexpr double kLongNs = 1e15;  // eleven days
-constexpr double kSensor = 1e9;   // of any unit
+constexpr double kLongNs = 1e15;      // eleven days
+constexpr double kCoarsestNs = 20e6;  // no clock counts in longer ticks
+constexpr double kSensor = 1e9;       // of any unit
 
 // Facts that decide what is refused, allocated or repeated, and for how long.
 constexpr Range kRanges[] = {
@@ -34,7 +35,7 @@ constexpr Range kRanges[] = {
     {"row_limit_ns", Kind::kReal, 1, kLongNs},
     {"min_span_ns", Kind::kReal, 0, kLongNs},
     {"min_total_ns", Kind::kReal, 0, kLongNs},
-    {"timer_resolution_ns", Kind::kReal, 0, kLongNs},
+    {"timer_resolution_ns", Kind::kReal, 0, kCoarsestNs},
     {"planning_ns", Kind::kReal, 0, kLongNs},
     {"compiling_ns", Kind::kReal, 0, kLongNs},
     {"conversion_ns", Kind::kReal, 0, kLongNs},

@@ -81,6 +81,9 @@ void require_requested_caches(const Plan& plan, const Attributes& facts, double 
                          std::to_string(copies) + ", " + why);
   };
   if (!plan.options.cold && copies > 1) refuse("where the caches are hot");
+  // Calls that follow a flush are not compared with the host's clock.
+  if (!plan.options.cold && facts.has("cold"))
+    refuse("cold=" + printable(facts.text("cold")) + ", where the caches are hot");
   if (facts.text("cold") != "rotation") return;
   // Padded operands count only in the backend's own number.
   const double operands = double(copies) * plan.problem.operation().work(plan.problem).bytes;

@@ -43,7 +43,7 @@ void TimedKernel::prepare(const RowContext& context, const Plan& plan) {
   stages_.compiling_ns += std::fmin(took_ns, std::fmax(0.0, facts().real("compiling_ns")));
   perturbs_schedule_ =
       facts().integer("schedule_sensitive") != 0 && launch_ != DEEPBENCH_LAUNCH_ISOLATED;
-  is_simulated_ = context.backend.describe().integer("simulated_time") != 0;
+  is_simulated_ = context.backend.has_simulated_time();
   conditions_ = stated_conditions(plan.problem, facts());
 }
 

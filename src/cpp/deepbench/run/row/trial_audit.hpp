@@ -58,12 +58,15 @@ class TrialAudit {
   bool is_refilled() const;
   void verify_other_operands();
 
+  void read_one();
   Batch time_after_reset(uint64_t count);
   double time_reading();
   ReadingTimes time_readings();
   bool is_suspect(const std::string& what, bool mine);
   void require_no_doubt(const std::string& doubt);
+  int64_t threads() const;
   void audit_batches(double verified_call_ns);
+  void audit_call_after_reset(double verified_call_ns);
   void audit_reading();
   bool is_host_time_comparable() const;
   bool judge_clock(const ClockDoubt& doubt);
