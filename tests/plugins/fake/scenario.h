@@ -122,7 +122,7 @@ typedef struct Scenario {
   bool real_time;            /* the clock claims to be the host's */
   double reading_ns;         /* host time of reading a result the first time, or each time */
   bool reads_each;
-  double beta, forward_states;
+  double beta, forward_states, energy;
   char fill_b[8];
   int devices;
   int64_t cache_bytes, memory_bytes; /* kAsOperands: the size of the operands */
@@ -300,6 +300,7 @@ static inline bool read_result_verb(const Line* line, Scenario* scenario, bool* 
   if (strcmp(verb, "rotation") == 0) return scenario->rotation_stuck = strcmp(word, "stuck") == 0;
   if (strcmp(verb, "scan") == 0) return scenario->scan_blind = strcmp(word, "blind") == 0;
   if (strcmp(verb, "beta") == 0) return read_numbers(line, 1, 1, &scenario->beta);
+  if (strcmp(verb, "energy") == 0) return read_numbers(line, 1, 1, &scenario->energy);
   if (strcmp(verb, "forward_states") == 0)
     return read_numbers(line, 1, 1, &scenario->forward_states);
   if (strcmp(verb, "fill_b") == 0) return snprintf(scenario->fill_b, 8, "%s", word) > 0;
@@ -343,6 +344,7 @@ static inline void default_scenario(Scenario* scenario) {
   scenario->launch = DEEPBENCH_LAUNCH_STREAM;
   strcpy(scenario->timer, "scripted");
   scenario->beta = 1;
+  scenario->energy = 1;
   scenario->forward_states = DEEPBENCH_STATES_ADOPTED;
   scenario->devices = 1;
   scenario->cache_bytes = 32 << 20;

@@ -97,10 +97,10 @@ double watched_call_ns(const Samples& samples) {
 
 // What the clock shows of a batch, without what it hid of the samples: a clock that is right only
 // when it is looked at does not speak for them, nor by more than the host sees. Calls that take
-// longer now than the host saw them take in the samples do not speak against them.
+// twice as long now as the host saw them take in the samples do not speak against them.
 double fitting_ns(const Batch& batch, const Samples& samples) {
-  const auto calls = double(batch.count);
-  const double fits_ns = kMaxVerifiedSlowdown * own_call_ns(samples) * calls;
+  const double calls = kMaxVerifiedSlowdown * double(batch.count);
+  const double fits_ns = own_call_ns(samples) * calls;
   const double shown_ns = std::min(batch.own_elapsed_ns, batch.watched_ns);
   const double known_ns = std::min(shown_ns, watched_call_ns(samples) * calls);
   return shown_ns - std::max(0.0, known_ns - fits_ns);

@@ -51,8 +51,8 @@ DEEPBENCH_API std::string doubt_about_reset(const BatchTimer& plain, const Batch
 DEEPBENCH_API double reset_cost_ns(double bytes, int64_t threads);
 
 // The same of a single call, since the first one after the outputs were poisoned may do the work of
-// all. Each timer makes its batch when the device and its threads have been idle for kSettlingNs,
-// so that no more than `cost_ns` explains a longer call.
+// all. Each timer makes its later batches when the device and its threads have been idle for
+// kSettlingNs, so that no more than `cost_ns` explains a longer call.
 DEEPBENCH_API std::string doubt_about_call_after_reset(const BatchTimer& plain,
                                                        const BatchTimer& after_reset,
                                                        double cost_ns);

