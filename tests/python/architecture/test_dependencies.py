@@ -279,7 +279,7 @@ def test_one_source_of_the_core_writes_rows() -> None:
 # ---- one measuring loop -----------------------------------------------------------------------
 
 # A call of the slot of the ABI, and calls of a kernel, which is the core's class around it.
-SLOT_CALL = r"\btable\w*(?:\(\))?\s*(?:->|\.)\s*time_batch\s*\("
+SLOT_CALL = r"\btable\w*(?:\(\))?\s*(?:->|\.)\s*time_batch\s*[(,]"
 KERNEL_CALL = r"(?:->|\.)\s*time_batch\s*\("
 SLOT_CALLER = "src/cpp/deepbench/run/backend/backend.cpp"
 # The header passes a call of the slot on to a backend's class. A timed kernel makes the batches

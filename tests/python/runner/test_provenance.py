@@ -116,17 +116,26 @@ def test_sources_that_are_compiled_during_a_run_have_a_digest(tmp_path: Path) ->
         digests.add(digest_of(tmp_path))
     assert len(digests) == 4
     assert None not in digests
-    # A backend may name any folder, and files of /proc have no size that tells what they hold.
-    (tmp_path / "a.cu").write_text("")
-    empty = digest_of(tmp_path)
-    (tmp_path / "a.cu").unlink()
-    (tmp_path / "a.cu").symlink_to("/proc/self/maps")
-    assert digest_of(tmp_path) == empty
     os.mkfifo(tmp_path / "pipe")
     assert digest_of(tmp_path) in digests
     with (tmp_path / "huge.h").open("wb") as file:
         file.truncate(1 << 30)
     assert digest_of(tmp_path) is None
+
+
+def test_sources_of_a_size_that_is_not_theirs_are_not_read_to_their_end(tmp_path: Path) -> None:
+    """A backend may name any folder, and files of /proc do not state a size."""
+    empty, endless = tmp_path / "empty", tmp_path / "endless"
+    empty.mkdir()
+    endless.mkdir()
+    (empty / "a.cu").write_text("")
+    (endless / "a.cu").symlink_to("/proc/self/maps")
+    first, second = (
+        provenance.build_facts({"kernel_sources": str(folder)})["kernel_sources"]["digest"]
+        for folder in (empty, endless)
+    )
+    assert first is not None
+    assert first == second
 
 
 @pytest.mark.parametrize(
