@@ -129,6 +129,7 @@ class LaunchEnvironment:
     def launcher(self) -> str: ...
     @property
     def socket_path(self) -> str: ...
+    timeout_s: float
 
 @final
 class Group:

@@ -14,10 +14,13 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
-from deepbench.runner.worker_exit import signal_name
+from deepbench.runner.cpu_limit import reached_cpu_limit
+from deepbench.runner.oom_kills import read_oom_kills
+from deepbench.runner.progress import Deadline
+from deepbench.runner.worker_exit import failure_of_exit_status
 
 if TYPE_CHECKING:
-    from deepbench._core import Group
+    from deepbench._core import Group, LaunchEnvironment
 
 # A worker is started by the path of this file. With -m, Python would put the working directory
 # first on its path and import its own runpy from there before the worker's first line (Python 3.10
@@ -28,6 +31,8 @@ _RANK_LOST_STATUS = 3  # exit status of a worker that lost another rank
 _FINAL_ROW_S = 2.0  # grace period for the current row to finish by itself
 _OTHER_OPEN_FILES = 512  # that libraries may need
 _REFUSAL_MESSAGE_S = 2.0  # grace period for rank 0 to report why it refused a rank
+_DISMISSAL_S = 5.0  # in which the other ranks arrive to hear that rank 0 cannot begin
+_END_MESSAGE_S = 0.5  # grace period for a message about a rank that has ended
 
 
 def worker_command(
@@ -115,6 +120,16 @@ def join_group(request: RankRequest, followers: Sequence[str]) -> Group | None:
     return _start_group(request.spawn_count, request.command, followers)
 
 
+def dismiss_ranks(environment: LaunchEnvironment, command: str) -> None:
+    """Ends the other ranks of a launcher, for a rank 0 that cannot begin. They would wait for it
+    until their limit, since not every launcher ends them."""
+    from deepbench import _core
+
+    environment.timeout_s = min(environment.timeout_s, _DISMISSAL_S)
+    with contextlib.suppress(RuntimeError):
+        _core.Rendezvous(environment, command).wait().end()
+
+
 def _start_group(size: int, command: str, followers: Sequence[str]) -> Group:
     """Starts the other ranks of this machine. Each inherits one end of a pair of sockets, so that
     there is no port that another process could reach. Raises RuntimeError."""
@@ -167,9 +182,7 @@ def _start_follower(
             process = subprocess.Popen(
                 followers, env=variables, stdin=subprocess.DEVNULL, pass_fds=[inherited.fileno()]
             )
-        threading.Thread(
-            target=_watch_spawned_rank, args=(rank, process, joined), daemon=True
-        ).start()
+        RankWatcher(rank, process, joined).start()
     except (OSError, RuntimeError) as error:  # RuntimeError: no thread can be started
         why = getattr(error, "strerror", None) or str(error)
         raise RuntimeError(
@@ -179,17 +192,40 @@ def _start_follower(
     return connection
 
 
-def _watch_spawned_rank(
-    rank: int, process: subprocess.Popen[bytes], joined: threading.Event
-) -> None:
+class RankWatcher(threading.Thread):
     """Ends this process if a spawned rank ends before it connects, since the others would wait for
     ever. The connections reveal a rank that ends later; this thread prints how it ended."""
-    status = process.wait()
-    how = f"exit status {status}" if status >= 0 else signal_name(-status)
-    if not joined.wait(_REFUSAL_MESSAGE_S):
-        _exit_process(f"rank {rank} ended with {how} before it connected")
-    if status != 0:
-        _print_message(f"rank {rank} ended with {how}")
+
+    def __init__(self, rank: int, process: subprocess.Popen[bytes], joined: threading.Event):
+        super().__init__(daemon=True)
+        self._rank, self._process, self._joined = rank, process, joined
+        self._oom_kills = read_oom_kills()
+
+    def run(self) -> None:
+        how = f"rank {self._rank} {self._end()}"
+        if not self._joined.wait(_REFUSAL_MESSAGE_S):
+            _exit_process(f"{how} before it connected")
+        if self._process.returncode != 0:
+            _print_message(how)
+
+    def _end(self) -> str:
+        """How the rank ended, once it has: "was killed (SIGKILL) by another process"."""
+        os.waitid(os.P_PID, self._process.pid, os.WEXITED | os.WNOWAIT)
+        used_up_cpu_time = reached_cpu_limit(self._process.pid)  # known until it is reaped
+        status = self._process.wait()
+        failure = failure_of_exit_status(
+            status, "", self._oom_kills, read_oom_kills(), used_up_cpu_time
+        )
+        return failure.reason.removeprefix("the worker ")
+
+
+def wait_for_messages() -> None:
+    """Lets the threads that watch spawned ranks print how a rank has ended, before this process
+    ends because of it."""
+    deadline = Deadline(_END_MESSAGE_S)
+    for thread in threading.enumerate():
+        if isinstance(thread, RankWatcher):
+            thread.join(deadline.remaining_s())
 
 
 @contextlib.contextmanager

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from deepbench.errors import UsageError, in_quotes
+from deepbench.errors import UsageError, UserError, in_quotes
 from deepbench.history import RunKeeper
 from deepbench.problems.selection import Selection
 from deepbench.report import create
@@ -20,7 +20,7 @@ from deepbench.runner.context import build_context, opening_line_of_run, skipped
 from deepbench.runner.launcher import exec_worker, launch_environment, plan_launch
 from deepbench.runner.plan import PlannedRow, plan, without_long_calls
 from deepbench.runner.progress import Screen, Stopwatch, rough_duration_text
-from deepbench.runner.ranks import worker_command
+from deepbench.runner.ranks import dismiss_ranks, worker_command
 from deepbench.runner.row_maker import RowMaker
 from deepbench.runner.run_options import RunOptions
 from deepbench.runner.run_report import RunReport
@@ -85,13 +85,13 @@ class Sweep:
         """Runs all rows and returns the exit status. If the run ends early, measured rows are kept,
         the report is completed, and the worker is ended. Raises UserError."""
         if self._environment is not None and self._environment.rank > 0:
-            return exec_worker(self._worker_command(is_child=False))
-        # A first plan without the backend finds mistakes before anything is started.
-        rows = plan(self._selection, self._options, None)
-        for remark in self._selection.remarks:
-            self._screen.say(f"deepbench: {remark}")
-        create(self._options.format, columns=self._options.columns).begin({}, self._outline(rows))
-        old = self._open_file()
+            return exec_worker(self._worker_command(self._options.ranks, is_child=False))
+        try:
+            old = self._begin()
+        except UserError:
+            if self._environment is not None:
+                dismiss_ranks(self._environment, " ".join(self._command))
+            raise
         try:
             self._hello = self._source.start()
             self._rows = self._short_rows(plan(self._selection, self._options, self._hello))
@@ -123,6 +123,15 @@ class Sweep:
         return [row for _, row in sorted(self._rows_by_position.items())]
 
     # ---- before the first row -----------------------------------------------------------------
+
+    def _begin(self) -> ResultFile | None:
+        """Finds mistakes before anything is started, by a first plan without the backend, and opens
+        the file."""
+        rows = plan(self._selection, self._options, None)
+        for remark in self._selection.remarks:
+            self._screen.say(f"deepbench: {remark}")
+        create(self._options.format, columns=self._options.columns).begin({}, self._outline(rows))
+        return self._open_file()
 
     def _row_source(self) -> RowSource:
         if self._options.in_process:
@@ -346,10 +355,10 @@ class Sweep:
                 row = self._rows_by_position.get(planned.position)
                 if row is None:
                     row = self._finish_row(planned)
-                if self._visits.count == 1:  # otherwise each first visit has been counted
-                    self._maker.update_restart_limit(planned, row)
                 finished.append(row)
                 self._report.print_row(row)
+                if self._visits.count == 1:  # otherwise each first visit has been counted
+                    self._maker.update_restart_limit(planned, row)  # fails if the ranks have ended
         except BaseException as error:
             if self._report.has_begun:
                 self._keep_rows_of_visits()

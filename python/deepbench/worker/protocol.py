@@ -83,6 +83,7 @@ def _serve_rows(request: RankRequest, words: Sequence[str], write: Callable[[str
         from deepbench import _core
 
         group = ranks.join_group(request, followers)
+        signal.signal(signal.SIGINT, signal.SIG_IGN)
     except (RuntimeError, ImportError) as error:
         return _refuse_rank(write, str(error))
     with ranks.exit_on_rank_loss(group):
@@ -123,6 +124,7 @@ def _answer_lines(runner: Runner, write: Callable[[str], None]) -> int:
         _end_if_forked(own_pid)  # which would take the next line
         position += 1
         if runner.device_lost:
+            ranks.wait_for_messages()
             return _DEVICE_LOST
     return 0
 
@@ -183,8 +185,9 @@ def _end_with_message(text: str) -> NoReturn:
 def _die_with_parent(expected: int | None) -> None:
     """Leaves Ctrl-C to the parent, which keeps the measured rows and ends this process. On Linux,
     this process dies with the parent even within a long row; elsewhere, when its input closes. A
-    parent that is not the expected process has ended before this one could ask for that."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    parent that is not the expected process has ended before this one could ask for that. Ctrl-C
+    ends a rank whose parent is a launcher, until it has joined the others and ends with them."""
+    signal.signal(signal.SIGINT, signal.SIG_DFL if expected is None else signal.SIG_IGN)
     parent, set_death_signal = os.getppid() if expected is None else expected, 1
     if sys.platform.startswith("linux"):
         import ctypes

@@ -30,7 +30,8 @@ void bind_group(py::module_& module) {
       .def_readonly("rank", &LaunchEnvironment::rank)
       .def_readonly("size", &LaunchEnvironment::size)
       .def_readonly("launcher", &LaunchEnvironment::launcher)
-      .def_readonly("socket_path", &LaunchEnvironment::socket_path);
+      .def_readonly("socket_path", &LaunchEnvironment::socket_path)
+      .def_readwrite("timeout_s", &LaunchEnvironment::timeout_s);
   module.def("launch_environment", &deepbench::launch_environment,
              "From the variables of torchrun, srun or mpirun; None for a single process. Raises "
              "BackendError for inconsistent variables.");

@@ -2,11 +2,14 @@
 #include "deepbench/group/group.hpp"
 
 #include <doctest/doctest.h>
+#include <sys/socket.h>
 
 #include <array>
 #include <chrono>
 #include <functional>
 #include <thread>
+#include <utility>
+#include <vector>
 
 #include "local_group.hpp"
 
@@ -187,6 +190,39 @@ TEST_CASE(
       failure_of([&] { groups[1]->collective_step(AbortScope::kRow, "row", [] {}); });
   CHECK(failure.find("device_lost | rank 0 of 2 (") == 0);
   CHECK(failure.find(") sent nothing for 0.1 s") != std::string::npos);
+}
+
+TEST_CASE("a failure that follows from a bad message of rank 0 has that as its reason") {
+  int ends[2];
+  REQUIRE(socketpair(AF_UNIX, SOCK_STREAM, 0, ends) == 0);
+  std::vector<Socket> to_rank_zero;
+  to_rank_zero.push_back(Socket::inherited(ends[1]));
+  Group group(1, {{"here"}, {"here"}}, std::move(to_rank_zero));
+  std::string reported;
+  std::thread rank_zero([&] {
+    Socket socket = Socket::inherited(ends[0]);
+    Deadline deadline(30);
+    socket.send("no answer", deadline);
+    socket.receive(1000, deadline);  // what the rank exchanges
+    reported = socket.receive(1000, deadline);
+  });
+  CHECK_FALSE(failure_of([&] {
+                group.collective_step(AbortScope::kRow, "row", [&] {
+                  // as a backend does
+                  if (failure_of([&] {
+                        group.reduce_and_broadcast(AbortScope::kExchange, "x", "", concatenated);
+                      }) != "")
+                    throw RowFailure(Status::kDeviceLost, "the ranks could not exchange");
+                });
+              }).empty());
+  rank_zero.join();
+  CHECK(reported.find("rank 0 of 2 (here) sent a truncated message") != std::string::npos);
+}
+
+TEST_CASE("a rank that does not come back between rows counts as waiting for a lost rank 0") {
+  Groups groups = connect_ranks(2);
+  groups[0].reset();
+  CHECK(groups[1]->wait_for_disconnect().find("closed the connection") != std::string::npos);
 }
 
 TEST_CASE("the other ranks notice a lost rank 0 between rows and within a row") {

@@ -15,7 +15,9 @@ import signal
 import socket
 import struct
 import subprocess
+import sys
 import tempfile
+import threading
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
@@ -23,6 +25,8 @@ import pytest
 
 from command_line import DEEPBENCH, WAITING
 from deepbench.results import read
+from deepbench.runner import ranks as runner_ranks
+from deepbench.runner.oom_kills import OomKills
 from deepbench.runner.ranks import worker_command
 from polling import wait_until
 from rank_processes import (
@@ -569,6 +573,84 @@ def test_a_command_that_is_killed_ends_the_others(
         assert row["status"] == "device_lost"
         assert row["reason"].startswith("rank 1 of 2 (")
         assert row["reason"].endswith(") closed the connection")
+
+
+def test_a_row_that_loses_a_rank_is_shown_before_the_run_ends(plugin: Path) -> None:
+    """The ranks of a launcher cannot be started again, and the next row ends the run."""
+    ranks, words = RankProcesses(2), ("all_reduce", "elements=1000,2000", "--backend", "fake")
+    for rank, script in enumerate(("", "killed time_batch")):
+        ranks.start(rank, *words, DEEPBENCH_BACKEND_PATH=str(plugin), DEEPBENCH_FAKE_SCRIPT=script)
+    (status, out, err), (other_status, _, _) = ranks.wait_for_all()
+    assert (status, other_status) == (1, -signal.SIGKILL)
+    assert "device_lost: rank 1 of 2 (" in out
+    assert "1 of 2 rows: 1 device lost" in err
+    assert err.endswith("the ranks ended; start them again with the same launcher\n")
+
+
+@pytest.mark.parametrize(
+    ("fault", "how"),
+    [
+        ("killed time_batch", "was killed (SIGKILL)"),
+        ("exit time_batch 7", "ended with exit status 7"),
+        ("abort time_batch", "aborted: SIGABRT"),
+    ],
+)
+def test_how_a_rank_ended_is_told(plugin: Path, fault: str, how: str) -> None:
+    done = deepbench(
+        "all_reduce", "elements=1000", "--backend", "fake", "--ranks", "2",
+        DEEPBENCH_BACKEND_PATH=str(plugin), DEEPBENCH_FAKE_SCRIPT=f"when rank=1 {fault}",
+    )  # fmt: skip
+    assert done.returncode == 1
+    assert f"deepbench: rank 1 {how}" in done.stderr
+
+
+def test_a_rank_that_ran_out_of_memory_is_told_from_a_killed_one(
+    monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    counts = iter((OomKills(0, 0), OomKills(1, 1)))
+    monkeypatch.setattr(runner_ranks, "read_oom_kills", lambda: next(counts))
+    joined, kill = threading.Event(), "import os, signal; os.kill(os.getpid(), signal.SIGKILL)"
+    joined.set()
+    with subprocess.Popen([sys.executable, "-c", kill]) as process:
+        watcher = runner_ranks.RankWatcher(1, process, joined)
+        watcher.start()
+        watcher.join()
+    reason = "was killed (SIGKILL) by the kernel, because memory ran out"
+    assert capfd.readouterr().err == f"deepbench: rank 1 {reason}\n"
+
+
+@pytest.mark.parametrize("words", [("elements=none",), ("elements=1000", "--ranks", "2")])
+def test_a_mistake_that_rank_0_finds_ends_all(words: tuple[str, ...]) -> None:
+    """Although no launcher ends the others."""
+    ranks = RankProcesses(2)
+    for rank in (0, 1):
+        ranks.start(rank, "all_reduce", *words, DEEPBENCH_RENDEZVOUS_TIMEOUT="600")
+    (status, _, err), (other_status, _, other_err) = ranks.wait_for_all()
+    assert (status, other_status) == (2, 2)
+    assert "deepbench: error: " in err
+    assert "rank 1: " in other_err
+    assert "within 600 s" not in other_err
+
+
+def test_ctrl_c_ends_a_rank_that_waits_for_rank_0() -> None:
+    ranks = RankProcesses(2)
+    with socket.create_server(("127.0.0.1", ranks.port)) as silent:
+        silent.settimeout(LIMIT_S)
+        process = ranks.start(1, "all_reduce", "elements=3", DEEPBENCH_RENDEZVOUS_TIMEOUT="600")
+        with silent.accept()[0]:
+            process.send_signal(signal.SIGINT)
+            [(status, _, err)] = ranks.wait_for_all()
+    assert (status, err) == (-signal.SIGINT, "")
+
+
+def test_a_rank_that_hangs_between_rows_ends_with_rank_0(plugin: Path) -> None:
+    """It frees what the row had taken, for ever."""
+    ranks, words = RankProcesses(2), ("all_reduce", "elements=1000", "--backend", "fake", *QUICK)
+    for rank, script in enumerate(("", "hang destroy")):
+        ranks.start(rank, *words, DEEPBENCH_BACKEND_PATH=str(plugin), DEEPBENCH_FAKE_SCRIPT=script)
+    (status, _, _), (other_status, _, other_err) = ranks.wait_for_all()
+    assert (status, other_status) == (0, 3)
+    assert "rank 0 of 2 (" in other_err
 
 
 def test_a_stopped_rank_zero_ends_the_others(plugin: Path, tmp_path: Path) -> None:

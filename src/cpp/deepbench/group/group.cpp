@@ -146,6 +146,9 @@ void Group::fail_step(AbortScope scope, const std::string& step, const RowFailur
     const std::lock_guard<std::mutex> lock(mutex_);
     message.aborted_call = aborting_call_;
     message.caused_by_abort = aborting_call_ && !was_unwinding_;
+    // A backend whose exchange() failed does not know why.
+    if (message.status == Status::kDeviceLost && !disconnect_reason_.empty())
+      message.reason = disconnect_reason_;
   }
   run_round(message, [](const std::vector<std::string>&) { return std::string(); });
   rethrow_failure(scope);  // not reached: run_round() throws

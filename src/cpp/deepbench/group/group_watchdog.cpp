@@ -14,6 +14,7 @@ namespace deepbench {
 namespace {
 
 constexpr double kGraceS = 5;            // for a rank to leave its row after another rank is gone
+constexpr double kReleaseS = 10;         // and to free what a row had taken, after rank 0 is gone
 constexpr double kPollIntervalS = 5e-3;  // a check takes a few microseconds
 
 }  // namespace
@@ -79,11 +80,13 @@ bool Group::poll_for_disconnect() {
 }
 
 // Watches until the group ends or a rank is gone. Then a rank that waits for a message receives it
-// or an error; a rank that waits in a library has kGraceS to leave it.
+// or an error; a rank that waits in a library has kGraceS to leave it within a row, and kReleaseS
+// between rows. Rank 0 may run no row for any time, since its command asks for rows.
 void Group::run_watchdog() {
   while (!end_was_called() && !poll_for_disconnect()) {
   }
-  for (Deadline grace(kGraceS); !end_was_called() && grace.left_s() > 0;) {
+  Deadline grace(kGraceS), release(kReleaseS);
+  while (!end_was_called() && grace.left_s() > 0 && (rank_ == 0 || release.left_s() > 0)) {
     pollfd wake = {wake_[0], POLLIN, 0};
     poll(&wake, 1, kPollMs);
     const std::lock_guard<std::mutex> lock(mutex_);
