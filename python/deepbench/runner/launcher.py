@@ -22,6 +22,14 @@ if TYPE_CHECKING:
 
 
 _MPI_LIBRARIES = ("mpi",)
+# Becomes a program that gets SIGTERM when its parent ends, however that ends; then mpiexec ends its
+# ranks. Arguments: the parent, and the program with its arguments.
+_END_WITH_PARENT = """\
+import ctypes, os, signal, sys
+ctypes.CDLL(None).prctl(1, int(signal.SIGTERM), 0, 0, 0)
+if os.getppid() == int(sys.argv[1]):
+    os.execv(sys.argv[2], sys.argv[2:])
+"""
 
 
 @dataclass(frozen=True)
@@ -52,7 +60,10 @@ def plan_launch(options: RunOptions, environment: LaunchEnvironment | None) -> L
         "DEEPBENCH_MASTER_PORT": str(_free_port()),
         "DEEPBENCH_RANKS_SECRET": token_hex(16),
     }
-    return Launch(None, [mpiexec, "-n", str(ranks)], variables)
+    prefix = [mpiexec, "-n", str(ranks)]
+    if sys.platform.startswith("linux"):
+        prefix = [sys.executable, "-I", "-c", _END_WITH_PARENT, str(os.getpid()), *prefix]
+    return Launch(None, prefix, variables)
 
 
 def _free_port() -> int:

@@ -18,8 +18,11 @@ from typing import Any
 import pytest
 
 from collective_suite import check_rows, write_suite
+from command_line import DEEPBENCH
 from deepbench.results import read
 from guide_commands import GUIDE, run_shell, shell_text
+from kill_campaign import is_running
+from polling import wait_until
 
 LIMIT_S = 600
 QUICK = ("--samples", "3", "--time-limit", "1")
@@ -243,6 +246,25 @@ def test_a_rank_that_is_killed_ends_all(mpi: Path, tmp_path: Path, way: str) -> 
     finally:
         process.kill()
     assert process.returncode != 0
+
+
+def test_ranks_that_we_start_by_mpiexec_end_with_the_command(mpi: Path, tmp_path: Path) -> None:
+    words = ("all_reduce", "elements=100", "--ranks", "2", "--library", "mpi",
+             "--samples", "1000000", "--time-limit", "1000")  # fmt: skip
+    process = subprocess.Popen(
+        [*DEEPBENCH, *words],
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+        cwd=tmp_path,
+        env=mpi_environment(mpi),
+    )
+    try:
+        wait_until(lambda: bool(followers_of(process.pid)), LIMIT_S)
+        [follower] = followers_of(process.pid)
+    finally:
+        process.kill()
+        process.wait()
+    wait_until(lambda: not is_running(follower), LIMIT_S)
 
 
 def followers_of(starter: int) -> list[int]:
