@@ -78,7 +78,9 @@ class RunKeeper:
         try:
             yield
         except (UserError, OSError) as error:
-            why = os_reason(error) if isinstance(error, OSError) else str(error)
+            why = str(error)
+            if isinstance(error, OSError):
+                why = f"{error.filename or history_folder()}: {os_reason(error)}"
             self._say(f"deepbench: warning: the history does not keep this run: {why}")
             self._give_up()
 
@@ -120,8 +122,11 @@ def _make_room(folder: Path) -> None:
 
 
 def _paths(folder: Path) -> list[Path]:
-    """The files of the history, the oldest first."""
-    return sorted(path for path in folder.glob("*.jsonl") if _NAME.fullmatch(path.name))
+    """The files of the history, the oldest first; none where the name of a folder is too long."""
+    try:
+        return sorted(path for path in folder.glob("*.jsonl") if _NAME.fullmatch(path.name))
+    except OSError:
+        return []
 
 
 # ---- reading -----------------------------------------------------------------------------------

@@ -15,6 +15,7 @@ Rows = list[dict[str, Any]]
 
 HOSTILE = (
     "</script><script>window.stolen = 1</script><img src=x onerror='window.stolen = 2'>\u2028&"
+    "\ufffe"  # vl-convert ends the process over a character that XML lacks
 )
 
 

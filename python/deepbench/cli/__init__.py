@@ -103,7 +103,8 @@ def _run_command(words: list[str]) -> int:
         if isinstance(error.__cause__, KeyboardInterrupt):  # Ctrl-C in the native module's import
             raise KeyboardInterrupt from None
         if "_core" not in str(error):
-            raise
+            last = (str(error).strip() or "no reason is given").splitlines()[-1]  # numpy's has many
+            raise UserError(f"a module of Python cannot be loaded: {last}") from None
         why = f"the native module cannot be loaded: {error}; 'pip install .' builds it"
         raise UserError(why) from None
 

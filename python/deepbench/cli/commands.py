@@ -135,9 +135,7 @@ def group() -> CommandGroup:
 def run(words: Sequence[str]) -> int:
     """Runs the subcommand that the first word names. Raises UserError."""
     if (instruction := os.environ.get(COMPLETION_VARIABLE)) is not None:
-        from click.shell_completion import shell_complete
-
-        return shell_complete(group(), {}, "deepbench", COMPLETION_VARIABLE, instruction)
+        return _complete(instruction)
     if not words:
         sys.stderr.write(usage())
         return 2
@@ -148,6 +146,22 @@ def run(words: Sequence[str]) -> int:
             return status
     except click.exceptions.Exit as finished:  # of --help and --version
         return finished.exit_code
+
+
+def _complete(instruction: str) -> int:
+    """Answers the script that `deepbench completion` printed."""
+    from click.shell_completion import shell_complete
+
+    try:
+        status = shell_complete(group(), {}, "deepbench", COMPLETION_VARIABLE, instruction)
+    except (KeyError, ValueError):  # COMP_WORDS or COMP_CWORD is missing or wrong
+        status = 1
+    if status:
+        raise UsageError(
+            f"the variable {COMPLETION_VARIABLE}={instruction[:60]} is for the script that "
+            "'deepbench completion' prints; unset it"
+        )
+    return status
 
 
 def usage() -> str:

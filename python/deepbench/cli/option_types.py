@@ -89,6 +89,9 @@ class OptionValue(StringParamType):
             converted = self.inner.convert(value, param, ctx)
         except click.BadParameter:
             converted = None
+        is_number = isinstance(converted, (int, float))
+        if is_number and not (text.isascii() and "_" not in text):  # int() accepts 4_0 as 40
+            converted = None
         if converted is None or converted != converted:  # NaN lies in every range
             raise UsageError(f"{self._flag} {in_quotes(text)}: {_requirement(self.inner, text)}")
         return converted

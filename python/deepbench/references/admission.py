@@ -51,7 +51,7 @@ def _gaps_of_context(result: ResultFile) -> Iterator[str]:
     ):
         if not value:
             yield f"the context does not state {name}"
-    for name in sorted({row.library.split()[0] for row in result.rows if row.library}):
+    for name in sorted({row.library.partition(" ")[0] for row in result.rows if row.library}):
         if not _member(context, "libraries", name, "version"):
             yield f"the context does not state the version of the library {name}"
     if not _member(context, "build", "revision"):

@@ -89,7 +89,9 @@ def ceiling_figure(line: Json) -> float | None:
 def ceiling_spread(line: Json) -> float | None:
     """Half the 95 % interval of a ceiling, as a fraction of it; None if it is unknown."""
     return (
-        statistics_of_members(line["statistics"] or {}).spread if line["status"] == "ok" else None
+        statistics_of_members(line.get("statistics") or {}).spread
+        if line["status"] == "ok"
+        else None
     )
 
 

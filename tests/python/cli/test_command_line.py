@@ -63,6 +63,8 @@ BRIEF = ("--samples", "3", "--no-ceilings")
         (["env", "all"], "env takes no words"),
         (["gemm", "--samples", "0"], "--samples '0': must be a whole number from 1"),
         (["gemm", "--samples", "-1"], "--samples '-1': must be a whole number from 1"),
+        (["gemm", "--samples", "4_0"], "--samples '4_0': must be a whole number from 1"),
+        (["gemm", "--time-limit", "\uff14"], "--time-limit '\uff14': must be a number above 0"),
         (["gemm", "--threads", "0"], "--threads '0': must be a whole number from 1"),
         (["gemm", "--time-limit", "0.0"], "--time-limit '0.0': must be a number above 0"),
         (["gemm", "--time-limit", "nan"], "--time-limit 'nan': must be a number above 0"),
@@ -176,6 +178,27 @@ def test_completions(
     assert commands.run([]) == 0
     offered = {line.partition(",")[2] for line in capsys.readouterr().out.split()}
     assert offered == expected
+
+
+@pytest.mark.parametrize(
+    ("instruction", "variables"),
+    [
+        ("bash_complete", {}),
+        ("bash_complete", {"COMP_WORDS": "deepbench 'ge", "COMP_CWORD": "x"}),
+        ("fish_complete", {"COMP_WORDS": ""}),
+        ("nonsense", {}),
+        ("\x1b[2J", {}),
+        ("", {}),
+    ],
+)
+def test_a_wrong_request_for_completions_is_one_line(
+    instruction: str, variables: dict[str, str]
+) -> None:
+    done = deepbench("env", _DEEPBENCH_COMPLETE=instruction, **variables)
+    assert (done.returncode, done.stdout, done.stderr.count("\n")) == (2, "", 1)
+    assert done.stderr.startswith("deepbench: error: the variable _DEEPBENCH_COMPLETE=")
+    assert "unset it" in done.stderr
+    assert "\x1b" not in done.stderr
 
 
 def test_names_of_backends_and_libraries_are_completed(
@@ -476,6 +499,20 @@ def test_ctrl_c_while_modules_are_imported_is_quiet(module: str, error: str) -> 
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=600)
     assert (done.returncode, done.stdout, done.stderr) == (130, "", "")
+
+
+def test_a_module_that_cannot_be_loaded_is_one_line(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def run(words: Sequence[str]) -> int:
+        raise ImportError("\n\nREAD THIS\n\nOriginal error was: no memory\n\n")
+
+    monkeypatch.setattr(commands, "run", run)
+    status, out, err = run_command(capsys, "list")
+    assert (status, out) == (2, "")
+    assert err == (
+        "deepbench: error: a module of Python cannot be loaded: Original error was: no memory\n"
+    )
 
 
 @pytest.mark.parametrize(

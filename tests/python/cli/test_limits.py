@@ -10,6 +10,8 @@ from pathlib import Path
 import pytest
 
 from command_line import DEEPBENCH, deepbench
+from example_rows import make_gemm
+from report_files import with_samples, write_result_file
 
 GIB = 1 << 30
 
@@ -35,6 +37,24 @@ def test_a_page_needs_address_space(tmp_path: Path) -> None:
     assert done.stderr.count("\n") == 1
     assert "charts need 66 GiB of address space" in done.stderr
     assert not (tmp_path / "page.html").exists()
+
+
+@pytest.mark.parametrize("name", ["page.html", "chart.svg"])
+@pytest.mark.parametrize("files", [6, 10])
+def test_charts_need_open_files(name: str, files: int, tmp_path: Path) -> None:
+    """vl-convert panics there, of which it prints lines of its own."""
+    pytest.importorskip("vl_convert")
+    results = write_result_file(tmp_path / "rows.jsonl", [with_samples(make_gemm())])
+    done = run_limited(
+        "report", results, "-o", tmp_path / name,
+        before=lambda: resource.setrlimit(resource.RLIMIT_NOFILE, (files, files)),
+    )  # fmt: skip
+    assert done.returncode == 2
+    last = done.stderr.splitlines()[-1]
+    assert last.startswith("deepbench: error: vl-convert cannot draw the charts")
+    assert "ulimit -n" in last
+    assert "Traceback" not in done.stderr
+    assert not (tmp_path / name).exists()
 
 
 def test_a_result_file_takes_no_more_memory_than_its_size(tmp_path: Path) -> None:

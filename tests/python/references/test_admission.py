@@ -109,6 +109,11 @@ def test_missing_rows_are_a_reason(tmp_path: Path, capsys: pytest.CaptureFixture
     assert out.endswith("mine.jsonl may not join the references\n")
 
 
+def test_a_library_without_a_name_is_a_reason(tmp_path: Path) -> None:
+    (reason,) = reasons(tmp_path, good_context(), [{**row, "library": " "} for row in good_rows()])
+    assert reason == "the context does not state the version of the library "
+
+
 def test_several_faults_are_all_named(tmp_path: Path) -> None:
     rows = [{**row, "verification": {"status": "skipped"}} for row in good_rows()]
     found = reasons(tmp_path, good_context(build=None), rows)

@@ -73,6 +73,13 @@ def test_a_row_is_held_against_the_ceilings_that_it_names() -> None:
     assert found.share_roofline == pytest.approx(tflops / 2)
 
 
+def test_a_ceiling_without_statistics_has_an_unknown_spread() -> None:
+    ceiling = make_ceiling("arithmetic", 2.0)
+    del ceiling["statistics"]
+    found = assessed_bound(ceiling)
+    assert (found.arithmetic_tflops, found.arithmetic_spread) == (2, None)
+
+
 @pytest.mark.parametrize(
     ("flops", "size", "median_ns", "level", "by", "share"),
     [

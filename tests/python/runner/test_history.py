@@ -100,6 +100,7 @@ def test_a_history_that_cannot_be_written_is_one_line(plugin: Path, tmp_path: Pa
     assert done.returncode == 0
     (warning,) = [line for line in done.stderr.splitlines() if "history" in line]
     assert warning.startswith("deepbench: warning: the history does not keep this run: ")
+    assert f"{tmp_path / 'deepbench'}" in warning
     assert "2 rows: 2 ok" in done.stderr
 
 
@@ -355,6 +356,15 @@ def test_an_empty_history_and_bad_words_are_one_line(
     status, out, err = run_command(capsys, *words)
     assert (status, out, err.count("\n")) == (2, "", 1)
     assert said in err
+
+
+def test_a_folder_whose_name_is_too_long_has_no_run(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("DEEPBENCH_HISTORY_DIR", str(tmp_path / ("a" * 300)))
+    status, out, err = run_command(capsys, "history")
+    assert (status, out, err.count("\n")) == (2, "", 1)
+    assert "the history has no run" in err
 
 
 def test_a_run_alone_has_none_before_it(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -7,6 +7,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
+from deepbench.compare.result_set import printable
 from deepbench.report.fields import ceiling_text, level_name, rate, work_unit
 
 from .report_rows import ReportFile, ReportRow, all_rows
@@ -66,7 +67,8 @@ def ceilings(files: Sequence[ReportFile]) -> list[Ceiling]:
         ):
             level = name or bound.level or "memory"
             if value:
-                figures = found.setdefault((device, str(level), name is not None), [])
+                key = (device, printable(level), name is not None)  # a text of the file
+                figures = found.setdefault(key, [])
                 figures.append((float(value), spread))
     return [
         Ceiling(device, name, arithmetic, *_range(figures))

@@ -9,6 +9,7 @@ from functools import cache
 from types import ModuleType
 from typing import Any
 
+from deepbench.errors import Terminated
 from deepbench.installation import install_command
 from deepbench.report import FormatError
 
@@ -28,13 +29,13 @@ def vega_script() -> str:
     """Vega as a script, escaped so that it neither ends its script element nor opens a comment."""
     converter = _import_converter()
     key = f"Vega's scripts by vl-convert {converter.__version__}: {_EXPOSED}"
-    script = cached_text(key, lambda: str(converter.javascript_bundle(_EXPOSED)))
+    script = cached_text(key, lambda: str(_convert("javascript_bundle", _EXPOSED)))
     return script.replace("</script", "<\\/script").replace("<!--", "<\\!--")
 
 
 def compile_to_vega(spec: Spec) -> Spec:
     """A Vega-Lite chart compiled to Vega. Its config holds all colours."""
-    vega: Spec = _import_converter().vegalite_to_vega(spec)
+    vega: Spec = _convert("vegalite_to_vega", spec)
     styles: Mapping[str, Spec] = vega.get("config", {}).get("style", {})
     for mark in _marks_in(vega):
         _remove_colours_that_style_sets(mark, styles)
@@ -101,19 +102,35 @@ def with_fixed_legends(spec: Spec) -> Spec:
 
 def png(spec: Spec) -> bytes:
     """A Vega-Lite chart with its data, as an image with print resolution."""
-    image: bytes = _import_converter().vega_to_png(json.dumps(compile_to_vega(spec)), scale=_SCALE)
+    image: bytes = _convert("vega_to_png", json.dumps(compile_to_vega(spec)), scale=_SCALE)
     return image
 
 
 def svg(spec: Spec) -> bytes:
-    image: str = _import_converter().vega_to_svg(json.dumps(compile_to_vega(spec)))
+    image: str = _convert("vega_to_svg", json.dumps(compile_to_vega(spec)))
     return image.encode()
 
 
 def pdf(spec: Spec) -> bytes:
     """One page of the chart's size with selectable text."""
-    document: bytes = _import_converter().vegalite_to_pdf(json.dumps(spec))
+    document: bytes = _convert("vegalite_to_pdf", json.dumps(spec))
     return document
+
+
+def _convert(function: str, *arguments: object, **options: object) -> Any:
+    """Calls a function of vl-convert. Raises FormatError where it fails, as under limits of open
+    files and of processes: a panic of its Rust code is a BaseException of a class of its own."""
+    converter = _import_converter()
+    try:
+        return getattr(converter, function)(*arguments, **options)
+    except (KeyboardInterrupt, Terminated, MemoryError):
+        raise
+    except BaseException as error:
+        last = (str(error).strip() or type(error).__name__).splitlines()[-1]
+        raise FormatError(
+            f"vl-convert cannot draw the charts ({last}); if 'ulimit -n' or 'ulimit -u' is low, "
+            "raise it, or give '--format markdown'"
+        ) from None
 
 
 def _import_converter() -> ModuleType:
