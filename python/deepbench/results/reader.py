@@ -255,6 +255,11 @@ def _parse_line(
             return ceiling_of_json_value(value, line, file_format.version, file_format.has_rests)
         if isinstance(value, dict) and value.get("type") == "visit":
             return visit_of_json_value(value, line)
+        if isinstance(value, dict) and value.get("type") == "context":
+            raise ResultError(
+                f"{path}:{number}: is a second context; a result file holds one run, and commands "
+                "take several files"
+            )
         return row_of_json_value(
             value, line, file_format.version, file_format.has_rests, file_format.keeps_lines
         )

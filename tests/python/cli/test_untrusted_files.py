@@ -123,6 +123,13 @@ def test_a_hostile_context_is_refused(case: str, tmp_path: Path) -> None:
         read(path)
 
 
+def test_a_second_context_is_named(tmp_path: Path) -> None:
+    path = tmp_path / "a.jsonl"
+    path.write_text(2 * (json.dumps(make_context()) + "\n" + json.dumps(make_gemm()) + "\n"))
+    with pytest.raises(ResultError, match=r"a\.jsonl:3: is a second context"):
+        read(path)
+
+
 @pytest.mark.parametrize(
     "command", [("show", "FILE"), ("compare", "FILE", "FILE2"),
                 ("gemm", "m=8", "n=8", "k=8", "-o", "FILE", "--resume"),
