@@ -9,7 +9,7 @@ from functools import cache
 from types import ModuleType
 from typing import Any
 
-from deepbench.errors import Terminated
+from deepbench.errors import Terminated, printable_line
 from deepbench.installation import install_command
 from deepbench.report import FormatError
 
@@ -21,6 +21,7 @@ Spec = dict[str, Any]
 _EXPOSED = "window.drawChart = vegaEmbed;"
 _RING = "ring"  # the style of the mark around the selected row
 _V8_ADDRESS_SPACE = 66 << 30  # bytes; vl-convert 1.9 reserves 64.4 GiB
+_LONGEST_REASON = 300  # characters; errors of scripts end with a stack of calls
 _SCALE = 2.5  # pixels of an image per pixel of the page
 
 
@@ -126,9 +127,9 @@ def _convert(function: str, *arguments: object, **options: object) -> Any:
     except (KeyboardInterrupt, Terminated, MemoryError):
         raise
     except BaseException as error:
-        last = (str(error).strip() or type(error).__name__).splitlines()[-1]
+        why = printable_line(str(error))[:_LONGEST_REASON] or type(error).__name__
         raise FormatError(
-            f"vl-convert cannot draw the charts ({last}); if 'ulimit -n' or 'ulimit -u' is low, "
+            f"vl-convert cannot draw the charts ({why}); if 'ulimit -n' or 'ulimit -u' is low, "
             "raise it, or give '--format markdown'"
         ) from None
 
