@@ -197,7 +197,7 @@ TEST_CASE("a failure that follows from a bad message of rank 0 has that as its r
   REQUIRE(socketpair(AF_UNIX, SOCK_STREAM, 0, ends) == 0);
   std::vector<Socket> to_rank_zero;
   to_rank_zero.push_back(Socket::inherited(ends[1]));
-  Group group(1, {{"here"}, {"here"}}, std::move(to_rank_zero));
+  Group group(1, {{"here", ""}, {"here", ""}}, std::move(to_rank_zero));
   std::string reported;
   std::thread rank_zero([&] {
     Socket socket = Socket::inherited(ends[0]);

@@ -50,9 +50,10 @@ def test_charts_need_open_files(name: str, files: int, tmp_path: Path) -> None:
         before=lambda: resource.setrlimit(resource.RLIMIT_NOFILE, (files, files)),
     )  # fmt: skip
     assert done.returncode == 2
-    last = done.stderr.splitlines()[-1]
-    assert last.startswith("deepbench: error: vl-convert cannot draw the charts")
-    assert "ulimit -n" in last
+    lines = done.stderr.splitlines()
+    (error,) = [line for line in lines if line.startswith("deepbench: error: ")]
+    assert error.startswith("deepbench: error: vl-convert cannot draw the charts")
+    assert "ulimit -n" in error
     assert "Traceback" not in done.stderr
     assert not (tmp_path / name).exists()
 

@@ -203,7 +203,7 @@ def test_impossible_numbers_are_called_so(
 @pytest.mark.parametrize(
     ("fault", "reason"),
     [
-        ("emit describe_kernel cold thrice", 'regime.cold is "thrice", not one of "rotation"'),
+        ("emit describe_kernel cold thrice", "copies=1, cold=thrice, where the caches are hot"),
         ("emit describe_kernel metric.x 1e305 GB", "metrics[0].value is 1e+305, which is out"),
         ("time 1e16", "statistics.median_ns is 1e+16, more than 1e+15"),
     ],
@@ -215,9 +215,8 @@ def test_a_row_that_no_reader_takes_does_not_cost_the_file(
     done = sweep_scripted_gemm(plugin, file, f"when m=10 {fault}", "9,10,11", "--samples", "2")
     assert done.returncode == 1
     assert row_statuses(file) == ["ok", "failed", "ok"]
-    assert members(read(file).rows)[1]["reason"].startswith(
-        f"the backend gave an impossible answer: {reason}"
-    )
+    said = members(read(file).rows)[1]["reason"]
+    assert f"the backend gave an impossible answer: {reason}" in said
 
 
 def test_a_context_that_no_reader_takes_is_not_written(plugin: Path, tmp_path: Path) -> None:
