@@ -103,8 +103,8 @@ def test_wall_times_name_their_device(tmp_path: Path) -> None:
     record_wall_time(tmp_path, "memory", WallTime(5.2, "GPU-1"))
     record_wall_time(tmp_path, "gemm", WallTime(13.8, None))
     assert json.loads((tmp_path / "wall_seconds.json").read_text()) == {
-        "memory": {"seconds": 5.2, "device": "GPU-1"},
-        "gemm": {"seconds": 13.8, "device": None},
+        "memory": {"seconds": 5.2, "device": "GPU-1", "beside": 0},
+        "gemm": {"seconds": 13.8, "device": None, "beside": 0},
     }
     assert wall_times(tmp_path)["memory"] == WallTime(5.2, "GPU-1")
 
