@@ -114,6 +114,12 @@ double unseen_ns(const BatchTimer& plain, uint64_t count, const Samples& samples
   return batch.watched_ns - fitting_ns(batch, samples);
 }
 
+std::string reset_text(const std::string& call, double reset_ns, double plain_ns) {
+  return call + " takes " + microseconds(reset_ns) + " after its outputs were poisoned and " +
+         microseconds(plain_ns) +
+         " otherwise: the calls that are timed do less than those that are verified";
+}
+
 std::string slow_clock_text(uint64_t calls, double shown_ns, double host_ns) {
   return calls_take(calls) + microseconds(shown_ns) + " by the backend's clock and " +
          microseconds(host_ns) + " by the host's: the clock is wrong, or not all calls are timed";
@@ -236,9 +242,7 @@ std::string doubt_about_reset(const BatchTimer& plain, const BatchTimer& after_r
     }
   }
   if (smallest(verified_ns) <= kMaxVerifiedSlowdown * largest(plain_ns)) return "";
-  return "a call takes " + microseconds(smallest(verified_ns)) +
-         " after its outputs were poisoned and " + microseconds(largest(plain_ns)) +
-         " otherwise: the calls that are timed do less than those that are verified";
+  return reset_text("a call", smallest(verified_ns), largest(plain_ns));
 }
 
 double reset_cost_ns(double bytes, int64_t threads) {
@@ -257,9 +261,7 @@ std::string doubt_about_call_after_reset(const BatchTimer& plain, const BatchTim
     if (!is_doubted(reset_ns.back(), plain_ns.back())) return "";
   }
   if (!is_doubted(smallest(reset_ns), largest(plain_ns))) return "";
-  return "a single call takes " + microseconds(smallest(reset_ns)) +
-         " after its outputs were poisoned and " + microseconds(largest(plain_ns)) +
-         " otherwise: the calls that are timed do less than those that are verified";
+  return reset_text("a single call", smallest(reset_ns), largest(plain_ns));
 }
 
 double suspect_reading_ns(const Samples& samples) {
