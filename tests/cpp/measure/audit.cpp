@@ -225,6 +225,10 @@ TEST_CASE("a clock that is right only when it is looked at does not speak for th
     return batch_of(count, ns, ns);
   };
   CHECK(doubt_about_slow_clock(cured, samples, {}).is_far);
+  Samples unwatched = samples;
+  unwatched.watched_ns = 0;
+  CHECK_FALSE(doubt_about_slow_clock(cured, unwatched, {}).is_far);
+  CHECK(doubt_about_slow_clock(steady(100), unwatched, {}).is_far);
   // Right in batches of other sizes than that of the samples.
   const BatchTimer elsewhere = [](uint64_t count) {
     const double ns = 100 * kCallNs * double(count);

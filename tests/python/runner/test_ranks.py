@@ -505,6 +505,24 @@ def test_a_far_off_clock_of_a_rank_makes_the_row_mistrusted(plugin: Path, tmp_pa
         assert row["reason"].startswith(reason), row["reason"]
 
 
+def test_samples_of_ranks_that_wait_for_each_other_do_not_make_a_clock_far_off(
+    plugin: Path, tmp_path: Path
+) -> None:
+    """The calls of a sample take 2 ms of the 100 ms that the host sees.
+
+    Ranks that share processors wait so long for each other. In the batches that are made afterwards
+    the calls take as long as the host sees, since ranks lose their processor within long ones too.
+    """
+    file = tmp_path / "rows.jsonl"
+    script = "real_time\nworks 500e3\ntime 10e3*45 500e3 hold"
+    done = deepbench("all_reduce", "elements=1000", "--ranks", "2", "--backend", "fake",
+                     "-o", str(file), "--samples", "30", "--time-limit", "5",
+                     DEEPBENCH_BACKEND_PATH=str(plugin),
+                     DEEPBENCH_FAKE_SCRIPT=script)  # fmt: skip
+    [row] = rows_of(file)
+    assert row["status"] == "ok", row["reason"] or done.stderr
+
+
 def test_a_rank_that_hangs_is_ended_with_its_row(plugin: Path, tmp_path: Path) -> None:
     file = tmp_path / "rows.jsonl"
     done = deepbench("all_reduce", "elements=1000,1001", "--ranks", "2", "--backend", "fake",

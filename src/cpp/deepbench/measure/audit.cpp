@@ -89,7 +89,7 @@ double own_call_ns(const Samples& samples) {
   return samples.own_elapsed_ns / samples.elapsed_ns * median(samples.per_call_ns);
 }
 
-// The host's time of a call of the samples.
+// The host's time of a call of the samples; 0 where it is unknown.
 double watched_call_ns(const Samples& samples) {
   const auto batches = double(samples.per_call_ns.size() * samples.batches_per_sample);
   return samples.watched_ns / (batches * double(samples.batch));

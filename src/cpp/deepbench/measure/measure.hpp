@@ -28,7 +28,7 @@ struct Samples {
   double rested_ns = 0;            // rest ahead of the last batch
   double elapsed_ns = 0;           // of all batches that became samples,
   double own_elapsed_ns = 0;       // the same on this rank, which others may be slower than,
-  double watched_ns = 0;           // and its host's time of the same by the core's stopwatch
+  double watched_ns = 0;           // and by the core's stopwatch on its host; 0: unknown
   double typical_own_ns = 0;       // median over the batches of the times on this rank,
   double typical_watched_ns = 0;   // and of its host's times
   double error = 0;                // relative standard error of the median; infinity for one sample

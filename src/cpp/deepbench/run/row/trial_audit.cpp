@@ -358,12 +358,20 @@ bool TrialAudit::judge_clock(const ClockDoubt& doubt) {
   return !why.empty();
 }
 
+// A batch of ranks begins with their meeting. The host's time of it includes the meeting, which may
+// take milliseconds before a call of microseconds, and does not say how long the calls took.
+Samples TrialAudit::samples_of_clock() const {
+  Samples samples = samples_;
+  if (plan_.problem.operation().is_collective()) samples.watched_ns = 0;
+  return samples;
+}
+
 void TrialAudit::audit_clock() {
   const std::string step = "audit clock";
   const BatchTimer plain = [&](uint64_t count) { return timed_.time_without_rest(count); };
   const AnyRank any = [&](bool mine) { return is_true_on_any_rank(group_, step, mine); };
   if (is_host_time_comparable() && is_suspect(step, is_clock_slow(samples_)) &&
-      judge_clock(doubt_about_slow_clock(plain, samples_, options_, any)))
+      judge_clock(doubt_about_slow_clock(plain, samples_of_clock(), options_, any)))
     return;
   if (is_suspect(step, is_clock_fast(samples_, options_)))
     judge_clock(doubt_about_fast_clock(plain, samples_, options_, any));

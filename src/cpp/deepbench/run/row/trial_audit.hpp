@@ -70,6 +70,7 @@ class TrialAudit {
   void audit_reading();
   bool is_host_time_comparable() const;
   bool judge_clock(const ClockDoubt& doubt);
+  Samples samples_of_clock() const;
   void audit_clock();
 
   const Plan plan_;
