@@ -26,7 +26,7 @@ void parallel_update_affinity() { allowed_processors = read_affinity(); }
 int parallel_threads() {
   const size_t allowed = allowed_processors.size();
   const size_t processors = allowed > 0 ? allowed : std::thread::hardware_concurrency();
-  return int(std::clamp<size_t>(processors, 1, 16));
+  return int(std::clamp<size_t>(processors, 1, kMaxParallelThreads));
 }
 
 void parallel_tasks(int64_t count, int64_t max_threads, const std::function<void(int64_t)>& body) {

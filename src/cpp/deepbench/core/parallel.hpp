@@ -9,10 +9,12 @@
 
 namespace deepbench {
 
-// The number of threads of parallel_for: the processors in the process's affinity mask, at most 16.
-// The mask is read when this library is loaded, and again by parallel_update_affinity(). OpenMP's
-// binding narrows the calling thread's mask later; the saved mask keeps all these threads from
-// running on one core.
+inline constexpr int kMaxParallelThreads = 16;
+
+// The number of threads of parallel_for: the processors in the process's affinity mask, at most
+// kMaxParallelThreads. The mask is read when this library is loaded, and again by
+// parallel_update_affinity(). OpenMP's binding narrows the calling thread's mask later; the saved
+// mask keeps all these threads from running on one core.
 DEEPBENCH_API int parallel_threads();
 
 // Saves the calling thread's mask: call it after the process has been bound to a part of the

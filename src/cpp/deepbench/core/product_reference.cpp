@@ -27,7 +27,6 @@ constexpr int64_t kMaxGridWidthAlone = 256;
 constexpr int64_t kLines = 2, kLinesAlone = 10;
 constexpr int64_t kMaxLineOutputs = 1 << 19;  // of the rows, and of the columns
 constexpr uint32_t kLineStream = 15;
-constexpr int64_t kElementsAtOnce = 1 << 21;  // of the rows and columns that cross them
 // Fewer products do not repay another thread.
 constexpr int64_t kMinThreadProducts = 1 << 17;
 // The slope is judged by a square of outputs, as wide as tells a factor of 1.0003 from their
@@ -68,9 +67,9 @@ int64_t ProductReference::compared_lines(int64_t outputs) const {
                   kMaxLineOutputs / std::max<int64_t>(outputs, 1));
 }
 
-// The grid needs the rows and columns of one product at a time, and the expected values and bounds
-// of all its points. Each projected row needs three sums and one bound at a time, plus the vectors
-// they are computed from.
+// A grid needs the vectors of its shorter side, one for each thread, and the expected values and
+// bounds of all its points; that of the slope has few points. Each projected row needs three sums
+// and one bound at a time, plus the vectors they are computed from.
 double ProductReference::host_memory_bytes(int64_t m, int64_t n, int64_t k, int64_t products,
                                            bool is_linear) {
   const bool all = checks_all_outputs(m, n, k);
@@ -83,7 +82,8 @@ double ProductReference::host_memory_bytes(int64_t m, int64_t n, int64_t k, int6
     return std::min(double(most_lines) * outputs, double(kMaxLineOutputs));
   };
   const double lines = outputs_of_lines(double(n)) + outputs_of_lines(double(m) * double(products));
-  const double grid = 4 * ((rows + columns) * double(k) + double(kElementsAtOnce)) +
+  const double vectors = std::min(rows, columns) + kMaxParallelThreads;
+  const double grid = 4 * (vectors * double(k) + std::sqrt(kSlopeWork * double(k))) +
                       40 * (points + (all ? 0 : lines));
   return all || !is_linear ? grid : grid + 32 * double(m) + 12 * double(n) + 16 * double(k);
 }
@@ -155,16 +155,6 @@ ProductReference::Indices ProductReference::others(const Indices& chosen, int64_
   return rest;
 }
 
-// So few rows or columns at once that their elements take little memory.
-std::vector<ProductReference::Indices> ProductReference::in_parts(const Indices& all) const {
-  const auto step = static_cast<size_t>(std::max<int64_t>(1, kElementsAtOnce / k_));
-  std::vector<Indices> parts;
-  for (size_t begin = 0; begin < all.size(); begin += step)
-    parts.emplace_back(all.begin() + int64_t(begin),
-                       all.begin() + int64_t(std::min(all.size(), begin + step)));
-  return parts;
-}
-
 // Adds up to `count` random indices below `size` to the sorted `indices` and returns them: others
 // than those that are there, as far as there are any.
 ProductReference::Indices ProductReference::add_random_lines(int64_t size, int64_t count,
@@ -206,16 +196,15 @@ void ProductReference::add_samples(ExpectedOutput& expected) {
   const SampledColumns columns = sampled_columns();
   add_grid(rows, columns.all, expected, expected.initial_values);
   if (!row_lines.empty())
-    for (const Indices& some : in_parts(others(columns.all, n_)))
-      add_grid(row_lines, some, expected, expected.initial_values);
+    add_grid(row_lines, others(columns.all, n_), expected, expected.initial_values);
   if (!columns.lines.empty())
-    for (const Indices& some : in_parts(others(rows, m_)))
-      add_grid(some, columns.lines, expected, expected.initial_values);
+    add_grid(others(rows, m_), columns.lines, expected, expected.initial_values);
 }
 
 // Adds every combination of the given rows, of each product, and columns in ascending order.
 void ProductReference::add_grid(const Indices& rows, const Indices& columns,
                                 ExpectedElements& expected, std::vector<double>& initial) {
+  if (rows.empty()) return;
   size_t begin = 0;
   for (size_t product = 0; product + 1 < first_columns_.size(); ++product) {
     const auto end = std::lower_bound(columns.begin() + int64_t(begin), columns.end(),
@@ -226,41 +215,50 @@ void ProductReference::add_grid(const Indices& rows, const Indices& columns,
   }
 }
 
-// Adds the columns from number `first` to before number `end`, which belong to one product.
+// Adds the columns from number `first` to before number `end`, which belong to one product. The
+// vectors of the shorter side are kept. Each thread generates those of the longer side one at a
+// time, in memory that its caches hold, and multiplies each by all that are kept.
 void ProductReference::add_grid_of_product(size_t product, const Indices& rows,
                                            const Indices& columns, size_t first, size_t end,
                                            ExpectedElements& expected,
                                            std::vector<double>& initial) {
-  const int64_t min_part = 1 + kMinThreadProducts / k_;
   const auto height = static_cast<int64_t>(rows.size()), width = static_cast<int64_t>(end - first);
+  const bool keeps_rows = height < width;
+  const int64_t kept_count = std::min(height, width);
   set_grid_rows(rows.size());
-  // Rows come first, then columns. The threads that fill the vectors also touch their pages first.
-  const std::unique_ptr<float[]> vectors(new float[size_t((height + width) * k_)]);
-  parallel_for(height + width, min_part, [&](int64_t begin, int64_t limit, int) {
-    for (int64_t i = begin; i < limit; ++i) {
-      float* const vector = vectors.get() + i * k_;
-      if (i < height)
-        generate_row_of_a(product, size_t(i), rows[size_t(i)], vector);
-      else
-        generate_column_of_b(product, columns[first + size_t(i - height)] - first_columns_[product],
-                             vector);
-    }
+  const auto generate = [&](bool is_row, int64_t number, float* vector) {
+    const auto place = static_cast<size_t>(number);
+    if (is_row)
+      generate_row_of_a(product, place, rows[place], vector);
+    else
+      generate_column_of_b(product, columns[first + place] - first_columns_[product], vector);
+  };
+  const std::unique_ptr<float[]> kept(new float[size_t(kept_count * k_)]);
+  parallel_for(kept_count, 1 + kMinThreadProducts / k_, [&](int64_t begin, int64_t limit, int) {
+    for (int64_t i = begin; i < limit; ++i) generate(keeps_rows, i, kept.get() + i * k_);
   });
 
   const size_t first_point = expected.indices.size();
   expected.resize(first_point + size_t(height * width));
   initial.resize(expected.indices.size());
-  parallel_for(height * width, min_part, [&](int64_t begin, int64_t limit, int) {
-    for (int64_t index = begin; index < limit; ++index) {
-      const int64_t r = index % height, l = index / height;
-      const DotSums sums = dot_sums(vectors.get() + r * k_, vectors.get() + (height + l) * k_, k_);
-      const int64_t i = rows[size_t(r)], j = columns[first + size_t(l)];
-      const ExpectedElement expected_point = expected_element(sums, size_t(r), i, j);
-      const size_t point = first_point + size_t(index);
-      expected.indices[point] = static_cast<uint64_t>(i + j * m_);
-      expected.values[point] = expected_point.value;
-      expected.bounds[point] = expected_point.bound;
-      initial[point] = expected_point.initial;
+  const auto set_point = [&](int64_t r, int64_t l, const DotSums& sums) {
+    const int64_t i = rows[size_t(r)], j = columns[first + size_t(l)];
+    const ExpectedElement element = expected_element(sums, size_t(r), i, j);
+    const size_t point = first_point + size_t(r + l * height);
+    expected.indices[point] = static_cast<uint64_t>(i + j * m_);
+    expected.values[point] = element.value;
+    expected.bounds[point] = element.bound;
+    initial[point] = element.initial;
+  };
+  const int64_t min_part = 1 + kMinThreadProducts / (k_ * kept_count);
+  parallel_for(std::max(height, width), min_part, [&](int64_t begin, int64_t limit, int) {
+    const std::unique_ptr<float[]> vector(new float[size_t(k_)]);
+    for (int64_t number = begin; number < limit; ++number) {
+      generate(!keeps_rows, number, vector.get());
+      for (int64_t i = 0; i < kept_count; ++i) {
+        const DotSums sums = dot_sums(vector.get(), kept.get() + i * k_, k_);
+        keeps_rows ? set_point(i, number, sums) : set_point(number, i, sums);
+      }
     }
   });
 }

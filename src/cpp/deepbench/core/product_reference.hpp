@@ -101,7 +101,6 @@ class ProductReference {
                          uint64_t product = 0) const;
   Indices sampled_indices(int64_t size, uint32_t stream, uint64_t product = 0) const;
   static Indices others(const Indices& chosen, int64_t size);
-  std::vector<Indices> in_parts(const Indices& all) const;
   Indices add_random_lines(int64_t size, int64_t count, uint64_t number, Indices& indices) const;
   SampledColumns sampled_columns() const;
   void add_samples(ExpectedOutput& expected);

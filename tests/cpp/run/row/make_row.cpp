@@ -69,7 +69,7 @@ TEST_CASE("what verification takes counts where it shares the memory") {
   const Row row = fake_row(device + host, problem, "check=yes");
   CHECK(row.status == Status::kOutOfMemory);
   CHECK(row.reason ==
-        "needs 0.93 GiB of memory and 3.01 GiB to be verified; 3.26 GiB are available (--no-verify "
+        "needs 0.93 GiB of memory and 3 GiB to be verified; 3.26 GiB are available (--no-verify "
         "measures without)");
   CHECK(fake_row(device + host, problem, "check=yes verify=no").status == Status::kOk);
   CHECK(fake_row(device + host, problem, "check=yes once=yes").status == Status::kOk);
