@@ -35,12 +35,16 @@ KEY is phase, or a parameter of the model: batch, seq (tokens of a sequence), kv
 (tokens in the cache), image (its width and height), tp (devices that share each
 layer). batch=1..64 runs every doubling, batch=1,4,16 these.
 """
+_MODELS_NOTE = (
+    "GFLOP are those of the first phase with these parameters, per image, sequence and so on; "
+    "'deepbench workload NAME --list' prints the calls"
+)
 
 
 def main(line: CommandLine) -> int:
     if not line.words:
         _refuse_options_of_runs(line, "without a name")
-        print_table(line, *_models_table())
+        print_table(line, *_models_table(), [_MODELS_NOTE])
         return 0
     request = parse_request(line.words)
     if line.has(_LIST.flag):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -25,7 +25,8 @@ Json = Mapping[str, Any]
 
 @dataclass(frozen=True)
 class WorkloadSource:
-    """The problems of all passes in the order of the layers, each once."""
+    """The problems of all passes, each once. Those of a pass are in the order of its operations, so
+    that a table has one header for each, and within an operation in the order of the layers."""
 
     request: Request
     has_ranks: bool
@@ -35,7 +36,7 @@ class WorkloadSource:
         passes = self._passes(parse, hello)
         self._require_memory(passes, hello)
         source = self.request.model.source
-        items = (item for one in passes for item in one.items)
+        items = (item for one in passes for item in _by_operation(one.items))
         calls = [
             (Entry(item.problem, item.layer, source, place, item.count), parse(item.problem, ""))
             for place, item in enumerate(items, start=1)
@@ -85,6 +86,14 @@ def workload_selection(request: Request, has_ranks: bool, price: float | None) -
     time."""
     source = WorkloadSource(request, has_ranks, price)
     return Selection(request.title, None, source, many=False, facts=source.facts)
+
+
+def _by_operation(items: Sequence[Item]) -> list[Item]:
+    """The items of each operation together, the operations in the order of their first layers."""
+    operations = [(item.problem or "").partition(" ")[0] for item in items]
+    places = {op: place for place, op in enumerate(dict.fromkeys(operations))}
+    ordered = sorted(zip(operations, items, strict=True), key=lambda pair: places[pair[0]])
+    return [item for _, item in ordered]
 
 
 def _operand_bytes(item: Item) -> float:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import itertools
 import json
 import re
 from pathlib import Path
@@ -14,6 +15,7 @@ from command_line import run_command
 from deepbench.cli import command
 from deepbench.cli.options import OPTIONS, run_options
 from deepbench.errors import UsageError
+from deepbench.problems.problem_arguments import operation_names
 from deepbench.results import ResultError
 from deepbench.runner.progress import Screen
 from deepbench.runner.sweep import Sweep
@@ -60,6 +62,8 @@ def test_the_models_are_listed(capsys: pytest.CaptureFixture[str]) -> None:
     assert listed["resnet50"]["parameters"] == "batch=1 image=224"
     assert listed["resnet50"]["per"] == "image"
     assert listed["resnet50"]["GFLOP"] == pytest.approx(8.178, abs=0.001)
+    _, out, _ = run_command(capsys, "workload")
+    assert out.splitlines()[-1].startswith("GFLOP are those of the first phase ")
 
 
 def test_the_calls_of_a_model_are_listed(capsys: pytest.CaptureFixture[str], mine: Path) -> None:
@@ -203,6 +207,17 @@ def test_equal_calls_are_one_row(mine: Path, tmp_path: Path) -> None:
     assert "Time of all calls" not in out
     assert "mine prefill batch=4 seq=16 tp=1" in err
     assert "Mine prefill, batch=4 seq=16 tp=1, float, cache hot, power rested:" in out
+
+
+def test_the_rows_of_an_operation_stand_together() -> None:
+    """A table has one header for each operation; the batches remain one after the other."""
+    source = ScriptedRows()
+    run_workload(source, "resnet50", "batch=1,2", "--quick", "--visits", "1")
+    known = set(operation_names())
+    operations = [next(word for word in line.split() if word in known) for line in source.lines]
+    together = [op for op, _ in itertools.groupby(operations)]
+    assert len(set(operations)) > 3
+    assert together == 2 * list(dict.fromkeys(operations))
 
 
 def test_collectives_are_rows_of_ranks(tmp_path: Path) -> None:
