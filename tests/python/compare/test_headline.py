@@ -129,6 +129,27 @@ def test_the_headline_states_its_reservations() -> None:
     ]
 
 
+def test_the_headline_of_disturbed_rows_gives_advice() -> None:
+    disturbed = timed_rows(2)
+    for row in disturbed:
+        row["statistics"]["waited_share"] = 0.5
+    found = compare_result_sets(make_result_set(*timed_rows(2)), make_result_set(*disturbed))
+    assert headlines(found) == [
+        "B and A have no undisturbed pair of rows with two times: stop other work on the machine, "
+        "then '--resume --retry' measures disturbed rows again"
+    ]
+
+
+def test_rows_of_two_regimes_have_a_column_of_the_regime() -> None:
+    both = [timed_gemm(0), with_regime(timed_gemm(0), cache="cold", cold="flush")]
+    found = compare_result_sets(make_result_set(*both), make_result_set(*both))
+    table = render(found, "table")
+    assert re.search(r"^ *cache +A time", table, re.MULTILINE)
+    assert [line.split()[0] for line in table.splitlines() if " same " in line] == ["hot", "cold"]
+    alike = compare_result_sets(make_result_set(*both[:1]), make_result_set(*both[:1]))
+    assert "cache" not in render(alike, "table")
+
+
 def test_the_headline_names_differing_regimes() -> None:
     cold = [with_regime(row, cache="cold", cold="flush") for row in timed_rows(2, 3e5)]
     [text] = headlines(

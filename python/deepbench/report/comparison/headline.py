@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 
 from deepbench.compare import Comparison, Headline, PairwiseComparison, ResultSet, headline
 from deepbench.compare.regimes import PUBLISHED_IS_HOT, compares_hot_with_cold
+from deepbench.compare.verdicts import DISTURBED
 from deepbench.report.fields import percent
 
 from .wording import factor_text, result_set_letter
@@ -29,7 +30,7 @@ def _headline_sentence(
 ) -> str:
     found = headline(against, comparison.rules.change_threshold)
     if against.overall is None:
-        return f"{other} and {base} have no pair of rows with two times"
+        return f"{other} and {base} {_no_mean_text(against)}"
     rows, ratio = _rows_text(comparison, against, found), against.overall.ratio
     if found.faster is None or found.factor is None:
         mean = [
@@ -45,6 +46,16 @@ def _headline_sentence(
         [rows, *_interval_text(found.low, found.high, found), *_reservation_texts(against, found)]
     )
     return f"{winner} is {factor_text(found.factor)} times faster than {loser} ({basis})"
+
+
+def _no_mean_text(against: PairwiseComparison) -> str:
+    """Why there is no mean."""
+    if any(row.verdict == DISTURBED for row in against.rows):
+        return (
+            "have no undisturbed pair of rows with two times: stop other work on the machine, then "
+            "'--resume --retry' measures disturbed rows again"
+        )
+    return "have no pair of rows with two times"
 
 
 def _threshold_text(comparison: Comparison, against: PairwiseComparison, found: Headline) -> str:

@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from deepbench.compare import ComparedRow, Comparison, Entry, PairwiseComparison, Unmatched
+from deepbench.compare.regimes import cache_state, regime_value
 from deepbench.report.columns import RateCells
 from deepbench.report.fields import rate, time_cell, work_unit
 from deepbench.report.outline import title, value_text
@@ -20,6 +21,11 @@ from .wording import limits_text, ratio_cells, ratio_text, result_set_letter, ve
 MOST_CHANGED = 10
 _MOST_MISSING = 10  # for each reason
 _NO_TIME = time_cell(None)
+# Regimes of which a run may measure two of each problem.
+_REGIMES: Mapping[str, Callable[[Entry], object]] = {
+    "cache": cache_state,
+    "power": lambda entry: regime_value(entry, "power"),
+}
 
 # By the id of a row of A, then by the index of a result set.
 Partners = Mapping[int, Mapping[int, ComparedRow]]
@@ -62,6 +68,11 @@ def _row_table(
         return "; ".join(text for text in texts_of[id(entry)] if text not in always)
 
     columns = [_RowColumn(title(name), _attribute_cell(name)) for name in names]
+    columns += [
+        _RowColumn(word, _regime_cell(of), words=True)
+        for word, of in _REGIMES.items()
+        if len({of(entry) for entry in entries}) > 1
+    ]
     columns.append(_RowColumn("A time", lambda entry, found: time_cell(entry.time_ns)))
     published = [index for index in indices if _all_published(entries, partners, index)]
     for index in indices:
@@ -116,6 +127,10 @@ def _all_published(entries: Sequence[Entry], partners: Partners, index: int) -> 
 
 def _attribute_cell(name: str) -> Callable[[Entry, Mapping[int, ComparedRow]], str]:
     return lambda entry, found: value_text(entry.attributes.get(name))
+
+
+def _regime_cell(of: Callable[[Entry], object]) -> Callable[[Entry, object], str]:
+    return lambda entry, found: str(of(entry) or "-")
 
 
 def _side_columns(index: int) -> list[_RowColumn]:
