@@ -47,8 +47,8 @@ class Notes:
         self._notes: list[_NoteTemplate] = []
 
     def numbers_of_notes(self, notes: Iterable[str]) -> list[int]:
-        """The numbers of the notes of one row, without duplicates."""
-        found = list(dict.fromkeys(map(self._number_of_note, notes)))
+        """The numbers of the notes of one row, ascending and without duplicates."""
+        found = sorted(set(map(self._number_of_note, notes)))
         for number in found:
             self._notes[number - 1].rows += 1
         return found

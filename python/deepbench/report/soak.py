@@ -15,15 +15,21 @@ _STEPS = 10  # lines of a soak, each of about as many calls as the others
 
 def soak_section(rows: Sequence[Row]) -> Section | None:
     """None if no row is a soak."""
-    lines = tuple(line for row in rows for line in _lines_of(row))
-    if not lines:
+    soaks = [row for row in rows if row.soak]
+    if not soaks:
         return None
-    columns = ("calls", "time", "clock MHz", "% capped", "% throttled", "problem")
+    columns = ("calls", "time", "clock MHz", "%capped", "%throttled", "problem")
     about = (
         "The calls of each soak in their order, with the time of a call, the clock, and the share "
         "of the batches under a power cap and of those that heat or a hardware limit slowed."
     )
-    return Section("Course of the soaks", (about,), columns, frozenset({5}), lines, wraps=True)
+    lines = tuple(line for row in soaks for line in _lines_of(row))
+    heading = "Course of the soaks"
+    if len(soaks) == 1:  # its problem stands above the table
+        above = (about, lines[0].cells[-1])
+        lines = tuple(TableRow(line.cells[:-1]) for line in lines)
+        return Section(heading, above, columns[:-1], rows=lines)
+    return Section(heading, (about,), columns, frozenset({5}), lines, wraps=True)
 
 
 def _lines_of(row: Row) -> Iterator[TableRow]:

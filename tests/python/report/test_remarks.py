@@ -147,6 +147,12 @@ def test_notes_that_differ_in_numbers_are_merged_with_a_range() -> None:
     ]  # fmt: skip
 
 
+def test_the_numbers_of_a_row_ascend() -> None:
+    notes = Notes()
+    assert notes.numbers_of_notes(["first", "second"]) == [1, 2]
+    assert notes.numbers_of_notes(["third", "second", "third"]) == [2, 3]
+
+
 def test_times_in_several_units_form_one_range() -> None:
     notes = Notes()
     for took in ("1.2 ms", "394.5 \N{MICRO SIGN}s", "98.23 ms", "7 ms"):

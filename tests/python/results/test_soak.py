@@ -60,14 +60,18 @@ def test_steps_have_all_calls_in_their_order(count: int) -> None:
 
 
 @pytest.mark.parametrize("format", ["table", "markdown"])
-def test_the_course_stands_below_the_rows(format: str) -> None:
+@pytest.mark.parametrize(("soaks", "lines"), [(1, 1), (2, 10)])
+def test_the_course_stands_below_the_rows(format: str, soaks: int, lines: int) -> None:
+    """The problem of a single soak stands above its course, and that of several in each line."""
+
     def soaked(row: dict[str, Any]) -> dict[str, Any]:
         return {**row, "soak": [part(100, 1000 + number, 1700 - number) for number in range(100)]}
 
-    answers = {0: soaked}
+    answers = dict.fromkeys(range(soaks), soaked)
     _, out, _ = run_sweep(ScriptedRows(answers), "gemm", "m=1", "n=1", "k=1,2", "--format", format)
     course = out[out.index("Course of the soaks") :]
-    assert sum("gemm m=1 n=1 k=1 " in line for line in course.splitlines()) == 10
+    assert sum("gemm m=1 n=1 k=1 " in line for line in course.splitlines()) == lines
+    assert sum(" ns " in line for line in course.splitlines()) == 10 * soaks
     for middle_of_a_tenth_mhz in (1700 - 4.5, 1700 - 94.5):
         assert f" {middle_of_a_tenth_mhz:.0f} " in course
 
