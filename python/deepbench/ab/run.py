@@ -21,7 +21,7 @@ from deepbench.compare.result_set import to_entry
 from deepbench.errors import UsageError
 from deepbench.problems.selection import Selection
 from deepbench.results import Row
-from deepbench.runner.context import device_text
+from deepbench.runner.context import advises_quick, device_text
 from deepbench.runner.plan import PlannedRow, digest, plan
 from deepbench.runner.progress import Screen, rough_duration_text
 from deepbench.runner.run_options import RunOptions
@@ -117,10 +117,13 @@ class AbRun:
         count = "1 row" if len(self._rows) == 1 else f"{len(self._rows)} rows"
         pairs = str(self._pairs) if self._pairs else f"{LEAST_PAIRS} to {MOST_PAIRS}"
         device = device_text(context, self._options, self._rows)
-        self._screen.say(
+        text = (
             f"deepbench: {self._selection.title} on {device}: {count}, {pairs} pairs of about "
             f"{rough_duration_text(pair_s)}"
         )
+        if advises_quick(self._selection, self._options, self._wanted * pair_s):
+            text += "; try --quick"
+        self._screen.say(text)
         for side in self._sides:
             self._screen.say(f"deepbench: {side.setup.letter} = {side.setup.text}")
 

@@ -70,9 +70,14 @@ def opening_line_of_run(
     text = f"deepbench: {_run_title(selection, rows)} on {device}: {count}"
     if len(rows) > 1:
         text += f", about {rough_duration_text(remaining_s)}"
-    if selection.many and not options.quick and remaining_s > _LONG_S:
+    if advises_quick(selection, options, remaining_s):
         text += "; try --quick"
     return text
+
+
+def advises_quick(selection: Selection, options: RunOptions, remaining_s: float) -> bool:
+    """Whether a run is long and --quick would shorten it."""
+    return selection.many and not options.quick and remaining_s > _LONG_S
 
 
 def skipped_text(rows: Sequence[PlannedRow]) -> str:

@@ -28,6 +28,8 @@ _NAMES = ("LD_LIBRARY_PATH", "LD_PRELOAD", "PYTHONMALLOC", "SLURM_JOB_ID")
 # Variables that change the arithmetic itself: a run warns if one of them is set.
 _ARITHMETIC = ("NVIDIA_TF32_OVERRIDE", "CUBLAS_EMULAT", "ONEDNN_DEFAULT_FPMATH_MODE",
                "DNNL_DEFAULT_FPMATH_MODE", "MKL_CBWR")  # fmt: skip
+# Variables that list folders, or files, of libraries.
+_LIBRARY_PLACES = re.compile(r"DEEPBENCH_.+_LIBRARY_PATH")
 
 _CPU = Path("/sys/devices/system/cpu")
 _ROOT = Path("/")
@@ -91,6 +93,10 @@ def _environment_warnings(context: Mapping[str, object]) -> Iterator[str]:
     for name, value in variables.items() if isinstance(variables, dict) else ():
         if name.startswith(_ARITHMETIC):
             yield f"{name}={value} in the environment changes the arithmetic of what is measured"
+        if _LIBRARY_PLACES.fullmatch(name):
+            missing = [place for place in value.split(":") if place and not Path(place).exists()]
+            if missing:
+                yield f"{name} names {', '.join(missing)}, where nothing is"
 
 
 def machine_identity(variables: Mapping[str, str] = os.environ, root: Path = _ROOT) -> str | None:

@@ -125,6 +125,12 @@ def test_variables_that_change_arithmetic_are_warned_of() -> None:
     assert warning.startswith("NVIDIA_TF32_OVERRIDE=1 in the environment changes the arithmetic")
 
 
+def test_places_of_libraries_that_are_missing_are_warned_of(tmp_path: Path) -> None:
+    names = {"DEEPBENCH_CPU_LIBRARY_PATH": f"{tmp_path}::/no/such", "LD_LIBRARY_PATH": "/no/such"}
+    (warning,) = environment.host_warnings({"environment": names})
+    assert warning == "DEEPBENCH_CPU_LIBRARY_PATH names /no/such, where nothing is"
+
+
 @pytest.fixture
 def install(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., Path]:
     """Installs a package with these backends, in a folder of Python's path that comes first."""
