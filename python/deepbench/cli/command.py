@@ -138,6 +138,12 @@ class Command(click.Command):
         except click.BadOptionUsage as error:
             raise self._misuse_error(error.option_name, given) from None
 
+    def get_help_option(self, ctx: click.Context) -> click.Option | None:
+        option = super().get_help_option(ctx)
+        if option is not None:
+            option.help = "print this help"
+        return option
+
     def invoke(self, ctx: click.Context) -> int:
         return self._run(_command_line(self.options, ctx))
 

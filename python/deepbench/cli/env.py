@@ -13,6 +13,7 @@ import click
 
 from deepbench.cli.command import Command, CommandLine, Option
 from deepbench.errors import UsageError, printable_line
+from deepbench.report.fields import time_text
 from deepbench.runner.progress import Screen
 from deepbench.terminal_text import folded
 
@@ -22,6 +23,8 @@ _OPTIONS = (
 )
 
 Json = Mapping[str, Any]
+
+_BINARY_UNITS = {"GiB": 1 << 30, "MiB": 1 << 20, "KiB": 1 << 10}
 
 _USAGE = """\
 usage: deepbench env [options]
@@ -166,8 +169,19 @@ def _indented_lines(title: str, facts: Json, margin: str = "") -> list[str]:
         if isinstance(value, dict):
             lines += _indented_lines(name, value, margin + "  ")
         elif value is not None:
-            lines.append(f"{margin}  {_line(name)}: {_line(value)}")
+            lines.append(f"{margin}  {_line(name)}: {_line(value)}{_readable(name, value)}")
     return lines
+
+
+def _readable(name: str, value: object) -> str:
+    """A number of bytes or of nanoseconds once more, in a larger unit."""
+    number = float(value) if isinstance(value, (int, float)) else 0.0
+    if name.endswith("_ns") and number >= 1e3:
+        return f" ({time_text(number)})"
+    units = (unit for unit in _BINARY_UNITS.items() if number >= unit[1])
+    if name.endswith("_bytes") and (unit := next(units, None)):
+        return f" ({number / unit[1]:.4g} {unit[0]})"
+    return ""
 
 
 command = Command("env", _OPTIONS, main, _USAGE, complete=lambda: ())

@@ -27,6 +27,7 @@ from deepbench.problems.selection import (
     original_suite,
     suite_errors_as_usage_errors,
 )
+from deepbench.report.fields import rate
 from deepbench.report.plain_table import plain_table
 from deepbench.runner.progress import Screen
 from deepbench.terminal_text import folded
@@ -206,6 +207,11 @@ def _read_words(words: Sequence[str]) -> tuple[str | None, str | None, str]:
                 )
             if word in _HINTS:
                 raise UsageError(f"{in_quotes(word)} is {_NO_WORD}: {_HINTS[word]}")
+            if _is_model(word):
+                raise UsageError(
+                    f"{in_quotes(word)} is a model: 'deepbench workload {word} --list' prints its "
+                    "calls"
+                )
             known = [*names, *suites.SETS, *precisions(ALL)]
             if word in known or suites.set_name(word) or precision_name(ALL, word):
                 raise UsageError(
@@ -217,6 +223,12 @@ def _read_words(words: Sequence[str]) -> tuple[str | None, str | None, str]:
                 f"{suggestion(word, known)}: deepbench list [OP] [SET] [PRECISION]"
             )
     return op, set_name, precision or "float"
+
+
+def _is_model(word: str) -> bool:
+    from deepbench.workload import model_file  # whose import a list does not need
+
+    return word in model_file.available()
 
 
 def _suites(op: str | None, set_name: str | None, corrected: bool) -> list[suites.Suite]:
@@ -236,7 +248,7 @@ def _summary_table(listed: Sequence[ListedProblem]) -> Table:
     for (set_name, op), items in groups.items():
         flops, size = _tera_and_giga(items)
         problems = len({item.selected.group for item in items})
-        rows.append((set_name, op, problems, len(items), round(flops, 4), round(size, 3)))
+        rows.append((set_name, op, problems, len(items), round(flops, 7), round(size, 6)))
     return ("set", "op", "problems", "rows", "TFLOP", "GB"), rows
 
 
@@ -281,7 +293,7 @@ def _render_table(
 def _cell_text(value: Cell) -> str:
     if not isinstance(value, float):
         return str(value)
-    return f"{value:.2e}" if 0 < abs(value) < 0.001 else f"{value:.4f}"
+    return rate(value) if value else "0"
 
 
 def _completions() -> list[str]:

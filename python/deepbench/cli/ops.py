@@ -107,14 +107,15 @@ def _operation_help_lines(op: str) -> list[str]:
 
 
 def _attribute_facts(parameter: Parameter) -> str:
-    """What an attribute is, the values that it takes, its default, and other spellings of its
-    choices."""
+    """What an attribute is, the values that it takes, its default, other spellings of its
+    choices, and the title of its column if that is another."""
     default = parameter.default
     facts = [
         parameter.help,
         _allowed_values(parameter),
         "required" if default is None else f"default {default}",
         _spellings(parameter),
+        f"column {parameter.title}" if parameter.title != parameter.name else "",
     ]
     return "; ".join(fact for fact in facts if fact)
 
@@ -125,10 +126,17 @@ def _allowed_values(parameter: Parameter) -> str:
         return "one of " + " ".join(parameter.choices)
     if parameter.maximum is None:
         return f"{parameter.minimum} or more"
-    most = int(parameter.maximum) if parameter.kind == "integer" else f"{parameter.maximum:.4g}"
-    if parameter.maximum < 1 == float(most):
+    is_integer = parameter.kind == "integer"
+    most = _round_number(int(parameter.maximum)) if is_integer else f"{parameter.maximum:.4g}"
+    if parameter.maximum < 1 and most == "1":
         return f"from {parameter.minimum:g} to less than 1, as in 0.95"
     return f"{parameter.minimum} to {most}"
+
+
+def _round_number(number: int) -> str:
+    """A number, or a power of ten that has many zeros as 10^9."""
+    zeros = len(str(number)) - 1
+    return f"10^{zeros}" if zeros >= 5 and number == 10**zeros else str(number)
 
 
 def _spellings(parameter: Parameter) -> str:

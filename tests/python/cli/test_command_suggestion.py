@@ -145,6 +145,8 @@ def test_nearly_right(
          "write deepbench gemm m=64 n=64 k=64"),
         ("list libraries", "'libraries' is neither a set, nor an operation with sets, nor a "
          "precision: 'deepbench env' prints the backends with their devices and libraries"),
+        ("list resnet50",
+         "'resnet50' is a model: 'deepbench workload resnet50 --list' prints its calls"),
         ("list half fp16", "'fp16' is superfluous: give one operation, one set and one precision"),
         ("help gemm conv", "help takes one word: deepbench help gemm"),
     ],
@@ -307,10 +309,11 @@ def test_help_is_the_same_both_ways(capsys: pytest.CaptureFixture[str]) -> None:
     ("op", "said"),
     [
         ("gemm", "  m          rows of op(A) and C; 1 or more; required\n"),
+        ("gemm", "one of n t; default n; column a_t\n"),
         ("gemm", "also fp32 f32 float32 single for float, fp16 f16 float16 for half, bf16 for"),
         ("gemm", "fp8 float8 e4m3 e4m3fn float8_e4m3fn for fp8_e4m3, "),
         ("gemm", "6 problems: deepbench gemm m=1760,3520 n=128 k=1760..7040 trans_a=n"),
-        ("conv", "  pad_w       zeros added left and right; 0 to 100000; default 0\n"),
+        ("conv", "  pad_w       zeros added left and right; 0 to 10^5; default 0\n"),
         (
             "sparse_gemm",
             "  sparsity   fraction of A that is zero; from 0 to less than 1, as in 0.95",

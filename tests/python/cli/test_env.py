@@ -38,6 +38,17 @@ def is_printable(text: str) -> bool:
     return all(letter.isprintable() or letter == "\n" for letter in text)
 
 
+def test_large_sizes_and_times_are_repeated_in_larger_units(plugin: Path) -> None:
+    script = (
+        "emit describe_device cache.l2_bytes 2097152\nemit describe_device small_bytes 512\n"
+        "emit describe_device row_limit_ns 10000000000"
+    )
+    lines = lines_of_fake(run_env(plugin, script).stdout)
+    assert "    cache.l2_bytes: 2097152 (2 MiB)" in lines
+    assert "    small_bytes: 512" in lines
+    assert "    row_limit_ns: 10000000000 (10.00 s)" in lines
+
+
 def test_free_texts_are_printed_in_one_line(plugin: Path) -> None:
     script = (
         f"emit describe library.x.version {EVIL}\nemit describe library.x.path {EVIL}\n"
