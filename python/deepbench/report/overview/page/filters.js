@@ -77,14 +77,14 @@ function facet(name, title, changed) {
 }
 
 function colourChoice(changed) {
-  const select = element('select', {ariaLabel: 'colour by'},
+  const select = element('select', {ariaLabel: 'color by'},
     ...COLOURS.map(([name, title]) => element('option', {value: name, selected: name === filters.colour}, title)));
   select.id = 'colour';
   select.addEventListener('change', () => {
     filters.colour = select.value;
     changed();
   });
-  return element('label', {className: 'colour', hidden: COLOURS.length === 0}, 'colour by ', select);
+  return element('label', {className: 'colour', hidden: COLOURS.length === 0}, 'color by ', select);
 }
 
 // Explains the colours beside the selection, as in the first chart that uses them.
@@ -104,7 +104,7 @@ async function showKey() {
     return element('span', {}, dot, value);
   });
   const more = values.length - keys.length;
-  container.replaceChildren(...keys, ...(more > 0 ? [`and ${more} more in repeated colours`] : []));
+  container.replaceChildren(...keys, ...(more > 0 ? [`and ${more} more in repeated colors`] : []));
 }
 
 // Updates the explanation whenever that chart is redrawn.

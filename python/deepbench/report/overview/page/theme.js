@@ -7,7 +7,7 @@ const otherTheme = (name) => (name === 'dark' ? 'light' : 'dark');
 
 function showTheme(name) {
   if (document.documentElement.dataset.theme !== name) document.documentElement.dataset.theme = name;
-  document.getElementById('theme').textContent = `${otherTheme(name)} colours`;
+  document.getElementById('theme').textContent = `${otherTheme(name)} colors`;
 }
 
 document.getElementById('theme').addEventListener('click', () => {
