@@ -172,7 +172,10 @@ def usage() -> str:
     formatter.write(_USAGE)
     operations = [(one.name, one.help) for one in problem_arguments.operations()]
     operations.append((problem_arguments.ALL, "every operation of a set"))
-    sets = "training (default), inference-server or inference-device"
+    sets = (
+        "training (default), inference-server or inference-device, or a set of later models or "
+        "benchmarks, such as mlperf and llm: 'deepbench list' has them all"
+    )
     precisions = " ".join(problem_arguments.precisions(problem_arguments.ALL))
     precisions += "; fp16, bf16 and other usual spellings too"
     for title, rows in (

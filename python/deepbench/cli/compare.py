@@ -35,12 +35,12 @@ _USAGE = """\
 usage: deepbench compare A B [C...] [options]
        deepbench compare last [options]
 
-Compares result files, or references ('deepbench list references'),
-with the first of them. The first line says which is faster and by what factor;
-B/A is the time of B over the time of A. The exit status is 1 if a row became
-slower beyond the noise or broke. 'last' is the last run of the history
-('deepbench history'); alone, it is compared with the one before of the same
-problems, options, backend, device, threads and ranks.
+Compares result files, or references ('deepbench list references'), with the
+first of them. The first line says which is faster and by what factor; B/A is
+the time of B over the time of A. The exit status is 1 if a row became slower
+beyond the noise or broke. 'last' is the last run of the history ('deepbench
+history'); alone, it is compared with the one before of the same problems,
+options, backend, device, threads and ranks.
 """
 
 

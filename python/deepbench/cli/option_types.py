@@ -119,7 +119,9 @@ def _requirement(kind: click.ParamType[Any], value: str) -> str:
         return f"must be a whole number {ends}"
     assert isinstance(kind, click.FloatRange)
     least = f"above {kind.min}" if kind.min_open else f"from {kind.min}"
-    return f"must be a number {least}" + ("" if kind.max is None else f" to {kind.max:g}")
+    if kind.max is None:
+        return f"must be a number {least}"
+    return f"must be a number {least} {'and at most' if kind.min_open else 'to'} {kind.max:,.12g}"
 
 
 def _is_number(text: str) -> bool:

@@ -45,9 +45,9 @@ samples.
 _LONGEST_LINE = 2000  # cells, as many as an error message has characters
 _COLUMNS_HELP = (
     "Columns of a table: the attributes by their names, or 'problem' for all of them, and "
-    "application time spread rate ceiling roofline bound verified, energy and efficiency of rows "
-    "with --energy, and cost with --price. In a pipe a table has all columns. On a terminal that "
-    "is too narrow for them, "
+    "application count time spread rate ceiling roofline bound verified, energy and efficiency of "
+    "rows with --energy, and cost with --price. In a pipe a table has all columns. On a terminal "
+    "that is too narrow for them, "
 )
 
 

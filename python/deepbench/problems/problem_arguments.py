@@ -208,7 +208,8 @@ def _unknown_word_error(op: str, word: str) -> str:
         return f"there is no option {in_quotes(word)}"
     if op != ALL and operation_name(word) not in (None, op):
         return f"two operations, {op} and {word}: give one; 'all' runs every operation of a set"
-    return f"{in_quotes(word)} is neither {wanted} nor KEY=VALUE{near}; '{op} --help' lists them"
+    lists = f"'deepbench {op} --help' lists them"
+    return f"{in_quotes(word)} is neither {wanted} nor KEY=VALUE{near}; {lists}"
 
 
 def quoted(value: str) -> str:

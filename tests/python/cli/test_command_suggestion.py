@@ -98,7 +98,7 @@ def test_nearly_right(
         ("rnn lstm", "cell: the problems of training/rnn set cell themselves; omit it"),
         ("gemm fp16,bf16", "precision=half,bfloat16: a set takes one precision at a time"),
         ("gemm m n k", "'m' is neither a set, a precision nor KEY=VALUE (did you mean 'm='?); "
-         "'gemm --help' lists them"),
+         "'deepbench gemm --help' lists them"),
         ("gemm quick=yes", "gemm has no attribute 'quick'; it has m n k trans_a trans_b precision "
          "b_type batch epilogue scaling"),
         ("all M=64", "'all' runs sets, not one problem; name the operation of M"),

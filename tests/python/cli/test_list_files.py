@@ -34,8 +34,8 @@ def test_totals_weigh_by_counts(capsys: pytest.CaptureFixture[str]) -> None:
     assert status == 0
     titles, first, second, total = out.splitlines()
     assert titles.split() == ["suite", "problem", "count", "GFLOP", "MB", "application"]
-    assert first.split()[-7:] == ["40", "2.0000", "16.0000", "qkv", "(30),", "out", "(10)"]
-    assert second.split()[-4:] == ["1", "4.0000", "24.0000", "head"]
+    assert first.split()[-7:] == ["40", "2.0000", "16.000", "qkv", "(30),", "out", "(10)"]
+    assert second.split()[-4:] == ["1", "4.0000", "24.000", "head"]
     # 40 calls of 2 GFLOP and 16 MB, one of 4 GFLOP and 24 MB.
     assert total == "2 problems, 41 calls: 0.084 TFLOP, 0.664 GB"
 
