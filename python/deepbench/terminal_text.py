@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import re
 
+_MICRO = "\N{MICRO SIGN}"  # of one cell, in most tables
 _WORD = re.compile(r"\s*\S+")  # with the blanks before it
 
 
 def cell_width(text: str) -> int:
     """The number of cells that a text takes."""
-    if text.isascii():
+    if text.isascii() or text.replace(_MICRO, "u").isascii():
         return len(text)
     from rich.cells import cell_len
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 from .groups import (
     NO_APPLICATION,
@@ -58,7 +59,7 @@ class PairwiseComparison:
         rows.sort(key=lambda row: row.ratio.value if row.ratio else 1.0, reverse=verdict == SLOWER)
         return rows
 
-    @property
+    @cached_property
     def broken_rows(self) -> list[ComparedRow]:
         return [row for row in self.rows if row.is_broken]
 
@@ -71,7 +72,7 @@ class Comparison:
     others: tuple[PairwiseComparison, ...]
     rules: Rules
 
-    @property
+    @cached_property
     def regressions(self) -> list[str]:
         """One sentence for each change for the worse beyond the noise and beyond `fail_over`."""
         return [text for against in self.others for text in _regressions(against, self.rules)]

@@ -47,9 +47,9 @@ def _differing_words(against: PairwiseComparison) -> tuple[str, ...]:
     words: dict[str, None] = {}
     for row in against.rows:
         words.update(dict.fromkeys(differences(row.base, row.other)))
-        if row.base.published or row.other.published:
-            continue
         different = row.other_attributes
+        if not different or row.base.published or row.other.published:
+            continue
         types = [name for name in different if name in TYPE_ATTRIBUTES]
         words.update({"precision": None} if types else {})
         words.update({"dimensions": None} if len(different) > len(types) else {})

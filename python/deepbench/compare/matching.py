@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Callable, Collection, Hashable, Iterable, Sequence
 from dataclasses import dataclass
-from itertools import islice, takewhile
+from itertools import islice
 
 from deepbench.errors import UserError
 
@@ -131,13 +131,11 @@ class _Pairing:
     def _first_comparable(self, entry: Entry, candidates: dict[int, None]) -> int | None:
         """The first unpaired candidate in a comparable regime. Drops leading candidates that are
         paired."""
-        gone = list(takewhile(lambda number: number not in self.unpaired_second, candidates))
-        for number in gone:
-            del candidates[number]
+        unpaired = self.unpaired_second
+        while candidates and (first := next(iter(candidates))) not in unpaired:
+            del candidates[first]
         for number in islice(candidates, _MAX_CANDIDATES):
-            if number in self.unpaired_second and not differences(
-                entry, self.unpaired_second[number], self._across
-            ):
+            if number in unpaired and not differences(entry, unpaired[number], self._across):
                 return number
         return None
 

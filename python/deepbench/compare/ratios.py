@@ -26,7 +26,7 @@ _STUDENT = (
 _NORMAL = 1.96
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Interval:
     """95 % limits of a logarithm, as distances below and above it."""
 
@@ -37,7 +37,7 @@ class Interval:
         return Interval(self.below * factor, self.above * factor)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Ratio:
     """The time of one row over the time of another."""
 

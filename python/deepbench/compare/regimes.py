@@ -45,8 +45,10 @@ def _problem_key(
 ) -> Hashable:
     if not attributes:
         return entry.op, entry.problem
-    dropped = TYPE_ATTRIBUTES if "precision" in across else ()
-    return entry.op, frozenset(item for item in attributes.items() if item[0] not in dropped)
+    items = attributes.items()
+    if "precision" in across:
+        return entry.op, frozenset(item for item in items if item[0] not in TYPE_ATTRIBUTES)
+    return entry.op, frozenset(items)
 
 
 def regime(entry: Entry) -> tuple[object, ...]:

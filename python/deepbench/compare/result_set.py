@@ -11,13 +11,13 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from types import MappingProxyType
 from typing import Any
 
 from deepbench.call_counts import ApplicationCalls, application_names, calls_by_application
 from deepbench.results import ResultFile
 from deepbench.results.algorithm_choice import AlgorithmChoice, algorithm_choice_of
 from deepbench.results.build import version_text
+from deepbench.results.makers import quickly_made
 from deepbench.results.row import Regime, Row, Statistics
 from deepbench.workload.record import Workload
 from deepbench.workload.totals import Totals, totals_of
@@ -30,10 +30,10 @@ _SMALLEST = 1e-9  # of times and work, so that their quotients stay finite
 TOTAL = "total"  # the phase of a published sum over phases
 # Attributes that name the types of a problem. Only int8 problems have any besides `precision`.
 OPERAND_TYPES = ("b_type", "x_type")
-_NOTHING: Mapping[str, Value] = MappingProxyType({})
 TYPE_ATTRIBUTES = ("precision", *OPERAND_TYPES, "y_type")
 
 
+@quickly_made
 @dataclass(frozen=True, slots=True)
 class Spread:
     """The uncertainty of a row's median, from the row's statistics."""
@@ -49,6 +49,7 @@ class Spread:
     degrees_of_freedom: float | None = None
 
 
+@quickly_made
 @dataclass(frozen=True, slots=True)
 class Entry:
     """A row of a result set."""
@@ -81,8 +82,8 @@ class Entry:
     ranks: int | None = None  # of a collective operation
     is_disturbed: bool = False  # by other work on the machine
     doubt: str | None = None  # why a published figure is excluded from means
-    # The intended values of misprinted attributes.
-    meant: Mapping[str, Value] = field(default_factory=dict)
+    # The intended values of misprinted attributes; None: there are none.
+    meant: Mapping[str, Value] | None = None
 
     @property
     def application_names(self) -> str | None:
@@ -201,7 +202,7 @@ def to_entry(row: Row, inputs: str = "uniform") -> Entry:
         published=published is not None,
         is_disturbed=row.statistics.is_disturbed,
         doubt=_printable_or_none(published.doubt) if published else None,
-        meant=_printable_attributes(published.intended_attributes) if published else _NOTHING,
+        meant=_printable_attributes(published.intended_attributes) if published else None,
     )
 
 
@@ -245,9 +246,9 @@ def _object_member(context: Json, name: str) -> Json:
     return value if isinstance(value, Mapping) else {}
 
 
-def _positive_or_none(value: object) -> float | None:
+def _positive_or_none(value: Any) -> float | None:
     """A finite number above zero, safe to divide by; None for any other value."""
-    if isinstance(value, bool) or not isinstance(value, (int, float)):
+    if type(value) not in (float, int):
         return None
     return float(value) if _SMALLEST < value < math.inf else None
 

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from itertools import compress
 
 from deepbench.results.algorithm_choice import same_algorithm
+from deepbench.results.makers import quickly_made
 
 from .ratios import Interval, Ratio, ratio
 from .regimes import differences
@@ -35,6 +36,7 @@ _SPREAD_ERROR = 1.64 * 1.16
 _TWO_SIDED = 1.96  # the normal quantile of the 95 % intervals
 
 
+@quickly_made
 @dataclass(frozen=True, slots=True)
 class ComparedRow:
     """A pair of rows and its verdict."""

@@ -28,11 +28,9 @@ def time_text(nanoseconds: float | None, like_ns: float | None = None) -> str:
     `like_ns`, the time of the same row, if enough digits remain."""
     if nanoseconds is None:
         return "-"
-    unit = _time_unit(nanoseconds)
-    if like_ns is not None:
-        shared = _time_unit(like_ns)
-        if 0.01 <= nanoseconds / _TIME_UNITS[shared] < 1e5:
-            unit = shared
+    unit = _time_unit(nanoseconds if like_ns is None else like_ns)
+    if not 0.01 <= nanoseconds / _TIME_UNITS[unit] < 1e5:
+        unit = _time_unit(nanoseconds)
     return f"{_four_digits(nanoseconds / _TIME_UNITS[unit])} {unit}"
 
 
@@ -45,7 +43,10 @@ def time_cell(nanoseconds: float | None, like_ns: float | None = None) -> str:
 def _time_unit(nanoseconds: float) -> str:
     """The largest unit in which the rounded time is at least 1."""
     shown = abs(float(f"{nanoseconds:.4g}"))
-    return next((unit for unit, size in _TIME_UNITS.items() if shown >= size), "ns")
+    for unit, size in _TIME_UNITS.items():
+        if shown >= size:
+            return unit
+    return "ns"
 
 
 def _four_digits(value: float) -> str:

@@ -64,7 +64,8 @@ def plain_remarks(row: Row) -> str:
 
 
 def _remark_texts(row: Row) -> Iterator[str]:
-    for remark in REMARKS if row.time_ns is not None else STATUSES:
+    of_status = _OF_OK if row.status == "ok" else REMARKS
+    for remark in of_status if row.time_ns is not None else STATUSES:
         text = remark.of(row)
         if text:
             yield text
@@ -213,9 +214,7 @@ STATUSES = tuple(
                  "device_lost", "failed")
 )  # fmt: skip
 
-# In print order. A row without a time gets only the remarks on its status.
-REMARKS = (
-    *STATUSES,
+_OF_OK = (
     Remark("cold by MEANS", _cold_remark),
     Remark("operands exceed the cache", _exceeds_cache_remark),
     Remark("REGIME power", _power_remark),
@@ -232,3 +231,6 @@ REMARKS = (
     Remark("OPERAND converted in TIME, not in the time: TIME with it", _conversion_remark),
     Remark("NAME=VALUE", _metrics_remark),
 )
+
+# In print order. A row without a time gets only the remarks on its status.
+REMARKS = (*STATUSES, *_OF_OK)

@@ -9,11 +9,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from deepbench.results.makers import quickly_made
 from deepbench.results.row import Algorithm, Row
 
-_UNSTATED = Algorithm()
 
-
+@quickly_made
 @dataclass(frozen=True, slots=True)
 class AlgorithmChoice:
     """The object `algorithm` of a row, with None for what the row does not state."""
@@ -44,8 +44,6 @@ class AlgorithmChoice:
 def algorithm_choice_of(row: Row, clean: Callable[[object], str] = str) -> AlgorithmChoice:
     """The choice of a row. `clean` makes a text of a file safe to print."""
     algorithm = row.algorithm
-    if algorithm == _UNSTATED:
-        return AlgorithmChoice()
 
     def cleaned_text(value: str | None) -> str | None:
         return None if value is None else clean(value)

@@ -8,7 +8,7 @@ attributes can be set, and then turn it into an object of the dataclass.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import fields
+from dataclasses import MISSING, fields
 from sys import intern
 from types import MappingProxyType
 from typing import Any, TypeVar
@@ -50,15 +50,41 @@ def dataclass_changer(kind: type[_T]) -> Callable[..., _T]:
     return _compiled(kind, "one, /, **replaced", body, {})
 
 
+def quickly_made(kind: type[_T]) -> type[_T]:
+    """A decorator of a frozen dataclass with slots, without default factories, of whose objects a
+    file has many: its constructor sets all fields by few calls."""
+    names = tuple(_field_types(kind))
+    defaults = _defaults(kind)
+    parameters = [f"{name}=default_{name}" if name in defaults else name for name in names]
+    lines = [
+        f"def __init__(self, {', '.join(parameters)}):",
+        "set_attribute(self, '__class__', twin)",
+        *(f"self.{name} = {name}" for name in names),
+        "self.__class__ = kind",
+    ]
+    known: dict[str, Any] = {"kind": kind, "twin": _twin(kind), "set_attribute": object.__setattr__}
+    known |= {f"default_{name}": default for name, default in defaults.items()}
+    exec("\n    ".join(lines), known)
+    type.__setattr__(kind, "__init__", known["__init__"])
+    return kind
+
+
 def _field_types(kind: type[Any]) -> dict[str, str]:
     return {one.name: str(one.type) for one in fields(kind)}
+
+
+def _defaults(kind: type[Any]) -> dict[str, object]:
+    return {one.name: one.default for one in fields(kind) if one.default is not MISSING}
+
+
+def _twin(kind: type[Any]) -> type[Any]:
+    return type(kind.__name__, (), {"__slots__": tuple(_field_types(kind))})
 
 
 def _compiled(
     kind: type[_T], parameters: str, body: Sequence[str], known: Mapping[str, Any]
 ) -> Callable[..., _T]:
     """The function whose body sets the fields of `made`; `known` are its global names."""
-    twin = type(kind.__name__, (), {"__slots__": tuple(_field_types(kind))})
     lines = [
         "made = twin()",
         *body,
@@ -67,7 +93,7 @@ def _compiled(
         "made.__class__ = kind",
         "return made",
     ]
-    names: dict[str, Any] = {"kind": kind, "twin": twin, "intern": intern, **known}
+    names: dict[str, Any] = {"kind": kind, "twin": _twin(kind), "intern": intern, **known}
     exec("\n    ".join([f"def made_of({parameters}):", *lines]), names)
     made_of: Callable[..., _T] = names["made_of"]
     return made_of

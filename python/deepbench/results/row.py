@@ -448,7 +448,7 @@ def check_consistency(row: Row) -> None:
         raise schema.SchemaError(
             "status is ok, and statistics.median_ns is missing or not positive"
         )
-    named = sum(one.count for one in row.applications)
+    named = sum(one.count for one in row.applications) if row.applications else 0
     if named > (row.count or 0):
         raise schema.SchemaError(f"applications make {named} calls, more than count")
     low, high = statistics.low_ns, statistics.high_ns

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 
 import pytest
 
-from deepbench.results.makers import dataclass_changer, dataclass_maker
+from deepbench.results.makers import dataclass_changer, dataclass_maker, quickly_made
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -63,3 +63,32 @@ def test_a_change_is_that_of_dataclasses_replace() -> None:
     changed = dataclass_changer(Outer)(one, value=2.0, inner=Inner())
     assert changed == dataclasses.replace(one, value=2.0, inner=Inner())
     assert one.value == 1.0
+
+
+@quickly_made
+@dataclasses.dataclass(frozen=True, slots=True)
+class Quick:
+    name: str
+    value: float | None = None
+    times: tuple[float, ...] = ()
+
+    @property
+    def first_ns(self) -> float:
+        return self.times[0]
+
+
+def test_a_quick_constructor_takes_what_that_of_the_dataclass_takes() -> None:
+    made = Quick("a", times=(1.0, 2.0))
+    assert dataclasses.astuple(made) == ("a", None, (1.0, 2.0))
+    assert (type(made), made.first_ns) == (Quick, 1.0)
+    assert made == dataclasses.replace(Quick("b", 2.0, (1.0, 2.0)), name="a", value=None)
+    with pytest.raises(TypeError, match="missing 1 required positional argument: 'name'"):
+        Quick()  # type: ignore[call-arg]
+
+
+def test_a_quickly_made_object_is_frozen() -> None:
+    made = Quick("a")
+    with pytest.raises(dataclasses.FrozenInstanceError):
+        made.name = "c"  # type: ignore[misc]
+    assert (made.name, hash(made)) == ("a", hash(Quick("a")))
+    assert not hasattr(made, "__dict__")

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from functools import cached_property
+
+from deepbench.terminal_text import cell_width
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class TableRow:
     """A line of a table. `tone` is 'faster', 'slower' or empty."""
 
@@ -28,3 +31,11 @@ class Section:
     implied: tuple[int, ...] = ()  # columns that other columns imply, dropped as the last resort
     plot: tuple[str, ...] = ()  # lines in a font of one width; a page has charts instead
     figure: str = ""  # a chart as an SVG element, for pages alone; its texts are escaped
+
+    @cached_property
+    def cell_widths(self) -> list[int]:
+        """The width of the widest cell of each column, without its title."""
+        if not self.rows:
+            return [0] * len(self.columns)
+        columns = zip(*(row.cells for row in self.rows), strict=True)
+        return [max(map(cell_width, set(cells))) for cells in columns]

@@ -50,10 +50,9 @@ class _Layout:
 
     def widths(self, section: Section) -> list[int]:
         return [
-            max(*map(cell_width, self.title_lines(section.columns[column])),
-                *(cell_width(row.cells[column]) for row in section.rows), 0)
-            for column in self.shown
-        ]  # fmt: skip
+            max(section.cell_widths[column], *map(cell_width, self.title_lines(title)))
+            for column, title in ((column, section.columns[column]) for column in self.shown)
+        ]
 
     def total(self, section: Section) -> int:
         """The width of a line, except for a last column that may wrap."""

@@ -27,21 +27,24 @@ class Outliers:
         return self.low <= value <= self.high
 
 
+_NONE = Outliers()
+
+
 def outliers(samples: Sequence[float]) -> Outliers:
     """The scale for samples in microseconds. It extends three interquartile ranges beyond the
     quartiles, and further if more than a tenth of the samples lie beyond."""
     known = sorted(samples)
     if len(known) < 4:
-        return Outliers()
+        return _NONE
     q1, median, q3 = (known[round(share * (len(known) - 1))] for share in (0.25, 0.5, 0.75))
     room = _FENCE * max(q3 - q1, _FINEST * abs(median))
     excluded = math.ceil(_LARGEST_SHARE * len(known))
     low, high = min(q1 - room, known[excluded]), max(q3 + room, known[-1 - excluded])
     if low <= known[0] and known[-1] <= high:
-        return Outliers()
+        return _NONE
     inside = [value for value in known if low <= value <= high]
     if known[-1] - known[0] <= _LEAST_GAIN * max(inside[-1] - inside[0], room / _FENCE):
-        return Outliers()
+        return _NONE
     below = [value for value in known if value < low]
     above = [value for value in known if value > high]
     parts = ((above, "above"), (below, "below"))

@@ -13,8 +13,10 @@ from deepbench.compare.result_set import printable
 from deepbench.report.comparison.wording import result_set_letter
 from deepbench.report.fields import get, work_unit
 from deepbench.results import ResultFile, Row
+from deepbench.results.makers import quickly_made
 
 
+@quickly_made
 @dataclass(frozen=True, slots=True)
 class ReportRow:
     """A row of a report."""

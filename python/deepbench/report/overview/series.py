@@ -74,8 +74,14 @@ def _distinguishing_properties(
         "regime": [row.regime for row in rows],
     }
     for name in dict.fromkeys(name for row in rows for name in row.entry.attributes):
-        columns[f"{name}="] = [value_text(row.entry.attributes.get(name)) for row in rows]
+        columns[f"{name}="] = _value_texts([row.entry.attributes.get(name) for row in rows])
     return columns
+
+
+def _value_texts(values: Sequence[Value | None]) -> list[str]:
+    """The texts of values, of which most repeat."""
+    texts = {value: value_text(value) for value in set(values)}
+    return [texts[value] for value in values]
 
 
 def _differing_names(columns: Columns) -> list[str]:

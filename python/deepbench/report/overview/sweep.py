@@ -193,11 +193,10 @@ def _operation_metric(name: str) -> Callable[[ReportRow], float | None]:
 def value_of(row: ReportRow, attribute: str) -> Value | None:
     """An attribute of the row's problem. Bytes and FLOPs of a call serve as attributes of every
     problem that has no attribute of this name."""
-    if attribute in row.entry.attributes:
-        return row.entry.attributes[attribute]
-    if attribute in _OF_WORK:
+    value = row.entry.attributes.get(attribute)
+    if value is None and attribute in _OF_WORK:
         return row.entry.bytes if attribute == "bytes" else row.entry.flops
-    return None
+    return value
 
 
 def _available_attributes(rows: Sequence[ReportRow]) -> tuple[Attribute, ...]:
@@ -226,12 +225,7 @@ def points(
     files: Sequence[ReportFile], rows: Iterable[ReportRow], metric: Metric, attribute: Attribute
 ) -> list[Point]:
     """The points of all good rows that have both quantities, each with its series."""
-    plotted = []
-    for row in rows:
-        x = value_of(row, attribute.name) if row.is_plottable else None
-        y = metric.of(row) if x is not None else None
-        if x is not None and y is not None:
-            plotted.append((row, x if attribute.is_number else value_text(x), y))
+    plotted = _plotted(rows, metric, attribute)
     known = series_of(
         files, [(row, x) for row, x, _ in plotted], attribute.name, attribute.is_number
     )
@@ -239,6 +233,19 @@ def points(
         Point(row, x, y, *_median_interval(row, metric, y), series)
         for (row, x, y), series in zip(plotted, known, strict=True)
     ]
+
+
+def _plotted(
+    rows: Iterable[ReportRow], metric: Metric, attribute: Attribute
+) -> list[tuple[ReportRow, Value, float]]:
+    """The good rows that have both quantities, with these."""
+    plotted = []
+    for row in rows:
+        x = value_of(row, attribute.name) if row.is_plottable else None
+        y = metric.of(row) if x is not None else None
+        if x is not None and y is not None:
+            plotted.append((row, x if attribute.is_number else value_text(x), y))
+    return plotted
 
 
 def _median_interval(row: ReportRow, metric: Metric, y: float) -> tuple[float | None, float | None]:
@@ -258,10 +265,12 @@ def is_verified(row: ReportRow) -> bool:
 def _is_swept(files: Sequence[ReportFile], metric: Metric, attribute: Attribute) -> bool:
     """Whether the rows of every file form a few lines of several points each."""
     for file in files:
-        plotted = points(files, file.rows, metric, attribute)
-        lines = len({point.series for point in plotted})
-        values = len({point.x for point in plotted})
-        if not plotted or not plotted[0].series.joined or values < max(_FEWEST_VALUES, lines):
+        rows_with_x = [(row, x) for row, x, _ in _plotted(file.rows, metric, attribute)]
+        values = len({x for _, x in rows_with_x})
+        if values < _FEWEST_VALUES:
+            return False
+        series = series_of(files, rows_with_x, attribute.name, attribute.is_number)
+        if not series[0].joined or values < len(set(series)):
             return False
     return True
 

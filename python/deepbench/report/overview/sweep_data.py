@@ -4,6 +4,7 @@ and the parts of the chart for each kind of axis."""
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import cache
 from typing import Any
 
 from . import vega
@@ -82,6 +83,7 @@ def _indexed_values(values: Sequence[object]) -> dict[str, Any]:
     return {"values": list(numbers), "index": None if same else index}
 
 
+@cache
 def _compiled_chart(x: str, y: str) -> Spec:
     ticks = (1.0, 2.0, 4.0) if x == "ticks" else None
     return vega.compile_to_vega(
@@ -91,9 +93,7 @@ def _compiled_chart(x: str, y: str) -> Spec:
 
 def _without_config(x: str) -> Spec:
     """The chart without its config, which the page holds once for all charts."""
-    spec = _compiled_chart(x, "log")
-    spec.pop("config", None)
-    return spec
+    return {name: part for name, part in _compiled_chart(x, "log").items() if name != "config"}
 
 
 def _axis_parts(spec: Spec, channel: str) -> Spec:
