@@ -1,4 +1,5 @@
-"""Compiles functions that make and change objects of frozen dataclasses with slots.
+"""Compiles constructors of frozen dataclasses with slots, and functions that make and change their
+objects.
 
 The constructor of such a class sets each field by a call, which takes most of the time of a row of
 a hundred fields. These functions fill an object of a twin, a class with the same slots whose
