@@ -63,14 +63,21 @@ class CpuBackend final : public plugin::RoutedBackend {
   void describe_device(int32_t device, plugin::Sink& sink) override {
     require_device(device);
     describe_processor(thread_count(0), sink);
+    if (has_limited_threads_)
+      sink.text("warning.thread_limit",
+                "more threads are asked for than may run here (OMP_NUM_THREADS, --threads): " +
+                    std::to_string(thread_count(0)) + " are used");
   }
 
-  // The host keeps the user's OMP_NUM_THREADS, but not against a number that the run asks for.
+  // The host keeps the user's OMP_NUM_THREADS, but neither against a number that the run asks for,
+  // nor if it is too large.
   void environment(const plugin::Options& options, plugin::Sink& sink) override {
-    if (options.threads > 0)
-      setenv("OMP_NUM_THREADS", std::to_string(thread_count(options.threads)).c_str(), 1);
-    for (const auto& [name, value] :
-         library_environment(thread_count(options.threads), topology(), isa()))
+    const int threads = thread_count(options.threads);
+    const bool is_too_large = requested_threads(options.threads) > threads;
+    if (options.threads > 0 || is_too_large)
+      setenv("OMP_NUM_THREADS", std::to_string(threads).c_str(), 1);
+    has_limited_threads_ |= is_too_large;
+    for (const auto& [name, value] : library_environment(threads, topology(), isa()))
       sink.text(name, value);
   }
 
@@ -91,6 +98,8 @@ class CpuBackend final : public plugin::RoutedBackend {
   }
 
  private:
+  bool has_limited_threads_ = false;
+
   // Names the other precisions that this processor has instructions for. The precision is seldom
   // the reason why an int8 problem is unsupported, and its attributes exist in no other precision.
   std::string precisions_instead(const plugin::Problem& problem, const plugin::Options& options) {

@@ -6,6 +6,8 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdlib>
+#include <limits>
+#include <string>
 #include <utility>
 
 #include "cgroup_limits.hpp"
@@ -121,6 +123,20 @@ int count_in_environment(const char* variable) {
   return text ? int(std::max(1L, std::strtol(text, nullptr, 10))) : 1;
 }
 
+// 0 if the variable is not set or begins with no positive number.
+int64_t positive_in_environment(const char* variable) {
+  const char* text = std::getenv(variable);
+  return text ? std::max(0L, std::strtol(text, nullptr, 10)) : 0;
+}
+
+// The most threads that OpenMP grants to a parallel region.
+int64_t openmp_limit() {
+  const char* levels = std::getenv("OMP_MAX_ACTIVE_LEVELS");
+  if (levels && std::string(levels) == "0") return 1;
+  const int64_t limit = positive_in_environment("OMP_THREAD_LIMIT");
+  return limit > 0 ? limit : std::numeric_limits<int64_t>::max();
+}
+
 }  // namespace
 
 int Topology::hardware_threads() const {
@@ -135,6 +151,13 @@ int Topology::default_threads() const {
   // period ends.
   if (quota_cores > 0) threads = std::min(threads, int(std::floor(quota_cores + 1e-6)));
   return std::max(1, threads);
+}
+
+// Threads that wait actively keep one another from the processors: a thousand on two of them hardly
+// get on.
+int Topology::max_threads() const {
+  constexpr int kOnOneProcessor = 4, kAtLeast = 8;
+  return std::max(kAtLeast, kOnOneProcessor * hardware_threads());
 }
 
 std::vector<int> Topology::cpus_for_threads(int threads) const {
@@ -173,14 +196,14 @@ const Topology& topology() {
   return host;
 }
 
+int64_t requested_threads(int64_t asked) {
+  return asked > 0 ? asked : positive_in_environment("OMP_NUM_THREADS");
+}
+
 int thread_count(int64_t asked) {
-  constexpr int64_t kMaxThreads = 1 << 16;
-  if (asked > 0) return int(std::min(asked, kMaxThreads));
-  if (const char* text = std::getenv("OMP_NUM_THREADS")) {
-    const long set = std::strtol(text, nullptr, 10);
-    if (set > 0) return int(std::min<int64_t>(set, kMaxThreads));
-  }
-  return topology().default_threads();
+  const int64_t requested = requested_threads(asked);
+  const int64_t wanted = requested > 0 ? requested : topology().default_threads();
+  return int(std::min({wanted, int64_t{topology().max_threads()}, openmp_limit()}));
 }
 
 }  // namespace deepbench::cpu

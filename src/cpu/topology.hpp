@@ -26,6 +26,8 @@ struct Topology {
   int hardware_threads() const;
   // One thread for each physical core, limited by the quota, at least one.
   int default_threads() const;
+  // The most threads that an operation may have: some for each hardware thread.
+  int max_threads() const;
   // The hardware thread for each of `threads` threads: the first one of every core, then the second
   // ones, and so on; after the last one it starts again with the first.
   std::vector<int> cpus_for_threads(int threads) const;
@@ -43,8 +45,11 @@ int local_rank_count();
 // calling thread to one core.
 const Topology& topology();
 
-// The number of threads of an operation: `asked` if positive, else OMP_NUM_THREADS, which the
-// libraries obey, else the default.
+// `asked` if positive, else OMP_NUM_THREADS, which the libraries obey; 0 if neither is set.
+int64_t requested_threads(int64_t asked);
+
+// The number of threads of an operation: those requested, else the default, within max_threads() and
+// what OpenMP grants (OMP_THREAD_LIMIT, OMP_MAX_ACTIVE_LEVELS).
 int thread_count(int64_t asked);
 
 }  // namespace deepbench::cpu

@@ -147,6 +147,36 @@ TEST_CASE("the topology of this process is valid") {
   CHECK(thread_count(0) == 5);
 }
 
+TEST_CASE("threads: absurd numbers of the environment are limited or ignored") {
+  const int most = topology().max_threads();
+  CHECK(most >= 4 * topology().hardware_threads());
+  for (const char* text : {"100000", "99999999999999999999", "1000000000,2"}) {
+    const cpu_test::ScopedEnvironmentVariable set("OMP_NUM_THREADS", text);
+    CHECK(thread_count(0) == most);
+    CHECK(thread_count(1) == 1);
+    CHECK(requested_threads(0) > most);
+  }
+  for (const char* text : {"0", "-1", "abc", ""}) {
+    const cpu_test::ScopedEnvironmentVariable set("OMP_NUM_THREADS", text);
+    CHECK(requested_threads(0) == 0);
+    CHECK(thread_count(0) == topology().default_threads());
+  }
+}
+
+// With fewer threads than it was told of, oneDNN leaves outputs unwritten.
+TEST_CASE("threads: OpenMP's own limits bound them") {
+  {
+    const cpu_test::ScopedEnvironmentVariable set("OMP_THREAD_LIMIT", "2");
+    CHECK(thread_count(3) == 2);
+  }
+  for (const char* text : {"0", "-3", "x"}) {
+    const cpu_test::ScopedEnvironmentVariable set("OMP_THREAD_LIMIT", text);
+    CHECK(thread_count(3) == 3);
+  }
+  const cpu_test::ScopedEnvironmentVariable set("OMP_MAX_ACTIVE_LEVELS", "0");
+  CHECK(thread_count(3) == 1);
+}
+
 TEST_CASE("every library gets the number of threads and one core for each") {
   const TemporaryFolder folder;
   write_machine(folder);

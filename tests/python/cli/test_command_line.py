@@ -602,6 +602,25 @@ def test_the_number_of_threads_asked_for_replaces_that_of_the_environment(tmp_pa
 
 
 @pytest.mark.usefixtures("cpu")
+@pytest.mark.parametrize(
+    ("variable", "value", "warns"),
+    [
+        ("OMP_NUM_THREADS", "100000", True),
+        ("OMP_NUM_THREADS", "99999999999999999999", True),
+        ("OMP_NUM_THREADS", "-1", False),
+        ("OMP_NUM_THREADS", "abc", False),
+        ("OMP_THREAD_LIMIT", "1", False),
+        ("OMP_MAX_ACTIVE_LEVELS", "0", False),
+        ("GOMP_CPU_AFFINITY", "garbage", False),
+    ],
+)
+def test_absurd_variables_of_openmp_spoil_no_row(variable: str, value: str, warns: bool) -> None:
+    done = deepbench(*SMALL, "--once", "--format", "json", **{variable: value})
+    assert done.returncode == 0, done.stderr
+    assert ("more threads are asked for than may run here" in done.stderr) == warns
+
+
+@pytest.mark.usefixtures("cpu")
 def test_unknown_library_names_those_that_exist() -> None:
     done = deepbench(*SMALL, "--library", "onednnn")
     assert done.returncode == 2
