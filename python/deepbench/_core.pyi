@@ -202,6 +202,9 @@ class Runner:
         which one may be absent. To be called before the first row. Raises InvalidProblem."""
     def release(self) -> None:
         """Destroys what the last row left; otherwise the next row does."""
+    def wait_for_ranks(self) -> None:
+        """On rank 0, waits until all ranks have destroyed what the last row left. Raises
+        RuntimeError when a rank is lost."""
     @property
     def device_lost(self) -> bool: ...
 

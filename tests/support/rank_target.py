@@ -34,6 +34,7 @@ def run_rank_zero(plugin: str, limit_s: float) -> None:
     with ranks.exit_on_rank_loss(group):
         runner = _core.Runner(plugin, OPTIONS, (), group)
         for position, problem in enumerate(PROBLEMS):
+            runner.wait_for_ranks()
             row = json.loads(runner.run(problem, position))
             print(f"row {row['status']}: {row['reason']}", file=sys.stderr)
             if runner.device_lost:

@@ -118,6 +118,12 @@ def _answer_lines(runner: Runner, write: Callable[[str], None]) -> int:
             except ValueError as error:
                 return _send_error(write, str(error))
             continue
+        try:
+            runner.wait_for_ranks()
+        except RuntimeError as error:  # a rank has ended between two rows, which loses neither
+            _print_warning(str(error))
+            ranks.wait_for_messages()
+            return _DEVICE_LOST
         write(_BEGIN)
         write(runner.run(text, position))
         runner.release()  # the row is already sent, so that a crash here loses nothing

@@ -48,6 +48,9 @@ void bind_runner(py::module_& module) {
            "which one may be absent. To be called before the first row. Raises InvalidProblem.")
       .def("release", &Runner::release, py::call_guard<py::gil_scoped_release>(),
            "Destroys the last row's kernel; otherwise the next row does.")
+      .def("wait_for_ranks", &Runner::wait_for_ranks, py::call_guard<py::gil_scoped_release>(),
+           "On rank 0, waits until all ranks have destroyed the last row's kernel. Raises "
+           "RuntimeError when a rank is lost.")
       .def_property_readonly("device_lost", &Runner::device_lost);
 
   module.def(

@@ -5,8 +5,10 @@
 #include <sys/socket.h>
 
 #include <array>
+#include <atomic>
 #include <chrono>
 #include <functional>
+#include <string>
 #include <thread>
 #include <utility>
 #include <vector>
@@ -223,6 +225,33 @@ TEST_CASE("a rank that does not come back between rows counts as waiting for a l
   Groups groups = connect_ranks(2);
   groups[0].reset();
   CHECK(groups[1]->wait_for_disconnect().find("closed the connection") != std::string::npos);
+}
+
+TEST_CASE("rank 0 waits until the others are back from a row, and learns which is not") {
+  Groups groups = connect_ranks(3);
+  std::vector<std::string> rows;
+  std::thread first([&] {
+    // Rank 0 tells it of the lost rank.
+    CHECK(failure_of([&] {
+            while (const auto row = groups[1]->next_row()) rows.push_back(*row);
+          }) != "");
+  });
+  std::atomic<bool> is_late{true};
+  std::thread second([&] {
+    std::this_thread::sleep_for(std::chrono::milliseconds(50));
+    is_late = false;
+    CHECK(groups[2]->next_row() == "a row");
+    groups[2].reset();  // it ends while it frees what the row had taken
+  });
+  groups[0]->wait_until_all_are_ready();
+  CHECK_FALSE(is_late);
+  groups[0]->broadcast_row("a row");
+  second.join();
+  const std::string failure = failure_of([&] { groups[0]->wait_until_all_are_ready(); });
+  CAPTURE(failure);
+  CHECK(failure.find("rank 2 of 3") != std::string::npos);
+  first.join();
+  CHECK(rows == std::vector<std::string>{"a row"});
 }
 
 TEST_CASE("the other ranks notice a lost rank 0 between rows and within a row") {

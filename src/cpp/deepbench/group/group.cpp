@@ -21,7 +21,7 @@ constexpr double kSendTimeoutS = 30;  // until the other side has received a sma
 constexpr double kNoTimeoutS = 1e9;   // between rows; rank 0 may run rows alone
 constexpr uint64_t kMaxMessageBytes = 1u << 30;
 
-constexpr std::string_view kEnd = "end", kRow = "row ";
+constexpr std::string_view kEnd = "end", kRow = "row ", kReady = "ready";
 
 AbortScope abort_scope_from_number(int64_t number) {
   return static_cast<AbortScope>(std::clamp<int64_t>(number, 0, 2));
@@ -286,6 +286,16 @@ std::string Group::combine_messages(const std::vector<Message>& all, const Reduc
   return answer.packed();
 }
 
+void Group::wait_until_all_are_ready() {
+  const std::string ready(kReady);
+  for (size_t rank = 1; rank < sockets_.size(); ++rank) send(rank, name_of(rank), ready);
+  for (size_t rank = 1; rank < sockets_.size(); ++rank) {
+    Deadline deadline(kRoundTimeoutS);
+    if (receive(rank, name_of(rank), deadline) != ready)
+      fail_group(name_of(rank) + " is not ready for a row");
+  }
+}
+
 void Group::broadcast_row(const std::string& row) {
   for (size_t rank = 1; rank < sockets_.size(); ++rank)
     send(rank, name_of(rank), std::string(kRow) + row);
@@ -314,7 +324,8 @@ std::optional<std::string> Group::next_row() {
   Deadline deadline(kNoTimeoutS);
   std::string message;
   try {
-    message = sockets_[0].receive(kMaxMessageBytes, deadline);
+    while ((message = sockets_[0].receive(kMaxMessageBytes, deadline)) == kReady)
+      send(0, name_of(0), message);
   } catch (const ConnectionError& error) {
     fail_group(name_of(0) + " " + error.what());
   }

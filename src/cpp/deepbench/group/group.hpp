@@ -80,8 +80,10 @@ class DEEPBENCH_API Group {
                        const std::function<void()>& body);
 
   // broadcast_row() sends a row, as a problem line, from rank 0 to the others; end() announces that
-  // no row follows. The others call next_row(), which returns nothing after end(). broadcast_row()
-  // and next_row() throw RankDisconnected.
+  // no row follows. The others call next_row(), which returns nothing after end(). On rank 0,
+  // wait_until_all_are_ready() returns when all others have called next_row(). These functions
+  // throw RankDisconnected, except end().
+  void wait_until_all_are_ready();
   void broadcast_row(const std::string& row);
   void end();
   std::optional<std::string> next_row();

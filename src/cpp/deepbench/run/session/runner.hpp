@@ -69,6 +69,12 @@ class DEEPBENCH_API Runner {
   void follow_rank_zero();
   // Destroys the last row's kernel, which otherwise lives until the next row (see TrialSlot).
   void release() { slot_.trial.reset(); }
+
+  // On rank 0, waits until all ranks have done the same, so that no row begins on ranks of which
+  // one ends meanwhile. Throws RankDisconnected.
+  void wait_for_ranks() {
+    if (group_) group_->wait_until_all_are_ready();
+  }
   // True once a row lost its device: no further row can run in this process.
   bool device_lost() const { return device_lost_; }
   const Backend& backend() const { return backend_; }
