@@ -1,13 +1,19 @@
 // Queries of NVML.
 #include "sensors.hpp"
 
+#include <unistd.h>
+
+#include <algorithm>
 #include <array>
+#include <cstddef>
 #include <optional>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "deepbench/backend/memo_cache.hpp"
 #include "device.hpp"
+#include "run_processes.hpp"
 #include "status_check.hpp"
 
 namespace deepbench::cuda {
@@ -95,14 +101,33 @@ struct DeviceConstants {
   std::optional<unsigned long long> corrected_errors, uncorrected_errors, throttled_ns;
 };
 
-// The processes that have a context on the device, as this one has, when this one begins. Nothing
-// where NVML does not show even this one, as in some containers.
-std::optional<unsigned int> count_other_processes(nvmlDevice_t handle) {
+// The processes that have a context on the device. Others may begin between the two calls.
+std::vector<nvidia::nvmlProcessInfo_t> processes_on(nvmlDevice_t handle) {
+  constexpr unsigned kMore = 64;
   const auto ask = nvml().nvmlDeviceGetComputeRunningProcesses_v3;
-  unsigned int count = 0;
-  if (!ask || ask(handle, &count, nullptr) != nvidia::NVML_ERROR_INSUFFICIENT_SIZE || count == 0)
-    return std::nullopt;
-  return count - 1;
+  unsigned count = 0;
+  if (!ask || ask(handle, &count, nullptr) != nvidia::NVML_ERROR_INSUFFICIENT_SIZE) return {};
+  std::vector<nvidia::nvmlProcessInfo_t> found(count + kMore);
+  count = unsigned(found.size());
+  if (!succeeded(ask(handle, &count, found.data()))) return {};
+  found.resize(std::min<size_t>(count, found.size()));
+  return found;
+}
+
+// The processes that have a context on the device, as this one has, when this one begins, but for
+// those of the same run, which do not compute beside this one: the worker of the last visit may not
+// have ended yet. Nothing where NVML does not show even this one, as in some containers.
+std::optional<unsigned int> count_other_processes(nvmlDevice_t handle) {
+  const std::vector<nvidia::nvmlProcessInfo_t> all = processes_on(handle);
+  if (all.empty()) return std::nullopt;
+  const auto others = std::count_if(all.begin(), all.end(), [](const auto& one) {
+    const auto process = pid_t(one.pid);
+    return process != getpid() && !belongs_to_this_run(process);
+  });
+  // In a container, NVML may name processes by numbers that are not the container's.
+  const bool shows_this = std::any_of(all.begin(), all.end(),
+                                      [](const auto& one) { return pid_t(one.pid) == getpid(); });
+  return unsigned(shows_this ? others : std::max<std::ptrdiff_t>(0, others - 1));
 }
 
 // Nothing on a device whose memory corrects no errors.

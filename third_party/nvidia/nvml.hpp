@@ -7,7 +7,6 @@
 namespace deepbench::nvidia {
 
 using nvmlDevice_t = struct nvmlDevice_st*;
-using nvmlProcessInfo_t = struct nvmlProcessInfo_st;
 
 enum nvmlReturn_t : int {
   NVML_SUCCESS = 0,
@@ -48,6 +47,12 @@ enum nvmlPerfPolicyType_t : int {
 struct nvmlViolationTime_t {
   unsigned long long referenceTime;  // in microseconds
   unsigned long long violationTime;  // in nanoseconds
+};
+
+struct nvmlProcessInfo_t {
+  unsigned pid;
+  unsigned long long usedGpuMemory;  // in bytes
+  unsigned gpuInstanceId, computeInstanceId;
 };
 
 // The reasons for the current clocks. The older ones have ThrottleReason in their names.
