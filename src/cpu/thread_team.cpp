@@ -14,7 +14,7 @@ ThreadTeam::ThreadTeam(const std::vector<int>& cpus)
     : cpus_(cpus), barrier_(uint32_t(cpus.size())) {
   try {
     for (size_t member = 1; member < cpus_.size(); ++member)
-      threads_.emplace_back([this, member] { run_jobs_until_stopped(member); });
+      members_->threads.emplace_back([this, member] { run_jobs_until_stopped(member); });
   } catch (...) {
     stop();
     throw;
@@ -24,11 +24,12 @@ ThreadTeam::ThreadTeam(const std::vector<int>& cpus)
 ThreadTeam::~ThreadTeam() { stop(); }
 
 void ThreadTeam::stop() {
+  if (!members_.is_of_this_process()) return;
   job_ = nullptr;
   generation_.fetch_add(1);
-  { const std::lock_guard lock(mutex_); }
-  wake_.notify_all();
-  for (std::thread& thread : threads_) thread.join();
+  { const std::lock_guard lock(members_->mutex); }
+  members_->wake.notify_all();
+  for (std::thread& thread : members_->threads) thread.join();
 }
 
 void ThreadTeam::bind_caller() const { bind_this_thread(cpus_.front()); }
@@ -41,9 +42,9 @@ void ThreadTeam::wait_for_job(uint32_t seen) {
     if (generation_.load(std::memory_order_acquire) != seen) return;
     pause_while_spinning();
   }
-  std::unique_lock lock(mutex_);
+  std::unique_lock lock(members_->mutex);
   ++sleepers_;
-  wake_.wait(lock, [&] { return generation_.load() != seen; });
+  members_->wake.wait(lock, [&] { return generation_.load() != seen; });
   --sleepers_;
 }
 
@@ -61,8 +62,8 @@ void ThreadTeam::run(const std::function<void(size_t)>& job) {
   job_ = &job;
   generation_.fetch_add(1);
   if (sleepers_.load() > 0) {
-    { const std::lock_guard lock(mutex_); }
-    wake_.notify_all();
+    { const std::lock_guard lock(members_->mutex); }
+    members_->wake.notify_all();
   }
   job(0);
   barrier_.wait();

@@ -5,11 +5,8 @@
 #pragma once
 
 #include <atomic>
-#include <condition_variable>
 #include <cstdint>
 #include <functional>
-#include <mutex>
-#include <thread>
 #include <vector>
 
 #include "worker_pool.hpp"
@@ -44,9 +41,7 @@ class ThreadTeam {
   Barrier barrier_;
   std::atomic<uint32_t> generation_{0}, sleepers_{0};
   const std::function<void(size_t)>* job_ = nullptr;  // nullptr ends the threads.
-  std::mutex mutex_;
-  std::condition_variable wake_;
-  std::vector<std::thread> threads_;
+  OwnedSleepers members_;                             // but for the calling thread
 };
 
 }  // namespace deepbench::cpu

@@ -26,10 +26,10 @@ void Barrier::wait() {
 }
 
 WorkerPool::WorkerPool(const std::vector<int>& cpus) {
-  threads_.reserve(cpus.size());
+  sleepers_->threads.reserve(cpus.size());
   try {
     for (size_t worker = 0; worker < cpus.size(); ++worker)
-      threads_.emplace_back(
+      sleepers_->threads.emplace_back(
           [this, worker, cpu = cpus[worker]] { run_jobs_until_stopped(worker, cpu); });
   } catch (...) {
     stop();
@@ -40,20 +40,21 @@ WorkerPool::WorkerPool(const std::vector<int>& cpus) {
 WorkerPool::~WorkerPool() { stop(); }
 
 void WorkerPool::stop() {
+  if (!sleepers_.is_of_this_process()) return;
   {
-    const std::lock_guard lock(mutex_);
+    const std::lock_guard lock(sleepers_->mutex);
     stopping_ = true;
   }
-  wake_.notify_all();
-  for (std::thread& thread : threads_) thread.join();
+  sleepers_->wake.notify_all();
+  for (std::thread& thread : sleepers_->threads) thread.join();
 }
 
 void WorkerPool::run_jobs_until_stopped(size_t worker, int cpu) {
   bind_this_thread(cpu);
   uint64_t seen = 0;
-  std::unique_lock lock(mutex_);
+  std::unique_lock lock(sleepers_->mutex);
   for (;;) {
-    wake_.wait(lock, [&] { return stopping_ || generation_ != seen; });
+    sleepers_->wake.wait(lock, [&] { return stopping_ || generation_ != seen; });
     if (stopping_) return;
     seen = generation_;
     const auto& job = *job_;
@@ -72,12 +73,12 @@ void WorkerPool::run_jobs_until_stopped(size_t worker, int cpu) {
 
 void WorkerPool::run(const std::function<void(size_t)>& job) {
   const std::lock_guard only(busy_);
-  std::unique_lock lock(mutex_);
+  std::unique_lock lock(sleepers_->mutex);
   job_ = &job;
   error_ = nullptr;
-  left_ = threads_.size();
+  left_ = size();
   ++generation_;
-  wake_.notify_all();
+  sleepers_->wake.notify_all();
   done_.wait(lock, [&] { return left_ == 0; });
   job_ = nullptr;
   if (error_) std::rethrow_exception(std::exchange(error_, nullptr));

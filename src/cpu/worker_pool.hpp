@@ -2,11 +2,15 @@
 // between jobs, so that a library's threads have the cores to themselves.
 #pragma once
 
+#include <sys/types.h>
+#include <unistd.h>
+
 #include <atomic>
 #include <condition_variable>
 #include <cstdint>
 #include <exception>
 #include <functional>
+#include <memory>
 #include <mutex>
 #include <thread>
 #include <vector>
@@ -34,6 +38,33 @@ class Barrier {
   std::atomic<uint32_t> generation_{0};
 };
 
+// What threads sleep at, and the threads. The system's functions to end them and to destroy what
+// they sleep at wait for threads, of which a forked process has none: it leaves the object as it
+// is.
+struct Sleepers {
+  std::mutex mutex;
+  std::condition_variable wake;
+  std::vector<std::thread> threads;
+};
+
+class OwnedSleepers {
+ public:
+  OwnedSleepers() : process_(getpid()), sleepers_(std::make_unique<Sleepers>()) {}
+  ~OwnedSleepers() {
+    if (!is_of_this_process()) (void)sleepers_.release();
+  }
+  OwnedSleepers(const OwnedSleepers&) = delete;
+  OwnedSleepers& operator=(const OwnedSleepers&) = delete;
+
+  bool is_of_this_process() const { return getpid() == process_; }
+  Sleepers* operator->() { return sleepers_.get(); }
+  const Sleepers* operator->() const { return sleepers_.get(); }
+
+ private:
+  const pid_t process_;
+  std::unique_ptr<Sleepers> sleepers_;
+};
+
 class WorkerPool {
  public:
   // Starts one thread or more. Throws std::system_error if the system has no more threads.
@@ -42,7 +73,7 @@ class WorkerPool {
   WorkerPool(const WorkerPool&) = delete;
   WorkerPool& operator=(const WorkerPool&) = delete;
 
-  size_t size() const { return threads_.size(); }
+  size_t size() const { return sleepers_->threads.size(); }
 
   // Calls job(worker) once on every worker, waits for all, and rethrows the first exception.
   void run(const std::function<void(size_t worker)>& job);
@@ -56,10 +87,9 @@ class WorkerPool {
   void run_jobs_until_stopped(size_t worker, int cpu);
   void stop();  // stops all threads
 
-  std::vector<std::thread> threads_;
+  OwnedSleepers sleepers_;
   std::mutex busy_;  // held by the caller whose job runs
-  std::mutex mutex_;
-  std::condition_variable wake_, done_;
+  std::condition_variable done_;
   const std::function<void(size_t)>* job_ = nullptr;
   uint64_t generation_ = 0;
   size_t left_ = 0;
