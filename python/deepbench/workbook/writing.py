@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import io
 from collections.abc import Iterable, Sequence
+from datetime import datetime
 from pathlib import Path
 from typing import Any
 
@@ -34,7 +35,7 @@ _PRECISIONS = {"float": "FP32", "half": "FP16", "bfloat16": "BF16", "tf32": "TF3
 # Smallest and largest widths of columns, in characters.
 _WIDTHS = {"Results": (14, 40), "Rows": (9, 60)}
 _SMALL = "[<0.001]0.00E+00;[<1]0.000000"  # for numbers that would appear as 0.000
-_CREATED = "2000-01-01T00:00:00"  # fixed, so that the same rows give the same bytes
+_CREATED = datetime(2000, 1, 1)  # fixed, so that the same rows give the same bytes
 
 
 def write_workbook(result: ResultFile, path: Path, overwrite: bool = False) -> None:
@@ -48,8 +49,6 @@ def _workbook_bytes(result: ResultFile) -> bytes:
         raise WorkbookError(
             f"{result.path}: has more than {MOST_ROWS} rows, the limit for workbooks"
         )
-    import numpy
-
     with xlsx_package_required():
         import xlsxwriter
     buffer = io.BytesIO()
@@ -61,7 +60,7 @@ def _workbook_bytes(result: ResultFile) -> bytes:
     for name, chosen in _by_precision(rows).items():
         writer.write_results(name, chosen, result.context)
     writer.write_rows(rows)
-    book.set_properties({"created": numpy.datetime64(_CREATED).item()})
+    book.set_properties({"created": _CREATED})
     book.close()
     return buffer.getvalue()
 

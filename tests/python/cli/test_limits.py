@@ -79,6 +79,26 @@ def test_memory_that_runs_out_is_one_line(tmp_path: Path) -> None:
     assert done.stderr.startswith("deepbench: error: ")
 
 
+@pytest.mark.parametrize("mib", [30, 40, 50, 80, 120])
+def test_a_workbook_without_memory_is_one_line(mib: int, tmp_path: Path) -> None:
+    """Whichever library misses it: some of them print lines of their own, or end the process."""
+    pytest.importorskip("xlsxwriter")
+    results = write_result_file(tmp_path / "rows.jsonl", [with_samples(make_gemm())])
+    book = tmp_path / "book.xlsx"
+    done = run_limited(
+        "report", results, "-o", book,
+        before=lambda: resource.setrlimit(resource.RLIMIT_AS, (mib << 20, mib << 20)),
+    )  # fmt: skip
+    assert done.stderr.count("\n") == 1, done.stderr
+    if done.returncode == 0:
+        assert book.exists()
+        return
+    assert done.returncode in (1, 2)
+    assert done.stderr.startswith("deepbench: error: ")
+    assert "memory" in done.stderr or "cannot be loaded" in done.stderr
+    assert not book.exists()
+
+
 @pytest.mark.parametrize("closed", [(0,), (0, 2), (2,)])
 def test_closed_streams_need_no_file_that_is_missing(closed: tuple[int, ...]) -> None:
     from os import close
