@@ -25,6 +25,7 @@ from kill_campaign import is_running
 from polling import wait_until
 
 LIMIT_S = 600
+SEGMENTS_OF_MPI = ("sm_segment.", "mpich_", "psm", "vader_")  # of tests that run beside
 QUICK = ("--samples", "3", "--time-limit", "1")
 
 
@@ -224,6 +225,39 @@ def test_without_mpirun_it_says_how(mpi: Path) -> None:
                      "cpu", "--library", "mpi"])  # fmt: skip
     assert done.returncode == 1
     assert "--ranks 2" in done.stdout
+
+
+def test_ranks_of_our_ring_that_are_killed_leave_no_shared_memory(mpi: Path) -> None:
+    """Theirs has no name. MPI's own segments keep theirs, but our ring does not start MPI."""
+    before = segments()
+    words = ("all_reduce", "elements=1000000", "--library", "ring", "--samples", "1000000",
+             "--time-limit", "1000")  # fmt: skip
+    process = subprocess.Popen(
+        mpirun_command(mpi, *words),
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+        env=mpi_environment(mpi),
+    )
+    try:
+        wait_until(lambda: any(maps_our_memory(pid) for pid in followers_of(process.pid)), LIMIT_S)
+        for pid in followers_of(process.pid):
+            os.kill(pid, signal.SIGKILL)
+        process.wait(LIMIT_S)
+    finally:
+        process.kill()
+        process.wait()
+    assert not {name for name in segments() - before if not name.startswith(SEGMENTS_OF_MPI)}
+
+
+def segments() -> set[str]:
+    return {path.name for path in Path("/dev/shm").iterdir()}
+
+
+def maps_our_memory(pid: int) -> bool:
+    try:
+        return "/memfd:deepbench" in Path(f"/proc/{pid}/maps").read_text()
+    except OSError:
+        return False
 
 
 @pytest.mark.parametrize("way", ["mpi:MPI_Allreduce", "ring:mpi"])
