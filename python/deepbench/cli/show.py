@@ -24,13 +24,14 @@ from deepbench.runner.summary import Summary
 from deepbench.terminal_text import folded, shortened
 from deepbench.workload import totals_of
 
+_MOST_SAMPLES = 10**9  # in a row
 _OPTIONS = (
     FORMAT,
     COLUMNS,
     AGAINST,
     PRICE,
     Option("--thin", "with -o: keep at most N raw samples per row, evenly selected", "N",
-           click.IntRange(1)),
+           click.IntRange(1, _MOST_SAMPLES)),
     Option("--output", "write the rows to this file instead of printing them", "FILE", FILE,
            short="-o"),
     Option("--overwrite", "replace the file that -o names"),

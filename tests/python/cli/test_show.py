@@ -35,6 +35,16 @@ def test_few_samples_stay_as_they_are(samples: list[float] | None) -> None:
     assert _core.thinned(json.dumps(row), 2) == json.dumps(row)
 
 
+@pytest.mark.parametrize("count", ["0", "-1", "1.5", "x", "1000000001", "9" * 20])
+def test_a_row_keeps_a_possible_number_of_samples(
+    count: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    old = write_result_file(tmp_path / "old.jsonl", make_gemm())
+    assert main(["show", str(old), "--thin", count, "-o", str(tmp_path / "new.jsonl")]) == 2
+    assert capsys.readouterr().err.startswith("deepbench: error: ")
+    assert not (tmp_path / "new.jsonl").exists()
+
+
 def test_a_file_is_written_anew(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     long = make_gemm(0, samples_ns=[float(i) for i in range(1000)], samples_kept="all")
     old = write_result_file(
