@@ -8,7 +8,7 @@
 #include <csignal>
 #include <optional>
 
-#include "scoped_environment_variable.hpp"
+#include "../scoped_environment_variable.hpp"
 
 namespace deepbench::cuda_test {
 namespace {
