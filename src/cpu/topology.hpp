@@ -48,8 +48,8 @@ const Topology& topology();
 // `asked` if positive, else OMP_NUM_THREADS, which the libraries obey; 0 if neither is set.
 int64_t requested_threads(int64_t asked);
 
-// The number of threads of an operation: those requested, else the default, within max_threads() and
-// what OpenMP grants (OMP_THREAD_LIMIT, OMP_MAX_ACTIVE_LEVELS).
+// The number of threads of an operation: those requested, else the default, within max_threads()
+// and what OpenMP grants (OMP_THREAD_LIMIT, OMP_MAX_ACTIVE_LEVELS).
 int thread_count(int64_t asked);
 
 }  // namespace deepbench::cpu
