@@ -164,6 +164,6 @@ def test_damaged_lines(campaign: Campaign, tmp_path: Path) -> None:
     campaign.run(lambda *example: check_commands(*example, tmp_path), inputs, CHOSEN, count=60)
 
 
-@pytest.mark.parametrize("path", corpus("commands"))
+@pytest.mark.parametrize("path", corpus("result_files"))
 def test_corpus(path: Path, tmp_path: Path) -> None:
     check_commands(path.read_bytes(), COMMANDS, tmp_path)
