@@ -11,6 +11,7 @@ from typing import Any
 
 import click
 
+from deepbench.byte_size import size_text
 from deepbench.cli.command import Command, CommandLine, Option
 from deepbench.errors import UsageError, printable_line
 from deepbench.report.fields import time_text
@@ -23,8 +24,6 @@ _OPTIONS = (
 )
 
 Json = Mapping[str, Any]
-
-_BINARY_UNITS = {"GiB": 1 << 30, "MiB": 1 << 20, "KiB": 1 << 10}
 
 _USAGE = """\
 usage: deepbench env [options]
@@ -178,9 +177,8 @@ def _readable(name: str, value: object) -> str:
     number = float(value) if isinstance(value, (int, float)) else 0.0
     if name.endswith("_ns") and number >= 1e3:
         return f" ({time_text(number)})"
-    units = (unit for unit in _BINARY_UNITS.items() if number >= unit[1])
-    if name.endswith("_bytes") and (unit := next(units, None)):
-        return f" ({number / unit[1]:.4g} {unit[0]})"
+    if name.endswith("_bytes") and number >= 1024:
+        return f" ({size_text(number)})"
     return ""
 
 

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from deepbench.byte_size import size_text
 from deepbench.errors import UsageError
 from deepbench.problems.selection import (
     Parse,
@@ -74,7 +75,7 @@ class WorkloadSource:
                 default=None,
             )
             if largest is not None and largest.operand_bytes > there:
-                needed, present = _size_text(largest.operand_bytes), _size_text(there)
+                needed, present = size_text(largest.operand_bytes), size_text(there)
                 raise UsageError(
                     f"{self.request.model.name} batch={one.batch}: layer {largest.layer!r} needs "
                     f"{needed} for one call, and the device has {present}"
@@ -98,10 +99,3 @@ def _by_operation(items: Sequence[Item]) -> list[Item]:
 
 def _operand_bytes(item: Item) -> float:
     return item.operand_bytes
-
-
-def _size_text(size: float) -> str:
-    for unit, scale in (("GiB", 1 << 30), ("MiB", 1 << 20)):
-        if size >= scale:
-            return f"{size / scale:,.1f} {unit}"
-    return f"{size / 1024:.1f} KiB"

@@ -240,6 +240,7 @@ PACKAGES = {"_core", "cli", "problems", "report", "results", "runner", "suites",
 # For a package, or one module of it: what it must not import.
 LAYERS = {
     "compare": {"cli", "report", "runner", "worker"},
+    "byte_size": PACKAGES,
     "call_counts": PACKAGES,
     "collective_model": {"_core", "cli", "problems", "report", "runner", "suites", "worker"},
     "marked_text": PACKAGES,

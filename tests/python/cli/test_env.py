@@ -44,7 +44,7 @@ def test_large_sizes_and_times_are_repeated_in_larger_units(plugin: Path) -> Non
         "emit describe_device row_limit_ns 10000000000"
     )
     lines = lines_of_fake(run_env(plugin, script).stdout)
-    assert "    cache.l2_bytes: 2097152 (2 MiB)" in lines
+    assert "    cache.l2_bytes: 2097152 (2.0 MiB)" in lines
     assert "    small_bytes: 512" in lines
     assert "    row_limit_ns: 10000000000 (10.00 s)" in lines
 

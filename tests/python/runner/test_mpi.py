@@ -61,6 +61,13 @@ def mpirun_command(mpi: Path, *words: str) -> list[str]:
     return [str(mpi / "bin/mpirun"), "-n", "2", sys.executable, "-m", "deepbench", *words]
 
 
+def start_ranks(mpi: Path, *words: str, output: int) -> subprocess.Popen[bytes]:
+    """Two ranks of the command. `output` is where stdout and stderr go."""
+    environment = mpi_environment(mpi)
+    command = mpirun_command(mpi, *words)
+    return subprocess.Popen(command, stdout=output, stderr=output, env=environment)
+
+
 def run_mpi(mpi: Path, words: list[str]) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
         words, capture_output=True, text=True, timeout=LIMIT_S, env=mpi_environment(mpi)
@@ -232,12 +239,7 @@ def test_ranks_of_our_ring_that_are_killed_leave_no_shared_memory(mpi: Path) -> 
     before = segments()
     words = ("all_reduce", "elements=1000000", "--library", "ring", "--samples", "1000000",
              "--time-limit", "1000")  # fmt: skip
-    process = subprocess.Popen(
-        mpirun_command(mpi, *words),
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.DEVNULL,
-        env=mpi_environment(mpi),
-    )
+    process = start_ranks(mpi, *words, output=subprocess.DEVNULL)
     try:
         wait_until(lambda: any(maps_our_memory(pid) for pid in followers_of(process.pid)), LIMIT_S)
         for pid in followers_of(process.pid):
@@ -268,12 +270,7 @@ def test_a_rank_that_is_killed_ends_all(mpi: Path, tmp_path: Path, way: str) -> 
     file = tmp_path / "rows.jsonl"
     words = ("all_reduce", "elements=100,200", "--algorithm", way, "--samples", "1000000",
              "--time-limit", "1000", "-o", str(file))  # fmt: skip
-    process = subprocess.Popen(
-        mpirun_command(mpi, *words),
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        env=mpi_environment(mpi),
-    )
+    process = start_ranks(mpi, *words, output=subprocess.PIPE)
     try:
         while not (victims := followers_of(process.pid)):
             assert process.poll() is None
