@@ -17,8 +17,8 @@ def fleet_section(fleet: FleetSummary) -> Section | None:
     ordered = sorted(ranks, key=slowest_first)
     shown, others = ordered[: max(_LISTED, flagged)], ordered[max(_LISTED, flagged) :]
     lines = [
-        f"{len(ranks)} ranks, {fleet.rows} rows; each rank's deviation from the ranks' median "
-        "time, geometric mean over all rows",
+        f"{len(ranks)} ranks, {fleet.rows} row{'' if fleet.rows == 1 else 's'}; each rank's "
+        "deviation from the ranks' median time, geometric mean over all rows",
         *_other_rank_lines(others),
     ]
     columns = ("rank", "host", "device", "name", "rows", "mean", "slow in", "quick in", "failed",

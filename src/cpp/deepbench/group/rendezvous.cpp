@@ -443,21 +443,27 @@ std::shared_ptr<Group> Rendezvous::connect_to_rank_zero() {
   Deadline deadline(environment_.timeout_s);
   const std::string who = "rank " + std::to_string(environment_.rank) + ": rank 0 at " +
                           rank_zero_endpoint(environment_) + " ";
-  std::string cure;
+  // Why the latest connection ended that rank 0 had accepted. Rank 0 stops listening at its own
+  // limit, after which connections are refused.
+  std::string reason;
   for (;;) {
+    bool is_greeting = false;
     try {
       Socket socket = connection_to_rank_zero(deadline);
-      cure = "; DEEPBENCH_RANKS_SECRET must be the same on all ranks";
+      is_greeting = true;
       greet_rank_zero(socket, deadline);
-      cure = "";
+      is_greeting = false;
+      reason.clear();
       return join_group(std::move(socket));
     } catch (const ConnectionTimeout& error) {
       throw BackendUnavailable(who + error.what());
     } catch (const ConnectionError& error) {
       poll(nullptr, 0, kReconnectDelayMs);
+      std::string latest = error.what() + (", within " + seconds_text(environment_.timeout_s));
+      if (is_greeting) latest += "; DEEPBENCH_RANKS_SECRET must be the same on all ranks";
+      if (is_greeting || reason.empty()) reason = std::move(latest);
       if (deadline.left_s() == 0 || !environment_.sockets.empty())
-        throw BackendUnavailable(who + error.what() + ", within " +
-                                 seconds_text(environment_.timeout_s) + cure);
+        throw BackendUnavailable(who + reason);
     }
   }
 }
