@@ -4,7 +4,6 @@
 
 #include <doctest/doctest.h>
 #include <sys/stat.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include <chrono>
@@ -15,6 +14,7 @@
 #include <optional>
 #include <string>
 
+#include "../forked_process.hpp"
 #include "../scoped_environment_variable.hpp"
 #include "../temporary_folder.hpp"
 
@@ -109,20 +109,18 @@ TEST_CASE("cache: two processes can store the same key concurrently") {
   const TemporaryFolder folder;
   const KernelCache cache(folder.path());
   const CompiledImage large = {std::string(1 << 20, 'x'), "large"};
-  const pid_t child = fork();
-  REQUIRE(child >= 0);
-  if (child == 0) {
+  testing::ForkedProcess child([&] {
     for (int i = 0; i < 50; ++i) cache.store(kKey, large);
-    _exit(0);
-  }
-  int wrong = 0, found = 0, status = 0;
-  while (waitpid(child, &status, WNOHANG) == 0) {
+    return 0;
+  });
+  int wrong = 0, found = 0;
+  while (!child.has_ended()) {
     cache.store(kKey, large);
     const std::optional<CompiledImage> got = cache.load(kKey);
     wrong += !is_same(got, large);
     found += got.has_value();
   }
-  CHECK(status == 0);
+  CHECK(child.end() == 0);
   CHECK(wrong == 0);
   CHECK(found > 0);
   CHECK(files_in(cache.file_of(kKey).parent_path()) == 1);

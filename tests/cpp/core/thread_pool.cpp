@@ -2,14 +2,15 @@
 #include "deepbench/core/thread_pool.hpp"
 
 #include <doctest/doctest.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 #include <atomic>
 #include <chrono>
+#include <functional>
 #include <mutex>
 #include <set>
 #include <thread>
+
+#include "../forked_process.hpp"
 
 namespace deepbench {
 namespace {
@@ -32,13 +33,18 @@ Threads share_numbers(int64_t max_helpers, int numbers) {
   return who;
 }
 
-// Repeats share_numbers() until a helper took part; false after ten seconds, which suffice even on
-// a busy machine.
-bool helper_joins_in_time() {
+// Waits ten seconds at most, which suffice even on a busy machine.
+bool becomes_true(const std::function<bool()>& condition) {
   const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(10);
-  while (share_numbers(2, 50).size() < 2)
+  while (!condition()) {
     if (std::chrono::steady_clock::now() > end) return false;
+    std::this_thread::yield();
+  }
   return true;
+}
+
+bool helper_joins_in_time() {
+  return becomes_true([] { return share_numbers(2, 50).size() > 1; });
 }
 
 TEST_CASE("at most the requested number of threads help, and they are reused") {
@@ -60,9 +66,7 @@ TEST_CASE("run() waits for helpers that have started") {
     std::this_thread::sleep_for(std::chrono::milliseconds(5));
     ++ended;
   };
-  ThreadPool::instance().run(2, help, [&] {
-    while (begun == 0) std::this_thread::yield();
-  });
+  ThreadPool::instance().run(2, help, [&] { CHECK(becomes_true([&] { return begun > 0; })); });
   CHECK(ended > 0);
   CHECK(ended == begun);
 }
@@ -100,12 +104,8 @@ TEST_CASE("nested and concurrent calls run on the calling thread") {
 
 TEST_CASE("a forked process starts new threads") {
   CHECK(helper_joins_in_time());
-  const pid_t child = fork();
-  REQUIRE(child >= 0);
-  if (child == 0) _exit(helper_joins_in_time() ? 0 : 1);
-  int status = -1;
-  REQUIRE(waitpid(child, &status, 0) == child);
-  CHECK((WIFEXITED(status) && WEXITSTATUS(status) == 0));
+  testing::ForkedProcess child([] { return helper_joins_in_time() ? 0 : 1; });
+  CHECK(child.end() == 0);
 }
 
 }  // namespace

@@ -7,7 +7,9 @@
 #include <array>
 #include <atomic>
 #include <chrono>
+#include <filesystem>
 #include <functional>
+#include <iterator>
 #include <string>
 #include <thread>
 #include <utility>
@@ -156,6 +158,26 @@ TEST_CASE("the other ranks receive rows from rank 0 until it ends") {
     group.end();
     CHECK(group.wait_for_disconnect() == "");
   });
+}
+
+size_t threads_of_process() {
+  const std::filesystem::directory_iterator all("/proc/self/task");
+  return size_t(std::distance(begin(all), end(all)));
+}
+
+// A backend that has joined a group keeps it. A process that forks while a thread of it ends may
+// copy what that thread has locked.
+TEST_CASE("a group that has ended has no thread, though it is kept") {
+  if (!std::filesystem::exists("/proc/self/task")) return;
+  int ended = 0;  // at once; the system may list a thread for some time after its end
+  for (int i = 0; i < 20; ++i) {
+    const size_t before = threads_of_process();
+    const Groups kept = connect_ranks(2);
+    CHECK(threads_of_process() >= before + 2);
+    for (const auto& group : kept) group->end();
+    ended += threads_of_process() <= before;
+  }
+  CHECK(ended > 10);
 }
 
 TEST_CASE("a lost rank ends the round for all others, and they learn which rank it is") {

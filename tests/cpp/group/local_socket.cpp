@@ -9,7 +9,6 @@
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/un.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include <filesystem>
@@ -18,6 +17,7 @@
 #include <utility>
 #include <vector>
 
+#include "../forked_process.hpp"
 #include "../temporary_folder.hpp"
 #include "deepbench/group/local_socket_path.hpp"
 #include "deepbench/group/pending_connections.hpp"
@@ -221,9 +221,7 @@ TEST_CASE("the secret authenticates ranks at a socket too") {
 // Connects as the user nobody and sends a complete message; returns whether the connection was
 // established. A process is needed, because the threads of a process share its user.
 bool connect_as_nobody(const std::string& path) {
-  const pid_t child = fork();
-  REQUIRE(child >= 0);
-  if (child == 0) {
+  testing::ForkedProcess child([&] {
     sockaddr_un address = {};
     address.sun_family = AF_UNIX;
     path.copy(address.sun_path, path.size());
@@ -233,10 +231,9 @@ bool connect_as_nobody(const std::string& path) {
         setuid(65534) == 0 &&
         ::connect(descriptor, reinterpret_cast<sockaddr*>(&address), sizeof address) == 0 &&
         send(descriptor, message, sizeof message, MSG_NOSIGNAL) == sizeof message;
-    _exit(sent ? 0 : 1);
-  }
-  int status = 0;
-  return waitpid(child, &status, 0) == child && status == 0;
+    return sent ? 0 : 1;
+  });
+  return child.end() == 0;
 }
 
 TEST_CASE("a process of another user is no rank, even where the folder is open") {

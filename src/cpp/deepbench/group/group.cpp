@@ -108,7 +108,6 @@ Group::Group(int rank, std::vector<Member> members, std::vector<Socket> sockets)
 
 Group::~Group() {
   end();
-  watchdog_.join();
   for (const int end : wake_) close(end);
 }
 
@@ -310,9 +309,9 @@ void Group::end() {
   }
   while (write(wake_[1], "", 1) < 0 && errno == EINTR) {
   }
-  if (rank_ != 0) return;
+  watchdog_.join();
   Deadline deadline(kSendTimeoutS);
-  for (size_t rank = 1; rank < sockets_.size(); ++rank) {
+  for (size_t rank = 1; rank_ == 0 && rank < sockets_.size(); ++rank) {
     try {
       sockets_[rank].send(kEnd, deadline);
     } catch (const ConnectionError&) {  // the rank is already gone

@@ -80,7 +80,8 @@ class DEEPBENCH_API Group {
                        const std::function<void()>& body);
 
   // broadcast_row() sends a row, as a problem line, from rank 0 to the others; end() announces that
-  // no row follows. The others call next_row(), which returns nothing after end(). On rank 0,
+  // no row follows, and ends the watchdog: a group outlives its rows where a backend has joined it.
+  // The others call next_row(), which returns nothing after end(). On rank 0,
   // wait_until_all_are_ready() returns when all others have called next_row(). These functions
   // throw RankDisconnected, except end().
   void wait_until_all_are_ready();

@@ -1,16 +1,15 @@
 // A runner that is one of two ranks: what rank 0 runs, the other follows. The other is a process of
 // its own, since a backend knows of one rank.
 #include <doctest/doctest.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
+#include <cstdlib>
 #include <exception>
 #include <memory>
 #include <string>
-#include <utility>
 #include <vector>
 
 #include "../../fake_backend.hpp"
+#include "../../forked_process.hpp"
 #include "../../group/local_group.hpp"
 #include "deepbench/core/status.hpp"
 #include "deepbench/run/session/runner.hpp"
@@ -19,6 +18,7 @@ namespace deepbench {
 namespace {
 
 using testing::environment_of;
+using testing::ForkedProcess;
 using testing::plugin_path;
 
 constexpr const char* kOptions = "ceilings=no cores=all";  // this process keeps its processors
@@ -48,23 +48,19 @@ class RunnerPair {
   explicit RunnerPair(const std::string& script) {
     setenv("DEEPBENCH_FAKE_SCRIPT", script.c_str(), 1);
     Rendezvous meeting(environment_of(0, 2, 0), {"1", "test"});
-    other_ = fork();
-    if (other_ == 0) _exit(run_follower(meeting.port()));
+    other_ = std::make_unique<ForkedProcess>([&] { return run_follower(meeting.port()); });
     first_ = make_runner(meeting);
   }
-  ~RunnerPair() { end(); }
 
   Runner& first() { return *first_; }
   int end() {
-    int status = 0;
     first_.reset();
-    if (other_ > 0) waitpid(std::exchange(other_, 0), &status, 0);
-    return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+    return other_->end();
   }
 
  private:
-  pid_t other_ = 0;
-  std::unique_ptr<Runner> first_;
+  std::unique_ptr<ForkedProcess> other_;
+  std::unique_ptr<Runner> first_;  // ends ahead of the other, which waits for it
 };
 
 TEST_CASE("two ranks: a fleet's rows, a collective's, and an end for both") {
