@@ -35,6 +35,7 @@ class ForkedProcess {
  private:
   static constexpr unsigned kLimitS = 600;  // even on a busy machine
 
+  // An exception ends the process: it must not reach this one's tests.
   template <class Body>
   [[noreturn]] static void run(const Body& body) noexcept {
     alarm(kLimitS);

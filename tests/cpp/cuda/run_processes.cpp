@@ -8,10 +8,17 @@
 #include <csignal>
 #include <optional>
 
+#include "../forked_process.hpp"
 #include "../scoped_environment_variable.hpp"
 
 namespace deepbench::cuda_test {
 namespace {
+
+// Until it is killed, or for ten minutes if the test has ended without that.
+[[noreturn]] void sleep_until_killed() {
+  alarm(600);
+  for (;;) pause();
+}
 
 // A process that does nothing: the leader of a session, or one that such a leader started.
 class Sleeper {
@@ -20,17 +27,16 @@ class Sleeper {
     int ready[2];
     REQUIRE(pipe(ready) == 0);
     leader_ = fork();
+    REQUIRE(leader_ >= 0);
     if (leader_ == 0) {
       if (leads) setsid();
       const pid_t started = fork();
-      if (started > 0) {
-        (void)!write(ready[1], &started, sizeof started);
-        for (;;) pause();
-      }
-      for (;;) pause();
+      if (started != 0) (void)!write(ready[1], &started, sizeof started);
+      sleep_until_killed();
     }
-    (void)!read(ready[0], &started_, sizeof started_);
+    const bool has_read = read(ready[0], &started_, sizeof started_) == sizeof started_;
     close(ready[0]), close(ready[1]);
+    REQUIRE((has_read && started_ > 0));  // kill() takes other numbers for many processes
   }
   ~Sleeper() {
     kill(started_, SIGKILL), kill(leader_, SIGKILL);
@@ -48,14 +54,13 @@ class Sleeper {
 
 // The answer of a worker that this process starts.
 bool worker_says(pid_t process) {
-  const pid_t worker = fork();
-  if (worker == 0) {
+  testing::ForkedProcess worker([&] {
     setsid();
-    _exit(cuda::belongs_to_this_run(process) ? 1 : 0);
-  }
-  int status = 0;
-  waitpid(worker, &status, 0);
-  return WIFEXITED(status) && WEXITSTATUS(status) == 1;
+    return cuda::belongs_to_this_run(process) ? 1 : 0;
+  });
+  const int said = worker.end();
+  CHECK(said >= 0);
+  return said == 1;
 }
 
 TEST_CASE("processes of a run: the workers of one command and the ranks that they start") {

@@ -272,10 +272,8 @@ def test_a_rank_that_is_killed_ends_all(mpi: Path, tmp_path: Path, way: str) -> 
              "--time-limit", "1000", "-o", str(file))  # fmt: skip
     process = start_ranks(mpi, *words, output=subprocess.PIPE)
     try:
-        while not (victims := followers_of(process.pid)):
-            assert process.poll() is None
-            signal.sigtimedwait([], 0.1)
-        os.kill(victims[0], signal.SIGKILL)
+        wait_until(lambda: bool(followers_of(process.pid)), LIMIT_S)
+        os.kill(followers_of(process.pid)[0], signal.SIGKILL)
         process.communicate(timeout=LIMIT_S)
     finally:
         process.kill()
