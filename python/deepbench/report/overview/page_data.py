@@ -4,6 +4,7 @@ pairs. It becomes one JSON text from which no content can escape."""
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import lru_cache, partial
 from operator import attrgetter
@@ -109,21 +110,21 @@ _NUMBERS: dict[str, Callable[[ReportRow], float | None]] = {
 }  # fmt: skip
 
 
-class _Column(Sequence[Any]):
-    """A value of each row, computed when it is read: a page of many rows would need several times
-    their memory for all columns at once."""
+class _Column:
+    """A list with a value of each row, whose JSON is made when it is written: a page of many rows
+    would need several times their memory for all columns at once."""
 
     def __init__(
-        self, rows: Sequence[ReportRow], values_of: Callable[[Sequence[ReportRow]], list[Any]]
+        self, rows: Sequence[ReportRow], texts_of: Callable[[Sequence[ReportRow]], Iterable[str]]
     ) -> None:
-        self._rows, self._values_of = rows, values_of
+        self._rows, self._texts_of = rows, texts_of
 
-    def __len__(self) -> int:
-        return len(self._rows)
-
-    def __getitem__(self, index: int | slice) -> Any:
-        some = self._rows[index]
-        return self._values_of([some])[0] if isinstance(some, ReportRow) else self._values_of(some)
+    def json_parts(self) -> Iterator[str]:
+        yield "["
+        for begin in range(0, len(self._rows), _ITEMS_OF_PART):
+            texts = self._texts_of(self._rows[begin : begin + _ITEMS_OF_PART])
+            yield f"{',' if begin else ''}{','.join(texts)}"
+        yield "]"
 
 
 def page_data(
@@ -154,8 +155,10 @@ def page_data(
         },
         "shared": brief.notes(),
         "hides_defaults": brief.hides_defaults,
-        "numbers": {name: _Column(rows, partial(_rounded, of)) for name, of in _NUMBERS.items()},
-        "samples": _Column(rows, lambda some: [_thinned_samples_us(row, limit) for row in some]),
+        "numbers": {
+            name: _Column(rows, partial(_number_texts, of)) for name, of in _NUMBERS.items()
+        },
+        "samples": _Column(rows, lambda some: [_samples_text(row, limit) for row in some]),
         "outliers": {row.id: far for row in rows if (far := _outlier_data(row))},
         "pairs": {
             "algorithms": [_pair_data(pair) for pair in algorithms],
@@ -178,7 +181,9 @@ def _json_parts(value: object) -> Iterator[str]:
             yield f"{',' if position else '{'}{_json_text(name)}:"
             yield from _json_parts(item)
         yield "}"
-    elif isinstance(value, (list, _Column)):
+    elif isinstance(value, _Column):
+        yield from value.json_parts()
+    elif isinstance(value, list):
         yield "["
         for begin in range(0, len(value), _ITEMS_OF_PART):
             items = _json_text(value[begin : begin + _ITEMS_OF_PART])
@@ -214,20 +219,43 @@ def _indexed_texts(values: Iterable[object]) -> dict[str, Any]:
     return {"values": list(numbers.printed), "index": index}
 
 
-def _rounded(
-    of: Callable[[ReportRow], float | None], rows: Iterable[ReportRow]
-) -> list[int | float | None]:
+def _number_texts(of: Callable[[ReportRow], float | None], rows: Iterable[ReportRow]) -> list[str]:
+    """The JSON of a number of each row."""
     return [
-        value if value is None or isinstance(value, int) else float(_DIGITS % value)
+        "null" if value is None
+        else str(value) if isinstance(value, int)
+        else rounded_text(value, _DIGITS)
         for value in map(of, rows)
-    ]
+    ]  # fmt: skip
 
 
-def _thinned_samples_us(row: ReportRow, limit: int) -> list[int | float]:
-    """The samples in microseconds, thinned to at most `limit`."""
+def rounded_text(value: float, digits: str) -> str:
+    """The JSON of a number that is rounded to at most 15 digits by a format such as '%.9g'. So few
+    digits are the fewest that tell the rounded number, so that its JSON has the same ones: only the
+    text of a whole number, and that of an exponent, differ."""
+    text = digits % value
+    if "." in text and "e" not in text:
+        return text
+    rounded = float(text)
+    if not math.isfinite(rounded):
+        raise ValueError(f"{rounded} is no number of JSON")
+    return repr(rounded)
+
+
+def _samples_text(row: ReportRow, limit: int) -> str:
+    """The JSON of the samples in microseconds, thinned to at most `limit`."""
     every = row.raw.samples_ns
     indices = _sample_indices(min(limit, len(every)), len(every))
-    return [float(_SAMPLE_DIGITS % (every[index] / 1e3)) for index in indices]
+    samples_us = [every[index] / 1e3 for index in indices]
+    text = _samples_format(len(samples_us)) % tuple(samples_us)
+    if text.count(".") < len(samples_us) or "e" in text:  # as in rounded_text()
+        text = ",".join(rounded_text(one, _SAMPLE_DIGITS) for one in samples_us)
+    return f"[{text}]"
+
+
+@lru_cache(64)
+def _samples_format(count: int) -> str:
+    return ",".join([_SAMPLE_DIGITS] * count)
 
 
 @lru_cache(64)

@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import json
+import math
 from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
 
 from comparison_rows import make_published_row, timed_gemm, with_regime
 from deepbench.report import overview
 from deepbench.report.comparison.content import Section
 from deepbench.report.overview import ceilings, page_data, roofline_lines
+from deepbench.report.overview.content import Content
 from deepbench.results import parsed
 from example_rows import make_context, make_row
 from report_files import content_of, make_rows, result_file_text, with_best_algorithm, with_samples
@@ -79,9 +83,7 @@ def test_rows_that_are_not_ok_are_listed_and_not_plotted() -> None:
     assert content.not_ok is not None
     assert column_cells(content.not_ok, "status") == ["incorrect", "failed", "unsupported"]
     assert "off by one" in column_cells(content.not_ok, "reason")
-    document = page_data.page_data(
-        content.files, content.algorithms, content.hot_cold_pairs, content.reference_comparisons
-    )
+    document = page_document(content)
     for place, status in enumerate(document["texts"]["status"]["index"]):
         good = document["texts"]["status"]["values"][status] == "ok"
         assert document["numbers"]["good"][place] == good
@@ -104,9 +106,7 @@ def test_rows_that_fail_early_count_for_the_requested_regime() -> None:
 def test_numbers_of_the_page_match_the_file() -> None:
     rows = make_rows()
     content = content_of(rows)
-    document = page_data.page_data(
-        content.files, content.algorithms, content.hot_cold_pairs, content.reference_comparisons
-    )
+    document = page_document(content)
     numbers = document["numbers"]
     for place, row in enumerate(rows):
         statistics = row["statistics"] or {}
@@ -121,7 +121,7 @@ def test_numbers_of_the_page_match_the_file() -> None:
 def test_many_samples_are_thinned_evenly() -> None:
     rows = [with_samples(timed_gemm(i), 1000) for i in range(400)]
     content = content_of(rows)
-    document = page_data.page_data(content.files, [], [], [])
+    document = page_document(content)
     kept = document["samples"][0]
     assert len(kept) == 500
     assert kept[1] == pytest.approx(rows[0]["samples_ns"][2] / 1e3, rel=1e-5)
@@ -135,7 +135,7 @@ def test_short_names_hold_only_differing_attributes_without_defaults() -> None:
         make_row("memory", {"kind": "copy", "bytes": 8}, 2, 1.0),
         make_row("of_a_plugin", {"size": 8}, 3, 1.0),
     ]
-    document = page_data.page_data(content_of(rows).files, [], [], [])
+    document = page_document(content_of(rows))
     assert named_values(document, "brief") == [
         "gemm m=1 precision=float",
         "gemm m=3 trans_a=t precision=half",
@@ -151,9 +151,18 @@ def test_short_names_hold_only_differing_attributes_without_defaults() -> None:
 
 def test_a_default_is_shown_if_problems_differ_only_in_it() -> None:
     rows = [make_row("gemm", {"m": 1, "trans_a": one}, i, 1.0) for i, one in enumerate("nt")]
-    document = page_data.page_data(content_of(rows).files, [], [], [])
+    document = page_document(content_of(rows))
     assert named_values(document, "brief") == ["gemm trans_a=n", "gemm trans_a=t"]
     assert not document["hides_defaults"]
+
+
+def page_document(content: Content) -> dict[str, Any]:
+    """The data of the page as its scripts read them."""
+    data = page_data.page_data(
+        content.files, content.algorithms, content.hot_cold_pairs, content.reference_comparisons
+    )
+    document: dict[str, Any] = json.loads(page_data.script_text(data))
+    return document
 
 
 def named_values(document: dict[str, Any], name: str) -> list[str]:
@@ -257,7 +266,7 @@ def test_selected_algorithms_are_counted_by_id() -> None:
     [section] = content.tables("algorithms")
     assert column_cells(section, "other algorithm") == ["3"]
     assert column_cells(section, "selected most often") == ["nhwc:own (2 of 3)"]
-    document = page_data.page_data(content.files, [], [], [])
+    document = page_document(content)
     texts = document["texts"]["algorithm"]
     said = [texts["values"][place] for place in texts["index"]]
     assert said == ["nhwc:own", "nhwc:own", "nchw:own", "own"]
@@ -425,8 +434,33 @@ def test_missing_rows_are_reported() -> None:
 def test_observed_values_have_units() -> None:
     facts = {"power_w": 404.134, "throttle": "power cap", "samples": 3, "rest_ns": 500_000}
     row = {**timed_gemm(0), "observed": facts}
-    texts = page_data.page_data(content_of([row]).files, [], [], [])["texts"]["observed"]["values"]
+    texts = page_document(content_of([row]))["texts"]["observed"]["values"]
     assert texts == ["power 404.13 W, throttle power cap, samples 3, rest 500.0 µs"]
+
+
+@given(st.floats(-1e300, 1e300) | st.floats(-1e15, 1e15), st.integers(1, 15))
+@example(901_120.0, 9)  # whole
+@example(4_294_967_296.0, 9)  # of an exponent, which JSON does not have for it
+@example(0.00001234, 9)
+@example(999_999.9999, 6)
+@example(-0.0, 6)
+def test_the_text_of_a_rounded_number_is_its_json(value: float, digits: int) -> None:
+    form = f"%.{digits}g"
+    assert page_data.rounded_text(value, form) == json.dumps(float(form % value))
+
+
+@pytest.mark.parametrize("value", [math.inf, -math.inf, math.nan])
+def test_a_page_has_no_number_that_json_lacks(value: float) -> None:
+    with pytest.raises(ValueError, match="no number of JSON"):
+        page_data.rounded_text(value, "%.9g")
+
+
+def test_samples_are_the_json_of_their_rounded_values() -> None:
+    samples_ns = [102_000.0, 1e-7, 123_456.789, 3e9, 5e14]
+    row = {**timed_gemm(0), "samples_ns": samples_ns}
+    columns = page_data.page_data(content_of([row]).files, [], [], [])
+    expected = [[float(f"{ns / 1e3:.6g}") for ns in samples_ns]]
+    assert page_data.script_text(columns["samples"]) == json.dumps(expected, separators=(",", ":"))
 
 
 def test_script_text_cannot_end_its_element() -> None:
