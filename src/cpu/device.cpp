@@ -16,7 +16,7 @@
 namespace deepbench::cpu {
 namespace {
 
-// The speed of a CPU drifts over tens of milliseconds with the load of its neighbours: medians over
+// The speed of a CPU drifts over tens of milliseconds with the load of its neighbors: medians over
 // 20 ms differ by up to 12 % from run to run, medians over 200 ms by up to 6 %
 // (docs/results/log/cpu.md).
 constexpr double kMinTotalNs = 200e6;

@@ -1,5 +1,5 @@
 // Idle extents of pages: allocation takes the smallest that suffices, and release merges
-// neighbours.
+// neighbors.
 #include "page_pool.hpp"
 
 #include <sys/mman.h>

@@ -1,4 +1,4 @@
-// Powers of two for loops that compilers vectorise.
+// Powers of two for loops that compilers vectorize.
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,4 @@
-// Rounding to bfloat16 for loops that compilers vectorise.
+// Rounding to bfloat16 for loops that compilers vectorize.
 #pragma once
 
 #include <cstdint>

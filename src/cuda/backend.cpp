@@ -24,7 +24,7 @@ void describe_default_precisions(plugin::Sink& sink) {
     sink.text("default_precision.inference." + std::string(op), "int8");
 }
 
-// What a data-centre GPU reaches, within a factor of two or so.
+// What a data-center GPU reaches, within a factor of two or so.
 void describe_estimates(plugin::Sink& sink) {
   sink.real("estimate.flops_per_s.gemm", 3e14);
   sink.real("estimate.flops_per_s.gemm.float", 5e13);

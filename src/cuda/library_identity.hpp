@@ -24,7 +24,7 @@ LibraryIdentity identify(const nvidia::Cublas& table, const std::string& path);
 LibraryIdentity identify(const nvidia::Cudnn& table, const std::string& path);
 LibraryIdentity identify(const nvidia::Cusparse& table, const std::string& path);
 LibraryIdentity identify(const nvidia::Nccl& table, const std::string& path);
-// Initialises NVML.
+// Initializes NVML.
 LibraryIdentity identify(const nvidia::Nvml& table, const std::string& path);
 LibraryIdentity identify(const nvidia::Nvtx& table, const std::string& path);
 

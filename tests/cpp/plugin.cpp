@@ -56,7 +56,7 @@ double energy_of(int32_t device) {
 
 constexpr int kOwnTable = 42;  // of an extension that the core does not know
 
-// A backend whose behaviour depends on the problem's m.
+// A backend whose behavior depends on the problem's m.
 class OneBackend final : public plugin::Backend {
  public:
   void describe(plugin::Sink& sink) override { sink.text("library.one.version", "1"); }

@@ -105,8 +105,8 @@ class Browser:
         )
         return self.run(poll)
 
-    def prefer_colour_scheme(self, scheme: str) -> None:
-        """Sets the system's preferred colours: 'light' or 'dark'."""
+    def prefer_color_scheme(self, scheme: str) -> None:
+        """Sets the system's preferred colors: 'light' or 'dark'."""
         preferred = {"name": "prefers-color-scheme", "value": scheme}
         self._send("Emulation.setEmulatedMedia", features=[preferred])
 

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from deepbench.accept.acceptance import Acceptance
 from deepbench.accept.families import ENERGY
 from deepbench.accept.reference import SETTINGS, describe_ground
-from deepbench.accept.verdict import CountChange, Judgement, Outcome, Pair, Verdict
+from deepbench.accept.verdict import CountChange, Judgment, Outcome, Pair, Verdict
 from deepbench.compare.result_set import printable
 from deepbench.report.comparison.section import Section, TableRow
 from deepbench.report.fields import percent, time_cell
@@ -61,7 +61,7 @@ def _verdict_section(acceptance: Acceptance) -> Section:
 
 def _meaning_of_pass(verdict: Verdict) -> str:
     within = "every family that was measured is within its tolerance; "
-    if any(one.pairs and one.tolerance.spread is None for one in verdict.judgements):
+    if any(one.pairs and one.tolerance.spread is None for one in verdict.judgments):
         return within + "how often a good machine exceeds a plain percentage is unknown"
     return within + (
         "where devices differ normally, one good machine in a hundred exceeds that of a family"
@@ -69,7 +69,7 @@ def _meaning_of_pass(verdict: Verdict) -> str:
 
 
 def _families_section(acceptance: Acceptance) -> Iterator[Section]:
-    judged = [one for one in acceptance.verdict.judgements if one.pairs]
+    judged = [one for one in acceptance.verdict.judgments if one.pairs]
     if not judged:
         return
     lines = (
@@ -82,7 +82,7 @@ def _families_section(acceptance: Acceptance) -> Iterator[Section]:
     yield Section("families", lines, columns, frozenset({0, 6}), rows)
 
 
-def _family_cells(one: Judgement) -> tuple[str, ...]:
+def _family_cells(one: Judgment) -> tuple[str, ...]:
     mean, spread = one.log_mean, one.tolerance.spread
     return (
         one.family.name,
@@ -98,7 +98,7 @@ def _family_cells(one: Judgement) -> tuple[str, ...]:
 def _rows_section(acceptance: Acceptance) -> Iterator[Section]:
     rows = tuple(
         TableRow(_row_cells(one, pair))
-        for one in acceptance.verdict.judgements
+        for one in acceptance.verdict.judgments
         for pair in one.pairs
     )
     if rows:
@@ -108,7 +108,7 @@ def _rows_section(acceptance: Acceptance) -> Iterator[Section]:
         yield Section("rows", about, columns, frozenset({0, 6, 7}), rows, wraps=True)
 
 
-def _row_cells(one: Judgement, pair: Pair) -> tuple[str, ...]:
+def _row_cells(one: Judgment, pair: Pair) -> tuple[str, ...]:
     def text(value: float | None) -> str:
         if value is None:
             return "-"

@@ -64,7 +64,7 @@ class Pair:
 
 
 @dataclass(frozen=True)
-class Judgement:
+class Judgment:
     """One family on one device."""
 
     family: Family
@@ -132,7 +132,7 @@ class Verdict:
     missing: tuple[Gap, ...]
     excused: tuple[Gap, ...]  # that --without names
     notes: tuple[str, ...]
-    judgements: tuple[Judgement, ...]
+    judgments: tuple[Judgment, ...]
     counts: tuple[CountChange, ...]
 
     @property
@@ -160,13 +160,13 @@ def decide(
     without: Collection[str] = (),
 ) -> Verdict:
     """The verdict of someone who does without what these words name (gaps.WORDS)."""
-    judgements = tuple(_judgements(reference, choice, machine, measured))
+    judgments = tuple(_judgments(reference, choice, machine, measured))
     counts = tuple(_count_changes(machine))
-    soak_alarms, soak_gaps = _soak_findings(choice, judgements, measured)
+    soak_alarms, soak_gaps = _soak_findings(choice, judgments, measured)
     alarms = [
         *([f"a device is lost: {printable(measured.lost)}"] if measured.lost else []),
         *_wrong_rows(measured),
-        *(_alarm_text(one) for one in judgements if one.is_alarm),
+        *(_alarm_text(one) for one in judgments if one.is_alarm),
         *soak_alarms,
         *(
             f"{one.what} of device {one.device} rose from {one.before} to {one.after}"
@@ -176,9 +176,9 @@ def decide(
     ]
     gaps = [
         *(Gap(printable(reason)) for reason in measured.refused),
-        *_missing_families(judgements, machine),
-        *_nothing_judged(judgements),
-        *_missing_spreads(judgements, without),
+        *_missing_families(judgments, machine),
+        *_nothing_judged(judgments),
+        *_missing_spreads(judgments, without),
         *soak_gaps,
         *_unknown_counts(counts),
         *map(Gap, _other_ground(reference, machine)),
@@ -188,8 +188,8 @@ def decide(
         tuple(dict.fromkeys(alarms)),
         missing,
         excused,
-        (*_own_devices(reference, machine), *_notes(judgements, measured)),
-        judgements,
+        (*_own_devices(reference, machine), *_notes(judgments, measured)),
+        judgments,
         counts,
     )
 
@@ -197,16 +197,16 @@ def decide(
 # ---- families -----------------------------------------------------------------------------------
 
 
-def _judgements(
+def _judgments(
     reference: Reference, choice: Choice, machine: Machine, measured: Measured
-) -> Iterator[Judgement]:
+) -> Iterator[Judgment]:
     devices = tuple(machine.before)
     for family in FAMILIES:
         rows = choice[family]
         allowed = tolerance(family.spread(reference, rows), len(FAMILIES) * len(devices))
         for device in (None,) if family is DEVICE_LINKS else devices:
             pairs = tuple(_pair(family, row, measured.row(family, row, device)) for row in rows)
-            yield Judgement(family, device, pairs, allowed)
+            yield Judgment(family, device, pairs, allowed)
 
 
 def _pair(family: Family, row: ReferenceRow, measured: MeasuredRow | None) -> Pair:
@@ -247,7 +247,7 @@ def _why_not_comparable(row: ReferenceRow, measured: MeasuredRow | None) -> str 
     return None
 
 
-def _alarm_text(one: Judgement) -> str:
+def _alarm_text(one: Judgment) -> str:
     mean = one.log_mean or 0.0
     worst = max((pair for pair in one.pairs if pair.log_ratio is not None),
                 key=lambda pair: pair.log_ratio or 0.0)  # fmt: skip
@@ -259,7 +259,7 @@ def _alarm_text(one: Judgement) -> str:
     )
 
 
-def _unclear_text(one: Judgement) -> str:
+def _unclear_text(one: Judgment) -> str:
     low, high = (round(100 * math.expm1(limit), 1) for limit in one.log_limits)
     return (
         f"{one.title}: its rows repeat too badly to tell: {low:+.1f} to {high:+.1f} % of the "
@@ -267,20 +267,20 @@ def _unclear_text(one: Judgement) -> str:
     )
 
 
-def _nothing_judged(judgements: Sequence[Judgement]) -> Iterator[Gap]:
+def _nothing_judged(judgments: Sequence[Judgment]) -> Iterator[Gap]:
     """A verdict that rests on no row is no pass, whatever the user does without."""
-    pairs = [pair for one in judgements for pair in one.pairs]
+    pairs = [pair for one in judgments for pair in one.pairs]
     if not any(pair.is_wrong or pair.log_ratio is not None for pair in pairs):
         yield Gap("no row of the reference was judged")
 
 
-def _missing_families(judgements: Sequence[Judgement], machine: Machine) -> Iterator[Gap]:
+def _missing_families(judgments: Sequence[Judgment], machine: Machine) -> Iterator[Gap]:
     """What the reference or the machine lacks can be done without. A row that does not count has no
     word: it was disturbed, or ran otherwise than in the reference, which can be put right."""
     count = len(machine.before)
     facts = next(iter(machine.before.values()))
     uncounted = [str(device) for device, one in machine.before.items() if not one.get("energy")]
-    for one in judgements:
+    for one in judgments:
         if one.family is ENERGY and uncounted:
             devices = f"device{'s' * (len(uncounted) > 1)} {', '.join(uncounted)}"
             lack = f"energy: there is no counter of it on {devices} that this user can read"
@@ -297,11 +297,11 @@ def _missing_families(judgements: Sequence[Judgement], machine: Machine) -> Iter
             yield Gap(f"{one.title}: {gaps[0]}{more}")
 
 
-def _missing_spreads(judgements: Sequence[Judgement], without: Collection[str]) -> Iterator[Gap]:
+def _missing_spreads(judgments: Sequence[Judgment], without: Collection[str]) -> Iterator[Gap]:
     """Of the families that count: one that the user does without needs no spread either."""
     names = dict.fromkeys(
         one.family.name
-        for one in judgements
+        for one in judgments
         if one.pairs and one.tolerance.spread is None and one.family.word not in without
     )
     if names:
@@ -323,7 +323,7 @@ def _wrong_rows(measured: Measured) -> Iterator[str]:
 
 
 def _soak_findings(
-    choice: Choice, judgements: Sequence[Judgement], measured: Measured
+    choice: Choice, judgments: Sequence[Judgment], measured: Measured
 ) -> tuple[list[str], list[Gap]]:
     """What is wrong in the soak, and what is missing of it. A reference without a row that computes
     has a gap of compute as well, so that a pass does without both families."""
@@ -332,7 +332,7 @@ def _soak_findings(
         return [], [Gap("soak: the reference has no row that computes", SUSTAINED_CLOCKS.word)]
     if not soaks:
         return [], [Gap("soak: it was not made")]
-    allowed = max(one.tolerance.log_limit for one in judgements if one.family is SUSTAINED_CLOCKS)
+    allowed = max(one.tolerance.log_limit for one in judgments if one.family is SUSTAINED_CLOCKS)
     alarms: list[str] = []
     gaps: list[Gap] = []
     for row in soaks:
@@ -395,8 +395,8 @@ def _own_devices(reference: Reference, machine: Machine) -> Iterator[str]:
             )
 
 
-def _notes(judgements: Sequence[Judgement], measured: Measured) -> Iterator[str]:
-    for one in judgements:
+def _notes(judgments: Sequence[Judgment], measured: Measured) -> Iterator[str]:
+    for one in judgments:
         mean = one.log_mean
         if mean is not None and mean < -one.tolerance.log_limit:
             less = "less energy" if one.family.name == "energy" else "faster"

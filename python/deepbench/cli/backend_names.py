@@ -26,8 +26,8 @@ def backend_by_name_or_synonym(word: str) -> str | None:
     """The backend whose name is the word, whatever its capitals, or that states the word among its
     synonyms (plugin.h). To read synonyms, every backend is loaded, in a process of its own."""
     lower = word.lower()
-    spelt = next((name for name in _paths_by_backend() if name.lower() == lower), None)
-    return spelt or (_backends_by_synonym().get(lower) if word.isalnum() else None)
+    spelled = next((name for name in _paths_by_backend() if name.lower() == lower), None)
+    return spelled or (_backends_by_synonym().get(lower) if word.isalnum() else None)
 
 
 @cache

@@ -30,7 +30,7 @@ def problems(
     parse(line, defaults) parses a line. `defaults` are key=value words for keys that the line does
     not set; keys that the operation does not have are ignored. `chosen`, from the command line,
     overrides the headers of the file, and a line overrides both. `keys` holds the keys of all
-    operations, to find a misspelt header. `joint_phases` maps an operation to a phase that a
+    operations, to find a misspelled header. `joint_phases` maps an operation to a phase that a
     backend computes in one call for all phases whose names begin with it: {"rnn": "bwd"} for
     bwd_data and bwd_weights. A ValueError of `parse` becomes a SuiteError with file and line.
     """

@@ -1,4 +1,4 @@
-"""Which rows deserve a reader's attention, and in which colour."""
+"""Which rows deserve a reader's attention, and in which color."""
 
 from __future__ import annotations
 

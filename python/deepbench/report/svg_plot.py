@@ -71,9 +71,9 @@ def _mark_parts(x: float, number: int, label: str) -> Iterator[str]:
     yield _text(x + side, y, label, anchor)
 
 
-def _line(x1: float, y1: float, x2: float, y2: float, colour: str, more: str = "") -> str:
+def _line(x1: float, y1: float, x2: float, y2: float, color: str, more: str = "") -> str:
     ends = f'x1="{x1:.1f}" y1="{y1:.1f}" x2="{x2:.1f}" y2="{y2:.1f}"'
-    return f'<line {ends} stroke="{colour}"{more}/>'
+    return f'<line {ends} stroke="{color}"{more}/>'
 
 
 def _text(x: float, y: float, text: str, anchor: str) -> str:

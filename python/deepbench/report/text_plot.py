@@ -1,4 +1,4 @@
-"""A plot of labelled points in plain characters."""
+"""A plot of labeled points in plain characters."""
 
 from __future__ import annotations
 

@@ -48,7 +48,7 @@ class Device:
 
 @dataclass(frozen=True, slots=True)
 class TriedCandidate:
-    """What the search among candidates learnt about one of them."""
+    """What the search among candidates learned about one of them."""
 
     candidate: str | None = None  # None: the library's default
     screened_ns: float | None = None

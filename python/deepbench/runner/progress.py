@@ -1,4 +1,4 @@
-"""The screen of a running sweep: rows on standard output, on a terminal with colour and with a
+"""The screen of a running sweep: rows on standard output, on a terminal with color and with a
 progress bar below them. Elsewhere everything is plain text, and rich is not imported.
 
 This file and environment.py are the only ones in Python that read a clock, and never for a result.
@@ -172,7 +172,7 @@ def _progress_line(text: str, share: float, width: int, stream: TextIO) -> str:
 
 
 def _styled_text(text: str, style: str, stream: TextIO) -> str:
-    """The text in a style, unless the terminal has no colours or NO_COLOR is set."""
+    """The text in a style, unless the terminal has no colors or NO_COLOR is set."""
     from rich.text import Text
 
     console = _console_for(stream, _terminal_columns(stream))

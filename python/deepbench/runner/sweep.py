@@ -429,7 +429,7 @@ class Sweep:
             self._write_line(visit.line)
 
     def _repeat_disturbed_visits(self) -> None:
-        """Makes visits once more, by a further worker, that other work disturbed. The neighbour may
+        """Makes visits once more, by a further worker, that other work disturbed. The neighbor may
         be gone by now; if not, the visit stays as it is."""
         disturbed = [
             (number, planned)

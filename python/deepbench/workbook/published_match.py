@@ -1,4 +1,4 @@
-"""Recognises the original's workbooks by their contents.
+"""Recognizes the original's workbooks by their contents.
 
 The package contains every figure that they publish, with its status and known errors. A time in the
 published place with the published value is that figure.

@@ -37,7 +37,7 @@ __device__ inline float lowest() { return deepbench_bits_float(0xff800000u); }  
 
 // ---- chunks of a row ----------------------------------------------------------------------------
 
-// Neighbouring elements that a thread loads and stores together: 8, in vectors of 16 bytes, or 1.
+// Neighboring elements that a thread loads and stores together: 8, in vectors of 16 bytes, or 1.
 template <int kVector>
 struct Chunk {
   float values[kVector];

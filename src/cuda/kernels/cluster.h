@@ -1,4 +1,4 @@
-/* Synchronisation and stores between the blocks of a cluster. For CUDA devices of compute
+/* Synchronization and stores between the blocks of a cluster. For CUDA devices of compute
  * capability 9.0 or higher only. */
 #ifndef DEEPBENCH_CUDA_KERNELS_CLUSTER_H_
 #define DEEPBENCH_CUDA_KERNELS_CLUSTER_H_

@@ -1,6 +1,6 @@
 // Kernels that normalize. Rows and their parts: the threads of a block, or a row of threads of a
 // block, hold one set in registers, which is read once, or read it again for each pass where it is
-// too long. Columns: threads take neighbouring columns, and blocks share the rows; sums over the
+// too long. Columns: threads take neighboring columns, and blocks share the rows; sums over the
 // rows of a block go to memory, and another kernel adds them up. All accesses of x, dy, y and dx
 // are of 16 bytes where the columns permit (kWidth elements). Sums are of float.
 //
@@ -433,9 +433,9 @@ __global__ void __launch_bounds__(NORM_COLUMN_THREADS) sum_columns(NormArguments
     }
 #pragma unroll
     for (int i = 0; i < kWidth; ++i) {
-      const float centred = x[i] - origin[i];
-      first[i] += kSums == kMoments ? centred * centred : dy[i] * (centred * factor[i]);
-      second[i] += kSums == kMoments ? centred : dy[i];
+      const float centered = x[i] - origin[i];
+      first[i] += kSums == kMoments ? centered * centered : dy[i] * (centered * factor[i]);
+      second[i] += kSums == kMoments ? centered : dy[i];
     }
   };
   if (exists) for_rows(of, read_row, add);

@@ -234,9 +234,9 @@ __global__ void __launch_bounds__(PEER_THREADS, 1)
   end_call(peers, step + 2);
 }
 
-// Scatter-reduce followed by all-gather. Each rank writes only to its right neighbour. Partial sums
+// Scatter-reduce followed by all-gather. Each rank writes only to its right neighbor. Partial sums
 // lie in `passed`, which is as large as the operand; they are rounded after each addition. A rank
-// may overwrite a slice because the flag it waited for has travelled around the whole ring, which
+// may overwrite a slice because the flag it waited for has traveled around the whole ring, which
 // implies that the slice has been read.
 template <class T, int kRanks, int kVectorsInFlight>
 __global__ void __launch_bounds__(PEER_THREADS, 1)

@@ -299,7 +299,7 @@ struct Layer {
     load_weights(register_pairs);
     load_initial_states();
 
-    // Whole warps take part. Two neighbouring threads handle a pair of units, whose elements they
+    // Whole warps take part. Two neighboring threads handle a pair of units, whose elements they
     // join, and the pairs of all sequences lie side by side: no two threads access the same bank
     // when partial sums are added.
     const bool has_units = warp * 32 < kUnits * kBatch;

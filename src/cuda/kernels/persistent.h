@@ -77,7 +77,7 @@ PERSISTENT_INLINE uint32_t persistent_mailbox_pitch(PersistentShape s) {
   return (s.hidden + 3) / 4 * 4;
 }
 
-/* The bytes of a warp's part of h(t - 1) of one sequence, chosen so that neighbouring sequences use
+/* The bytes of a warp's part of h(t - 1) of one sequence, chosen so that neighboring sequences use
  * different banks. */
 PERSISTENT_INLINE uint32_t persistent_pitch(PersistentShape s) {
   return 2 * PERSISTENT_PAIR_COLUMNS * (persistent_column_pairs(s) | 1);

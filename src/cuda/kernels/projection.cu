@@ -81,7 +81,7 @@ extern "C" __global__ void project_columns(const void* data, int32_t type, Proje
                                            uint64_t seed, double* partial) {
   const ThreadShare share = share_of_thread(p);
   double sums[PROJECTION_ROWS] = {};
-  // Most outputs have one of these types. A specialised loop for every other type would take long
+  // Most outputs have one of these types. A specialized loop for every other type would take long
   // to compile.
   if (p.operand.rows)
     project_any(data, type, p, share, seed, sums);

@@ -1,5 +1,5 @@
 // Products of 8-bit integers with few columns, D = A B + C. A is read once at the full bandwidth of
-// memory, and all other work overlaps with these loads. A group of kLanes neighbouring threads
+// memory, and all other work overlaps with these loads. A group of kLanes neighboring threads
 // handles kRows rows: each thread reads every kLanes-th vector of each row, kDepth of them at once.
 // Rows of A and columns of B are contiguous along k.
 #include "cached_loads.h"

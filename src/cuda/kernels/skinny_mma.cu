@@ -150,7 +150,7 @@ struct Block {
       }
   }
 
-  // The tile that the warp finishes in a turn. Of this tile, the thread holds two neighbouring rows
+  // The tile that the warp finishes in a turn. Of this tile, the thread holds two neighboring rows
   // of two columns.
   __device__ uint32_t local_tile_of(uint32_t turn) const { return turn * kWarps + warp; }
   __device__ uint32_t tile_of(uint32_t turn) const { return local_tile_of(turn) * kSplit + rank; }

@@ -12,7 +12,7 @@
 /* One type in addition to deepbench_type: the words of memory problems, as unsigned numbers. */
 enum { DEEPBENCH_UNSIGNED_WORD = 10 };
 
-/* A traversal that visits every element once. Neighbouring threads take neighbours along `inner`,
+/* A traversal that visits every element once. Neighboring threads take neighbors along `inner`,
  * the dimension whose elements are closest in memory. Element (x, y, z) lies at x*inner_stride +
  * y*middle_stride + z*outer_stride, in elements, and has the index x*inner_step + y*middle_step +
  * z*outer_step in the operand. */
@@ -40,7 +40,7 @@ typedef struct Projection {
   Tensor operand;
   uint64_t columns_of_block;
   uint32_t row_threads;
-  uint32_t columns_are_near; /* neighbours in memory belong to one row */
+  uint32_t columns_are_near; /* neighbors in memory belong to one row */
 } Projection;
 
 /* The counts of one block. */

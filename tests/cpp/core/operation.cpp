@@ -55,7 +55,7 @@ TEST_CASE("an operation without a reference reports it as unsupported") {
                        RowFailure);
 }
 
-TEST_CASE("suggestions are close to the misspelt word") {
+TEST_CASE("suggestions are close to the misspelled word") {
   const std::vector<std::string> words = {"gemm", "conv", "precision", "m", "n"};
   CHECK(suggestion("gem", words) == " (did you mean 'gemm'?)");
   CHECK(suggestion("gmem", words) == " (did you mean 'gemm'?)");

@@ -1,5 +1,5 @@
 // Sums over ranks: the ring between threads over sockets and shared memory, its sums, and lost
-// neighbours.
+// neighbors.
 #include <doctest/doctest.h>
 #include <netinet/in.h>
 #include <sys/socket.h>
@@ -99,7 +99,7 @@ TEST_CASE("rounded sums have the same bits on every rank and in every call") {
   }
 }
 
-TEST_CASE("a neighbour that disconnects or stays silent is reported as lost") {
+TEST_CASE("a neighbor that disconnects or stays silent is reported as lost") {
   for (const int variant : {0, 1, 2, 3}) {
     const bool gone = variant % 2 == 0;
     Ring ring = ring_of(2, variant / 2 == 1, 0.1);
@@ -225,12 +225,12 @@ class GroupAmongStrangers {
   uint64_t rounds_ = 0;
 };
 
-TEST_CASE("strangers that connect first keep no neighbour away") {
+TEST_CASE("strangers that connect first keep no neighbor away") {
   GroupAmongStrangers group(30);
   std::array<std::string, 2> failures;
   run_on_ranks(2, [&](int rank) {
     try {
-      const NeighbourConnections found = connect_neighbours(group.ranks(rank));
+      const NeighborConnections found = connect_neighbors(group.ranks(rank));
       if (found.left.descriptor() < 0 || found.right.descriptor() < 0) failures[size_t(rank)] = "?";
     } catch (const plugin::Error& error) {
       failures[size_t(rank)] = error.what();

@@ -38,7 +38,7 @@ Range range_of(deepbench_type type) {
 }
 
 // Constant extremes, and extremes that alternate in every way in which a kernel may pair
-// neighbours.
+// neighbors.
 enum class Pattern { kLowHigh, kHighHigh, kLowLow, kAlternate, kPairs, kRandom };
 constexpr Pattern kPatterns[] = {Pattern::kLowHigh,   Pattern::kHighHigh, Pattern::kLowLow,
                                  Pattern::kAlternate, Pattern::kPairs,    Pattern::kRandom};

@@ -64,7 +64,7 @@ TEST_CASE("pages: released pages are reused and cleared") {
   CHECK(allocate_and_fill(pool, 3 * kPage) == first);
   pool.release(first, kPage);
   pool.release(first + 2 * kPage, kPage);
-  pool.release(first + kPage, kPage);  // It merges with both neighbours.
+  pool.release(first + kPage, kPage);  // It merges with both neighbors.
   CHECK(allocate_and_fill(pool, 3 * kPage) == first);
   pool.release(first, 3 * kPage);
 }

@@ -231,7 +231,7 @@ TEST_CASE("rnn: 8-bit layers of oneDNN, hot and cold, and unsupported ones") {
         for (const std::string cache : {"hot", "cold"}) {
           Kernel kernel("rnn", problem, "seed=5 cache=" + cache + " candidate=" + id);
           const Emitted facts = kernel.describe();
-          CHECK(facts.text("note.quantised").find("8-bit") != std::string::npos);
+          CHECK(facts.text("note.quantized").find("8-bit") != std::string::npos);
           CHECK(kernel.scan().untouched == outputs);
           kernel.run(3);
           CHECK(kernel.scan().untouched == 0);

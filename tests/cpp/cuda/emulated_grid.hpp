@@ -11,7 +11,7 @@
 
 namespace deepbench::cuda_test {
 
-// Threads that synchronise with one another: those of a warp, of a block or of all blocks.
+// Threads that synchronize with one another: those of a warp, of a block or of all blocks.
 struct ThreadGroup {
   uint32_t size = 0, arrived = 0;
   uint64_t round = 0;

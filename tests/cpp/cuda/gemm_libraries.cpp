@@ -52,7 +52,7 @@ TEST_CASE("cublaslt: malformed ids are rejected") {
   for (const char* text :
        {"", "plain", "plain:", ":id=3", "plain:tile=3", "plain:id=", "plain:id=x", "plain:id=-1",
         "plain:id=3,", "plain:id=3,tile", "plain:id=3,tile=", "plain:id=3,tile=1,tile=2",
-        "plain:id=3,stages=1,tile=2", "plain:id=3,colour=2", "plain:id=99999999999",
+        "plain:id=3,stages=1,tile=2", "plain:id=3,color=2", "plain:id=99999999999",
         "plain:heuristic=", "plain:heuristic=-1", "plain:heuristic=3,id=2"}) {
     CAPTURE(text);
     cuda::lt::Candidate candidate;

@@ -318,7 +318,7 @@ TEST_CASE("gpu: peer: a barrier with one rank ends") {
   team.wait();
 }
 
-TEST_CASE("gpu: peer: a team reports a missing rank and is resynchronised for the next call") {
+TEST_CASE("gpu: peer: a team reports a missing rank and is resynchronized for the next call") {
   REQUIRE_GPU();
   cuda::Stream& stream = device_stream(0);
   cuda::PeerTeam& team = cuda::PeerTeam::of(plugin::Ranks(), stream);

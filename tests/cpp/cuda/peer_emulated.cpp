@@ -214,7 +214,7 @@ TEST_CASE(
   CHECK(clock_readings != 0);
 }
 
-TEST_CASE("kernels on the host: resynchronised ranks compute correct sums") {
+TEST_CASE("kernels on the host: resynchronized ranks compute correct sums") {
   constexpr uint64_t kElements = 100;
   for (size_t algorithm = 0; algorithm < kAlgorithms; ++algorithm) {
     INFO("algorithm ", algorithm);
@@ -239,7 +239,7 @@ TEST_CASE("kernels on the host: resynchronised ranks compute correct sums") {
   }
 }
 
-TEST_CASE("peer: resynchronised control words are beyond all steps that any rank has begun") {
+TEST_CASE("peer: resynchronized control words are beyond all steps that any rank has begun") {
   std::vector<cuda::PeerSteps> steps(2);
   // The second block's counter has wrapped around.
   steps[0] = {{7, 0xfffffffe}}, steps[1] = {{21, 3}};

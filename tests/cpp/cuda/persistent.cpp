@@ -89,7 +89,7 @@ TEST_CASE("persistent: full tiles, partial tiles, states and sums do not overlap
   CHECK(persistent_shared_pairs(shape) == shared_pairs);
   CHECK(persistent_partial_offset(shape) == 8 * 1024 * shared_pairs);
   CHECK(persistent_states_offset(shape) - persistent_partial_offset(shape) == 8 * 11 * 2 * 32 * 2);
-  CHECK(persistent_pitch(shape) % 128 == 64);  // two neighbours use different banks
+  CHECK(persistent_pitch(shape) % 128 == 64);  // two neighbors use different banks
   CHECK(persistent_sums_offset(shape, 4) - persistent_states_offset(shape) == 8 * 4 * 11 * 64);
   CHECK(persistent_shared_bytes(shape, 4) - persistent_sums_offset(shape, 4) == 2 * 8 * 66 * 4 * 4);
   CHECK(persistent_shared_bytes(shape, 4) <= 232448);  // the limit of the device

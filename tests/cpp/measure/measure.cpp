@@ -269,7 +269,7 @@ TEST_CASE("a batch is repeated if a thread waited for a processor, and the wait 
   CHECK_FALSE(run("time 2e6").waited_share);
 }
 
-TEST_CASE("a neighbour that stays costs no more than a few repetitions") {
+TEST_CASE("a neighbor that stays costs no more than a few repetitions") {
   const Samples samples = measure(waiting_clock({1e6}), {});
   CHECK(samples.per_call_ns == std::vector<double>(10, 2e6));
   CHECK(samples.retries == 3 * 3);  // of the first three samples

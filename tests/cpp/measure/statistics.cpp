@@ -129,7 +129,7 @@ TEST_CASE("the error of the median of independent samples follows the formula") 
 }
 
 TEST_CASE("correlated samples are judged by block means") {
-  // Neighbours are alike: the autocorrelation at lag 1 is 0.526 for the samples and 0.052 for the
+  // Neighbors are alike: the autocorrelation at lag 1 is 0.526 for the samples and 0.052 for the
   // means of pairs. Those ten means have the median 100.5 and distances from it of 0.5 0.5 1.5 1.5
   // 2.5 2.5 3.5 3.5 4.5 4.5.
   const std::vector<double> means = {100, 102, 104, 103, 99, 97, 98, 101, 105, 96};

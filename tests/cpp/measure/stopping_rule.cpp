@@ -98,7 +98,7 @@ std::vector<double> samples_around(double center_ns, double distance_ns) {
 }
 
 TEST_CASE("an error that does not fall is noise") {
-  // Of 40 samples 8 lie at the centre, 8 at 100 us and 16 at 200 us from it: the error has grown.
+  // Of 40 samples 8 lie at the center, 8 at 100 us and 16 at 200 us from it: the error has grown.
   const auto samples = concatenate(repeat_pattern(samples_around(2e6, 100e3), 4),
                                    repeat_pattern(samples_around(2e6, 200e3), 100));
   const Decision noisy = decide_after(samples);

@@ -1,7 +1,7 @@
 // Mutants of the gradients of attention, which has several outputs: wrong kernels that verification
 // finds whatever its seed, and right ones, which pass.
 
-// Tests are compiled without optimisation, in which these loops would take a minute.
+// Tests are compiled without optimization, in which these loops would take a minute.
 #if defined(__GNUC__) && !defined(__clang__)
 #pragma GCC optimize("O2")
 #endif

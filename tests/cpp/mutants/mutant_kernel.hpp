@@ -10,7 +10,7 @@
 
 namespace deepbench::testing {
 
-struct Behaviour {
+struct Behavior {
   Outputs uniform{};
   Outputs integers{};  // after a refill with integers; no values: it cannot be refilled
   // What the output in place holds before a call; empty: the kernel is not in place.
@@ -19,7 +19,7 @@ struct Behaviour {
 
 class MutantKernel final : public PlainKernel {
  public:
-  static inline Behaviour next{};  // of the next kernel that is prepared
+  static inline Behavior next{};  // of the next kernel that is prepared
 
   MutantKernel() : does_(next) { poison_outputs(); }
 
@@ -76,7 +76,7 @@ class MutantKernel final : public PlainKernel {
     return std::vector<double>(does_.uniform.values.size(), poison(does_.uniform.type));
   }
 
-  const Behaviour does_;
+  const Behavior does_;
   bool refilled_ = false;
   std::vector<double> held_;
 };

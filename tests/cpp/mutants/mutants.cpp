@@ -17,7 +17,7 @@
 namespace deepbench {
 namespace {
 
-using testing::Behaviour;
+using testing::Behavior;
 using testing::Floor;
 using testing::MutantKernel;
 using testing::Outputs;
@@ -161,12 +161,12 @@ const std::vector<Group>& groups() {
        {"no bias", "the bias of the next row"}},
       {{kLargeGemm + " epilogue=relu precision=half"}, {"no bias", "no function"}},
       {in_precisions(kSmallGroups, {"float", "tf32", "half", "bfloat16"}),
-       {"an empty group shifts the others", "a group uses its neighbour's matrix",
+       {"an empty group shifts the others", "a group uses its neighbor's matrix",
         "the last row of a group dropped", "an element infinite", "an element unwritten",
         "nothing written"}},
       {in_precisions(kSmallGroups, {"half", "bfloat16"}), {"an element off by 8 units"}},
       {in_precisions(kLargeGroups, {"float", "bfloat16"}),
-       {"an empty group shifts the others", "a group uses its neighbour's matrix",
+       {"an empty group shifts the others", "a group uses its neighbor's matrix",
         "an element unwritten"}},
       {{kLargeGroups}, {"the last row of a group dropped", "a tile of zeros"}},
       {in_all(in_precisions(kSmallConv, {"float", "tf32", "half", "bfloat16", "int8"}), "phase",
@@ -264,12 +264,12 @@ const std::vector<Group>& groups() {
       {in_precisions(kSmallElementwise + " kind=swiglu", {"float", "half", "bfloat16"}),
        {"gate and up exchanged", "a sigmoid alone", "silu of 1.702 x", "a factor of 0.995"}},
       {in_precisions(kSmallElementwise + " kind=rotary dim=32", {"float", "half", "bfloat16"}),
-       {"neighbours paired", "the angles of the first row", "no sines", "turned back",
+       {"neighbors paired", "the angles of the first row", "no sines", "turned back",
         "a factor of 0.995", "an element unwritten", "nothing written"}},
       {in_precisions(kLargeElementwise + " kind=add", {"float", "half", "bfloat16"}),
        {"a difference", "1 % unwritten"}},
       {in_precisions(kLargeElementwise + " kind=rotary dim=32", {"float", "half", "bfloat16"}),
-       {"neighbours paired", "the angles of the first row", "turned back", "1 % unwritten"}},
+       {"neighbors paired", "the angles of the first row", "turned back", "1 % unwritten"}},
       {in_all(in_precisions(kPool, {"float", "half", "bfloat16"}), "kind", {"max", "average"}),
        {"padding counted", "the last row of windows dropped", "an element unwritten",
         "a column unwritten"}},
@@ -406,16 +406,16 @@ Outputs outputs_of(const Mutant& mutant, const std::string& inputs) {
   return out;
 }
 
-Behaviour behaviour_of(const Mutant& mutant) {
-  Behaviour behaviour;
-  behaviour.uniform = outputs_of(mutant, "uniform");
+Behavior behavior_of(const Mutant& mutant) {
+  Behavior behavior;
+  behavior.uniform = outputs_of(mutant, "uniform");
   if (mutant.place == Place::kIn)
-    behaviour.initial = testing::initial_outputs(mutant.problem, "uniform");
-  if (!mutant.problem.operation().needs_exact_sums(mutant.problem)) return behaviour;
-  behaviour.integers = outputs_of(mutant, "integers");
+    behavior.initial = testing::initial_outputs(mutant.problem, "uniform");
+  if (!mutant.problem.operation().needs_exact_sums(mutant.problem)) return behavior;
+  behavior.integers = outputs_of(mutant, "integers");
   if (mutant.place == Place::kIn)
-    behaviour.initial_integers = testing::initial_outputs(mutant.problem, "integers");
-  return behaviour;
+    behavior.initial_integers = testing::initial_outputs(mutant.problem, "integers");
+  return behavior;
 }
 
 // The reason for which verification with this seed rejects the kernel; empty: it accepts it.
@@ -521,8 +521,8 @@ double derived_probability(const Problem& problem, const std::string& inputs, co
                                         compared_places(problem, inputs, right.rows));
 }
 
-double derived_probability(const Mutant& mutant, const Behaviour& wrong) {
-  const Behaviour right = behaviour_of({mutant.problem, "", mutant.place});
+double derived_probability(const Mutant& mutant, const Behavior& wrong) {
+  const Behavior right = behavior_of({mutant.problem, "", mutant.place});
   const double found =
       derived_probability(mutant.problem, "uniform", right.uniform, wrong.uniform, wrong.initial);
   if (found == 1 || wrong.integers.values.empty()) return found;
@@ -539,8 +539,8 @@ TEST_CASE("verification finds every mutant") {
         const Mutant mutant = {Problem::parse(problem), error, group.place};
         CAPTURE(problem);
         CAPTURE(error);
-        const Behaviour behaviour = MutantKernel::next = behaviour_of(mutant);
-        CHECK(derived_probability(mutant, behaviour) >= kDetection);
+        const Behavior behavior = MutantKernel::next = behavior_of(mutant);
+        CHECK(derived_probability(mutant, behavior) >= kDetection);
         for (const uint64_t seed : testing::verification_seeds())
           CHECK(finding(mutant.problem, seed) != "");
         ++mutants[mutant.floor()];
@@ -586,8 +586,8 @@ TEST_CASE("errors that verification may miss are known") {
         CAPTURE(problem);
         CAPTURE(error);
         const Mutant mutant = {Problem::parse(problem), error, group.place};
-        const Behaviour behaviour = MutantKernel::next = behaviour_of(mutant);
-        CHECK(derived_probability(mutant, behaviour) < kDetection);
+        const Behavior behavior = MutantKernel::next = behavior_of(mutant);
+        CHECK(derived_probability(mutant, behavior) < kDetection);
       }
 }
 
@@ -598,7 +598,7 @@ TEST_CASE("verification accepts the right kernels from which the mutants are mad
       if (!seen.insert(problem + (group.place == Place::kIn ? " in place" : "")).second) continue;
       CAPTURE(problem);
       const Mutant right = {Problem::parse(problem), "", group.place};
-      MutantKernel::next = behaviour_of(right);
+      MutantKernel::next = behavior_of(right);
       for (const uint64_t seed : testing::verification_seeds())
         CHECK(finding(right.problem, seed) == "");
     }

@@ -1,7 +1,7 @@
 // Mutants of norm, which has several outputs: wrong kernels that verification finds whatever its
 // seed, and right ones, which pass.
 
-// Tests are compiled without optimisation, in which these loops would take a minute.
+// Tests are compiled without optimization, in which these loops would take a minute.
 #if defined(__GNUC__) && !defined(__clang__)
 #pragma GCC optimize("O2")
 #endif
@@ -212,10 +212,10 @@ Texts with(Texts all, const Texts& more) {
 TEST_CASE("norm: verification finds wrong kernels that train and infer") {
   const Texts computed =
       with(kForward, {"n - 1", "statistics in 16 bits", "the last element is not counted"});
-  const Texts centred = {"no shift", "the mean is not subtracted"};
-  check_found({"batch", "layer", "group groups=4"}, "training", with(computed, centred));
+  const Texts centered = {"no shift", "the mean is not subtracted"};
+  check_found({"batch", "layer", "group groups=4"}, "training", with(computed, centered));
   check_found({"rms"}, "training", with(computed, {"the last statistic is not written"}));
-  check_found({"layer"}, "inference", with(computed, centred));
+  check_found({"layer"}, "inference", with(computed, centered));
   check_found({"batch"}, "inference", with(kForward, {"no shift", "statistics in 16 bits"}));
 }
 

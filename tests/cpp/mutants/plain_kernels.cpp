@@ -1,6 +1,6 @@
 // Products of matrices share their loops; the other operations have theirs.
 
-// Tests are compiled without optimisation, in which these loops would take minutes.
+// Tests are compiled without optimization, in which these loops would take minutes.
 #if defined(__GNUC__) && !defined(__clang__)
 #pragma GCC optimize("O2")
 #endif
@@ -239,7 +239,7 @@ int64_t matrix_of_group(const GroupedGemm& of, int64_t group, const std::string&
   if (error == "an empty group shifts the others")
     for (int64_t before = 0; before < group; ++before) matrix -= of.rows_of(before) == 0;
   const bool is_last = of.first_row(group + 1) == of.rows;
-  return error == "a group uses its neighbour's matrix" && is_last ? group - 1 : matrix;
+  return error == "a group uses its neighbor's matrix" && is_last ? group - 1 : matrix;
 }
 
 Outputs multiply_groups(const GroupedGemm& of, const std::string& inputs,
@@ -295,7 +295,7 @@ std::vector<double> recur_in_int8(const Rnn& rnn, const std::string& error) {
 
 Outputs recur(const Rnn& rnn, const std::string& error) {
   Outputs out = {rnn.precision.c, {}, rnn.hidden};
-  if (rnn.is_quantised()) {
+  if (rnn.is_quantized()) {
     out = {DEEPBENCH_F32, recur_in_int8(rnn, error), rnn.hidden};
     return out;
   }

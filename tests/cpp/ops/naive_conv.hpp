@@ -8,7 +8,7 @@
 
 #include "deepbench/ops/conv/conv.hpp"
 
-// Tests are compiled without optimisation, in which these loops would take minutes.
+// Tests are compiled without optimization, in which these loops would take minutes.
 #if defined(__GNUC__) && !defined(__clang__)
 #define DEEPBENCH_TEST_OPTIMIZED __attribute__((optimize("O2")))
 #else

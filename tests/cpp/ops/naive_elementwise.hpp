@@ -46,10 +46,10 @@ class NaiveElementwise {
   Real rotated(const std::vector<std::vector<float>>& inputs, int64_t i) const {
     const int64_t half = elementwise_.half(), dim = elementwise_.dim;
     const int64_t head = i / dim, place = i % dim;
-    const bool pairs_neighbours = error_ == "neighbours paired";
-    const bool is_second = pairs_neighbours ? place % 2 == 1 : place >= half;
-    const int64_t angle = pairs_neighbours ? place / 2 : place % half;
-    const int64_t distance = pairs_neighbours ? 1 : half;
+    const bool pairs_neighbors = error_ == "neighbors paired";
+    const bool is_second = pairs_neighbors ? place % 2 == 1 : place >= half;
+    const int64_t angle = pairs_neighbors ? place / 2 : place % half;
+    const int64_t distance = pairs_neighbors ? 1 : half;
     int64_t row = head / elementwise_.heads();
     if (error_ == "the angles of the first row") row = 0;
     const Real own = inputs[0][size_t(i)];

@@ -16,7 +16,7 @@ namespace deepbench::testing {
 class NaiveInt8Rnn {
  public:
   NaiveInt8Rnn(const Rnn& rnn, deepbench_type integers, uint64_t seed = 1)
-      : rnn_(rnn), dequantise_(1 / (Rnn::kDataScale * rnn.weights_scale(integers))) {
+      : rnn_(rnn), dequantize_(1 / (Rnn::kDataScale * rnn.weights_scale(integers))) {
     const int64_t g = rnn.gates(), h = rnn.hidden, n = rnn.batch;
     x_ = fill(DEEPBENCH_S8, Rnn::kStreamX, rnn.timesteps * n, 1, seed);
     wx_ = fill(integers, Rnn::kStreamWx, g * h, 1, seed);
@@ -53,7 +53,7 @@ class NaiveInt8Rnn {
   static float sigmoid(float v) { return 1 / (1 + std::exp(-v)); }
 
   // Integers in [-128, 127].
-  float quantised(float h) const {
+  float quantized(float h) const {
     if (mutant == "states stay float") return h * 128;
     const float scaled =
         mutant == "states are truncated" ? std::floor(h * 128) : std::nearbyint(h * 128);
@@ -89,7 +89,7 @@ class NaiveInt8Rnn {
     }
     for (size_t j = 0; j < terms; ++j) shifts += 128 * double(u[j]);
     if (mutant == "one row keeps the shift" && row == 5) shifts = 0;
-    const double scale = mutant == "wrong scale" ? 1.01 * dequantise_ : dequantise_;
+    const double scale = mutant == "wrong scale" ? 1.01 * dequantize_ : dequantize_;
     const float bias = mutant == "no bias of a gate" && g == 1 ? 0 : b_[row];
     return float(sum * scale) + (bias - float(shifts * scale));
   }
@@ -98,13 +98,13 @@ class NaiveInt8Rnn {
     Values reset(before), now;
     if (rnn_.cell == "gru_reset_before")
       for (size_t j = 0; j < before.size(); ++j)
-        reset[j] = quantised(sigmoid(gate_sum(t, n, 1, int64_t(j), before)) * before[j] / 128);
+        reset[j] = quantized(sigmoid(gate_sum(t, n, 1, int64_t(j), before)) * before[j] / 128);
     for (int64_t i = 0; i < rnn_.hidden; ++i) {
       const float h = rnn_.cell == "lstm" ? lstm_state(t, n, i, before)
                                           : gru_state(before[size_t(i)] / 128,
                                                       sigmoid(gate_sum(t, n, 0, i, before)),
                                                       std::tanh(gate_sum(t, n, 2, i, reset)));
-      now.push_back(mutant == "a tile is zero" && i < 4 && n == 0 ? 0 : quantised(h) / 128);
+      now.push_back(mutant == "a tile is zero" && i < 4 && n == 0 ? 0 : quantized(h) / 128);
     }
     return now;
   }
@@ -123,7 +123,7 @@ class NaiveInt8Rnn {
   }
 
   Rnn rnn_;
-  double dequantise_;
+  double dequantize_;
   Values x_, wx_, u_, b_, h0_, c0_, c_;
 };
 

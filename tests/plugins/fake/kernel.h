@@ -32,7 +32,7 @@ typedef struct Kernel {
 
 /* ---- the clock ------------------------------------------------------------------------------- */
 
-static inline double modelled_ns(const Kernel* kernel) {
+static inline double modeled_ns(const Kernel* kernel) {
   const double* model = kernel->scenario.model;
   const Gemm* g = &kernel->gemm;
   const double bytes = kernel->is_gemm  ? gemm_bytes(g)
@@ -50,7 +50,7 @@ static inline double call_ns(Kernel* kernel) {
   const Scenario* scenario = &kernel->scenario;
   if (scenario->verified_ns > 0 && kernel->is_verified) return scenario->verified_ns;
   double ns =
-      scenario->time.count ? sequence_at(&scenario->time, kernel->batches) : modelled_ns(kernel);
+      scenario->time.count ? sequence_at(&scenario->time, kernel->batches) : modeled_ns(kernel);
   if (scenario->noise[1] > 0) {
     const double fresh = deepbench_uniform((uint64_t)scenario->noise[0], 0, kernel->batches);
     kernel->correlated = scenario->noise[2] * kernel->correlated + fresh;

@@ -1,4 +1,4 @@
-/* The behaviour that a script requests for a problem, its options and a batch number. The lines
+/* The behavior that a script requests for a problem, its options and a batch number. The lines
  * that apply are read in order; later lines override earlier ones.
  */
 #ifndef FAKE_SCENARIO_H_

@@ -159,7 +159,7 @@ def test_a_narrow_host_link_fails(accept: Accept) -> None:
     assert alarms(text) == ["host links of device 0"]
 
 
-def test_a_slow_neighbour_among_four_fails(
+def test_a_slow_neighbor_among_four_fails(
     accept: Accept, files: tuple[Path, Path], tmp_path: Path
 ) -> None:
     products = write_devices(tmp_path / "products", files[:1], FACTORS, "gemm")

@@ -11,7 +11,7 @@ from deepbench import references
 from deepbench.accept.families import COMPUTE, ENERGY, SUSTAINED_CLOCKS, Choice, chosen_rows
 from deepbench.accept.measurement import Measured, MeasuredRow
 from deepbench.accept.reference import Reference, read_reference
-from deepbench.accept.verdict import Judgement, Machine, decide
+from deepbench.accept.verdict import Judgment, Machine, decide
 from deepbench.references import FamilySpread, family_of
 from deepbench.results import Row, read
 from source_tree import ROOT
@@ -32,8 +32,8 @@ def file_of(name: str) -> Path:
     return RESULTS / f"{name}.jsonl"
 
 
-def compute_judgements(reference: Reference, rows: tuple[Row, ...], ranks: int) -> list[Judgement]:
-    """The judgements of the family compute on rows that were measured before."""
+def compute_judgments(reference: Reference, rows: tuple[Row, ...], ranks: int) -> list[Judgment]:
+    """The judgments of the family compute on rows that were measured before."""
     choice: Choice = {
         family: found if family is COMPUTE else ()
         for family, found in chosen_rows(reference, SECONDS, ranks).items()
@@ -47,19 +47,19 @@ def compute_judgements(reference: Reference, rows: tuple[Row, ...], ranks: int) 
     machine = Machine(dict.fromkeys(range(ranks), reference.device), {}, {}, "0.1.0")
     verdict = decide(reference, choice, machine, measured)
     assert not verdict.alarms, verdict.alarms
-    return [one for one in verdict.judgements if one.family is COMPUTE]
+    return [one for one in verdict.judgments if one.family is COMPUTE]
 
 
 @pytest.mark.parametrize("pair", [*PAIRS, *(pair[::-1] for pair in PAIRS)])
 def test_another_good_device_raises_no_alarm(pair: tuple[str, str]) -> None:
     reference = read_reference([str(file_of(pair[0]))])
-    [found] = compute_judgements(reference, read(file_of(pair[1])).rows, 1)
+    [found] = compute_judgments(reference, read(file_of(pair[1])).rows, 1)
     assert len(found.log_ratios) == len(found.pairs) == 6
     assert found.tolerance.spread is None
 
 
 def test_no_device_of_a_fleet_raises_an_alarm() -> None:
-    found = compute_judgements(read_reference([str(FLEET)]), read(FLEET).rows, 4)
+    found = compute_judgments(read_reference([str(FLEET)]), read(FLEET).rows, 4)
     assert len(found) == 4
     assert all(len(one.log_ratios) == 6 for one in found)
 

@@ -174,7 +174,7 @@ def test_rows_that_repeat_too_badly_for_a_plain_tolerance_are_unclear(tmp_path: 
         return verdict_on(one_machine, lambda row: noisy(slowed(factor)(row)), without=WORDS)
 
     def compute(verdict: Verdict) -> str:
-        return next(one.verdict for one in verdict.judgements if one.family.word == "compute")
+        return next(one.verdict for one in verdict.judgments if one.family.word == "compute")
 
     assert [compute(verdict_of(factor)) for factor in (0.8, 1.0, 1.08, 1.5)] == [
         "within", "unclear", "unclear", "alarm",

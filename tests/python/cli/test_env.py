@@ -12,7 +12,7 @@ import command_line
 from deepbench.cli import env
 from deepbench.runner import inspection
 
-# Whatever a backend may try in a description: colours, another title, lines of its own, the control
+# Whatever a backend may try in a description: colors, another title, lines of its own, the control
 # characters of eight bits, a change of direction, bytes that are not UTF-8.
 EVIL = "a\x1b[31m\x1b]0:title\x07\r\x0bb\x9b2J\u202e\u2028c\udcff"
 

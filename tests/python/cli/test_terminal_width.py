@@ -1,4 +1,4 @@
-"""What commands print on a terminal: no line is wider than it, and a comparison has colours."""
+"""What commands print on a terminal: no line is wider than it, and a comparison has colors."""
 
 from __future__ import annotations
 
@@ -177,7 +177,7 @@ def test_comparisons(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, width: int
     assert "\x1b" not in text
 
 
-def test_changed_rows_of_a_comparison_have_colours(
+def test_changed_rows_of_a_comparison_have_colors(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     monkeypatch.delenv("NO_COLOR", raising=False)

@@ -95,7 +95,7 @@ def test_a_wrong_value_is_told_where_it_stands(text: str, said: str) -> None:
     assert expansion_error(text).startswith(said)
 
 
-def test_a_misspelt_default_is_found() -> None:
+def test_a_misspelled_default_is_found() -> None:
     suite = suite_of("# default: precison=half\ngemm m=1")
     assert suites.problems(suite, parse_like_core)
     with pytest.raises(SuiteError) as caught:

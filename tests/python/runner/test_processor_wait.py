@@ -15,7 +15,7 @@ from deepbench.runner.processor_wait import ProcessorWait, WorkDeadline
 from deepbench.runner.worker_exit import WorkerFailure
 from deepbench.runner.worker_process import WorkerProcess
 
-NEIGHBOURS = 4
+NEIGHBORS = 4
 
 pytestmark = pytest.mark.skipif(
     not Path("/proc/thread-self/schedstat").exists(), reason="this system does not count waits"
@@ -23,12 +23,12 @@ pytestmark = pytest.mark.skipif(
 
 
 @pytest.fixture
-def neighbours() -> Iterator[list[int]]:
+def neighbors() -> Iterator[list[int]]:
     """Processes that compute without pause on one processor."""
     processor = min(os.sched_getaffinity(0))
     code = f"import os\nos.sched_setaffinity(0, [{processor}])\nwhile True: pass"
     words = [sys.executable, "-c", code]
-    processes = [subprocess.Popen(words) for _ in range(NEIGHBOURS)]
+    processes = [subprocess.Popen(words) for _ in range(NEIGHBORS)]
     yield [process.pid for process in processes]
     for process in processes:
         process.kill()
@@ -43,8 +43,8 @@ def answer(code: str, limit_s: float) -> str | WorkerFailure:
         worker.kill()
 
 
-def test_waits_of_neighbours_are_counted(neighbours: list[int]) -> None:
-    waits = [ProcessorWait(pid) for pid in neighbours]
+def test_waits_of_neighbors_are_counted(neighbors: list[int]) -> None:
+    waits = [ProcessorWait(pid) for pid in neighbors]
     end = time.monotonic() + 60
     while not any(wait.longest_s() > 0.1 for wait in waits):
         assert time.monotonic() < end

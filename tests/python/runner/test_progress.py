@@ -150,7 +150,7 @@ def test_a_narrow_terminal_has_no_bar() -> None:
         os.close(terminal)
 
 
-def test_marked_text_has_colour_on_a_terminal_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_marked_text_has_color_on_a_terminal_alone(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("TERM", "xterm-256color")
     monkeypatch.delenv("NO_COLOR", raising=False)
     text = MarkedText("m\n", "16 [b] failed: \x1b[2J\n", "red")
@@ -163,7 +163,7 @@ def test_marked_text_has_colour_on_a_terminal_alone(monkeypatch: pytest.MonkeyPa
 
 
 @pytest.mark.parametrize(("name", "value"), [("NO_COLOR", "1"), ("TERM", "dumb")])
-def test_colour_can_be_switched_off(monkeypatch: pytest.MonkeyPatch, name: str, value: str) -> None:
+def test_color_can_be_switched_off(monkeypatch: pytest.MonkeyPatch, name: str, value: str) -> None:
     monkeypatch.setenv("TERM", "xterm-256color")
     monkeypatch.setenv(name, value)
     out, err = Terminal(), Terminal()

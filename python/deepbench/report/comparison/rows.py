@@ -60,7 +60,7 @@ def _row_table(
     op: str, entries: Sequence[Entry], partners: Partners, indices: Sequence[int]
 ) -> Section:
     shared, names = shared_and_differing_attributes(entries)
-    texts_of = {id(entry): _labelled_remarks(partners[id(entry)], indices) for entry in entries}
+    texts_of = {id(entry): _labeled_remarks(partners[id(entry)], indices) for entry in entries}
     every = list(texts_of.values())
     always = [text for text in every[0] if all(text in texts for texts in every)]
 
@@ -201,7 +201,7 @@ def shared_and_differing_attributes(entries: Sequence[Entry]) -> tuple[list[str]
     return [" ".join(alike)] if alike else [], [name for name in names if len(values[name]) > 1]
 
 
-def _labelled_remarks(found: Mapping[int, ComparedRow], indices: Sequence[int]) -> list[str]:
+def _labeled_remarks(found: Mapping[int, ComparedRow], indices: Sequence[int]) -> list[str]:
     """The remarks on all pairs of a row of A. If there are several result sets, each remark names
     its letter."""
     texts = []

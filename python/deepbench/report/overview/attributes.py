@@ -12,7 +12,7 @@ from .report_rows import ReportRow
 
 # Never hidden as a default, since all other tables group rows by these.
 _NAMING = ("precision", "phase", "kind", "mode")
-_MOST_VALUES = 12  # colours of one chart
+_MOST_VALUES = 12  # colors of one chart
 
 Texts = Mapping[str, str]
 
@@ -71,8 +71,8 @@ class ShortNames:
         ]
 
 
-def attributes_for_colouring(every: Sequence[Texts]) -> dict[str, list[str | None]]:
-    """The attributes that can be shown as colours: those with at least two and at most _MOST_VALUES
+def attributes_for_coloring(every: Sequence[Texts]) -> dict[str, list[str | None]]:
+    """The attributes that can be shown as colors: those with at least two and at most _MOST_VALUES
     values. Each has a legend text per row, such as 'n=16'. `every` are the attributes of all
     rows."""
     names = dict.fromkeys(name for texts in every for name in texts if name not in _NAMING)

@@ -1,6 +1,6 @@
 """The charts as Vega-Lite specifications: charts/*.json plus the parts that depend on the report.
 The rows are added later as named data sets, by the page's scripts or, for an image, by image.py.
-charts/theme.json defines all colours, and charts/dark.json those of dark pages."""
+charts/theme.json defines all colors, and charts/dark.json those of dark pages."""
 
 from __future__ import annotations
 
@@ -98,7 +98,7 @@ def layers_chart(x_title: str, kinds: Sequence[str], width: int = 900) -> Spec:
     spec["config"] = _chart_template("theme")
     _set_width_and_labels(spec, width)
     spec["encoding"]["x"]["title"] = x_title
-    _fix_colours(spec, kinds)
+    _fix_colors(spec, kinds)
     return spec
 
 
@@ -110,12 +110,12 @@ def throughput_chart(y: tuple[str, str], series: Sequence[str], width: int = 900
     if y[1] == "linear":
         spec["encoding"]["y"].update(axis={"format": ",~r", "tickCount": 6})
     _set_width_and_labels(spec, width)
-    _fix_colours(spec, series)
+    _fix_colors(spec, series)
     return spec
 
 
-def _fix_colours(spec: Spec, names: Sequence[str]) -> None:
-    """Gives the names the colours of the theme in this order."""
+def _fix_colors(spec: Spec, names: Sequence[str]) -> None:
+    """Gives the names the colors of the theme in this order."""
     for layer in spec["layer"]:
         if "color" in layer.get("encoding", {}):
             layer["encoding"]["color"]["scale"] = {"domain": list(names)}
@@ -145,7 +145,7 @@ def _logarithmic_ends(values: Sequence[float]) -> tuple[float, float]:
 
 
 def themes() -> dict[str, Spec]:
-    """The light theme, and the dark one, which overrides some of its colours."""
+    """The light theme, and the dark one, which overrides some of its colors."""
     light, dark = _chart_template("theme"), _chart_template("theme")
     for part, changes in _chart_template("dark").items():
         for name, value in changes.items():
@@ -186,7 +186,7 @@ def _legends_in(spec: Spec) -> Iterator[Spec]:
 
 
 def _log_axis_label_expression(channel: str, form: str | None) -> str:
-    """Labels of a logarithmic axis: at least three, whatever its range. Powers of ten are labelled
+    """Labels of a logarithmic axis: at least three, whatever its range. Powers of ten are labeled
     if three of them are in the range, else also 2 and 5 times these, else every tick. Without a
     format, the numbers of a long axis are abbreviated (1M), so that they do not touch on a narrow
     screen."""
@@ -203,10 +203,10 @@ def _log_axis_label_expression(channel: str, form: str | None) -> str:
     steps = (1, 2, 5)
     some = " + ".join(label_count(digit) for digit in steps)
     one_of = " || ".join(is_step(digit) for digit in steps)
-    labelled = f"({label_count(1)} >= 3 ? {is_step(1)} : {some} >= 3 ? ({one_of}) : true)"
+    labeled = f"({label_count(1)} >= 3 ? {is_step(1)} : {some} >= 3 ? ({one_of}) : true)"
     is_short = f"{high} >= 1e5 && datum.value >= 1e3"
     shown = f"'{form}'" if form else f"{is_short} ? '~s' : ',~r'"
-    return f"{labelled} ? format(datum.value, {shown}) : ''"
+    return f"{labeled} ? format(datum.value, {shown}) : ''"
 
 
 def _title_axes(spec: Spec, x: str, y: str) -> None:

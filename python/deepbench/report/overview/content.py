@@ -200,7 +200,7 @@ class Content:
         return notes
 
     def tables(self, chart: str) -> list[Section]:
-        """The tables that summarise a chart."""
+        """The tables that summarize a chart."""
         if chart == "algorithms":
             found = [comparison_tables.algorithm_section(self.files, self.algorithms)]
         elif chart == "caches":

@@ -21,7 +21,7 @@ from .sweep import Point, axis_scale, axis_ticks, held_fixed, is_verified, parse
 _WIDTH = 860
 _TITLE_LETTER, _SUBTITLE_LETTER = 8.2, 6.3  # approximate width of a character in pixels
 _DISTRIBUTION_WIDTH = 600
-_COLOURS: tuple[Callable[[ReportRow], str | None], ...] = (
+_COLORS: tuple[Callable[[ReportRow], str | None], ...] = (
     lambda row: row.entry.op,
     lambda row: None if (name := row.entry.attributes.get("precision")) is None else str(name),
     lambda row: row.entry.library,
@@ -79,7 +79,7 @@ def _hollow_points_note(rows: Sequence[Value]) -> Iterator[str]:
 def _draw_chart(spec: Spec, kind: str) -> bytes:
     rows = spec["datasets"].get("rows", ())
     labels = {
-        str(row[name]) for row in rows for name in ("colour", "regime", "series") if name in row
+        str(row[name]) for row in rows for name in ("color", "regime", "series") if name in row
     }
     for parameter in spec.get("params", ()):
         if parameter["name"] == "label_width":
@@ -141,11 +141,11 @@ def _chart_rows(content: Content, name: str) -> list[Value]:
                 position := roofline_point(row) if name == "roofline" else _bytes_and_bandwidth(row)
             )
         ]
-        colour = _distinguishing_property(row for row, _ in positions)
-        return [{"x": x, "y": y, **_colour_and_shape(row, colour)} for row, (x, y) in positions]
+        color = _distinguishing_property(row for row, _ in positions)
+        return [{"x": x, "y": y, **_color_and_shape(row, color)} for row, (x, y) in positions]
     pairs = list(_chart_pairs(content, name))
-    colour = _distinguishing_property(pair.row for pair, _ in pairs)
-    several = len({reference for _, reference in pairs}) > 1  # several references differ in colour
+    color = _distinguishing_property(pair.row for pair, _ in pairs)
+    several = len({reference for _, reference in pairs}) > 1  # several references differ in color
     return [
         {
             "x": pair.row.entry.bytes if name == "caches" else pair.time_ns / 1e3,
@@ -153,8 +153,8 @@ def _chart_rows(content: Content, name: str) -> list[Value]:
             "low": pair.ratio.low,
             "high": pair.ratio.high,
             "doubt": bool(pair.doubt),
-            **_colour_and_shape(pair.row, colour),
-            **({"colour": reference} if several else {}),
+            **_color_and_shape(pair.row, color),
+            **({"color": reference} if several else {}),
         }
         for pair, reference in pairs
     ]
@@ -182,11 +182,11 @@ def _bytes_and_bandwidth(row: ReportRow) -> tuple[float, float] | None:
 def _distinguishing_property(rows: Iterable[ReportRow]) -> Callable[[ReportRow], str | None]:
     """The first property in which the rows differ."""
     every = list(rows)
-    return next((of for of in _COLOURS if len({of(row) for row in every}) > 1), _COLOURS[0])
+    return next((of for of in _COLORS if len({of(row) for row in every}) > 1), _COLORS[0])
 
 
-def _colour_and_shape(row: ReportRow, colour: Callable[[ReportRow], str | None]) -> Value:
-    return {"colour": colour(row) or _NONE, "regime": row.regime}
+def _color_and_shape(row: ReportRow, color: Callable[[ReportRow], str | None]) -> Value:
+    return {"color": color(row) or _NONE, "regime": row.regime}
 
 
 # ---- a metric against an attribute -------------------------------------------------------------

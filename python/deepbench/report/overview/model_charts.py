@@ -18,7 +18,7 @@ from .report_rows import ReportFile
 from .sweep import axis_scale
 
 NAMES = ("layers", "throughput")
-_MOST_KINDS = 12  # colours of the theme
+_MOST_KINDS = 12  # colors of the theme
 _OTHER_KINDS = "other kinds"
 _MEASURED, _ESTIMATED = 1.0, 0.4  # opacity
 
@@ -31,7 +31,7 @@ class ModelChart:
 
     spec: Spec
     data: dict[str, list[Json]]
-    colours: list[str]  # the entries of its legend
+    colors: list[str]  # the entries of its legend
 
 
 @dataclass(frozen=True)
@@ -155,7 +155,7 @@ class ModelCharts:
                 how = "" if opacity == _MEASURED else ", estimated"
                 tip = f"{kind}: {time_text(time_ns)}, {percent(time_ns / whole_ns)} %{how}"
                 yield {
-                    "bar": number, "from": begin, "to": end, "colour": kind, "opacity": opacity,
+                    "bar": number, "from": begin, "to": end, "color": kind, "opacity": opacity,
                     "tip": tip,
                 }  # fmt: skip
                 begin = end
@@ -244,7 +244,7 @@ class ModelCharts:
         return {
             "x": one.time_ns / 1e6,
             "y": rate,
-            "colour": self._series_text(shown),
+            "color": self._series_text(shown),
             "label": f"{one.what.batch} (knee)" if is_knee else str(one.what.batch),
             "knee": is_knee,
             "tip": f"{tip}{one.workload.unit}/s",

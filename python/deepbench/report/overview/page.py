@@ -75,7 +75,7 @@ def _read_asset(name: str) -> str:
 
 
 def _style_sheet() -> str:
-    """Dark colours apply if the reader selects them or if the system prefers them, even without
+    """Dark colors apply if the reader selects them or if the system prefers them, even without
     scripts."""
     dark = _read_asset("dark.css")
     preferred = dark.replace(_CHOSEN_DARK, _NOTHING_CHOSEN)
@@ -123,9 +123,7 @@ def _page_data(content: Content) -> dict[str, object]:
         "themes": {name: vega.compiled_theme(config) for name, config in themes().items()},
         "ceilings": roofline_points(content.ceilings, room) if room else [],
         "limits": content.limits,
-        "models": {
-            name: {"data": one.data, "colours": one.colours} for name, one in models.items()
-        },
+        "models": {name: {"data": one.data, "colors": one.colors} for name, one in models.items()},
     }
 
 

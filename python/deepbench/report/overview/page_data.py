@@ -15,7 +15,7 @@ from deepbench.compare.result_set import printable
 from deepbench.report.fields import spread, time_text
 from deepbench.report.remarks import plain_remarks
 
-from .attributes import ShortNames, attribute_texts, attributes_for_colouring
+from .attributes import ShortNames, attribute_texts, attributes_for_coloring
 from .outliers import outliers
 from .pairs import Pair, ReferenceComparison
 from .report_rows import ReportFile, ReportRow, regimes
@@ -149,9 +149,9 @@ def page_data(
             **{name: _indexed_texts(map(of, rows)) for name, of in _TEXTS.items()},
             "brief": _indexed_texts(names),
         },
-        "colourable": {
+        "colorable": {
             name: _indexed_texts(values)
-            for name, values in attributes_for_colouring(attributes).items()
+            for name, values in attributes_for_coloring(attributes).items()
         },
         "shared": brief.notes(),
         "hides_defaults": brief.hides_defaults,

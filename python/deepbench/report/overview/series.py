@@ -1,5 +1,5 @@
 """Groups the points of a chart of a metric against an attribute into series. If the points differ
-in few other properties, each combination is a line. If there are many combinations, the colour
+in few other properties, each combination is a line. If there are many combinations, the color
 shows the most distinctive property."""
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from itertools import pairwise
 from .report_rows import ReportFile, ReportRow
 
 _MOST_LINES = 8
-_MOST_COLOURS = 12  # colours of the theme
+_MOST_COLORS = 12  # colors of the theme
 
 Value = int | float | str
 # The properties that may distinguish rows, by name: their texts in the order of the rows.
@@ -50,8 +50,8 @@ def series_of(
     )
 
 
-def _series_with(labels: Sequence[str], unlabelled: str, joined: bool) -> list[Series]:
-    known = {label: Series(label or unlabelled, joined) for label in set(labels)}
+def _series_with(labels: Sequence[str], unlabeled: str, joined: bool) -> list[Series]:
+    known = {label: Series(label or unlabeled, joined) for label in set(labels)}
     return [known[label] for label in labels]
 
 
@@ -144,4 +144,4 @@ def _most_distinctive(columns: Columns, names: Sequence[str]) -> list[str]:
         return ["file"]
     counts = {name: len(set(columns[name])) for name in names}
     fewest = min(counts, key=lambda name: counts[name])
-    return [fewest] if counts[fewest] <= _MOST_COLOURS else []
+    return [fewest] if counts[fewest] <= _MOST_COLORS else []

@@ -35,15 +35,15 @@ def vega_script() -> str:
 
 
 def compile_to_vega(spec: Spec) -> Spec:
-    """A Vega-Lite chart compiled to Vega. Its config holds all colours."""
+    """A Vega-Lite chart compiled to Vega. Its config holds all colors."""
     vega: Spec = _convert("vegalite_to_vega", spec)
     styles: Mapping[str, Spec] = vega.get("config", {}).get("style", {})
     for mark in _marks_in(vega):
-        _remove_colours_that_style_sets(mark, styles)
+        _remove_colors_that_style_sets(mark, styles)
         if _RING in mark.get("style", []):
             mark["interactive"] = False  # the pointer must reach the point inside
     for legend in _legends_in(vega):
-        _remove_colours_that_theme_sets(legend)
+        _remove_colors_that_theme_sets(legend)
     return vega
 
 
@@ -66,8 +66,8 @@ def _legends_in(group: Spec) -> Iterator[Spec]:
         yield from _legends_in(mark)
 
 
-def _remove_colours_that_style_sets(mark: Spec, styles: Mapping[str, Spec]) -> None:
-    """Removes the default colours that Vega-Lite writes into marks, so that the config's styles
+def _remove_colors_that_style_sets(mark: Spec, styles: Mapping[str, Spec]) -> None:
+    """Removes the default colors that Vega-Lite writes into marks, so that the config's styles
     apply."""
     style = mark.get("style", [])
     names = [style] if isinstance(style, str) else style
@@ -78,8 +78,8 @@ def _remove_colours_that_style_sets(mark: Spec, styles: Mapping[str, Spec]) -> N
             del drawn[channel]
 
 
-def _remove_colours_that_theme_sets(legend: Spec) -> None:
-    """Removes colours from the symbols of shape legends, so that the theme's colour applies."""
+def _remove_colors_that_theme_sets(legend: Spec) -> None:
+    """Removes colors from the symbols of shape legends, so that the theme's color applies."""
     drawn = legend.get("encode", {}).get("symbols", {}).get("update", {})
     for channel in ("fill", "stroke"):
         if drawn.get(channel, {}).get("value") not in (None, "transparent"):
@@ -87,9 +87,9 @@ def _remove_colours_that_theme_sets(legend: Spec) -> None:
 
 
 def with_fixed_legends(spec: Spec) -> Spec:
-    """Binds the domains of colours and shapes to signals, so that filters do not change them. The
+    """Binds the domains of colors and shapes to signals, so that filters do not change them. The
     signals whose names end in `_here` hold the entries that a legend shows."""
-    signals = {"color": "colours", "shape": "regimes"}
+    signals = {"color": "colors", "shape": "regimes"}
     for scale in spec.get("scales", []):
         if scale["name"] in signals:
             scale["domain"] = {"signal": signals[scale["name"]]}

@@ -26,7 +26,7 @@ template <class Word>
 inline DEEPBENCH_VECTOR_INLINED ScanCounts scan_loop(const Word* data, const Word* restored,
                                                      uint64_t begin, uint64_t end,
                                                      PoisonMarks marks) {
-  // keeps the inner counters within 32 bits, which vectorise better
+  // keeps the inner counters within 32 bits, which vectorize better
   constexpr uint64_t kBlock = 1 << 14;
   const auto poison = static_cast<Word>(marks.poison), mask = static_cast<Word>(marks.mask);
   ScanCounts total;

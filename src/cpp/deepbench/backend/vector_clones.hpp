@@ -6,7 +6,7 @@
 
 // Compiles a function once for the baseline and once for each wider vector unit; the loader picks
 // one. A loop with the 16-byte vectors of the baseline would not be a fair comparison for any
-// library. The file must be compiled with -O3, without which GCC 12 does not vectorise loops.
+// library. The file must be compiled with -O3, without which GCC 12 does not vectorize loops.
 // Compilers refuse the attribute on templates. The thread sanitizer is excluded because it is not
 // ready when the loader picks.
 #if defined(__x86_64__) && defined(__GLIBC__) && !defined(__SANITIZE_THREAD__)

@@ -1,5 +1,5 @@
 // A vector of four doubles for the loops of core/simd_level.hpp. It is explicit because compilers
-// do not vectorise sums over lanes.
+// do not vectorize sums over lanes.
 #pragma once
 
 #include <cstring>

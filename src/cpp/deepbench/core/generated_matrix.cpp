@@ -91,7 +91,7 @@ class MatrixVectorProduct {
                             float* out) {
     uint32_t words[kBlockRows];
     fill_words(pattern.seed, pattern.stream, first, count, words);
-    run_vectorised([&, threshold = pattern.threshold]() DEEPBENCH_ALWAYS_INLINE {
+    run_vectorized([&, threshold = pattern.threshold]() DEEPBENCH_ALWAYS_INLINE {
       for (int64_t i = 0; i < count; ++i) out[i] = words[i] < threshold ? 0.0f : out[i];
     });
   }

@@ -1,4 +1,4 @@
-// Generates runs of elements in loops that compilers vectorise. The values equal those of fill.h's
+// Generates runs of elements in loops that compilers vectorize. The values equal those of fill.h's
 // functions bit for bit.
 #include "deepbench/core/input_generator.hpp"
 
@@ -64,14 +64,14 @@ struct FillRange {
 };
 
 void fill_uniform(const FillRange& run) {
-  run_vectorised([&]() DEEPBENCH_ALWAYS_INLINE {
+  run_vectorized([&]() DEEPBENCH_ALWAYS_INLINE {
     generate(run.state, run.step, run.count, run.out,
              [](uint32_t top) DEEPBENCH_ALWAYS_INLINE { return uniform_of_top_bits(top); });
   });
 }
 
 void fill_rounded(const FillRange& run, const FloatFormatRounding& rounding) {
-  run_vectorised([&]() DEEPBENCH_ALWAYS_INLINE {
+  run_vectorized([&]() DEEPBENCH_ALWAYS_INLINE {
     generate(run.state, run.step, run.count, run.out,
              [rounding](uint32_t top)
                  DEEPBENCH_ALWAYS_INLINE { return rounding(uniform_of_top_bits(top)); });
@@ -81,7 +81,7 @@ void fill_rounded(const FillRange& run, const FloatFormatRounding& rounding) {
 // Integers of `bits` bits: from -2^(bits-1) if signed, from 0 if unsigned.
 void fill_integers(const FillRange& run, int bits, bool is_signed) {
   const int drop = 32 - bits, lowest = is_signed ? -(1 << (bits - 1)) : 0;
-  run_vectorised([&]() DEEPBENCH_ALWAYS_INLINE {
+  run_vectorized([&]() DEEPBENCH_ALWAYS_INLINE {
     generate(run.state, run.step, run.count, run.out,
              [drop, lowest](uint32_t top) DEEPBENCH_ALWAYS_INLINE {
                return static_cast<float>(static_cast<int32_t>(top >> drop) + lowest);
@@ -89,12 +89,12 @@ void fill_integers(const FillRange& run, int bits, bool is_signed) {
   });
 }
 
-// Without a branch, which would keep the compiler from vectorising the loop: the sign of
+// Without a branch, which would keep the compiler from vectorizing the loop: the sign of
 // place - density selects.
 void fill_small_integers(const FillRange& run, deepbench_small_integers integers) {
   const auto density = static_cast<int32_t>(integers.density);
   const auto largest = static_cast<int32_t>(integers.largest);
-  run_vectorised([&]() DEEPBENCH_ALWAYS_INLINE {
+  run_vectorized([&]() DEEPBENCH_ALWAYS_INLINE {
     generate(run.state, run.step, run.count, run.out, [=](uint32_t top) DEEPBENCH_ALWAYS_INLINE {
       const int32_t odd = 2 * ((static_cast<int32_t>(top >> 29) * (largest + 1)) >> 3) - largest;
       const auto place = static_cast<int32_t>((top >> 1) & 0x0fffffffu);
@@ -167,7 +167,7 @@ void fill_weights(uint64_t seed, uint64_t first, int64_t count, float* out) {
 
 void fill_words(uint64_t seed, uint32_t stream, uint64_t first, int64_t count, uint32_t* out) {
   const uint64_t start = generator_state(seed, stream, first);
-  run_vectorised([&]() DEEPBENCH_ALWAYS_INLINE {
+  run_vectorized([&]() DEEPBENCH_ALWAYS_INLINE {
     uint64_t state = start;
     for (int64_t i = 0; i < count; ++i, state += kGamma) {
       const uint32_t top = upper_32_bits(state);

@@ -173,7 +173,7 @@ DEEPBENCH_API Parameter precision_parameter(const std::string& default_text,
 // Replaces ASCII capitals; other bytes stay as they are.
 DEEPBENCH_API std::string to_lower_case(std::string_view text);
 
-// The element of `words` closest to a misspelt word, as " (did you mean 'x'?)"; empty if none is
+// The element of `words` closest to a misspelled word, as " (did you mean 'x'?)"; empty if none is
 // close.
 DEEPBENCH_API std::string suggestion(std::string_view word, const std::vector<std::string>& words);
 

@@ -1,5 +1,5 @@
 // Compiles a loop for several x86-64 vector extensions and chooses one at run time. Every version
-// computes the same values: vectorised loops are independent per element or sum in lanes that the
+// computes the same values: vectorized loops are independent per element or sum in lanes that the
 // source defines, and the compiler never contracts products to fused multiply-adds.
 #pragma once
 
@@ -37,9 +37,9 @@ __attribute__((target("avx512f,avx512dq"), noinline)) void loop_in_avx512(const 
 }
 #endif
 
-// Use: run_vectorised([&]() DEEPBENCH_ALWAYS_INLINE { ... }). Runs the loop at simd_level().
+// Use: run_vectorized([&]() DEEPBENCH_ALWAYS_INLINE { ... }). Runs the loop at simd_level().
 template <class Loop>
-void run_vectorised(const Loop& loop) {
+void run_vectorized(const Loop& loop) {
 #if defined(__x86_64__)
   if (simd_level() == SimdLevel::kAvx512) return loop_in_avx512(loop);
   if (simd_level() == SimdLevel::kAvx2) return loop_in_avx2(loop);

@@ -90,14 +90,14 @@ DEEPBENCH_ALWAYS_INLINE inline void add_all_columns(const float* values, int64_t
 
 DotSums dot_sums(const float* a, const float* b, int64_t count) {
   DotSums sums;
-  run_vectorised(
+  run_vectorized(
       [&]() DEEPBENCH_ALWAYS_INLINE { sums = sums_in_lanes<Squares::kOfProducts>(a, b, count); });
   return sums;
 }
 
 DotSums weighted_sums(const float* values, const double* weights, int64_t count) {
   DotSums sums;
-  run_vectorised([&]() DEEPBENCH_ALWAYS_INLINE {
+  run_vectorized([&]() DEEPBENCH_ALWAYS_INLINE {
     sums = sums_in_lanes<Squares::kOfX>(values, weights, count);
   });
   return sums;
@@ -105,7 +105,7 @@ DotSums weighted_sums(const float* values, const double* weights, int64_t count)
 
 double weighted_sum(const float* values, const double* weights, int64_t count) {
   DotSums sums;
-  run_vectorised([&]() DEEPBENCH_ALWAYS_INLINE {
+  run_vectorized([&]() DEEPBENCH_ALWAYS_INLINE {
     sums = sums_in_lanes<Squares::kNone>(values, weights, count);
   });
   return sums.products;
@@ -114,11 +114,11 @@ double weighted_sum(const float* values, const double* weights, int64_t count) {
 void add_columns(const float* values, int64_t stride, int64_t rows, int64_t columns,
                  const double* factors, double* sums, double* squares) {
   if (squares)
-    run_vectorised([&]() DEEPBENCH_ALWAYS_INLINE {
+    run_vectorized([&]() DEEPBENCH_ALWAYS_INLINE {
       add_all_columns<true>(values, stride, rows, columns, factors, sums, squares);
     });
   else
-    run_vectorised([&]() DEEPBENCH_ALWAYS_INLINE {
+    run_vectorized([&]() DEEPBENCH_ALWAYS_INLINE {
       add_all_columns<false>(values, stride, rows, columns, factors, sums, nullptr);
     });
 }

@@ -16,7 +16,7 @@ namespace {
 constexpr double kGreetingTimeoutS = 5;  // from the connection to its complete message
 constexpr double kNoGreetingTimeoutS = 1e9;
 // Each connection may hold a message of the maximum size. A rank whose connection is dropped in
-// favour of newer ones connects again.
+// favor of newer ones connects again.
 constexpr size_t kMaxPending = 128;
 constexpr int kDescriptorRetryMs = 20;  // before the next attempt if no descriptor is free
 

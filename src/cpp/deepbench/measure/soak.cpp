@@ -31,11 +31,11 @@ void SoakCourse::add(const Batch& batch, bool is_throttled) {
     append(parts_.back(), next);
     return;
   }
-  if (parts_.size() == kMaxParts) merge_neighbours();
+  if (parts_.size() == kMaxParts) merge_neighbors();
   parts_.push_back(next);
 }
 
-void SoakCourse::merge_neighbours() {
+void SoakCourse::merge_neighbors() {
   for (size_t i = 0; i < kMaxParts / 2; ++i) {
     parts_[i] = parts_[2 * i];
     append(parts_[i], parts_[2 * i + 1]);

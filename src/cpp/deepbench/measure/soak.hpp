@@ -32,7 +32,7 @@ class DEEPBENCH_API SoakCourse {
   void set_parts(std::vector<SoakPart> parts) { parts_ = std::move(parts); }
 
  private:
-  void merge_neighbours();
+  void merge_neighbors();
 
   std::vector<SoakPart> parts_;
   int64_t batches_of_part_ = 1;

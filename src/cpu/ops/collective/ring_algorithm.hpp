@@ -1,4 +1,4 @@
-// Collectives on a ring: each rank sends to its right neighbour and receives from its left one.
+// Collectives on a ring: each rank sends to its right neighbor and receives from its left one.
 #pragma once
 
 #include <cstddef>
@@ -11,20 +11,20 @@
 
 namespace deepbench::cpu {
 
-// A neighbour that is silent for longer is lost. A rank that is gone or has failed is noticed at
+// A neighbor that is silent for longer is lost. A rank that is gone or has failed is noticed at
 // once; this limit is for one that hangs. On a busy machine a rank may come minutes late to a call,
 // as it may between two rounds of the group, whose limit is the same.
 inline constexpr double kSilenceLimitS = 600;
 
-// Connects a rank to its two neighbours.
+// Connects a rank to its two neighbors.
 class RingTransport {
  public:
   virtual ~RingTransport() = default;
 
-  // Sends `out_bytes` to the right neighbour while it receives `in_bytes` from the left one. It
+  // Sends `out_bytes` to the right neighbor while it receives `in_bytes` from the left one. It
   // passes the received bytes to consume() in order and in pieces; each piece except the last is a
   // multiple of 4 bytes, and is valid only until consume() returns. Throws plugin::Error with
-  // DEEPBENCH_DEVICE_LOST if a neighbour closes the connection or stays silent.
+  // DEEPBENCH_DEVICE_LOST if a neighbor closes the connection or stays silent.
   using Consumer = std::function<void(const std::byte* piece, uint64_t offset, uint64_t bytes)>;
   virtual void send_receive(const std::byte* out, uint64_t out_bytes, uint64_t in_bytes,
                             const Consumer& consume) = 0;

@@ -132,9 +132,9 @@ SharedMemoryTransport::SharedMemoryTransport(Channel right, Channel left, Connec
       to_left_(std::move(to_left)),
       timeout_s_(timeout_s) {}
 
-const char* SharedMemoryTransport::disconnected_neighbour() const {
-  return has_hung_up(to_left_)    ? "its left neighbour closed the connection"
-         : has_hung_up(to_right_) ? "its right neighbour closed the connection"
+const char* SharedMemoryTransport::disconnected_neighbor() const {
+  return has_hung_up(to_left_)    ? "its left neighbor closed the connection"
+         : has_hung_up(to_right_) ? "its right neighbor closed the connection"
                                   : nullptr;
 }
 
@@ -164,13 +164,13 @@ void SharedMemoryTransport::send_receive(const std::byte* out, uint64_t out_byte
     if (sent > 0 || found > 0)
       backoff.reset();
     else
-      backoff.wait([this] { return disconnected_neighbour(); });
+      backoff.wait([this] { return disconnected_neighbor(); });
   }
 }
 
 std::unique_ptr<RingTransport> connect_shared_memory(const plugin::Ranks& ranks) {
-  NeighbourConnections connections = connect_neighbours(ranks);
-  // The key by which the reader accepted its left neighbour identifies the memory as well.
+  NeighborConnections connections = connect_neighbors(ranks);
+  // The key by which the reader accepted its left neighbor identifies the memory as well.
   const auto key = [&](int reader) { return connections.keys[size_t(reader)]; };
   Channel right = Channel::create(key(ranks.right()));
   const std::vector<Channel::Place> places = ranks.exchange(right.place());

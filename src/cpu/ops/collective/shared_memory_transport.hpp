@@ -56,21 +56,21 @@ class Channel {
 
 class SharedMemoryTransport final : public RingTransport {
  public:
-  // The connections detect a neighbour that is gone; no data crosses them.
+  // The connections detect a neighbor that is gone; no data crosses them.
   SharedMemoryTransport(Channel right, Channel left, Connection to_right, Connection to_left,
                         double timeout_s);
   void send_receive(const std::byte* out, uint64_t out_bytes, uint64_t in_bytes,
                     const Consumer& consume) override;
 
  private:
-  const char* disconnected_neighbour() const;  // The reason, or nullptr if both are connected.
+  const char* disconnected_neighbor() const;  // The reason, or nullptr if both are connected.
 
   Channel right_, left_;
   Connection to_right_, to_left_;
   const double timeout_s_;
 };
 
-// Connects this rank with its neighbours on this machine. All ranks call it at the same time.
+// Connects this rank with its neighbors on this machine. All ranks call it at the same time.
 std::unique_ptr<RingTransport> connect_shared_memory(const plugin::Ranks& ranks);
 
 }  // namespace deepbench::cpu

@@ -45,7 +45,7 @@ bool is_ready(int descriptor, short events, int limit_ms) {
   return poll(&one, 1, limit_ms) > 0;
 }
 
-// The address at which a rank's left neighbour connects, and the key that proves the neighbour's
+// The address at which a rank's left neighbor connects, and the key that proves the neighbor's
 // identity.
 struct Endpoint {
   char address[64];
@@ -73,7 +73,7 @@ Connection listen_at(const std::string& address, int32_t* port) {
       bind(listener.descriptor(), where->ai_addr, where->ai_addrlen) != 0 ||
       listen(listener.descriptor(), kBacklog) != 0 ||
       getsockname(listener.descriptor(), reinterpret_cast<sockaddr*>(&bound), &size) != 0)
-    plugin::failed("cannot listen for its left neighbour at " + address + ": " + last_error());
+    plugin::failed("cannot listen for its left neighbor at " + address + ": " + last_error());
   prepare_stream(listener.descriptor());
   *port =
       ntohs(bound.ss_family == AF_INET6 ? reinterpret_cast<const sockaddr_in6*>(&bound)->sin6_port
@@ -90,12 +90,12 @@ Connection connect_to(const Endpoint& endpoint) {
   if (connect(right.descriptor(), where->ai_addr, where->ai_addrlen) != 0) {
     if (errno != EINPROGRESS || !is_ready(right.descriptor(), POLLOUT, kConnectMs) ||
         getsockopt(right.descriptor(), SOL_SOCKET, SO_ERROR, &error, &size) != 0 || error != 0)
-      throw_device_lost(std::string("its right neighbour at ") + endpoint.address +
+      throw_device_lost(std::string("its right neighbor at ") + endpoint.address +
                         " cannot be reached");
   }
   if (send(right.descriptor(), &endpoint.key, sizeof endpoint.key, MSG_NOSIGNAL) !=
       sizeof endpoint.key)
-    throw_device_lost("its right neighbour closed the connection");
+    throw_device_lost("its right neighbor closed the connection");
   return right;
 }
 
@@ -119,8 +119,8 @@ bool has_key(const Pending& pending, uint64_t key) {
 }
 
 // Accepts the connection that sends the key. All connections are read side by side, so that silent
-// ones, which may come from strangers, delay no neighbour.
-Connection accept_left_neighbour(const Connection& listener, uint64_t key) {
+// ones, which may come from strangers, delay no neighbor.
+Connection accept_left_neighbor(const Connection& listener, uint64_t key) {
   std::vector<Pending> all;
   const Clock::time_point begin = Clock::now();
   while (elapsed_ns(begin, Clock::now()) < kConnectMs * 1e6) {
@@ -139,7 +139,7 @@ Connection accept_left_neighbour(const Connection& listener, uint64_t key) {
     if (all.size() == kMaxPending) all.erase(all.begin());
     all.push_back({std::move(accepted)});
   }
-  throw_device_lost("its left neighbour did not connect");
+  throw_device_lost("its left neighbor did not connect");
 }
 
 }  // namespace
@@ -170,7 +170,7 @@ bool SocketTransport::send(Transfer& transfer) {
   if (transfer.out_left == 0) return false;
   const ssize_t sent = ::send(right_.descriptor(), transfer.out, transfer.out_left, MSG_NOSIGNAL);
   if (sent < 0 && errno != EAGAIN && errno != EWOULDBLOCK && errno != EINTR)
-    throw_device_lost("its right neighbour closed the connection");
+    throw_device_lost("its right neighbor closed the connection");
   if (sent <= 0) return false;
   transfer.out += sent, transfer.out_left -= uint64_t(sent);
   return true;
@@ -181,7 +181,7 @@ bool SocketTransport::receive(Transfer& transfer, const Consumer& consume) {
   const uint64_t room = std::min(piece_.size() - transfer.held, transfer.in_left);
   const ssize_t got = recv(left_.descriptor(), piece_.data() + transfer.held, room, 0);
   if (got == 0 || (got < 0 && errno != EAGAIN && errno != EWOULDBLOCK && errno != EINTR))
-    throw_device_lost("its left neighbour closed the connection");
+    throw_device_lost("its left neighbor closed the connection");
   if (got < 0) return false;
   transfer.held += uint64_t(got), transfer.in_left -= uint64_t(got);
   const uint64_t whole = transfer.in_left == 0 ? transfer.held : transfer.held / 4 * 4;
@@ -199,7 +199,7 @@ void SocketTransport::wait(const Transfer& transfer) const {
     if (plugin::ranks().must_abort())
       throw_device_lost("the call stopped because another rank has failed");
     if (elapsed_ns(begin, Clock::now()) > timeout_s_ * 1e9)
-      throw_device_lost("its neighbours sent no data within the timeout");
+      throw_device_lost("its neighbors sent no data within the timeout");
   }
 }
 
@@ -212,22 +212,22 @@ void SocketTransport::send_receive(const std::byte* out, uint64_t out_bytes, uin
   }
 }
 
-NeighbourConnections connect_neighbours(const plugin::Ranks& ranks) {
+NeighborConnections connect_neighbors(const plugin::Ranks& ranks) {
   Endpoint local{};
   ranks.address().copy(local.address, sizeof local.address - 1);
   std::random_device random;
   local.key = (uint64_t(random()) << 32) | random();
   const Connection listener = listen_at(ranks.address(), &local.port);
   const std::vector<Endpoint> endpoints = ranks.exchange(local);
-  NeighbourConnections connections;
+  NeighborConnections connections;
   for (const Endpoint& endpoint : endpoints) connections.keys.push_back(endpoint.key);
   connections.right = connect_to(endpoints[size_t(ranks.right())]);
-  connections.left = accept_left_neighbour(listener, local.key);
+  connections.left = accept_left_neighbor(listener, local.key);
   return connections;
 }
 
 std::unique_ptr<RingTransport> connect_sockets(const plugin::Ranks& ranks) {
-  NeighbourConnections connections = connect_neighbours(ranks);
+  NeighborConnections connections = connect_neighbors(ranks);
   return std::make_unique<SocketTransport>(std::move(connections.right),
                                            std::move(connections.left), kSilenceLimitS);
 }

@@ -27,7 +27,7 @@ class Connection {
 
 class SocketTransport final : public RingTransport {
  public:
-  // A neighbour that is silent for `timeout_s` is lost.
+  // A neighbor that is silent for `timeout_s` is lost.
   SocketTransport(Connection right, Connection left, double timeout_s);
   void send_receive(const std::byte* out, uint64_t out_bytes, uint64_t in_bytes,
                     const Consumer& consume) override;
@@ -43,15 +43,15 @@ class SocketTransport final : public RingTransport {
   std::vector<std::byte> piece_;
 };
 
-// The connections of this rank, and the key of every rank, which its left neighbour sends to
+// The connections of this rank, and the key of every rank, which its left neighbor sends to
 // identify itself.
-struct NeighbourConnections {
+struct NeighborConnections {
   Connection right, left;
   std::vector<uint64_t> keys;
 };
-NeighbourConnections connect_neighbours(const plugin::Ranks& ranks);
+NeighborConnections connect_neighbors(const plugin::Ranks& ranks);
 
-// Connects this rank with its neighbours. All ranks call it at the same time.
+// Connects this rank with its neighbors. All ranks call it at the same time.
 std::unique_ptr<RingTransport> connect_sockets(const plugin::Ranks& ranks);
 
 }  // namespace deepbench::cpu

@@ -1,4 +1,4 @@
-// Waits for neighbours without a second thread.
+// Waits for neighbors without a second thread.
 #pragma once
 
 #include <sched.h>
@@ -18,7 +18,7 @@ class SpinBackoff {
 
   void reset() { turn_ = 0, idle_since_ns_ = 0; }
 
-  // Waits one turn. `find_failure` returns a description of a neighbour's failure, or nullptr.
+  // Waits one turn. `find_failure` returns a description of a neighbor's failure, or nullptr.
   // Throws plugin::Error with DEEPBENCH_DEVICE_LOST on a failure or a timeout.
   template <class FindFailure>
   void wait(const FindFailure& find_failure) {
@@ -38,7 +38,7 @@ class SpinBackoff {
     if (!failure && plugin::ranks().must_abort())
       failure = "the call stopped because another rank has failed";
     if (!failure && now_ns - idle_since_ns_ > timeout_s_ * 1e9)
-      failure = "its neighbours sent no data within the timeout";
+      failure = "its neighbors sent no data within the timeout";
     if (failure) throw plugin::Error(DEEPBENCH_DEVICE_LOST, failure);
   }
 

@@ -1,4 +1,4 @@
-// Loops that compilers vectorise. Sums are kept in lanes, whose order the source defines.
+// Loops that compilers vectorize. Sums are kept in lanes, whose order the source defines.
 #include "ops/norm/loops.hpp"
 
 #include <cmath>
@@ -32,8 +32,8 @@ DEEPBENCH_VECTOR_CLONES float sum_of_squares(const float* x, int64_t n, float me
   int64_t i = 0;
   for (; i + kLanes <= n; i += kLanes)
     for (int lane = 0; lane < kLanes; ++lane) {
-      const float centred = x[i + lane] - mean;
-      lanes[lane] += centred * centred;
+      const float centered = x[i + lane] - mean;
+      lanes[lane] += centered * centered;
     }
   for (int lane = 0; i < n; ++i, ++lane) lanes[lane] += (x[i] - mean) * (x[i] - mean);
   return total_of(lanes);

@@ -62,8 +62,8 @@ class LayerPass : public PrimitiveCall {
     const LayerStorage& storage = operands_.storage();
     weights = Copies(Api::instance().memory_desc_get_size_f(required), copies);
     const std::vector<double> times =
-        storage.is_quantised()
-            ? quantise(storage.rnn, columns, plain.data(), required, weights.at(0), reorders)
+        storage.is_quantized()
+            ? quantize(storage.rnn, columns, plain.data(), required, weights.at(0), reorders)
             : reorder(problem_weights(storage.rnn, columns, data_type(storage.states)).get(),
                       plain.data(), required, weights.at(0), reorders);
     weights.replicate();
@@ -123,8 +123,8 @@ class LayerCall final : public LayerPass {
               "the time includes the product with one input per step, because oneDNN has no layer "
               "without inputs");
     if (plan_->backward) describe_backward(sink);
-    if (plan_->storage.is_quantised())
-      sink.text("note.quantised",
+    if (plan_->storage.is_quantized())
+      sink.text("note.quantized",
                 "x, h and the weights are 8-bit integers; the gates, c and the output are float. "
                 "The time "
                 "excludes the quantization of the weights");

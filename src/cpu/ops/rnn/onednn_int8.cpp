@@ -27,7 +27,7 @@ void set_scales(const Rnn& rnn, dnnl_primitive_attr_t attributes) {
             "setting the scale of the weights");
 }
 
-std::vector<double> quantise(const Rnn& rnn, int64_t columns, void* from,
+std::vector<double> quantize(const Rnn& rnn, int64_t columns, void* from,
                              const_dnnl_memory_desc_t to_description, void* to, int times) {
   const Api& api = Api::instance();
   dnnl_primitive_attr_t scales = nullptr;

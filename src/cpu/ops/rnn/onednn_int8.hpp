@@ -20,7 +20,7 @@ void set_scales(const Rnn& rnn, dnnl_primitive_attr_t attributes);
 //
 // It reorders to [j][gate][unit] first: oneDNN packs weights for AVX2 from either order, but for
 // VNNI and AMX it quantizes only from this order and reports "unimplemented" for all others.
-std::vector<double> quantise(const Rnn& rnn, int64_t columns, void* from,
+std::vector<double> quantize(const Rnn& rnn, int64_t columns, void* from,
                              const_dnnl_memory_desc_t to_description, void* to, int times);
 
 }  // namespace deepbench::cpu::onednn

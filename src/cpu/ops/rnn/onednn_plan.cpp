@@ -26,8 +26,8 @@ struct LayerCandidate {
 LayerCandidate layer_candidate(const Rnn& rnn, const std::string& id) {
   LayerCandidate candidate;
   if (id == kDefault) return candidate;
-  candidate.plain = id == "rnn:plain" && !rnn.is_quantised();
-  candidate.as_training = id == "rnn:training" && !rnn.is_training() && !rnn.is_quantised();
+  candidate.plain = id == "rnn:plain" && !rnn.is_quantized();
+  candidate.as_training = id == "rnn:training" && !rnn.is_training() && !rnn.is_quantized();
   if (candidate.plain || candidate.as_training) return candidate;
 
   const std::string prefix = "rnn:";
@@ -51,7 +51,7 @@ struct TensorTypes {
 
 // The output y of int8 is float: the integer states divided by their scale.
 TensorTypes types_of(const Rnn& rnn) {
-  if (rnn.is_quantised()) return {dnnl_u8, dnnl_s8, dnnl_f32};
+  if (rnn.is_quantized()) return {dnnl_u8, dnnl_s8, dnnl_f32};
   const dnnl_data_type_t type = data_type(rnn.precision.a);
   return {type, type, type};
 }
@@ -133,7 +133,7 @@ PrimitiveDesc plan_forward(const Rnn& rnn, const LayerCandidate& candidate) {
     tensors.u = copy_of(argument_description(model.get(), DNNL_ARG_WEIGHTS_ITER));
   }
   const Attributes attributes = strict_attributes();
-  if (rnn.is_quantised()) set_scales(rnn, attributes.get());
+  if (rnn.is_quantized()) set_scales(rnn, attributes.get());
   dnnl_primitive_desc_t made = nullptr;
   const dnnl_status_t status = create_forward(rnn, tensors, attributes.get(), &made);
   require_layer(rnn, status);
@@ -214,7 +214,7 @@ bool weight_layouts_differ(const LayerPlan& a, const LayerPlan& b) {
 
 void require_phase(const Rnn& rnn) {
   require_precision(rnn.precision.precision);
-  if (rnn.is_quantised() && rnn.is_training())
+  if (rnn.is_quantized() && rnn.is_training())
     plugin::unsupported("oneDNN supports 8-bit layers only for inference; use mode=inference");
   if (rnn.phase == "bwd_data" || rnn.phase == "bwd_weights")
     plugin::unsupported("oneDNN computes both gradients in one call; use phase=bwd");
@@ -225,8 +225,8 @@ LayerPlan make_plan(const Rnn& rnn, const std::string& id) {
   require_phase(rnn);
   LayerPlan plan;
   plan.storage.rnn = rnn;
-  plan.storage.states = rnn.is_quantised() ? DEEPBENCH_U8 : rnn.precision.a;
-  if (rnn.is_quantised()) plan.storage.integers = int8_weight_type();
+  plan.storage.states = rnn.is_quantized() ? DEEPBENCH_U8 : rnn.precision.a;
+  if (rnn.is_quantized()) plan.storage.integers = int8_weight_type();
   plan.forward = plan_forward(rnn, candidate);
   if (rnn.is_forward())
     skip_to_candidate(candidate, plan.forward.get());
@@ -245,8 +245,8 @@ std::vector<std::string> list_candidates(const Rnn& rnn, RowPlans<LayerPlan>& ro
     const auto plan = plan_if_supported([&] { return plan_layer(rnn, id, row); });
     if (plan && weight_layouts_differ(*first, **plan)) ids.push_back(id);
   };
-  if (!rnn.is_quantised()) add_if_other("rnn:plain");
-  if (!rnn.is_quantised() && !rnn.is_training()) add_if_other("rnn:training");
+  if (!rnn.is_quantized()) add_if_other("rnn:plain");
+  if (!rnn.is_quantized() && !rnn.is_training()) add_if_other("rnn:training");
   for (const std::string& name : alternative_implementations(first->alternatives.get()))
     ids.push_back("rnn:" + name);
   return ids;

@@ -44,12 +44,12 @@ WeightStrides plain_strides(const Rnn& rnn) {
 
 deepbench_type LayerStorage::type(LayerPart part) const {
   const bool is_state =
-      part == LayerPart::kX || part == LayerPart::kH0 || (part == LayerPart::kY && !is_quantised());
+      part == LayerPart::kX || part == LayerPart::kH0 || (part == LayerPart::kY && !is_quantized());
   return is_state ? states : DEEPBENCH_F32;
 }
 
 uint64_t LayerStorage::plain_weight_bytes() const {
-  const int64_t transposed = is_quantised() ? size_of(plain_weights()) : 0;
+  const int64_t transposed = is_quantized() ? size_of(plain_weights()) : 0;
   return uint64_t(rnn.weights() * (size_of(plain_weights()) + transposed));
 }
 
@@ -159,7 +159,7 @@ void LayerOperands::fill_integers(float* data, uint64_t count, uint32_t stream) 
 Buffer LayerOperands::weights(uint32_t stream, double scale, int64_t columns) const {
   const auto elements = uint64_t(rnn().gates() * rnn().hidden * columns);
   Buffer made(elements * uint64_t(size_of(storage_.plain_weights())));
-  if (storage_.is_quantised())
+  if (storage_.is_quantized())
     fill_integers(reinterpret_cast<float*>(made.data()), elements, stream);
   else
     fill_scaled(made.data(), storage_.states, elements, stream, scale);

@@ -34,8 +34,8 @@ struct LayerStorage {
   WeightStrides du;
   uint64_t weight_bytes = 0;  // The size of Wx and U in the library's layout.
 
-  bool is_quantised() const { return states == DEEPBENCH_U8; }
-  deepbench_type plain_weights() const { return is_quantised() ? DEEPBENCH_F32 : states; }
+  bool is_quantized() const { return states == DEEPBENCH_U8; }
+  deepbench_type plain_weights() const { return is_quantized() ? DEEPBENCH_F32 : states; }
   // The bytes of U before its conversion to the library's layout.
   uint64_t plain_weight_bytes() const;
   deepbench_type type(LayerPart part) const;

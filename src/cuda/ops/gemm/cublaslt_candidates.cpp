@@ -1,5 +1,5 @@
 // The candidates of `best` and `exhaustive`: the results of the heuristics, the same algorithms
-// with other clusters and other splits of k, their neighbours, and all other algorithms that the
+// with other clusters and other splits of k, their neighbors, and all other algorithms that the
 // library enumerates.
 #include <algorithm>
 #include <cmath>
@@ -121,7 +121,7 @@ class Explorer {
   }
 
   // Changes one setting of each leader at a time.
-  void add_neighbours() {
+  void add_neighbors() {
     for (const Algorithm& leader : leading_algorithms()) {
       const auto algo =
           configure_algorithm(leader, query_.layout.executed.precision, query_.device);
@@ -256,7 +256,7 @@ std::vector<std::string> gemm_candidates(const Gemm& gemm, const plugin::Options
   preferred.add_clusters();
   preferred.add_splits();
   preferred.add_heuristics(kPromising, kManyResults);
-  preferred.add_neighbours();
+  preferred.add_neighbors();
   for (size_t i = 1; i < explorers.size(); ++i)
     explorers[i].add_heuristics(kOtherLayouts, kManyResults);
   preferred.add_remaining();

@@ -22,7 +22,7 @@ struct SkinnyProblem {
 struct SkinnyPlan {
   // The instance of the kernel.
   int columns = 1;
-  int lanes = 32;  // neighbouring threads that handle the same rows
+  int lanes = 32;  // neighboring threads that handle the same rows
   int rows = 1;    // rows per group of lanes
   int depth = 1;   // vectors of each row that a thread reads at once
   // The grid has `blocks` blocks along the rows, times `split` parts of k.

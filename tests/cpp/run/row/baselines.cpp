@@ -135,7 +135,7 @@ TEST_CASE("a baseline whose call would take very long is not begun") {
             .times.size() == 1);
 }
 
-TEST_CASE("neighbouring rows share a baseline of equal conditions") {
+TEST_CASE("neighboring rows share a baseline of equal conditions") {
   BaselineSession session;
   CHECK(session.measure("time 3000", {kDense}).times.at(0).median_ns == 3000);
   const BaselineTimes again = session.measure("time 5000", {kDense});
@@ -146,7 +146,7 @@ TEST_CASE("neighbouring rows share a baseline of equal conditions") {
   RunOptions cold;
   cold.apply("cache=cold");
   CHECK(session.measure("time 5000; cache 1000000", {kDense}, cold).times.at(0).median_ns == 5000);
-  CHECK(session.measure("time 7000", {kDense}).times.at(0).median_ns == 7000);  // no neighbour
+  CHECK(session.measure("time 7000", {kDense}).times.at(0).median_ns == 7000);  // no neighbor
 }
 
 TEST_CASE("a baseline that failed is tried again for the next row") {

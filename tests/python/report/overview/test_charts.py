@@ -1,4 +1,4 @@
-"""Charts as images: labels of axes, titles, outliers, and the theme's colours."""
+"""Charts as images: labels of axes, titles, outliers, and the theme's colors."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ RANGES = [
 
 def chart_with_two_rows(name: str, low: float, high: float) -> Spec:
     """A chart with two rows at these ends of both axes."""
-    rows = [{"x": end, "y": end, "low": end, "high": end, "colour": "a", "series": "a",
+    rows = [{"x": end, "y": end, "low": end, "high": end, "color": "a", "series": "a",
              "regime": "hot", "joined": True} for end in (low, high)]  # fmt: skip
     ends = (low / 1.3, high * 1.3)
     if name == "sweep":
@@ -153,15 +153,15 @@ def test_inconsistent_figures_are_rings(tmp_path: Path) -> None:
     image = tmp_path / "x.svg"
     words = ["--chart", "against", "--against", str(others), "-o", str(image)]
     assert main(["report", str(mine), *words]) == 0
-    colour = themes()["light"]["range"]["category"][0]
+    color = themes()["light"]["range"]["category"][0]
     root = ElementTree.fromstring(image.read_bytes())
     groups = [
         one for one in root.iter(f"{SVG}g") if "mark-symbol role-mark" in one.get("class", "")
     ]
     marks = [mark.attrib for group in groups for mark in group]
     assert "hollow points: 1 of 2 figures are inconsistent" in texts_in_svg(image.read_bytes())
-    assert [mark.get("fill") for mark in marks if mark.get("stroke") != colour] == [colour]
-    assert [mark.get("fill") for mark in marks if mark.get("stroke") == colour] == [None]
+    assert [mark.get("fill") for mark in marks if mark.get("stroke") != color] == [color]
+    assert [mark.get("fill") for mark in marks if mark.get("stroke") == color] == [None]
 
 
 # ---- titles and legends ------------------------------------------------------------------------
@@ -224,11 +224,11 @@ def test_an_image_of_samples_counts_the_outliers(tmp_path: Path) -> None:
     assert all(90 < time < 110 for time in times)
 
 
-# ---- colours -----------------------------------------------------------------------------------
+# ---- colors -----------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("name", [*NAMES, "sweep", "layers", "throughput"])
-def test_only_the_theme_holds_colours(name: str) -> None:
+def test_only_the_theme_holds_colors(name: str) -> None:
     spec = {
         "sweep": lambda: sweep_chart(("n", "log"), ("s", "log")),
         "layers": lambda: layers_chart("share", ["norm"]),
@@ -236,21 +236,21 @@ def test_only_the_theme_holds_colours(name: str) -> None:
     }.get(name, lambda: chart(name))()
     compiled = vega.compile_to_vega(spec)
     config = json.dumps(compiled.pop("config"))
-    colour = r'"(#[0-9a-fA-F]{3,8}|black|white|gr[ae]y)"'
-    assert re.search(colour, config)
-    assert re.findall(colour, json.dumps(compiled)) == []
+    color = r'"(#[0-9a-fA-F]{3,8}|black|white|gr[ae]y)"'
+    assert re.search(color, config)
+    assert re.findall(color, json.dumps(compiled)) == []
 
 
-def test_the_dark_theme_replaces_every_colour() -> None:
-    def colours_by_path(theme: Any, path: str = "") -> dict[str, str]:
+def test_the_dark_theme_replaces_every_color() -> None:
+    def colors_by_path(theme: Any, path: str = "") -> dict[str, str]:
         if isinstance(theme, dict):
-            parts = [colours_by_path(value, f"{path}/{name}") for name, value in theme.items()]
+            parts = [colors_by_path(value, f"{path}/{name}") for name, value in theme.items()]
         elif isinstance(theme, list):
-            parts = [colours_by_path(value, f"{path}/{place}") for place, value in enumerate(theme)]
+            parts = [colors_by_path(value, f"{path}/{place}") for place, value in enumerate(theme)]
         else:
             return {path: theme} if str(theme).startswith("#") else {}
         return {key: value for part in parts for key, value in part.items()}
 
-    light, dark = (colours_by_path(themes()[name]) for name in ("light", "dark"))
+    light, dark = (colors_by_path(themes()[name]) for name in ("light", "dark"))
     assert light.keys() == dark.keys()
     assert [path for path in light if light[path] == dark[path]] == []

@@ -179,7 +179,7 @@ def test_outlying_samples_are_counted(browser: Browser, tmp_path: Path) -> None:
     assert not any(text.startswith(("9,000", "9000")) for text in labels)
 
 
-# ---- layout and colours ------------------------------------------------------------------------
+# ---- layout and colors ------------------------------------------------------------------------
 
 CUT_OFF = """(() => [...document.querySelectorAll('.chart svg')].flatMap((svg) => {
   const room = svg.getBoundingClientRect();

@@ -144,9 +144,9 @@ def test_short_names_hold_only_differing_attributes_without_defaults() -> None:
     ]
     assert document["shared"] == ["gemm n=2"]
     assert document["hides_defaults"]
-    assert list(document["colourable"]) == ["m", "trans_a"]
+    assert list(document["colorable"]) == ["m", "trans_a"]
     # A bare number would be ambiguous.
-    assert document["colourable"]["m"]["values"] == ["m=1", "m=3"]
+    assert document["colorable"]["m"]["values"] == ["m=1", "m=3"]
 
 
 def test_a_default_is_shown_if_problems_differ_only_in_it() -> None:

@@ -54,7 +54,7 @@ def test_the_bar_of_a_pass_has_its_kinds_and_what_is_estimated() -> None:
     found = charts(model_file({1: model_rows(1, 10 * US, 5 * US)}, norm_bytes=125_000))
     assert set(found.kinds) == {"product", "norm", "output"}
     parts = {
-        row["colour"]: (row["to"] - row["from"], row["opacity"]) for row in rows_of(found, "layers")
+        row["color"]: (row["to"] - row["from"], row["opacity"]) for row in rows_of(found, "layers")
     }
     assert parts == {
         "product": (pytest.approx(0.75), 1.0),
@@ -109,7 +109,7 @@ def test_a_sweep_has_throughput_and_a_knee() -> None:
 
 def test_two_sweeps_are_two_series() -> None:
     found = charts(model_file(SWEEP), model_file(SWEEP, device=FAST_DEVICE))
-    assert found.chart("throughput", 900).colours == ["A (Example CPU)", "B (Fast)"]
+    assert found.chart("throughput", 900).colors == ["A (Example CPU)", "B (Fast)"]
     assert len(rows_of(found, "throughput")) == 6
 
 

@@ -64,8 +64,8 @@ def plotted_points(browser: Browser, chart: str) -> int:
     )
 
 
-def centre_of(browser: Browser, selector: str) -> tuple[float, float]:
-    """Scrolls an element into view and returns its centre."""
+def center_of(browser: Browser, selector: str) -> tuple[float, float]:
+    """Scrolls an element into view and returns its center."""
     x, y = browser.run(
         f"(() => {{const found = document.querySelector({selector!r});"
         "found.scrollIntoView({block: 'center'});"
@@ -128,7 +128,7 @@ def test_the_table_sorts_both_ways(opened_page: Browser) -> None:
     head = "#table th:nth-child(4)"  # row, problem, regime, time
     assert opened_page.run(f"document.querySelector({head!r}).textContent") == "time"
     for down in (False, True):
-        opened_page.click(*centre_of(opened_page, f"{head} button"))
+        opened_page.click(*center_of(opened_page, f"{head} button"))
         seen = column_texts(opened_page, "time")
         assert [time_ns(text) for text in seen if text != "-"] == sorted(times, reverse=down)
         assert seen[-2:] == ["-", "-"]  # rows without a time come last
@@ -168,7 +168,7 @@ def test_ceilings_belong_to_the_visible_rows(browser: Browser, tmp_path: Path) -
 
 def test_the_pointer_shows_a_row_and_a_click_selects_it(opened_page: Browser) -> None:
     mark = "#chart-algorithms .mark-symbol.role-mark > path"
-    where = centre_of(opened_page, mark)
+    where = center_of(opened_page, mark)
     opened_page.move_mouse(*where)
     text = opened_page.wait_for("!document.getElementById('tooltip').hidden && "
                            "document.getElementById('tooltip').innerText")  # fmt: skip
@@ -189,7 +189,7 @@ def test_a_row_without_an_interval_shows_none(
     file, page = write_result_file(tmp_path / "mine.jsonl", [row]), tmp_path / "page.html"
     assert main(["report", str(file), "-o", str(page)]) == 0
     open_page(browser, page)
-    browser.move_mouse(*centre_of(browser, "#chart-roofline .mark-symbol.role-mark > path"))
+    browser.move_mouse(*center_of(browser, "#chart-roofline .mark-symbol.role-mark > path"))
     text = browser.wait_for("!document.getElementById('tooltip').hidden && "
                             "document.getElementById('tooltip').innerText")  # fmt: skip
     spread = " \N{PLUS-MINUS SIGN}0.2 %" if known else ""
@@ -197,7 +197,7 @@ def test_a_row_without_an_interval_shows_none(
 
 
 def test_a_line_of_the_table_shows_its_samples(opened_page: Browser) -> None:
-    opened_page.click(*centre_of(opened_page, "#table tbody tr:nth-child(4) td:nth-child(2)"))
+    opened_page.click(*center_of(opened_page, "#table tbody tr:nth-child(4) td:nth-child(2)"))
     assert "m=1763" in opened_page.run("document.getElementById('chosen-title').textContent")
     marks = "document.querySelectorAll('#chart-distribution .mark-symbol > path').length"
     opened_page.wait_for(f"{marks} === 60")
@@ -209,7 +209,7 @@ def test_a_line_of_the_table_shows_its_samples(opened_page: Browser) -> None:
     assert 0 <= opened_page.run(top) < 300
     opened_page.run("document.getElementById('back').click()")
     assert not 0 <= opened_page.run(top) < 300
-    opened_page.click(*centre_of(opened_page, "#table tbody tr:nth-child(17) td:nth-child(2)"))
+    opened_page.click(*center_of(opened_page, "#table tbody tr:nth-child(17) td:nth-child(2)"))
     assert opened_page.run("document.getElementById('samples-note').textContent").startswith(
         "The file has no"
     )
@@ -221,7 +221,7 @@ def test_malicious_texts_have_no_effect(browser: Browser, tmp_path: Path) -> Non
     page = tmp_path / "page.html"
     assert main(["report", str(file), "-o", str(page)]) == 0
     open_page(browser, page)
-    browser.move_mouse(*centre_of(browser, "#chart-roofline .mark-symbol.role-mark > path"))
+    browser.move_mouse(*center_of(browser, "#chart-roofline .mark-symbol.role-mark > path"))
     browser.wait_for("!document.getElementById('tooltip').hidden")
     assert browser.run("window.stolen === undefined")
     assert browser.run("document.images.length") == 0

@@ -1,4 +1,4 @@
-"""The appearance of the page of a report: short names and remarks in the table, a key for colours,
+"""The appearance of the page of a report: short names and remarks in the table, a key for colors,
 light and dark themes, number formats, and a layout that fits the window."""
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ def browser(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Browser]:
 @pytest.fixture(autouse=True)
 def reset_appearance(browser: Browser) -> None:
     browser.resize(1400)
-    browser.prefer_colour_scheme("light")
+    browser.prefer_color_scheme("light")
 
 
 def open_report(
@@ -208,10 +208,10 @@ def test_a_single_row_keeps_its_attributes(browser: Browser, tmp_path: Path) -> 
     assert browser.problems == []
 
 
-# ---- colours -----------------------------------------------------------------------------------
+# ---- colors -----------------------------------------------------------------------------------
 
 
-def test_the_key_explains_colours_for_a_single_operation(browser: Browser, tmp_path: Path) -> None:
+def test_the_key_explains_colors_for_a_single_operation(browser: Browser, tmp_path: Path) -> None:
     rows = [
         {
             **timed_gemm(place, m=64, n=2 ** (3 + place)),
@@ -220,26 +220,26 @@ def test_the_key_explains_colours_for_a_single_operation(browser: Browser, tmp_p
         for place in range(4)
     ]
     open_report(browser, tmp_path, rows)
-    chosen = "document.getElementById('colour').selectedOptions[0].textContent"
+    chosen = "document.getElementById('color').selectedOptions[0].textContent"
     assert browser.run(chosen) == "application"
     browser.wait_for(f"{KEYS}.join() === 'Speech,Vision'")
-    # The key has the same colours as the points.
+    # The key has the same colors as the points.
     dots = "[...document.querySelectorAll('#key i')].map((one) => one.style.backgroundColor)"
     assert len(set(browser.run(dots))) == 2
     # Attributes that differ between rows can be selected as well.
-    options = "[...document.querySelectorAll('#colour option')].map((one) => one.textContent)"
+    options = "[...document.querySelectorAll('#color option')].map((one) => one.textContent)"
     assert browser.run(options) == ["application", "n"]
     browser.run(
-        "(() => {const box = document.getElementById('colour');"
+        "(() => {const box = document.getElementById('color');"
         "box.value = 'n='; box.dispatchEvent(new Event('change'));})()"
     )
     browser.wait_for(f"{KEYS}.join() === 'n=8,n=16,n=32,n=64'")
     assert browser.problems == []
 
 
-def test_the_colour_menu_is_hidden_if_nothing_differs(browser: Browser, tmp_path: Path) -> None:
+def test_the_color_menu_is_hidden_if_nothing_differs(browser: Browser, tmp_path: Path) -> None:
     open_report(browser, tmp_path, [with_samples(timed_gemm(0))])
-    assert not browser.run("document.getElementById('colour').checkVisibility()")
+    assert not browser.run("document.getElementById('color').checkVisibility()")
     assert browser.run(KEYS) == []
 
 
@@ -250,7 +250,7 @@ def test_the_page_follows_the_system_theme_until_the_reader_selects_one(
     browser: Browser, tmp_path: Path
 ) -> None:
     theme = "document.documentElement.dataset.theme"
-    browser.prefer_colour_scheme("dark")
+    browser.prefer_color_scheme("dark")
     open_report(browser, tmp_path, make_rows())
     assert (browser.run(theme), browser.run(GROUND)) == ("dark", DARK)
     browser.run(f"delete {theme}")  # as in a page without scripts
@@ -259,7 +259,7 @@ def test_the_page_follows_the_system_theme_until_the_reader_selects_one(
     assert (browser.run(theme), browser.run(GROUND)) == ("light", LIGHT)
     browser.run("document.getElementById('theme').click()")
     assert (browser.run(theme), browser.run(GROUND)) == ("dark", DARK)
-    browser.prefer_colour_scheme("light")
+    browser.prefer_color_scheme("light")
     assert browser.run(theme) == "dark"  # the reader's selection persists
     assert browser.problems == []
 
@@ -267,7 +267,7 @@ def test_the_page_follows_the_system_theme_until_the_reader_selects_one(
 def test_the_page_follows_a_change_of_the_system_theme(browser: Browser, tmp_path: Path) -> None:
     open_report(browser, tmp_path, [timed_gemm(0)])
     assert browser.run(GROUND) == LIGHT
-    browser.prefer_colour_scheme("dark")
+    browser.prefer_color_scheme("dark")
     browser.wait_for("document.documentElement.dataset.theme === 'dark'")
     assert browser.run(GROUND) == DARK
 

@@ -149,7 +149,7 @@ def test_regimes_and_files_are_separate_lines() -> None:
     ]
 
 
-def test_with_many_combinations_the_property_with_fewest_values_is_coloured() -> None:
+def test_with_many_combinations_the_property_with_fewest_values_is_colored() -> None:
     rows = [row for place, k in enumerate(range(10, 20))
             for row in with_k(rows_over_n((16, 32), first=4 * place), k)]  # fmt: skip
     rows += [{**row, "position": 100 + row["position"],

@@ -81,9 +81,9 @@ function filled(name, container) {
   spec.width = container.clientWidth;
   setSignal('outer_width', container.clientWidth);
   if (isOfModel(name)) {
-    const {data, colours} = report.models[name];
+    const {data, colors} = report.models[name];
     for (const [set, members] of Object.entries(data)) put(set, members);
-    const signals = {colours, colours_here: colours, label_width: labelWidth(colours)};
+    const signals = {colors, colors_here: colors, label_width: labelWidth(colors)};
     for (const [signal, value] of Object.entries(signals)) setSignal(signal, value);
     return spec;
   }
@@ -175,30 +175,30 @@ function valuesOf(name, visibleRows) {
   return values;
 }
 
-// Colours and shapes mean the same in every chart, whatever the filters are. A legend lists only
+// Colors and shapes mean the same in every chart, whatever the filters are. A legend lists only
 // entries that its chart can show.
 function legends(name) {
   const members = POINTS[name] ? rows.filter(POINTS[name]) : report.pairs[name].map((pair) => rows[pair.id]);
   const plotted = name === 'bandwidth' ? members : rows.filter((row) => row.good && row.flops);
   const references = referencesOf(name);
-  const colours = (some) => references.length > 1 ? references : unique(some.map((row) => colourOf(name, row)));
+  const colors = (some) => references.length > 1 ? references : unique(some.map((row) => colorOf(name, row)));
   const here = new Set(members.map((row) => row.regime));
   return {
-    colours: colours(plotted), colours_here: colours(members),
+    colors: colors(plotted), colors_here: colors(members),
     regimes: report.regimes, regimes_here: report.regimes.filter((regime) => here.has(regime)),
-    label_width: labelWidth([...colours(members), ...here]),
+    label_width: labelWidth([...colors(members), ...here]),
   };
 }
 
 // The width in pixels of a legend column with its symbol, the same as in charts.py.
 const labelWidth = (labels) => 40 + Math.min(300, 7 * Math.max(0, ...labels.map((label) => label.length)));
 
-// If a chart shows several references, colours distinguish these.
+// If a chart shows several references, colors distinguish these.
 const referencesOf = (name) => name === 'against' ? unique(report.pairs.against.map((pair) => pair.reference)) : [];
 
-// Operations that only move bytes may lack a precision, so their kind determines the colour.
-const colourOf = (name, row) => (name === 'bandwidth' && row.kind) || (row[filters.colour] ?? 'none');
-const marking = (name, row) => ({id: row.id, colour: colourOf(name, row), regime: row.regime});
+// Operations that only move bytes may lack a precision, so their kind determines the color.
+const colorOf = (name, row) => (name === 'bandwidth' && row.kind) || (row[filters.color] ?? 'none');
+const marking = (name, row) => ({id: row.id, color: colorOf(name, row), regime: row.regime});
 
 function points(name, visibleRows) {
   return visibleRows.flatMap((row) => {
@@ -213,7 +213,7 @@ function ratios(name, visibleRows) {
   return report.pairs[name].filter((pair) => among.has(pair.id)).map((pair) => ({
     x: RATIO_X[name](pair), y: pair.ratio, low: pair.low, high: pair.high, doubt: Boolean(pair.doubt),
     lines: RATIO_LINES[name](pair), ...marking(name, rows[pair.id]),
-    ...(several ? {colour: pair.reference} : {}),
+    ...(several ? {color: pair.reference} : {}),
   }));
 }
 

@@ -1,20 +1,20 @@
-// The bar above the charts: filters, and the property that colours show.
+// The bar above the charts: filters, and the property that colors show.
 const FACETS = [
   ['family', 'family'], ['precision', 'precision'], ['application', 'application'],
   ['cache', 'cache'], ['mode', 'algorithm'], ['library', 'library'], ['bound', 'bound by'],
   ['stop', 'stop'], ['status', 'status'], ['device', 'device'], ['file', 'file'],
 ];
-// The properties that colours can show: a row's field and its name on the page. Attributes follow.
-const COLOURS = [
+// The properties that colors can show: a row's field and its name on the page. Attributes follow.
+const COLORS = [
   ['op', 'operation'], ['precision', 'precision'], ['library', 'library'], ['regime', 'regime'],
   ['application', 'application'], ['bound', 'bound by'], ['family', 'family'], ['device', 'device'],
-  ['file', 'file'], ...Object.keys(report.colourable).map((name) => [`${name}=`, name]),
+  ['file', 'file'], ...Object.keys(report.colorable).map((name) => [`${name}=`, name]),
 ].filter(([name]) => isDistinctive(name));
-// Charts whose colours show the selected property.
+// Charts whose colors show the selected property.
 const KEYED = ['roofline', 'caches', 'algorithms'];
-const MOST_KEYS = 12;  // the theme repeats its colours after these
+const MOST_KEYS = 12;  // the theme repeats its colors after these
 
-const filters = {chosen: new Map(), search: '', colour: COLOURS.length ? COLOURS[0][0] : 'op'};
+const filters = {chosen: new Map(), search: '', color: COLORS.length ? COLORS[0][0] : 'op'};
 
 // Whether the plotted rows differ in the property.
 function isDistinctive(name) {
@@ -38,7 +38,7 @@ function buildFilters(changed) {
     changed();
   });
   bar.append(search, ...FACETS.map(([name, title]) => facet(name, title, changed)).filter(Boolean));
-  bar.append(colourChoice(changed), reset(search, changed), element('div', {id: 'key'}));
+  bar.append(colorChoice(changed), reset(search, changed), element('div', {id: 'key'}));
   bar.hidden = false;
   document.addEventListener('click', (event) => {
     for (const open of bar.querySelectorAll('details[open]')) {
@@ -76,31 +76,31 @@ function facet(name, title, changed) {
   return box;
 }
 
-function colourChoice(changed) {
+function colorChoice(changed) {
   const select = element('select', {ariaLabel: 'color by'},
-    ...COLOURS.map(([name, title]) => element('option', {value: name, selected: name === filters.colour}, title)));
-  select.id = 'colour';
+    ...COLORS.map(([name, title]) => element('option', {value: name, selected: name === filters.color}, title)));
+  select.id = 'color';
   select.addEventListener('change', () => {
-    filters.colour = select.value;
+    filters.color = select.value;
     changed();
   });
-  return element('label', {className: 'colour', hidden: COLOURS.length === 0}, 'color by ', select);
+  return element('label', {className: 'color', hidden: COLORS.length === 0}, 'color by ', select);
 }
 
-// Explains the colours beside the selection, as in the first chart that uses them.
+// Explains the colors beside the selection, as in the first chart that uses them.
 async function showKey() {
   const container = document.getElementById('key');
   const name = KEYED.find((one) => views[one]);
-  if (!name || COLOURS.length === 0) {
+  if (!name || COLORS.length === 0) {
     container.replaceChildren();
     return;
   }
   const view = await views[name].runAsync();
-  const colourOf = view.scale('color');
-  const values = legends(name).colours_here;
+  const colorOf = view.scale('color');
+  const values = legends(name).colors_here;
   const keys = values.slice(0, MOST_KEYS).map((value) => {
     const dot = element('i', {});
-    dot.style.background = colourOf(value);
+    dot.style.background = colorOf(value);
     return element('span', {}, dot, value);
   });
   const more = values.length - keys.length;

@@ -8,7 +8,7 @@ function decoded(id) {
     row[name] = index[id] < 0 ? null : values[index[id]];
   }
   for (const [name, values] of Object.entries(report.numbers)) row[name] = values[id];
-  for (const [name, {values, index}] of Object.entries(report.colourable)) {
+  for (const [name, {values, index}] of Object.entries(report.colorable)) {
     // No other field's name ends like this.
     row[`${name}=`] = index[id] < 0 ? null : values[index[id]];
   }

@@ -2,7 +2,7 @@
 // filters. series.py forms the same series.
 const sweepState = {view: null, points: new Map(), metric: null, attribute: null, next: null, busy: null};
 const MOST_LINES = 8;
-const MOST_COLOURS = 12;  // colours of the theme
+const MOST_COLORS = 12;  // colors of the theme
 const MOST_TICKS = 12;
 const DECADE = 10;  // smallest ratio of largest to smallest value for a logarithmic axis
 const MIN_TICK_RATIO = 1.5;  // between adjacent values that serve as ticks
@@ -91,16 +91,16 @@ function sweepSpec(points, width) {
   const x = ticks ? 'log' : scaleOf(xs);
   const spec = structuredClone(x === 'point' ? charts.words : charts.numbers);
   const parts = structuredClone({x: axes.x[ticks ? 'ticks' : x], y: axes.y[scaleOf(heights)]});
-  const colour = spec.scales.find((one) => one.name === 'color');
-  colour.domain = [...new Set(points.map((point) => point.series))];
-  spec.scales = [parts.x.scale, parts.y.scale, colour];
+  const color = spec.scales.find((one) => one.name === 'color');
+  color.domain = [...new Set(points.map((point) => point.series))];
+  spec.scales = [parts.x.scale, parts.y.scale, color];
   spec.axes = [...parts.x.axes, ...parts.y.axes];
   for (const axis of spec.axes) {
     if (axis.scale === 'x' && ticks) axis.values = ticks;
     if (axis.title) axis.title = sweepState[axis.scale === 'x' ? 'attribute' : 'metric'].title;
   }
   spec.width = width;
-  const signals = {outer_width: width, label_width: labelWidth(colour.domain)};
+  const signals = {outer_width: width, label_width: labelWidth(color.domain)};
   for (const one of spec.signals) if (one.name in signals) one.value = signals[one.name];
   putInto(spec, 'rows', points);
   const [left, right] = x === 'point' ? [] : endsOf(xs);
@@ -176,7 +176,7 @@ function seriesOf(found, attribute) {
     return {labels: labels.map((label) => label || found[0].row.family), joined: attribute.is_number};
   }
   const fewest = names.includes('file') ? 'file' : names.reduce((a, b) => count(b) < count(a) ? b : a);
-  const distinctive = fewest === 'file' || count(fewest) <= MOST_COLOURS ? [fewest] : [];
+  const distinctive = fewest === 'file' || count(fewest) <= MOST_COLORS ? [fewest] : [];
   return {labels: keys.map((one) => labelOf(one, distinctive) || 'all rows'), joined: false};
 }
 

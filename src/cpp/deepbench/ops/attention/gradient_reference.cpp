@@ -70,7 +70,7 @@ struct Sums {
 
 void add_row(double factor, double squared_error, const float* row, int64_t dim, double* values,
              double* squared_errors) {
-  run_vectorised([&]() DEEPBENCH_ALWAYS_INLINE {
+  run_vectorized([&]() DEEPBENCH_ALWAYS_INLINE {
     for (int64_t d = 0; d < dim; ++d) {
       const double x = row[d];
       values[d] += factor * x;

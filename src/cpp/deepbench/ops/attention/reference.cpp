@@ -38,36 +38,36 @@ constexpr double kLargestInteger = 7;  // of V in the inputs "integers"
 
 // What the sum over the keys weighs the values with.
 struct KeyFactors {
-  double p;                   // of the value
-  double random, of_centred;  // of v^2 and (v - o)^2 in the square of the random error
+  double p;                    // of the value
+  double random, of_centered;  // of v^2 and (v - o)^2 in the square of the random error
 };
 
 // The sums over the keys of one query, for every element of the values.
 struct ValueSums {
   explicit ValueSums(int64_t dim)
-      : output(size_t(dim)), squares(size_t(dim)), centred(size_t(dim)) {}
-  std::vector<double> output, squares, centred;  // of p v, random v^2 and of_centred v
-  double of_centred = 0;
+      : output(size_t(dim)), squares(size_t(dim)), centered(size_t(dim)) {}
+  std::vector<double> output, squares, centered;  // of p v, random v^2 and of_centered v
+  double of_centered = 0;
 };
 
 void add_values(const float* values, int64_t dim, const KeyFactors* factors, int64_t keys,
                 ValueSums& sums) {
   double* const output = sums.output.data();
   double* const squares = sums.squares.data();
-  double* const centred = sums.centred.data();
-  run_vectorised([&]() DEEPBENCH_ALWAYS_INLINE {
+  double* const centered = sums.centered.data();
+  run_vectorized([&]() DEEPBENCH_ALWAYS_INLINE {
     for (int64_t key = 0; key < keys; ++key) {
       const KeyFactors w = factors[key];
       const float* const row = values + key * dim;
       for (int64_t d = 0; d < dim; ++d) {
-        const double v = row[d], weighted = w.of_centred * v;
+        const double v = row[d], weighted = w.of_centered * v;
         output[d] += w.p * v;
         squares[d] += (w.random * v + weighted) * v;
-        centred[d] += weighted;
+        centered[d] += weighted;
       }
     }
   });
-  for (int64_t key = 0; key < keys; ++key) sums.of_centred += factors[key].of_centred;
+  for (int64_t key = 0; key < keys; ++key) sums.of_centered += factors[key].of_centered;
 }
 
 class AttentionReference {
@@ -128,7 +128,7 @@ class AttentionReference {
       const size_t i = first + size_t(d);
       const double o = sums.output[size_t(d)];
       const double squared =
-          sums.squares[size_t(d)] - 2 * o * sums.centred[size_t(d)] + o * o * sums.of_centred;
+          sums.squares[size_t(d)] - 2 * o * sums.centered[size_t(d)] + o * o * sums.of_centered;
       expected.indices[i] = uint64_t(row * a_.dim_v + d);
       expected.values[i] = o;
       expected.bounds[i] =

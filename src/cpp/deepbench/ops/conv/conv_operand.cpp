@@ -15,7 +15,7 @@ constexpr int64_t kMinThreadElements = 1
                                        << 16;  // elements; less work does not repay another thread
 
 void widen(const float* from, int64_t count, double* to) {
-  run_vectorised([&]() DEEPBENCH_ALWAYS_INLINE {
+  run_vectorized([&]() DEEPBENCH_ALWAYS_INLINE {
     for (int64_t i = 0; i < count; ++i) to[i] = double(from[i]);
   });
 }
@@ -34,7 +34,7 @@ void ConvOperand::read(int64_t first, int64_t count, double* out) const {
     }
   }
   if (squared)
-    run_vectorised([&]() DEEPBENCH_ALWAYS_INLINE {
+    run_vectorized([&]() DEEPBENCH_ALWAYS_INLINE {
       for (int64_t i = 0; i < count; ++i) out[i] *= out[i];
     });
 }

@@ -41,7 +41,7 @@ DEEPBENCH_ALWAYS_INLINE inline void add_row_products(const double* a, const doub
 }  // namespace
 
 void add_weighted_rows_of_taps(const std::vector<RowTap>& taps, int64_t count, double* sums) {
-  run_vectorised([&]() DEEPBENCH_ALWAYS_INLINE {
+  run_vectorized([&]() DEEPBENCH_ALWAYS_INLINE {
     const RowTap *tap = taps.data(), *const end = tap + taps.size();
     for (; end - tap >= 4; tap += 4) add_weighted_rows<4>(tap, count, sums);
     if (end - tap == 3) add_weighted_rows<3>(tap, count, sums);
@@ -52,7 +52,7 @@ void add_weighted_rows_of_taps(const std::vector<RowTap>& taps, int64_t count, d
 
 void add_products(const double* a, const std::vector<const double*>& b, int64_t count,
                   LaneSum* sums) {
-  run_vectorised([&]() DEEPBENCH_ALWAYS_INLINE {
+  run_vectorized([&]() DEEPBENCH_ALWAYS_INLINE {
     const auto taps = static_cast<int64_t>(b.size());
     int64_t tap = 0;
     for (; tap + 4 <= taps; tap += 4) add_row_products<4>(a, &b[size_t(tap)], count, sums + tap);

@@ -219,11 +219,11 @@ std::vector<SetSums> NormReference::sums_of_sets() const {
 Set NormReference::set_of_sums(const SetSums& sums) const {
   const auto n = double(norm_.set_elements());
   const double offset = Norm::kXValues.offset, x = sums.x / n;
-  const double centred = std::max(0.0, sums.xx / n - x * x);
+  const double centered = std::max(0.0, sums.xx / n - x * x);
   Set set;
-  const double mean = offset + x, mean_square = centred + mean * mean;
+  const double mean = offset + x, mean_square = centered + mean * mean;
   set.mean = norm_.has_mean() ? mean : 0;
-  set.variance = norm_.has_mean() ? centred : mean_square;
+  set.variance = norm_.has_mean() ? centered : mean_square;
   set.deviation = 1 / std::sqrt(set.variance + Norm::kEpsilon);
   if (norm_.has_mean()) set.mean_error = sum_error(n) * mean + kRoundoffFloat * mean;
   set.variance_error = sum_error(n) * (mean_square + 2 * set.mean * set.mean);

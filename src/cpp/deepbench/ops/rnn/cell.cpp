@@ -13,7 +13,7 @@ RnnCell::RnnCell(const Rnn& rnn, const KernelConditions& conditions, double boun
       activation_error_((conditions.facts.text("activations") == "fast" ? kFastActivationError
                                                                         : kActivationError) /
                         bound_factor),
-      quantises_(rnn.is_quantised()),
+      quantizes_(rnn.is_quantized()),
       relu_side_unknown_(!conditions.from_tested_forward),
       output_roundoff_(rnn.precision.output_roundoff),
       absolute_roundoff_(rnn.precision.absolute_roundoff()) {

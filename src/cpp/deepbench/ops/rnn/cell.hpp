@@ -51,17 +51,17 @@ class RnnCell {
     return gate(z, s);
   }
   ValueWithError reset_state(const ValueWithError& r, const ValueWithError& h) const {
-    return quantises_ ? quantise(r * h, Rnn::kDataScale) : (r * h).rounded(operand_roundoff_);
+    return quantizes_ ? quantize(r * h, Rnn::kDataScale) : (r * h).rounded(operand_roundoff_);
   }
 
-  // h with the error of storing it. An 8-bit value may differ by a quarter of a quantisation step,
-  // so that the neighbouring integer counts as wrong.
+  // h with the error of storing it. An 8-bit value may differ by a quarter of a quantization step,
+  // so that the neighboring integer counts as wrong.
   ValueWithError stored_state(const ValueWithError& h) const {
-    if (!quantises_)
+    if (!quantizes_)
       return {h.value,
               h.error + output_roundoff_ * (std::abs(h.value) + h.error) + absolute_roundoff_};
-    const ValueWithError quantised = quantise(h, Rnn::kDataScale);
-    return {quantised.value, quantised.error + 0.25 / Rnn::kDataScale};
+    const ValueWithError quantized = quantize(h, Rnn::kDataScale);
+    return {quantized.value, quantized.error + 0.25 / Rnn::kDataScale};
   }
 
   // `inputs` holds z and `products` holds s for each gate; for gru's candidate `products` includes
@@ -114,7 +114,7 @@ class RnnCell {
 
   Kind kind_;
   double activation_error_;
-  bool quantises_;
+  bool quantizes_;
   bool relu_side_unknown_;  // the side of ReLU's kink that the library took is unknown
   double output_roundoff_;
   double operand_roundoff_;         // of operands that a product reads in a narrow type; 0: float

@@ -5,7 +5,7 @@
 // Bound of one output: the error of s is random_error_of_sums(hidden) sqrt(S^2 + s^2), where S is
 // the root of the sum of its products' squares. The pointwise part propagates this error
 // (cell.hpp), and sigmoid and tanh add kActivationError. Storing h adds output_roundoff. int8 sums
-// are exact: h must be the expected integer, or one of both neighbours where the value is close to
+// are exact: h must be the expected integer, or one of both neighbors where the value is close to
 // a tie.
 #include <algorithm>
 #include <cmath>
@@ -59,7 +59,7 @@ class ForwardSegment {
   }
 
   ValueWithError sum_with_error(const DotSums& sums) const {
-    if (rnn_.is_quantised()) return quantised_sum(sums);
+    if (rnn_.is_quantized()) return quantized_sum(sums);
     const PrecisionInfo& precision = rnn_.precision;
     // What matrix units cut off the short sum of a step is far below the roundoff of storing h.
     const double roundoff = random_error_of_sums(double(rnn_.hidden), precision);
@@ -70,14 +70,14 @@ class ForwardSegment {
 
   // Libraries sum integers exactly, with h' shifted by 1 so that it is positive. They then subtract
   // the shift's part, the sum of the row, in float.
-  ValueWithError quantised_sum(const DotSums& sums) const {
+  ValueWithError quantized_sum(const DotSums& sums) const {
     const double terms = std::abs(sums.products) + std::abs(row_sum_);
     return {sums.products, 4 * kRoundoffFloat * terms};
   }
 
   void read_row(int64_t gate, int64_t unit) {
     operands_.generate_recurrent_row(gate, unit, row_.data());
-    if (rnn_.is_quantised()) row_sum_ = std::accumulate(row_.begin(), row_.end(), 0.0);
+    if (rnn_.is_quantized()) row_sum_ = std::accumulate(row_.begin(), row_.end(), 0.0);
   }
 
   // Computes the recurrent sums of one gate and unit at every step.

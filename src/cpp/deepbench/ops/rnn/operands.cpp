@@ -31,14 +31,14 @@ RnnOperands::RnnOperands(const Rnn& rnn, const KernelConditions& conditions)
 }
 
 deepbench_type RnnOperands::type_of(uint32_t stream) const {
-  if (!rnn_.is_quantised()) return rnn_.precision.a;
+  if (!rnn_.is_quantized()) return rnn_.precision.a;
   if (is_weights(stream)) return integers_;
   return stream == Rnn::kStreamX || stream == Rnn::kStreamH0 ? DEEPBENCH_S8 : DEEPBENCH_F32;
 }
 
 double RnnOperands::scale_of(uint32_t stream) const {
   const deepbench_type type = type_of(stream);
-  if (!rnn_.is_quantised() || type == DEEPBENCH_F32)
+  if (!rnn_.is_quantized() || type == DEEPBENCH_F32)
     return stream == Rnn::kStreamU ? rnn_.recurrent_scale() : Rnn::kScale;
   return 1 / (is_weights(stream) ? rnn_.weights_scale(type) : Rnn::kDataScale);
 }

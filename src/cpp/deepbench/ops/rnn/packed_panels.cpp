@@ -75,7 +75,7 @@ void PackedPanels<T>::add_panel(int64_t m, const double* a, int64_t a_step, int6
                                 double* c, int64_t c_step) const {
   const T* const elements = elements_.data() + panel * kColumns * k_;
   const int columns = int(std::min<int64_t>(kColumns, n_ - panel * kColumns));
-  run_vectorised([&]() DEEPBENCH_ALWAYS_INLINE {
+  run_vectorized([&]() DEEPBENCH_ALWAYS_INLINE {
     for (int64_t l = 0; l < k_; l += kDepth) {
       const T* const from = elements + l * kColumns;
       const int64_t depth = std::min(kDepth, k_ - l);

@@ -61,7 +61,7 @@ struct Rnn {
   // divided by weights_scale() and have the range that recurrent_scale() gives U. Biases, c0, c and
   // the stored h(t) are float.
   static constexpr double kDataScale = 128;
-  bool is_quantised() const { return precision.precision == Precision::kInt8; }
+  bool is_quantized() const { return precision.precision == Precision::kInt8; }
   double weights_scale(deepbench_type integers) const {
     return (integers == DEEPBENCH_S7 ? 64 : 128) / recurrent_scale();
   }

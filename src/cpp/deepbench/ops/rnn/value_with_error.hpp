@@ -33,11 +33,11 @@ inline ValueWithError operator*(const ValueWithError& a, const ValueWithError& b
 
 // The value stored as an 8-bit integer divided by `scale`; where it may round to either of two
 // integers, their mean.
-inline ValueWithError quantise(const ValueWithError& a, double scale) {
-  const auto quantise_value = [scale](double value) {
+inline ValueWithError quantize(const ValueWithError& a, double scale) {
+  const auto quantize_value = [scale](double value) {
     return std::clamp(std::nearbyint(scale * value), -128.0, 127.0) / scale;
   };
-  const double low = quantise_value(a.value - a.error), high = quantise_value(a.value + a.error);
+  const double low = quantize_value(a.value - a.error), high = quantize_value(a.value + a.error);
   return {(low + high) / 2, (high - low) / 2};
 }
 

@@ -1,4 +1,4 @@
-// Synchronises the ranks of a fleet, each of which makes the same row on its device: the barriers,
+// Synchronizes the ranks of a fleet, each of which makes the same row on its device: the barriers,
 // and the collection of all results on rank 0.
 #pragma once
 
@@ -37,7 +37,7 @@ class DEEPBENCH_API FleetCoordinator final : public MeasuringHooks {
   // The barrier before warm-up: all ranks load shared resources, such as power, at the same time.
   void start_barrier();
   // The barrier after this rank's last sample. Repeats `keep_running` until all ranks have their
-  // samples, so that the others are measured beside busy neighbours as well.
+  // samples, so that the others are measured beside busy neighbors as well.
   void end_barrier(const std::function<void()>& keep_running);
 
   void before_warm_up() override { start_barrier(); }

@@ -68,7 +68,7 @@ std::vector<std::string_view> joined_samples(const VisitedRow& row) {
   return all;
 }
 
-// Why the measurement ended: of the visits' reasons the least favourable one, unless all of them
+// Why the measurement ended: of the visits' reasons the least favorable one, unless all of them
 // together are as precise as a converged row.
 std::string_view joint_stop(const VisitedRow& row, double relative_error) {
   constexpr std::string_view kThrottled = "\"throttled\"", kConverged = "\"converged\"";

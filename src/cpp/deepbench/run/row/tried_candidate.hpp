@@ -1,4 +1,4 @@
-// What the search among candidates learnt about one of them.
+// What the search among candidates learned about one of them.
 #pragma once
 
 #include <string>

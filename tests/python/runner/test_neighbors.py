@@ -39,7 +39,7 @@ def shares(path: Path) -> list[float]:
 
 
 @pytest.fixture
-def neighbour() -> Iterator[int]:
+def neighbor() -> Iterator[int]:
     """A process that computes without pause; returns its processor."""
     processor = min(os.sched_getaffinity(0))
     words = f"import os\nos.sched_setaffinity(0, [{processor}])\nwhile True: pass"
@@ -51,7 +51,7 @@ def neighbour() -> Iterator[int]:
 @pytest.mark.skipif(
     not Path("/proc/thread-self/schedstat").exists(), reason="this system does not count waits"
 )
-def test_a_row_that_shares_its_processor_is_disturbed(tmp_path: Path, neighbour: int) -> None:
+def test_a_row_that_shares_its_processor_is_disturbed(tmp_path: Path, neighbor: int) -> None:
     path = tmp_path / "a.jsonl"
     command = [
         sys.executable, "-m", "deepbench", "gemm", "m=512", "n=512", "k=512", "--backend", "cpu",
@@ -61,7 +61,7 @@ def test_a_row_that_shares_its_processor_is_disturbed(tmp_path: Path, neighbour:
     variables = dict(os.environ)
     done = subprocess.run(
         command, capture_output=True, text=True, check=False, env=variables,
-        preexec_fn=lambda: os.sched_setaffinity(0, [neighbour]),
+        preexec_fn=lambda: os.sched_setaffinity(0, [neighbor]),
     )  # fmt: skip
     assert done.returncode == 0, (done.stderr, path.read_text())
     assert read(path).rows[0].statistics.is_disturbed
@@ -120,10 +120,10 @@ def test_retry_measures_disturbed_rows_again(tmp_path: Path, visits: tuple[str, 
     assert shares(path) == [0, 0, 0]
 
 
-def test_two_runs_beside_a_neighbour_find_no_row_faster(
+def test_two_runs_beside_a_neighbor_find_no_row_faster(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """The neighbour makes one row of each run four times as long."""
+    """The neighbor makes one row of each run four times as long."""
 
     def slow(row: dict[str, Any]) -> dict[str, Any]:
         longer = {
