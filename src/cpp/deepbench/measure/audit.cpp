@@ -1,4 +1,4 @@
-// Interleaved batches, and the verdict on them.
+// Times interleaved batches and decides whether they cast doubt on the samples.
 #include "deepbench/measure/audit.hpp"
 
 #include <algorithm>
@@ -11,42 +11,46 @@
 namespace deepbench {
 namespace {
 
-constexpr size_t kRounds = 9;            // without an exception cast doubt
-constexpr size_t kFirstCallRounds = 18;  // the same, of single calls, which are short
-constexpr int kClockRounds = 15;         // the same, of the clock
-constexpr int kMinClockRounds = 9;       // in fewer, every batch of one size may have been delayed
+constexpr size_t kRounds = 9;            // all of so many rounds must cast doubt
+constexpr size_t kFirstCallRounds = 18;  // the same for single calls, which are short
+constexpr int kClockRounds = 15;         // the most rounds in which two clocks are compared
+constexpr int kMinClockRounds = 9;  // the fewest; in fewer, each batch of one size may be delayed
 // Twice the calls take at least 1.5 times as long, and other multiples in proportion.
 constexpr double kMinGrowth = 0.75;
-// So many calls are not shorter because of a disturbance, and their launch is negligible.
+// A batch of this many calls is judged even if it is shorter than kSettlingNs: neither a
+// disturbance nor the launch of the batch hides half of its calls.
 constexpr uint64_t kManyCalls = 1 << 16;
-// Further calls of a batch, whose first one may take so many times as long, or the time in which a
-// device begins and that in which each thread wakes. Events of GPUs take up to 5 us.
+// For doubt_about_further_calls: the least number of calls in a long batch, how many times as long
+// as a further call the first one may take, and the times in which a device begins and in which
+// each thread wakes. Events of GPUs take up to 5 us.
 constexpr uint64_t kFewCalls = 8;
 constexpr double kMaxFirstCall = 1.6, kBeginningNs = 50e3, kWakingNs = 5e3;
-// In which a device reads operands that poisoning has driven from its caches, or from its memory.
+// The rate at which a device reads operands that poisoning has evicted from its caches or its
+// memory.
 constexpr double kColdBytesPerNs = 2;
-// Calls that make the first one, whose operands are not in the caches, negligible.
+// In a batch of this many calls the first one, whose operands are not in the caches, is negligible.
 constexpr uint64_t kCoolingCalls = 8;
-// The host's time over the device's. Graphs and streams of an H200 have 1.0 to 1.4.
+// The largest plausible ratio of the host's time to the device's. Graphs and streams of an H200
+// reach 1.0 to 1.4.
 constexpr double kMaxHostTime = 1.6;
-// Host time of a batch that calls of nothing take, and its fluctuation.
+// Host time of a batch whose calls do nothing, and its fluctuation.
 constexpr double kEmptyBatchNs = 1e3;
-// Clocks that are so many times apart are not those of the same calls: what is excluded from a span
-// is a fraction of it.
+// Clocks whose times differ by this factor did not time the same calls: the time that a span
+// excludes is only a fraction of it.
 constexpr double kFarTime = 4;
-// Launching one call, waiting for it and waking up afterwards take some 10 us, and 100 us where a
-// thread sleeps meanwhile. Ten times of that is no launch.
+// Launching one call, waiting for it and waking up afterwards take about 10 us, or 100 us where a
+// thread sleeps meanwhile. A launch does not take ten times as long.
 constexpr double kNoLaunchNs = 1e6;
-// The device's time over the host's, of clocks that are not tuned to each other.
+// The largest plausible ratio of the device's time to the host's, whose clocks may differ in rate.
 constexpr double kMaxShownTime = 1.1;
 // Ticks of the backend's clock by which a batch may seem longer than it is.
 constexpr double kTicks = 2;
-// Batches of a clock that seems far off grow to this host time: what delays the beginning of one,
-// such as ranks that wait for a processor, is less than the settling time.
+// Batches of a clock that seems far off grow to this host time. Delays before a batch begins, such
+// as ranks that wait for a processor, are shorter than kSettlingNs.
 constexpr double kLongBatchNs = 4 * kSettlingNs;
-// Caches, small copies and waiting for a device take less.
+// Caches, small copies and waits for a device explain differences below this one.
 constexpr double kMinHiddenNs = 200e3;
-// Reading computed results may take so many times as long as reading poisoned ones.
+// Reading computed results may take up to this many times as long as reading poisoned ones.
 constexpr double kMaxReadingTime = 2;
 
 uint64_t most_calls(const MeasureOptions& options) {
@@ -62,8 +66,8 @@ double largest(const std::vector<double>& values) {
   return *std::max_element(values.begin(), values.end());
 }
 
-// About half of the calls of a batch. A batch of the warm-up is preferred, since a device may have
-// recorded it: recording another one takes longer than the batch.
+// About half of the calls of a batch. The size of a batch of the warm-up is preferred, since a
+// device may have recorded such a batch, and recording another one takes longer than running it.
 uint64_t about_half(const Samples& samples, uint64_t whole) {
   const uint64_t known = samples.short_batch;
   const bool is_near = whole == samples.batch && 3 * known >= whole && 3 * known <= 2 * whole;
@@ -84,20 +88,22 @@ bool shows_too_much(double shown_ns, double watched_ns, double tolerance_ns) {
   return shown_ns > kMaxShownTime * watched_ns + tolerance_ns;
 }
 
-// What the clock of this rank shows for a call; the samples are those of the slowest rank.
+// The time of a call by the clock of this rank; `per_call_ns` of the samples is the slowest rank's.
 double own_call_ns(const Samples& samples) {
   return samples.own_elapsed_ns / samples.elapsed_ns * median(samples.per_call_ns);
 }
 
-// The host's time of a call of the samples; 0 where it is unknown.
+// The host time of a call of the samples; 0 if it is unknown.
 double watched_call_ns(const Samples& samples) {
   const auto batches = double(samples.per_call_ns.size() * samples.batches_per_sample);
   return samples.watched_ns / (batches * double(samples.batch));
 }
 
-// What the clock shows of a batch, without what it hid of the samples: a clock that is right only
-// when it is looked at does not speak for them, nor by more than the host sees. Calls that take
-// twice as long now as the host saw them take in the samples do not speak against them.
+// The part of a batch's device time that may count in favor of the clock. Time that the host did
+// not see pass does not count. Neither does time by which a call now takes more than twice as long
+// as in the samples: a clock that is right only while it is watched proves nothing about them. But
+// where a call also exceeds twice the host's time of the samples, it has become slower, and the
+// excess counts.
 double fitting_ns(const Batch& batch, const Samples& samples) {
   const double calls = kMaxVerifiedSlowdown * double(batch.count);
   const double fits_ns = own_call_ns(samples) * calls;
@@ -106,8 +112,8 @@ double fitting_ns(const Batch& batch, const Samples& samples) {
   return shown_ns - std::max(0.0, known_ns - fits_ns);
 }
 
-// The least host time of a batch that the backend's clock does not show. The first of two batches
-// may prepare what later ones of its size use again.
+// The least host time of a batch that its device time does not cover. Two batches are made, because
+// the first one of a size may prepare what later ones reuse.
 double unseen_ns(const BatchTimer& plain, uint64_t count, const Samples& samples) {
   plain(count);
   const Batch batch = plain(count);
@@ -125,7 +131,7 @@ std::string slow_clock_text(uint64_t calls, double shown_ns, double host_ns) {
          microseconds(host_ns) + " by the host's: the clock is wrong, or not all calls are timed";
 }
 
-// Of batches whose cost apart from their calls is unknown.
+// Doubts a slow clock where the host's overhead of a batch is unknown.
 ClockDoubt doubt_about_slow_clock_of_launches(const BatchTimer& plain, const Samples& samples,
                                               const AnyRank& any) {
   const auto is_far = [](double watched_ns, double shown_ns, double launches) {
@@ -144,8 +150,8 @@ ClockDoubt doubt_about_slow_clock_of_launches(const BatchTimer& plain, const Sam
   return {slow_clock_text(samples.batch, shown_ns, least_ns), true};
 }
 
-// Whether a clock that seems far off in batches of `calls` is so in each of several long ones. What
-// delays a batch before its clock begins does not grow with it.
+// Whether a clock that seems far off in batches of `calls` stays so in each of several long
+// batches. A delay before the clock of a batch begins does not grow with the batch.
 bool stays_far_off(const BatchTimer& plain, uint64_t calls, const Samples& samples,
                    const MeasureOptions& options, const AnyRank& any, bool mine) {
   bool is_long = any(plain(calls).watched_ns >= kLongBatchNs);
@@ -210,8 +216,7 @@ std::string doubt_about_further_calls(const BatchTimer& plain, const Samples& sa
   std::vector<double> first_ns, further_ns;
   while (first_ns.size() < kFirstCallRounds) {
     const double all = plain(whole).elapsed_ns;
-    plain(1);  // Whatever a restored operand or the end of a long batch costs is not part of the
-               // next.
+    plain(1);  // absorbs the cost of a restored operand or of the end of the long batch
     const Batch first = plain(1);
     first_ns.push_back(first.undisturbed_ns());
     further_ns.push_back(std::max(0.0, all - first.elapsed_ns) / double(whole - 1));

@@ -1,11 +1,11 @@
-// Whether the times that a backend reports fit together. The measuring loop believes them; these
-// functions make a few more batches and look for what an honest clock and an honest loop cannot do.
-// Other work on the machine must not cast doubt on a kernel: an honest one is believed after the
-// first round that is plausible, and doubt takes several rounds without an exception. Nor does time
-// for which other work is known to have had the processor make a batch too long.
+// Checks whether the times that a backend reports are consistent. The measuring loop trusts them;
+// these functions make a few more batches and look for results that a correct clock and a correct
+// loop cannot produce. Other work on the machine must not cast doubt on a kernel: the first
+// plausible round acquits it, and a doubt requires several implausible rounds in a row. The time
+// for which other work is known to have held a processor does not count against a batch.
 //
 // Where several ranks make the batches together, each judges its own clock and its own results, and
-// all make as many rounds as the one that is doubted longest.
+// all make as many rounds as the rank that needs the most.
 #pragma once
 
 #include <functional>
@@ -17,73 +17,75 @@
 
 namespace deepbench {
 
-// A verified batch this many times slower than the samples is looked into.
+// A verified batch that is this many times slower than the samples is examined.
 inline constexpr double kMaxVerifiedSlowdown = 2;
-// Batches of a doubted kernel grow to this length, so that no short disturbance explains them, such
-// as threads that poisoned the outputs and keep the processors busy for some milliseconds.
+// Batches of a doubted kernel grow to this length, which outlasts short disturbances, such as
+// threads that poisoned the outputs and keep the processors busy for some milliseconds.
 inline constexpr double kSettlingNs = 50e6;
 
-// Whether `mine` is true on any rank. All ranks call it at the same step.
+// Returns whether `mine` is true on any rank. All ranks call it at the same step.
 using AnyRank = std::function<bool(bool mine)>;
-inline bool this_rank(bool mine) { return mine; }  // of a process that makes its rows alone
+inline bool this_rank(bool mine) { return mine; }  // for a process that makes its rows alone
 
-// Each returns why the samples are doubted, in one line, or "". `plain` makes batches as the
-// samples were made.
+// Each of these functions returns the reason to doubt the samples, in one line, or "" if there is
+// none. `plain` makes batches in the way in which the samples were made.
 
-// Half of the calls must take about half of the time, or not every call is made.
+// Doubts that every call is made: half of the calls must take about half of the time.
 DEEPBENCH_API std::string doubt_about_count(const BatchTimer& plain, const Samples& samples,
                                             const MeasureOptions& options);
 
-// A call in a batch of its own takes at most 1.6 times as long as a further call of a long batch,
-// or the further ones do less. `threads` may have to be woken for the first call.
+// Doubts that further calls do all the work: a call in a batch of its own must take at most 1.6
+// times as long as a further call of a long batch. The first call may have to wake `threads`
+// threads.
 DEEPBENCH_API std::string doubt_about_further_calls(const BatchTimer& plain, const Samples& samples,
                                                     const MeasureOptions& options, int64_t threads);
 
-// Calls whose results are verified must not take longer than the others, or the others do less.
-// `after_reset` makes a batch right after the outputs were poisoned, and reads a result, so that
-// the next plain batch is not part of it. Poisoning cools caches and wakes threads: the batches are
-// so long that this counts little, and where they cannot be, nothing is doubted.
+// Doubts that timed calls do as much as calls whose results are verified: the latter must not take
+// longer. `after_reset` makes a batch right after the outputs were poisoned and then reads a
+// result, so that work which is left over does not fall into the next plain batch. Poisoning evicts
+// operands from caches and wakes threads. Batches are therefore so long that this counts little;
+// where they cannot be, there is no doubt.
 DEEPBENCH_API std::string doubt_about_reset(const BatchTimer& plain, const BatchTimer& after_reset,
                                             const Samples& samples, const MeasureOptions& options);
 
-// What poisoned outputs may add to a call: it finds `bytes` of operands in no cache, and `threads`
-// asleep.
+// The time that poisoning the outputs may add to a call, which then finds `bytes` of operands in no
+// cache and `threads` threads asleep.
 DEEPBENCH_API double reset_cost_ns(double bytes, int64_t threads);
 
-// The same of a single call, since the first one after the outputs were poisoned may do the work of
-// all. Each timer makes its later batches when the device and its threads have been idle for
-// kSettlingNs, so that no more than `cost_ns` explains a longer call.
+// Does the same as doubt_about_reset() for a single call, since the first call after the outputs
+// were poisoned may do the work of all. Each timer lets the device and its threads idle for
+// kSettlingNs before later batches, so that a longer call is explained by `cost_ns` alone.
 DEEPBENCH_API std::string doubt_about_call_after_reset(const BatchTimer& plain,
                                                        const BatchTimer& after_reset,
                                                        double cost_ns);
 
-// How long it takes to read results: poisoned ones, and the same of a call right after it.
+// The times in which poisoned results are read, and in which they are read right after a call.
 struct ReadingTimes {
   double poisoned_ns = 0, computed_ns = 0;
 };
 
-// The least time that reading must take before results can have been computed meanwhile: that of a
-// call, and so much that no cache or small copy explains it.
+// Results can have been computed while they were read only if reading them takes at least this
+// long: as long as a call, and longer than caches and small copies explain.
 DEEPBENCH_API double suspect_reading_ns(const Samples& samples);
 
-// Reading the results of a call must not take longer than reading what stood there before it, or
-// they are computed when they are read.
+// Doubts that results are computed by the call and not when they are read: reading them must not
+// take longer than reading what the outputs held before the call.
 DEEPBENCH_API std::string doubt_about_reading(const std::function<ReadingTimes()>& read,
                                               const Samples& samples,
                                               const AnyRank& any = this_rank);
 
-// What is wrong with a clock.
+// A doubt about a backend's clock.
 struct ClockDoubt {
-  std::string why;      // in one line, or ""
-  bool is_far = false;  // by more than any honest clock is off
+  std::string why;      // the reason in one line, or ""
+  bool is_far = false;  // whether it errs more than any correct clock
 };
 
 // Whether the host saw much more time pass than the backend's clock shows.
 DEEPBENCH_API bool is_clock_slow(const Samples& samples);
 
-// Of a clock that seems slow. What a batch costs the host whatever its calls take does not count.
-// It is unknown where batches have a single call, and counts for each of isolated calls: such a
-// clock is doubted only if it is far off and the host's time is too long for any launch.
+// Doubts a clock that seems slow. The host's overhead of a batch does not count. Where batches have
+// a single call, or calls are isolated, this overhead is unknown: there, a clock is doubted only if
+// it is far off and the host's time is too long for any launch.
 DEEPBENCH_API ClockDoubt doubt_about_slow_clock(const BatchTimer& plain, const Samples& samples,
                                                 const MeasureOptions& options,
                                                 const AnyRank& any = this_rank);
@@ -91,8 +93,8 @@ DEEPBENCH_API ClockDoubt doubt_about_slow_clock(const BatchTimer& plain, const S
 // Whether the backend's clock shows more time than the host saw pass.
 DEEPBENCH_API bool is_clock_fast(const Samples& samples, const MeasureOptions& options);
 
-// Of a clock that seems fast. The host's time includes all that the calls take, so that no other
-// work and no cost of a batch explains it.
+// Doubts a clock that seems fast. The host's time covers the calls and more, so that neither other
+// work nor the overhead of a batch explains a shorter one.
 DEEPBENCH_API ClockDoubt doubt_about_fast_clock(const BatchTimer& plain, const Samples& samples,
                                                 const MeasureOptions& options,
                                                 const AnyRank& any = this_rank);

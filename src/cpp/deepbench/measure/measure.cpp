@@ -12,7 +12,7 @@ namespace {
 
 // the settled clock is the median over this many batches
 constexpr size_t kSettledClockBatches = 10;
-// of so few samples the share that is disturbed says little
+// Lets a few more than half of the samples be disturbed: in few samples their share says little.
 constexpr int64_t kFewSamples = 2;
 
 class MeasuringLoop {
@@ -71,21 +71,21 @@ class MeasuringLoop {
     return batch.throttled || (slow && !batch.power_capped);
   }
 
-  // Whether other work had a processor of the row for a part of the batch that counts.
+  // Whether other work held a processor of the row for a considerable part of the batch.
   bool is_disturbed(const Batch& batch) const {
     return batch.waited_ns.value_or(0) > std::max(options_.disturbed_min_wait_ns,
                                                   options_.disturbed_wait_share * batch.elapsed_ns);
   }
 
-  // Where other work leaves hardly a batch alone, repeating each of them finds no better one.
+  // Where other work disturbs most batches, repeating one of them finds no better one.
   bool is_worth_repeating(const Batch& batch) const {
-    if (options_.soak_calls > 0) return false;  // a soak shows what happens, throttling too
+    if (options_.soak_calls > 0) return false;  // a soak records everything, throttling included
     const auto taken = static_cast<int64_t>(host_per_call_ns_.size());
     const bool is_often_alone = 2 * disturbed_ <= taken + kFewSamples;
     return is_throttled(batch) || (is_disturbed(batch) && is_often_alone);
   }
 
-  // A batch of the samples, whose wait adds to the share if it counts.
+  // Makes a batch for a sample, and adds its wait to the share of waiting if it is disturbed.
   Batch time_watched_batch() {
     const Batch batch = time_batch(samples_.batch);
     if (!batch.waited_ns) return batch;
@@ -149,8 +149,8 @@ class MeasuringLoop {
   Samples samples_;
   std::vector<double> recent_clocks_mhz_;  // clocks of the last ten accepted batches
   std::vector<double> host_per_call_ns_, own_elapsed_ns_, watched_ns_;
-  int64_t disturbed_ = 0;                // samples
-  double tried_ns_ = 0, waited_ns_ = 0;  // of the samples and of the batches that were repeated
+  int64_t disturbed_ = 0;                // number of disturbed samples
+  double tried_ns_ = 0, waited_ns_ = 0;  // sums over all batches, repeated ones included
 };
 
 }  // namespace

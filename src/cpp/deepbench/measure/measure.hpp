@@ -23,25 +23,25 @@ struct Samples {
   bool schedule_perturbed =
       false;  // a perturbation of the schedule preceded the batches (DEEPBENCH_REQUEST_PERTURB)
   double first_call_ns = 0;
-  double host_per_call_ns = 0;     // median
-  double spent_ns = 0;             // host time of the whole loop, including rests
-  double rested_ns = 0;            // rest ahead of the last batch
-  double elapsed_ns = 0;           // of all batches that became samples,
-  double own_elapsed_ns = 0;       // the same on this rank, which others may be slower than,
-  double watched_ns = 0;           // and by the core's stopwatch on its host; 0: unknown
-  double typical_own_ns = 0;       // median over the batches of the times on this rank,
-  double typical_watched_ns = 0;   // and of its host's times
+  double host_per_call_ns = 0;  // median
+  double spent_ns = 0;          // host time of the whole loop, including rests
+  double rested_ns = 0;         // rest ahead of the last batch
+  double elapsed_ns = 0;        // device time of all batches that became samples
+  double own_elapsed_ns = 0;    // the same on this rank, which may not be the slowest
+  double watched_ns = 0;        // the same by the core's stopwatch on this rank's host; 0: unknown
+  double typical_own_ns = 0;    // median device time of a batch on this rank
+  double typical_watched_ns = 0;   // median host time of a batch on this rank
   double error = 0;                // relative standard error of the median; infinity for one sample
   double clock_mhz = 0;            // median over the samples, 0 if unknown
-  std::vector<double> clocks_mhz;  // of each batch that became a sample and stated its clock
+  std::vector<double> clocks_mhz;  // clock of each batch that became a sample, where known
   std::vector<double> rests_ns;    // rest ahead of each batch that became a sample
   int64_t throttled = 0;           // samples accepted although the device was throttled
   int64_t retries = 0;             // batches repeated because they were throttled or disturbed
-  // For which part of the batches, repeated ones included, a thread of the row waited for a
-  // processor that other work had. Empty: unknown.
+  // For what part of the time of all batches, repeated ones included, a thread of the row waited
+  // for a processor that other work held. Empty: unknown.
   std::optional<double> waited_share{};
   int64_t power_capped = 0;  // samples under a software power cap: a label, not a fault
-  SoakCourse soak;           // of the samples, if they are those of a soak
+  SoakCourse soak;           // how the samples of a soak change with time
   StopReason stop = StopReason::kConverged;
   std::string launch, timer;
 };

@@ -9,30 +9,30 @@ namespace deepbench {
 
 struct MeasureOptions {
   double min_span_ns = 200e3;  // a batch takes at least this long, so short calls are batched
-  double min_total_ns = 20e6;  // all batches together
+  double min_total_ns = 20e6;  // all batches together take at least this long
   double max_error = 0.005;    // relative standard error of the median
   int64_t min_samples = 10;
-  int64_t visits = 1;           // the row's samples are divided among so many measurements
+  int64_t visits = 1;           // number of visits among which the row's samples are divided
   int64_t exact_samples = 0;    // > 0: take exactly this number, whatever their error
   double time_limit_ns = 10e9;  // host time of a row, including warm-up
-  // The device is loaded without pause: for this long, and until its clock has settled, before the
-  // samples (sustained_load.hpp). Nothing: it need not be.
+  // Before the samples, the device is loaded without pause for at least this long, and until its
+  // clock has settled (sustained_load.hpp). Empty: there is no such load.
   std::optional<double> min_load_ns;
-  // > 0: the samples are at least so many calls back to back, whose course is kept (soak.hpp).
+  // > 0: the samples are at least this many consecutive calls, whose course is recorded (soak.hpp).
   int64_t soak_calls = 0;
   double timer_resolution_ns = 1;
 
-  double max_autocorrelation = 0.5;  // at lag 1; above it, errors come from block means
+  double max_autocorrelation = 0.5;  // at lag 1; beyond it, the error is that of block means
   // the row is noisy if doubling the samples leaves more than this share of the error
   double noisy_error_ratio = 0.9;
   int64_t noisy_min_samples = 20;      // number of samples at the first such check
   double throttled_clock_ratio = 0.9;  // a clock below this share of the settled clock is throttled
   double max_throttled_share = 0.1;    // the row is throttled above this share of throttled samples
-  // A batch is disturbed if a thread waited for a processor for more than this share of it. A
-  // thread that is woken on an idle processor takes tens of microseconds, a slice of other work a
+  // A batch is disturbed if a thread waited for a processor for more than this share of it. Waking
+  // a thread on an idle processor takes tens of microseconds; a time slice of other work takes a
   // millisecond.
   double disturbed_wait_share = 0.02, disturbed_min_wait_ns = 100e3;
-  int retries_per_sample = 3;  // of a throttled or disturbed batch
+  int retries_per_sample = 3;  // repetitions of a throttled or disturbed batch
   int64_t max_batch = 1 << 20;
   // Minimum number of calls in a batch, and in a batch of calls shorter than kShortCallNs. Neither
   // applies where the batch would take more than kMaxBatchShareOfLimit of the time limit.
@@ -52,9 +52,9 @@ inline constexpr double kMaxBatchShareOfLimit = 0.02, kShortCallNs = 100e3;
 inline constexpr double kBlockMeansMinDeviation = 0.015, kBlockMeansMaxError = 0.004;
 inline constexpr size_t kBatchesPerBlock = 12, kMaxBlockBatches = 20 * kBatchesPerBlock;
 
-// A sustained load: after an idle second a device takes this long to draw the power that it draws
-// on, and its clock to follow. A device that is loaded already needs no more than the windows in
-// which the clock is seen to have settled.
+// For a sustained load: a device that was idle for a second takes kLoadAfterIdleNs until its power
+// draw and its clock are steady. A device that is already loaded needs only the windows that show
+// that its clock has settled.
 inline constexpr double kLoadAfterIdleNs = 3e9, kMaxLoadNs = 5e9, kSustainedSpanNs = 20e6;
 
 // A soak has at least this many batches, so that its course can be seen.

@@ -10,13 +10,13 @@ namespace deepbench {
 
 class DEEPBENCH_API RestPolicy {
  public:
-  // The device's highest clock; 0 disables rests, because the device does not report its clock or
-  // is to be loaded steadily.
+  // `max_clock_mhz` is the device's highest clock. 0 disables rests, because the device does not
+  // report its clock or is to be loaded without pause.
   explicit RestPolicy(double max_clock_mhz) : max_clock_mhz_(max_clock_mhz) {}
 
   // Whether the device may rest at all.
   bool rests() const { return max_clock_mhz_ > 0; }
-  // Every batch after the first one with a lowered clock is preceded by a rest.
+  // Adds a batch. A rest precedes every batch after the first one with a lowered clock.
   void add(const Batch& batch);
   // Rest before the next batch.
   double next_rest_ns() const { return next_rest_ns_; }

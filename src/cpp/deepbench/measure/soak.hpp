@@ -13,9 +13,9 @@ namespace deepbench {
 // Consecutive batches of a soak.
 struct SoakPart {
   int64_t calls = 0, batches = 0;
-  int64_t throttled = 0;     // of the batches
-  int64_t power_capped = 0;  // of the batches
-  int64_t clocked = 0;       // of the batches: those whose clock is known
+  int64_t throttled = 0;     // number of throttled batches
+  int64_t power_capped = 0;  // number of batches under the software power cap
+  int64_t clocked = 0;       // number of batches whose clock is known
   double elapsed_ns = 0;     // device time of the calls
   double clock_mhz = 0;      // mean over the clocked batches; 0: there are none
 };
@@ -28,7 +28,7 @@ class DEEPBENCH_API SoakCourse {
 
   void add(const Batch& batch, bool is_throttled);
   const std::vector<SoakPart>& parts() const { return parts_; }
-  // The parts of a course that another process followed.
+  // Sets the parts of a course that another process recorded.
   void set_parts(std::vector<SoakPart> parts) { parts_ = std::move(parts); }
 
  private:

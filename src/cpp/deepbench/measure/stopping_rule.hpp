@@ -55,7 +55,7 @@ class DEEPBENCH_API StoppingRule {
 
  private:
   int64_t required_samples(double median_ns) const;
-  // Of so many samples of a row those that one visit takes.
+  // How many of `samples` samples of a row one visit takes.
   int64_t share_of_visit(int64_t samples) const;
   void update_error();
   bool is_multimodal(double median_ns) const;

@@ -15,7 +15,7 @@ namespace deepbench {
 // A device that has computed nothing for this long has left the state of a sustained load.
 inline constexpr double kIdleNs = 1e9;
 
-// When a device computed last, from row to row.
+// Records when a device computed last, across rows.
 class DeviceActivity {
  public:
   // `is_sustained`: the batch is part of a sustained load.
@@ -36,7 +36,7 @@ class DeviceActivity {
   bool was_sustained_ = false;
 };
 
-// The load before the samples.
+// Decides when the load that precedes the samples has settled.
 class DEEPBENCH_API SustainedLoad {
  public:
   // The load lasts at least `min_ns`.
@@ -55,7 +55,7 @@ class DEEPBENCH_API SustainedLoad {
   const double min_ns_;
   double spent_ns_ = 0;
   Window current_;
-  std::optional<Window> latest_, previous_;  // that are complete
+  std::optional<Window> latest_, previous_;  // the last two complete windows
 };
 
 }  // namespace deepbench

@@ -12,11 +12,12 @@ namespace deepbench {
 namespace {
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
-constexpr size_t kLeastRows = 5;      // of a class that says anything
-constexpr double kLeastShare = 1e-5;  // of the median variance; smaller ones are raised to it
-constexpr double kLongestNs = 1e15;   // of a result file: two visits far apart bound nothing
-constexpr double kNormalQuantile = 1.959963984540054;  // of 97.5 %
-constexpr double kNormalFrom = 1e6;  // degrees of freedom that are as good as infinity
+constexpr size_t kLeastRows = 5;  // a class of fewer rows has no prior
+// Variances below this share of the median variance are raised to it.
+constexpr double kLeastShare = 1e-5;
+constexpr double kLongestNs = 1e15;                    // no time in a result file is longer
+constexpr double kNormalQuantile = 1.959963984540054;  // quantile of 97.5 %
+constexpr double kNormalFrom = 1e6;  // as many degrees of freedom count as infinitely many
 
 double mean_of(const std::vector<double>& values) {
   return std::accumulate(values.begin(), values.end(), 0.0) / static_cast<double>(values.size());
@@ -121,8 +122,8 @@ VisitedTime combine_medians(const std::vector<double>& medians_ns, const VisitPr
 
 double student_quantile(double degrees) {
   if (degrees > kNormalFrom) return kNormalQuantile;
-  // The density falls, so that Newton's method approaches the quantile from below without leaving
-  // it behind.
+  // The density falls, so that Newton's method approaches the quantile from below and does not
+  // overshoot it.
   double t = kNormalQuantile;
   for (int i = 0; i < 60; ++i) {
     const double missing = 0.475 - student_probability(t, degrees);

@@ -11,8 +11,9 @@ namespace deepbench {
 namespace {
 
 constexpr size_t kWindow = 10, kShortWindow = 5;
-constexpr size_t kLeastWindow = 2;      // of one visit of several
-constexpr double kShortWindowNs = 5e6;  // longer calls, and all calls after a rest, fluctuate less
+constexpr size_t kLeastWindow = 2;  // the smallest window if a row has several visits
+// Calls that are longer, or that follow a rest, fluctuate less: a shorter window suffices.
+constexpr double kShortWindowNs = 5e6;
 constexpr double kSettledTolerance = 0.01;
 
 std::vector<double> last_values(const std::vector<double>& all, size_t count, size_t skip = 0) {

@@ -24,7 +24,7 @@ class DEEPBENCH_API WarmUp {
   uint64_t batch_size() const { return batch_size_; }
   // Calls of the last batch that was too short; 0 if none was.
   uint64_t short_batch_size() const { return short_batch_size_; }
-  // The clocks of up to ten last batches; empty if the device does not report its clock.
+  // The clocks of at most the last ten batches; empty if the device does not report its clock.
   std::vector<double> last_clocks_mhz() const;
 
  private:

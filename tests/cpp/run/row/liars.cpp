@@ -364,7 +364,7 @@ TEST_CASE("in place, the weights' gradient of a joint pass adds up and the data'
 }
 
 TEST_CASE("a row says where rounding hides what several calls in place add up to") {
-  const std::string alone = ", in place of single calls only";
+  const std::string alone = ", in place only for single calls";
   const Row rounded = fake_row("in_place; time 1000", kLarge + " precision=bfloat16");
   CHECK_MESSAGE(verdict(rounded) == "ok", rounded.reason);
   CHECK_MESSAGE(contains(rounded.verification.what, alone), rounded.verification.what);

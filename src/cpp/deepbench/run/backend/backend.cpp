@@ -20,7 +20,7 @@
 namespace deepbench {
 namespace {
 
-constexpr double kShortestCallNs = 1e-3;  // light goes a third of a millimetre in it
+constexpr double kShortestCallNs = 1e-3;  // light travels a third of a millimeter in it
 
 Status row_status(deepbench_status status) {
   switch (status) {
@@ -55,12 +55,13 @@ void check_status(const deepbench_backend* table, deepbench_status status, const
   if (status == DEEPBENCH_OK) return;
   const char* said = table->last_error();
   const std::string reason = shown_text(said && *said ? said : "no reason given");
-  // The reason names the slot, unless the problem is unsupported, which is no failure of a slot.
+  // The reason names the slot unless the problem is unsupported, which is not the slot's failure.
   throw RowFailure(row_status(status),
                    status == DEEPBENCH_UNSUPPORTED ? reason : std::string(slot) + ": " + reason);
 }
 
-// What a slot returns. Exceptions must not cross the boundary; one that does ends the row.
+// Calls a slot and returns its result. Exceptions must not cross the boundary; one that does ends
+// the row.
 template <class... Parameters, class... Arguments>
 deepbench_status status_of(const deepbench_backend& table, const char* slot,
                            deepbench_status (*function)(Parameters...), Arguments... arguments) {
@@ -110,8 +111,8 @@ std::vector<std::string> valid_candidate_ids(const std::vector<std::string>& giv
   return ids;
 }
 
-// The backend's table of an extension, or null. A table that ends before the extension's first
-// version does counts as absent.
+// The backend's table of an extension, or null. A table that is shorter than the extension's first
+// version counts as absent.
 template <class Extension>
 const Extension* extension(const deepbench_backend& table, const char* name) {
   const void* const found = table.extension ? table.extension(name) : nullptr;
@@ -178,8 +179,9 @@ Kernel::Kernel(const deepbench_backend* table, deepbench_kernel* handle, Attribu
   for (const auto& [name, value] : own.items()) facts_.set(name, value);
 }
 
-// Spans around single calls leave most of the host's time out, so that the backend's clock is not
-// compared with the host's. Only a flush of the caches and the markers of a single call need them.
+// Spans around single calls exclude most of the host's time, so that the backend's clock cannot be
+// compared with the host's. Only a flush of the caches and the markers of a single call need such
+// spans.
 bool Kernel::may_isolate(const deepbench_request& request) const {
   return request.launch == DEEPBENCH_LAUNCH_ISOLATED ||
          (request.flags & DEEPBENCH_REQUEST_MARKERS) != 0 || facts_.text("cold") == "flush";
@@ -305,7 +307,7 @@ void Kernel::adopt_forward_states(const Kernel& tested) {
   int32_t answer = DEEPBENCH_STATES_UNKNOWN;
   const deepbench_status status = status_of(*table_, "adopt", forward_state->adopt, handle_.get(),
                                             tested.handle_.get(), &answer);
-  if (status == DEEPBENCH_UNSUPPORTED) return;  // like a backend without the extension
+  if (status == DEEPBENCH_UNSUPPORTED) return;  // as if the backend lacked the extension
   check_status(table_, status, "adopt");
   if (answer < DEEPBENCH_STATES_WRONG || answer > DEEPBENCH_STATES_ADOPTED)
     invalid_answer("adopt", std::to_string(answer));

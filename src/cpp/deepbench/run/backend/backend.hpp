@@ -20,10 +20,11 @@ class Group;
 // One prepared call of a backend; see plugin.h for what each function promises.
 class DEEPBENCH_API Kernel {
  public:
-  // `plan` are the facts of describe_plan, which those of describe_kernel complete.
+  // `plan` holds the facts of describe_plan, to which the constructor adds those of
+  // describe_kernel.
   Kernel(const deepbench_backend* table, deepbench_kernel* handle, Attributes plan);
 
-  const Attributes& facts() const { return facts_; }  // of the plan and of the kernel
+  const Attributes& facts() const { return facts_; }  // facts of the plan and of the kernel
   uint64_t copies() const { return static_cast<uint64_t>(facts_.integer("copies", 1)); }
   bool in_place() const { return facts_.integer("in_place") != 0; }
 
@@ -36,14 +37,14 @@ class DEEPBENCH_API Kernel {
   // operands unchanged, if the kernel cannot do that.
   bool refill(const std::string& inputs, uint64_t seed);
   void poison_outputs();
-  // `output` is the number of an output, `elements` the number of its elements, for backends that
-  // leave scanning or projecting to the core.
+  // `output` is the number of an output. `elements` is the number of its elements, for backends
+  // that leave scanning or projecting to the core.
   std::vector<double> read_output(uint32_t output, const std::vector<uint64_t>& indices);
   deepbench_scan scan_output(uint32_t output, uint64_t elements);
   std::vector<double> project_output(uint32_t output, uint64_t rows, uint64_t elements,
                                      uint64_t seed);
-  // For a kernel of the reference: asks it to start from the states that the forward pass of
-  // `tested` has left. forward_states() is its answer.
+  // Only for a kernel of the reference: asks it to start from the states that the forward pass of
+  // `tested` left. forward_states() returns its answer.
   void adopt_forward_states(const Kernel& tested);
   deepbench_forward_states forward_states() const { return forward_states_; }
 
@@ -66,11 +67,11 @@ class DEEPBENCH_API BackendPlan {
  public:
   BackendPlan(const deepbench_backend* table, deepbench_plan* handle);
 
-  const Attributes& facts() const { return facts_; }  // of describe_plan
+  const Attributes& facts() const { return facts_; }  // the facts of describe_plan
   uint64_t memory_bytes() const { return memory_bytes_; }
   uint32_t outputs() const { return outputs_; }
 
-  // The ids of the candidates, the plan's own first; at most `limit` are asked for (0: all).
+  // The ids of the candidates, with the plan's own first. At most `limit` are requested (0: all).
   std::vector<std::string> candidates(int64_t limit) const;
   BackendPlan with_candidate(const std::string& id) const;
   Kernel prepare() const;
@@ -90,7 +91,8 @@ class DEEPBENCH_API BackendPlan {
 // A loaded backend. Copies share the plugin, which stays loaded as long as the process.
 class DEEPBENCH_API Backend {
  public:
-  int32_t priority() const { return table_->priority; }  // among those that `auto` may take
+  // Order among the backends that `auto` may select.
+  int32_t priority() const { return table_->priority; }
   // `path` is where it was loaded from, or "" for a table that is linked in.
   Backend(const deepbench_backend* table, std::string path);
 
@@ -98,8 +100,8 @@ class DEEPBENCH_API Backend {
   const std::string& path() const { return path_; }
 
   Attributes describe() const;
-  // Whether the times are a simulator's, as the first describe() says. What the context of a result
-  // file states thus holds for all of its rows.
+  // Whether the times are a simulator's, according to the first describe(). The context of a result
+  // file states this once for all of its rows.
   bool has_simulated_time() const;
   int device_count() const;
   Attributes describe_device(int device) const;

@@ -1,4 +1,4 @@
-// The numbers that a fact may have.
+// Checks that numeric facts are within the ranges that a device can have.
 #include "deepbench/run/backend/fact_ranges.hpp"
 
 #include <algorithm>
@@ -11,7 +11,7 @@ namespace {
 enum class Kind { kInteger, kReal };
 
 struct Range {
-  std::string_view name;  // of a fact; with a '.' at its end, of all whose names begin so
+  std::string_view name;  // a fact; with a '.' at its end, all facts with this prefix
   Kind kind;
   double least, most;
 };
@@ -19,13 +19,13 @@ struct Range {
 // More than any memory; a negative number that was converted to unsigned is far larger.
 constexpr double kMemory = double(uint64_t{1} << 62);
 constexpr double kCache = double(uint64_t{1} << 40);
-constexpr double kCount = double(1 << 20);  // of ranks, threads or copies
+constexpr double kCount = double(1 << 20);  // the largest number of ranks, threads or copies
 constexpr double kMany = double(uint64_t{1} << 62);
 constexpr double kLongNs = 1e15;      // eleven days
 constexpr double kCoarsestNs = 20e6;  // no clock counts in longer ticks
-constexpr double kSensor = 1e9;       // of any unit
+constexpr double kSensor = 1e9;       // the largest reading of a sensor, whatever its unit
 
-// Facts that decide what is refused, allocated or repeated, and for how long.
+// The core refuses, allocates or repeats by these facts, or waits for as long as they say.
 constexpr Range kRanges[] = {
     {"memory_bytes", Kind::kInteger, 0, kMemory},
     {"memory_available_bytes", Kind::kInteger, 0, kMemory},

@@ -1,4 +1,4 @@
-// The numbers that a fact may have.
+// Checks that numeric facts are within the ranges that a device can have.
 #pragma once
 
 #include <string>

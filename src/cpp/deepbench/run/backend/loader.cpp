@@ -55,7 +55,7 @@ void find_backends_in(const fs::path& place, std::vector<FoundBackend>& found) {
   for (const auto& file : files) add_backend_file(file, found);
 }
 
-// Why a path that the user named holds no backend; empty if it holds one.
+// The reason why a path that the user named holds no backend; empty if it holds one.
 std::string no_backend_reason(const fs::path& place) {
   std::error_code ignored;
   if (!fs::exists(place, ignored)) return "no such file or folder";
@@ -144,7 +144,7 @@ const deepbench_backend* open_table(const std::string& path) {
   if (table->struct_size < kFirstTable)
     refuse("its table is too small: " + std::to_string(table->struct_size) + " bytes of " +
            std::to_string(kFirstTable));
-  // A slot of which only a part is there would be a pointer to anywhere.
+  // A slot that the table holds only in part would be a pointer to an arbitrary address.
   if (table->struct_size > limits::kTableBytes || table->struct_size % sizeof(void*) != 0)
     refuse("its table cannot have " + std::to_string(table->struct_size) + " bytes");
   if (!has_required_slots(*table)) refuse("its table lacks a slot that every backend must have");
@@ -181,9 +181,9 @@ std::vector<AutomaticBackend> load_automatic_backends(const std::vector<FoundBac
   return all;
 }
 
-// A device that is there but cannot be used (its driver is too old, a library is missing) does not
-// justify timing another device unasked: the backend's message, which has the cure, ends the
-// search.
+// A device that is present but cannot be used (its driver is too old, or a library is missing) does
+// not justify measuring another device without being asked. The backend's message, which names the
+// remedy, ends the search.
 Backend load_automatic(const std::vector<FoundBackend>& found, std::string* why) {
   std::string skipped;
   const std::vector<AutomaticBackend> all = load_automatic_backends(found, skipped);

@@ -11,7 +11,7 @@
 namespace deepbench {
 
 struct FoundBackend {
-  std::string name;  // from the file's name, libdeepbench_NAME.so
+  std::string name;  // taken from the name of the file, libdeepbench_NAME.so
   std::string path;
 };
 

@@ -1,4 +1,4 @@
-// Named values across the plugin boundary.
+// Converts named values at the plugin boundary.
 #include "deepbench/run/backend/marshal.hpp"
 
 #include <exception>
@@ -13,7 +13,7 @@ namespace {
 
 constexpr std::string_view kLibraryPrefix = "library.";
 
-// What a fact's text names; empty for a free text.
+// The kind of thing whose name the fact's text is; empty for a free text.
 std::string named_by(const std::string& fact) {
   if (fact == "name") return "the device's name";
   if (fact == "uuid" || fact == "pci_bus_id") return "the device's " + fact;
@@ -22,7 +22,7 @@ std::string named_by(const std::string& fact) {
   return "";
 }
 
-// Why a fact cannot have this name; empty if it can.
+// The reason why a fact cannot have this name; empty if it can.
 std::string fault_of_fact_name(const char* name) {
   const std::string fault = *name ? fault_of_name(name) : "is empty";
   if (fault.empty()) return "";

@@ -1,4 +1,4 @@
-// Named values across the plugin boundary, in both directions.
+// Converts named values at the plugin boundary, in both directions.
 #pragma once
 
 #include <string>
@@ -38,7 +38,7 @@ class Collector {
  public:
   enum class Answer {
     kFacts,
-    kVariables,   // of the environment: texts are neither changed nor shortened
+    kVariables,   // variables of the environment, whose texts are neither changed nor shortened
     kCandidates,  // texts that are all called "candidate"
   };
   explicit Collector(Answer answer = Answer::kFacts) : answer_(answer) {}
@@ -46,8 +46,8 @@ class Collector {
   deepbench_sink sink() { return {this, &Collector::receive}; }
   const Attributes& values() const { return values_; }
   const std::vector<std::string>& candidates() const { return candidates_; }
-  // Why the answer is refused, such as "the device's name has a control character"; empty if it is
-  // not. What was emitted after the reason for it is ignored.
+  // The reason why the answer is refused, such as "the device's name has a control character";
+  // empty if it is accepted. Values that are emitted after the first fault are ignored.
   const std::string& fault() const { return fault_; }
 
  private:
@@ -61,7 +61,7 @@ class Collector {
   Answer answer_;
   Attributes values_;
   std::vector<std::string> candidates_;
-  size_t count_ = 0, bytes_ = 0;  // of what was emitted
+  size_t count_ = 0, bytes_ = 0;  // totals of all emitted values
   std::string fault_;
 };
 

@@ -1,4 +1,5 @@
-// Texts that a plugin gives: which of them count as names, and how others are made safe to print.
+// Checks and cleans texts that a plugin returns: which of them are valid names, and how the others
+// are made safe to print.
 #pragma once
 
 #include <cstddef>
@@ -9,12 +10,12 @@
 
 namespace deepbench {
 
-// The text, or its beginning: at most one byte more than `max_bytes` is looked at, since the text
-// may be of any length.
+// The text up to its end or to `max_bytes`. Reads at most one byte more, since the text may be of
+// any length.
 std::string_view bounded_text(const char* text, size_t max_bytes);
 
-// Why a text cannot be a name: "has a control character", "is not UTF-8", "has more than 256
-// characters". Empty if it can.
+// The reason why a text is not a valid name, such as "has a control character", "is not UTF-8" or
+// "has more than 256 characters"; empty if it is valid.
 std::string fault_of_name(const char* text, size_t max_characters = limits::kName);
 
 // A free text as one line that is safe to print: white space becomes a space, other control

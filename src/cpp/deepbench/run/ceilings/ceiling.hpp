@@ -11,8 +11,9 @@
 
 namespace deepbench {
 
-// The conditions under which a ceiling is measured. `threads` are those that the options name,
-// `cores` the hardware threads that the process may use; 0: unknown or left to the backend.
+// The conditions under which a ceiling is measured. `threads` is the number that the options name,
+// and `cores` the number of hardware threads that the process may use; 0: unknown or left to the
+// backend.
 struct CeilingConditions {
   int64_t device = 0, threads = 0, cores = 0;
   std::string cache = "hot", power = "rested";
@@ -22,24 +23,24 @@ struct CeilingConditions {
 // example "bandwidth level=l2 device=0 threads=0 cores=8 cache=hot power=rested".
 struct DEEPBENCH_API CeilingKey {
   std::string kind;       // "arithmetic", "bandwidth", "latency" or "serial"
-  std::string precision;  // of arithmetic and latency
-  std::string level;      // of the memory hierarchy, of a bandwidth
-  int64_t bytes = 0;      // that a step hands to the next, of serial
-  int64_t weights = 0;    // bytes that each step needs at hand, of serial
+  std::string precision;  // for arithmetic and latency
+  std::string level;      // level of the memory hierarchy, for a bandwidth
+  int64_t bytes = 0;      // bytes that a step passes to the next one, for `serial`
+  int64_t weights = 0;    // bytes that each step reads besides, for `serial`
   CeilingConditions conditions;
 
   std::string text() const;
 };
 
-// A ceiling of another process, in FLOP/s, bytes per second or nanoseconds.
+// A ceiling that another process measured, in FLOP/s, bytes per second or nanoseconds.
 struct GivenCeiling {
-  std::optional<double> figure;  // as it was measured; 0: it cannot be measured
-  double raised = 0;             // the highest that a row reached above it; 0: none did
+  std::optional<double> figure;  // the measured figure; 0: it cannot be measured
+  double raised = 0;             // the highest figure of a row above it; 0: no row exceeded it
 };
 
-using GivenCeilings = std::map<std::string, GivenCeiling>;  // by the text of the key
+using GivenCeilings = std::map<std::string, GivenCeiling>;  // the key is the text of a CeilingKey
 
-// Whether a line of the row protocol gives a ceiling, and is no problem.
+// Whether a line of the row protocol gives a ceiling rather than a problem.
 DEEPBENCH_API bool is_ceiling_line(std::string_view line);
 // Reads "ceiling KEY ; figure=NUMBER raised=NUMBER", of which one may be absent, into `ceilings`.
 // Throws InvalidProblem.

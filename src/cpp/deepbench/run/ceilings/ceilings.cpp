@@ -8,7 +8,8 @@
 namespace deepbench {
 namespace {
 
-// Products grow until one takes this long, which makes the start and end of the call negligible.
+// The size of products grows until one takes this long, so that the start and the end of the call
+// are negligible.
 constexpr double kLargeProductNs = 2e6;
 constexpr int64_t kLargestProduct = 8192;
 // A ceiling that is doubted is measured again, but not for every row that doubts it.
@@ -21,7 +22,7 @@ std::string gemm_problem_text(int64_t m, int64_t n, int64_t k, const char* trans
          " trans_a=" + transposes[0] + " trans_b=" + transposes[1] + " precision=" + precision;
 }
 
-// The precision of the smallest call with which a row of this precision is compared.
+// The precision of the smallest call that is the latency ceiling of a row of this precision.
 std::string precision_of_call(const std::string& precision) {
   return precision.empty() ? "float" : precision;
 }

@@ -22,8 +22,8 @@ struct Row;
 struct MemoryLevel {
   std::string name;   // "l1", "l2", "llc", "memory"
   int64_t bytes = 0;  // capacity; 0 for the memory itself
-  // Of a row's bytes, those that may have stayed in the next smaller level since the call before:
-  // the capacity of that level, 0 if there is none or the row is cold.
+  // The part of a row's bytes that may have remained in the next smaller level since the previous
+  // call: the capacity of that level, or 0 if there is none or the row is cold.
   int64_t inner_bytes = 0;
 };
 
@@ -33,22 +33,22 @@ constexpr int64_t kSmallestCeilingProduct = 1024;
 constexpr double kLeastCeilingFlops =
     2.0 * kSmallestCeilingProduct * kSmallestCeilingProduct * kSmallestCeilingProduct;
 
-// The ceilings of one row as they are measured. Zero: unknown.
+// The ceilings of one row. Zero: unknown.
 struct RowCeilings {
-  std::string precision;  // of the arithmetic
-  MemoryLevel level;      // that the row's bytes come from
+  std::string precision;  // the precision of the arithmetic ceiling
+  MemoryLevel level;      // the level that the row's bytes come from
   double flops_per_s = 0, bytes_per_s = 0, latency_ns = 0, step_ns = 0;
   // The texts of their keys. Empty: the row has no such ceiling.
   std::string arithmetic_key, bandwidth_key, latency_key, serial_key;
 };
 
-// A step that needs the one before: the bytes that one hands to the next, in whole words, and those
-// that each needs at hand.
+// A step that depends on the previous one: the bytes that a step passes to the next one, in whole
+// words, and the bytes that each step reads besides.
 struct SerialStep {
   int64_t bytes = 0, weights = 0;
 };
 
-// One problem of a ceiling, measured.
+// A measured problem of a ceiling.
 struct MeasuredProblem {
   double median_ns = 0;  // 0: it cannot be run
   std::shared_ptr<const Row> row;
@@ -68,33 +68,33 @@ class DEEPBENCH_API Ceilings {
   // The smallest level that holds the working set. The operands of cold rows, and of rows larger
   // than the last-level cache, come from the memory.
   MemoryLevel level_of(double bytes, bool cold) const;
-  // The next smaller level; `level` has inner bytes.
+  // The next smaller level. Requires that `level` has inner bytes.
   MemoryLevel inner_level(const MemoryLevel& level) const;
 
   // Whether for_problem() has to measure a ceiling.
   bool needs_measuring(const Problem& problem, const MemoryLevel& level,
                        const std::string& computed = "") const;
-  // The ceilings of a row whose bytes come from the level, measured unless they are known.
-  // `computed` is the precision that the row computes in; "": the problem's.
+  // The ceilings of a row whose bytes come from `level`. Measures those that are unknown.
+  // `computed` is the precision in which the row computes; "": the problem's.
   RowCeilings for_problem(const Problem& problem, const MemoryLevel& level,
                           const std::string& computed = "");
 
-  // Floating-point operations per second of the best of several large products; 0 if none runs.
+  // Floating-point operations per second of the fastest of several large products; 0 if none runs.
   double arithmetic(const std::string& precision);
   // Bytes per second of a level: the better of read and copy for the memory, read for a cache.
   double bandwidth(const MemoryLevel& level);
   // Time of the smallest product in nanoseconds; 0 if it does not run.
   double latency_ns(const std::string& precision);
-  // Time in nanoseconds of one of many such steps, which each read what all threads wrote in the
-  // one before; 0 if the backend cannot measure it.
+  // Time in nanoseconds of one of many such steps, each of which reads what all threads wrote in
+  // the previous one; 0 if the backend cannot measure it.
   double step_ns(const SerialStep& step);
 
-  // Reports a ceiling that `row` reached steadily, if it is higher than what was measured and what
-  // other rows reached. The measured figure stays.
+  // Reports a ceiling that `row` exceeded steadily, if its figure is higher than the measured one
+  // and than those of earlier rows. The measured figure stays.
   void raise_arithmetic(const std::string& precision, double flops_per_s, const Row& row);
   void raise_bandwidth(const MemoryLevel& level, double bytes_per_s, const Row& row);
-  // Doubts a figure: its next use measures it again, if it was measured only once, and the better
-  // of the two counts.
+  // Marks a figure as doubtful: its next use measures it again, unless that has happened already,
+  // and the better of both figures counts.
   void doubt_arithmetic(const std::string& precision);
   void doubt_bandwidth(const MemoryLevel& level);
 
@@ -107,10 +107,10 @@ class DEEPBENCH_API Ceilings {
     void offer(double other, const MeasuredProblem& measured);
   };
   struct Entry {
-    double figure = 0;        // the best that was measured; 0: the ceiling cannot be measured
-    double raised = 0;        // the highest that a row reached above it
-    int measurements = 0;     // how often it was measured
-    bool is_current = false;  // false: to be measured at the next use
+    double figure = 0;        // the best measured figure; 0: the ceiling cannot be measured
+    double raised = 0;        // the highest figure of a row above it
+    int measurements = 0;     // number of measurements
+    bool is_current = false;  // false: the next use measures it
   };
 
   CeilingKey arithmetic_key(const std::string& precision) const;
@@ -131,7 +131,7 @@ class DEEPBENCH_API Ceilings {
   const CeilingConditions conditions_;
   const MeasureProblem measure_;
   const Report report_;
-  std::map<std::string, Entry> entries_;  // by the text of the key
+  std::map<std::string, Entry> entries_;  // the key is the text of a CeilingKey
 };
 
 }  // namespace deepbench

@@ -13,7 +13,7 @@ namespace {
 std::string no_answer(const std::vector<std::string>&) { return ""; }
 std::string answer_of_first(const std::vector<std::string>& all) { return all[0]; }
 
-// What the other ranks need: how the row ends, and which rank is the middle one.
+// Packs what the other ranks need: how the row ends, and which rank is the middle one.
 std::string pack_outcome(const FleetSummary& fleet) {
   Packer packer;
   packer.number(int64_t(fleet.status)).text(fleet.reason).number(int64_t{fleet.middle_rank});

@@ -1,5 +1,5 @@
-// Synchronizes the ranks of a fleet, each of which makes the same row on its device: the barriers,
-// and the collection of all results on rank 0.
+// Synchronizes the ranks of a fleet, which all make the same row, each on its device: provides the
+// barriers and collects all results on rank 0.
 #pragma once
 
 #include <functional>
@@ -16,8 +16,8 @@
 namespace deepbench {
 
 struct MergedFleet {
-  FleetSummary summary;            // on ranks other than 0 only how the row ends
-  std::optional<Findings> middle;  // of the middle rank; on rank 0
+  FleetSummary summary;            // on ranks other than 0, only the outcome of the row
+  std::optional<Findings> middle;  // findings of the middle rank; on rank 0 only
 };
 
 // The barriers of one row, and the hooks with which a trial takes part in them. Every function

@@ -1,5 +1,5 @@
-// The `ranks` member of a fleet's row (docs/reference/rows.md): a list by rank for every figure,
-// which takes about ten bytes per rank and figure. Only outliers are named.
+// Writes the `ranks` member of a fleet's row (docs/reference/rows.md). Each figure is a list with
+// one number per rank, which takes about ten bytes per rank. Only outliers are named.
 #include "deepbench/run/fleet/fleet_json.hpp"
 
 #include <algorithm>
@@ -12,7 +12,7 @@ namespace {
 
 constexpr size_t kMaxReasons = 16;  // if more ranks fail, they usually share a cause
 
-// Six digits, more than the precision of any clock.
+// Six digits exceed the precision of any clock.
 double rounded_to_six_digits(double number) {
   if (number == 0 || !std::isfinite(number)) return number;
   const double scale = std::pow(10, 5 - std::floor(std::log10(std::abs(number))));
@@ -23,7 +23,7 @@ JsonWriter& write_number_or_null(JsonWriter& json, double number) {
   return json.value_or_null(number != 0, rounded_to_six_digits(number));
 }
 
-// One figure of each rank; null if it is unknown.
+// Writes one figure of each rank; null where it is unknown.
 template <class All, class WriteOne>
 void write_list(JsonWriter& json, const char* name, bool known, const All& all, WriteOne one_of) {
   json.key(name);

@@ -15,7 +15,7 @@ RankResult unpack_rank_result(const std::string& bytes);
 DEEPBENCH_API std::string pack_findings(Findings found);
 DEEPBENCH_API Findings unpack_findings(const std::string& bytes);
 
-// Without the host, which every rank knows.
+// Omits the host, which every rank knows.
 std::string pack_rank_device(RankDevice rank_device);
 RankDevice unpack_rank_device(const std::string& bytes);
 

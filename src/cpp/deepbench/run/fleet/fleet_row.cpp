@@ -12,9 +12,9 @@
 namespace deepbench {
 namespace {
 
-constexpr size_t kNamedRanks = 8;  // in a note
+constexpr size_t kNamedRanks = 8;  // ranks that a note names
 
-// How this rank's part ended. Rethrows failures of the whole fleet.
+// Runs this rank's part and returns how it ended. Rethrows failures of the whole fleet.
 template <class Body>
 RankResult run_on_rank(const Group& group, Body body) {
   RankResult result;
@@ -66,7 +66,7 @@ RankResult rank_result(const Findings& found, RankResult result) {
   return result;
 }
 
-// Times of different algorithms do not compare devices.
+// Notes that ranks used different algorithms, whose times do not compare devices.
 std::vector<std::string> notes_on_algorithms(const FleetSummary& fleet) {
   const size_t count = fleet.other_algorithm_ranks.size();
   if (count == 0 || fleet.rank_devices.empty() || fleet.middle_rank < 0) return {};

@@ -12,7 +12,7 @@ namespace deepbench {
 namespace {
 
 constexpr double kLeastLimit = 0.03;  // healthy devices of one kind differ by one or two per cent
-constexpr size_t kFewest = 3;         // with two ranks no majority defines the outlier
+constexpr size_t kFewest = 3;         // below three ranks no majority defines an outlier
 constexpr double kScaledMads = 5;     // exceeded by fewer than one in a million normal values
 constexpr double kMadToSpread =
     1.4826;  // from MAD to the standard deviation of a normal distribution
@@ -29,7 +29,7 @@ std::string rank_text(const FleetSummary& fleet, size_t rank) {
   return name + " (" + rank_device.host + ", device " + std::to_string(rank_device.device) + ")";
 }
 
-// A reason that all ranks share names no rank.
+// Finds the most severe status. A reason that all ranks share names no rank.
 void find_worst_status(FleetSummary& fleet) {
   for (const Status status : kStatusBySeverity) {
     const auto ends_so = [&](const RankResult& one) { return one.status == status; };

@@ -24,7 +24,7 @@ struct RankResult {
   std::string reason;
   double median_ns = 0, low_ns = 0, high_ns = 0, error = 0;
   double clock_mhz = 0, temperature_c = 0, power_w = 0;
-  int64_t throttled = 0;  // samples
+  int64_t throttled = 0;  // number of throttled samples
   std::string algorithm;  // library and algorithm
 
   bool has_time() const { return median_ns > 0; }
@@ -33,7 +33,7 @@ struct RankResult {
 
 struct Outlier {
   int rank = 0;
-  double deviation = 0;  // from the ranks' median, as a share of it; positive: slow
+  double deviation = 0;  // distance from the ranks' median, as a share of it; positive: slow
 };
 
 struct FleetSummary {

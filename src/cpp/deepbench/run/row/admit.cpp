@@ -12,9 +12,9 @@
 namespace deepbench {
 namespace {
 
-constexpr size_t kNamedCandidates = 12;  // in a message
+constexpr size_t kNamedCandidates = 12;  // candidates that a message names
 
-// In the largest unit in which the amount is at least 0.1.
+// The amount in the largest unit in which it is at least 0.1.
 std::string bytes_text(double bytes) {
   const char* const units[] = {" GiB", " MiB", " KiB"};
   double size = bytes / (1 << 30);
@@ -23,7 +23,7 @@ std::string bytes_text(double bytes) {
   return to_text(std::round(size * 100) / 100) + units[unit];
 }
 
-// `call` and `verification` are the bytes of `memory_kind` that each needs.
+// `call` and `verification` are the bytes of `memory_kind` that the call and its verification need.
 void require_available(double call, double verification, double available,
                        const std::string& memory_kind) {
   if (available <= 0 || call + verification <= available) return;
@@ -50,11 +50,11 @@ void require_available(double call, double verification, double available,
                                          ", beside default, best and exhaustive");
 }
 
-// Replaces a library's refusal, which may name an unrelated limit, when the operands alone exceed
-// the memory.
+// Where the operands alone exceed the memory, says so in place of a library's refusal, which may
+// name an unrelated limit.
 void require_operands_fit(const Problem& problem, const RowContext& context) {
   const double bytes = problem.operation().work(problem).bytes;
-  const double least = bytes / 2;  // no operand counts more than twice
+  const double least = bytes / 2;  // an operand counts at most twice in `bytes`
   const double available = context.device.real("memory_available_bytes", 0);
   if (available > 0 && least > available)
     throw RowFailure(Status::kOutOfMemory, "its operands alone take " + bytes_text(least) +
@@ -91,8 +91,9 @@ void plan_named_candidate(const Plan& plan, const RowContext& context) {
   }
 }
 
-// Refuses before the machine swaps or the kernel's memory killer ends the process. While the kernel
-// holds its memory, verification takes host memory, and the backend's reference device memory.
+// Refuses the row before the machine swaps or the operating system ends the process for lack of
+// memory. While the kernel holds its memory, verification takes host memory, and the backend's
+// reference takes device memory.
 void require_memory(const Plan& plan, const RowContext& context) {
   const Operation& operation = plan.problem.operation();
   const RunOptions& options = plan.options;

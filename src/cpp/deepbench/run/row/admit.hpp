@@ -17,14 +17,14 @@
 
 namespace deepbench {
 
-// What a row is asked for.
+// The problem and the options of a requested row.
 struct RowRequest {
   Problem problem;
   RunOptions options;
 };
 
-// The backend's plans of one problem: of the library's first choice, and of each candidate and of
-// the reference from the first time that it is asked for.
+// The backend's plans of one problem: that of the library's first choice, and those of candidates
+// and of the reference, which are made when they are first requested.
 class DEEPBENCH_API CandidatePlans {
  public:
   explicit CandidatePlans(BackendPlan first) : first_(std::move(first)) {}

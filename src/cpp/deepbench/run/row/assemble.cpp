@@ -15,7 +15,7 @@ void append(std::vector<std::string>& notes, const std::vector<std::string>& mor
   notes.insert(notes.end(), more.begin(), more.end());
 }
 
-// "18.0"
+// Formats a speed with one decimal, such as "18.0".
 std::string speed_text(double speed) {
   char text[32];
   std::snprintf(text, sizeof text, "%.1f", speed);
@@ -108,8 +108,8 @@ std::vector<std::string> notes_on_fast_baselines(const BaselineTimes& baselines,
   return notes;
 }
 
-// The metrics of a measurement stand between the times of the baselines and the ratios to them. A
-// row without a correct measurement has neither.
+// Adds the times of the baselines before the metrics of the measurement, and the ratios to the
+// baselines after them. A row without a correct measurement has neither.
 void add_baselines(const BaselineTimes& baselines, Row& row) {
   if (!row.samples || row.verification.state == Verification::State::kFailed) return;
   std::vector<Metric> metrics;

@@ -1,5 +1,5 @@
-// Step 5 of a row: the row from the results of the other steps. A pure function; also assembles a
-// row that ended early, and one that no backend answered.
+// Step 5 of a row: assembles the row from the results of the other steps. A pure function, which
+// also assembles a row that ended early and a row that no backend answered.
 #pragma once
 
 #include <cstdint>
@@ -16,7 +16,7 @@ namespace deepbench {
 
 DEEPBENCH_API Row assemble(const RowSteps& steps);
 
-// A row whose worker ended without an answer, or that no worker was asked for.
+// A row whose worker ended without an answer, or for which no worker was asked.
 struct FailedRow {
   int64_t position = 0;
   Problem problem;

@@ -13,7 +13,7 @@ namespace {
 constexpr double kTolerance = 0.05;
 constexpr double kMaxRoofline = 1 + kTolerance;  // a larger share of a ceiling is doubted
 constexpr double kSteady = kTolerance;           // medians that differ by at most this share agree
-// A call shorter than so many empty calls is latency-bound.
+// A call that takes less than this many times the smallest call is latency-bound.
 constexpr double kLatencyBoundCalls = 3;
 
 bool medians_agree(const Samples& first, const Samples& second) {
@@ -40,10 +40,10 @@ std::string both_medians(const Samples& first, const Samples& second) {
          format_time(second_ns, second_ns) + ": ";
 }
 
-// A transform computes fewer operations than are counted, and at most so many fewer; what a kernel
-// computes in another precision than the problem's is known from the library's word alone; a small
-// product is none of those that a ceiling is measured with; and of a hot row's bytes the smaller
-// level may hold a share that matters. None of these shows what the device reaches.
+// Decides which ceilings the row raises. Four kinds of rows do not show what the device reaches: a
+// transform computes fewer operations than are counted; that a kernel computes in another precision
+// than the problem's is known from the library's word alone; small products are not those that a
+// ceiling is measured with; and a smaller level may hold a considerable share of a hot row's bytes.
 void decide_what_is_raised(const Work& work, const RowCeilings& ceilings, Assessment& assessment) {
   const bool is_transform = work.transform_factor != 1;
   const bool is_small = work.flops < kLeastCeilingFlops;
@@ -97,8 +97,8 @@ Assessment assess(const Work& work, double median_ns, const RowCeilings& ceiling
                : arithmetic_ns >= memory_ns ? "arithmetic"
                                             : moving;
   }
-  // A recurrence may hand its states over by fewer threads than those of the serial ceiling, so
-  // that a row above it casts no doubt on either.
+  // A recurrence may pass its states among fewer threads than the serial ceiling's steps use, so
+  // that a row above that ceiling casts doubt on neither.
   assessment.exceeds_roofline = device_ns / t > kMaxRoofline;
   assessment.exceeds_arithmetic = bound.share_arithmetic > kMaxRoofline;
   assessment.exceeds_bandwidth =

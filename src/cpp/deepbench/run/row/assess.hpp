@@ -23,13 +23,14 @@ struct Bound {
 
 struct Assessment {
   Bound bound;
-  // More than 5 % above a ceiling: either the ceiling or the row is wrong.
+  // Whether the row is more than 5 % above a ceiling: either the ceiling or the row is wrong.
   bool exceeds_roofline = false;
   bool exceeds_arithmetic = false, exceeds_bandwidth = false;
-  // The row is no faster than its level allows if as much as possible of its bytes stayed in the
-  // next smaller level.
+  // Whether the row is no faster than its level allows, provided that as many of its bytes as
+  // possible remained in the next smaller level.
   bool inner_level_explains = false;
-  // Whether the row, if it is steadily above its ceilings, raises them, and why it does not.
+  // Whether the row raises its ceilings if it is steadily above them, and the reason if it does
+  // not.
   bool raises_arithmetic = false, raises_bandwidth = false;
   std::string raises_none_because;
 };
@@ -38,7 +39,7 @@ struct Assessment {
 // same rules wherever it is shown.
 DEEPBENCH_API Assessment assess(const Work& work, double median_ns, const RowCeilings& ceilings);
 
-// What a measurement above its ceilings says, once ceilings and row were measured again.
+// The conclusion about a measurement above its ceilings, once ceilings and row were measured again.
 enum class Doubt {
   kNone,           // the second measurement is below the ceilings
   kTooFewSamples,  // both medians are narrow, and only the number of samples is too low

@@ -12,8 +12,8 @@
 namespace deepbench {
 namespace {
 
-constexpr double kTimeLimitS = 1;     // of one baseline, within that of the row
-constexpr double kMaxExpectedS = 10;  // of one call: a longer baseline is not measured
+constexpr double kTimeLimitS = 1;     // limit of one baseline, within that of the row
+constexpr double kMaxExpectedS = 10;  // a baseline with a longer call is not measured
 
 // A baseline does not share the row's library and algorithm, which belong to another operation.
 RunOptions baseline_options(const RunOptions& row, const std::string& candidate) {
@@ -38,7 +38,8 @@ Attributes baseline_conditions(const RunOptions& options) {
   return conditions;
 }
 
-// From the rate that the backend estimates for the operation; 0 if it estimates none.
+// The expected time by the rate that the backend estimates for the operation; 0 if it estimates
+// none.
 double expected_call_s(const Problem& problem, const RunOptions& options, const Attributes& backend,
                        const Attributes& device) {
   const std::string name = "estimate.flops_per_s." + problem.op();
@@ -57,11 +58,12 @@ Measurement measure_baseline(const RowContext& context, const RowRequest& reques
   if (expected_s > kMaxExpectedS)
     throw RowFailure(Status::kUnsupported,
                      "one call would take about " + to_text(std::round(expected_s)) + " s");
-  slot.trial.reset();  // the row's kernel leaves its memory to the baseline
+  slot.trial.reset();  // frees the memory of the row's kernel for the baseline
   Plan plan = admit_or_throw(request, context);
   const double limit_s = plan.options.for_measuring(context.device).time_limit_ns / 1e9;
   plan.options.time_limit_s = std::min(limit_s, kTimeLimitS);
-  RowContext alone = context;  // the ranks of a fleet meet in the row and not in its baselines
+  // The ranks of a fleet are synchronized in the row and not in its baselines.
+  RowContext alone = context;
   alone.hooks = nullptr;
   const Attempt attempt = slot.measure(alone, plan, stages);
   attempt.rethrow_failure();

@@ -18,12 +18,12 @@ struct BaselineTime {
   double median_ns = 0;
   std::vector<double> samples_ns{};
   std::string name{};     // as in Baseline
-  double most_speed = 0;  // the same
+  double most_speed = 0;  // as in Baseline
 };
 
 struct BaselineTimes {
   std::vector<BaselineTime> times;  // of the baselines that could be measured
-  std::vector<std::string> notes;   // what each was measured with, or why it was not
+  std::vector<std::string> notes;   // how each baseline was measured, or why it was not
 };
 
 class DEEPBENCH_API Baselines {
@@ -41,13 +41,13 @@ class DEEPBENCH_API Baselines {
     Attributes conditions;
     double median_ns = 0;
     std::vector<double> samples_ns;
-    std::string kernel;  // library and algorithm
+    std::string kernel;  // names of library and algorithm
   };
 
   Measured measure_or_reuse(const RowContext& context, const Baseline& baseline,
                             const RunOptions& row, TrialSlot& slot, Stages& stages) const;
 
-  std::vector<Measured> last_;  // of the previous call
+  std::vector<Measured> last_;  // the baselines of the previous call
 };
 
 }  // namespace deepbench

@@ -15,15 +15,16 @@
 namespace deepbench {
 namespace {
 
-constexpr size_t kMaxCandidates = 32;  // including the default; exhaustive: no limit
+constexpr size_t kMaxCandidates = 32;  // including the default; `exhaustive` has no limit
 constexpr int kSamples = 3, kRounds = 5;
-constexpr int kMinRounds = 3;            // of them, once the budget is spent
-constexpr double kScreeningShare = 0.5;  // of the budget
-constexpr double kScreeningSpan = 0.2;   // of a span: timing overhead affects all candidates alike
-constexpr double kConfirmationRatio = 1.5;  // times the leader: still compared
-constexpr double kRejectionRatio = 4;       // times the leader: dropped,
-constexpr double kSlowCallNs = 1e6;         // if a call is at least this long
-constexpr size_t kFinalists = 4;            // prepared at the same time
+constexpr int kMinRounds = 3;            // rounds that are run even when the budget is spent
+constexpr double kScreeningShare = 0.5;  // share of the budget
+// Share of a span: timing overhead affects all candidates alike.
+constexpr double kScreeningSpan = 0.2;
+constexpr double kConfirmationRatio = 1.5;  // times the leader: the slowest that is compared
+constexpr double kRejectionRatio = 4;       // times the leader: slower ones are timed only once
+constexpr double kSlowCallNs = 1e6;         // unless their calls are shorter than this
+constexpr size_t kFinalists = 4;            // candidates prepared at the same time
 constexpr double kMinimumGain = 0.98;       // a switch needs more than 2 %
 
 struct ScreenedCandidate {
@@ -31,8 +32,8 @@ struct ScreenedCandidate {
   double cost = 0;
 };
 
-// Perturbed schedules group the samples; the median of few samples may then fall into any group, so
-// the mean is used.
+// Schedule perturbations divide the samples into groups. The median of few samples may fall into
+// any group, so the mean is used.
 double typical_ns(const std::vector<double>& samples, const Attributes& facts) {
   return facts.integer("schedule_sensitive") != 0 ? summarize(samples).mean : median(samples);
 }
@@ -204,10 +205,10 @@ class Searcher {
     return 0;
   }
 
-  // A default for which the comparison has no memory enters with its screening time.
+  // Compares the finalists. A default for which memory does not suffice keeps its screening time.
   void confirm() {
     const std::vector<ScreenedCandidate> chosen = finalists();
-    if (chosen.size() == 1 && chosen[0].id.empty()) return;  // nothing is near the default
+    if (chosen.size() == 1 && chosen[0].id.empty()) return;  // no candidate comes near the default
     std::vector<Finalist> near = sample_finalists(chosen);
     double default_cost = default_screening_cost();
     for (auto& one : near) {

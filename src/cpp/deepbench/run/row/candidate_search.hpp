@@ -23,10 +23,10 @@ struct Improvement {
 struct CandidateSearch {
   std::vector<Improvement> improvements;  // the fastest first
   std::string default_id;                 // the id of the library's default; "": unknown
-  std::vector<TriedCandidate> tried;      // in their order; the first is the library's default
-  int64_t listed = 0;                     // candidates that the search set out to try
-  double spent_ns = 0;                    // host time that counts against the budget
-  std::vector<std::string> notes;         // the candidates that could not be tried, and why
+  std::vector<TriedCandidate> tried;  // in the order of trial; the first is the library's default
+  int64_t listed = 0;                 // candidates that the search set out to try
+  double spent_ns = 0;                // host time that counts against the budget
+  std::vector<std::string> notes;     // the candidates that could not be tried, and why
 };
 
 // `budget_ns` limits the host time of the search (0: no limit); compilation that the disk cache
@@ -39,7 +39,8 @@ DEEPBENCH_API CandidateSearch search_candidates(const RowContext& context, const
                                                 const std::vector<std::string>& incorrect,
                                                 Stages& stages);
 
-// The time of a call in use: it includes a conversion that the application repeats for every call.
+// The time of a call in its application, which includes a conversion that is repeated for every
+// call.
 double cost_with_conversion_ns(double call_ns, const Attributes& facts, const RunOptions& options);
 
 }  // namespace deepbench

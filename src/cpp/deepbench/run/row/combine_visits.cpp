@@ -1,4 +1,4 @@
-// The members of a row that follow from all of its visits.
+// Computes the members of a row that follow from all of its visits.
 #include "deepbench/run/row/combine_visits.hpp"
 
 #include <algorithm>
@@ -26,10 +26,10 @@ constexpr double kFarApart = 0.03;  // visits that differ more are named in a no
 using Texts = std::vector<std::string>;
 using Class = std::pair<std::string, int>;  // operation and decade of time
 
-// What is read of the visits of one row.
+// The parts of the visits of one row that are needed to combine them.
 struct VisitedRow {
   const Texts& visits;
-  std::vector<std::string_view> statistics;  // of each visit
+  std::vector<std::string_view> statistics;  // the statistics of each visit
   std::vector<double> medians_ns;
 
   explicit VisitedRow(const Texts& texts) : visits(texts) {
@@ -68,7 +68,7 @@ std::vector<std::string_view> joined_samples(const VisitedRow& row) {
   return all;
 }
 
-// Why the measurement ended: of the visits' reasons the least favorable one, unless all of them
+// The reason why the measurement ended: the least favorable reason of the visits, unless all visits
 // together are as precise as a converged row.
 std::string_view joint_stop(const VisitedRow& row, double relative_error) {
   constexpr std::string_view kThrottled = "\"throttled\"", kConverged = "\"converged\"";
@@ -159,8 +159,8 @@ std::vector<std::string_view> metrics_of(const std::string& visit) {
   return split_items(member_value(visit, "metrics"), '[', ']');
 }
 
-// The geometric mean of a metric over the visits; 0 where one of them lacks it, as those after the
-// first lack what is measured once.
+// The geometric mean of a metric over the visits; 0 where a visit lacks it. Visits after the first
+// lack what is measured once.
 double joint_metric(const VisitedRow& row, std::string_view name) {
   double logarithms = 0;
   for (const std::string& visit : row.visits) {
@@ -175,7 +175,7 @@ double joint_metric(const VisitedRow& row, std::string_view name) {
   return std::exp(logarithms / static_cast<double>(row.visits.size()));
 }
 
-// Rates and times of the operation belong to the time of the row.
+// Recomputes rates and times of the operation from the time of the row.
 std::string joint_metrics(const VisitedRow& row) {
   Texts metrics;
   for (const std::string_view metric : metrics_of(row.visits.front())) {
@@ -187,7 +187,8 @@ std::string joint_metrics(const VisitedRow& row) {
   return join_items('[', {metrics.begin(), metrics.end()}, ']');
 }
 
-// With the mean clock of the visits, which the time of the row corresponds to.
+// The observed state of the device, with the mean clock of the visits, which corresponds to the
+// row's time.
 std::string joint_observed(const VisitedRow& row) {
   const std::string_view first = member_value(row.visits.front(), "observed");
   double sum = 0;

@@ -16,8 +16,8 @@ namespace {
 
 constexpr double kEnergySpanNs = 2.2e9;  // energy counters are updated slowly
 
-// Single calls show what batches hide: the spread between the ranks of a collective, and whether it
-// gives the same bits every time.
+// Measures with single calls what batches hide: the spread between the ranks of a collective, and
+// whether it returns the same bits every time.
 ExtraMetrics measure_extra_metrics(const RowContext& context, const Plan& plan, Trial* trial) {
   if (!trial) return {};  // the selection could not prepare the default again
   ExtraMetrics extras;
@@ -41,9 +41,10 @@ class Assessor {
         work_(problem_.operation().work(problem_)),
         is_announced_(!context.before_ceilings) {}
 
-  // A hot row that is faster than its level has bytes that stayed in the next smaller one, through
-  // which all of them pass: it is held against that one. Where less than half of the bytes can have
-  // stayed, the ceiling of the row's level is doubted first, and measured again for a repetition.
+  // A hot row that is faster than its level allows must have kept bytes in the next smaller level,
+  // through which all of its bytes pass, and is compared with that level instead. Where less than
+  // half of the bytes can have stayed there, the ceiling of the row's own level is doubted first
+  // and is measured again before the repetition.
   Assessment assess(const Measurement& measurement, bool is_repetition) {
     MemoryLevel level = context_.ceilings->level_of(work_.bytes, steps_.request->options.cold);
     Assessment found = assess_at(level, measurement);
@@ -79,7 +80,7 @@ class Assessor {
   RowSteps& steps_;
   const Problem& problem_;
   const Work work_;
-  bool is_announced_;  // whether the row was announced before the first ceiling that is measured
+  bool is_announced_;  // whether the row was passed to before_ceilings
 };
 
 void doubt_exceeded_ceilings(Ceilings& ceilings, const Problem& problem,
@@ -98,7 +99,7 @@ void raise_exceeded_ceilings(Ceilings& ceilings, const Problem& problem,
     ceilings.raise_bandwidth({assessment.bound.level}, row.work.bytes / t * 1e9, row);
 }
 
-// A repetition that fails leaves what it found, so that the row shows why.
+// A repetition that fails keeps its results so far, so that the row shows why.
 void repeat_measurement(const RowContext& context, const Plan& plan, TrialSlot& slot,
                         RowSteps& steps) {
   const Attempt attempt = slot.measure(context, plan, steps.stages);
@@ -165,7 +166,7 @@ ExtraMetrics measure_energy(const RowContext& context, const Plan& plan, Trial& 
   return extras;
 }
 
-// Takes the place of the row's kernel in `slot`.
+// Measures the baselines in `slot`, where they replace the row's kernel.
 void measure_baselines(const RowContext& context, const Plan& plan, TrialSlot& slot,
                        RowSteps& steps) {
   if (!context.baselines) return;
@@ -215,7 +216,7 @@ void make_row(const RowContext& context, TrialSlot& slot, RowSteps& steps) {
     const Selection selection =
         select(context, *plan, *steps.found.measurement, slot, steps.stages);
     if (selection.failed) {
-      // The row shows the candidate with which it ended, in place of the default.
+      // Shows the candidate with which the row ended, in place of the default.
       if (slot.trial) steps.found.measurement = selection.failed->measurement;
       selection.failed->rethrow_failure();
     }

@@ -1,6 +1,6 @@
-// How a row is made: admit, measure a trial, select among trials, measure the baselines, assess
-// against the ceilings.
-// assemble() turns the results into a row, also where the row ends early.
+// Makes a row: admits it, measures a trial, selects among trials, measures the baselines, and
+// assesses the result against the ceilings. assemble() turns the results into a row, also where the
+// row ends early.
 #pragma once
 
 #include "deepbench/run/row/row_context.hpp"
@@ -21,7 +21,7 @@ Attributes observed_clocks(const Samples& samples);
 ExtraMetrics measure_energy(const RowContext& context, const Plan& plan, Trial& trial);
 void measure_baselines(const RowContext& context, const Plan& plan, TrialSlot& slot,
                        RowSteps& steps);
-// `plan`: with which a row above its ceilings is measured again. nullptr: only its ceilings are.
+// With `plan`, a row above its ceilings is measured again. nullptr: only its ceilings are.
 void assess_row(const RowContext& context, const RowRequest& request, const Plan* plan,
                 TrialSlot& slot, RowSteps& steps);
 

@@ -11,14 +11,14 @@
 namespace deepbench {
 namespace {
 
-constexpr size_t kMaxNotes = 20;   // of a kernel
-constexpr size_t kMaxNote = 4000;  // bytes
+constexpr size_t kMaxNotes = 20;   // notes of a kernel
+constexpr size_t kMaxNote = 4000;  // bytes of a note
 
 bool starts_with(const std::string& text, std::string_view prefix) {
   return text.compare(0, prefix.size(), prefix) == 0;
 }
 
-// `unit_and_direction` is "us lower": the unit, then which direction is better.
+// `unit_and_direction` is a unit and the direction that is better, such as "us lower".
 Metric metric_of(const std::string& name, const std::string& unit_and_direction, double value) {
   const size_t gap = std::min(unit_and_direction.rfind(' '), unit_and_direction.size());
   const std::string better =
@@ -85,7 +85,7 @@ void require_requested_caches(const Plan& plan, const Attributes& facts, double 
   if (!plan.options.cold && facts.has("cold"))
     refuse("cold=" + printable(facts.text("cold")) + ", where the caches are hot");
   if (facts.text("cold") != "rotation") return;
-  // Padded operands count only in the backend's own number.
+  // Padding counts only in the number that the backend states itself.
   const double operands = double(copies) * plan.problem.operation().work(plan.problem).bytes;
   if (std::max(operands, double(plan.backend_plan().memory_bytes())) < last_level_bytes)
     refuse("which all fit the last-level cache, where the caches are cold");

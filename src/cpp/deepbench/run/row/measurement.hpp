@@ -1,4 +1,4 @@
-// Step 2's result: what one trial found out about one candidate.
+// Step 2's result: what one trial measured of one candidate.
 #pragma once
 
 #include <optional>
@@ -21,7 +21,7 @@ struct Regime {
   std::optional<bool> resident;  // whether the working set fits the last-level cache
   std::string power = "rested";
   int64_t threads = 0;
-  int64_t ranks = 0;  // of a collective; 0: the operation is no collective
+  int64_t ranks = 0;  // number of ranks; 0: the operation is no collective
 };
 
 // The conversion of an operand into another layout or format, made before the call and excluded
@@ -30,7 +30,8 @@ struct Conversion {
   std::string operand;
   double ns = 0;
   bool constant = false;  // the application converts the operand once, so its time need not count
-  std::vector<double> samples_ns{};  // whose median `ns` is; empty: the backend states none
+  // Samples, whose median is `ns`; empty: the backend states none.
+  std::vector<double> samples_ns{};
 };
 
 // Host time of each stage of a row, accumulated by all of its trials.
@@ -52,10 +53,10 @@ struct Measurement {
   std::string padding_rule;
   Attributes padded;  // dimensions after padding
   std::optional<Conversion> conversion;
-  double transform_factor = 1;  // of the algorithm, as in Work
-  std::string arithmetic;       // the same
+  double transform_factor = 1;  // transform_factor of the algorithm, as in Work
+  std::string arithmetic;       // arithmetic of the algorithm, as in Work
   std::vector<Metric> metrics;
-  std::vector<std::string> notes;  // of the kernel
+  std::vector<std::string> notes;  // notes of the kernel
 
   double median_ns() const;  // 0 without samples
 };
@@ -63,8 +64,8 @@ struct Measurement {
 // The regime that the options ask for.
 Regime requested_regime(const RowRequest& request, const Attributes& device);
 
-// Throws RowFailure where the caches are hot in a cold row, or cold in a hot one, by the kernel's
-// own facts.
+// Throws RowFailure if by the kernel's own facts the caches are hot in a cold row, or cold in a hot
+// row.
 void require_requested_caches(const Plan& plan, const Attributes& facts, double last_level_bytes);
 
 // `facts` are those of describe_kernel. A measurement whose verification failed has no metrics.

@@ -1,4 +1,5 @@
-// What else happens while a trial is measured. A trial without hooks measures by itself.
+// Lets other code take part in the measurement of a trial. A trial without hooks measures by
+// itself.
 #pragma once
 
 #include <functional>
@@ -11,8 +12,8 @@ class MeasuringHooks {
  public:
   virtual ~MeasuringHooks() = default;
 
-  // Called once, before the warm-up; the first call is made and verified by then. A trial of a
-  // single call has no warm-up: called before the call.
+  // Called once, before the warm-up and after the first call is made and verified. A trial of a
+  // single call has no warm-up: it calls the function before the call.
   virtual void before_warm_up() = 0;
   // Called after every batch.
   virtual void after_batch() = 0;

@@ -39,13 +39,13 @@ int64_t parse_device_number(Text key, Text value) {
   return number;
 }
 
-// One key: sets its field from a text, and writes the field as a text that sets the same; "" if it
-// is not set.
+// One option: sets its field from a text, and writes the field as a text that sets the same value;
+// "" if the field is not set.
 struct Option {
   std::string key;
   std::function<void(RunOptions&, Text key, Text value)> set;
   std::function<std::string(const RunOptions&)> value;
-  bool is_of_one_row = false;  // it comes with the line of a row, not with the command
+  bool is_of_one_row = false;  // it belongs to the line of a row, not to the command
 };
 
 Option flag(const char* key, bool RunOptions::*field, const char* yes = "yes",
@@ -131,7 +131,7 @@ std::string devices_text(const RunOptions& options) {
 
 const std::vector<std::string>& launches() {
   static const std::vector<std::string> all = {"best", "graph", "stream",
-                                               "isolated"};  // plugin.h's
+                                               "isolated"};  // the names of plugin.h
   return all;
 }
 
@@ -249,13 +249,14 @@ Attributes RunOptions::for_reference() const {
 
 MeasureOptions RunOptions::for_measuring(const Attributes& facts) const {
   constexpr double kRowLimitNs = 5e9;
-  // More samples of each visit do not narrow an interval that comes from what differs between them.
+  // In a row of several visits the interval comes from the differences between visits, which more
+  // samples in each visit do not reduce.
   constexpr double kSpanShareOfVisits = 0.5;
   MeasureOptions measure;
   const auto parts = static_cast<double>(visits);
   measure.visits = visits;
   measure.exact_samples = samples / visits + (samples % visits != 0);
-  measure.max_error *= std::sqrt(parts);  // of all visits together it is the option's
+  measure.max_error *= std::sqrt(parts);  // the option's error is that of all visits together
   measure.time_limit_ns =
       (time_limit_s > 0 ? time_limit_s * 1e9 : facts.real("row_limit_ns", kRowLimitNs)) / parts;
   measure.min_span_ns = facts.real("min_span_ns", measure.min_span_ns);
@@ -264,7 +265,8 @@ MeasureOptions RunOptions::for_measuring(const Attributes& facts) const {
   measure.timer_resolution_ns = facts.real("timer_resolution_ns", measure.timer_resolution_ns);
   if (is_sustained()) {
     measure.min_load_ns = kLoadAfterIdleNs;
-    // What a batch costs the host, while the device waits, is a small part of so long a span.
+    // In a span this long, the host's overhead of a batch, during which the device waits, is
+    // negligible.
     measure.min_span_ns = std::max(measure.min_span_ns, kSustainedSpanNs);
     if (time_limit_s == 0) measure.time_limit_ns += kMaxLoadNs;
   }

@@ -21,16 +21,17 @@ struct DEEPBENCH_API RunOptions {
   std::vector<int64_t> devices;
   std::string library;
   std::string algorithm = "default";  // "best", "exhaustive", or a candidate's id
-  // Of the search for `best`: seconds that it may take beyond its share of the row, which other
+  // For the search of `best`: the seconds that it may take beyond its share of the row, which other
   // rows have left over, and the candidate that it tries first.
   double budget_s = 0;
   std::string first;
   bool cold = false;
   bool sustained = false;  // the device is loaded without pause; otherwise it may rest
   int64_t samples = 0;
-  int64_t soak = 0;         // > 0: so many calls back to back in the sustained regime
-  int64_t visits = 1;       // in how many processes the row is measured; its samples are divided
-  int64_t visit = 1;        // which of them this is, from 1
+  int64_t soak = 0;  // > 0: make this many consecutive calls in the sustained regime
+  // Number of processes that measure the row, among which its samples are divided.
+  int64_t visits = 1;
+  int64_t visit = 1;        // number of this visit, from 1
   double time_limit_s = 0;  // 0: the backend's default
   bool verify = true;
   bool pad = true;
@@ -41,7 +42,7 @@ struct DEEPBENCH_API RunOptions {
   int64_t workspace = 32 << 20;
   int launch = 0;  // a deepbench_launch
   bool once = false;
-  bool energy = false;  // of one call, measured over a separate span
+  bool energy = false;  // measure the energy of one call over a separate span
   bool ceilings = true;
   bool share_cores =
       true;  // divide a machine's cores among its ranks; an option of the process, not of a row
@@ -51,7 +52,8 @@ struct DEEPBENCH_API RunOptions {
   // Sets the options in `text` and keeps the others. Throws InvalidProblem for an unknown key or
   // value.
   void apply(std::string_view text);
-  // Every option that holds for all rows of a run, with its value as apply() takes it, or "".
+  // Every option that holds for all rows of a run, with its value as a text that apply() accepts,
+  // or "".
   std::vector<std::pair<std::string, std::string>> values() const;
 
   // Whether verification is requested and the operation has a reference.
@@ -62,15 +64,15 @@ struct DEEPBENCH_API RunOptions {
   std::string named_candidate() const;
   // Whether the device is loaded without pause: a soak needs no other option.
   bool is_sustained() const { return sustained || soak > 0; }
-  // Whether the row shows what is measured once, such as the energy and the baselines.
+  // Whether this visit measures what is measured once, such as the energy and the baselines.
   bool is_first_visit() const { return visit == 1; }
   // Whether the row selects its algorithm among candidates.
   bool selects_algorithm() const { return algorithm == "best" || algorithm == "exhaustive"; }
   // The options as a plugin receives them, see plugin.h.
   Attributes for_plugin() const;
-  // For a kernel of the backend's reference, which always has hot caches.
+  // The options for a kernel of the backend's reference, which always has hot caches.
   Attributes for_reference() const;
-  // `device` are the facts of describe_device.
+  // `device` holds the facts of describe_device.
   MeasureOptions for_measuring(const Attributes& device) const;
 };
 

@@ -1,5 +1,5 @@
-// Whether calls of a collective repeat their bits: on every rank, and on all ranks alike where they
-// must have the same results.
+// Determines whether calls of a collective repeat their bits: on every rank, and on all ranks alike
+// where they must have the same results.
 #pragma once
 
 #include <string>
@@ -12,24 +12,24 @@
 
 namespace deepbench {
 
-// What one rank knows of calls with the same operands.
+// The results of one rank's calls with the same operands.
 struct RepeatedCalls {
-  // Of all outputs after each call. Ranks may add them up in orders of their own, so that only
-  // those of one rank are compared.
+  // The projections of all outputs after each call. Ranks may add them up in different orders, so
+  // that only those of one rank are compared with each other.
   std::vector<double> projections;
-  // A hash of some outputs after each call, which are the same places on all ranks.
+  // A hash of some outputs after each call. The outputs are at the same places on all ranks.
   std::vector<std::string> samples;
-  // expected_on_rank(), which tells whether all ranks must have the same results.
+  // The result of expected_on_rank(), which shows whether all ranks must have the same results.
   std::vector<double> expected;
 };
 
-// Some outputs of a rank that derive from several seeds, so that other ranks have the same numbers
-// only if their results are the same.
+// Some expected outputs of a rank, from several seeds, so that the numbers of two ranks are equal
+// only if their results are.
 DEEPBENCH_API std::vector<double> expected_on_rank(const Problem& problem,
                                                    const Attributes& kernel_facts, int rank);
 
-// How many of all calls gave the first one's bits: bitwise. Empty on ranks other than 0, and where
-// there are no calls.
+// The metric `bitwise`: how many of all calls repeated the bits of the first one. Empty on ranks
+// other than 0, and where there are no calls.
 DEEPBENCH_API std::vector<Metric> bitwise_metric(Group& group, const RepeatedCalls& mine);
 
 }  // namespace deepbench

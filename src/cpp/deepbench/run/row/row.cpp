@@ -10,7 +10,8 @@
 namespace deepbench {
 namespace {
 
-// Of the values that only an audit of the row reads: clocks, rests, samples of other measurements.
+// The most values of a list that only an audit of the row reads: clocks, rests, and samples of
+// other measurements.
 constexpr size_t kMaxAuditValues = 20;
 constexpr double kSampleSteps = 1000;  // samples are rounded to 1/1000 ns
 
@@ -19,7 +20,8 @@ void write_number_or_null(JsonWriter& json, std::string_view name, double number
   json.key(name).value_or_null(number != 0, number);
 }
 
-// At most `most` of the values, an even selection, in whole numbers of 1 / `steps`.
+// Writes an evenly spaced selection of at most `most` of the values, in whole numbers of 1 /
+// `steps`.
 void write_selection(JsonWriter& json, std::string_view name, const std::vector<double>& values,
                      size_t most, double steps) {
   const size_t kept = std::min(values.size(), most);
@@ -34,7 +36,7 @@ void write_audit_values(JsonWriter& json, std::string_view name,
   write_selection(json, name, values, kMaxAuditValues, 1);
 }
 
-// Absent where there is no sample.
+// Writes nothing if there is no sample.
 void write_audit_samples(JsonWriter& json, std::string_view name,
                          const std::vector<double>& samples_ns) {
   if (samples_ns.empty()) return;
@@ -120,7 +122,7 @@ void write_samples(JsonWriter& json, const std::vector<double>& samples) {
   json.member("samples_kept", samples.size() <= kMaxSamples ? "all" : "thinned");
 }
 
-// Empty where no batch was rested for.
+// Writes nothing if no batch was preceded by a rest.
 void write_rests(JsonWriter& json, const std::vector<double>& rests_ns) {
   const bool any =
       std::any_of(rests_ns.begin(), rests_ns.end(), [](double rest_ns) { return rest_ns > 0; });
@@ -176,7 +178,8 @@ void write_rates(JsonWriter& json, const Row& row) {
   }
 }
 
-// The keys of the ceilings, and not their figures: a ceiling may move after the row is written.
+// Writes the keys of the ceilings but not their figures: a ceiling may change after the row is
+// written.
 void write_bound(JsonWriter& json, const Bound& bound) {
   json.key("bound").begin_object().member_or_null("level", bound.level);
   json.member_or_null("arithmetic", bound.arithmetic_key);
@@ -243,7 +246,8 @@ void write_notes(JsonWriter& json, const std::vector<std::string>& notes) {
   json.end_array();
 }
 
-// What the lines of rows and of ceilings share: how the problem was measured, and the result.
+// Writes what the lines of rows and of ceilings share: how the problem was measured, and the
+// result.
 void write_measurement(JsonWriter& json, const Row& row) {
   write_algorithm(json, row.algorithm);
   write_status(json, row);
@@ -273,7 +277,7 @@ void write_nulls(JsonWriter& json, std::initializer_list<std::string_view> names
   for (const std::string_view name : names) json.key(name).null();
 }
 
-// The same keys as write_result_members().
+// Writes the same keys as write_result_members(), with null.
 void write_null_result_members(JsonWriter& json, const Row& row) {
   write_nulls(json, {"algorithm"});
   write_status(json, row);

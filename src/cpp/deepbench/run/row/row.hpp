@@ -1,4 +1,4 @@
-// One row: the request, how it ended, and the results. This file is the only writer of rows and of
+// One row: the request, the outcome and the results. This file is the only writer of rows and of
 // ceilings.
 #pragma once
 
@@ -24,9 +24,9 @@ namespace deepbench {
 struct Algorithm {
   std::string mode = "default";
   std::string name;
-  std::vector<TriedCandidate> tried;      // by the search; empty without one
-  int64_t listed = 1;                     // candidates that the search set out to try
-  double budget_ns = 0, searched_ns = 0;  // of the search, as in Selection
+  std::vector<TriedCandidate> tried;  // candidates that the search tried; empty without a search
+  int64_t listed = 1;                 // candidates that the search set out to try
+  double budget_ns = 0, searched_ns = 0;  // host time of the search, as in Selection
   std::string first;                      // what the request wants to be tried first; "": nothing
   int64_t candidates() const { return std::max<int64_t>(1, int64_t(tried.size())); }
   int64_t workspace_bytes = 0;

@@ -21,7 +21,7 @@ struct RowContext {
   // The ranks that make the row together, if its operation is a collective. nullptr: this process
   // makes the row alone.
   Group* group = nullptr;
-  // What else happens while the row's trials are measured. nullptr: nothing.
+  // Hooks that run while the row's trials are measured. nullptr: there are none.
   MeasuringHooks* hooks = nullptr;
   // The processes of this machine, including this one, that allocate memory for the row at the same
   // time.
@@ -30,16 +30,16 @@ struct RowContext {
   Ceilings* ceilings = nullptr;
   // Measures the baselines of the row. nullptr: the row is compared with none.
   Baselines* baselines = nullptr;
-  // When the device computed last: a sustained load of a row may go on from that of the row before.
-  // nullptr: the device has been idle.
+  // Records when the device computed last: a row's sustained load may continue that of the previous
+  // row. nullptr: the device has been idle.
   DeviceActivity* activity = nullptr;
-  // Whether the energy of a call is measured, which takes a span of its own after the samples.
+  // Whether the energy of a call is measured, over a separate span after the samples.
   bool measures_energy = false;
   // Called when the backend can run the row, before anything is prepared. May be empty.
   std::function<void()> on_admitted = nullptr;
-  // Receives the row, complete but for its bound, before the first ceiling that has to be measured
-  // for it, if there is one: measuring a ceiling may end the process, and the row must survive
-  // that. May be empty.
+  // Receives the row, complete except for its bound, before the first ceiling is measured for it.
+  // Measuring a ceiling may end the process, and the row must survive that. Not called if no
+  // ceiling has to be measured. May be empty.
   std::function<void(const Row&)> before_ceilings = nullptr;
 };
 

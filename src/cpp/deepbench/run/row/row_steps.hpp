@@ -15,21 +15,21 @@
 
 namespace deepbench {
 
-// What the device's sensors show after measuring.
+// The readings of the device's sensors after the measurement.
 struct Sensors {
   Attributes observed;
-  std::vector<std::string> notes;  // why they could not be read
+  std::vector<std::string> notes;  // the reasons why sensors could not be read
 };
 
-// Metrics beside the time of a call: energy, and single calls of a collective.
+// Metrics besides the time of a call: energy, and those of single calls of a collective.
 struct ExtraMetrics {
   std::vector<Metric> metrics;
   std::vector<std::string> notes;
 };
 
-// What this process found on its device; in a fleet, ranks send it to rank 0.
+// The results of this process on its device; in a fleet, ranks send them to rank 0.
 struct Findings {
-  std::optional<Measurement> measurement;  // the plan's, or the default's before a selection
+  std::optional<Measurement> measurement;  // of the plan; before a selection, of the default
   ExtraMetrics extras;
   Sensors sensors;
   Attributes clocks;  // derived from the samples; they override the sensors
@@ -43,7 +43,7 @@ struct MiddleRank {
   std::string device_name;
 };
 
-// What the ranks of a fleet found together. run/fleet writes it.
+// The joint results of the ranks of a fleet. run/fleet writes them.
 struct FleetFindings {
   std::string ranks_json;            // the row's member `ranks`
   std::optional<MiddleRank> middle;  // on rank 0; empty: no rank has a time
@@ -76,9 +76,10 @@ struct RowSteps {
   std::optional<Repetition> repetition;
   Bound bound;
   std::vector<std::string> assessment_notes;
-  // What rank 0 of a fleet selected alone, before all ranks measured the selected candidate.
+  // The selection that rank 0 of a fleet made alone, before all ranks measured the selected
+  // candidate.
   std::optional<Selection> rank_zero_selection;
-  // How the row ended.
+  // The outcome of the row.
   Status status = Status::kOk;
   std::string reason;
   Stages stages;

@@ -13,11 +13,12 @@ namespace deepbench {
 // The row with one more note. Throws std::invalid_argument for text that is no row.
 DEEPBENCH_API std::string with_note(std::string_view row, std::string_view note);
 
-// The row with these members in its bound, instead of those of the same names. `figures` is a JSON
-// object. Throws std::invalid_argument for text that is no row, or a row without a bound.
+// The row with the members of `figures` in its bound, where they replace those of the same names.
+// `figures` is a JSON object. Throws std::invalid_argument for text that is no row, or for a row
+// without a bound.
 DEEPBENCH_API std::string with_bound_figures(std::string_view row, std::string_view figures);
 
-// The row with at most `most` raw samples, an even selection, marked as thinned. Its statistics
+// The row with at most `most` raw samples, evenly selected, and marked as thinned. Its statistics
 // remain those of all samples. `most` is at least 1. Throws std::invalid_argument for text that is
 // no row.
 DEEPBENCH_API std::string with_thinned_samples(std::string_view row, size_t most);

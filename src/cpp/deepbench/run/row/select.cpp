@@ -12,7 +12,7 @@
 namespace deepbench {
 namespace {
 
-constexpr double kSearchBudget = 2;  // times the host time of the default
+constexpr double kSearchBudget = 2;  // as a multiple of the host time of the default
 
 // Excludes compilation that the disk cache keeps, so that a second run on the machine has the same
 // budget.
@@ -72,7 +72,7 @@ class Selector {
     return value_of_rank_zero(context_.group, "budget", selection_.budget_ns - searching_ns);
   }
 
-  // Of a candidate that several searches tried, the last one counts.
+  // If several searches tried a candidate, the last one counts.
   void record_search(const CandidateSearch& search) {
     selection_.searched_ns += search.spent_ns;
     for (const TriedCandidate& tried : search.tried) {
@@ -113,7 +113,7 @@ class Selector {
     return false;
   }
 
-  // Returns false for a failure that ends the row.
+  // Records a failed candidate and returns true, or returns false for a failure that ends the row.
   bool leave_out(const std::string& candidate, const Attempt& attempt) {
     try {
       attempt.rethrow_failure();
@@ -143,7 +143,7 @@ class Selector {
   }
 
   // Energy and single calls, which the next step measures, need the default's kernel. If it cannot
-  // be prepared, the row goes without them.
+  // be prepared, the row lacks them.
   void prepare_default_again() {
     if (!context_.measures_energy && !context_.group) return;
     slot_.trial.reset();

@@ -16,10 +16,10 @@ namespace deepbench {
 struct Selection {
   Measurement measurement;  // of the selected candidate
   double gain = 0;          // over the default, from the interleaved comparison; 0: default kept
-  // Those that were tried, of those that the search set out to try.
+  // The candidates that were tried, of those that the search listed.
   std::vector<TriedCandidate> tried;
   int64_t listed = 1;
-  double budget_ns = 0, searched_ns = 0;  // host time that the searches might take, and took
+  double budget_ns = 0, searched_ns = 0;  // host time granted to the searches, and spent
   double default_ns = 0;
   std::vector<double> default_samples_ns;
   std::string default_name;       // the algorithm of the library's default

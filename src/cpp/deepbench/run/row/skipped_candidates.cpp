@@ -7,7 +7,7 @@ namespace deepbench {
 namespace {
 
 constexpr size_t kListedReasons = 2;
-constexpr size_t kListedCandidates = 4;  // per reason
+constexpr size_t kListedCandidates = 4;  // candidates that a note lists per reason
 
 std::string without_numbers(std::string text) {
   const auto is_part = [](char c) { return (c >= '0' && c <= '9') || c == '.'; };

@@ -20,7 +20,7 @@ class SkippedCandidates {
  private:
   // Reasons that differ only in numbers are counted as one.
   struct Reason {
-    std::string text;     // of the first candidate
+    std::string text;     // the first candidate's reason
     std::string pattern;  // the text without numbers
     bool is_shared;       // whether all candidates have the identical text
     std::vector<std::string> ids;

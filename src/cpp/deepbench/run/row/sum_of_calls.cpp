@@ -1,11 +1,12 @@
-// The values and bounds of sums of calls, from those of a single call.
+// Derives the values and bounds of the sum of several calls from those of a single call.
 //
-// A call adds p to an output, which was c before the first. After n calls it is c + n p. Each call
-// has the error of the first, and call i + 1 that of rounding a sum that is larger by i p: the
-// bound is n b + n (n - 1) / 2 g |p|, with the first call's bound b and the growth's roundoff g. In
-// a projection these errors are those of a row of outputs, of either sign: with the largest
-// compared |p| for each, they add up to less than twice the root of their number. An element that
-// every call overwrites keeps the value and the bound of a single call.
+// Each call adds p to an output whose first value is c: after n calls it is c + n p. Each call has
+// the error of the first one, and call i + 1 has in addition the error of rounding a sum that is
+// larger by i p. The bound is therefore n b + n (n - 1) / 2 g |p|, where b is the first call's
+// bound and g is the roundoff of this growth. In a projection these are the errors of a row of
+// outputs and of either sign: if each is assumed to have the largest compared |p|, they add up to
+// less than twice the root of their number. An element that every call overwrites keeps the value
+// and the bound of a single call.
 #include "deepbench/run/row/sum_of_calls.hpp"
 
 #include <algorithm>
@@ -32,7 +33,7 @@ class Summation {
     return n * first_bound + n * (n - 1) / 2 * growth_.roundoff * growth_of_rounding;
   }
 
-  // Half of the calls leave another value, and that has an error too.
+  // If only half of the calls are made, the value differs, and it also has an error.
   void look_at(double added, double bound) {
     const double missing = std::abs(added) * double(calls_ / 2);
     shows_half_ = shows_half_ || calls_ == 1 || missing > 2 * bound;

@@ -1,4 +1,4 @@
-// Batches of a prepared kernel, and what comes between them.
+// Makes batches of a prepared kernel, and takes the steps between them.
 #include "deepbench/run/row/timed_kernel.hpp"
 
 #include <algorithm>
@@ -15,8 +15,9 @@
 namespace deepbench {
 namespace {
 
-constexpr int64_t kCallsInRange = 1 << 20;  // between restores, unless the backend sets a number
-constexpr uint64_t kCallsAfterPerturbation = 5;  // shorter batches are not perturbed
+// Calls between restores, unless the backend states a number.
+constexpr int64_t kCallsInRange = 1 << 20;
+constexpr uint64_t kCallsAfterPerturbation = 5;  // a batch of fewer calls is not perturbed
 
 }  // namespace
 
@@ -53,8 +54,8 @@ uint64_t TimedKernel::calls_between_restores() const {
       std::max<int64_t>(1, facts().integer("restore_every", kCallsInRange)));
 }
 
-// In place the last batch of long calls can be verified if it has one call, which the batches of a
-// short call have not, even if other work on the machine delays one of them.
+// In place, the last batch of long calls can be verified only if it has a single call. Batches of
+// short calls have more, even if other work on the machine delays one of them.
 bool TimedKernel::resets_outputs_before(uint64_t count) const {
   const bool is_verifiable = count == 1 || !in_place();
   return resets_long_calls_ && is_verifiable && last_call_ns_ >= kLongCallNs;

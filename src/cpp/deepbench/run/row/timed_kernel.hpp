@@ -24,42 +24,44 @@ class TimedKernel {
 
   Kernel& kernel() { return *kernel_; }
   const Attributes& facts() const { return kernel_->facts(); }
-  const Attributes& conditions() const { return conditions_; }  // stated_conditions()
+  const Attributes& conditions() const { return conditions_; }  // the result of stated_conditions()
   bool in_place() const { return kernel_->in_place(); }
-  bool is_simulated() const { return is_simulated_; }  // the backend's times are not the host's
+  // Whether the backend's times are a simulator's.
+  bool is_simulated() const { return is_simulated_; }
   bool perturbs_schedule() const { return perturbs_schedule_; }
-  // How many calls may follow one another before an operand in place is restored.
+  // The number of calls after which an operand in place is restored.
   uint64_t calls_between_restores() const;
 
-  // Between the two, batches state how long a thread waited for its processor, where the host's
-  // threads do the work. Of several ranks they do not, because their threads wait for each other.
+  // From begin_watching_waits() to end_watching_waits(), batches state how long a thread waited for
+  // its processor, if the host's threads do the work. In a group they do not, because the threads
+  // of several ranks wait for each other.
   void begin_watching_waits();
   void end_watching_waits() { processor_wait_.reset(); }
 
   // In the rested regime: waits until the device has left the state of a sustained load, if an
   // earlier row left it there.
   void rest_after_sustained_load();
-  // A rest and a perturbation, where they are due, come before the batch.
+  // Times a batch, after a rest and a schedule perturbation where they are due.
   Batch time(uint64_t count);
   Batch time_without_rest(uint64_t count);
-  // Nothing comes before the batch.
+  // Makes a batch without a rest or a perturbation before it.
   Batch batch(uint64_t count, deepbench_launch launch, uint32_t flags = 0);
   Batch batch(uint64_t count) { return batch(count, launch_); }
   // One isolated call; returns its time on this rank.
   double time_isolated_call();
-  // Time of a call in the last batch that time() or time_without_rest() made.
+  // The time of a call in the last batch that time() or time_without_rest() made.
   double last_call_ns() const { return last_call_ns_; }
 
   // Poisons the outputs, or restores them where calls are in place.
   void reset_outputs();
-  // Of an operand in place; reset_outputs() restores it too.
+  // Calls since the operand in place was restored. reset_outputs() restores it too.
   uint64_t calls_since_restore() const { return calls_since_restore_; }
   // From now on, the outputs are reset before each batch of long calls, so that the last batch can
   // be verified without another call.
   void reset_outputs_of_long_calls() { resets_long_calls_ = true; }
-  // Whether the next batch, of so many calls, will write to outputs that are reset for that reason,
+  // Whether the outputs are reset before the next batch, of `count` calls, because calls are long.
   bool resets_outputs_before(uint64_t count) const;
-  // and whether the last one did.
+  // Whether they were reset before the last batch.
   bool outputs_reset() const { return outputs_reset_; }
   // Rewrites the operands in place. Returns false, with the operands unchanged, if the kernel
   // cannot be refilled.
@@ -85,7 +87,7 @@ class TimedKernel {
   Attributes conditions_;
   bool perturbs_schedule_ = false;
   bool is_simulated_ = false;
-  double local_call_ns_ = 0;  // of the last batch on this rank
+  double local_call_ns_ = 0;  // time of a call in the last batch on this rank
   double last_call_ns_ = 0;
   uint64_t calls_since_restore_ = 0;
   bool resets_long_calls_ = false;

@@ -1,4 +1,4 @@
-// Which calls of one candidate are made, and the measurement of their times.
+// Decides which calls of one candidate are made, and measures their times.
 #include "deepbench/run/row/trial.hpp"
 
 #include <algorithm>
@@ -16,16 +16,16 @@
 namespace deepbench {
 namespace {
 
-// Calls in a batch that make the barrier of the ranks negligible; with short calls the start of the
-// first call matters as well.
+// Batches of at least this many calls make the barrier of the ranks negligible. With short calls,
+// the start of the first call matters as well.
 constexpr int64_t kMinCollectiveBatch = 20, kMinShortCollectiveBatch = 200;
-// Filling caches adds 0.1 % to a call this long on a GPU, and tens of per cent on a CPU, where it
-// affects all candidates alike.
+// Calls this long need no warm-up: filling the caches adds 0.1 % on a GPU, and tens of percent on a
+// CPU, where it affects all candidates alike.
 constexpr double kNegligibleWarmUpNs = 10e6;
 constexpr double kMaxSingleCalls = 100, kMinSingleCalls = 5, kSingleCallsNs = 2e9;
 constexpr double kMaxRepeatedCalls = 100, kMinRepeatedCalls = 2, kRepeatedCallsNs = 5e8;
-constexpr int64_t kSampledOutputs = 4096;  // that all ranks compare after a repeated call
-constexpr uint32_t kRepeatedCalls = 41;    // the stream of their places
+constexpr int64_t kSampledOutputs = 4096;  // outputs that all ranks compare after a repeated call
+constexpr uint32_t kRepeatedCalls = 41;    // random stream of their places
 constexpr size_t kHashBytes = 16;
 
 std::vector<uint64_t> sampled_places(uint64_t outputs, uint64_t seed) {
@@ -54,7 +54,7 @@ Trial::Trial(const RowContext& context, const Plan& plan, Stages& stages)
       timed_(context, plan, stages),
       audit_(context, plan, timed_, stages) {}
 
-// All ranks load their devices alike.
+// Returns the answer of rank 0 on all ranks, because they load their devices alike.
 bool Trial::was_idle() {
   const bool idle = !activity_ || activity_->was_idle();
   return value_of_rank_zero(group_, "idle", idle ? 1 : 0) != 0;
@@ -101,9 +101,9 @@ Measurement Trial::measure(const MeasureOptions& how) {
   return measurement();
 }
 
-// The first call loads the kernel. A second one estimates its time and refills the caches, which
-// other trials have used; later samples of long calls skip it. A call above `max_call_ns` may have
-// been delayed once, so that two of them are required.
+// The first call loads the kernel. The second one estimates the time and refills the caches, which
+// other trials have used; later samples of long calls omit it. A single call above `max_call_ns`
+// may have been delayed, so that it is repeated once.
 void Trial::warm_up(double max_call_ns) {
   const bool first = timed_.last_call_ns() == 0;
   int too_long = 0;
@@ -155,7 +155,7 @@ RepeatedCalls Trial::repeat_calls() {
   Stopwatch watch;
   const auto seed = static_cast<uint64_t>(plan_.options.seed);
   if (!audit_.verifies() || !timed_.refill("mantissas", seed)) return made;
-  const uint64_t outputs = audit_.outputs();  // a rank that broadcasts has none
+  const uint64_t outputs = audit_.outputs();  // 0 on a rank that broadcasts
   const std::vector<uint64_t> places = sampled_places(outputs, seed);
   double calls = kMaxRepeatedCalls;
   while (double(made.projections.size()) < calls) {

@@ -1,4 +1,4 @@
-// Verification of the calls that are timed, and the comparisons of their times.
+// Verifies the calls that are timed, and compares their times with each other.
 #include "deepbench/run/row/trial_audit.hpp"
 
 #include <unistd.h>
@@ -17,20 +17,21 @@
 namespace deepbench {
 namespace {
 
-// A random batch of each of these ranges of batches is checked briefly in the measuring loop.
+// In each of these ranges, a random batch of the measuring loop is checked briefly.
 constexpr uint64_t kSpotCheckRanges[] = {2, 6, 32, 256, 2048};
-constexpr double kManyOutputs = 1 << 20;   // above them a check takes as long as many batches
-constexpr uint32_t kSpotCheckStream = 22;  // of their random numbers
-// Other operands give the same result by chance, such as a single one in bfloat16, once in hundreds
-// of rows, and so many times in a row never.
+// A check of more outputs takes as long as many batches.
+constexpr double kManyOutputs = 1 << 20;
+constexpr uint32_t kSpotCheckStream = 22;  // random stream that draws the spot checks
+// Other operands may give the same result by chance, for example if the only output is in bfloat16.
+// This happens once in hundreds of rows, and practically never this many times in a row.
 constexpr uint64_t kRefills = 4;
-constexpr uint32_t kRefillStream = 23;       // of their seeds
-constexpr uint64_t kRefilledLongRows = 8;    // one of so many rows of long calls is refilled
-constexpr uint32_t kRefilledRowStream = 24;  // of which
+constexpr uint32_t kRefillStream = 23;       // random stream of the seeds of refills
+constexpr uint64_t kRefilledLongRows = 8;    // one of this many rows of long calls is refilled
+constexpr uint32_t kRefilledRowStream = 24;  // random stream that draws these rows
 
 }  // namespace
 
-// The seed is drawn now that the kernel is prepared; all ranks compare the same places.
+// Draws the seed only after the kernel is prepared. All ranks compare the same places.
 TrialAudit::TrialAudit(const RowContext& context, const Plan& plan, TimedKernel& timed,
                        Stages& stages)
     : plan_(plan),
@@ -61,9 +62,9 @@ TrialAudit::TrialAudit(const RowContext& context, const Plan& plan, TimedKernel&
   }
 }
 
-// Every check poisons the outputs of all copies and reads one of them, so that rows of many outputs
-// have a single check. All ranks check the same batches, also the one that broadcasts and has no
-// outputs.
+// Draws the batches that are checked. Every check poisons the outputs of all copies and reads one
+// of them, so that a row of many outputs has a single check. All ranks check the same batches, even
+// a rank that broadcasts and has no outputs.
 void TrialAudit::draw_spot_checks() {
   const auto draw = [&](uint64_t begin, uint64_t end) {
     const uint64_t bits = deepbench_bits(verification_.seed, kSpotCheckStream, begin);
@@ -96,7 +97,7 @@ void TrialAudit::judge(const Verifier& verifier, const std::string& step,
       verification_ = verifier.result();
       if (!good) throw RowFailure(Status::kIncorrect, verification_.reason);
     });
-  } catch (const RowFailure& failure) {  // of any rank
+  } catch (const RowFailure& failure) {  // a failure of any rank
     verification_.state = Verification::State::kFailed;
     verification_.reason = failure.what();
     stages_.verify_ns += watch.lap_ns();
@@ -105,8 +106,8 @@ void TrialAudit::judge(const Verifier& verifier, const std::string& step,
   stages_.verify_ns += watch.lap_ns();
 }
 
-// Whether the next batch of the measuring loop, of `count` calls, is checked. In place that needs a
-// single call, or calls that add up.
+// Whether the next batch of the measuring loop, of `count` calls, is checked. In place this
+// requires a single call, or calls whose results add up.
 bool TrialAudit::is_spot_check(uint64_t count) {
   const uint64_t number = batches_in_loop_++;
   const bool is_single = count == 1 && !timed_.perturbs_schedule();
@@ -125,7 +126,8 @@ Batch TrialAudit::time_in_loop(uint64_t count) {
     Stopwatch reading;
     const bool good =
         verifier_->check_briefly(timed_.kernel(), batches_in_loop_, timed_.calls_since_restore());
-    // The results of the last of long calls are not read again for the first time.
+    // If this is the last batch, its results are not read for the first time when they are verified
+    // after timing: the time of this first reading counts.
     if (timed_.outputs_reset()) first_reading_ns_ = std::max(first_reading_ns_, reading.lap_ns());
     return good;
   });
@@ -144,7 +146,7 @@ void TrialAudit::audit(const Samples& samples, const MeasureOptions& options) {
   stages_.verify_ns += watch.lap_ns();
 }
 
-// Later visits run the algorithm whose results the first one has verified with other operands.
+// Only the first visit refills the operands: later visits run the algorithm that it has verified.
 void TrialAudit::verify_refilled() {
   if (plan_.problem.operation().needs_exact_sums(plan_.problem))
     verify_exact_sums();
@@ -152,7 +154,7 @@ void TrialAudit::verify_refilled() {
     verify_other_operands();
 }
 
-// Returns the time of a verified call; 0 where the batch that is verified is a sample itself.
+// Returns the time of a verified call; 0 if the verified batch is itself a sample.
 double TrialAudit::verify_last_calls() {
   if (!timed_.outputs_reset()) return verify_outputs_of_next_batch(*verifier_, "after timing");
   first_reading_ns_ = std::max(first_reading_ns_, time_reading());
@@ -160,10 +162,10 @@ double TrialAudit::verify_last_calls() {
   return 0;
 }
 
-// Verifies the batch that was timed, such as a graph of many calls. Out of place it is made twice:
-// poisoning may cool caches for the first. In place a single call follows it, whose outputs are
-// compared more closely than the sum of many can be. Returns the longest time of a call in such a
-// batch.
+// Verifies a batch like those that were timed, such as a graph of many calls. Out of place the
+// batch is made twice, because the first one may suffer from caches that poisoning has cooled. In
+// place a single call follows the batch, because its outputs can be compared more precisely than
+// the sum of many calls. Returns the longest time of a call in such a batch.
 double TrialAudit::verify_outputs_of_next_batch(Verifier& verifier, const std::string& when) {
   const bool in_place = timed_.in_place();
   double call_ns = in_place ? verify_sum_of_batch(verifier, when) : 0;
@@ -190,7 +192,7 @@ double TrialAudit::verify_sum_of_batch(Verifier& verifier, const std::string& wh
   return call_ns;
 }
 
-// Refills the operands after everything else that is verified.
+// Runs last in the verification, because it overwrites the operands.
 void TrialAudit::verify_exact_sums() {
   Stopwatch watch;
   if (!timed_.refill("integers", static_cast<uint64_t>(plan_.options.seed))) {
@@ -205,15 +207,16 @@ void TrialAudit::verify_exact_sums() {
   verification_ = verification;
 }
 
-// Another call takes long in some rows, of which it is made in a random share.
+// Whether the row makes another call with other operands. In rows of long calls that takes long, so
+// that only a random share of them does.
 bool TrialAudit::is_refilled() const {
   if (plan_.problem.operation().is_collective()) return false;  // every output is compared anyway
   if (median(samples_.per_call_ns) < kLongCallNs) return true;
   return deepbench_bits(verification_.seed, kRefilledRowStream, 0) % kRefilledLongRows == 0;
 }
 
-// A result that was computed once and is copied since then does not follow its operands. The last
-// call's outputs have been verified.
+// Verifies that the outputs follow their operands: a result that was computed once and copied since
+// then does not. The outputs of the last call have been verified before.
 void TrialAudit::verify_other_operands() {
   Stopwatch watch;
   std::vector<double> first, other;
@@ -234,7 +237,8 @@ void TrialAudit::verify_other_operands() {
   verification_.what += ", which follow the operands";
 }
 
-// Ends what a backend may do for verified calls alone. A rank that broadcasts has no output.
+// Reads one output, which ends any special treatment of verified calls by the backend. A rank that
+// broadcasts has no output.
 void TrialAudit::read_one() {
   collective_step(group_, "read", [&] {
     if (verifier_->result().outputs > 0) timed_.kernel().read_output(0, {0});
@@ -248,8 +252,8 @@ Batch TrialAudit::time_after_reset(uint64_t count) {
   return made;
 }
 
-// Returns the time on this rank, without that for which other work had a processor: after a call it
-// often gets its turn.
+// Returns the time on this rank. Excludes time for which other work held a processor, which often
+// happens after a call.
 double TrialAudit::time_reading() {
   double took_ns = 0;
   collective_step(group_, "read", [&] {
@@ -262,7 +266,7 @@ double TrialAudit::time_reading() {
   return took_ns;
 }
 
-// Reads the poison twice, since a device may still write it the first time.
+// Reads the poison twice, since the device may still be writing it during the first reading.
 ReadingTimes TrialAudit::time_readings() {
   timed_.reset_outputs();
   time_reading();
@@ -273,8 +277,8 @@ ReadingTimes TrialAudit::time_readings() {
   return times;
 }
 
-// Whether any rank has a suspicion that does not concern a simulator, whose times are not the
-// host's, and which may compute results when they are read.
+// Whether any rank has a suspicion. Those about a simulator do not count: its times are not the
+// host's, and it may compute results when they are read.
 bool TrialAudit::is_suspect(const std::string& what, bool mine) {
   return is_true_on_any_rank(group_, what, mine && !timed_.is_simulated());
 }
@@ -285,7 +289,8 @@ void TrialAudit::require_no_doubt(const std::string& doubt) {
   });
 }
 
-// The threads that do the work, and may have to be woken for it. The machine has no more to wake.
+// The number of threads that do the work and may have to be woken for it, limited by the number of
+// processors.
 int64_t TrialAudit::threads() const {
   const int64_t said = timed_.facts().integer("threads", 1);
   const int64_t most = sysconf(_SC_NPROCESSORS_ONLN);
@@ -295,7 +300,7 @@ int64_t TrialAudit::threads() const {
 void TrialAudit::audit_batches(double verified_call_ns) {
   const BatchTimer plain = [&](uint64_t count) { return timed_.time_without_rest(count); };
   require_no_doubt(doubt_about_count(plain, samples_, options_));
-  // The first call of ranks includes their meeting.
+  // With ranks, the first call includes the time until all of them have arrived.
   if (!plan_.problem.operation().is_collective()) {
     require_no_doubt(doubt_about_further_calls(plain, samples_, options_, threads()));
     audit_call_after_reset(verified_call_ns);
@@ -305,13 +310,14 @@ void TrialAudit::audit_batches(double verified_call_ns) {
         plain, [&](uint64_t count) { return time_after_reset(count); }, samples_, options_));
 }
 
-// Batches hide what the first of their calls does alone after the outputs were poisoned.
+// Examines single calls, because batches hide work that only their first call does after the
+// outputs were poisoned.
 void TrialAudit::audit_call_after_reset(double verified_call_ns) {
   const double call_ns = median(samples_.per_call_ns);
   const double cost_ns =
       reset_cost_ns(plan_.problem.operation().work(plan_.problem).bytes, threads());
   if ((verified_call_ns - call_ns) * double(samples_.batch) <= cost_ns) return;
-  // The first two batches, after which most honest kernels are believed, do without.
+  // The first two batches omit the pause, since most correct kernels are acquitted after them.
   auto settle = [&, batches = 0]() mutable {
     if (++batches > 2 && !timed_.is_simulated()) sleep_for_ns(kSettlingNs);
   };
@@ -340,16 +346,17 @@ void TrialAudit::audit_reading() {
   if (!doubt.empty()) notes_.push_back(doubt + ", or other processes keep the device busy");
 }
 
-// Whether the host's time of a batch, less that of its calls, is known or short. That of a flush is
-// neither, because the backend does not report it. Nor is that of the meeting of ranks, which comes
-// before every batch of a single call and before every isolated one.
+// Whether the host's overhead of a batch is known or short. It is neither for a flush, because the
+// backend does not report its time, nor for the synchronization of ranks, which precedes every
+// batch of a single call and every isolated call.
 bool TrialAudit::is_host_time_comparable() const {
   if (timed_.facts().text("cold") == "flush") return false;
   const bool is_single = samples_.launch == "isolated" || options_.max_batch < 2;
   return !is_single || !plan_.problem.operation().is_collective();
 }
 
-// A clock that is far off leaves the row without a rate. Returns whether anything is wrong with it.
+// Fails the row if the clock is far off, because it then has no trustworthy rate, and adds a note
+// for a smaller doubt. Returns whether there was any doubt.
 bool TrialAudit::judge_clock(const ClockDoubt& doubt) {
   const std::string step = "audit clock";
   const std::string why = first_text_of_ranks(group_, step, doubt.why);
@@ -358,8 +365,9 @@ bool TrialAudit::judge_clock(const ClockDoubt& doubt) {
   return !why.empty();
 }
 
-// A batch of ranks begins with their meeting. The host's time of it includes the meeting, which may
-// take milliseconds before a call of microseconds, and does not say how long the calls took.
+// The samples for examining the clock. A batch of a collective begins with the synchronization of
+// its ranks, which may take milliseconds before a call of microseconds: the host's time of such a
+// batch does not tell how long the calls took.
 Samples TrialAudit::samples_of_clock() const {
   Samples samples = samples_;
   if (plan_.problem.operation().is_collective()) samples.watched_ns = 0;

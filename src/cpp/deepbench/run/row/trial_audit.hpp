@@ -1,5 +1,5 @@
-// Whether what a trial measures is to be believed: verifies the outputs of the calls that are
-// timed, before, while and after they are, and compares their times with each other.
+// Decides whether a trial's results can be trusted: verifies the outputs of the timed calls before,
+// during and after timing, and compares their times with each other.
 #pragma once
 
 #include <cstdint>
@@ -18,7 +18,7 @@
 
 namespace deepbench {
 
-// Every function throws RowFailure, on all ranks, for what it finds: kIncorrect for outputs,
+// Every function throws RowFailure on all ranks for a fault that it finds: kIncorrect for outputs,
 // kMistrusted for times. verification() then holds the reason.
 class TrialAudit {
  public:
@@ -26,20 +26,20 @@ class TrialAudit {
   // `timed` and `stages` outlive the audit.
   TrialAudit(const RowContext& context, const Plan& plan, TimedKernel& timed, Stages& stages);
 
-  // Whether outputs are verified. Without it no function below is called.
+  // Whether outputs are verified. If not, none of the functions below may be called.
   bool verifies() const { return verifier_.has_value(); }
   const Verification& verification() const { return verification_; }
   uint64_t outputs() const { return verifier_->result().outputs; }  // only if verifies()
-  // What is wrong with a clock that is not far off, and doubts that other processes on the device
-  // may explain.
+  // Doubts about a clock that is not far off, and doubts that other processes on the device may
+  // explain.
   const std::vector<std::string>& notes() const { return notes_; }
 
-  // Verifies the outputs of the calls since they were reset. `when` describes the time in messages.
+  // Verifies the outputs of the calls since they were reset. `when` names the step in messages.
   void verify(const std::string& when) { verify(*verifier_, when); }
-  // Times the next batch of the measuring loop, and verifies it briefly if it is one of those that
-  // were drawn.
+  // Times the next batch of the measuring loop, and verifies it briefly if it was drawn for a spot
+  // check.
   Batch time_in_loop(uint64_t count);
-  // Comes after the samples, which it does not affect.
+  // Audits the trial after the samples, which it does not affect.
   void audit(const Samples& samples, const MeasureOptions& options);
 
  private:
@@ -48,7 +48,7 @@ class TrialAudit {
   bool is_spot_check(uint64_t count);
 
   void verify(Verifier& verifier, const std::string& when);
-  // Fails where `check` returns false on any rank.
+  // Throws on all ranks if `check` returns false on any rank.
   void judge(const Verifier& verifier, const std::string& step, const std::function<bool()>& check);
   double verify_last_calls();
   double verify_sum_of_batch(Verifier& verifier, const std::string& when);
@@ -75,16 +75,16 @@ class TrialAudit {
 
   const Plan plan_;
   Group* const group_;
-  const bool is_device_shared_;  // with other processes
+  const bool is_device_shared_;  // other processes use the device
   TimedKernel& timed_;
   Stages& stages_;
   std::optional<Verifier> verifier_;
   Verification verification_;
   uint64_t batches_in_loop_ = 0;
-  std::vector<uint64_t> spot_checks_;  // the numbers of the batches that are checked in the loop
-  double first_reading_ns_ = 0;        // of the results after timing, on this rank
+  std::vector<uint64_t> spot_checks_;  // numbers of the batches in the loop that are checked
+  double first_reading_ns_ = 0;  // time in which this rank first read the results after timing
   std::vector<std::string> notes_;
-  // Of audit().
+  // The arguments of audit().
   Samples samples_;
   MeasureOptions options_;
 };

@@ -10,10 +10,10 @@
 
 namespace deepbench {
 
-// What measuring a plan found, and how it ended.
+// The result of measuring a plan, and how it ended.
 struct Attempt {
-  // Complete, or what was found before the failure; only the candidate and the regime if preparing
-  // failed.
+  // The complete measurement, or what was measured before the failure; only the candidate and the
+  // regime if preparing failed.
   Measurement measurement;
   std::exception_ptr failure;  // nullptr: there is none
 
@@ -27,7 +27,7 @@ struct TrialSlot {
 
   // Frees the previous trial, then prepares, verifies and measures the plan.
   Attempt measure(const RowContext& context, const Plan& plan, Stages& stages);
-  // The same for a single call without warm-up and verification.
+  // Frees the previous trial, then makes a single call without warm-up and verification.
   Attempt run_once(const RowContext& context, const Plan& plan, Stages& stages);
 
  private:

@@ -1,4 +1,4 @@
-// What the search among candidates learned about one of them.
+// The results of the search for one of its candidates.
 #pragma once
 
 #include <string>

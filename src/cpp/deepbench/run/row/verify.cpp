@@ -1,4 +1,4 @@
-// Verification of kernels against their operation's expectation.
+// Compares the outputs of kernels with those that the operation expects.
 #include "deepbench/run/row/verify.hpp"
 
 #include <algorithm>
@@ -19,18 +19,20 @@ namespace {
 // means that the kernel did not write them.
 constexpr double kPoisonByChance = 0.02;
 
-// Gradients cannot tell: they are off as little.
+// A comparison of the gradients does not show this, because they are off by as little.
 constexpr const char* kForwardPassInaccurate =
     "the forward pass that the gradients start from is off by a small part everywhere, which "
-    "rounding is not";
+    "rounding does not explain";
 
 constexpr uint64_t kComparedBlock = 1 << 20;  // outputs compared at a time when all are compared
 
-constexpr uint64_t kBriefElements = 256;  // compared in a brief check, where there is no projection
-constexpr uint32_t kBriefStream = 21;     // of their places
-constexpr uint64_t kReadElements = 4096;  // of an output, where nothing is compared
+// Elements that a brief check compares in an output without projections.
+constexpr uint64_t kBriefElements = 256;
+constexpr uint32_t kBriefStream = 21;     // random stream of their places
+constexpr uint64_t kReadElements = 4096;  // read of an output none of whose elements is compared
 constexpr uint64_t kSumElements = 4096;   // compared in the sum of several calls
-constexpr uint64_t kBriefProjection = 1 << 20;  // outputs, whose projection takes 1 ms at most
+// A projection of this many outputs takes at most 1 ms.
+constexpr uint64_t kBriefProjection = 1 << 20;
 
 // The limit of a slope over sqrt(sum of (b r)^2) / sum of r^2, which one correct row in 10^10
 // exceeds by chance (docs/explanation/verification.md).
@@ -81,7 +83,8 @@ KernelConditions kernel_conditions(const Attributes& facts, uint64_t seed,
   return conditions;
 }
 
-// Of the errors over their bounds; errors of outputs that are exact are compared one by one.
+// The root mean square of the errors over their bounds. Outputs that must be exact do not count,
+// since they are compared one by one.
 double root_mean_square_error(const std::vector<double>& got, const std::vector<double>& expected,
                               const std::vector<double>& bounds) {
   double sum = 0;
@@ -115,8 +118,8 @@ struct Verifier::Slope {
   double excess = 0, limit = 0;
 };
 
-// Rounding to the nearest makes an error in [-b, b], of either sign and independent of the others.
-// b is `bound_share` of a bound.
+// Rounding to nearest makes an error in [-b, b], of either sign and independent of the others,
+// where b is `bound_share` of the bound.
 Verifier::Slope Verifier::slope_of(const std::vector<double>& got,
                                    const std::vector<double>& expected,
                                    const std::vector<double>& bounds, double bound_share,
@@ -177,7 +180,8 @@ Verifier::Verifier(const Problem& problem, const Attributes& kernel_facts, uint6
   }
 }
 
-// `computed`: the kernel whose outputs the expectation derives from, or null.
+// If the expected outputs derive from those of a kernel, `computed` is this kernel, and otherwise
+// null.
 void Verifier::compute_expected_outputs(Kernel* computed) {
   result_.what.clear();
   result_.checked = result_.outputs = 0;
@@ -215,8 +219,8 @@ void Verifier::check_reset(Kernel& kernel) {
   }
 }
 
-// A kernel that pretends to compute in place, and does nothing after its first call, would pass if
-// restore did nothing either.
+// Checks that restoring brings back the first values. Otherwise a kernel that does nothing after
+// its first call in place would pass if its restore did nothing either.
 bool Verifier::check_initial_values(Kernel& kernel, const Output& output) {
   const std::vector<double>& initial = output.expected.initial_values;
   if (initial.empty()) return true;
@@ -254,12 +258,12 @@ bool Verifier::is_within_bound(double got, double expected, double bound, const 
 double Verifier::max_untouched_elements(const Kernel& kernel,
                                         const ExpectedOutput& expected) const {
   const auto outputs = double(expected.outputs);
-  // C + 0 is C, and a sum of products of small integers is often 0.
+  // Adding zero leaves an output unchanged, and sums of products of small integers are often zero.
   const bool adds_zero = conditions_.inputs == "zeros" || conditions_.inputs == "integers";
   const double by_chance = adds_zero ? 1 : expected.unchanged_share;
   if (kernel.in_place()) return std::max(1.0, by_chance * outputs);
   if (!expected.elements_at) return 0;
-  // Few of them can all be that, but then each is compared.
+  // All outputs may equal the poison where each of them is compared.
   const uint64_t checked = expected.exact_values ? expected.outputs : expected.indices.size();
   return checked == expected.outputs ? outputs : kPoisonByChance * outputs;
 }
@@ -436,7 +440,7 @@ std::vector<size_t> Verifier::random_positions(const ExpectedOutput& expected, u
 
 bool Verifier::check_briefly(Kernel& kernel, uint64_t number, uint64_t calls) {
   if (problem_.operation().reference_source(problem_) == ReferenceSource::kTestedOutput)
-    return true;  // what is expected derives from the whole output
+    return true;  // the expected values derive from the whole output
   const std::string when = "while timing";
   return std::all_of(outputs_.begin(), outputs_.end(), [&](const Output& output) {
     const ExpectedOutput& expected = output.expected;
@@ -467,7 +471,7 @@ bool Verifier::adds_up() const {
                      [](const Output& output) { return output.expected.growth.has_value(); });
 }
 
-// Calls take the copies of a rotation in turn.
+// The calls use the copies of a rotation in turn, so that only some of them wrote the last copy.
 std::optional<SumOfCalls> Verifier::sum_of(const Kernel& kernel, const Output& output,
                                            uint64_t calls, uint64_t number, uint64_t count) const {
   const uint64_t calls_of_last_copy = (calls - 1) / kernel.copies() + 1;
@@ -491,11 +495,11 @@ bool Verifier::check_sum(Kernel& kernel, uint64_t calls, const std::string& when
     all_known = all_known && sum;
   }
   result_.what += all_known ? ", what " + std::to_string(calls) + " calls in place add up to"
-                            : ", in place of single calls only";
+                            : ", in place only for single calls";
   return true;
 }
 
-// Some of the compared outputs, in equal steps, or the first ones where none is compared by itself.
+// Reads evenly spaced compared elements of an output, or its first elements if none is compared.
 std::vector<double> Verifier::read_elements(Kernel& kernel, const Output& output) const {
   const std::vector<uint64_t>& compared = output.expected.indices;
   const uint64_t all = compared.empty() ? output.expected.outputs : compared.size();
@@ -529,7 +533,7 @@ bool Verifier::check(Kernel& kernel, const std::string& when) {
   if (result_.state == Verification::State::kFailed) return false;
   result_.state = Verification::State::kPassed;
   if (problem_.operation().reference_source(problem_) == ReferenceSource::kTestedOutput)
-    compute_expected_outputs(&kernel);  // every time anew
+    compute_expected_outputs(&kernel);  // derives from the outputs of the last call
   return std::all_of(outputs_.begin(), outputs_.end(), [&](const Output& output) {
     if (!check_scan(kernel, output, when) || !check_compared_elements(kernel, output, when))
       return false;

@@ -25,17 +25,18 @@ struct Verification {
   uint64_t outputs = 0;
   double worst = 0;         // largest error as a share of its bound
   std::string worst_check;  // which check found it; "": no check compared anything within a bound
-  uint64_t seed = 0;  // of the compared places and the weights of projections; 0: none was drawn
-  // What the kernel says of its output that is not the operation's default.
+  // Seed of the compared places and of the projections' weights; 0: none was drawn.
+  uint64_t seed = 0;
+  // The kernel's facts about its outputs that differ from the operation's defaults.
   Attributes conditions{};
 };
 
-// What a kernel's facts say of its output: beta, accumulator, fill.OPERAND. Throws RowFailure for a
-// condition that the operation does not permit for this problem, because verification would accept
-// other outputs than the problem has.
+// The kernel's facts about its outputs: beta, accumulator, fill.OPERAND. Throws RowFailure for a
+// condition that the operation does not permit for this problem, because verification would then
+// accept outputs that the problem does not have.
 DEEPBENCH_API Attributes stated_conditions(const Problem& problem, const Attributes& kernel_facts);
 
-// A seed that no plugin can know beforehand. A double holds it exactly.
+// A seed that no plugin can predict and that a double represents exactly.
 DEEPBENCH_API uint64_t draw_verification_seed();
 
 class DEEPBENCH_API Verifier {
@@ -43,10 +44,10 @@ class DEEPBENCH_API Verifier {
   // Makes a kernel of the backend's reference for the same problem.
   using MakeReference = std::function<Kernel()>;
 
-  // Computes the expected outputs unless they derive from the output under test. This is the costly
-  // part, done once for a prepared kernel. `rank` is the process's number in its group, and
-  // `is_repeated` whether an earlier visit has verified the same algorithm. Throws RowFailure if
-  // the reference does.
+  // Computes the expected outputs, unless they derive from the outputs under test. This is the
+  // expensive part, done once for a prepared kernel. `rank` is the number of the process in its
+  // group, and `is_repeated` tells that an earlier visit has verified the same algorithm. Throws
+  // RowFailure if the reference does.
   Verifier(const Problem& problem, const Attributes& kernel_facts, uint64_t seed,
            const std::string& inputs, uint64_t verification_seed,
            const MakeReference& make_reference, int rank = 0, bool is_repeated = false);
@@ -60,27 +61,27 @@ class DEEPBENCH_API Verifier {
   // check() reports the finding.
   void check_reset(Kernel& kernel);
 
-  // Checks the outputs of the calls since reset_outputs(). `when` describes the time in messages,
-  // such as "before timing". Returns false, with the reason in result(), if any check has failed so
-  // far.
+  // Checks the outputs of the calls since reset_outputs(). `when` names the step in messages, such
+  // as "before timing". Returns false, with the reason in result(), if any check has failed so far.
   bool check(Kernel& kernel, const std::string& when);
 
-  // The same for a batch among those that are timed, at a fraction of the cost: looks at
-  // projections, and at a few elements of outputs that have none. `number` chooses the elements. In
-  // place, `calls` have been made since reset_outputs(); if their sum is not known, nothing is
-  // compared.
+  // Checks a batch among those that are timed, at a fraction of the cost of check(): compares
+  // projections, and a few elements of outputs that have none. `number` selects the elements. In
+  // place, `calls` calls have been made since reset_outputs(); if their sum is not known, nothing
+  // is compared.
   bool check_briefly(Kernel& kernel, uint64_t number, uint64_t calls = 1);
 
-  // Whether every call in place adds the same to the outputs, so that several can be checked.
+  // Whether every call in place adds the same to the outputs, so that the sum of several calls can
+  // be checked.
   bool adds_up() const;
-  // Checks what several calls in place since reset_outputs() have added up to, and whether that was
-  // possible becomes part of the scope.
+  // Checks the sum of several calls in place since reset_outputs(), and records in the scope
+  // whether the sum could be checked.
   bool check_sum(Kernel& kernel, uint64_t calls, const std::string& when);
 
-  // Elements of every output, of those that are compared; few enough to be read in no time.
+  // Reads a few of the compared elements of every output, which takes negligible time.
   std::vector<double> read_some(Kernel& kernel) const;
-  // Reads what tells whether outputs are there: their projections, or as many elements of outputs
-  // that have none.
+  // Reads from every output as much as is needed to see that it is there: its projections or, if it
+  // has none, as many elements.
   void read_briefly(Kernel& kernel) const;
 
   // Records a finding that is not one of a single check, and returns false.
@@ -92,7 +93,7 @@ class DEEPBENCH_API Verifier {
   // What one output must be.
   struct Output {
     uint32_t number = 0;
-    std::string name;  // before the figures in messages; empty for an operation's only output
+    std::string name;  // name in messages, before the figures; empty for an operation's only output
     ExpectedOutput expected;
   };
 
@@ -105,7 +106,7 @@ class DEEPBENCH_API Verifier {
   std::vector<double> read_elements(Kernel& kernel, const Output& output) const;
   double max_untouched_elements(const Kernel& kernel, const ExpectedOutput& expected) const;
   bool check_scan(Kernel& kernel, const Output& output, const std::string& when);
-  // Outputs that equal the poison must be expected to.
+  // Whether all outputs that equal the poison are expected to.
   bool check_poison(Kernel& kernel, const Output& output, uint64_t untouched,
                     const std::string& when);
   bool check_elements(Kernel& kernel, const Output& output, const ExpectedElements& expected,
@@ -116,7 +117,7 @@ class DEEPBENCH_API Verifier {
                   const std::string& when);
   bool check_compared_elements(Kernel& kernel, const Output& output, const std::string& when);
   bool check_initial_values(Kernel& kernel, const Output& output);
-  // Empty if the output has no projections.
+  // The projections of the output; empty if it has none.
   static std::vector<double> project(Kernel& kernel, const Output& output);
   bool check_projections(const Output& output, const std::vector<double>& got,
                          const std::vector<double>& projections, const std::vector<double>& bounds,
@@ -129,17 +130,19 @@ class DEEPBENCH_API Verifier {
                                         uint64_t count);
   bool check_block(Kernel& kernel, const Output& output, uint64_t first, uint64_t count,
                    const std::string& when);
-  // At `count` of the compared elements, which `number` chooses, and in all projections.
+  // The sum of calls at `count` of the compared elements, which `number` selects, and in all
+  // projections.
   std::optional<SumOfCalls> sum_of(const Kernel& kernel, const Output& output, uint64_t calls,
                                    uint64_t number, uint64_t count) const;
   bool check_sum_of(Kernel& kernel, const Output& output, const SumOfCalls& sum, uint64_t calls,
                     const std::string& when);
-  // A random place below `size`; place `i` of those that `number` chooses.
+  // A random place below `size`: the place `i` of those that `number` selects.
   uint64_t random_place(uint64_t number, uint64_t i, uint64_t size) const;
   std::vector<size_t> random_positions(const ExpectedOutput& expected, uint64_t number,
                                        uint64_t count) const;
   bool check_all_elements(Kernel& kernel, const Output& output, const std::string& when);
-  // Whether `got` is within `bound` of `expected`; records the largest share of a bound.
+  // Returns whether `got` is within `bound` of `expected`, and records the largest share of a
+  // bound.
   void record_error(double ratio, const std::string& when);
   bool is_within_bound(double got, double expected, double bound, const std::string& when);
 

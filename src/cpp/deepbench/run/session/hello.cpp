@@ -45,7 +45,7 @@ std::vector<std::pair<std::string, Attributes>> libraries_in(const Attributes& f
 
 namespace {
 
-// The facts of a device beside its index, which no fact replaces.
+// Writes the facts of a device beside its index, which no fact replaces.
 void write_facts(JsonWriter& json, const Attributes& facts) {
   for (const auto& [name, value] : facts.items())
     if (name.compare(0, 8, "warning.") != 0 && name != "index") json.member(name, value);
@@ -62,7 +62,7 @@ void write_libraries(JsonWriter& json, const Attributes& facts) {
   json.end_object();
 }
 
-// The facts whose names begin with `prefix`, without it: {"rnn": "bwd"}.
+// Writes the facts whose names begin with `prefix`, without the prefix: {"rnn": "bwd"}.
 void write_facts_of(JsonWriter& json, const char* key, std::string_view prefix,
                     const Attributes& facts) {
   json.key(key).begin_object();
@@ -71,7 +71,7 @@ void write_facts_of(JsonWriter& json, const char* key, std::string_view prefix,
   json.end_object();
 }
 
-// What the parent plans rows with.
+// Writes the facts by which the parent plans rows.
 void write_planning(JsonWriter& json, const Attributes& facts) {
   json.key("planning").begin_object();
   json.member("synonyms", facts.text("synonyms"));
@@ -81,7 +81,7 @@ void write_planning(JsonWriter& json, const Attributes& facts) {
   json.end_object();
 }
 
-// The number of ranks, and the machine and device of each.
+// Writes the number of ranks, and the machine and device of each.
 void write_group(JsonWriter& json, const Group& group,
                  const std::vector<RankDevice>& rank_devices) {
   json.key("ranks").begin_object().member("count", int64_t{group.size()});
@@ -97,7 +97,7 @@ void write_group(JsonWriter& json, const Group& group,
   json.end_array().end_object();
 }
 
-// Collects as many facts as a backend that may be broken can give.
+// Collects as many facts as a possibly broken backend provides.
 struct Inspection {
   Attributes environment, facts;
   std::vector<Attributes> devices;

@@ -1,4 +1,4 @@
-// The facts of a backend that precede all rows: its environment and its libraries.
+// Reads the facts of a backend that precede all rows: its environment and its libraries.
 #pragma once
 
 #include <string>
@@ -9,7 +9,7 @@
 
 namespace deepbench {
 
-// Sets the variables that the user has not set, and returns the resulting values of all.
+// Sets the variables that the user has not set, and returns the resulting values of all of them.
 Attributes set_environment_defaults(const Attributes& wanted);
 
 // The facts of each library, from the keys library.NAME.FACT, in the order of first mention.

@@ -1,4 +1,4 @@
-// Problem lines in, rows out.
+// Reads problem lines and makes their rows.
 #include "deepbench/run/session/runner.hpp"
 
 #include <algorithm>
@@ -20,7 +20,7 @@
 namespace deepbench {
 namespace {
 
-// The time limit of a ceiling's problem: short, since the first row needs several of them.
+// The time limit of a ceiling's problem. It is short, since the first row needs several of them.
 constexpr double kCeilingLimitNs = 0.25e9;
 
 // Runs `body` and records what it throws as the row's status and reason.
@@ -86,7 +86,7 @@ size_t end_of_problem(std::string_view line) {
   return std::string_view::npos;
 }
 
-// With more threads than the process may use, the row would measure the scheduler.
+// Refuses more threads than the process may use, because the row would measure the scheduler.
 void check_threads(const RunOptions& options, const Attributes& device) {
   const int64_t most = device.integer("hardware_threads");
   if (most > 0 && options.threads > most)
@@ -95,14 +95,15 @@ void check_threads(const RunOptions& options, const Attributes& device) {
                          "; give at most so many");
 }
 
-// Why a backend has no device, according to its first library, which is the driver if there is one.
+// The reason why a backend has no device, according to its first library, which is the driver if it
+// uses one.
 std::string no_device_reason(const Backend& backend) {
   const auto all = libraries_in(backend.describe());
   const std::string reason = all.empty() ? "" : all.front().second.text("reason");
   return reason.empty() ? "" : ": " + reason;
 }
 
-// The reason with the name of the backend in front, where some reasons have it already.
+// The reason with the name of the backend before it, unless the reason begins with it already.
 std::string with_backend_name(const std::string& backend, const std::string& reason) {
   const std::string name = "backend " + backend + ": ";
   return reason.compare(0, name.size(), name) == 0 ? reason : name + reason;
@@ -188,7 +189,7 @@ void Runner::start() {
   check_threads(defaults_, device_);
 }
 
-// Without collectives the ranks can still make rows as a fleet.
+// Joins the group. If the backend has no collectives, the ranks can still make rows as a fleet.
 void Runner::join() {
   try {
     group_->collective_step(AbortScope::kStep, "join", [&] { backend_.join(group_); });
@@ -223,8 +224,8 @@ void Runner::assign_device(const std::string& options) {
     defaults_.device = group_->self().local_rank % devices;
 }
 
-// A library reads its environment when it is loaded. Backends load libraries lazily, so that this
-// function runs first.
+// Sets the environment before any library is loaded, because a library reads it then. Backends load
+// their libraries lazily.
 void Runner::apply_environment() {
   environment_ =
       set_environment_defaults(backend_.required_environment_variables(defaults_.for_plugin()));
@@ -262,7 +263,7 @@ Ceilings& Runner::ceilings(const RunOptions& options, const Attributes& device) 
       .first->second;
 }
 
-// A group needs no announcement: a lost rank ends the whole group.
+// In a group nothing is announced: a lost rank ends the whole group.
 MeasuredProblem Runner::announce_and_measure(const std::string& problem,
                                              const std::function<MeasuredProblem()>& measure) {
   if (!measuring_callback_ || group_) return measure();
@@ -292,7 +293,8 @@ Row Runner::run(std::string_view line, int64_t position) {
   return assemble(steps);
 }
 
-// Records what it reads before it can fail, so that a row which cannot be read has its problem.
+// Records each part before a later one can fail, so that a row whose line is invalid has its
+// problem.
 RowRequest Runner::parse_row_line(std::string_view line, RowSteps& steps) const {
   const size_t end = end_of_problem(line);
   const std::string text(line.substr(0, end));
@@ -341,15 +343,15 @@ void Runner::run_collective(std::string_view line, RowSteps& steps) {
   });
 }
 
-// Rank 0 selects alone, for as long as that takes. If its row fails, all ranks measure the
+// Lets rank 0 select alone, however long that takes. If its row fails, all ranks measure the
 // library's default.
 Selection Runner::select_on_rank_zero(const RowRequest& request) {
   RowSteps steps;
   record_failure_in(steps, [&] {
     steps.request = request;
     RowContext context = begin_row(steps);
-    // These are measured with the row: the energy and the baselines by all ranks, the ceilings by
-    // rank 0.
+    // Energy, baselines and ceilings are measured with the row: the first two by all ranks, the
+    // ceilings by rank 0.
     context.measures_energy = false;
     context.baselines = nullptr;
     context.ceilings = nullptr;

@@ -1,4 +1,4 @@
-// Problem lines in, rows out: what the worker, deepbench_run and embedding programs use.
+// Reads problem lines and makes their rows, for the worker, deepbench_run and embedding programs.
 #pragma once
 
 #include <functional>
@@ -59,10 +59,11 @@ class DEEPBENCH_API Runner {
   using CeilingCallback = std::function<void(const std::string& line)>;
   void on_ceiling(CeilingCallback call) { ceiling_callback_ = std::move(call); }
   // Takes over a ceiling that another process measured: "ceiling KEY ; figure=NUMBER raised=NUMBER"
-  // (see docs/reference/protocol.md). To be called before the first row. Throws InvalidProblem.
+  // (see docs/reference/protocol.md). Must be called before the first row. Throws InvalidProblem.
   void give_ceiling(std::string_view line) { parse_given_ceiling(line, given_ceilings_); }
-  // Called when the backend can run a row, before the row is prepared and measured. A row that the
-  // backend refuses has no call; neither has a row that is only checked. `call` must not throw.
+  // Sets a function that is called when the backend can run a row, before the row is prepared and
+  // measured. It is not called for a row that the backend refuses or that is only checked. `call`
+  // must not throw.
   void on_admitted(std::function<void()> call) { admitted_callback_ = std::move(call); }
   // For ranks other than 0: makes the rows that rank 0 runs, until there are no more. Throws
   // RowFailure when the connection to rank 0 is lost.
@@ -70,8 +71,8 @@ class DEEPBENCH_API Runner {
   // Destroys the last row's kernel, which otherwise lives until the next row (see TrialSlot).
   void release() { slot_.trial.reset(); }
 
-  // On rank 0, waits until all ranks have done the same, so that no row begins on ranks of which
-  // one ends meanwhile. Throws RankDisconnected.
+  // On rank 0, waits until all other ranks are ready for the next row, so that no row begins while
+  // one of them is ending. Throws RankDisconnected.
   void wait_for_ranks() {
     if (group_) group_->wait_until_all_are_ready();
   }
@@ -98,16 +99,17 @@ class DEEPBENCH_API Runner {
   MeasuredProblem announce_and_measure(const std::string& problem,
                                        const std::function<MeasuredProblem()>& measure);
 
-  std::shared_ptr<Group> group_;  // nullptr: alone
+  std::shared_ptr<Group> group_;  // nullptr: this process runs alone
   RunOptions defaults_;
   std::string skipped_backends_;
   std::string no_collectives_reason_;  // why the backend cannot run collectives; "": it can
   Backend backend_;
   int device_count_ = 0;
   Attributes environment_;
-  std::vector<RankDevice> rank_devices_;  // of all ranks, on rank 0
-  Attributes facts_, device_;             // of the backend, and of its device at the start
-  std::map<std::pair<int64_t, int64_t>, Ceilings> ceilings_;  // by device and threads
+  std::vector<RankDevice> rank_devices_;  // devices of all ranks, on rank 0
+  Attributes facts_, device_;             // facts of the backend, and of its device at the start
+  // The key is the device and the number of threads.
+  std::map<std::pair<int64_t, int64_t>, Ceilings> ceilings_;
   Baselines baselines_;
   DeviceActivity activity_;
   GivenCeilings given_ceilings_;
