@@ -1,4 +1,4 @@
-// Attributes and the grammar of key=value text.
+// Implements attributes and the grammar of key=value text.
 #include "deepbench/core/attributes.hpp"
 
 #include <algorithm>
@@ -103,7 +103,7 @@ std::string_view utf8_prefix(std::string_view text, size_t max_bytes) {
   return text.substr(0, end);
 }
 
-// A byte that belongs to no character counts as a control character.
+// Replaces control characters. A byte that belongs to no character counts as one.
 std::string with_controls_replaced(std::string_view text, char replacement) {
   std::string out;
   while (!text.empty()) {

@@ -1,4 +1,4 @@
-// Ordered named values (the content of problems, options and descriptions) and the one grammar of
+// Ordered named values (the contents of problems, options and descriptions), and the grammar of
 // `key=value` text.
 #pragma once
 
@@ -19,8 +19,8 @@ using Value = std::variant<int64_t, double, std::string>;
 // to the same double.
 DEEPBENCH_API std::string to_text(const Value& value);
 
-// The text with control characters replaced by '?', cut to `max_bytes`: error messages quote user
-// input through it.
+// The text with control characters replaced by '?', cut to `max_bytes`. Error messages quote user
+// input in this form.
 DEEPBENCH_API std::string printable(std::string_view text, size_t max_bytes = 40);
 
 // The text as a single line: control characters and line breaks become spaces, and "..." marks a
@@ -56,7 +56,7 @@ struct KeyValue {
 // value, a repeated key, an unclosed quote or a control character.
 DEEPBENCH_API std::vector<KeyValue> parse_key_values(std::string_view text);
 
-// The inverse for one value: adds quotes where the grammar requires them.
+// The inverse of parse_key_values() for one value: adds quotes where the grammar requires them.
 DEEPBENCH_API std::string quoted(std::string_view value);
 
 // These parsers accept only a complete number within range; otherwise they throw an InvalidProblem

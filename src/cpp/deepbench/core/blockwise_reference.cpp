@@ -18,10 +18,12 @@
 namespace deepbench {
 namespace {
 
-constexpr int64_t kComparedPlaces = 1 << 16;  // spread evenly over the output, or all
+// Compared places, evenly spread; smaller outputs are compared in full.
+constexpr int64_t kComparedPlaces = 1 << 16;
 constexpr uint64_t kMinProjections = 256, kMaxProjections = uint64_t{1} << 14;
 constexpr uint64_t kWeightsOfRow = 4;
-constexpr uint32_t kPlaceStream = 32;  // of the random places
+// random stream of the places
+constexpr uint32_t kPlaceStream = 32;
 constexpr double kRoundoffDouble = 1.0 / (uint64_t{1} << 53);
 
 uint64_t largest_divisor(uint64_t number, uint64_t most) {
@@ -89,7 +91,7 @@ struct Projections {
   }
 };
 
-// Computes all blocks, for the places that are compared and for the projections of all.
+// Computes all blocks, for the compared places and for the projections of the whole output.
 Projections compute(const Blocks& blocks, uint64_t block_size, uint64_t rows, uint64_t seed,
                     ExpectedElements& compared) {
   std::vector<Projections> parts(static_cast<size_t>(parallel_threads()), Projections(rows));
@@ -110,8 +112,8 @@ Projections compute(const Blocks& blocks, uint64_t block_size, uint64_t rows, ui
   return parts[0];
 }
 
-// The more projections, the fewer rounding errors each of them adds up. But a row has several
-// weights, so that an error of all its outputs does not depend on a single one, which may be small.
+// With more projections, each of them adds up fewer rounding errors. But several weights apply to a
+// row, so that an error of all its outputs does not depend on a single weight, which may be small.
 uint64_t projection_rows(const BlockwiseOutput& output) {
   const uint64_t most = std::clamp(output.row / kWeightsOfRow, kMinProjections, kMaxProjections);
   return largest_divisor(output.outputs, most);
@@ -125,7 +127,7 @@ void expect_projections(const Projections& all, uint64_t outputs, uint64_t seed,
   expected.projection_seed = seed;
   expected.projections = all.sums;
   for (size_t i = 0; i < rows; ++i)
-    // The backend sums in double in another order.
+    // The backend sums in double as well, but in another order.
     expected.projection_bounds.push_back(projection_bound_over_typical(summands) *
                                              std::sqrt(all.squared_bounds[i] / summands) +
                                          summands * kRoundoffDouble * all.magnitudes[i]);

@@ -1,6 +1,6 @@
 // The expected output of an operation that computes blocks of consecutive outputs independently of
-// one another: rows of a matrix, or any elements of an array. Small outputs are compared in full;
-// of others places that are spread evenly over the whole, and a projection of it.
+// one another: rows of a matrix, or any elements of an array. Small outputs are compared in full.
+// Large outputs are compared at places that are spread evenly over the whole, and by projection.
 #pragma once
 
 #include <cstdint>
@@ -13,8 +13,10 @@ namespace deepbench {
 
 struct BlockwiseOutput {
   uint64_t outputs = 0;
-  uint64_t block = 1;  // outputs that are computed at once; the last block may be shorter
-  uint64_t row = 1;    // outputs that a kernel may compute wrongly together
+  // outputs computed at once; the last block may be shorter
+  uint64_t block = 1;
+  // outputs that a faulty kernel may compute wrongly together
+  uint64_t row = 1;
   // Writes the values and the error bounds of `count` outputs from `first` on, where `first` is the
   // beginning of a block and `count` its size. Called from several threads.
   std::function<void(uint64_t first, uint64_t count, double* values, double* bounds)> compute;
@@ -23,7 +25,7 @@ struct BlockwiseOutput {
 DEEPBENCH_API ExpectedOutput expected_blockwise_output(const BlockwiseOutput& output,
                                                        uint64_t verification_seed);
 
-// As Operation::verification_bytes, with `floats` inputs of the size of a block.
+// Corresponds to Operation::verification_bytes, with `floats` inputs of the size of a block.
 DEEPBENCH_API double blockwise_verification_bytes(uint64_t outputs, uint64_t block, int floats);
 
 }  // namespace deepbench

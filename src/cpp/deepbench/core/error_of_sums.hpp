@@ -1,5 +1,5 @@
-// The bound of the error of a sum of products in floating point, relative to sqrt(S^2 + c^2), where
-// S is the typical size of a partial sum (the root of the sum of the products' squares) and c the
+// Bounds the error of a sum of products in floating point, relative to sqrt(S^2 + c^2), where S is
+// the typical size of a partial sum (the root of the sum of the products' squares) and c is the
 // sum.
 #pragma once
 
@@ -16,8 +16,9 @@ inline double random_error_of_sums(double products, const PrecisionInfo& precisi
   return 4 * std::sqrt(products) * precision.sum_roundoff;
 }
 
-// Matrix units, which every precision but float may use, also cut off partial sums towards zero.
-// Such errors add up while a partial sum keeps its sign, as most do for much of the way.
+// Matrix units, which every precision except float may use, also truncate partial sums toward zero.
+// Such errors add up as long as a partial sum keeps its sign, as most partial sums do most of the
+// time.
 inline double error_of_sums(double products, const PrecisionInfo& precision) {
   const double random = random_error_of_sums(products, precision);
   if (precision.precision == Precision::kFloat) return random;

@@ -1,5 +1,5 @@
-// The logistic function in float64, and how far arithmetic in float may be off: what the bounds of
-// functions that contain it have in common.
+// The logistic function in float64, and the error of computing it in float. The bounds of all
+// functions that contain it use them.
 #pragma once
 
 #include <cmath>
@@ -8,18 +8,18 @@
 
 namespace deepbench {
 
-// A value as exact arithmetic gives it, and the error of arithmetic in float.
+// The exact value, and a bound of the error of computing it in float.
 struct FloatResult {
   double value = 0, error = 0;
 };
 
-// For its argument, and four units in the last place.
+// Covers the error of the argument, and four units in the last place.
 inline double relative_error_of_exp(double argument) {
   return (2 * std::abs(argument) + 8) * kRoundoffFloat;
 }
 
-// A quotient: off by the error of exp and four roundoffs of itself, and by four of 1, since a
-// kernel may compute it from the hyperbolic tangent.
+// The quotient has the error of exp and four roundoffs of itself, and in addition four roundoffs of
+// 1, since a kernel may compute it from the hyperbolic tangent.
 inline FloatResult sigmoid_in_float(double x) {
   const double value = 1 / (1 + std::exp(-x));
   return {value, value * (relative_error_of_exp(x) + 4 * kRoundoffFloat) + 4 * kRoundoffFloat};

@@ -1,4 +1,4 @@
-// The numbers that an input array holds, for references.
+// The numbers of an input array, for references.
 #pragma once
 
 #include <cstdint>

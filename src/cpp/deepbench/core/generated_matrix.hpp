@@ -18,13 +18,15 @@ struct SparsityPattern {
   uint32_t stream, threshold;
 };
 
-// Factors of the blocks of an operand, small integers: each element counts times that of its block.
-// A block has `height` rows and `width` columns of the matrix as it is stored.
+// The scales of the blocks of an operand, which are small integers: each element is multiplied by
+// the scale of its block. A block has `height` rows and `width` columns of the matrix as it is
+// stored.
 struct BlockScales {
   const InputGenerator& inputs;
   uint32_t stream;
   int64_t height, width;
-  int64_t down, right;  // from the index of a block's scale to that of the next block
+  // distance from the index of a block's scale to that of the next block
+  int64_t down, right;
 
   double mean_square() const { return inputs.mean_square(DEEPBENCH_F32, stream); }
 };

@@ -1,5 +1,5 @@
-// An input that is one array, as its operation defines it: which numbers it holds. Header-only, for
-// the core and for backends.
+// Describes the numbers of an input that is one array, as its operation defines it. Header-only,
+// for the core and for backends.
 #pragma once
 
 #include <cstdint>
@@ -10,12 +10,13 @@
 namespace deepbench {
 
 struct InputArray {
-  uint32_t stream = 0;  // of fill.h
+  // stream of fill.h
+  uint32_t stream = 0;
   deepbench_type type = DEEPBENCH_F32;
   uint64_t elements = 0;
   // A power of two, by which every generated element is multiplied.
   float scale = 1;
-  // What a refill with "integers" writes instead: small integers, times a power of two.
+  // The numbers that a refill with "integers" writes instead: small integers, times a power of two.
   deepbench_small_integers integers = {1u << 28, 1};
   float integer_scale = 1;
 

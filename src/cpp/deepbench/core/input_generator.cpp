@@ -89,8 +89,8 @@ void fill_integers(const FillRange& run, int bits, bool is_signed) {
   });
 }
 
-// Without a branch, which would keep the compiler from vectorizing the loop: the sign of
-// place - density selects.
+// Avoids a branch, which would prevent the compiler from vectorizing the loop: the sign of place -
+// density selects the value.
 void fill_small_integers(const FillRange& run, deepbench_small_integers integers) {
   const auto density = static_cast<int32_t>(integers.density);
   const auto largest = static_cast<int32_t>(integers.largest);
@@ -142,7 +142,8 @@ void InputGenerator::fill(deepbench_type type, uint32_t stream, uint64_t first, 
 }
 
 double InputGenerator::mean_square(deepbench_type type, uint32_t stream) const {
-  if (integers_) {  // of the odd integers up to `largest`
+  // the mean square of the odd integers up to `largest`
+  if (integers_) {
     const auto [density, largest] = (*integers_)[stream];
     return density / double(1 << 28) * largest * (largest + 2) / 3;
   }

@@ -14,12 +14,12 @@ namespace deepbench {
 
 class DEEPBENCH_API InputGenerator {
  public:
-  // Of the operands with the streams 0 to 4.
+  // The small integers of the operands with the streams 0 to 4.
   using SmallIntegers = std::array<deepbench_small_integers, 5>;
 
   // `mode` is "uniform", "zeros" or "ones". Throws std::invalid_argument for another one.
   InputGenerator(uint64_t seed, const std::string& mode);
-  // Small integers in operands of floating-point types, whatever the type.
+  // Generates small integers in operands of floating-point types.
   InputGenerator(uint64_t seed, const SmallIntegers& integers)
       : seed_(seed), constant_(false), value_(0), integers_(integers) {}
 

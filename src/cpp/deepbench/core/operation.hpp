@@ -35,7 +35,8 @@ struct Parameter {
   std::vector<std::pair<std::string, std::string>> aliases{};
   // Names that other programs give the parameter, for suggestions.
   std::vector<std::string> synonyms{};
-  std::string title{};  // of its column in tables; empty: the name
+  // title of its column in tables; empty: the name
+  std::string title{};
 
   // Copies with other synonyms, and with another title.
   Parameter with_synonyms(std::vector<std::string> words) const {
@@ -58,16 +59,15 @@ struct Parameter {
 struct Work {
   double flops = 0;
   double bytes = 0;
-  // How many of these operations one operation of the algorithm replaces, at most: more than 1
-  // where a transform, such as Winograd's, spares multiplications.
+  // The largest number of these operations that one operation of the algorithm replaces: more than
+  // 1 where a transform, such as Winograd's, saves multiplications.
   double transform_factor = 1;
-  // Steps of the call that follow one another, because each needs what the one before computed, and
-  // the bytes that one hands to the next. 0: there are none. Each step needs `step_weights` bytes
-  // that remain the same.
+  // The steps of the call that follow one another because each needs the result of the previous
+  // one, and the bytes that a step passes to the next one. 0: there are none. Each step also reads
+  // `step_weights` bytes that remain the same.
   double steps = 0;
   double step_bytes = 0, step_weights = 0;
-  // The precision of the arithmetic that the algorithm uses, where it is not the problem's; else
-  // "".
+  // The precision of the algorithm's arithmetic if it differs from the problem's; otherwise "".
   std::string arithmetic{};
 };
 
@@ -75,7 +75,8 @@ struct Work {
 struct Metric {
   std::string name, unit, better;  // `better` is "lower", "higher" or empty
   double value = 0;
-  std::vector<double> samples_ns{};  // of a time that the core measured; empty: none
+  // samples of a time that the core measured; otherwise empty
+  std::vector<double> samples_ns{};
 };
 
 // A problem with which a row is compared: the core measures it after the row, and the row shows its
@@ -86,8 +87,8 @@ struct Baseline {
   std::string speedup;    // of the baseline's time over the row's: "speedup"
   std::string problem;    // "gemm m=64 n=64 k=64 precision=float"
   bool optional = false;  // left out without a note where the backend does not support the problem
-  // A baseline that is more than so many times as fast as the row is told in a note: the row's
-  // kernel is a poor one. 0: it may be as fast as it likes.
+  // If the baseline is more than this many times as fast as the row, a note says so: the row's
+  // kernel is inefficient. 0: there is no limit.
   double most_speed = 0;
 };
 
@@ -101,13 +102,13 @@ class DEEPBENCH_API Operation {
   virtual const std::vector<Parameter>& parameters() const = 0;
   // Other names that the command line accepts for the operation: "allreduce".
   virtual std::vector<std::string> aliases() const { return {}; }
-  // Words of other programs, each with the words that a suggestion gives instead:
-  // {"lstm", "rnn cell=lstm"}.
+  // Words of other programs, each with the words that a suggestion offers instead: {"lstm", "rnn
+  // cell=lstm"}.
   virtual std::vector<std::pair<std::string, std::string>> synonyms() const { return {}; }
-  // The problem lines that the operation's name alone stands for on a device with such facts
-  // (plugin.h, describe_device); none for an operation that has suites.
+  // The problem lines for which the operation's name alone stands on a device with these facts
+  // (plugin.h, describe_device); empty for an operation that has suites.
   virtual std::vector<std::string> default_problems(const Attributes& device) const;
-  // What default_problems() returns, for help texts: "each kind of access at sizes for each level".
+  // Describes default_problems() in help texts: "each kind of access at sizes for each level".
   virtual std::string default_problems_help() const { return ""; }
   // The attribute ("phase") over which a report merges rows into one; empty if there is none.
   virtual std::string group_by() const { return ""; }
@@ -135,16 +136,16 @@ class DEEPBENCH_API Operation {
   virtual bool has_reference() const { return false; }
   // The data that expected_output() needs for this problem in addition to the inputs.
   virtual ReferenceSource reference_source(const Problem& problem) const;
-  // Of the output with the number in the conditions.
+  // The expected output whose number is in the conditions.
   virtual ExpectedOutput expected_output(const Problem& problem,
                                          const KernelConditions& conditions) const;
-  // Whether a kernel of this problem may state such a condition, on which its output depends:
-  // "beta", "accumulator" or "fill.OPERAND" with a value other than the default.
+  // Whether a kernel of this problem may state this condition, which determines its output: "beta",
+  // "accumulator" or "fill.OPERAND" with a value other than the default.
   virtual bool permits_condition(const Problem&, std::string_view, const Value&) const {
     return false;
   }
-  // Whether the bounds of rounding are too wide for this problem, so that it is verified a second
-  // time with small integers ("integers" of plugin.h's refill()), whose sums are exact.
+  // Whether rounding bounds are too wide for this problem, so that it is verified a second time
+  // with small integers ("integers" of plugin.h's refill()), whose sums are exact.
   virtual bool needs_exact_sums(const Problem&) const { return false; }
   // The number of elements that the host generates one by one before a call and again to verify it;
   // 0 where it is small.
@@ -166,7 +167,7 @@ DEEPBENCH_API const Operation& find_operation(std::string_view name);
 // The parameter `precision` with all precision names and aliases; parsing stores the canonical
 // name.
 DEEPBENCH_API Parameter precision_parameter(const std::string& default_text);
-// The same with these names alone, for an operation that the others make no sense of.
+// The same parameter with these names only, for an operation for which the others make no sense.
 DEEPBENCH_API Parameter precision_parameter(const std::string& default_text,
                                             const std::vector<std::string>& names);
 

@@ -1,4 +1,4 @@
-// Threads for references. They use the saved affinity mask, not the calling thread's current
+// Runs threads for references. They use the saved affinity mask, not the calling thread's current
 // binding.
 #include "deepbench/core/parallel.hpp"
 

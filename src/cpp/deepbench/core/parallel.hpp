@@ -17,7 +17,7 @@ inline constexpr int kMaxParallelThreads = 16;
 // mask keeps all these threads from running on one core.
 DEEPBENCH_API int parallel_threads();
 
-// Saves the calling thread's mask: call it after the process has been bound to a part of the
+// Saves the calling thread's mask. Must be called after the process was bound to a part of the
 // machine.
 DEEPBENCH_API void parallel_update_affinity();
 

@@ -1,5 +1,5 @@
-// Groups processors by the physical core whose hardware threads they are. Header-only: backends
-// place threads by it, and the core divides the cores of a machine among the ranks on it.
+// Groups processors by physical core. Header-only: backends place threads by these groups, and the
+// core divides the cores of a machine among the ranks on it.
 #pragma once
 
 #include <algorithm>
@@ -12,7 +12,8 @@ namespace deepbench {
 
 namespace internal {
 
-// The kernel's list of the processors of a core, the same for each of them; "" without such a file.
+// The system's list of the processors of a core, which is the same for each of them; "" if the file
+// is missing.
 inline std::string siblings_in(const std::string& path) {
   const std::unique_ptr<std::FILE, int (*)(std::FILE*)> file(std::fopen(path.c_str(), "re"),
                                                              &std::fclose);

@@ -13,7 +13,7 @@ namespace deepbench {
 
 enum class Precision { kFloat, kTf32, kHalf, kBfloat16, kFp8E4m3, kFp8E5m2, kInt8 };
 
-// Half of the last place of half's subnormals, which is constant however small the value, and of
+// Half of a unit in the last place of half's subnormals, which is the same for all of them, and of
 // integers.
 inline constexpr double kHalfSubnormalRoundoff = 1.0 / (1 << 25);
 inline constexpr double kIntegerRoundoff = 0.5;
@@ -24,17 +24,20 @@ struct PrecisionInfo {
   std::array<std::string_view, 5> aliases;  // other spellings, in lower case
   deepbench_type a, b;                      // types of the operands A and B
   deepbench_type c;                         // type of the result
-  double input_roundoff;                    // of inputs rounded inside the unit; 0: none
-  double output_roundoff;                   // of storing the result; 0: exact
-  double sum_roundoff;                      // of the accumulator; 0: exact
+  // rounding of inputs inside the unit; 0: none
+  double input_roundoff;
+  // rounding of the stored result; 0: exact
+  double output_roundoff;
+  // rounding of the accumulator; 0: exact
+  double sum_roundoff;
 
   // The rounding error of storing a result that can be arbitrarily small.
   constexpr double absolute_roundoff() const {
     return c == DEEPBENCH_F16 ? kHalfSubnormalRoundoff : c == DEEPBENCH_S8 ? kIntegerRoundoff : 0;
   }
 
-  // The largest finite value of the result's type, without the last digits of the range of float,
-  // which bfloat16 has too.
+  // The largest finite value of the result's type. For float and bfloat16, which have the same
+  // range of exponents, it is rounded down.
   constexpr double largest_result() const {
     return c == DEEPBENCH_F16 ? 65504 : c == DEEPBENCH_S32 ? 2147483647.0 : 3.3e38;
   }
@@ -115,7 +118,7 @@ constexpr const PrecisionInfo* find_precision(std::string_view name) {
   return nullptr;
 }
 
-// The same for a name that has been validated.
+// Like find_precision(), for a name that has been validated.
 inline const PrecisionInfo& precision_info(std::string_view name) {
   if (const PrecisionInfo* info = find_precision(name)) return *info;
   throw std::invalid_argument("no precision is called '" + std::string(name) + "'");

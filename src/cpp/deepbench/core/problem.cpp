@@ -36,8 +36,8 @@ std::string canonical_choice(const Parameter& parameter, const std::string& text
                        join(parameter.choices) + suggestion(word, parameter.choices));
 }
 
-// If `text` looks like a percentage, the fraction to write instead, as "; 95 % is sparsity=0.95";
-// otherwise empty. A number up to 1 is a percentage only with the sign.
+// If `text` looks like a percentage, suggests the fraction to write instead, such as "; 95 % is
+// sparsity=0.95"; otherwise empty. A number up to 1 is a percentage only with the sign.
 std::string fraction_hint(const Parameter& parameter, std::string text) {
   const bool has_sign = !text.empty() && text.back() == '%';
   if (has_sign) text.pop_back();

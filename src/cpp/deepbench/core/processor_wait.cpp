@@ -43,17 +43,20 @@ class ProcessorWait::Thread {
 
   const std::string& name() const { return name_; }
 
-  // Since its start or since the previous call. Empty: it has ended, or the system counts nothing.
+  // The wait since the start or since the previous call. Empty: the thread has ended, or the system
+  // does not count waits.
   std::optional<double> lap_ns() {
     char text[96];
     const ssize_t size = file_ < 0 ? 0 : ::pread(file_, text, sizeof text - 1, 0);
     if (size <= 0) return std::nullopt;
     text[size] = 0;
     char* next = text;
-    std::strtoull(next, &next, 10);  // the time for which it ran
+    // skips the time for which it ran
+    std::strtoull(next, &next, 10);
     const auto waited_ns = static_cast<double>(std::strtoull(next, &next, 10));
     const bool is_counted =
-        std::strtoull(next, &next, 10) > 0;  // how often it was given a processor
+        // whether it ever ran
+        std::strtoull(next, &next, 10) > 0;
     if (!is_counted) return std::nullopt;
     return waited_ns - std::exchange(waited_ns_, waited_ns);
   }
@@ -78,7 +81,8 @@ std::optional<double> ProcessorWait::lap_ns() {
     if (const auto waited_ns = thread->lap_ns())
       longest_ns = std::max(longest_ns.value_or(0), *waited_ns);
     else
-      links_ = 0;  // the threads are looked for anew
+      // lists the threads again
+      links_ = 0;
   }
   return longest_ns;
 }

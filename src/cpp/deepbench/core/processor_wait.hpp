@@ -1,4 +1,5 @@
-// How long the threads of this process were ready to run while other work had their processors.
+// Measures how long the threads of this process were ready to run while other work held their
+// processors.
 #pragma once
 
 #include <cstddef>
@@ -29,7 +30,8 @@ class DEEPBENCH_API ProcessorWait {
   void find_threads();
 
   const std::string tasks_;
-  size_t links_ = 0;  // of the folder of tasks, which has one for each thread
+  // number of links to the folder of tasks, which has one for each thread
+  size_t links_ = 0;
   std::vector<std::unique_ptr<Thread>> threads_;
 };
 

@@ -17,27 +17,33 @@
 namespace deepbench {
 namespace {
 
-constexpr double kFullWork = 1 << 24;  // outputs x k; up to this every output is checked
+// outputs x k up to which every output is compared
+constexpr double kFullWork = 1 << 24;
 constexpr double kMaxFullOutputs = 1 << 20;
 constexpr double kGridWork = 1 << 24;  // grid points x k
 constexpr int64_t kMaxGridWidth = 24;
-constexpr double kGridWorkAlone = 1 << 27;  // of a grid without projections
+// for a grid without projections
+constexpr double kGridWorkAlone = 1 << 27;
 constexpr int64_t kMaxGridWidthAlone = 256;
-// Rows and columns that are compared whole. Half of a column that is wrong is right after a relu.
+// Number of rows and columns that are compared in full. After a relu, half of the elements of a
+// wrong column may be right.
 constexpr int64_t kLines = 2, kLinesAlone = 10;
-constexpr int64_t kMaxLineOutputs = 1 << 19;  // of the rows, and of the columns
+// in the compared rows, and in the compared columns
+constexpr int64_t kMaxLineOutputs = 1 << 19;
 constexpr uint32_t kLineStream = 15;
-// Fewer products do not repay another thread.
+// For fewer products, a further thread does not pay off.
 constexpr int64_t kMinThreadProducts = 1 << 17;
-// The slope is judged by a square of outputs, as wide as tells a factor of 1.0003 from their
-// rounding, if so many products allow it: 2^15 outputs in bfloat16, 2^12 in half. Fewer tell
-// little.
+// The slope is judged on a square of outputs that is wide enough to distinguish a factor of 1.0003
+// from rounding: 2^15 outputs in bfloat16, 2^12 in half. kSlopeWork limits the products that this
+// takes, and a square that is narrower than kMinSlopeWidth tells too little.
 constexpr double kSlopeWork = 1 << 26;
 constexpr double kSlopeWidthOverRoundoff = 181 * 256;
 constexpr int64_t kMinSlopeWidth = 64;
-// Sums of fewer products are small too often to count how many round away.
+// In sums of fewer products, which are often very small, the share that rounds away is not
+// estimated.
 constexpr double kManyTerms = 16;
-constexpr double kFewOutputs = 16;  // that may be unchanged, however few are expected to
+// outputs that may always be unchanged
+constexpr double kFewOutputs = 16;
 
 std::vector<int64_t> first_columns(const std::vector<int64_t>& columns) {
   std::vector<int64_t> first(columns.size() + 1);
@@ -59,17 +65,18 @@ int64_t ProductReference::sample_grid_width(int64_t k, int64_t products, bool is
       std::clamp(std::sqrt(work / double(k) / double(products)), 4.0, most));
 }
 
-// How many rows or columns are compared whole, if one has, or one of each product have together, so
-// many outputs. They cost as much as the projections, beside which once is enough.
+// The number of rows or columns that are compared in full, where one of them, or one of each
+// product together, has `outputs` outputs. They cost as much as the projections and find less, so
+// that one visit compares them.
 int64_t ProductReference::compared_lines(int64_t outputs) const {
   if (is_linear() && !is_first_check_) return 0;
   return std::min(is_linear() ? kLines : kLinesAlone,
                   kMaxLineOutputs / std::max<int64_t>(outputs, 1));
 }
 
-// A grid needs the vectors of its shorter side, one for each thread, and the expected values and
-// bounds of all its points; that of the slope has few points. Each projected row needs three sums
-// and one bound at a time, plus the vectors they are computed from.
+// A grid needs the vectors of its shorter side, one more for each thread, and the expected values
+// and bounds of all its points. The grid of the slope has few points. Each projected row needs
+// three sums and one bound at a time, and the vectors from which they are computed.
 double ProductReference::host_memory_bytes(int64_t m, int64_t n, int64_t k, int64_t products,
                                            bool is_linear) {
   const bool all = checks_all_outputs(m, n, k);
@@ -125,7 +132,7 @@ ProductReference::Indices ProductReference::all_indices(int64_t size) {
   return all;
 }
 
-// Fills `chosen` up to `count` different indices below `size` with random ones; sorted.
+// Adds random indices below `size` to `chosen` until it has `count` different ones; sorted.
 ProductReference::Indices ProductReference::random_indices(int64_t size, int64_t count,
                                                            uint32_t stream, Indices chosen,
                                                            uint64_t product) const {
@@ -136,7 +143,7 @@ ProductReference::Indices ProductReference::random_indices(int64_t size, int64_t
   return Indices(unique.begin(), unique.end());
 }
 
-// Both ends, the borders of tiles of 16 to 256, and random indices.
+// Both ends, the borders of tiles of 16 to 256, and random indices below `size`.
 ProductReference::Indices ProductReference::sampled_indices(int64_t size, uint32_t stream,
                                                             uint64_t product) const {
   const int64_t width = sample_grid_width(k_, products(), is_linear());
@@ -155,8 +162,8 @@ ProductReference::Indices ProductReference::others(const Indices& chosen, int64_
   return rest;
 }
 
-// Adds up to `count` random indices below `size` to the sorted `indices` and returns them: others
-// than those that are there, as far as there are any.
+// Adds up to `count` random indices below `size` to the sorted `indices` and returns them. They
+// differ from the indices that are there, as long as others exist.
 ProductReference::Indices ProductReference::add_random_lines(int64_t size, int64_t count,
                                                              uint64_t number,
                                                              Indices& indices) const {
@@ -169,7 +176,7 @@ ProductReference::Indices ProductReference::add_random_lines(int64_t size, int64
   return random_indices(size, count, kLineStream, lines, number);
 }
 
-// The columns of each product, of which `lines` are compared whole.
+// The sampled columns of each product, and those among them that are compared in full.
 ProductReference::SampledColumns ProductReference::sampled_columns() const {
   const int64_t used = std::count_if(first_columns_.begin() + 1, first_columns_.end(),
                                      [before = int64_t{0}](int64_t first) mutable {
@@ -188,8 +195,8 @@ ProductReference::SampledColumns ProductReference::sampled_columns() const {
   return sampled;
 }
 
-// A grid, and beside it whole rows of all products and whole columns of each, at random: a row or a
-// column that is wrong as a whole is wrong where it crosses them.
+// Adds a grid and, at random, whole rows of all products and whole columns of each product. A row
+// or column that is wrong as a whole is detected where it crosses them.
 void ProductReference::add_samples(ExpectedOutput& expected) {
   Indices rows = sampled_indices(m_, 11);
   const Indices row_lines = add_random_lines(m_, compared_lines(n_), 0, rows);
@@ -201,7 +208,8 @@ void ProductReference::add_samples(ExpectedOutput& expected) {
     add_grid(others(rows, m_), columns.lines, expected, expected.initial_values);
 }
 
-// Adds every combination of the given rows, of each product, and columns in ascending order.
+// Adds every combination of the given rows of each product and the given columns, in ascending
+// order.
 void ProductReference::add_grid(const Indices& rows, const Indices& columns,
                                 ExpectedElements& expected, std::vector<double>& initial) {
   if (rows.empty()) return;
@@ -215,9 +223,9 @@ void ProductReference::add_grid(const Indices& rows, const Indices& columns,
   }
 }
 
-// Adds the columns from number `first` to before number `end`, which belong to one product. The
-// vectors of the shorter side are kept. Each thread generates those of the longer side one at a
-// time, in memory that its caches hold, and multiplies each by all that are kept.
+// Adds the columns with numbers from `first` to `end` - 1, which belong to one product. The vectors
+// of the shorter side are kept. Each thread generates those of the longer side one at a time, in
+// memory that its caches hold, and multiplies each by all vectors that are kept.
 void ProductReference::add_grid_of_product(size_t product, const Indices& rows,
                                            const Indices& columns, size_t first, size_t end,
                                            ExpectedElements& expected,
@@ -277,17 +285,17 @@ void ProductReference::add_slope(ExpectedOutput& expected) {
 }
 
 // Without C, calls in place do not add up. A bound has the terms output_roundoff |c| and r sqrt(S^2
-// + c'^2 + c^2), where c' and c are the output before and after the call; both may have grown, so
-// that the second term has grown by at most sqrt(2) r times as much.
+// + c'^2 + c^2), where c' and c are the output before and after the call. Both may have grown, so
+// that the second term has grown by at most sqrt(2) r times the growth.
 void ProductReference::add_growth(ExpectedOutput& expected) const {
   if (beta_ == 1) expected.growth = {std::sqrt(2.0) * relative_bound(), largest_result()};
 }
 
-// A product rounds away where it is less than half of C's last place, which is a third of the
-// roundoff on average, and one of integers where it is 0. The density of a sum of k random products
-// is at most 1/2 over its deviation. Twice the mean allows for rows of A that are smaller than
-// others, and six deviations of the number of outputs for chance. Scales are left out: none makes a
-// product smaller.
+// An addend rounds away where it is less than half of C's last place, which is a third of the
+// roundoff on average; in integers, where it is 0. The density of a sum of k random products is at
+// most 1/2 over its standard deviation. The expected number of unchanged outputs is doubled, since
+// some rows of A are smaller than others, and six standard deviations of this number are added for
+// chance. Scales are omitted, because none makes a product smaller.
 void ProductReference::add_unchanged_share(ExpectedOutput& expected) const {
   const Operand a = this->a(0), b = this->b(0);
   if (mean_terms() < kManyTerms || a.stored.inputs.is_constant()) return;
@@ -301,7 +309,7 @@ void ProductReference::add_unchanged_share(ExpectedOutput& expected) const {
   expected.unchanged_share = std::min(expected.unchanged_share, most / outputs);
 }
 
-// The sums over all products of A (B v), with the part of v that belongs to each, and the mean of
+// The sums over all products of A (B v), where each product has its own part of v, and the means of
 // the rows' squares over all columns of the result.
 MatrixSums ProductReference::project_products(const std::vector<double>& weights) const {
   MatrixSums total;
@@ -323,9 +331,9 @@ MatrixSums ProductReference::project_products(const std::vector<double>& weights
 }
 
 // The error of a projected row is a random sum of the errors of n single outputs, whose typical
-// size follows from the mean square of B. The term 1e-13 covers the double-precision summation.
-// Products of random operands cancel for the most part. Equal ones add up, all outputs are rounded
-// alike, and the bound is doubled.
+// size follows from the mean square of B. The term 1e-13 covers the summation in double precision.
+// Products of random operands cancel for the most part. Products of constant operands add up, and
+// all outputs are rounded alike, so that the bound is doubled.
 void ProductReference::add_projection(ExpectedOutput& expected) const {
   std::vector<float> run(static_cast<size_t>(n_));
   fill_weights(seed_, 0, n_, run.data());

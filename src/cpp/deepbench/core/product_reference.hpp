@@ -26,15 +26,16 @@ class ProductReference {
   virtual ~ProductReference() = default;
   ExpectedOutput expected_output();
 
-  // Bytes of host memory that the reference and the comparison of an m x n result of so many
-  // products take.
+  // Bytes of host memory that the reference and the comparison of an m x n result take, where the
+  // result consists of `products` products.
   static double host_memory_bytes(int64_t m, int64_t n, int64_t k, int64_t products = 1,
                                   bool is_linear = true);
 
  protected:
   struct ExpectedElement {
     double value, bound;
-    double initial;  // C without its factor
+    // C before the call, without beta.
+    double initial;
   };
   // A matrix as it is stored, and whether the product uses its transpose.
   struct Operand {
@@ -42,7 +43,7 @@ class ProductReference {
     bool transposed;
   };
 
-  // `columns`: of each product's result; a product may have none.
+  // `columns` has the number of columns of each product's result; a product may have none.
   ProductReference(int64_t m, const std::vector<int64_t>& columns, int64_t k,
                    const KernelConditions& conditions);
 
@@ -57,15 +58,15 @@ class ProductReference {
   virtual ExpectedElement expected_element(const DotSums& sums, size_t grid_row, int64_t i,
                                            int64_t j) const = 0;
 
-  // Of one product; C is that of the whole result.
+  // The operands of one product; C is that of the whole result.
   virtual Operand a(size_t product) const = 0;
   virtual Operand b(size_t product) const = 0;
   virtual Operand c() const = 0;
   // The error bound of an output relative to its typical size.
   virtual double relative_bound() const = 0;
-  // The largest value up to which outputs of calls in place have their bounds.
+  // The largest value of outputs of calls in place for which the bounds hold.
   virtual double largest_result() const = 0;
-  // The number of products that almost no output exceeds: a few rows of a sparse operand may have
+  // A number of products that almost no output exceeds. A few rows of a sparse operand may have
   // more.
   virtual double max_terms() const { return double(k_); }
   // The mean number of products of an output.
@@ -74,12 +75,14 @@ class ProductReference {
   // The typical size of an output in the largest column, as a multiple of that of all outputs.
   virtual double largest_column() const { return 1; }
   virtual bool is_linear() const { return true; }
-  // What the whole result has in addition, with the same column everywhere: none, or m elements.
+  // A column that is added to all columns of the result: empty, or m elements.
   virtual std::vector<double> bias() const { return {}; }
-  // Where a factor of all outputs could hide in the rounding of each: what tells whether it does.
+  // The conditions under which the slope is judged, because a factor of all outputs could hide in
+  // the rounding of each.
   struct SlopeConditions {
     double output_roundoff;
-    double max_common_error;  // of sums, the same in all outputs
+    // relative error of sums that all outputs share
+    double max_common_error;
   };
   // Empty where the slope of the outputs is not judged.
   virtual std::optional<SlopeConditions> slope_conditions() const { return std::nullopt; }
@@ -104,7 +107,7 @@ class ProductReference {
   Indices add_random_lines(int64_t size, int64_t count, uint64_t number, Indices& indices) const;
   SampledColumns sampled_columns() const;
   void add_samples(ExpectedOutput& expected);
-  // `initial`: what the elements hold before the first call.
+  // `initial` receives the values of the elements before the first call.
   void add_grid(const Indices& rows, const Indices& columns, ExpectedElements& expected,
                 std::vector<double>& initial);
   void add_grid_of_product(size_t product, const Indices& rows, const Indices& columns,
@@ -117,11 +120,13 @@ class ProductReference {
   void add_slope(ExpectedOutput& expected);
 
   const int64_t m_, k_;
-  const std::vector<int64_t> first_columns_;  // of each product, and the number of all columns
+  // First column of each product, then the number of all columns.
+  const std::vector<int64_t> first_columns_;
   const int64_t n_;
   const double beta_;
   const uint64_t seed_;
-  const bool is_first_check_;  // of the algorithm's outputs
+  // whether the algorithm's outputs are checked for the first time
+  const bool is_first_check_;
 };
 
 }  // namespace deepbench

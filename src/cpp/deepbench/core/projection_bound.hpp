@@ -1,19 +1,20 @@
-// How far the projection of correct outputs may be off, as a multiple of the bound of one output of
-// typical size.
+// The bound of the error of a projection of correct outputs, as a multiple of the bound of one
+// output of typical size.
 //
 // A projection of N outputs adds up their rounding errors, each times a random weight in [-1, 1).
-// The errors cancel for the most part, and 2 sqrt(N) typical bounds are about eight standard
-// deviations of their sum. A few outputs do not cancel, and each is rounded in proportion to its
-// own size: the largest of 10^9 outputs is six times the typical one, or six times that of the
-// largest column where columns have scales. Of the rows of correct outputs one in 10^10 exceeds the
-// sum of both, for any N.
+// The errors cancel for the most part: 2 sqrt(N) typical bounds are about eight standard deviations
+// of their sum. The errors of a few large outputs do not cancel, and each is in proportion to its
+// output: the largest of 10^9 outputs is six times as large as the typical one, or as the typical
+// one of the largest column where columns have scales. The bound is the sum of both parts, which
+// one row of correct outputs in 10^10 exceeds, for any N.
 #pragma once
 
 #include <cmath>
 
 namespace deepbench {
 
-// `largest_column`: the typical size of its outputs, as a multiple of that of all outputs.
+// `largest_column` is the typical size of the largest column's outputs, as a multiple of that of
+// all outputs.
 inline double projection_bound_over_typical(double outputs, double largest_column = 1) {
   return 2 * std::sqrt(outputs) + 6 * largest_column;
 }

@@ -23,11 +23,12 @@ constexpr int64_t kExactInFull = int64_t{1} << 22;
 constexpr int64_t kSampledElements = 1 << 14;
 constexpr int64_t kLeastSampledRows = 3, kMostSampledRows = 256;
 constexpr int64_t kMinPart = 4;
-constexpr uint32_t kRows = 11, kPlaces = 13;  // streams of the compared rows and elements
+// random streams of the compared rows and elements
+constexpr uint32_t kRows = 11, kPlaces = 13;
 constexpr double kDeviations = 6;
 constexpr double kRoundoffDouble = 1.0 / (int64_t{1} << 53);
 
-// Those that stand for all, and those that the reference adds.
+// The sampled rows, and those that the reference adds.
 std::vector<int64_t> sampled_rows(const RowReference& reference) {
   const int64_t count = std::clamp<int64_t>(kSampledElements / reference.width(), kLeastSampledRows,
                                             kMostSampledRows);
@@ -54,7 +55,7 @@ std::vector<uint64_t> compared_places(const RowReference& reference) {
   return places;
 }
 
-// Sets those of the compared elements that the row has.
+// Sets the compared elements that belong to the row.
 void compare_row(const RowReference& reference, int64_t row, const ExpectedRow& computed,
                  ExpectedOutput& expected) {
   const auto first = uint64_t(row * reference.width()), end = first + uint64_t(reference.width());
@@ -89,7 +90,7 @@ struct Projection {
   }
 };
 
-// Computes all rows, for the elements that are compared and for the projection of all.
+// Computes all rows, for the compared elements and for the projection of the whole output.
 Projection compute_rows(const RowReference& reference, ExpectedOutput& expected) {
   std::vector<Projection> parts(size_t(parallel_threads()), Projection(reference.width()));
   parallel_for(reference.height(), kMinPart, [&](int64_t begin, int64_t end, int part) {

@@ -1,6 +1,6 @@
-// A reference that computes the output row by row, with a bound for each element, and what
-// verification compares of it: everything where the output is small or exact, and otherwise sampled
-// rows, elements that are spread evenly over the whole, and a projection of all.
+// A reference that computes the output row by row, with a bound for each element. Small or exact
+// outputs are compared in full. Of others, verification compares sampled rows, elements that are
+// spread evenly over the whole, and a projection.
 #pragma once
 
 #include <cstdint>
@@ -15,8 +15,10 @@ namespace deepbench {
 
 struct ExpectedRow {
   std::vector<double> values;
-  std::vector<double> bounds;   // of the errors, which are independent; 0: the value is exact
-  std::vector<double> initial;  // what the row held before the call; empty: calls overwrite it
+  // bounds of the errors, which are independent; 0: the value is exact
+  std::vector<double> bounds;
+  // values before the call; empty: calls overwrite the row
+  std::vector<double> initial;
 };
 
 class DEEPBENCH_API RowReference {
@@ -26,11 +28,12 @@ class DEEPBENCH_API RowReference {
       : height_(height), width_(width), verification_seed_(conditions.verification_seed) {}
   virtual ~RowReference() = default;
 
-  // Sets all elements of the row, whatever it holds. Several threads call it at the same time.
+  // Sets all elements of the row and ignores what it held. Several threads call it at the same
+  // time.
   virtual void compute_row(int64_t row, ExpectedRow& out) const = 0;
   // Whether all bounds are 0.
   virtual bool is_exact() const = 0;
-  // Of an output in place.
+  // The growth of an output in place; empty for other outputs.
   virtual std::optional<ExpectedGrowth> growth() const { return {}; }
   // Rows that are compared in addition to sampled ones.
   virtual std::vector<int64_t> further_rows() const { return {}; }

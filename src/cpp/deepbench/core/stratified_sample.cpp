@@ -1,4 +1,5 @@
-// Divides what lies between the first and the last number into parts that differ by at most one.
+// Divides the numbers between the first and the last one into parts whose sizes differ by at most
+// one.
 #include "deepbench/core/stratified_sample.hpp"
 
 #include <cstddef>

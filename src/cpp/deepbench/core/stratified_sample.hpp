@@ -8,10 +8,10 @@
 
 namespace deepbench {
 
-// `count`, at least 1, ascending numbers of [0, size): the first, the last, and a random one of
-// each of as many equal parts between them as are left. A single one is random. All numbers if
-// there are at most `count`. `number` tells apart the samples that one stream of random numbers
-// gives.
+// Returns `count` numbers of [0, size) in ascending order, where `count` is at least 1: the first,
+// the last, and a random number from each of `count` - 2 equal parts between them. A single number
+// is random. Returns all numbers if there are at most `count`. `number` distinguishes the samples
+// that use the same stream of random numbers.
 DEEPBENCH_API std::vector<int64_t> stratified_sample(int64_t size, int64_t count, uint64_t seed,
                                                      uint32_t stream, uint64_t number = 0);
 

@@ -1,4 +1,4 @@
-// Sums in a fixed number of lanes, whatever the vector width of the processor.
+// Computes sums in a fixed number of lanes, whatever the vector width of the processor.
 #include "deepbench/core/sums.hpp"
 
 #include <algorithm>

@@ -1,4 +1,4 @@
-// Wakes the helpers, and does not wait for those that have not started.
+// Wakes the helper threads, and does not wait for those that have not started.
 #include "deepbench/core/thread_pool.hpp"
 
 #include <unistd.h>
@@ -12,8 +12,8 @@
 namespace deepbench {
 namespace {
 
-// A reference consists of several rounds, each of which follows the one before it sooner than a
-// sleeping thread wakes.
+// The time for which a helper watches for the next round: the rounds of a reference follow one
+// another faster than a sleeping thread wakes.
 constexpr double kWatchNs = 50e3;
 
 }  // namespace

@@ -1,4 +1,4 @@
-// The time of day, for what a result file says of when it was measured. Nothing is timed by it.
+// The time of day, for the dates in result files. No measurement uses it.
 #pragma once
 
 #include <string>

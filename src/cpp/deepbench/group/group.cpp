@@ -1,4 +1,4 @@
-// The rounds of a group: messages, answers and failures.
+// Runs the rounds of a group: messages, answers and failures.
 #include "deepbench/group/group.hpp"
 
 #include <fcntl.h>
@@ -17,8 +17,10 @@ namespace {
 
 // One rank may prepare or verify this much longer than another.
 constexpr double kRoundTimeoutS = 600;
-constexpr double kSendTimeoutS = 30;  // until the other side has received a small message
-constexpr double kNoTimeoutS = 1e9;   // between rows; rank 0 may run rows alone
+// time in which the other side must receive a small message
+constexpr double kSendTimeoutS = 30;
+// no limit between rows, because rank 0 may run rows alone
+constexpr double kNoTimeoutS = 1e9;
 constexpr uint64_t kMaxMessageBytes = 1u << 30;
 
 constexpr std::string_view kEnd = "end", kRow = "row ", kReady = "ready";
@@ -41,12 +43,14 @@ struct Group::Message {
   Status status = Status::kFailed;
   std::string reason{};
   std::string payload{};
-  bool aborted_call = false;     // this rank aborted a call, because another rank had failed
-  bool caused_by_abort = false;  // this rank failed only because it aborted the call
+  bool aborted_call = false;  // this rank aborted a call, because another rank had failed
+  // this rank failed only because it aborted the call
+  bool caused_by_abort = false;
 
   std::string packed() const {
     Packer packer;
-    packer.number(int64_t{failed});  // first, because has_failed() peeks at this field
+    // comes first, because has_failed() reads it without the rest
+    packer.number(int64_t{failed});
     packer.number(int64_t(scope)).text(step).number(int64_t(status));
     packer.number(int64_t{aborted_call}).number(int64_t{caused_by_abort});
     return packer.text(reason).text(payload).bytes();
@@ -66,7 +70,8 @@ struct Group::Message {
   }
 };
 
-// During a round only the round reads incoming messages; must_abort_call() does not.
+// Marks a round. During a round only the round itself reads incoming messages, not
+// must_abort_call().
 struct Group::RoundGuard {
   explicit RoundGuard(Group* group) : group(group) { set(true); }
   ~RoundGuard() { set(false); }
@@ -78,8 +83,8 @@ struct Group::RoundGuard {
   Group* const group;
 };
 
-// Marks the begin and end of a row. A new row clears the previous failure; within a row the
-// watchdog waits for ranks to leave it.
+// Marks the beginning and the end of a row. A new row clears the previous failure. Within a row,
+// the watchdog gives ranks time to leave it.
 struct Group::RowGuard {
   explicit RowGuard(Group* group) : group(group) {
     if (!group) return;
@@ -134,7 +139,7 @@ std::string Group::reduce_and_broadcast_while(AbortScope scope, const std::strin
 void Group::check_all_connected() {
   if (!is_disconnected()) return;
   if (rank_ == 0) fail_group("");  // fail_group() uses the known reason
-  // rank 0 has sent the reason, or is itself gone
+  // Rank 0 has sent the reason, or is itself gone.
   accept_answer(AbortScope::kStep, receive_answer());
 }
 
@@ -145,7 +150,7 @@ void Group::fail_step(AbortScope scope, const std::string& step, const RowFailur
     const std::lock_guard<std::mutex> lock(mutex_);
     message.aborted_call = aborting_call_;
     message.caused_by_abort = aborting_call_ && !was_unwinding_;
-    // A backend whose exchange() failed does not know why.
+    // A backend whose exchange() failed does not know the reason.
     if (message.status == Status::kDeviceLost && !disconnect_reason_.empty())
       message.reason = disconnect_reason_;
   }
@@ -175,8 +180,8 @@ void Group::collective_step(AbortScope scope, const std::string& step,
                        [](const std::vector<std::string>&) { return std::string(); });
 }
 
-// Throws the failure of the last round, which all ranks know; no message is sent until its scope is
-// left.
+// Throws the failure of the last round, which all ranks know. No message is sent until the scope of
+// the failure is left.
 void Group::rethrow_failure(AbortScope scope) {
   const Failure failure = *failure_;
   if (scope <= failure.scope) failure_.reset();
@@ -220,7 +225,7 @@ std::string Group::accept_answer(AbortScope scope, const std::string& bytes) {
   rethrow_failure(scope);
 }
 
-// Whether gather() or receive() would not block. A closed connection counts as ready.
+// Whether gather() or receive() would return without waiting. A closed connection counts as ready.
 bool Group::all_messages_ready() const {
   std::vector<pollfd> all;
   for (const Socket& socket : sockets_)
@@ -253,9 +258,9 @@ std::string Group::gather(const Message& mine, const Reduce& reduce) {
 }
 
 // The first failure becomes the failure of all ranks. A rank that aborted a call because of it adds
-// no reason, but the library that made the call may be left in an undefined state, so no further
-// row can run. If ranks are at different steps and none has failed, they have taken different
-// decisions, which is a bug in deepbench.
+// no reason, but it may have left the library that made the call in an undefined state, so that no
+// further row can run. If ranks are at different steps and none has failed, they have made
+// different decisions, which is a bug in deepbench.
 std::string Group::combine_messages(const std::vector<Message>& all, const Reduce& reduce) const {
   Message answer = all[0];
   answer.failed = answer.aborted_call = answer.caused_by_abort = false;
@@ -346,7 +351,8 @@ void Group::fail_group(const std::string& reason) {
   for (size_t rank = 1; rank_ == 0 && rank < sockets_.size(); ++rank) {
     try {
       sockets_[rank].send(answer, deadline);
-    } catch (const ConnectionError&) {  // the lost rank, or another one
+      // the lost rank, or another one that is gone
+    } catch (const ConnectionError&) {
     }
     sockets_[rank].shutdown();
   }
@@ -370,7 +376,7 @@ std::string Group::receive(size_t socket, const std::string& whose, Deadline& de
   }
 }
 
-// Receives rank 0's answer. A warning only matters to a rank within a call, so it is skipped here.
+// Receives rank 0's answer. Skips a warning, which matters only to a rank within a call.
 std::string Group::receive_answer() {
   Deadline deadline(silence_limit_s_);
   for (;;) {

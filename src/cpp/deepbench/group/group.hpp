@@ -46,8 +46,8 @@ class DEEPBENCH_API Group {
   Group(const Group&) = delete;
   Group& operator=(const Group&) = delete;
 
-  // How long this rank waits within a row for an answer of rank 0, which counts as lost then. Not
-  // to be called during a row.
+  // Limits the time for which this rank waits within a row for an answer of rank 0, which then
+  // counts as lost. Must not be called during a row.
   void limit_silence_of_rank_zero(double seconds) { silence_limit_s_ = seconds; }
 
   int rank() const { return rank_; }
@@ -56,17 +56,18 @@ class DEEPBENCH_API Group {
   const Member& self() const { return members_[static_cast<size_t>(rank_)]; }
 
   // Every rank contributes `mine`. `reduce` runs on rank 0 only and computes the answer from all
-  // contributions, in the order of ranks. `step` must be the same on all ranks. Throws RowFailure
-  // on every rank.
+  // contributions, in the order of the ranks. `step` must be the same on all ranks. Throws
+  // RowFailure on every rank.
   using Reduce = std::function<std::string(const std::vector<std::string>& all)>;
   std::string reduce_and_broadcast(AbortScope scope, const std::string& step,
                                    const std::string& mine, const Reduce& reduce);
-  // The same, but until all messages and the answer have arrived, this rank calls `meanwhile`
-  // repeatedly instead of sleeping. An exception from `meanwhile` is rethrown after the round.
+  // Works like reduce_and_broadcast(), but this rank calls `meanwhile` repeatedly until all
+  // messages and the answer have arrived, instead of sleeping. An exception from `meanwhile` is
+  // rethrown after the round.
   std::string reduce_and_broadcast_while(AbortScope scope, const std::string& step,
                                          const std::string& mine, const Reduce& reduce,
                                          const std::function<void()>& meanwhile);
-  // For long work between two rounds: throws RowFailure once a rank is gone.
+  // Throws RowFailure once a rank is gone. For long work between two rounds.
   void check_all_connected();
   // Whether a round has failed and its scope has not been left yet: an exception thrown meanwhile
   // is not a failure of this rank.
@@ -95,9 +96,9 @@ class DEEPBENCH_API Group {
   // waits for the others to leave the call. Any thread may call this at any time.
   bool must_abort_call();
 
-  // Waits until a rank is gone while this rank stays in a row: it waits for the lost rank within a
-  // library that never returns. Returns the reason, or "" when the group ends. The host calls it in
-  // a thread of its own and may end the process.
+  // Waits until a rank is gone while this rank remains in a row, because it waits for the lost rank
+  // within a library that never returns. Returns the reason, or "" when the group ends. The host
+  // calls it in a thread of its own and may end the process.
   std::string wait_for_disconnect();
 
  private:
@@ -139,15 +140,18 @@ class DEEPBENCH_API Group {
   const int rank_;
   const std::vector<Member> members_;
   std::vector<Socket> sockets_;
-  double silence_limit_s_;          // of rank 0, within a row
-  std::optional<Failure> failure_;  // of the last round, until its scope is left
+  // for an answer of rank 0, within a row
+  double silence_limit_s_;
+  // failure of the last round, until its scope is left
+  std::optional<Failure> failure_;
 
   std::mutex mutex_;
   std::condition_variable changed_;
   std::string disconnect_reason_;  // guarded by mutex_
   bool grace_expired_ = false, ended_ = false;
   bool in_row_ = false, in_round_ = false;
-  bool aborting_call_ = false;  // aborting a call, because another rank has failed in it
+  // This rank is aborting a call, because another rank has failed in it.
+  bool aborting_call_ = false;
   bool was_unwinding_ = false;  // an exception was already propagating when the call was aborted
   Deadline next_poll_{0};
   int wake_[2] = {-1, -1};  // a pipe; a write wakes the watchdog

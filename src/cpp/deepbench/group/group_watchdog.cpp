@@ -13,8 +13,10 @@
 namespace deepbench {
 namespace {
 
-constexpr double kGraceS = 5;            // for a rank to leave its row after another rank is gone
-constexpr double kReleaseS = 10;         // and to free what a row had taken, after rank 0 is gone
+// time to leave a row after a rank is gone
+constexpr double kGraceS = 5;
+// time to free a row's resources after rank 0 is gone
+constexpr double kReleaseS = 10;
 constexpr double kPollIntervalS = 5e-3;  // a check takes a few microseconds
 
 }  // namespace
@@ -41,8 +43,8 @@ bool Group::any_has_failed(size_t from) const {
   return false;
 }
 
-// A message ahead of the answer for ranks that are within a call: they leave the call, and the
-// round ends.
+// Sends a message that precedes the answer to ranks that are within a call, so that they leave the
+// call and the round ends.
 void Group::broadcast_warning() {
   for (size_t rank = 1; rank < sockets_.size(); ++rank) send(rank, name_of(rank), kWarning);
 }
@@ -79,9 +81,10 @@ bool Group::poll_for_disconnect() {
   return false;
 }
 
-// Watches until the group ends or a rank is gone. Then a rank that waits for a message receives it
-// or an error; a rank that waits in a library has kGraceS to leave it within a row, and kReleaseS
-// between rows. Rank 0 may run no row for any time, since its command asks for rows.
+// Watches until the group ends or a rank is gone. In the latter case a rank that waits for a
+// message receives it or an error, whereas a rank that waits in a library has kGraceS to leave it
+// within a row, and kReleaseS between rows. Rank 0 may be idle between rows for any time, since its
+// command requests the rows.
 void Group::run_watchdog() {
   while (!end_was_called() && !poll_for_disconnect()) {
   }

@@ -14,7 +14,8 @@ namespace {
 constexpr size_t kKeyBytes = 32, kCodeBytes = 16, kNonceBytes = 16;
 constexpr size_t kMaxReasonBytes = 4096, kMaxNameBytes = 256;
 
-// A key made of the secret, whatever its length. Without a secret everyone can make it.
+// Derives a key from the secret, which may have any length. Without a secret, everyone can derive
+// it.
 std::string derived_key(const std::string& secret, const std::string& purpose) {
   return blake2s(secret.empty() ? "" : blake2s("", secret, kKeyBytes), purpose, kKeyBytes);
 }
@@ -23,7 +24,8 @@ std::string greeting_code(std::string_view fields, const std::string& secret) {
   return blake2s(derived_key(secret, "greeting"), fields, kCodeBytes);
 }
 
-// The rest of a message of rank 0.
+// Reads the reason of a rejection from a message of rank 0, and throws it if there is one. Returns
+// the rest of the message.
 Unpacker after_rejection(std::string_view message) {
   Unpacker unpacker(message);
   const std::string rejection = unpacker.text();

@@ -8,9 +8,10 @@
 //   rank    confirmation
 //   rank 0  begin, once all ranks have confirmed
 //
-// Who recorded a greeting can repeat it, but learns no more than a random number: the introduction
-// to another challenge has another code. A rank tells its command only to a rank 0 that has proved
-// the secret. In place of each of its messages rank 0 can send the reason of a rejection.
+// A process that has recorded a greeting can repeat it, but learns only a random number: the
+// introduction to another challenge has another code. A rank sends its command only to a rank 0
+// that has proved the secret. Instead of each of its messages, rank 0 can send the reason of a
+// rejection.
 #pragma once
 
 #include <cstdint>
@@ -25,7 +26,8 @@
 namespace deepbench {
 
 inline constexpr std::string_view kHandshake = "deepbench rank 3";
-inline constexpr size_t kShownCommandBytes = 300;  // of a command in a message
+// bytes of a command that a message shows
+inline constexpr size_t kShownCommandBytes = 300;
 
 // Every version sends these fields first and a code of the whole message last, so that a rank of
 // another version can be told the reason of its rejection.
@@ -33,18 +35,20 @@ struct Greeting {
   std::string handshake, version, nonce;
 };
 
-// What a rank tells of itself. Of its command it tells a hash and as much as a message shows, so
-// that the size of an introduction is limited.
+// The properties of a rank. Of its command, an introduction contains a hash and as much text as
+// messages show, so that its size is limited.
 struct Introduction {
   int64_t rank = 0, size = 0;
-  std::string process;  // a random number of the process, which connects again after a failure
+  // Random number that identifies the process when it connects again after a failure.
+  std::string process;
   std::string host, command_hash, command_begin;
 };
 
 // A message of rank 0 after the challenge: the members, or that all ranks have confirmed them.
 struct Welcome {
   static constexpr int64_t kBegin = 0;
-  int64_t number = kBegin;  // a confirmation repeats it
+  // a confirmation repeats this number
+  int64_t number = kBegin;
   std::vector<Member> members;
 };
 
@@ -52,7 +56,7 @@ struct Welcome {
 DEEPBENCH_API std::string random_nonce();
 
 DEEPBENCH_API std::string greeting_text(const Greeting& greeting, const std::string& secret);
-// The greeting of a rank, whatever its version; nothing for a stranger, which does not know the
+// The greeting of a rank, whatever its version. Empty for a stranger, which does not know the
 // secret or sends an invalid message.
 std::optional<Greeting> parse_greeting(std::string_view message, const std::string& secret);
 

@@ -98,7 +98,7 @@ bool all_ranks_are_on_this_machine(const VariableReader& read, const Launcher& l
   return is_task_of_slurm_step(read, launcher) && read.text("SLURM_STEP_NUM_NODES") == "1";
 }
 
-// The process that created a Unix socket and passed one end on; "" if it is no such socket.
+// The process that created a Unix socket and passed one end on; "" for another kind of descriptor.
 std::string creator_of_socket(const std::string& descriptor) {
 #ifdef SO_PEERCRED
   ucred creator = {};
@@ -110,9 +110,9 @@ std::string creator_of_socket(const std::string& descriptor) {
   return "";
 }
 
-// What is the same on all ranks of a launch, and different in launches that run at the same time.
-// MPICH's mpirun sets no variable that differs, but one of its processes has created the sockets by
-// which it speaks to the ranks of this machine.
+// An identifier that is the same on all ranks of a launch and differs between launches that run at
+// the same time. MPICH's mpirun sets no variable that differs, but one of its processes has created
+// the sockets by which it communicates with the ranks of this machine.
 std::string launch_id(const VariableReader& read) {
   std::string id = std::to_string(rendezvous_port(read));
   for (const char* name : kLaunchIds) id += "\n" + read.text(name);

@@ -16,20 +16,22 @@ struct LaunchEnvironment {
   std::string address = "127.0.0.1";  // address of rank 0
   int port = 0;                       // port of rank 0; 0: any free port, on rank 0 only
   std::string launcher;               // "torchrun", "srun", "mpirun", ...; used in messages
-  std::string secret;                 // a process that does not know it is not a rank of this run
-  double timeout_s = 60;  // until all ranks have connected: DEEPBENCH_RENDEZVOUS_TIMEOUT
+  // proves that a process is a rank of this run
+  std::string secret;
+  // limit until all ranks have connected: DEEPBENCH_RENDEZVOUS_TIMEOUT
+  double timeout_s = 60;
   // Descriptors of connected sockets that ranks started by rank 0 inherit: on rank 0 one to each
   // other rank, on another rank one to rank 0. Empty: the ranks connect to a socket_path or
   // address.
   std::vector<int> sockets;
-  // The Unix socket at which ranks meet that are known to be on one machine. Empty: the ranks
-  // connect to address and port.
+  // The Unix socket at which ranks connect that are known to run on one machine. Empty: the ranks
+  // connect to `address` and `port`.
   std::string socket_path;
 
   bool uses_tcp() const { return sockets.empty() && socket_path.empty(); }
 };
 
-// returns nullptr for an unset variable
+// Returns nullptr for a variable that is not set.
 using VariableLookup = std::function<const char*(const char* name)>;
 
 // Returns nothing if no variables are set or there is only one rank. Throws BackendUnavailable for

@@ -1,5 +1,6 @@
-// Unix sockets with files. Whoever creates or removes such a file holds a lock on its folder, so
-// that a socket between bind() and listen() is not taken for one that a killed process left.
+// Creates and connects Unix sockets with files. A process that creates or removes such a file locks
+// its folder, so that a socket between bind() and listen() is not mistaken for one that a killed
+// process left.
 #include "deepbench/group/local_socket.hpp"
 
 #include <fcntl.h>
@@ -55,7 +56,7 @@ class FolderLock {
   explicit FolderLock(const std::string& folder)
       : descriptor_(open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)) {
     Deadline deadline(kLockTimeoutS);
-    // A file system without locks is used without them.
+    // Goes on without a lock where the file system has no locks.
     while (flock(descriptor_, LOCK_EX | LOCK_NB) != 0 && (errno == EWOULDBLOCK || errno == EINTR)) {
       if (deadline.left_s() == 0) break;
       poll(nullptr, 0, kRetryDelayMs);
@@ -79,7 +80,7 @@ Socket open_unix_socket() {
   return socket;
 }
 
-// The result of bind() or connect(), as an error number.
+// The error number of bind() or connect(); 0 if it succeeded.
 template <class Call>
 int call_with_path(Call call, const Socket& socket, const std::string& path) {
   sockaddr_un address = {};
@@ -108,7 +109,7 @@ void remove_abandoned_sockets(const std::filesystem::path& folder) {
   }
 }
 
-// "process 4711 (python3)"
+// Describes a process, such as "process 4711 (python3)".
 std::string text_of(const Process& process) {
   std::ifstream file("/proc/" + std::to_string(process.id) + "/comm");
   std::string name;
@@ -117,7 +118,7 @@ std::string text_of(const Process& process) {
          (name.empty() ? "" : " (" + printable(name) + ")");
 }
 
-// The reason of a bind() that failed. Names the process that listens at the path.
+// The reason why bind() failed. Names the process that listens at the path.
 std::string reason_against_listening(const std::string& path, int error) {
   const Socket probe = open_unix_socket();
   if (error != EADDRINUSE || call_with_path(::connect, probe, path) != 0)

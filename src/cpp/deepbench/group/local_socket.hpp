@@ -1,5 +1,4 @@
-// Connections between ranks of one machine over a Unix socket, and which process is at their other
-// end.
+// Connects ranks of one machine through a Unix socket, and finds the process at its other end.
 #pragma once
 
 #include <string>
@@ -10,8 +9,8 @@
 
 namespace deepbench {
 
-// The file of a socket that listens. It is removed with this object, which must end ahead of the
-// socket: afterwards the file may be that of another process.
+// The file of a listening socket. It is removed with this object, which must be destroyed before
+// the socket: afterwards the file may belong to another process.
 class DEEPBENCH_API SocketFile {
  public:
   SocketFile() = default;
@@ -28,8 +27,8 @@ class DEEPBENCH_API SocketFile {
   std::string path_;
 };
 
-// A socket that listens, and its file. Members end in reverse order, so that the file is removed
-// ahead of the socket's end.
+// A listening socket and its file. Members are destroyed in reverse order, so that the file is
+// removed before the socket is closed.
 struct LocalListener {
   Socket socket;
   SocketFile file;

@@ -17,7 +17,8 @@ namespace deepbench {
 namespace {
 
 constexpr size_t kMaxPath = sizeof(sockaddr_un::sun_path) - 1;
-constexpr size_t kMachineBytes = 4, kLaunchBytes = 8;  // of the hashes in a name
+// lengths of the hashes in a name
+constexpr size_t kMachineBytes = 4, kLaunchBytes = 8;
 constexpr mode_t kOthers = S_IRWXG | S_IRWXO, kOthersWrite = S_IWGRP | S_IWOTH;
 
 std::string hexadecimal_hash(const std::string& text, size_t bytes) {
@@ -29,14 +30,14 @@ std::string hexadecimal_hash(const std::string& text, size_t bytes) {
   return digits;
 }
 
-// Whether no other user can replace what is in the folder.
+// Whether no other user can replace the contents of the folder.
 bool is_folder_of_this_user(const std::string& folder) {
   struct stat facts = {};
   return !folder.empty() && folder[0] == '/' && stat(folder.c_str(), &facts) == 0 &&
          S_ISDIR(facts.st_mode) && facts.st_uid == geteuid() && !(facts.st_mode & kOthersWrite);
 }
 
-// Why others may reach what is in the folder; "" if they cannot.
+// The reason why other users may access the contents of the folder; "" if they cannot.
 std::string reason_against(const std::string& folder) {
   struct stat facts = {};
   // lstat() does not follow a link, which may lead to a folder of another user.

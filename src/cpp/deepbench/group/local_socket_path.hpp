@@ -1,5 +1,5 @@
-// Where the ranks of one machine meet: at a Unix socket in a folder that only their user can enter.
-// Every launch has its own socket.
+// Determines the place at which the ranks of one machine connect: a Unix socket in a folder that
+// only their user can enter. Every launch has its own socket.
 #pragma once
 
 #include <string>

@@ -1,5 +1,5 @@
-// Which machine this is. Machines may have the same name, and containers of one machine different
-// ones.
+// Identifies this machine. Different machines may have the same name, and containers on one machine
+// may have different names.
 #pragma once
 
 #include <string>

@@ -1,6 +1,6 @@
-// Messages between ranks as bytes: consecutive fields, each text preceded by its length and each
-// list by the number of its elements. All machines of a group have the same byte order, which the
-// greeting verifies.
+// Encodes messages between ranks as bytes: consecutive fields, each text preceded by its length and
+// each list by the number of its elements. All machines of a group have the same byte order, which
+// the greeting verifies.
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,4 @@
-// Polls the port and all connections that have not sent a greeting yet.
+// Polls the port and all connections that have not sent a greeting.
 #include "deepbench/group/pending_connections.hpp"
 
 #include <poll.h>
@@ -13,12 +13,14 @@
 namespace deepbench {
 namespace {
 
-constexpr double kGreetingTimeoutS = 5;  // from the connection to its complete message
+// from the connection to its complete greeting
+constexpr double kGreetingTimeoutS = 5;
 constexpr double kNoGreetingTimeoutS = 1e9;
 // Each connection may hold a message of the maximum size. A rank whose connection is dropped in
 // favor of newer ones connects again.
 constexpr size_t kMaxPending = 128;
-constexpr int kDescriptorRetryMs = 20;  // before the next attempt if no descriptor is free
+// delay before the next attempt if no descriptor is free
+constexpr int kDescriptorRetryMs = 20;
 
 }  // namespace
 

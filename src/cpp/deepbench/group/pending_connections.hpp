@@ -1,5 +1,5 @@
-// Connections to rank 0 until their first message is complete. Strangers may connect as well as
-// ranks, and a connection that is silent or slow delays no other.
+// Holds connections to rank 0 until their first message is complete. Other programs may connect as
+// well as ranks, and a connection that is silent or slow delays no other.
 #pragma once
 
 #include <optional>
@@ -21,10 +21,10 @@ class DEEPBENCH_API PendingConnections {
  public:
   // A connection that sends a message of more than `max_bytes` is closed.
   PendingConnections(Socket listener, uint64_t max_bytes);
-  // For connections that exist already. They may stay silent until the deadline of next().
+  // Takes connections that exist already. They may stay silent until the deadline of next().
   PendingConnections(std::vector<Socket> connected, uint64_t max_bytes);
 
-  // Waits for the next complete message; returns nothing at the deadline, and once one of the
+  // Waits for the next complete message. Returns nothing at the deadline, or once one of the
   // `watched` descriptors can be read. The other connections stay open until the greeting timeout.
   std::optional<FirstMessage> next(Deadline& deadline, const std::vector<int>& watched = {});
 

@@ -1,4 +1,4 @@
-// Greetings, rejections, and the assignment of ranks to machines.
+// Greets and rejects ranks, and assigns them to machines.
 #include "deepbench/group/rendezvous.hpp"
 
 #include <poll.h>
@@ -20,19 +20,23 @@ namespace deepbench {
 
 namespace {
 
-constexpr uint64_t kMaxGreetingBytes = 1 << 20;  // earlier versions put their command into it
+// Limit that the greetings of earlier versions, which include their command, do not exceed.
+constexpr uint64_t kMaxGreetingBytes = 1 << 20;
 constexpr uint64_t kMaxIntroductionBytes = 1 << 13;
 constexpr uint64_t kMaxConfirmationBytes = 8;
 constexpr uint64_t kMaxAnswerBytes = 1 << 24;
 constexpr int kReconnectDelayMs = 50;  // between attempts to connect
-constexpr double kRejectTimeoutS = 5;  // for ranks to receive the rejection
-// from the greeting to the challenge, from the challenge to the introduction, and from the welcome
-// to its confirmation
+// time for ranks to receive the rejection
+constexpr double kRejectTimeoutS = 5;
+// The limits between greeting and challenge, between challenge and introduction, and between a
+// welcome and its confirmation.
 constexpr double kAnswerTimeoutS = 10;
 constexpr double kLeastAnswerTimeoutS = 1;
-// that have not answered the challenge; a rank whose connection is dropped connects again
+// The most connections that have not answered the challenge. A rank whose connection is dropped
+// connects again.
 constexpr size_t kMaxCandidates = 256;
-constexpr rlim_t kOtherDescriptors = 768;  // strangers' connections, and what libraries may need
+// For connections of strangers and for the needs of libraries.
+constexpr rlim_t kOtherDescriptors = 768;
 
 bool is_loopback(const std::string& address) {
   return address.compare(0, 4, "127.") == 0 || address == "::1" || address == "localhost";
@@ -73,7 +77,7 @@ void Rendezvous::listen() {
     if (environment_.uses_tcp()) {
       cure =
           "MASTER_ADDR must name an address of this machine; set MASTER_PORT to use another port";
-      // No other address of this machine is opened than the one that the ranks use.
+      // Listens only at the address that the ranks use.
       listener_ = Socket::listen(environment_.address, environment_.port);
       environment_.port = listener_.port();
       listening_address_ = listener_.address();
@@ -117,7 +121,7 @@ std::string Rendezvous::missing_ranks() const {
   return (count == 1 ? "rank " : "ranks ") + names + " of " + std::to_string(environment_.size);
 }
 
-// What is known of the missing ranks beside their absence.
+// What is known about the missing ranks besides their absence.
 std::string Rendezvous::hints_about_missing_ranks() const {
   std::string hints;
   for (size_t rank = 1; rank < seats_.size() && hints.empty(); ++rank)
@@ -145,7 +149,8 @@ void Rendezvous::reject(const std::string& reason, const std::string& answer, So
     if (!rank.is_open()) return;
     try {
       rank.send(text, deadline);
-    } catch (const ConnectionError&) {  // the closed connection tells the rank
+      // the rank sees that the connection is closed
+    } catch (const ConnectionError&) {
     }
   };
   tell(also);
@@ -158,8 +163,8 @@ std::string Rendezvous::other_version_reason(const std::string& version) const {
          ": all ranks must run the same version";
 }
 
-// Why this rank cannot join; empty if it can. `rank_zero_command` describes rank 0's command in the
-// reason.
+// The reason why this rank cannot join; empty if it can. `rank_zero_command` describes rank 0's
+// command in the reason.
 std::string Rendezvous::rejection_reason(const std::string& version,
                                          const Introduction& introduction,
                                          const std::string& rank_zero_command) const {
@@ -190,7 +195,7 @@ void Rendezvous::receive_greeting(FirstMessage first) {
   challenge(std::move(first.socket), *greeting);
 }
 
-// With a secret, a greeting alone ends nothing: a stranger may repeat one that it has recorded.
+// With a secret, a greeting alone has no effect: a stranger may have recorded it and may repeat it.
 void Rendezvous::refuse_other_handshake(Socket socket, const std::string& version) {
   const std::string reason = other_version_reason(version);
   if (environment_.secret.empty()) reject(reason, reason, std::move(socket));
@@ -198,7 +203,8 @@ void Rendezvous::refuse_other_handshake(Socket socket, const std::string& versio
   try {
     Deadline at_once(0);
     socket.send(rejection_text(reason), at_once);
-  } catch (const ConnectionError&) {  // the rank has gone
+    // the rank is gone
+  } catch (const ConnectionError&) {
   }
 }
 
@@ -217,7 +223,8 @@ void Rendezvous::challenge(Socket socket, const Greeting& greeting) {
   candidates_.push_back({std::move(socket), "", greeting.version, Deadline(silence_limit_s())});
 }
 
-// Only rank 0 and its rank have the ends of an inherited connection, which cannot be replaced.
+// The limit is longer on an inherited connection, of which only rank 0 and its rank have the ends,
+// and which cannot be replaced.
 double Rendezvous::silence_limit_s() const {
   if (!environment_.sockets.empty()) return environment_.timeout_s;
   return std::min(kAnswerTimeoutS, environment_.timeout_s);
@@ -230,14 +237,15 @@ void Rendezvous::receive_introductions() {
         take_seat(std::move(one.socket), one.version, parse_introduction(one.part));
       else if (one.silence.left_s() > 0)
         candidates_.push_back(std::move(one));
-    } catch (const ConnectionError&) {  // the connection closes
+      // the connection is closed and dropped
+    } catch (const ConnectionError&) {
     }
   }
 }
 
-// Without a secret a stranger cannot be told from a rank; the answer then omits rank 0's command,
-// because a process that knows the command can join. A process that has its seat already lost its
-// connection and has connected again.
+// Gives a rank its seat. Without a secret a stranger cannot be distinguished from a rank; a
+// rejection then omits rank 0's command, because a process that knows the command can join. A
+// process that has a seat already has lost its connection and connected again.
 void Rendezvous::take_seat(Socket socket, const std::string& version,
                            const Introduction& introduction) {
   const std::string command = "'" + printable(identity_.command, kShownCommandBytes) + "'";
@@ -254,14 +262,14 @@ void Rendezvous::take_seat(Socket socket, const std::string& version,
   seats_[rank].host = introduction.host;
 }
 
-// A welcome that was sent is void, since the members change.
+// Frees a seat. A welcome that was sent becomes void, since the members change.
 void Rendezvous::free_seat(size_t rank, const std::string& loss) {
   seats_[rank] = Seat();
   seats_[rank].loss = loss;
   confirmation_.reset();
 }
 
-// Confirmations, and ranks that are gone.
+// Receives confirmations, and frees the seats of ranks that are gone.
 void Rendezvous::receive_from_seats() {
   const bool is_late = confirmation_ && confirmation_->left_s() == 0;
   for (size_t rank = 1; rank < seats_.size(); ++rank) {
@@ -342,7 +350,8 @@ void Rendezvous::wait_for_messages(PendingConnections& connections, Deadline& de
 
 std::shared_ptr<Group> Rendezvous::gather_ranks() {
   PendingConnections connections = pending_connections();
-  SocketFile file = std::move(socket_file_);  // removed ahead of the end of its socket
+  // destroyed, and removed, before its socket
+  SocketFile file = std::move(socket_file_);
   seats_[0].host = machine_identity();
   Deadline deadline(environment_.timeout_s);
   while (!all_have_confirmed()) {
@@ -354,11 +363,12 @@ std::shared_ptr<Group> Rendezvous::gather_ranks() {
       wait_for_messages(connections, deadline);
   }
   file.remove();
-  candidates_.clear();  // who has no seat by now is none of the group
+  // connections without a seat do not belong to the group
+  candidates_.clear();
   return begin();
 }
 
-// A rank that cannot receive its welcome loses its seat.
+// Sends every rank its welcome. A rank that cannot receive it loses its seat.
 void Rendezvous::welcome_ranks() {
   const std::string welcome = welcome_text({++welcome_, members()});
   confirmation_.emplace(silence_limit_s());
@@ -372,7 +382,7 @@ void Rendezvous::welcome_ranks() {
   }
 }
 
-// The group notices a rank that is gone by now.
+// Begins the group, which itself notices ranks that are gone by now.
 std::shared_ptr<Group> Rendezvous::begin() {
   const std::string text = welcome_text({Welcome::kBegin, {}});
   std::vector<Member> all = members();
@@ -395,8 +405,8 @@ Socket Rendezvous::connection_to_rank_zero(Deadline& deadline) const {
   return Socket::connect(environment_.address, environment_.port, deadline);
 }
 
-// Rank 0 answers a greeting at once. Who does not is a stranger at rank 0's address, and the rank
-// connects again.
+// Greets rank 0, which answers at once. A process that does not is a stranger at rank 0's address,
+// and the rank connects again.
 void Rendezvous::greet_rank_zero(Socket& socket, Deadline& deadline) const {
   const double limit_s = std::min(deadline.left_s(), silence_limit_s());
   Deadline answer(std::max(limit_s, kLeastAnswerTimeoutS));
@@ -423,7 +433,7 @@ void Rendezvous::greet_rank_zero(Socket& socket, Deadline& deadline) const {
 
 // Confirms each welcome until all ranks have confirmed the same one.
 std::shared_ptr<Group> Rendezvous::join_group(Socket socket) const {
-  // for the other ranks to arrive, for a last welcome to be sent and for all to confirm it
+  // Includes the time for the other ranks to arrive, for a last welcome, and for all confirmations.
   Deadline deadline(environment_.timeout_s * (environment_.sockets.empty() ? 1 : 2) +
                     3 * kAnswerTimeoutS);
   std::vector<Member> members;

@@ -1,12 +1,12 @@
-// How the processes of a launch become a Group: rank 0 listens, the others connect, and both sides
+// Turns the processes of a launch into a Group: rank 0 listens, the others connect, and both sides
 // recognize each other by a handshake. If they cannot work together, every rank is told the reason.
-// Ranks that rank 0 has started inherit a connection to it, and ranks of one machine meet at a Unix
-// socket in a folder of their user, so that there is no port.
+// Ranks that rank 0 has started inherit a connection to it, and ranks of one machine connect to a
+// Unix socket in a folder of their user, so that no port is opened.
 //
 // A secret authenticates the greeting and, through keys that are new in each connection, every
-// later message. It is never sent. A rank has its place only once it has answered random numbers of
-// rank 0, and rank 0 listens until all ranks have confirmed that they begin: a connection that
-// fails or stays silent until then loses the place to the next one.
+// later message. It is never sent. A rank receives its seat only after it has answered random
+// numbers of rank 0, and rank 0 listens until all ranks have confirmed that they begin: a
+// connection that fails or stays silent until then loses its seat to the next one.
 #pragma once
 
 #include <cstdint>
@@ -27,18 +27,19 @@ namespace deepbench {
 // Properties that must be the same on every rank.
 struct LaunchIdentity {
   std::string version;  // version of deepbench
-  std::string command;  // the command that runs, with all options
+  // the command with all options
+  std::string command;
 };
 
 class DEEPBENCH_API Rendezvous {
  public:
-  // Rank 0 listens after construction, so that the other ranks can be told port(). Throws
-  // BackendUnavailable, on every rank if others can reach the folder of their socket.
+  // On rank 0, listens from now on, so that the other ranks can be told port(). Throws
+  // BackendUnavailable, even on other ranks if other users can access the folder of their socket.
   Rendezvous(const LaunchEnvironment& environment, const LaunchIdentity& identity);
 
   int port() const { return environment_.port; }  // 0: there is none
-  // On rank 0: a line for the user if processes on other machines can join or end the run, because
-  // there is no secret; "" otherwise.
+  // On rank 0, a line for the user if processes on other machines can join or end the run, because
+  // there is no secret; otherwise "".
   std::string warning() const;
 
   // Waits until all ranks are connected, at most environment.timeout_s. Throws BackendUnavailable
@@ -46,21 +47,24 @@ class DEEPBENCH_API Rendezvous {
   std::shared_ptr<Group> wait();
 
  private:
-  // A connection that has been challenged and has not introduced itself.
+  // A connection that was challenged and has not sent its introduction.
   struct Candidate {
     Socket socket;
     std::string part;  // the received part of the introduction
     std::string version;
     Deadline silence;
   };
-  // On rank 0, of each rank. It is free while its socket is closed.
+  // The place of one rank, on rank 0. It is free while its socket is closed.
   struct Seat {
     Socket socket;
-    std::string part;                // the received part of a message
-    std::string process;             // who has the seat
-    std::string host;                // machine identity
-    std::string loss;                // why the rank that had the seat lost it
-    int64_t confirmed = kNoWelcome;  // the welcome that the rank has confirmed
+    std::string part;  // the received part of a message
+    // the process that has the seat
+    std::string process;
+    std::string host;  // machine identity
+    // the reason why the previous rank lost the seat
+    std::string loss;
+    // number of the welcome that the rank has confirmed
+    int64_t confirmed = kNoWelcome;
   };
   static constexpr int64_t kNoWelcome = 0;
 
@@ -87,7 +91,7 @@ class DEEPBENCH_API Rendezvous {
   std::string other_version_reason(const std::string& version) const;
   std::string rejection_reason(const std::string& version, const struct Introduction& introduction,
                                const std::string& rank_zero_command) const;
-  // Sends the answer to the ranks that have seats and on `also`, and throws the reason.
+  // Sends `answer` to the ranks that have seats and to `also`, and throws `reason`.
   [[noreturn]] void reject(const std::string& reason, const std::string& answer, Socket also);
   [[noreturn]] void reject(const std::string& reason) { reject(reason, reason, Socket()); }
   [[noreturn]] void reject_missing_ranks();
@@ -106,12 +110,14 @@ class DEEPBENCH_API Rendezvous {
   Socket listener_;
   SocketFile socket_file_;         // of a listener at a path
   std::string listening_address_;  // numeric; empty without a port
-  // on rank 0
-  std::vector<Candidate> candidates_;     // oldest first
-  std::vector<Seat> seats_;               // by rank
-  std::string other_version_;             // why a rank with another handshake was refused
-  int64_t welcome_ = kNoWelcome;          // number of the last welcome
-  std::optional<Deadline> confirmation_;  // of the last welcome, unless it is void
+  // These members are used on rank 0 only.
+  std::vector<Candidate> candidates_;  // oldest first
+  std::vector<Seat> seats_;            // by rank
+  // reason why a rank with another handshake was refused
+  std::string other_version_;
+  int64_t welcome_ = kNoWelcome;  // number of the last welcome
+  // Limit for confirming the last welcome, unless it is void.
+  std::optional<Deadline> confirmation_;
 };
 
 }  // namespace deepbench

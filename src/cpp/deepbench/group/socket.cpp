@@ -1,4 +1,4 @@
-// Stream sockets with poll(): no call waits longer than its deadline.
+// Wraps stream sockets. Every call polls and waits no longer than its deadline.
 #include "deepbench/group/socket.hpp"
 
 #include <fcntl.h>
@@ -23,10 +23,11 @@
 namespace deepbench {
 namespace {
 
-constexpr int kBacklog = 1024;          // ranks that connect at the same time
-constexpr int kRetryDelayMs = 20;       // between attempts to connect
-constexpr double kAttemptTimeoutS = 5;  // one attempt; a machine that drops packets does not answer
-// a machine silent this long is lost; DEEPBENCH_CONNECTION_TIMEOUT overrides it
+constexpr int kBacklog = 1024;     // ranks that connect at the same time
+constexpr int kRetryDelayMs = 20;  // between attempts to connect
+// Limit of one attempt; a machine that drops packets does not answer.
+constexpr double kAttemptTimeoutS = 5;
+// A machine that is silent this long counts as lost; DEEPBENCH_CONNECTION_TIMEOUT overrides it.
 constexpr double kKeepaliveS = 40;
 constexpr double kMinKeepaliveS = 4, kMaxKeepaliveS = 3600;
 constexpr int kKeepaliveProbes = 3;
@@ -37,7 +38,7 @@ std::string error_text(int error) { return std::strerror(error); }
 
 using Addresses = std::unique_ptr<addrinfo, void (*)(addrinfo*)>;
 
-// `refusal` begins the message about a name that does not resolve.
+// `refusal` begins the message if the name does not resolve.
 Addresses resolve_address(const std::string& address, int port, int flags,
                           const std::string& refusal) {
   addrinfo hints{};
@@ -73,7 +74,7 @@ double keepalive_s() {
   return requested > 0 ? std::clamp(requested, kMinKeepaliveS, kMaxKeepaliveS) : kKeepaliveS;
 }
 
-// Sends small messages immediately, and detects a lost machine even if nothing is sent.
+// Makes small messages leave immediately, and a lost machine noticed even if nothing is sent.
 void set_connection_options(int descriptor) {
   set_option(descriptor, IPPROTO_TCP, TCP_NODELAY, 1);
   set_option(descriptor, SOL_SOCKET, SO_KEEPALIVE, 1);

@@ -13,7 +13,7 @@
 
 namespace deepbench {
 
-// A failure of the other side, worded as the end of a sentence: "closed the connection".
+// A failure of the other side. Its text is the end of a sentence, such as "closed the connection".
 class DEEPBENCH_API ConnectionError : public std::runtime_error {
  public:
   using std::runtime_error::runtime_error;
@@ -40,7 +40,7 @@ class Deadline {
   double left_s_;
 };
 
-// Which of the two ends of a connection this is.
+// Distinguishes the two ends of a connection.
 enum class ConnectionEnd : char { kRankZero = 0, kOtherRank = 1 };
 
 class DEEPBENCH_API Socket {
@@ -50,7 +50,8 @@ class DEEPBENCH_API Socket {
   ~Socket();
   Socket(Socket&& other) noexcept { *this = std::move(other); }
   Socket& operator=(Socket&& other) noexcept;
-  // A connected socket that this process has inherited. Throws ConnectionError if it is none.
+  // A connected socket that this process has inherited. Throws ConnectionError if the descriptor is
+  // no such socket.
   static Socket inherited(int descriptor);
 
   // Listens at the first address of this machine that the name has. Port 0 selects a free port.
