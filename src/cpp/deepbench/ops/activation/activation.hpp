@@ -27,15 +27,16 @@ struct Activation {
 
   // fill.h streams of the inputs: x or y, and dy.
   static constexpr uint32_t kStreamX = 0, kStreamDy = 1;
-  // x lies in [-8, 8), where the functions bend and where they have become straight.
+  // x lies in [-8, 8): the range in which the functions are curved, and parts where they are almost
+  // straight.
   static constexpr float kScaleOfX = 8;
 
   deepbench_type type() const { return precision.c; }
-  // Whether the gradient starts from the output y instead of x, as frameworks keep it.
+  // Whether the gradient is computed from the output y instead of from x, as in frameworks.
   bool gradient_takes_output() const {
     return kind == ActivationKind::kSigmoid || kind == ActivationKind::kTanh;
   }
-  // In the order of the operands of a call.
+  // The inputs in the order of a call's operands.
   std::vector<InputArray> inputs() const {
     const bool takes_y = !is_forward && gradient_takes_output();
     const float scale = takes_y ? 1 : kScaleOfX;

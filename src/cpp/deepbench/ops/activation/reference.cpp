@@ -25,7 +25,8 @@ namespace {
 constexpr double kU = kRoundoffFloat;
 constexpr double kErrorOfOne = 4 * kU, kErrorOfErf = 16 * kU, kErrorOfProducts = 4 * kU;
 constexpr double kSmallestNormal = std::numeric_limits<float>::min();
-constexpr uint64_t kBlock = 4096;  // outputs
+// outputs that are computed at once
+constexpr uint64_t kBlock = 4096;
 
 using Result = FloatResult;
 
@@ -65,7 +66,7 @@ Result value_at(ActivationKind kind, double x) {
   return {std::max(x, 0.0), 0};
 }
 
-// The derivative at x; of sigmoid and tanh where the output is x.
+// The derivative at x. For sigmoid and tanh, x is the output.
 Result derivative_at(ActivationKind kind, double x) {
   switch (kind) {
     case ActivationKind::kGelu: {

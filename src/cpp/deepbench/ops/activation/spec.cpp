@@ -24,8 +24,8 @@ class ActivationOperation final : public Operation {
   }
   std::string group_by() const override { return "phase"; }
 
-  // ResNet-50's first layer for 16 images; the wide layers of BERT-large for 2048 tokens and of
-  // Llama-3-8B for 512; the gates of 64 sequences in a layer of 4096 units.
+  // The first layer of ResNet-50 for 16 images, the wide layers of BERT-large for 2048 tokens and
+  // of Llama-3-8B for 512, and the gates of 64 sequences in a layer of 4096 units.
   std::vector<std::string> default_problems(const Attributes&) const override {
     std::vector<std::string> lines;
     for (const char* const problem :

@@ -33,13 +33,14 @@ enum class AttentionMask {
   kBottomRight  // the last query sees the keys up to the last one
 };
 
-// Inputs, what the forward pass leaves, and gradients.
+// The inputs, the results of the forward pass, and the gradients.
 enum class AttentionPart { kQ, kK, kV, kDo, kSink, kO, kLogSum, kDq, kDk, kDv, kDsink };
 inline constexpr int kAttentionParts = 11;
 
 struct Attention {
   int64_t batch = 0, heads = 0, kv_heads = 0, seq_q = 0, seq_kv = 0, dim = 0, dim_v = 0;
-  int64_t window = 0;  // keys that a query sees at most, its own included; 0: all up to its own
+  // most keys that a query sees, including its own; 0: no limit
+  int64_t window = 0;
   AttentionMask mask = AttentionMask::kNone;
   bool has_sink = false, is_backward = false;
   PrecisionInfo precision;
@@ -47,10 +48,11 @@ struct Attention {
   // fill.h streams of the inputs.
   static constexpr uint32_t kStreamQ = 0, kStreamK = 1, kStreamV = 2, kStreamDo = 3,
                             kStreamSink = 4;
-  // A sink is so many times the element of fill.h: that of some heads is worth a thousand keys.
+  // A sink is this many times an element of fill.h: for some heads it weighs as much as a thousand
+  // keys.
   static constexpr float kSinkScale = 8;
 
-  // The keys [begin, end) that a query sees; none if they are equal. Its output is then 0.
+  // The keys [begin, end) that a query sees. If begin equals end, it sees none and its output is 0.
   struct Keys {
     int64_t begin, end;
     int64_t count() const { return end - begin; }
@@ -66,7 +68,7 @@ struct Attention {
   deepbench_type type() const { return precision.a; }
   double scale() const { return 1 / std::sqrt(double(dim)); }
   int64_t group() const { return heads / kv_heads; }  // query heads that share a key head
-  // The products of all heads: one for each key head, with the rows of its queries.
+  // The number of products of all heads: one for each key head, with the rows of its queries.
   int64_t products() const { return batch * kv_heads; }
   int64_t rows() const { return group() * seq_q; }
 
@@ -75,7 +77,7 @@ struct Attention {
                           part == AttentionPart::kDsink;
     return is_float ? DEEPBENCH_F32 : type();
   }
-  // 0: the problem has no such part.
+  // The number of elements; 0 if the problem has no such part.
   int64_t elements(AttentionPart part) const {
     switch (part) {
       case AttentionPart::kQ:
@@ -103,13 +105,13 @@ struct Attention {
     }
     return 0;
   }
-  // In their order.
+  // The outputs in the order of their numbers.
   std::vector<AttentionPart> outputs() const {
     if (!is_backward) return {AttentionPart::kO};
     if (!has_sink) return {AttentionPart::kDq, AttentionPart::kDk, AttentionPart::kDv};
     return {AttentionPart::kDq, AttentionPart::kDk, AttentionPart::kDv, AttentionPart::kDsink};
   }
-  // Every part is read or written once.
+  // Bytes that move if every part is read or written once.
   double bytes() const {
     double bytes = 0;
     for (int i = 0; i < kAttentionParts; ++i) {
@@ -125,15 +127,17 @@ struct Attention {
     for (int64_t query = 0; query < seq_q; ++query) pairs += double(keys_of(query).count());
     return pairs;
   }
-  // Gradients are five products: three with the length of a key, and two with that of a value.
+  // The gradients consist of five products: three with the length of a key, and two with that of a
+  // value.
   double flops() const {
     const int64_t products = is_backward ? 3 * dim + 2 * dim_v : dim + dim_v;
     return double(batch) * double(heads) * visible_pairs() * 2 * double(products);
   }
 
-  // What the operands hold after a refill with "integers". All scores are 0 and the weights of a
-  // query equal: forward, with Q = 0, an output is a multiple of the sum of the values that its
-  // query sees; backward, with K = 0, sums over queries give dK and dV, and dQ is 0.
+  // The contents of the operands after a refill with "integers". All scores are 0, so that the
+  // weights of a query are equal. In the forward pass, Q is 0 and an output is a multiple of the
+  // sum of the values that its query sees. In the backward pass, K is 0, sums over queries give dK
+  // and dV, and dQ is 0.
   deepbench_small_integers integers(uint32_t stream) const {
     constexpr uint32_t kAll = uint32_t{1} << 28;
     const bool is_zero = stream == (is_backward ? kStreamK : kStreamQ);
@@ -149,7 +153,8 @@ Attention attention_problem(const Attributes& attributes) {
   Attention attention;
   attention.batch = attributes.integer("batch");
   attention.heads = attributes.integer("heads");
-  const int64_t kv_heads = attributes.integer("kv_heads");  // absent: 0
+  // 0 if it is absent
+  const int64_t kv_heads = attributes.integer("kv_heads");
   attention.kv_heads = kv_heads > 0 ? kv_heads : attention.heads;
   attention.seq_q = attributes.integer("seq_q");
   attention.seq_kv = attributes.integer("seq_kv");

@@ -1,11 +1,11 @@
 // The float64 reference of the gradients of attention.
 //
-// dQ is compared for the queries for which the output of attention is: one row of scores gives it.
-// dK and dV of a key need the rows of all queries that see it, and dz those of all queries of a
-// head: small problems are compared in full, and of larger ones some keys, whose rows take at most
-// kMostKeyWork products. With K = 0, the inputs "integers", every weight of a row is the same
-// w = 1 / (keys + exp(z)), and sums over the keys from the first on give projections of all dK and
-// dV, and every dz; all dQ are 0.
+// dQ is compared for the same queries as the output of attention, because it needs one row of
+// scores only. dK and dV of a key need the rows of all queries that see the key, and dz needs those
+// of all queries of a head: small problems are compared in full, and large ones at some keys, whose
+// rows take at most kMostKeyWork products. With K = 0, the inputs "integers", every weight of a row
+// is the same w = 1 / (keys + exp(z)). Sums over the keys from the first one on then give
+// projections of all dK and dV, and every dz; all dQ are 0.
 //
 // Bounds, with the roundoff u of the precision, u32 of sums, the error e of a score and the
 // roundoff r of a weight as the reference of the output has them. A library may round the weights P
@@ -33,18 +33,23 @@
 namespace deepbench {
 namespace {
 
-constexpr double kFullWork = 1 << 24;     // products; up to this every key is compared
-constexpr double kFullOutputs = 1 << 18;  // the same of elements, of which threads keep sums
-constexpr double kMostKeyWork = double(int64_t{1} << 33);  // products of the rows of compared keys
+// products up to which every key is compared
+constexpr double kFullWork = 1 << 24;
+// Elements up to which every key is compared, because threads keep sums of them.
+constexpr double kFullOutputs = 1 << 18;
+// The most products of the rows of compared keys.
+constexpr double kMostKeyWork = double(int64_t{1} << 33);
 constexpr int64_t kSampledKeys = 4;
-constexpr int64_t kMinPart = 1 << 18;  // products that repay another thread
-constexpr double kDeviations = 6;      // of a projection, as in the reference of the output
+// products for which a further thread pays off
+constexpr int64_t kMinPart = 1 << 18;
+// for projections, as in the reference of the output
+constexpr double kDeviations = 6;
 constexpr double kRoundoffDouble = 1.0 / (int64_t{1} << 53);
 constexpr double kMeanSquareOfValues = 21;  // of V in the inputs "integers": 1, 9, 25 and 49
 
 double square(double x) { return x * x; }
 
-// A query and a key that it sees.
+// The values of a query and a key that it sees.
 struct Pair {
   double p, ds;
   double p_random, ds_random;  // squared errors that are independent of other pairs
@@ -55,10 +60,11 @@ struct GradientRow {
   std::vector<Pair> pairs;
   double d = 0, d_error = 0;
   KeyWeight sink;
-  double common_error = 0;  // relative, of all weights
+  // relative error that all weights share
+  double common_error = 0;
 };
 
-// Sums over pairs, for every element of a key, a value or a query.
+// Sums over pairs, with one element for each element of a key, a value or a query.
 struct Sums {
   explicit Sums(size_t size) : values(size), squared_errors(size) {}
   void add(const Sums& other) {
@@ -111,7 +117,7 @@ class GradientReference {
   // Errors of sums whose terms are all equal do not cancel.
   double correlation(double terms) const { return rows_.are_constant() ? std::sqrt(terms) : 1; }
 
-  // The fewest that repay another thread.
+  // The fewest rows for which a further thread pays off.
   int64_t rows_of_a_part() const { return 1 + kMinPart / (a_.seq_kv * (a_.dim + a_.dim_v)); }
 
   // ---- one row ----------------------------------------------------------------------------------
@@ -124,7 +130,8 @@ class GradientReference {
     made.sink = weights.sink;
     made.common_error = weights.common_error() + 4 * kRoundoffFloat * std::abs(weights.log_sum);
     std::vector<DotSums> x(weights.keys.size());
-    if (output_ != AttentionPart::kDv) {  // which depends on the weights alone
+    // dV depends on the weights alone
+    if (output_ != AttentionPart::kDv) {
       const std::vector<float> gradient = rows_.read_row(Attention::kStreamDo, row, a_.dim_v);
       for (size_t j = 0; j < x.size(); ++j) {
         x[j] = dot_sums(gradient.data(), &values[(size_t(seen.begin) + j) * size_t(a_.dim_v)],
@@ -167,7 +174,7 @@ class GradientReference {
             square(8 * rounded) + square(4 * weight.error * ds) + square(p * x_error)};
   }
 
-  // `random` and `shared`: absolute errors; `sums`: the relative one of sums.
+  // `random` and `shared` are absolute errors; `sums` is the relative error of sums.
   double bound(double value, double random, double shared, double sums, double common) const {
     const double error =
         random + shared +
@@ -225,7 +232,7 @@ class GradientReference {
 
   // ---- dK and dV --------------------------------------------------------------------------------
 
-  // The products of the rows that see one of the keys, of one key head.
+  // The number of products of the rows of one key head that see any of the keys.
   double work_of_rows(const std::vector<int64_t>& keys) const {
     double pairs = 0;
     for (int64_t query = 0; query < a_.seq_q; ++query)
@@ -244,7 +251,8 @@ class GradientReference {
            double(a_.elements(output_)) <= kFullOutputs;
   }
 
-  // Sorted; the last alone, which fewer queries see under a mask, where several are too much work.
+  // The compared keys, sorted. If several are too much work, only the last one, which fewer queries
+  // see under a mask.
   std::vector<int64_t> compared_keys() const {
     std::vector<int64_t> keys =
         rows_.sampled_keys(compares_all_keys() ? a_.seq_kv : std::min(a_.seq_kv, kSampledKeys));
@@ -253,7 +261,7 @@ class GradientReference {
     return keys;
   }
 
-  // As many of the key heads whose queries are compared as the work permits.
+  // Of the key heads whose queries are compared, as many as the work permits.
   std::vector<int64_t> products_within(double work) const {
     std::vector<int64_t> products = rows_.products();
     if (double(products.size()) * work > kMostKeyWork) products.resize(size_t(kMostKeyWork / work));
@@ -327,7 +335,7 @@ class GradientReference {
     }
   };
 
-  // Sums over all queries of all sequences, of as many heads as the work permits.
+  // Sums over all queries of all sequences, for as many heads as the work permits.
   void compare_sinks(ExpectedOutput& expected) const {
     const double work =
         double(a_.batch) * double(a_.seq_q) * double(a_.seq_kv) * double(a_.dim + a_.dim_v);
@@ -369,10 +377,11 @@ class GradientReference {
   struct EqualRow {
     double weight = 0;
     std::vector<float> gradient;  // dO
-    GradientRow row;              // without pairs
+    // the pairs are omitted
+    GradientRow row;
   };
 
-  // Sums over the keys before each one.
+  // For each key, the sum over the keys before it.
   static std::vector<double> running_sums(const std::vector<float>& values, int64_t dim,
                                           const std::vector<double>& factors) {
     std::vector<double> totals(values.size() + size_t(dim));
@@ -380,7 +389,7 @@ class GradientReference {
       totals[i + size_t(dim)] = totals[i] + factors[i / size_t(dim)] * double(values[i]);
     return totals;
   }
-  // The sum over the keys of `totals` that are seen, times `factor`.
+  // The product of `factor` and the sum over the keys that are seen, which follows from `totals`.
   static double product(const std::vector<float>& factor, const std::vector<double>& totals,
                         const Attention::Keys& seen) {
     const size_t dim = factor.size();
@@ -421,8 +430,10 @@ class GradientReference {
 
   struct Projected {
     std::vector<double> sums, magnitudes;
-    double squares = 0;   // of the terms of all outputs of a column
-    double absolute = 0;  // squared errors that are not relative to these
+    // sum of the squared terms of all outputs of a column
+    double squares = 0;
+    // squared errors that are not relative to the terms
+    double absolute = 0;
   };
 
   void project(ExpectedOutput& expected) const {
@@ -477,7 +488,8 @@ class GradientReference {
         });
   }
 
-  // `x` and `keys`: sums over the keys of the weights of the projection, times dO V and alone.
+  // `keys` is the sum over the keys of the projection's weights, and `x` that of the weights times
+  // dO V.
   void project_ds(int64_t at, const EqualRow& row, double x, double keys, Projected& part) const {
     const double factor = a_.scale() * row.weight, absolute = a_.precision.absolute_roundoff();
     const double square_of_x = double(a_.dim_v) * kMeanSquareOfValues;
@@ -486,7 +498,7 @@ class GradientReference {
              rows_.read_row(Attention::kStreamQ, at, a_.dim), rows_.keys_of(at), part);
   }
 
-  // The squares and the absolute errors are those of one key.
+  // `squares` and `absolute` are those of one key.
   void add_term(double weight, double squares, double absolute, const std::vector<float>& factor,
                 const Attention::Keys& seen, Projected& part) const {
     part.squares += squares * double(seen.count());
@@ -512,7 +524,7 @@ class GradientReference {
   const AttentionRows rows_;
   const Attention& a_;
   const AttentionPart output_;
-  // Relative to the root of the sum of squares.
+  // These errors are relative to the root of the sum of squares.
   const double error_over_keys_, error_over_values_, error_over_rows_;
 };
 
@@ -523,8 +535,8 @@ ExpectedOutput expected_attention_gradient(const Attention& attention,
   return GradientReference(attention, conditions).expected_output();
 }
 
-// Keys and values of one head on each thread in float and their running sums in double, pairs of
-// the rows of as many threads, and the compared outputs.
+// For each thread, keys and values of one head in float and their running sums in double, and the
+// pairs of a row; in addition the compared outputs.
 double attention_gradient_reference_bytes(const Attention& a) {
   const auto threads = double(parallel_threads());
   const double compared = double(compared_products(a)) * double(a.group()) *

@@ -7,7 +7,7 @@
 
 namespace deepbench {
 
-// Of the output whose number the conditions tell.
+// The expected output whose number is in the conditions.
 ExpectedOutput expected_attention_gradient(const Attention& attention,
                                            const KernelConditions& conditions);
 

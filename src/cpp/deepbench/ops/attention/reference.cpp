@@ -29,24 +29,28 @@
 namespace deepbench {
 namespace {
 
-constexpr int64_t kMinPart = 1 << 16;  // elements that repay another thread
+// elements for which a further thread pays off
+constexpr int64_t kMinPart = 1 << 16;
 // Weights of a projection are uniform in [-1, 1): sums of six times the root of the squared bounds
 // are more than ten standard deviations.
 constexpr double kDeviations = 6;
 constexpr double kRoundoffDouble = 1.0 / (int64_t{1} << 53);
 constexpr double kLargestInteger = 7;  // of V in the inputs "integers"
 
-// What the sum over the keys weighs the values with.
+// The factors of the values in the sums over the keys.
 struct KeyFactors {
-  double p;                    // of the value
-  double random, of_centered;  // of v^2 and (v - o)^2 in the square of the random error
+  // factor of the value
+  double p;
+  // factors of v^2 and (v - o)^2 in the square of the random error
+  double random, of_centered;
 };
 
 // The sums over the keys of one query, for every element of the values.
 struct ValueSums {
   explicit ValueSums(int64_t dim)
       : output(size_t(dim)), squares(size_t(dim)), centered(size_t(dim)) {}
-  std::vector<double> output, squares, centered;  // of p v, random v^2 and of_centered v
+  // sums of p v, random v^2 and of_centered v
+  std::vector<double> output, squares, centered;
   double of_centered = 0;
 };
 
@@ -149,7 +153,7 @@ class AttentionReference {
 
   static double square(double x) { return x * x; }
 
-  // `common`: the relative error of weights that are rounded alike, and of a sink.
+  // `common` is the relative error of weights that are rounded alike and of a sink.
   double bound(double o, double random, double common) const {
     const double error =
         random + (2 * error_of_output_ + common + 8 * kRoundoffFloat) * std::abs(o);

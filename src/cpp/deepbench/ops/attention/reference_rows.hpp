@@ -1,6 +1,6 @@
-// What the references of attention and of its gradients share: the operands, the queries that are
-// compared, and the weights of one query in float64. A row is a query of a head of a sequence; rows
-// are counted in the order of the output.
+// The shared part of the references of attention and of its gradients: the operands, the compared
+// queries, and the weights of one query in float64. A row is a query of a head of a sequence; rows
+// are numbered in the order of the output.
 #pragma once
 
 #include <cstdint>
@@ -14,18 +14,20 @@ namespace deepbench {
 
 struct KeyWeight {
   double p = 0;
-  double error = 0;  // of the score, which is the relative one of its exponential
+  // absolute error of the score, and relative error of its exponential
+  double error = 0;
 };
 
 struct RowWeights {
-  std::vector<KeyWeight> keys;  // those that the row sees
+  // the keys that the row sees
+  std::vector<KeyWeight> keys;
   KeyWeight sink;
   double log_sum = 0;
-  // The relative error of all weights that the sink's exponential makes.
+  // The relative error that the sink's exponential causes in all weights.
   double common_error() const { return sink.p * sink.error; }
 };
 
-// Queries of each head that are compared, and key heads whose queries are.
+// The number of compared queries of each head, and of key heads with compared queries.
 int64_t compared_queries(const Attention& attention);
 int64_t compared_products(const Attention& attention);
 
@@ -34,28 +36,32 @@ class AttentionRows {
   AttentionRows(const Attention& attention, const KernelConditions& conditions);
 
   const Attention& attention() const { return a_; }
-  uint64_t seed() const { return seed_; }  // of verification
+  // seed of verification
+  uint64_t seed() const { return seed_; }
   bool are_integers() const { return integers_; }
   bool are_uniform() const { return is_uniform_; }
   bool are_constant() const { return inputs_.is_constant(); }
 
-  std::vector<int64_t> products() const;                   // whose rows are compared
-  std::vector<int64_t> rows_of(int64_t product) const;     // that are compared
-  std::vector<int64_t> sampled_keys(int64_t count) const;  // the first and the last among them
+  // products with compared rows
+  std::vector<int64_t> products() const;
+  // compared rows of the product
+  std::vector<int64_t> rows_of(int64_t product) const;
+  // include the first and the last key
+  std::vector<int64_t> sampled_keys(int64_t count) const;
 
-  // The keys or values of a key head.
+  // Reads the keys or values of a key head.
   void read_product(uint32_t stream, int64_t product, int64_t dim, std::vector<float>& to) const;
   std::vector<float> read_row(uint32_t stream, int64_t row, int64_t dim) const;
   Attention::Keys keys_of(int64_t row) const { return a_.keys_of(row % a_.seq_q); }
   RowWeights weights(int64_t row, const std::vector<float>& keys) const;
-  // Where all scores are 0.
+  // The weight of every key of a row whose scores are all 0.
   double equal_weight(int64_t row) const;
   KeyWeight equal_sink(int64_t row) const;
 
   double weight_roundoff() const { return weight_roundoff_; }
-  // Of storing a weight.
+  // The error of storing a weight.
   double roundoff_of(double p) const;
-  // The relative error of all weights if they are equal, and therefore rounded alike.
+  // The relative error of all weights of a row whose weights are equal and therefore rounded alike.
   double common_roundoff(const RowWeights& weights) const;
 
  private:

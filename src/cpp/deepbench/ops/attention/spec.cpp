@@ -12,7 +12,7 @@ namespace {
 Parameter size_parameter(const char* name, const char* help) {
   return {name, ParameterKind::kInteger, help, "", {}, 1, 1e9};
 }
-// Useful work is counted query by query.
+// The limit is lower, because useful work is counted query by query.
 Parameter sequence_parameter(const char* name, const char* help) {
   return {name, ParameterKind::kInteger, help, "", {}, 1, 1e7};
 }
@@ -105,8 +105,9 @@ class AttentionOperation final : public Operation {
     return a.is_backward ? expected_attention_gradient(a, conditions)
                          : expected_attention_output(a, conditions);
   }
-  // Where all scores are 0, every output is known without an exponential: the masks, and the values
-  // of a long sequence, whose weights are far below the rounding of a sum of random ones.
+  // With scores of 0 every output is known without an exponential. This verifies the masks, and the
+  // values of a long sequence, whose weights are far below the rounding error of a sum of random
+  // values.
   bool needs_exact_sums(const Problem&) const override { return true; }
   double verification_bytes(const Problem& problem) const override {
     const Attention a = attention_problem(problem);

@@ -1,4 +1,4 @@
-// The operations that all ranks compute together: their typed problem. Header-only.
+// The typed problem of operations that all ranks compute together. Header-only.
 #pragma once
 
 #include <algorithm>
@@ -42,7 +42,7 @@ constexpr std::string_view name_of(CollectiveKind kind) {
   return "";
 }
 
-// An element of the operand of a rank.
+// An element of a rank's operand.
 struct SourceElement {
   uint32_t rank;
   uint64_t index;
@@ -50,32 +50,35 @@ struct SourceElement {
 
 struct Collective {
   CollectiveKind kind = CollectiveKind::kAllReduce;
-  int64_t elements = 0;  // of a rank's operand or its result, whichever is larger
+  // of a rank's operand or of its result, whichever has more
+  int64_t elements = 0;
   PrecisionInfo precision;
-  bool in_place = false;  // of all_reduce: the sum replaces the rank's summand
+  // all_reduce only: the sum replaces the rank's summand
+  bool in_place = false;
 
   double bytes() const { return double(elements) * double(size_of(precision.c)); }
 
-  // Results are sums over the ranks; those of the other kinds are copies.
+  // Whether results are sums over the ranks. Otherwise they are copies.
   bool is_sum() const {
     return kind == CollectiveKind::kAllReduce || kind == CollectiveKind::kReduceScatter;
   }
-  // The elements consist of one block for each rank.
+  // Whether the elements consist of one block for each rank.
   bool has_blocks() const {
     return kind == CollectiveKind::kAllGather || kind == CollectiveKind::kReduceScatter ||
            kind == CollectiveKind::kAllToAll;
   }
-  // A rank's result lies where its operand lay.
+  // Whether a rank's result replaces its operand.
   bool has_one_array() const { return in_place || kind == CollectiveKind::kBroadcast; }
 
-  // The rank that broadcasts: the last, so that rank 0, whose verification a row shows, receives.
+  // The rank that broadcasts. It is the last one, so that rank 0, whose verification the row shows,
+  // receives.
   static constexpr int root(int ranks) { return ranks - 1; }
-  // The root has no result: its array remains what it is.
+  // The root has no result: its array does not change.
   bool has_result(int rank, int ranks) const {
     return kind != CollectiveKind::kBroadcast || rank != root(ranks);
   }
 
-  // What libraries call the count: the elements of a block, or all.
+  // The count as libraries define it: the elements of a block, or all elements.
   uint64_t count(int ranks) const {
     return uint64_t(elements) / (has_blocks() ? uint64_t(ranks) : 1);
   }
@@ -86,19 +89,21 @@ struct Collective {
     return kind == CollectiveKind::kReduceScatter ? count(ranks) : uint64_t(elements);
   }
 
-  // The outputs of consecutive ranks.
+  // The number of outputs of `count` consecutive ranks.
   uint64_t outputs(int first_rank, int count, int ranks) const {
     const bool has_root = !has_result(first_rank + count - 1, ranks);
     return result_elements(ranks) * uint64_t(count - (has_root ? 1 : 0));
   }
 
-  // What each rank must at least send or receive, as a share of bytes(): nccl-tests' factor.
+  // The minimum that each rank must send or receive, as a share of bytes(): the factor of
+  // nccl-tests.
   double traffic_share(double ranks) const {
     if (kind == CollectiveKind::kAllReduce) return 2 * (ranks - 1) / ranks;
     return has_blocks() ? (ranks - 1) / ranks : 1;
   }
 
-  // What an element of a rank's result is a copy of. Of a sum over all ranks: its own summand.
+  // The element of which an element of a rank's result is a copy. For a sum over all ranks, the
+  // rank's own summand.
   SourceElement source(uint32_t rank, uint32_t ranks, uint64_t index) const {
     const uint64_t block = count(int(ranks));
     switch (kind) {
@@ -128,8 +133,8 @@ Collective collective_problem(const Problem& problem) {
   throw std::invalid_argument("no collective is called '" + problem.op() + "'");
 }
 
-// How many sums in place can follow one another before a value can leave the range of its type; the
-// first sum adds the values of deepbench_summand().
+// The number of consecutive sums in place after which no value can have left the range of its type;
+// the first sum adds the values of deepbench_summand().
 inline int64_t sums_before_overflow(deepbench_type type, int ranks) {
   const double first_sum_bits = type == DEEPBENCH_F32 ? 24 : type == DEEPBENCH_F16 ? 11 : 8;
   const double max_bits = type == DEEPBENCH_F16 ? 15 : 127;

@@ -1,5 +1,5 @@
-// Copies are compared to the bit. The summands of sums are integers whose sums are exact in every
-// order, so every output is known exactly.
+// Copies are compared bit by bit. The summands of sums are integers whose sums are exact in any
+// order, so that every output is known exactly.
 #include "deepbench/ops/collective/reference.hpp"
 
 #include <algorithm>
@@ -11,8 +11,10 @@ namespace deepbench {
 namespace {
 
 constexpr int64_t kMinShare = 1 << 12;
-constexpr uint64_t kRestored = 1 << 10;   // summands that are compared after they were restored
-constexpr uint32_t kRestoredStream = 31;  // of their places
+// summands that are compared after a restore
+constexpr uint64_t kRestored = 1 << 10;
+// random stream of their places
+constexpr uint32_t kRestoredStream = 31;
 
 // The operands of all ranks, and the results of those ranks whose outputs are compared.
 class RankValues {
@@ -25,7 +27,7 @@ class RankValues {
         ranks_(uint32_t(conditions.facts.integer("ranks", 1))),
         result_elements_(collective.result_elements(int(ranks_))) {}
 
-  // The element that output `index` is a copy of, or its own summand.
+  // The element of which output `index` is a copy, or the rank's own summand.
   double source(uint64_t index) const {
     const SourceElement source = source_of(index);
     return operand(source.rank, source.index);
@@ -57,7 +59,7 @@ class RankValues {
   const uint64_t result_elements_;
 };
 
-// Some of the summands that calls in place replace, and the sums that replace them.
+// Adds some of the summands that calls in place replace, and the sums that replace them.
 void add_summands_in_place(const RankValues& values, uint64_t verification_seed,
                            ExpectedOutput& expected) {
   expected.resize(size_t(std::min(kRestored, expected.outputs)));

@@ -46,7 +46,7 @@ class CollectiveOperation final : public Operation {
     return {{"nccl", "all_reduce"}, {"mpi", "all_reduce"}};
   }
 
-  // all_reduce has the original's sizes.
+  // The sizes of all_reduce are those of the original.
   std::vector<std::string> default_problems(const Attributes&) const override {
     std::vector<std::string> lines;
     if (is_all_reduce()) return lines;
@@ -71,7 +71,7 @@ class CollectiveOperation final : public Operation {
     return {0, collective_problem(problem).bytes()};
   }
 
-  // The definitions of nccl-tests.
+  // Follows the definitions of nccl-tests.
   std::vector<Metric> derived_metrics(const Problem& problem, const Attributes& facts,
                                       double median_ns) const override {
     const Collective collective = collective_problem(problem);

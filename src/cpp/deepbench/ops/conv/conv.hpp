@@ -80,7 +80,8 @@ struct Conv {
   bool saturates() const { return precision.c == DEEPBENCH_S8; }
   double output_scale() const { return std::ldexp(1, -shift); }
 
-  // Products summed in one element of the phase's output; padding and strides can reduce them.
+  // Number of products that are summed in an element of the phase's output. Padding and strides can
+  // reduce it.
   int64_t products_per_output() const {
     if (phase == ConvPhase::kForward) return group_c() * taps();
     return phase == ConvPhase::kBackwardData ? group_k() * taps() : n * y_channel_size();
@@ -102,7 +103,8 @@ struct Conv {
 };
 
 // The shift that brings the standard deviation of sums of uniform 8-bit integers closest to 64,
-// half of the largest 8-bit value: most outputs then differ from one another, and some saturate.
+// which is half of the largest 8-bit value: most outputs then differ from one another, and some
+// saturate.
 inline int output_shift(const Conv& conv) {
   constexpr double kSigned = 73.9, kUnsigned = 147.8;  // root mean squares of elements
   const double x = conv.x_type == DEEPBENCH_U8 ? kUnsigned : kSigned;
@@ -114,7 +116,7 @@ inline int output_shift(const Conv& conv) {
 // plugin's attributes.
 template <class Attributes>
 Conv conv_problem(const Attributes& a) {
-  // Attributes of the third dimension are absent at their defaults.
+  // Attributes of the third dimension are absent if they have their defaults.
   const auto at_least_1 = [&](const char* name) { return std::max<int64_t>(1, a.integer(name)); };
   Conv conv;
   conv.w = a.integer("w"), conv.h = a.integer("h"), conv.d = at_least_1("d");

@@ -30,12 +30,14 @@
 namespace deepbench {
 namespace {
 
-constexpr double kFullWork = 1 << 24;  // outputs x products; up to this every output is checked
+// outputs x products up to which every output is compared
+constexpr double kFullWork = 1 << 24;
 constexpr int64_t kMaxFullOutputs = 1 << 20;  // upper limit of outputs that are compared one by one
 constexpr int64_t kMaxStored = 1 << 22;   // larger operands are generated again instead of stored
 constexpr double kSampledWork = 1 << 22;  // products of all sampled outputs
 constexpr double kMinSamples = 24, kMaxSamples = 192;
-constexpr double kAlongWork = 1 << 24;  // products of those along the slowest dimension
+// products of the outputs along the slowest dimension
+constexpr double kAlongWork = 1 << 24;
 // Where each projection covers far more outputs than there are projections (layers of width and
 // height 1), more outputs are sampled: all of them, if affordable. Saturating outputs have no
 // projections, so more of them are sampled too.
@@ -68,7 +70,8 @@ int64_t sample_count(const Conv& conv) {
   return int64_t(std::min(affordable(kSampledWork), kMaxSamples));
 }
 
-// Of the slowest dimension, along which the sums of projections have a single weight each.
+// The number of sampled outputs along the slowest dimension, in which every sum of a projection has
+// a single weight.
 int64_t samples_along(const Conv& conv) {
   return int64_t(std::max(kAlongWork / double(conv.products_per_output()), kMinSamples));
 }
@@ -208,9 +211,9 @@ class ConvReference {
     expected.projection_seed = seed_;
   }
 
-  // Projections are many outputs in one and cost nothing more. Equal inputs make equal roundings.
-  // Neither 14 bits of sums that are cut off nor filters that Winograd's transform rounds for all
-  // places of an image alike make independent errors.
+  // Judges the slope of the projections, which consist of many outputs and cost nothing more. The
+  // slope requires independent errors: equal inputs cause equal roundings, 14-bit sums are
+  // truncated, and Winograd's transform rounds filters alike for all places of an image.
   void add_slope(ExpectedOutput& expected) const {
     if (!judges_slope_) return;
     const bool many_projections = int64_t(expected.projections.size()) >= kMinSlopeProjections;
@@ -283,7 +286,7 @@ class ConvReference {
     return sums;
   }
 
-  // The projected convolution, with the operand `which` summed as `shape` says.
+  // The projected convolution, with the operand `which` summed as `shape` describes.
   std::vector<double> contracted_convolution(ConvOperand ConvOperands::*which,
                                              const ContractionShape& shape,
                                              const std::vector<double>& weights) const {
@@ -295,7 +298,8 @@ class ConvReference {
 
   const Conv conv_;
   const ConvOutput output_;
-  const uint64_t seed_;  // of the places and weights
+  // seed of the places and weights
+  const uint64_t seed_;
   const InputGenerator inputs_;
   const bool constant_;
   const bool judges_slope_;

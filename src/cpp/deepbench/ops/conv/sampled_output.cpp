@@ -12,7 +12,8 @@ namespace {
 
 constexpr uint32_t kPositionStream = 11, kSlowestStream = 12, kPlaceStream = 13;
 
-// The position of an output: first and second dimension of its tensor, then depth, height, width.
+// The position of an output: first and second dimension of its tensor, then depth, height and
+// width.
 using Position = std::array<int64_t, 5>;
 
 Position output_extents(const Conv& c) {
@@ -177,7 +178,7 @@ class SingleOutput {
   BatchedProducts products_;
 };
 
-// Either end, or a random position.
+// Either end of the axis, or a random position.
 int64_t position_on_axis(uint64_t kind, uint64_t bits, int64_t size) {
   if (kind < 2) return kind == 0 ? 0 : size - 1;
   return int64_t((bits >> 8) % uint64_t(size));

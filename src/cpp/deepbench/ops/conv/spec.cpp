@@ -36,7 +36,7 @@ std::string with_float(const Problem& problem) {
   return line;
 }
 
-// Of Winograd's algorithm or an FFT.
+// Whether the value is the factor of Winograd's algorithm or of an FFT.
 bool is_transform_factor(const Conv& conv, const Value& value) {
   constexpr double kRounding = 1 + 1e-9;
   const auto* const factor = std::get_if<double>(&value);
@@ -97,7 +97,8 @@ class ConvOperation final : public Operation {
                               bytes(conv.y_size(), conv.precision.c)};
   }
 
-  // tf32 is a way to be faster than float, and a library's default may miss that.
+  // Compares a row in tf32 with the same problem in float: tf32 is meant to be faster, and the
+  // default of a library may not be.
   std::vector<Baseline> baselines(const Problem& problem) const override {
     if (problem.text("precision") != "tf32") return {};
     constexpr double kMostSpeed = 1.5;

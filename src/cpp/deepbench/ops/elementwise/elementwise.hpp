@@ -24,23 +24,25 @@ enum class ElementwiseKind { kAdd, kMultiply, kSwiglu, kRotary };
 struct Elementwise {
   ElementwiseKind kind = ElementwiseKind::kAdd;
   int64_t rows = 0, columns = 0;
-  int64_t dim = 1;  // of a head
+  // elements of a head
+  int64_t dim = 1;
   PrecisionInfo precision;
 
   // fill.h streams of the inputs: a and b, or x, the cosines and the sines.
   static constexpr uint32_t kStreamA = 0, kStreamB = 1;
   static constexpr uint32_t kStreamX = 0, kStreamCosines = 1, kStreamSines = 2;
-  // The a of swiglu lies in [-8, 8), where s bends and where it has become straight.
+  // The a of swiglu lies in [-8, 8): the range in which s is curved, and parts where it is almost
+  // straight.
   static constexpr float kScaleOfGate = 8;
 
   deepbench_type type() const { return precision.c; }
   bool is_rotary() const { return kind == ElementwiseKind::kRotary; }
   uint64_t elements() const { return uint64_t(rows) * uint64_t(columns); }
-  // Of a head, and the columns of a table.
+  // Half of a head, which is also the number of columns of a table.
   int64_t half() const { return dim / 2; }
   int64_t heads() const { return columns / dim; }
 
-  // In the order of the operands of a call.
+  // The inputs in the order of a call's operands.
   std::vector<InputArray> inputs() const {
     if (is_rotary()) {
       const uint64_t angles = uint64_t(rows) * uint64_t(half());
@@ -51,7 +53,7 @@ struct Elementwise {
     const float scale = kind == ElementwiseKind::kSwiglu ? kScaleOfGate : 1;
     return {{kStreamA, type(), elements(), scale}, {kStreamB, type(), elements()}};
   }
-  // Every array is read or written once.
+  // Bytes that move if every array is read or written once.
   double traffic() const {
     double bytes = double(elements()) * double(size_of(type()));
     for (const InputArray& input : inputs()) bytes += double(input.bytes());

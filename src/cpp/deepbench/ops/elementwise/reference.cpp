@@ -24,7 +24,7 @@ constexpr double kU = kRoundoffFloat;
 constexpr double kSmallestNormal = std::numeric_limits<float>::min();
 constexpr uint64_t kOutputsAtOnce = 4096;
 
-// One head is computed at once, because its halves need each other.
+// A head is computed at once, because each of its halves depends on the other.
 uint64_t block_of(const Elementwise& elementwise) {
   return elementwise.is_rotary() ? uint64_t(elementwise.dim) : kOutputsAtOnce;
 }
@@ -74,7 +74,7 @@ class Reference {
     return results;
   }
 
-  // Of all rows, in their order.
+  // A head of the output, whose heads are numbered across all rows in order.
   std::vector<FloatResult> rotated_head(uint64_t head) const {
     const auto dim = uint64_t(elementwise_.dim), half = dim / 2;
     const uint64_t row = head / uint64_t(elementwise_.heads());

@@ -8,7 +8,7 @@ namespace deepbench {
 
 ExpectedOutput expected_elementwise_output(const Elementwise& elementwise,
                                            const KernelConditions& conditions);
-// Of the reference, in host memory.
+// Bytes of host memory that the reference takes.
 double elementwise_reference_bytes(const Elementwise& elementwise);
 
 }  // namespace deepbench

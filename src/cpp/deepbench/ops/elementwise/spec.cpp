@@ -21,7 +21,8 @@ class ElementwiseOperation final : public Operation {
             {"rope", "elementwise kind=rotary"},       {"binary", "elementwise"}};
   }
 
-  // ResNet-50's first blocks for 16 images; Llama-3-8B at 2048 tokens; gates of as many.
+  // The first blocks of ResNet-50 for 16 images, Llama-3-8B at 2048 tokens, and gates of as many
+  // elements.
   std::vector<std::string> default_problems(const Attributes&) const override {
     return {"elementwise kind=add rows=50176 columns=256",
             "elementwise kind=add rows=2048 columns=4096",

@@ -24,15 +24,15 @@ struct Embedding {
   bool sums = false, is_skewed = false, is_backward = false;
   PrecisionInfo precision;
 
-  // fill.h streams: the table, or its gradient from before; the gradients of output rows; the rows
-  // that are looked up.
+  // fill.h streams of the table, or of its gradient before the call; of the gradients of output
+  // rows; and of the numbers of the rows that are looked up.
   static constexpr uint32_t kStreamTable = 0, kStreamDy = 1, kStreamLookups = 2;
 
   deepbench_type type() const { return precision.a; }
   deepbench_type table_type() const { return is_backward ? DEEPBENCH_F32 : type(); }
   deepbench_type output_type() const { return is_backward ? table_type() : type(); }
   int64_t all_lookups() const { return batch * lookups; }
-  // Rows of the forward output, each of which `lookups_per_row()` lookups make.
+  // Rows of the forward output, each of which results from `lookups_per_row()` lookups.
   int64_t output_rows() const { return sums ? batch : all_lookups(); }
   int64_t lookups_per_row() const { return sums ? lookups : 1; }
   int64_t table_elements() const { return rows * dim; }
@@ -47,13 +47,13 @@ struct Embedding {
     return deepbench_lookup(seed, kStreamLookups, uint32_t(rows), octaves(), uint64_t(lookup));
   }
 
-  // The gradient reads and writes a row of the table for each lookup.
+  // Bytes that move; the gradient reads and writes a row of the table for each lookup.
   double traffic() const {
     const double per_lookup = double(dim) * double(size_of(table_type())) * (is_backward ? 2 : 1);
     return double(all_lookups()) * per_lookup + double(row_bytes()) + double(index_bytes());
   }
 
-  // How many rows of the table are looked up at least once, on average over seeds.
+  // The number of rows of the table that are looked up at least once, averaged over seeds.
   double expected_distinct_rows() const {
     const auto distinct = [&](double count, double probability) {
       return count * -std::expm1(double(all_lookups()) * std::log1p(-probability));
@@ -68,7 +68,7 @@ struct Embedding {
     return sum;
   }
   int64_t stored_bytes() const { return table_bytes() + row_bytes() + index_bytes(); }
-  // The bytes of different addresses that a call accesses, on average over seeds.
+  // The bytes at different addresses that a call accesses, averaged over seeds.
   double touched_bytes() const {
     return expected_distinct_rows() * double(dim) * double(size_of(table_type())) +
            double(row_bytes()) + double(index_bytes());

@@ -23,11 +23,12 @@ namespace deepbench {
 namespace {
 
 constexpr int64_t kSampledLookups = 256;
-constexpr uint32_t kLookups = 12;  // stream of the sampled lookups
+// random stream of the sampled lookups
+constexpr uint32_t kLookups = 12;
 constexpr double kDeviations = 6;
 constexpr double kLargestFloat = 3.3e38;
 
-// What the bounds of a row's sums derive from.
+// The sums of a row, and the quantities from which their bounds derive.
 class RowSum {
  public:
   RowSum(int64_t dim, ExpectedRow& out)
@@ -35,7 +36,8 @@ class RowSum {
     values_.assign(size_t(dim), 0);
   }
 
-  std::vector<float> term;  // that add_term() adds
+  // the summand that add_term() adds
+  std::vector<float> term;
   void add_term() {
     for (size_t i = 0; i < term.size(); ++i) {
       values_[i] += term[i], magnitudes_[i] += std::abs(term[i]);
@@ -83,7 +85,8 @@ class EmbeddingReference final : public RowReference {
   const Embedding e_;
   const uint64_t seed_;
   const InputGenerator inputs_;
-  // Of the gradient: the lookups of table row r are lookups_[offsets_[r]] to [offsets_[r + 1]].
+  // Only for the gradient: the lookups of table row r are lookups_[offsets_[r]] to [offsets_[r +
+  // 1]].
   std::vector<uint32_t> offsets_, lookups_;
   int64_t rows_hit_ = 0, most_lookups_ = 0;
 };
@@ -144,7 +147,7 @@ void EmbeddingReference::set_bounds(const RowSum& sum, ExpectedRow& out) const {
   }
 }
 
-// Most rows of a large table may have no lookup.
+// Adds rows with lookups, since most rows of a large table may have none.
 std::vector<int64_t> EmbeddingReference::further_rows() const {
   std::vector<int64_t> rows;
   if (!e_.is_backward) return rows;
@@ -154,7 +157,7 @@ std::vector<int64_t> EmbeddingReference::further_rows() const {
   return rows;
 }
 
-// Each addition of a later call rounds what the calls before have added up to.
+// Each addition of a later call rounds the total of the earlier calls.
 std::optional<ExpectedGrowth> EmbeddingReference::growth() const {
   if (!e_.is_backward) return {};
   return ExpectedGrowth{double(most_lookups_) * kRoundoffFloat, kLargestFloat, {}};

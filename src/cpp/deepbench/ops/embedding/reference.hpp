@@ -9,7 +9,7 @@ namespace deepbench {
 ExpectedOutput expected_embedding_output(const Embedding& embedding,
                                          const KernelConditions& conditions);
 
-// Host memory that it takes.
+// Bytes of host memory that the reference takes.
 double embedding_reference_bytes(const Embedding& embedding);
 
 }  // namespace deepbench

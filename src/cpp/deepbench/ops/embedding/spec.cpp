@@ -8,9 +8,11 @@
 namespace deepbench {
 namespace {
 
-constexpr int64_t kMaxTableRows = (int64_t{1} << 31) - 2;  // of 32-bit indices
-constexpr int64_t kMaxLookups = (int64_t{1} << 31) - 1;    // that 32 bits count
-// Where more of the lookups than this ask for a row a second time, caches serve a part of them.
+// limit of 32-bit indices
+constexpr int64_t kMaxTableRows = (int64_t{1} << 31) - 2;
+// limit of a 32-bit count
+constexpr int64_t kMaxLookups = (int64_t{1} << 31) - 1;
+// If a larger share of the lookups requests a row again, caches serve a considerable part of them.
 constexpr double kMostRepeated = 0.05;
 
 class EmbeddingOperation final : public Operation {
@@ -55,7 +57,7 @@ class EmbeddingOperation final : public Operation {
   }
   bool is_limited_by_device(const Problem& problem) const override {
     const Embedding embedding = embedding_problem(problem);
-    // A device may add to the table where it lies, without reading it first.
+    // A device may add to the table in its memory without reading it first.
     if (embedding.is_backward) return false;
     return embedding.expected_distinct_rows() >=
            (1 - kMostRepeated) * double(embedding.all_lookups());

@@ -24,8 +24,8 @@
 
 namespace deepbench {
 
-// What follows a product: C = f(op(A) op(B) + bias), where the bias has one element for each row
-// and f is nothing, max(0, x) or gelu(x). C is then not added.
+// The function after a product: C = f(op(A) op(B) + bias), where the bias has one element for each
+// row and f is the identity, max(0, x) or gelu(x). C is then not added.
 enum class Epilogue { kNone, kBias, kRelu, kGelu };
 
 inline Epilogue epilogue_named(const std::string& name) {
@@ -38,7 +38,7 @@ inline bool is_nonlinear(Epilogue epilogue) {
   return epilogue == Epilogue::kRelu || epilogue == Epilogue::kGelu;
 }
 
-// In the form with tanh that libraries fuse with products.
+// The approximation with tanh, which libraries fuse with products.
 inline double gelu(double x) {
   const double root_of_2_over_pi = 0.7978845608028654;
   return x / 2 * (1 + std::tanh(root_of_2_over_pi * (x + 0.044715 * x * x * x)));
@@ -82,26 +82,27 @@ struct Gemm {
   // The blocks of op(A) along m, and of both operands along k.
   int64_t blocks_m() const { return (m + kScaleBlock - 1) / kScaleBlock; }
   int64_t blocks_k() const { return (k + kScaleBlock - 1) / kScaleBlock; }
-  // Of scales in float; 0 without scales of blocks.
+  // Bytes of the scales, which are float; 0 if blocks have no scales.
   double scale_bytes() const {
     if (!scales_blocks) return 0;
     return double(size_of(DEEPBENCH_F32)) * double(blocks_k()) * (double(blocks_m()) + double(n));
   }
-  // Scales are odd integers of both signs. Where sums have to be exact they are -1 and 1, which
-  // keeps the sums as small as they are without scales.
+  // Scales are odd integers of both signs. Where sums have to be exact they are -1 and 1, so that
+  // the sums are as small as without scales.
   static deepbench_small_integers scales(bool exact_sums) {
     return {1u << 28, exact_sums ? 1u : 7u};
   }
 
-  // What the operand holds after a refill with "integers".
+  // The contents of the operand after a refill with "integers".
   deepbench_small_integers integers(uint32_t stream) const {
     return deepbench_gemm_integers(precision.c, static_cast<uint64_t>(k), stream);
   }
-  // Whether the bounds of rounding are so wide that a result without C, or without some of the
-  // products, can lie within them. Sums of integers then have to tell.
+  // Whether the bounds of rounding are so wide that they may contain a result without C or without
+  // some of the products. Exact sums of integers are then required.
   bool needs_exact_sums() const {
     constexpr int64_t kManyProducts = 100000;
-    if (epilogue == Epilogue::kGelu) return false;  // which no sum of integers makes exact
+    // no sum of integers makes gelu exact
+    if (epilogue == Epilogue::kGelu) return false;
     return is_fp8() || (!is_int8() && k > kManyProducts);
   }
 
@@ -116,11 +117,14 @@ Gemm gemm_problem(const Attributes& attributes) {
   gemm.m = attributes.integer("m");
   gemm.n = attributes.integer("n");
   gemm.k = attributes.integer("k");
-  gemm.batch = std::max<int64_t>(1, attributes.integer("batch"));  // absent: 0
+  // 0 if it is absent
+  gemm.batch = std::max<int64_t>(1, attributes.integer("batch"));
   gemm.trans_a = attributes.text("trans_a") == "t";
   gemm.trans_b = attributes.text("trans_b") == "t";
-  gemm.epilogue = epilogue_named(attributes.text("epilogue"));    // absent: none
-  gemm.scales_blocks = attributes.text("scaling") == "block128";  // absent: tensor
+  // none if it is absent
+  gemm.epilogue = epilogue_named(attributes.text("epilogue"));
+  // tensor if it is absent
+  gemm.scales_blocks = attributes.text("scaling") == "block128";
   gemm.precision = precision_info(attributes.text("precision"));
   gemm.b_type = gemm.precision.b;
   if (gemm.precision.precision == Precision::kInt8 && attributes.text("b_type") == "u8")
@@ -128,7 +132,7 @@ Gemm gemm_problem(const Attributes& attributes) {
   return gemm;
 }
 
-// As many calls as the plugin interface treats as unlimited.
+// The number of calls that the plugin interface treats as unlimited.
 inline constexpr int64_t kManyCalls = 1 << 20;
 
 // How many products can be added to C in place before a sum can leave C's range; at most

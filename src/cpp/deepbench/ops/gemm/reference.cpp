@@ -21,7 +21,7 @@ namespace deepbench {
 namespace {
 
 constexpr double kSteepestGelu = 1.13;
-// Of tanh in the hardware of GPUs; a library may use it.
+// The error of tanh in GPU hardware, which a library may use.
 constexpr double kErrorOfApproximateTanh = 1.0 / (1 << 10);
 
 KernelConditions conditions_of(const Gemm& gemm, KernelConditions conditions) {
@@ -71,12 +71,12 @@ class GemmReference final : public ProductReference {
     return integers;
   }
 
-  // The elements with which A and B of a product begin.
+  // The index of the first element of A and of B of a product.
   uint64_t first_of_a(size_t product) const { return product * uint64_t(gemm_.m * gemm_.k); }
   uint64_t first_of_b(size_t product) const { return product * uint64_t(gemm_.k * gemm_.n); }
 
-  // Of an operand as it is stored. In op(A) or op(B), a block has 128 rows and so many columns, and
-  // the scales of the same 128 rows follow one another.
+  // The scales of an operand as it is stored. In op(A) or op(B), a block has 128 rows and `columns`
+  // columns, and the scales of the same 128 rows are adjacent.
   std::optional<BlockScales> scales(uint32_t stream, int64_t columns, int64_t scales_of_rows,
                                     bool transposed) const {
     constexpr int64_t kRows = Gemm::kScaleBlock;
@@ -168,7 +168,7 @@ class GemmReference final : public ProductReference {
         0};
   }
 
-  // Of the function itself, whose tanh is rounded near 1 where the result is small.
+  // The error of gelu itself, whose tanh is rounded near 1 where the result is small.
   double error_of_gelu(double sum) const {
     constexpr double kRoundings = 8;
     const double of_tanh =
@@ -177,7 +177,7 @@ class GemmReference final : public ProductReference {
   }
 
   bool is_linear() const override { return !is_nonlinear(gemm_.epilogue); }
-  // Of a column of B whose scales are all the largest.
+  // The typical size of a column of B whose scales all have the largest value.
   double largest_column() const override {
     if (!gemm_.scales_blocks) return 1;
     const double mean_square = scales_.mean_square(DEEPBENCH_F32, Gemm::kStreamScaleB);
@@ -189,7 +189,8 @@ class GemmReference final : public ProductReference {
     return all;
   }
 
-  // Equal inputs make equal roundings, and 14 bits of sums that are cut off do not cancel either.
+  // The slope requires independent errors: equal inputs cause equal roundings, and the errors of
+  // 14-bit sums, which are truncated, do not cancel either.
   std::optional<SlopeConditions> slope_conditions() const override {
     if (!judges_slope_) return std::nullopt;
     return SlopeConditions{gemm_.precision.output_roundoff,

@@ -63,7 +63,7 @@ class GemmOperation final : public Operation {
                                  const KernelConditions& conditions) const override {
     return expected_gemm_output(gemm_problem(problem), conditions);
   }
-  // Only sums of 8-bit operands are kept otherwise than in 32 bits, and only in int8 is there a
+  // Only sums of 8-bit operands are ever kept in other than 32 bits, and only for int8 is there a
   // library that cannot add C exactly.
   bool permits_condition(const Problem& problem, std::string_view name,
                          const Value& value) const override {

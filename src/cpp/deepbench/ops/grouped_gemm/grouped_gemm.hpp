@@ -22,7 +22,8 @@ namespace deepbench {
 struct GroupedGemm {
   int64_t groups = 0, rows = 0, n = 0, k = 0;
   PrecisionInfo precision;
-  std::vector<int64_t> first_rows;  // of each group, and the number of all rows
+  // first row of each group, then the number of all rows
+  std::vector<int64_t> first_rows;
 
   // fill.h streams of the operands, and of the draws that assign rows to groups.
   static constexpr uint32_t kStreamA = 0, kStreamB = 1, kStreamSplit = 2;
@@ -37,25 +38,25 @@ struct GroupedGemm {
     return count;
   }
 
-  // What the operand holds after a refill with "integers".
+  // The contents of the operand after a refill with "integers".
   deepbench_small_integers integers(uint32_t stream) const {
     return deepbench_gemm_integers(precision.c, uint64_t(k), stream);
   }
-  // As of gemm: whether the bounds of rounding are so wide that some missing products can lie
-  // within them.
+  // As for gemm, whether the bounds of rounding are so wide that they may contain a result without
+  // some of the products.
   bool needs_exact_sums() const {
     constexpr int64_t kManyProducts = 100000;
     return k > kManyProducts;
   }
 };
 
-// How many of the rows each group has. The draws depend on the seed alone: host, device and
-// reference compute the same split.
+// The number of rows of each group. The random draws depend on the seed alone, so that host, device
+// and reference compute the same split.
 class RowSplit {
  public:
   RowSplit(int64_t groups, int64_t rows) : rows_(rows), counts_(size_t(groups)) {}
 
-  // As equal as possible; the first groups have one row more.
+  // Makes the groups as equal as possible; the first ones have one row more.
   std::vector<int64_t> uniform() {
     const auto groups = int64_t(counts_.size());
     for (int64_t group = 0; group < groups; ++group)
@@ -63,13 +64,13 @@ class RowSplit {
     return counts_;
   }
 
-  // Each row draws one of the groups, all of which are equally probable.
+  // Each row draws one of the groups with equal probability.
   std::vector<int64_t> multinomial(uint64_t seed) {
     for (int64_t row = 0; row < rows_; ++row) ++counts_[draw(seed, row) % counts_.size()];
     return counts_;
   }
 
-  // Each row draws a group; that of number g has a probability in proportion to 1 / (g + 1).
+  // Each row draws a group, where group g has a probability in proportion to 1 / (g + 1).
   std::vector<int64_t> zipf(uint64_t seed) {
     std::vector<double> limits;
     double total = 0;
@@ -103,7 +104,8 @@ GroupedGemm grouped_gemm_problem(const Attributes& attributes) {
   problem.k = attributes.integer("k");
   problem.precision = precision_info(attributes.text("precision"));
   const std::string split = attributes.text("split");
-  const auto seed = uint64_t(attributes.integer("split_seed"));  // absent: 0
+  // 0 if it is absent
+  const auto seed = uint64_t(attributes.integer("split_seed"));
   RowSplit rows(problem.groups, problem.rows);
   const std::vector<int64_t> counts = split == "multinomial" ? rows.multinomial(seed)
                                       : split == "zipf"      ? rows.zipf(seed)

@@ -59,7 +59,7 @@ class GroupedGemmReference final : public ProductReference {
              problem_.rows_of(int64_t(group)), nullptr, first_of_rows(group)},
             false};
   }
-  // The output before the call, which does not enter it.
+  // The output before the call, which the result does not contain.
   Operand c() const override {
     return {{inputs_, problem_.precision.c, GroupedGemm::kStreamA, problem_.n, problem_.rows},
             false};

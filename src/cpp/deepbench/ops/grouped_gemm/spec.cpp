@@ -20,8 +20,8 @@ class GroupedGemmOperation final : public Operation {
     return {{"moe", "grouped_gemm"}, {"experts", "grouped_gemm"}, {"grouped_mm", "grouped_gemm"}};
   }
 
-  // The layers of mixtures of experts, for a device with memory of its own: of Mixtral 8x7B at
-  // 2,048 tokens and at 16, of gpt-oss 20B, and of DeepSeek-V3 on one of eight devices. Otherwise
+  // The layers of mixtures of experts. On a device with its own memory, those of Mixtral 8x7B at
+  // 2,048 tokens and at 16, of gpt-oss 20B, and of DeepSeek-V3 on one of eight devices; otherwise
   // those of Granite 3.0 1B, which are small.
   std::vector<std::string> default_problems(const Attributes& device) const override {
     const bool has_memory = !device.items().empty() && device.integer("shares_host_memory") == 0;
@@ -54,7 +54,7 @@ class GroupedGemmOperation final : public Operation {
     checked_product("the size of C in bytes", {rows, n, size_of(precision.c)});
   }
 
-  // C is written only, and the matrices of empty groups are not read.
+  // C is only written, and the matrices of empty groups are not read.
   Work work(const Problem& problem) const override {
     const GroupedGemm of = grouped_gemm_problem(problem);
     const double rows = double(of.rows), n = double(of.n), k = double(of.k);

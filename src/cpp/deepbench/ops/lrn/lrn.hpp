@@ -2,8 +2,7 @@
 // for backends.
 //
 // y = x / (k + alpha / size * S)^beta, where S is the sum of the squares of x at the same place in
-// the `size` channels around, of which those that do not exist count as 0. x and y are n x c x h x
-// w.
+// the `size` channels around it. Channels that do not exist count as 0. x and y are n x c x h x w.
 #pragma once
 
 #include <cstdint>

@@ -8,7 +8,7 @@ namespace deepbench {
 
 ExpectedOutput expected_lrn_output(const Lrn& lrn, const KernelConditions& conditions);
 
-// Host memory that it takes.
+// Bytes of host memory that the reference takes.
 double lrn_reference_bytes(const Lrn& lrn);
 
 }  // namespace deepbench

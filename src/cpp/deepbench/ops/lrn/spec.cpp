@@ -8,7 +8,8 @@
 namespace deepbench {
 namespace {
 
-constexpr double kLargestSize = 15;  // that all libraries have
+// the largest size that all libraries support
+constexpr double kLargestSize = 15;
 
 class LrnOperation final : public Operation {
  public:
@@ -17,14 +18,14 @@ class LrnOperation final : public Operation {
   const std::string& example() const override { return example_; }
   const std::vector<Parameter>& parameters() const override { return parameters_; }
 
-  // Both of AlexNet and both of GoogLeNet.
+  // Both layers of AlexNet and both of GoogLeNet.
   std::vector<std::string> default_problems(const Attributes&) const override {
     return {"lrn n=32 c=96 h=55 w=55 size=5", "lrn n=32 c=256 h=27 w=27 size=5",
             "lrn n=32 c=64 h=56 w=56 size=5", "lrn n=32 c=192 h=56 w=56 size=5"};
   }
   std::string default_problems_help() const override { return "layers of AlexNet and GoogLeNet"; }
 
-  // Libraries differ in where an even number of channels lies.
+  // An even number of channels is invalid, because libraries center it differently.
   void validate(const Problem& problem) const override {
     const Lrn lrn = lrn_problem(problem);
     if (lrn.size % 2 == 0)

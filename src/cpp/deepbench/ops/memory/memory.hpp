@@ -23,18 +23,21 @@ enum class MemoryKind { kRead, kWrite, kCopy, kExchange, kHostToDevice, kDeviceT
 struct Memory {
   MemoryKind kind = MemoryKind::kCopy;
   int64_t bytes = 0;
-  // Of an exchange: bytes that every step needs at hand, as a recurrent layer needs its weights.
-  // How far apart the threads are that exchange words follows from where so many bytes fit.
+  // Only for an exchange: the bytes that every step reads besides, as a recurrent layer reads its
+  // weights. How close together the threads are that exchange words depends on where this many
+  // bytes fit.
   int64_t weights = 0;
 
   static constexpr uint32_t kStream = 0;
   int64_t words() const { return bytes / 4; }
   int64_t output_words() const { return kind == MemoryKind::kRead ? 1 : words(); }
-  static constexpr int64_t kExchangeSteps = 64;  // so many that the start of a call is negligible
+  // Large enough for the start of a call to be negligible.
+  static constexpr int64_t kExchangeSteps = 64;
   int64_t steps() const { return kind == MemoryKind::kExchange ? kExchangeSteps : 0; }
-  // More than half of the buffer, so that a thread needs the words of others.
+  // The distance of an exchange, which is more than half of the buffer, so that a thread reads
+  // words that other threads wrote.
   int64_t exchange_shift() const { return (words() / 2 + 1) % words(); }
-  // The place in the source of a word of the output.
+  // The place in the source from which a word of the output comes.
   uint64_t source_of(uint64_t index) const {
     const auto count = uint64_t(words());
     return (index + uint64_t(steps()) * uint64_t(exchange_shift())) % count;
@@ -57,7 +60,8 @@ Memory memory_problem(const Attributes& attributes) {
   const std::string kind = attributes.text("kind");
   Memory memory;
   memory.bytes = attributes.integer("bytes");
-  memory.weights = attributes.integer("weights");  // absent: 0
+  // 0 if it is absent
+  memory.weights = attributes.integer("weights");
   memory.kind = kind == "read"       ? MemoryKind::kRead
                 : kind == "write"    ? MemoryKind::kWrite
                 : kind == "exchange" ? MemoryKind::kExchange

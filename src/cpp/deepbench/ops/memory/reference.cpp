@@ -15,7 +15,8 @@ namespace deepbench {
 namespace {
 
 constexpr int64_t kSamples = 1024;
-constexpr uint32_t kPlaces = 11;  // stream of the compared places
+// random stream of the compared places
+constexpr uint32_t kPlaces = 11;
 constexpr int64_t kMinPart = 1 << 16;
 constexpr int64_t kBlock = 1024;
 
@@ -95,8 +96,8 @@ ExpectedOutput expected_memory_output(const Memory& memory, const KernelConditio
   expected.projection_rows = 1;
   expected.projection_seed = conditions.verification_seed;
   expected.projections = {weighted_sum(memory, conditions)};
-  // The words are below 2^32 and the weights are at most 1; the backend sums in double in another
-  // order.
+  // The words are below 2^32 and the weights are at most 1. The backend sums in double as well, but
+  // in another order.
   expected.projection_bounds = {1e-15 * 4.3e9 * double(memory.words())};
   expected.coverage = std::to_string(expected.indices.size()) + " of " +
                       std::to_string(memory.words()) + " words and a projection of all";

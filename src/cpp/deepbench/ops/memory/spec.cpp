@@ -12,9 +12,10 @@ namespace deepbench {
 namespace {
 
 constexpr int64_t kPageBytes = 4096;
-constexpr int64_t kTypicalCacheBytes = 64 << 20;  // of a device that does not tell its last level
+// Assumed for a device that does not report its last level.
+constexpr int64_t kTypicalCacheBytes = 64 << 20;
 
-// The ways to the host and back exist where the device has a memory of its own.
+// Transfers to the host and back exist only if the device has its own memory.
 std::vector<const char*> sweep_kinds(const Attributes& device) {
   std::vector<const char*> kinds = {"read", "write", "copy"};
   if (!device.items().empty() && device.integer("shares_host_memory") == 0)
@@ -22,7 +23,7 @@ std::vector<const char*> sweep_kinds(const Attributes& device) {
   return kinds;
 }
 
-// Half of each cache and four times the last one: ascending, in whole pages.
+// Half of each cache, and four times the last one: ascending, in whole pages.
 std::vector<int64_t> sweep_sizes(const Attributes& device) {
   const int64_t last = device.integer("last_level_cache_bytes", kTypicalCacheBytes);
   std::set<int64_t> sizes;

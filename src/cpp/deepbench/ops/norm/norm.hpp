@@ -27,14 +27,16 @@ namespace deepbench {
 enum class NormKind { kBatch, kLayer, kRms, kGroup };
 enum class NormPhase { kTraining, kInference, kBackward };
 
-// Inputs, then statistics, then outputs.
+// The operands: inputs, then statistics, then outputs.
 enum class NormPart {
   kX,
   kScale,
   kShift,
   kDy,
-  kMean,    // of each set
-  kSpread,  // of each set: the inverse deviation; of inference with batch the variance
+  // one for each set
+  kMean,
+  // one for each set: the inverse deviation, or the variance for inference with batch
+  kSpread,
   kY,
   kDx,
   kDscale,
@@ -67,13 +69,14 @@ struct Norm {
 
   static constexpr double kEpsilon = 1e-5;
 
-  // The elements of x have a mean that is not 0, so that its removal shows, and are so small that
-  // kEpsilon is an eighth of their variance, so that another epsilon shows.
+  // The elements of x have a mean that is not 0, so that a kernel that does not subtract it is
+  // detected. They are so small that kEpsilon is an eighth of their variance, so that a kernel with
+  // another epsilon is detected.
   static constexpr NormValues kXValues = {0, 1.0f / 64, 1.0f / 64};
   static constexpr NormValues kScaleValues = {1, 1, 0.5f};
   static constexpr NormValues kShiftValues = {2, 0, 1};
   static constexpr NormValues kDyValues = {3, 0.5f, 0.5f};
-  // Of inference with batch.
+  // Only for inference with batch.
   static constexpr NormValues kMeanValues = {4, 1.0f / 64, 1.0f / 64};
   static constexpr NormValues kVarianceValues = {5, 2.0f / 32768, 1.0f / 32768};
 
@@ -95,7 +98,7 @@ struct Norm {
                            part == NormPart::kDx;
     return is_matrix ? precision.c : DEEPBENCH_F32;
   }
-  // 0: the problem has no such part.
+  // The number of elements; 0 if the problem has no such part.
   int64_t part_elements(NormPart part) const {
     switch (part) {
       case NormPart::kX:
@@ -122,7 +125,7 @@ struct Norm {
   }
   int64_t part_bytes(NormPart part) const { return part_elements(part) * size_of(type(part)); }
 
-  // The outputs in their order.
+  // The outputs in the order of their numbers.
   std::vector<NormPart> outputs() const {
     if (phase == NormPhase::kInference) return {NormPart::kY};
     if (phase == NormPhase::kTraining)
@@ -132,7 +135,7 @@ struct Norm {
                       : std::vector<NormPart>{NormPart::kDx, NormPart::kDscale};
   }
 
-  // Every operand is read or written once.
+  // Bytes that move if every operand is read or written once.
   double traffic() const {
     double bytes = 0;
     for (int part = 0; part < kNormParts; ++part) bytes += double(part_bytes(NormPart(part)));

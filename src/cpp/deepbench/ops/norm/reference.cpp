@@ -1,5 +1,5 @@
-// The float64 reference of norm: sampled elements of sampled sets and of the whole, and a
-// projection of all.
+// The float64 reference of norm. It computes sampled elements of sampled sets and of the whole, and
+// a projection of all elements.
 //
 // Libraries keep sums in float. A sum of n values in any order is off by sum_error(n) of the sum of
 // their magnitudes, and a variance may be computed as the mean square less the squared mean. What
@@ -23,29 +23,33 @@
 namespace deepbench {
 namespace {
 
-constexpr int64_t kFewElements = 1 << 16;  // all of which are compared
+// up to this many elements, all are compared
+constexpr int64_t kFewElements = 1 << 16;
 constexpr int64_t kSampledElements = 1 << 14;
 constexpr int64_t kSampledSets = 64;
-constexpr uint32_t kPlaces = 23;  // stream of the compared places
+// random stream of the compared places
+constexpr uint32_t kPlaces = 23;
 constexpr int64_t kMinPart = 1 << 16;
 constexpr int64_t kBlock = 1024;
-constexpr double kSlopeDeviations = 4;  // as run/row/verify.cpp
+// as in run/row/verify.cpp
+constexpr double kSlopeDeviations = 4;
 constexpr double kRoundoffDouble = 1.0 / (int64_t{1} << 53);
-// Of an element's own operations in float: the subtraction, products and sums.
+// The number of roundings of an element's own operations in float: the subtraction, products and
+// sums.
 constexpr double kRoundings = 6;
 
-// The error of a sum of n values of one sign, one after another, has a standard deviation of
+// If values of one sign are summed one after another, the standard deviation of the error is
 // sqrt(n) / 3 roundoffs of the sum; other orders have a smaller one.
 double sum_error(double n) { return (2 * std::sqrt(n) + 4) * kRoundoffFloat; }
 
-// A value and how far a correct one may be off: by the error of its set's statistics, and by its
-// own rounding, which is independent of other elements.
+// A value and its error bounds: the error of its set's statistics, and its own rounding error,
+// which is independent of other elements.
 struct Expected {
   double value = 0, set_error = 0, rounding = 0;
   double bound() const { return set_error + rounding; }
 };
 
-// Sums over a set or a part of it. x counts from the offset of its values, so that the variance
+// Sums over a set or a part of it. x is relative to the offset of its values, so that the variance
 // loses no digits.
 struct SetSums {
   double x = 0, xx = 0, h = 0, hx = 0;
@@ -55,7 +59,7 @@ struct SetSums {
 struct Set {
   double mean = 0, variance = 0, deviation = 0;  // the inverse deviation
   double mean_h = 0, mean_hz = 0;
-  // Absolute, absolute and relative.
+  // The first two errors are absolute, and the third one is relative.
   double mean_error = 0, variance_error = 0, deviation_error = 0;
   double mean_h_error = 0, mean_hz_error = 0;
 };
@@ -71,7 +75,8 @@ struct ColumnSums {
 // Consecutive elements of one row.
 struct Block {
   int64_t first = 0, count = 0, column = 0;
-  float x[kBlock], dy[kBlock] = {};  // of a forward pass, dy is 0
+  // 0 in a forward pass
+  float x[kBlock], dy[kBlock] = {};
 };
 
 class NormReference {
@@ -131,7 +136,7 @@ class NormReference {
   double stored_rounding(double value) const {
     return norm_.precision.output_roundoff * std::abs(value) + norm_.precision.absolute_roundoff();
   }
-  // How far z is off.
+  // The error of z.
   static double z_error(const Set& set, double z) {
     return set.deviation * set.mean_error + std::abs(z) * set.deviation_error;
   }
@@ -144,7 +149,7 @@ class NormReference {
   std::vector<int64_t> sampled(int64_t of, int64_t count, uint64_t number) const {
     return stratified_sample(of, count, verification_seed_, kPlaces, number);
   }
-  // An element that is compared.
+  // A compared element.
   struct Compared {
     double x;
     Expected expected;
@@ -188,8 +193,8 @@ std::vector<Set> NormReference::running_statistics() const {
   return sets;
 }
 
-// A part of the elements begins and ends within sets that other parts share, and of batch it has
-// elements of all sets.
+// Adds up the sums of the parts: a part may begin and end within sets that other parts share, and
+// for batch it contains elements of all sets.
 std::vector<SetSums> NormReference::sums_of_sets() const {
   struct Part {
     int64_t first = -1;
@@ -293,7 +298,7 @@ void NormReference::compare_set(int64_t number, const std::vector<int64_t>& memb
                                 ExpectedOutput& expected) const {
   ExpectedPart part = {expected.indices.size(), members.size(), 1};
   double squares = 0, common = 0, rounded = 0;
-  // In a column, equal values of x are rounded alike: their errors do not cancel.
+  // In a column, equal values of x have equal rounding errors, which do not cancel.
   const bool is_column = norm_.kind == NormKind::kBatch;
   std::map<double, double> roundings;
   for (const int64_t member : members) {
@@ -312,7 +317,7 @@ void NormReference::compare_set(int64_t number, const std::vector<int64_t>& memb
   expected.parts.push_back(part);
 }
 
-// Elements that are spread evenly over the whole, beside those of sampled sets.
+// Compares elements that are spread evenly over the whole, besides those of sampled sets.
 void NormReference::compare_others(ExpectedOutput& expected) const {
   const std::set<uint64_t> compared(expected.indices.begin(), expected.indices.end());
   for (const int64_t index : sampled(norm_.elements(), kFewElements, 0))
@@ -333,7 +338,7 @@ struct Projection {
     sum += other.sum, squares += other.squares, squared_bounds += other.squared_bounds;
     largest_bound = std::max(largest_bound, other.largest_bound);
   }
-  // The weights are independent of the errors, so that errors of one sign cancel too.
+  // The weights are independent of the errors, so that errors of one sign cancel as well.
   void store_in(ExpectedOutput& expected, uint64_t seed) const {
     expected.projection_rows = 1;
     expected.projection_seed = seed;
@@ -418,7 +423,7 @@ ExpectedOutput NormReference::spreads(bool is_variance) const {
   });
 }
 
-// z may be computed from products of x and of the mean, whose magnitudes then count.
+// z may be computed from products of x and of the mean: their magnitudes then determine the error.
 std::vector<ColumnSums> NormReference::column_sums(NormPart part) const {
   std::vector<std::vector<ColumnSums>> parts(static_cast<size_t>(parallel_threads()));
   for_each_block([&](const Block& block, size_t number) {
@@ -444,7 +449,7 @@ std::vector<ColumnSums> NormReference::column_sums(NormPart part) const {
   return all;
 }
 
-// Statistics of rows are off independently of one another; those of a column are off once.
+// The errors of rows' statistics are independent of one another, but a column has a single error.
 ExpectedOutput NormReference::column_gradients(NormPart part) const {
   const std::vector<ColumnSums> sums = column_sums(part);
   const auto rows = double(norm_.rows);

@@ -7,8 +7,8 @@
 
 namespace deepbench {
 
-// Of the output with the number in the conditions. A kernel that states statistics=variance leaves
-// the variance in place of the inverse deviation.
+// The expected output whose number is in the conditions. A kernel that states statistics=variance
+// stores the variance instead of the inverse deviation.
 ExpectedOutput expected_norm_output(const Norm& norm, const KernelConditions& conditions);
 
 // Bytes of host memory that expected_norm_output() takes.

@@ -44,8 +44,8 @@ class NormOperation final : public Operation {
             {"rms_norm", "norm kind=rms"},     {"rmsnorm", "norm kind=rms"},
             {"group_norm", "norm kind=group"}, {"groupnorm", "norm kind=group"}};
   }
-  // Of ResNet-50 at batch 32, BERT-large at 4096 tokens, Llama-3-8B at 2048 tokens, and a stage of
-  // Stable Diffusion's U-Net at batch 2.
+  // Layers of ResNet-50 at batch 32, of BERT-large at 4096 tokens, of Llama-3-8B at 2048 tokens,
+  // and a stage of Stable Diffusion's U-Net at batch 2.
   std::vector<std::string> default_problems(const Attributes&) const override {
     return {"norm kind=batch rows=25088 columns=256 phase=training",
             "norm kind=batch rows=25088 columns=256 phase=inference",

@@ -36,7 +36,7 @@ struct Pool {
   int64_t y_size() const { return planes() * y_plane(); }
   int64_t output_plane() const { return is_backward ? x_plane() : y_plane(); }
 
-  // What tells a gradient where the maxima were is not counted: libraries keep indices, or read x
+  // Information about the places of the maxima is not counted: libraries store indices, or read x
   // and y again.
   double traffic() const { return (double(x_size()) + double(y_size())) * double(size_of(type())); }
 

@@ -50,7 +50,7 @@ class PoolReference final : public RowReference {
  private:
   struct Plane {
     std::vector<float> x, dy;
-    // Of each gradient: the number of its shares, and the sum of their magnitudes.
+    // The number of shares of each gradient, and the sum of their magnitudes.
     std::vector<double> shares, magnitudes;
 
     void count_share(size_t place, double share) {
@@ -127,7 +127,7 @@ class PoolReference final : public RowReference {
     }
   }
 
-  // Of storing a value, which is exact in float.
+  // The error of storing a value, which is 0 in float.
   double rounding(double value) const {
     if (p_.type() == DEEPBENCH_F32) return 0;
     return p_.precision.output_roundoff * std::abs(value) + p_.precision.absolute_roundoff();

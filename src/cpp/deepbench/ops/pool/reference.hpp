@@ -8,7 +8,7 @@ namespace deepbench {
 
 ExpectedOutput expected_pool_output(const Pool& pool, const KernelConditions& conditions);
 
-// Host memory that it takes.
+// Bytes of host memory that the reference takes.
 double pool_reference_bytes(const Pool& pool);
 
 }  // namespace deepbench

@@ -17,7 +17,8 @@ RnnCell::RnnCell(const Rnn& rnn, const KernelConditions& conditions, double boun
       relu_side_unknown_(!conditions.from_tested_forward),
       output_roundoff_(rnn.precision.output_roundoff),
       absolute_roundoff_(rnn.precision.absolute_roundoff()) {
-  // For standard deviations: half of the largest rounding error exceeds its deviation.
+  // For standard deviations, half of the largest rounding error is used, which exceeds the
+  // deviation of the error.
   const double output = rnn.precision.output_roundoff / (bound_factor > 1 ? 2 : 1);
   operand_roundoff_ = output > kRoundoffFloat ? output : 0;
   const auto roundoff = [&](const char* fact) {

@@ -61,7 +61,8 @@ class ForwardSegment {
   ValueWithError sum_with_error(const DotSums& sums) const {
     if (rnn_.is_quantized()) return quantized_sum(sums);
     const PrecisionInfo& precision = rnn_.precision;
-    // What matrix units cut off the short sum of a step is far below the roundoff of storing h.
+    // The error by which matrix units truncate the short sum of a step is far below the roundoff of
+    // storing h.
     const double roundoff = random_error_of_sums(double(rnn_.hidden), precision);
     const double size = std::sqrt(sums.squares + sums.products * sums.products);
     return {sums.products, roundoff * size + cell_.partial_error(size) +
@@ -109,8 +110,7 @@ class ForwardSegment {
     }
   }
 
-  // Takes the squares of the products at their value for a typical row. Errors of r add up at
-  // random.
+  // Uses the squares of the products in a typical row. Errors of r add up at random.
   ValueWithError sum_of_reset(int64_t step) const {
     DotSums sums = weighted_sums(row_.data(), reset_.data() + step * rnn_.hidden, rnn_.hidden);
     const double mean_square = sums.squares / double(rnn_.hidden);
@@ -171,7 +171,7 @@ class ForwardSegment {
   std::vector<float> h_, row_;
   double row_sum_ = 0;             // sum of the row of U; int8 only
   std::vector<ValueWithError> s_;  // [gate][step]
-  // r h' [step][unit], and sums over units for each step
+  // r h' as [step][unit], and sums over units for each step.
   std::vector<double> reset_, reset_square_, reset_error_;
 };
 

@@ -15,7 +15,7 @@
 
 namespace deepbench {
 
-// The errors of any number of h(t).
+// The errors of any number of values h(t).
 struct ForwardStateErrors {
   bool all_within_limit = true;  // each within ForwardStateLimits::per_state()
   double error = 0, state = 0;   // sums of squares of the errors and of the values

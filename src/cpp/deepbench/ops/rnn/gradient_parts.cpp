@@ -10,21 +10,23 @@
 namespace deepbench {
 namespace {
 
-// Libraries reach half of a deviation, since not all roundings that are allowed for happen. Errors
-// of two deviations, if they are normal, exceed the bounds of single elements too.
+// The errors of libraries reach half of a deviation, since not all permitted roundings occur.
+// Normal errors of two deviations would also exceed the bounds of single elements.
 constexpr double kMaxDeviations = 2;
-constexpr uint32_t kPlaces = 3;     // stream of the compared places
+// random stream of the compared places
+constexpr uint32_t kPlaces = 3;
 constexpr size_t kMinJudged = 256;  // fewer elements tell little
 constexpr double kSlopeDeviations = 4;
 
-// Some of the compared elements, from one on.
+// The compared elements from a certain one on.
 struct Elements {
   std::vector<double> values, bounds;
   std::vector<double> errors;  // the largest deviations of a correct computation
-  std::vector<size_t> places;  // in their part
+  // places within their part
+  std::vector<size_t> places;
 
-  // The slope that the errors cause as its deviation if they are the same share of all elements
-  // that have the same key, and independent of those of others.
+  // The standard deviation of the slope that the errors cause, if they are the same share of all
+  // elements with the same key and independent of those with other keys.
   template <class Key>
   double slope_of(const std::vector<double>& errors_of, size_t keys, const Key& key_of) const {
     std::vector<double> sums(keys);
@@ -38,7 +40,7 @@ struct Elements {
   }
 };
 
-// Storing an element adds up to the output's roundoff to the deviations, however small they are.
+// Storing an element adds at most the output's roundoff to the deviations, even to small ones.
 Elements elements_of(const Rnn& rnn, const GradientPart& part, size_t first, double deviations,
                      const ExpectedElements& all) {
   Elements some;
@@ -63,9 +65,9 @@ double max_mean_error(const Elements& some) {
   return std::sqrt(sum / double(some.bounds.size()));
 }
 
-// An error in the gradient of a unit's sum is common to a row of dU, and one of h to a column.
-// Errors of dx and dh0 come from many units; whole bounds in place of deviations allow for those
-// that a few of their elements have in common.
+// An error in the gradient of a unit's sum affects a row of dU, and an error of h affects a column.
+// The errors of dx and dh0 come from many units: using whole bounds instead of deviations allows
+// for errors that a few elements share.
 double max_random_slope(const GradientPart& part, const Elements& some) {
   if (part.columns == 0)
     return kSlopeDeviations *

@@ -21,16 +21,17 @@ std::vector<GradientPart> gradient_parts(const Rnn& rnn);
 
 // The indices of a part that are checked: at most `max_count`, or all if there are no more.
 std::vector<uint64_t> sample_part(const GradientPart& part, int64_t max_count, uint64_t seed);
-// The same, but in a matrix the crossings of some rows with some columns, so that a reference
-// computes these elements of a product cheaply.
+// Like sample_part(), except that of a matrix it selects the crossings of some rows with some
+// columns, so that a reference computes these elements of a product cheaply.
 std::vector<uint64_t> sample_grid(const GradientPart& part, int64_t max_count, uint64_t seed);
 
-// Where the result is narrow: the compared elements from `first` to the last one, which are those
-// of the part, are judged together too. Their bounds have `deviations` of a correct computation.
+// If the result has a narrow type, judges the compared elements from `first` to the last one, which
+// belong to the part, together as well. Their bounds are `deviations` standard deviations of a
+// correct computation.
 void judge_together(const Rnn& rnn, const GradientPart& part, size_t first, double deviations,
                     ExpectedOutput& expected);
 
-// For example "all 20 outputs" or "10 of 20 outputs".
+// Such as "all 20 outputs" or "10 of 20 outputs".
 std::string coverage_text(size_t checked, int64_t outputs);
 
 }  // namespace deepbench

@@ -1,5 +1,5 @@
-// Goes forward and backward through time one step at a time: recurrent products on all threads,
-// then the pointwise part of each sequence.
+// Steps forward and backward through time: computes the recurrent products of each step on all
+// threads, then the pointwise part of each sequence.
 #include "deepbench/ops/rnn/gradients.hpp"
 
 #include <algorithm>
@@ -283,7 +283,7 @@ RnnGradients::Matrix RnnGradients::weight_sums(const Matrix& gradients,
   return sums;
 }
 
-// Takes the remaining squares as if rows and columns were independent.
+// Treats the remaining squares as if rows and columns were independent.
 ValueWithError RnnGradients::weight_gradient(double sum, double squared_errors, const Squares& row,
                                              const Squares& column) const {
   const auto total_steps = double(rnn_.timesteps * rnn_.batch);

@@ -50,7 +50,7 @@ void add_initial_gradients(const Rnn& rnn, ExpectedOutput& expected) {
         index < first_of_weights ? std::numeric_limits<double>::quiet_NaN() : 0);
 }
 
-// Over the elements of dU.
+// The sum of squares of the elements of dU.
 double sum_of_squares(const std::vector<double>& values, const std::vector<double>& initial) {
   return std::inner_product(
       values.begin(), values.end(), initial.begin(), 0.0, std::plus<>(),
@@ -58,7 +58,7 @@ double sum_of_squares(const std::vector<double>& values, const std::vector<doubl
 }
 
 // A library may round at every step of a call, so that a further call has the bound of the first
-// relative to what dU holds by then.
+// one relative to the value that dU has by then.
 void add_growth(const Rnn& rnn, ExpectedOutput& expected) {
   const double squares = sum_of_squares(expected.values, expected.initial_values);
   if (squares == 0) return;

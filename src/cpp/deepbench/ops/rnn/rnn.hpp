@@ -26,7 +26,7 @@ struct Rnn {
   std::string cell, phase, mode;
   int64_t hidden = 0, batch = 0, timesteps = 0;
   PrecisionInfo precision;
-  // inputs per step: 1, or `hidden` if the input is added to every gate directly
+  // Inputs per step: 1, or `hidden` if the input is added to every gate directly.
   int64_t inputs = 1;
 
   // fill.h streams, and the layout of their elements. Values are those of fill.h times a power of

@@ -60,8 +60,9 @@ RnnSegment segment_at(const Rnn& rnn, const SegmentShape& shape, uint64_t seed, 
   return segment;
 }
 
-// A few steps for every unit: each of these segments takes one of so many units that follow one
-// another, at a place of its own. lstm's c is known at the beginning of a sequence.
+// Number of steps of the segments that together cover every unit: each of the sweep_segments()
+// segments takes one of as many consecutive units, at a place of its own. For lstm it lies at the
+// beginning of a sequence, where c is known.
 constexpr int64_t kSweepSteps = 4;
 
 int64_t sweep_segments(const Rnn& rnn) {

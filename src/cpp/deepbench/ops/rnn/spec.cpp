@@ -34,9 +34,9 @@ class RnnOperation final : public Operation {
                     {rnn.timesteps, rnn.batch, rnn.hidden, width});
   }
 
-  // The recurrent weights once, and the input and output of every step once, in the type of the
-  // operands. This includes int8, whose steps exchange bytes even if a library stores them in a
-  // wider type.
+  // Counts the recurrent weights once, and the input and output of every step once, in the type of
+  // the operands. For int8 too: its steps exchange bytes even if a library stores them in a wider
+  // type.
   Work work(const Problem& problem) const override {
     const Rnn rnn = rnn_problem(problem);
     const double sequence = double(rnn.timesteps) * double(rnn.batch) * double(rnn.hidden);

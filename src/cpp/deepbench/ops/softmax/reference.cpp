@@ -28,7 +28,8 @@ namespace {
 constexpr double kU = kRoundoffFloat;
 constexpr double kErrorOfExp = 8 * kU, kErrorOfQuotient = 4 * kU;
 constexpr double kSmallestNormal = std::numeric_limits<float>::min();
-constexpr uint64_t kBlock = 4096;  // outputs, at least
+// minimum of outputs that are computed at once
+constexpr uint64_t kBlock = 4096;
 
 double relative_error_of_exp(double argument) { return 2 * kU * std::abs(argument) + kErrorOfExp; }
 
@@ -95,11 +96,12 @@ class Reference {
 
   const Softmax softmax_;
   const bool sums_are_exact_;
-  const double roundings_;  // to the output's type
+  // roundings to the output's type
+  const double roundings_;
   std::vector<GeneratedArray> inputs_;
 };
 
-// Whole rows.
+// Blocks consist of whole rows.
 uint64_t block_of(const Softmax& softmax) {
   const auto columns = uint64_t(softmax.columns);
   return columns * std::max<uint64_t>(1, kBlock / columns);

@@ -7,7 +7,7 @@
 namespace deepbench {
 
 ExpectedOutput expected_softmax_output(const Softmax& softmax, const KernelConditions& conditions);
-// Of host memory.
+// Bytes of host memory that verification takes.
 double softmax_verification_bytes(const Softmax& softmax);
 
 }  // namespace deepbench

@@ -21,18 +21,19 @@ struct Softmax {
 
   // fill.h streams of the inputs: x or y, and dy.
   static constexpr uint32_t kStreamX = 0, kStreamDy = 1;
-  // After a refill with "integers" x holds multiples of this. exp(128) exceeds the range of float,
-  // exp(-128) is 0 in it: where x has m maxima in a row, y is 1/m there and 0 elsewhere.
+  // After a refill with "integers", x holds multiples of kGap. In float, exp(128) overflows and
+  // exp(-128) is 0: where a row has m maxima, y is 1/m there and 0 elsewhere.
   static constexpr float kGap = 128;
-  static constexpr int64_t kMaxima = 8;  // of a row, on average
-  // What a kernel states that stores exponentials in the output's type before it divides them.
+  // mean number of maxima of a row
+  static constexpr int64_t kMaxima = 8;
+  // The fact of a kernel that stores exponentials in the output's type before it divides them.
   static constexpr const char* kRoundedExponentials = "rounded_exponentials";
 
   deepbench_type type() const { return precision.c; }
   bool may_round_exponentials() const { return is_forward && size_of(type()) == 2; }
   uint64_t elements() const { return uint64_t(rows) * uint64_t(columns); }
 
-  // In the order of the operands of a call.
+  // The inputs in the order of a call's operands.
   std::vector<InputArray> inputs() const {
     if (is_forward) return {{kStreamX, type(), elements(), 1, integers(), kGap}};
     return {{kStreamX, type(), elements()}, {kStreamDy, type(), elements()}};
@@ -42,7 +43,7 @@ struct Softmax {
   }
 
  private:
-  // -1, 0 and 1. Half of those that are not 0 are maxima.
+  // The values -1, 0 and 1. Half of those that are not 0 are maxima.
   deepbench_small_integers integers() const {
     const double density = std::min(1.0, 2.0 * double(kMaxima) / double(columns));
     return {uint32_t(density * double(1u << 28)), 1};

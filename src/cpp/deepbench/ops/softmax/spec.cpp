@@ -15,8 +15,8 @@ class SoftmaxOperation final : public Operation {
   const std::vector<Parameter>& parameters() const override { return parameters_; }
   std::string group_by() const override { return "phase"; }
 
-  // Classes of ImageNet; attention of BERT-large at 384 tokens; words of a Llama model, for a batch
-  // and for one token.
+  // The classes of ImageNet, the attention of BERT-large at 384 tokens, and the vocabulary of a
+  // Llama model for a batch and for one token.
   std::vector<std::string> default_problems(const Attributes&) const override {
     std::vector<std::string> lines;
     for (const char* const shape : {"rows=256 columns=1000", "rows=24576 columns=384",
@@ -47,8 +47,8 @@ class SoftmaxOperation final : public Operation {
   double verification_bytes(const Problem& problem) const override {
     return softmax_verification_bytes(softmax_problem(problem));
   }
-  // Inputs in [-1, 1) hide that the maximum is not subtracted, and in a long row what is left out
-  // of its sum.
+  // With inputs in [-1, 1), the result does not show that the maximum is not subtracted, nor, in a
+  // long row, that the sum lacks a part.
   bool needs_exact_sums(const Problem& problem) const override {
     return softmax_problem(problem).is_forward;
   }

@@ -58,8 +58,8 @@ class SparseGemmOperation final : public Operation {
           "32-bit indices");
   }
 
-  // The values and 32-bit column indices of the nonzeros, the row offsets, B once, C read and
-  // written.
+  // Counts the values and 32-bit column indices of the nonzeros, the row offsets, B once, and C
+  // read and written.
   Work work(const Problem& problem) const override {
     const SparseGemm gemm = sparse_gemm_problem(problem);
     const double element = double(size_of(gemm.precision.a));
@@ -69,7 +69,7 @@ class SparseGemmOperation final : public Operation {
                 2 * double(gemm.m) * double(gemm.n) * double(size_of(gemm.precision.c))};
   }
 
-  // Uses the kernel's fact nnz, the nonzeros that it counted.
+  // Reads the number of nonzeros that the kernel counted from its fact nnz.
   std::vector<Metric> derived_metrics(const Problem& problem, const Attributes& facts,
                                       double median_ns) const override {
     const SparseGemm gemm = sparse_gemm_problem(problem);
@@ -94,7 +94,7 @@ class SparseGemmOperation final : public Operation {
     return all;
   }
 
-  // There is a library whose sparse product does not add C.
+  // Some libraries have a sparse product that does not add C.
   bool permits_condition(const Problem&, std::string_view name, const Value& value) const override {
     return name == "beta" && to_text(value) == "0";
   }
