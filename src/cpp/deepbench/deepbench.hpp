@@ -1,4 +1,4 @@
-// The core's public face: problems, backends, measuring, rows. Includes only.
+// The core's public interface: problems, backends, measuring, rows. Contains includes only.
 #pragma once
 
 #include "deepbench/core/operation.hpp"

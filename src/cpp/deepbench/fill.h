@@ -162,7 +162,7 @@ DEEPBENCH_FILL_FN int32_t deepbench_integer(deepbench_type type, uint64_t seed, 
       return (int32_t)(top >> 24);
     case DEEPBENCH_S7:
       return (int32_t)(top >> 25) - 64;
-    case DEEPBENCH_S32: /* so small that adding it to a sum of products causes no overflow */
+    case DEEPBENCH_S32: /* so small that no sum of products overflows when it is added */
       return (int32_t)(top >> 16) - 32768;
     default:
       return (int32_t)(top >> 24) - 128;
@@ -206,12 +206,12 @@ DEEPBENCH_FILL_FN int32_t deepbench_small_integer(deepbench_small_integers integ
   return 2 * (int32_t)(((top >> 29) * (integers.largest + 1u)) >> 3) - (int32_t)integers.largest;
 }
 
-/* What operand `stream` of a gemm with a result of type `c` holds: A and B -1 and 1, C odd integers
- * up to 7. Beyond a length that `c` sets, A is sparse, so that a row has about as many non-zero
- * elements. The result and every partial sum, in any order, are then exact in `c`, up to a
- * probability of 1e-12 for each element. They stay exact in an accumulator of 14 bits where `c` is
- * bfloat16, and of 24 bits where it is half or float, even if all products have the same sign.
- * Operands of integer types keep their usual values. */
+/* The values of operand `stream` of a gemm with a result of type `c`: A and B hold -1 and 1, C
+ * holds odd integers up to 7. Beyond a length that depends on `c`, A is sparse, so that the number
+ * of non-zero elements of a row stays about the same. The result and every partial sum, in any
+ * order, are then exact in `c`, up to a probability of 1e-12 for each element. They stay exact in
+ * an accumulator of 14 bits if `c` is bfloat16, and of 24 bits if it is half or float, even if all
+ * products have the same sign. Operands of integer types keep their usual values. */
 DEEPBENCH_FILL_FN deepbench_small_integers deepbench_gemm_integers(deepbench_type c, uint64_t k,
                                                                    uint32_t stream) {
   uint64_t length = c == DEEPBENCH_BF16 ? 1u << 10 : c == DEEPBENCH_F16 ? 1u << 15 : 1u << 21;

@@ -7,8 +7,8 @@
 
 #include "fill.h"
 
-/* How many octaves the ranks 1 to `rows` make, as a multiple of 2^-26: the logarithm to the base 2
- * of rows + 1, taken as linear between powers of two. rows is below 2^31. */
+/* The number of octaves from rank 1 to rank `rows`, as a multiple of 2^-26: the logarithm to the
+ * base 2 of rows + 1, approximated linearly between powers of two. rows is below 2^31. */
 DEEPBENCH_FILL_FN uint32_t deepbench_octaves(uint32_t rows) {
   uint64_t end = (uint64_t)rows + 1u;
   uint32_t whole = 0;
@@ -16,10 +16,10 @@ DEEPBENCH_FILL_FN uint32_t deepbench_octaves(uint32_t rows) {
   return (whole << 26) + (uint32_t)(((end << 26) >> whole) - (1u << 26));
 }
 
-/* The row, from 0 on, of lookup `index` in a table of `rows`. `octaves` is 0 for rows that are
- * equally frequent. With deepbench_octaves(rows) they follow Zipf's law with exponent 1, row 0
- * being the most frequent: all octaves of ranks are equally frequent, and the ranks of an octave
- * too. */
+/* The row, from 0 on, of lookup `index` in a table of `rows` rows. If `octaves` is 0, all rows
+ * are equally frequent. If it is deepbench_octaves(rows), they follow Zipf's law with exponent 1,
+ * and row 0 is the most frequent: all octaves of ranks are equally frequent, and so are the ranks
+ * within an octave. */
 DEEPBENCH_FILL_FN uint32_t deepbench_lookup(uint64_t seed, uint32_t stream, uint32_t rows,
                                             uint32_t octaves, uint64_t index) {
   uint64_t bits = deepbench_bits(seed, stream, index);

@@ -82,7 +82,7 @@ typedef struct deepbench_problem {
   deepbench_values attributes;
 } deepbench_problem;
 
-/* Where a backend puts what it has to say. */
+/* Receives the values that a backend emits. */
 typedef struct deepbench_sink {
   void* context;
   void (*emit)(void* context, const deepbench_value* value);
@@ -112,20 +112,20 @@ typedef struct deepbench_sink {
 /* ---- measuring ---------------------------------------------------------------------------- */
 
 typedef enum deepbench_launch {
-  DEEPBENCH_LAUNCH_BEST = 0,    /* request only: the truest that works here */
+  DEEPBENCH_LAUNCH_BEST = 0,    /* request only: the most accurate one that works here */
   DEEPBENCH_LAUNCH_GRAPH = 1,   /* a captured graph, one span around it */
   DEEPBENCH_LAUNCH_STREAM = 2,  /* back to back, one span around them */
-  DEEPBENCH_LAUNCH_ISOLATED = 3 /* a span around each call, summed */
+  DEEPBENCH_LAUNCH_ISOLATED = 3 /* a span around each call; the spans are added up */
 } deepbench_launch;
 
 /* deepbench_request.flags: mark the begin and the end of the calls for profilers and simulators
  * (docs/guide/simulators.md). */
 #define DEEPBENCH_REQUEST_MARKERS 1u
-/* For a kernel that emits `schedule_sensitive`: first run, outside all spans, something that
- * changes which compute unit takes which part of the calls. */
+/* For a kernel that emits `schedule_sensitive`: first runs, outside all spans, work that changes
+ * which compute unit takes which part of the calls. */
 #define DEEPBENCH_REQUEST_PERTURB 2u
 
-/* deepbench_batch.flags: the device says that heat or a hardware limit slowed it. */
+/* deepbench_batch.flags: the device states that heat or a hardware limit slowed it. */
 #define DEEPBENCH_BATCH_THROTTLED 1u
 /* A software power cap was active, which is a label and not a fault. */
 #define DEEPBENCH_BATCH_POWER_CAPPED 2u
@@ -137,7 +137,7 @@ typedef struct deepbench_request {
   uint32_t flags;
 } deepbench_request;
 
-/* What one batch took. The core sets struct_size and zeroes the rest. */
+/* The result of one batch. The core sets struct_size and zeroes the rest. */
 typedef struct deepbench_batch {
   size_t struct_size;
   uint64_t count;          /* calls made; must equal the request's */
@@ -146,7 +146,7 @@ typedef struct deepbench_batch {
   uint64_t copies_touched; /* distinct copies of the operands that the calls used */
   int32_t launch;          /* the deepbench_launch that was used */
   const char* timer;       /* static: "steady_clock", "cuda_event", "cycles" */
-  double clock_mhz;        /* of the compute units during the batch; 0 if unknown */
+  double clock_mhz;        /* clock of the compute units during the batch; 0 if unknown */
   uint32_t flags;
 } deepbench_batch;
 
@@ -159,15 +159,15 @@ typedef struct deepbench_batch {
 
 typedef struct deepbench_scan {
   size_t struct_size;
-  uint64_t count;      /* elements looked at: all of the output */
+  uint64_t count;      /* elements examined: all of the output */
   uint64_t untouched;  /* still poisoned (in place: still the restored value, bit for bit) */
   uint64_t non_finite; /* infinities, and NaNs that are not the poison */
 } deepbench_scan;
 
 /* ---- the table ----------------------------------------------------------------------------- */
 
-typedef struct deepbench_plan deepbench_plan;     /* the backend's own */
-typedef struct deepbench_kernel deepbench_kernel; /* the backend's own */
+typedef struct deepbench_plan deepbench_plan;     /* defined by the backend */
+typedef struct deepbench_kernel deepbench_kernel; /* defined by the backend */
 
 typedef struct deepbench_backend {
   size_t struct_size;
@@ -187,7 +187,7 @@ typedef struct deepbench_backend {
    * estimates the time left. */
   deepbench_status (*describe)(deepbench_sink sink);
 
-  /* How many devices can be used; 0 with DEEPBENCH_OK is a clean "none". */
+  /* The number of usable devices; 0 with DEEPBENCH_OK means that there are none. */
   deepbench_status (*device_count)(int32_t* count);
 
   /* Emits name (text), last_level_cache_bytes, memory_bytes, memory_available_bytes (integers),
@@ -217,7 +217,7 @@ typedef struct deepbench_backend {
    * belongs to the core until destroy. */
   deepbench_status (*prepare)(deepbench_plan* plan, deepbench_kernel** kernel);
 
-  /* Emits what the plan does not say yet, or says otherwise: copies, in_place, conversions, how
+  /* Emits facts that the plan lacks or states differently: copies, in_place, conversions, how
    * sums are kept, note.* (text) for the reader of the row, metric.* (real). */
   deepbench_status (*describe_kernel)(deepbench_kernel* kernel, deepbench_sink sink);
 
@@ -257,12 +257,11 @@ typedef struct deepbench_backend {
    * first values. */
   deepbench_status (*restore)(deepbench_kernel* kernel);
 
-  /* Looks at every element of an output. NULL: the core reads the output element by element. */
+  /* Examines every element of an output. NULL: the core reads the output element by element. */
   deepbench_status (*scan_output)(deepbench_kernel* kernel, uint32_t output, deepbench_scan* scan);
 
-  /* An output seen as a column-major matrix of `rows` rows:
-   * sums[i] = sum over j of output[i + j*rows] * deepbench_weight(seed, j), in double. NULL: as
-   * above. */
+  /* Treats an output as a column-major matrix of `rows` rows: sums[i] = sum over j of output[i +
+   * j*rows] * deepbench_weight(seed, j), in double. NULL: as for scan_output. */
   deepbench_status (*project_output)(deepbench_kernel* kernel, uint32_t output, uint64_t rows,
                                      uint64_t seed, double* sums);
 

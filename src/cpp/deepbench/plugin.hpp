@@ -25,7 +25,7 @@
 
 namespace deepbench::plugin {
 
-// A slot throws it to return a status other than DEEPBENCH_FAILED.
+// Thrown by a slot to return a status other than DEEPBENCH_FAILED.
 class Error : public std::runtime_error {
  public:
   Error(deepbench_status status, const std::string& message)
@@ -101,7 +101,7 @@ class Problem {
 // The options of plugin.h with their defaults.
 struct Options {
   int32_t device = 0;
-  std::vector<int> devices;  // of a collective in one process; empty: only `device`
+  std::vector<int> devices;  // for a collective in one process; empty: only `device`
   std::string library;
   bool cold = false;
   int64_t copies = 1024;
@@ -186,8 +186,8 @@ class Kernel {
                            double* values) = 0;
   virtual void scan_output(uint32_t output, deepbench_scan& scan) = 0;
   virtual void project_output(uint32_t output, uint64_t rows, uint64_t seed, double* sums) = 0;
-  // Of a reference: starts from the states that the forward pass of `tested` has left, if they are
-  // the problem's.
+  // Only for a reference: starts from the states that the forward pass of `tested` left, if they
+  // are the problem's.
   virtual deepbench_forward_states adopt_forward_states(const Kernel& tested) {
     (void)tested;
     return DEEPBENCH_STATES_UNKNOWN;
@@ -200,8 +200,8 @@ class Plan {
   virtual ~Plan() = default;
   // Emits library, algorithm, memory_bytes and further facts.
   virtual void describe(Sink& sink) const = 0;
-  // The ids of the algorithms that with_candidate() takes, its own first; at most `limit` are
-  // wanted (0: all).
+  // The ids of the algorithms that with_candidate() accepts, with the plan's own first. At most
+  // `limit` are requested (0: all).
   virtual std::vector<std::string> candidates(int64_t limit) const {
     (void)limit;
     return {};
@@ -214,7 +214,8 @@ class Plan {
 
 class Backend {
  public:
-  // deepbench_backend::priority; a backend that `auto` may take hides it with its own.
+  // The value of deepbench_backend::priority. A backend that `auto` may select hides this constant
+  // with its own.
   static constexpr int32_t kPriority = 0;
 
   virtual ~Backend() = default;
@@ -274,7 +275,7 @@ inline deepbench_kernel* handle(std::unique_ptr<Kernel> kernel) {
   return reinterpret_cast<deepbench_kernel*>(kernel.release());
 }
 
-// The slots of one backend class, which only translate.
+// The functions of the table for one backend class, which only convert arguments and results.
 template <class B>
 struct Slots {
   static B& backend() {
@@ -441,7 +442,7 @@ const deepbench_backend* table(const char* name) {
 
 }  // namespace deepbench::plugin
 
-// Exports backend class TYPE under NAME; once per shared library, at namespace scope.
+// Exports backend class TYPE under NAME. Used once per shared library, at namespace scope.
 #define DEEPBENCH_PLUGIN(TYPE, NAME)                                        \
   extern "C" DEEPBENCH_EXPORT const deepbench_backend* deepbench_plugin() { \
     return ::deepbench::plugin::table<TYPE>(NAME);                          \

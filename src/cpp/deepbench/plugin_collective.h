@@ -6,20 +6,20 @@
 
 #define DEEPBENCH_COLLECTIVE "deepbench.collective/1"
 
-/* The processes of a collective, and how they speak to one another before anything is timed. Unlike
- * all else that the core passes in, what this struct points to stays valid as long as the process.
- */
+/* The processes of a collective, and the means by which they exchange data before anything is
+ * timed. Unlike all else that the core passes in, the data that this struct refers to stays valid
+ * as long as the process. */
 typedef struct deepbench_group {
   size_t struct_size;
   int32_t rank;
   int32_t size;
   void* context;
-  /* Gathers `bytes` from every rank into all[rank * bytes]; returns when all have spoken. For join
-   * and prepare, which every rank must then call it from alike; a function that gets anything but
-   * DEEPBENCH_OK from it returns that status. */
+  /* Gathers `bytes` from every rank into all[rank * bytes]; returns when all ranks have
+   * contributed. For join and prepare, which must then call it in the same way on every rank. A
+   * function that receives any other status than DEEPBENCH_OK from it returns that status. */
   deepbench_status (*exchange)(void* context, const void* mine, size_t bytes, void* all);
-  int32_t local_rank; /* among the ranks of this machine: which of its devices is this rank's */
-  int32_t local_size; /* how many ranks this machine has */
+  int32_t local_rank; /* number among this machine's ranks; determines the rank's device */
+  int32_t local_size; /* number of ranks on this machine */
   const char*
       address; /* numeric, at which other ranks reach this machine: "127.0.0.1", "fd00::1" */
   /* 1 once a rank has ended, or has failed where others wait for it: every wait for the group must

@@ -1,4 +1,4 @@
-/* Extension: a counter of the energy that a device has taken. */
+/* Extension: a counter of the energy that a device has consumed. */
 #ifndef DEEPBENCH_PLUGIN_ENERGY_H_
 #define DEEPBENCH_PLUGIN_ENERGY_H_
 

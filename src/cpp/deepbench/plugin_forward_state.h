@@ -11,10 +11,10 @@
 
 #define DEEPBENCH_FORWARD_STATE "deepbench.forward_state/1"
 
-/* What the reference finds of the states that a kernel's forward pass has left. */
+/* The reference's judgment of the states that a kernel's forward pass left. */
 typedef enum deepbench_forward_states {
-  DEEPBENCH_STATES_WRONG = -1,  /* each is near the problem's, but all are off: incorrect */
-  DEEPBENCH_STATES_UNKNOWN = 0, /* none, or of something else: the reference uses its own */
+  DEEPBENCH_STATES_WRONG = -1,  /* each is close to the problem's, but all are wrong: incorrect */
+  DEEPBENCH_STATES_UNKNOWN = 0, /* none, or those of something else: the reference uses its own */
   DEEPBENCH_STATES_ADOPTED = 1  /* the problem's, up to rounding: the reference starts from them */
 } deepbench_forward_states;
 

@@ -1,4 +1,4 @@
-// assess: the bound of a row from figures that a result file holds.
+// Binds assess(): the bound of a row from figures in a result file.
 #include <pybind11/stl.h>
 
 #include <optional>

@@ -1,4 +1,4 @@
-// The ranks of a group: the place of this process, and the rendezvous with the others.
+// Binds the ranks of a group: the place of this process, and the rendezvous with the others.
 #include <pybind11/stl.h>
 
 #include "bindings.hpp"

@@ -1,4 +1,4 @@
-// Operation and Parameter, from which the command line derives its arguments and help.
+// Binds Operation and Parameter, from which the command line derives its arguments and help.
 #include <pybind11/stl.h>
 
 #include "bindings.hpp"
@@ -28,7 +28,7 @@ py::object default_text(const Parameter& parameter) {
   return py::str(parameter.default_text);
 }
 
-// The bound of an integer or a real; None for a choice, and if only the type limits the value.
+// The bound of an integer or a real. None for a choice, or if only the type limits the value.
 py::object bound_or_none(const Parameter& parameter, double value) {
   if (parameter.kind == ParameterKind::kChoice || value == Parameter().maximum) return py::none();
   if (parameter.kind == ParameterKind::kReal) return py::float_(value);

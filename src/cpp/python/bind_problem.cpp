@@ -1,4 +1,5 @@
-// Problem: parsed and validated natively, so that suites, command line and rows agree.
+// Binds Problem, which is parsed and validated natively, so that suites, command line and rows
+// agree.
 #include <pybind11/stl.h>
 
 #include "bindings.hpp"

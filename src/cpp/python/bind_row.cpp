@@ -1,4 +1,5 @@
-// Rows that the parent of a worker writes, through the core's assembler. No backend is loaded.
+// Binds the writing of rows by the parent of a worker, through the core's assembler. No backend is
+// loaded.
 #include <pybind11/stl.h>
 
 #include <cmath>
@@ -29,7 +30,8 @@ std::string failed_row(const std::string& problem, int64_t position, const std::
       .to_json();
 }
 
-// Writes a value of Python's JSON parser. A number keeps its digits, and 1.0 its point.
+// Writes a value of Python's JSON parser. A number keeps its digits, and 1.0 keeps its decimal
+// point.
 void write_value(const py::handle& value, deepbench::JsonWriter& json) {
   if (value.is_none()) {
     json.null();

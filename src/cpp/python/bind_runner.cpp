@@ -1,4 +1,4 @@
-// Runner: rows as lines of JSON, from the only writer of rows, which is in the core.
+// Binds Runner, which returns rows as lines of JSON from the core, the only writer of rows.
 #include <pybind11/functional.h>
 #include <pybind11/stl.h>
 

@@ -1,4 +1,4 @@
-// One function per bound noun; module.cpp calls them all.
+// Declares one function for each group of bindings. module.cpp calls them all.
 #pragma once
 
 #include <pybind11/pybind11.h>

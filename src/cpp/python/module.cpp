@@ -1,5 +1,5 @@
-// deepbench._core: the native core for Python. Configuration, sweeps and reports are Python's;
-// everything that is measured or verified is not.
+// deepbench._core: the native core for Python. Python handles configuration, sweeps and reports;
+// the core handles everything that is measured or verified.
 #include <pybind11/pybind11.h>
 
 #include "bindings.hpp"

@@ -38,7 +38,7 @@ constexpr const char* kUsage =
     "The ceilings that are measured for a row stand before it. To have them taken over by another\n"
     "process, give it a line 'ceiling KEY ; figure=NUMBER' for each before the first problem.\n";
 
-// Messages may quote arguments, files and other ranks.
+// Prints a message, which may quote arguments, files and other ranks.
 void say(const std::string& kind, const std::string& message) {
   std::cerr << "deepbench_run: " << kind << ": " << deepbench::one_line(message, kLongestMessage)
             << std::endl;
@@ -91,7 +91,7 @@ class ExitOnRankLoss {
   std::thread watcher_;
 };
 
-// 0 when every row is ok or unsupported and at least one is ok.
+// Returns 0 if every row is ok or unsupported and at least one is ok.
 int run_lines(deepbench::Runner& runner) {
   runner.on_ceiling([](const std::string& line) { std::cout << line << std::endl; });
   int64_t position = 0, ok = 0, bad = 0;

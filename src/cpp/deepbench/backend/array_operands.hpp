@@ -37,7 +37,7 @@ struct CallArrays {
     for (const InputArray& input : inputs) bytes = saturating_add(bytes, input.bytes());
     return bytes;
   }
-  // What ArrayMapOperands allocate.
+  // The arrays that ArrayMapOperands allocates.
   template <class Copies>
   uint64_t needed_bytes(const CopyPlan& plan) const {
     uint64_t bytes =

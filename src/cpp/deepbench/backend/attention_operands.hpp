@@ -54,11 +54,11 @@ class AttentionOperands final : public OutputOperands<Memory> {
   static uint64_t touched_bytes(const Attention& attention) { return uint64_t(attention.bytes()); }
 
   uint64_t copies() const { return count_; }
-  // Null where the problem has no such part.
+  // Null if the problem has no such part.
   void* at(AttentionPart part, uint64_t copy) const {
     return attention_.elements(part) == 0 ? nullptr : parts_[size_t(part)].at(copy);
   }
-  // Called when the forward pass whose gradients are computed has left its results in copy 0.
+  // Called after the forward pass whose gradients are computed has left its results in copy 0.
   void replicate_forward_results() {
     for (const AttentionPart part : {AttentionPart::kO, AttentionPart::kLogSum})
       memory().replicate(parts_[size_t(part)]);

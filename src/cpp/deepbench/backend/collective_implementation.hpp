@@ -1,6 +1,6 @@
-// Collectives through one library: the checks, the sizes and the order of the steps that all
-// libraries and backends share. Header-only, for backends: a backend derives its class once and
-// says how it allocates; each of its libraries derives from that class.
+// Runs collectives through one library: the checks, the sizes and the order of the steps that all
+// libraries and backends share. Header-only, for backends: a backend derives its own class once and
+// defines how it allocates; each of its libraries derives from that class.
 #pragma once
 
 #include <cstdint>
@@ -24,7 +24,7 @@ inline void require_equal_blocks(const Collective& collective, int ranks) {
               " instead of " + std::to_string(collective.elements));
 }
 
-// `RankMemory` is that of CollectiveOperands, `Call` the backend's class of calls.
+// `RankMemory` is that of CollectiveOperands, and `Call` is the backend's class of calls.
 template <class RankMemory, class Call>
 class CollectiveImplementation : public Implementation {
  public:
@@ -53,8 +53,8 @@ class CollectiveImplementation : public Implementation {
     (void)collective, (void)algorithm;
     return 0;
   }
-  // All ranks call this before selection tries algorithms. It does slow initialization that a
-  // process needs once; otherwise the first algorithm that needs it would use up the time of the
+  // All ranks call this before selection tries algorithms. It performs slow initialization that a
+  // process needs once. Otherwise the first algorithm that needs it would use up the time of the
   // others.
   virtual void before_selection() {}
   // Called on all ranks alike when the operands are allocated. The ranks may exchange data.
@@ -75,7 +75,7 @@ class CollectiveImplementation : public Implementation {
   virtual uint64_t ranks_sharing_memory() { return 1; }
   // Called on all ranks. Throws if the operands cannot be allocated.
   virtual void before_allocating(const Participants& participants, uint64_t bytes) = 0;
-  // Makes the library's make_call() last, as PreparedKernel demands.
+  // Calls the library's make_call() last, as PreparedKernel requires.
   virtual std::unique_ptr<Kernel> make_kernel(std::unique_ptr<Operands> operands,
                                               const CopyPlan& copies,
                                               const std::string& algorithm) = 0;
@@ -102,8 +102,8 @@ class CollectiveImplementation : public Implementation {
       describe_plan(library_.versioned_name(), algorithm_, memory_bytes(), workspace_bytes(), sink);
     }
 
-    // Only `--algorithm best` sets a limit, and then all ranks call this function. Only its time is
-    // limited. For an unknown name, rank 0 alone calls it in order to list the candidates.
+    // Only `--algorithm best` sets a limit; all ranks then call this function, and its time alone
+    // is limited. For an unknown name, only rank 0 calls it, to list the candidates.
     std::vector<std::string> candidates(int64_t limit) const override {
       if (limit > 0) library_.before_selection();
       return library_.algorithms(collective_);

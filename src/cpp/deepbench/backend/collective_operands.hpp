@@ -43,7 +43,7 @@ inline uint64_t result_bytes(const Collective& collective, int ranks) {
                              uint64_t(size_of(collective.precision.c)));
 }
 
-// Which of all summands a rank adds.
+// The share of all summands that a rank adds.
 struct Summands {
   uint64_t seed = 0;
   uint32_t rank = 0, ranks = 1;
@@ -117,8 +117,8 @@ class RankOperands {
     if (problem_.has_one_array())
       memory_.copy(initial_.data(), input_.at(0), operand_bytes(problem_, ranks_));
   }
-  // Where one array receives what another rank broadcasts, it is poisoned: the result overwrites
-  // it.
+  // If the array is also the one that receives a broadcast from another rank, it is poisoned,
+  // because the result overwrites it.
   void fill_operand(Inputs inputs, const Summands& summands, bool has_exact_sums) const {
     const Array operand = {input_.at(0), problem_.precision.c, problem_.operand_elements(ranks_)};
     if (problem_.kind == CollectiveKind::kBroadcast && has_result())
@@ -136,10 +136,11 @@ class RankOperands {
   const int rank_, ranks_;
   const RankMemory memory_;
   typename RankMemory::Copies input_, result_;
-  typename RankMemory::Buffer initial_;  // of one array: the initial content of input_
+  typename RankMemory::Buffer initial_;  // one array: the initial contents of input_
 };
 
-// The operands of all ranks of this process. Their outputs follow one another in order of rank.
+// The operands of all ranks of this process. The outputs of the ranks are consecutive, in the order
+// of the ranks.
 template <class RankMemory>
 class CollectiveOperands final : public Operands {
  public:
@@ -155,7 +156,8 @@ class CollectiveOperands final : public Operands {
     all_.front()->memory().make_current();
   }
 
-  // Sizes on each device: what a call touches, and what the constructor allocates.
+  // Sizes on each device: the bytes that a call touches, and the bytes that the constructor
+  // allocates.
   static uint64_t touched_bytes(const Collective& collective, int ranks) {
     const uint64_t operand = operand_bytes(collective, ranks);
     return collective.has_one_array() ? operand
@@ -173,7 +175,7 @@ class CollectiveOperands final : public Operands {
 
   const Collective& problem() const { return problem_; }
   const Participants& participants() const { return participants_; }
-  // Of the result of one rank, and of all ranks of this process.
+  // Elements of the result of one rank, and of the results of all ranks of this process.
   uint64_t result_elements() const { return problem_.result_elements(participants_.ranks); }
   uint64_t outputs() const {
     return problem_.outputs(participants_.first_rank, participants_.local(), participants_.ranks);
@@ -195,7 +197,7 @@ class CollectiveOperands final : public Operands {
       one->refill(parsed, seed, problem_.is_sum() && !has_full_mantissas);
   }
 
-  // The ranks of a process work independently. All operands must be restored before a rank that is
+  // The ranks of a process work independently: all operands must be restored before a rank that is
   // ahead adds to them.
   void restore() override {
     for (const auto& one : all_) one->restore();

@@ -1,5 +1,5 @@
-// What a kernel says of operands that it stores in another layout beforehand. Header-only, for
-// backends.
+// Emits a kernel's facts about operands that it stores in another layout beforehand. Header-only,
+// for backends.
 #pragma once
 
 #include <string>
@@ -10,7 +10,7 @@
 
 namespace deepbench::plugin {
 
-// `times` are those of one conversion of all these operands.
+// `times` are samples of the time of one conversion of all these operands.
 inline void describe_conversion(const std::string& operands, const std::vector<double>& times,
                                 Sink& sink) {
   sink.text("converted", operands);

@@ -25,7 +25,7 @@ class Copies {
         memory_(needed_bytes(bytes, copies), arguments...) {}
 
   std::byte* at(uint64_t copy) const { return memory_.data() + copy * stride_; }
-  uint64_t bytes() const { return bytes_; }  // of one copy
+  uint64_t bytes() const { return bytes_; }  // bytes of one copy
   uint64_t count() const { return count_; }
 
   // The bytes that the constructor allocates; saturates.

@@ -88,7 +88,7 @@ class EmbeddingOperands final : public OutputOperands<Memory> {
   const void* restored() const override { return initial_table_.data(); }
 
  private:
-  static constexpr int64_t kManyCalls = 1 << 20;  // that the range of float permits to add up
+  static constexpr int64_t kManyCalls = 1 << 20;  // calls whose sum stays within the range of float
 
   Array table_array(uint64_t copy) const {
     return {table_.at(copy), embedding_.table_type(), uint64_t(embedding_.table_elements())};
@@ -97,8 +97,9 @@ class EmbeddingOperands final : public OutputOperands<Memory> {
     return {rows_.at(copy), embedding_.type(), uint64_t(embedding_.row_elements())};
   }
 
-  // The elements of the table that calls read: all of a gradient's, otherwise the rows that are
-  // looked up, unless their pages are so many that the whole table is filled as quickly.
+  // The elements of the table that calls read: all elements for a gradient, and otherwise the rows
+  // that are looked up, unless they have so many pages that filling the whole table takes no
+  // longer.
   std::vector<ElementRange> rows_to_fill(uint64_t seed) const {
     constexpr uint64_t kPageBytes = 4096, kMinSaving = 16;
     const uint64_t row_bytes = uint64_t(embedding_.dim) * size_of(embedding_.table_type());
@@ -125,7 +126,7 @@ class EmbeddingOperands final : public OutputOperands<Memory> {
 
   const Embedding embedding_;
   const Copies table_, rows_, indices_;
-  const typename Memory::Buffer initial_table_;  // of a gradient
+  const typename Memory::Buffer initial_table_;  // for a gradient only
 };
 
 }  // namespace deepbench::plugin

@@ -1,6 +1,6 @@
 // The form in which a matrix product is passed to a library: padded dimensions, stored
-// transpositions, converted operands and the time of their conversion, and the sizes of all that,
-// which saturate instead of overflowing. Header-only, for backends.
+// transpositions, converted operands and the time of their conversion. Its sizes saturate instead
+// of overflowing. Header-only, for backends.
 #pragma once
 
 #include <algorithm>
@@ -26,8 +26,8 @@ enum class Conversion {
 struct GemmLayout {
   std::string name;  // "plain" or "tn"
   Gemm problem;
-  Gemm executed;             // the dimensions and transpositions that the library is called with
-  std::string padding_rule;  // why dimensions are padded; empty if none is
+  Gemm executed;             // the dimensions and transpositions of the library's call
+  std::string padding_rule;  // the reason why dimensions are padded; empty if none is
   Conversion a = Conversion::kNone, b = Conversion::kNone;
   bool in_place = false;  // the result replaces C; otherwise it is stored in D
 
@@ -38,13 +38,14 @@ struct GemmLayout {
   // The size of one copy in the library's layout, of all products of a batch.
   uint64_t a_bytes() const { return bytes(executed.m, executed.k, executed.precision.a); }
   uint64_t b_bytes() const { return bytes(executed.k, executed.n, executed.b_type); }
-  // Of C and of D, which have the same type.
+  // The size of C and of D, which have the same type.
   uint64_t c_bytes() const { return bytes(executed.m, executed.n, executed.precision.c); }
   uint64_t bias_bytes() const {
     return problem.has_epilogue() ? matrix_bytes(executed.m, 1, executed.precision.c) : 0;
   }
-  // The scales of blocks as libraries store them: of A, the blocks along k of each block of rows,
-  // as many as a multiple of 4; of B, all columns of each block along k. 0 without them.
+  // The scales of blocks as libraries store them. Those of A along k are padded to a multiple of 4,
+  // for each block of rows; those of B are stored for all columns, for each block along k. The
+  // sizes are 0 without scales.
   int64_t leading_scale_a() const { return (executed.blocks_k() + 3) / 4 * 4; }
   uint64_t scale_a_bytes() const {
     if (!problem.scales_blocks) return 0;
@@ -58,11 +59,11 @@ struct GemmLayout {
   uint64_t plain_a_bytes() const { return bytes(problem.m, problem.k, problem.precision.a); }
   uint64_t plain_b_bytes() const { return bytes(problem.k, problem.n, problem.b_type); }
 
-  // How many arrays of the size of C there are: C and the result, unless one replaces the other or
-  // there is no C.
+  // The number of arrays of the size of C: C and the result, unless the result replaces C or there
+  // is no C.
   int results() const { return in_place || problem.has_epilogue() ? 1 : 2; }
 
-  // By one call, excluding the workspace.
+  // The bytes that one call touches, without the workspace.
   uint64_t touched_bytes() const {
     uint64_t bytes = saturating_add(saturating_add(a_bytes(), b_bytes()),
                                     saturating_multiply(c_bytes(), uint64_t(results())));
@@ -172,8 +173,8 @@ inline GemmLayout tensor_core_layout(const Gemm& problem, const Options& options
   return layout;
 }
 
-// The layouts in which a library may be given the problem: "plain", and for 8-bit types "tn", that
-// of tensor cores, unless it is the same. The operands of a batch are not converted.
+// The layouts in which a library may receive the problem: "plain", and for 8-bit types also "tn",
+// the layout of tensor cores, unless it is the same. The operands of a batch are not converted.
 inline std::vector<GemmLayout> gemm_layouts(const Gemm& problem, const Options& options,
                                             bool in_place) {
   std::vector<GemmLayout> layouts = {plain_layout(problem, options, in_place)};

@@ -1,5 +1,5 @@
 // The operands of a matrix product in a device's memory: their creation and conversion, the access
-// to results for verification, and the row entries about padding and conversions. Header-only, for
+// to results for verification, and the row's facts about padding and conversions. Header-only, for
 // backends.
 //
 // `Memory` is the backend's access to the memory of one device. Its Array is a Matrix. It has,
@@ -78,7 +78,7 @@ class GemmOperands : public OutputOperands<Memory> {
     bytes = saturating_add(bytes, layout.problem.has_epilogue()
                                       ? Copies::needed_bytes(layout.bias_bytes(), 1)
                                       : Copies::needed_bytes(layout.c_bytes(), plan.copies));
-    // D; in place, the first values of C.
+    // D or, in place, the first values of C.
     bytes = saturating_add(
         bytes, Copies::needed_bytes(layout.c_bytes(), layout.in_place ? 1 : plan.copies));
     if (layout.problem.scales_blocks)
@@ -135,7 +135,7 @@ class GemmOperands : public OutputOperands<Memory> {
  protected:
   using OutputOperands<Memory>::memory;
 
-  // Emits how the backend's units and libraries round where that is more than the precision says.
+  // Emits how the backend's units and libraries round, if that is more than the precision implies.
   virtual void describe_rounding(Sink& sink) const { (void)sink; }
 
  private:
@@ -182,7 +182,8 @@ class GemmOperands : public OutputOperands<Memory> {
   Matrix output(uint64_t copy) const final { return c_matrix(d(copy)); }
   const void* restored() const final { return layout_.in_place ? initial_c_.data() : nullptr; }
 
-  // A refill finds all but temporary memory allocated: calls and graphs hold the addresses.
+  // Rewrites the operands. During a refill all memory except temporary memory stays allocated,
+  // because calls and graphs hold its addresses.
   void fill_operands() {
     // The sources of operands that are converted beforehand; freed on return.
     Copies once_a, once_b;
@@ -212,7 +213,7 @@ class GemmOperands : public OutputOperands<Memory> {
     memory().replicate(source);
   }
 
-  // Scales of padding are 0.
+  // Creates the scales. Those of padding are 0.
   void make_scales() {
     const Gemm& g = layout_.problem;
     const auto columns = uint64_t(g.blocks_m()), blocks = uint64_t(g.blocks_k());
@@ -244,7 +245,7 @@ class GemmOperands : public OutputOperands<Memory> {
     if (layout_.in_place) memory().copy(initial_c_.data(), c_.at(0), c_.bytes());
   }
 
-  // Products of 8-bit integers are exact for all values and need no small ones.
+  // Products of 8-bit integers are exact for all values and need no small integers.
   void fill(const Matrix& matrix, uint32_t operand) const {
     const bool integers = inputs_ == Inputs::kIntegers;
     if (integers && !layout_.problem.is_int8())
@@ -266,7 +267,8 @@ class GemmOperands : public OutputOperands<Memory> {
       if (plain_b.count()) transpose(input_b(), plain_b, b_, 0);
     };
     convert_all(0);
-    // The same for every kernel of these dimensions: measured once in a process.
+    // The times are the same for every kernel of these dimensions and are measured once in a
+    // process.
     static MemoCache<std::array<int64_t, 7>, std::vector<double>> known;
     const Gemm& run = layout_.executed;
     const std::array<int64_t, 7> key = {memory().device(),
@@ -305,7 +307,7 @@ class GemmOperands : public OutputOperands<Memory> {
   Copies a_, b_, c_, d_, bias_, scale_a_, scale_b_;
   Copies plain_a_, plain_b_;           // Conversion::kInCall: the sources that every call converts
   typename Memory::Buffer initial_c_;  // C in place: the values that restore() writes
-  // Of one conversion of all operands that are converted beforehand.
+  // Times of one conversion of all operands that are converted beforehand.
   std::vector<double> conversion_times_;
 };
 

@@ -49,7 +49,7 @@ class GroupedGemmOperands final : public OutputOperands<Memory> {
     return saturating_add(saturating_add(a_bytes(problem), c_bytes(problem)),
                           b_bytes(problem, problem.groups_with_rows()));
   }
-  // What the constructor allocates, and what flushes the caches.
+  // The bytes that the constructor allocates, and those that flush the caches.
   static uint64_t needed_bytes(const GroupedGemm& problem, const CopyPlan& plan) {
     uint64_t bytes = plan.flush_bytes;
     for (const uint64_t operand :
@@ -117,7 +117,7 @@ class GroupedGemmOperands final : public OutputOperands<Memory> {
       memory().fill_parts(operand, parts, inputs, seed, stream);
   }
 
-  // The elements of B that calls read: runs of groups that have rows.
+  // The elements of B that calls read, as runs of adjacent groups that have rows.
   std::vector<ElementRange> matrices_with_rows() const {
     const auto matrix = uint64_t(problem_.k * problem_.n);
     std::vector<ElementRange> runs;

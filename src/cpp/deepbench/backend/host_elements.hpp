@@ -6,8 +6,8 @@
 //   parallel_for(count, grain, part) calls part(begin, end, worker) at most once for each worker <
 //                                    size(), for parts that together are [0, count); all but the
 //                                    last are multiples of `grain`. Returns when all have finished.
-//
-// The loops that large problems spend their time in are compiled for every vector unit; compile the
+// Most of the time of large problems is spent in these loops, which are compiled for every vector
+// unit. A file that includes them must be compiled with -O3.
 // file that includes them with -O3.
 #pragma once
 
@@ -20,7 +20,7 @@
 
 namespace deepbench::plugin {
 
-// elements; for fewer, waking workers takes longer than the loop
+// In elements. For fewer, waking workers takes longer than the loop.
 inline constexpr uint64_t kHostGrain = 1 << 15;
 
 // Workers of a backend that needs no threads for its operands.

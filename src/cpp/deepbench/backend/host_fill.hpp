@@ -1,5 +1,5 @@
 // Fills operands in host memory with the values of fill.h, and poisons them. Header-only, for
-// backends; host_elements.hpp says what `Workers` is.
+// backends; host_elements.hpp defines `Workers`.
 #pragma once
 
 #include <algorithm>
@@ -92,7 +92,7 @@ inline void fill_range(void* data, deepbench_type type, const FillRange& r) {
 // Calls each(begin, end) for pieces of the parts, on all workers.
 template <class Workers, class Each>
 void for_parts(Workers& workers, const std::vector<ElementRange>& parts, const Each& each) {
-  std::vector<uint64_t> ends;  // of each part, where the parts follow one another
+  std::vector<uint64_t> ends;  // ends of the parts if they were consecutive
   uint64_t all = 0;
   for (const ElementRange& part : parts) ends.push_back(all += part.end - part.begin);
   workers.parallel_for(all, kHostGrain, [&](uint64_t begin, uint64_t end, size_t) {
@@ -119,7 +119,7 @@ void fill_with_bits(Workers& workers, void* data, deepbench_type type,
   });
 }
 
-// data[i] = element i of operand `stream`, stored as `type`, for the i of the parts.
+// Sets data[i] to element i of operand `stream`, stored as `type`, for all i of the parts.
 template <class Workers>
 void fill_parts(Workers& workers, void* data, deepbench_type type,
                 const std::vector<ElementRange>& parts, Inputs inputs, uint64_t seed,
@@ -132,15 +132,15 @@ void fill_parts(Workers& workers, void* data, deepbench_type type,
   });
 }
 
-// All elements.
+// Does the same for all elements.
 template <class Workers>
 void fill(Workers& workers, void* data, deepbench_type type, uint64_t count, Inputs inputs,
           uint64_t seed, uint32_t stream) {
   fill_parts(workers, data, type, {{0, count}}, inputs, seed, stream);
 }
 
-// The same values as floats: data[i] = element i of operand `stream` after rounding to half or
-// bfloat16.
+// Stores the same values as floats: data[i] is element i of operand `stream` after rounding to half
+// or bfloat16.
 template <class Workers>
 void fill_floats(Workers& workers, float* data, deepbench_type type, uint64_t count, Inputs inputs,
                  uint64_t seed, uint32_t stream) {
@@ -154,8 +154,8 @@ void fill_floats(Workers& workers, float* data, deepbench_type type, uint64_t co
   });
 }
 
-// data[i] = the small integer i of operand `stream`, stored as the floating-point `type`, for the i
-// of the parts.
+// Sets data[i] to the small integer i of operand `stream`, stored as the floating-point `type`, for
+// all i of the parts.
 template <class Workers>
 void fill_parts_with_integers(Workers& workers, void* data, deepbench_type type,
                               const std::vector<ElementRange>& parts,
@@ -167,7 +167,7 @@ void fill_parts_with_integers(Workers& workers, void* data, deepbench_type type,
   });
 }
 
-// All elements.
+// Does the same for all elements.
 template <class Workers>
 void fill_integers(Workers& workers, void* data, deepbench_type type, uint64_t count,
                    deepbench_small_integers integers, uint64_t seed, uint32_t stream) {

@@ -1,5 +1,5 @@
-// The weighted row sums that verify a whole output in host memory, for any type of element.
-// Header-only, for backends; host_elements.hpp says what `Workers` is.
+// Computes the weighted row sums that verify a whole output in host memory, for any type of
+// element. Header-only, for backends; host_elements.hpp defines `Workers`.
 #pragma once
 
 #include <cstddef>

@@ -1,5 +1,5 @@
 // Scans outputs in host memory for elements that were not written or are not finite. Header-only,
-// for backends; host_elements.hpp says what `Workers` is.
+// for backends; host_elements.hpp defines `Workers`.
 #pragma once
 
 #include <cstddef>
@@ -26,7 +26,7 @@ template <class Word>
 inline DEEPBENCH_VECTOR_INLINED ScanCounts scan_loop(const Word* data, const Word* restored,
                                                      uint64_t begin, uint64_t end,
                                                      PoisonMarks marks) {
-  // keeps the inner counters within 32 bits, which vectorize better
+  // Keeps the inner counters within 32 bits, which vectorize better.
   constexpr uint64_t kBlock = 1 << 14;
   const auto poison = static_cast<Word>(marks.poison), mask = static_cast<Word>(marks.mask);
   ScanCounts total;

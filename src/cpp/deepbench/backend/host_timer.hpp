@@ -44,7 +44,7 @@ std::vector<double> sample_times_ns(const SamplingRule& rule, Sample sample_ns) 
   return times;
 }
 
-// Of at least one time.
+// The median of at least one time.
 inline double median_ns(std::vector<double> times) {
   const auto middle = times.begin() + std::ptrdiff_t(times.size() / 2);
   std::nth_element(times.begin(), middle, times.end());

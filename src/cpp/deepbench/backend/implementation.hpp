@@ -1,5 +1,5 @@
-// One operation in one library: what every file of a backend's ops/ implements, and how its plans
-// name their candidates. Header-only, for backends.
+// One operation in one library: the interface that every file of a backend's ops/ implements, and
+// the names of its plans' candidates. Header-only, for backends.
 #pragma once
 
 #include <algorithm>
@@ -19,7 +19,7 @@ namespace deepbench::plugin {
 // Whether a library is usable, as describe() reports it.
 struct LibraryFacts {
   std::string version, path;  // of a usable library; the path has no links
-  std::string reason;         // why the library is not usable, with the cure; empty if it is
+  std::string reason;  // the reason why the library is not usable, with the remedy; empty if it is
   std::string found_by = {};  // the place of the search (shared_library.hpp), if there was a search
   bool usable() const { return reason.empty(); }
 
@@ -35,7 +35,7 @@ struct LibraryFacts {
 
 inline constexpr const char* kBuiltinLibrary = "builtin";
 inline LibraryFacts builtin_library_facts() { return {DEEPBENCH_VERSION, "built in", ""}; }
-// The text by which rows name a library of built-in kernels, such as "skinny 0.1.0".
+// The name of a library of built-in kernels in rows, such as "skinny 0.1.0".
 inline std::string built_in_library_with_version(const std::string& library) {
   return library + " " DEEPBENCH_VERSION;
 }

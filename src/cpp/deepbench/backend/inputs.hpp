@@ -1,5 +1,5 @@
-// The values that operands are filled with, the option `inputs`, and which elements. Header-only,
-// for backends.
+// The values with which operands are filled (the option `inputs`), and the elements that are
+// filled. Header-only, for backends.
 #pragma once
 
 #include <cstdint>
@@ -13,7 +13,7 @@ enum class Inputs {
   kUniform,
   kZeros,
   kOnes,
-  kIntegers  // of refill() alone: an operand knows its own small integers (fill.h)
+  kIntegers  // for refill() only: an operand defines its own small integers (fill.h)
 };
 
 // The elements [begin, end) of an operand.
@@ -28,7 +28,7 @@ inline Inputs parse_inputs(const std::string& name) {
   invalid("inputs=" + name + ": must be uniform, zeros or ones");
 }
 
-// Of refill().
+// Parses the argument of refill().
 inline Inputs parse_refill_inputs(const std::string& name) {
   return name == "integers" ? Inputs::kIntegers : parse_inputs(name);
 }

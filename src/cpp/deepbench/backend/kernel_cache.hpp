@@ -74,9 +74,9 @@ inline std::string hexadecimal(uint64_t number) {
   return text;
 }
 
-// A file, or a folder, of which `name` is an absolute path. Files are reached from the descriptor
-// of their folder: whoever can write a folder above it could replace its name by a link at any
-// time.
+// A file or a folder. `name` is the absolute path of a folder; files are opened relative to the
+// descriptor of their folder, because a user who can write a folder above it could replace its name
+// by a link at any time.
 class CacheFile {
  public:
   CacheFile(int folder, const char* name, int flags)

@@ -1,5 +1,5 @@
-// A matrix in a device's memory whose elements need not follow one another, and its size.
-// Header-only, for backends.
+// A matrix in a device's memory whose elements need not be adjacent, and its size. Header-only, for
+// backends.
 #pragma once
 
 #include <cstdint>

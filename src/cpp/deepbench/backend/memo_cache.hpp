@@ -1,6 +1,6 @@
-// Remembers the results of slow questions for as long as the process lives: handles of a library,
-// facts about a device, measured times of its steps. Every row asks the same questions.
-// Header-only, for backends.
+// Caches the results of slow queries for as long as the process lives: handles of a library, facts
+// about a device, measured times of its steps. Every row makes the same queries. Header-only, for
+// backends.
 #pragma once
 
 #include <map>

@@ -1,4 +1,4 @@
-// The memory problems that no backend supports. Header-only, for backends.
+// Rejects the memory problems that no backend supports. Header-only, for backends.
 #pragma once
 
 #include "deepbench/ops/memory/memory.hpp"

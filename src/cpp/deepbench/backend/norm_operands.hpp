@@ -51,11 +51,11 @@ class NormOperands final : public OutputOperands<Memory> {
 
   const Norm& norm() const { return norm_; }
   uint64_t copies() const { return parts_.front().count(); }
-  // Null where the problem has no such part.
+  // Null if the problem has no such part.
   void* at(NormPart part, uint64_t copy) const {
     return norm_.part_elements(part) == 0 ? nullptr : parts_[size_t(part)].at(copy);
   }
-  // Called when the statistics from which gradients start have been computed in copy 0.
+  // Called after the statistics from which gradients start have been computed in copy 0.
   void replicate_statistics() {
     for (const NormPart part : {NormPart::kMean, NormPart::kSpread})
       if (norm_.part_elements(part) > 0) this->memory().replicate(parts_[size_t(part)]);

@@ -28,7 +28,7 @@ inline void parallel_for(size_t tasks, const std::function<void(size_t task, siz
   try {
     for (size_t worker = 1; worker < workers; ++worker)
       others.push_back(std::async(std::launch::async, work, worker));
-    // the system has no more threads: the existing ones do the work
+    // If the system has no more threads, the existing ones do the work.
   } catch (const std::system_error&) {
   }
   work(0);

@@ -1,5 +1,5 @@
-// The ranks of a collective that a kernel stands for, and their devices: one rank of a group, or
-// all ranks, where one process drives several devices. Header-only, for backends.
+// The ranks of a collective that a kernel represents, and their devices: one rank of a group, or
+// all ranks if one process drives several devices. Header-only, for backends.
 #pragma once
 
 #include <string>
@@ -20,16 +20,16 @@ struct Participants {
   int local() const { return int(devices.size()); }
 };
 
-// The one rank of this process in its group. Throws unsupported if it is the only rank; `cure` is
-// the option that starts ranks on this machine.
+// This process as the only rank that the kernel represents. Throws unsupported if the group has no
+// other rank; `cure` is the option that starts ranks on this machine.
 inline Participants participants_of_joined_group(std::string_view operation, const Options& options,
                                                  const std::string& cure) {
   require_ranks(operation, cure);
   return {{options.device}, ranks().rank(), ranks().size()};
 }
 
-// For a library in which one process drives all devices that the options name. Throws unsupported
-// if there is only one device or this process is one of several ranks.
+// All devices that the options name, for a library in which one process drives all of them. Throws
+// unsupported if there is only one device or this process is one of several ranks.
 inline Participants participants_of_process(const Options& options, const Ranks& ranks) {
   if (ranks.size() > 1)
     unsupported("this library drives all devices in one process, but this process is one of " +

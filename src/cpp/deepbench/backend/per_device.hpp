@@ -1,4 +1,4 @@
-// One handle of a library for each device, for backends.
+// Creates one handle of a library for each device, for backends.
 #pragma once
 
 #include <cstddef>

@@ -1,7 +1,7 @@
-// A prepared kernel, whatever the operation and the library: its operands, the library's call, and
-// the slots of verification. A backend derives its LibraryCall and its kernel class from those here
-// and adds how it times calls; an operation derives from Operands once, and each of its libraries
-// from the backend's LibraryCall. Header-only, for backends.
+// A prepared kernel of any operation and library: its operands, the library's call, and the
+// functions of verification. A backend derives its LibraryCall and its kernel class from those here
+// and adds the timing of calls. An operation derives from Operands once, and each of its libraries
+// derives from the backend's LibraryCall. Header-only, for backends.
 #pragma once
 
 #include <cstdint>
@@ -14,11 +14,11 @@
 
 namespace deepbench::plugin {
 
-// What a forward pass left for the gradient after it, where the operands lie.
+// The results of a forward pass for the gradient that follows, at their place in the operands.
 struct ForwardState {
   // rnn's h(t) as [t][n][unit], in the problem's precision; nullptr without a forward pass.
   const void* states = nullptr;
-  // The gradients of x from the same pass, if they tell more than h(t) on which side of an
+  // The gradients of x from the same pass, if they show better than h(t) on which side of an
   // activation's kink each unit was; otherwise nullptr.
   const void* input_gradients = nullptr;
 };
@@ -36,28 +36,29 @@ class LibraryCall {
   virtual void operands_refilled() {}
 
   virtual ForwardState forward_state() const { return {}; }
-  // Of a reference: from here on, starts from the forward state of `tested`, if that is the state
-  // that the problem gives, up to rounding.
+  // Only for a reference: starts from the forward state of `tested` from now on, if up to rounding
+  // it is the state that the problem defines.
   virtual deepbench_forward_states adopt_forward_states(const LibraryCall& tested) {
     (void)tested;
     return DEEPBENCH_STATES_UNKNOWN;
   }
 };
 
-// The operands of a call, and what verification asks of its outputs. Elements are counted in the
-// order that the operation documents, whatever the library's layout.
+// The operands of a call, and the functions with which verification examines its outputs. Elements
+// are numbered in the order that the operation documents, whatever the library's layout.
 class Operands {
  public:
   virtual ~Operands() = default;
 
-  // Of several outputs, the one that was selected last is scanned, projected or read.
+  // If there are several outputs, the other functions scan, project or read the one that was
+  // selected last.
   virtual uint32_t output_count() const { return 1; }
   virtual void select_output(uint32_t output) { (void)output; }
 
-  // Emits in_place, restore_every, padded.*, fill.*, conversions and notes on them.
+  // Emits in_place, restore_every, padded.*, fill.*, conversions and the notes about them.
   virtual void describe(Sink& sink) const { (void)sink; }
   virtual void restore() {}
-  // As plugin.h's refill(): rewrites the operands in place.
+  // Rewrites the operands in place, like plugin.h's refill().
   virtual void refill(const std::string& inputs, uint64_t seed) {
     (void)inputs, (void)seed;
     unsupported("these operands cannot be refilled");
@@ -76,9 +77,9 @@ class Operands {
 template <class Call, class TimedKernel>
 class PreparedKernel : public TimedKernel {
  public:
-  // `make_call` runs last, when nothing else can fail: a call in which other ranks take part
-  // reports its failure to them at once, and no rank waits on its device for a rank that gave up.
-  // The remaining arguments are the TimedKernel's.
+  // Runs `make_call` last, when nothing else can fail: a call in which other ranks take part
+  // reports its failure to them at once, so that no rank waits on its device for a rank that gave
+  // up. The remaining arguments are the TimedKernel's.
   template <class... Arguments>
   PreparedKernel(std::unique_ptr<Operands> operands,
                  const std::function<std::unique_ptr<Call>()>& make_call, Arguments&&... arguments)

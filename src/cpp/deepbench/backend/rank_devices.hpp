@@ -1,5 +1,5 @@
-// The devices of all ranks, as ranks on other machines can identify them, and the check that each
-// rank has a device of its own. Header-only, for backends.
+// Identifies the devices of all ranks, even those on other machines, and checks that each rank has
+// a device of its own. Header-only, for backends.
 #pragma once
 
 #include <unistd.h>
@@ -17,7 +17,7 @@
 
 namespace deepbench::plugin {
 
-// The device of one rank. Plain bytes, because ranks exchange it.
+// The device of one rank. It consists of plain bytes, because ranks exchange it.
 struct RankDevice {
   char machine[64] = "";        // identifies the machine and its boot
   char device[32] = "";         // identifies the device on its machine, such as a PCI bus address

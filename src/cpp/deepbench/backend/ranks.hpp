@@ -1,5 +1,5 @@
-// The ranks of a collective as join() hands them over, and the checks that every library makes
-// before it uses them. Header-only, for backends.
+// The ranks of a collective that join() receives, and the checks that every library makes before it
+// uses them. Header-only, for backends.
 #pragma once
 
 #include <cstddef>
@@ -34,7 +34,7 @@ class Ranks {
   int left() const { return (rank_ + size_ - 1) % size_; }
 
   // Whether a rank has ended, or failed in a call that all ranks take part in, so that the call
-  // never ends. Callable from any thread.
+  // will never end. Any thread may call this.
   bool must_abort() const {
     return group_ && group_->must_abort && group_->must_abort(group_->context) != 0;
   }

@@ -31,7 +31,7 @@ struct CopyPlan {
   }
 };
 
-// bytes that one round touches, as a multiple of the cache
+// Bytes that one round touches, as a multiple of the cache.
 inline constexpr uint64_t kRotationPerCache = 3;
 inline constexpr uint64_t kFlushPerCache = 2;
 inline constexpr uint64_t kMaxCopies = 1024;

@@ -31,9 +31,8 @@ struct Route {
   std::string_view library;
   bool choosable;  // whether users can choose the library; others are always present
   Implementation& (*implementation)();
-  // Whether the library competes with the other libraries of the operation that do. Unless the
-  // options name a library, the candidates then come from all competing libraries and are called
-  // LIBRARY:ID.
+  // Whether the library competes with other libraries of the operation. Unless the options name a
+  // library, the candidates come from all competing libraries and are called LIBRARY:ID.
   bool competes = false;
 };
 

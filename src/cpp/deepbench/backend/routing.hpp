@@ -54,7 +54,7 @@ class StoredProblem {
   const char* keep(const char* text) { return texts_.emplace_back(text).c_str(); }
 
   std::string op_;
-  std::deque<std::string> texts_;  // whose elements stay where they are
+  std::deque<std::string> texts_;  // a deque, because its elements do not move
   std::vector<deepbench_value> items_;
 };
 
@@ -71,7 +71,7 @@ inline std::unique_ptr<Plan> plan_with(const Route& route, const Problem& proble
 // plan is first asked for.
 class Contenders {
  public:
-  // `routes` begins with the route of `first`.
+  // `routes` begins with the route that made `first`.
   Contenders(std::vector<const Route*> routes, std::shared_ptr<const Plan> first,
              const Problem& problem, const Options& options)
       : routes_(std::move(routes)), problem_(problem), options_(options) {
@@ -100,7 +100,7 @@ class Contenders {
 // candidates of each.
 class CompetingPlan final : public Plan {
  public:
-  // `plan` is made by the first of the contenders, or is a candidate of any.
+  // `plan` is that of the first contender or of any candidate.
   CompetingPlan(std::shared_ptr<Contenders> contenders, std::shared_ptr<const Plan> plan)
       : contenders_(std::move(contenders)), plan_(std::move(plan)) {}
 
@@ -119,7 +119,7 @@ class CompetingPlan final : public Plan {
     return interleave(lists);
   }
 
-  // An id without a library is one of the chosen library's.
+  // An id without a library belongs to the chosen library.
   std::unique_ptr<Plan> with_candidate(const std::string& id) const override {
     const size_t colon = id.find(':');
     for (const Route* route : contenders_->routes())
@@ -218,7 +218,7 @@ class RoutedBackend : public Backend {
   }
 
   ChosenRoute first_supporting(const Problem& problem, const Options& options) const {
-    // `preferred`: the libraries that are absent and precede the one that refused
+    // `preferred` lists the libraries that are absent and precede the one that refused.
     std::string absent, refusal, preferred;
     for (const Route& route : routes_) {
       if (route.op != problem.op() || route.library == kReferenceLibrary) continue;

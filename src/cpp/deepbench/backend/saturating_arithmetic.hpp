@@ -1,5 +1,5 @@
-// Sums and products of sizes in bytes that stay at the largest number instead of wrapping around,
-// so that the memory need of a problem of any size can be compared. Header-only, for backends.
+// Sums and products of sizes in bytes that saturate at the largest number instead of overflowing,
+// so that the memory requirement of any problem can be compared. Header-only, for backends.
 #pragma once
 
 #include <cstdint>

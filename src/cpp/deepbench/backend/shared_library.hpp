@@ -47,7 +47,7 @@ class SharedLibrary {
   enum class SymbolScope { kLocal, kGlobal };
 
   bool loaded() const { return handle_ != nullptr; }
-  const std::string& path() const { return path_; }  // the file, links resolved
+  const std::string& path() const { return path_; }  // the path of the file, with links resolved
   std::string folder() const { return folder_of(path_); }
 
   // nullptr if the library has no such symbol.
@@ -75,7 +75,7 @@ class SharedLibrary {
     path_ = resolve_links(known ? map->l_name : file);
     return "";
   }
-  // Only for a rejected library. A library that is used stays open until the process ends.
+  // Closes a rejected library. A library that is used stays open until the process ends.
   void close() {
     if (handle_) dlclose(handle_);
     handle_ = nullptr;
@@ -89,7 +89,7 @@ class SharedLibrary {
 // A place where libraries may be.
 struct LibraryLocation {
   std::string path;      // a folder or a file; empty: wherever the system's loader looks
-  std::string found_by;  // what reports call the place
+  std::string found_by;  // the name of the place in reports
 };
 
 // The folders and files that the user names in an environment variable, separated by colons.
@@ -124,9 +124,10 @@ inline std::vector<LibraryLocation> backend_locations(const void* in_backend,
 
 inline LibraryLocation loader_location() { return {"", "the loader"}; }
 
-// The file of this name at the location, links resolved: a library looks for its parts beside the
-// file, not beside a link to it. Empty where there is no such file. A location that is a file has
-// the names that its own name begins with: "libcudart.so.13.0.96" is a "libcudart.so.13".
+// The file of this name at the location, with links resolved: a library looks for its parts beside
+// the file, not beside a link to it. Empty if there is no such file. A location that is itself a
+// file matches every name with which its own name begins: "libcudart.so.13.0.96" matches
+// "libcudart.so.13".
 inline std::string library_file_at(const LibraryLocation& location, const std::string& name) {
   if (location.path.empty()) return "";
   const std::string file = location.path.substr(location.path.rfind('/') + 1);
@@ -135,15 +136,16 @@ inline std::string library_file_at(const LibraryLocation& location, const std::s
   return access(path.c_str(), F_OK) == 0 ? resolve_links(path) : "";
 }
 
-// What a search found, or why it found nothing.
+// The result of a search, or the reason why nothing was found.
 struct SearchResult {
   SharedLibrary library;
   std::string found_by;
-  std::string failure;  // of the first file that exists and is not usable; empty: there is no file
+  // The reason why the first existing file is not usable; empty: there is no file.
+  std::string failure;
 };
 
-// Opens the first usable file, by location and then by name. `reject` returns why an open library
-// is not usable, or "".
+// Opens the first usable file, in the order of locations and then of names. `reject` returns the
+// reason why an open library is not usable, or "".
 inline SearchResult find_library(const std::vector<LibraryLocation>& locations,
                                  const std::vector<std::string>& names,
                                  SharedLibrary::SymbolScope scope,

@@ -39,7 +39,7 @@ class PlannedImplementation final : public Implementation {
   }
 };
 
-// Made on first use; it lives until the process ends.
+// The implementation, which is created on first use and lives until the process ends.
 template <class PlanClass>
 Implementation& implementation_of_plan() {
   static auto* implementation = new PlannedImplementation<PlanClass>();

@@ -22,8 +22,7 @@ namespace {
 constexpr int64_t kComparedPlaces = 1 << 16;
 constexpr uint64_t kMinProjections = 256, kMaxProjections = uint64_t{1} << 14;
 constexpr uint64_t kWeightsOfRow = 4;
-// random stream of the places
-constexpr uint32_t kPlaceStream = 32;
+constexpr uint32_t kPlaceStream = 32;  // random stream of the places
 constexpr double kRoundoffDouble = 1.0 / (uint64_t{1} << 53);
 
 uint64_t largest_divisor(uint64_t number, uint64_t most) {

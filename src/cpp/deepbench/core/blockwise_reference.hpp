@@ -13,10 +13,8 @@ namespace deepbench {
 
 struct BlockwiseOutput {
   uint64_t outputs = 0;
-  // outputs computed at once; the last block may be shorter
-  uint64_t block = 1;
-  // outputs that a faulty kernel may compute wrongly together
-  uint64_t row = 1;
+  uint64_t block = 1;  // outputs computed at once; the last block may be shorter
+  uint64_t row = 1;    // outputs that a faulty kernel may compute wrongly together
   // Writes the values and the error bounds of `count` outputs from `first` on, where `first` is the
   // beginning of a block and `count` its size. Called from several threads.
   std::function<void(uint64_t first, uint64_t count, double* values, double* bounds)> compute;

@@ -46,8 +46,7 @@ struct KernelConditions {
   std::string accumulator{};  // "float" (int8), "fp22" (fp8) or "rounded_product"
   // Pairs of an operand and a type of value that differs from the default.
   std::vector<std::pair<std::string, std::string>> fill{};
-  // number of the process in its group
-  int rank = 0;
+  int rank = 0;         // number of the process in its group
   Attributes facts{};   // all facts of the plan and the kernel
   uint32_t output = 0;  // the number of the output that is expected
   // The output named by the problem's ReferenceSource; null for kInputs.
@@ -93,8 +92,7 @@ inline double common_error_of_sums(double products, double sum_roundoff) {
 // errors.
 struct ExpectedPart {
   size_t first = 0, count = 0;
-  // limit of the root mean square of the errors over their bounds
-  double max_error = 0;
+  double max_error = 0;  // limit of the root mean square of the errors over their bounds
   // Limit of the slope over the expected elements, less 1, less rounding_slope.
   double max_slope = 0;
   // The same slope of the expected elements after rounding to the type of the output. The outputs
@@ -109,8 +107,7 @@ struct ExpectedGrowth {
   // The result of each further call is rounded as part of a larger sum: the bound of that call is
   // wider by this share of the amount by which the output has grown.
   double roundoff = 0;
-  // the largest value that the output can hold
-  double largest = 0;
+  double largest = 0;  // the largest value that the output can hold
   // The projections of the first values, one for each projection of the output. Empty where calls
   // overwrite a part of the output, since the projections include that part.
   std::vector<double> initial_projections{};

@@ -10,9 +10,8 @@
 namespace deepbench {
 namespace {
 
-constexpr int64_t kTiles = 128;  // enough for 16 threads to finish at about the same time
-// in elements, which take about 20 us
-constexpr int64_t kMinTile = 1 << 14;
+constexpr int64_t kTiles = 128;        // enough for 16 threads to finish at about the same time
+constexpr int64_t kMinTile = 1 << 14;  // in elements, which take about 20 us
 // In elements; a further thread does not pay off for less work.
 constexpr int64_t kMinThreadWork = 1 << 16;
 constexpr int64_t kBlockRows = 512;  // a block and its sums fit into the L1 cache

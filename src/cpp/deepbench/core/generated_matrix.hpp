@@ -25,8 +25,7 @@ struct BlockScales {
   const InputGenerator& inputs;
   uint32_t stream;
   int64_t height, width;
-  // distance from the index of a block's scale to that of the next block
-  int64_t down, right;
+  int64_t down, right;  // distance from the index of a block's scale to that of the next block
 
   double mean_square() const { return inputs.mean_square(DEEPBENCH_F32, stream); }
 };

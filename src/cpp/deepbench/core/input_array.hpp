@@ -10,8 +10,7 @@
 namespace deepbench {
 
 struct InputArray {
-  // stream of fill.h
-  uint32_t stream = 0;
+  uint32_t stream = 0;  // stream of fill.h
   deepbench_type type = DEEPBENCH_F32;
   uint64_t elements = 0;
   // A power of two, by which every generated element is multiplied.

@@ -142,8 +142,7 @@ void InputGenerator::fill(deepbench_type type, uint32_t stream, uint64_t first, 
 }
 
 double InputGenerator::mean_square(deepbench_type type, uint32_t stream) const {
-  // the mean square of the odd integers up to `largest`
-  if (integers_) {
+  if (integers_) {  // the mean square of the odd integers up to `largest`
     const auto [density, largest] = (*integers_)[stream];
     return density / double(1 << 28) * largest * (largest + 2) / 3;
   }

@@ -35,8 +35,7 @@ struct Parameter {
   std::vector<std::pair<std::string, std::string>> aliases{};
   // Names that other programs give the parameter, for suggestions.
   std::vector<std::string> synonyms{};
-  // title of its column in tables; empty: the name
-  std::string title{};
+  std::string title{};  // title of its column in tables; empty: the name
 
   // Copies with other synonyms, and with another title.
   Parameter with_synonyms(std::vector<std::string> words) const {
@@ -75,8 +74,7 @@ struct Work {
 struct Metric {
   std::string name, unit, better;  // `better` is "lower", "higher" or empty
   double value = 0;
-  // samples of a time that the core measured; otherwise empty
-  std::vector<double> samples_ns{};
+  std::vector<double> samples_ns{};  // samples of a time that the core measured; otherwise empty
 };
 
 // A problem with which a row is compared: the core measures it after the row, and the row shows its

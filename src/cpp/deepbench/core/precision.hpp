@@ -24,12 +24,9 @@ struct PrecisionInfo {
   std::array<std::string_view, 5> aliases;  // other spellings, in lower case
   deepbench_type a, b;                      // types of the operands A and B
   deepbench_type c;                         // type of the result
-  // rounding of inputs inside the unit; 0: none
-  double input_roundoff;
-  // rounding of the stored result; 0: exact
-  double output_roundoff;
-  // rounding of the accumulator; 0: exact
-  double sum_roundoff;
+  double input_roundoff;                    // rounding of inputs inside the unit; 0: none
+  double output_roundoff;                   // rounding of the stored result; 0: exact
+  double sum_roundoff;                      // rounding of the accumulator; 0: exact
 
   // The rounding error of storing a result that can be arbitrarily small.
   constexpr double absolute_roundoff() const {

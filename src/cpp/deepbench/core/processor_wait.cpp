@@ -51,12 +51,9 @@ class ProcessorWait::Thread {
     if (size <= 0) return std::nullopt;
     text[size] = 0;
     char* next = text;
-    // skips the time for which it ran
-    std::strtoull(next, &next, 10);
+    std::strtoull(next, &next, 10);  // skips the time for which it ran
     const auto waited_ns = static_cast<double>(std::strtoull(next, &next, 10));
-    const bool is_counted =
-        // whether it ever ran
-        std::strtoull(next, &next, 10) > 0;
+    const bool is_counted = std::strtoull(next, &next, 10) > 0;  // whether it ever ran
     if (!is_counted) return std::nullopt;
     return waited_ns - std::exchange(waited_ns_, waited_ns);
   }
@@ -81,8 +78,7 @@ std::optional<double> ProcessorWait::lap_ns() {
     if (const auto waited_ns = thread->lap_ns())
       longest_ns = std::max(longest_ns.value_or(0), *waited_ns);
     else
-      // lists the threads again
-      links_ = 0;
+      links_ = 0;  // lists the threads again
   }
   return longest_ns;
 }

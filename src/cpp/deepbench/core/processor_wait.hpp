@@ -30,8 +30,7 @@ class DEEPBENCH_API ProcessorWait {
   void find_threads();
 
   const std::string tasks_;
-  // number of links to the folder of tasks, which has one for each thread
-  size_t links_ = 0;
+  size_t links_ = 0;  // number of links to the folder of tasks, which has one for each thread
   std::vector<std::unique_ptr<Thread>> threads_;
 };
 

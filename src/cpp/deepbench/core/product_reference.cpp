@@ -17,19 +17,16 @@
 namespace deepbench {
 namespace {
 
-// outputs x k up to which every output is compared
-constexpr double kFullWork = 1 << 24;
+constexpr double kFullWork = 1 << 24;  // outputs x k up to which every output is compared
 constexpr double kMaxFullOutputs = 1 << 20;
 constexpr double kGridWork = 1 << 24;  // grid points x k
 constexpr int64_t kMaxGridWidth = 24;
-// for a grid without projections
-constexpr double kGridWorkAlone = 1 << 27;
+constexpr double kGridWorkAlone = 1 << 27;  // for a grid without projections
 constexpr int64_t kMaxGridWidthAlone = 256;
 // Number of rows and columns that are compared in full. After a relu, half of the elements of a
 // wrong column may be right.
 constexpr int64_t kLines = 2, kLinesAlone = 10;
-// in the compared rows, and in the compared columns
-constexpr int64_t kMaxLineOutputs = 1 << 19;
+constexpr int64_t kMaxLineOutputs = 1 << 19;  // in the compared rows, and in the compared columns
 constexpr uint32_t kLineStream = 15;
 // For fewer products, a further thread does not pay off.
 constexpr int64_t kMinThreadProducts = 1 << 17;
@@ -42,8 +39,7 @@ constexpr int64_t kMinSlopeWidth = 64;
 // In sums of fewer products, which are often very small, the share that rounds away is not
 // estimated.
 constexpr double kManyTerms = 16;
-// outputs that may always be unchanged
-constexpr double kFewOutputs = 16;
+constexpr double kFewOutputs = 16;  // outputs that may always be unchanged
 
 std::vector<int64_t> first_columns(const std::vector<int64_t>& columns) {
   std::vector<int64_t> first(columns.size() + 1);

@@ -34,8 +34,7 @@ class ProductReference {
  protected:
   struct ExpectedElement {
     double value, bound;
-    // C before the call, without beta.
-    double initial;
+    double initial;  // C before the call, without beta
   };
   // A matrix as it is stored, and whether the product uses its transpose.
   struct Operand {
@@ -81,8 +80,7 @@ class ProductReference {
   // the rounding of each.
   struct SlopeConditions {
     double output_roundoff;
-    // relative error of sums that all outputs share
-    double max_common_error;
+    double max_common_error;  // relative error of sums that all outputs share
   };
   // Empty where the slope of the outputs is not judged.
   virtual std::optional<SlopeConditions> slope_conditions() const { return std::nullopt; }
@@ -125,8 +123,7 @@ class ProductReference {
   const int64_t n_;
   const double beta_;
   const uint64_t seed_;
-  // whether the algorithm's outputs are checked for the first time
-  const bool is_first_check_;
+  const bool is_first_check_;  // whether the algorithm's outputs are checked for the first time
 };
 
 }  // namespace deepbench

@@ -23,8 +23,7 @@ constexpr int64_t kExactInFull = int64_t{1} << 22;
 constexpr int64_t kSampledElements = 1 << 14;
 constexpr int64_t kLeastSampledRows = 3, kMostSampledRows = 256;
 constexpr int64_t kMinPart = 4;
-// random streams of the compared rows and elements
-constexpr uint32_t kRows = 11, kPlaces = 13;
+constexpr uint32_t kRows = 11, kPlaces = 13;  // random streams of the compared rows and elements
 constexpr double kDeviations = 6;
 constexpr double kRoundoffDouble = 1.0 / (int64_t{1} << 53);
 

@@ -15,10 +15,8 @@ namespace deepbench {
 
 struct ExpectedRow {
   std::vector<double> values;
-  // bounds of the errors, which are independent; 0: the value is exact
-  std::vector<double> bounds;
-  // values before the call; empty: calls overwrite the row
-  std::vector<double> initial;
+  std::vector<double> bounds;  // bounds of the errors, which are independent; 0: the value is exact
+  std::vector<double> initial;  // values before the call; empty: calls overwrite the row
 };
 
 class DEEPBENCH_API RowReference {

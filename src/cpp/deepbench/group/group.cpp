@@ -17,10 +17,8 @@ namespace {
 
 // One rank may prepare or verify this much longer than another.
 constexpr double kRoundTimeoutS = 600;
-// time in which the other side must receive a small message
-constexpr double kSendTimeoutS = 30;
-// no limit between rows, because rank 0 may run rows alone
-constexpr double kNoTimeoutS = 1e9;
+constexpr double kSendTimeoutS = 30;  // time in which the other side must receive a small message
+constexpr double kNoTimeoutS = 1e9;   // no limit between rows, because rank 0 may run rows alone
 constexpr uint64_t kMaxMessageBytes = 1u << 30;
 
 constexpr std::string_view kEnd = "end", kRow = "row ", kReady = "ready";
@@ -43,14 +41,12 @@ struct Group::Message {
   Status status = Status::kFailed;
   std::string reason{};
   std::string payload{};
-  bool aborted_call = false;  // this rank aborted a call, because another rank had failed
-  // this rank failed only because it aborted the call
-  bool caused_by_abort = false;
+  bool aborted_call = false;     // this rank aborted a call, because another rank had failed
+  bool caused_by_abort = false;  // this rank failed only because it aborted the call
 
   std::string packed() const {
     Packer packer;
-    // comes first, because has_failed() reads it without the rest
-    packer.number(int64_t{failed});
+    packer.number(int64_t{failed});  // comes first, because has_failed() reads it without the rest
     packer.number(int64_t(scope)).text(step).number(int64_t(status));
     packer.number(int64_t{aborted_call}).number(int64_t{caused_by_abort});
     return packer.text(reason).text(payload).bytes();
@@ -351,8 +347,7 @@ void Group::fail_group(const std::string& reason) {
   for (size_t rank = 1; rank_ == 0 && rank < sockets_.size(); ++rank) {
     try {
       sockets_[rank].send(answer, deadline);
-      // the lost rank, or another one that is gone
-    } catch (const ConnectionError&) {
+    } catch (const ConnectionError&) {  // the lost rank, or another one that is gone
     }
     sockets_[rank].shutdown();
   }

@@ -140,10 +140,8 @@ class DEEPBENCH_API Group {
   const int rank_;
   const std::vector<Member> members_;
   std::vector<Socket> sockets_;
-  // for an answer of rank 0, within a row
-  double silence_limit_s_;
-  // failure of the last round, until its scope is left
-  std::optional<Failure> failure_;
+  double silence_limit_s_;          // for an answer of rank 0, within a row
+  std::optional<Failure> failure_;  // failure of the last round, until its scope is left
 
   std::mutex mutex_;
   std::condition_variable changed_;

@@ -13,10 +13,8 @@
 namespace deepbench {
 namespace {
 
-// time to leave a row after a rank is gone
-constexpr double kGraceS = 5;
-// time to free a row's resources after rank 0 is gone
-constexpr double kReleaseS = 10;
+constexpr double kGraceS = 5;            // time to leave a row after a rank is gone
+constexpr double kReleaseS = 10;         // time to free a row's resources after rank 0 is gone
 constexpr double kPollIntervalS = 5e-3;  // a check takes a few microseconds
 
 }  // namespace

@@ -26,8 +26,7 @@
 namespace deepbench {
 
 inline constexpr std::string_view kHandshake = "deepbench rank 3";
-// bytes of a command that a message shows
-inline constexpr size_t kShownCommandBytes = 300;
+inline constexpr size_t kShownCommandBytes = 300;  // bytes of a command that a message shows
 
 // Every version sends these fields first and a code of the whole message last, so that a rank of
 // another version can be told the reason of its rejection.
@@ -47,8 +46,7 @@ struct Introduction {
 // A message of rank 0 after the challenge: the members, or that all ranks have confirmed them.
 struct Welcome {
   static constexpr int64_t kBegin = 0;
-  // a confirmation repeats this number
-  int64_t number = kBegin;
+  int64_t number = kBegin;  // a confirmation repeats this number
   std::vector<Member> members;
 };
 

@@ -16,10 +16,8 @@ struct LaunchEnvironment {
   std::string address = "127.0.0.1";  // address of rank 0
   int port = 0;                       // port of rank 0; 0: any free port, on rank 0 only
   std::string launcher;               // "torchrun", "srun", "mpirun", ...; used in messages
-  // proves that a process is a rank of this run
-  std::string secret;
-  // limit until all ranks have connected: DEEPBENCH_RENDEZVOUS_TIMEOUT
-  double timeout_s = 60;
+  std::string secret;                 // proves that a process is a rank of this run
+  double timeout_s = 60;  // limit until all ranks have connected: DEEPBENCH_RENDEZVOUS_TIMEOUT
   // Descriptors of connected sockets that ranks started by rank 0 inherit: on rank 0 one to each
   // other rank, on another rank one to rank 0. Empty: the ranks connect to a socket_path or
   // address.

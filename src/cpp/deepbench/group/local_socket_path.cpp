@@ -17,8 +17,7 @@ namespace deepbench {
 namespace {
 
 constexpr size_t kMaxPath = sizeof(sockaddr_un::sun_path) - 1;
-// lengths of the hashes in a name
-constexpr size_t kMachineBytes = 4, kLaunchBytes = 8;
+constexpr size_t kMachineBytes = 4, kLaunchBytes = 8;  // lengths of the hashes in a name
 constexpr mode_t kOthers = S_IRWXG | S_IRWXO, kOthersWrite = S_IWGRP | S_IWOTH;
 
 std::string hexadecimal_hash(const std::string& text, size_t bytes) {

@@ -13,14 +13,12 @@
 namespace deepbench {
 namespace {
 
-// from the connection to its complete greeting
-constexpr double kGreetingTimeoutS = 5;
+constexpr double kGreetingTimeoutS = 5;  // from the connection to its complete greeting
 constexpr double kNoGreetingTimeoutS = 1e9;
 // Each connection may hold a message of the maximum size. A rank whose connection is dropped in
 // favor of newer ones connects again.
 constexpr size_t kMaxPending = 128;
-// delay before the next attempt if no descriptor is free
-constexpr int kDescriptorRetryMs = 20;
+constexpr int kDescriptorRetryMs = 20;  // delay before the next attempt if no descriptor is free
 
 }  // namespace
 

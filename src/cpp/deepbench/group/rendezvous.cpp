@@ -26,8 +26,7 @@ constexpr uint64_t kMaxIntroductionBytes = 1 << 13;
 constexpr uint64_t kMaxConfirmationBytes = 8;
 constexpr uint64_t kMaxAnswerBytes = 1 << 24;
 constexpr int kReconnectDelayMs = 50;  // between attempts to connect
-// time for ranks to receive the rejection
-constexpr double kRejectTimeoutS = 5;
+constexpr double kRejectTimeoutS = 5;  // time for ranks to receive the rejection
 // The limits between greeting and challenge, between challenge and introduction, and between a
 // welcome and its confirmation.
 constexpr double kAnswerTimeoutS = 10;
@@ -149,8 +148,7 @@ void Rendezvous::reject(const std::string& reason, const std::string& answer, So
     if (!rank.is_open()) return;
     try {
       rank.send(text, deadline);
-      // the rank sees that the connection is closed
-    } catch (const ConnectionError&) {
+    } catch (const ConnectionError&) {  // the rank sees that the connection is closed
     }
   };
   tell(also);
@@ -203,8 +201,7 @@ void Rendezvous::refuse_other_handshake(Socket socket, const std::string& versio
   try {
     Deadline at_once(0);
     socket.send(rejection_text(reason), at_once);
-    // the rank is gone
-  } catch (const ConnectionError&) {
+  } catch (const ConnectionError&) {  // the rank is gone
   }
 }
 
@@ -237,8 +234,7 @@ void Rendezvous::receive_introductions() {
         take_seat(std::move(one.socket), one.version, parse_introduction(one.part));
       else if (one.silence.left_s() > 0)
         candidates_.push_back(std::move(one));
-      // the connection is closed and dropped
-    } catch (const ConnectionError&) {
+    } catch (const ConnectionError&) {  // the connection is closed and dropped
     }
   }
 }
@@ -350,8 +346,7 @@ void Rendezvous::wait_for_messages(PendingConnections& connections, Deadline& de
 
 std::shared_ptr<Group> Rendezvous::gather_ranks() {
   PendingConnections connections = pending_connections();
-  // destroyed, and removed, before its socket
-  SocketFile file = std::move(socket_file_);
+  SocketFile file = std::move(socket_file_);  // destroyed, and removed, before its socket
   seats_[0].host = machine_identity();
   Deadline deadline(environment_.timeout_s);
   while (!all_have_confirmed()) {
@@ -363,8 +358,7 @@ std::shared_ptr<Group> Rendezvous::gather_ranks() {
       wait_for_messages(connections, deadline);
   }
   file.remove();
-  // connections without a seat do not belong to the group
-  candidates_.clear();
+  candidates_.clear();  // connections without a seat do not belong to the group
   return begin();
 }
 

@@ -27,8 +27,7 @@ namespace deepbench {
 // Properties that must be the same on every rank.
 struct LaunchIdentity {
   std::string version;  // version of deepbench
-  // the command with all options
-  std::string command;
+  std::string command;  // the command with all options
 };
 
 class DEEPBENCH_API Rendezvous {
@@ -57,14 +56,11 @@ class DEEPBENCH_API Rendezvous {
   // The place of one rank, on rank 0. It is free while its socket is closed.
   struct Seat {
     Socket socket;
-    std::string part;  // the received part of a message
-    // the process that has the seat
-    std::string process;
-    std::string host;  // machine identity
-    // the reason why the previous rank lost the seat
-    std::string loss;
-    // number of the welcome that the rank has confirmed
-    int64_t confirmed = kNoWelcome;
+    std::string part;                // the received part of a message
+    std::string process;             // the process that has the seat
+    std::string host;                // machine identity
+    std::string loss;                // the reason why the previous rank lost the seat
+    int64_t confirmed = kNoWelcome;  // number of the welcome that the rank has confirmed
   };
   static constexpr int64_t kNoWelcome = 0;
 
@@ -113,9 +109,8 @@ class DEEPBENCH_API Rendezvous {
   // These members are used on rank 0 only.
   std::vector<Candidate> candidates_;  // oldest first
   std::vector<Seat> seats_;            // by rank
-  // reason why a rank with another handshake was refused
-  std::string other_version_;
-  int64_t welcome_ = kNoWelcome;  // number of the last welcome
+  std::string other_version_;          // reason why a rank with another handshake was refused
+  int64_t welcome_ = kNoWelcome;       // number of the last welcome
   // Limit for confirming the last welcome, unless it is void.
   std::optional<Deadline> confirmation_;
 };

@@ -10,7 +10,7 @@
 namespace deepbench {
 namespace {
 
-// the settled clock is the median over this many batches
+// The settled clock is the median over this many batches.
 constexpr size_t kSettledClockBatches = 10;
 // Lets a few more than half of the samples be disturbed: in few samples their share says little.
 constexpr int64_t kFewSamples = 2;

@@ -23,7 +23,7 @@ struct MeasureOptions {
   double timer_resolution_ns = 1;
 
   double max_autocorrelation = 0.5;  // at lag 1; beyond it, the error is that of block means
-  // the row is noisy if doubling the samples leaves more than this share of the error
+  // The row is noisy if doubling the samples leaves more than this share of the error.
   double noisy_error_ratio = 0.9;
   int64_t noisy_min_samples = 20;      // number of samples at the first such check
   double throttled_clock_ratio = 0.9;  // a clock below this share of the settled clock is throttled

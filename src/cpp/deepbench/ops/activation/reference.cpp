@@ -25,8 +25,7 @@ namespace {
 constexpr double kU = kRoundoffFloat;
 constexpr double kErrorOfOne = 4 * kU, kErrorOfErf = 16 * kU, kErrorOfProducts = 4 * kU;
 constexpr double kSmallestNormal = std::numeric_limits<float>::min();
-// outputs that are computed at once
-constexpr uint64_t kBlock = 4096;
+constexpr uint64_t kBlock = 4096;  // outputs that are computed at once
 
 using Result = FloatResult;
 

@@ -39,8 +39,7 @@ inline constexpr int kAttentionParts = 11;
 
 struct Attention {
   int64_t batch = 0, heads = 0, kv_heads = 0, seq_q = 0, seq_kv = 0, dim = 0, dim_v = 0;
-  // most keys that a query sees, including its own; 0: no limit
-  int64_t window = 0;
+  int64_t window = 0;  // most keys that a query sees, including its own; 0: no limit
   AttentionMask mask = AttentionMask::kNone;
   bool has_sink = false, is_backward = false;
   PrecisionInfo precision;
@@ -153,8 +152,7 @@ Attention attention_problem(const Attributes& attributes) {
   Attention attention;
   attention.batch = attributes.integer("batch");
   attention.heads = attributes.integer("heads");
-  // 0 if it is absent
-  const int64_t kv_heads = attributes.integer("kv_heads");
+  const int64_t kv_heads = attributes.integer("kv_heads");  // 0 if it is absent
   attention.kv_heads = kv_heads > 0 ? kv_heads : attention.heads;
   attention.seq_q = attributes.integer("seq_q");
   attention.seq_kv = attributes.integer("seq_kv");

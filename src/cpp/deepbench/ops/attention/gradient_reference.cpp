@@ -33,17 +33,14 @@
 namespace deepbench {
 namespace {
 
-// products up to which every key is compared
-constexpr double kFullWork = 1 << 24;
+constexpr double kFullWork = 1 << 24;  // products up to which every key is compared
 // Elements up to which every key is compared, because threads keep sums of them.
 constexpr double kFullOutputs = 1 << 18;
 // The most products of the rows of compared keys.
 constexpr double kMostKeyWork = double(int64_t{1} << 33);
 constexpr int64_t kSampledKeys = 4;
-// products for which a further thread pays off
-constexpr int64_t kMinPart = 1 << 18;
-// for projections, as in the reference of the output
-constexpr double kDeviations = 6;
+constexpr int64_t kMinPart = 1 << 18;  // products for which a further thread pays off
+constexpr double kDeviations = 6;      // for projections, as in the reference of the output
 constexpr double kRoundoffDouble = 1.0 / (int64_t{1} << 53);
 constexpr double kMeanSquareOfValues = 21;  // of V in the inputs "integers": 1, 9, 25 and 49
 
@@ -60,8 +57,7 @@ struct GradientRow {
   std::vector<Pair> pairs;
   double d = 0, d_error = 0;
   KeyWeight sink;
-  // relative error that all weights share
-  double common_error = 0;
+  double common_error = 0;  // relative error that all weights share
 };
 
 // Sums over pairs, with one element for each element of a key, a value or a query.
@@ -130,8 +126,7 @@ class GradientReference {
     made.sink = weights.sink;
     made.common_error = weights.common_error() + 4 * kRoundoffFloat * std::abs(weights.log_sum);
     std::vector<DotSums> x(weights.keys.size());
-    // dV depends on the weights alone
-    if (output_ != AttentionPart::kDv) {
+    if (output_ != AttentionPart::kDv) {  // dV depends on the weights alone
       const std::vector<float> gradient = rows_.read_row(Attention::kStreamDo, row, a_.dim_v);
       for (size_t j = 0; j < x.size(); ++j) {
         x[j] = dot_sums(gradient.data(), &values[(size_t(seen.begin) + j) * size_t(a_.dim_v)],
@@ -377,8 +372,7 @@ class GradientReference {
   struct EqualRow {
     double weight = 0;
     std::vector<float> gradient;  // dO
-    // the pairs are omitted
-    GradientRow row;
+    GradientRow row;              // the pairs are omitted
   };
 
   // For each key, the sum over the keys before it.
@@ -430,10 +424,8 @@ class GradientReference {
 
   struct Projected {
     std::vector<double> sums, magnitudes;
-    // sum of the squared terms of all outputs of a column
-    double squares = 0;
-    // squared errors that are not relative to the terms
-    double absolute = 0;
+    double squares = 0;   // sum of the squared terms of all outputs of a column
+    double absolute = 0;  // squared errors that are not relative to the terms
   };
 
   void project(ExpectedOutput& expected) const {

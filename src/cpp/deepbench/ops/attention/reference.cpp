@@ -29,8 +29,7 @@
 namespace deepbench {
 namespace {
 
-// elements for which a further thread pays off
-constexpr int64_t kMinPart = 1 << 16;
+constexpr int64_t kMinPart = 1 << 16;  // elements for which a further thread pays off
 // Weights of a projection are uniform in [-1, 1): sums of six times the root of the squared bounds
 // are more than ten standard deviations.
 constexpr double kDeviations = 6;
@@ -39,18 +38,15 @@ constexpr double kLargestInteger = 7;  // of V in the inputs "integers"
 
 // The factors of the values in the sums over the keys.
 struct KeyFactors {
-  // factor of the value
-  double p;
-  // factors of v^2 and (v - o)^2 in the square of the random error
-  double random, of_centered;
+  double p;                    // factor of the value
+  double random, of_centered;  // factors of v^2 and (v - o)^2 in the square of the random error
 };
 
 // The sums over the keys of one query, for every element of the values.
 struct ValueSums {
   explicit ValueSums(int64_t dim)
       : output(size_t(dim)), squares(size_t(dim)), centered(size_t(dim)) {}
-  // sums of p v, random v^2 and of_centered v
-  std::vector<double> output, squares, centered;
+  std::vector<double> output, squares, centered;  // sums of p v, random v^2 and of_centered v
   double of_centered = 0;
 };
 

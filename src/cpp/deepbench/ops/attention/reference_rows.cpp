@@ -13,20 +13,15 @@
 namespace deepbench {
 namespace {
 
-// products up to which every output is compared
-constexpr double kFullWork = 1 << 24;
+constexpr double kFullWork = 1 << 24;  // products up to which every output is compared
 // Products of sampled queries, beyond the minimum of queries.
 constexpr double kSampledWork = 1 << 25;
-// products of the minimum of queries of each head
-constexpr double kMostWork = 1 << 30;
-// compared outputs, beyond the minimum of queries
-constexpr double kMaxOutputs = 1 << 20;
+constexpr double kMostWork = 1 << 30;    // products of the minimum of queries of each head
+constexpr double kMaxOutputs = 1 << 20;  // compared outputs, beyond the minimum of queries
 // Minimum of each head: the first, the last, and two between them.
 constexpr int64_t kMinQueries = 4;
-// random streams of sampled places
-constexpr uint32_t kQueries = 11, kProducts = 12, kKeys = 13;
-// elements for which a further thread pays off
-constexpr int64_t kMinPart = 1 << 16;
+constexpr uint32_t kQueries = 11, kProducts = 12, kKeys = 13;  // random streams of sampled places
+constexpr int64_t kMinPart = 1 << 16;  // elements for which a further thread pays off
 
 double work_of_query(const Attention& a) { return double(a.seq_kv) * double(a.dim + a.dim_v); }
 

@@ -14,13 +14,11 @@ namespace deepbench {
 
 struct KeyWeight {
   double p = 0;
-  // absolute error of the score, and relative error of its exponential
-  double error = 0;
+  double error = 0;  // absolute error of the score, and relative error of its exponential
 };
 
 struct RowWeights {
-  // the keys that the row sees
-  std::vector<KeyWeight> keys;
+  std::vector<KeyWeight> keys;  // the keys that the row sees
   KeyWeight sink;
   double log_sum = 0;
   // The relative error that the sink's exponential causes in all weights.
@@ -36,18 +34,14 @@ class AttentionRows {
   AttentionRows(const Attention& attention, const KernelConditions& conditions);
 
   const Attention& attention() const { return a_; }
-  // seed of verification
-  uint64_t seed() const { return seed_; }
+  uint64_t seed() const { return seed_; }  // seed of verification
   bool are_integers() const { return integers_; }
   bool are_uniform() const { return is_uniform_; }
   bool are_constant() const { return inputs_.is_constant(); }
 
-  // products with compared rows
-  std::vector<int64_t> products() const;
-  // compared rows of the product
-  std::vector<int64_t> rows_of(int64_t product) const;
-  // include the first and the last key
-  std::vector<int64_t> sampled_keys(int64_t count) const;
+  std::vector<int64_t> products() const;                   // products with compared rows
+  std::vector<int64_t> rows_of(int64_t product) const;     // compared rows of the product
+  std::vector<int64_t> sampled_keys(int64_t count) const;  // include the first and the last key
 
   // Reads the keys or values of a key head.
   void read_product(uint32_t stream, int64_t product, int64_t dim, std::vector<float>& to) const;

@@ -50,11 +50,9 @@ struct SourceElement {
 
 struct Collective {
   CollectiveKind kind = CollectiveKind::kAllReduce;
-  // of a rank's operand or of its result, whichever has more
-  int64_t elements = 0;
+  int64_t elements = 0;  // of a rank's operand or of its result, whichever has more
   PrecisionInfo precision;
-  // all_reduce only: the sum replaces the rank's summand
-  bool in_place = false;
+  bool in_place = false;  // all_reduce only: the sum replaces the rank's summand
 
   double bytes() const { return double(elements) * double(size_of(precision.c)); }
 

@@ -11,10 +11,8 @@ namespace deepbench {
 namespace {
 
 constexpr int64_t kMinShare = 1 << 12;
-// summands that are compared after a restore
-constexpr uint64_t kRestored = 1 << 10;
-// random stream of their places
-constexpr uint32_t kRestoredStream = 31;
+constexpr uint64_t kRestored = 1 << 10;   // summands that are compared after a restore
+constexpr uint32_t kRestoredStream = 31;  // random stream of their places
 
 // The operands of all ranks, and the results of those ranks whose outputs are compared.
 class RankValues {

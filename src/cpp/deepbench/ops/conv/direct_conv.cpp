@@ -11,9 +11,8 @@
 namespace deepbench {
 namespace {
 
-constexpr int64_t kBlock = 1 << 13;  // number of elements of a block of rows
-// sums of a block that fit into the L2 cache
-constexpr int64_t kBlockSums = 1 << 15;
+constexpr int64_t kBlock = 1 << 13;      // number of elements of a block of rows
+constexpr int64_t kBlockSums = 1 << 15;  // sums of a block that fit into the L2 cache
 constexpr int64_t kMinThreadProducts = 1
                                        << 17;  // products; less work does not repay another thread
 constexpr int64_t kParts = 16;

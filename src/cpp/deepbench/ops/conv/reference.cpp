@@ -30,14 +30,12 @@
 namespace deepbench {
 namespace {
 
-// outputs x products up to which every output is compared
-constexpr double kFullWork = 1 << 24;
+constexpr double kFullWork = 1 << 24;  // outputs x products up to which every output is compared
 constexpr int64_t kMaxFullOutputs = 1 << 20;  // upper limit of outputs that are compared one by one
 constexpr int64_t kMaxStored = 1 << 22;   // larger operands are generated again instead of stored
 constexpr double kSampledWork = 1 << 22;  // products of all sampled outputs
 constexpr double kMinSamples = 24, kMaxSamples = 192;
-// products of the outputs along the slowest dimension
-constexpr double kAlongWork = 1 << 24;
+constexpr double kAlongWork = 1 << 24;  // products of the outputs along the slowest dimension
 // Where each projection covers far more outputs than there are projections (layers of width and
 // height 1), more outputs are sampled: all of them, if affordable. Saturating outputs have no
 // projections, so more of them are sampled too.
@@ -298,8 +296,7 @@ class ConvReference {
 
   const Conv conv_;
   const ConvOutput output_;
-  // seed of the places and weights
-  const uint64_t seed_;
+  const uint64_t seed_;  // seed of the places and weights
   const InputGenerator inputs_;
   const bool constant_;
   const bool judges_slope_;

@@ -24,8 +24,7 @@ enum class ElementwiseKind { kAdd, kMultiply, kSwiglu, kRotary };
 struct Elementwise {
   ElementwiseKind kind = ElementwiseKind::kAdd;
   int64_t rows = 0, columns = 0;
-  // elements of a head
-  int64_t dim = 1;
+  int64_t dim = 1;  // elements of a head
   PrecisionInfo precision;
 
   // fill.h streams of the inputs: a and b, or x, the cosines and the sines.

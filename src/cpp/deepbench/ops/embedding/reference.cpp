@@ -23,8 +23,7 @@ namespace deepbench {
 namespace {
 
 constexpr int64_t kSampledLookups = 256;
-// random stream of the sampled lookups
-constexpr uint32_t kLookups = 12;
+constexpr uint32_t kLookups = 12;  // random stream of the sampled lookups
 constexpr double kDeviations = 6;
 constexpr double kLargestFloat = 3.3e38;
 
@@ -36,8 +35,7 @@ class RowSum {
     values_.assign(size_t(dim), 0);
   }
 
-  // the summand that add_term() adds
-  std::vector<float> term;
+  std::vector<float> term;  // the summand that add_term() adds
   void add_term() {
     for (size_t i = 0; i < term.size(); ++i) {
       values_[i] += term[i], magnitudes_[i] += std::abs(term[i]);

@@ -8,10 +8,8 @@
 namespace deepbench {
 namespace {
 
-// limit of 32-bit indices
-constexpr int64_t kMaxTableRows = (int64_t{1} << 31) - 2;
-// limit of a 32-bit count
-constexpr int64_t kMaxLookups = (int64_t{1} << 31) - 1;
+constexpr int64_t kMaxTableRows = (int64_t{1} << 31) - 2;  // limit of 32-bit indices
+constexpr int64_t kMaxLookups = (int64_t{1} << 31) - 1;    // limit of a 32-bit count
 // If a larger share of the lookups requests a row again, caches serve a considerable part of them.
 constexpr double kMostRepeated = 0.05;
 

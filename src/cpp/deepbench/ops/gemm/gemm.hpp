@@ -101,8 +101,7 @@ struct Gemm {
   // some of the products. Exact sums of integers are then required.
   bool needs_exact_sums() const {
     constexpr int64_t kManyProducts = 100000;
-    // no sum of integers makes gelu exact
-    if (epilogue == Epilogue::kGelu) return false;
+    if (epilogue == Epilogue::kGelu) return false;  // no sum of integers makes gelu exact
     return is_fp8() || (!is_int8() && k > kManyProducts);
   }
 
@@ -117,14 +116,11 @@ Gemm gemm_problem(const Attributes& attributes) {
   gemm.m = attributes.integer("m");
   gemm.n = attributes.integer("n");
   gemm.k = attributes.integer("k");
-  // 0 if it is absent
-  gemm.batch = std::max<int64_t>(1, attributes.integer("batch"));
+  gemm.batch = std::max<int64_t>(1, attributes.integer("batch"));  // 0 if it is absent
   gemm.trans_a = attributes.text("trans_a") == "t";
   gemm.trans_b = attributes.text("trans_b") == "t";
-  // none if it is absent
-  gemm.epilogue = epilogue_named(attributes.text("epilogue"));
-  // tensor if it is absent
-  gemm.scales_blocks = attributes.text("scaling") == "block128";
+  gemm.epilogue = epilogue_named(attributes.text("epilogue"));    // none if it is absent
+  gemm.scales_blocks = attributes.text("scaling") == "block128";  // tensor if it is absent
   gemm.precision = precision_info(attributes.text("precision"));
   gemm.b_type = gemm.precision.b;
   if (gemm.precision.precision == Precision::kInt8 && attributes.text("b_type") == "u8")

@@ -22,8 +22,7 @@ namespace deepbench {
 struct GroupedGemm {
   int64_t groups = 0, rows = 0, n = 0, k = 0;
   PrecisionInfo precision;
-  // first row of each group, then the number of all rows
-  std::vector<int64_t> first_rows;
+  std::vector<int64_t> first_rows;  // first row of each group, then the number of all rows
 
   // fill.h streams of the operands, and of the draws that assign rows to groups.
   static constexpr uint32_t kStreamA = 0, kStreamB = 1, kStreamSplit = 2;
@@ -104,8 +103,7 @@ GroupedGemm grouped_gemm_problem(const Attributes& attributes) {
   problem.k = attributes.integer("k");
   problem.precision = precision_info(attributes.text("precision"));
   const std::string split = attributes.text("split");
-  // 0 if it is absent
-  const auto seed = uint64_t(attributes.integer("split_seed"));
+  const auto seed = uint64_t(attributes.integer("split_seed"));  // 0 if it is absent
   RowSplit rows(problem.groups, problem.rows);
   const std::vector<int64_t> counts = split == "multinomial" ? rows.multinomial(seed)
                                       : split == "zipf"      ? rows.zipf(seed)

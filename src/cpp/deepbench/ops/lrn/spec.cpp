@@ -8,8 +8,7 @@
 namespace deepbench {
 namespace {
 
-// the largest size that all libraries support
-constexpr double kLargestSize = 15;
+constexpr double kLargestSize = 15;  // the largest size that all libraries support
 
 class LrnOperation final : public Operation {
  public:

@@ -60,8 +60,7 @@ Memory memory_problem(const Attributes& attributes) {
   const std::string kind = attributes.text("kind");
   Memory memory;
   memory.bytes = attributes.integer("bytes");
-  // 0 if it is absent
-  memory.weights = attributes.integer("weights");
+  memory.weights = attributes.integer("weights");  // 0 if it is absent
   memory.kind = kind == "read"       ? MemoryKind::kRead
                 : kind == "write"    ? MemoryKind::kWrite
                 : kind == "exchange" ? MemoryKind::kExchange

@@ -15,8 +15,7 @@ namespace deepbench {
 namespace {
 
 constexpr int64_t kSamples = 1024;
-// random stream of the compared places
-constexpr uint32_t kPlaces = 11;
+constexpr uint32_t kPlaces = 11;  // random stream of the compared places
 constexpr int64_t kMinPart = 1 << 16;
 constexpr int64_t kBlock = 1024;
 

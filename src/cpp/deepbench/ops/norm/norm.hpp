@@ -33,10 +33,8 @@ enum class NormPart {
   kScale,
   kShift,
   kDy,
-  // one for each set
-  kMean,
-  // one for each set: the inverse deviation, or the variance for inference with batch
-  kSpread,
+  kMean,    // one for each set
+  kSpread,  // one for each set: the inverse deviation, or the variance for inference with batch
   kY,
   kDx,
   kDscale,

@@ -23,16 +23,13 @@
 namespace deepbench {
 namespace {
 
-// up to this many elements, all are compared
-constexpr int64_t kFewElements = 1 << 16;
+constexpr int64_t kFewElements = 1 << 16;  // up to this many elements, all are compared
 constexpr int64_t kSampledElements = 1 << 14;
 constexpr int64_t kSampledSets = 64;
-// random stream of the compared places
-constexpr uint32_t kPlaces = 23;
+constexpr uint32_t kPlaces = 23;  // random stream of the compared places
 constexpr int64_t kMinPart = 1 << 16;
 constexpr int64_t kBlock = 1024;
-// as in run/row/verify.cpp
-constexpr double kSlopeDeviations = 4;
+constexpr double kSlopeDeviations = 4;  // as in run/row/verify.cpp
 constexpr double kRoundoffDouble = 1.0 / (int64_t{1} << 53);
 // The number of roundings of an element's own operations in float: the subtraction, products and
 // sums.
@@ -75,8 +72,7 @@ struct ColumnSums {
 // Consecutive elements of one row.
 struct Block {
   int64_t first = 0, count = 0, column = 0;
-  // 0 in a forward pass
-  float x[kBlock], dy[kBlock] = {};
+  float x[kBlock], dy[kBlock] = {};  // 0 in a forward pass
 };
 
 class NormReference {

@@ -25,9 +25,8 @@ class RnnCell {
  public:
   // The values of one unit after a step; the backward pass needs all of them.
   struct State {
-    // values after the activation
-    ValueWithError gate[4];
-    ValueWithError saved;  // lstm: c; gru: s_o + b'; vanilla: z + s
+    ValueWithError gate[4];  // values after the activation
+    ValueWithError saved;    // lstm: c; gru: s_o + b'; vanilla: z + s
     ValueWithError h;
   };
 
@@ -118,18 +117,12 @@ class RnnCell {
   bool quantizes_;
   bool relu_side_unknown_;  // the side of ReLU's kink that the library took is unknown
   double output_roundoff_;
-  // roundoff of operands that a product reads in a narrow type; 0: float
-  double operand_roundoff_;
-  // roundoff of gates stored in a narrow type
-  double gates_roundoff_ = 0;
-  // roundoff of lstm's c and its gradient
-  double cell_state_roundoff_ = 0;
-  // roundoff of recurrent products stored in a narrow type
-  double sums_roundoff_ = 0;
-  // roundoff of partial sums
-  double partial_roundoff_ = 0;
-  // roundoff of arbitrarily small stored values: half has subnormals
-  double absolute_roundoff_;
+  double operand_roundoff_;  // roundoff of operands that a product reads in a narrow type; 0: float
+  double gates_roundoff_ = 0;       // roundoff of gates stored in a narrow type
+  double cell_state_roundoff_ = 0;  // roundoff of lstm's c and its gradient
+  double sums_roundoff_ = 0;        // roundoff of recurrent products stored in a narrow type
+  double partial_roundoff_ = 0;     // roundoff of partial sums
+  double absolute_roundoff_;  // roundoff of arbitrarily small stored values: half has subnormals
 };
 
 }  // namespace deepbench

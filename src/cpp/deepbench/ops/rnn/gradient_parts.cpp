@@ -13,8 +13,7 @@ namespace {
 // The errors of libraries reach half of a deviation, since not all permitted roundings occur.
 // Normal errors of two deviations would also exceed the bounds of single elements.
 constexpr double kMaxDeviations = 2;
-// random stream of the compared places
-constexpr uint32_t kPlaces = 3;
+constexpr uint32_t kPlaces = 3;     // random stream of the compared places
 constexpr size_t kMinJudged = 256;  // fewer elements tell little
 constexpr double kSlopeDeviations = 4;
 
@@ -22,8 +21,7 @@ constexpr double kSlopeDeviations = 4;
 struct Elements {
   std::vector<double> values, bounds;
   std::vector<double> errors;  // the largest deviations of a correct computation
-  // places within their part
-  std::vector<size_t> places;
+  std::vector<size_t> places;  // places within their part
 
   // The standard deviation of the slope that the errors cause, if they are the same share of all
   // elements with the same key and independent of those with other keys.

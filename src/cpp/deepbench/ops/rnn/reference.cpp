@@ -77,7 +77,7 @@ ReferenceSource rnn_reference_source(const Rnn& rnn) {
 }
 
 double rnn_reference_bytes(const Rnn& rnn) {
-  // x, if each step has one input
+  // The size of x, if each step has one input.
   const double inputs = 4 * double(rnn.timesteps) * double(rnn.batch);
   if (rnn_reference_source(rnn) != ReferenceSource::kInputs) return inputs;
   // Forward states, the gates' gradients and their deviations, dy and the factors of dU; the

@@ -28,8 +28,7 @@ constexpr int64_t kModelUnits = 128, kModelBatch = 2, kModelSteps = 32;
 constexpr double kModelQuantile = 0.99;
 constexpr int64_t kMaxCompared = 1 << 16;  // compared elements of a part
 constexpr uint64_t kMaxRows = 1 << 12;     // rows of the projection
-// number of computations that may have the error of a bound
-constexpr double kSides = 2;
+constexpr double kSides = 2;  // number of computations that may have the error of a bound
 constexpr double kUnitShare = 20;
 constexpr double kFlippedUnitsFraction = 1e-6;  // fraction of all units
 
@@ -135,8 +134,7 @@ class ReferenceKernelGradients {
 
   const Rnn& rnn_;
   ComputedOutput& computed_;
-  // seed of the places and weights
-  const uint64_t seed_;
+  const uint64_t seed_;  // seed of the places and weights
   const bool from_tested_forward_, relu_side_unknown_, judges_together_;
   const std::vector<GradientPart> parts_;
   const std::vector<double> relative_;

@@ -28,8 +28,7 @@ namespace {
 constexpr double kU = kRoundoffFloat;
 constexpr double kErrorOfExp = 8 * kU, kErrorOfQuotient = 4 * kU;
 constexpr double kSmallestNormal = std::numeric_limits<float>::min();
-// minimum of outputs that are computed at once
-constexpr uint64_t kBlock = 4096;
+constexpr uint64_t kBlock = 4096;  // minimum of outputs that are computed at once
 
 double relative_error_of_exp(double argument) { return 2 * kU * std::abs(argument) + kErrorOfExp; }
 
@@ -96,8 +95,7 @@ class Reference {
 
   const Softmax softmax_;
   const bool sums_are_exact_;
-  // roundings to the output's type
-  const double roundings_;
+  const double roundings_;  // roundings to the output's type
   std::vector<GeneratedArray> inputs_;
 };
 

@@ -24,8 +24,7 @@ struct Softmax {
   // After a refill with "integers", x holds multiples of kGap. In float, exp(128) overflows and
   // exp(-128) is 0: where a row has m maxima, y is 1/m there and 0 elsewhere.
   static constexpr float kGap = 128;
-  // mean number of maxima of a row
-  static constexpr int64_t kMaxima = 8;
+  static constexpr int64_t kMaxima = 8;  // mean number of maxima of a row
   // The fact of a kernel that stores exponentials in the output's type before it divides them.
   static constexpr const char* kRoundedExponentials = "rounded_exponentials";
 

@@ -426,9 +426,8 @@ void Backend::join(const std::shared_ptr<Group>& group) const {
   const auto* const collective = extension<deepbench_collective>(*table_, DEEPBENCH_COLLECTIVE);
   if (!collective || !collective->join)
     throw RowFailure(Status::kUnsupported, "backend " + name() + " has no collectives");
-  static auto& kept =
-      *new std::vector<std::unique_ptr<PluginGroupView>>();  // lives as long as the process, as
-                                                             // plugin.h promises
+  // The group lives as long as the process, as plugin.h promises.
+  static auto& kept = *new std::vector<std::unique_ptr<PluginGroupView>>();
   kept.push_back(std::make_unique<PluginGroupView>());
   PluginGroupView& joined = *kept.back();
   joined.group = group;
