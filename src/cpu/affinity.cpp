@@ -1,4 +1,4 @@
-// Binding of the calling thread.
+// Binds the calling thread.
 #include "affinity.hpp"
 
 #include "deepbench/core/affinity.hpp"

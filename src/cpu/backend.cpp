@@ -16,7 +16,7 @@
 namespace deepbench::cpu {
 namespace {
 
-// What one thread reaches on a server's processor, within a factor of two or so.
+// The rates that one thread of a server's processor reaches, within a factor of about two.
 void describe_estimates(plugin::Sink& sink) {
   sink.integer("estimate.per_thread", 1);
   sink.real("estimate.flops_per_s.gemm", 5e10);
@@ -51,8 +51,8 @@ class CpuBackend final : public plugin::RoutedBackend {
     sink.text("synonyms", "host x86");
     describe_libraries(sink);
     sink.text("joint_phase.rnn", "bwd");  // oneDNN computes both gradients in one call
-    // oneDNN's matmul has kernels that take up to three times as long as its sgemm for a vector or
-    // for few columns of a transposed A.
+    // For a vector, or for few columns of a transposed A, oneDNN's matmul has kernels that take up
+    // to three times as long as its sgemm.
     sink.text("baseline_candidate.gemm", "sgemm");
     describe_estimates(sink);
     plugin::describe_default_libraries(kRoutes, sink);
@@ -69,8 +69,8 @@ class CpuBackend final : public plugin::RoutedBackend {
                     std::to_string(thread_count(0)) + " are used");
   }
 
-  // The host keeps the user's OMP_NUM_THREADS, but neither against a number that the run asks for,
-  // nor if it is too large.
+  // The host keeps the user's OMP_NUM_THREADS unless it is too large or the run requests another
+  // number.
   void environment(const plugin::Options& options, plugin::Sink& sink) override {
     const int threads = thread_count(options.threads);
     const bool is_too_large = requested_threads(options.threads) > threads;
@@ -100,8 +100,9 @@ class CpuBackend final : public plugin::RoutedBackend {
  private:
   bool has_limited_threads_ = false;
 
-  // Names the other precisions that this processor has instructions for. The precision is seldom
-  // the reason why an int8 problem is unsupported, and its attributes exist in no other precision.
+  // Names the other precisions for which this processor has instructions. For int8 it names none,
+  // because the precision is seldom the reason why such a problem is unsupported, and no other
+  // precision has its attributes.
   std::string precisions_instead(const plugin::Problem& problem, const plugin::Options& options) {
     const std::string precision = problem.text("precision");
     if (precision == "int8" || precision == "float") return "";

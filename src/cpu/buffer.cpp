@@ -1,4 +1,4 @@
-// Large buffers take pages of a pool, small ones are mappings.
+// Allocates large buffers from a pool of pages, and maps small ones.
 #include "buffer.hpp"
 
 #include <sys/mman.h>
@@ -14,8 +14,8 @@
 namespace deepbench::cpu {
 namespace {
 
-// Operands that all begin at a large page would fall into the same sets of the caches. Each operand
-// therefore begins kStaggerBytes farther into its page than the last one, modulo kStaggers.
+// Operands that all begin at a large page would occupy the same sets of the caches. Each operand
+// therefore begins kStaggerBytes farther into its page than the previous one, modulo kStaggers.
 constexpr uint64_t kStaggerBytes = kPageBytes + kLineBytes, kStaggers = 32;
 constexpr uint64_t kMax = std::numeric_limits<uint64_t>::max() / 2;
 
@@ -79,7 +79,8 @@ MemoryState available_memory() {
 }
 
 void require_memory(uint64_t bytes, const std::string& what) {
-  // A row needs more memory than its operands: for libraries and for verification.
+  // Twice the size must be available, because a row needs memory besides its operands: for
+  // libraries and for verification.
   if (saturating_multiply(bytes, 2) > uint64_t(read_memory().available_bytes))
     PagePool::for_references().clear();
   const MemoryState memory = read_memory();

@@ -57,8 +57,7 @@ class Buffer {
 MemoryState available_memory();
 
 // Throws DEEPBENCH_OUT_OF_MEMORY if `bytes` are not available, before anything is allocated: the
-// kernel of the operating system grants more memory than it has and kills the process that touches
-// it.
+// operating system grants more memory than it has and kills the process that touches it.
 void require_memory(uint64_t bytes, const std::string& what);
 
 }  // namespace deepbench::cpu

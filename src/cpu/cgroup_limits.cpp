@@ -1,5 +1,4 @@
-// Parsing of /proc/self/{cgroup,mountinfo}, cpu.max, cpu.cfs_quota_us, memory.max and similar
-// files.
+// Parses /proc/self/{cgroup,mountinfo}, cpu.max, cpu.cfs_quota_us, memory.max and similar files.
 #include "cgroup_limits.hpp"
 
 #include <algorithm>

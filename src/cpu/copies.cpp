@@ -1,4 +1,4 @@
-// Planning and making copies, flushing caches.
+// Plans and creates copies, and flushes caches.
 #include "copies.hpp"
 
 #include <algorithm>

@@ -15,7 +15,7 @@ using plugin::plan_copies;
 using plugin::Regime;
 using plugin::Rotation;
 
-// with this machine's cache and memory
+// Plans the copies for this machine's cache and memory.
 CopyPlan plan_copies(uint64_t bytes_per_copy, const plugin::Options& options);
 
 // Arrays of at least a page are aligned to pages, smaller ones to cache lines.
@@ -23,8 +23,8 @@ class Copies : public plugin::Copies<Buffer, kLineBytes, kPageBytes> {
  public:
   using plugin::Copies<Buffer, kLineBytes, kPageBytes>::Copies;
 
-  void replicate() const;                       // copy 0 into all others
-  void overwrite(const std::byte* from) const;  // `from` into all copies
+  void replicate() const;                       // copies copy 0 to all others
+  void overwrite(const std::byte* from) const;  // copies `from` to all copies
 
  private:
   void copy_into(uint64_t first_copy, const std::byte* from) const;
@@ -34,8 +34,8 @@ class Copies : public plugin::Copies<Buffer, kLineBytes, kPageBytes> {
 class CacheFlusher {
  public:
   explicit CacheFlusher(uint64_t bytes) : buffer_(bytes) {}
-  void flush();                                    // by host_workers()
-  void flush_part(size_t worker, size_t workers);  // by the calling thread, as one of several
+  void flush();                                    // runs on host_workers()
+  void flush_part(size_t worker, size_t workers);  // runs on the calling thread, as one of several
 
  private:
   Buffer buffer_;

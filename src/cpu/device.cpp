@@ -1,4 +1,4 @@
-// Name, governor, load and warnings of the processor.
+// Reads the name, governor and load of the processor, and derives warnings.
 #include "device.hpp"
 
 #include <sys/utsname.h>
@@ -35,7 +35,7 @@ MachineLoad read_load(const SystemRoot& root) {
 }
 
 // The average still includes the load of the last row, so that other threads must also be running
-// now. One of the running threads is the one that reads.
+// now. One of the running threads is the reading thread itself.
 bool is_machine_busy(const Topology& topology, const SystemRoot& root, double* average) {
   constexpr double kShareOfMachine = 0.2;
   constexpr int kReadings = 3;

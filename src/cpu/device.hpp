@@ -1,5 +1,5 @@
-// The facts of the one device, the processor, that ceilings and result files need, and warnings
-// about a machine that is not fit for measuring.
+// The facts of the only device, the processor, that ceilings and result files need, and warnings
+// about a machine that is not suitable for measuring.
 #pragma once
 
 #include <string>
@@ -17,7 +17,7 @@ std::string cpu_name(const SystemRoot& root = {});
 // The frequency governor of the processors in use; "" on machines without one.
 std::string frequency_governor(const std::vector<int>& cpus, const SystemRoot& root = {});
 
-// Each warning has a name and one line with the cure.
+// Each warning has a name and one line that includes the remedy.
 std::vector<std::pair<std::string, std::string>> device_warnings(const Topology& topology,
                                                                  int threads,
                                                                  const SystemRoot& root = {});

@@ -19,7 +19,7 @@ EnergyCounter::EnergyCounter(const SystemRoot& root) {
     const std::string zone = zones + std::to_string(number);
     const auto name = read_text(zone + "/name");
     if (!name) break;
-    if (!is_package(*name)) continue;  // psys counts the packages once more
+    if (!is_package(*name)) continue;  // psys counts the packages a second time
     add_zone(zone);
     for (int part = 0;; ++part) {
       const std::string subzone = zone + ":" + std::to_string(part);

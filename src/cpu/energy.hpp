@@ -1,4 +1,4 @@
-// The energy that the machine's processors and their memory take, from the counters of Linux's
+// The energy that the machine's processors and their memory consume, from the counters of Linux's
 // powercap (RAPL), which usually only root may read.
 #pragma once
 
@@ -10,8 +10,8 @@
 
 namespace deepbench::cpu {
 
-// Adds up the counters of all packages and of their memory, which is not part of a package's own.
-// Each counter returns to zero at its range, after some minutes at least.
+// Adds up the counters of all packages and of their memory, which a package's own counter excludes.
+// Each counter wraps around at its range, after some minutes at least.
 class EnergyCounter {
  public:
   explicit EnergyCounter(const SystemRoot& root = {});

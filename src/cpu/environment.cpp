@@ -1,4 +1,4 @@
-// The variables of OpenMP, MKL and OpenBLAS.
+// Sets the variables of OpenMP, MKL and OpenBLAS.
 #include "environment.hpp"
 
 #include <algorithm>
@@ -6,9 +6,9 @@
 namespace deepbench::cpu {
 namespace {
 
-// OpenBLAS picks its kernels by vendor, family and model of the processor. It knows all of Intel's
-// line. Older releases use kernels of 2006 for AMD's families from 1Ah on and for all other
-// vendors.
+// OpenBLAS selects its kernels by vendor, family and model of the processor. It knows all
+// processors of Intel. For AMD's families from 1Ah on and for all other vendors, older releases use
+// kernels of 2006.
 bool openblas_may_not_detect_isa(const Isa& isa) {
   constexpr int kZen5 = 0x1a;
   if (isa.vendor == "GenuineIntel") return false;
@@ -20,7 +20,7 @@ bool openblas_may_not_detect_isa(const Isa& isa) {
 std::vector<std::pair<std::string, std::string>> library_environment(int threads,
                                                                      const Topology& topology,
                                                                      const Isa& isa) {
-  // A user may ask for more threads than cores; each place is still listed once.
+  // Lists each place once, even if a user requests more threads than cores.
   std::string places;
   for (int cpu : topology.cpus_for_threads(std::min(threads, topology.hardware_threads())))
     places += (places.empty() ? "{" : ",{") + std::to_string(cpu) + "}";

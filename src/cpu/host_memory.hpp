@@ -1,5 +1,5 @@
-// Host memory as the headers of deepbench/backend use it: arrays, and what verification asks of
-// them. Every function has finished its work when it returns.
+// Implements host memory for the headers of deepbench/backend: arrays, and the functions of
+// verification. Every function has finished its work when it returns.
 #pragma once
 
 #include <cstddef>
@@ -30,7 +30,8 @@ class HostMemory {
   void fill(const Array& array, Inputs inputs, uint64_t seed, uint32_t operand) const;
   void fill_integers(const Array& array, deepbench_small_integers integers, uint64_t seed,
                      uint32_t operand) const;
-  // The other parts take no memory from the system as long as nothing writes them.
+  // Fills these parts only. The other parts take no memory from the system as long as nothing
+  // writes to them.
   void fill_parts(const Array& array, const std::vector<ElementRange>& parts, Inputs inputs,
                   uint64_t seed, uint32_t operand) const;
   void fill_parts_with_integers(const Array& array, const std::vector<ElementRange>& parts,

@@ -1,4 +1,4 @@
-// What the files in ops/ share: each defines one operation through one library, a route of
+// The shared part of the files in ops/: each defines one operation through one library, a route of
 // routes.def.
 #pragma once
 
@@ -10,6 +10,6 @@ namespace deepbench::cpu {
 using plugin::Implementation;
 using plugin::LibraryFacts;
 
-inline constexpr const char* kLoop = "loop";  // the candidate of what has no other
+inline constexpr const char* kLoop = "loop";  // the candidate of libraries that have no other
 
 }  // namespace deepbench::cpu

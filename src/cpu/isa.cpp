@@ -1,4 +1,4 @@
-// Detection of instruction sets by cpuid and by the register state that the operating system saves.
+// Detects instruction sets by cpuid and by the register state that the operating system saves.
 #include "isa.hpp"
 
 #include <cstdint>

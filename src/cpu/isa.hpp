@@ -1,5 +1,5 @@
-// The instruction sets that this processor and its operating system offer, as far as libraries and
-// operands depend on them.
+// The instruction sets of this processor and its operating system on which libraries and operands
+// depend.
 #pragma once
 
 #include <string>

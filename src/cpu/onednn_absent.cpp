@@ -1,5 +1,5 @@
 // Replaces src/cpu/onednn and every ops/*/onednn*.cpp in a build without oneDNN's header: each
-// route of routes.def through oneDNN gives this as its reason.
+// route of routes.def through oneDNN then reports this reason.
 #include "deepbench/plugin.hpp"
 #include "implementation.hpp"
 #include "routes.hpp"

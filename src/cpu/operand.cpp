@@ -1,5 +1,5 @@
-// Shares the loops over operands among the workers of host_workers(). They are compiled here alone,
-// with the options that they need.
+// Divides the loops over operands among the workers of host_workers(). Only this file compiles
+// these loops, with the options that they need.
 #include "operand.hpp"
 
 #include "deepbench/backend/host_fill.hpp"

@@ -28,7 +28,7 @@ class OperandCache {
   // Returns a buffer of at least `count` elements, which is read-only.
   std::shared_ptr<const Buffer> get(deepbench_type type, uint64_t count, Inputs inputs,
                                     uint64_t seed, uint32_t stream);
-  // Forgets all operands; those that kernels still use live on with the kernels.
+  // Drops all operands. Those that kernels still use live until the kernels end.
   void clear();
 
  private:
@@ -45,7 +45,7 @@ class OperandCache {
   std::vector<Entry> entries_;  // at most one for each stream
 };
 
-// As require_memory(), but clears the cache before it gives up.
+// Works like require_memory(), but clears the cache before it gives up.
 void require_memory_for_operands(uint64_t bytes);
 
 }  // namespace deepbench::cpu

@@ -1,4 +1,4 @@
-// Idle extents of pages: allocation takes the smallest that suffices, and release merges
+// Manages idle extents of pages: allocation takes the smallest that suffices, and release merges
 // neighbors.
 #include "page_pool.hpp"
 

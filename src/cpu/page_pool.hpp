@@ -37,7 +37,7 @@ class PagePool {
   uint64_t idle_bytes() const;
 
  private:
-  // sizes by address; neighboring extents are always merged
+  // Maps addresses to sizes; neighboring extents are always merged.
   using Extents = std::map<std::byte*, uint64_t>;
 
   Extents::iterator best_fit(uint64_t bytes);

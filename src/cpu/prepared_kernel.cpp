@@ -1,4 +1,4 @@
-// Batches of a library's calls.
+// Makes batches of a library's calls.
 #include "prepared_kernel.hpp"
 
 namespace deepbench::cpu {

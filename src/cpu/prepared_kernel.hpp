@@ -1,4 +1,4 @@
-// A prepared call on the CPU: the cache regime, and how calls are timed.
+// A prepared call on the CPU: its cache regime and the timing of its calls.
 #pragma once
 
 #include <memory>
@@ -37,7 +37,8 @@ class HostKernel : public plugin::Kernel {
  protected:
   uint64_t last_copy() const { return rotation_.last(); }
   void make_current() const {}
-  CacheFlusher* flusher() { return flusher_ ? &*flusher_ : nullptr; }  // nullptr: nothing to flush
+  // Nullptr: nothing has to be flushed.
+  CacheFlusher* flusher() { return flusher_ ? &*flusher_ : nullptr; }
 
   const CopyPlan plan_;
   Rotation rotation_;

@@ -8,7 +8,7 @@
 
 namespace deepbench::cpu {
 
-// To nearest, ties to even; a NaN stays one.
+// Rounds to nearest, ties to even. A NaN remains a NaN.
 DEEPBENCH_VECTOR_INLINED inline uint16_t rounded_bfloat16(float value) {
   const uint32_t bits = deepbench_float_bits(value);
   const uint32_t rounded = bits + 0x7fffu + ((bits >> 16) & 1u);

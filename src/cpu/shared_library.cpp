@@ -1,4 +1,4 @@
-// Searching with all cores, and reasons.
+// Searches for libraries with all cores in the thread's mask, and reports reasons.
 #include "shared_library.hpp"
 
 #include "affinity.hpp"
@@ -37,7 +37,7 @@ plugin::LibraryFacts SharedLibrary::facts(const std::string& version) const {
 }
 
 void SharedLibrary::reject(const std::string& reason) {
-  plugin::SharedLibrary::operator=(plugin::SharedLibrary());  // it stays open
+  plugin::SharedLibrary::operator=(plugin::SharedLibrary());  // the library stays open
   reason_ = reason;
 }
 

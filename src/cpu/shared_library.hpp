@@ -1,5 +1,5 @@
-// The vendors' libraries of this backend: each is found and opened when it is constructed, and an
-// absent one is a reason.
+// The vendors' libraries of this backend. Each is searched for and opened when it is constructed;
+// if it is absent, it has a reason.
 #pragma once
 
 #include <string>
@@ -12,15 +12,16 @@ namespace deepbench::cpu {
 
 class SharedLibrary : public plugin::SharedLibrary {
  public:
-  // Opens the first of `names` that exists and can be loaded, at library_locations(). `cure` is
-  // part of the reason where none exists. The library stays open until the process ends.
+  // Opens the first of `names` that exists and can be loaded, at library_locations(). `cure`
+  // becomes part of the reason if none exists. The library stays open until the process ends.
   SharedLibrary(const std::vector<std::string>& names, const std::string& cure,
                 SymbolScope scope = SymbolScope::kLocal);
 
-  const std::string& reason() const { return reason_; }  // why it is not loaded; empty if it is
+  // The reason why it is not loaded; empty if it is.
+  const std::string& reason() const { return reason_; }
   plugin::LibraryFacts facts(const std::string& version) const;
 
-  // Makes a library unusable that lacks something.
+  // Makes a library unusable because it lacks something.
   void reject(const std::string& reason);
 
  private:

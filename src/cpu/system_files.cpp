@@ -1,4 +1,4 @@
-// Reading and parsing of the kernel's text files.
+// Reads and parses the kernel's text files.
 #include "system_files.hpp"
 
 #include <cctype>

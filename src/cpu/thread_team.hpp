@@ -41,7 +41,7 @@ class ThreadTeam {
   Barrier barrier_;
   std::atomic<uint32_t> generation_{0}, sleepers_{0};
   const std::function<void(size_t)>* job_ = nullptr;  // nullptr ends the threads.
-  OwnedSleepers members_;                             // but for the calling thread
+  OwnedSleepers members_;                             // without the calling thread
 };
 
 }  // namespace deepbench::cpu

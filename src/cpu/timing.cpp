@@ -1,4 +1,5 @@
-// The markers: not inlined and not empty, so that a breakpoint on them is reached.
+// Defines the markers, which are neither inlined nor empty, so that a breakpoint on them is
+// reached.
 #include "timing.hpp"
 
 extern "C" {

@@ -1,4 +1,4 @@
-// Reading of /sys/devices/system/cpu and of the affinity mask.
+// Reads /sys/devices/system/cpu and the affinity mask.
 #include "topology.hpp"
 
 #include <unistd.h>
@@ -22,7 +22,7 @@ constexpr int64_t kAssumedLastLevel = int64_t{32} << 20;
 struct Cache {
   int level = 0;
   int64_t bytes = 0;
-  // the kernel's list of processors behind the cache, which identifies the cache
+  // The list of the processors that share the cache, which identifies the cache.
   std::string shared;
 };
 
@@ -46,7 +46,7 @@ std::vector<Cache> read_caches(int cpu, const SystemRoot& root) {
 // The C library asks the processor, which works where sysfs lists no caches.
 std::vector<Cache> caches_from_sysconf(int cpu, const SystemRoot& root) {
   std::vector<Cache> caches;
-  // a fixture of a test describes another machine
+  // A fixture of a test describes another machine.
   if (root.sys != SystemRoot().sys) return caches;
 #if defined(_SC_LEVEL1_DCACHE_SIZE)
   const std::pair<int, int> levels[] = {
@@ -153,8 +153,8 @@ int Topology::default_threads() const {
   return std::max(1, threads);
 }
 
-// Threads that wait actively keep one another from the processors: a thousand on two of them hardly
-// get on.
+// Threads that wait actively keep one another from the processors: with a thousand of them on two
+// processors, the work hardly proceeds.
 int Topology::max_threads() const {
   constexpr int kOnOneProcessor = 4, kAtLeast = 8;
   return std::max(kAtLeast, kOnOneProcessor * hardware_threads());

@@ -13,10 +13,11 @@ namespace deepbench::cpu {
 struct Topology {
   std::vector<std::vector<int>> cores;  // the usable hardware threads of each physical core
   double quota_cores = 0;               // 0: no quota
-  int online_cpus = 0;                  // of the whole machine
-  int memory_nodes = 1;                 // of the default threads' processors
-  int efficiency_cores = 0;             // how many of `cores`; 0 unless the processor is a hybrid
-  // how many ranks take turns on one core; 1 unless there are more ranks than cores
+  int online_cpus = 0;                  // processors of the whole machine
+  int memory_nodes = 1;                 // memory nodes of the default threads' processors
+  // Number of efficiency cores in `cores`; 0 unless the processor is a hybrid.
+  int efficiency_cores = 0;
+  // The number of ranks that take turns on one core; 1 unless there are more ranks than cores.
   int ranks_on_core = 1;
 
   // The total size of the default threads' caches at each level; a shared cache counts once.
@@ -26,7 +27,7 @@ struct Topology {
   int hardware_threads() const;
   // One thread for each physical core, limited by the quota, at least one.
   int default_threads() const;
-  // The most threads that an operation may have: some for each hardware thread.
+  // The most threads that an operation may have: several for each hardware thread.
   int max_threads() const;
   // The hardware thread for each of `threads` threads: the first one of every core, then the second
   // ones, and so on; after the last one it starts again with the first.
@@ -45,11 +46,12 @@ int local_rank_count();
 // calling thread to one core.
 const Topology& topology();
 
-// `asked` if positive, else OMP_NUM_THREADS, which the libraries obey; 0 if neither is set.
+// Returns `asked` if it is positive, otherwise OMP_NUM_THREADS, which the libraries obey; 0 if
+// neither is set.
 int64_t requested_threads(int64_t asked);
 
-// The number of threads of an operation: those requested, else the default, within max_threads()
-// and what OpenMP grants (OMP_THREAD_LIMIT, OMP_MAX_ACTIVE_LEVELS).
+// The number of threads of an operation: the requested or else the default number, limited by
+// max_threads() and by OpenMP (OMP_THREAD_LIMIT, OMP_MAX_ACTIVE_LEVELS).
 int thread_count(int64_t asked);
 
 }  // namespace deepbench::cpu

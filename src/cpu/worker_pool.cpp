@@ -1,4 +1,4 @@
-// The pool of bound threads.
+// Implements the pool of bound threads.
 #include "worker_pool.hpp"
 
 #include <algorithm>
@@ -10,7 +10,7 @@
 namespace deepbench::cpu {
 
 void Barrier::wait() {
-  constexpr int kSpins = 1 << 14;  // beyond this, another thread may need the core more
+  constexpr int kSpins = 1 << 14;  // after more spins, another thread may need the core more
   const uint32_t generation = generation_.load(std::memory_order_acquire);
   if (arrived_.fetch_add(1, std::memory_order_acq_rel) + 1 == parties_) {
     arrived_.store(0, std::memory_order_relaxed);
@@ -103,7 +103,7 @@ void WorkerPool::parallel_for(uint64_t count, uint64_t grain, const Part& part) 
 }
 
 WorkerPool& host_workers() {
-  // Never destroyed: at exit the system may have ended the threads first.
+  // Never destroyed, because at exit the system may have ended the threads before.
   static WorkerPool* workers =
       new WorkerPool(topology().cpus_for_threads(topology().default_threads()));
   return *workers;

@@ -38,9 +38,9 @@ class Barrier {
   std::atomic<uint32_t> generation_{0};
 };
 
-// What threads sleep at, and the threads. The system's functions to end them and to destroy what
-// they sleep at wait for threads, of which a forked process has none: it leaves the object as it
-// is.
+// The threads, and the objects at which they sleep. The system's functions to end threads and to
+// destroy these objects wait for the threads, which a forked process does not have: there, the
+// object is left as it is.
 struct Sleepers {
   std::mutex mutex;
   std::condition_variable wake;
@@ -101,7 +101,8 @@ class WorkerPool {
 // the next one begins.
 uint64_t part_begin(uint64_t count, uint64_t grain, size_t worker, size_t workers);
 
-// The workers that prepare and check operands, one on each usable core; made on first use.
+// The workers that prepare and check operands, one on each usable core. They are created on first
+// use.
 WorkerPool& host_workers();
 
 }  // namespace deepbench::cpu

@@ -30,8 +30,8 @@ void Api::bind_functions() {
   }
   DEEPBENCH_ONEDNN_FUNCTIONS(DEEPBENCH_ONEDNN_BIND)
 #undef DEEPBENCH_ONEDNN_BIND
-  // dlsym finds them among the dependencies of oneDNN. The last is what GCC compiles a parallel
-  // region to; the runtimes of LLVM and Intel have it too.
+  // dlsym finds them among the dependencies of oneDNN. The last one is the function to which GCC
+  // compiles a parallel region; the runtimes of LLVM and Intel provide it too.
   library_.bind(omp_set_num_threads_, "omp_set_num_threads");
   library_.bind(omp_get_thread_num_, "omp_get_thread_num");
   library_.bind(omp_get_num_threads_, "omp_get_num_threads");

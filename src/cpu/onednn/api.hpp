@@ -91,7 +91,7 @@ class Api {
   // Sets the number of threads of the next calls from this thread. oneDNN follows OpenMP's setting.
   void use_threads(int threads) const;
   // Calls job(thread, threads) on as many of oneDNN's own threads, whose active waiting would slow
-  // down others beside them; on the calling thread alone if oneDNN does not use OpenMP.
+  // down other threads. Without OpenMP in oneDNN, calls it on the calling thread alone.
   void run_on_threads(int threads, const std::function<void(int thread, int threads)>& job) const;
   // The instruction set that oneDNN uses, for example "avx2". ONEDNN_MAX_CPU_ISA can lower it.
   std::string isa_text() const;
@@ -145,14 +145,14 @@ using Primitive = Owned<dnnl_primitive_t>;
 // Create descriptions and objects from dimensions, strides and pointers.
 MemoryDesc plain_matrix(int64_t rows, int64_t columns, int64_t row_stride, int64_t column_stride,
                         dnnl_data_type_t type);
-// So many matrices of these dimensions and strides, one after another without gaps: an array of
-// three dimensions, or a matrix if there is one.
+// Describes `count` matrices of these dimensions and strides, stored without gaps: an array of
+// three dimensions, or a matrix if there is only one.
 MemoryDesc plain_matrices(int64_t count, int64_t rows, int64_t columns, int64_t row_stride,
                           int64_t column_stride, dnnl_data_type_t type);
 MemoryDesc any_matrix(int64_t rows, int64_t columns, dnnl_data_type_t type);
 MemoryObject memory_at(const_dnnl_memory_desc_t description, void* data);
 Primitive primitive_of(const_dnnl_primitive_desc_t description);
-// Shares the implementation and has no list of further ones.
+// Copies a description, which shares the implementation, without the list of further ones.
 PrimitiveDesc copy_of(const_dnnl_primitive_desc_t description);
 
 }  // namespace deepbench::cpu::onednn

@@ -49,7 +49,7 @@ class ArrayMapCall final : public PrimitiveCall {
 
  private:
   const deepbench_type type_;
-  const std::string accumulator_;  // the fact; empty: as the operation assumes
+  const std::string accumulator_;  // the fact `accumulator`; empty: as the operation assumes
 };
 
 // Traits defines what differs between operations:
@@ -87,7 +87,7 @@ class ArrayMapPlan final
     describe_primitive(primitive_.get(), memory_bytes(), this->options_.workspace, sink);
   }
 
-  // Names of implementations. Of oneDNN's plain loops only one that it prefers itself is listed.
+  // Names of implementations. A plain loop of oneDNN is listed only if oneDNN prefers it.
   std::vector<std::string> candidates(int64_t) const override {
     Api::instance().use_threads(threads_);
     const PrimitiveDesc list = Traits::make_primitive(this->problem_, operand_.get());
@@ -122,7 +122,7 @@ class ArrayMapPlan final
   PrimitiveDesc primitive_;
 };
 
-// The primitive behind `create(&made)`, or why there is none.
+// The primitive that `create(&made)` creates, or the reason why there is none.
 template <class Create>
 PrimitiveDesc primitive_desc_or_unsupported(const std::string& what, const PrecisionInfo& precision,
                                             const Create& create) {

@@ -18,11 +18,11 @@
 
 namespace deepbench::cpu::onednn {
 
-// What oneDNN computes in one layout.
+// The computation of oneDNN in one layout.
 struct ImagePrimitive {
-  std::vector<Images> inputs;  // of the primitive that is timed first
+  std::vector<Images> inputs;  // inputs of the primitive that is timed first
   Images output;
-  PrimitiveDesc forward;  // of a gradient; null otherwise
+  PrimitiveDesc forward;  // forward pass of a gradient; otherwise null
   PrimitiveDesc timed;
 
   std::vector<const Images*> input_pointers() const {
@@ -74,7 +74,7 @@ class ImagePlan final : public plugin::TypedPlan<ImagePlan<Traits>, typename Tra
     describe_primitive(primitive_->timed.get(), memory_bytes(), this->options_.workspace, sink);
   }
 
-  // The layouts that oneDNN has for this problem, those of its plain loops last.
+  // The layouts that oneDNN supports for this problem; those of its plain loops come last.
   std::vector<std::string> candidates(int64_t) const override {
     std::vector<std::string> ids;
     for (const std::string& layout : image_layouts())

@@ -17,16 +17,16 @@ namespace deepbench::cpu::onednn {
 
 using ImageSizes = std::array<int64_t, 4>;  // n, c, h, w
 
-// The names of the layouts, oneDNN's own one first: "blocked", in blocks of as many channels as
-// fill a vector register, which is how its convolutions keep activations; "nhwc" and "nchw".
+// The names of the layouts, oneDNN's own one first: "blocked", with blocks of as many channels as
+// fill a vector register, in which its convolutions store activations; then "nhwc" and "nchw".
 std::vector<std::string> image_layouts();
 
 struct Images {
   deepbench_type type = DEEPBENCH_F32;
-  uint32_t stream = 0;  // of fill.h, of inputs
+  uint32_t stream = 0;  // stream of fill.h, for inputs
   uint64_t elements = 0;
   MemoryDesc plain;   // nchw, the order of the problem
-  MemoryDesc stored;  // in the layout
+  MemoryDesc stored;  // in the named layout
 
   bool is_plain() const;
   uint64_t plain_bytes() const { return elements * uint64_t(size_of(type)); }
@@ -52,8 +52,8 @@ class ImageOperands final : public ArrayOperands {
   void poison_outputs() override;
 
  protected:
-  // In the problem's order. Every reading converts the output again, poisoned or computed: one that
-  // takes longer after a call looks as if it did the call's work.
+  // The output in the problem's order. Every reading converts it again, even a poisoned one.
+  // Otherwise only the first reading after a call would take long, as if it did the call's work.
   HostMemory::Array output(uint64_t copy) const override;
 
  private:

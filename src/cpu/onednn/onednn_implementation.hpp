@@ -1,4 +1,4 @@
-// What the plans of all operations through oneDNN share: the library's version and path.
+// The shared part of the plans of all operations through oneDNN: the library's version and path.
 #pragma once
 
 #include "implementation.hpp"

@@ -1,5 +1,5 @@
-// What oneDNN has answered about one problem. All plans of a row share it, so that oneDNN plans
-// each candidate once, whether it is listed, described or prepared.
+// Caches the results of planning one problem with oneDNN. All plans of a row share it, so that
+// oneDNN plans each candidate once, whether it is listed, described or prepared.
 #pragma once
 
 #include <map>
@@ -13,8 +13,8 @@ namespace deepbench::cpu::onednn {
 template <class LibraryPlan>
 class RowPlans {
  public:
-  // The plan of the candidate `id`, which `make` returns on first use. A failure of `make` reaches
-  // the caller and is not remembered.
+  // The plan of the candidate `id`, which `make` returns on first use. A failure of `make` is
+  // passed to the caller and is not stored.
   template <class Make>
   std::shared_ptr<const LibraryPlan> plan(const std::string& id, const Make& make) {
     const auto known = plans_.find(id);

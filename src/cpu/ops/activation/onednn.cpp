@@ -8,7 +8,7 @@ namespace deepbench::cpu {
 namespace onednn {
 namespace {
 
-// The gradients of sigmoid and tanh start from the output, for which oneDNN has kinds of their own.
+// The gradients of sigmoid and tanh start from the output; oneDNN has separate kinds for them.
 dnnl_alg_kind_t kind_of(const Activation& activation) {
   switch (activation.kind) {
     case ActivationKind::kGelu:
@@ -43,7 +43,7 @@ PrimitiveDesc forward(const Activation& activation, const_dnnl_memory_desc_t ope
       });
 }
 
-// A gradient from the operands alone needs no description of the forward pass.
+// A gradient that only reads its operands needs no description of the forward pass.
 PrimitiveDesc gradient(const Activation& activation, const_dnnl_memory_desc_t operand) {
   const Api& api = Api::instance();
   const Attributes attributes = strict_attributes();

@@ -66,7 +66,7 @@ class GradientCall final : public ComposedCall {
 
   int run(uint64_t copy) override { return pass_.run(copy); }
 
-  // The pass whose results gradients start from, outside their time.
+  // Runs the forward pass from whose results gradients start, outside the timed calls.
   void operands_refilled() override {
     const ForwardPass forward(*plan_, operands_, threads_);
     const Api& api = Api::instance();

@@ -1,4 +1,5 @@
-// Products of blocks of queries of some heads at a time with loops over their rows between them.
+// Multiplies blocks of queries of some heads at a time, with loops over their rows between the
+// products.
 #include "ops/attention/onednn_passes.hpp"
 
 #include <algorithm>
@@ -36,7 +37,8 @@ MemoryObject Product::wrap(dnnl_query_t which) const {
   return memory_at(api_.primitive_desc_query_md_f(description_, which, 0), nullptr);
 }
 
-// ---- what both passes share ---------------------------------------------------------------------
+// ---- the shared part of both passes
+// --------------------------------------------------------------
 
 int AttentionPass::for_heads(const std::function<int(int64_t first)>& run) const {
   for (int64_t first = 0; first < attention_.products(); first += plan_.heads_at_a_time)

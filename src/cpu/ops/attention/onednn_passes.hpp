@@ -16,7 +16,7 @@ namespace deepbench::cpu::onednn {
 
 using AttentionOperands = plugin::AttentionOperands<HostMemory>;
 
-// A product whose matrices lie at different places from call to call.
+// A product whose matrices have different addresses from call to call.
 class Product {
  public:
   Product(const_dnnl_primitive_desc_t description, const Buffer& scratchpad);
@@ -31,8 +31,8 @@ class Product {
   const MemoryObject memories_[4];
 };
 
-// A matrix of a row for each query of a block of the heads at a time: floats that a product leaves,
-// and what the loops make of them in the problem's type.
+// For each query of a block of the current heads, a row with an element for each key: the floats
+// that a product writes, and the values in the problem's type that the loops derive from them.
 class PairMatrix {
  public:
   explicit PairMatrix(const AttentionPlan& plan)
@@ -42,7 +42,7 @@ class PairMatrix {
 
   void* floats() const { return floats_.data(); }
   void* elements() const { return narrow_.size() > 0 ? narrow_.data() : floats_.data(); }
-  // From the pair of this number on.
+  // The floats from this pair on.
   float* floats_at(int64_t pair) const { return reinterpret_cast<float*>(floats_.data()) + pair; }
   void* elements_at(int64_t pair) const {
     return static_cast<std::byte*>(elements()) + pair * size_;
@@ -53,8 +53,8 @@ class PairMatrix {
   const Buffer floats_, narrow_;
 };
 
-// A block of queries of the heads at a time. Each key head takes part with all of its query heads,
-// or with one (AttentionPlan::query_heads).
+// A block of queries of the current heads. Each key head takes part with all of its query heads, or
+// with one of them (AttentionPlan::query_heads).
 struct BlockOfHeads {
   const QueryBlock& block;
   int64_t first_row;  // among the rows of all heads
@@ -63,12 +63,12 @@ struct BlockOfHeads {
 
 // A row of a block.
 struct BlockRow {
-  int64_t of_all;        // among the rows of all heads
-  int64_t first_pair;    // in the matrix of pairs
-  Attention::Keys seen;  // among the keys of the block
+  int64_t of_all;        // number among the rows of all heads
+  int64_t first_pair;    // number of its first pair in the matrix of pairs
+  Attention::Keys seen;  // the keys that it sees among the keys of the block
 };
 
-// What both passes share: where operands lie, and the division of work.
+// The shared part of both passes: the addresses of operands, and the division of work.
 class AttentionPass {
  public:
   AttentionPass(const AttentionPlan& plan, const AttentionOperands& operands, int threads)
@@ -79,23 +79,25 @@ class AttentionPass {
         scratchpad_(plan.scratchpad_bytes()) {}
 
  protected:
-  // Calls run(first) for the first of the heads at a time until one returns another status than 0.
+  // Calls run(first) for the first head of each group of current heads, until a call returns a
+  // status other than 0.
   int for_heads(const std::function<int(int64_t first)>& run) const;
-  // Calls run(block) for all queries of the heads from key head `first` on, likewise.
+  // Calls run(block) in the same way for all queries of the group of heads that begins with key
+  // head `first`.
   int for_blocks(int64_t first, const std::function<int(const BlockOfHeads&)>& run) const;
   void for_rows_of(const BlockOfHeads& of, const std::function<void(const BlockRow&)>& visit) const;
-  // Calls visit(row) for rows [0, count) on all threads, each of every so many rows, because those
-  // of a masked head grow.
+  // Calls visit(row) for rows [0, count) on all threads. The threads take the rows in turn, because
+  // rows of a masked head become longer.
   void for_rows(int64_t count, const std::function<void(int64_t row)>& visit) const;
 
-  // The part of an operand from this row of all heads on, or from this key.
+  // The part of an operand that begins at this row of all heads, or at this key.
   void* at_row(AttentionPart part, uint64_t copy, int64_t row) const {
     return at(part, copy, row, attention_.products() * attention_.rows());
   }
   void* at_key(AttentionPart part, uint64_t copy, int64_t key) const {
     return at(part, copy, key, attention_.products() * attention_.seq_kv);
   }
-  float sink_of(uint64_t copy, int64_t row) const;  // row of all heads
+  float sink_of(uint64_t copy, int64_t row) const;  // `row` is a row of all heads
   float* log_sums(uint64_t copy) const {
     return static_cast<float*>(operands_.at(AttentionPart::kLogSum, copy));
   }
@@ -104,7 +106,7 @@ class AttentionPass {
   const Attention& attention_;
   const AttentionOperands& operands_;
   const int threads_;
-  const Buffer scratchpad_;  // of all products
+  const Buffer scratchpad_;  // shared by all products
 
  private:
   void* at(AttentionPart part, uint64_t copy, int64_t line, int64_t lines) const;
@@ -127,7 +129,7 @@ class ForwardPass final : public AttentionPass {
   std::map<QueryBlock::Shape, Products> products_;
 };
 
-// From the output and the logarithms that a forward pass has left.
+// Computes gradients from the output and the logarithms that a forward pass has left.
 class GradientPass final : public AttentionPass {
  public:
   GradientPass(const AttentionPlan& plan, const AttentionOperands& operands, int threads);
@@ -143,7 +145,7 @@ class GradientPass final : public AttentionPass {
           dv(of.dv.get(), scratchpad) {}
     const Product scores, weight_gradients, dq, dk, dv;
   };
-  // Sums of the gradients of the heads at a time, a row for each key.
+  // Sums of the gradients of the current heads, with a row for each key.
   struct KeySums {
     float *dk, *dv;
   };
@@ -156,7 +158,7 @@ class GradientPass final : public AttentionPass {
 
   const PairMatrix weights_, gradients_;
   const Buffer row_sums_;  // D of every row
-  const Buffer key_sums_;  // of dK and dV, unless the outputs are their sums
+  const Buffer key_sums_;  // sums of dK and dV, unless the outputs hold them
   std::map<QueryBlock::Shape, Products> products_;
 };
 

@@ -1,4 +1,4 @@
-// Describes the products to oneDNN, those of each shape of block once.
+// Describes the products to oneDNN, once for each shape of block.
 #include "ops/attention/onednn_plan.hpp"
 
 #include <algorithm>
@@ -12,7 +12,8 @@
 namespace deepbench::cpu::onednn {
 namespace {
 
-// A matrix of each head, stored by rows. `stride` elements lie between the first ones of two heads.
+// One matrix for each head, stored by rows. `stride` is the distance between the first elements of
+// two heads' matrices.
 struct Matrices {
   int64_t heads, rows, columns, stride;
   dnnl_data_type_t type;
@@ -58,7 +59,8 @@ PrimitiveDesc product(const Attention& attention, const MemoryDesc& a, const Mem
   return description;
 }
 
-// The sums of dK and dV run over the queries of all blocks of all heads that share the key head.
+// Plans the products of a block. The sums of dK and dV include the queries of all blocks of all
+// heads that share the key head.
 BlockProducts plan_products(const AttentionPlan& plan, const QueryBlock::Shape& block) {
   const Attention& a = plan.attention;
   const int64_t heads = plan.heads_at_a_time, rows = plan.rows_of(block), keys = block.keys;
@@ -83,10 +85,11 @@ BlockProducts plan_products(const AttentionPlan& plan, const QueryBlock::Shape& 
   return products;
 }
 
-// Gradients have two matrices of all pairs of a query and a key: the scores and their gradients.
+// The number of matrices of all pairs of a query and a key. Gradients have two: the scores and
+// their gradients.
 uint64_t matrices_of_pairs(const Attention& attention) { return attention.is_backward ? 2 : 1; }
 
-// The pairs of one key head in the largest block.
+// The number of pairs of one key head in the largest block.
 uint64_t pairs_of_head(const AttentionPlan& plan) {
   uint64_t most = 0;
   for (const QueryBlock& block : plan.blocks)
@@ -95,13 +98,14 @@ uint64_t pairs_of_head(const AttentionPlan& plan) {
   return most;
 }
 
-// The sums of dK and dV of one key head, which are in float where the gradients are not.
+// The bytes of the sums of dK and dV of one key head, which are separate floats if the gradients
+// are not.
 uint64_t sum_bytes_of_head(const Attention& attention) {
   if (!attention.is_backward || attention.type() == DEEPBENCH_F32) return 0;
   return uint64_t(attention.seq_kv * (attention.dim + attention.dim_v)) * sizeof(float);
 }
 
-// What the scores of one key head take, their weights if they are not float, and the sums.
+// The bytes of one key head: its scores, its weights if they are not float, and the sums.
 uint64_t bytes_of_head(const AttentionPlan& plan) {
   const auto size = uint64_t(size_of(plan.attention.type()));
   const uint64_t pairs = saturating_multiply(
@@ -110,7 +114,7 @@ uint64_t bytes_of_head(const AttentionPlan& plan) {
   return saturating_add(pairs, sum_bytes_of_head(plan.attention));
 }
 
-// The largest divisor of the number of key heads that fits; one head must.
+// The largest divisor of the number of key heads whose memory fits; at least one head.
 int64_t heads_within(const AttentionPlan& plan, int64_t workspace_limit) {
   const int64_t all = plan.attention.products();
   const uint64_t most = uint64_t(workspace_limit) / std::max<uint64_t>(bytes_of_head(plan), 1);
@@ -161,13 +165,13 @@ uint64_t AttentionPlan::scratchpad_bytes() const {
   return largest;
 }
 
-// With D of every row.
+// Includes D of every row.
 uint64_t AttentionPlan::workspace_bytes() const {
   return pair_bytes() + sum_bytes() + scratchpad_bytes() +
          uint64_t(attention.elements(AttentionPart::kLogSum)) * sizeof(float);
 }
 
-// Tells the implementations of the largest products.
+// Names the implementations of the largest products.
 std::string AttentionPlan::algorithm() const {
   const BlockProducts& of = products.rbegin()->second;
   const std::string heads = heads_at_a_time == attention.products()

@@ -1,4 +1,4 @@
-// Chooses the length of blocks: short ones multiply fewer masked keys, long ones are faster.
+// Chooses the length of blocks: short blocks multiply fewer masked keys, long blocks are faster.
 #include "ops/attention/query_blocks.hpp"
 
 #include <algorithm>
@@ -6,7 +6,7 @@
 namespace deepbench::cpu {
 namespace {
 
-// A block multiplies about half as many masked keys for each query as it has queries. They are at
+// For each query, a block multiplies masked keys, about half as many as it has queries. They are at
 // most a sixteenth of the keys that a query can see, unless products would have too few rows.
 constexpr int64_t kMinQueries = 64, kBlocksInReach = 16;
 
@@ -25,7 +25,7 @@ std::vector<QueryBlock> query_blocks(const Attention& attention) {
   const int64_t queries = queries_of_block(attention);
   for (int64_t first = 0; first < attention.seq_q; first += queries) {
     const int64_t end = std::min(attention.seq_q, first + queries);
-    // Later queries see keys that are as late or later.
+    // The keys that a query sees never begin or end before those of an earlier query.
     const int64_t key_begin = std::min(attention.keys_of(first).begin, attention.seq_kv - 1);
     const int64_t key_end = std::max(attention.keys_of(end - 1).end, key_begin + 1);
     blocks.push_back({first, end - first, key_begin, key_end - key_begin});

@@ -1,5 +1,5 @@
-// Divides the queries of masked attention into blocks, whose products leave out the keys that no
-// query of the block sees.
+// Divides the queries of masked attention into blocks, whose products omit the keys that no query
+// of the block sees.
 #pragma once
 
 #include <cstdint>
@@ -11,7 +11,7 @@
 namespace deepbench::cpu {
 
 // Consecutive queries of a head, and the keys that at least one of them sees. A block whose queries
-// see no key has one nevertheless, so that products write their outputs.
+// see no key has one key nevertheless, so that products write their outputs.
 struct QueryBlock {
   int64_t query_begin, queries;
   int64_t key_begin, keys;
@@ -26,7 +26,7 @@ struct QueryBlock {
   Shape shape() const { return {queries, keys}; }
 };
 
-// One block where nothing is masked, or where queries see few keys that the block's others do not.
+// One block if nothing is masked, or if queries see almost the same keys.
 std::vector<QueryBlock> query_blocks(const Attention& attention);
 
 }  // namespace deepbench::cpu

@@ -11,8 +11,8 @@
 namespace deepbench::cpu {
 namespace {
 
-// Reductions need the order of their lanes in the source; a vector of the widest unit is lowered to
-// several of narrower ones.
+// The source fixes the order of lanes in reductions; compilers split a vector of this width into
+// several of narrower units.
 constexpr int64_t kLanes = 16;
 using Lanes = float __attribute__((vector_size(kLanes * sizeof(float))));
 
@@ -59,7 +59,7 @@ DEEPBENCH_VECTOR_CLONES void store_floats(const float* values, int64_t count, fl
   for (int64_t i = 0; i < count; ++i) to[i] = values[i] * factor;
 }
 
-// To the nearest, ties to even. Values are finite, which needs no other cases.
+// Rounds to nearest, ties to even. Values are finite, so that other cases need no code.
 DEEPBENCH_VECTOR_CLONES void store_bfloat16s(const float* values, int64_t count, float factor,
                                              uint16_t* __restrict to) {
   for (int64_t i = 0; i < count; ++i) {
@@ -70,8 +70,8 @@ DEEPBENCH_VECTOR_CLONES void store_bfloat16s(const float* values, int64_t count,
   }
 }
 
-// A half has three exponent bits and 13 fraction bits less than a float; its smallest normal number
-// is 2^-14 and its last place there 2^-24. Values lie in its range.
+// A half has three exponent bits and 13 fraction bits fewer than a float. Its smallest normal
+// number is 2^-14, whose last place is 2^-24. Values lie in its range.
 DEEPBENCH_VECTOR_CLONES void store_halves(const float* values, int64_t count, float factor,
                                           uint16_t* __restrict to) {
   constexpr float kSmallestNormal = 1.0f / (1 << 14), kRounding = 0.5f;
@@ -84,7 +84,7 @@ DEEPBENCH_VECTOR_CLONES void store_halves(const float* values, int64_t count, fl
     bits ^= sign;
     float magnitude;
     std::memcpy(&magnitude, &bits, sizeof magnitude);
-    const float lifted = magnitude + kRounding;  // whose last place is 2^-24
+    const float lifted = magnitude + kRounding;  // its last place is 2^-24
     std::memcpy(&subnormal, &lifted, sizeof subnormal);
     const uint32_t normal = ((bits + 0xfff + ((bits >> 13) & 1)) >> 13) - (112u << 10);
     to[i] = uint16_t((magnitude < kSmallestNormal ? subnormal & 0xffff : normal) | sign >> 16);
@@ -98,7 +98,7 @@ void store(const float* values, int64_t count, float factor, deepbench_type type
   store_halves(values, count, factor, static_cast<uint16_t*>(to));
 }
 
-// values[i] = factor weights[i] (values[i] - d)
+// Computes values[i] = factor weights[i] (values[i] - d).
 DEEPBENCH_VECTOR_CLONES void differentiate(const float* weights, int64_t count, float d,
                                            float factor, float* values) {
   for (int64_t i = 0; i < count; ++i) values[i] = factor * weights[i] * (values[i] - d);
@@ -108,7 +108,7 @@ DEEPBENCH_VECTOR_CLONES void widen_bfloat16s(const uint16_t* from, int64_t count
   for (int64_t i = 0; i < count; ++i) to[i] = deepbench_from_bfloat16(from[i]);
 }
 
-// The bits of a half, less its sign, are those of a float whose exponent is 112 too small.
+// The bits of a half without its sign are those of a float whose exponent is too small by 112.
 DEEPBENCH_VECTOR_CLONES void widen_halves(const uint16_t* from, int64_t count, float* to) {
   constexpr float kExponent = 5.192296858534828e33f;  // 2^112
   for (int64_t i = 0; i < count; ++i) {
@@ -142,7 +142,7 @@ void widen(const uint16_t* from, int64_t count, deepbench_type type, float* to) 
   type == DEEPBENCH_BF16 ? widen_bfloat16s(from, count, to) : widen_halves(from, count, to);
 }
 
-// `values` are those of the keys that the query sees.
+// `values` belong to the keys that the query sees.
 void store_row(const ScoreRow& row, const float* values, float factor, deepbench_type type,
                void* to) {
   const auto size = size_t(type == DEEPBENCH_F32 ? sizeof(float) : sizeof(uint16_t));

@@ -1,4 +1,4 @@
-// The softmax between the products of attention and its gradient, of one row of scores.
+// The softmax between the products of attention, and its gradient, for one row of scores.
 #pragma once
 
 #include <cstdint>
@@ -8,7 +8,7 @@
 
 namespace deepbench::cpu {
 
-// The scores of one query, of which it sees [begin, end).
+// The scores of one query, which sees the keys [begin, end).
 struct ScoreRow {
   float* scores;  // overwritten
   int64_t keys, begin, end;
@@ -22,15 +22,15 @@ constexpr float kNoSink = -std::numeric_limits<float>::infinity();
 float write_weights(const ScoreRow& row, float scale, float sink, deepbench_type type,
                     void* weights);
 
-// What the gradient of one query starts from: the logarithm that the forward pass left, and the sum
-// of the elements of dO O.
+// The inputs of the gradient of one query: the logarithm that the forward pass left, and the sum of
+// the elements of dO O.
 struct GradientOfRow {
   float log_sum, d;
   float* products;  // dO V of each key; overwritten
 };
 
-// Writes the weights P once more, and scale * P (dO V - d), 0 for keys that the query does not see.
-// In float they may overwrite the scores and the products.
+// Writes the weights P again, and scale * P (dO V - d); both are 0 for keys that the query does not
+// see. In float they may overwrite the scores and the products.
 void write_gradients(const ScoreRow& row, const GradientOfRow& of, float scale, deepbench_type type,
                      void* weights, void* gradients);
 

@@ -34,7 +34,7 @@ class CollectiveImplementation : public plugin::CollectiveImplementation<RankMem
                                               const std::string& algorithm) final;
 };
 
-// Call it before a batch: it binds each rank of a machine to different cores.
+// Binds each rank of a machine to different cores. Must be called before a batch.
 void bind_rank_to_core();
 
 }  // namespace deepbench::cpu

@@ -23,12 +23,12 @@ class Mpi {
  public:
   virtual ~Mpi() = default;
 
-  // Makes the collective's call (mpi_function()) and returns MPI's error code. Of one array,
-  // `input` and `result` are the same.
+  // Makes the collective's call (mpi_function()) and returns MPI's error code. If the collective
+  // has one array, `input` and `result` are the same.
   virtual int call(const Collective& collective, const void* input, void* result) = 0;
   virtual int barrier() = 0;
-  // Wrap MPI_Isend and MPI_Irecv of bytes, all with the same tag, and MPI_Test of either. They
-  // return MPI's error code.
+  // These wrap MPI_Isend and MPI_Irecv of bytes, all with the same tag, and MPI_Test of either.
+  // They return MPI's error code.
   virtual int start_send(const void* data, int bytes, int to, Request* request) = 0;
   virtual int start_receive(void* data, int bytes, int from, Request* request) = 0;
   virtual int test(Request* request, bool* done) = 0;

@@ -1,5 +1,5 @@
-// Transfers one pass in pieces. Both sides cut a pass in the same way, and messages with the same
-// tag between two ranks arrive in order. Several pieces are in flight, so that a rank adds one
+// Transfers one pass in pieces. Both sides divide a pass in the same way, and messages with the
+// same tag between two ranks arrive in order. Several pieces are in flight, so that a rank adds one
 // piece while the next one arrives.
 #include "ops/collective/mpi_transport.hpp"
 

@@ -29,10 +29,10 @@ constexpr const char* kInitAttributes = "_ZN3ccl2v117default_init_attrE";
 constexpr const char* kStoreAttributes = "_ZN3ccl2v116default_kvs_attrE";
 constexpr const char* kCommunicatorAttributes = "_ZN3ccl2v117default_comm_attrE";
 
-// ccl::datatype and ccl::reduction.
+// The values of ccl::datatype and ccl::reduction.
 constexpr int kFloat16 = 8, kFloat32 = 9, kBfloat16 = 11, kSum = 0;
 
-// How a collective is called: the function, its mangled name and its default attributes. send_recv
+// The call of a collective: the function, its mangled name and its default attributes. send_recv
 // has two functions, of which this is the first.
 struct CclFunction {
   const char *name, *symbol, *attributes;
@@ -79,7 +79,7 @@ CclFunction function_of(CollectiveKind kind) {
 }
 
 // Storage for an object of any oneCCL class. It has a destructor, so that the compiler returns it
-// through memory of the caller, as it does oneCCL's classes. Only events need their real
+// through memory of the caller, as it does with oneCCL's classes. Only events need their real
 // destructor, which is called by name.
 struct alignas(16) OpaqueObject {
   OpaqueObject() = default;
@@ -89,8 +89,8 @@ struct alignas(16) OpaqueObject {
 };
 
 using Address = std::array<char, 256>;
-using Store = std::shared_ptr<void>;  // of whatever class
-using Events = std::vector<void*>;    // none, of whatever class
+using Store = std::shared_ptr<void>;  // a store of any class
+using Events = std::vector<void*>;    // no events, of any class
 
 const SharedLibrary& oneccl_library() {
   static const SharedLibrary library(
@@ -177,7 +177,7 @@ class Communicator final : public OneCcl {
   struct BoundFunction {
     void* call;
     const void* attributes;
-    void* receive;  // of send_recv
+    void* receive;  // receiving function of send_recv
   };
   using Adding = OpaqueObject (*)(const void*, void*, size_t, int, int, const void*, const void*,
                                   const Events&);

@@ -14,14 +14,14 @@ namespace deepbench::cpu {
 class OneCcl {
  public:
   virtual ~OneCcl() = default;
-  // Makes the collective's call (oneccl_function()) and waits for its events. Of one array, `input`
-  // and `result` are the same. Passes on the exceptions of oneCCL.
+  // Makes the collective's call (oneccl_function()) and waits for its events. If the collective has
+  // one array, `input` and `result` are the same. Passes on the exceptions of oneCCL.
   virtual void call(const Collective& collective, const void* input, void* result) = 0;
 };
 
 // The function that computes the collective: "ccl::allreduce".
 const char* oneccl_function(CollectiveKind kind);
-// Throws unsupported if the library lacks it, as those before 2021.14 lack some.
+// Throws unsupported if the library lacks the function, as some releases before 2021.14 do.
 void require_oneccl_function(CollectiveKind kind);
 
 LibraryFacts oneccl_facts();

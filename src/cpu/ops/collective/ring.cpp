@@ -85,7 +85,7 @@ class RingCollective final : public CollectiveImplementation {
     if (!mpi_unavailable_reason("").empty()) return;
     try {
       mpi(plugin::ranks());
-      // Ignored here, because the same error is reported when selection tries the MPI transport. It
+      // The error is ignored here, because selection reports it when it tries the MPI transport. It
       // must not prevent the other algorithms.
     } catch (const plugin::Error&) {
     }

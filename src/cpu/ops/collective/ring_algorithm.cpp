@@ -1,4 +1,4 @@
-// The collectives as passes around the ring.
+// Implements the collectives as passes around the ring.
 #include "ops/collective/ring_algorithm.hpp"
 
 #include <algorithm>
@@ -14,7 +14,8 @@ namespace {
 // The number of elements in the unit of division, so that parts begin at whole cache lines.
 constexpr uint64_t kGrainElements = 32;
 
-// A rank waits for its first piece, so a piece is short, but long beside what a pass costs.
+// A rank waits for its first piece, so that pieces should be short, but a piece must take long
+// compared with the overhead of a pass.
 constexpr uint64_t kBroadcastPieceBytes = 128 << 10;
 
 // One of the parts of the operand; there are as many parts as ranks.
@@ -39,7 +40,7 @@ struct RingBlocks {
         type(collective.precision.c),
         block_bytes(collective.count(at.size) * uint64_t(size_of(collective.precision.c))) {}
 
-  // The rank that lies so many places to the left.
+  // The rank that is `distance` places to the left.
   int left(int distance) const {
     return (position.rank + position.size - distance) % position.size;
   }
@@ -58,7 +59,7 @@ struct RingBlocks {
   const uint64_t block_bytes;
 };
 
-// Each step passes on the block that the last one received.
+// In each step, a rank passes on the block that it received in the previous step.
 void gather_blocks(const RingBlocks& ring, const std::byte* input, std::byte* result) {
   const int ranks = ring.position.size;
   std::memcpy(result + ring.begin_of(ring.position.rank), input, ring.block_bytes);
@@ -67,8 +68,9 @@ void gather_blocks(const RingBlocks& ring, const std::byte* input, std::byte* re
                        result + ring.begin_of(ring.left(step)));
 }
 
-// Each step adds this rank's part to the sum of a block that the last one received, so that the sum
-// of a block ends on its rank. `scratch` holds the sum that is sent and the one that arrives.
+// In each step, a rank adds its part to the sum of a block that it received in the previous step,
+// so that the sum of a block ends on its rank. `scratch` holds the sum that is sent and the one
+// that arrives.
 void scatter_sums(const RingBlocks& ring, const std::byte* input, std::byte* result,
                   std::byte* scratch) {
   const int ranks = ring.position.size;
@@ -86,8 +88,8 @@ void scatter_sums(const RingBlocks& ring, const std::byte* input, std::byte* res
   }
 }
 
-// In a step, a rank receives the blocks that the rank so many places to the left sends to it and to
-// the ranks to its right, keeps the first and passes on the others in the next step.
+// In step i, a rank receives the blocks that the rank i places to the left sent to it and to the
+// ranks to its right. It keeps the first block and passes on the others in the next step.
 void exchange_blocks(const RingBlocks& ring, const std::byte* input, std::byte* result,
                      std::byte* scratch) {
   const int ranks = ring.position.size;
@@ -113,7 +115,7 @@ void pass_on_from_root(const RingBlocks& ring, std::byte* data, uint64_t bytes) 
   const auto bytes_of = [&](uint64_t piece) {
     return std::min(kBroadcastPieceBytes, bytes - piece * kBroadcastPieceBytes);
   };
-  // The root has every piece at once, the others have one when the next arrives.
+  // The root has every piece at once; the others have a piece when the next one arrives.
   const uint64_t delay = receives ? 1 : 0;
   for (uint64_t step = 0; step < pieces + delay; ++step) {
     const bool has_piece = sends && step >= delay;

@@ -11,9 +11,9 @@
 
 namespace deepbench::cpu {
 
-// A neighbor that is silent for longer is lost. A rank that is gone or has failed is noticed at
-// once; this limit is for one that hangs. On a busy machine a rank may come minutes late to a call,
-// as it may between two rounds of the group, whose limit is the same.
+// A neighbor that is silent for longer counts as lost. A rank that is gone or has failed is noticed
+// at once; this limit is for one that hangs. On a busy machine a rank may be minutes late for a
+// call, as for a round of the group, whose limit is the same.
 inline constexpr double kSilenceLimitS = 600;
 
 // Connects a rank to its two neighbors.

@@ -64,8 +64,8 @@ Channel Channel::create(uint64_t key) {
   Channel channel;
   channel.descriptor_ = memfd_create("deepbench", MFD_CLOEXEC);
   if (channel.descriptor_ < 0) cannot_share("memfd_create");
-  // Allocates the memory here, where a shortage is an error that can be reported. The first access
-  // would raise a signal.
+  // Allocates the memory here, where a shortage is an error that can be reported. On the first
+  // access it would raise a signal.
   errno = posix_fallocate(channel.descriptor_, 0, sizeof(Memory));
   if (errno != 0) cannot_share("posix_fallocate");
   channel.map();
@@ -83,7 +83,7 @@ Channel Channel::open(const Place& place, uint64_t key) {
   channel.descriptor_ = ::open(path.c_str(), O_RDWR | O_CLOEXEC);
   struct stat facts {};
   if (channel.descriptor_ < 0 || fstat(channel.descriptor_, &facts) != 0) cannot_share(path);
-  // In another container, the number of the process may belong to another one.
+  // In another container, the process number may belong to a different process.
   errno = ENXIO;
   if (facts.st_size != sizeof(Memory)) cannot_share(path);
   channel.map();
@@ -101,7 +101,7 @@ void Channel::close_descriptor() {
 uint64_t Channel::write(const std::byte* data, uint64_t bytes) {
   const uint64_t written = memory_->written.load(std::memory_order_relaxed);
   const uint64_t room = kBytes - (written - memory_->read.load(std::memory_order_acquire));
-  // Cuts data only at a line boundary, so that no element is split.
+  // Splits data only at a line boundary, so that no element is split.
   const uint64_t count = room >= bytes ? bytes : room - room % kLineBytes, at = written % kBytes;
   const uint64_t first = std::min(count, kBytes - at);
   if (count == 0) return 0;

@@ -25,10 +25,10 @@ class Channel {
   Channel(Channel&& other) noexcept { *this = std::move(other); }
   Channel& operator=(Channel&& other) noexcept;
 
-  // Makes the memory, which has no name: it is freed with the last process that maps it, however
+  // Creates the memory, which has no name: it is freed with the last process that maps it, however
   // that process ends. `key` identifies it.
   static Channel create(uint64_t key);
-  // Where another process of this machine finds the memory.
+  // Identifies the memory for another process of this machine.
   struct Place {
     int64_t process;
     int64_t descriptor;
@@ -36,7 +36,7 @@ class Channel {
   Place place() const;
   // Maps the memory of another process, which must still have it open.
   static Channel open(const Place& place, uint64_t key);
-  // Once every reader has opened its channel: the descriptor is no longer needed.
+  // Closes the descriptor, which is not needed once every reader has opened its channel.
   void close_descriptor();
 
   // Copies as many bytes as there is room for and returns their number.

@@ -106,7 +106,7 @@ struct Pending {
   size_t received = 0;
 };
 
-// Reads what has arrived. False if the connection has ended.
+// Reads the bytes that have arrived. Returns false if the connection has ended.
 bool receive_key(Pending& pending) {
   const ssize_t got = recv(pending.connection.descriptor(), pending.key + pending.received,
                            sizeof pending.key - pending.received, 0);
@@ -118,7 +118,7 @@ bool has_key(const Pending& pending, uint64_t key) {
   return pending.received == sizeof key && std::memcmp(pending.key, &key, sizeof key) == 0;
 }
 
-// Accepts the connection that sends the key. All connections are read side by side, so that silent
+// Accepts the connection that sends the key. All connections are read concurrently, so that silent
 // ones, which may come from strangers, delay no neighbor.
 Connection accept_left_neighbor(const Connection& listener, uint64_t key) {
   std::vector<Pending> all;
@@ -162,7 +162,7 @@ SocketTransport::SocketTransport(Connection right, Connection left, double timeo
 struct SocketTransport::Transfer {
   const std::byte* out;
   uint64_t out_left, in_left;
-  // `taken`: bytes passed to consume(). `held`: bytes that wait in piece_.
+  // `taken` is the number of bytes passed to consume(), and `held` the number that wait in piece_.
   uint64_t taken = 0, held = 0;
 };
 

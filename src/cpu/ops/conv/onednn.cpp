@@ -42,7 +42,7 @@ class ConvCall final : public PrimitiveCall {
       sink.text("accumulator", "winograd");
       sink.real("transform_factor", winograd_factor(plan_->conv));
     }
-    // oneDNN stores integer sums by way of float, which is exact up to 2^24.
+    // oneDNN converts integer sums through float, which is exact up to 2^24.
     if (plan_->conv.precision.precision == Precision::kInt8) sink.text("accumulator", "float");
     describe_emulation(plan_->inputs[0].type, sink);
   }
@@ -55,7 +55,7 @@ class ConvCall final : public PrimitiveCall {
 
 struct ConvProblem {
   Conv conv;
-  std::string layout;  // of the activations, as the problem names it
+  std::string layout;  // layout of the activations, in the problem's terms
 };
 
 class OnednnConvPlan final : public plugin::TypedPlan<OnednnConvPlan, ConvProblem> {

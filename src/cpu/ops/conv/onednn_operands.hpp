@@ -32,8 +32,8 @@ class ConvOperands final : public ArrayOperands {
   void poison_outputs() override;
 
  protected:
-  // In verification's order. Every reading converts the output again, poisoned or computed: one
-  // that takes longer after a call looks as if it did the call's work.
+  // The output in verification's order. Every reading converts it again, even a poisoned one.
+  // Otherwise only the first reading after a call would take long, as if it did the call's work.
   HostMemory::Array output(uint64_t copy) const override;
 
  private:
@@ -46,7 +46,7 @@ class ConvOperands final : public ArrayOperands {
   // Set when there is one copy in the problem's layout, and null otherwise.
   std::shared_ptr<const Buffer> shared_[2];
   Copies inputs_[2], output_;
-  std::vector<double> filters_reorders_;  // times; empty: the filters need none
+  std::vector<double> filters_reorders_;  // empty: the filters need no reordering
   double activations_reorder_ns_ = 0;
   // The output in verification's order, if the kernel stores it in another order.
   mutable Buffer ordered_;

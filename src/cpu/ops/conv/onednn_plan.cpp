@@ -49,7 +49,7 @@ ConvCandidate parse_candidate(const std::string& id, const std::string& layout) 
 
 // ---- shapes -------------------------------------------------------------------------------------
 
-// Depth, height and width; depth only in three dimensions.
+// Height and width, preceded by depth in three dimensions.
 Dims spatial_dims(const Conv& conv, int64_t depth, int64_t height, int64_t width) {
   return conv.is_3d() ? Dims{depth, height, width} : Dims{height, width};
 }
@@ -356,7 +356,7 @@ class CandidateList {
     });
   }
 
-  // Returns whether oneDNN's list may have further implementations that are worth a candidate.
+  // Returns whether oneDNN's list may contain further implementations that are worth trying.
   bool add(const PlanPointer& plan) {
     if (is_reference(*plan) && !plans_.empty())
       return false;  // comes last and is never the fastest

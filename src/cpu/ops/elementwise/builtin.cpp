@@ -1,5 +1,5 @@
-// What no library has: swiglu and rotary embeddings by built-in loops, of which each thread takes a
-// contiguous part of the output.
+// Computes what no library offers: swiglu and rotary embeddings by built-in loops. Each thread
+// takes a contiguous part of the output.
 #include <memory>
 #include <string>
 #include <vector>

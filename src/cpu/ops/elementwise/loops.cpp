@@ -1,5 +1,5 @@
-// Compilers refuse to compile templates for several vector units, so that each type has functions
-// of its own around the templates.
+// Compilers reject templates that are to be compiled for several vector units, so that each type
+// has its own functions around the templates.
 #include "ops/elementwise/loops.hpp"
 
 #include <cmath>
@@ -20,7 +20,7 @@ DEEPBENCH_VECTOR_INLINED inline void store(float value, uint16_t& to) {
   to = rounded_bfloat16(value);
 }
 
-// 1 / (1 + exp(-x)), from the exponential that is at most 1.
+// Computes 1 / (1 + exp(-x)) from an exponential that is at most 1.
 DEEPBENCH_VECTOR_INLINED inline float sigmoid(float x) {
   constexpr float kLog2E = 1.442695041f;
   const float power = power_of_two(-kLog2E * std::fabs(x));

@@ -12,15 +12,15 @@ namespace deepbench::cpu {
 void swiglu(deepbench_type type, const void* gate, const void* up, int64_t begin, int64_t end,
             void* out);
 
-// The arrays of a rotary embedding: heads one after the other in x and out, and for each row, which
-// has `heads` of them, its cosines and sines.
+// The arrays of a rotary embedding: the heads of x and out, one after another, and the cosines and
+// sines of each row, which has `heads` heads.
 struct RotaryArrays {
   const void *x, *cosines, *sines;
   void* out;
   int64_t heads, half;  // half of the elements of a head
 };
 
-// Turns the heads [begin, end) of all rows.
+// Rotates the heads [begin, end), which are numbered across all rows.
 void rotate_heads(deepbench_type type, const RotaryArrays& arrays, int64_t begin, int64_t end);
 
 }  // namespace deepbench::cpu

@@ -1,5 +1,5 @@
-// Sums and products through oneDNN's primitive binary. oneDNN has swiglu only in its plain loops,
-// as an eltwise with a product behind it, and rotary embeddings not at all.
+// Sums and products through oneDNN's primitive binary. oneDNN computes swiglu only in its plain
+// loops, as an eltwise followed by a product, and does not have rotary embeddings.
 #include "deepbench/ops/elementwise/elementwise.hpp"
 #include "implementation.hpp"
 #include "onednn/array_map_plan.hpp"

@@ -1,7 +1,8 @@
-// Lookups by loops over the threads. Each thread makes a contiguous part of the output's rows. Of
-// the gradient, each thread owns the table rows whose index leaves its number as the remainder, and
-// adds to them in the order of the lookups: frequent rows, which lie side by side, have several
-// owners, and the result does not depend on the order in which threads run.
+// Lookups by built-in loops. In the forward pass, each thread computes a contiguous part of the
+// output's rows. For the gradient, each thread owns the table rows whose index modulo the number of
+// threads is its number, and adds to them in the order of the lookups: frequent rows, which are
+// adjacent, thus have different owners, and the result does not depend on the order in which
+// threads run.
 #include <algorithm>
 #include <cstring>
 #include <memory>
@@ -23,8 +24,8 @@
 namespace deepbench::cpu {
 namespace {
 
-// So many lookups ahead, the first lines of a row are requested; the processor's own prefetching
-// then follows within the row.
+// The first lines of a row are requested this many lookups ahead; the processor's own prefetching
+// then continues within the row.
 constexpr int64_t kLookupsAhead = 8;
 constexpr int64_t kLinesAhead = 4;
 
@@ -60,7 +61,7 @@ class EmbeddingCall final : public LibraryCall {
     return part_begin(uint64_t(e_.output_rows()), 1, member, team_.size());
   }
 
-  // Of lookup i, of those that end at `end`.
+  // Prefetches the row of lookup i + kLookupsAhead, unless the lookups end before it.
   void prefetch(const Arrays& arrays, int64_t i, int64_t end) const {
     if (i + kLookupsAhead >= end) return;
     const std::byte* const row = arrays.table + arrays.indices[i + kLookupsAhead] * row_bytes_;
@@ -102,7 +103,7 @@ class EmbeddingCall final : public LibraryCall {
   const int64_t row_bytes_;
   const EmbeddingOperands& operands_;
   ThreadTeam team_;
-  std::vector<std::vector<float>> sums_;  // of each thread
+  std::vector<std::vector<float>> sums_;  // one for each thread
 };
 
 class BuiltinEmbeddingPlan final : public plugin::TypedPlan<BuiltinEmbeddingPlan, Embedding> {

@@ -1,4 +1,4 @@
-// Rows of float and bfloat16, added up in float.
+// Adds up rows of float and bfloat16 in float.
 #include "ops/embedding/row_loops.hpp"
 
 #include <cstring>
@@ -18,7 +18,7 @@ DEEPBENCH_VECTOR_CLONES void add_bfloat16(float* __restrict to, const uint16_t* 
   for (int64_t i = 0; i < count; ++i) to[i] += deepbench_from_bfloat16(row[i]);
 }
 
-// To nearest, ties to even; sums of finite rows are finite.
+// Rounds to nearest, ties to even; sums of finite rows are finite.
 DEEPBENCH_VECTOR_CLONES void store_bfloat16(uint16_t* __restrict to, const float* __restrict sums,
                                             int64_t count) {
   for (int64_t i = 0; i < count; ++i) {

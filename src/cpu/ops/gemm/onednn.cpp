@@ -30,7 +30,7 @@ class MatmulCall final : public PrimitiveCall {
       sink.real("beta", 0);
       sink.text("note.beta",
                 "beta = 0, because oneDNN adds an existing C in float, which is not exact");
-      // With AMX, oneDNN stores the 32-bit sums by way of float, which is exact up to 2^24.
+      // With AMX, oneDNN converts the 32-bit sums through float, which is exact up to 2^24.
       sink.text("accumulator", "float");
     }
     describe_emulation(plan_->storage.a_type, sink);

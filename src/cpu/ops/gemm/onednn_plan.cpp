@@ -59,7 +59,7 @@ PostOps add_c(const GemmCandidate& candidate, const_dnnl_memory_desc_t c) {
   return post_ops;
 }
 
-// What follows the sum of product and bias.
+// Applies the function that follows the sum of product and bias.
 PostOps apply_function(Epilogue epilogue) {
   const Api& api = Api::instance();
   dnnl_post_ops_t made = nullptr;
@@ -93,7 +93,7 @@ void create_primitive_desc(const Gemm& gemm, GemmPlan& plan) {
   const MemoryDesc any_a = any_matrix(gemm.k, gemm.m, a_type);
   const MemoryDesc result =
       plain_matrices(batch, gemm.n, gemm.m, gemm.m, 1, data_type(gemm.precision.c));
-  // The same element for a whole row of C, which is a column for oneDNN.
+  // One element for a whole row of C, which is a column for oneDNN.
   MemoryDesc bias;
   if (gemm.has_epilogue()) bias = plain_bias(batch, gemm.m, data_type(gemm.precision.c));
   const Attributes attributes = attributes_of(gemm, plan.candidate, result.get());

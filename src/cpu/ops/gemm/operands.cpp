@@ -59,7 +59,7 @@ GemmOperands::GemmOperands(const GemmStorage& storage, const CopyPlan& plan, Inp
   if (storage.output != Output::kInPlace) poison_outputs();
 }
 
-// A refill finds the copies allocated: calls hold their addresses.
+// During a refill the copies stay allocated, because calls hold their addresses.
 void GemmOperands::make_inputs() {
   if (!storage_.packed_a_bytes)
     make_input(storage_.a_type, elements_a(), Gemm::kStreamA, a_, shared_a_);

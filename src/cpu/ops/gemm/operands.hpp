@@ -33,7 +33,8 @@ struct GemmStorage {
   uint64_t c_bytes() const;        // The bytes of C, and also of D, which has the same type.
   uint64_t bias_bytes() const;     // 0 without an epilogue
   uint64_t touched_bytes() const;  // The bytes that one call reads and writes.
-  // kInPlace: how many products can be added to C before a sum might leave C's range.
+  // kInPlace only: the number of products that can be added to C before a sum might leave C's
+  // range.
   int64_t calls_before_overflow(Inputs inputs) const;
   // The bytes that prepare() allocates, without the library's workspace.
   uint64_t needed_bytes(const CopyPlan& plan) const;
@@ -58,10 +59,10 @@ class GemmOperands final : public ArrayOperands {
   // The result: C itself with kInPlace, and D otherwise. With kOverwrite there is no C.
   void* c(uint64_t copy) const { return shared_c_ ? shared_c_->data() : c_.at(copy); }
   void* d(uint64_t copy) const;
-  // With an epilogue; all copies share it.
+  // Only with an epilogue; all copies share the bias.
   void* bias() const { return bias_.data(); }
 
-  // With packed_a_bytes: A in the problem's layout, for packing into a(0).
+  // Only with packed_a_bytes: A in the problem's layout, for packing into a(0).
   std::shared_ptr<const Buffer> plain_a() const;
   void replicate_a() { a_.replicate(); }
 
@@ -94,12 +95,12 @@ class GemmOperands final : public ArrayOperands {
   GemmStorage storage_;
   Inputs inputs_;
   uint64_t seed_, copies_;
-  // Null where the kernel owns its copies.
+  // Null if the kernel owns its copies.
   std::shared_ptr<const Buffer> shared_a_, shared_b_, shared_c_;
   Copies a_, b_, c_, d_;
   Buffer bias_;
   std::shared_ptr<const Buffer> initial_c_;  // kInPlace: the values that restore() writes.
-  std::shared_ptr<Buffer> own_initial_c_;    // The same, where no other kernel may share it.
+  std::shared_ptr<Buffer> own_initial_c_;    // the same, if no other kernel may share it
 };
 
 }  // namespace deepbench::cpu

@@ -24,10 +24,11 @@ namespace {
 
 using Operands = plugin::GroupedGemmOperands<HostMemory>;
 
-// The products of all groups, by the number of their rows.
+// The products of all groups; the key is the number of their rows.
 using Products = std::map<int64_t, PrimitiveDesc>;
 
-// C_g = A_g B_g in oneDNN's order, which is by rows like the problem's. B_g is stored transposed.
+// Plans C_g = A_g B_g in oneDNN's order, which is by rows like the problem's. B_g is stored
+// transposed.
 PrimitiveDesc plan_product(const GroupedGemm& problem, int64_t rows) {
   const Api& api = Api::instance();
   const int64_t n = problem.n, k = problem.k;
@@ -117,7 +118,7 @@ class LoopCall final : public OnednnCall {
   const Buffer scratchpad_;
   std::map<int64_t, Primitive> primitives_;
   std::vector<MemoryObject> memories_;
-  std::vector<std::vector<Call>> calls_;  // of each copy
+  std::vector<std::vector<Call>> calls_;  // one list for each copy
   decltype(&dnnl_primitive_execute) execute_ = Api::instance().primitive_execute_f;
   dnnl_stream_t stream_ = Api::instance().stream();
 };
@@ -154,7 +155,7 @@ class LoopPlan final : public plugin::TypedPlan<LoopPlan, GroupedGemm> {
   }
 
  private:
-  // Each implementation once.
+  // Names each implementation once.
   std::string implementations() const {
     std::set<std::string> names;
     for (const auto& [rows, description] : *products_)

@@ -123,7 +123,7 @@ class MemoryKernel final : public plugin::Kernel {
     }
   }
 
-  // The states of successive steps lie in the spare buffer and the destination in turn.
+  // Successive states alternate between the spare buffer and the destination.
   void exchange(uint64_t begin, uint64_t count, uint64_t copy) {
     auto* const spare = reinterpret_cast<uint32_t*>(spare_.at(0));
     const uint32_t* from = source(copy);
@@ -162,7 +162,7 @@ class MemoryKernel final : public plugin::Kernel {
   uint32_t read_ = kPoison;
 };
 
-// Both return the time between the two barriers, as this worker measures it.
+// Both functions return the time between the two barriers, as measured by this worker.
 double MemoryKernel::run_stream(size_t worker, uint64_t count) {
   barrier_.wait();
   const Clock::time_point begin = Clock::now();
@@ -282,7 +282,8 @@ class ThreadsMemoryPlan final : public plugin::TypedPlan<ThreadsMemoryPlan, Memo
 
   std::vector<std::string> candidates(int64_t) const override {
     const bool large = uint64_t(problem_.bytes) >= kNontemporalFromBytes;
-    const bool is_exchange = problem_.kind == MemoryKind::kExchange;  // caches are what it is about
+    // An exchange is meant to use the caches.
+    const bool is_exchange = problem_.kind == MemoryKind::kExchange;
     if (has_destination(problem_) && large && !is_exchange) return {kPlain, kNontemporal};
     return {kPlain};
   }

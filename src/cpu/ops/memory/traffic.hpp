@@ -12,8 +12,8 @@ struct Traffic {
   void (*copy)(uint32_t* to, const uint32_t* from, uint64_t count);
 };
 
-// Both are for the widest vector unit of this processor. Non-temporal stores bypass the caches and
-// do not first read the lines that they overwrite; reads are the same in both.
+// Both tables are for the widest vector unit of this processor. Non-temporal stores bypass the
+// caches and do not first read the lines that they overwrite; reads are the same in both.
 const Traffic& plain_traffic();
 const Traffic& nontemporal_traffic();
 

@@ -1,5 +1,6 @@
-// Layer, RMS and group normalization by built-in loops. The threads share the sets; each adds the
-// gradients of scale and shift into sums of its own, which all then add up, each for some columns.
+// Layer, RMS and group normalization by built-in loops. The threads share the sets. Each adds the
+// gradients of scale and shift to its own sums; then the threads add up these sums, each for some
+// of the columns.
 #include <algorithm>
 #include <memory>
 #include <string>
@@ -21,7 +22,7 @@ namespace {
 
 constexpr uint64_t kLineElements = kLineBytes / sizeof(float);
 
-// What one thread needs beside the operands, in floats.
+// The memory that one thread needs besides the operands, in floats.
 struct Scratch {
   explicit Scratch(const Norm& norm) {
     if (norm.precision.c != DEEPBENCH_F32) {
@@ -38,7 +39,7 @@ struct Scratch {
            sizeof(float);
   }
 
-  std::vector<float> x, dy, y;  // of one set, where the operands have another type
+  std::vector<float> x, dy, y;  // values of one set, if the operands are not float
   std::vector<float> dscale, dshift;
 };
 
@@ -93,7 +94,7 @@ class NormCall final : public LibraryCall {
   float* floats(NormPart part, uint64_t copy) const {
     return static_cast<float*>(operands_.at(part, copy));
   }
-  // Of the columns of a set; null without such a part.
+  // The values for the columns of a set; null if there is no such part.
   const float* column_values(NormPart part, uint64_t copy, int64_t set) const {
     const float* const all = floats(part, copy);
     return all ? all + first_column(set) : nullptr;
@@ -161,7 +162,7 @@ class NormCall final : public LibraryCall {
   NormOperands& operands_;
   const Norm& norm_;
   ThreadTeam team_;
-  std::vector<Scratch> scratch_;  // of each thread
+  std::vector<Scratch> scratch_;  // one for each thread
 };
 
 class BuiltinNormPlan final : public plugin::TypedPlan<BuiltinNormPlan, Norm> {

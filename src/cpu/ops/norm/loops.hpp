@@ -1,5 +1,5 @@
-// Loops over the elements of one set, in float: the parts of a built-in normalization. All arrays
-// have n elements, those of columns too.
+// The parts of a built-in normalization: loops over the elements of one set, in float. All arrays
+// have n elements, even those with a value for each column.
 #pragma once
 
 #include <cstdint>
@@ -10,10 +10,10 @@ struct SetMoments {
   float mean = 0, deviation = 0;  // the inverse deviation; the mean of rms is 0
 };
 
-// Two passes: the squares are those of x less its mean.
+// Makes two passes: the squares are those of x less its mean.
 SetMoments moments(const float* x, int64_t n, bool has_mean, float epsilon);
 
-// y = g z + b; without b if `shift` is null.
+// Computes y = g z + b, without b if `shift` is null.
 void normalize(const float* x, int64_t n, SetMoments of, const float* scale, const float* shift,
                float* y);
 
@@ -22,10 +22,10 @@ struct GradientMeans {
 };
 GradientMeans gradient_means(const float* x, const float* dy, int64_t n, SetMoments of,
                              const float* scale);
-// dx, with a mean of h of 0 for rms.
+// Computes dx. For rms the mean of h is 0.
 void gradient(const float* x, const float* dy, int64_t n, SetMoments of, GradientMeans means,
               const float* scale, float* dx);
-// Adds dy z to dscale and dy to dshift, unless that is null.
+// Adds dy z to dscale, and dy to dshift unless it is null.
 void add_column_gradients(const float* x, const float* dy, int64_t n, SetMoments of, float* dscale,
                           float* dshift);
 

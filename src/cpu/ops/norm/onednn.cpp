@@ -1,4 +1,4 @@
-// Batch and layer normalization through oneDNN, which leaves the variance in training.
+// Batch and layer normalization through oneDNN, whose training leaves the variance.
 #include <algorithm>
 #include <memory>
 #include <string>
@@ -18,13 +18,13 @@ namespace onednn {
 namespace {
 
 struct NormPrimitives {
-  PrimitiveDesc forward;   // of gradients: the pass whose statistics they start from
+  PrimitiveDesc forward;   // for gradients: the pass from whose statistics they start
   PrimitiveDesc backward;  // null unless the phase is bwd
 
   dnnl_primitive_desc_t timed() const { return (backward ? backward : forward).get(); }
 };
 
-// The columns of batch are channels, and its rows the places of one image.
+// The columns of batch are channels, and its rows are the places of one image.
 MemoryDesc matrix_description(const Norm& norm) {
   const Api& api = Api::instance();
   const bool is_batch = norm.kind == NormKind::kBatch;
@@ -207,7 +207,7 @@ class OnednnNormPlan final : public plugin::TypedPlan<OnednnNormPlan, Norm> {
     Api::instance().use_threads(threads);
     return std::make_shared<const NormPrimitives>(plan_norm(norm, candidate));
   }
-  // Before gradients, the forward pass has its own scratchpad for a while.
+  // Includes the scratchpad of the forward pass, which runs before the gradients.
   uint64_t memory_bytes() const {
     const uint64_t of_forward = plan_->backward ? scratchpad_bytes(plan_->forward.get()) : 0;
     return NormOperands::needed_bytes(problem_, copies_,

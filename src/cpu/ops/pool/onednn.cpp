@@ -1,5 +1,5 @@
-// Pooling through oneDNN. The gradient of a maximum needs what a forward pass left: the index of
-// each maximum in its window, which oneDNN calls the workspace. The forward pass is not timed.
+// Pooling through oneDNN. The gradient of a maximum needs a result of the forward pass: the index
+// of each maximum in its window, which oneDNN calls the workspace. The forward pass is not timed.
 #include "deepbench/ops/pool/pool.hpp"
 #include "implementation.hpp"
 #include "onednn/image_plan.hpp"
@@ -65,7 +65,7 @@ class PoolRequest {
 
 constexpr size_t kDy = 0, kX = 1;  // inputs of a gradient
 
-// Leaves the workspace of x.
+// Computes the workspace of x.
 class ForwardPass final : public PrimitiveCall {
  public:
   ForwardPass(const ImagePrimitive& primitive, const ImageOperands& operands, void* workspace,
@@ -103,7 +103,7 @@ class PoolCall final : public ImageCall {
   }
 
  private:
-  Copies workspace_;  // of the gradient of maxima
+  Copies workspace_;  // only for the gradient of maxima
 };
 
 struct PoolTraits {
@@ -133,7 +133,7 @@ struct PoolTraits {
     return made;
   }
 
-  // Of the workspace, and of y while the forward pass runs.
+  // The size of the workspace, and of y while the forward pass runs.
   static uint64_t extra_bytes(const ImagePrimitive& primitive, const CopyPlan& copies) {
     if (!primitive.forward) return 0;
     return saturating_add(Copies::needed_bytes(workspace_bytes(primitive), copies.copies),

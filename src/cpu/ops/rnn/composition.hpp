@@ -42,7 +42,7 @@ class Composition final : public LibraryCall {
  private:
   int64_t hidden() const { return rnn_.hidden; }
   int64_t row() const { return rnn_.gates() * rnn_.hidden; }  // All gates of a sequence.
-  // The number of gates whose product takes h'.
+  // The number of gates whose product reads h'.
   int64_t plain_gates() const { return cell_.forward_reset ? 2 : rnn_.gates(); }
   float* states(const Buffer& buffer, int64_t t) const {
     return Intermediates::at(buffer, t * rnn_.states());

@@ -18,9 +18,9 @@ namespace {
 
 constexpr int kTimedReorders = 3;
 
-// Buffers by argument: what one pass leaves for the other, and results that no one reads. All are
-// initialized to zero, as the gradient of the last state must be. Like a workspace, each exists
-// once in every cache regime.
+// Buffers, with arguments as keys: the results that one pass passes to the other, and results that
+// are not read. All are initialized to zero, as the gradient of the last state must be. Like a
+// workspace, each exists once in every cache regime.
 using PassBuffers = std::map<int, Buffer>;
 
 // One primitive on a layer's operands, with weights in the primitive's layout.

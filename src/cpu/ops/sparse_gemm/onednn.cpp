@@ -52,7 +52,7 @@ MemoryDesc sparse_matrix(const SparseGemm& gemm, int64_t nnz) {
   return MemoryDesc(matrix);
 }
 
-// Planned for the expected number of non-zeros. The call finds those that A has by its offsets.
+// Plans for the expected number of non-zeros. The call reads the actual number from A's offsets.
 PrimitiveDesc plan_sparse(const SparseGemm& gemm) {
   const Api& api = Api::instance();
   const MemoryDesc a = sparse_matrix(gemm, int64_t(gemm.nnz()));
