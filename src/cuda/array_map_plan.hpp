@@ -1,4 +1,4 @@
-// Plans of calls that read some arrays of a device and write another one, parametrised by operation
+// Plans of calls that read some arrays of a device and write another one, parametrized by operation
 // and library.
 #pragma once
 

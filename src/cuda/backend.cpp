@@ -1,4 +1,4 @@
-// NVIDIA's GPUs as a backend: which library runs which operation, and nothing else.
+// The backend for NVIDIA's GPUs, which only defines which library runs which operation.
 #include <iterator>
 #include <string>
 #include <string_view>
@@ -24,7 +24,7 @@ void describe_default_precisions(plugin::Sink& sink) {
     sink.text("default_precision.inference." + std::string(op), "int8");
 }
 
-// What a data-center GPU reaches, within a factor of two or so.
+// The rates that a data-center GPU reaches, within a factor of about two.
 void describe_estimates(plugin::Sink& sink) {
   sink.real("estimate.flops_per_s.gemm", 3e14);
   sink.real("estimate.flops_per_s.gemm.float", 5e13);

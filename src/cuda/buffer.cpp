@@ -1,4 +1,4 @@
-// Allocation of device memory and of page-locked host memory.
+// Allocates device memory and page-locked host memory.
 #include "buffer.hpp"
 
 #include <cstdlib>
@@ -16,7 +16,8 @@ uint64_t round_to_pages(uint64_t bytes) {
   return saturating_add(bytes, kLargeStride - 1) / kLargeStride * kLargeStride;
 }
 
-// The idle memory of the pool may be in pieces that are too small. Trimming the pool may make room.
+// Allocates memory. If the idle memory of the pool is in pieces that are too small, trims the pool
+// and tries again.
 template <class Allocate>
 nvidia::cudaError_t allocate_or_trim(int device, Allocate allocate) {
   const nvidia::cudaError_t status = allocate();

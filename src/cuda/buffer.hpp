@@ -15,8 +15,8 @@ class Stream;
 using plugin::saturating_add;
 using plugin::saturating_multiply;
 
-// Where device memory comes from. kPooled: the device's memory pool, if it has one, in the order of
-// the device's stream, so that allocating and freeing take microseconds and wait for nothing.
+// The source of device memory. kPooled: the device's memory pool, if it has one, in the order of
+// the device's stream, so that allocating and freeing take microseconds and do not wait.
 // kDedicated: a separate allocation, which can be shared with other processes and devices.
 enum class AllocationKind { kPooled, kDedicated };
 
@@ -43,7 +43,7 @@ class Buffer {
   }
   std::byte* data_ = nullptr;
   uint64_t bytes_ = 0;
-  const Stream* stream_ = nullptr;  // of pooled memory; nullptr otherwise
+  const Stream* stream_ = nullptr;  // stream of pooled memory; nullptr otherwise
 };
 
 // Host memory. Unless `pageable`, it is page-locked, so that the device reaches it without the CPU.
@@ -73,7 +73,7 @@ class HostBuffer {
 };
 
 inline constexpr uint64_t kSmallStride = 256;
-// the page size of the device's address translation
+// The page size of the device's address translation.
 inline constexpr uint64_t kLargeStride = uint64_t{1} << 21;
 
 class Copies : public plugin::Copies<Buffer, kSmallStride, kLargeStride> {
@@ -81,9 +81,9 @@ class Copies : public plugin::Copies<Buffer, kSmallStride, kLargeStride> {
   using plugin::Copies<Buffer, kSmallStride, kLargeStride>::Copies;
 
   // Each of these enqueues its work on the stream.
-  void clear(const Stream& stream) const;                        // zeros in all copies
-  void replicate(const Stream& stream) const;                    // copy 0 into all others
-  void overwrite(const void* from, const Stream& stream) const;  // `from` into all copies
+  void clear(const Stream& stream) const;                        // writes zeros to all copies
+  void replicate(const Stream& stream) const;                    // copies copy 0 to all others
+  void overwrite(const void* from, const Stream& stream) const;  // copies `from` to all copies
 };
 
 // Enqueues a copy from device memory to device memory on the stream.

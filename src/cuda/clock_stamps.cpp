@@ -1,4 +1,4 @@
-// Reading of the device's clocks.
+// Reads the device's clocks.
 #include "clock_stamps.hpp"
 
 #include <algorithm>

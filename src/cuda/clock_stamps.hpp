@@ -18,7 +18,7 @@ struct ClockStamp {
 };
 
 // The median clock over the multiprocessors with a stamp in both arrays; the order of the `count`
-// stamps does not matter. 0 if the batch is too short to tell: a few microseconds.
+// stamps does not matter. 0 if the batch took only a few microseconds, which is too short.
 double median_mhz(const ClockStamp* before, const ClockStamp* after, size_t count);
 
 class ClockStamps {

@@ -1,4 +1,4 @@
-// Reading of the facts about devices.
+// Reads the facts about devices.
 #include "device.hpp"
 
 #include <cstdio>
@@ -20,7 +20,7 @@ constexpr double kEventResolutionNs = 500;  // documented for cudaEventElapsedTi
 // Two events in a graph are 2 to 3 us farther apart than the calls between them take (measured on
 // an H200), which is half a percent of such a span.
 constexpr double kMinSpanNs = 500e3;
-// the pool may keep this fraction of the device's memory idle
+// The pool may keep this fraction of the device's memory idle.
 constexpr uint64_t kIdlePoolDivisor = 4;
 
 int device_attribute(cudaDeviceAttr which, int device) {
@@ -33,7 +33,7 @@ std::string cuda_version(int version) {
   return std::to_string(version / 1000) + "." + std::to_string(version % 1000 / 10);
 }
 
-// In the format of nvidia-smi.
+// The UUID in the format of nvidia-smi.
 std::string uuid_of(int device) {
   nvidia::CUuuid uuid = {};
   const auto ask = driver().cuDeviceGetUuid_v2;
@@ -101,7 +101,7 @@ const DeviceFacts& device_facts(int device) {
 
 uint64_t memory_available(int device) {
   CUDA_CHECK(cudart().cudaSetDevice(device));
-  // memory that was freed in stream order is available only then
+  // Memory that was freed in stream order is available only after the synchronization.
   Stream::of(device).synchronize();
   // The backend can use the idle memory of its pool, but libraries that allocate by themselves
   // cannot. The pool therefore keeps only a part of the memory. Trimming takes milliseconds,

@@ -1,4 +1,4 @@
-// One call of a library or of built-in kernels on a device, as it is timed.
+// One call of a library or of built-in kernels on a device, in the form in which it is timed.
 #pragma once
 
 #include <cstdint>

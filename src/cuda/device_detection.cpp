@@ -1,4 +1,4 @@
-// Asks the driver, then the run time; if they see no device, looks at the device nodes.
+// Queries the driver, then the runtime. If they see no device, examines the device nodes.
 #include "device_detection.hpp"
 
 #include <unistd.h>

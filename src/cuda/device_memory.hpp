@@ -1,5 +1,5 @@
-// The memory of a device as the header-only parts of `deepbench/backend` use it: arrays, and what
-// verification asks of them. scan, project, read and time_calls wait for the device's stream; the
+// Implements a device's memory for the header-only parts of `deepbench/backend`: arrays, and the
+// functions of verification. scan, project, read and time_calls wait for the device's stream; the
 // other functions enqueue their work on it.
 #pragma once
 
@@ -38,7 +38,7 @@ class DeviceMemory {
                      uint32_t operand) const {
     cuda::fill_integers(array, integers, seed, operand, stream_);
   }
-  // A device fills all elements in little time.
+  // Fills all elements, since a device does so in little time.
   void fill_parts(const Array& array, const std::vector<plugin::ElementRange>&, Inputs inputs,
                   uint64_t seed, uint32_t operand) const {
     fill(array, inputs, seed, operand);

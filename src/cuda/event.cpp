@@ -1,4 +1,4 @@
-// Creation and recording of events.
+// Creates and records events.
 #include "event.hpp"
 
 #include "status_check.hpp"

@@ -1,4 +1,4 @@
-// Capture and launch of graphs.
+// Captures and launches graphs.
 #include "graph.hpp"
 
 #include "deepbench/plugin.hpp"
@@ -7,7 +7,7 @@
 namespace deepbench::cuda {
 namespace {
 
-// Ends the capture in any case; returns nullptr if it was invalid.
+// Ends the capture in any case. Returns nullptr if the capture is invalid.
 nvidia::cudaGraph_t end_capture(nvidia::cudaStream_t stream) {
   nvidia::cudaGraph_t graph = nullptr;
   const nvidia::cudaError_t status = cudart().cudaStreamEndCapture(stream, &graph);

@@ -1,4 +1,4 @@
-// A captured sequence of launches that can be launched as one.
+// A captured sequence of launches that can be launched as a whole.
 #pragma once
 
 #include <functional>

@@ -1,5 +1,5 @@
-// Where the elements of images, n x c x h x w, lie in memory: channels first or last. Depends on no
-// library and no device.
+// The places of the elements of images, n x c x h x w, in memory: channels first or last. Depends
+// on no library and no device.
 #pragma once
 
 #include <array>

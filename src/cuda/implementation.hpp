@@ -1,4 +1,4 @@
-// What the files in ops/ share: each defines one operation through one library, a route of
+// The shared part of the files in ops/: each defines one operation through one library, a route of
 // routes.def.
 #pragma once
 

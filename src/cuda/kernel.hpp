@@ -22,7 +22,7 @@ class DeviceKernel : public plugin::Kernel {
   void time_batch(const deepbench_request& request, deepbench_batch& batch) final;
 
  protected:
-  // What time_batch times: the same call every time.
+  // The call that time_batch times, which is the same every time.
   virtual DeviceCall& timed_call() = 0;
 
   void make_current() const { stream_.make_current(); }
@@ -33,7 +33,7 @@ class DeviceKernel : public plugin::Kernel {
   // the operands.
   void release_graphs();
 
-  uint64_t last_copy() const;  // of the last call; verification reads its output
+  uint64_t last_copy() const;  // copy of the last call, whose output verification reads
 
  private:
   Stream& stream_;

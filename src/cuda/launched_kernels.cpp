@@ -9,7 +9,7 @@
 namespace deepbench::cuda {
 namespace {
 
-// "" for other nodes, such as a memset or a copy.
+// The name of the node's kernel; "" for other nodes, such as a memset or a copy.
 std::string name_of_kernel(nvidia::CUgraphNode node) {
   const nvidia::Driver& cuda = driver();
   nvidia::CUgraphNodeType type{};
@@ -44,7 +44,7 @@ std::vector<std::string> launched_kernels(const Stream& stream,
       !cuda.cuFuncGetName || !cuda.cuKernelGetName)
     return {};
   stream.make_current();
-  // The call may load kernels.
+  // Relaxed mode, because the call may load kernels.
   CUDA_CHECK(cudart().cudaStreamBeginCapture(stream.get(), nvidia::cudaStreamCaptureModeRelaxed));
   bool captured = true;
   try {

@@ -1,4 +1,4 @@
-// The only loader of the process, and its tables.
+// Holds the only loader of the process, and its tables.
 #include "libraries.hpp"
 
 #include "deepbench/plugin.hpp"
@@ -16,7 +16,7 @@ const LoadedLibrary<Table>& loaded_library() {
 }  // namespace
 
 Loader& loader() {
-  // never destroyed: the libraries stay open
+  // Never destroyed, because the libraries stay open.
   static Loader* instance = new Loader(toolkit_locations(), driver_locations());
   return *instance;
 }

@@ -1,5 +1,5 @@
 // NVIDIA's libraries in this process. Each is opened, and its table of functions filled, on first
-// use. An absent library or symbol is a reason.
+// use. If a library or a symbol is absent, there is a reason.
 #pragma once
 
 #include <string>
@@ -28,7 +28,7 @@ struct LibraryReport : plugin::LibraryFacts {
 };
 
 // The table of functions of a library. Throws plugin::Error (unsupported) with the reason if the
-// library is not usable. Cheap after the first call.
+// library is not usable. Only the first call takes time.
 template <class Table>
 const Table& api();
 // The facts that describe() emits. Opens the library; never throws.

@@ -1,4 +1,4 @@
-// Asks each library in its own way.
+// Queries each library in its own way.
 #include "library_identity.hpp"
 
 #include <algorithm>
@@ -17,12 +17,12 @@ std::string dotted_version(int major, int minor, int patch) {
   return dotted_version(major, minor) + "." + std::to_string(patch);
 }
 
-// In CUDA's numbering 13010 is 13.1.
+// In CUDA's numbering, 13010 means 13.1.
 LibraryIdentity cuda_identity(int version) {
   return {dotted_version(version / 1000, version % 1000 / 10), version / 1000, ""};
 }
 
-// For libraries with a function xxxGetProperty; "" if it is absent or fails.
+// The version of a library with a function xxxGetProperty; "" if the function is absent or fails.
 template <class Status>
 std::string version_by_property(Status (*ask)(nvidia::libraryPropertyType, int*)) {
   int major = 0, minor = 0, patch = 0;
@@ -33,7 +33,8 @@ std::string version_by_property(Status (*ask)(nvidia::libraryPropertyType, int*)
   return dotted_version(major, minor, patch);
 }
 
-// NCCL has no function for this. Its file contains a text "2.28.7+cuda13.0" near the beginning.
+// NCCL has no function for this. Its file contains a text such as "2.28.7+cuda13.0" near the
+// beginning.
 int nccl_cuda_major(const std::string& path) {
   constexpr std::string_view kText = "+cuda";
   std::string head(16 << 20, '\0');
@@ -45,7 +46,7 @@ int nccl_cuda_major(const std::string& path) {
   return 0;
 }
 
-// 12.1.105 for libnvJitLink.so.12.1.105.
+// The version in the name of a file, such as 12.1.105 for libnvJitLink.so.12.1.105.
 std::string version_of_file(const std::string& path) {
   const size_t at = path.rfind(".so.");
   return at == std::string::npos ? "" : path.substr(at + 4);

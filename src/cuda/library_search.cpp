@@ -1,4 +1,4 @@
-// The search order, and the major of CUDA of a folder.
+// Defines the search order, and finds the major of CUDA of a folder.
 #include "library_search.hpp"
 
 #include <cctype>
@@ -7,7 +7,8 @@
 namespace deepbench::cuda {
 namespace {
 
-// 13 for ".../cuda-13.0/lib64" or ".../nvidia/cu13/lib"; 0 if the path does not contain `text`.
+// The number after `text` in a path, such as 13 for ".../cuda-13.0/lib64" or ".../nvidia/cu13/lib";
+// 0 if the path does not contain `text`.
 int number_after(const std::string& path, const std::string& text) {
   const size_t at = path.find(text);
   const size_t digits = at + text.size();

@@ -13,11 +13,11 @@ using Location = plugin::LibraryLocation;
 using plugin::SearchResult;
 using plugin::SharedLibrary;
 
-// In order of search. Libraries of the toolkit: the folders and files in the variable
-// DEEPBENCH_CUDA_LIBRARY_PATH, the Python environment of this backend with NVIDIA's packages, the
-// folders of the loader, the usual folders of the toolkit. Libraries of the driver: the folders and
-// files in the variable, the folders of the loader, the folders in which distributions install
-// them.
+// The locations in order of search. For libraries of the toolkit: the folders and files in the
+// variable DEEPBENCH_CUDA_LIBRARY_PATH, the Python environment of this backend with NVIDIA's
+// packages, the folders of the loader, and the usual folders of the toolkit. For libraries of the
+// driver: the folders and files in the variable, the folders of the loader, and the folders in
+// which distributions install them.
 std::vector<Location> toolkit_locations();
 std::vector<Location> driver_locations();
 

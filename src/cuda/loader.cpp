@@ -1,8 +1,8 @@
-// Which files, of which major, in which order.
+// Decides which files, of which major, are opened in which order.
 //
-// The driver reports which majors it supports. cudart is the newest of these in the first place
-// that has one. All other libraries are searched in the major of cudart, and in another major only
-// if that has none: such a mix usually works, and mixed_major_warnings() reports it.
+// The driver reports which majors it supports. cudart is the newest supported one in the first
+// place that has any. All other libraries are searched in the major of cudart, and in another major
+// only if there is none: such a mix usually works, and mixed_major_warnings() reports it.
 #include "loader.hpp"
 
 #include <algorithm>
@@ -12,7 +12,7 @@
 namespace deepbench::cuda {
 namespace {
 
-// the majors that the declarations in third_party/nvidia are tested with, the newest first
+// The majors with which the declarations in third_party/nvidia are tested, the newest first.
 constexpr int kMajors[] = {13, 12};
 
 // The locations that may hold libraries of this major.
@@ -115,7 +115,7 @@ struct LibraryFiles {
       if (file.back() == '*') file.replace(file.size() - 1, 1, std::to_string(major));
     return names;
   }
-  // if false, the folder must show the major
+  // If this is false, the folder must show the major.
   bool name_contains_major() const { return files.front().back() == '*'; }
 };
 
@@ -158,7 +158,7 @@ std::vector<int> Loader::usable_majors() {
   return majors;
 }
 
-// cudart is searched by place, so that one installation serves all libraries; the others are
+// cudart is searched by place, so that one installation serves all libraries. The others are
 // searched by major.
 SearchResult Loader::find(const LibraryFiles& names) {
   if (names.origin == LibraryFiles::kDriver)
@@ -236,11 +236,11 @@ LibraryReport Loader::make_report(const LibraryFiles& names, const SearchResult&
 
 // ---- loading ------------------------------------------------------------------------------------
 
-// Opens the libraries that `Table` looks for by name when it is loaded or later.
+// Opens the libraries that `Table` loads by name when it is loaded or later.
 template <class Table>
 void Loader::open_dependencies() {
   if constexpr (std::is_same_v<Table, nvidia::Cudart>) {
-    get<nvidia::Driver>();  // otherwise cudart opens any file of that name
+    get<nvidia::Driver>();  // otherwise cudart would open any file of that name
   } else if constexpr (std::is_same_v<Table, nvidia::CublasLt>) {
     get<nvidia::Nvrtc>();
   } else if constexpr (std::is_same_v<Table, nvidia::Cublas>) {

@@ -56,7 +56,7 @@ class Loader {
 
   std::recursive_mutex mutex_;
   std::vector<Location> toolkit_, driver_;
-  int major_ = 0;  // of the run time that was found
+  int major_ = 0;  // major of the runtime that was found
   std::tuple<
       std::optional<LoadedLibrary<nvidia::Driver>>, std::optional<LoadedLibrary<nvidia::Cudart>>,
       std::optional<LoadedLibrary<nvidia::Nvrtc>>, std::optional<LoadedLibrary<nvidia::NvJitLink>>,

@@ -1,4 +1,4 @@
-// Creation, reuse and trimming of pools.
+// Creates, reuses and trims pools.
 #include "memory_pools.hpp"
 
 #include <algorithm>
@@ -13,8 +13,9 @@
 namespace deepbench::cuda {
 namespace {
 
-constexpr uint64_t kPoolCaches = 3;            // size of the pool of caches, in caches
-constexpr uint64_t kMemoryDivisor = 16;        // it takes at most this fraction of the memory
+constexpr uint64_t kPoolCaches = 3;  // size of the pool of caches, in caches
+// The pool of caches takes at most this fraction of the memory.
+constexpr uint64_t kMemoryDivisor = 16;
 constexpr uint64_t kPage = uint64_t{1} << 21;  // its size is a multiple of this
 
 struct CachePool {

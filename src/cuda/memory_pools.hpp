@@ -1,7 +1,7 @@
 // The memory pools of a device, from which buffers are allocated. Freed memory stays in the pools,
 // because a new allocation from the driver takes up to a millisecond. There are two pools: the
-// default pool of the run time, and a pool of three times the cache size that is allocated as a
-// whole when a process starts. How much of operands about as large as the cache stays in the cache
+// default pool of the runtime, and a pool of three times the cache size that is allocated as a
+// whole when a process starts. Operands about as large as the cache remain in it to an extent that
 // depends on their place in physical memory; in the second pool, that place is the same in every
 // process.
 #pragma once

@@ -49,8 +49,8 @@ void project(const Matrix& matrix, uint64_t rows, uint64_t seed, double* sums,
 void read(const Matrix& matrix, const uint64_t* indices, size_t count, double* values,
           const Stream& stream);
 
-// to(i, j) = from(j, i), for operands that a library wants stored transposed. Both matrices have
-// the same type of one, two or four bytes and row stride 1 (column-major).
+// to(i, j) = from(j, i), for operands that a library requires in transposed storage. Both matrices
+// have the same type of one, two or four bytes and row stride 1 (column-major).
 void transpose(const Matrix& from, const Matrix& to, const Stream& stream);
 
 }  // namespace deepbench::cuda

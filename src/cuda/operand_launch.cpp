@@ -1,4 +1,4 @@
-// Choice of layouts and grids.
+// Chooses layouts and grids.
 #include "operand_launch.hpp"
 
 #include <algorithm>
@@ -48,8 +48,8 @@ OperandDimensions dimensions_of(const Matrix& matrix) {
   return dimensions;
 }
 
-// Divides the operand's dimensions into the rows and the columns of a matrix of `rows` rows,
-// cutting one dimension in two if needed. Returns false if the rows end elsewhere.
+// Divides the operand's dimensions into the rows and the columns of a matrix of `rows` rows, and
+// splits one dimension if needed. Returns false if the rows end elsewhere.
 bool split_into_rows(const OperandDimensions& dimensions, uint64_t rows, OperandDimensions& of_rows,
                      OperandDimensions& of_columns) {
   for (const OperandDimension& one : dimensions) {

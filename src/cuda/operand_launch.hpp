@@ -1,5 +1,5 @@
-// Assigns the elements of an operand to threads of the built-in kernels. Arithmetic alone, which is
-// tested without a device.
+// Assigns the elements of an operand to threads of the built-in kernels. This is pure arithmetic,
+// which is tested without a device.
 #pragma once
 
 #include <cstdint>
@@ -16,9 +16,9 @@ LaunchShape launch_shape_of(const StridedLayout& layout, int multiprocessors);
 
 struct ProjectionPlan {
   Projection projection;
-  // of the kernel project_columns; shape.grid_y is the number of parts of the columns
+  // The launch of the kernel project_columns; shape.grid_y is the number of parts of the columns.
   LaunchShape shape;
-  LaunchShape combine_shape;  // of the kernel combine_parts
+  LaunchShape combine_shape;  // launch of the kernel combine_parts
   uint32_t combine_row_threads;
   uint64_t partial_bytes() const { return projection.rows * shape.grid_y * sizeof(double); }
 };
@@ -26,8 +26,8 @@ struct ProjectionPlan {
 // Throws plugin::Error unless `rows` divides the number of elements.
 ProjectionPlan plan_projection(const Matrix& matrix, uint64_t rows, int multiprocessors);
 
-// For the transposing kernel of from.type. Throws plugin::Error if the shapes or types do not
-// match.
+// The launch of the transposing kernel for from.type. Throws plugin::Error if the shapes or types
+// do not match.
 LaunchShape transpose_launch_shape(const Matrix& from, const Matrix& to);
 
 }  // namespace deepbench::cuda

@@ -1,4 +1,4 @@
-// Plans of copies for a device.
+// Plans the copies for a device.
 #include "prepared_kernel.hpp"
 
 #include "device.hpp"

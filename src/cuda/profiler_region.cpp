@@ -1,4 +1,4 @@
-// Markers for profilers.
+// Calls the markers of profilers.
 #include "profiler_region.hpp"
 
 #include "status_check.hpp"

@@ -1,4 +1,4 @@
-// The Python packages that contain NVIDIA's run-time libraries, for messages that name a cure.
+// The Python packages that contain NVIDIA's runtime libraries, for messages that name a remedy.
 #pragma once
 
 #include <string>

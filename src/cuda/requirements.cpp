@@ -1,4 +1,4 @@
-// NVRTC, and the lowest compute capability of a precision.
+// Checks for NVRTC, and for the lowest compute capability of a precision.
 #include "requirements.hpp"
 
 #include "device.hpp"
@@ -7,7 +7,7 @@
 namespace deepbench::cuda {
 namespace {
 
-// 10 * major + minor; 0 for every device.
+// The required capability as 10 * major + minor; 0 for every device.
 int capability_needed(Precision precision) {
   switch (precision) {
     case Precision::kFp8E4m3:

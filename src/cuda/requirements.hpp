@@ -1,4 +1,4 @@
-// What an operation requires of the machine, whatever the library.
+// The requirements of an operation on the machine, whatever the library.
 #pragma once
 
 #include <string>

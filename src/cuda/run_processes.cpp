@@ -1,5 +1,5 @@
-// Asks the kernel for sessions and parents. It reads no process's memory, such as its environment,
-// because a driver may hold that.
+// Queries the operating system for sessions and parents of processes. It does not read the memory
+// of a process, such as its environment, because a driver may hold it.
 #include "run_processes.hpp"
 
 #include <unistd.h>
@@ -12,7 +12,7 @@
 namespace deepbench::cuda {
 namespace {
 
-// 0 if it is unknown, as without /proc.
+// The parent of a process; 0 if it is unknown, as without /proc.
 pid_t parent_of(pid_t process) {
   std::ifstream file("/proc/" + std::to_string(process) + "/stat");
   std::string line;

@@ -1,4 +1,4 @@
-// Queries of NVML.
+// Queries NVML.
 #include "sensors.hpp"
 
 #include <unistd.h>
@@ -21,8 +21,8 @@ namespace {
 
 using nvidia::nvmlDevice_t;
 
-// nullptr if NVML is not usable. NVML numbers devices differently, so that the bus address
-// identifies the device.
+// The device in NVML; nullptr if NVML is not usable. NVML numbers devices differently, so that the
+// bus address identifies the device.
 nvmlDevice_t find_device(int device) {
   if (!report<nvidia::Nvml>().usable()) return nullptr;
   static const bool ready = nvml().nvmlInit_v2() == nvidia::NVML_SUCCESS;
@@ -40,7 +40,7 @@ nvmlDevice_t handle_of(int device) {
 
 bool succeeded(nvidia::nvmlReturn_t status) { return status == nvidia::NVML_SUCCESS; }
 
-// 0 if NVML cannot be asked.
+// The current reasons for a lowered clock; 0 if NVML cannot be queried.
 unsigned long long slowdown_reasons(nvmlDevice_t handle) {
   unsigned long long reasons = 0;
   const nvidia::Nvml& library = nvml();
@@ -69,7 +69,7 @@ std::string reasons_text(unsigned long long reasons) {
   return text;
 }
 
-// The counter runs since the driver was loaded. Older devices and drivers have none.
+// Reads the counter, which runs since the driver was loaded. Older devices and drivers have none.
 bool read_energy(nvmlDevice_t handle, double* joules) {
   const auto ask = nvml().nvmlDeviceGetTotalEnergyConsumption;
   unsigned long long millijoules = 0;
@@ -89,19 +89,19 @@ unsigned int max_clock(nvmlDevice_t handle, nvidia::nvmlClockType_t which) {
   return succeeded(nvml().nvmlDeviceGetMaxClockInfo(handle, which, &mhz)) ? mhz : 0;
 }
 
-// Facts of a device that stay as they are while this process uses it. Every row describes its
-// device, and NVML takes a tenth of a millisecond and more for each of these.
+// The facts of a device that stay the same while this process uses it. Every row describes its
+// device, and NVML takes a tenth of a millisecond or more for each of these facts.
 struct DeviceConstants {
   std::string driver;                                        // "": not reported
   unsigned int max_clock_mhz = 0, max_memory_clock_mhz = 0;  // 0: not reported
   bool has_energy = false;
   std::optional<bool> ecc, persistence, mig;
   std::optional<unsigned int> other_processes;
-  // Since the driver was loaded, when this process began.
+  // Totals since the driver was loaded, read when this process began.
   std::optional<unsigned long long> corrected_errors, uncorrected_errors, throttled_ns;
 };
 
-// The processes that have a context on the device. Others may begin between the two calls.
+// The processes that have a context on the device. Further ones may begin between the two calls.
 std::vector<nvidia::nvmlProcessInfo_t> processes_on(nvmlDevice_t handle) {
   constexpr unsigned kMore = 64;
   const auto ask = nvml().nvmlDeviceGetComputeRunningProcesses_v3;
@@ -114,9 +114,10 @@ std::vector<nvidia::nvmlProcessInfo_t> processes_on(nvmlDevice_t handle) {
   return found;
 }
 
-// The processes that have a context on the device, as this one has, when this one begins, but for
-// those of the same run, which do not compute beside this one: the worker of the last visit may not
-// have ended yet. Nothing where NVML does not show even this one, as in some containers.
+// The number of other processes that have a context on the device when this process begins.
+// Processes of the same run do not count, because they do not compute beside this one: the worker
+// of the last visit may not have ended yet. Empty if NVML does not show even this process, as in
+// some containers.
 std::optional<unsigned int> count_other_processes(nvmlDevice_t handle) {
   const std::vector<nvidia::nvmlProcessInfo_t> all = processes_on(handle);
   if (all.empty()) return std::nullopt;
@@ -130,7 +131,7 @@ std::optional<unsigned int> count_other_processes(nvmlDevice_t handle) {
   return unsigned(shows_this ? others : std::max<std::ptrdiff_t>(0, others - 1));
 }
 
-// Nothing on a device whose memory corrects no errors.
+// The number of errors; empty on a device whose memory corrects no errors.
 std::optional<unsigned long long> count_errors(nvmlDevice_t handle,
                                                nvidia::nvmlMemoryErrorType_t which) {
   const auto ask = nvml().nvmlDeviceGetTotalEccErrors;

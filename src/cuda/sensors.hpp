@@ -1,5 +1,5 @@
-// What NVML reports about a device: clocks, power, temperature, throttling, settings. Measuring
-// needs none of it: if NVML is absent or refuses, the facts are missing.
+// Reads facts about a device from NVML: clocks, power, temperature, throttling, settings. Measuring
+// needs none of them: if NVML is absent or refuses, the facts are missing.
 #pragma once
 
 #include <cstdint>
@@ -15,7 +15,7 @@ void observe(int device, plugin::Sink& sink);
 // the device has no counter.
 double energy_joules(int device);
 
-// The current flags of deepbench_batch.flags; 0 if NVML cannot be asked.
+// The current flags of deepbench_batch.flags; 0 if NVML cannot be queried.
 uint32_t throttle_flags(int device);
 
 // Emits the settings that belong to the context of a result: driver, limits, ECC, MIG, persistence.

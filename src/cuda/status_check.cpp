@@ -1,4 +1,4 @@
-// The status of a row for each status of a library, and its message.
+// Maps each status of a library to the status of a row and to a message.
 #include "status_check.hpp"
 
 #include <algorithm>
@@ -93,7 +93,7 @@ StatusText status_text(cusparseStatus_t status) {
   return text;
 }
 
-// NCCL's last message, of any communicator, often has the cause.
+// NCCL's last message often has the cause, even if it is that of another communicator.
 StatusText status_text(ncclResult_t status) {
   StatusText text = {"nccl", name_or_number(nullptr, status), ""};
   if (!report<Nccl>().usable()) return text;
@@ -104,8 +104,8 @@ StatusText status_text(ncclResult_t status) {
   return text;
 }
 
-// These libraries contain a run time of their own, whose errors are unknown to ours: only a call
-// that reaches the device shows whether the context is still usable.
+// These libraries contain their own copy of the runtime, whose errors are unknown to ours: only a
+// call that reaches the device shows whether the context is still usable.
 cudaError_t sticky_error() {
   if (!report<Cudart>().usable()) return cudaSuccess;
   for (const cudaError_t error : {cudart().cudaPeekAtLastError(), cudart().cudaDeviceSynchronize()})
@@ -114,7 +114,7 @@ cudaError_t sticky_error() {
   return cudaSuccess;
 }
 
-// The driver's and the run time's statuses have the same numbers.
+// The statuses of the driver and of the runtime have the same numbers.
 deepbench_status backend_status(cudaError_t status) {
   if (is_sticky(status)) return DEEPBENCH_DEVICE_LOST;
   switch (status) {
@@ -140,7 +140,7 @@ deepbench_status backend_status(cublasStatus_t status) {
   }
 }
 
-// The thousands of cuDNN's statuses are the kind of error.
+// The thousands digit of cuDNN's statuses is the kind of error.
 deepbench_status backend_status(cudnnStatus_t status) {
   switch (status) {
     case CUDNN_STATUS_INTERNAL_ERROR_HOST_ALLOCATION_FAILED:
@@ -165,7 +165,7 @@ deepbench_status backend_status(cusparseStatus_t status) {
   }
 }
 
-// The failure of another rank leaves the communicator unusable, and all work on it.
+// The failure of another rank makes the communicator, and all work on it, unusable.
 deepbench_status backend_status(ncclResult_t status) {
   return status == ncclRemoteError ? DEEPBENCH_DEVICE_LOST : DEEPBENCH_FAILED;
 }
@@ -185,7 +185,7 @@ deepbench_status backend_status(nvmlReturn_t status) {
   }
 }
 
-// Throws the error of a library that contains a run time of its own.
+// Throws the error of a library that contains its own copy of the runtime.
 [[noreturn]] void fail_with_device_cause(deepbench_status status, StatusText text,
                                          const SourceLocation& location) {
   if (status == DEEPBENCH_FAILED)
@@ -199,9 +199,9 @@ deepbench_status backend_status(nvmlReturn_t status) {
 
 }  // namespace
 
-// Errors of a kernel that end the context (illegal address ... launch failure), errors of the
-// hardware, and conflicts with other users of the device (exclusive mode, MPS). A device that fell
-// off the bus often gives "unknown".
+// Whether the error ends the context: errors of a kernel (illegal address ... launch failure),
+// errors of the hardware, and conflicts with other users of the device (exclusive mode, MPS). A
+// device that is no longer on the bus often reports "unknown".
 bool is_sticky(cudaError_t status) {
   constexpr cudaError_t kSticky[] = {cudaErrorDevicesUnavailable,  cudaErrorECCUncorrectable,
                                      cudaErrorNvlinkUncorrectable, cudaErrorContained,

@@ -16,7 +16,7 @@ struct SourceLocation {
 
 // Throws unless the status is success: DEVICE_LOST for errors after which the process cannot use
 // the device (illegal address, launch failure, uncorrectable memory error ...), OUT_OF_MEMORY, or
-// FAILED. If a library only reports that the execution failed, the CUDA run time is asked for the
+// FAILED. If a library only reports that the execution failed, the CUDA runtime is queried for the
 // cause.
 void check(nvidia::CUresult status, const SourceLocation& location);
 void check(nvidia::cudaError_t status, const SourceLocation& location);

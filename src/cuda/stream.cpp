@@ -1,4 +1,4 @@
-// One stream for each device.
+// Creates one stream for each device.
 #include "stream.hpp"
 
 #include "deepbench/backend/memo_cache.hpp"

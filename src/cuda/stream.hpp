@@ -1,4 +1,4 @@
-// The stream for all work on a device: one for each device, made on first use.
+// The stream for all work on a device. There is one for each device, created on first use.
 #pragma once
 
 #include "nvidia/cudart.hpp"

@@ -8,7 +8,8 @@
 
 namespace deepbench::cuda {
 
-// Waits for all work on the stream. Calls the check now and then; it ends the wait by throwing.
+// Waits for all work on the stream. Calls the check from time to time, which ends the wait by
+// throwing.
 void poll_until_done(const Stream& stream, const std::function<void()>& check_peers);
 
 }  // namespace deepbench::cuda

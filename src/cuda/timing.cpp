@@ -1,4 +1,4 @@
-// Batches as graphs, on the stream, call by call, or with markers for profilers.
+// Times batches as graphs, on the stream, call by call, or with markers for profilers.
 #include "timing.hpp"
 
 #include <algorithm>
@@ -16,18 +16,18 @@ namespace {
 
 using plugin::Clock;
 
-// longer batches are several graphs, each with its own span
+// Longer batches are several graphs, each with its own span.
 constexpr uint64_t kMaxGraphCalls = 4096;
 constexpr size_t kMaxGraphs = 64;
-constexpr double kSpanNs = 500e3, kMaxCalls = 1000;  // of each sample of time_calls()
+constexpr double kSpanNs = 500e3, kMaxCalls = 1000;  // length of each sample of time_calls()
 constexpr size_t kSamples = 3;
 constexpr uint32_t kPerturbingBlocks = 16, kPerturbingThreads = 256;  // blocks per multiprocessor
-// Asking NVML takes tens of microseconds.
+// Querying NVML takes tens of microseconds.
 constexpr std::chrono::milliseconds kThrottlePollInterval{5};
 
 // The last flags of the device for temperature and power. They are read again after an interval,
-// while the device works, and for every batch while the device reports thermal throttling: a batch
-// that is repeated for that reason needs a new verdict.
+// while the device works. While the device reports thermal throttling, they are read for every
+// batch, because a repeated batch needs a new answer.
 uint32_t recent_throttle_flags(int device) {
   static std::mutex mutex;
   static std::map<int, std::pair<Clock::time_point, uint32_t>> known;
@@ -121,7 +121,7 @@ double CallTimer::time_span(DeviceCall& call, Span span, bool capture) {
   return end_.elapsed_ns(begin_);
 }
 
-// One call, with nothing else on the device between the markers.
+// Times one call, with nothing else on the device between the markers.
 double CallTimer::time_with_markers(DeviceCall& call) {
   const Span span{rotation_.copy_after_calls(1), 1};
   if (plan_.flush_bytes)

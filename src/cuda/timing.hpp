@@ -52,7 +52,7 @@ class CallTimer {
   uint32_t flags_ = 0;  // of the current batch
 };
 
-// The times of one call on the device, measured like a kernel: of three spans that are long
+// The times of one call on the device, measured like a kernel, from three spans that are long
 // enough. `enqueue` enqueues one call on this copy of the operands.
 std::vector<double> time_calls(Stream& stream, const std::function<void(uint64_t copy)>& enqueue);
 

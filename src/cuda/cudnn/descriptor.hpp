@@ -87,7 +87,7 @@ class CudnnDescriptor {
   nvidia::cudnnBackendDescriptor_t raw_ = nullptr;
 };
 
-// Whether cuDNN states with this status that it does not support what is described.
+// Whether this status means that cuDNN does not support what is described.
 bool is_cudnn_refusal(nvidia::cudnnStatus_t status);
 // The status' name and, if the library provides it, its last error text.
 std::string cudnn_reason(nvidia::cudnnStatus_t status);

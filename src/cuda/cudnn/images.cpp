@@ -18,7 +18,7 @@ Images images_of(const ImageSizes& sizes, deepbench_type type, const std::string
   made.channels_last = layout == "nhwc";
   if (made.elements() > uint64_t(std::numeric_limits<int>::max()))
     plugin::unsupported("cuDNN's legacy API has tensors of at most 2^31 - 1 elements");
-  // Neither exceeds the number of elements.
+  // No extent or stride exceeds the number of elements.
   std::array<int, 4> extents = {}, strides = {};
   std::copy(sizes.begin(), sizes.end(), extents.begin());
   const std::array<int64_t, 4> wide_strides = made.strides();

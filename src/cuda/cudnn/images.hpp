@@ -17,7 +17,7 @@ namespace deepbench::cuda {
 using ImageSizes = std::array<int64_t, 4>;  // n, c, h, w
 
 struct Images : ImageLayout {
-  uint32_t stream = 0;  // of fill.h, of inputs
+  uint32_t stream = 0;  // stream of fill.h, for inputs
   UniqueCudnn<nvidia::cudnnTensorDescriptor_t> descriptor;
 };
 

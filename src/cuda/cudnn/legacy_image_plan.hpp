@@ -16,7 +16,7 @@
 
 namespace deepbench::cuda {
 
-// The tensors of a call, and the library's description of what it computes.
+// The tensors of a call, and the library's description of its computation.
 template <class Descriptor>
 struct ImageCallPlan {
   std::string layout;
@@ -36,7 +36,7 @@ struct ImageCallPlan {
   }
 };
 
-// Throws plugin::Error: unsupported where cuDNN refuses the call.
+// Throws plugin::Error: unsupported if cuDNN rejects the call.
 inline void check_image_call(nvidia::cudnnStatus_t status) {
   if (is_cudnn_refusal(status))
     plugin::unsupported("cuDNN's legacy API does not support these images: " +
@@ -80,7 +80,7 @@ class CudnnImagePlan final
                                                     parse_inputs(this->options_.inputs),
                                                     this->options_.seed, stream);
     auto call = std::make_unique<typename Traits::Call>(this->problem_, plan_, *operands, stream);
-    // The library tells only in a call what it supports.
+    // The library rejects unsupported problems only when it is called.
     call->enqueue(0);
     operands->poison_outputs();
     stream.synchronize();

@@ -1,4 +1,4 @@
-// Describes packed tensors, and interprets what cuDNN's older calls return.
+// Describes packed tensors, and interprets the results of cuDNN's older calls.
 #include "cudnn/tensor.hpp"
 
 #include <limits>

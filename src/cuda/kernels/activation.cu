@@ -5,7 +5,7 @@
 
 namespace {
 
-constexpr int kLoadsInFlight = 4;  // of each thread
+constexpr int kLoadsInFlight = 4;  // per thread
 
 __device__ float sigmoid(float x) { return 1 / (1 + exponential(-x)); }
 
@@ -30,7 +30,7 @@ __device__ float value_at(float x) {
   }
 }
 
-// At x, or at the output of sigmoid and tanh.
+// The derivative at x, or at the output for sigmoid and tanh.
 template <int kKind>
 __device__ float derivative_at(float x) {
   switch (kKind) {

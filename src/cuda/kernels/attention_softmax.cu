@@ -1,6 +1,6 @@
 // The softmax of attention that is composed from products, and its gradient: one or eight warps
-// take a row of scores in float and write its weights. The softmax reads each score twice, and none
-// of masked keys.
+// take a row of scores in float and write its weights. The softmax reads each score twice, and no
+// score of a masked key.
 #include "attention_softmax.h"
 #include "fill.h"
 #include "numbers.h"
@@ -101,7 +101,7 @@ __device__ inline Keys keys_of(const AttentionSoftmax& softmax, uint64_t row) {
   return {uint32_t(begin), uint32_t(end)};
 }
 
-// The largest score and the sum of the weights relative to it.
+// The largest score, and the sum of the weights relative to it.
 struct Sums {
   float largest, sum;
 
@@ -114,7 +114,7 @@ struct Sums {
   }
 };
 
-// One thread of a row starts from the sink of the row's head.
+// The initial sums of a thread: one thread of a row starts from the sink of the row's head.
 __device__ inline Sums sink_of(const AttentionSoftmax& softmax, const float* sinks, uint64_t row) {
   if (!sinks || threadIdx.x != 0) return {lowest(), 0};
   return {sinks[row / softmax.queries % softmax.heads] * softmax.inverse_scale, 1};
@@ -189,7 +189,7 @@ __device__ inline float total(float sum) {
   return sum;
 }
 
-// The sum of dO O of a row.
+// The sum of the elements of dO O of a row.
 template <int kType, int kWarps>
 __device__ inline float product_of_row(const AttentionSoftmax& softmax, const void* d_o,
                                        const void* o, uint64_t row) {
@@ -202,7 +202,7 @@ __device__ inline float product_of_row(const AttentionSoftmax& softmax, const vo
   return total<kWarps>(sum);
 }
 
-// `scores` become weights, and the `products` of dO and the values gradients of scores.
+// Replaces `scores` by weights, and `products` of dO and the values by gradients of scores.
 template <int kVector>
 __device__ inline void to_gradients(Chunk<kVector>& scores, Chunk<kVector>& products,
                                     uint32_t first, const Keys& keys,
@@ -220,9 +220,9 @@ __device__ inline void to_gradients(Chunk<kVector>& scores, Chunk<kVector>& prod
 }  // namespace attention
 
 // Writes the weights of all rows as kType: float, in which they may overwrite the scores, half or
-// bfloat16. `sinks` holds one of each head, or is null, and `log_sums`, unless null, takes the
-// logarithm of each row's sum of exponentials. kVector must divide the keys. The launch has blocks
-// of 32 * kWarps threads for each of 8 / kWarps rows.
+// bfloat16. `sinks` holds one sink for each head, or is null. `log_sums`, unless null, receives the
+// logarithm of each row's sum of exponentials. kVector must divide the number of keys. The launch
+// has blocks of 32 * kWarps threads for each of 8 / kWarps rows.
 template <int kType, int kVector, int kWarps>
 __global__ void attention_softmax(const float* scores, const float* sinks, void* weights,
                                   float* log_sums, AttentionSoftmax softmax) {
@@ -257,8 +257,8 @@ __global__ void attention_softmax(const float* scores, const float* sinks, void*
 
 // Writes the weights of all rows and the gradients of their scores as kType: float, in which they
 // may overwrite the scores and the `products` of dO and the values, half or bfloat16. `o` and
-// `log_sums` are those of the forward pass. Of each row, `sink_terms` takes what it adds to the
-// gradient of its head's sink, unless `sinks` is null. The launch is that of attention_softmax.
+// `log_sums` are those of the forward pass. Unless `sinks` is null, `sink_terms` receives each
+// row's contribution to the gradient of its head's sink. The launch is that of attention_softmax.
 template <int kType, int kVector, int kWarps>
 __global__ void attention_softmax_gradient(const float* scores, const float* products,
                                            const void* d_o, const void* o, const float* log_sums,

@@ -11,7 +11,7 @@ namespace deepbench::cuda {
 
 using plugin::CompiledImage;
 
-// What the compiler generates for a device: machine code if it knows the device's generation,
+// The compiler's output for a device: machine code if it knows the device's generation, and
 // otherwise PTX for the newest generation that it knows, which the driver compiles.
 struct Target {
   int architecture = 0;  // 90 stands for compute capability 9.0

@@ -1,5 +1,5 @@
-/* What the kernels on operands share: the element types, and sums over a block of OPERAND_THREADS
- * threads. For CUDA devices only. */
+/* The shared part of the kernels on operands: the element types, and sums over a block of
+ * OPERAND_THREADS threads. For CUDA devices only. */
 #ifndef DEEPBENCH_CUDA_KERNELS_ELEMENT_H_
 #define DEEPBENCH_CUDA_KERNELS_ELEMENT_H_
 
@@ -14,7 +14,7 @@ __device__ inline uint32_t thread_of_block() { return threadIdx.x + threadIdx.y 
 // ---- elements of every type ---------------------------------------------------------------------
 
 // generated_word() generates an element and returns it as the type stores it. code() returns a
-// small integer as the type stores it, and value() what is stored, as a double.
+// small integer as the type stores it, and value() returns the stored value as a double.
 template <int kType>
 struct Element {  // S8, U8, S7
   using Word = uint8_t;

@@ -6,7 +6,7 @@
 
 namespace {
 
-constexpr int kPairsInFlight = 2;  // of loads of each thread
+constexpr int kPairsInFlight = 2;  // pairs of loads per thread
 
 template <int kKind>
 __device__ float combined(float a, float b) {
@@ -80,8 +80,8 @@ __global__ void __launch_bounds__(ELEMENTWISE_THREADS) combine(CombinedArrays ar
                     combined<kKind>(number_at<T>(arrays.a, last), number_at<T>(arrays.b, last)));
 }
 
-// Each thread turns pairs of a place in the first half of a head and the same place in the second.
-// With vectors, half must be a multiple of the numbers of one.
+// Each thread rotates pairs of an element in the first half of a head and the element at the same
+// place in the second half. With vectors, half must be a multiple of the numbers in one vector.
 template <class T, bool kVectors>
 __global__ void __launch_bounds__(ELEMENTWISE_THREADS) rotate(RotatedHeads arrays) {
   using Unit = Access<T, kVectors>;

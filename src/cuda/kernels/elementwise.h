@@ -26,8 +26,8 @@ typedef struct RotatedHeads {
   const void* cosines;
   const void* sines;
   void* result;
-  uint64_t rows, heads; /* of each row */
-  uint64_t half;        /* of the elements of a head */
+  uint64_t rows, heads; /* heads of each row */
+  uint64_t half;        /* half of the elements of a head */
 } RotatedHeads;
 
 #endif /* DEEPBENCH_CUDA_KERNELS_ELEMENTWISE_H_ */

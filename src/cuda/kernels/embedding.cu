@@ -51,7 +51,7 @@ __device__ inline void add_all_to(float* to, const float* values) {
   }
 }
 
-// The first of the rows that this thread takes; the next ones are blockDim.y further.
+// The first row that this thread takes. The next ones follow at a distance of blockDim.y.
 template <int kRows>
 __device__ inline uint32_t first_row() {
   return blockIdx.x * (blockDim.y * kRows) + threadIdx.y;
@@ -64,7 +64,7 @@ __device__ inline Vector* vector_of_row(void* rows, uint64_t row, uint32_t vecto
 
 }  // namespace
 
-// Every row has one lookup.
+// Copies rows, where every output row has one lookup.
 template <class Vector>
 __global__ void __launch_bounds__(256) copy_rows(EmbeddingLookups of) {
   constexpr int kRows = EMBEDDING_ROWS_AT_ONCE;
@@ -118,7 +118,8 @@ __global__ void __launch_bounds__(256) sum_rows(EmbeddingLookups of) {
   }
 }
 
-// Adds the gradient of its row for every lookup, by atomic additions in float.
+// Adds the gradient of its output row to the table row of every lookup, by atomic additions in
+// float.
 template <class Number, class Vector>
 __global__ void __launch_bounds__(256) add_gradients(EmbeddingLookups of) {
   using Row = Chunk<Number, Vector>;
@@ -148,7 +149,7 @@ __global__ void __launch_bounds__(256) add_gradients(EmbeddingLookups of) {
   }
 }
 
-// Fills the rows that lookups ask for.
+// Fills the numbers of the rows that lookups request.
 extern "C" __global__ void fill_lookups(int32_t* indices, uint64_t count, uint64_t seed,
                                         uint32_t stream, uint32_t rows, uint32_t octaves) {
   const uint64_t step = uint64_t(gridDim.x) * blockDim.x;

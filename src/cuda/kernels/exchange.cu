@@ -1,5 +1,5 @@
-// Steps that follow one another, without arithmetic: the states of each are published, all threads
-// wait for one another, and the states are read. A kernel for each scope: the threads of a block,
+// Consecutive steps without arithmetic: in each step the states are published, all threads wait for
+// one another, and the states are read. There is one kernel for each scope: the threads of a block,
 // of a cluster, or of all multiprocessors. As in a recurrent layer, every block receives all
 // states.
 #include "cached_loads.h"
@@ -15,8 +15,8 @@ __device__ inline uint32_t source_of(const Exchange& e, uint32_t index) {
   return at < e.words ? at : at - e.words;
 }
 
-// The buffers of shared memory alternate, so that one barrier per step suffices: none is written
-// before all threads have read it, which they do ahead of the barrier.
+// The buffers of shared memory alternate, so that one barrier per step suffices: no thread writes a
+// buffer before all threads have read it, which they do before the barrier.
 __device__ inline uint32_t* states(const Exchange& e, unsigned char* shared, uint32_t step) {
   return reinterpret_cast<uint32_t*>(shared) + step % 2 * exchange_pitch(e.words);
 }
@@ -37,7 +37,7 @@ __device__ inline void run_in_block(const Exchange& e, unsigned char* shared) {
 
 // ---- a cluster ----------------------------------------------------------------------------------
 
-// Each block publishes its words to the shared memory of all.
+// Each block writes its words to the shared memory of all blocks.
 __device__ inline void publish_step(const Exchange& e, uint32_t* to, const uint32_t* from) {
   const uint32_t stride = gridDim.x * blockDim.x;
   for (uint32_t i = blockIdx.x * blockDim.x + threadIdx.x; i < e.words; i += stride) {
@@ -50,7 +50,7 @@ __device__ inline void publish_step(const Exchange& e, uint32_t* to, const uint3
 }
 
 __device__ inline void run_in_cluster(const Exchange& e, unsigned char* shared) {
-  cluster_barrier();  // the blocks whose memory is written have begun
+  cluster_barrier();  // the blocks whose memory will be written have begun
   publish_step(e, states(e, shared, 0), e.source);
   for (uint32_t t = 1; t + 1 < e.steps; ++t)
     publish_step(e, states(e, shared, t), states(e, shared, t - 1));
@@ -62,15 +62,15 @@ __device__ inline void run_in_cluster(const Exchange& e, unsigned char* shared) 
 
 // ---- all multiprocessors ------------------------------------------------------------------------
 
-constexpr uint32_t kLoads = 4;    // of words, and
-constexpr uint32_t kVectors = 8;  // of weights, that a thread has in flight
+constexpr uint32_t kLoads = 4;    // words that a thread loads at once
+constexpr uint32_t kVectors = 8;  // vectors of weights that a thread loads at once
 
 __device__ inline uint64_t* mailbox(const Exchange& e, uint32_t step) {
   return e.mailbox + step % 2 * exchange_pitch(e.words);
 }
 
-// Receives the words of all blocks. Having them, the block knows that all others have finished the
-// step and have read the one before.
+// Receives the words of all blocks. Afterwards the block knows that all others have finished the
+// step and have read the previous one.
 __device__ inline void receive(const Exchange& e, uint32_t step, uint32_t* to) {
   const uint64_t* const from = mailbox(e, step);
   for (uint32_t first = 2 * threadIdx.x; first < e.words; first += 2 * kLoads * blockDim.x) {
@@ -97,8 +97,8 @@ __device__ inline void receive(const Exchange& e, uint32_t step, uint32_t* to) {
   }
 }
 
-// Reads the block's part of the weights. Returns 0, since all words are even; what a block
-// publishes depends on it, so that no read can be left out.
+// Reads the block's part of the weights. Returns 0, since all words are even. The words that a
+// block publishes depend on the result, so that the compiler cannot omit a read.
 __device__ inline uint32_t read_weights(const Exchange& e) {
   const auto* const weights = static_cast<const uint4*>(e.weights);
   const uint64_t begin = e.weight_vectors * blockIdx.x / gridDim.x;

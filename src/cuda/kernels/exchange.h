@@ -10,20 +10,21 @@
 #endif
 
 #define EXCHANGE_MAX_THREADS 512
-#define EXCHANGE_CLUSTER_BLOCKS 8 /* the most that every device with clusters supports */
+#define EXCHANGE_CLUSTER_BLOCKS 8 /* maximum that every device with clusters supports */
 
-/* `steps` times, word i of a buffer becomes word i + shift of the buffer of the step before. */
+/* In each of `steps` steps, word i of a buffer becomes word i + shift of the previous step's
+ * buffer. */
 typedef struct Exchange {
   const uint32_t* source;
   uint32_t* destination;
   uint32_t words, shift, steps;
-  /* Over the grid only: the words of odd and even steps, each with the number of its step, and the
-   * number of steps of all calls before. */
+  /* Only for all multiprocessors: the words of odd and even steps, each with the number of its
+   * step, and the number of steps of all earlier calls. */
   uint64_t* mailbox;
   uint32_t* steps_before;
   /* Read in each step. Every word is even. */
   const void* weights;
-  uint64_t weight_vectors; /* of 16 bytes */
+  uint64_t weight_vectors; /* number of vectors of 16 bytes */
 } Exchange;
 
 #ifdef __CUDACC__

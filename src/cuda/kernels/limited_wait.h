@@ -1,6 +1,6 @@
-/* A wait for another block. If that block is not resident on the device, what it should send never
- * arrives; the kernel then traps instead of waiting forever. The clock is read so rarely that it
- * delays no step. */
+/* Waits for another block. If that block is not resident on the device, its data never arrives;
+ * the kernel then traps instead of waiting forever. The clock is read so rarely that no step is
+ * delayed. */
 #ifndef DEEPBENCH_CUDA_KERNELS_LIMITED_WAIT_H_
 #define DEEPBENCH_CUDA_KERNELS_LIMITED_WAIT_H_
 

@@ -1,8 +1,9 @@
-// Kernels that normalize. Rows and their parts: the threads of a block, or a row of threads of a
-// block, hold one set in registers, which is read once, or read it again for each pass where it is
-// too long. Columns: threads take neighboring columns, and blocks share the rows; sums over the
-// rows of a block go to memory, and another kernel adds them up. All accesses of x, dy, y and dx
-// are of 16 bytes where the columns permit (kWidth elements). Sums are of float.
+// Kernels that normalize. For sets within rows, the threads of a block, or a row of threads of a
+// block, hold one set in registers and read it once; if the set is too long, they read it again for
+// each pass. For sets that are columns, threads take neighboring columns and blocks share the rows;
+// the sums over the rows of a block are stored in memory, and another kernel adds them up. All
+// accesses of x, dy, y and dx are of 16 bytes (kWidth elements) if the number of columns permits.
+// Sums are of float.
 //
 // kType is a deepbench_type: DEEPBENCH_F32, DEEPBENCH_F16 or DEEPBENCH_BF16.
 #include "fill.h"
@@ -35,7 +36,7 @@ __device__ uint32_t narrow(float value) {
   return NumberOf<kType>::Type::code_of(value);
 }
 
-// kWidth elements as they lie in memory, which take fewer registers than their values.
+// kWidth elements as they are stored, which take fewer registers than their values.
 template <int kWidth>
 struct Stored {
   using Word = uint4;
@@ -45,7 +46,7 @@ struct Stored<1> {
   using Word = uint32_t;
 };
 
-// The elements from the place `at` on, which is a multiple of kWidth.
+// The elements from place `at` on, which is a multiple of kWidth.
 template <int kType, int kWidth>
 __device__ typename Stored<kWidth>::Word read(const void* from, uint64_t at) {
   if constexpr (kWidth > 1)
@@ -137,8 +138,8 @@ __device__ Float sum_of_warp(Float value) {
   return value;
 }
 
-// Of the threads of a set: those with the same threadIdx.y. Several warps belong to one set only
-// where the block has no other.
+// Adds up the values of the threads of a set, which have the same threadIdx.y. Several warps belong
+// to one set only if the block has no other set.
 template <class Float>
 __device__ Float sum_of_set(Float value) {
   __shared__ Float of_warp[NORM_WARP];
@@ -175,7 +176,7 @@ struct SetElements {
   }
 };
 
-// The row and the part of it of a block's threads; blocks take further rows at a distance.
+// The row, and the part of it, of a block's threads. Blocks take further rows at a distance.
 struct SetPlace {
   uint64_t row, group, begin, column, number;
   bool exists;
@@ -209,7 +210,7 @@ __device__ void normalize(float (&x)[kWidth], float mean, float deviation,
 }  // namespace norm_kernels
 using namespace norm_kernels;
 
-// Forward, sets in registers. Where `out` is null, only the statistics are stored.
+// Forward pass with sets in registers. If `out` is null, only the statistics are stored.
 template <int kType, int kWidth, int kVectors>
 __global__ void __launch_bounds__(kVectors* kWidth > 16 ? 512 : 1024)
     normalize_sets(NormArguments of) {
@@ -247,7 +248,7 @@ __global__ void __launch_bounds__(kVectors* kWidth > 16 ? 512 : 1024)
   }
 }
 
-// Forward, sets of any length, which are read three times.
+// Forward pass for sets of any length, which are read three times.
 template <int kType, int kWidth>
 __global__ void __launch_bounds__(1024) normalize_long_sets(NormArguments of) {
   const SetPlace set(of, 0);
@@ -288,7 +289,8 @@ struct SetStatistics {
 
 }  // namespace norm_kernels
 
-// All gradients, sets in registers. A thread keeps its columns' sums over the rows of its block.
+// All gradients, with sets in registers. A thread keeps its columns' sums over the rows of its
+// block.
 template <int kType, int kWidth, int kVectors>
 __global__ void __launch_bounds__(512) differentiate_sets(NormArguments of) {
   using Elements = SetElements<kType, kWidth, kVectors>;
@@ -344,7 +346,7 @@ __global__ void __launch_bounds__(512) differentiate_sets(NormArguments of) {
   });
 }
 
-// dx alone, sets of any length, which are read twice.
+// Only dx, for sets of any length, which are read twice.
 template <int kType, int kWidth>
 __global__ void __launch_bounds__(1024) differentiate_long_sets(NormArguments of) {
   const SetPlace set(of, 0);
@@ -377,8 +379,8 @@ __global__ void __launch_bounds__(1024) differentiate_long_sets(NormArguments of
 
 namespace norm_kernels {
 
-// What the kernels over columns do with the rows: statistics of a column, gradients of a column
-// whose sets are columns, or gradients of a column whose sets lie in rows.
+// The sums that kernels over columns compute: statistics of a column, gradients of a column whose
+// sets are columns, or gradients of a column whose sets are in rows.
 enum ColumnSums { kMoments, kGradientsOfBatch, kGradientsOfRows };
 
 // Calls read(k, row) for NORM_ROWS_IN_FLIGHT rows of this thread (k = 0, 1, ...), so that the loads
@@ -404,8 +406,8 @@ __device__ uint64_t first_column() {
 
 }  // namespace norm_kernels
 
-// Two sums over some of the rows for each column. Moments count from the first row's element, so
-// that the variance loses few digits.
+// Two sums over some of the rows for each column. Moments are relative to the first row's element,
+// so that the variance loses few digits.
 template <int kType, int kWidth, int kSums>
 __global__ void __launch_bounds__(NORM_COLUMN_THREADS) sum_columns(NormArguments of) {
   __shared__ float shared[2 * kWidth][NORM_COLUMN_THREADS];
@@ -462,8 +464,8 @@ __global__ void __launch_bounds__(NORM_COLUMN_THREADS) sum_columns(NormArguments
   store_columns(sums + uint64_t(gridDim.y) * of.columns, column, second);
 }
 
-// Adds up `parts` partial sums of each column. Gradients are stored as they are; of moments, the
-// mean and the inverse deviation. kType is the type of x.
+// Adds up `parts` partial sums of each column. Gradients are stored as they are; from moments, the
+// mean and the inverse deviation are stored. kType is the type of x.
 template <int kType, int kSums>
 __global__ void __launch_bounds__(NORM_COMBINING_THREADS* NORM_COMBINING_THREADS)
     combine_columns(NormArguments of, uint64_t parts) {
@@ -500,7 +502,7 @@ __global__ void __launch_bounds__(NORM_COMBINING_THREADS* NORM_COMBINING_THREADS
   of.spread[column] = 1 / sqrtf((variance > 0 ? variance : 0) + of.epsilon);
 }
 
-// y of sets that are columns. `is_variance`: spread holds variances.
+// Computes y for sets that are columns. If `is_variance` is set, `spread` holds variances.
 template <int kType, int kWidth>
 __global__ void __launch_bounds__(NORM_COLUMN_THREADS)
     normalize_columns(NormArguments of, uint32_t is_variance) {
@@ -528,7 +530,7 @@ __global__ void __launch_bounds__(NORM_COLUMN_THREADS)
   for_rows(of, read_row, write);
 }
 
-// dx of sets that are columns, from the gradients of scale and shift.
+// Computes dx for sets that are columns, from the gradients of scale and shift.
 template <int kType, int kWidth>
 __global__ void __launch_bounds__(NORM_COLUMN_THREADS) differentiate_columns(NormArguments of) {
   const uint64_t column = first_column<kWidth>();
@@ -563,8 +565,8 @@ __global__ void __launch_bounds__(NORM_COLUMN_THREADS) differentiate_columns(Nor
   for_rows(of, read_row, write);
 }
 
-// Elements of an operand (NormValues of ops/norm/norm.hpp): random if `uniform` is set, otherwise
-// from a constant.
+// Fills an operand with the elements of NormValues (ops/norm/norm.hpp): random ones if `uniform` is
+// set, and otherwise those of a constant.
 template <int kType>
 __global__ void fill_norm_values(void* to, uint64_t count, uint32_t uniform, float constant,
                                  uint64_t seed, uint32_t stream, float offset, float factor) {

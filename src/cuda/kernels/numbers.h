@@ -1,5 +1,5 @@
-/* Numbers of float, half and bfloat16 in words and in vectors of 16 bytes, which kernels compute
- * with in float. */
+/* Numbers of float, half and bfloat16 in words and in vectors of 16 bytes. Kernels compute with
+ * them in float. */
 #ifndef DEEPBENCH_CUDA_KERNELS_NUMBERS_H_
 #define DEEPBENCH_CUDA_KERNELS_NUMBERS_H_
 

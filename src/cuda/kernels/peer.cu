@@ -208,7 +208,7 @@ __global__ void __launch_bounds__(PEER_THREADS, 1)
 
   const RankRotation<kRanks> to(results, peers.rank);
   const Part slice = part_of(extent.vectors, peers.rank, kRanks);
-  const uint4* in[kRanks];  // from the other ranks in turn
+  const uint4* in[kRanks];  // arrays of the other ranks in turn
 #pragma unroll
   for (int i = 1; i < kRanks; ++i)
     in[i] = static_cast<uint4*>(inbox.of[peers.rank]) + (peers.rank + i) % kRanks * room;

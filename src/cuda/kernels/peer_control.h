@@ -1,6 +1,6 @@
-/* What ranks share when their devices can access one another's memory: control words at the
- * beginning of each rank's region, and the addresses of all data. These are plain structs with the
- * same layout for the host's and the device's compiler. */
+/* The data that ranks share if their devices can access one another's memory: control words at
+ * the beginning of each rank's region, and the addresses of all data. These are plain structs with
+ * the same layout for the host's and the device's compiler. */
 #ifndef DEEPBENCH_CUDA_KERNELS_PEER_CONTROL_H_
 #define DEEPBENCH_CUDA_KERNELS_PEER_CONTROL_H_
 
@@ -18,7 +18,7 @@ enum { PEER_ABORTED = 1 << 30 };
  * rank waits for a whole grid. Step numbers grow from call to call and are compared by their
  * difference. */
 typedef struct PeerControl {
-  /* [block][rank]: the step that this rank's block has reached, written by that rank */
+  /* [block][rank]: the step that this rank's block has reached, as written by that rank. */
   uint32_t flags[PEER_MAX_BLOCKS][PEER_MAX_RANKS];
   /* The step at which each block of this rank ended its last call. */
   uint32_t steps[PEER_MAX_BLOCKS];
@@ -31,20 +31,21 @@ typedef struct PeerAddresses {
 } PeerAddresses;
 
 typedef struct Peers {
-  PeerAddresses control; /* of PeerControl */
+  PeerAddresses control; /* addresses of PeerControl */
   uint64_t timeout_ns;   /* how long a block waits for a block of another rank */
   /* Like PeerControl::missing, but in host memory. The host sets PEER_ABORTED. */
   uint32_t* host_missing;
   uint32_t rank;
 } Peers;
 
-/* What a rank sends and receives in a call of peer_exchange.cu. All blocks have the same size. */
+/* The data that a rank sends and receives in a call of peer_exchange.cu. All blocks have the
+ * same size. */
 typedef struct PeerBlocks {
-  uint64_t halfwords;    /* of a block, in units of 16 bits */
-  uint64_t vectors;      /* which hold a block for the other ranks to read */
+  uint64_t halfwords;    /* size of a block in units of 16 bits */
+  uint64_t vectors;      /* vectors that hold a block for the other ranks to read */
   uint32_t sends;        /* 0 if no rank reads this rank's operand */
   uint32_t receives;     /* 0 if this rank has no result */
-  uint32_t first_source; /* the rank that the first block of the result comes from */
+  uint32_t first_source; /* the rank from which the first block of the result comes */
   uint32_t source_block; /* the block of each source's operand that this rank reads */
 } PeerBlocks;
 

@@ -12,7 +12,7 @@
 // so that all of them begin at one.
 #include "peer_primitives.h"
 
-// The vector at a position in a block, with zeros beyond the block.
+// The vector at a position in a block; zeros beyond the block.
 template <bool kWhole>
 __device__ uint4 load_from_block(const uint16_t* block, uint64_t halfwords, uint64_t at) {
   const uint16_t* const from = block + 8 * at;
@@ -53,8 +53,8 @@ __device__ void stage(const PeerBlocks& blocks, const uint16_t* mine, uint4* out
   });
 }
 
-// The result is one block, or a block of every rank in the order of ranks, which a rank reads in
-// turn from its own on, so that not all ranks read from the same rank at once.
+// The result is one block, or a block from every rank in the order of ranks. A rank reads the
+// blocks in turn, beginning with its own, so that not all ranks read from the same rank at once.
 template <int kRanks, int kSent, int kReceived, bool kWhole, int kVectorsInFlight>
 __global__ void __launch_bounds__(PEER_THREADS, 1)
     exchange_blocks(const __grid_constant__ Peers peers,
@@ -95,7 +95,7 @@ __global__ void __launch_bounds__(PEER_THREADS, 1)
   end_call(peers, step + 1);
 }
 
-// The result is one block: the sum of a block of every rank, added in the order of ranks.
+// The result is one block: the sum of a block from every rank, added in the order of ranks.
 template <class T, int kRanks, bool kWhole, int kVectorsInFlight>
 __global__ void __launch_bounds__(PEER_THREADS, 1)
     reduce_blocks(const __grid_constant__ Peers peers, const __grid_constant__ PeerAddresses staged,

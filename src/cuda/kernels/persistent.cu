@@ -59,9 +59,9 @@ __device__ Vector load_padded(const uint16_t* row, uint32_t at) {
   return v;
 }
 
-// What a thread holds of two tiles side by side, as the tensor core instruction takes it. The order
-// of columns differs from that of the instruction, equally for weights and states, so that a thread
-// loads its elements of a row of both tiles together: they are eight consecutive ones.
+// A thread's elements of two adjacent tiles, as the tensor core instruction takes them. The order
+// of columns differs from that of the instruction, in the same way for weights and states, so that
+// the elements of a row of both tiles that a thread loads are eight consecutive ones.
 struct TilePair {
   uint4 first, last;
 };
@@ -118,7 +118,7 @@ struct Layer {
   static __device__ constexpr uint32_t number_of(uint32_t row_tile, uint32_t column_pair) {
     return column_pair * kFullRowTiles + row_tile;
   }
-  // The vectors of the threads lie side by side; `last` is 32 vectors behind `first`.
+  // The vectors of the threads are adjacent; `last` is 32 vectors after `first`.
   __device__ uint4* shared_pair(uint32_t number) const {
     const uint32_t index = warp * persistent_shared_pairs(kShape) + number - kRegisterPairs;
     return reinterpret_cast<uint4*>(shared) + index * 64 + lane;
@@ -129,9 +129,9 @@ struct Layer {
   }
   __device__ bool has_partial_row() const { return lane < 4 * kPartialRows; }
 
-  // Loads for shared memory come first, while the registers are free: all of a row of tiles are in
-  // flight together. Without the limits on unrolling, the compiler would keep more in flight than
-  // there are registers.
+  // Loads the part for shared memory first, while the registers are free: all loads for a row of
+  // tiles are in flight together. Without the limits on unrolling, the compiler would keep more
+  // loads in flight than there are registers.
   __device__ void load_weights(TilePair* register_pairs) const {
     if constexpr (persistent_shared_pairs(kShape) > 0)
 #pragma unroll 1
@@ -176,7 +176,8 @@ struct Layer {
   __device__ bool is_valid_element(uint32_t turn, uint32_t n) const {
     return n < kBatch && element(turn) < kSlice && first_column + element(turn) < kHidden;
   }
-  // Whether the last two of the four elements exist, which another block may send than the first.
+  // Whether the last two of the four elements exist. They may come from another block than the
+  // first two.
   __device__ bool has_second_pair(uint32_t turn) const {
     return kHidden % 4 == 0 || first_column + element(turn) + 2 < kHidden;
   }
@@ -184,7 +185,7 @@ struct Layer {
     return reinterpret_cast<uint2*>(states() + n * kPitch + 2 * element(turn));
   }
 
-  // Beyond the last unit, the states are and remain zeros.
+  // The states beyond the last unit are and remain zeros.
   __device__ void load_initial_states() const {
     for (uint32_t n = 0; n < kBatch; ++n)
       for (uint32_t turn = 0; turn < kRounds; ++turn)
@@ -299,9 +300,9 @@ struct Layer {
     load_weights(register_pairs);
     load_initial_states();
 
-    // Whole warps take part. Two neighboring threads handle a pair of units, whose elements they
-    // join, and the pairs of all sequences lie side by side: no two threads access the same bank
-    // when partial sums are added.
+    // Whole warps take part. Two neighboring threads handle a pair of units and join their
+    // elements. The pairs of all sequences are adjacent, so that no two threads access the same
+    // bank when partial sums are added.
     const bool has_units = warp * 32 < kUnits * kBatch;
     const bool is_real = threadIdx.x < kUnits * kBatch;
     const uint32_t number = is_real ? threadIdx.x : 0;

@@ -10,7 +10,7 @@
 #define PERSISTENT_MAX_BATCH 8      /* columns of one tensor core product */
 #define PERSISTENT_MAX_REGISTERS 22 /* pairs of tiles of weights that a warp keeps in registers */
 #define PERSISTENT_TILE 16          /* rows and columns of a tile of weights */
-#define PERSISTENT_PAIR_COLUMNS 32  /* of two tiles side by side, which are loaded together */
+#define PERSISTENT_PAIR_COLUMNS 32  /* columns of two adjacent tiles, which are loaded together */
 #define PERSISTENT_PAIR_BYTES 1024
 
 /* All elements are 16 bits wide. */
@@ -21,16 +21,16 @@ typedef struct PersistentLayer {
   const uint16_t* h0; /* [n][unit] */
   const uint16_t* c0; /* [n][unit]; only for lstm */
   uint16_t* y;        /* [t][n][unit] */
-  /* The words through which blocks exchange h(t): each holds two elements and the number of their
-   * step, which arrive together. [step % 2][n][unit / 2], persistent_mailbox_pitch() units for each
-   * n */
+  /* The words through which blocks exchange h(t): each holds two elements and the number of
+   * their step, which arrive together. [step % 2][n][unit / 2], with persistent_mailbox_pitch()
+   * units for each n. */
   uint64_t* mailbox;
   uint32_t* steps; /* counts the steps of all calls, so that no two steps have the same number */
   uint32_t timesteps;
 } PersistentLayer;
 
-/* A block holds the rows of U that belong to `units` units, for all gates. Each warp holds a part
- * of every row, in whole pairs of tiles: what lies beyond the last unit is zero. */
+/* A block holds the rows of U that belong to `units` units, for all gates. Each warp holds a
+ * part of every row, in whole pairs of tiles, with zeros beyond the last unit. */
 typedef struct PersistentShape {
   uint32_t gates, hidden, units;
 } PersistentShape;
@@ -42,7 +42,7 @@ typedef struct PersistentShape {
 #endif
 
 PERSISTENT_INLINE uint32_t persistent_rows(PersistentShape s) { return s.gates * s.units; }
-/* The number of pairs of tiles side by side in one warp. */
+/* The number of adjacent pairs of tiles in one warp. */
 PERSISTENT_INLINE uint32_t persistent_column_pairs(PersistentShape s) {
   return (s.hidden + PERSISTENT_WARPS * PERSISTENT_PAIR_COLUMNS - 1) /
          (PERSISTENT_WARPS * PERSISTENT_PAIR_COLUMNS);

@@ -57,7 +57,7 @@ __device__ void project_as(const void* data, const Projection& p, const ThreadSh
   add_columns(p, share, seed, sums, [&](uint64_t offset) { return E::value(words[offset]); });
 }
 
-// For any type, and for operands whose rows `p.operand` describes.
+// Projects elements of any type, and operands whose rows `p.operand` describes.
 __device__ __noinline__ void project_any(const void* data, int32_t type, const Projection& p,
                                          const ThreadShare& share, uint64_t seed, double* sums) {
   Tensor tensor = p.operand;

@@ -19,9 +19,9 @@ typedef struct RecurrentStep {
   const double* b; /* [gate][unit]; for gru, b' follows */
   const double* x; /* [n][unit]; added to every gate */
   /* [n][gate][unit]. Input: the recurrent product. The forward pass replaces it by the gates'
-   * values, the backward pass by the gradients of the products. */
+   * values, and the backward pass by the gradients of the products. */
   double* gates;
-  /* [n][unit]; only for gru: the candidate's recurrent product plus b' */
+  /* [n][unit]; only for gru: the candidate's recurrent product plus b'. */
   double* candidate_product;
   const double *h_before, *c_before;
   double *h, *c;
@@ -29,7 +29,8 @@ typedef struct RecurrentStep {
 
 typedef struct RecurrentGradient {
   const double* dy; /* gradient of the step's output */
-  /* in: gradient of h from the following step; out: of h', without the recurrent product */
+  /* Input: the gradient of h from the following step. Output: that of h', without the recurrent
+   * product. */
   double* dh;
   double* dc; /* the same for c */
   double* dx; /* gradient of the step's input */

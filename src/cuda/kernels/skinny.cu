@@ -172,7 +172,7 @@ __global__ void __launch_bounds__(SKINNY_THREADS, 1) skinny(SkinnyProduct produc
   LaneAccumulator<kColumns, kRows, kDepth, kLanes> mine;
 #pragma unroll
   for (int i = 0; i < kRows; ++i) {
-    // Read, but not written.
+    // This row is read but not written.
     const uint32_t source_row = row + i < product.m ? row + i : product.m - 1;
     mine.a[i] = static_cast<const uint4*>(product.a) + uint64_t(source_row) * product.vectors;
   }
@@ -190,7 +190,7 @@ __global__ void __launch_bounds__(SKINNY_THREADS, 1) skinny(SkinnyProduct produc
     const uint32_t to = row + (first + i) % kRows;
     offsets[i] = uint64_t((first + i) / kRows) * product.m + to;
     is_mine[i] = writes && to < product.m;
-    before[i] = 0;  // loads of C overlap with those of A
+    before[i] = 0;  // makes loads of C overlap with those of A
     if (!kSplit && is_mine[i]) before[i] = static_cast<const uint32_t*>(product.c)[offsets[i]];
   }
 

@@ -150,8 +150,8 @@ struct Block {
       }
   }
 
-  // The tile that the warp finishes in a turn. Of this tile, the thread holds two neighboring rows
-  // of two columns.
+  // The tile that the warp finishes in a turn. The thread holds two neighboring rows of two columns
+  // of this tile.
   __device__ uint32_t local_tile_of(uint32_t turn) const { return turn * kWarps + warp; }
   __device__ uint32_t tile_of(uint32_t turn) const { return local_tile_of(turn) * kSplit + rank; }
   __device__ uint32_t column_of(uint32_t turn, uint32_t which) const {

@@ -1,14 +1,14 @@
 // Softmax of rows and its gradient. A group of threads, which is a warp or a block, reads its row
 // twice: from memory for the sums over the row, and again, mostly from the caches, for the results.
-// Forward the maximum and the sum of exponentials are found in one pass: a thread scales its sum
-// where it meets a larger number.
+// The forward pass finds the maximum and the sum of exponentials in one pass: a thread rescales its
+// sum when it finds a larger number.
 #include "exponential.h"
 #include "numbers.h"
 #include "softmax.h"
 
 namespace {
 
-constexpr int kVectorsInFlight = 4;  // of each thread
+constexpr int kVectorsInFlight = 4;  // per thread
 
 // The maximum of some numbers and the sum of exp(number - maximum).
 struct MaximumAndSum {
@@ -16,7 +16,7 @@ struct MaximumAndSum {
 
   __device__ void add(const MaximumAndSum& other) {
     const float both = maximum > other.maximum ? maximum : other.maximum;
-    // Of no numbers the maximum is minus infinity, which has no difference from itself.
+    // The maximum of no numbers is minus infinity, whose difference from itself is undefined.
     const float mine = maximum == both ? 1 : exponential(maximum - both);
     const float theirs = other.maximum == both ? 1 : exponential(other.maximum - both);
     sum = sum * mine + other.sum * theirs;
@@ -42,7 +42,8 @@ struct PlainSum {
   }
 };
 
-// The sum over a group of threads, for all of them. A group of more than a warp is a whole block.
+// Computes a sum over a group of threads for all of them. A group of more than a warp is a whole
+// block.
 template <class Sum>
 __device__ void combine_group(Sum& mine, bool is_block) {
   for (uint32_t distance = SOFTMAX_WARP / 2; distance > 0; distance /= 2)
@@ -61,7 +62,7 @@ struct ThreadPart {
 };
 
 // Calls body(index, values of up to two arrays) for the vectors of a row, or for its numbers one by
-// one where rows do not begin at multiples of 16 bytes.
+// one if rows do not begin at multiples of 16 bytes.
 template <class T, bool kAligned, bool kTwo, class Body>
 __device__ void for_each_vector(const SoftmaxArrays& arrays, uint64_t row, const ThreadPart& part,
                                 Body body) {
@@ -159,13 +160,14 @@ __device__ void gradient_row(const SoftmaxArrays& arrays, uint64_t row, const Th
 
 }  // namespace
 
-// kBlock: each row has a block, otherwise a warp. kAligned: rows begin at multiples of 16 bytes.
+// kBlock: a block handles each row; otherwise a warp does. kAligned: rows begin at multiples of 16
+// bytes.
 template <class T, bool kForward, bool kBlock, bool kAligned>
 __global__ void __launch_bounds__(kBlock ? SOFTMAX_MOST_THREADS : SOFTMAX_THREADS)
     softmax_rows(SoftmaxArrays arrays) {
   const uint32_t group = kBlock ? blockDim.x : SOFTMAX_WARP;
   const uint64_t row = blockIdx.x * uint64_t(blockDim.x / group) + threadIdx.x / group;
-  if (row >= arrays.rows) arrays.columns = 0;  // a warp without a row meets the others all the same
+  if (row >= arrays.rows) arrays.columns = 0;  // a warp without a row takes part in barriers
   const ThreadPart part = {threadIdx.x % group, group};
   if (kForward)
     forward_row<T, kAligned>(arrays, row, part, kBlock);

@@ -30,7 +30,7 @@ std::filesystem::path chosen_folder() {
   plugin::failed("the kernel source " + path.string() + " " + reason + "; " + cure);
 }
 
-// A pipe could be waited for, and a device read, without an end.
+// Opens regular files only, since reading a pipe or a device may never end.
 std::string text_of(const std::filesystem::path& path) {
   std::error_code error;
   const auto type = std::filesystem::status(path, error).type();

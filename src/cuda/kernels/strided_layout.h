@@ -1,5 +1,5 @@
-/* How the kernels of operand.cu traverse a matrix, as computed by the host. These are plain structs
- * with the same layout for the host's and the device's compiler. */
+/* The order in which the kernels of operand.cu traverse a matrix, as computed by the host. These
+ * are plain structs with the same layout for the host's and the device's compiler. */
 #ifndef DEEPBENCH_CUDA_KERNELS_STRIDED_LAYOUT_H_
 #define DEEPBENCH_CUDA_KERNELS_STRIDED_LAYOUT_H_
 
@@ -22,8 +22,8 @@ typedef struct StridedLayout {
   uint64_t inner_step, middle_step, outer_step;
 } StridedLayout;
 
-/* Where the elements of an operand lie: element i + j*rows + l*rows*columns lies at i*row_stride +
- * j*column_stride + l*plane_stride. */
+/* The places of the elements of an operand: element i + j*rows + l*rows*columns lies at
+ * i*row_stride + j*column_stride + l*plane_stride. */
 typedef struct Tensor {
   uint64_t rows, columns;
   uint64_t row_stride, column_stride, plane_stride;

@@ -13,9 +13,9 @@ namespace deepbench::cuda {
 namespace {
 
 constexpr const char* kVectors = "vectors";
-constexpr uint64_t kBytesOfThread = 64;  // of each array at once
-// Several rounds for each thread hide the start of blocks; fewer blocks would leave some
-// multiprocessors idle at the end.
+constexpr uint64_t kBytesOfThread = 64;  // bytes of each array that a thread handles at once
+// Several rounds for each thread hide the start of blocks. With fewer blocks, some multiprocessors
+// would be idle at the end.
 constexpr uint64_t kBlocksOfMultiprocessor = 16;
 
 std::string expression_of(const Activation& activation) {

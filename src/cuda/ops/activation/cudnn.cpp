@@ -56,7 +56,7 @@ class CudnnActivationCall final : public LibraryCall {
         handle_(cudnn_handle(stream)),
         activation_(make_activation(activation.kind)),
         tensor_(tensor_of(activation)) {
-    enqueue(0);  // an unsupported problem shows when it is called
+    enqueue(0);  // an unsupported problem is detected when it is called
     stream.synchronize();
   }
 
@@ -73,7 +73,7 @@ class CudnnActivationCall final : public LibraryCall {
       return cudnn().cudnnActivationForward(handle_, activation_.get(), &kOne, tensor, saved,
                                             &kZero, tensor, operands_.result(copy));
     // The gradients of sigmoid and tanh follow from y, that of silu from x, and that of relu from
-    // the sign of either: the array of the one that the problem has stands for both.
+    // the sign of either: the array that the problem has is passed in place of both.
     return cudnn().cudnnActivationBackward(handle_, activation_.get(), &kOne, tensor, saved, tensor,
                                            operands_.input(1, copy), tensor, saved, &kZero, tensor,
                                            operands_.result(copy));

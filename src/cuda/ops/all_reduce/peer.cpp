@@ -20,7 +20,7 @@ class PeerSum final : public PeerCall {
         kernel_(plan_, operands.problem(), plugin::ranks().size(),
                 rank_operands_.memory().stream()) {
     require_equal_copies();
-    // The words of one_shot_ll must not look as if they had arrived: the region holds zeros.
+    // The region holds zeros, so that no word of one_shot_ll looks as if it had arrived.
     allocate_region(peer_shared_bytes(plan_.algorithm, operands.problem(), plugin::ranks().size()));
     const bool writes = writes_results(plan_.algorithm);
     PeerMemory::Allocations exported = {};
@@ -51,7 +51,7 @@ class PeerSum final : public PeerCall {
  private:
   enum Part : size_t { kShared, kInputs, kResults };  // of the exported allocations
 
-  // The ranks use the same copy in step, at the same offset from the first.
+  // The ranks use the same copy in each call, at the same offset from the first.
   void require_equal_copies() const {
     for (const uint64_t copies : plugin::ranks().exchange(rank_operands_.copies()))
       if (copies != rank_operands_.copies())

@@ -65,7 +65,7 @@ class ForwardCall final : public FusedCall {
   const Buffer workspace_, statistics_;
 };
 
-// The pass whose results gradients start from. It writes copy 0 alone.
+// The forward pass from whose results gradients start. It writes copy 0 only.
 class ForwardPass final : public FusedCall {
  public:
   ForwardPass(const Execution& execution, const AttentionOperands& operands, void* workspace,
@@ -89,7 +89,7 @@ class GradientCall final : public FusedCall {
     GradientCall::operands_refilled();
   }
 
-  // Outside the time of gradients.
+  // Runs the forward pass outside the timed calls.
   void operands_refilled() override {
     forward_.enqueue(0);
     operands_.replicate_forward_results();
@@ -131,7 +131,7 @@ class CudnnAttentionPlan final : public plugin::TypedPlan<CudnnAttentionPlan, At
     require_precision_support(attention.precision, options.device);
     require_fused_attention(attention, version());
     const Stream& stream = Stream::of(options.device);
-    cudnn_handle(stream);  // its making is no part of planning
+    cudnn_handle(stream);  // creates the handle outside the planning time
     if (attention.is_backward)
       forward_ = std::make_shared<const AttentionExecution>(forward_of(attention), "", stream);
     const plugin::HostTimer timer;
@@ -181,7 +181,7 @@ class CudnnAttentionPlan final : public plugin::TypedPlan<CudnnAttentionPlan, At
 
   const plugin::CopyPlan copies_;
   Execution execution_;
-  Execution forward_;  // of gradients
+  Execution forward_;  // the forward pass before gradients
   double planning_ns_ = 0;
 };
 

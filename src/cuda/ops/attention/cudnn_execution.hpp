@@ -18,7 +18,7 @@ class AttentionExecution {
   AttentionExecution(const Attention& attention, const std::string& engine, const Stream& stream);
 
   const std::string& engine() const { return engine_; }
-  std::vector<std::string> engines() const;  // as the heuristics order them
+  std::vector<std::string> engines() const;  // in the order of the heuristics
   uint64_t workspace_bytes() const { return workspace_bytes_; }
 
   CudnnDescriptor make_variant_pack(const AttentionOperations::Pointers& pointers) const {

@@ -1,5 +1,5 @@
-// Describes attention and its gradients to cuDNN, whose engines recognize the operations in this
-// form alone.
+// Describes attention and its gradients to cuDNN, whose engines recognize the operations only in
+// this form.
 #include "ops/attention/cudnn_graph.hpp"
 
 #include <limits>
@@ -13,7 +13,8 @@ namespace {
 
 using namespace nvidia;  // NOLINT: the vendor's names, as in its documentation
 
-constexpr int64_t kAlignment = 16;  // of every operand in bytes; allocations have a stricter one
+// Alignment of every operand in bytes; allocations have a stricter one.
+constexpr int64_t kAlignment = 16;
 // The ids of tensors.
 constexpr int64_t kQ = 1, kK = 2, kV = 3, kO = 4, kStatistics = 5;
 constexpr int64_t kDo = 6, kDq = 7, kDk = 8, kDv = 9, kRowSums = 10, kQuerySums = 11;
@@ -48,7 +49,8 @@ void AttentionOperations::describe_output() {
   add_product(weights, v, o);
 }
 
-// The weights P are powers of the scores less the statistics; D is the sum of dO O of each query.
+// The weights P are powers of the scores less the statistics; D is the sum of the elements of dO O
+// of each query.
 void AttentionOperations::describe_gradients() {
   const Attention& a = attention_;
   Tensor q = add_operand(kQ, of_queries(a.dim));
@@ -78,7 +80,8 @@ void AttentionOperations::describe_gradients() {
   add_query_gradient(ds, k_transposed);
 }
 
-// dK or dV: a sum over the queries of each head, then over the heads that share a key head.
+// Describes dK or dV: a sum over the queries of each head, then over the heads that share a key
+// head.
 void AttentionOperations::add_key_gradient(Tensor pairs, Tensor factor, int64_t id, int64_t dim) {
   const Attention& a = attention_;
   const cudnnDataType_t type = dnn::data_type(a.type());
@@ -139,12 +142,12 @@ AttentionOperations::Tensor AttentionOperations::add_operand(int64_t id, const L
   return add_tensor(id, dnn::data_type(attention_.type()), layout, false, false);
 }
 
-// In memory, in float.
+// Adds a tensor in memory, in float.
 AttentionOperations::Tensor AttentionOperations::add_stored(int64_t id, const Layout& layout) {
   return add_tensor(id, CUDNN_DATA_FLOAT, layout, false, false);
 }
 
-// Lies in registers of the fused kernel.
+// Adds a tensor in registers of the fused kernel.
 AttentionOperations::Tensor AttentionOperations::add_virtual(cudnnDataType_t type,
                                                              const Layout& layout) {
   return add_tensor(kFirstVirtual + int64_t(tensors_.size()), type, layout, true, false);
@@ -179,7 +182,7 @@ void AttentionOperations::add_product(Tensor a, Tensor b, Tensor c) {
   operations_.push_back(std::move(operation));
 }
 
-// A number for each pair of a query and a key.
+// Adds a tensor with a number for each pair of a query and a key.
 AttentionOperations::Tensor AttentionOperations::add_scores(Tensor rows, Tensor keys_transposed) {
   Tensor scores = add_virtual(CUDNN_DATA_FLOAT, of_queries(attention_.seq_kv));
   add_product(rows, keys_transposed, scores);
@@ -268,7 +271,7 @@ AttentionOperations::Tensor AttentionOperations::add_index(Tensor scores, int64_
                        axis);
 }
 
-// Keys after a query's own are not seen.
+// Masks keys after a query's own.
 AttentionOperations::Tensor AttentionOperations::add_upper_mask(Tensor scores) {
   const CudnnDescriptor* own = &add_index(scores, kQueryAxis);
   Tensor key = add_index(scores, kKeyAxis);
@@ -282,7 +285,7 @@ AttentionOperations::Tensor AttentionOperations::add_upper_mask(Tensor scores) {
                                              CUDNN_DATA_BOOLEAN, {own, &key}));
 }
 
-// Keys from a window's length before a query's own on are seen.
+// Masks keys that precede a query's own by a window's length or more.
 AttentionOperations::Tensor AttentionOperations::add_window_mask(Tensor scores) {
   const Attention& a = attention_;
   const int64_t diagonal = a.mask == AttentionMask::kBottomRight ? a.seq_kv - a.seq_q : 0;

@@ -1,6 +1,6 @@
 // Attention in cuDNN's graph API: two products, the scale, the masks and the softmax, or the five
-// products of its gradients and what lies between them, as single operations, which the library
-// recognizes as one and computes with a fused engine.
+// products of its gradients and the operations between them. The library recognizes these single
+// operations as a whole and computes them with a fused engine.
 #pragma once
 
 #include <cstdint>
@@ -22,12 +22,12 @@ class AttentionOperations {
   AttentionOperations& operator=(const AttentionOperations&) = delete;
 
   const std::vector<CudnnDescriptor>& descriptors() const { return operations_; }
-  // What a call reads and writes. `statistics` are statistics_bytes(): the logarithm of the sum of
-  // the powers of each query. The output writes them, because without them the library does not
-  // recognize the operations, and gradients read them.
+  // The data that a call reads and writes. `statistics` has statistics_bytes(): the logarithm of
+  // the sum of the powers of each query. The output writes it, because otherwise the library does
+  // not recognize the operations, and gradients read it.
   struct Pointers {
     void *q, *k, *v, *o, *statistics, *workspace;
-    // Of gradients alone. `row_sums` takes row_sum_bytes() and `query_sums` query_sum_bytes().
+    // Only for gradients. `row_sums` has row_sum_bytes(), and `query_sums` has query_sum_bytes().
     void *d_o = nullptr, *dq = nullptr, *dk = nullptr, *dv = nullptr;
     void *row_sums = nullptr, *query_sums = nullptr;
   };
@@ -73,8 +73,8 @@ class AttentionOperations {
 
   void add_product(Tensor a, Tensor b, Tensor c);
   Tensor add_scores(Tensor rows, Tensor keys_transposed);
-  // The inputs are x, b and the predicate t, as many as the mode has. The result is virtual, with a
-  // number for each score, or `y`.
+  // The inputs are x, b and the predicate t, as many of them as the mode has. The result is `y`, or
+  // a virtual tensor with a number for each score.
   Tensor add_pointwise(nvidia::cudnnPointwiseMode_t mode, nvidia::cudnnDataType_t arithmetic,
                        nvidia::cudnnDataType_t result,
                        const std::vector<const CudnnDescriptor*>& in, int64_t axis = -1);

@@ -1,4 +1,4 @@
-// The limits that NVIDIA documents with its own front end.
+// The limits that NVIDIA documents in its own front end.
 #include "ops/attention/cudnn_limits.hpp"
 
 #include <cstdio>
@@ -34,8 +34,8 @@ void require_sizes(const Attention& attention) {
         "cuDNN's fused attention does not support queries that see no key: seq_q exceeds seq_kv");
 }
 
-// Up to 9.15.0 the library needs a mask of padding where seq_kv is no multiple of 128, and earlier
-// versions need sums that are cleared before each call: deepbench describes neither.
+// Up to version 9.15.0, the library requires a padding mask if seq_kv is no multiple of 128, and
+// earlier versions require sums that are cleared before each call. deepbench describes neither.
 void require_gradients(const std::string& version) {
   int major = 0, minor = 0;
   std::sscanf(version.c_str(), "%d.%d", &major, &minor);

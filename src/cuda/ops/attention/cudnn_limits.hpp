@@ -1,4 +1,5 @@
-// What cuDNN's fused attention does not compute, or not rightly.
+// Rejects the problems that cuDNN's fused attention does not compute, or does not compute
+// correctly.
 #pragma once
 
 #include <string>
@@ -7,7 +8,8 @@
 
 namespace deepbench::cuda {
 
-// Throws plugin::Error (unsupported) with the reason. `version` is cuDNN's, such as "9.19.0".
+// Throws plugin::Error (unsupported) with the reason. `version` is cuDNN's version, such as
+// "9.19.0".
 void require_fused_attention(const Attention& attention, const std::string& version);
 
 }  // namespace deepbench::cuda

@@ -7,7 +7,7 @@ namespace deepbench::cuda {
 namespace {
 
 constexpr uint32_t kWideVector = 8;
-constexpr int64_t kKeysOfWarp = 1024;  // of a row that one warp reads in few steps
+constexpr int64_t kKeysOfWarp = 1024;  // keys of a row that one warp reads in few steps
 constexpr double kLog2E = 1.4426950408889634;
 
 AttentionSoftmax softmax_of(const Attention& a) {

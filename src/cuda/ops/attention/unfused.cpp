@@ -1,6 +1,6 @@
 // Attention as two batched products of cuBLASLt with a built-in softmax between them, and its
-// gradients as five with a built-in softmax gradient: the baseline of fused kernels. The scores of
-// all heads lie in memory.
+// gradients as five products with a built-in softmax gradient: the baseline of fused kernels. The
+// scores of all heads are stored in memory.
 #include <memory>
 #include <optional>
 #include <string>
@@ -37,7 +37,7 @@ class UnfusedCall : public LibraryCall {
     enqueue_product(plan_->scores, at(AttentionPart::kK, copy), at(AttentionPart::kQ, copy),
                     scores_.data());
   }
-  // `log_sums`: null, or what gradients start from.
+  // `log_sums` is null, or receives the logarithms from which gradients start.
   void enqueue_output(uint64_t copy, void* log_sums) {
     enqueue_scores(copy);
     softmax_.kernel.launch(plan_->softmax.shape(), stream_.get(),
@@ -99,7 +99,7 @@ class UnfusedGradientCall final : public UnfusedCall {
               "of masked keys; the scores of all heads and their gradients lie in memory");
   }
 
-  // The pass whose results gradients start from, outside their time.
+  // Runs the forward pass from whose results gradients start, outside the timed calls.
   void operands_refilled() override {
     enqueue_output(0, at(AttentionPart::kLogSum, 0));
     results_.replicate_forward_results();
@@ -140,7 +140,7 @@ class UnfusedGradientCall final : public UnfusedCall {
   AttentionOperands& results_;
   const Buffer products_, gradients_, sink_terms_;
   const PlannedFunction softmax_gradient_;
-  std::optional<PlannedFunction> sink_gradient_;  // where there is a sink
+  std::optional<PlannedFunction> sink_gradient_;  // null if there is no sink
 };
 
 class UnfusedAttentionPlan final : public plugin::TypedPlan<UnfusedAttentionPlan, Attention> {
@@ -158,7 +158,7 @@ class UnfusedAttentionPlan final : public plugin::TypedPlan<UnfusedAttentionPlan
     if (size_of(attention.type()) < 2)
       plugin::unsupported("the unfused products do not compute attention in " +
                           std::string(attention.precision.name));
-    lt::handle(options.device);  // its making is no part of planning
+    lt::handle(options.device);  // creates the handle outside the planning time
     const plugin::HostTimer timer;
     const auto workspace = uint64_t(std::max<int64_t>(0, options.workspace));
     plan_ = std::make_shared<const UnfusedPlan>(attention, workspace, options.device);

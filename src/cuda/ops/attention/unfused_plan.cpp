@@ -8,7 +8,8 @@
 namespace deepbench::cuda {
 namespace {
 
-// The sums of dK and dV run over the queries of all heads that share a key head.
+// Plans the gradients' products. The sums of dK and dV include the queries of all heads that share
+// a key head.
 std::unique_ptr<const UnfusedPlan::Gradients> plan_gradients(const Attention& a, uint64_t limit,
                                                              int device) {
   if (!a.is_backward) return nullptr;
@@ -23,7 +24,7 @@ std::unique_ptr<const UnfusedPlan::Gradients> plan_gradients(const Attention& a,
                                  product({a.dim_v, a.seq_kv, rows, heads, false, true, false})});
 }
 
-// For each pair of a query and a key.
+// The bytes of a matrix of all pairs of a query and a key.
 uint64_t bytes_of_pairs(const Attention& a, uint64_t size) {
   const uint64_t pairs = saturating_multiply(uint64_t(a.products() * a.rows()), uint64_t(a.seq_kv));
   return saturating_multiply(pairs, size);
@@ -68,7 +69,7 @@ uint64_t UnfusedPlan::workspace_bytes() const {
   return saturating_add(saturating_add(pairs, sink_term_bytes()), library_bytes());
 }
 
-// The products of gradients are too many for a name.
+// Names the products, except those of gradients, of which there are too many.
 std::string UnfusedPlan::algorithm() const {
   if (gradients) return "softmax gradient between 5 products";
   return scores.algorithm() + ", softmax, " + output.algorithm();

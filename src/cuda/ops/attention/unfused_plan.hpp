@@ -16,7 +16,7 @@ struct UnfusedPlan {
   // Throws plugin::Error (unsupported) if the library has no algorithm for a product.
   UnfusedPlan(const Attention& attention, uint64_t workspace_limit, int device);
 
-  // Of gradients: those of the weights are dO V^T.
+  // Only for gradients. The gradients of the weights are dO V^T.
   struct Gradients {
     BatchedProduct weights, dq, dk, dv;
   };
@@ -24,7 +24,7 @@ struct UnfusedPlan {
   uint64_t score_bytes() const;
   uint64_t weight_bytes() const;  // 0: the weights overwrite the scores
   uint64_t sink_term_bytes() const;
-  uint64_t library_bytes() const;  // of the product that takes most
+  uint64_t library_bytes() const;  // memory of the product that takes the most
   uint64_t workspace_bytes() const;
   std::string algorithm() const;
   std::string products() const;  // the algorithms of those that algorithm() does not name; or ""

@@ -1,4 +1,5 @@
-// What the device demands of a collective, and the kernel around a library's call.
+// Checks the requirements of a collective on the device, and makes the kernel around a library's
+// call.
 #include "ops/collective/collective_implementation.hpp"
 
 #include <utility>

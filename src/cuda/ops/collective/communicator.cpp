@@ -23,7 +23,7 @@ namespace {
 constexpr std::chrono::milliseconds kRankPollInterval{20};
 constexpr std::chrono::seconds kAbortTimeout{1};  // long enough if no graph exists
 
-// What the ranks exchange before they create a communicator.
+// The data that ranks exchange before they create a communicator.
 struct Handshake {
   int32_t has_communicator = 0;  // from an earlier problem
   int32_t version = 0;

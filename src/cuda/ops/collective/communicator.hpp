@@ -28,8 +28,8 @@ class Communicator {
   // create new communicators after an abort.
   static const List& of(const std::vector<int>& devices);
 
-  // Enqueues the collective's call (nccl_function()) on the stream. Of one array, `from` and `to`
-  // are the same.
+  // Enqueues the collective's call (nccl_function()) on the stream. If the collective has one
+  // array, `from` and `to` are the same.
   void enqueue(const Collective& collective, const void* from, void* to) const;
   // Enqueues one sum on the stream.
   void all_reduce(deepbench_type type, const void* from, void* to, uint64_t count) const;

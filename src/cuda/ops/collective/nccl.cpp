@@ -66,7 +66,7 @@ class NcclCall final : public LibraryCall {
 
   CollectiveOperands& operands_;
   const RankOperands& rank_operands_;
-  // Allocated first: if there is no memory, all ranks learn of it before they connect.
+  // Allocated first: if there is not enough memory, all ranks learn of it before they connect.
   Buffer barrier_buffer_;
   const Communicator::List& communicators_;
   const PendingSumsGuard guard_;

@@ -52,7 +52,8 @@ class PeerExchange final : public PeerImplementation {
     PeerImplementation::require_supported(collective, participants, algorithm);
     if (collective.bytes() <= double(kMaxExchangeBytes)) return;
     const uint64_t most = kMaxExchangeBytes / uint64_t(size_of(collective.precision.c));
-    const auto ranks = uint64_t(participants.ranks);  // which divide the elements of most kinds
+    // For most kinds, the ranks divide the elements.
+    const auto ranks = uint64_t(participants.ranks);
     plugin::unsupported("peer supports " + std::string(name_of(collective.kind)) + " of at most " +
                         std::to_string(kMaxExchangeBytes >> 20) + " MiB, which is " +
                         std::to_string(most / ranks * ranks) + " elements of " +

@@ -23,7 +23,7 @@ uint64_t block_vectors(const Collective& collective, int ranks) {
   return (block_bytes(collective, ranks) + kVectorBytes - 1) / kVectorBytes;
 }
 
-// Blocks in an operand, and in a result before a sum.
+// The number of blocks in an operand, and in a result before a sum.
 int sent_blocks(const Collective& collective, int ranks) {
   const bool has_several = collective.kind == CollectiveKind::kReduceScatter ||
                            collective.kind == CollectiveKind::kAllToAll;

@@ -1,5 +1,5 @@
-// The one-shot collectives of the library "peer", other than all_reduce: what each rank sends and
-// receives, the grid, and the launch.
+// The one-shot collectives of the library "peer", except all_reduce: the data that each rank sends
+// and receives, the grid, and the launch.
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,5 @@
-// What the libraries of built-in kernels over peer memory share, with one process per device: their
-// conditions, and the life of a call's shared memory.
+// The shared part of the libraries of built-in kernels over peer memory, with one process per
+// device: their requirements, and the lifetime of a call's shared memory.
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,5 @@
-// Memory of all ranks on this machine, as this rank's device accesses it.
+// The memory of all ranks on this machine, at the addresses by which this rank's device accesses
+// it.
 #pragma once
 
 #include <array>

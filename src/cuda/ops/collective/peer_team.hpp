@@ -1,4 +1,4 @@
-// What all collectives over peer memory of a process share: the flags of every rank and the
+// The shared part of all collectives over peer memory in a process: the flags of every rank and the
 // detection of missing ranks.
 #pragma once
 

@@ -1,4 +1,4 @@
-// The refusals that need no library call.
+// Rejects problems without calling a library.
 #include "ops/conv/conv_checks.hpp"
 
 #include "deepbench/plugin.hpp"

@@ -21,7 +21,7 @@ struct EngineNotes {
   bool reorders_filter = false;  // requires 8-bit filters in a special order
   bool tf32_kernel = false;      // by the names of its kernels
 
-  // Of an engine for 32-bit operands.
+  // Whether an engine for 32-bit operands computes in float.
   bool compute_in_float() const { return !tensor_core && !down_converts && !tf32_kernel; }
 };
 

@@ -15,13 +15,13 @@ namespace deepbench::cuda {
 
 struct ConvProblem {
   Conv conv;
-  std::string layout;  // of the activations, as the problem names it
+  std::string layout;  // layout of the activations, in the problem's terms
 };
 
-// What an algorithm says of how it computes.
+// The arithmetic of an algorithm, as the algorithm states it.
 struct ConvArithmetic {
   bool is_winograd = false, is_fft = false;
-  bool in_float = false;  // without the narrower products that a precision asks for
+  bool in_float = false;  // without the narrower products that a precision permits
 };
 
 inline void describe_arithmetic(const Conv& conv, const ConvArithmetic& how, plugin::Sink& sink) {

@@ -1,5 +1,5 @@
-// The choice among cuDNN's engines: which of them a precision allows, the first that can be built,
-// and all others.
+// Chooses among cuDNN's engines: which of them a precision allows, the first that can be built, and
+// all others.
 #include "ops/conv/cudnn_plan.hpp"
 
 #include <algorithm>
@@ -27,7 +27,8 @@ void append_new(const std::vector<EngineConfig>& more, std::vector<EngineConfig>
 }
 
 HeuristicsResult run_heuristics(const ConvLayout& layout, const Stream& stream) {
-  const cudnnHandle_t handle = cudnn_handle(stream);  // its making is no part of planning
+  // Creates the handle outside the planning time.
+  const cudnnHandle_t handle = cudnn_handle(stream);
   const plugin::HostTimer timer;
   HeuristicsResult heuristics;
   try {

@@ -28,11 +28,11 @@ struct HeuristicsResult {
   // The results of the heuristics come first, then the additional ones of the fallback mode.
   std::vector<EngineConfig> configs;
   double query_ns = 0;
-  std::string refusal;  // why there is no graph
+  std::string refusal;  // the reason why there is no graph
 };
 
 // The library's answers about one convolution on one device, which all its plans share: each layout
-// is asked for once, and each engine is built once.
+// is queried once, and each engine is built once.
 class ConvQueries {
  public:
   ConvQueries(const Conv& conv, const std::string& layout, const plugin::Options& options);

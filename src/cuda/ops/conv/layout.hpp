@@ -28,15 +28,15 @@ struct ConvTensor {
   bool is_padded() const;
   std::vector<int64_t> strides() const;   // in the order of `sizes`
   Matrix logical_view(void* data) const;  // indexed as in fill.h
-  // Indexed with the dimension slowest that `output` selects, which is `first` or `second`.
+  // Indexed with the dimension that `output` selects, `first` or `second`, as the slowest.
   Matrix output_view(const ConvOutput& output, void* data) const;
 };
 
 struct ConvLayout {
   std::string name;  // "nchw" or "nhwc"; "nhwc4" has channels padded to multiples of 4 only
   Conv problem;
-  Conv executed;             // with the numbers of channels that the library is called with
-  std::string padding_rule;  // why channels are padded; empty if none is
+  Conv executed;             // with the numbers of channels in the library's call
+  std::string padding_rule;  // the reason why channels are padded; empty if none is
   bool channels_last = false;
   ConvTensor x, w, y;  // or dx, dw, dy
 
@@ -44,11 +44,11 @@ struct ConvLayout {
   std::vector<const ConvTensor*> inputs() const;
   bool is_padded() const { return executed.c != problem.c || executed.k != problem.k; }
 
-  uint64_t touched_bytes() const;  // by one call, excluding the workspace
+  uint64_t touched_bytes() const;  // bytes that one call touches, without the workspace
   uint64_t needed_bytes(const plugin::CopyPlan& plan, uint64_t workspace_bytes) const;
 };
 
-// The layouts in which a library may be given the problem, the default first. With layout=library,
+// The layouts in which a library may receive the problem, the default first. With layout=library,
 // the default is channels first for float and channels last otherwise, and the other order follows.
 // If tensor cores require more channels than the data has, channels are padded as in the original
 // benchmark.

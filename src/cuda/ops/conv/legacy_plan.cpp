@@ -20,7 +20,8 @@ struct Query {
 };
 
 Query query_algorithms(const ConvLayout& layout, const Stream& stream) {
-  const nvidia::cudnnHandle_t handle = cudnn_handle(stream);  // its making is no part of planning
+  // Creates the handle outside the planning time.
+  const nvidia::cudnnHandle_t handle = cudnn_handle(stream);
   const plugin::HostTimer timer;
   Query made;
   try {

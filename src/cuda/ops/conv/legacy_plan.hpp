@@ -63,7 +63,7 @@ struct ConvPlan {
   std::string algorithm_text() const;  // for rows
 };
 
-// The library's answers about one convolution, which all its plans share: each layout is asked for
+// The library's answers about one convolution, which all its plans share: each layout is queried
 // once.
 class ConvQueries {
  public:
@@ -79,8 +79,8 @@ class ConvQueries {
 
   const Conv conv_;
   const plugin::Options options_;
-  std::vector<ConvPlan> plans_;  // that the problem and the options allow, best first
-  std::string reasons_;          // why others are not among them
+  std::vector<ConvPlan> plans_;  // plans that the problem and the options allow, best first
+  std::string reasons_;          // reasons why other plans are missing
 };
 
 }  // namespace deepbench::cuda::legacy

@@ -13,9 +13,10 @@ namespace deepbench::cuda {
 namespace {
 
 constexpr int64_t kVectorBytes = 16;
-constexpr uint64_t kBytesOfThread = 2 * kVectorBytes;  // of the result at once
-// Several rounds for each thread hide the start of blocks; fewer blocks would leave some
-// multiprocessors idle at the end.
+// Bytes of the result that a thread handles at once.
+constexpr uint64_t kBytesOfThread = 2 * kVectorBytes;
+// Several rounds for each thread hide the start of blocks. With fewer blocks, some multiprocessors
+// would be idle at the end.
 constexpr uint64_t kBlocksOfMultiprocessor = 16;
 
 // Whether every half of a head and every row of a table begins at a multiple of a vector.

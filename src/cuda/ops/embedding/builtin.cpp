@@ -1,4 +1,4 @@
-// Lookups by built-in kernels: no library of NVIDIA's has them.
+// Lookups by built-in kernels, since no library of NVIDIA offers them.
 #include <memory>
 #include <string>
 #include <vector>

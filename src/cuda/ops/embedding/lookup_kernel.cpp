@@ -32,7 +32,7 @@ struct Access {
   uint64_t bytes;
 };
 
-// The widest that divides a row, so that every row begins at a multiple of it.
+// The widest access that divides a row, so that every row begins at a multiple of it.
 Access access_of(uint64_t row_bytes) {
   constexpr Access kAll[] = {{"uint4", 16}, {"uint2", 8}, {"uint32_t", 4}, {"uint16_t", 2}};
   return *std::find_if(std::begin(kAll), std::end(kAll),
@@ -62,7 +62,7 @@ LookupKernel lookup_kernel(const Embedding& embedding) {
                   uint32_t(embedding.output_rows()),
                   uint32_t(embedding.lookups_per_row()),
                   uint32_t(vectors)};
-  // As many threads along a row as leave the fewest idle in the last of their rounds.
+  // The number of threads along a row that leaves the fewest idle in the last of their rounds.
   const uint64_t rounds = divide_up(vectors, kThreads);
   made.shape.block_x = uint32_t(divide_up(vectors, rounds));
   made.shape.block_y = uint32_t(kThreads / made.shape.block_x);

@@ -1,4 +1,4 @@
-// The kernel of embedding.cu that makes lookups, and its launch. Arithmetic alone, which is tested
+// The kernel of embedding.cu for lookups, and its launch. This is pure arithmetic, which is tested
 // without a device.
 #pragma once
 

@@ -1,4 +1,4 @@
-// A library of built-in kernels for matrix products, parametrised by its kernels.
+// A library of built-in kernels for matrix products, parametrized by its kernels.
 #pragma once
 
 #include <memory>

@@ -9,13 +9,14 @@ namespace deepbench::cuda {
 
 class CublasSession {
  public:
-  // Of the stream's device: created on first use and bound to the device's stream.
+  // The session of the stream's device: created on first use and bound to the device's stream.
   static CublasSession& of(const Stream& stream);
 
   nvidia::cublasHandle_t handle() const { return handle_; }
   // Makes the next calls use the workspace of `owner`. A workspace of 0 bytes must be set as well.
   void bind_workspace(const void* owner, const Buffer& workspace);
-  // Before the workspace is freed. Afterwards the handle uses the library's default one.
+  // Must be called before the workspace is freed. Afterwards the handle uses the library's default
+  // one.
   void unbind_workspace(const void* owner);
 
  private:

@@ -20,7 +20,7 @@ struct Algorithm {
 // A layout of gemm_layouts() with an algorithm or a position in the heuristics' list.
 struct Candidate {
   std::string layout;  // "plain", "tn"
-  // 0: the library's default; n: the n-th result of the heuristics; -1: `algorithm`
+  // 0: the library's default; n: the n-th result of the heuristics; -1: `algorithm`.
   int heuristic = -1;
   Algorithm algorithm;
 

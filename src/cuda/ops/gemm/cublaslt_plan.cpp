@@ -1,4 +1,4 @@
-// Descriptors, heuristics and algorithms of cuBLASLt.
+// Implements descriptors, heuristics and algorithms of cuBLASLt.
 #include "ops/gemm/cublaslt_plan.hpp"
 
 #include <algorithm>
@@ -33,13 +33,13 @@ void set(const MatrixLayout& layout, cublasLtMatrixLayoutAttribute_t attribute, 
       cublaslt().cublasLtMatrixLayoutSetAttribute(layout.get(), attribute, &value, sizeof value));
 }
 
-// Whether the library states with this status that it does not support what is described.
+// Whether this status means that the library does not support what is described.
 bool is_refusal(cublasStatus_t status) {
   return status == CUBLAS_STATUS_NOT_SUPPORTED || status == CUBLAS_STATUS_INVALID_VALUE ||
          status == CUBLAS_STATUS_ARCH_MISMATCH;
 }
 
-// An older library does not know the modes, or knows them and finds no algorithm.
+// An older library does not know the modes, or knows them but finds no algorithm.
 void set_scale_mode(const MatmulDesc& descriptor, cublasLtMatmulDescAttributes_t attribute,
                     cublasLtMatmulMatrixScale_t mode) {
   const auto value = int32_t(mode);
@@ -51,7 +51,7 @@ void set_scale_mode(const MatmulDesc& descriptor, cublasLtMatmulDescAttributes_t
   CUDA_CHECK_STATUS(cublasLtMatmulDescSetAttribute, status);
 }
 
-// So many matrices without gaps.
+// Describes `batch` matrices that are stored without gaps.
 MatrixLayout make_matrix_layout(cudaDataType type, int64_t rows, int64_t columns, int64_t batch) {
   cublasLtMatrixLayout_t made = nullptr;
   const cublasStatus_t status =
@@ -240,7 +240,7 @@ std::string version() { return report<CublasLt>().version; }
 const HeuristicsResult& Heuristics::query(const Query& query, int results) {
   const auto [answer, is_new] = answers_.try_emplace({query.layout.name, results});
   if (!is_new) return answer->second;
-  handle(query.device);  // its making is no part of planning
+  handle(query.device);  // creates the handle outside the planning time
   const plugin::HostTimer timer;
   answer->second.results = query_library(query, results);
   answer->second.query_ns = timer.elapsed_ns();

@@ -42,7 +42,7 @@ uint32_t allowed_reductions(const PrecisionInfo& precision);
 struct Descriptors {
   explicit Descriptors(const Gemm& run);
   void set_bias(const void* bias) const;
-  // Of blocks: scales in the device's memory.
+  // Sets the addresses of the scales of blocks in the device's memory.
   void set_scales(const void* of_a, const void* of_b) const;
   MatmulDesc operation;
   MatrixLayout a, b, c;

@@ -1,4 +1,4 @@
-// What the gemm calls of all libraries have in common.
+// The shared part of the gemm calls of all libraries.
 #pragma once
 
 #include <memory>

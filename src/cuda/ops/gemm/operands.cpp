@@ -1,5 +1,5 @@
-// What matrix products on a device of NVIDIA's add to the shared operands: the size of its cache,
-// and the roundings of its libraries and units.
+// The additions of a matrix product on an NVIDIA device to the shared operands: the size of its
+// cache, and the roundings of its libraries and units.
 #include "ops/gemm/operands.hpp"
 
 #include "device.hpp"
@@ -33,7 +33,7 @@ void GemmOperands::describe_sum_in_place(plugin::Sink& sink) const {
             "C, which adds one rounding");
 }
 
-// Whether cuBLASLt takes tanh from the hardware's approximation is not documented. In float it does
+// It is not documented whether cuBLASLt uses the hardware's approximation of tanh. In float it does
 // not (tests/cpp/cuda/gemm.cpp compares it with an exact tanh).
 void GemmOperands::describe_gelu(plugin::Sink& sink) const {
   const Gemm& gemm = layout().problem;

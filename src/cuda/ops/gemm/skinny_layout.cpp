@@ -1,4 +1,4 @@
-// Padding and transposition as the built-in kernels read vectors.
+// Pads and transposes operands so that the built-in kernels can read vectors.
 #include "ops/gemm/skinny_layout.hpp"
 
 #include "kernels/skinny_mma.h"

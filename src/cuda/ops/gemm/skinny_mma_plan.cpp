@@ -8,7 +8,7 @@ namespace deepbench::cuda {
 namespace {
 
 constexpr uint32_t kBusyBlocks = 3;  // blocks of four warps that keep one multiprocessor busy
-// Steps of a warp beside which it costs little to add the partial sums of more warps.
+// In a part of this many steps of a warp, adding the partial sums of more warps costs little.
 constexpr uint32_t kLongPart = 4 * SKINNY_MMA_DEPTH;
 
 // The division of the work, without the number of blocks.
@@ -52,7 +52,7 @@ std::optional<TileDivision> wide_division(const SkinnyMmaProblem& problem) {
   return problem.transposed ? choose(kWideTransposed) : choose(kWidePlain);
 }
 
-// Among the divisions other than the wide one.
+// Whether the division is the default, apart from the wide one.
 bool is_default(const SkinnyMmaProblem& problem, const TileDivision& division) {
   const auto multiprocessors = uint32_t(problem.multiprocessors);
   const uint32_t tiles = ceil_div(problem.m, SKINNY_MMA_TILE_ROWS);

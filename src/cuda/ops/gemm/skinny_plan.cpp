@@ -10,7 +10,7 @@ namespace {
 
 constexpr uint32_t kWarp = 32, kMaxWarps = SKINNY_THREADS / kWarp;
 constexpr uint32_t kMaxParts = 2048;
-// minimum, because the overhead of a part equals one or two rounds
+// The minimum number of rounds of a part, whose overhead equals one or two rounds.
 constexpr uint32_t kRoundsOfPart = 4;
 constexpr uint32_t kBusyWarps = 8;  // warps that keep the memory of one multiprocessor busy
 // The number of warp-wide vectors that one multiprocessor could read during the latency of one

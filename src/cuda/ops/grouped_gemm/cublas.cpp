@@ -15,7 +15,7 @@ namespace {
 
 constexpr const char* kFunction = "cublasGemmGroupedBatchedEx";
 
-// The arguments that describe the groups, which lie in host memory. Every group has one product.
+// The arguments that describe the groups, which are in host memory. Every group has one product.
 struct GroupArguments {
   explicit GroupArguments(const GroupedGemm& problem) {
     for (int64_t group = 0; group < problem.groups; ++group)
@@ -41,7 +41,7 @@ struct GroupArguments {
   }
 };
 
-// For each copy of the operands the addresses of B, A and C of all groups, in device memory.
+// For each copy of the operands, the addresses of B, A and C of all groups, in device memory.
 class GroupAddresses {
  public:
   GroupAddresses(const GroupArguments& arguments, const GroupedGemmOperands& operands,

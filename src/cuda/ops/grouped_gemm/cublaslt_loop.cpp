@@ -20,11 +20,11 @@ namespace {
 
 constexpr const char* kLoop = "loop";
 
-// The planned products of all groups, by the number of their rows.
+// The planned products of all groups; the key is the number of their rows.
 using Products = std::map<int64_t, Plan>;
 
-// The largest power of two that divides the distance of what groups have of an operand, up to the
-// alignment of allocated memory.
+// The largest power of two that divides the distance between the groups' parts of an operand, up to
+// the alignment of allocated memory.
 uint32_t alignment_of(int64_t elements, deepbench_type type) {
   constexpr uint64_t kAllocated = 256;
   const uint64_t distance = uint64_t(elements) * uint64_t(size_of(type));
@@ -66,7 +66,7 @@ uint64_t largest_workspace(const Products& products) {
   return largest;
 }
 
-// The products follow one another on the stream and share a workspace.
+// The calls of a loop follow one another on the stream and share a workspace.
 class LoopCall final : public LibraryCall {
  public:
   LoopCall(std::shared_ptr<const Products> products, const GroupedGemmOperands& operands,
@@ -100,7 +100,7 @@ class LoopCall final : public LibraryCall {
 
   const std::shared_ptr<const Products> products_;
   const GroupedGemmOperands& operands_;
-  std::map<int64_t, Descriptors> descriptors_;  // by the number of rows
+  std::map<int64_t, Descriptors> descriptors_;  // the key is the number of rows
   const Buffer workspace_;
   const nvidia::CublasLt& library_;
   nvidia::cublasLtHandle_t handle_;
@@ -140,7 +140,7 @@ class LoopPlan final : public plugin::TypedPlan<LoopPlan, GroupedGemm> {
   }
 
  private:
-  // That of the largest group, and how many others there are.
+  // Names the algorithm of the largest group, and states how many other algorithms there are.
   std::string algorithms() const {
     std::set<std::string> all;
     for (const auto& [rows, plan] : *products_) all.insert(plan.algorithm.text());

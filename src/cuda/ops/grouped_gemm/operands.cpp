@@ -1,4 +1,4 @@
-// Requirements and copies of a grouped_gemm on a device.
+// Checks the requirements of a grouped_gemm on a device, and plans its copies.
 #include "ops/grouped_gemm/operands.hpp"
 
 #include <string>

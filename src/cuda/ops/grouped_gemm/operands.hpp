@@ -1,5 +1,5 @@
-// The operands of a grouped_gemm in device memory, and the products of its groups as cuBLAS sees
-// them.
+// The operands of a grouped_gemm in device memory, and the products of its groups in cuBLAS's
+// terms.
 #pragma once
 
 #include <memory>

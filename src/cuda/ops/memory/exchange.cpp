@@ -10,10 +10,10 @@
 namespace deepbench::cuda {
 namespace {
 
-// The value of each of four bytes; not 0, the initial content of the mailbox.
+// The value of each of four bytes. It differs from 0, the initial contents of the mailbox.
 constexpr int kFirstStep = 1;
 
-// Random even words.
+// Fills the weights with random even words.
 void fill_weights(Buffer& weights, uint64_t bytes, uint64_t seed, const Stream& stream) {
   LaunchShape shape;
   shape.grid_x = 1024;

@@ -11,13 +11,13 @@ namespace {
 
 constexpr uint32_t kWarp = 32;
 constexpr int kOldestWithClusters = 9;
-// Every block receives all words. With more of them, the time of a step would be that of their
-// transfer to every multiprocessor, which a recurrence does not need.
+// The largest buffer. Every block receives all words; with more of them, the time of a step would
+// be that of transferring them to every multiprocessor, which a recurrence does not need.
 constexpr uint64_t kMostBytes = 64 << 10;
 
 uint64_t ceil_div(uint64_t value, uint64_t by) { return (value + by - 1) / by; }
 
-// Few threads wait for one another in less time than many.
+// Few threads take less time to wait for one another than many.
 uint32_t threads_for(uint64_t accesses) {
   return uint32_t(
       std::clamp<uint64_t>(ceil_div(accesses, kWarp) * kWarp, kWarp, EXCHANGE_MAX_THREADS));

@@ -13,11 +13,12 @@ namespace deepbench::cuda {
 
 struct ExchangePlan {
   std::string scope;      // "block", "cluster" or "grid": the name of the candidate
-  std::string kernel;     // in kernels/exchange.cu
-  std::string placement;  // where the weights are: a note on the row
+  std::string kernel;     // name of the kernel in kernels/exchange.cu
+  std::string placement;  // place of the weights, as a note on the row
   LaunchShape launch;
-  uint64_t weight_bytes = 0;   // read in each step, since they fit into no multiprocessors
-  uint64_t mailbox_bytes = 0;  // through which blocks exchange words
+  // Weights that are read in each step because they fit into no multiprocessors.
+  uint64_t weight_bytes = 0;
+  uint64_t mailbox_bytes = 0;  // for the exchange of words between blocks
 };
 
 // The smallest scope whose registers and shared memory hold the weights. Throws plugin::Error

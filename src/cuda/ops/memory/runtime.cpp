@@ -24,7 +24,7 @@
 namespace deepbench::cuda {
 namespace {
 
-using HostCopies = plugin::Copies<HostBuffer, 4096, 4096>;  // of pages
+using HostCopies = plugin::Copies<HostBuffer, 4096, 4096>;  // allocated in whole pages
 
 constexpr const char* kKernel = "kernel";      // a built-in kernel
 constexpr const char* kMemcpy = "memcpy";      // a function of the CUDA runtime

@@ -24,7 +24,7 @@ struct Mode {
   const char* name;
   cudnnBatchNormMode_t mode;
 };
-// The default first.
+// The modes, the default first.
 constexpr Mode kModes[] = {{"spatial", CUDNN_BATCHNORM_SPATIAL},
                            {"spatial_persistent", CUDNN_BATCHNORM_SPATIAL_PERSISTENT}};
 
@@ -93,7 +93,7 @@ class BatchNorm final : public LibraryCall {
     }
   }
 
-  // The library refuses what it does not support in the call alone.
+  // Throws if the call is not supported, which the library detects only when it is called.
   void require_accepted() {
     const cudnnStatus_t status = call(0);
     if (is_cudnn_refusal(status))

@@ -28,7 +28,7 @@ class NormKernels {
   std::vector<PlannedFunction> functions_;
 };
 
-// Computes the statistics that gradients start from, in all copies; nothing for other phases.
+// Computes the statistics from which gradients start, in all copies. Does nothing for other phases.
 void prepare_statistics(NormOperands& operands, Stream& stream);
 
 }  // namespace deepbench::cuda

@@ -9,19 +9,19 @@
 namespace deepbench::cuda {
 namespace {
 
-constexpr int64_t kMostThreads = 1024;    // of a block, and on average of a multiprocessor
-constexpr int64_t kFewThreads = 256;      // of a block whose threads hold two vectors or more
-constexpr int64_t kMostRegisters = 32;    // elements of x that a thread holds, and half as many ...
+constexpr int64_t kMostThreads = 1024;  // threads of a block, and on average of a multiprocessor
+constexpr int64_t kFewThreads = 256;    // threads of a block whose threads hold two vectors or more
+constexpr int64_t kMostRegisters = 32;  // elements of x that a thread holds, and half as many ...
 constexpr int64_t kThreadsWithAll = 512;  // ... in larger blocks, or beside dy and two sums
 constexpr int64_t kMostVectors = 8;
-constexpr int64_t kFewElements = 8;  // of a thread: leaves room for two such blocks
+constexpr int64_t kFewElements = 8;  // elements of a thread, which leave room for two such blocks
 constexpr int64_t kNarrowWidth = 8;  // numbers of 16 bits in a vector
-constexpr int64_t kWarpVectors = 4;  // of a thread, in narrow sets that a warp takes alone
+constexpr int64_t kWarpVectors = 4;  // vectors of a thread, in narrow sets that one warp takes
 constexpr int64_t kMostGridX = 2147483647, kMostGridY = 65535;
 
 int64_t divided(int64_t count, int64_t by) { return (count + by - 1) / by; }
 
-// An instance for the type of x, with the arguments that follow it.
+// Names an instance for the type of x. `rest` lists the arguments that follow the type.
 std::string instance(const std::string& name, const Norm& norm, const std::string& rest) {
   const char* const type = norm.precision.c == DEEPBENCH_F32   ? "<DEEPBENCH_F32, "
                            : norm.precision.c == DEEPBENCH_F16 ? "<DEEPBENCH_F16, "
@@ -29,12 +29,12 @@ std::string instance(const std::string& name, const Norm& norm, const std::strin
   return name + type + rest + ">";
 }
 
-// Elements of a row that are normalized together; batch has none, and takes the row as a whole.
+// Elements of a row that are normalized together. For batch, which has none, the whole row.
 int64_t set_of_row(const Norm& norm) {
   return norm.kind == NormKind::kBatch ? norm.columns : norm.set_elements();
 }
 
-// Elements of an access: those of 16 bytes, if they divide a set and so every row.
+// Elements of an access: 16 bytes of them if they divide a set, and thus every row.
 int64_t width_of(const Norm& norm) {
   const int64_t width = 16 / size_of(norm.precision.c);
   return set_of_row(norm) % width == 0 ? width : 1;
@@ -45,7 +45,7 @@ void require_grid(int64_t x, int64_t y) {
     plugin::unsupported("the built-in kernels cannot divide so many rows or groups into blocks");
 }
 
-// Threads along a set, rows of a block, and vectors of a thread.
+// The threads along a set, the rows of a block, and the vectors of a thread.
 struct SetShape {
   int64_t threads = 0, rows = 1, vectors = 0;
 
@@ -58,7 +58,7 @@ struct SetShape {
   }
 };
 
-// The smallest block whose threads hold a set in registers; none for long sets.
+// The smallest block whose threads hold a set in registers; empty for long sets.
 std::optional<SetShape> set_in_registers(int64_t set, int64_t width, bool is_backward) {
   for (int64_t threads = NORM_WARP; threads <= kMostThreads; threads *= 2) {
     const bool is_small = is_backward ? threads < kThreadsWithAll : threads < kFewThreads;
@@ -86,7 +86,7 @@ NormLaunch forward_sets(const Norm& norm) {
           SetShape{kMostThreads}.launch(norm.rows, norm.groups)};
 }
 
-// Of the kernels over columns.
+// The launch of the kernels over columns.
 LaunchShape column_shape(const Norm& norm, int multiprocessors) {
   const int64_t vectors = norm.columns / width_of(norm);
   LaunchShape shape;

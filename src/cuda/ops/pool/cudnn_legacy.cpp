@@ -1,5 +1,5 @@
 // Pooling through cudnnPoolingForward and cudnnPoolingBackward. The gradient reads x and y, from
-// which the library finds the maxima again; y comes from a forward pass that is not timed.
+// which the library determines the maxima again; y comes from a forward pass that is not timed.
 #include "cudnn/handle.hpp"
 #include "cudnn/legacy_image_plan.hpp"
 #include "cudnn/tensor.hpp"
@@ -71,7 +71,7 @@ class PoolCall final : public LibraryCall {
   const std::shared_ptr<const PoolPlan> plan_;
   const ImageOperands& operands_;
   const nvidia::cudnnHandle_t handle_;
-  Copies y_;  // of a gradient
+  Copies y_;  // y, for a gradient only
 };
 
 struct PoolTraits {
@@ -98,7 +98,7 @@ struct PoolTraits {
     return made;
   }
 
-  // Of y, which the gradient reads.
+  // The size of y, which the gradient reads.
   static uint64_t extra_bytes(const PoolPlan& plan, const plugin::CopyPlan& copies) {
     return plan.inputs.size() > 1 ? Copies::needed_bytes(plan.inputs[kDy].bytes(), copies.copies)
                                   : 0;

@@ -1,4 +1,4 @@
-// The steps of a recurrent layer, forward and backward, in double.
+// Computes the steps of a recurrent layer, forward and backward, in double.
 #include "ops/rnn/composition.hpp"
 
 #include <algorithm>
@@ -40,7 +40,7 @@ constexpr double kRoundingsOfOne = 16, kActivations = 1.0 / (1 << 14);
 
 Buffer double_buffer(int64_t count) { return Buffer(uint64_t(count) * sizeof(double)); }
 
-// A handle apart from that of timed products, whose settings differ.
+// The handle is separate from that of timed products, whose settings differ.
 nvidia::cublasHandle_t cublas_handle(const Stream& stream) {
   return plugin::get_or_create_per_device(stream, [&] {
     nvidia::cublasHandle_t made = nullptr;
@@ -152,7 +152,7 @@ void Composition::recompute_forward() const {
   }
 }
 
-// Where the sign of relu's argument is a matter of rounding, takes the library's choice of slope.
+// If only rounding determines the sign of relu's argument, uses the slope that the library chose.
 void Composition::match_relu_slopes(const void* input_gradients, double tolerance) const {
   widen(input_gradients, rnn_.precision.a, uint64_t(rnn_.sequence()), at(dx_, 0), stream_);
   const Function& match = function("rnn", "match_relu_slopes", stream_);

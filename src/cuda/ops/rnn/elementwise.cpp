@@ -1,4 +1,4 @@
-// Launches of the kernels in rnn.cu that process whole operands.
+// Launches the kernels in rnn.cu that process whole operands.
 #include "ops/rnn/elementwise.hpp"
 
 #include <algorithm>

@@ -1,5 +1,5 @@
-// Launches of the kernels in rnn.cu that process whole operands of a recurrent layer, and the
-// comparison of states.
+// Launches the kernels in rnn.cu that process whole operands of a recurrent layer, and compares
+// states.
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,5 @@
-// The recurrent layers that the libraries of this folder support, as far as no library call is
-// needed.
+// Determines which recurrent layers the libraries of this folder support, without calling a
+// library.
 #pragma once
 
 #include "deepbench/ops/rnn/rnn.hpp"

@@ -10,7 +10,7 @@
 namespace deepbench::cuda {
 namespace {
 
-// The oldest with tensor cores for both types and float accumulation.
+// The oldest generation with tensor cores for both types and float accumulation.
 constexpr int kOldestGeneration = 8;
 
 int64_t ceil_div(int64_t a, int64_t b) { return (a + b - 1) / b; }

@@ -33,7 +33,7 @@ struct LayerQuery {
 };
 
 // The library's answers about one layer on one device, which all its plans share: each algorithm is
-// asked for once, since persist_dynamic compiles for seconds.
+// queried once, since persist_dynamic compiles for seconds.
 class LayerQueries {
  public:
   // Throws plugin::Error (unsupported) for a layer that no algorithm supports.

@@ -10,8 +10,8 @@
 
 namespace deepbench::cuda {
 
-// The reserve space holds what a forward pass in training stores for the gradients, and what the
-// data gradient passes to the weight gradient.
+// The reserve space holds the results that a forward pass in training stores for the gradients, and
+// those that the data gradient passes to the weight gradient.
 enum class LayerPart { kX, kWeights, kH0, kC0, kDy, kY, kReserve, kDx, kDh0, kDWeights };
 inline constexpr LayerPart kLayerParts[] = {
     LayerPart::kX, LayerPart::kWeights, LayerPart::kH0, LayerPart::kC0,  LayerPart::kDy,
@@ -23,7 +23,8 @@ struct WeightOffsets {
   uint64_t bytes = 0;
   // Offset of each gate's matrix [unit][j] in bytes, in the gate order of rnn.hpp.
   std::vector<uint64_t> u;
-  std::vector<uint64_t> b;  // offset of each bias vector, likewise; the rest of the block is zero
+  // Offset of each bias vector in the same order; the rest of the block is zero.
+  std::vector<uint64_t> b;
 };
 
 struct LayerStorage {
@@ -38,7 +39,7 @@ struct LayerStorage {
   bool is_touched(LayerPart part) const;  // by the timed call, not only by the preceding passes
   uint64_t copies_of(LayerPart part, const plugin::CopyPlan& plan) const;
   bool needs_restore() const;      // whether calls need something restored between them
-  uint64_t touched_bytes() const;  // by one call, excluding the workspace
+  uint64_t touched_bytes() const;  // bytes that one call touches, without the workspace
   // The memory of all copies, of what restores them, and of the temporary copies of weights and of
   // contiguous outputs.
   uint64_t needed_bytes(const plugin::CopyPlan& plan) const;

@@ -15,7 +15,7 @@ constexpr const char* kWarp = "warp";
 constexpr const char* kBlock = "block";
 constexpr int64_t kColumnsOfWarp = 1024;  // at most, by default: 32 numbers for each thread
 constexpr uint64_t kVectorBytes = 16;
-constexpr uint64_t kVectorsOfThread = 4;  // which a thread of a block reads at once
+constexpr uint64_t kVectorsOfThread = 4;  // vectors that a thread of a block reads at once
 
 uint64_t divide_up(uint64_t number, uint64_t by) { return (number + by - 1) / by; }
 
@@ -23,7 +23,7 @@ bool rows_are_aligned(const Softmax& softmax) {
   return uint64_t(softmax.columns) * uint64_t(size_of(softmax.type())) % kVectorBytes == 0;
 }
 
-// So many that each reads several vectors of the row.
+// The number of threads with which each reads several vectors of the row.
 uint32_t threads_of_block(const Softmax& softmax) {
   const uint64_t numbers = rows_are_aligned(softmax)
                                ? kVectorsOfThread * kVectorBytes / uint64_t(size_of(softmax.type()))

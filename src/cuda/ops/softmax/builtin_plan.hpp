@@ -1,5 +1,5 @@
-// The division of a softmax among the blocks and threads of softmax.cu. Arithmetic alone, which is
-// tested without a device.
+// The division of a softmax among the blocks and threads of softmax.cu. This is pure arithmetic,
+// which is tested without a device.
 #pragma once
 
 #include <string>

@@ -10,8 +10,8 @@ namespace {
 
 using namespace nvidia;  // NOLINT: the vendor's names, as in its documentation
 
-// A row is an image, over all of whose elements (INSTANCE), or over whose channels (CHANNEL), cuDNN
-// computes the softmax.
+// A row is passed as an image. cuDNN computes the softmax over all of its elements (INSTANCE), or
+// over its channels (CHANNEL).
 constexpr const char* kInstance = "instance";
 constexpr const char* kChannel = "channel";
 
@@ -25,11 +25,12 @@ class CudnnSoftmaxCall final : public LibraryCall {
         operands_(operands),
         handle_(cudnn_handle(stream)),
         tensor_(make_packed_tensor(softmax.type(), {softmax.rows, softmax.columns, 1, 1})) {
-    enqueue(0);  // an unsupported problem shows when it is called
+    enqueue(0);  // an unsupported problem is detected when it is called
     stream.synchronize();
   }
 
-  // Of all but short rows cuDNN keeps the exponentials in the output's type before it divides them.
+  // Except in short rows, cuDNN stores the exponentials in the output's type before it divides
+  // them.
   void describe(plugin::Sink& sink) const override {
     if (rounds_exponentials_) sink.text("accumulator", Softmax::kRoundedExponentials);
   }

@@ -49,7 +49,8 @@ uint64_t SparseLayout::needed_bytes(const plugin::CopyPlan& plan, uint64_t works
   add(Copies::needed_bytes(uint64_t(gemm.rows_a() + 1) * sizeof(int32_t), plan.copies));
   add(Copies::needed_bytes(nonzeros * sizeof(int32_t), plan.copies));
   add(Copies::needed_bytes(nonzeros * uint64_t(size_of(gemm.precision.a)), plan.copies));
-  add(uint64_t(std::max(gemm.m, gemm.k)) * sizeof(uint32_t));  // counts, while A is made
+  // Counts that the creation of A needs.
+  add(uint64_t(std::max(gemm.m, gemm.k)) * sizeof(uint32_t));
   add(Copies::needed_bytes(b_bytes(), plan.copies));
   add(Copies::needed_bytes(c_bytes(), plan.copies));
   add(c_bytes());  // the first values

@@ -29,7 +29,7 @@ struct SparseLayout {
   uint64_t a_bytes(double nonzeros) const;  // one copy in CSR
   uint64_t b_bytes() const;
   uint64_t c_bytes() const;
-  uint64_t touched_bytes() const;  // by one call, excluding the workspace
+  uint64_t touched_bytes() const;  // bytes that one call touches, without the workspace
   // The memory of the operands, of the data that verification needs, and of `workspaces`
   // workspaces.
   uint64_t needed_bytes(const plugin::CopyPlan& plan, uint64_t workspace_bytes,
