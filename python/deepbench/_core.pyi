@@ -6,10 +6,10 @@ from typing import Any, final
 version: str
 
 class InvalidProblem(ValueError):
-    """A problem line that makes no sense; the text is one line."""
+    """A problem line that is invalid. The text is one line."""
 
 class BackendError(RuntimeError):
-    """A backend or library that cannot be used; the text is one line with the cure."""
+    """A backend or library that cannot be used. The text is one line with the remedy."""
 
 @final
 class Parameter:
@@ -43,7 +43,7 @@ class Parameter:
 
 @final
 class Operation:
-    """What the core knows of an operation."""
+    """An operation as the core describes it."""
 
     @property
     def name(self) -> str: ...
@@ -53,10 +53,10 @@ class Operation:
     def example(self) -> str: ...
     @property
     def group_by(self) -> str:
-        """The attribute whose rows a report may fold into one, or ''."""
+        """The attribute over which a report may merge rows into one, or ''."""
     @property
     def aliases(self) -> list[str]:
-        """Other names that a command line accepts for the operation."""
+        """Other names that the command line accepts for the operation."""
     @property
     def synonyms(self) -> list[tuple[str, str]]:
         """Words of other programs, each with the words to suggest instead."""
@@ -64,8 +64,8 @@ class Operation:
     def is_collective(self) -> bool:
         """Whether several ranks make a call together."""
     def default_problems(self, device: Mapping[str, object]) -> list[str]:
-        """The problem lines that the name alone stands for where no suite has any, for a device
-        with such facts: integers, numbers and texts count, other values do not."""
+        """The problem lines for which the name alone stands if no suite has any, for a device with
+        these facts: integers, numbers and texts count, other values are ignored."""
     @property
     def default_problems_help(self) -> str: ...
     @property
@@ -80,8 +80,8 @@ class Problem:
 
     @staticmethod
     def parse(text: str, defaults: str = "") -> Problem:
-        """Reads a problem line. `defaults` (key=value words) serve what the line leaves open;
-        those that the operation does not know are ignored. Raises InvalidProblem."""
+        """Reads a problem line. `defaults` (key=value words) apply where the line states nothing;
+        those that the operation does not have are ignored. Raises InvalidProblem."""
     @property
     def op(self) -> str: ...
     @property
@@ -97,14 +97,14 @@ class Problem:
         """Whether several ranks make a call together."""
     @property
     def host_elements(self) -> float:
-        """Elements that the host generates one after the other for a call; 0: few."""
+        """The number of elements that the host generates one by one for a call; 0: few."""
     def __str__(self) -> str: ...
     def __eq__(self, other: object) -> bool: ...
     def __hash__(self) -> int: ...
 
 @final
 class LaunchEnvironment:
-    """Which rank of how many this process is."""
+    """The rank of this process, and the number of ranks."""
 
     def __init__(
         self,
@@ -133,24 +133,24 @@ class LaunchEnvironment:
 
 @final
 class Group:
-    """Ranks that have met."""
+    """The connected ranks of a run."""
 
     @property
     def rank(self) -> int: ...
     @property
     def size(self) -> int: ...
     def limit_silence_of_rank_zero(self, seconds: float) -> None:
-        """How long this rank waits within a row for an answer of rank 0, which counts as lost
-        then."""
+        """Limits the time for which this rank waits within a row for an answer of rank 0, which
+        then counts as lost."""
     def wait_for_disconnect(self) -> str:
-        """Blocks until a rank is gone and this one is stuck in a row with it: why. At the end of
-        the group ''."""
+        """Blocks until a rank is gone and this rank is stuck in a row with it, and returns the
+        reason. Returns '' at the end of the group."""
     def end(self) -> None:
-        """Tells the other ranks, and wait_for_disconnect(), that this is the end."""
+        """Tells the other ranks, and wait_for_disconnect(), that the group ends."""
 
 @final
 class Rendezvous:
-    """Where ranks find one another."""
+    """Connects the ranks of a run."""
 
     def __init__(self, environment: LaunchEnvironment, command: str, version: str = ...) -> None:
         """Rank 0 listens from here on. `command` and `version` must be the same on all ranks."""
@@ -160,18 +160,18 @@ class Rendezvous:
         """A line for the user if other machines can join or end the run, because there is no
         secret; '' otherwise."""
     def wait(self) -> Group:
-        """The group, once all ranks are there. Raises BackendError, on all of them."""
+        """The group, once all ranks are connected. Raises BackendError on all of them."""
 
 def launch_environment() -> LaunchEnvironment | None:
-    """As the variables of torchrun, srun or mpirun say; None for a process alone. Raises
-    BackendError for variables that make no sense."""
+    """The rank that the variables of torchrun, srun or mpirun state; None without a launcher.
+    Raises BackendError for contradictory variables."""
 
 def rendezvous_timeout_s() -> float:
-    """Seconds that all ranks have to come, DEEPBENCH_RENDEZVOUS_TIMEOUT or the default."""
+    """The seconds in which all ranks must connect: DEEPBENCH_RENDEZVOUS_TIMEOUT or the default."""
 
 @final
 class Runner:
-    """One backend, ready to run problems one after the other."""
+    """A backend that is ready to run problems one after the other."""
 
     def __init__(
         self,
@@ -183,28 +183,30 @@ class Runner:
         """`backend` is 'auto', a name, or a plugin's path; `options` are key=value words for
         every row. Raises BackendError, or ValueError for an option."""
     def follow_rank_zero(self) -> None:
-        """For the ranks beside 0: makes the rows that rank 0 runs, until it has no more. Raises
-        RuntimeError when a rank is lost."""
+        """Only for ranks other than 0: makes the rows that rank 0 runs, until it has no more.
+        Raises RuntimeError when a rank is lost."""
     def hello(self) -> str:
-        """The JSON line that says what answered."""
+        """The hello message as a line of JSON."""
     def run(self, line: str, position: int) -> str:
         """The JSON row of 'PROBLEM' or 'PROBLEM ; OPTIONS'. Never raises for a bad problem."""
     def on_admitted(self, call: Callable[[], None]) -> None:
-        """Has `call()` called when the backend can run a row, before the row is measured."""
+        """Sets a function that is called when the backend can run a row, before the row is
+        measured."""
     def on_measuring_ceiling(self, call: Callable[[str, str], None]) -> None:
-        """Has `call(problem, row)` called before each problem of a ceiling; `row`, the first time
-        in a row, is what has been measured, as JSON. After each both are empty."""
+        """Sets a function `call(problem, row)` that is called before each problem of a ceiling.
+        `row` is, the first time in a row, what has been measured, as JSON. After each problem it is
+        called with two empty texts."""
     def on_ceiling(self, call: Callable[[str], object]) -> None:
-        """Has `call(line)` called with each ceiling as JSON, as soon as it is measured or
+        """Sets a function that is called with each ceiling as JSON, as soon as it is measured or
         raised."""
     def give_ceiling(self, line: str) -> None:
         """Takes over a ceiling of another process, 'ceiling KEY ; figure=NUMBER raised=NUMBER', of
-        which one may be absent. To be called before the first row. Raises InvalidProblem."""
+        which one may be absent. Must be called before the first row. Raises InvalidProblem."""
     def release(self) -> None:
-        """Destroys what the last row left; otherwise the next row does."""
+        """Destroys the kernel of the last row, which otherwise lives until the next row."""
     def wait_for_ranks(self) -> None:
-        """On rank 0, waits until all ranks have destroyed what the last row left. Raises
-        RuntimeError when a rank is lost."""
+        """On rank 0, waits until all other ranks are ready for the next row. Raises RuntimeError
+        when a rank is lost."""
     @property
     def device_lost(self) -> bool: ...
 
@@ -251,7 +253,7 @@ def thinned(row: str, most: int) -> str:
 
 def operations() -> list[Operation]: ...
 def gives_ceiling(line: str) -> bool:
-    """Whether a line of the row protocol gives a ceiling, and is no problem."""
+    """Whether a line of the row protocol gives a ceiling rather than a problem."""
 
 def assess(
     flops: float,
@@ -265,17 +267,17 @@ def assess(
     steps: float = 0.0,
     step_ns: float | None = None,
 ) -> dict[str, str | float | None]:
-    """What bounds a row with this work and time, and its shares of the ceilings: `by`, the four
-    figures, `share_arithmetic` and `share_roofline`. A ceiling that is None is unknown. One
-    operation of the algorithm replaces at most `transform_factor` of the `flops`, and `steps`
+    """The limit that bounds a row with this work and time, and its shares of the ceilings: `by`,
+    the four figures, `share_arithmetic` and `share_roofline`. A ceiling that is None is unknown.
+    One operation of the algorithm replaces at most `transform_factor` of the `flops`, and `steps`
     follow one another."""
 
 def check_options(text: str) -> None:
     """Raises ValueError, in one line, for an unknown or bad key=value option."""
 
 def option_values(text: str) -> dict[str, str | None]:
-    """Every option that holds for all rows of a run with the value that it has after `text`; None:
-    the backend's choice, or nothing. Raises ValueError as check_options does."""
+    """Every option that holds for all rows of a run, with the value that it has after `text`; None:
+    the backend decides, or there is no value. Raises ValueError as check_options does."""
 
 def backends(plugin_paths: Sequence[str] = ()) -> list[tuple[str, str]]:
     """(name, path) of every plugin found; nothing is loaded."""
@@ -284,8 +286,8 @@ def search_warnings() -> list[str]:
     """Places in DEEPBENCH_BACKEND_PATH that hold no backend, one line each."""
 
 def inspect(name_or_path: str, plugin_paths: Sequence[str] = ()) -> str:
-    """JSON like the hello with all devices, and a reason where the backend cannot be used. Never
-    raises."""
+    """JSON like the hello message with all devices, and with a reason if the backend cannot be
+    used. Never raises."""
 
 def package_directory() -> str:
     """Where libdeepbench, the plugins, include/ and lib/cmake/ are."""

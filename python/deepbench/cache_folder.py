@@ -1,4 +1,4 @@
-"""The folder in which compiled kernels and scripts of reports are kept from run to run."""
+"""The folder that keeps compiled kernels and scripts of reports from run to run."""
 
 from __future__ import annotations
 

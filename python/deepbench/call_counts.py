@@ -1,12 +1,12 @@
-"""How often the applications of a suite make a call: `count=` of its lines, which totals and
-weighted speedups weigh by."""
+"""How often the applications of a suite make a call: the `count=` of its lines, by which totals and
+weighted speedups weigh times."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-MAX_COUNT = 10**15  # of a line and of a row, so that sums of a suite are exact in JSON
+MAX_COUNT = 10**15  # limit for a line and for a row, so that sums of a suite are exact in JSON
 
 
 @dataclass(frozen=True)
@@ -34,8 +34,8 @@ class CallCounts:
 def calls_by_application(
     application: str | None, count: int | None, applications: Sequence[ApplicationCalls]
 ) -> list[tuple[str | None, int]]:
-    """The calls of a row by the application that makes them; None: by no named one. A row without a
-    count has one call."""
+    """The calls of a row by the application that makes them; None: no application is named. A row
+    without a count has one call."""
     if not applications:
         return [(application, count or 1)]
     calls: list[tuple[str | None, int]] = [(one.name, one.count) for one in applications]

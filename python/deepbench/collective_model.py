@@ -18,9 +18,9 @@ from typing import Any, NamedTuple
 from deepbench.results.row import Row
 
 _MIN_SIZES = 3  # for fitting a line
-_MIN_SIZES_TO_SPLIT = 4 * _MIN_SIZES - 1  # so that every second size can be split too
+_MIN_SIZES_TO_SPLIT = 4 * _MIN_SIZES - 1  # so that every second size can be split as well
 _SPLIT_THRESHOLD = 0.35  # a split must reduce the squared errors below this share
-_EXACT = 1e-9  # a mean squared error that a split need not reduce
+_EXACT = 1e-9  # mean squared error below which no split is needed
 
 
 @dataclass(frozen=True)
@@ -77,8 +77,8 @@ _PEER = {
 
 @dataclass(frozen=True)
 class _Collective:
-    """The algorithms of an operation: of ring, of peer, and that of libraries that do not report
-    one: the fewest steps, of one message from a rank, that move the fewest bytes."""
+    """The algorithms of an operation: those of ring and of peer, and one for libraries that do not
+    report any, with the fewest steps, of one message per rank, that move the fewest bytes."""
 
     ring: Algorithm
     peer: Mapping[str, Algorithm]
@@ -178,9 +178,10 @@ class Fit:
 
 
 def reach(context: Mapping[str, Any]) -> int | None:
-    """The most ranks that rows of this context can tell of, or None without a limit. Ranks of one
-    machine have measured its memory or the links of its devices and no network: they tell of as
-    many ranks as the machine has devices or, on a CPU, processors."""
+    """The largest number of ranks for which rows of this context allow predictions, or None without
+    a limit. Ranks of one machine have measured its memory or the links of its devices, and no
+    network: they allow predictions for as many ranks as the machine has devices or, on a CPU,
+    processors."""
     ranks = context.get("ranks") or {}
     machines = ranks.get("machines") or ()
     if len(set(machines)) != 1:
@@ -230,7 +231,8 @@ def fit(algorithm: Algorithm, points: Sequence[Point]) -> Fit | None:
     model = _best_model(
         algorithm, ordered, _SPLIT_THRESHOLD if len(sizes) >= _MIN_SIZES_TO_SPLIT else 0
     )
-    split_threshold = 1.0 if model.large else 0.0  # the tested model is split if `model` is
+    # The tested model is split if and only if `model` is.
+    split_threshold = 1.0 if model.large else 0.0
     size_error = _prediction_error(_best_model(algorithm, seen, split_threshold), held_out)
     return Fit(model, len(ordered), size_error, _rank_error(algorithm, ordered, split_threshold))
 

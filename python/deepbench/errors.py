@@ -12,9 +12,9 @@ _ASCII_FALLBACKS = (
 
 
 class UserError(Exception):
-    """An error of the user: the message names the problem, its place and the cure. `exit_status` is
-    2 for bad usage or input, 1 for an error during a run. The message is one printable line, also
-    where it quotes an untrusted file."""
+    """An error of the user: the message names the problem, its place and the remedy. `exit_status`
+    is 2 for bad usage or input, 1 for an error during a run. The message is one printable line,
+    even if it quotes an untrusted file."""
 
     def __init__(self, message: str, exit_status: int = 2) -> None:
         super().__init__(printable_line(message))

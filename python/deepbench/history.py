@@ -1,9 +1,9 @@
 """The history: a result file for each run on this machine, in the user's state folder.
 
-The rows of a run are kept as they are finished: those of several visits after their last visit, or
-when the run ends early. Whatever goes wrong with that is said in one line and ends the keeping,
-never the run. The oldest runs make room for new ones. Files with other names are not of the
-history.
+The rows of a run are kept as they are finished; rows of several visits are kept after their last
+visit, or when the run ends early. If anything goes wrong, one line says so and nothing more is
+kept, but the run goes on. The oldest runs make room for new ones. Files with other names do not
+belong to the history.
 """
 
 from __future__ import annotations
@@ -23,10 +23,11 @@ from deepbench.results import Json, ResultError, ResultFile, ResultWriter, file_
 from deepbench.results.reader import os_reason, read_bytes, read_through
 
 MOST_RUNS = 1000
-MOST_BYTES = 64 << 20  # of all runs
-_SAMPLES = 20  # raw samples that a row keeps
+MOST_BYTES = 64 << 20  # limit for all runs together
+_SAMPLES = 20  # raw samples that are kept of a row
 _ROW = re.compile(rb'\{\s*"type"\s*:\s*"row"')
-_NAME = re.compile(r"\d{8}T\d{6}Z-\d+-\d+\.jsonl")  # as _unused_path() makes them
+# The form of the names that _unused_path() creates.
+_NAME = re.compile(r"\d{8}T\d{6}Z-\d+-\d+\.jsonl")
 
 
 def history_folder() -> Path | None:
@@ -89,7 +90,7 @@ class RunKeeper:
             self._close_file()
 
     def _close_file(self) -> None:
-        """A run without a row leaves no file."""
+        """Closes the file, and removes it if the run has no row."""
         writer, self._writer = self._writer, None
         if writer is not None:
             is_useless = not self._rows and writer.is_intact
@@ -136,7 +137,7 @@ def _paths(folder: Path) -> list[Path]:
 class Run:
     """A run of the history, which has at least one row."""
 
-    number: int  # 1 is the last one
+    number: int  # 1 is the last run
     path: Path
     context: Json
 
@@ -151,13 +152,13 @@ class Run:
 
     @property
     def rows(self) -> int:
-        """How many rows are finished, for which the whole file is read. Raises ResultError."""
+        """The number of finished rows, for which the whole file is read. Raises ResultError."""
         return sum(map(_is_row, read_bytes(self.path).splitlines(keepends=True)))
 
 
 def runs(say: Callable[[str], object] = str) -> Iterator[Run]:
-    """The runs that can be read, the last one first. `say` gets a line for each file that cannot.
-    Of a file, the lines up to its first row are read."""
+    """The runs that can be read, the last one first. `say` receives a line for each file that
+    cannot. Each file is read up to its first row."""
     folder = history_folder()
     numbers = itertools.count(1)
     for path in reversed(_paths(folder) if folder is not None else []):
@@ -172,7 +173,7 @@ def runs(say: Callable[[str], object] = str) -> Iterator[Run]:
 
 
 def _is_row(line: bytes) -> bool:
-    """Whether the line is a row, and whole."""
+    """Whether the line is a complete row."""
     return bool(_ROW.match(line)) and line.endswith(b"\n")
 
 
@@ -192,7 +193,7 @@ def run_of_number(number: int) -> Run:
 
 
 def run_before(last: Run) -> Run:
-    """The last run before this one that measured the same. Raises ResultError."""
+    """The last run before this one with the same measurements. Raises ResultError."""
     for run in itertools.islice(runs(), last.number, None):
         if last.context.get("plan") and _measured(run.context) == _measured(last.context):
             return run
@@ -203,7 +204,7 @@ def run_before(last: Run) -> Run:
 
 
 def _measured(context: Json) -> tuple[object, ...]:
-    """What the contexts of two runs share that measured the same."""
+    """The part of the context that two runs share if they made the same measurements."""
     backend, device, ranks = (context.get(name) or {} for name in ("backend", "device", "ranks"))
     names = backend.get("name"), device.get("name")
     return (
@@ -214,7 +215,7 @@ def _measured(context: Json) -> tuple[object, ...]:
 
 
 def rows_of_problem(run: Run, problem: str) -> ResultFile | None:
-    """The rows of one problem in a run, of which only these are parsed; None: it has none. Raises
+    """The rows of one problem in a run; None: it has none. Only these rows are parsed. Raises
     ResultError."""
     context, *lines = read_bytes(run.path).splitlines(keepends=True)
     wanted = problem.encode()

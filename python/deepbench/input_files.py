@@ -1,4 +1,4 @@
-"""Reads input files whole, without waiting for ever and without an end to what is read."""
+"""Reads whole input files without waiting indefinitely and with a limit on their size."""
 
 from __future__ import annotations
 
@@ -40,8 +40,8 @@ def open_regular(path: Path, limit: int) -> Iterator[BinaryIO]:
 
 
 def read_regular(file: BinaryIO, limit: int) -> bytes:
-    """The bytes that an open file has now. Files of /proc, which may be without end, state a size
-    of 0 and are therefore empty."""
+    """The bytes that an open file has now. Files of /proc, which may be endless, state a size of 0
+    and count as empty."""
     return file.read(_size_of_regular(file, limit)) or b""
 
 
@@ -55,7 +55,7 @@ def _size_of_regular(file: BinaryIO, limit: int) -> int:
 
 
 def _read_pipe(descriptor: int, limit: int) -> bytes:
-    """A pipe without a writer is empty."""
+    """Reads a pipe. A pipe without a writer is empty."""
     data = bytearray()
     while True:
         try:

@@ -64,8 +64,9 @@ def _entry_point_plugins(warn: Callable[[str], object]) -> Iterator[str]:
 
 
 def _may_have_entry_points(path: Iterable[object], finders: Iterable[object]) -> bool:
-    """Whether a package may have an entry point of the group. Only importlib.metadata knows, and
-    importing it takes a third of a worker's start; most installations have no such package."""
+    """Whether a package may have an entry point of the group. Only importlib.metadata can tell for
+    certain, but importing it takes a third of a worker's start, and most installations have no such
+    package."""
     others = (finder for finder in finders if finder is not PathFinder)
     return any(hasattr(finder, "find_distributions") for finder in others) or any(
         map(_folder_may_have_entry_points, path)
@@ -73,8 +74,8 @@ def _may_have_entry_points(path: Iterable[object], finders: Iterable[object]) ->
 
 
 def _folder_may_have_entry_points(folder: object) -> bool:
-    """The same of one place of Python's path, which may hold any object. It may be true of whatever
-    is no folder."""
+    """Whether a package at this entry of Python's path may have an entry point of the group. The
+    entry may be any object; the answer may be true for anything that is not a folder."""
     if not isinstance(folder, str) or folder.lower().endswith(".egg"):
         return True
     try:
@@ -101,7 +102,7 @@ def _names_group(file: str) -> bool:
 
 
 def _reason_to_skip_plugin(place: Path) -> str:
-    """Why the native module must not load a path; empty if it may."""
+    """The reason why the native module must not load a path; empty if it may."""
     if not place.is_absolute():
         return "the path is relative; it would be looked for in the working directory"
     if not place.exists():

@@ -1,10 +1,10 @@
-"""Text whose end has a style on a terminal, and nowhere else."""
+"""Text whose end has a style on a terminal only."""
 
 from __future__ import annotations
 
 
 class MarkedText(str):
-    """Text of which the end has a style of rich."""
+    """Text whose end has a style of rich."""
 
     __slots__ = ("plain_length", "style")
 

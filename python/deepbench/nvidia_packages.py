@@ -6,7 +6,7 @@ import os
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
-# The libraries that the CUDA backend loads. A folder counts if it has one of them.
+# The libraries that the CUDA backend loads. A folder counts if it contains one of them.
 _CUDA_LIBRARIES = tuple(
     f"lib{name}.so."
     for name in ("cudart", "nvrtc", "nvJitLink", "cublasLt", "cublas", "cudnn", "cusparse", "nccl")
@@ -43,8 +43,8 @@ def _has_library(folder: Path) -> bool:
         return False
 
 
-# By the name of the backend that loads the libraries: a function of Python's path and the
-# environment.
+# The key is the name of the backend that loads the libraries; the value is a function of Python's
+# path and the environment.
 FOLDERS_OF_PACKAGES: Mapping[str, Callable[[list[str], Mapping[str, str]], list[Path]]] = {
     "cuda": cuda_folders
 }

@@ -1,4 +1,4 @@
-"""Pauses Python's garbage collector where many objects are made that are in no cycle."""
+"""Pauses Python's garbage collector while many objects without cycles are created."""
 
 from __future__ import annotations
 

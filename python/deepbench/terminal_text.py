@@ -1,10 +1,10 @@
-"""Text in the cells of a terminal, of which a CJK character takes two."""
+"""Measures text in the cells of a terminal. A CJK character takes two cells."""
 
 from __future__ import annotations
 
 import re
 
-_MICRO = "\N{MICRO SIGN}"  # of one cell, in most tables
+_MICRO = "\N{MICRO SIGN}"  # takes one cell, in most tables
 _WORD = re.compile(r"\s*\S+")  # with the blanks before it
 
 

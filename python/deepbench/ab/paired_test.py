@@ -15,23 +15,23 @@ from functools import cache
 
 from deepbench.student import student_quantile, two_sided_probability
 
-ALPHA = 0.01  # of a row: how often one without a difference counts as different
-# How often any of all rows does in a run without a difference. It is to be 5 % at most; that the
-# number of pairs follows from their own deviation adds up to a fifth.
+ALPHA = 0.01  # how often a row without a difference counts as different
+# How often any row of a run without a difference counts as different. The goal is 5 %, but the
+# number of pairs follows from the deviation of the same pairs, which adds up to a fifth.
 ALPHA_OF_ALL = 0.04
-POWER = 0.95  # how often the difference is found that a number of pairs is made for
-DIFFERENCE = 0.01  # the relative difference that is to be found
+POWER = 0.95  # the probability with which enough pairs find the difference
+DIFFERENCE = 0.01  # the relative difference that a run should find
 LEAST_PAIRS, MOST_PAIRS = 6, 22
-_EXACT = 1e-12  # a smaller deviation of logarithms is that of rounding
+_EXACT = 1e-12  # smaller deviations of logarithms are rounding errors
 
 
 @dataclass(frozen=True)
 class PairedTest:
-    """What the pairs of a row, or of the mean of several rows, say."""
+    """The statistics of the pairs of a row, or of the mean of several rows."""
 
     pairs: int
-    mean: float  # of the logarithms of B's time over A's
-    deviation: float  # between pairs
+    mean: float  # mean of the logarithms of B's time over A's
+    deviation: float  # standard deviation between pairs
 
     @classmethod
     def of(cls, logarithms: Sequence[float]) -> PairedTest | None:
@@ -64,7 +64,7 @@ class PairedTest:
 
     @property
     def resolution(self) -> float:
-        """The relative difference that so many pairs find with the probability POWER."""
+        """The relative difference that this many pairs find with the probability POWER."""
         return math.expm1(_standard_errors(self.pairs) * self._error)
 
     @property
@@ -77,7 +77,7 @@ class PairedTest:
 
 
 def logarithms(pairs: Iterable[tuple[float, float]]) -> list[float]:
-    """Of B's time over A's, from the times of pairs."""
+    """The logarithms of B's time over A's, from the times of pairs."""
     return [math.log(b / a) for a, b in pairs]
 
 
@@ -91,15 +91,15 @@ def pairs_needed(deviation: float) -> int:
 
 
 def pairs_wanted(tests: Iterable[PairedTest | None]) -> int:
-    """How many pairs rows need together, after the pairs of these tests; LEAST_PAIRS if no row has
-    enough pairs for a test."""
+    """The number of pairs that all rows need together, after the pairs of these tests; LEAST_PAIRS
+    if no row has enough pairs for a test."""
     needed = (pairs_needed(test.deviation) for test in tests if test is not None)
     return max(needed, default=LEAST_PAIRS)
 
 
 def decisive(probabilities: Sequence[float]) -> set[int]:
-    """The indices of the rows that decide by Holm's rule: in runs without a difference there is
-    one in a share ALPHA_OF_ALL of the runs at most."""
+    """The indices of the rows that are different by Holm's rule: at most a share ALPHA_OF_ALL of
+    the runs without a difference has any."""
     order = sorted(range(len(probabilities)), key=lambda index: probabilities[index])
     found: set[int] = set()
     for rank, index in enumerate(order):
@@ -112,5 +112,6 @@ def decisive(probabilities: Sequence[float]) -> set[int]:
 
 @cache
 def _standard_errors(pairs: int) -> float:
-    """How many standard errors a difference must have to be found with the probability POWER."""
+    """The number of standard errors that a difference must have to be found with the probability
+    POWER."""
     return student_quantile(1 - ALPHA / 2, pairs - 1) + student_quantile(POWER, pairs - 1)

@@ -1,4 +1,4 @@
-"""The result of a run: each row with its pairs, the means of families, and what decides."""
+"""The result of a run: each row with its pairs, the means of families, and the rows that differ."""
 
 from __future__ import annotations
 
@@ -15,7 +15,8 @@ from deepbench.compare.result_set import Entry
 
 Json = Mapping[str, Any]
 
-# Of a row that says nothing against its environment: other work on the machine makes it mistrusted.
+# Statuses that do not count against an environment: other work on the machine can make a row
+# mistrusted.
 _INNOCENT = ("ok", "mistrusted")
 
 
@@ -26,7 +27,7 @@ class RowResult:
     a: Entry
     b: Entry
     pairs: tuple[tuple[float, float], ...]  # the times in A and B, in ns
-    disturbed: int  # pairs that other work disturbed
+    disturbed: int  # number of pairs that other work disturbed
 
     @cached_property
     def logarithms(self) -> Sequence[float]:
@@ -46,7 +47,7 @@ class RowResult:
 
     @property
     def verdict(self) -> str:
-        """That of its test, or failed. A row with fewer than two pairs is unresolved."""
+        """The verdict of its test, or failed. A row with fewer than two pairs is unresolved."""
         if self.failed_in is not None:
             return "failed"
         return "unresolved" if self.test is None else verdict(self.test)
@@ -54,7 +55,8 @@ class RowResult:
 
 @dataclass(frozen=True)
 class Mean:
-    """The geometric mean of rows. Each pair has one, and these are tested as pairs of a row are."""
+    """The geometric mean of rows. It is computed for each pair, and these means are tested like the
+    pairs of a row."""
 
     name: str
     rows: int
@@ -81,7 +83,7 @@ class AbResult:
     setups: tuple[Setup, Setup]
     contexts: tuple[Json, Json]
     rows: tuple[RowResult, ...]
-    pairs: int  # that were made
+    pairs: int  # number of pairs that were made
 
     @property
     def tested(self) -> list[RowResult]:
@@ -114,7 +116,7 @@ class AbResult:
 
     @cached_property
     def libraries(self) -> list[Library]:
-        """The libraries that a side loaded, those of rows alone if rows name them."""
+        """The libraries that a side loaded; if rows name libraries, only these."""
         sides = [_loaded(context) for context in self.contexts]
         names = dict.fromkeys(name for side in sides for name in side)
         used = {_first_word(one.library) for row in self.rows for one in (row.a, row.b)}
@@ -161,7 +163,7 @@ def _loaded(context: Json) -> dict[str, Json]:
 
 
 def _identity(facts: Json) -> tuple[object, ...]:
-    """What tells two builds of a library apart: its build ID, else its version and its file."""
+    """The identity of a build of a library: its build ID, or else its version and its file."""
     if facts.get("build_id"):
         return (facts["build_id"],)
     return facts.get("version"), facts.get("path")

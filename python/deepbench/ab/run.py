@@ -1,12 +1,12 @@
 """Measures two environments in turns: pairs of new workers on one device.
 
-On a processor both workers of a pair are there at once, and each row goes to one and then to the
-other, so that what changes slowly meets both. Who begins alternates from row to row and from pair
-to pair (ABBA).
+On a processor, both workers of a pair exist at the same time, and each row goes to one of them and
+then to the other, so that slow changes affect both. The side that begins alternates from row to row
+and from pair to pair (ABBA).
 
-On a device with memory of its own, one worker measures all rows of a pair before the other starts:
-each has the device to itself, so that the operands of both lie at the same places in its memory.
-Beside the other worker they would lie elsewhere, by which some kernels differ by 10 %.
+On a device with its own memory, one worker measures all rows of a pair before the other starts:
+each has the device to itself, so that the operands of both have the same places in its memory.
+Beside another worker they would have other places, which changes the time of some kernels by 10 %.
 """
 
 from __future__ import annotations
@@ -44,7 +44,8 @@ class AbRun:
         screen: Screen | None = None,
         sources: Sequence[RowSource | None] = (None, None),
     ) -> None:
-        """`pairs`: how many to make; None: as many as find a difference of 1 %."""
+        """`pairs` is the number of pairs; None: as many as are needed to find a difference of 1
+        %."""
         self._selection, self._options, self._command = selection, options, command
         self._pairs = pairs
         self._screen = screen or Screen()
@@ -53,9 +54,9 @@ class AbRun:
             for setup, source in zip(setups, sources, strict=True)
         ]
         self._rows: list[PlannedRow] = []
-        self._made = 0  # pairs
+        self._made = 0  # number of pairs
         self._wanted = pairs or LEAST_PAIRS
-        self._visits_made = 0  # of this pair
+        self._visits_made = 0  # visits made of this pair
         self._measuring: PlannedRow | None = None
 
     def run(self) -> AbResult:
@@ -149,7 +150,8 @@ class AbRun:
     def _measured(
         self, rows: Sequence[PlannedRow], number: int, turn: int
     ) -> Iterator[tuple[PlannedRow, dict[str, Row]]]:
-        """Each row with its pair of visits, by the letters of their sides. `turn`: who begins."""
+        """Each row with its pair of visits, by the letters of their sides. `turn` determines which
+        side begins."""
         if not rows:
             return
         way = self._one_by_one if self._are_alone else self._side_by_side
@@ -164,12 +166,12 @@ class AbRun:
 
     @property
     def _are_alone(self) -> bool:
-        """Whether each worker has the device to itself. It is then started for each pass."""
+        """Whether each worker has the device to itself. A worker is then started for each pass."""
         return self._sides[0].is_alone
 
     def _renew_workers(self, number: int) -> None:
-        """Both end before one starts: a worker that starts beside an old one gets other memory than
-        that one had, and which side this is would be the same in every pair."""
+        """Ends both workers before one starts: a worker that starts beside an old one gets other
+        memory than that one had, and in every pair it would be the worker of the same side."""
         if self._are_alone:
             return
         for side in self._sides:
@@ -196,7 +198,7 @@ class AbRun:
         return row
 
     def _in_turn(self, turn: int) -> list[Side]:
-        """Who begins alternates."""
+        """The sides in turn: the one that begins alternates."""
         return self._sides[:: 1 if turn % 2 == 0 else -1]
 
     def _is_open(self, position: int) -> bool:
@@ -207,8 +209,8 @@ class AbRun:
             side.keep(number, made[side.letter])
 
     def _repeat_disturbed(self, rows: Sequence[PlannedRow], number: int) -> None:
-        """Makes the pairs of visits once more that other work disturbed, and keeps those that were
-        disturbed less than before. Their times do not choose."""
+        """Repeats the pairs of visits that other work disturbed, and keeps the repetitions that
+        were disturbed less. Their times play no role in the choice."""
         repeated = [row for row in rows if self._is_to_repeat(row.position, number)]
         for planned, made in self._measured(repeated, number, number):
             before = self._visits(planned.position, number) or ()
@@ -234,7 +236,7 @@ class AbRun:
         return [(_median(pair[0]), _median(pair[1])) for pair in pairs if pair is not None]
 
     def _pairs_wanted(self) -> int:
-        """How many pairs all rows need, by the deviation of those that were wanted so far."""
+        """The number of pairs that all rows need, from the deviation of the pairs so far."""
         open_rows = [row for row in self._rows if self._is_open(row.position)]
         if not open_rows:
             return self._made
@@ -275,7 +277,7 @@ class AbRun:
 
 
 def _identity_text(facts: Json) -> str:
-    """The name of a backend or device, with what tells equal devices apart."""
+    """The name of a backend or device, with the facts that distinguish equal devices."""
     return " ".join(str(facts[key]) for key in ("name", "uuid") if facts.get(key)) or "none"
 
 

@@ -24,13 +24,13 @@ from deepbench.runner.worker_process import SessionError
 
 Json = Mapping[str, Any]
 
-# A mistrusted visit is missing instead, since other work on the machine causes it.
+# A mistrusted visit counts as missing instead, since other work on the machine causes it.
 _DECISIVE = ("incorrect",)  # the status of a later visit that the row takes over
 
 
 @dataclass(frozen=True)
 class Setup:
-    """What is known of a side before it starts."""
+    """The settings of a side that are known before it starts."""
 
     letter: str  # A or B
     variables: Mapping[str, str]
@@ -79,8 +79,8 @@ class Side:
 
     @property
     def is_alone(self) -> bool:
-        """Whether a worker must have the device to itself, which has memory of its own. Known after
-        start()."""
+        """Whether a worker must have the device to itself, because the device has its own memory.
+        Known after start()."""
         return not (self.hello.get("device") or {}).get("shares_host_memory")
 
     def open_file(self) -> None:
@@ -141,15 +141,15 @@ class Side:
             self._write(kept)
 
     def visit(self, position: int, number: int) -> Row | None:
-        """What a visit measured; None if it has no time."""
+        """The measured visit; None if it has no time."""
         return self._visits.row(position, number)
 
     def can_repeat(self, position: int, number: int) -> bool:
-        """Whether a visit may be made once more: not if it selected its algorithm."""
+        """Whether a visit may be repeated: not if it selected its algorithm."""
         return self._visits.can_repeat(position, number)
 
     def finish(self, made: int) -> None:
-        """Combines the visits of so many pairs into rows."""
+        """Combines the visits of `made` pairs into rows."""
         self._visits.count = made
         combined = self._visits.combined()
         self.rows = {**combined, **self._decided}

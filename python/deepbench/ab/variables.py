@@ -8,7 +8,8 @@ from collections.abc import Sequence
 from deepbench.errors import UsageError, in_quotes
 
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
-# Both sides are run by one deepbench on one device, and it starts their workers itself.
+# Variables that a side cannot set, because one deepbench runs both sides on one device and starts
+# their workers itself.
 _OWN = {
     "_DEEPBENCH_WORKER": "deepbench finds its workers by it",
     "CUDA_VISIBLE_DEVICES": "both sides use one device, which --device names",
@@ -38,7 +39,7 @@ def parse_variables(flag: str, words: Sequence[str]) -> dict[str, str]:
 
 
 def _refusal(name: str) -> str | None:
-    """Why a side cannot set a variable; None if it can."""
+    """The reason why a side cannot set a variable; None if it can."""
     if _OF_RANKS.fullmatch(name):
         return "ab measures without ranks"
     if name.startswith(_OF_THE_INTERPRETER):

@@ -25,19 +25,19 @@ _SOAK_SHARE = 0.25  # of the minutes
 
 @dataclass(frozen=True)
 class Request:
-    """What the command asks for."""
+    """The request of a command."""
 
     minutes: float
     backend: str
     devices: tuple[int, ...] | None  # None: all
-    folder: Path | None  # for the result files, which is made for them
-    without: frozenset[str]  # words of gaps.WORDS: what a pass does not need
+    folder: Path | None  # for the result files, for which it is created
+    without: frozenset[str]  # words of gaps.WORDS that a pass does not require
     command: tuple[str, ...]
 
 
 @dataclass(frozen=True)
 class Acceptance:
-    """The verdict on a machine, with what was measured."""
+    """The verdict on a machine, with the measurements."""
 
     reference: Reference
     devices: Mapping[int, Json]  # facts by device

@@ -1,7 +1,7 @@
 """Counts of errors and of throttling, which must not rise while a machine is accepted.
 
-A backend tells those of its device as facts of the device. Those of a device that shares the host's
-memory are the host's, which Linux keeps in /sys.
+A backend states the counts of its device as facts of the device. The counts of a device that shares
+the host's memory are the host's, which Linux keeps in /sys.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ _ERRORS_OF_DEVICE = {
 }
 ERROR_COUNTS = tuple(_ERRORS_OF_DEVICE)
 _EVENTS = {"throttling events": "throttle_events"}
-# Of which a device tells one or both.
+# A device states one or both of these.
 _THROTTLING_OF_DEVICE = {**_EVENTS, "time of throttling (ns)": "throttled_ns"}
 _OF_HOST = {
     "corrected memory errors": "sys/devices/system/edac/mc/mc*/ce_count",
@@ -31,7 +31,7 @@ _OF_HOST = {
 
 
 def counts_of(device: Json, root: Path = Path("/")) -> Counts:
-    """The counts of a device with such facts, of which the host's lie below `root`."""
+    """The counts of a device with these facts. The files of the host's counts are below `root`."""
     if device.get("shares_host_memory"):
         return {what: _sum_of(root.glob(pattern)) for what, pattern in _OF_HOST.items()}
     told = {what: name for what, name in _THROTTLING_OF_DEVICE.items() if name in device}
@@ -42,6 +42,6 @@ def counts_of(device: Json, root: Path = Path("/")) -> Counts:
 
 
 def _sum_of(files: Iterable[Path]) -> int | None:
-    """None if there is no file, or one without a number."""
+    """None if there is no file, or if one has no number."""
     texts = [read_text(path).strip() for path in files]
     return sum(map(int, texts)) if texts and all(text.isdigit() for text in texts) else None

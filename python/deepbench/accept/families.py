@@ -17,30 +17,31 @@ from deepbench.references import FamilySpread, family_of
 
 Json = Mapping[str, Any]
 
-_HOST_KINDS = ("h2d", "d2h")  # of transfers between host and device
-_MEMORY_KINDS = ("read", "write", "copy")  # of transfers within a device
+_HOST_KINDS = ("h2d", "d2h")  # transfers between host and device
+_MEMORY_KINDS = ("read", "write", "copy")  # transfers within a device
 _LONGEST_CALL_NS = 5e8  # a longer call would take more than a row's time
 _MOST_PER_GROUP = 3  # rows of one precision, or of one kind of transfer
-_REST_ROW_S, _SUSTAINED_ROW_S = 2.5, 6.0  # that a row takes about
+_REST_ROW_S, _SUSTAINED_ROW_S = 2.5, 6.0  # approximate duration of a row
 
 
 @dataclass(frozen=True)
 class Family:
-    """What the rows of a family have in common, and which machines have them."""
+    """The common properties of the rows of a family, and the machines that have such rows."""
 
     name: str
     has: Callable[[ReferenceRow], bool]
-    group_of: Callable[[ReferenceRow], object]  # of which a few rows are chosen each
-    rank_of: Callable[[ReferenceRow], float]  # the rows with the highest are chosen
-    applies: Callable[[Json, int], bool]  # to a device with such facts among so many
+    group_of: Callable[[ReferenceRow], object]  # a few rows of each group are chosen
+    rank_of: Callable[[ReferenceRow], float]  # the rows with the highest rank are chosen
+    # Whether it applies to a device with these facts, among this many devices.
+    applies: Callable[[Json, int], bool]
     value: Callable[[ReferenceRow], float | None] = lambda row: row.time_ns
     by_device: Callable[[ReferenceRow], Mapping[object, float]] = lambda row: row.times_ns
-    weight: int = 1  # how many rows of a group there are for each of those of other families
-    # Whether one device at a time has it to itself: transfers of several would share the host's
-    # memory, and a fleet states the energy of one device only.
+    weight: int = 1  # number of rows per group, as a multiple of that of other families
+    # Whether each device is measured alone: simultaneous transfers of several devices would share
+    # the host's memory, and a fleet states the energy of one device only.
     is_alone: bool = False
-    # Whether the spread of an operation and a precision, of which a reference states no regime,
-    # is that of the family.
+    # Whether the family has the spread that a reference states for an operation and a precision,
+    # without a regime.
     has_stated_spread: bool = True
 
     @property
@@ -56,16 +57,18 @@ class Family:
         return tuple(row for rows in groups.values() for row in rows[: self.weight * per_group])
 
     def spread(self, reference: Reference, rows: Sequence[ReferenceRow]) -> FamilySpread | None:
-        """How the devices of the reference differ: as it states itself, else from its files."""
+        """How the devices of the reference differ: as the reference states, or else from its
+        files."""
         stated = self._stated_spread(reference, rows) if self.has_stated_spread else None
         return stated or spread_of(map(self.by_device, rows))
 
     def _stated_spread(
         self, reference: Reference, rows: Sequence[ReferenceRow]
     ) -> FamilySpread | None:
-        """The mean over the rows, as if a device deviated alike in all of them, which is the most
-        that the family can spread. None if it is not stated of all rows. Each row is that of one
-        device, where tolerance() expects a mean of all, which the deviation makes up for."""
+        """The mean over the rows, as if a device deviated in the same way in all of them, which is
+        the largest spread that the family can have. None unless it is stated for all rows. Each row
+        is that of one device, where tolerance() expects a mean of all devices; the deviation makes
+        up for this."""
         families = (family_of(row.entry.op, row.entry.attributes) for row in rows)
         known = [reference.spreads.get(family) for family in families]
         spreads = [spread for spread in known if spread is not None]
@@ -97,7 +100,7 @@ def _precision(row: ReferenceRow) -> object:
     return row.entry.attributes.get("precision")
 
 
-# Twice as many, since single products at the power limit differ by more between good devices.
+# Twice as many rows, since single products at the power limit differ more between good devices.
 COMPUTE = Family(
     "compute",
     lambda row: _has_arithmetic(row, RESTED), _precision, lambda row: row.rate, _always,
@@ -141,7 +144,7 @@ ENERGY = Family(
 
 
 def have_energy(devices: Iterable[Json]) -> bool:
-    """Whether all devices, of which these are the facts, have a counter of energy."""
+    """Whether all devices have a counter of energy. `facts` are those of the devices."""
     return all(facts.get("energy") for facts in devices)
 
 
@@ -151,8 +154,8 @@ Choice = Mapping[Family, tuple[ReferenceRow, ...]]
 
 
 def chosen_rows(reference: Reference, seconds: float, devices: int) -> Choice:
-    """The rows of each family, as many as fit in the seconds, at least one per group. Links between
-    devices have the reference's rows of as many devices as there are here."""
+    """The rows of each family, as many as the seconds permit, at least one per group. For links
+    between devices, the reference's rows with as many devices as there are here."""
     rows = [row for row in reference.rows if row.time_ns <= _LONGEST_CALL_NS]
     usable = Reference(
         reference.name,
@@ -173,7 +176,8 @@ def every_row(choice: Choice) -> tuple[ReferenceRow, ...]:
 
 
 def _estimated_s(choice: Choice, devices: int) -> float:
-    """Of the rows that all devices measure at the same time, and of those that each has alone."""
+    """The estimated seconds of the rows that all devices measure at the same time, and of those
+    that each device measures alone."""
     in_turn = every_row({family: rows for family, rows in choice.items() if family.is_alone})
     return _rows_s(every_row(choice)) + (devices - 1) * _rows_s(in_turn)
 
@@ -183,6 +187,6 @@ def _rows_s(rows: Iterable[ReferenceRow]) -> float:
 
 
 def hardest_row(choice: Choice) -> ReferenceRow | None:
-    """The row that computes fastest, for the soak."""
+    """The row with the highest rate, for the soak."""
     computing = choice[SUSTAINED_CLOCKS] or choice[COMPUTE]
     return max(computing, key=lambda row: row.rate, default=None)

@@ -1,4 +1,4 @@
-"""Measures the chosen rows of a reference on the devices of this machine, and lets them soak."""
+"""Measures the chosen rows of a reference on the devices of this machine, and soaks the devices."""
 
 from __future__ import annotations
 
@@ -28,14 +28,15 @@ from deepbench.runner.worker_process import SessionError
 
 Json = Mapping[str, Any]
 
-_ROW_LIMIT_S = {RESTED: "2", SUSTAINED: "6"}  # of which a sustained row loads the device for three
+# For three seconds of which a sustained row loads the device.
+_ROW_LIMIT_S = {RESTED: "2", SUSTAINED: "6"}
 _MOST_SOAK_CALLS, _LEAST_SOAK_S = 10**9, 0.01
 _ALONE = tuple(family for family in FAMILIES if family.is_alone)
 
 
 @dataclass(frozen=True)
 class Place:
-    """Where and how an acceptance measures."""
+    """The place and the conditions of an acceptance's measurements."""
 
     backend: str
     devices: tuple[int, ...]
@@ -46,10 +47,10 @@ class Place:
 
 @dataclass(frozen=True)
 class MeasuredRow:
-    """A row of this machine, of one device."""
+    """A row of one device of this machine."""
 
     row: Row
-    rank: int | None = None  # of the fleet that measured it; None: the device was alone
+    rank: int | None = None  # rank in the fleet that measured it; None: the device was alone
 
     @property
     def status(self) -> str:
@@ -60,7 +61,7 @@ class MeasuredRow:
 
     @property
     def is_mismatched(self) -> bool:
-        """Whether another library or algorithm ran than on most devices of the fleet."""
+        """Whether the row ran another library or algorithm than most devices of the fleet."""
         return self.row.ranks is not None and self.rank in self.row.ranks.mismatched
 
     @property
@@ -82,14 +83,15 @@ class MeasuredRow:
 
 @dataclass
 class Measured:
-    """What has been measured so far."""
+    """The measurements so far."""
 
-    # By family, key of the reference's row, and device; None: all devices together.
+    # The key is the family, the key of the reference's row, and the device; None: all devices
+    # together.
     rows: dict[tuple[str, object, int | None], MeasuredRow] = field(default_factory=dict)
     soaks: list[Row] = field(default_factory=list)
     contexts: list[Json] = field(default_factory=list)
-    refused: list[str] = field(default_factory=list)  # why rows could not be begun
-    lost: str | None = None  # why no further row can be measured
+    refused: list[str] = field(default_factory=list)  # the reasons why rows could not be begun
+    lost: str | None = None  # the reason why no further row can be measured
 
     def row(self, family: Family, row: ReferenceRow, device: int | None) -> MeasuredRow | None:
         return self.rows.get((family.name, row.key, device))
@@ -107,7 +109,7 @@ class _Batch:
 
     name: str
     rows: tuple[ReferenceRow, ...]
-    families: tuple[Family, ...]  # for which the rows count
+    families: tuple[Family, ...]  # families for which the rows count
     devices: tuple[int, ...]
     power: str
     options: Mapping[str, str]
@@ -126,8 +128,8 @@ def device_facts(backend: str, device: int) -> Json:
 
 
 def measure(choice: Choice, place: Place, soak_s: float, screen: Screen) -> Measured:
-    """Measures all rows, and then loads the devices for so many seconds. A device that is lost ends
-    it early; raises UserError if the results cannot be kept."""
+    """Measures all rows, and then loads the devices for `soak_s` seconds. A lost device ends the
+    measurement early. Raises UserError if the results cannot be kept."""
     measured = Measured()
     for batch in _batches(choice, place):
         if measured.lost is None:
@@ -161,8 +163,8 @@ def _batches_of(
     with_energy: Collection[object] = (),
     is_collective: bool = False,
 ) -> Iterator[_Batch]:
-    """The rows of some families by what a run has in common for all of its rows. `with_energy` are
-    the keys of rows whose energy is measured."""
+    """Groups the rows of some families by the conditions that a run has in common for all of its
+    rows. `with_energy` are the keys of rows whose energy is measured."""
     rows = {row.key: row for family in families for row in choice[family]}
     groups: dict[tuple[str, tuple[tuple[str, str], ...], bool], list[ReferenceRow]] = {}
     for key, row in rows.items():
@@ -196,7 +198,7 @@ def _by_device(batch: _Batch, row: Row) -> Iterator[tuple[int | None, MeasuredRo
 
 
 def _soak(choice: Choice, place: Place, seconds: float, screen: Screen, measured: Measured) -> None:
-    """Loads all devices with the row that computes fastest."""
+    """Loads all devices with the row that has the highest rate."""
     hardest = hardest_row(choice)
     if hardest is None:
         return
@@ -236,7 +238,7 @@ def _run(
     try:
         sweep.run()
     except SessionError as error:
-        if not sweep.context:  # such as a library of the reference that is not installed here
+        if not sweep.context:  # for example, a library of the reference is not installed here
             measured.refused.append(str(error))
             return ()
         measured.lost = str(error)

@@ -149,7 +149,7 @@ def _count_cells(one: CountChange) -> tuple[str, ...]:
 
 
 def _machine_section(acceptance: Acceptance) -> Section:
-    """When what was measured, and the settings of the reference and of each device."""
+    """The time of each measurement, and the settings of the reference and of each device."""
     contexts = acceptance.measured.contexts
     started = contexts[0].get("started") if contexts else None
     lines = () if started is None else (f"measured from {printable(started)} on",)

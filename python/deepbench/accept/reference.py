@@ -1,5 +1,5 @@
 """The reference of an acceptance: the rows of one or more result files of one kind of device, with
-what each device took."""
+the time of each device."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from deepbench.results.fleet import counted_ranks
 Json = Mapping[str, Any]
 
 RESTED, SUSTAINED = "rested", "sustained"
-_SMALLEST = 1e-9  # of times and energies, so that their quotients stay finite
+_SMALLEST = 1e-9  # smallest time or energy that counts, so that quotients stay finite
 # Options of a run that do not change what a row measures, or that a row states itself.
 _FREE_OPTIONS = frozenset({
     "time_limit", "visits", "samples", "energy", "ceilings", "verify", "device", "devices",
@@ -30,8 +30,8 @@ _FREE_OPTIONS = frozenset({
 })  # fmt: skip
 
 
-# Facts of a device that change its times. Its threads are those of each row, and `--threads` sets
-# them.
+# Facts of a device that change its times. The number of threads is not among them: each row states
+# it, and `--threads` sets it.
 SETTINGS = (
     "driver", "power_limit_w", "most_clock_mhz", "most_memory_clock_mhz", "ecc", "mig",
     "multiprocessors", "isa",
@@ -40,30 +40,30 @@ SETTINGS = (
 
 @dataclass(frozen=True)
 class ReferenceRow:
-    """One problem in one regime, and what it took on each device of the reference."""
+    """One problem in one regime, and its time on each device of the reference."""
 
-    entry: Entry  # of the device that the reference names first
-    kind: str | None  # what is moved where, of an operation that moves bytes
+    entry: Entry  # row of the device that the reference names first
+    kind: str | None  # the kind of transfer of an operation that moves bytes
     fits_cache: bool | None
     power: str
-    options: tuple[tuple[str, str], ...]  # of its run, which a new measurement repeats
-    ranks: int | None  # of a collective
+    options: tuple[tuple[str, str], ...]  # options of its run, which a new measurement repeats
+    ranks: int | None  # of a collective; otherwise None
     times_ns: dict[object, float] = field(default_factory=dict)  # by device
     energies_j: dict[object, float] = field(default_factory=dict)
 
     @property
     def request(self) -> object:
-        """What a new measurement asks for."""
+        """The key of what a new measurement requests."""
         return self.entry.problem, self.power, self.options, self.ranks
 
     @property
     def key(self) -> object:
-        """What tells rows apart that have no common mean: what was asked for, and what ran."""
+        """The key of rows that have a common mean: what was requested, and what ran."""
         return self.request, self.entry.library, self.entry.threads, self.entry.launch
 
     @property
     def time_ns(self) -> float:
-        """The geometric mean of the devices."""
+        """The geometric mean over the devices."""
         return statistics.geometric_mean(self.times_ns.values())
 
     @property
@@ -79,12 +79,12 @@ class ReferenceRow:
 
 @dataclass(frozen=True)
 class Reference:
-    """All rows of a reference that a machine can be held against."""
+    """All rows of a reference with which a machine can be compared."""
 
     name: str
     rows: tuple[ReferenceRow, ...]
     contexts: tuple[Json, ...]
-    # That the reference itself states, by operation and precision.
+    # Stated by the reference itself; the key is the operation and the precision.
     spreads: Mapping[str, FamilySpread] = field(default_factory=dict)
 
     @cached_property
@@ -93,7 +93,7 @@ class Reference:
 
     @cached_property
     def device_identities(self) -> frozenset[object]:
-        """What tells its devices apart."""
+        """The identities of its devices."""
         return frozenset(device for row in self.rows for device in row.times_ns)
 
     @property
@@ -102,7 +102,7 @@ class Reference:
 
 
 def read_reference(words: Sequence[str]) -> Reference:
-    """The reference that result files, folders of them, or names of references make up together.
+    """The reference that result files, folders of them, or names of references form together.
     Raises UserError."""
     names = [name for word in words for name in _file_names(word)]
     files = [open_results(name) for name in names]
@@ -122,8 +122,8 @@ def read_reference(words: Sequence[str]) -> Reference:
 
 
 def spread_of(values: Iterable[Mapping[object, float]]) -> FamilySpread | None:
-    """How the devices differ in a family, from the values of its rows by device; None unless two
-    devices have measured all of them."""
+    """The spread between devices in a family, from the values of its rows by device; None unless
+    two devices have measured all of them."""
     rows = list(values)
     devices = sorted(set.intersection(*map(set, rows)), key=repr) if rows else []
     if len(devices) < 2:
@@ -133,7 +133,7 @@ def spread_of(values: Iterable[Mapping[object, float]]) -> FamilySpread | None:
 
 
 def _file_names(word: str) -> list[str]:
-    """The result files below a folder; else the word itself."""
+    """The result files below a folder, or else the word itself."""
     if not Path(word).is_dir():
         return [word]
     names = sorted(str(path) for path in Path(word).rglob("*.jsonl"))
@@ -168,7 +168,8 @@ def _disturbed_text(files: Sequence[ResultFile]) -> str:
 
 
 def _require_one_identity(files: Sequence[ResultFile]) -> None:
-    """One machine has two identities, root's and that of all others, and some files state none."""
+    """Raises UsageError for different kinds of identities: a machine has one identity for root and
+    another one for all other users, and some files state none."""
     devices = ((_member(file.context, "device"), file.context) for file in files)
     kinds = {
         kind_of_identity(processor_identity(context))
@@ -216,8 +217,8 @@ def _rows_of(files: Sequence[ResultFile]) -> tuple[ReferenceRow, ...]:
 
 
 def _of_most_devices(rows: Iterable[ReferenceRow]) -> tuple[ReferenceRow, ...]:
-    """One row for each request: that which most devices ran, since a new measurement runs one
-    version of a library."""
+    """Keeps one row for each request: the one that most devices ran, since a new measurement runs
+    one version of a library."""
     best: dict[object, ReferenceRow] = {}
     for row in rows:
         other = best.setdefault(row.request, row)
@@ -227,8 +228,8 @@ def _of_most_devices(rows: Iterable[ReferenceRow]) -> tuple[ReferenceRow, ...]:
 
 
 def _kept_options(context: Json) -> tuple[tuple[str, str], ...] | None:
-    """The options that a new measurement repeats; None if the rows are soaks, single calls, or of
-    another algorithm than the default."""
+    """The options that a new measurement repeats; None if the rows are soaks or single calls, or
+    used another algorithm than the default."""
     options = _member(context, "options")
     if options.keys() & {"algorithm", "soak", "once"}:
         return None
@@ -237,7 +238,7 @@ def _kept_options(context: Json) -> tuple[tuple[str, str], ...] | None:
 
 
 def _is_usable(row: Row) -> bool:
-    """Whether a machine can be held against a row, and this version knows its problem."""
+    """Whether a machine can be compared with a row, and this version knows its problem."""
     return (
         row.status == "ok"
         and row.regime.published is None
@@ -260,8 +261,8 @@ def _is_known_problem(row: Row) -> bool:
 
 
 def _times_by_device(context: Json, row: Row) -> dict[object, float]:
-    """The time on each device: of a fleet, on every one that compares. Impossible times are left
-    out."""
+    """The time on each device; for a fleet, on every device that counts. Impossible times are
+    omitted."""
     times: dict[object, float | None] = {_device_key(context, row): row.time_ns}
     if row.ranks is not None and not row.regime.ranks:
         medians = row.ranks.median_ns
@@ -274,13 +275,13 @@ def _times_by_device(context: Json, row: Row) -> dict[object, float]:
 
 
 def _is_positive(value: float) -> bool:
-    """Whether a number of a file can be divided by."""
+    """Whether a number of a file is a valid divisor."""
     return _SMALLEST < value < math.inf
 
 
 def _device_key(context: Json, row: Row) -> object:
-    """What tells the device of a row apart: its serial number, or the identity of the machine whose
-    memory it shares. Devices without one count as one."""
+    """The identity of the device of a row: its serial number, or the identity of the machine whose
+    memory it shares. All devices without an identity count as one device."""
     if row.ranks is not None and not row.regime.ranks:
         return _uuid_of_rank(context, row.ranks.representative or 0)
     return _text_or_none(_member(context, "device").get("uuid") or processor_identity(context))

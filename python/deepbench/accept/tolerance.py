@@ -14,19 +14,20 @@ from dataclasses import dataclass
 from deepbench.references import FEWEST_DEVICES, FamilySpread
 from deepbench.student import student_quantile
 
-PLAIN = 0.03  # the least tolerance, which repeated runs of one machine need
+PLAIN = 0.03  # the least tolerance, because repeated runs of one machine differ by as much
 # The tolerance without a spread. Six H200s deviate by 1.16 % in products of half, so that two of
 # them differ by more than this in one of 300 cases.
 WITHOUT_SPREAD = 0.05
-_FALSE_ALARMS = 0.01  # of machines as good as the reference's
+_FALSE_ALARMS = 0.01  # share of the machines as good as the reference's that raise an alarm
 
 
 @dataclass(frozen=True)
 class Tolerance:
-    """How far above the reference the logarithm of a family may be."""
+    """The largest logarithm of a family's ratio to the reference that is accepted."""
 
     log_limit: float
-    spread: FamilySpread | None  # None: a plain percentage, for lack of devices in the reference
+    # None: a plain percentage, because the reference has too few devices.
+    spread: FamilySpread | None
 
     @property
     def share(self) -> float:
@@ -34,7 +35,7 @@ class Tolerance:
 
 
 def tolerance(spread: FamilySpread | None, comparisons: int) -> Tolerance:
-    """The tolerance of one of so many comparisons: families times devices."""
+    """The tolerance of one of `comparisons` comparisons, one for each family and device."""
     if spread is None or spread.devices < FEWEST_DEVICES:
         return Tolerance(math.log1p(WITHOUT_SPREAD), None)
     n = spread.devices

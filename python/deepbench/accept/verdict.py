@@ -34,9 +34,10 @@ from deepbench.results.soak import first_and_last_tenth_of, whole_of
 
 Json = Mapping[str, Any]
 
-_THROTTLED_SHARE = 0.01  # of a soak's batches; more of them are heat or a hardware limit
+# Share of a soak's batches; if more are throttled, heat or a hardware limit is the cause.
+_THROTTLED_SHARE = 0.01
 _EXACT = Interval(0.0, 0.0)
-_WRONG = ("incorrect", "failed", "device_lost")  # statuses that a good machine lacks
+_WRONG = ("incorrect", "failed", "device_lost")  # statuses that a good machine does not have
 
 
 class Outcome(Enum):
@@ -49,17 +50,18 @@ class Outcome(Enum):
 
 @dataclass(frozen=True)
 class Pair:
-    """A row of the reference, and what became of it here."""
+    """A row of the reference, and its result here."""
 
     reference: ReferenceRow
     measured: MeasuredRow | None
-    log_ratio: float | None  # of the value here over the reference's; None: it does not count
-    reason: str | None  # why it does not count
-    interval: Interval = _EXACT  # of log_ratio, by the intervals of both rows
+    # Logarithm of the value here over the reference's; None: it does not count.
+    log_ratio: float | None
+    reason: str | None  # the reason why it does not count
+    interval: Interval = _EXACT  # interval of log_ratio, from the intervals of both rows
 
     @property
     def is_wrong(self) -> bool:
-        """Whether the row itself is an alarm."""
+        """Whether the row alone is an alarm."""
         return self.measured is not None and self.measured.status in _WRONG
 
 
@@ -83,8 +85,9 @@ class Judgment:
 
     @property
     def log_limits(self) -> tuple[float, float]:
-        """Between which the mean lies by the intervals of its rows. A tolerance that follows from
-        the spread of devices contains what rows repeat by, so that the mean counts as it is."""
+        """The limits of the mean that follow from the intervals of its rows. A tolerance that
+        follows from the spread of devices includes how far rows repeat, so that the mean then
+        counts as it is."""
         mean = self.log_mean or 0.0
         if self.tolerance.spread is not None:
             return mean, mean
@@ -126,11 +129,11 @@ class CountChange:
 
 @dataclass(frozen=True)
 class Verdict:
-    """The outcome, and everything that it rests on."""
+    """The outcome, and everything that it is based on."""
 
     alarms: tuple[str, ...]
     missing: tuple[Gap, ...]
-    excused: tuple[Gap, ...]  # that --without names
+    excused: tuple[Gap, ...]  # gaps that --without excuses
     notes: tuple[str, ...]
     judgments: tuple[Judgment, ...]
     counts: tuple[CountChange, ...]
@@ -144,7 +147,8 @@ class Verdict:
 
 @dataclass(frozen=True)
 class Machine:
-    """The devices that are accepted, as their backend describes them before and after."""
+    """The devices that are accepted, as their backend describes them before and after the
+    measurements."""
 
     before: Mapping[int, Json]  # facts by device
     counts_before: Mapping[int, Counts]
@@ -159,7 +163,7 @@ def decide(
     measured: Measured,
     without: Collection[str] = (),
 ) -> Verdict:
-    """The verdict of someone who does without what these words name (gaps.WORDS)."""
+    """The verdict if the user excuses what these words name (gaps.WORDS)."""
     judgments = tuple(_judgments(reference, choice, machine, measured))
     counts = tuple(_count_changes(machine))
     soak_alarms, soak_gaps = _soak_findings(choice, judgments, measured)
@@ -220,8 +224,8 @@ def _pair(family: Family, row: ReferenceRow, measured: MeasuredRow | None) -> Pa
 
 
 def _interval(family: Family, row: ReferenceRow, measured: MeasuredRow | None) -> Interval:
-    """Of the ratio of two times. Energy and the ranks of a fleet state no interval, and count as
-    they are."""
+    """The interval of the ratio of two times. Energy and the ranks of a fleet have no interval, and
+    count as they are."""
     if measured is None or measured.rank is not None or family is ENERGY:
         return _EXACT
     found = ratio(row.entry, to_entry(measured.row, row.entry.inputs))
@@ -268,15 +272,16 @@ def _unclear_text(one: Judgment) -> str:
 
 
 def _nothing_judged(judgments: Sequence[Judgment]) -> Iterator[Gap]:
-    """A verdict that rests on no row is no pass, whatever the user does without."""
+    """A verdict that is based on no row is no pass, whatever the user excuses."""
     pairs = [pair for one in judgments for pair in one.pairs]
     if not any(pair.is_wrong or pair.log_ratio is not None for pair in pairs):
         yield Gap("no row of the reference was judged")
 
 
 def _missing_families(judgments: Sequence[Judgment], machine: Machine) -> Iterator[Gap]:
-    """What the reference or the machine lacks can be done without. A row that does not count has no
-    word: it was disturbed, or ran otherwise than in the reference, which can be put right."""
+    """A family that the reference or the machine lacks can be excused. A row that does not count
+    has no word: it was disturbed, or ran otherwise than in the reference, which can be put
+    right."""
     count = len(machine.before)
     facts = next(iter(machine.before.values()))
     uncounted = [str(device) for device, one in machine.before.items() if not one.get("energy")]
@@ -298,7 +303,7 @@ def _missing_families(judgments: Sequence[Judgment], machine: Machine) -> Iterat
 
 
 def _missing_spreads(judgments: Sequence[Judgment], without: Collection[str]) -> Iterator[Gap]:
-    """Of the families that count: one that the user does without needs no spread either."""
+    """Lists counted families without a spread. A family that is excused needs no spread either."""
     names = dict.fromkeys(
         one.family.name
         for one in judgments
@@ -314,7 +319,8 @@ def _missing_spreads(judgments: Sequence[Judgment], without: Collection[str]) ->
 
 def _wrong_rows(measured: Measured) -> Iterator[str]:
     for row in measured.every_row:
-        if row.status in _WRONG and row.status != "device_lost":  # which is told apart
+        # A lost device is reported separately.
+        if row.status in _WRONG and row.status != "device_lost":
             problem, reason = printable(row.problem or ""), printable(row.reason or "no reason")
             yield f"{problem} is {row.status}: {reason}"
 
@@ -325,8 +331,8 @@ def _wrong_rows(measured: Measured) -> Iterator[str]:
 def _soak_findings(
     choice: Choice, judgments: Sequence[Judgment], measured: Measured
 ) -> tuple[list[str], list[Gap]]:
-    """What is wrong in the soak, and what is missing of it. A reference without a row that computes
-    has a gap of compute as well, so that a pass does without both families."""
+    """The faults of the soak, and the gaps in it. A reference without a row that computes has a gap
+    of compute as well, so that a pass requires that both families are excused."""
     soaks = [row for row in measured.soaks if row.status == "ok" and whole_of(row.soak)]
     if hardest_row(choice) is None:
         return [], [Gap("soak: the reference has no row that computes", SUSTAINED_CLOCKS.word)]

@@ -1,7 +1,7 @@
 """The command line: runs a subcommand and turns every error into one line and an exit status.
 
-Exit statuses: 0 success; 1 rows failed; 2 bad usage or input; 130 Ctrl-C; 143 SIGTERM or SIGHUP.
-Where 1 is a verdict, no error ends with it.
+Exit statuses: 0 success; 1 rows failed; 2 bad usage or input; 130 Ctrl-C; 143 SIGTERM or SIGHUP. If
+1 is a verdict of the command, no error ends with it.
 """
 
 from __future__ import annotations
@@ -20,8 +20,9 @@ __all__ = ["main"]
 
 _LONGEST = 2000  # characters of an error message
 _WITH_VERDICT = ("accept", "ab")  # commands whose exit status 1 is a verdict
-# The new objects after which the garbage collector searches. Rows of result files are many objects
-# and in no cycle: with Python's 700, comparing files of 10,000 rows takes a tenth longer.
+# The number of new objects after which the garbage collector searches. Rows of result files are
+# many objects without cycles: with Python's default of 700, comparing files of 10,000 rows takes a
+# tenth longer.
 _OBJECTS_PER_COLLECTION = 50_000
 
 
@@ -72,7 +73,8 @@ def _open_streams() -> bool:
     output is closed."""
     given = sys.stdout is not None
     while not all(_is_open(descriptor) for descriptor in range(3)):
-        os.set_inheritable(os.open(os.devnull, os.O_RDWR), True)  # the lowest that is closed
+        # Gets the lowest number that is closed.
+        os.set_inheritable(os.open(os.devnull, os.O_RDWR), True)
     if sys.stderr is None:
         sys.stderr = open(2, "w", encoding="utf-8", closefd=False)  # noqa: SIM115
     return given
@@ -103,7 +105,8 @@ def _run_command(words: list[str]) -> int:
         if isinstance(error.__cause__, KeyboardInterrupt):  # Ctrl-C in the native module's import
             raise KeyboardInterrupt from None
         if "_core" not in str(error):
-            last = (str(error).strip() or "no reason is given").splitlines()[-1]  # numpy's has many
+            # Errors of numpy have many lines.
+            last = (str(error).strip() or "no reason is given").splitlines()[-1]
             raise UserError(f"a module of Python cannot be loaded: {last}") from None
         why = f"the native module cannot be loaded: {error}; 'pip install .' builds it"
         raise UserError(why) from None

@@ -25,7 +25,7 @@ from deepbench.runner.progress import Screen
 _FILE_SUFFIX = ".jsonl"
 _PAIRS = Option("--pairs", f"make exactly N pairs; default: {LEAST_PAIRS} to {MOST_PAIRS}, by how "
                 "well they repeat", "N", click.IntRange(2, 99))  # fmt: skip
-_NOT_OF_AB = {  # of other runs
+_NOT_OF_AB = {  # options of other runs
     "--samples", "--soak", "--visits", "--no-verify", "--no-ceilings", "--cores", "--energy",
     "--once", "--ranks", "--devices", "--output", "--resume", "--retry", "--format", "--columns",
     "--against", "--in-process", "--price", "--no-history",

@@ -1,4 +1,4 @@
-"""deepbench accept --against REFERENCE: says whether this machine is what it should be."""
+"""deepbench accept --against REFERENCE: decides whether this machine performs as it should."""
 
 from __future__ import annotations
 
@@ -113,7 +113,7 @@ def _excused_words(line: CommandLine) -> frozenset[str]:
 
 
 def _report_path(line: CommandLine) -> Path | None:
-    """The page to write, which is known to be writable. Raises UserError."""
+    """The page to write, which has been checked to be writable. Raises UserError."""
     text = line.get(_REPORT.flag)
     if text is None:
         return None
@@ -125,8 +125,8 @@ def _report_path(line: CommandLine) -> Path | None:
 
 
 def _new_folder(line: CommandLine) -> Path | None:
-    """The folder for the result files, which is known to be possible. It is made for good when rows
-    begin, so that a command that is refused leaves none. Raises UsageError."""
+    """The folder for the result files, which has been checked to be possible. It is created when
+    rows begin, so that a command that is refused leaves none. Raises UsageError."""
     text = line.get(_KEEP.flag)
     if text is None:
         return None

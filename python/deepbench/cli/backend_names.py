@@ -1,4 +1,4 @@
-"""The backend that a word of other programs stands for, for suggestions."""
+"""Finds the backend for which a word of other programs stands, for suggestions."""
 
 from __future__ import annotations
 
@@ -6,12 +6,12 @@ from functools import cache
 
 
 def backend_choices() -> list[str]:
-    """The names that --backend takes."""
+    """The names that --backend accepts."""
     return ["auto", *_paths_by_backend()]
 
 
 def library_names() -> list[str]:
-    """The libraries of every backend, which are loaded, each in a process of its own."""
+    """The libraries of every backend. Each backend is loaded in a process of its own."""
     from deepbench.runner.inspection import inspect_backend
 
     found = (inspect_backend(path).get("libraries") or {} for path in _paths_by_backend().values())

@@ -1,4 +1,4 @@
-"""deepbench check-result FILE: says whether a result file may join the measured references."""
+"""deepbench check-result FILE: decides whether a result file may join the measured references."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""What every subcommand is made of: click's parser, with one-line errors that name the cure.
+"""The common parts of every subcommand: click's parser, with one-line errors that name the remedy.
 
-Words and options may come in any order. An option is given at most once. Click raises errors of its
-own; a Command turns them into UsageError.
+Words and options may come in any order. An option is given at most once. Click raises its own
+errors; a Command turns them into UsageError.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from deepbench.cli.backend_names import backend_by_name_or_synonym
 from deepbench.cli.option_types import FILE, OptionValue, TextWithCandidates, choices_of
 from deepbench.errors import UsageError, in_quotes, suggestion
 
-# What other programs call an option, as deepbench writes it.
+# Names of options in other programs, with their names in deepbench.
 _SYNONYMS = {
     "best": "--algorithm best", "exhaustive": "--algorithm exhaustive",
     "hot": "--cache hot", "cold": "--cache cold", "steady": "--power sustained",
@@ -39,7 +39,7 @@ _ARGUMENTS = "deepbench.arguments"  # where a context keeps the arguments as the
 class CommandLine:
     """A parsed command line."""
 
-    words: tuple[str, ...]  # in their order
+    words: tuple[str, ...]  # in the order of the command line
     values: Mapping[str, object] = field(default_factory=dict)  # by long option; "" for a switch
     arguments: tuple[str, ...] = ()  # words and options as they were given
 
@@ -47,7 +47,7 @@ class CommandLine:
         return option in self.values
 
     def get(self, option: str) -> str | None:
-        """The value of an option as a text, of a number the shortest."""
+        """The value of an option as a text; a number in its shortest form."""
         value = self.values.get(option)
         if isinstance(value, float):
             return str(value).removesuffix(".0")
@@ -104,7 +104,8 @@ class Option(click.Option):
 
 
 class Command(click.Command):
-    """A subcommand: its options, what its words are, and what it does with a command line."""
+    """A subcommand: its options, the meaning of its words, and the function that runs a command
+    line."""
 
     def __init__(
         self,
@@ -202,7 +203,7 @@ def parse_arguments(arguments: Sequence[str], options: Sequence[Option]) -> Comm
 
 
 def option_for_synonym(word: str, known: Mapping[str, Option]) -> str:
-    """The option, with its value, that other programs call `word`; '' where there is none here."""
+    """The option, with its value, that other programs call `word`; '' if deepbench has none."""
     option = _SYNONYMS.get(word.lower(), "")
     name, _, value = option.partition(" ")
     choices = known[name].choices if name in known else ("",)

@@ -1,4 +1,4 @@
-"""Which word starts which subcommand, and the help above them all."""
+"""Maps words to subcommands, and writes the help of all of them."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ _SYNONYMS = {
     "references": "list references", "workloads": "workload", "models": "workload",
 }  # fmt: skip
 
-_COMMAND_OF_SUFFIX = {  # of a file's name
+_COMMAND_OF_SUFFIX = {  # by the suffix of a file's name
     ".jsonl": "show", ".txt": "run", ".xlsx": "import", ".json": "import", ".gz": "import",
     ".log": "import", ".toml": "workload",
 }  # fmt: skip

@@ -68,8 +68,8 @@ def main(line: CommandLine) -> int:
 
 
 def _with_runs_of_history(words: Sequence[str]) -> Sequence[str]:
-    """The words with the file of the last run for 'last', which is sought once: another run may end
-    meanwhile. Alone, the run before it comes first."""
+    """The words with 'last' replaced by the file of the last run, which is looked up once, because
+    another run may end meanwhile. If 'last' is the only word, the run before it comes first."""
     if not any(map(is_last_run, words)):
         return words
     last = history.last_run()

@@ -131,7 +131,7 @@ def _facts_text(facts: Json) -> str:
 
 
 def _line(value: object) -> str:
-    """What a backend or a system says, as a part of one line."""
+    """A text of a backend or a system as a part of one line."""
     return printable_line(str(value))
 
 
@@ -173,7 +173,7 @@ def _indented_lines(title: str, facts: Json, margin: str = "") -> list[str]:
 
 
 def _readable(name: str, value: object) -> str:
-    """A number of bytes or of nanoseconds once more, in a larger unit."""
+    """Repeats a number of bytes or of nanoseconds in a larger unit."""
     number = float(value) if isinstance(value, (int, float)) else 0.0
     if name.endswith("_ns") and number >= 1e3:
         return f" ({time_text(number)})"

@@ -15,7 +15,8 @@ from deepbench.runner.progress import Screen
 
 _MOST_LINES = 20
 _WORKBOOK_SUFFIXES = (".xlsx", ".xlsm", ".xls")
-_WORKBOOK_BEGINNINGS = (b"PK\x03\x04", b"\xd0\xcf\x11\xe0")  # of a ZIP archive, of an old workbook
+# First bytes of a ZIP archive, and of an old workbook.
+_WORKBOOK_BEGINNINGS = (b"PK\x03\x04", b"\xd0\xcf\x11\xe0")
 _OPTIONS = (
     Option("--output", "the file to write: a suite, or of a workbook a result file", "FILE", FILE,
            short="-o"),

@@ -76,7 +76,7 @@ def remarks_of(recording: Recording) -> list[str]:
 
 
 def summary_of(recording: Recording, source: Path) -> str:
-    """The line that says what was read."""
+    """The line that states what was read."""
     problems = len(recording.problems)
     counted = f"{problems} problem{'' if problems == 1 else 's'}"
     device = f" on {recording.device}" if recording.device else ""

@@ -90,7 +90,7 @@ class ListedProblem:
 
     @property
     def applications(self) -> str:
-        """With the calls of each if there are several."""
+        """The applications as one text, with the calls of each if there are several."""
         if self.counts is None or len(self.counts.applications) < 2:
             return self.selected.application or ""
         return ", ".join(f"{one.name} ({one.count})" for one in self.counts.applications)
@@ -253,7 +253,8 @@ def _summary_table(listed: Sequence[ListedProblem]) -> Table:
 
 
 def _problem_table(listed: Sequence[ListedProblem]) -> Table:
-    """The work is of one call; a column has the counts if there are any."""
+    """The table of problems. The work is that of one call; a column has the counts if there are
+    any."""
     counted = any(item.counts for item in listed)
     rows: list[tuple[Cell, ...]] = [
         (

@@ -1,5 +1,5 @@
-"""deepbench list references: prints the devices that the package has figures of, published by the
-original benchmark or measured by deepbench or, with a name, every row of one of them."""
+"""deepbench list references: prints the devices of which the package has figures, published by the
+original benchmark or measured by deepbench. With a name, prints every row of one of them."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def _table_of_references() -> Table:
 
 
 def _spread_texts(reference: references.Reference) -> Iterator[str]:
-    """By how much devices differ, where enough of them measured the same rows."""
+    """The differences between devices, if enough of them measured the same rows."""
     known = reference.judging_spread
     for family, one in known.items():
         yield (

@@ -1,4 +1,4 @@
-"""deepbench man: prints the manual page, which is made of the help of every command."""
+"""deepbench man: prints the manual page, which is generated from the help of every command."""
 
 from __future__ import annotations
 

@@ -33,7 +33,7 @@ Prints how far a model is off on sizes and rank counts it was not fitted to.
 Rows of one machine predict nothing beyond its devices or processors.
 """
 _MOST_RANKS = 1 << 20
-_COLUMN = 14  # cells
+_COLUMN = 14  # width in terminal cells
 
 
 def main(line: CommandLine) -> int:

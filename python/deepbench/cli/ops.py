@@ -29,12 +29,12 @@ if TYPE_CHECKING:
     from deepbench._core import Parameter
 
 _HELP_WIDTH = 80
-_SMALLEST = 16  # of a size that is worth a sweep; strides and paddings are less
+_SMALLEST = 16  # smallest size that is worth a sweep; strides and paddings are smaller
 
 
 class OperationCommand(Command):
-    """The command of one operation. It answers words that are nearly right with the command that
-    they should be."""
+    """The command of one operation. It answers words that are nearly right with the correct
+    command."""
 
     def __init__(self, op: str) -> None:
         super().__init__(
@@ -121,7 +121,7 @@ def _attribute_facts(parameter: Parameter) -> str:
 
 
 def _allowed_values(parameter: Parameter) -> str:
-    """What an attribute may be: "one of n t", "0 to 100000", "1 or more"."""
+    """The values that an attribute may have: "one of n t", "0 to 100000", "1 or more"."""
     if parameter.choices:
         return "one of " + " ".join(parameter.choices)
     if parameter.maximum is None:

@@ -70,8 +70,8 @@ class FormatChoice(click.Choice[str]):
 
 
 class OptionValue(StringParamType):
-    """A value of another type, of click or of this file. The UsageError for a wrong one names the
-    option and the cure."""
+    """A value of another type, of click or of this file. The UsageError for a wrong value names the
+    option and the remedy."""
 
     def __init__(self, usage: str, flag: str, inner: click.ParamType[Any]) -> None:
         self.name = inner.name

@@ -128,7 +128,7 @@ OPTIONS: tuple[Option, ...] = (
 )  # fmt: skip
 
 
-# Unless --time-limit says otherwise.
+# The time limit unless --time-limit states another.
 _QUICK_LIMIT_S = "2"
 _SOAK_LIMIT_S = "60"
 
@@ -201,7 +201,7 @@ def _require_one_call(line: CommandLine) -> None:
 
 def _require_soak_alone(line: CommandLine) -> None:
     """Raises UsageError for an option that contradicts --soak: its calls follow one another without
-    pause, in one process, and their number is given."""
+    pause in one process, and their number is given."""
     for flag in ("--samples", "--visits"):
         if line.has(flag):
             raise UsageError(f"--soak says how many calls a row makes: leave out {flag}")
@@ -268,8 +268,8 @@ def _require_device_number(text: str) -> None:
 
 
 def backend_option(line: CommandLine) -> str:
-    """The backend that --backend names. Raises UsageError for a word that stands for another one;
-    the native module refuses other unknown names."""
+    """The backend that --backend names. Raises UsageError for a word that stands for another
+    backend; the native module rejects other unknown names."""
     name = line.get("--backend") or "auto"
     if name == "auto" or is_backend(name):
         return name

@@ -1,4 +1,4 @@
-"""deepbench run SUITE_FILE...: times the problems of the user's own files, in their order."""
+"""deepbench run SUITE_FILE...: times the problems of the user's files, in their order."""
 
 from __future__ import annotations
 

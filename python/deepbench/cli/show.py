@@ -117,7 +117,7 @@ def _print_context(screen: Screen, result: ResultFile) -> None:
 
 
 def _say_of_file(screen: Screen, text: str) -> None:
-    """Says a text with names of a file, which may be of any length."""
+    """Prints a message with names of a file, which may be of any length."""
     screen.say(f"deepbench: {shortened(printable_line(text), _LONGEST_LINE)}")
 
 

@@ -54,7 +54,7 @@ def main(line: CommandLine) -> int:
 
 
 def _run(line: CommandLine, request: Request) -> int:
-    # A list, which is to appear at once, needs none of these.
+    # A list, which should appear at once, needs none of these modules.
     from deepbench.runner.launcher import launch_environment
     from deepbench.runner.sweep import Sweep
 
@@ -70,7 +70,8 @@ def _run(line: CommandLine, request: Request) -> int:
 
 
 def _require_rank_for_each_device(request: Request, ranks: int | None) -> None:
-    """Raises UsageError if the sums of a layer would be over another number of devices."""
+    """Raises UsageError if a layer is divided among another number of devices than there are
+    ranks."""
     for values in request.values:
         if ranks is not None and values.get("tp", 1) not in (1, ranks):
             tp = values["tp"]
@@ -81,7 +82,7 @@ def _require_rank_for_each_device(request: Request, ranks: int | None) -> None:
 
 
 def _refuse_options_of_runs(line: CommandLine, when: str) -> None:
-    """Raises UsageError for an option that only a run obeys."""
+    """Raises UsageError for an option that applies only to a run."""
     others = [name for name in line.values if name not in (_LIST.flag, "--format")]
     if others:
         raise UsageError(f"{others[0]} is for a run; {when}, nothing runs")
@@ -112,7 +113,7 @@ def _parameter_text(parameter: Parameter) -> str:
 
 
 def _list_calls(line: CommandLine, request: Request) -> int:
-    """Prints the calls of every pass, and on a table what they sum to."""
+    """Prints the calls of every pass and, in a table, their totals."""
     target = Target(_core.Problem.parse, request.precision)
     passes = [expand(request.model, request.phase, one, target) for one in request.values]
     several = len(passes) > 1
@@ -130,7 +131,7 @@ def _list_calls(line: CommandLine, request: Request) -> int:
 
 
 def _call_cells(item: Item) -> tuple[Cell, ...]:
-    """GFLOP and MB are those of all calls."""
+    """The cells of a call. GFLOP and MB are those of all its calls."""
     return (
         item.layer,
         item.kind,

@@ -105,7 +105,8 @@ def _compare_pair(base: ResultSet, result_set: ResultSet, rules: Rules) -> Pairw
 
 def _regressions(against: PairwiseComparison, rules: Rules) -> list[str]:
     """Slower rows, slower means and broken rows. Published figures cannot cause a regression, and
-    neither can a reference that is compared with the user's rows: nothing of theirs is slower."""
+    neither can a reference that is compared with the user's rows, because these have not become
+    slower."""
     if against.result_set.is_reference:
         return []
     limit = 1 + rules.fail_over

@@ -35,15 +35,15 @@ class Group:
 
     name: str
     ratio: Ratio
-    rows: int  # that the mean includes
-    left_out: int  # that the mean excludes
+    rows: int  # rows that the mean includes
+    left_out: int  # rows that the mean excludes
     faster: int
     slower: int
     verdict: str
     all_calls: AllCalls | None  # None: no row of the mean states a count
 
 
-# The groups of a row, and how many of its calls belong to each.
+# Maps a row to its groups, with the number of its calls that belong to each.
 Parts = Callable[[ComparedRow], Iterable[tuple[str, int]]]
 
 
@@ -127,8 +127,8 @@ def _make_group(
 
 
 def _all_calls(rows: Sequence[tuple[ComparedRow, int]]) -> AllCalls | None:
-    """Over all rows with two times that count, also those without an interval: a sum that lacks a
-    row is not the time of the application."""
+    """The time of all rows whose two times count, including those without an interval: a sum that
+    lacks a row is not the time of the application."""
     counted = [(row, calls) for row, calls in rows if row.is_in_means and row.count is not None]
     if not counted:
         return None

@@ -86,7 +86,7 @@ def median_interval(entry: Entry) -> Interval | None:
     if spread.degrees_of_freedom is not None:
         return Interval(math.log(time_ns / low), math.log(high / time_ns))
     error = _student_quantile(spread.n) * (spread.error or 0.0)
-    if spread.n < _FEW:  # so few samples do not estimate the MAD well either
+    if spread.n < _FEW:  # so few samples do not allow an estimate of the MAD either
         error = max(
             error, _student_quantile(spread.n) * spread.stdev_ns / math.sqrt(spread.n) / time_ns
         )

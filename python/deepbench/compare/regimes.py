@@ -15,7 +15,7 @@ from .result_set import OPERAND_TYPES, TYPE_ATTRIBUTES, Entry, Value
 _REGIME = ("cache", "power", "inputs", "launch", "threads", "ranks")
 _stated_regime = attrgetter(*_REGIME)
 _OF_ONE_DEVICE = ("launch", "threads")
-# The power regime of a file without rests. Its device may have rested, had its clock fallen.
+# The power regime of a file without rests. Its device might have rested if its clock had fallen.
 _UNRECORDED = "unrecorded"
 
 # A remark on pairs whose measured row is cold.

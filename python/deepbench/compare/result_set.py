@@ -26,7 +26,7 @@ Json = Mapping[str, Any]
 Value = int | float | str
 
 _LONGEST_TEXT = 300
-_SMALLEST = 1e-9  # of times and work, so that their quotients stay finite
+_SMALLEST = 1e-9  # smallest time and work that count, so that quotients stay finite
 TOTAL = "total"  # the phase of a published sum over phases
 # Attributes that name the types of a problem. Only int8 problems have any besides `precision`.
 OPERAND_TYPES = ("b_type", "x_type")
@@ -45,7 +45,7 @@ class Spread:
     q1_ns: float
     q3_ns: float
     stdev_ns: float
-    # Of the error, if it is that of several visits; None: the row has one.
+    # Degrees of freedom of the error if it comes from several visits; None: the row has one visit.
     degrees_of_freedom: float | None = None
 
 
@@ -79,9 +79,9 @@ class Entry:
     count: int | None = None  # how often its applications make this call; None: not stated
     applications: tuple[ApplicationCalls, ...] = ()
     published: bool = False  # a published figure, which was measured by other rules
-    ranks: int | None = None  # of a collective operation
-    is_disturbed: bool = False  # by other work on the machine
-    doubt: str | None = None  # why a published figure is excluded from means
+    ranks: int | None = None  # number of ranks of a collective operation
+    is_disturbed: bool = False  # whether other work on the machine disturbed the row
+    doubt: str | None = None  # the reason why a published figure is excluded from means
     # The intended values of misprinted attributes; None: there are none.
     meant: Mapping[str, Value] | None = None
 
@@ -121,7 +121,7 @@ class Entry:
 class ResultSet:
     """The rows of a result file or of a reference."""
 
-    name: str  # as the user named it: a path, or a processor's name
+    name: str  # the name that the user gave: a path, or a processor's name
     about: str  # device, libraries, date
     entries: tuple[Entry, ...]
     published: bool = False
@@ -207,7 +207,8 @@ def to_entry(row: Row, inputs: str = "uniform") -> Entry:
 
 
 def _printable_attributes(attributes: Mapping[str, Value]) -> Mapping[str, Value]:
-    """The same object where nothing has to be cleaned, which is the rule."""
+    """Removes control characters. Returns the same object if there are none, which is the usual
+    case."""
     texts = [value for value in attributes.values() if isinstance(value, str)]
     whole = "".join([*attributes, *texts])
     if len(whole) <= _LONGEST_TEXT and whole.isprintable():
@@ -271,7 +272,8 @@ def _spread(statistics: Statistics) -> Spread | None:
 
 
 def _degrees_of_freedom(statistics: Statistics) -> float | None:
-    """Those of the variance between visits, to which the class of the row adds its own."""
+    """The degrees of freedom of the variance between visits, to which those of the row's class are
+    added."""
     visits = statistics.visits
     if visits is None or not visits.count or visits.count < 2:
         return None

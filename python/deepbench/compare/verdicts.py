@@ -51,8 +51,8 @@ class ComparedRow:
 
     @property
     def count(self) -> int | None:
-        """How often the baseline makes the call, or the other side where the baseline does not
-        state it; the same on both sides, so that their sums are of the same calls."""
+        """How often the baseline makes the call, or else the other side. The count is the same for
+        both sides, so that their sums include the same calls."""
         return self.other.count if self.base.count is None else self.base.count
 
     @property

@@ -25,8 +25,8 @@ class PassPair:
 
     base: PassTotals
     other: PassTotals
-    kernels: tuple[Kernel, ...]  # that both have measured
-    is_knee: bool  # of the baseline
+    kernels: tuple[Kernel, ...]  # kernels that both sides have measured
+    is_knee: bool  # whether the baseline's knee is this pass
 
     @cached_property
     def is_total(self) -> bool:
@@ -89,7 +89,7 @@ class WorkloadComparison:
     pairs: tuple[PassPair, ...]
     only_base: tuple[Pass, ...]  # passes without a partner
     only_other: tuple[Pass, ...]
-    apart: tuple[str, ...]  # conditions, as in regimes.ACROSS, that keep passes apart
+    apart: tuple[str, ...]  # conditions, as in regimes.ACROSS, that prevent a comparison of passes
 
     @property
     def is_same_model(self) -> bool:
@@ -156,8 +156,9 @@ def _partner(
     across: Collection[str],
     apart: dict[str, None],
 ) -> tuple[PassTotals, tuple[Kernel, ...]] | None:
-    """The same pass of the other side in a comparable regime, if possible in the same, and the
-    kernels that both have measured. Adds to `apart` what keeps others from being compared."""
+    """The same pass of the other side in a comparable regime, if possible in the same regime, and
+    the kernels that both sides have measured. Adds to `apart` the conditions that prevent a
+    comparison of others."""
     same_values = [
         candidate
         for totals in other.totals
@@ -201,7 +202,8 @@ def _is_same_call(one: Item, other: Item) -> bool:
 def _conditions(
     kernels: Sequence[Kernel], base: ResultSet, other: ResultSet, across: Collection[str]
 ) -> list[str]:
-    """In what the measurements of the kernels differ, but for what may differ."""
+    """The conditions in which the measurements of the kernels differ, except those that may
+    differ."""
     words: dict[str, None] = {}
     for a, b in kernels:
         if a.item.precision != b.item.precision and _PRECISION not in across:

@@ -1,4 +1,4 @@
-"""The precision of a problem that names none, which the backend decides."""
+"""Determines the precision of a problem that states none, according to the backend."""
 
 from __future__ import annotations
 

@@ -42,7 +42,7 @@ if TYPE_CHECKING:
     from deepbench._core import Problem
 
 Json = Mapping[str, Any]
-Parse = Callable[[str, str], "Problem"]  # of a line, with key=value words as defaults
+Parse = Callable[[str, str], "Problem"]  # parses a line, with key=value words as defaults
 
 
 @dataclass(frozen=True)
@@ -52,8 +52,8 @@ class SelectedProblem:
     problem: Problem
     application: str | None = None
     constant: tuple[str, ...] = ()
-    group: tuple[str, int] | None = None  # suite and line, which may stand for several phases
-    counts: CallCounts | None = None  # of its calls; None: its suite counts none
+    group: tuple[str, int] | None = None  # suite and line, which may state several phases
+    counts: CallCounts | None = None  # counts of its calls; None: its suite counts none
 
 
 class ProblemSource(Protocol):
@@ -75,9 +75,9 @@ class Selection:
     title: str  # "gemm training"
     set: str | None
     source: ProblemSource
-    many: bool  # a set or a suite, of which --quick selects a part
+    many: bool  # whether it is a set or a suite, of which --quick selects a part
     facts: Callable[[Parse, Json | None], Json] = _no_facts  # further members of the context
-    remarks: Sequence[str] = ()  # on what the words select
+    remarks: Sequence[str] = ()  # remarks about what the words select
 
 
 @dataclass(frozen=True)
@@ -94,7 +94,7 @@ class SuiteSource:
 
     @property
     def remarks(self) -> list[str]:
-        """What of the suites is left out."""
+        """Remarks about the parts of the suites that are omitted."""
         left_out = self._in_precision[1]
         return [left_out_text(left_out, self.chosen["precision"])] if left_out else []
 
@@ -152,8 +152,8 @@ class LineSource:
 
 @dataclass(frozen=True)
 class DefaultProblems:
-    """The problems that an operation's name alone stands for, on the device at hand. `chosen` gives
-    values to some of their attributes, which then take the place of the operation's own."""
+    """The problems for which an operation's name alone stands on the present device. `chosen` gives
+    values to some of their attributes, which replace the operation's own."""
 
     op: str
     chosen: Mapping[str, Sequence[str]]

@@ -15,7 +15,7 @@ T = TypeVar("T")
 
 @dataclass(frozen=True)
 class MergedProblem(Generic[T]):
-    """A problem and what its lines say of it."""
+    """A problem with the metadata of its lines."""
 
     problem: T
     application: str | None  # None: no line names one, or lines name several

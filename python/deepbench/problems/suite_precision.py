@@ -1,4 +1,4 @@
-"""Suites in a precision that the command line names, which not every operation has."""
+"""Selects suites in a precision that the command line names, which not every operation has."""
 
 from __future__ import annotations
 
@@ -8,7 +8,8 @@ from dataclasses import replace
 from deepbench.problems.problem_arguments import choices_of, operation_name
 from deepbench.problems.suite_reader import Entry, Suite
 
-# tf32 is a precision of products alone. Other operations read and write the same numbers as float.
+# tf32 is a precision of products only. Other operations read and write the same numbers as in
+# float.
 STORED_AS = {"tf32": "float"}
 
 

@@ -29,7 +29,8 @@ _NAME = re.compile(r"[a-z_][a-z0-9_]*")
 _VALUE = re.compile(r'[^\s"=]+')
 _TOKEN = re.compile(r'(?:[^\s"]+|"[^"\\]*(?:\\.[^"\\]*)*")+')
 _METADATA = ("application", "count")  # keys that are not part of the problem
-_BESIDE_PROBLEM = ("#", *(f"{key}=" for key in _METADATA))  # how a word of something else begins
+# The beginnings of words that do not belong to the problem.
+_BESIDE_PROBLEM = ("#", *(f"{key}=" for key in _METADATA))
 _COUNT = re.compile(r"[1-9][0-9]{0,15}")
 _ESCAPED = re.compile(r"\\(.)")
 _QUOTED = re.compile(r'"([^"\\]*(?:\\.[^"\\]*)*)"')

@@ -22,12 +22,13 @@ from deepbench import results
 from deepbench.errors import UserError
 
 _FOLDER = Path(__file__).parent
-_MAX_FILE_BYTES = 16 << 20  # of an unpacked file
+_MAX_FILE_BYTES = 16 << 20  # limit of an unpacked file
 _FEWEST_LETTERS = 2  # of a word that names a processor
 PUBLISHED, MEASURED = "published", "measured"
 _INDEXES = {PUBLISHED: "index.json", MEASURED: "measured.json"}
-FEWEST_DEVICES = 5  # from which the deviation between devices is known well enough to judge one
-_MACHINE = re.compile(r"(dmi|os)-[0-9a-f]{16}")  # an identity of one
+# As many are needed to know the deviation between devices well enough to judge one.
+FEWEST_DEVICES = 5
+_MACHINE = re.compile(r"(dmi|os)-[0-9a-f]{16}")  # the identity of a machine
 _GZIP = 31  # the `wbits` of zlib for data with a gzip header
 
 
@@ -45,7 +46,8 @@ class FamilySpread:
 
 @dataclass(frozen=True)
 class Reference:
-    """The facts of a reference that an index holds. Those with a default are of one kind alone."""
+    """The facts of a reference that an index holds. Those with a default exist for one kind of
+    reference only."""
 
     kind: str  # PUBLISHED or MEASURED
     name: str  # of the device
@@ -64,13 +66,13 @@ class Reference:
     power: Sequence[str] = ()  # the power regimes of its rows
     builds: Sequence[str] = ()  # of deepbench: versions and revisions
     date: str | None = None
-    devices: int | None = None  # that measured its rows
-    sources: str | None = None  # a digest of the result files that it was made of
+    devices: int | None = None  # number of devices that measured its rows
+    sources: str | None = None  # a digest of the result files from which it was made
     spread: Mapping[str, FamilySpread] | None = None  # by family, where devices share rows
 
     @property
     def judging_spread(self) -> Mapping[str, FamilySpread]:
-        """The spread of the families that enough devices measured to judge another one by it."""
+        """The spread of the families that enough devices measured to judge another device by it."""
         known = self.spread or {}
         return {name: one for name, one in known.items() if one.devices >= FEWEST_DEVICES}
 
@@ -81,16 +83,17 @@ def family_of(op: str | None, attributes: Mapping[str, object]) -> str:
 
 
 def processor_identity(context: Mapping[str, Any]) -> str | None:
-    """What tells the device of a result file apart if it is a processor, which has no serial number
-    that programs can read: the identity of its machine. None: it is none, or that is unknown."""
+    """The identity of the device of a result file if it is a processor, which has no serial number
+    that programs can read: the identity of its machine. None: it is no processor, or the identity
+    is unknown."""
     device, host = context.get("device") or {}, context.get("host") or {}
     machine = host.get("machine") if device.get("shares_host_memory") else None
     return machine if kind_of_identity(machine) else None
 
 
 def kind_of_identity(identity: object) -> str | None:
-    """`dmi` of the identity that root has of a machine, `os` of that for all others; None of
-    anything else, such as the serial number of a device."""
+    """`dmi` for the identity that root sees of a machine, `os` for the one that all other users
+    see; None for anything else, such as the serial number of a device."""
     found = _MACHINE.fullmatch(identity) if isinstance(identity, str) else None
     return found[1] if found else None
 

@@ -1,5 +1,5 @@
-"""Whether a result file may join the measured references: its rows stand for the device, and others
-can repeat them."""
+"""Decides whether a result file may join the measured references: whether its rows represent the
+device, and whether others can repeat them."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from deepbench.results import ResultFile, Row, schema
 
 Json = Mapping[str, Any]
 
-# Half of a 95 % interval over the median, as much as compare takes for noise.
+# The largest half of a 95 % interval over the median, which equals the noise limit of compare.
 MOST_SPREAD = 0.03
 FEWEST_VISITS = 3
 
@@ -18,11 +18,11 @@ FEWEST_VISITS = 3
 _FREE_OPTIONS = frozenset(
     {"device", "library", "algorithm", "visits", "energy", "seed", "ceilings"}
 )
-_UNSUPPORTED = "unsupported"  # rows that the device cannot run do not speak against the others
+_UNSUPPORTED = "unsupported"  # rows that the device cannot run do not count against the others
 
 
 def reasons_against(result: ResultFile) -> list[str]:
-    """Why the file may not join, each reason in one line; empty: it may."""
+    """The reasons why the file may not join, one line each; empty if it may."""
     if result.context.get("reference"):
         return ["it is a reference itself, made of several files; check those files"]
     return [*_incompleteness(result), *_gaps_of_context(result), *_rows_at_fault(result)]
@@ -37,7 +37,7 @@ def _incompleteness(result: ResultFile) -> Iterator[str]:
 
 
 def _gaps_of_context(result: ResultFile) -> Iterator[str]:
-    """What the context does not say, or says of a run that is not the default one."""
+    """The facts that the context lacks, and its options that differ from those of a default run."""
     context = result.context
     if context["schema"] != schema.VERSION:
         current = f"the current one, {schema.VERSION}"
@@ -88,8 +88,8 @@ def _is_not_default_regime(row: Row) -> bool:
 
 
 def is_sound(row: Row) -> bool:
-    """Whether a row may stand in a reference: it is verified, certain, and of a quiet machine. How
-    often it was visited, and in which regime, is another question."""
+    """Whether a row may be part of a reference: it is verified, precise, and from a quiet machine.
+    The number of its visits and its regime are checked elsewhere."""
     is_verified = row.status == "ok" and row.verification.status == "passed"
     return is_verified and not _is_wide(row) and not row.statistics.is_disturbed
 

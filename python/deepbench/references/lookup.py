@@ -16,9 +16,9 @@ _ZIP = b"PK\x03\x04"  # the first bytes of a workbook
 
 
 def open_results(word: str, ops: Collection[str] = (), detail: Detail = WHOLE) -> ResultFile:
-    """The rows of a result file, of the last run of the history, or of a reference, of which those
-    of `ops` alone if there are any. A file takes precedence over another meaning of its name.
-    `detail` is what the rows of a file have at least. Raises UserError."""
+    """The rows of a result file, of the last run of the history, or of a reference; of the latter
+    only those of `ops` if there are any. A file takes precedence over another meaning of its name.
+    `detail` states what the rows of a file need at least. Raises UserError."""
     if is_last_run(word):
         return history.read_run(history.last_run())
     reference = named_reference(word)

@@ -34,8 +34,8 @@ class Report(Protocol):
         """Called for each finished row."""
 
     def end(self, workload: Sequence[Totals] = ()) -> str:
-        """Called after the last row, also when the run was interrupted. `workload` are the totals
-        of a model, which a format for spreadsheets or of the original leaves out."""
+        """Called after the last row, even if the run was interrupted. `workload` has the totals of
+        a model, which formats for spreadsheets and that of the original omit."""
 
 
 def create(
@@ -45,9 +45,9 @@ def create(
     columns: Sequence[str] = (),
 ) -> Report:
     """Returns the format called `name`, one of FORMATS. A format for people adds the columns of
-    `reference`. A table fits the `width` of its terminal, None elsewhere, and has the `columns`
-    that are named, all where none is. Only the module of that format is imported. Raises
-    FormatError."""
+    `reference`. A table fits the `width` of its terminal (None without a terminal), and has the
+    named `columns`, or all columns if none are named. Only the module of that format is imported.
+    Raises FormatError."""
     if columns and name != "table":
         raise FormatError(f"--columns chooses the columns of a table, not of --format {name}")
     if reference is not None and name not in FORMATS_WITH_REFERENCE:

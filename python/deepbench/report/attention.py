@@ -1,4 +1,4 @@
-"""Which rows deserve a reader's attention, and in which color."""
+"""Determines which rows are highlighted, and in which color."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ _ORDINARY = ("ok", "unsupported")
 _DOUBTFUL = ("noisy", "throttled", "disturbed")
 _FAILED_STYLE = "red"
 _DOUBTFUL_STYLE = "yellow"
-TONE_STYLES = {"slower": "red", "faster": "green"}  # of rows of a comparison, by their tone
+TONE_STYLES = {"slower": "red", "faster": "green"}  # styles of rows of a comparison, by their tone
 
 
 def style_of(row: Row) -> str:

@@ -35,7 +35,8 @@ class BelowRows:
 
     def sections(self, workload: Sequence[Totals] = ()) -> list[Section]:
         """The ranks of a fleet, the courses of soaks, and the time of a model or of all counted
-        calls. Most runs have none of them, and do not wait until their modules are imported."""
+        calls. The modules of these sections are imported only when they are needed, since most runs
+        have none of them."""
         if not (self._fleet.rows or self._totals.regimes or self._soaks or workload):
             return []
         from deepbench.report.call_totals import call_total_sections

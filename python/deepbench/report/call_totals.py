@@ -43,7 +43,7 @@ def _regime_section(totals: CallTotals) -> Section:
 
 
 def _reservations(totals: CallTotals) -> Iterator[str]:
-    """What the time lacks to be that of the whole suite."""
+    """The reasons why the time is not that of the whole suite."""
     if missing := totals.rows_without_time:
         calls = totals.calls_without_time
         yield f"Not in it: {_rows_text(missing)} without a time, of {calls} calls."

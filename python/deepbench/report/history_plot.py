@@ -21,12 +21,13 @@ class PastRow:
     """A row of a problem, and the run that measured it."""
 
     started: str
-    build: str  # of deepbench
+    build: str  # build of deepbench
     row: Row
 
     @property
     def setup(self) -> Setup:
-        """What the rows of one plot have in common: all but the version of the library."""
+        """The common conditions of the rows of one plot: everything except the version of the
+        library."""
         row, regime = self.row, self.row.regime
         name = (row.library or "").partition(" ")[0]
         fleet = row.ranks.count if row.ranks else None
@@ -42,7 +43,7 @@ class ProblemHistory:
 
     problem: str
     rows: Sequence[PastRow]
-    others: int  # rows in another setup, which are left out
+    others: int  # number of rows in another setup, which are omitted
 
     @property
     def title(self) -> str:

@@ -46,5 +46,5 @@ class Json:
 
 
 def _escaped(text: re.Match[str]) -> str:
-    """Letters as JSON's escapes, since a row may hold what a terminal obeys."""
+    """Letters as JSON's escapes, since a row may hold control characters of terminals."""
     return json.dumps(text[0])[1:-1]

@@ -28,7 +28,7 @@ class OutlineProblem(NamedTuple):
     flops: float | None
     application: str | None = None  # None if applications have no column
     power: str | None = None  # the power regime; None: unknown, as of published figures
-    visits: int = 1  # of which each is by another process
+    visits: int = 1  # each by another process
     calls: int | None = None  # how often its applications make it; None: not stated
     energy: bool = False  # whether the energy of its calls is measured
 
@@ -44,14 +44,15 @@ class OpOutline:
     value_widths: Mapping[str, int] = field(default_factory=dict)  # of attributes without a title
     shared: Mapping[str, str] = field(default_factory=dict)  # attributes that are equal in all rows
     powers: Sequence[str] = ()  # the power regimes of the rows
-    visits: int = 1  # the most of a row
+    visits: int = 1  # the largest number of visits of a row
     count: int = 0  # the width of its column; 0: it has none
     energy: bool = False  # whether the energy of a call has columns
     price: float | None = None  # of a device per hour; None: costs have no column
 
     @property
     def heading(self) -> str:
-        """What holds for the whole table, such as 'power: rested; 3 visits'; may be empty."""
+        """The facts that apply to the whole table, such as 'power: rested; 3 visits'; may be
+        empty."""
         power = f"power: {' and '.join(self.powers)}" if self.powers else ""
         visits = f"{self.visits} visits" if self.visits > 1 else ""
         return "; ".join(filter(None, (power, visits)))

@@ -25,7 +25,7 @@ def soak_section(rows: Sequence[Row]) -> Section | None:
     )
     lines = tuple(line for row in soaks for line in _lines_of(row))
     heading = "Course of the soaks"
-    if len(soaks) == 1:  # its problem stands above the table
+    if len(soaks) == 1:  # the problem is stated above the table
         above = (about, lines[0].cells[-1])
         lines = tuple(TableRow(line.cells[:-1]) for line in lines)
         return Section(heading, above, columns[:-1], rows=lines)

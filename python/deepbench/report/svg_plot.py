@@ -19,7 +19,7 @@ class IntervalPoint:
     value: float
     low: float
     high: float
-    about: str  # what a reader sees who points at it
+    about: str  # the text that a reader sees at the pointer
     mark: str = ""
 
 

@@ -46,7 +46,8 @@ class Layout:
 
     problem: Sequence[Column]  # the application, the count and the attributes
     measured: Sequence[Column]
-    legend: Sequence[str] = ()  # what the columns leave out: precision=half, sw: stride_w
+    # Attributes that the columns omit or abbreviate: precision=half, sw: stride_w.
+    legend: Sequence[str] = ()
     gap: str = "  "
     below: Sequence[Column] = ()  # their cells continue below the row
 

@@ -1,4 +1,5 @@
-"""A model's time, where it goes and what of it was measured, below the rows of a run."""
+"""The time of a model, its distribution over layers and its measured part, below the rows of a
+run."""
 
 from __future__ import annotations
 

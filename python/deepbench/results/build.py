@@ -1,4 +1,4 @@
-"""What the context of a result file says about the build that wrote it."""
+"""Formats what the context of a result file states about the build that wrote it."""
 
 from __future__ import annotations
 

@@ -18,7 +18,7 @@ class CountedRow:
     problem: str
     count: int
     time_ns: float  # of one call
-    calls: Sequence[tuple[str | None, int]]  # by application; None: no named one
+    calls: Sequence[tuple[str | None, int]]  # by application; None: no application is named
 
     @property
     def total_ns(self) -> float:
@@ -29,7 +29,7 @@ class CountedRow:
 class ApplicationTotal:
     """The calls of one application."""
 
-    name: str | None  # None: no named one
+    name: str | None  # None: no application is named
     rows: int
     calls: int
     time_ns: float
@@ -51,8 +51,8 @@ class RegimeTotal:
         return math.fsum(row.total_ns for row in self.rows)
 
     def applications(self) -> list[ApplicationTotal]:
-        """The one with the most time first. The time of a row is divided among its applications by
-        their calls."""
+        """The applications, the one with the most time first. The time of a row is divided among
+        its applications in proportion to their calls."""
         found: dict[str | None, list[tuple[int, float]]] = {}
         for row in self.rows:
             for name, count in row.calls:

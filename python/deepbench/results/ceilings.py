@@ -1,4 +1,4 @@
-"""The ceilings of a result file, and what they make of its rows.
+"""The ceilings of a result file, and the bounds of its rows that follow from them.
 
 A row names its ceilings by their keys. Its bound and its shares follow from the lines of each key,
 so that they are computed whenever the row is shown; `deepbench._core.assess` computes them.
@@ -107,7 +107,7 @@ def assessed_line(row: Row) -> str:
 
 @dataclass
 class _Ceiling:
-    """What a file holds of one key: its last measurement, and the highest row that was above it."""
+    """The lines of one key in a file: its last measurement, and the highest row above it."""
 
     measured: Json | None = None
     raised: Json | None = None
@@ -134,7 +134,7 @@ class _Ceiling:
 
 
 class _Facts(NamedTuple):
-    """What a row needs of a ceiling."""
+    """The figures of a ceiling that a row needs."""
 
     figure: float | None = None
     spread: float | None = None
@@ -155,7 +155,8 @@ class Ceilings:
 
     def __init__(self, lines: Iterable[Json] = ()) -> None:
         self._by_key: dict[str, _Ceiling] = {}
-        self._facts: dict[tuple[str, str | None], _Facts] = {}  # of those that rows named so far
+        # Facts of the ceilings that rows have named so far.
+        self._facts: dict[tuple[str, str | None], _Facts] = {}
         for line in lines:
             self.add(line)
 
@@ -172,7 +173,7 @@ class Ceilings:
         return with_bound_figures(row, self._assessment(row))
 
     def names(self) -> set[str]:
-        """What is known, such as 'arithmetic half' and 'bandwidth l2'."""
+        """The names of the known ceilings, such as 'arithmetic half' and 'bandwidth l2'."""
         return {
             f"{line['kind']} {line.get('precision') or line.get('level')}"
             for line in (ceiling.line for ceiling in self._by_key.values())
@@ -212,7 +213,7 @@ class Ceilings:
         return found if row.status == "ok" else {**found, **_NO_SHARES}
 
     def _facts_of(self, kind: str, key: str | None) -> _Facts:
-        """Those of the ceiling that a row names; none if the file has none of that kind."""
+        """The facts of the ceiling that a row names; empty if the file has none of that kind."""
         facts = self._facts.get((kind, key))
         if facts is None:
             ceiling = self._by_key.get(key) if key is not None else None

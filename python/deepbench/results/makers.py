@@ -23,9 +23,9 @@ _NO_MAKERS: Makers = MappingProxyType({})
 def dataclass_maker(
     kind: type[_T], needed: Sequence[object] = (), parts: Makers = _NO_MAKERS
 ) -> Callable[..., _T]:
-    """A function that makes a `kind` of a JSON object and of members that replace its own. An
-    absent or null value has its default; `needed` are those of the first fields. `parts` make the
-    values of fields from values of the object."""
+    """A function that makes a `kind` from a JSON object and from members that replace those of the
+    object. An absent or null value has its default; `needed` are the values of the first fields.
+    `parts` make the values of fields from values of the object."""
     example = kind(*needed)
     body, known = ["get = value.get"], {}
     for name, type_name in _field_types(kind).items():
@@ -46,14 +46,14 @@ def dataclass_maker(
 
 
 def dataclass_changer(kind: type[_T]) -> Callable[..., _T]:
-    """As dataclasses.replace(), but many times faster."""
+    """Works like dataclasses.replace(), but many times faster."""
     body = [f"made.{name} = one.{name}" for name in _field_types(kind)]
     return _compiled(kind, "one, /, **replaced", body, {})
 
 
 def quickly_made(kind: type[_T]) -> type[_T]:
-    """A decorator of a frozen dataclass with slots, without default factories, of whose objects a
-    file has many: its constructor sets all fields by few calls."""
+    """A decorator of a frozen dataclass with slots and without default factories, of which a file
+    has many objects: its constructor sets all fields by few calls."""
     names = tuple(_field_types(kind))
     defaults = _defaults(kind)
     parameters = [f"{name}=default_{name}" if name in defaults else name for name in names]

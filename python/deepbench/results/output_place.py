@@ -1,4 +1,4 @@
-"""Why nothing can be written at a place, and how an output is opened there. Neither waits."""
+"""Checks the place of an output, and opens it. Neither function waits."""
 
 from __future__ import annotations
 
@@ -9,7 +9,8 @@ from pathlib import Path
 
 
 def unusable_reason(path: Path) -> str | None:
-    """Why no file can be written at the path, whatever is asked; None if none is known."""
+    """The reason why no file can be written at the path, whatever the user requests; None if none
+    is known."""
     try:
         is_link = stat.S_ISLNK(path.lstat().st_mode)
     except ValueError:  # NUL in the name, which opening tells
@@ -29,7 +30,8 @@ def _has_working_directory(path: Path) -> bool:
 
 
 def _broken_link_reason(path: Path) -> str | None:
-    """A link to a missing file in a folder is written through."""
+    """The reason why a link cannot be used; None if it can. A link to a missing file in an existing
+    folder is written through."""
     try:
         path.stat()
     except FileNotFoundError:

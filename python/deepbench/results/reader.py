@@ -38,7 +38,7 @@ Json = Mapping[str, Any]
 
 _MAX_FILE_BYTES = 1 << 30  # bytes: fifty thousand rows of a thousand samples each
 _HOW_TO_MAKE_ONE = "a result file is written by deepbench with -o"
-_REST_KEY = b'"rest_ns"'  # of a row before whose batches the device rested
+_REST_KEY = b'"rest_ns"'  # a row with this key was preceded by rests of the device
 _GZIP_MAGIC = b"\x1f\x8b"
 _MAX_BLANK_LINES = 1000
 _MAX_VERSION_SHOWN = 40
@@ -99,7 +99,7 @@ class ResultFile:
 
 @dataclass(frozen=True)
 class _Format:
-    """What the reading of a file's lines depends on."""
+    """The facts on which reading the lines of a file depends."""
 
     version: object  # of the schema
     has_rests: bool  # the device rested in some row
@@ -108,10 +108,10 @@ class _Format:
 
 @dataclass(frozen=True)
 class Detail:
-    """What a reader of many rows may leave out."""
+    """The parts that a reader of many rows may omit."""
 
-    lines: bool = True  # of rows, which hold what a row alone does not
-    shares: bool = True  # of the ceilings of the file; a model's totals need them, too
+    lines: bool = True  # lines of rows, which hold more than the row itself
+    shares: bool = True  # shares of the ceilings of the file, which a model's totals need as well
 
 
 WHOLE = Detail()
@@ -274,7 +274,7 @@ def _parse_line(
 def _rows_of_visits(
     path: Path, context: Json, stored: list[StoredLine], known: set[int]
 ) -> list[Row]:
-    """The rows whose visits alone are in the file, unlike those at `known` positions."""
+    """The rows of which the file has visits only, except those at `known` positions."""
     visits = [one for one in stored if isinstance(one, VisitLine)]
     if all(visit.row.position in known for visit in visits):
         return []
@@ -304,7 +304,7 @@ def _refuse_duplicate_positions(path: Path, rows: list[Row]) -> None:
 
 
 def os_reason(error: OSError) -> str:
-    """What an operating system error means for a result file."""
+    """The meaning of an operating system error for a result file."""
     known = {
         errno.ENOENT: "there is no such file",
         errno.EACCES: "permission to write or read it is missing",

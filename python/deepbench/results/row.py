@@ -30,8 +30,8 @@ from deepbench.results.schema_upgrade import upgrade_row
 Value = int | float | str
 Numbers = Sequence[float | None]
 
-# Above it a row is disturbed. A slice of other work in the samples of a row is less, and work that
-# stays takes half of the time.
+# A row with a larger share is disturbed. A single time slice of other work in the samples of a row
+# takes less, and work that stays takes half of the time.
 MAX_WAITED_SHARE = 0.05
 ABOVE_CEILING = 1.05  # a higher share of the roofline shows that the ceiling is too low
 
@@ -48,7 +48,7 @@ class Device:
 
 @dataclass(frozen=True, slots=True)
 class TriedCandidate:
-    """What the search among candidates learned about one of them."""
+    """The results of the search for one of its candidates."""
 
     candidate: str | None = None  # None: the library's default
     screened_ns: float | None = None
@@ -58,7 +58,7 @@ class TriedCandidate:
 
 @dataclass(frozen=True, slots=True)
 class Algorithm:
-    """The measured algorithm, and the library's default beside it."""
+    """The measured algorithm, and the library's default."""
 
     mode: str | None = None
     name: str | None = None
@@ -82,8 +82,8 @@ class Algorithm:
 
 @dataclass(frozen=True, slots=True)
 class Published:
-    """Where a published figure stands, what is printed there, and why it is doubted; or which trace
-    a time comes from."""
+    """The place of a published figure, the printed text, and the reason to doubt it; or the trace
+    from which a time comes."""
 
     trace: str | None = None
     workbook: str | None = None
@@ -120,7 +120,7 @@ class Regime:
 
 @dataclass(frozen=True, slots=True)
 class VisitFacts:
-    """The visits that a row was combined from, and the deviation between visits of its class."""
+    """The visits from which a row was combined, and the deviation between visits of its class."""
 
     count: int | None = None
     medians_ns: Numbers = ()
@@ -151,7 +151,7 @@ class Statistics:
 
     @property
     def is_disturbed(self) -> bool:
-        """Whether other work had processors of the row for a part of the time that counts."""
+        """Whether other work held processors of the row for a considerable part of the time."""
         return (self.waited_share or 0) > MAX_WAITED_SHARE
 
     @property
@@ -196,7 +196,7 @@ class Bound:
     level: str | None = None
     latency_ns: float | None = None
     step_ns: float | None = None
-    # Of the ceilings, as Statistics.spread.
+    # Half the 95 % intervals of the ceilings, as in Statistics.spread.
     arithmetic_spread: float | None = None
     memory_spread: float | None = None
     latency_spread: float | None = None
@@ -312,8 +312,8 @@ class Row:
     problem: str | None
     op: str | None
     reason: str | None
-    # All its keys, known or unknown: its JSON, or its members if it is of no file. None: its reader
-    # needs neither.
+    # All keys of the row, known or unknown: its JSON, or its members if it belongs to no file.
+    # None: the reader of the row needs neither.
     source: str | Mapping[str, Any] | None = field(repr=False, compare=False)
     attributes: Mapping[str, Value] = field(default_factory=dict)
     application: str | None = None
@@ -330,7 +330,7 @@ class Row:
     samples_kept: str | None = None
     clocks_mhz: Sequence[float] = ()
     rests_ns: Sequence[float] = ()
-    soak: Sequence[SoakPart] = ()  # its course; empty: the row is none
+    soak: Sequence[SoakPart] = ()  # its course; empty: the row is no soak
     first_call_ns: float | None = None
     host_ns: float | None = None
     work: Work = Work()
@@ -341,7 +341,7 @@ class Row:
     conversion: Conversion = Conversion()
     verification: Verification = Verification()
     observed: Mapping[str, Any] = field(default_factory=dict)
-    ranks: Ranks | None = None  # None: the row is of a single device
+    ranks: Ranks | None = None  # None: the row belongs to a single device
     notes: Sequence[str] = ()
     stages_ns: Mapping[str, float | None] = field(default_factory=dict)
 

@@ -39,7 +39,7 @@ _MAX_DEPTH = 32  # of nested lists and objects
 
 
 class Violation(Exception):
-    """A value violates the schema. `what` follows the place in a message."""
+    """A violation of the schema. `what` follows the place in a message."""
 
     def __init__(self, what: str) -> None:
         super().__init__(what)

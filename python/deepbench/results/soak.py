@@ -1,4 +1,4 @@
-"""What a soak shows: how time and clock change while a device computes without pause."""
+"""Summarizes a soak: how time and clock change while a device computes without pause."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def whole_of(parts: Sequence[SoakPart]) -> SoakSummary | None:
 
 
 def first_and_last_tenth_of(parts: Sequence[SoakPart]) -> tuple[SoakSummary, SoakSummary]:
-    """The first and the last tenth of the calls of a soak that has some, in whole parts."""
+    """The first and the last tenth of the calls of a soak that has calls, in whole parts."""
     parts = _parts_with_calls(parts)
     calls = _END * sum(part.calls for part in parts)
     return _summary_of(_until(parts, calls)), _summary_of(_until(parts[::-1], calls))
@@ -55,7 +55,7 @@ def _parts_with_calls(parts: Sequence[SoakPart]) -> list[SoakPart]:
 
 
 def _until(parts: Sequence[SoakPart], calls: float) -> list[SoakPart]:
-    """The first parts that have at least so many calls together."""
+    """The first parts that together have at least this many calls."""
     taken: list[SoakPart] = []
     for part in parts:
         if taken and sum(one.calls for one in taken) >= calls:

@@ -133,8 +133,9 @@ def _library_text(
     ops: Collection[str],
     default_libraries: Mapping[str, str],
 ) -> str | None:
-    """The library that --library names, else the CUDA version, else the default library that all
-    operations share. A backend that tells no default libraries uses the first usable one."""
+    """The library that --library names, or else the CUDA version, or else the default library that
+    all operations share. For a backend that states no default libraries, the first usable
+    library."""
     libraries = context.get("libraries") or {}
     wanted = options.rows.get("library") if options else None
     cuda = (libraries.get("cudart") or {}).get("version")

@@ -37,7 +37,7 @@ _ROOT = Path("/")
 _MACHINE_ID = re.compile(r"[0-9a-f]{32}")
 _NO_IDENTITY = "DEEPBENCH_NO_MACHINE_IDENTITY"
 _IDENTITY_BYTES = 8
-# What firmware tells where its maker has filled in no number, in lower case.
+# Texts in lower case that firmware states if its maker has entered no number.
 _PLACEHOLDER = re.compile(
     r"[0-]*|[f-]*|03000200-0400-0500-0006-000700080009|default string|none|not specified"
     r"|to be filled by o\.e\.m\.|system serial number"
@@ -100,10 +100,10 @@ def _environment_warnings(context: Mapping[str, object]) -> Iterator[str]:
 
 
 def machine_identity(variables: Mapping[str, str] = os.environ, root: Path = _ROOT) -> str | None:
-    """What tells this machine apart from others of its kind: `dmi-` and a digest of the numbers
-    that the firmware tells, which only root may read, else `os-` and a digest of the number of the
-    installed system. The digest does not show the numbers. None: Linux tells neither, or a variable
-    keeps it out."""
+    """An identity of this machine among others of its kind: `dmi-` and a digest of the numbers that
+    the firmware states, which only root may read, or else `os-` and a digest of the number of the
+    installed system. The digest does not reveal the numbers. None: Linux states neither, or a
+    variable excludes the identity."""
     if variables.get(_NO_IDENTITY):
         return None
     product = _identity_number(root / "sys/class/dmi/id/product_uuid")

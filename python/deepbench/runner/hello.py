@@ -22,7 +22,7 @@ _PLANNING: Json = {
         "estimates": _FIGURES_BY_NAME,
     },
 }
-# The members that the context of a result file takes over, with its rules.
+# The members that the context of a result file takes over, to which its rules apply.
 _OF_THE_CONTEXT = ("version", "backend", "device", "device_count", "libraries", "environment",
                    "threads", "ranks", "warnings")  # fmt: skip
 

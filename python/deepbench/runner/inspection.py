@@ -1,4 +1,4 @@
-"""What a backend says of itself without running a row."""
+"""Queries a backend about itself without running a row."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ _TIMEOUT_S = 30.0
 
 
 def inspect_backend(path: str) -> dict[str, Any]:
-    """The hello message of a plugin, with the `reason` why it cannot be used, or None. A separate
-    process asks, because a broken backend may crash it."""
+    """The hello message of a plugin, with the `reason` why it cannot be used, or None. The query
+    runs in a separate process, because a broken backend may crash it."""
     session = Session(worker_command("--inspect", (path,)), start_timeout_s=_TIMEOUT_S)
     try:
         facts = dict(session.start())

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 _MPI_LIBRARIES = ("mpi",)
-# Becomes a program that gets SIGTERM when its parent ends, however that ends; then mpiexec ends its
+# A program that receives SIGTERM when its parent ends, however that ends; mpiexec then ends its
 # ranks. Arguments: the parent, and the program with its arguments.
 _END_WITH_PARENT = """\
 import ctypes, os, signal, sys

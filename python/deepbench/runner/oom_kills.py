@@ -17,12 +17,12 @@ _PROC, _CGROUP = Path("/proc"), Path("/sys/fs/cgroup")
 class OomKills(NamedTuple):
     """Counts of killed processes. None: this system does not show the count."""
 
-    group: int | None  # in the control group of this process, whose workers share it
+    group: int | None  # for the control group of this process, which its workers share
     system: int | None
 
 
 def read_oom_kills(proc: Path = _PROC, cgroup: Path = _CGROUP) -> OomKills:
-    """The counts of this moment."""
+    """The current counts."""
     return OomKills(_group_count(proc, cgroup), _count_in(proc / "vmstat"))
 
 

@@ -18,13 +18,14 @@ from deepbench.runner.time_estimate import Work
 Json = Mapping[str, Any]
 
 _QUICK_STRIDE = 10  # --quick
-# --quick skips problems of more FLOPs or bytes whose call takes longer: its rows take 2 s, and to
-# fill so many bytes takes many times that.
+# --quick skips problems with more FLOPs or bytes if a call takes longer than this: its rows take 2
+# s, and filling so many bytes takes many times that.
 _QUICK_FLOPS, _QUICK_BYTES, _QUICK_CALL_S = 1e11, 1e10, 1.0
-# For loading libraries, preparing, verifying and measuring ceilings on small problems.
+# Time for loading libraries, preparing, verifying, and measuring ceilings on small problems.
 _HANG_BASE_S = 30.0
 _HANG_LIMITS = 6.0  # multiples of a row's time limit, since a row may be measured twice
-_SLOWEST_FLOPS_PER_S = 2e9  # seen for recurrent layers, whose threads synchronize at each step
+# As observed for recurrent layers, whose threads synchronize at each step.
+_SLOWEST_FLOPS_PER_S = 2e9
 _SLOWEST_BYTES_PER_S = 1e8
 _SLOWEST_ELEMENTS_PER_S = 1e8
 _SELECTION_FACTOR = {"best": 4.0, "exhaustive": 100.0}  # relative to --algorithm default
@@ -45,8 +46,8 @@ class PlannedRow:
     host_elements: float  # elements that the host generates one by one
     is_collective: bool
     power: str  # the power regime
-    options: str  # those that apply to this row only
-    counts: CallCounts | None = None  # of its calls; None: its suite counts none
+    options: str  # options that apply to this row only
+    counts: CallCounts | None = None  # counts of its calls; None: its suite counts none
 
     @property
     def application_names(self) -> str | None:

@@ -48,8 +48,8 @@ class Deadline:
 
 
 class Screen:
-    """Writes the report to standard output and everything else to standard error. What standard
-    error does not take is dropped: a message is worth less than the run.
+    """Writes the report to standard output and everything else to standard error. Messages that
+    standard error does not accept are dropped, because the run is worth more than a message.
 
     report() raises BrokenPipeError when the reader of standard output has closed it.
     """

@@ -1,5 +1,5 @@
-"""What a result comes from: the revision and the binaries of this build, the builds of the vendors'
-libraries, and what earlier runs have compiled."""
+"""The origin of a result: the revision and the binaries of this build, the builds of the vendors'
+libraries, and the compiled code of earlier runs."""
 
 from __future__ import annotations
 
@@ -51,8 +51,8 @@ def with_build_ids(libraries: Json | None) -> dict[str, Any]:
 
 
 def compile_caches(variables: Mapping[str, str] = os.environ) -> dict[str, Any]:
-    """The caches of compiled code as the run finds them. A full one spares the first rows the
-    compiler: that of deepbench's kernels, and that of NVIDIA's driver. None: there is none."""
+    """The caches of compiled code when the run starts: that of deepbench's kernels, and that of
+    NVIDIA's driver. A full cache saves the first rows the compilation. None: there is none."""
     folder = cache_folder()
     return {
         "kernels": _folder_facts(_unless_unsafe(folder / "kernels") if folder else None),

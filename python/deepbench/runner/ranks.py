@@ -29,9 +29,9 @@ if TYPE_CHECKING:
 _WORKER = Path(__file__).absolute().parents[1] / "worker" / "__main__.py"
 _RANK_LOST_STATUS = 3  # exit status of a worker that lost another rank
 _FINAL_ROW_S = 2.0  # grace period for the current row to finish by itself
-_OTHER_OPEN_FILES = 512  # that libraries may need
+_OTHER_OPEN_FILES = 512  # further files that libraries may need
 _REFUSAL_MESSAGE_S = 2.0  # grace period for rank 0 to report why it refused a rank
-_DISMISSAL_S = 5.0  # in which the other ranks arrive to hear that rank 0 cannot begin
+_DISMISSAL_S = 5.0  # time for the other ranks to arrive and to learn that rank 0 cannot begin
 _END_MESSAGE_S = 0.5  # grace period for a message about a rank that has ended
 
 
@@ -84,8 +84,8 @@ class RankRequest(NamedTuple):
 
 
 def report_refusal(message: str) -> bool:
-    """Prints why a rank other than 0 cannot start, since nobody reads its protocol output. Returns
-    False on rank 0."""
+    """Prints the reason why a rank other than 0 cannot start, since nobody reads its protocol
+    output. Returns False on rank 0."""
     from deepbench import _core
 
     try:
@@ -167,7 +167,7 @@ def _raise_open_files_limit(ranks: int) -> None:
 def _start_follower(
     followers: Sequence[str], rank: int, size: int, joined: threading.Event
 ) -> socket.socket:
-    """Starts a rank; the connection to it."""
+    """Starts a rank. Returns the connection to it."""
     try:
         connection, inherited = socket.socketpair()
         with inherited:

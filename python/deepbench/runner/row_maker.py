@@ -1,4 +1,5 @@
-"""Makes rows one by one: asks a source for each, and makes failed rows of what it does not answer.
+"""Makes rows one by one: requests each from a source, and makes a failed row if the source does not
+answer.
 
 The rows of one source belong together: after repeated crashes of an operation its remaining rows
 are not run.
@@ -33,7 +34,7 @@ class RowMaker:
         self._restart_limit = RestartLimit(self._libraries)
 
     def begin(self, hello: Json, rows: Sequence[PlannedRow]) -> None:
-        """To be called before the first row, with what the source answered and all rows."""
+        """Must be called before the first row, with the answer of the source and all rows."""
         self._hello = hello
         self._last_position = {row.op: row.position for row in rows}
 

@@ -1,4 +1,4 @@
-"""How a run measures, shows and keeps its rows."""
+"""The options by which a run measures, shows and keeps its rows."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ class RunOptions:
 
     @property
     def visits(self) -> int:
-        """In how many visits each row is measured."""
+        """The number of visits in which each row is measured."""
         return int(self.rows.get("visits", "1"))
 
     @property
@@ -67,8 +67,8 @@ class RunOptions:
         return replace(self, rows={**self.rows, "threads": "1"})
 
     def for_several_rows(self) -> RunOptions:
-        """The options for a set or a suite, whose rows take three visits unless the command asks
-        for a first look or for something that one process does."""
+        """The options for a set or a suite. Its rows take three visits, unless the command requests
+        a short run or something that a single process does."""
         given = self.rows.keys() & {"visits", "samples", "soak", "once"}
         if given or self.quick or self.in_process or self.processes is not None:
             return self

@@ -1,4 +1,4 @@
-"""What a run prints on standard output: its rows in a format, and on a terminal those of the first
+"""Prints a run on standard output: its rows in a format and, on a terminal, the rows of the first
 visits before them."""
 
 from __future__ import annotations
@@ -32,7 +32,8 @@ class RunReport:
         self._provisional: Report | None = None  # of the first visits
         self._context: Json = {}
         self._outline, self._beginning = outline(()), ""
-        self._printed_shares: dict[int, float | None] = {}  # of the roofline, by row position
+        # Shares of the roofline, by row position.
+        self._printed_shares: dict[int, float | None] = {}
         self._has_begun = False
 
     def prepare(self, context: Json, shape: Outline) -> None:
@@ -83,7 +84,8 @@ class RunReport:
                 raise
 
     def summary(self, rows: Sequence[Row]) -> Summary:
-        """Of rows as the ceilings stand now, which may have moved since a row was printed."""
+        """The summary of rows against the current ceilings, which may have changed since a row was
+        printed."""
         summary = Summary()
         summary.begin(self._context)
         for row in rows:

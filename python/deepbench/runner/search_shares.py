@@ -1,5 +1,5 @@
-"""What the rows of a run leave to one another where each searches for its best algorithm: the time
-that a search did not need, and the winner, which a like row tries first."""
+"""Passes on what the rows of a run leave to one another if each searches for its best algorithm:
+the time that a search did not need, and the winner, which a similar row tries first."""
 
 from __future__ import annotations
 
@@ -11,12 +11,13 @@ from deepbench.results import Row
 from deepbench.runner.plan import PlannedRow
 from deepbench.runner.session import REFUSED
 
-# What one row may get of the time that others have left, so that many rows share it.
+# The most time of others that one row may receive, so that many rows share it.
 _MAX_GIVEN_S = 10.0
-_SHARE_OF_HANG_LIMIT = 0.1  # that a row may get, so that its search does not look like a hang
+# Share that a row may receive, so that its search does not look like a hang.
+_SHARE_OF_HANG_LIMIT = 0.1
 
 Attributes = Mapping[str, int | float | str]
-_Class = tuple[str, tuple[tuple[str, str], ...]]  # the operation, and the attributes in words
+_Class = tuple[str, tuple[tuple[str, str], ...]]  # the operation, and the attributes that are words
 
 
 class SearchShares:
@@ -27,9 +28,9 @@ class SearchShares:
         """`hang_limit_s` is the time after which a row counts as hung, if the user set it."""
         limit_s = math.inf if hang_limit_s is None else hang_limit_s
         self._max_given_s = min(_MAX_GIVEN_S, _SHARE_OF_HANG_LIMIT * limit_s)
-        self._left_s = 0.0  # by the rows so far
-        self._given_s = 0.0  # to the current row
-        # Of each class of like rows: their sizes, and the candidate that won; None: the default.
+        self._left_s = 0.0  # time that the rows so far have left
+        self._given_s = 0.0  # time given to the current row
+        # For each class of similar rows, their sizes and the candidate that won; None: the default.
         self._winners: dict[_Class, list[tuple[Attributes, str | None]]] = {}
 
     def words(self, planned: PlannedRow) -> str:
@@ -40,11 +41,11 @@ class SearchShares:
         return words + (f" first={quoted(first)}" if first else "")
 
     def record(self, row: Row) -> None:
-        """Takes over what the current row has left."""
+        """Takes over the time that the current row has left."""
         algorithm = row.algorithm
         given_s, self._given_s = self._given_s, 0.0
         if algorithm.budget_ns is None or algorithm.searched_ns is None:
-            # A search that did not end well may have used all that it received.
+            # A search that did not end regularly may have used all that it received.
             self._left_s -= 0.0 if row.status in REFUSED else given_s
             return
         own_s = algorithm.budget_ns / 1e9 - given_s
@@ -67,12 +68,12 @@ class SearchShares:
 
 
 def _class_of(op: str, attributes: Attributes) -> _Class:
-    """What like rows have in common: all but their sizes."""
+    """The common properties of similar rows: everything except their sizes."""
     return op, tuple((name, value) for name, value in attributes.items() if isinstance(value, str))
 
 
 def _distance(some: Attributes, others: Attributes) -> float:
-    """How far apart the sizes are: the sum of the logarithms of their ratios."""
+    """The distance between sizes: the sum of the logarithms of their ratios."""
     return sum(
         abs(math.log(max(value, 1) / max(other, 1)))
         for name, value in some.items()

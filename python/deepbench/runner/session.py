@@ -49,13 +49,14 @@ class RowSource(Protocol):
         called when the backend can run the row, before the row is measured."""
 
     def supports(self, line: str, position: int, limit_s: float) -> bool | None:
-        """Whether the backend can run the problem of a line. None: it failed on the question."""
+        """Whether the backend can run the problem of a line. None: it failed when it was asked."""
 
     def renew(self) -> bool:
-        """Lets another process run the rows from now on. False if the same one goes on."""
+        """Lets another process run the rows from now on. Returns False if the same process
+        continues."""
 
     def close(self) -> None:
-        """Lets the backend finish, and ends it."""
+        """Lets the backend finish, and then ends it."""
 
     def kill(self) -> None:
         """Ends the backend at once."""
@@ -82,12 +83,14 @@ class Session:
         self._variables = {**os.environ, **(variables or {})}
         self._command = list(command)
         self._can_restart = can_restart  # False for the ranks of a launcher
-        self._starts_ahead = starts_ahead  # False for ranks, who find one another by their address
+        # False for ranks, which find one another by their address.
+        self._starts_ahead = starts_ahead
         self._say = say  # gets each line of the worker's standard error
         self._tick = tick  # called a few times a second while waiting
         self._start_timeout_s = start_timeout_s
-        self._hang_limit_s = hang_limit_s  # also limits the start if it is shorter
-        self._of_backend = f"backend {backend}: " if backend else ""  # begins what a start says
+        self._hang_limit_s = hang_limit_s  # also limits the start of a worker if it is shorter
+        # The beginning of messages about a start.
+        self._of_backend = f"backend {backend}: " if backend else ""
         self._worker: WorkerProcess | None = None
         self._successor: WorkerProcess | None = None  # starts while the worker before it ends
         self._ceilings = ceilings  # the lines that give a new worker the known ceilings
@@ -131,7 +134,7 @@ class Session:
         asked = line if self._measures_ceilings else f"{line} ceilings=no"
         row = self._ask_until_begun(asked, position, limit_s, on_admitted)
         if isinstance(row, WorkerFailure) and row.measured is not None:
-            # What the worker called a measured row may be none; then its failure counts.
+            # The answer of a worker may not be a row; then its failure counts.
             with contextlib.suppress(ValueError):
                 row = parse_answer(self._measured_row(row.measured, row), position)
         if isinstance(row, Row) and row.status == "device_lost":
@@ -155,7 +158,7 @@ class Session:
         self._kill_successor()
 
     def _close_worker(self) -> None:
-        """An interruption leaves the worker to kill()."""
+        """Closes the worker. If this is interrupted, kill() ends it."""
         if self._worker is not None:
             self._worker.close()
             self._worker = None
@@ -317,7 +320,8 @@ class InProcessRows:
 
 
 def is_supported_answer(answer: Row | WorkerFailure) -> bool | None:
-    """What the answer to a check says. A check measures nothing."""
+    """Whether the answer to a check says that the problem is supported. A check measures
+    nothing."""
     return None if isinstance(answer, WorkerFailure) else answer.status not in REFUSED
 
 

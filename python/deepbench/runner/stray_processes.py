@@ -20,7 +20,7 @@ from deepbench.runner.environment import read_text
 VARIABLE = "_DEEPBENCH_WORKER"
 _PROC = Path("/proc")
 _START_TIME = 19  # the place of the start time behind the name in /proc/PID/stat
-_PASSES = 100  # over all processes, while one of them goes on starting others
+_PASSES = 100  # passes over all processes, as long as one of them starts others
 
 
 def new_mark() -> str:

@@ -13,7 +13,7 @@ from deepbench.runner.progress import duration_text
 
 _GOOD = ("ok", "unsupported")
 _MAX_FINDINGS = 8
-_MAX_NAMED_ROWS = 3  # whose share changed
+_MAX_NAMED_ROWS = 3  # named rows whose share changed
 
 
 class Summary:

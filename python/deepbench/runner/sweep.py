@@ -202,7 +202,7 @@ class Sweep:
         return short
 
     def _expectation(self, context: Json) -> Expectation:
-        """What is expected of rows on the device of a context or of a hello message."""
+        """The expected times of rows on the device of a context or of a hello message."""
         estimates = (self._hello.get("planning") or {}).get("estimates") or {}
         return Expectation.from_context(context, self._options.rows, estimates)
 
@@ -215,7 +215,7 @@ class Sweep:
             )
 
     def _check_visits(self) -> None:
-        """Refuses several visits of rows that every rank makes on a device of its own."""
+        """Rejects several visits of rows that every rank measures on its own device."""
         ranks = self._environment is not None or self._options.processes is not None
         if self._visits.count > 1 and ranks and not all(row.is_collective for row in self._rows):
             raise UsageError(
@@ -251,7 +251,7 @@ class Sweep:
         self._report.begin()
 
     def _kept_lines(self, old: ResultFile | None) -> list[str]:
-        """The ceilings and rows that a resumed run begins with."""
+        """The ceilings and rows that a resumed run takes over."""
         stored = old.stored if old else ()
         ceilings = [one.line for one in stored if isinstance(one, CeilingLine)]
         return [*ceilings, *(row.line for row in self._rows_by_position.values())]
@@ -374,8 +374,8 @@ class Sweep:
         return summary.exit_status
 
     def _visits_to_make(self) -> list[tuple[int, PlannedRow]]:
-        """The numbers and rows of the visits that are missing, in the order of the run. A run whose
-        rows have one visit each has them in the order of the rows."""
+        """The numbers and rows of the missing visits, in the order of the run. If each row has one
+        visit, this is the order of the rows."""
         return [
             (number, row)
             for number in range(1, self._visits.count + 1)
@@ -429,8 +429,8 @@ class Sweep:
             self._write_line(visit.line)
 
     def _repeat_disturbed_visits(self) -> None:
-        """Makes visits once more, by a further worker, that other work disturbed. The neighbor may
-        be gone by now; if not, the visit stays as it is."""
+        """Repeats visits that other work disturbed, by a further worker. The other work may have
+        ended by now; if not, the visit stays as it is."""
         disturbed = [
             (number, planned)
             for number, planned in self._visits.disturbed(self._rows)
@@ -529,7 +529,7 @@ class Sweep:
         self._current_row = planned
         self._update_progress()
         line = self._visits.line_of(planned, visit)
-        if visit == 1:  # which searches for an algorithm
+        if visit == 1:  # only the first visit searches for an algorithm
             line += self._searches.words(planned)
         row = self._maker.make(planned, line, self._on_admitted)
         if visit == 1:
@@ -557,7 +557,7 @@ class Sweep:
             visits = self._visits.count
             done += self._visits.made(self._visit, self._rows_by_position)
             visit = f"visit {self._visit} of {visits}, " if visits > 1 else ""
-            place = min(done + 1, total)  # a visit may be made once more
+            place = min(done + 1, total)  # a visit may be repeated
             row = f"row {place} of {total}, about {left} left: {self._current_row.problem}"
             self._screen.progress(visit + row, ((self._visit - 1) * total + done) / visits / total)
 

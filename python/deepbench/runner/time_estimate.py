@@ -91,8 +91,8 @@ class Expectation:
     """The expected duration of rows before any is measured."""
 
     speeds: Speeds = Speeds({}, per_thread=False, **_FALLBACK)
-    threads: int = 1  # that reach `speeds` each
-    contention: float = 1.0  # by how much other work on the host is taken to slow rows down
+    threads: int = 1  # number of threads, each of which reaches `speeds`
+    contention: float = 1.0  # factor by which other work on the host is assumed to slow rows down
     ranks: int = 0
     limit_s: float = 10.0
     warm_up_s: float = 0.4  # the duration of a row with the shortest calls
@@ -154,7 +154,7 @@ class Expectation:
         return self.selection_factor * measuring_s + slower * self._verifying_s(work)
 
     def ceilings_of(self, work: Work) -> set[str]:
-        """The ceilings that a row is held against."""
+        """The ceilings with which a row is compared."""
         if not self.ceilings or work.is_collective:
             return set()
         arithmetic = {f"arithmetic {work.precision}"} if work.flops else set()
@@ -215,8 +215,8 @@ class Estimate:
         self._remeasure_s = _WeightedMean(1.0, 0.0)  # measuring a known ceiling again, per row
         self._ratios: dict[
             _RowClass, _WeightedMean
-        ] = {}  # measured to expected time of finished rows
-        self._operations: set[str] = set()  # of finished rows
+        ] = {}  # ratios of measured to expected times of finished rows
+        self._operations: set[str] = set()  # operations of finished rows
         self._next = 0
         self._cached_remaining: tuple[float, float] | None = (
             None  # seconds of the next row, and of all rows after it
@@ -243,7 +243,7 @@ class Estimate:
         self._cached_remaining = None
 
     def skip_row(self) -> None:
-        """Leaves out the next row, which is not measured."""
+        """Omits the next row, which is not measured."""
         self._next += 1
         self._cached_remaining = None
 

@@ -1,9 +1,9 @@
-"""The visits of a run: in which order they are made, and the rows that they make together.
+"""The visits of a run: their order, and the rows that result from them.
 
-The first visit runs the rows in their order, selects their algorithms, and decides alone about rows
-that cannot be run. Each later visit measures the others again with the same algorithm, by another
-process and in another order, so that neither the place of the operands nor the rows before it are
-the same.
+The first visit runs the rows in their order, selects their algorithms, and alone decides about rows
+that cannot be run. Each later visit measures the other rows again with the same algorithm, by
+another process and in another order, so that neither the place of the operands nor the preceding
+rows are the same.
 """
 
 from __future__ import annotations
@@ -29,19 +29,19 @@ class Visits:
         seed: Callable[[], str] = str,
         decisive: Collection[str] = _DECISIVE,
     ) -> None:
-        """`seed` returns what the orders follow from, once the run has begun. It differs between
-        runs, because two runs of one order would agree better than their intervals say."""
+        """`seed` returns the seed of the orders, once the run has begun. It differs between runs,
+        because two runs in the same order would agree better than their intervals state."""
         self.count = count
         self._seed, self._decisive = seed, decisive
         self._visits: dict[tuple[int, int], VisitLine] = {}  # by position and number
-        self._failures: dict[int, list[str]] = {}  # by position: why visits are missing
+        self._failures: dict[int, list[str]] = {}  # by position: the reasons why visits are missing
 
     def add(self, visit: VisitLine) -> None:
         self._visits[visit.row.position, visit.number] = visit
 
     def take(self, number: int, row: Row) -> Row | VisitLine | None:
-        """What a file keeps of a visit that was made: the row where the visit decides, and nothing
-        of a visit that failed."""
+        """Takes a visit and returns what the file keeps of it: the row if the visit decides, and
+        nothing if the visit failed."""
         if self.decides(number, row):
             return row
         if row.status == "ok":
@@ -56,12 +56,12 @@ class Visits:
         return (position, number) in self._visits
 
     def row(self, position: int, number: int) -> Row | None:
-        """What a visit measured; None if there is none."""
+        """The row of a visit; None if there is none."""
         visit = self._visits.get((position, number))
         return None if visit is None else visit.row
 
     def made(self, number: int, others: Container[int]) -> int:
-        """How many visits of this number there are, without those of rows at `others` positions."""
+        """The number of visits with this number, without those of rows at `others` positions."""
         return sum(of == number and at not in others for at, of in self._visits)
 
     def in_order(self, rows: Sequence[PlannedRow], number: int) -> list[PlannedRow]:
@@ -80,14 +80,13 @@ class Visits:
         return f"{planned.line} visit={number} algorithm={candidate}"
 
     def can_repeat(self, position: int, number: int) -> bool:
-        """Whether a visit may be made once more: not a first one that selected an algorithm, which
-        the others measure since."""
+        """Whether a visit may be repeated. A first visit that selected an algorithm may not,
+        because the others measure that algorithm."""
         mode = self._visits[position, number].row.algorithm.mode
         return number > 1 or mode not in _SELECTING
 
     def disturbed(self, rows: Sequence[PlannedRow]) -> list[tuple[int, PlannedRow]]:
-        """The numbers and rows of the visits that other work disturbed and that can be made once
-        more."""
+        """The numbers and rows of the visits that other work disturbed and that can be repeated."""
         by_position = {row.position: row for row in rows}
         return [
             (number, by_position[position])
@@ -96,14 +95,14 @@ class Visits:
         ]
 
     def improves(self, number: int, row: Row) -> bool:
-        """Whether the row is less disturbed than the visit that there is."""
+        """Whether the row is less disturbed than the present visit."""
         before = self._visits[row.position, number].row.statistics
         return row.status == "ok" and (row.statistics.waited_share or 0) < (
             before.waited_share or 0
         )
 
     def decides(self, number: int, row: Row) -> bool:
-        """Whether a visit is the row, without other visits."""
+        """Whether a visit alone decides about the row."""
         return row.status != "ok" if number == 1 else row.status in self._decisive
 
     def combined(self) -> dict[int, Row]:

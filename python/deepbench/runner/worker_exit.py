@@ -1,4 +1,4 @@
-"""What the exit status of a worker means for the row that it left unfinished."""
+"""Interprets the exit status of a worker for the row that it left unfinished."""
 
 from __future__ import annotations
 
@@ -92,7 +92,7 @@ def signal_name(number: int) -> str:
 
 
 def shortened(text: str) -> str:
-    """What a worker wrote, for a row or a message: one printable line, since a file with a NUL
-    could not be read again."""
+    """A text that a worker wrote, shortened to one printable line for a row or a message. A file
+    with a NUL could not be read again."""
     line = printable_line(text)
     return line if len(line) <= 200 else line[:197] + "..."

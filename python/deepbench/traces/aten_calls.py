@@ -25,7 +25,7 @@ _PRECISIONS = {
 # second.
 _MIXED_PRECISIONS = {("c10::Float8_e4m3fn", "c10::Float8_e5m2"): "fp8_e5m2"}
 
-# The places of both operands.
+# The places of both operands among the arguments.
 _PRODUCTS = {
     "aten::mm": (0, 1), "aten::bmm": (0, 1), "aten::addmm": (1, 2), "aten::baddbmm": (1, 2),
     "aten::_addmm_activation": (1, 2), "aten::_scaled_mm": (0, 1), "aten::_int_mm": (0, 1),

@@ -27,7 +27,7 @@ _NUMBERS = ("External id", "Sequence number", "Fwd thread id", "correlation")  #
 _MODULE = "nn.Module: "
 _STEP = "ProfilerStep#"
 _TF32_KERNEL = re.compile(r"tf32|s1688", re.IGNORECASE)
-_MOST_US = 1e18  # of a time of day
+_MOST_US = 1e18  # the latest time of day
 _RECORD = "record it with torch.profiler.profile(record_shapes=True)"
 _CALLERS = "operators around the calls that were read"
 _OF_GRAPHS = "kernels of replayed CUDA graphs"
@@ -84,8 +84,8 @@ def _parsed(data: bytes) -> Any:
 
 
 def _reduced(members: dict[str, Any]) -> Any:
-    """An event in a small form, None for one that is not needed, and other objects as they are, so
-    that a long trace fits the memory."""
+    """An event in a compact form, so that a long trace fits into memory; None for an event that is
+    not needed. Other objects stay as they are."""
     if "ph" not in members:
         return members
     name, category = members.get("name"), members.get("cat")
@@ -242,7 +242,8 @@ def _arranged_operators(events: Iterable[Event]) -> list[Event]:
                 _place_below(event, around[-1])
             if event.kind == _OPERATOR:
                 operators.append(event)
-                if _integer(event.arguments, "Fwd thread id"):  # of operators of a gradient alone
+                # Only operators of a gradient have it.
+                if _integer(event.arguments, "Fwd thread id"):
                     event.forward = _integer(event.arguments, "Sequence number")
             around.append(event)
     return operators

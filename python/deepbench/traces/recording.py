@@ -1,5 +1,5 @@
-"""What was read of a trace: the problems with the number and the times of their calls, and what is
-no problem of deepbench with its time."""
+"""The content of a trace: its problems with the number and the times of their calls, and the calls
+that are no problem of deepbench with their time."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from deepbench import _core
 from deepbench.errors import printable_line
 
 _SHORTEST_NS, _LONGEST_NS = 1e-3, 864e12  # of a valid time; a result file holds up to ten days
-_MAX_NAME = 200  # characters of an application or of the name of what was left out
+_MAX_NAME = 200  # characters of an application, or of the name of a call that was not read
 
 
 @dataclass
@@ -48,7 +48,7 @@ class Recording:
 
     def __init__(self, source: str, timer: str | None) -> None:
         self.source = source  # the program that recorded it
-        self.timer = timer  # what took the times; None: there are none
+        self.timer = timer  # the source of the times; None: there are none
         self.device: str | None = None
         self.total_ns = 0.0
         self.calls = 0  # read or left out
@@ -63,7 +63,7 @@ class Recording:
 
     @property
     def left_out(self) -> list[LeftOut]:
-        """What was not read, the longest time first."""
+        """The calls that were not read, those with the longest time first."""
         return sorted(self._left_out.values(), key=lambda one: (-one.sum_ns, -one.calls))
 
     @property

@@ -1,4 +1,4 @@
-"""Writes what was read of a trace as a suite, a line per problem and application."""
+"""Writes the content of a trace as a suite, with a line per problem and application."""
 
 from __future__ import annotations
 

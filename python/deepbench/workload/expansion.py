@@ -30,7 +30,7 @@ Parse = Callable[[str, str], "Problem"]  # of a line, with key=value words as de
 
 @dataclass(frozen=True)
 class Target:
-    """What an expansion depends on beside the model: precision and backend."""
+    """The conditions of an expansion besides the model: precision and backend."""
 
     parse: Parse
     precision: str | None = None  # None: the default, which `parse` knows
@@ -83,7 +83,8 @@ def default_values(model: Model, phase: str) -> dict[str, int]:
 def expand(model: Model, phase: str, values: Mapping[str, int], target: Target) -> Pass:
     """The calls of a pass in the order of the layers. Raises ModelError."""
     names = _names(model, phase, values)
-    alone = not target.has_ranks and values.get("tp", 1) == 1  # with nothing to sum over devices
+    # There is nothing to sum over devices.
+    alone = not target.has_ranks and values.get("tp", 1) == 1
     items = [
         item
         for layer in model.layers
@@ -130,7 +131,7 @@ def _layer_items(
         count = evaluate(layer.count, names)
         if not 0 <= count <= MAX_COUNT:
             raise ExpressionError(f"count is {count}; it must be from 0 to 10^15")
-        if count == 0:  # such as sums over devices, of which there is one
+        if count == 0:  # such as a sum over devices if there is only one device
             return
         for call in OPERATORS[layer.op].calls(_sizes(layer, names), step):
             yield _item(layer, call, count, target)

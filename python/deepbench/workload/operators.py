@@ -15,8 +15,8 @@ from deepbench.workload.expression import ExpressionError
 
 Sizes = Mapping[str, int]
 
-PRODUCT = "gemm m=1 n=1 k=1"  # a problem that tells the default precision of products
-LONGER_PRODUCT = "gemm m=1 n=1 k=2"  # which reads one element more of each operand
+PRODUCT = "gemm m=1 n=1 k=1"  # a problem that shows the default precision of products
+LONGER_PRODUCT = "gemm m=1 n=1 k=2"  # reads one element more of each operand than PRODUCT
 COLLECTIVES = frozenset({"all_reduce"})  # operators whose calls need several ranks
 
 _DIRECTIONS = {
@@ -30,17 +30,17 @@ class Call:
     """One call of a layer."""
 
     line: str | None  # the problem; None: no operation measures this work
-    elements: int  # of its operands together, or that it moves if it is estimated
-    flops: int = 0  # of work that is estimated
+    elements: int  # elements of its operands together; if it is estimated, elements that it moves
+    flops: int = 0  # for work that is estimated
     may_be_estimated: bool = False  # if no operation has the problem
     count: int = 1  # equal calls
-    part: str = ""  # of the layer, such as its norm; empty: the layer itself
-    kind: str = ""  # of the part
+    part: str = ""  # part of the layer, such as its norm; empty: the layer itself
+    kind: str = ""  # kind of the part
 
 
 @dataclass(frozen=True)
 class Step:
-    """What the calls of a layer depend on beside its sizes."""
+    """The conditions of a layer's calls besides its sizes."""
 
     is_training: bool
     words: Mapping[str, str]
@@ -56,11 +56,11 @@ class Operator:
 
     calls: Callable[[Sizes, Step], Iterator[Call]]
     needed: tuple[str, ...]
-    defaults: Mapping[str, int | str] = field(default_factory=dict)  # of the other sizes
+    defaults: Mapping[str, int | str] = field(default_factory=dict)  # defaults of the other sizes
     optional: tuple[str, ...] = ()  # sizes without a default
     both: Mapping[str, tuple[str, str]] = field(default_factory=dict)  # one key for two sizes
     words: tuple[str, ...] = ()  # keys with a text
-    # Keys with a text of several possible ones.
+    # Keys with a text that is one of several choices.
     needed_choices: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     choices: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     flags: Mapping[str, bool] = field(default_factory=dict)  # with their defaults
@@ -90,13 +90,13 @@ _AROUND = {
 
 
 def _before(rows: int, channels: int, step: Step) -> Iterator[Call]:
-    """The norm and the activation of what a layer reads."""
+    """The norm and the activation of the layer's input."""
     return _norm_and_activation("input_", rows, channels, step)
 
 
 def _after(rows: int, channels: int, step: Step) -> Iterator[Call]:
-    """The norm of what a layer writes, the sum with another map, and the activation. The gradient
-    of a sum moves nothing."""
+    """The norm of the layer's output, the sum with another map, and the activation. The gradient of
+    a sum moves nothing."""
     return _norm_and_activation("", rows, channels, step)
 
 
@@ -117,7 +117,8 @@ def _norm(sizes: Sizes, step: Step) -> Iterator[Call]:
 def _norm_calls(
     norm: str, rows: int, columns: int, step: Step, part: str = "", kind: str = ""
 ) -> Iterator[Call]:
-    """A norm that is not trained has no statistics, whose gradient is only a product."""
+    """The calls of a norm. A norm that is not trained has no statistics; its gradient is only a
+    product."""
     is_frozen = norm == "frozen"
     line = f"norm kind={'batch' if is_frozen else norm} rows={rows} columns={columns}"
     phase = "training" if step.is_training and not is_frozen else "inference"
@@ -138,8 +139,8 @@ def _activation_calls(
 
 
 def _elementwise(sizes: Sizes, step: Step) -> Iterator[Call]:
-    """Gradients are layers of their own: those of sums and of rotary embeddings are such layers
-    again, and no operation has those of products."""
+    """Gradients are separate layers: those of sums and of rotary embeddings are layers of the same
+    kind, and no operation has those of products."""
     name = step.words["elementwise"]
     if ("dim" in sizes) != (name == "rotary"):
         raise ExpressionError('elementwise = "rotary" needs dim, and no other has it')
@@ -175,7 +176,7 @@ def _moves(
     moves: tuple[int, int, int],
     elements: int,
     step: Step,
-    lines: tuple[str | None, str | None],  # the problems of both directions
+    lines: tuple[str | None, str | None],  # the problems of the forward and the backward pass
     part: str = "",
     kind: str = "",
 ) -> Iterator[Call]:
@@ -230,8 +231,8 @@ def _output_positions(sizes: Sizes) -> int:
 
 
 def _transposed_convolution(sizes: Sizes, step: Step) -> Iterator[Call]:
-    """Its calls are those of the convolution from its output to its input, whose data gradient it
-    is."""
+    """The calls of the convolution from the layer's output to its input, of which the layer is the
+    data gradient."""
     output = {
         side: (sizes[side] - 1) * sizes[f"stride_{side}"] - 2 * sizes[f"pad_{side}"]
         + sizes[f"dilation_{side}"] * (sizes[taps] - 1) + 1
@@ -289,7 +290,7 @@ def _grouped_product(sizes: Sizes, step: Step) -> Iterator[Call]:
 
 
 def _attention(sizes: Sizes, step: Step) -> Iterator[Call]:
-    """Reads queries, keys and values, and writes the output."""
+    """The forward pass, which reads queries, keys and values, and writes the output."""
     elements, pairs = _attention_work(sizes)
     yield _estimable(
         _attention_line(sizes, "fwd"), elements, 2 * pairs * (sizes["dim"] + sizes["dim_v"])
@@ -318,7 +319,8 @@ def _attention_work(sizes: Sizes) -> tuple[int, int]:
 
 
 def _attention_line(sizes: Sizes, phase: str) -> str | None:
-    """The problem; None if the values are a part of the keys, which the operation reads apart."""
+    """The problem; None if the values are a part of the keys, which the operation reads
+    separately."""
     if sizes["shared_kv"]:
         return None
     words = {key: sizes[key] for key in ("batch", "heads", "kv_heads", "seq_q", "seq_kv", "dim")}
@@ -334,13 +336,13 @@ def _attention_line(sizes: Sizes, phase: str) -> str | None:
 def _pairs_in_window(queries: int, keys: int, window: int) -> int:
     """Pairs of a query and a key that it sees. The last query sees the last key and those before
     it, the query before it one key less, and none sees more keys than the window has."""
-    fewest = max(keys - queries + 1, 1)  # keys that the first query with any key has before it
+    fewest = max(keys - queries + 1, 1)  # keys that the first query with any key sees
     growing = (fewest + window) * max(window - fewest + 1, 0) // 2
     return growing + window * (keys - max(window, fewest - 1))
 
 
 def _pool(sizes: Sizes, step: Step) -> Iterator[Call]:
-    """Both directions read or write each element of the input and of the output."""
+    """Pooling. Both directions read or write each element of the input and of the output."""
     moved = sizes["c"] * (sizes["n"] * sizes["h"] * sizes["w"] + _output_positions(sizes))
     phases = ["fwd", *(["bwd"] if step.is_training and step.input_gradient else [])]
     for phase in phases:
@@ -349,15 +351,15 @@ def _pool(sizes: Sizes, step: Step) -> Iterator[Call]:
 
 
 def _embedding(sizes: Sizes, step: Step) -> Iterator[Call]:
-    """The rows of the tokens are read and written. A gradient is a layer of its own, since it
-    depends on the optimizer what becomes of it."""
+    """Reads and writes the rows of the tokens. A gradient is a separate layer, since the optimizer
+    determines what happens with it."""
     rows, dim, tokens = sizes["rows"], sizes["dim"], sizes["tokens"]
     line = f"embedding rows={rows} dim={dim} lookups=1 batch={tokens} mode=gather phase=fwd"
     yield _estimable(line, 2 * tokens * dim)
 
 
 def _other(sizes: Sizes, step: Step) -> Iterator[Call]:
-    """Several kernels have as equal parts of the elements as there are."""
+    """Other work. Several kernels divide the elements into equal parts."""
     kernels, elements = sizes["kernels"], sizes["elements"]
     if kernels > 1 and sizes["flops"]:
         raise ExpressionError("kernels share elements, but no flops; use count")
@@ -388,7 +390,7 @@ _ATTENTION = Operator(
     {
         "batch": "batch", "kv_heads": "heads", "dim_v": "dim", "causal": 0, "window": 0,
         "shared_kv": 0,  # 1: the values are a part of the keys
-        "sink": 0,  # 1: the softmax of each head has a learned logit more
+        "sink": 0,  # 1: the softmax of each head has an additional learned logit
     },
     may_be_zero=("window",),
     switches=("causal", "shared_kv", "sink"),

@@ -12,13 +12,13 @@ class Item:
 
     layer: str
     kind: str
-    op: str  # of the layer
+    op: str  # operator of the layer
     precision: str
     count: int
-    flops: float  # of one call
+    flops: float  # FLOPs of one call
     bytes: float
     problem: str | None  # None: no operation measures it in this run
-    operand_bytes: float = 0.0  # which the call needs at least
+    operand_bytes: float = 0.0  # bytes that the call needs at least
 
 
 @dataclass(frozen=True)
@@ -39,7 +39,7 @@ class Pass:
 
     @property
     def precisions(self) -> list[str]:
-        """Those of its problems."""
+        """The precisions of its problems."""
         return list(dict.fromkeys(item.precision for item in self.items if item.problem))
 
     @property

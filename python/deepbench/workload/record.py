@@ -1,4 +1,4 @@
-"""What a result file keeps of a workload: the model, and the calls of each pass."""
+"""The record of a workload in a result file: the model, and the calls of each pass."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class Workload:
     title: str
     phase: str
     unit: str  # what batch counts, in the plural
-    price: float | None  # of a device per hour
+    price: float | None  # price of a device per hour
     passes: tuple[Pass, ...]
 
     @property

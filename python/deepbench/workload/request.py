@@ -1,4 +1,4 @@
-"""What a command line asks of a model: a phase, a precision and values for its parameters."""
+"""The request of a command line for a model: a phase, a precision and values for its parameters."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ _MOST_DIGITS = 19  # of 63 bits
 
 @dataclass(frozen=True)
 class Request:
-    """The passes of a model that are asked for."""
+    """The requested passes of a model."""
 
     model: Model
     phase: str
     precision: str | None  # None: the default of backend and operation
-    values: tuple[Mapping[str, int], ...]  # of each pass, the smallest batch first
+    values: tuple[Mapping[str, int], ...]  # values for each pass, the smallest batch first
 
     @property
     def title(self) -> str:

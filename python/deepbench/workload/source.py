@@ -54,7 +54,7 @@ class WorkloadSource:
             yield SelectedProblem(one.problem, one.application, (), one.place, one.counts)
 
     def facts(self, parse: Parse, hello: Json | None) -> Json:
-        """What the context keeps."""
+        """The facts that the context keeps."""
         return {"workload": members(self.request, self._passes(parse, hello), self.price)}
 
     def _passes(self, parse: Parse, hello: Json | None) -> list[Pass]:
@@ -83,7 +83,7 @@ class WorkloadSource:
 
 
 def workload_selection(request: Request, has_ranks: bool, price: float | None) -> Selection:
-    """The problems of a request, of which --quick leaves out none: a part of a model has no
+    """The problems of a request. --quick omits none of them, because a part of a model has no
     time."""
     source = WorkloadSource(request, has_ranks, price)
     return Selection(request.title, None, source, many=False, facts=source.facts)

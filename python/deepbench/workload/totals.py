@@ -1,5 +1,5 @@
-"""The time of a model: the sum of its calls' times. What a run has not measured is estimated from
-its bytes and FLOPs, as the least time that the measured ceilings allow."""
+"""The time of a model: the sum of its calls' times. The part that a run has not measured is
+estimated from its bytes and FLOPs, as the least time that the measured ceilings allow."""
 
 from __future__ import annotations
 
@@ -57,8 +57,8 @@ class ItemTime:
 
     item: Item
     row: Row | None  # the row that measured one call
-    reason: str  # why it is not measured; '' if it is
-    estimate_ns: float | None  # where it is not measured; None: it cannot be estimated
+    reason: str  # the reason why it is not measured; '' if it is
+    estimate_ns: float | None  # if it is not measured; None: it cannot be estimated
 
     @property
     def measured_ns(self) -> float:
@@ -85,7 +85,7 @@ class Times:
 
     @cached_property
     def known_ns(self) -> float:
-        """The measured time and what can be estimated."""
+        """The measured time and the estimated time."""
         return math.fsum(one.known_ns for one in self.times)
 
     @property
@@ -163,7 +163,8 @@ class PassTotals:
 
     @property
     def unmeasured(self) -> list[ItemTime]:
-        """The longest first, and those that cannot be estimated before them."""
+        """The items that are not measured, the longest first, preceded by those that cannot be
+        estimated."""
         found = [one for one in self.all.times if one.row is None]
         return sorted(found, key=lambda one: -math.inf if one.estimate_ns is None
                       else -one.estimate_ns)  # fmt: skip
@@ -197,12 +198,12 @@ class PassTotals:
 
     @property
     def units_per_s(self) -> float | None:
-        """None without a total."""
+        """The units per second; None without a total."""
         return self.what.batch / self.time_ns * _S if self.is_complete else None
 
     @property
     def cost_per_million(self) -> float | None:
-        """The price of the devices while a million units are computed; None without a total."""
+        """The price of the devices for the time of a million units; None without a total."""
         price = self.workload.price
         if price is None or not self.is_complete:
             return None
@@ -221,8 +222,8 @@ class Totals:
         return all(one.is_complete for one in self.passes)
 
     def time_ns(self, one: PassTotals) -> float:
-        """The total of a pass if every pass has one, else the time of its measured kernels, so that
-        the passes can be compared."""
+        """The total of a pass if every pass has one, or else the time of its measured kernels, so
+        that the passes can be compared."""
         return one.time_ns if self.is_complete else one.all.measured_ns
 
     def share_of_best(self, one: PassTotals) -> float | None:

@@ -23,7 +23,7 @@ _TONES = {"slower": "slower", "faster": "faster", "failed": "slower"}
 
 
 def sections(result: AbResult) -> list[Section]:
-    """All sections in reading order: what was found, the sides, failed rows, means, rows."""
+    """All sections in reading order: the finding, the sides, failed rows, means, rows."""
     return [
         Section("", tuple(_summary(result)), lead=(headline(result),)),
         Section("", tuple(_sides(result))),
@@ -34,7 +34,7 @@ def sections(result: AbResult) -> list[Section]:
 
 
 def headline(result: AbResult) -> str:
-    """What the run found, in one sentence."""
+    """The finding of the run in one sentence."""
     pairs = f"{result.pairs} pair" + ("" if result.pairs == 1 else "s")
     if result.is_different:
         found = [row.verdict for row in result.decisive]
@@ -175,7 +175,8 @@ def _verdict_text(word: str) -> str:
 
 
 def _ratio_cells(test: PairedTest | None) -> tuple[str, str]:
-    """The ratio and its limits, with a digit more than a comparison: 1 % is to be seen."""
+    """The ratio and its limits, with one digit more than in a comparison, because a difference of 1
+    % must be visible."""
     if test is None:
         return "-", "-"
     low, high = test.interval
@@ -187,7 +188,8 @@ def _ratio_text(ratio: float) -> str:
 
 
 def _percent_text(share: float) -> str:
-    """0.32 %. Beyond 100 %, as on a machine with other work, the amount means nothing."""
+    """A percentage such as '0.32 %'. An amount beyond 100 %, as on a machine with other work, is
+    meaningless and is not stated."""
     return f"{percent(share, 2)} %" if share < 1 else "over 100 %"
 
 

@@ -49,7 +49,7 @@ def _headline_sentence(
 
 
 def _no_mean_text(against: PairwiseComparison) -> str:
-    """Why there is no mean."""
+    """The reason why there is no mean."""
     if any(row.verdict == DISTURBED for row in against.rows):
         return (
             "have no undisturbed pair of rows with two times: stop other work on the machine, then "

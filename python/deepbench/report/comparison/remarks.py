@@ -1,4 +1,4 @@
-"""Remarks on two compared rows: what the columns do not show."""
+"""Remarks on two compared rows: differences that the columns do not show."""
 
 from __future__ import annotations
 

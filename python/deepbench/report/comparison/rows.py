@@ -21,13 +21,13 @@ from .wording import limits_text, ratio_cells, ratio_text, result_set_letter, ve
 MOST_CHANGED = 10
 _MOST_MISSING = 10  # for each reason
 _NO_TIME = time_cell(None)
-# Regimes of which a run may measure two of each problem.
+# The regimes in which a run may measure each problem twice.
 _REGIMES: Mapping[str, Callable[[Entry], object]] = {
     "cache": cache_state,
     "power": lambda entry: regime_value(entry, "power"),
 }
 
-# By the id of a row of A, then by the index of a result set.
+# The key is the id of a row of A, and then the index of a result set.
 Partners = Mapping[int, Mapping[int, ComparedRow]]
 
 
@@ -289,7 +289,8 @@ def missing_tables(comparison: Comparison, index: int) -> list[Section]:
 
 
 def _rest_of_reference(rows: Sequence[Unmatched]) -> str:
-    """A reference covers sets and regimes that were not run, which is no loss."""
+    """Counts the rest of a reference: it covers sets and regimes that were not run, which is no
+    loss."""
     return f"{len(rows)} more rows of these operations in the reference"
 
 

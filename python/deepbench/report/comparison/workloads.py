@@ -1,4 +1,5 @@
-"""Two machines side by side for a model: the time of each pass, and where it goes."""
+"""Compares two machines for a model: the time of each pass, and its distribution over the kinds of
+layers."""
 
 from __future__ import annotations
 

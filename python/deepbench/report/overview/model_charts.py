@@ -44,7 +44,7 @@ class ShownPass:
 
     @property
     def facts(self) -> dict[str, str]:
-        """What may distinguish it from others, by name."""
+        """The properties that may distinguish it from others, by name."""
         workload, what = self.one.workload, self.one.what
         return {
             "model": f"{workload.title} {workload.phase}",
@@ -67,7 +67,7 @@ class ShownPass:
 
 @dataclass(frozen=True)
 class ModelCharts:
-    """The passes of all files of which a kernel is measured."""
+    """The passes of all files that have a measured kernel."""
 
     passes: tuple[ShownPass, ...]  # the same pass of several files side by side
 
@@ -114,7 +114,7 @@ class ModelCharts:
 
     @cached_property
     def kinds(self) -> list[str]:
-        """By their time in all passes, the longest first."""
+        """The kinds by their time in all passes, the longest first."""
         times: dict[str, float] = {}
         for shown in self.passes:
             for kind, found in shown.one.all.grouped(lambda item: item.kind).items():
@@ -140,7 +140,7 @@ class ModelCharts:
         return {"rows": rows, "bars": bars}
 
     def _segments(self, number: int, shown: ShownPass, scale_ns: float) -> Iterator[Json]:
-        """The parts of a bar: of each kind what is measured, then what is estimated."""
+        """The parts of a bar: for each kind the measured part, then the estimated part."""
         whole_ns, begin = shown.one.all.known_ns, 0.0
         groups = shown.one.all.grouped(self._shown_kind)
         for kind in self.kinds:

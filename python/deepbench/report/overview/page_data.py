@@ -26,7 +26,7 @@ _ITEMS_OF_PART = 10_000  # of a list
 _MOST_SAMPLES = 1000  # of a row
 _ALL_SAMPLES = 200_000  # of the page, which take 2 MB
 _FEWEST_SAMPLES = 20
-# By the last part of a name.
+# The key is the last part of a name.
 _UNITS = {"w": "W", "c": "\N{DEGREE SIGN}C", "mhz": "MHz", "j": "J", "ns": "ns"}
 
 _ESCAPES = {ord(letter): f"\\u{ord(letter):04x}" for letter in "<>&"}
@@ -74,7 +74,7 @@ def _observed_text(row: ReportRow) -> str | None:
 
 
 def _quantity_text(name: str, value: float | str) -> str:
-    """'power 404.13 W'."""
+    """A quantity as a text, such as 'power 404.13 W'."""
     *words, last = name.split("_")
     unit = _UNITS.get(last) if words else None
     if unit == "ns" and not isinstance(value, str):
