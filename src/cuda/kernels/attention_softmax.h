@@ -10,14 +10,14 @@
 #include <stdint.h>
 #endif
 
-/* Row r of the scores belongs to query r % queries of head r / queries % heads. Its own key is
- * query + diagonal. */
+/* Row r of the scores belongs to query r % queries of head r / queries % heads. The key at the
+ * position of query q has number q + diagonal. */
 typedef struct AttentionSoftmax {
   uint64_t rows;
   uint32_t queries, keys, heads;
   uint32_t is_masked; /* 0: every query sees every key */
   int32_t diagonal;
-  uint32_t window;     /* 0: all keys up to its own */
+  uint32_t window;     /* 0: all keys up to the query's position */
   uint32_t values;     /* elements of a row of the output */
   float scale;         /* factor of scores */
   float factor;        /* weights are powers of 2 of factor * score */

@@ -22,7 +22,7 @@ typedef struct Exchange {
    * step, and the number of steps of all earlier calls. */
   uint64_t* mailbox;
   uint32_t* steps_before;
-  /* Read in each step. Every word is even. */
+  /* Each step reads all weights. Every word of them is even, so that they do not change results. */
   const void* weights;
   uint64_t weight_vectors; /* number of vectors of 16 bytes */
 } Exchange;

@@ -101,7 +101,8 @@ struct Layer {
 
   // ---- weights ----------------------------------------------------------------------------------
 
-  // The thread's elements of a row of this block, in a pair of tiles.
+  // The weights that this thread multiplies: 8 adjacent elements of row `row` of the block's
+  // matrix, in pair `column_pair` of tiles.
   __device__ uint4 weights(uint32_t row, uint32_t column_pair) const {
     const uint32_t unit = first_unit + row % kUnits;
     const bool is_real = row < kRows && unit < kHidden;

@@ -1,5 +1,5 @@
-// Runs threads for references. They use the saved affinity mask, not the calling thread's current
-// binding.
+// Runs the threads that compute references. They use the saved affinity mask, not the calling
+// thread's current binding.
 #include "deepbench/core/parallel.hpp"
 
 #include <algorithm>

@@ -1,4 +1,5 @@
-// Reads the second number of /proc/self/task/THREAD/schedstat.
+// Reads how long threads were ready but had no processor: the second number of
+// /proc/self/task/THREAD/schedstat.
 #include "deepbench/core/processor_wait.hpp"
 
 #include <dirent.h>

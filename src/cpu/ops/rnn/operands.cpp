@@ -93,7 +93,7 @@ uint64_t LayerStorage::needed_bytes(const CopyPlan& plan) const {
   for (const LayerPart part : kAllParts)
     total = saturating_add(total, Copies::needed_bytes(bytes(part), plan.copies));
   if (rnn.is_forward()) return total;
-  // The buffer of outputs_in_order().
+  // outputs_in_order() allocates a buffer for all outputs.
   return saturating_add(total, uint64_t(rnn.outputs()) * sizeof(float));
 }
 

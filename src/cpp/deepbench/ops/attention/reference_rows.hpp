@@ -53,7 +53,7 @@ class AttentionRows {
   KeyWeight equal_sink(int64_t row) const;
 
   double weight_roundoff() const { return weight_roundoff_; }
-  // The error of storing a weight.
+  // The rounding error of a stored weight `p`.
   double roundoff_of(double p) const;
   // The relative error of all weights of a row whose weights are equal and therefore rounded alike.
   double common_roundoff(const RowWeights& weights) const;

@@ -142,8 +142,8 @@ class Selector {
     return false;
   }
 
-  // Energy and single calls, which the next step measures, need the default's kernel. If it cannot
-  // be prepared, the row lacks them.
+  // The next step measures energy and single calls with the default algorithm, and needs its
+  // prepared kernel. If that cannot be prepared again, the row has neither of them.
   void prepare_default_again() {
     if (!context_.measures_energy && !context_.group) return;
     slot_.trial.reset();
