@@ -457,7 +457,7 @@ def check_consistency(row: Row) -> None:
 
 
 def with_counts(row: Row, counts: CallCounts) -> Row:
-    """The row with the counts of its calls, beside its application."""
+    """The row with the members `count` and `applications`, which follow `application`."""
     from deepbench import _core
 
     counted: dict[str, Any] = {"count": counts.count}

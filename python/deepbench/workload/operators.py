@@ -139,8 +139,8 @@ def _activation_calls(
 
 
 def _elementwise(sizes: Sizes, step: Step) -> Iterator[Call]:
-    """Gradients are separate layers: those of sums and of rotary embeddings are layers of the same
-    kind, and no operation has those of products."""
+    """One forward pass. A model lists gradients as layers of their own: the gradient of a sum or of
+    a rotary embedding is a layer of the same kind, and no operation computes that of a product."""
     name = step.words["elementwise"]
     if ("dim" in sizes) != (name == "rotary"):
         raise ExpressionError('elementwise = "rotary" needs dim, and no other has it')

@@ -93,7 +93,7 @@ struct Vector {
   }
 };
 
-// One number of an array.
+// Loads one element of an array as a float.
 template <class T>
 __device__ float number_at(const void* array, uint64_t index) {
   return T::value_of(static_cast<const typename T::Stored*>(array)[index]);

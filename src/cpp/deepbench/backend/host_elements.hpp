@@ -23,7 +23,7 @@ namespace deepbench::plugin {
 // In elements. For fewer, waking workers takes longer than the loop.
 inline constexpr uint64_t kHostGrain = 1 << 15;
 
-// Workers of a backend that needs no threads for its operands.
+// Takes the place of a pool of threads where the calling thread does all work.
 struct CallingThread {
   size_t size() const { return 1; }
   template <class Part>

@@ -165,7 +165,7 @@ uint64_t AttentionPlan::scratchpad_bytes() const {
   return largest;
 }
 
-// Includes D of every row.
+// The last summand holds D (see attention.hpp) of every row: as many floats as there are log sums.
 uint64_t AttentionPlan::workspace_bytes() const {
   return pair_bytes() + sum_bytes() + scratchpad_bytes() +
          uint64_t(attention.elements(AttentionPart::kLogSum)) * sizeof(float);

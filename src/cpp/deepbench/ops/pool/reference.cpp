@@ -50,7 +50,8 @@ class PoolReference final : public RowReference {
  private:
   struct Plane {
     std::vector<float> x, dy;
-    // The number of shares of each gradient, and the sum of their magnitudes.
+    // How many windows contribute a share to each gradient, and the sum of the magnitudes of its
+    // shares.
     std::vector<double> shares, magnitudes;
 
     void count_share(size_t place, double share) {
