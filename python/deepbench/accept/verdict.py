@@ -102,8 +102,8 @@ class Judgment:
 
     @property
     def is_unclear(self) -> bool:
-        """Whether the tolerance lies within the confidence interval of the mean, so that a regression
-        is neither shown nor excluded."""
+        """Whether the tolerance lies within the confidence interval of the mean, so that the rows
+        neither show nor exclude a regression."""
         low, high = self.log_limits
         return self.log_mean is not None and low <= self.tolerance.log_limit < high
 
