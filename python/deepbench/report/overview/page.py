@@ -57,7 +57,7 @@ def render_page(content: Content) -> str:
         "about": escape(content.about),
         "headline": "".join(_headline_html(content)),
         "style": _style_sheet(),
-        "licences": escape(_read_asset("vega_licences.txt")),
+        "licenses": escape(_read_asset("vega_licenses.txt")),
         "tiles": "".join(_tiles_html(content)),
         "links": "".join(_links_html(content)),
         "summary": _summary_html(content.summary),
