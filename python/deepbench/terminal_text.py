@@ -42,8 +42,8 @@ def shortened(text: str, width: int) -> str:
 
 
 def _beginning(text: str, width: int) -> str:
-    """As many of the first characters as fit the width. Characters that form one symbol do not take
-    the sum of their widths, so that whole beginnings are measured."""
+    """Returns as many of the first characters as fit the width. Characters that form one symbol do
+    not take the sum of their widths, so that whole beginnings are measured."""
     fitting, beyond = 0, len(text) + 1
     while beyond - fitting > 1:
         middle = (fitting + beyond) // 2

@@ -46,7 +46,7 @@ class Family:
 
     @property
     def word(self) -> str:
-        """Its name as a word of --without."""
+        """The name of the family as a word of --without."""
         return self.name.replace(" ", "_")
 
     def rows(self, reference: Reference, per_group: int) -> tuple[ReferenceRow, ...]:

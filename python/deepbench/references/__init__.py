@@ -26,7 +26,7 @@ _MAX_FILE_BYTES = 16 << 20  # limit of an unpacked file
 _FEWEST_LETTERS = 2  # of a word that names a processor
 PUBLISHED, MEASURED = "published", "measured"
 _INDEXES = {PUBLISHED: "index.json", MEASURED: "measured.json"}
-# As many are needed to know the deviation between devices well enough to judge one.
+# Fewer devices do not show the deviation between devices well enough to judge another one.
 FEWEST_DEVICES = 5
 _MACHINE = re.compile(r"(dmi|os)-[0-9a-f]{16}")  # the identity of a machine
 _GZIP = 31  # the `wbits` of zlib for data with a gzip header

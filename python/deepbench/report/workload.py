@@ -48,7 +48,7 @@ def workload_sections(workload: Sequence[Totals]) -> list[Section]:
 
 
 def workload_members(workload: Sequence[Totals]) -> list[Json]:
-    """The same for programs, unrounded, with all passes and layers."""
+    """The same facts for programs: unrounded, with all passes and layers."""
     return [_pass_members(one, totals) for totals in workload for one in totals.passes]
 
 

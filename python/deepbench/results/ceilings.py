@@ -46,7 +46,7 @@ class CeilingLine:
 
     @property
     def line(self) -> str:
-        """Its JSON of the current schema version."""
+        """The ceiling as JSON of the current schema version."""
         if self.text is not None:
             return self.text
         from deepbench import _core
@@ -124,7 +124,7 @@ class _Ceiling:
         return self.raised if _order(self.raised) > _order(self.measured) else self.measured
 
     def protocol_figures(self) -> list[str]:
-        """Its figures in the row protocol."""
+        """The figures of the ceiling in the row protocol."""
         lines = {"figure": self.measured, "raised": self.raised}
         return [
             f"{name}={(ceiling_figure(line) or 0.0) * _PROTOCOL_UNITS[line['kind']]!r}"

@@ -373,12 +373,12 @@ class Row:
 
     @property
     def application_names(self) -> str | None:
-        """Its applications as one text."""
+        """The applications that make the call, as one text."""
         return application_names(self.application, self.applications)
 
     @property
     def calls_by_application(self) -> list[tuple[str | None, int]]:
-        """Its calls by the application that makes them; None: by no named one."""
+        """The number of calls of each application; None stands for unnamed applications."""
         return calls_by_application(self.application, self.count, self.applications)
 
     @property

@@ -43,7 +43,7 @@ def upgrade_row(row: dict[str, Any], version: object, file_has_rests: bool) -> d
 def upgrade_ceiling(
     ceiling: dict[str, Any], version: object, file_has_rests: bool
 ) -> dict[str, Any]:
-    """The same for a ceiling. Its key stays as it is, because the file's rows name it."""
+    """Upgrades a ceiling in the same way, but not its key, because the file's rows name it."""
     return _with_power_regime(dict(ceiling), file_has_rests) if version == 2 else ceiling
 
 

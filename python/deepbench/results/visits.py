@@ -26,7 +26,7 @@ class VisitLine:
 
     @property
     def line(self) -> str:
-        """Its JSON of the current schema version."""
+        """The visit as JSON of the current schema version."""
         from deepbench import _core
 
         return _core.visit_line(self.row.line, self.number)

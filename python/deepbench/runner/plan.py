@@ -24,7 +24,7 @@ _QUICK_FLOPS, _QUICK_BYTES, _QUICK_CALL_S = 1e11, 1e10, 1.0
 # Time for loading libraries, preparing, verifying, and measuring ceilings on small problems.
 _HANG_BASE_S = 30.0
 _HANG_LIMITS = 6.0  # multiples of a row's time limit, since a row may be measured twice
-# As observed for recurrent layers, whose threads synchronize at each step.
+# Observed with recurrent layers, whose threads synchronize at each step.
 _SLOWEST_FLOPS_PER_S = 2e9
 _SLOWEST_BYTES_PER_S = 1e8
 _SLOWEST_ELEMENTS_PER_S = 1e8
@@ -51,7 +51,7 @@ class PlannedRow:
 
     @property
     def application_names(self) -> str | None:
-        """Its applications as one text."""
+        """The applications that make the call, as one text."""
         return application_names(self.application, self.counts.applications if self.counts else ())
 
     @property

@@ -34,7 +34,7 @@ class SearchShares:
         self._winners: dict[_Class, list[tuple[Attributes, str | None]]] = {}
 
     def words(self, planned: PlannedRow) -> str:
-        """What the row receives, as options of its line."""
+        """The row's share of time and the candidate to measure first, as options of its line."""
         self._given_s = min(self._left_s, self._max_given_s)
         words = f" budget={self._given_s:.6f}" if self._given_s else ""
         first = self._winner_of_nearest(planned.op, planned.attributes)

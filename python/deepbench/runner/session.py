@@ -299,7 +299,7 @@ class InProcessRows:
         answer = self._runner.run(line, position)
         if failures:
             raise failures[0]
-        # Not from within the row, which would take an error of writing for its own.
+        # Ceilings are passed on after the row, which would take an error of writing for its own.
         while self._measured_ceilings:
             self._on_ceiling(self._measured_ceilings.pop(0))
         return consistent_answer(parse_answer(answer, position))

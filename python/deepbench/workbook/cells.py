@@ -58,7 +58,7 @@ class Cell:
 
     @property
     def text(self) -> str:
-        """Its content as a line of bounded length without control characters."""
+        """The content of the cell as a line of bounded length without control characters."""
         return printable_value(self.value)
 
     @property

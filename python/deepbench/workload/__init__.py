@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 
 def totals_of(context: Mapping[str, Any], rows: Iterable[Row]) -> Sequence[Totals]:
-    """As totals.totals_of, whose module is imported for a run of a workload alone."""
+    """Calls totals.totals_of, whose module is imported only for a run of a workload."""
     if not context.get("workload"):
         return []
     from deepbench.workload import totals

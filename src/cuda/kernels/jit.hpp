@@ -56,7 +56,7 @@ void require_resident_blocks(const LaunchShape& shape, uint64_t per_multiprocess
 const Function& function(const std::string& file, const std::string& expression,
                          const Stream& stream);
 
-// The same kernel with the duration of finding it. compiling_ns is the part of it spent on
+// A kernel and the time that finding it took. compiling_ns is the part of that time spent on
 // compilation, 0 if the kernel was cached.
 struct PlannedFunction {
   const Function& kernel;

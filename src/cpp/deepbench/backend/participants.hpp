@@ -20,8 +20,8 @@ struct Participants {
   int local() const { return int(devices.size()); }
 };
 
-// This process as the only rank that the kernel represents. Throws unsupported if the group has no
-// other rank; `cure` is the option that starts ranks on this machine.
+// Returns this process as the only rank that the kernel represents. Throws unsupported if the group
+// has no other rank; `cure` is the option that starts ranks on this machine.
 inline Participants participants_of_joined_group(std::string_view operation, const Options& options,
                                                  const std::string& cure) {
   require_ranks(operation, cure);

@@ -165,7 +165,7 @@ DEEPBENCH_API const Operation& find_operation(std::string_view name);
 // The parameter `precision` with all precision names and aliases; parsing stores the canonical
 // name.
 DEEPBENCH_API Parameter precision_parameter(const std::string& default_text);
-// The same parameter with these names only, for an operation for which the others make no sense.
+// The same parameter, limited to these names, for an operation that has no use for the others.
 DEEPBENCH_API Parameter precision_parameter(const std::string& default_text,
                                             const std::vector<std::string>& names);
 

@@ -139,7 +139,8 @@ ProductReference::Indices ProductReference::random_indices(int64_t size, int64_t
   return Indices(unique.begin(), unique.end());
 }
 
-// Both ends, the borders of tiles of 16 to 256, and random indices below `size`.
+// Returns the first and the last index, indices at the borders of tiles of 16 to 256, and random
+// ones, all below `size`.
 ProductReference::Indices ProductReference::sampled_indices(int64_t size, uint32_t stream,
                                                             uint64_t product) const {
   const int64_t width = sample_grid_width(k_, products(), is_linear());

@@ -66,7 +66,7 @@ class LayerOperands final : public Operands {
   Stream& stream_;
   std::array<Copies, kLayerPartCount> parts_;
   int64_t restore_every_;
-  // What restore() writes: the reserve space, or the initial gradient of the weights.
+  // The content that restore() writes: the reserve space, or the initial gradient of the weights.
   Buffer initial_;
 };
 

@@ -256,7 +256,7 @@ class GradientReference {
     return keys;
   }
 
-  // Of the key heads whose queries are compared, as many as the work permits.
+  // Returns the key heads whose queries are compared, at most as many as the limit of work permits.
   std::vector<int64_t> products_within(double work) const {
     std::vector<int64_t> products = rows_.products();
     if (double(products.size()) * work > kMostKeyWork) products.resize(size_t(kMostKeyWork / work));

@@ -41,8 +41,8 @@ struct GroupedGemm {
   deepbench_small_integers integers(uint32_t stream) const {
     return deepbench_gemm_integers(precision.c, uint64_t(k), stream);
   }
-  // As for gemm, whether the bounds of rounding are so wide that they may contain a result without
-  // some of the products.
+  // Whether the bounds of rounding are so wide that they may contain a result that lacks some of
+  // the products, as for gemm.
   bool needs_exact_sums() const {
     constexpr int64_t kManyProducts = 100000;
     return k > kManyProducts;

@@ -17,7 +17,7 @@ class LrnOperation final : public Operation {
   const std::string& example() const override { return example_; }
   const std::vector<Parameter>& parameters() const override { return parameters_; }
 
-  // Both layers of AlexNet and both of GoogLeNet.
+  // The two layers of AlexNet and the two of GoogLeNet.
   std::vector<std::string> default_problems(const Attributes&) const override {
     return {"lrn n=32 c=96 h=55 w=55 size=5", "lrn n=32 c=256 h=27 w=27 size=5",
             "lrn n=32 c=64 h=56 w=56 size=5", "lrn n=32 c=192 h=56 w=56 size=5"};

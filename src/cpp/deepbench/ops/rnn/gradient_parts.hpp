@@ -31,7 +31,7 @@ std::vector<uint64_t> sample_grid(const GradientPart& part, int64_t max_count, u
 void judge_together(const Rnn& rnn, const GradientPart& part, size_t first, double deviations,
                     ExpectedOutput& expected);
 
-// Such as "all 20 outputs" or "10 of 20 outputs".
+// Returns a text such as "all 20 outputs" or "10 of 20 outputs".
 std::string coverage_text(size_t checked, int64_t outputs);
 
 }  // namespace deepbench

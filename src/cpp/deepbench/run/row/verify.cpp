@@ -57,7 +57,7 @@ void require_permitted(const Problem& problem, const std::string& name, const Va
                                         ", which " + problem.op() + " does not permit here");
 }
 
-// These facts decide which ceiling the row is compared with.
+// The facts about arithmetic decide which ceiling the row is compared with.
 void require_permitted_arithmetic(const Problem& problem, const Attributes& facts) {
   const double factor = facts.real("transform_factor", 1);
   if (factor > 1) require_permitted(problem, "transform_factor", factor);

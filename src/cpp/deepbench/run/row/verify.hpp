@@ -90,7 +90,7 @@ class DEEPBENCH_API Verifier {
   const Verification& result() const { return result_; }
 
  private:
-  // What one output must be.
+  // The conditions that one output must fulfill.
   struct Output {
     uint32_t number = 0;
     std::string name;  // name in messages, before the figures; empty for an operation's only output
