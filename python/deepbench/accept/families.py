@@ -67,8 +67,8 @@ class Family:
     ) -> FamilySpread | None:
         """The mean over the rows, as if a device deviated in the same way in all of them, which is
         the largest spread that the family can have. None unless it is stated for all rows. Each row
-        is that of one device, where tolerance() expects a mean of all devices; the deviation makes
-        up for this."""
+        of the reference was measured on one device, whereas tolerance() expects means of all
+        devices: a factor of the deviation compensates for this."""
         families = (family_of(row.entry.op, row.entry.attributes) for row in rows)
         known = [reference.spreads.get(family) for family in families]
         spreads = [spread for spread in known if spread is not None]

@@ -62,7 +62,8 @@ DEEPBENCH_API std::string introduction_text(const Introduction& introduction);
 Introduction parse_introduction(std::string_view message);
 DEEPBENCH_API std::string hash_of_command(const std::string& command);
 
-// Each message of rank 0 begins with the reason of a rejection, which is empty if it is none.
+// Each message of rank 0 begins with the reason of a rejection, or with an empty text if rank 0
+// does not reject the other rank.
 std::string rejection_text(const std::string& reason);
 std::string challenge_text(const std::string& nonce);
 std::string welcome_text(const Welcome& welcome);

@@ -209,7 +209,7 @@ Descriptors::Descriptors(const Gemm& run) {
                    CUBLASLT_MATMUL_MATRIX_SCALE_BLK128x128_32F);
     set_scale_mode(operation, CUBLASLT_MATMUL_DESC_B_SCALE_MODE,
                    CUBLASLT_MATMUL_MATRIX_SCALE_VEC128_32F);
-    // A query of the heuristics reads no scale, but may require that there are some.
+    // A query of the heuristics does not read the scales, but may require pointers to them.
     alignas(256) static const float any = 1;
     set_scales(&any, &any);
   }

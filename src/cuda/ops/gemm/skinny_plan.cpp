@@ -66,8 +66,8 @@ uint32_t max_blocks_per_multiprocessor(const SkinnyPlan& plan, const SkinnyProbl
   return ceil_div(uint64_t(plan.blocks) * plan.split, uint64_t(problem.multiprocessors));
 }
 
-// The approximate time of that multiprocessor: every round waits once for memory and then receives
-// the vectors of A for all warps and those of B for all blocks.
+// The approximate time of the multiprocessor that has the most blocks: every round waits once for
+// memory and then receives the vectors of A for all warps and those of B for all blocks.
 uint64_t estimated_cost(const SkinnyPlan& plan, const SkinnyProblem& problem) {
   const uint64_t of_block = plan.threads / kWarp * uint64_t(plan.rows) + uint64_t(plan.columns);
   const uint64_t at_once =

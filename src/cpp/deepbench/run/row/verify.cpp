@@ -19,7 +19,7 @@ namespace {
 // means that the kernel did not write them.
 constexpr double kPoisonByChance = 0.02;
 
-// A comparison of the gradients does not show this, because they are off by as little.
+// A comparison of the gradients does not show such an error: it changes them just as little.
 constexpr const char* kForwardPassInaccurate =
     "the forward pass that the gradients start from is off by a small part everywhere, which "
     "rounding does not explain";
