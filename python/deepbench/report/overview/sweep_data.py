@@ -23,9 +23,10 @@ def sweep_page_data(files: Sequence[ReportFile], sweep: Sweep | None) -> dict[st
         return {}
     rows = list(all_rows(files))
     of_operations = {name for row in rows for name in operation_metrics(row)}
+    chart = cache(_compiled_chart)  # of this page, which has parts of some charts several times
     axes = {
-        "x": {kind: _axis_parts(_compiled_chart(kind, "log"), "x") for kind in _KINDS["x"]},
-        "y": {kind: _axis_parts(_compiled_chart("log", kind), "y") for kind in _KINDS["y"]},
+        "x": {kind: _axis_parts(chart(kind, "log"), "x") for kind in _KINDS["x"]},
+        "y": {kind: _axis_parts(chart("log", kind), "y") for kind in _KINDS["y"]},
     }
     return {
         "sweep": {
@@ -35,7 +36,10 @@ def sweep_page_data(files: Sequence[ReportFile], sweep: Sweep | None) -> dict[st
             "attribute": sweep.attribute.name,
             "problem_attributes": [one.name for one in sweep.attributes if one.of_problem],
             "derived": _operations_with_derived_attributes(rows, sweep),
-            "charts": {"numbers": _without_config("log"), "words": _without_config("point")},
+            "charts": {
+                "numbers": _without_config(chart("log", "log")),
+                "words": _without_config(chart("point", "log")),
+            },
             "axes": axes,
             "values": {
                 one.name: _indexed_values([value_of(row, one.name) for row in rows])
@@ -83,7 +87,6 @@ def _indexed_values(values: Sequence[object]) -> dict[str, Any]:
     return {"values": list(numbers), "index": None if same else index}
 
 
-@cache
 def _compiled_chart(x: str, y: str) -> Spec:
     ticks = (1.0, 2.0, 4.0) if x == "ticks" else None
     return vega.compile_to_vega(
@@ -91,9 +94,9 @@ def _compiled_chart(x: str, y: str) -> Spec:
     )
 
 
-def _without_config(x: str) -> Spec:
-    """The chart without its config, which the page holds once for all charts."""
-    return {name: part for name, part in _compiled_chart(x, "log").items() if name != "config"}
+def _without_config(chart: Spec) -> Spec:
+    """A chart without its config, which the page holds once for all charts."""
+    return {name: part for name, part in chart.items() if name != "config"}
 
 
 def _axis_parts(spec: Spec, channel: str) -> Spec:

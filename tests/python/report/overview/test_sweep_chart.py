@@ -12,9 +12,10 @@ from comparison_rows import make_published_row, timed_gemm, with_regime
 from deepbench.cli import main
 from deepbench.compare.result_set import printable
 from deepbench.report import FormatError
-from deepbench.report.overview import sweep
+from deepbench.report.overview import sweep, vega
 from deepbench.report.overview.report_rows import all_rows
 from deepbench.report.overview.sweep import Point
+from deepbench.report.overview.sweep_data import sweep_page_data
 from example_rows import make_memory, without_times
 from report_files import HOSTILE, content_of, hostile_context, hostile_rows, write_result_file
 from required_tools import require_module
@@ -28,6 +29,14 @@ def chart_points(name: str, *files: Rows) -> list[Point]:
 
 def series_labels(found: list[Point]) -> list[str]:
     return list(dict.fromkeys(point.series.label for point in found))
+
+
+def test_each_page_has_charts_of_its_own(monkeypatch: pytest.MonkeyPatch) -> None:
+    made = content_of(rows_over_n())
+    for name in ("one", "another"):
+        monkeypatch.setattr(vega, "compile_to_vega", lambda spec, name=name: {"marks": [name]})
+        charts = sweep_page_data(made.files, made.sweep)["sweep"]["charts"]
+        assert charts["numbers"] == {"marks": [name]}
 
 
 # ---- points ------------------------------------------------------------------------------------
