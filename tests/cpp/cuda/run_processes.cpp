@@ -16,6 +16,7 @@ namespace {
 
 // Until it is killed, or for ten minutes if the test has ended without that.
 [[noreturn]] void sleep_until_killed() {
+  std::signal(SIGALRM, SIG_DFL);
   alarm(600);
   for (;;) pause();
 }
