@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <array>
+#include <atomic>
 #include <cerrno>
 #include <cstring>
 #include <functional>
@@ -348,10 +349,13 @@ TEST_CASE("a rank with another secret is told so, also if rank 0 reaches its lim
   LaunchEnvironment environment = environment_of(1, 2, first->port(), 2);
   environment.secret = "another secret";
   RendezvousOutcome other;
+  std::atomic<bool> has_begun{false};
   std::thread thread([&] {
     Rendezvous second(environment, kIdentity);
+    has_begun = true;
     other = wait_for_group(second);
   });
+  while (!has_begun) std::this_thread::yield();
   CHECK(wait_for_group(*first).rejection.find("rank 1 of 2 did not connect") == 0);
   first.reset();
   thread.join();
