@@ -311,8 +311,9 @@ void Group::end() {
   while (write(wake_[1], "", 1) < 0 && errno == EINTR) {
   }
   watchdog_.join();
+  if (rank_ != 0) return;
   Deadline deadline(kSendTimeoutS);
-  for (size_t rank = 1; rank_ == 0 && rank < sockets_.size(); ++rank) {
+  for (size_t rank = 1; rank < sockets_.size(); ++rank) {
     try {
       sockets_[rank].send(kEnd, deadline);
     } catch (const ConnectionError&) {  // the rank is already gone
