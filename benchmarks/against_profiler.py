@@ -22,7 +22,7 @@ import subprocess
 import sys
 import tempfile
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -140,18 +140,27 @@ def print_under_profiler(words: list[str]) -> None:
 
 def run_traced_row(row_runner: Any, line: str, position: int) -> tuple[list[Event], Answer]:
     """All events on the device during a row, in order, and the row."""
+    events, row = trace(lambda: json.loads(row_runner.run(line, position)))
+    row_runner.release()
+    return events, row
+
+
+def trace(action: Callable[[], Any]) -> tuple[list[Event], Any]:
+    """All events on the device during an action, in order, and what it returns."""
     from torch.profiler import ProfilerActivity, profile  # type: ignore[import-not-found]
 
     with profile(activities=[ProfilerActivity.CUDA]) as profiler:
-        row = json.loads(row_runner.run(line, position))
-    row_runner.release()
+        returned = action()
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder) / "trace.json"
         profiler.export_chrome_trace(str(file))
-        events = json.loads(file.read_text())["traceEvents"]
+        return events_on_device(json.loads(file.read_text())), returned
+
+
+def events_on_device(exported: dict[str, Any]) -> list[Event]:
     work = ("kernel", "gpu_memset", "gpu_memcpy")
-    found = sorted((e for e in events if e.get("cat") in work), key=lambda e: float(e["ts"]))
-    return found, row
+    found = (event for event in exported["traceEvents"] if event.get("cat") in work)
+    return sorted(found, key=lambda event: float(event["ts"]))
 
 
 def split_into_batches(events: list[Event]) -> list[list[Event]]:
@@ -168,15 +177,24 @@ def split_into_batches(events: list[Event]) -> list[list[Event]]:
 
 
 def median_of_one_call(found: list[list[Event]], calls: int | None) -> Answer:
-    """The median over the row's later batches of this many calls. Perturbing batches have fewer
-    calls."""
-    later = found[len(found) // 2 :]
-    whole = Counter(len(batch) for batch in later if calls and batch and len(batch) % calls == 0)
+    """The median over the row's later batches of this many calls."""
+    whole = whole_batches(found, calls)
     if not calls or not whole:
         return {"us": 0.0, "kernels": 0, "reason": f"no batch of {calls} calls in the trace"}
-    length = max(whole, key=lambda length: (whole[length], length))
-    sums = [sum(float(event["dur"]) for event in batch) for batch in later if len(batch) == length]
-    return {"us": statistics.median(sums) / calls, "kernels": length // calls, "reason": None}
+    sums = [sum(float(event["dur"]) for event in batch) for batch in whole]
+    return {
+        "us": statistics.median(sums) / calls,
+        "kernels": len(whole[0]) // calls,
+        "reason": None,
+    }
+
+
+def whole_batches(found: list[list[Event]], calls: int | None) -> list[list[Event]]:
+    """The row's later batches of this many calls. Perturbing batches have fewer calls."""
+    later = found[len(found) // 2 :]
+    whole = Counter(len(batch) for batch in later if calls and batch and len(batch) % calls == 0)
+    length = max(whole, key=lambda length: (whole[length], length), default=0)
+    return [batch for batch in later if batch and len(batch) == length]
 
 
 # ---- the comparison ----------------------------------------------------------------------------

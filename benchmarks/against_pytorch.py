@@ -1,34 +1,41 @@
 """Compares the kernels of models as deepbench times them with PyTorch's calls of the same shapes.
 
-    python benchmarks/against_pytorch.py [WORKLOAD ...]
+    python benchmarks/against_pytorch.py [WORKLOAD ...] [--json FILE]
 
-A WORKLOAD is what follows `deepbench workload`, in quotes: "resnet50 batch=64 half". PyTorch
-computes the same products (out = x W^T, without bias) and convolutions (channels_last, cuDNN's
-default choice) with operands between -1 and 1, many calls in a CUDA graph. It rests as long as it
-computes, like a row of deepbench in the regime `rested`. The workload is run before and after
-PyTorch, and its time is the mean of both.
+A WORKLOAD is what follows `deepbench workload`, in quotes: "resnet50 batch=64 half". Each of its
+problems is measured on PyTorch's terms (pytorch_calls.py) by deepbench, by PyTorch and by deepbench
+again, one right after the other, in one process (measure_both_sides.py), which tells the libraries
+that it has loaded. deepbench's time is the mean of both. PyTorch's tensors have values between -1
+and 1; many calls are in a CUDA graph, which rests as long as it computes, like a row of deepbench
+in the regime `rested`. Operands are hot on both sides.
 
-A gemm of deepbench adds C and PyTorch's product does not: the column `C` states how much of the
-call's bytes that is. Kernels agree where they differ by at most 5 % or 0.5 us.
+After all times are known, torch's profiler tells the names of the kernels of both calls. Calls with
+kernels of equal names agree where they differ by at most 5 % or 0.5 us per kernel. What differs
+elsewhere is attributed to a cause that the trace shows (kernel_causes.py), or is unexplained. FILE
+has all of it, with the names in full.
 
-Exit status: 0 if PyTorch has all fwd kernels and the median of the quotients is within 5 %, 1 if
-not, 2 if PyTorch or its device is missing.
+Exit status: 0 if in every workload the median quotient of calls with equal names is within 5 %, or
+their median difference within 0.5 us, and at most 5 % of deepbench's time is unexplained; 1 if not;
+2 if PyTorch or its device is missing.
 """
 
 from __future__ import annotations
 
-import statistics
+import argparse
+import dataclasses
+import json
+import os
+import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections import Counter
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
-from sweep_runner import load, median_us, run_to_file
-
-from deepbench.results import Row
+from kernel_causes import Compared, Group, Kernels, Summary, mean_of, summarize, verdict_on
+from pytorch_calls import ENVIRONMENT
 
 WORKLOADS = (
     "resnet50 batch=1 half",
@@ -38,165 +45,194 @@ WORKLOADS = (
     "llama3_8b phase=decode batch=1 bfloat16",
     "llama3_8b phase=decode batch=64 bfloat16",
 )
-AGREE, AGREE_US = 0.05, 0.5
-GRAPH_S, MAX_CALLS, REPLAYS = 3e-3, 600, 25
+MEASURE = Path(__file__).with_name("measure_both_sides.py")
+WORKLOAD_LIMIT_S = 120
+NOT_RUN = 2
 
-Call = Callable[[], Any]
-
-
-@dataclass(frozen=True)
-class Compared:
-    """The times of one kernel in microseconds."""
-
-    row: Row
-    before_us: float
-    torch_us: float
-    after_us: float
-
-    @property
-    def deepbench_us(self) -> float:
-        return (self.before_us + self.after_us) / 2
-
-    @property
-    def ratio(self) -> float:
-        return self.deepbench_us / self.torch_us
-
-    @property
-    def agrees(self) -> bool:
-        return abs(self.ratio - 1) <= AGREE or abs(self.deepbench_us - self.torch_us) <= AGREE_US
-
-    @property
-    def share_of_c(self) -> float:
-        """The share of C's reading in the bytes of a call."""
-        sizes = self.row.attributes
-        if self.row.op != "gemm":
-            return 0.0
-        m, n, k = (int(sizes[name]) for name in "mnk")
-        return m * n / (m * k + k * n + 2 * m * n)
+Answer = dict[str, Any]  # of the subprocess, for one problem
 
 
-def main(words: list[str]) -> int:
-    try:
-        import torch
-    except ImportError:
-        print("PyTorch is not installed")
-        return 2
-    if not torch.cuda.is_available():
-        print("PyTorch has no device")
-        return 2
-    cudnn = torch.backends.cudnn.version()
-    print(f"PyTorch {torch.__version__}, cuDNN {cudnn}, on {torch.cuda.get_device_name()}")
-    good = [compare_workload(workload) for workload in words or WORKLOADS]
-    return 0 if all(good) else 1
-
-
-def compare_workload(workload: str) -> bool:
-    before = rows_of(workload)
-    torch_us = {problem: time_us(call_of(row)) for problem, row in before.items()}
-    after = rows_of(workload)
-    compared = [
-        Compared(row, median_us(row), torch_us[problem], median_us(after[problem]))
-        for problem, row in before.items()
-        if problem in after
-    ]
-    libraries = sorted({str(row.library) for row in before.values()})
-    print(f"\n== {workload} ({', '.join(libraries)})")
-    for one in compared:
-        print(
-            f"{one.deepbench_us:10.3f} us  torch {one.torch_us:10.3f} us  {one.ratio:6.3f}"
-            f"  twice {one.after_us / one.before_us:6.3f}  C {100 * one.share_of_c:4.1f} %"
-            f"  {'' if one.agrees else 'differs'}  {one.row.problem}"
-        )
-    return print_summary(compared)
-
-
-def print_summary(compared: list[Compared]) -> bool:
-    counts = [one.row.count or 1 for one in compared]
-    sums = [
-        sum(count * getattr(one, side) for count, one in zip(counts, compared, strict=True))
-        for side in ("deepbench_us", "torch_us")
-    ]
-    median = statistics.median(one.ratio for one in compared)
-    agree = sum(one.agrees for one in compared)
-    print(
-        f"{len(compared)} kernels: {agree} agree; median quotient {median:.3f}; time of all calls "
-        f"{sums[0] / 1e3:.4g} ms, PyTorch {sums[1] / 1e3:.4g} ms, quotient {sums[0] / sums[1]:.3f}"
+def main() -> int:
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    return abs(median - 1) <= AGREE
+    parser.add_argument("workloads", nargs="*", default=WORKLOADS, metavar="WORKLOAD")
+    parser.add_argument("--json", type=Path, metavar="FILE")
+    arguments = parser.parse_args()
+    device = device_facts()
+    if device is None:
+        return NOT_RUN
+    print(", ".join(f"{name} {value}" for name, value in device.items()))
+    results = []
+    for workload in arguments.workloads:
+        results.append(compare_workload(workload))
+        if arguments.json:  # a run that is ended keeps what it has
+            arguments.json.write_text(json.dumps({**device, "workloads": results}, indent=1))
+    return 0 if all(result["is_good"] for result in results) else 1
 
 
-def rows_of(workload: str) -> dict[str, Row]:
-    """The rows of the workload by their problem."""
-    with tempfile.TemporaryDirectory() as folder:
-        file = Path(folder) / "rows.jsonl"
-        run_to_file(file, "workload", *workload.split())
-        return {str(row.problem): row for row in load(file).ok()}
+def device_facts() -> dict[str, Any] | None:
+    """In a process of its own, so that this one has no context on the device."""
+    program = (
+        "import json, torch; print(json.dumps({'PyTorch': torch.__version__,"
+        " 'cuDNN': torch.backends.cudnn.version(), 'device': torch.cuda.get_device_name()}))"
+    )
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
+    if done.returncode:
+        print("PyTorch or its device is missing:", *done.stderr.splitlines()[-1:])
+        return None
+    return dict(json.loads(done.stdout.splitlines()[-1]))
 
 
-def call_of(row: Row, device: str = "cuda") -> Call:
-    """PyTorch's call for the problem of a row."""
-    import torch
-
-    types = {"half": torch.half, "bfloat16": torch.bfloat16, "float": torch.float}
-    options = {"dtype": types[str(row.attributes["precision"])], "device": device}
-    sizes = {name: int(value) for name, value in row.attributes.items() if isinstance(value, int)}
-
-    def uniform(*shape: int) -> Any:
-        return torch.empty(shape, **options).uniform_(-1, 1)
-
-    if row.op == "gemm":
-        if (row.attributes["trans_a"], row.attributes["trans_b"]) != ("t", "n"):
-            raise ValueError(f"{row.problem}: is not the product of a forward pass")
-        x, weight = uniform(sizes["n"], sizes["k"]), uniform(sizes["m"], sizes["k"])
-        out = torch.empty((sizes["n"], sizes["m"]), **options)
-        return lambda: torch.mm(x, weight.t(), out=out)
-    if row.op == "conv" and row.attributes["phase"] == "fwd":
-        channels = sizes["c"] // sizes["groups"]
-        image = uniform(sizes["n"], sizes["c"], sizes["h"], sizes["w"])
-        filters = uniform(sizes["k"], channels, sizes["r"], sizes["s"])
-        image = image.contiguous(memory_format=torch.channels_last)
-        filters = filters.contiguous(memory_format=torch.channels_last)
-        both = [(sizes[f"{name}_h"], sizes[f"{name}_w"]) for name in ("stride", "pad", "dilation")]
-        return lambda: torch.conv2d(image, filters, None, *both, sizes["groups"])
-    raise ValueError(f"{row.problem}: only products and convolutions forward are compared")
-
-
-def time_us(call: Call) -> float:
-    """The time of one call within a graph of many."""
-    import torch
-
-    stream = torch.cuda.Stream()
-    with torch.cuda.stream(stream):
-        for _ in range(3):
-            call()
-        once_s = graph_s(torch, graph_of(torch, call, 1))
-        calls = max(1, min(MAX_CALLS, round(GRAPH_S / once_s)))
-        graph = graph_of(torch, call, calls)
-        graph_s(torch, graph)
-        return 1e6 * statistics.median(graph_s(torch, graph) for _ in range(REPLAYS)) / calls
+def compare_workload(workload: str) -> dict[str, Any]:
+    """Prints the comparison, and returns what the file has of it."""
+    begin = time.monotonic()
+    print(f"\n== {workload}", flush=True)
+    try:
+        counts = calls_of(workload)
+        answers, libraries, failure = answers_of_subprocess(list(counts))
+    except (OSError, RuntimeError, ValueError) as error:
+        print(f"failed: {error}")
+        return {"workload": workload, "is_good": False, "failure": str(error)}
+    if failure:
+        print(f"incomplete: {failure}")
+    compared = [
+        compared_of(problem, count, answers.get(problem, {})) for problem, count in counts.items()
+    ]
+    for one in compared:
+        print_problem(one)
+    summary = summarize(compared)
+    print_summary(compared, summary)
+    print(f"libraries: {text_of_libraries(libraries)}")
+    print(f"{time.monotonic() - begin:.0f} s")
+    return {
+        "workload": workload,
+        "is_good": summary.is_good and not failure,
+        "failure": failure,
+        "libraries": libraries,
+        "summary": dataclasses.asdict(summary),
+        "problems": [record_of(one, answers.get(one.problem, {})) for one in compared],
+    }
 
 
-def graph_of(torch: Any, call: Call, calls: int) -> Any:
-    graph = torch.cuda.CUDAGraph()
-    torch.cuda.synchronize()
-    with torch.cuda.graph(graph, stream=torch.cuda.current_stream()):
-        for _ in range(calls):
-            call()
-    return graph
+def record_of(one: Compared, answer: Answer) -> dict[str, Any]:
+    facts = {"us": one.us, "ratio": one.ratio, "row": answer.get("before")}
+    return dataclasses.asdict(one) | dataclasses.asdict(verdict_on(one)) | facts
 
 
-def graph_s(torch: Any, graph: Any) -> float:
-    """The seconds of one replay, after a rest of the same length."""
-    begin, end = (torch.cuda.Event(enable_timing=True) for _ in range(2))
-    torch.cuda.synchronize()
-    begin.record()
-    graph.replay()
-    end.record()
-    torch.cuda.synchronize()
-    seconds = begin.elapsed_time(end) / 1e3
-    time.sleep(seconds)
-    return seconds
+def calls_of(workload: str) -> Counter[str]:
+    """The problems of a workload, with the number of calls of each."""
+    words = [sys.executable, "-m", "deepbench", "workload", *workload.split()]
+    done = subprocess.run([*words, "--list", "--format", "json"], capture_output=True, text=True)
+    if done.returncode:
+        raise RuntimeError(done.stderr.strip() or f"exit status {done.returncode}")
+    counts: Counter[str] = Counter()
+    for call in json.loads(done.stdout):
+        if call["problem"].startswith("not measured"):
+            print(f"left out: {call['layer']} ({call['problem']})")
+        else:
+            counts[call["problem"]] += call["count"]
+    return counts
+
+
+def answers_of_subprocess(problems: list[str]) -> tuple[dict[str, Answer], list[str], str]:
+    """The answers by problem, the libraries, and why answers are missing."""
+    answers: dict[str, Answer] = {}
+    libraries: list[str] = []
+    failure = ""
+    with tempfile.TemporaryFile("w+") as output:
+        try:
+            done = subprocess.run(
+                [sys.executable, str(MEASURE)], stdout=output, input="\n".join(problems),
+                text=True, timeout=WORKLOAD_LIMIT_S, env={**os.environ, **ENVIRONMENT},
+            )  # fmt: skip
+            failure = f"exit status {done.returncode}" if done.returncode else ""
+        except subprocess.TimeoutExpired:
+            failure = f"not done after {WORKLOAD_LIMIT_S} s"
+        output.seek(0)
+        for answer in answers_in(output):
+            libraries = answer.get("libraries", libraries)
+            of_problem = answers.setdefault(answer.pop("problem", ""), {})
+            reasons = (of_problem.get("reason"), answer.get("reason"))
+            of_problem |= answer
+            if any(reasons):
+                of_problem["reason"] = "; ".join(filter(None, reasons))
+    return answers, libraries, failure
+
+
+def answers_in(lines: Iterable[str]) -> Iterator[Answer]:
+    """What is JSON among the lines; libraries may print others, and the last may be cut."""
+    for line in lines:
+        if line.startswith("{") and line.endswith("}\n"):
+            yield json.loads(line)
+
+
+def compared_of(problem: str, count: int, answer: Answer) -> Compared:
+    before, after, torch = (answer.get(key, {}) for key in ("before", "after", "torch"))
+    kernels, torch_kernels = (
+        Kernels(tuple(found["names"]), tuple(found["launches"]), found["us"]) if found else None
+        for found in (answer.get("kernels"), answer.get("torch_kernels"))
+    )
+    return Compared(
+        problem=problem,
+        count=count,
+        before_us=us_of(before),
+        after_us=us_of(after),
+        torch_us=torch.get("us"),
+        kernels=kernels,
+        torch_kernels=torch_kernels,
+        mhz=mean_of(before.get("mhz"), after.get("mhz")),
+        torch_mhz=torch.get("mhz"),
+        padding=before.get("padding", ""),
+        reason=answer.get("reason", ""),
+    )
+
+
+def us_of(row: Answer) -> float | None:
+    return row["ns"] / 1e3 if row.get("status") == "ok" else None
+
+
+def print_problem(one: Compared) -> None:
+    verdict = verdict_on(one)
+    times = (one.us, one.torch_us, one.before_us, one.after_us)
+    us, torch_us, before, after = (time or float("nan") for time in times)
+    twice = after / before
+    print(
+        f"{us:10.3f} us  torch {torch_us:10.3f} us  {us / torch_us:6.3f}  twice {twice:6.3f}"
+        f"  {verdict.cause:17}  {one.count:2} x {one.problem}"
+    )
+    if verdict.evidence:
+        print(f"{'':12}{verdict.evidence}")
+
+
+def print_summary(compared: list[Compared], summary: Summary) -> None:
+    both = [one for one in compared if one.us and one.torch_us]
+    ours, theirs = (
+        sum(one.count * (getattr(one, side) or 0) for one in both) / 1e3
+        for side in ("us", "torch_us")
+    )
+    print(f"all calls: {ours:.4g} ms, PyTorch {theirs:.4g} ms, quotient {ours / (theirs or 1):.3f}")
+    equal, median = text_of(summary.equal), "no median"
+    if summary.median_ratio is not None and summary.median_excess_us is not None:
+        median = f"median quotient {summary.median_ratio:.3f}, {summary.median_excess_us:+.3f} us"
+    print(f"equal names: {equal}; {median}; {summary.agreeing} agree")
+    for cause, group in summary.causes.items():
+        print(f"{cause}: {text_of(group)}")
+    print(f"unexplained: {text_of(summary.unexplained)}; {summary.without_time} without a time")
+    print("within the goal" if summary.is_good else "BEYOND the goal")
+
+
+def text_of_libraries(paths: list[str]) -> str:
+    """Both sides have the same libraries if each is loaded from one file."""
+    files = Counter(Path(path).name.partition(".")[0] for path in paths)
+    twice = [name for name, count in files.items() if count > 1]
+    remark = f"; both sides differ in {', '.join(twice)}" if twice else ", the same for both sides"
+    return " ".join(paths) + remark if paths else "unknown"
+
+
+def text_of(group: Group) -> str:
+    return f"{group.kernels} kernels, {group.share:.1%} of the time"
 
 
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))
+    sys.exit(main())
