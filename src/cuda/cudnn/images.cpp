@@ -4,9 +4,9 @@
 #include <algorithm>
 #include <limits>
 
+#include "cudnn/data_type.hpp"
 #include "cudnn/descriptor.hpp"
 #include "deepbench/plugin.hpp"
-#include "ops/conv/cudnn_graph.hpp"
 #include "status_check.hpp"
 
 namespace deepbench::cuda {

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "deepbench/core/precision.hpp"
-#include "ops/conv/engine.hpp"
+#include "cudnn/engine.hpp"
 #include "ops/conv/layout.hpp"
 
 namespace deepbench::cuda_test {

@@ -58,11 +58,36 @@ TEST_CASE("gpu: norm: cold and constant operands are verified too") {
           "library=builtin " + options);
 }
 
-TEST_CASE("gpu: norm: cuDNN normalizes columns in each of its modes") {
+TEST_CASE("gpu: norm: cuDNN's legacy API normalizes columns in each of its modes") {
   REQUIRE_GPU();
   for (const std::string mode : {"spatial", "spatial_persistent"})
     check("kind=batch rows=3000 columns=250", {"float", "half", "bfloat16"},
-          "library=cudnn algorithm=" + mode);
+          "library=cudnn_legacy algorithm=" + mode);
+}
+
+// cuDNN compiles an engine for 1 to 2 s, so that these cases have few rows.
+TEST_CASE("gpu: norm: cuDNN's engines normalize rows of any length") {
+  REQUIRE_GPU();
+  for (const std::string kind : {"kind=layer", "kind=rms"}) {
+    check(kind + " rows=200 columns=333", {"half"}, "library=cudnn");
+    check(kind + " rows=200 columns=1024", {"bfloat16"}, "library=cudnn");
+    check(kind + " rows=200 columns=5120", {"float"}, "library=cudnn");
+  }
+}
+
+TEST_CASE("gpu: norm: cuDNN's engines normalize columns") {
+  REQUIRE_GPU();
+  for (const std::string phase : {"training", "bwd"})
+    for (const std::string precision : {"float", "half", "bfloat16"})
+      run("kind=batch rows=3000 columns=256 phase=" + phase + " precision=" + precision,
+          "library=cudnn");
+}
+
+TEST_CASE("gpu: norm: the libraries compete, and every candidate of cuDNN is verified") {
+  REQUIRE_GPU();
+  const Row row = run("kind=layer rows=3000 columns=1024 phase=training precision=half",
+                      "algorithm=exhaustive");
+  CHECK(row.algorithm.candidates() > 2);
 }
 
 void print_rate(const std::string& problem, const std::string& library) {
@@ -84,8 +109,12 @@ TEST_CASE("gpu: norm: rates are printed") {
                                  "kind=rms rows=8192 columns=4096 phase=bwd",
                                  "kind=group rows=16 columns=1310720 groups=32 phase=training"})
     for (const std::string precision : {" precision=half", " precision=float"}) {
+      const bool is_batch = line.find("batch") != std::string::npos;
+      const bool is_inference = line.find("inference") != std::string::npos;
       print_rate(line + precision, "builtin");
-      if (line.find("batch") != std::string::npos) print_rate(line + precision, "cudnn");
+      if (is_batch) print_rate(line + precision, "cudnn_legacy");
+      if (line.find("group") == std::string::npos && !(is_batch && is_inference))
+        print_rate(line + precision, "cudnn");
     }
 }
 

@@ -5,39 +5,45 @@
 #include <vector>
 
 #include "buffer.hpp"
+#include "cudnn/graph_execution.hpp"
 #include "cudnn/handle.hpp"
 #include "deepbench/backend/host_timer.hpp"
 #include "implementation.hpp"
-#include "ops/attention/cudnn_execution.hpp"
+#include "ops/attention/cudnn_graph.hpp"
 #include "ops/attention/cudnn_limits.hpp"
 #include "ops/attention/operands.hpp"
 #include "prepared_kernel.hpp"
 #include "requirements.hpp"
-#include "status_check.hpp"
 
 namespace deepbench::cuda {
 namespace {
 
+// The operations of attention and an engine that computes them.
+struct AttentionExecution {
+  AttentionExecution(const Attention& attention, const std::string& engine, const Stream& stream)
+      : operations(attention),
+        graph(operations.descriptors(),
+              attention.is_backward ? "these gradients of attention" : "this attention", engine,
+              stream) {}
+
+  const AttentionOperations operations;
+  const GraphExecution graph;
+};
+
 using Execution = std::shared_ptr<const AttentionExecution>;
 
-class FusedCall : public LibraryCall {
+class FusedCall : public GraphCall {
  public:
-  FusedCall(Execution execution, Stream& stream)
-      : execution_(std::move(execution)), handle_(cudnn_handle(stream)) {}
-
-  void enqueue(uint64_t copy) override {
-    CUDA_CHECK_STATUS(cudnnBackendExecute, execution_->execute(handle_, packs_[copy]));
-  }
+  FusedCall(Execution execution, const Stream& stream)
+      : GraphCall(execution->graph, stream), execution_(std::move(execution)) {}
 
  protected:
   void add_copy(const AttentionOperations::Pointers& pointers) {
-    packs_.push_back(execution_->make_variant_pack(pointers));
+    GraphCall::add_copy(execution_->operations.make_variant_pack(pointers));
   }
 
  private:
   const Execution execution_;
-  const nvidia::cudnnHandle_t handle_;
-  std::vector<CudnnDescriptor> packs_;  // one for each copy
 };
 
 AttentionOperations::Pointers forward_pointers(const AttentionOperands& operands, uint64_t copy,
@@ -55,7 +61,7 @@ class ForwardCall final : public FusedCall {
   ForwardCall(const Execution& execution, const AttentionOperands& operands,
               uint64_t statistics_bytes, Stream& stream)
       : FusedCall(execution, stream),
-        workspace_(execution->workspace_bytes()),
+        workspace_(execution->graph.workspace_bytes()),
         statistics_(statistics_bytes) {
     for (uint64_t copy = 0; copy < operands.copies(); ++copy)
       add_copy(forward_pointers(operands, copy, statistics_.data(), workspace_.data()));
@@ -81,7 +87,7 @@ class GradientCall final : public FusedCall {
                AttentionOperands& operands, Stream& stream)
       : FusedCall(execution, stream),
         operands_(operands),
-        workspace_(std::max(execution->workspace_bytes(), forward->workspace_bytes())),
+        workspace_(std::max(execution->graph.workspace_bytes(), forward->graph.workspace_bytes())),
         row_sums_(AttentionOperations::row_sum_bytes(attention)),
         query_sums_(AttentionOperations::query_sum_bytes(attention)),
         forward_(forward, operands, workspace_.data(), stream) {
@@ -140,12 +146,14 @@ class CudnnAttentionPlan final : public plugin::TypedPlan<CudnnAttentionPlan, At
   }
 
   void describe(plugin::Sink& sink) const override {
-    describe_plan("cudnn " + version(), execution_->engine(), memory_bytes(), workspace_bytes(),
-                  sink);
+    describe_plan("cudnn " + version(), execution_->graph.engine(), memory_bytes(),
+                  workspace_bytes(), sink);
     sink.real("planning_ns", planning_ns_);
     sink.integer("outputs", int64_t(problem_.outputs().size()));
   }
-  std::vector<std::string> candidates(int64_t) const override { return execution_->engines(); }
+  std::vector<std::string> candidates(int64_t) const override {
+    return execution_->graph.engines();
+  }
 
   std::unique_ptr<plugin::Kernel> prepare() const override {
     Stream& stream = Stream::of(options_.device);
@@ -169,12 +177,12 @@ class CudnnAttentionPlan final : public plugin::TypedPlan<CudnnAttentionPlan, At
                           AttentionOperations::query_sum_bytes(problem_));
   }
   uint64_t workspace_bytes() const {
-    return saturating_add(execution_->workspace_bytes(), sum_bytes());
+    return saturating_add(execution_->graph.workspace_bytes(), sum_bytes());
   }
   // The forward pass and its gradients share one workspace.
   uint64_t memory_bytes() const {
-    const uint64_t library =
-        std::max(execution_->workspace_bytes(), forward_ ? forward_->workspace_bytes() : 0);
+    const uint64_t library = std::max(execution_->graph.workspace_bytes(),
+                                      forward_ ? forward_->graph.workspace_bytes() : 0);
     return saturating_add(AttentionOperands::needed_bytes(problem_, copies_),
                           saturating_add(library, sum_bytes()));
   }

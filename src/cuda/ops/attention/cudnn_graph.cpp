@@ -5,16 +5,16 @@
 #include <limits>
 #include <utility>
 
+#include "cudnn/data_type.hpp"
+#include "cudnn/graph_execution.hpp"
+#include "cudnn/graph_tensor.hpp"
 #include "deepbench/plugin.hpp"
-#include "ops/conv/cudnn_graph.hpp"
 
 namespace deepbench::cuda {
 namespace {
 
 using namespace nvidia;  // NOLINT: the vendor's names, as in its documentation
 
-// Alignment of every operand in bytes; allocations have a stricter one.
-constexpr int64_t kAlignment = 16;
 // The ids of tensors.
 constexpr int64_t kQ = 1, kK = 2, kV = 3, kO = 4, kStatistics = 5;
 constexpr int64_t kDo = 6, kDq = 7, kDk = 8, kDv = 9, kRowSums = 10, kQuerySums = 11;
@@ -125,17 +125,9 @@ AttentionOperations::Layout AttentionOperations::transposed(Layout layout) {
 AttentionOperations::Tensor AttentionOperations::add_tensor(int64_t id, cudnnDataType_t type,
                                                             const Layout& layout, bool is_virtual,
                                                             bool is_by_value) {
-  tensors_.push_back(std::make_unique<CudnnDescriptor>(CUDNN_BACKEND_TENSOR_DESCRIPTOR));
-  CudnnDescriptor& made = *tensors_.back();
-  made.set(CUDNN_ATTR_TENSOR_DATA_TYPE, type);
-  made.set(CUDNN_ATTR_TENSOR_DIMENSIONS, layout.sizes);
-  made.set(CUDNN_ATTR_TENSOR_STRIDES, layout.strides);
-  made.set(CUDNN_ATTR_TENSOR_UNIQUE_ID, id);
-  made.set(CUDNN_ATTR_TENSOR_BYTE_ALIGNMENT, kAlignment);
-  made.set(CUDNN_ATTR_TENSOR_IS_VIRTUAL, is_virtual);
-  made.set(CUDNN_ATTR_TENSOR_IS_BY_VALUE, is_by_value);
-  made.finalize();
-  return made;
+  tensors_.push_back(std::make_unique<CudnnDescriptor>(
+      GraphTensor{id, type, layout.sizes, layout.strides, is_virtual, is_by_value}.describe()));
+  return *tensors_.back();
 }
 
 AttentionOperations::Tensor AttentionOperations::add_operand(int64_t id, const Layout& layout) {
@@ -302,22 +294,18 @@ AttentionOperations::Tensor AttentionOperations::add_selection(Tensor scores, Te
 }
 
 CudnnDescriptor AttentionOperations::make_variant_pack(const Pointers& to) const {
-  std::vector<int64_t> ids = {kQ, kK, kV, kO, kStatistics};
-  std::vector<void*> pointers = {to.q, to.k, to.v, to.o, to.statistics};
+  GraphData data = {
+      {kQ, kK, kV, kO, kStatistics}, {to.q, to.k, to.v, to.o, to.statistics}, to.workspace};
   if (attention_.is_backward) {
-    ids.insert(ids.end(), {kDo, kDq, kDk, kDv, kRowSums, kQuerySums});
-    pointers.insert(pointers.end(), {to.d_o, to.dq, to.dk, to.dv, to.row_sums, to.query_sums});
+    data.add(kDo, to.d_o);
+    data.add(kDq, to.dq);
+    data.add(kDk, to.dk);
+    data.add(kDv, to.dv);
+    data.add(kRowSums, to.row_sums);
+    data.add(kQuerySums, to.query_sums);
   }
-  for (const std::unique_ptr<Input>& value : values_) {
-    ids.push_back(value->id);
-    pointers.push_back(&value->real);
-  }
-  CudnnDescriptor pack(CUDNN_BACKEND_VARIANT_PACK_DESCRIPTOR);
-  pack.set(CUDNN_ATTR_VARIANT_PACK_UNIQUE_IDS, ids);
-  pack.set(CUDNN_ATTR_VARIANT_PACK_DATA_POINTERS, pointers);
-  pack.set(CUDNN_ATTR_VARIANT_PACK_WORKSPACE, std::vector<void*>{to.workspace});
-  pack.finalize();
-  return pack;
+  for (const std::unique_ptr<Input>& value : values_) data.add(value->id, &value->real);
+  return data.describe();
 }
 
 }  // namespace deepbench::cuda

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "buffer.hpp"
+#include "cudnn/graph_execution.hpp"
 #include "cudnn/handle.hpp"
 #include "deepbench/backend/host_timer.hpp"
 #include "launched_kernels.hpp"
@@ -62,13 +63,7 @@ void ExecutionPlan::note_kernels(const Stream& stream) {
 }
 
 CudnnDescriptor ExecutionPlan::make_variant_pack(void* x, void* w, void* y, void* workspace) const {
-  CudnnDescriptor pack(CUDNN_BACKEND_VARIANT_PACK_DESCRIPTOR);
-  pack.set(CUDNN_ATTR_VARIANT_PACK_UNIQUE_IDS,
-           std::vector<int64_t>{Operation::kX, Operation::kW, Operation::kY});
-  pack.set(CUDNN_ATTR_VARIANT_PACK_DATA_POINTERS, std::vector<void*>{x, w, y});
-  pack.set(CUDNN_ATTR_VARIANT_PACK_WORKSPACE, std::vector<void*>{workspace});
-  pack.finalize();
-  return pack;
+  return GraphData{{Operation::kX, Operation::kW, Operation::kY}, {x, w, y}, workspace}.describe();
 }
 
 cudnnStatus_t ExecutionPlan::execute(cudnnHandle_t handle, const CudnnDescriptor& variants) const {

@@ -3,13 +3,14 @@
 
 #include <algorithm>
 
+#include "cudnn/data_type.hpp"
+#include "cudnn/graph_tensor.hpp"
+
 namespace deepbench::cuda::dnn {
 namespace {
 
 using namespace nvidia;  // NOLINT: the vendor's names, as in its documentation
 
-// The alignment of every operand in bytes; allocations have a stricter alignment.
-constexpr int64_t kAlignment = 16;
 constexpr size_t kMaxConfigs = 256, kMaxKnobs = 64, kMaxNotes = 32;
 
 // The names of an operation's attributes.
@@ -53,14 +54,7 @@ const Attributes& attributes_of(ConvPhase phase) {
 }
 
 CudnnDescriptor describe_tensor(const ConvTensor& tensor, int64_t id) {
-  CudnnDescriptor made(CUDNN_BACKEND_TENSOR_DESCRIPTOR);
-  made.set(CUDNN_ATTR_TENSOR_DATA_TYPE, data_type(tensor.type));
-  made.set(CUDNN_ATTR_TENSOR_DIMENSIONS, tensor.sizes);
-  made.set(CUDNN_ATTR_TENSOR_STRIDES, tensor.strides());
-  made.set(CUDNN_ATTR_TENSOR_UNIQUE_ID, id);
-  made.set(CUDNN_ATTR_TENSOR_BYTE_ALIGNMENT, kAlignment);
-  made.finalize();
-  return made;
+  return GraphTensor{id, data_type(tensor.type), tensor.sizes, tensor.strides()}.describe();
 }
 
 CudnnDescriptor describe_convolution(const Conv& conv) {
@@ -132,29 +126,6 @@ std::optional<CudnnDescriptor> choose_knob(int64_t type, int64_t choice) {
 }
 
 }  // namespace
-
-cudnnDataType_t data_type(deepbench_type type) {
-  switch (type) {
-    case DEEPBENCH_F64:
-      return CUDNN_DATA_DOUBLE;
-    case DEEPBENCH_F16:
-      return CUDNN_DATA_HALF;
-    case DEEPBENCH_BF16:
-      return CUDNN_DATA_BFLOAT16;
-    case DEEPBENCH_E4M3:
-      return CUDNN_DATA_FP8_E4M3;
-    case DEEPBENCH_E5M2:
-      return CUDNN_DATA_FP8_E5M2;
-    case DEEPBENCH_S8:
-      return CUDNN_DATA_INT8;
-    case DEEPBENCH_U8:
-      return CUDNN_DATA_UINT8;
-    case DEEPBENCH_S32:
-      return CUDNN_DATA_INT32;
-    default:
-      return CUDNN_DATA_FLOAT;
-  }
-}
 
 Operation::Operation(const ConvLayout& layout)
     : x_(describe_tensor(layout.x, kX)),

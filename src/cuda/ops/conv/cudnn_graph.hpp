@@ -5,13 +5,11 @@
 #include <vector>
 
 #include "cudnn/descriptor.hpp"
-#include "ops/conv/engine.hpp"
+#include "cudnn/engine.hpp"
 #include "ops/conv/layout.hpp"
 #include "stream.hpp"
 
 namespace deepbench::cuda::dnn {
-
-nvidia::cudnnDataType_t data_type(deepbench_type type);
 
 // The properties that the library reports for an engine.
 struct EngineNotes {

@@ -3,7 +3,7 @@
 #include <limits>
 
 #include "cudnn/descriptor.hpp"
-#include "ops/conv/cudnn_graph.hpp"
+#include "cudnn/data_type.hpp"
 #include "ops/conv/legacy_plan.hpp"
 #include "status_check.hpp"
 

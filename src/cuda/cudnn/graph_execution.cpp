@@ -1,11 +1,12 @@
-// Builds the plan of an engine that computes the operations.
-#include "ops/attention/cudnn_execution.hpp"
+// Builds the plan of an engine that computes the operations, and calls it.
+#include "cudnn/graph_execution.hpp"
 
 #include <algorithm>
 
+#include "cudnn/engine.hpp"
 #include "cudnn/handle.hpp"
 #include "deepbench/plugin.hpp"
-#include "ops/conv/engine.hpp"
+#include "status_check.hpp"
 
 namespace deepbench::cuda {
 namespace {
@@ -31,22 +32,22 @@ dnn::Engine engine_of(const CudnnDescriptor& config) {
 
 }  // namespace
 
-AttentionExecution::AttentionExecution(const Attention& attention, const std::string& engine,
-                                       const Stream& stream)
-    : operations_(attention), graph_(CUDNN_BACKEND_OPERATIONGRAPH_DESCRIPTOR) {
+GraphExecution::GraphExecution(const std::vector<CudnnDescriptor>& operations,
+                               const std::string& what, const std::string& engine,
+                               const Stream& stream)
+    : graph_(CUDNN_BACKEND_OPERATIONGRAPH_DESCRIPTOR) {
   const cudnnHandle_t handle = cudnn_handle(stream);
   graph_.set(CUDNN_ATTR_OPERATIONGRAPH_HANDLE, handle);
-  graph_.set(CUDNN_ATTR_OPERATIONGRAPH_OPS, operations_.descriptors());
+  graph_.set(CUDNN_ATTR_OPERATIONGRAPH_OPS, operations);
   graph_.finalize();
   query_configs();
   for (const CudnnDescriptor& config : configs_)
     if ((engine.empty() || engine_of(config).text() == engine) && try_build(config, handle)) return;
-  const std::string what = attention.is_backward ? "gradients of attention" : "attention";
-  plugin::unsupported("cuDNN has no fused engine for this " + what + " on this device" +
+  plugin::unsupported("cuDNN has no engine for " + what + " on this device" +
                       (refusal_.empty() ? "" : ": " + refusal_));
 }
 
-void AttentionExecution::query_configs() {
+void GraphExecution::query_configs() {
   for (const auto mode : {CUDNN_HEUR_MODE_A, CUDNN_HEUR_MODE_FALLBACK}) {
     CudnnDescriptor query(CUDNN_BACKEND_ENGINEHEUR_DESCRIPTOR);
     query.set(CUDNN_ATTR_ENGINEHEUR_OPERATION_GRAPH, graph_);
@@ -61,7 +62,7 @@ void AttentionExecution::query_configs() {
   }
 }
 
-bool AttentionExecution::try_build(const CudnnDescriptor& config, cudnnHandle_t handle) {
+bool GraphExecution::try_build(const CudnnDescriptor& config, cudnnHandle_t handle) {
   CudnnDescriptor plan(CUDNN_BACKEND_EXECUTION_PLAN_DESCRIPTOR);
   plan.set(CUDNN_ATTR_EXECUTION_PLAN_HANDLE, handle);
   plan.set(CUDNN_ATTR_EXECUTION_PLAN_ENGINE_CONFIG, config);
@@ -76,7 +77,7 @@ bool AttentionExecution::try_build(const CudnnDescriptor& config, cudnnHandle_t 
   return true;
 }
 
-std::vector<std::string> AttentionExecution::engines() const {
+std::vector<std::string> GraphExecution::engines() const {
   std::vector<std::string> names;
   for (const CudnnDescriptor& config : configs_) {
     const std::string name = engine_of(config).text();
@@ -85,8 +86,24 @@ std::vector<std::string> AttentionExecution::engines() const {
   return names;
 }
 
-cudnnStatus_t AttentionExecution::execute(cudnnHandle_t handle, const CudnnDescriptor& pack) const {
+cudnnStatus_t GraphExecution::execute(cudnnHandle_t handle, const CudnnDescriptor& pack) const {
   return cudnn().cudnnBackendExecute(handle, plan_.get(), pack.get());
+}
+
+CudnnDescriptor GraphData::describe() const {
+  CudnnDescriptor pack(CUDNN_BACKEND_VARIANT_PACK_DESCRIPTOR);
+  pack.set(CUDNN_ATTR_VARIANT_PACK_UNIQUE_IDS, ids);
+  pack.set(CUDNN_ATTR_VARIANT_PACK_DATA_POINTERS, pointers);
+  pack.set(CUDNN_ATTR_VARIANT_PACK_WORKSPACE, std::vector<void*>{workspace});
+  pack.finalize();
+  return pack;
+}
+
+GraphCall::GraphCall(const GraphExecution& execution, const Stream& stream)
+    : execution_(execution), handle_(cudnn_handle(stream)) {}
+
+void GraphCall::enqueue(uint64_t copy) {
+  CUDA_CHECK_STATUS(cudnnBackendExecute, execution_.execute(handle_, packs_[copy]));
 }
 
 }  // namespace deepbench::cuda

@@ -1,5 +1,5 @@
 // Formats and parses engines.
-#include "ops/conv/engine.hpp"
+#include "cudnn/engine.hpp"
 
 #include <charconv>
 
