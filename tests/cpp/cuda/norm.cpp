@@ -83,11 +83,11 @@ TEST_CASE("gpu: norm: cuDNN's engines normalize columns") {
           "library=cudnn");
 }
 
-TEST_CASE("gpu: norm: the libraries compete, and every candidate of cuDNN is verified") {
+TEST_CASE("gpu: norm: cuDNN competes with the built-in kernels") {
   REQUIRE_GPU();
-  const Row row = run("kind=layer rows=3000 columns=1024 phase=training precision=half",
-                      "algorithm=exhaustive");
-  CHECK(row.algorithm.candidates() > 2);
+  const Row row =
+      run("kind=layer rows=3000 columns=1024 phase=training precision=half", "algorithm=best");
+  CHECK(row.algorithm.candidates() >= 2);
 }
 
 void print_rate(const std::string& problem, const std::string& library) {
