@@ -66,11 +66,13 @@ def device_page(device: str, folder: str) -> str:
 # ---- wall times --------------------------------------------------------------------------------
 
 
-def wall_time_sections(files: Files, times: dict[str, WallTime]) -> Iterator[list[str]]:
+def wall_time_sections(
+    files: Files, times: dict[str, WallTime], identity: str = "the device's UUID"
+) -> Iterator[list[str]]:
     yield section(
         "Sets",
-        "*Stop* counts the rows that did not converge. *Device* is the start of the device's "
-        "UUID. The wall time includes start and verification"
+        f"*Stop* counts the rows that did not converge. *Device* is the start of {identity}. "
+        "The wall time includes start and verification"
         + (
             ", and processors that were shared with other devices that were measured."
             if any(time.beside for time in times.values())

@@ -6,6 +6,10 @@ spaced. wall_seconds.json in the same folder holds the wall time of each command
 device. device_figures.py and tables.py read the folder.
 
     python benchmarks/device_tables.py [--folder results/h100] [TABLE...] [-- options of deepbench]
+    python benchmarks/device_tables.py --backend cpu --folder results/NAME [TABLE...]
+
+The second command measures the tables of the processor, also on a machine with a GPU: those that an
+acceptance needs, and sets. Together they take about nine minutes on two cores without other work.
 """
 
 from __future__ import annotations
@@ -20,12 +24,14 @@ from pathlib import Path
 from row_figures import WallTime, device_uuid, record_wall_time
 from sweep_runner import load, without_history
 
+Tables = dict[str, tuple[str, ...]]
+
 TRAINING, INFERENCE = ("gemm", "training"), ("gemm", "inference")
 SPARSE = ("sparse_gemm", "inference")
 CONV_TRAINING, CONV_INFERENCE = ("conv", "training"), ("conv", "inference")
 BEST, EXHAUSTIVE = ("--algorithm", "best"), ("--algorithm", "exhaustive")
 COLD = ("--cache", "cold")
-TABLES: dict[str, tuple[str, ...]] = {
+TABLES: Tables = {
     "gemm_training_half": (*TRAINING, "half"),
     "gemm_training_float": (*TRAINING, "float"),
     "gemm_inference_int8": (*INFERENCE, "int8"),
@@ -66,7 +72,7 @@ TABLES: dict[str, tuple[str, ...]] = {
 }
 # Measured but not published: repeated runs, the original's libraries, and tables that would be too
 # large.
-OTHERS: dict[str, tuple[str, ...]] = {
+OTHERS: Tables = {
     **{
         f"{name}_{turn}": TABLES[name]
         for turn in (2, 3)
@@ -85,6 +91,36 @@ OTHERS: dict[str, tuple[str, ...]] = {
     "rnn_inference_tf32": ("rnn", "inference", "tf32"),
     "sparse_gemm_inference_bfloat16": (*SPARSE, "bfloat16"),
 }
+# The products from which `deepbench accept` chooses: large ones for all cores. A few rows show
+# little of how visits differ, so that more visits take the place of more rows: a reference has no
+# row whose interval is wide.
+FIVE_VISITS, NINE_VISITS = ("--visits", "5"), ("--visits", "9")
+SIZES = ("gemm", "m=1024,2048,4096", "n=1024", "k=1024,2048")
+LOADED_SIZES = ("gemm", "m=2048,4096", "n=1024", "k=1024,2048")
+SUSTAINED = ("--power", "sustained")
+CPU_TABLES: Tables = {
+    "memory": ("memory", *NINE_VISITS),
+    "gemm_sizes_float_rested": (*SIZES, "precision=float", *NINE_VISITS),
+    "gemm_sizes_float_sustained": (*LOADED_SIZES, "precision=float", *SUSTAINED, *FIVE_VISITS),
+    "gemm_sizes_bfloat16_rested": (*SIZES, "precision=bfloat16", *NINE_VISITS),
+    "gemm_sizes_bfloat16_sustained": (
+        *LOADED_SIZES, "precision=bfloat16", *SUSTAINED, *FIVE_VISITS
+    ),
+    "conv_inference_float": (*CONV_INFERENCE, "float"),
+    "gemm_inference_float": (*INFERENCE, "float"),
+}  # fmt: skip
+# Tables that take longer than a few minutes on few cores, or repeat what the others show.
+CPU_OTHERS: Tables = {
+    "conv_inference_bfloat16": (*CONV_INFERENCE, "bfloat16"),
+    "conv_inference_int8": (*CONV_INFERENCE, "int8"),
+    "gemm_inference_bfloat16": (*INFERENCE, "bfloat16"),
+    "gemm_inference_int8": (*INFERENCE, "int8"),
+    "rnn_inference_float": ("rnn", "inference", "float"),
+    "sparse_gemm_inference_float": (*SPARSE, "float"),
+}
+# The default and the other tables of a backend.
+TABLES_OF_BACKEND = {"cuda": (TABLES, OTHERS), "cpu": (CPU_TABLES, CPU_OTHERS)}
+DEFAULT_FOLDER = Path("results/h100")
 LIMIT_S = 480
 SAMPLES = 100
 
@@ -93,19 +129,24 @@ def main() -> int:
     arguments = sys.argv[1:]
     cut = arguments.index("--") if "--" in arguments else len(arguments)
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--folder", type=Path, default=Path("results/h100"))
+    parser.add_argument("--folder", type=Path, help=f"{DEFAULT_FOLDER} unless the backend is cpu")
+    parser.add_argument("--backend", choices=sorted(TABLES_OF_BACKEND), default="cuda")
     parser.add_argument("--limit", type=float, default=LIMIT_S, help="seconds for each table")
-    parser.add_argument("tables", nargs="*", metavar="TABLE", help=" ".join([*TABLES, *OTHERS]))
+    parser.add_argument("tables", nargs="*", metavar="TABLE", help="the default ones unless given")
     chosen = parser.parse_args(arguments[:cut])
-    known = {**TABLES, **OTHERS}
+    if chosen.folder is None and chosen.backend == "cpu":
+        parser.error("--backend cpu needs --folder results/NAME")
+    tables, others = TABLES_OF_BACKEND[chosen.backend]
+    known = {**tables, **others}
     for name in chosen.tables:
         if name not in known:
             parser.error(f"unknown table {name!r}; the tables are {' '.join(known)}")
-    chosen.folder.mkdir(parents=True, exist_ok=True)
-    names = chosen.tables or list(TABLES)
-    extra = arguments[cut + 1 :]
+    folder = chosen.folder or DEFAULT_FOLDER
+    folder.mkdir(parents=True, exist_ok=True)
+    extra = ["--backend", chosen.backend, *arguments[cut + 1 :]]
     complete = [
-        measure_table(name, [*known[name], *extra], chosen.folder, chosen.limit) for name in names
+        measure_table(name, [*known[name], *extra], folder, chosen.limit)
+        for name in chosen.tables or tables
     ]
     return 0 if all(complete) else 1
 

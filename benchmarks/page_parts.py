@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 import math
+import re
 from collections.abc import Iterable
 from functools import cache
 from itertools import compress
@@ -20,17 +22,41 @@ Files = dict[str, ResultFile]
 @cache
 def files_of(folder: str) -> Files:
     """The result files of a folder, which several pages and regions read."""
-    return {path.stem: read(path) for path in sorted((ROOT / "results" / folder).glob("*.jsonl"))}
+    return {path.stem: read(path) for path in paths_of(folder)}
+
+
+def paths_of(folder: str) -> list[Path]:
+    return sorted((ROOT / "results" / folder).glob("*.jsonl"))
+
+
+def folders() -> list[str]:
+    """The folders of result files."""
+    return sorted(path.name for path in (ROOT / "results").iterdir() if path.is_dir())
+
+
+def processor_folders() -> list[str]:
+    """The folders whose files all come from processors."""
+    return [
+        folder
+        for folder in folders()
+        if (paths := paths_of(folder)) and all(map(is_of_processor, paths))
+    ]
+
+
+def is_of_processor(path: Path) -> bool:
+    """Whether a result file comes from a processor, by its first line."""
+    with path.open(encoding="utf-8") as file:
+        return bool(json.loads(file.readline())["device"].get("shares_host_memory"))
 
 
 def device_of(file: ResultFile) -> str:
-    """The first digits of the UUID of a file's device, of several the first, which tell the
-    machines of a page apart."""
+    """The first digits of the UUID of a file's device, of several the first, or of the identity of
+    a processor's machine, which tell the machines of a page apart."""
     return short_uuid(device_uuid(file.context))
 
 
 def short_uuid(uuid: str | None) -> str:
-    return uuid.removeprefix("GPU-")[:8] if uuid else "unrecorded"
+    return re.sub("^(GPU|dmi|os)-", "", uuid)[:8] if uuid else "unrecorded"
 
 
 def count(number: int, noun: str) -> str:

@@ -17,6 +17,7 @@ from typing import Any
 
 from sweep_runner import median_us
 
+from deepbench.references import processor_identity
 from deepbench.results import Row
 
 _WALL_TIMES = "wall_seconds.json"
@@ -46,8 +47,9 @@ def record_wall_time(folder: Path, name: str, time: WallTime) -> None:
 
 
 def device_uuid(context: Mapping[str, Any]) -> str | None:
-    """The UUID of the device of a file, of several the first."""
-    return (context.get("device") or {}).get("uuid")
+    """The UUID of the device of a file, of several the first; of a processor the identity of its
+    machine."""
+    return (context.get("device") or {}).get("uuid") or processor_identity(context)
 
 
 def ok_rows(rows: Iterable[Row]) -> list[Row]:

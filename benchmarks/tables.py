@@ -3,8 +3,9 @@
     python benchmarks/tables.py          writes the pages and the marked regions
     python benchmarks/tables.py --check  exits with 1 where a document differs from the files
 
-Some pages are generated completely (PAGES). In others the figures stand in regions that begin with
-the line `<!-- benchmarks/tables.py writes NAME. -->` and end with `<!-- end -->` (REGIONS).
+Some pages are generated completely (PAGES), among them one for each folder of a processor. In
+others the figures stand in regions that begin with the line
+`<!-- benchmarks/tables.py writes NAME. -->` and end with `<!-- end -->` (REGIONS).
 """
 
 from __future__ import annotations
@@ -12,17 +13,28 @@ from __future__ import annotations
 import re
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 from collectives_page import collectives_page
 from device_page import device_page
-from page_parts import ROOT, device_of, files_of, markdown_table, wrapped
+from page_parts import (
+    ROOT,
+    device_of,
+    files_of,
+    folders,
+    markdown_table,
+    processor_folders,
+    wrapped,
+)
 from power_page import power_page
+from processor_page import processor_page
 from row_figures import wall_times
 
 from deepbench import references
 from deepbench.compare import Rules, compare, to_result_set
+from deepbench.references import kind_of_device
 from deepbench.references.lookup import open_results
 from deepbench.report.comparison.headline import headlines
 from deepbench.report.outline import OutlineProblem, outline
@@ -55,6 +67,10 @@ PAGES: Mapping[str, Callable[[], str]] = {
     "docs/results/h100x4.md": lambda: collectives_page("h100x4", "Four", "H100", "h100x2"),
     "docs/results/h200x2.md": lambda: collectives_page("h200x2", "Two"),
     "docs/results/h200x4.md": lambda: collectives_page("h200x4", "Four", fewer="h200x2"),
+    **{
+        f"docs/results/{folder}.md": partial(processor_page, folder)
+        for folder in processor_folders()
+    },
 }
 DOCUMENTS = ("README.md", "results/README.md", "docs/**/*.md")
 REGION = re.compile(
@@ -155,8 +171,7 @@ def measured_machines() -> str:
     """Where the result files come from, by folder."""
     heading = ["folder", "files", "rows", "devices in a run", "machines", "driver", "CUDA",
                "deepbench", "measured"]  # fmt: skip
-    folders = sorted(path.name for path in (ROOT / "results").iterdir() if path.is_dir())
-    return "\n".join(markdown_table(heading, map(machine_cells, folders))) + "\n"
+    return "\n".join(markdown_table(heading, map(machine_cells, folders()))) + "\n"
 
 
 def machine_cells(folder: str) -> list[str]:
@@ -164,7 +179,7 @@ def machine_cells(folder: str) -> list[str]:
     contexts = [file.context for file in files]
     devices = [context["device"] for context in contexts]
     ranks = {(context.get("ranks") or {}).get("count") or 1 for context in contexts}
-    names = {device["name"] for device in devices}
+    names = {kind_of_device(device) for device in devices}
     days = sorted({str(context["started"])[:10] for context in contexts})
     versions = {version_text(context) for context in contexts}
     return [

@@ -23,7 +23,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from deepbench import _core, results
-from deepbench.references import family_of, processor_identity
+from deepbench.references import family_of, kind_of_device, processor_identity
 from deepbench.references.admission import is_sound
 from deepbench.results import ResultFile, Row, schema
 from deepbench.results.build import version_text
@@ -34,6 +34,10 @@ FOLDER = ROOT / "python/deepbench/references"
 Json = dict[str, Any]
 
 DIGITS = 7  # of a time, more than its interval resolves
+# Options that a context states for all rows of a file, so that a reference of several files cannot.
+EXCLUDED_OPTIONS = frozenset({"inputs", "threads"})
+# Facts of the device that a reference states; only processors have more than a name of them.
+FACTS = ("name", "cores", "isa", "shares_host_memory")
 FEWEST_ROWS = 10  # that devices have to share, so that their means are those of a family
 KEPT: Mapping[str, Sequence[str]] = {
     "algorithm": ("mode", "name", "candidate"),
@@ -77,15 +81,25 @@ def write_references(folder: Path, source: Path) -> None:
 
 
 def kinds_of_devices(source: Path) -> list[Kind]:
-    """The result files below a folder by the device that they name. Files whose operands have other
-    contents are left out, since a context states these for all rows of a file."""
+    """The result files below a folder by the kind of device, without those of EXCLUDED_OPTIONS."""
     kinds: dict[tuple[str, str], Kind] = {}
     for path in sorted(source.rglob("*.jsonl")):
         result = results.read(path)
-        if "inputs" not in result.context["options"]:
-            about = result.context["device"]["name"], result.context["backend"]["name"]
+        if not EXCLUDED_OPTIONS & result.context["options"].keys():
+            kind = kind_of_device(result.context["device"])
+            about = str(kind), result.context["backend"]["name"]
             kinds.setdefault(about, Kind(*about, [])).files.append(result)
     return [kinds[about] for about in sorted(kinds)]
+
+
+def common_facts(files: Sequence[ResultFile]) -> Json:
+    """The facts of a device in which the files agree."""
+    first, *others = (result.context["device"] for result in files)
+    return {
+        name: first[name]
+        for name in FACTS
+        if first.get(name) and all(one.get(name) == first[name] for one in others)
+    }
 
 
 def reference_rows(kind: Kind) -> Iterator[Row]:
@@ -109,7 +123,9 @@ def setup_of(row: Row) -> Hashable:
     have rested, so that its rows count as such."""
     regime = row.regime
     power = "rested" if regime.power == "unrecorded" else regime.power
-    conditions = (regime.cache, regime.cold, regime.launch, power, regime.ranks)
+    conditions = (
+        regime.cache, regime.cold, regime.launch, power, regime.threads, regime.ranks
+    )  # fmt: skip
     return row.problem, conditions, row.library, row.algorithm.mode
 
 
@@ -146,8 +162,11 @@ def reference_context(kind: Kind, rows: int) -> Json:
     versions = ", ".join(f"{name} {text}" for name, text in libraries_of(kind.files).items())
     measured = (
         f"{kind.name}: measured by deepbench on {devices} device{'s' if devices > 1 else ''}, "
-        f"{dates(kind)}, with {versions}; driver {drivers(kind) or 'not recorded'}"
+        f"{dates(kind)}, with {versions}"
     )
+    device = common_facts(kind.files)
+    if not device.get("shares_host_memory"):
+        measured += f"; driver {drivers(kind) or 'not recorded'}"
     return {
         "type": "context",
         "schema": schema.VERSION,
@@ -157,7 +176,7 @@ def reference_context(kind: Kind, rows: int) -> Json:
         "rows": rows,
         "version": newest["version"],
         "backend": {"name": kind.backend},
-        "device": {"name": kind.name},
+        "device": device,
         "libraries": {name: {"version": text} for name, text in libraries_of(kind.files).items()},
         "options": {},
         "reference": {"devices": devices},
@@ -197,13 +216,14 @@ def digest_of(paths: Iterable[Path]) -> str:
 
 
 def libraries_of(files: Iterable[ResultFile]) -> dict[str, str]:
-    """The versions of the libraries that measured rows."""
+    """The versions of the libraries that measured rows, without parts of deepbench that have
+    none."""
     versions: defaultdict[str, set[str]] = defaultdict(set)
     for result in files:
         for name in {row.library.split()[0] for row in result.rows if row.library}:
             version = (result.context["libraries"].get(name) or {}).get("version")
             versions[name].update([version] if version else [])
-    return {name: ", ".join(sorted(versions[name])) for name in sorted(versions)}
+    return {name: ", ".join(sorted(versions[name])) for name in sorted(versions) if versions[name]}
 
 
 def drivers(kind: Kind) -> str | None:

@@ -49,6 +49,31 @@ def printed_section(folder: Path, section: str, capsys: pytest.CaptureFixture[st
     return capsys.readouterr().out
 
 
+def test_tables_of_a_processor_run_on_it_alone(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Also on a machine with a GPU, which `deepbench` would choose."""
+    import device_tables  # type: ignore[import-not-found]
+
+    measured: dict[str, list[str]] = {}
+
+    def measure_table(name: str, words: list[str], folder: Path, limit_s: float) -> bool:
+        assert folder.is_dir()
+        measured[name] = words
+        return True
+
+    monkeypatch.setattr(device_tables, "measure_table", measure_table)
+    command = ["device_tables.py", "--backend", "cpu"]
+    monkeypatch.setattr(sys, "argv", [*command, "--folder", str(tmp_path / "new")])
+    assert device_tables.main() == 0
+    assert list(measured) == list(device_tables.CPU_TABLES)
+    assert all(words[-2:] == ["--backend", "cpu"] for words in measured.values())
+    monkeypatch.setattr(sys, "argv", command)
+    with pytest.raises(SystemExit):
+        device_tables.main()
+    assert "--backend cpu needs --folder" in capsys.readouterr().err
+
+
 def test_best_against_default(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     rows = [timed_gemm(0, 1e5), timed_gemm(1, 1e5)]
     for row in rows:

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from example_rows import make_context, make_gemm, make_row
+from example_rows import make_context, make_gemm, make_memory, make_row
 from source_tree import ROOT
 
 WriteFile = Callable[..., None]
@@ -41,6 +41,29 @@ def product(position: int, median_ns: float, joules: float | None, **changes: An
         energy = {"name": "energy", "value": joules, "unit": "J", "better": "lower"}
         row["metrics"] = [energy]
     return row
+
+
+def test_a_processor_has_a_page(write_file: WriteFile, monkeypatch: pytest.MonkeyPatch) -> None:
+    import page_parts
+    import processor_page  # type: ignore[import-not-found]
+
+    monkeypatch.setattr(processor_page, "ROOT", page_parts.ROOT)
+    device = {"name": "Example CPU", "cores": 16, "isa": "avx2", "shares_host_memory": 1}
+    facts = {"device": device, "threads": 16, "host": {"machine": "os-0123456789abcdef"}}
+    write_file("gpu", "memory", make_memory(), device={"name": "Example GPU"})
+    write_file("example", "memory", make_memory(), **facts)
+    for power, factor in (("rested", 1), ("sustained", 1.25)):
+        rows = [product(place, 4e4 * factor, None, n=n) for place, n in enumerate((16, 32))]
+        write_file("example", f"gemm_sizes_float_{power}", *rows, **facts)
+    assert page_parts.processor_folders() == ["example"]
+    text = processor_page.processor_page("example")
+    assert text.startswith("# Example CPU with 16 cores\n")
+    assert "from 1 machine with the instruction sets `avx2`, each measured with 16 threads" in (
+        " ".join(text.split())
+    )
+    assert "| `gemm_sizes_float` | 2 | 1.250 | 1.250 |" in text
+    assert "| 01234567 |" in text
+    assert "## Memory" in text
 
 
 def power_page(write_file: WriteFile, rested_j: float | None, sustained_j: float | None) -> str:

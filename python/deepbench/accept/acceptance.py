@@ -14,6 +14,7 @@ from deepbench.accept.reference import Reference
 from deepbench.accept.verdict import Machine, Verdict, decide
 from deepbench.compare.result_set import printable
 from deepbench.errors import UsageError
+from deepbench.references import kind_of_device
 from deepbench.runner.environment import machine_identity
 from deepbench.runner.progress import Screen
 from deepbench.runner.worker_process import SessionError
@@ -98,11 +99,11 @@ def _counts_now(backend: str, devices: Sequence[int], measured: Measured) -> dic
 
 def _require_same_kind(reference: Reference, facts: Mapping[int, Json]) -> None:
     for device, one in facts.items():
-        name = printable(one.get("name") or "an unnamed device")
-        if name != reference.device_name:
+        kind = printable(kind_of_device(one) or "an unnamed device")
+        if kind != reference.device_kind:
             raise UsageError(
-                f"--against: device {device} is {name}, and the reference is of "
-                f"{reference.device_name}: a machine is accepted against devices of its own kind"
+                f"--against: device {device} is {kind}, and the reference is of "
+                f"{reference.device_kind}: a machine is accepted against devices of its own kind"
             )
 
 

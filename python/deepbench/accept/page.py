@@ -158,7 +158,7 @@ def _machine_section(acceptance: Acceptance) -> Section:
         one.get(name) is not None for one in acceptance.devices.values()
     )]  # fmt: skip
     there = (" or ".join(sorted(of_reference.get(name, {"-"}))) for name in settings)
-    rows = [TableRow(("reference", acceptance.reference.device_name, "-", *there))]
+    rows = [TableRow(("reference", acceptance.reference.device_kind, "-", *there))]
     for device, facts in acceptance.devices.items():
         values = (facts.get(name) for name in ("name", "uuid", *settings))
         texts = ("-" if value is None else printable(value) for value in values)

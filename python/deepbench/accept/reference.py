@@ -14,7 +14,12 @@ from typing import Any
 from deepbench.compare.result_set import Entry, inputs, printable, to_entry
 from deepbench.errors import UsageError, in_quotes
 from deepbench.problems.problem_arguments import operation, operation_name
-from deepbench.references import FamilySpread, kind_of_identity, processor_identity
+from deepbench.references import (
+    FamilySpread,
+    kind_of_device,
+    kind_of_identity,
+    processor_identity,
+)
 from deepbench.references.lookup import named_reference, open_results
 from deepbench.results import ResultFile, Row
 from deepbench.results.fleet import counted_ranks
@@ -97,8 +102,8 @@ class Reference:
         return frozenset(device for row in self.rows for device in row.times_ns)
 
     @property
-    def device_name(self) -> str:
-        return printable(self.device.get("name") or "an unnamed device")
+    def device_kind(self) -> str:
+        return printable(kind_of_device(self.device) or "an unnamed device")
 
 
 def read_reference(words: Sequence[str]) -> Reference:
@@ -149,9 +154,11 @@ def _require_one_kind(files: Sequence[ResultFile]) -> None:
                 f"{in_quotes(str(file.path))}: published figures were measured by other rules; an "
                 "acceptance needs a result file of deepbench"
             )
-    names = dict.fromkeys(printable(_member(file.context, "device").get("name")) for file in files)
-    if len(names) > 1:
-        first, second = list(names)[:2]
+    kinds = dict.fromkeys(
+        printable(kind_of_device(_member(file.context, "device"))) for file in files
+    )
+    if len(kinds) > 1:
+        first, second = list(kinds)[:2]
         raise UsageError(
             f"--against: one reference has one kind of device, not {first} and {second}"
         )

@@ -50,7 +50,7 @@ class Reference:
     reference only."""
 
     kind: str  # PUBLISHED or MEASURED
-    name: str  # of the device
+    name: str  # the kind of device
     file: str
     bytes: int
     sha256: str
@@ -80,6 +80,15 @@ class Reference:
 def family_of(op: str | None, attributes: Mapping[str, object]) -> str:
     """The key of `spread`: operation and precision, such as 'gemm half'."""
     return " ".join(str(word) for word in (op, attributes.get("precision")) if word is not None)
+
+
+def kind_of_device(device: Mapping[str, Any]) -> str | None:
+    """The kind of a device by its facts: its name, and of a processor also its number of cores, as
+    in 'AMD EPYC with 16 cores', because a name does not imply it. None: it has no name."""
+    name, cores = device.get("name"), device.get("cores")
+    if not name or not cores or not device.get("shares_host_memory"):
+        return str(name) if name else None
+    return f"{name} with {cores} core{'s' if cores != 1 else ''}"
 
 
 def processor_identity(context: Mapping[str, Any]) -> str | None:

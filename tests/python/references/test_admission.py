@@ -109,6 +109,15 @@ def test_missing_rows_are_a_reason(tmp_path: Path, capsys: pytest.CaptureFixture
     assert out.endswith("mine.jsonl may not join the references\n")
 
 
+def test_a_part_of_deepbench_needs_no_version(tmp_path: Path) -> None:
+    """The loops of memory on a processor."""
+    rows = [{**row, "library": "threads"} for row in good_rows()]
+    assert not reasons(tmp_path, good_context(), rows)
+    libraries = {"threads": {"path": "/lib/libthreads.so"}}
+    (reason,) = reasons(tmp_path, good_context(libraries=libraries), rows)
+    assert reason == "the context does not state the version of the library threads"
+
+
 def test_a_library_without_a_name_is_a_reason(tmp_path: Path) -> None:
     (reason,) = reasons(tmp_path, good_context(), [{**row, "library": " "} for row in good_rows()])
     assert reason == "the context does not state the version of the library "

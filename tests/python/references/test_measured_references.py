@@ -3,11 +3,12 @@ with them."""
 
 from __future__ import annotations
 
+import gzip
 import importlib.util
 import json
 import math
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from functools import cache
 from pathlib import Path
 from types import ModuleType
@@ -17,14 +18,17 @@ import pytest
 
 from command_line import run_command
 from deepbench import references
+from deepbench.accept.families import chosen_rows
+from deepbench.accept.reference import read_reference
 from deepbench.references.admission import is_sound
 from deepbench.results import Row, read
-from example_rows import make_context, make_gemm
+from example_rows import make_context, make_gemm, make_row
 from source_tree import ROOT
 
 TOOL = ROOT / "tools/measured_references.py"
 RESULTS = ROOT / "results"
 H200 = "NVIDIA H200"
+CPU = "Example CPU"
 MOST_BYTES = 3_000_000  # of all references
 
 
@@ -61,7 +65,9 @@ def test_the_index_matches_the_files() -> None:
         rows = references.load(reference).rows
         assert len(rows) == reference.rows
         assert Counter(row.op for row in rows) == reference.ops
-        assert {row.device.name for row in rows} == {reference.name}
+        device = references.load(reference).context["device"]
+        assert references.kind_of_device(device) == reference.name
+        assert {row.device.name for row in rows} == {device["name"]}
         assert {row.status for row in rows} == {"ok"}
         assert {row.verification.status for row in rows} == {"passed"}
         assert not any(row.samples_ns for row in rows)
@@ -94,17 +100,19 @@ def test_references_are_as_new_as_the_result_files(tool: ModuleType) -> None:
     files: dict[str, list[Path]] = {}
     for path in RESULTS.rglob("*.jsonl"):
         with path.open(encoding="utf-8") as file:
-            files.setdefault(json.loads(file.readline())["device"]["name"], []).append(path)
+            context = json.loads(file.readline())
+        if not tool.EXCLUDED_OPTIONS & context["options"].keys():
+            kind = references.kind_of_device(context["device"])
+            files.setdefault(str(kind), []).append(path)
     known = {one.name: one.sources for one in references.available() if one.sources}
     made = {name: tool.digest_of(paths) for name, paths in files.items()}
     assert known == made, "python tools/measured_references.py makes them anew"
 
 
-@pytest.mark.parametrize("name", ["h100", "h200"])
-def test_all_rows_of_the_package_are_sound(name: str) -> None:
-    found = references.find(name)
-    assert found is not None
-    assert all(map(is_sound, references.load(found).rows))
+def test_all_rows_of_the_package_are_sound() -> None:
+    for reference in references.available():
+        if reference.kind == references.MEASURED:
+            assert all(map(is_sound, references.load(reference).rows)), reference.name
 
 
 def test_a_spread_states_its_devices() -> None:
@@ -253,14 +261,15 @@ SIZES = range(16, 28)  # n of the products that all devices measure
 EFFECTS = (0.99, 1.0, 1.01, 1.02, 1.03)  # the times of five devices over those of the second
 
 
-def write_device(folder: Path, number: int, factor: float, sizes: range = SIZES) -> None:
-    rows = [make_gemm(i, n=n, device={"index": 0, "name": "Example GPU"})
-            for i, n in enumerate(sizes)]  # fmt: skip
+def write_device(
+    folder: Path, number: int, factor: float, sizes: range = SIZES, name: str = "Example GPU"
+) -> None:
+    rows = [make_gemm(i, n=n, device={"index": 0, "name": name}) for i, n in enumerate(sizes)]
     for row in rows:
         time_ns = 1000.0 * row["attributes"]["n"] * factor
         times = dict.fromkeys(("median_ns", "low_ns", "high_ns"), time_ns)
         row["statistics"] = {**row["statistics"], **times}
-    device = {"index": 0, "name": "Example GPU", "uuid": f"GPU-{number}", "driver": "1.2"}
+    device = {"index": 0, "name": name, "uuid": f"GPU-{number}", "driver": "1.2"}
     context = make_context(rows=len(rows), device=device)
     text = "".join(json.dumps(line) + "\n" for line in [context, *rows])
     (folder / f"{number}.jsonl").write_text(text)
@@ -292,18 +301,125 @@ def test_the_tool_states_the_spread_of_devices(tool: ModuleType, tmp_path: Path)
         assert path.read_bytes() == (tmp_path / "two" / path.name).read_bytes()
 
 
+def make_copy(position: int, size: int, regime: dict[str, Any]) -> dict[str, Any]:
+    attributes = {"kind": "copy", "bytes": size}
+    device = {"index": 0, "name": CPU}
+    return make_row(
+        "memory", attributes, position, 0.0, library="threads", device=device, regime=regime
+    )
+
+
+def write_processor(folder: Path, number: int, factor: float, cores: int, **changes: Any) -> Path:
+    """The file of a machine whose rows ran with a thread on each core: products, one of them under
+    sustained load as well, and copies within and beyond the cache."""
+    write_device(folder, number, factor, name=CPU)
+    path = folder / f"{number}.jsonl"
+    context, *rows = map(json.loads, path.read_text().splitlines())
+    regime = rows[0]["regime"]
+    rows += [
+        {**rows[0], "position": len(rows), "regime": {**regime, "power": "sustained"}},
+        make_copy(len(rows) + 1, 1 << 20, {**regime, "fits_cache": True}),
+        make_copy(len(rows) + 2, 1 << 30, {**regime, "fits_cache": False}),
+    ]
+    context["rows"] = len(rows)
+    device = {"index": 0, "name": CPU, "cores": cores, "isa": "avx2", "shares_host_memory": 1}
+    context |= {"device": device, "host": {"machine": f"os-{number:016x}"}, "threads": cores}
+    for row in rows:
+        row["regime"] = {**row["regime"], "threads": cores}
+    lines = [{**context, **changes}, *rows]
+    path.write_text("".join(json.dumps(line) + "\n" for line in lines))
+    return path
+
+
 def test_processors_are_told_apart_by_their_machines(tool: ModuleType, tmp_path: Path) -> None:
     source = tmp_path / "source"
     source.mkdir()
     for number, factor in enumerate((1.0, 1.01)):
-        write_device(source, number, factor)
-        path = source / f"{number}.jsonl"
-        context, rows = path.read_text().split("\n", 1)
-        device = {"index": 0, "name": "Example CPU", "shares_host_memory": 1}
-        changes = {"device": device, "host": {"machine": f"os-{number:016x}"}}
-        path.write_text(json.dumps({**json.loads(context), **changes}) + "\n" + rows)
+        write_processor(source, number, factor, cores=4)
     entry = made_index(tool, source, tmp_path / "made")
     assert entry["devices"] == entry["spread"]["gemm float"]["devices"] == 2
+
+
+def test_processors_with_other_numbers_of_cores_are_other_references(
+    tool: ModuleType, tmp_path: Path
+) -> None:
+    source, folder = tmp_path / "source", tmp_path / "made"
+    source.mkdir()
+    folder.mkdir()
+    for number, cores in enumerate((2, 16, 16)):
+        write_processor(source, number, 1.0, cores)
+    write_processor(source, 3, 9.0, 16, options={"threads": "3"})
+    tool.write_references(folder, source)
+    entries = {entry["name"]: entry for entry in json.loads((folder / "measured.json").read_text())}
+    assert {name: entry["devices"] for name, entry in entries.items()} == {
+        f"{CPU} with 2 cores": 1, f"{CPU} with 16 cores": 2
+    }  # fmt: skip
+    data = gzip.decompress((folder / entries[f"{CPU} with 16 cores"]["file"]).read_bytes())
+    context = json.loads(data.splitlines()[0])
+    facts = {"name": CPU, "cores": 16, "isa": "avx2", "shares_host_memory": 1}
+    assert context["device"] == facts
+    assert "driver" not in context["footnotes"][0]
+
+
+@pytest.fixture
+def processors(
+    tool: ModuleType, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> Iterator[list[str]]:
+    """The files of processors with 2 and 16 cores, of which the package has references."""
+    source, folder = tmp_path / "source", tmp_path / "made"
+    source.mkdir()
+    folder.mkdir()
+    files = [str(write_processor(source, cores, 16 / cores, cores)) for cores in (2, 16)]
+    tool.write_references(folder, source)
+    (folder / "index.json").write_text("[]")
+    monkeypatch.setattr(references, "_FOLDER", folder)
+    references.available.cache_clear()
+    yield files
+    references.available.cache_clear()
+
+
+def test_a_processor_is_compared_with_its_own_number_of_cores(
+    processors: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    status, out, _ = run_command(capsys, "list", "references")
+    assert status == 0
+    assert f"{CPU} with 2 cores" in out
+    mine = processors[0]
+    status, out, _ = run_command(capsys, "compare", mine, "2 cores")
+    assert status == 0
+    rows = len(read(Path(mine)).rows)
+    assert f"{rows} rows compared: {rows} same" in out
+    assert run_command(capsys, "check-result", mine)[1].endswith(" the references\n")
+    status, _, err = run_command(capsys, "compare", mine, "16 cores")
+    assert status == 2
+    assert "threads is 2 in the first, 16 in the second" in err
+    assert "may be any of" in run_command(capsys, "compare", mine, "example cpu")[2]
+
+
+def test_a_reference_of_a_processor_has_the_families_that_it_can_have(
+    processors: list[str],
+) -> None:
+    reference = read_reference(["16 cores"])
+    assert reference.device_kind == f"{CPU} with 16 cores"
+    chosen = {family.name for family, rows in chosen_rows(reference, 60, 1).items() if rows}
+    assert chosen == {"compute", "memory", "cache", "sustained clocks"}
+
+
+def test_a_processor_is_accepted_against_its_own_number_of_cores(
+    processors: list[str], capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Nothing is measured before the refusal."""
+    device = read(Path(processors[0])).context["device"]
+    monkeypatch.setattr(
+        "deepbench.accept.acceptance.device_facts", lambda backend, device_: {"device": device}
+    )
+    status, _, err = run_command(capsys, "accept", "--against", "16 cores", "--backend", "cpu")
+    assert status == 2
+    assert f"device 0 is {CPU} with 2 cores, and the reference is of {CPU} with 16 cores" in err
+    both = ",".join(processors)
+    status, _, err = run_command(capsys, "accept", "--against", both, "--backend", "cpu")
+    assert status == 2
+    assert f"one kind of device, not {CPU} with 2 cores and {CPU} with 16 cores" in err
 
 
 def test_devices_without_enough_rows_in_common_have_no_spread(
