@@ -82,7 +82,7 @@ def test_all_references_are_small() -> None:
     assert sum(path.stat().st_size for path in folder.iterdir() if path.is_file()) < MOST_BYTES
 
 
-def test_a_reference_has_the_times_of_its_result_files() -> None:
+def test_a_reference_has_the_times_of_the_sound_rows_of_its_result_files() -> None:
     if not RESULTS.exists():
         pytest.skip("the result files are not part of this installation")
 
@@ -91,7 +91,10 @@ def test_a_reference_has_the_times_of_its_result_files() -> None:
         return row.problem, row.application, row.library, row.regime.power, row.work.flops, time
 
     kept = {facts(row) for row in gemm_rows()}
-    assert {facts(row) for row in read(RESULTS / "h200/gemm_inference_half.jsonl").rows} <= kept
+    rows = read(RESULTS / "h200/gemm_inference_half.jsonl").rows
+    sound = [row for row in rows if is_sound(row)]
+    assert len(sound) > 0.9 * len(rows)
+    assert {facts(row) for row in sound} <= kept
 
 
 def test_references_are_as_new_as_the_result_files(tool: ModuleType) -> None:

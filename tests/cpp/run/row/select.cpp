@@ -325,6 +325,12 @@ TEST_CASE("time that other rows have left lets best try all, and both are on the
   CHECK(fake_row(script, kProblem, kExhaustive).to_json().find("budget_ns") == std::string::npos);
 }
 
+TEST_CASE("the first visit searches for all visits, with the budget of all") {
+  const Row row = fake_row(many_candidates(2) + "sleep prepare 50", kProblem,
+                           "ceilings=no algorithm=best visits=3");
+  CHECK(row.algorithm.budget_ns >= 2 * 3 * 50e6);
+}
+
 TEST_CASE("the candidate that is to be first comes after the default, if there is such a one") {
   const auto tried = [](const std::string& more) {
     const Row row = fake_row(many_candidates(4), kProblem, std::string(kExhaustive) + more);

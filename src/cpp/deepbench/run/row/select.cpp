@@ -12,7 +12,8 @@
 namespace deepbench {
 namespace {
 
-constexpr double kSearchBudget = 2;  // as a multiple of the host time of the default
+// As a multiple of the host time of the default in all visits. Only the first visit searches.
+constexpr double kSearchBudget = 2;
 
 // Excludes compilation that the disk cache keeps, so that a second run on the machine has the same
 // budget.
@@ -41,7 +42,8 @@ class Selector {
     selection_.default_samples_ns = default_.samples->per_call_ns;
     selection_.default_name = default_.algorithm;
     if (plan_.options.algorithm == "best")
-      selection_.budget_ns = kSearchBudget * default_spent_ns_ + plan_.options.budget_s * 1e9;
+      selection_.budget_ns = kSearchBudget * double(plan_.options.visits) * default_spent_ns_ +
+                             plan_.options.budget_s * 1e9;
   }
 
   // A candidate whose result is wrong is excluded, and the search is repeated without it: a slower
