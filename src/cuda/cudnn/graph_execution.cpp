@@ -5,7 +5,7 @@
 
 #include "cudnn/engine.hpp"
 #include "cudnn/handle.hpp"
-#include "deepbench/plugin.hpp"
+#include "deepbench/backend/implementation.hpp"
 #include "status_check.hpp"
 
 namespace deepbench::cuda {
@@ -41,6 +41,7 @@ GraphExecution::GraphExecution(const std::vector<CudnnDescriptor>& operations,
   graph_.set(CUDNN_ATTR_OPERATIONGRAPH_OPS, operations);
   graph_.finalize();
   query_configs();
+  if (!engine.empty() && !configs_.empty()) plugin::require_candidate("cudnn", engines(), engine);
   for (const CudnnDescriptor& config : configs_)
     if ((engine.empty() || engine_of(config).text() == engine) && try_build(config, handle)) return;
   plugin::unsupported("cuDNN has no engine for " + what + " on this device" +

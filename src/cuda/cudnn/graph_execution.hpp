@@ -3,7 +3,6 @@
 #pragma once
 
 #include <cstdint>
-#include <memory>
 #include <string>
 #include <utility>
 #include <vector>
@@ -17,7 +16,8 @@ namespace deepbench::cuda {
 class GraphExecution {
  public:
   // `engine` names one of engines(); "": the first that the library can build. `what` names the
-  // operations in messages. Throws plugin::Error (unsupported) if there is no engine.
+  // operations in messages. Throws plugin::Error: unsupported if there is no engine, invalid if the
+  // library lists no engine of this name.
   GraphExecution(const std::vector<CudnnDescriptor>& operations, const std::string& what,
                  const std::string& engine, const Stream& stream);
 
