@@ -34,7 +34,7 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
-from kernel_causes import Compared, Group, Kernels, Summary, mean_of, summarize, verdict_on
+from kernel_causes import Compared, Kernels, ProblemShare, Summary, mean_of, summarize, verdict_on
 from pytorch_calls import ENVIRONMENT
 
 WORKLOADS = (
@@ -230,8 +230,8 @@ def text_of_libraries(paths: list[str]) -> str:
     return " ".join(paths) + remark if paths else "unknown"
 
 
-def text_of(group: Group) -> str:
-    return f"{group.kernels} kernels, {group.share:.1%} of the time"
+def text_of(share: ProblemShare) -> str:
+    return f"{share.problems} problems, {share.share:.1%} of the time"
 
 
 if __name__ == "__main__":

@@ -46,12 +46,13 @@ def device_page(device: str, folder: str) -> str:
     devices = {device_of(file) for file in files.values()}
     intro = (
         f"Each file was measured on one {device}. The {len(files)} files come from "
-        f"{count(len(devices), 'device')}: figures of files with different devices compare "
-        "devices, too. Means and medians count each problem once, also where a set contains it "
-        f"for several applications. `python benchmarks/device_tables.py --folder results/{folder}` "
-        f"measures these files, and `python benchmarks/device_figures.py results/{folder}` prints "
-        "further figures of them. The [measurement logs](log/index.md) describe goals, variations "
-        "and causes."
+        f"{count(len(devices), 'device')}. If two files come from different devices, the "
+        "difference between their figures includes the difference between the devices. Means and "
+        "medians count each problem once, also where a set contains it for several applications. "
+        f"`python benchmarks/device_tables.py --folder results/{folder}` runs the benchmark and "
+        f"writes these files. `python benchmarks/device_figures.py results/{folder}` prints "
+        "further figures from them. The [measurement logs](log/index.md) describe goals, "
+        "variations and causes."
     )
     parts = [
         [*page_head(f"One NVIDIA {device}", folder), wrapped(intro), ""],

@@ -166,10 +166,10 @@ def _short(names: Iterable[str]) -> str:
 
 
 @dataclass(frozen=True)
-class Group:
-    """Problems of one class: their number, and their share of deepbench's time of all calls."""
+class ProblemShare:
+    """The number of problems of one class, and their share of deepbench's time of all calls."""
 
-    kernels: int
+    problems: int
     share: float
 
 
@@ -178,12 +178,12 @@ class Summary:
     """Of one workload. `equal` has all problems whose kernels have equal names. Those of them whose
     times differ are also in `causes` or `unexplained`, as are all other problems."""
 
-    equal: Group
+    equal: ProblemShare
     agreeing: int
     median_ratio: float | None
     median_excess_us: float | None  # per kernel
-    causes: dict[str, Group]
-    unexplained: Group
+    causes: dict[str, ProblemShare]
+    unexplained: ProblemShare
     without_time: int
 
     @property
@@ -202,8 +202,8 @@ def summarize(compared: Sequence[Compared]) -> Summary:
     total = sum(map(_time_of, compared))
     verdicts = [(one, verdict_on(one)) for one in compared]
 
-    def group(those: Sequence[Compared]) -> Group:
-        return Group(len(those), sum(map(_time_of, those)) / total if total else 0.0)
+    def group(those: Sequence[Compared]) -> ProblemShare:
+        return ProblemShare(len(those), sum(map(_time_of, those)) / total if total else 0.0)
 
     equal = [one for one in compared if one.has_equal_names and one.us and one.torch_us]
     by_cause: dict[str, list[Compared]] = {}
@@ -213,11 +213,11 @@ def summarize(compared: Sequence[Compared]) -> Summary:
     each = [one.excess_us / len(one.kernels.names) for one in equal if one.kernels]
     return Summary(
         equal=group(equal),
-        agreeing=groups[EQUAL].kernels if EQUAL in groups else 0,
+        agreeing=groups[EQUAL].problems if EQUAL in groups else 0,
         median_ratio=statistics.median(one.ratio for one in equal) if equal else None,
         median_excess_us=statistics.median(each) if each else None,
         causes={name: groups[name] for name in groups if name not in (EQUAL, UNEXPLAINED)},
-        unexplained=groups.get(UNEXPLAINED, Group(0, 0.0)),
+        unexplained=groups.get(UNEXPLAINED, ProblemShare(0, 0.0)),
         without_time=sum(one.us is None for one in compared),
     )
 

@@ -57,8 +57,9 @@ def neighbour() -> Iterator[None]:
         thread.join()
 
 
-def print_pair(base: Path, other: Path) -> Counter[str]:
-    """Prints the verdicts on one pair of files, and the rows that are called faster or slower."""
+def print_verdicts(base: Path, other: Path) -> Counter[str]:
+    """Compares the files of two runs of one command. Prints how many rows have each verdict, and
+    every row that is called faster or slower. Returns the number of rows by verdict."""
     sets = [to_result_set(read(path)) for path in (base, other)]
     rows = compare(sets, Rules()).others[0].rows
     counts = Counter(row.verdict for row in rows)
@@ -69,10 +70,10 @@ def print_pair(base: Path, other: Path) -> Counter[str]:
     return counts
 
 
-def print_pairs(pairs: Sequence[tuple[Path, Path]]) -> None:
+def print_all_verdicts(pairs: Sequence[tuple[Path, Path]]) -> None:
     counts: Counter[str] = Counter()
     for pair in pairs:
-        counts += print_pair(*pair)
+        counts += print_verdicts(*pair)
     called = counts["faster"] + counts["slower"]
     print(
         f"{called} of {counts.total()} rows are called faster or slower, {counts['disturbed']} are "
@@ -89,7 +90,7 @@ def run_pairs(count: int, command: Sequence[str], alone: bool) -> None:
             else:
                 with neighbour():
                     run_to_file(path, *command)
-        print_pairs(list(zip(paths[::2], paths[1::2], strict=True)))
+        print_all_verdicts(list(zip(paths[::2], paths[1::2], strict=True)))
 
 
 def main() -> None:
@@ -100,7 +101,7 @@ def main() -> None:
         run_pairs(int(words[0]), words[1:], alone)
     elif words and len(words) % 2 == 0:
         paths = [Path(word) for word in words]
-        print_pairs(list(zip(paths[::2], paths[1::2], strict=True)))
+        print_all_verdicts(list(zip(paths[::2], paths[1::2], strict=True)))
     else:
         sys.exit(_USAGE)
 

@@ -24,7 +24,7 @@ def processor_page(folder: str) -> str:
         f"{f' with the instruction sets `{isa}`' if isa else ''}, each measured with "
         f"{count(context['threads'], 'thread')}. Means and medians count each problem once, also "
         "where a set contains it for several applications. `python benchmarks/device_tables.py "
-        f"--backend cpu --folder results/{folder}` measures these files."
+        f"--backend cpu --folder results/{folder}` runs the benchmark and writes these files."
     )
     parts = [
         [*page_head(str(kind_of_device(context["device"])), folder), wrapped(intro), ""],

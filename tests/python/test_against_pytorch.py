@@ -177,24 +177,25 @@ def test_what_is_missing_is_unexplained() -> None:
 
 
 def test_a_summary_weighs_by_time_and_count() -> None:
-    from kernel_causes import Group, summarize
+    from kernel_causes import ProblemShare, summarize
 
     many = replace(compared(10, 10), count=6)
     slower = compared(11, 10, mhz=1000, torch_mhz=1100)
     other = compared(20, 10, kernels=kernels(20, "first"))
     odd = replace(other, kernels=None, before_us=9.0, after_us=9.0)
     found = summarize([many, slower, other, odd])
-    assert found.equal == Group(2, 0.71)
+    assert found.equal == ProblemShare(2, 0.71)
     assert (found.agreeing, found.median_ratio, found.median_excess_us) == (1, 1.05, 0.5)
-    assert found.causes == {"clock": Group(1, 0.11), "algorithm": Group(1, 0.2)}
-    assert found.unexplained == Group(1, 0.09)
+    assert found.causes == {"clock": ProblemShare(1, 0.11), "algorithm": ProblemShare(1, 0.2)}
+    assert found.unexplained == ProblemShare(1, 0.09)
     assert not found.is_good
-    assert replace(found, unexplained=Group(1, 0.05)).is_good
-    assert not replace(found, unexplained=Group(1, 0.05), without_time=1).is_good
+    assert replace(found, unexplained=ProblemShare(1, 0.05)).is_good
+    assert not replace(found, unexplained=ProblemShare(1, 0.05), without_time=1).is_good
     assert not replace(
-        found, unexplained=Group(0, 0), median_ratio=1.06, median_excess_us=9
+        found, unexplained=ProblemShare(0, 0), median_ratio=1.06, median_excess_us=9
     ).is_good
-    assert replace(found, unexplained=Group(0, 0), median_ratio=1.06, median_excess_us=0.4).is_good
+    near = replace(found, unexplained=ProblemShare(0, 0), median_ratio=1.06, median_excess_us=0.4)
+    assert near.is_good
 
 
 def test_a_workload_without_equal_names_shows_nothing() -> None:
@@ -202,10 +203,10 @@ def test_a_workload_without_equal_names_shows_nothing() -> None:
 
     found = summarize([compared(12, 10, kernels=kernels(12, "first"))])
     assert found.median_ratio is None
-    assert found.unexplained.kernels == 0
+    assert found.unexplained.problems == 0
     assert not found.is_good
     nothing = summarize([Compared("x", 1, reason="before: unsupported")])
-    assert (nothing.without_time, nothing.unexplained.kernels, nothing.is_good) == (1, 1, False)
+    assert (nothing.without_time, nothing.unexplained.problems, nothing.is_good) == (1, 1, False)
 
 
 # ---- calls -------------------------------------------------------------------------------------
@@ -397,8 +398,8 @@ def test_a_workload_is_compared(
     result = against.compare_workload("bert_large half")
     out = capsys.readouterr().out
     assert "left out: embedding (not measured: other)" in out
-    assert "equal names: 9 kernels, 100.0% of the time; median quotient 1.000, +0.000 us" in out
-    assert "unexplained: 0 kernels, 0.0% of the time; 0 without a time\nwithin the goal" in out
+    assert "equal names: 9 problems, 100.0% of the time; median quotient 1.000, +0.000 us" in out
+    assert "unexplained: 0 problems, 0.0% of the time; 0 without a time\nwithin the goal" in out
     assert "libraries: /x/a.so, the same for both sides" in out
     assert (result["is_good"], result["libraries"], result["failure"]) == (True, ["/x/a.so"], "")
     assert len(result["problems"]) == 9
@@ -422,7 +423,7 @@ def test_what_ends_early_is_incomplete(
     failed = against.compare_workload("no_such_model")
     assert (failed["workload"], failed["is_good"]) == ("no_such_model", False)
     assert "no_such_model" in failed["failure"]
-    assert "unexplained: 9 kernels" in capsys.readouterr().out
+    assert "unexplained: 9 problems" in capsys.readouterr().out
 
 
 def test_libraries_of_both_sides() -> None:

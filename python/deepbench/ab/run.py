@@ -193,7 +193,7 @@ class AbRun:
 
     def _make(self, side: Side, planned: PlannedRow, number: int) -> Row:
         self._measuring = planned
-        row = side.make(planned, number)
+        row = side.measure_visit(planned, number)
         self._visits_made += 1
         return row
 

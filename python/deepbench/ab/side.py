@@ -125,10 +125,11 @@ class Side:
         """Whether the row has a first visit, so that others can follow."""
         return self._visits.has(position, 1) and position not in self._decided
 
-    def make(self, planned: PlannedRow, number: int) -> Row:
+    def measure_visit(self, planned: PlannedRow, number: int) -> Row:
+        """Measures visit `number` of the row. Returns a failed row if the worker delivers none."""
         line = self._visits.line_of(planned, number)
         with self._named_errors():
-            row = self._maker.make(planned, line)
+            row = self._maker.measure(planned, line)
         if number == 1:
             self._maker.update_restart_limit(planned, row)
         return row

@@ -71,7 +71,7 @@ class CommandGroup(click.Group):
     def list_commands(self, ctx: click.Context) -> list[str]:
         from deepbench.problems import problem_arguments
 
-        return [*problem_arguments.operation_names(), *_COMMANDS]
+        return [*problem_arguments.operation_choices(), *_COMMANDS]
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         if cmd_name in _COMMANDS:
@@ -107,7 +107,7 @@ class CommandGroup(click.Group):
             return first, command, rest
         from deepbench.problems import problem_arguments
 
-        names = problem_arguments.operation_names()
+        names = problem_arguments.operation_choices()
         meant = _suggest_first_word(first, rest) or suggestion(first, [*names, *_COMMANDS])
         raise UsageError(
             f"there is no operation or command {in_quotes(first)}{meant}; "

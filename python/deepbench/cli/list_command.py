@@ -16,8 +16,8 @@ from deepbench.errors import UsageError, in_quotes, suggestion
 from deepbench.problems.problem_arguments import (
     ALL,
     has_suites,
+    operation_choices,
     operation_name,
-    operation_names,
     precision_name,
     precisions,
 )
@@ -200,7 +200,7 @@ def _read_words(words: Sequence[str]) -> tuple[str | None, str | None, str]:
         elif precision is None and precision_name(ALL, word) is not None:
             precision = precision_name(ALL, word)
         else:
-            names = [name for name in operation_names() if has_suites(name)]
+            names = [name for name in operation_choices() if has_suites(name)]
             if (named := operation_name(word)) and not has_suites(named):
                 raise UsageError(
                     f"{named} has no sets; 'deepbench {named} --help' says what it runs"
@@ -298,7 +298,7 @@ def _cell_text(value: Cell) -> str:
 
 
 def _completions() -> list[str]:
-    words = [*operation_names(), *(name.replace("_", "-") for name in suites.SETS), "references"]
+    words = [*operation_choices(), *(name.replace("_", "-") for name in suites.SETS), "references"]
     return [*words, *precisions(ALL)]
 
 

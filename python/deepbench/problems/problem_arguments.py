@@ -35,7 +35,7 @@ class ProblemArguments:
     values: dict[str, list[str]] = field(default_factory=dict)  # by key; n=16,32 has two values
 
 
-def operation_names() -> list[str]:
+def operation_choices() -> list[str]:
     """The names of all operations and 'all', without aliases."""
     return [*(known.name for known in operations()), ALL]
 

@@ -38,7 +38,7 @@ class RowMaker:
         self._hello = hello
         self._last_position = {row.op: row.position for row in rows}
 
-    def make(
+    def measure(
         self, planned: PlannedRow, line: str, on_admitted: Callable[[], object] = lambda: None
     ) -> Row:
         """The row; a failed row if the worker does not deliver one."""

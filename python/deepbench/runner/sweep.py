@@ -531,7 +531,7 @@ class Sweep:
         line = self._visits.line_of(planned, visit)
         if visit == 1:  # only the first visit searches for an algorithm
             line += self._searches.words(planned)
-        row = self._maker.make(planned, line, self._on_admitted)
+        row = self._maker.measure(planned, line, self._on_admitted)
         if visit == 1:
             self._searches.record(row)
         self._current_row = None

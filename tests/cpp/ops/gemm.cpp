@@ -75,21 +75,27 @@ TEST_CASE("gemm: types follow the precision") {
   CHECK(parse_gemm("gemm m=1 n=1 k=1 precision=half").b_type == DEEPBENCH_F16);
 }
 
-std::string padded_dimensions(const std::string& line) {
-  const Gemm gemm = padded_like_original(parse_gemm("gemm " + line));
+// Returns "m n k" of the gemm with these attributes, as the original benchmark pads it.
+std::string dimensions_padded_like_original(const std::string& attributes) {
+  const Gemm gemm = padded_like_original(parse_gemm("gemm " + attributes));
   return std::to_string(gemm.m) + " " + std::to_string(gemm.n) + " " + std::to_string(gemm.k);
 }
 
 TEST_CASE("gemm: padding follows the original benchmark") {
-  CHECK(padded_dimensions("m=35 n=700 k=2560") == "35 700 2560");
-  CHECK(padded_dimensions("m=35 n=701 k=2560 precision=half") == "40 701 2560");
-  CHECK(padded_dimensions("m=35 n=701 k=2561 precision=half trans_a=t") == "40 701 2568");
-  CHECK(padded_dimensions("m=40 n=701 k=2560 precision=half") == "40 701 2560");
-  CHECK(padded_dimensions("m=40 n=701 k=2561 precision=half trans_b=t") == "40 704 2561");
-  CHECK(padded_dimensions("m=40 n=704 k=2561 precision=half trans_b=t") == "40 704 2561");
-  CHECK(padded_dimensions("m=40 n=704 k=2561 precision=half trans_a=t trans_b=t") == "40 704 2568");
-  CHECK(padded_dimensions("m=35 n=701 k=2561 precision=int8") == "36 701 2561");
-  CHECK(padded_dimensions("m=36 n=701 k=2561 precision=int8 trans_a=t") == "36 701 2561");
+  CHECK(dimensions_padded_like_original("m=35 n=700 k=2560") == "35 700 2560");
+  CHECK(dimensions_padded_like_original("m=35 n=701 k=2560 precision=half") == "40 701 2560");
+  CHECK(dimensions_padded_like_original("m=35 n=701 k=2561 precision=half trans_a=t") ==
+        "40 701 2568");
+  CHECK(dimensions_padded_like_original("m=40 n=701 k=2560 precision=half") == "40 701 2560");
+  CHECK(dimensions_padded_like_original("m=40 n=701 k=2561 precision=half trans_b=t") ==
+        "40 704 2561");
+  CHECK(dimensions_padded_like_original("m=40 n=704 k=2561 precision=half trans_b=t") ==
+        "40 704 2561");
+  CHECK(dimensions_padded_like_original("m=40 n=704 k=2561 precision=half trans_a=t trans_b=t") ==
+        "40 704 2568");
+  CHECK(dimensions_padded_like_original("m=35 n=701 k=2561 precision=int8") == "36 701 2561");
+  CHECK(dimensions_padded_like_original("m=36 n=701 k=2561 precision=int8 trans_a=t") ==
+        "36 701 2561");
 }
 
 TEST_CASE("gemm: the padded work of the original benchmark's sets") {

@@ -12,13 +12,15 @@
 namespace deepbench {
 namespace {
 
-struct Rounded {
+struct RoundingErrors {
   size_t wrong = 0;  // number of outputs outside their bounds
   // number of outputs with a larger relative error than normal numbers have
   size_t beyond_a_share = 0;
 };
 
-void round_outputs(const std::string& text, uint64_t seed, Rounded& counts) {
+// Rounds every expected output of the problem to half. Adds to `counts` the outputs that leave
+// their bounds, and those whose relative error is larger than normal numbers have.
+void count_rounding_errors(const std::string& text, uint64_t seed, RoundingErrors& counts) {
   const Problem problem = Problem::parse(text + " precision=half");
   KernelConditions conditions;
   conditions.beta = 0, conditions.seed = seed;
@@ -37,8 +39,8 @@ TEST_CASE("every reference accepts outputs rounded to half's subnormals") {
                            "conv w=2 h=2 c=20 n=1 k=20 s=2 r=2 "
                            "phase=bwd_filter"}) {
     CAPTURE(text);
-    Rounded counts;
-    for (uint64_t seed = 0; seed < 30; ++seed) round_outputs(text, seed, counts);
+    RoundingErrors counts;
+    for (uint64_t seed = 0; seed < 30; ++seed) count_rounding_errors(text, seed, counts);
     CHECK(counts.wrong == 0);
     CHECK(counts.beyond_a_share > 0);
   }

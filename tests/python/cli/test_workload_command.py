@@ -15,7 +15,7 @@ from command_line import run_command
 from deepbench.cli import command
 from deepbench.cli.options import OPTIONS, run_options
 from deepbench.errors import UsageError
-from deepbench.problems.problem_arguments import operation_names
+from deepbench.problems.problem_arguments import operation_choices
 from deepbench.results import ResultError
 from deepbench.runner.progress import Screen
 from deepbench.runner.sweep import Sweep
@@ -213,7 +213,7 @@ def test_the_rows_of_an_operation_stand_together() -> None:
     """A table has one header for each operation; the batches remain one after the other."""
     source = ScriptedRows()
     run_workload(source, "resnet50", "batch=1,2", "--quick", "--visits", "1")
-    known = set(operation_names())
+    known = set(operation_choices())
     operations = [next(word for word in line.split() if word in known) for line in source.lines]
     together = [op for op, _ in itertools.groupby(operations)]
     assert len(set(operations)) > 3

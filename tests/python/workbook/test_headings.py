@@ -101,14 +101,14 @@ def test_headings_of_other_quantities_and_units_are_not_used(heading: str) -> No
 # ---- tables ------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("inside", [True, False])
-def test_the_title_names_the_recurrent_cell(tmp_path: Path, inside: bool) -> None:
+@pytest.mark.parametrize("title_in_headings_row", [True, False])
+def test_the_title_names_the_recurrent_cell(tmp_path: Path, title_in_headings_row: bool) -> None:
     """The cell's name is in the row of headings or above it, and applies to its table only."""
     headings = ["Hidden units", "N", "Timesteps", "Time Forward (msec)"]
     rows: list[list[Any]] = []
     for cell in ("Vanilla", "LSTM", "GRU"):
         title = f"Recurrent Layers - {cell}"
-        rows += [[title, *headings]] if inside else [[title], [None, *headings]]
+        rows += [[title, *headings]] if title_in_headings_row else [[title], [None, *headings]]
         rows += [[], [None, 512, 16, 25, 1.5]]
     found = import_rows(tmp_path, *rows)
     assert [row.attributes["cell"] for row in found.rows] == ["vanilla", "lstm", "gru"]

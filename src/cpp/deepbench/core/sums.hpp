@@ -20,8 +20,9 @@ DEEPBENCH_API DotSums weighted_sums(const float* values, const double* weights, 
 // The sum of values[i] weights[i] alone, which takes less time.
 DEEPBENCH_API double weighted_sum(const float* values, const double* weights, int64_t count);
 
-// For i < rows: adds factors[j] values[j * stride + i], summed over all j, to sums[i], and the
-// squares of the same values to squares[i] unless `squares` is null.
+// For each row i < rows: adds the sum of factors[j] values[j * stride + i] over all columns j to
+// sums[i]. Unless `squares` is null, it also adds the sum of values[j * stride + i]^2, without the
+// factors, to squares[i].
 DEEPBENCH_API void add_columns(const float* values, int64_t stride, int64_t rows, int64_t columns,
                                const double* factors, double* sums, double* squares);
 

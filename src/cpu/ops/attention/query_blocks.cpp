@@ -6,8 +6,9 @@
 namespace deepbench::cpu {
 namespace {
 
-// For each query, a block multiplies masked keys, about half as many as it has queries. They are at
-// most a sixteenth of the keys that a query can see, unless products would have too few rows.
+// A block of queries also multiplies keys that the mask hides: for each query, about half as many
+// as the block has queries. The block size keeps this waste below a sixteenth of the keys that a
+// query can see, unless the products would then have too few rows.
 constexpr int64_t kMinQueries = 64, kBlocksInReach = 16;
 
 int64_t queries_of_block(const Attention& attention) {
