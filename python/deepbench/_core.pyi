@@ -142,6 +142,9 @@ class Group:
     def limit_silence_of_rank_zero(self, seconds: float) -> None:
         """Limits the time for which this rank waits within a row for an answer of rank 0, which
         then counts as lost."""
+    def close_connection(self, rank: int) -> None:
+        """On rank 0: closes the connection to a rank whose process has ended, which a process that
+        it has forked may hold open."""
     def wait_for_disconnect(self) -> str:
         """Blocks until a rank is gone and this rank is stuck in a row with it, and returns the
         reason. Returns '' at the end of the group."""

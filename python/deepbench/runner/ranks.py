@@ -12,7 +12,7 @@ import sys
 import threading
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, NoReturn
 
 from deepbench.runner.cpu_limit import reached_cpu_limit
 from deepbench.runner.oom_kills import read_oom_kills
@@ -136,7 +136,7 @@ def _start_group(size: int, command: str, followers: Sequence[str]) -> Group:
     from deepbench import _core
 
     _raise_open_files_limit(size)
-    joined = threading.Event()
+    joined = JoinedGroup()
     with contextlib.ExitStack() as stack:
         connections = [
             stack.enter_context(_start_follower(followers, rank, size, joined))
@@ -149,7 +149,7 @@ def _start_group(size: int, command: str, followers: Sequence[str]) -> Group:
         for one in connections:
             one.detach()  # the rendezvous takes them over
         group = rendezvous.wait()
-    joined.set()
+    joined.set(group)
     return group
 
 
@@ -165,7 +165,7 @@ def _raise_open_files_limit(ranks: int) -> None:
 
 
 def _start_follower(
-    followers: Sequence[str], rank: int, size: int, joined: threading.Event
+    followers: Sequence[str], rank: int, size: int, joined: JoinedGroup
 ) -> socket.socket:
     """Starts a rank. Returns the connection to it."""
     try:
@@ -192,19 +192,38 @@ def _start_follower(
     return connection
 
 
+class JoinedGroup:
+    """The group of the spawned ranks, once all have joined it."""
+
+    def __init__(self) -> None:
+        self._event = threading.Event()
+        self._group: Group | None = None
+
+    def set(self, group: Group) -> None:
+        self._group = group
+        self._event.set()
+
+    def wait(self, seconds: float) -> Group | None:
+        """The group, or None if the ranks have not joined it by then."""
+        self._event.wait(seconds)
+        return self._group
+
+
 class RankWatcher(threading.Thread):
     """Ends this process if a spawned rank ends before it connects, since the others would wait for
-    ever. The connections reveal a rank that ends later; this thread prints how it ended."""
+    ever. Closes the connection of a rank that ends later, and prints how it ended."""
 
-    def __init__(self, rank: int, process: subprocess.Popen[bytes], joined: threading.Event):
+    def __init__(self, rank: int, process: subprocess.Popen[bytes], joined: JoinedGroup):
         super().__init__(daemon=True)
         self._rank, self._process, self._joined = rank, process, joined
         self._oom_kills = read_oom_kills()
 
     def run(self) -> None:
         how = f"rank {self._rank} {self._end()}"
-        if not self._joined.wait(_REFUSAL_MESSAGE_S):
+        group = self._joined.wait(_REFUSAL_MESSAGE_S)
+        if group is None:
             _exit_process(f"{how} before it connected")
+        group.close_connection(self._rank)
         if self._process.returncode != 0:
             _print_message(how)
 
@@ -253,7 +272,7 @@ def _wait_for_loss(group: Group) -> None:
         _exit_process(reason)
 
 
-def _exit_process(reason: str) -> None:
+def _exit_process(reason: str) -> NoReturn:
     _print_message(reason)
     os._exit(_RANK_LOST_STATUS)
 

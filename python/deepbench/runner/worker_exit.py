@@ -20,9 +20,11 @@ _LIMITS: Mapping[int, str] = MappingProxyType(
         signal.SIGXFSZ: "reached the limit of a file's size (ulimit -f)",
     }
 )
-# Signals of the process itself; others come from another process.
+# Signals of the process itself, those of its timers and pipes included; others come from another
+# process.
 _CRASHES = (signal.SIGSEGV, signal.SIGBUS, signal.SIGFPE, signal.SIGILL, signal.SIGTRAP,
-            signal.SIGSYS)  # fmt: skip
+            signal.SIGSYS, signal.SIGPIPE, signal.SIGALRM, signal.SIGVTALRM,
+            signal.SIGPROF)  # fmt: skip
 
 
 class WorkerFailure(NamedTuple):

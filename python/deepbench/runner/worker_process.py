@@ -160,7 +160,13 @@ class WorkerProcess:
             line = self._output.pop()
             if line is not None:
                 return line
-            if self._output.closed or self._output.size > strict_json.MAX_LINE_BYTES:
+            if self._output.size > strict_json.MAX_LINE_BYTES:
+                self.kill()
+                limit = f"{strict_json.MAX_LINE_BYTES >> 20} MiB"
+                return WorkerFailure(
+                    "failed", f"the worker's answer has more than {limit}: it was stopped"
+                )
+            if self._output.closed:
                 return self._failure_of_ended_worker()
             if self._has_ended():  # a process that it started may still hold its output open
                 return self._last_line() or self._failure_of_ended_worker()

@@ -43,6 +43,9 @@ void bind_group(py::module_& module) {
       .def("limit_silence_of_rank_zero", &Group::limit_silence_of_rank_zero, py::arg("seconds"),
            "How long this rank waits within a row for an answer of rank 0, which counts as lost "
            "then.")
+      .def("close_connection", &Group::close_connection, py::arg("rank"),
+           "On rank 0: closes the connection to a rank whose process has ended, which a process "
+           "that it has forked may hold open.")
       .def("wait_for_disconnect", &Group::wait_for_disconnect,
            py::call_guard<py::gil_scoped_release>(),
            "Blocks until a rank is lost while this one waits for it in a row, and returns the "

@@ -200,6 +200,15 @@ TEST_CASE("a lost rank ends the round for all others, and they learn which rank 
       [&] { return groups[2]->is_disconnected(); }));
 }
 
+TEST_CASE("a rank that rank 0 closes the connection to is lost, whoever holds the other end open") {
+  const Groups groups = connect_ranks(2);
+  groups[0]->close_connection(1);
+  const std::string failure =
+      failure_of([&] { groups[0]->collective_step(AbortScope::kRow, "row", [] {}); });
+  CHECK(failure.find("device_lost | rank 1 of 2 (") == 0);
+  CHECK(failure.find(") closed the connection") != std::string::npos);
+}
+
 TEST_CASE(
     "a rank 0 that is silent within a row counts as lost at the limit, and not between rows") {
   const Groups groups = connect_ranks(2);

@@ -29,6 +29,14 @@ static inline void fork_once(void) {
   if (fork() < 0) abort();
 }
 
+/* Crashes; a forked process stays, which holds all descriptors open. */
+static inline void crash_with_orphan(void) {
+  if (fork() == 0)
+    for (;;) sleep_ms(1000);
+  signal(SIGSEGV, SIG_DFL);
+  raise(SIGSEGV);
+}
+
 /* Closes all descriptors but standard error. */
 static inline void close_descriptors(void) {
   for (int descriptor = 0; descriptor < 256; ++descriptor)
@@ -59,6 +67,9 @@ static inline deepbench_status inject_fault(const Fault* fault) {
     case kClose:
       close_descriptors();
       return DEEPBENCH_OK;
+    case kOrphan:
+      crash_with_orphan();
+      break;
     case kFail:
       fail(DEEPBENCH_FAILED, "%s", fault->message);
       fake_error_is_null = strcmp(fault->message, "null") == 0;

@@ -50,8 +50,8 @@ static const char* const kSlotNames[kSlots] = {
 
 static const char* const kStatusNames[] = {"ok",          "unsupported", "invalid", "out_of_memory",
                                            "device_lost", "failed"};
-static const char* const kFaultNames[] = {"fail", "crash", "abort", "hang", "killed",
-                                          "exit", "sleep", "fork",  "close"};
+static const char* const kFaultNames[] = {"fail", "crash", "abort", "hang",  "killed",
+                                          "exit", "sleep", "fork",  "close", "orphan"};
 typedef enum FaultKind {
   kFail,
   kCrash,
@@ -61,7 +61,8 @@ typedef enum FaultKind {
   kExit,
   kSleep,
   kFork,
-  kClose
+  kClose,
+  kOrphan
 } FaultKind;
 
 typedef enum Mutant {

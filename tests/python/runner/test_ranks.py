@@ -17,9 +17,10 @@ import struct
 import subprocess
 import sys
 import tempfile
-import threading
 from collections.abc import Iterator, Mapping
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
 
@@ -622,19 +623,42 @@ def test_how_a_rank_ended_is_told(plugin: Path, fault: str, how: str) -> None:
     assert f"deepbench: rank 1 {how}" in done.stderr
 
 
+@pytest.mark.parametrize("slot", ["time_batch", "destroy"])
+def test_a_crash_of_a_rank_is_seen_although_a_child_holds_its_connection(
+    plugin: Path, tmp_path: Path, slot: str
+) -> None:
+    file = tmp_path / "rows.jsonl"
+    done = deepbench(
+        "all_reduce", "elements=1000,1001", "--backend", "fake", "--ranks", "2", "-o", str(file),
+        "--samples", "3", "--hang-limit", "1000", DEEPBENCH_BACKEND_PATH=str(plugin),
+        DEEPBENCH_FAKE_SCRIPT=f"when rank=1 elements=1000 orphan {slot}",
+    )  # fmt: skip
+    assert "deepbench: rank 1 crashed: SIGSEGV" in done.stderr
+    row, after = rows_of(file)
+    assert after["status"] == "ok", done.stderr
+    if slot == "destroy":  # the row is measured by then
+        assert row["status"] == "ok", row["reason"]
+    else:
+        assert row["status"] == "device_lost"
+        assert row["reason"].endswith(") closed the connection")
+
+
 def test_a_rank_that_ran_out_of_memory_is_told_from_a_killed_one(
     monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
 ) -> None:
     counts = iter((OomKills(0, 0), OomKills(1, 1)))
     monkeypatch.setattr(runner_ranks, "read_oom_kills", lambda: next(counts))
-    joined, kill = threading.Event(), "import os, signal; os.kill(os.getpid(), signal.SIGKILL)"
-    joined.set()
+    joined, kill = runner_ranks.JoinedGroup(), "import os; os.kill(os.getpid(), 9)"
+    closed: list[int] = []
+    group: Any = SimpleNamespace(close_connection=closed.append)
+    joined.set(group)
     with subprocess.Popen([sys.executable, "-c", kill]) as process:
         watcher = runner_ranks.RankWatcher(1, process, joined)
         watcher.start()
         watcher.join()
     reason = "was killed (SIGKILL) by the kernel, because memory ran out"
     assert capfd.readouterr().err == f"deepbench: rank 1 {reason}\n"
+    assert closed == [1]
 
 
 @pytest.mark.parametrize("words", [("elements=none",), ("elements=1000", "--ranks", "2")])

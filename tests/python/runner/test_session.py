@@ -107,6 +107,7 @@ def test_ctrl_c_does_not_reach_a_worker_that_is_starting() -> None:
         ("abort", "failed", "the worker aborted: SIGABRT"),
         ("exit", "failed", "the worker ended with exit status 7"),
         ("garbage", "failed", "the worker's answer is not a row: oneDNN says hello"),
+        ("endless", "failed", "the worker's answer has more than 16 MiB: it was stopped"),
     ],
 )
 def test_lost_row_names_its_cause_and_the_next_one_runs(

@@ -46,6 +46,8 @@ def test_the_counts_tell_who_killed(
     [
         (signal.SIGSEGV, "the worker crashed: SIGSEGV (last words)", "crashed"),
         (signal.SIGABRT, "the worker aborted: SIGABRT (last words)", "crashed"),
+        (signal.SIGPIPE, "the worker crashed: SIGPIPE (last words)", "crashed"),
+        (signal.SIGALRM, "the worker crashed: SIGALRM (last words)", "crashed"),
         (signal.SIGHUP, "the worker was ended by another process: SIGHUP (last words)", "killed"),
         (signal.SIGXCPU, "the worker reached its limit of CPU time (ulimit -t) (last words)",
          "killed"),

@@ -90,6 +90,9 @@ class DEEPBENCH_API Group {
   void end();
   std::optional<std::string> next_row();
 
+  // On rank 0, closes the connection to a rank whose process has ended. A process that it has
+  // forked may hold the other end open, which hides the loss. Any thread may call this.
+  void close_connection(int rank);
   // Whether a rank is gone. Any thread may call this.
   bool is_disconnected();
   // Whether a call that involves all ranks can never end, because a rank is gone, or has failed and

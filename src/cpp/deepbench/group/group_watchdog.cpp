@@ -24,6 +24,9 @@ bool Group::end_was_called() {
   return ended_;
 }
 
+// What the rank has sent can still be read.
+void Group::close_connection(int rank) { sockets_.at(static_cast<size_t>(rank)).shutdown(); }
+
 bool Group::is_disconnected() {
   const std::lock_guard<std::mutex> lock(mutex_);
   return !disconnect_reason_.empty();
