@@ -184,12 +184,16 @@ def _start_follower(
             )
         RankWatcher(rank, process, joined).start()
     except (OSError, RuntimeError) as error:  # RuntimeError: no thread can be started
-        why = getattr(error, "strerror", None) or str(error)
-        raise RuntimeError(
-            f"cannot start rank {rank} of {size}: {why}; 'ulimit -u' and 'ulimit -n' limit "
-            "processes and open files"
-        ) from None
+        raise RuntimeError(f"cannot start rank {rank} of {size}: {_reason_of(error)}") from None
     return connection
+
+
+def _reason_of(error: OSError | RuntimeError) -> str:
+    """Why no process or thread can be started."""
+    if isinstance(error, OSError) and error.filename:  # such as /dev/null
+        return f"{error.strerror} ({error.filename})"
+    why = getattr(error, "strerror", None) or str(error)
+    return f"{why}; 'ulimit -u' and 'ulimit -n' limit processes and open files"
 
 
 class JoinedGroup:

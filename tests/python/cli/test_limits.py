@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import re
 import resource
 import subprocess
+import threading
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from command_line import DEEPBENCH, deepbench
+from deepbench.cli import main
+from deepbench.report.overview import vega
 from example_rows import make_gemm
 from report_files import with_samples, write_result_file
 
@@ -37,6 +41,36 @@ def test_a_page_needs_address_space(tmp_path: Path) -> None:
     assert done.stderr.count("\n") == 1
     assert "charts need 66 GiB of address space" in done.stderr
     assert not (tmp_path / "page.html").exists()
+
+
+@pytest.mark.parametrize("name", ["page.html", "chart.svg"])
+def test_charts_need_threads(
+    name: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    """V8 aborts the process where it cannot start its own. A limit on processes does not hold for
+    root, so that the test starts no more than two threads."""
+    pytest.importorskip("vl_convert")
+    results = write_result_file(tmp_path / "rows.jsonl", [with_samples(make_gemm())])
+    start, count = threading.Thread.start, threading.active_count()
+
+    def start_two(thread: threading.Thread) -> None:
+        if threading.active_count() >= count + 2:
+            raise RuntimeError("can't start new thread")
+        start(thread)
+
+    monkeypatch.setattr(threading.Thread, "start", start_two)
+    vega.require_resources.cache_clear()
+    assert main(["report", str(results), "-o", str(tmp_path / name)]) == 2
+    assert re.fullmatch(
+        r"deepbench: error: charts need \d+ threads, more than this process may start: "
+        r"raise 'ulimit -u', or give '--format markdown'\n",
+        capsys.readouterr().err,
+    )
+    assert threading.active_count() == count
+    assert not (tmp_path / name).exists()
 
 
 @pytest.mark.parametrize("name", ["page.html", "chart.svg"])

@@ -404,6 +404,14 @@ def test_a_limit_of_open_files_is_named() -> None:
     assert "Traceback" not in done.stderr
 
 
+def test_a_missing_file_is_named_where_no_rank_can_be_started(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setattr(os, "devnull", str(tmp_path / "null"))
+    with pytest.raises(RuntimeError, match=r"cannot start rank 1 of 2: No such file .*/null\)$"):
+        runner_ranks.join_group(runner_ranks.RankRequest(spawn_count=2), [sys.executable])
+
+
 def test_a_rank_that_is_late_is_waited_for() -> None:
     ranks = RankProcesses(2)
     words = ("all_reduce", "elements=3000", *QUICK)

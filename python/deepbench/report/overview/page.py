@@ -45,6 +45,7 @@ _TITLES = {
 
 
 def render_page(content: Content) -> str:
+    vega.require_resources()
     with ThreadPoolExecutor(1) as pool:
         # In parallel, since the first call takes as long as everything else.
         runtime = pool.submit(vega.vega_script)

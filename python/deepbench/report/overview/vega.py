@@ -4,6 +4,8 @@ an extra of the package, provides both."""
 from __future__ import annotations
 
 import json
+import os
+import threading
 from collections.abc import Iterator, Mapping
 from functools import cache
 from types import ModuleType
@@ -135,7 +137,7 @@ def _convert(function: str, *arguments: object, **options: object) -> Any:
 
 
 def _import_converter() -> ModuleType:
-    _require_address_space()
+    require_resources()
     try:
         import vl_convert
     except ImportError as error:
@@ -146,9 +148,14 @@ def _import_converter() -> ModuleType:
 
 
 @cache
+def require_resources() -> None:
+    """Raises FormatError where V8, which vl-convert contains, would abort the process."""
+    _require_address_space()
+    _require_threads()
+
+
 def _require_address_space() -> None:
-    """V8, which vl-convert contains, reserves this much address space, without memory behind it,
-    and aborts the process where it cannot."""
+    """V8 reserves this much address space, without memory behind it."""
     import mmap
 
     reserved_only = {"flags": mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS, "prot": 0}
@@ -159,3 +166,27 @@ def _require_address_space() -> None:
             f"charts need {_V8_ADDRESS_SPACE >> 30} GiB of address space, more than this process "
             "may have: 'ulimit -v unlimited', or '--format markdown'"
         ) from None
+
+
+def _require_threads() -> None:
+    """Starts and ends as many threads as vl-convert 1.9 has: one of its own, and up to one of Tokio
+    and one of V8 for each processor. One more belongs to the page."""
+    affinity = getattr(os, "sched_getaffinity", None)
+    processors = len(affinity(0)) if affinity else os.cpu_count() or 1
+    count = 2 * processors + 2
+    end = threading.Event()
+    threads = [threading.Thread(target=end.wait) for _ in range(count)]
+    started = []
+    try:
+        for thread in threads:
+            thread.start()
+            started.append(thread)
+    except RuntimeError:
+        raise FormatError(
+            f"charts need {count} threads, more than this process may start: raise 'ulimit -u', or "
+            "give '--format markdown'"
+        ) from None
+    finally:
+        end.set()
+        for thread in started:
+            thread.join()
