@@ -181,12 +181,15 @@ def reach(context: Mapping[str, Any]) -> int | None:
     """The largest number of ranks for which rows of this context allow predictions, or None without
     a limit. Ranks of one machine have measured its memory or the links of its devices, and no
     network: they allow predictions for as many ranks as the machine has devices or, on a CPU,
-    processors."""
+    processors. So do the devices of a single process."""
     ranks = context.get("ranks") or {}
     machines = ranks.get("machines") or ()
+    on_devices = any(device.get("uuid") for device in ranks.get("devices") or ())
+    named = context["options"].get("devices", "")
+    if not machines and "," in named:
+        machines, on_devices = ["the process's own"] * (named.count(",") + 1), True
     if len(set(machines)) != 1:
         return None
-    on_devices = any(device.get("uuid") for device in ranks.get("devices") or ())
     processors = (context.get("host") or {}).get("cpus_allowed")
     places = context.get("device_count") if on_devices else processors
     return max(places if isinstance(places, int) else 0, len(machines))

@@ -193,6 +193,8 @@ def test_one_machine_tells_of_no_network() -> None:
     assert reach(make_context(ranks=ranks, device_count=4)) == 4
     assert reach(make_context(ranks={**ranks, "machines": ["a", "b"]}, device_count=4)) is None
     assert reach(make_context()) is None
+    assert reach(make_context(options={"devices": "0,1,3"}, device_count=4)) == 4
+    assert reach(make_context(options={"devices": "0,1"}, device_count=None)) == 2
 
 
 def test_predictions_end_at_the_reach_of_the_rows(
@@ -205,4 +207,19 @@ def test_predictions_end_at_the_reach_of_the_rows(
     out, err = capsys.readouterr()
     assert "4 ranks" in out
     assert "64 ranks" not in out
-    assert "nothing is predicted beyond 6 ranks" in err
+    assert "rows of one machine predict nothing beyond 6 ranks" in err
+
+
+def test_rows_of_several_machines_do_not_extend_the_reach_of_others(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    rows = [all_reduce_row(i, 10**i, 5.0 + 10**i / 1e3) for i in range(2, 8)]
+    files = [tmp_path / name for name in ("one.jsonl", "two.jsonl")]
+    for file, context in zip(files, (one_machine(2), make_context()), strict=True):
+        file.write_text("".join(json.dumps(line) + "\n" for line in [context, *rows]))
+        rows = [{**row, "library": "mpi 4.2"} for row in rows]
+    assert run(["model", *map(str, files), "--ranks", "64"]) == 0
+    ring, mpi = capsys.readouterr().out.split("all_reduce float: ")[1:]
+    assert ring.startswith("ring")
+    assert "64 ranks" not in ring
+    assert "64 ranks" in mpi

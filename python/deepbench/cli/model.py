@@ -3,12 +3,14 @@ prints the errors of the models on sizes and rank counts that they were not fitt
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from deepbench.cli.command import Command, CommandLine, Option
 from deepbench.collective_model import (
     Fit,
+    Group,
     Point,
     PredictionError,
     algorithm_of,
@@ -41,22 +43,32 @@ def main(line: CommandLine) -> int:
         raise UsageError("model needs a result file: deepbench model FILE")
     ranks = _predicted_rank_counts(line)
     files = [read(Path(word)) for word in line.words]
-    found = group_points(row for file in files for row in file.rows)
+    found: dict[Group, list[Point]] = {}
+    reaches: dict[Group, list[int | None]] = {}
+    for file in files:
+        for group, points in group_points(file.rows).items():
+            found.setdefault(group, []).extend(points)
+            reaches.setdefault(group, []).append(reach(file.context))
     if not found:
         names = " ".join(map(in_quotes, line.words))
         raise UsageError(f"there is no row of a collective that was measured in {names}")
     screen = Screen()
-    reaches = [reach(file.context) for file in files]
-    most = None if None in reaches else max(one or 0 for one in reaches)
-    if most is not None and max(ranks) > most:
-        ranks = [count for count in ranks if count <= most]
+    limits = {group: _largest(counts) for group, counts in reaches.items()}
+    for most in sorted({limit for limit in limits.values() if limit < max(ranks)}):
         screen.say(f"deepbench: {_reach_text(most)}")
-    for (op, library, algorithm, precision), points in found.items():
+    for group, points in found.items():
+        op, library, algorithm, precision = group
         fitted = fit(algorithm_of(library, algorithm, op), points)
         title = printable_line(f"{op} {precision}: {library} {algorithm}")
-        lines = _prediction_lines(title, fitted, points, ranks, screen.report_width())
+        reached = [count for count in ranks if count <= limits[group]]
+        lines = _prediction_lines(title, fitted, points, reached, screen.report_width())
         screen.report("".join(f"{line}\n" for line in lines))
     return 0
+
+
+def _largest(reaches: Sequence[int | None]) -> float:
+    """The largest of several reaches, of which None has no limit."""
+    return max(math.inf if one is None else one for one in reaches)
 
 
 def _predicted_rank_counts(line: CommandLine) -> list[int]:
@@ -117,10 +129,10 @@ def _time_lines(
             yield f"  {size:>9.0f} B" + "".join(f"{time:>{_COLUMN}.1f}" for time in times)
 
 
-def _reach_text(most: int) -> str:
+def _reach_text(most: float) -> str:
     return (
-        f"nothing is predicted beyond {most} ranks: all ranks ran on one machine, "
-        f"which has room for {most}, and measured no network"
+        f"rows of one machine predict nothing beyond {most} ranks: it has room for {most}, and "
+        "they measured no network"
     )
 
 
