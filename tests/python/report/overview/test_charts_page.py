@@ -248,3 +248,17 @@ def test_charts_follow_the_theme(browser: Browser, tmp_path: Path) -> None:
     browser.run("document.documentElement.dataset.theme = 'light'")
     browser.wait_for(f"{fills}.every((fill) => {list(light)!r}.includes(fill))")
     assert browser.problems == []
+
+
+def test_names_of_javascript_cost_no_other_chart(browser: Browser, tmp_path: Path) -> None:
+    """Every object of JavaScript has a member of these names."""
+    rows = make_rows()
+    rows[0]["library"] = rows[1]["attributes"]["precision"] = "__proto__"
+    for row in rows:
+        row["attributes"]["constructor"] = 10 * (1 + row["position"])
+    open_report(browser, tmp_path, rows)
+    assert browser.problems == []
+    assert "__proto__" in texts_of_elements(browser, "#chart-roofline .role-legend-label text")
+    assert texts_of_elements(browser, "#chart-sweep")[0].startswith("This chart cannot be drawn: ")
+    choose_axes(browser, "time", "n")
+    wait_for_titles(browser, "n", "time of a call (µs)")

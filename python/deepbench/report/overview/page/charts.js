@@ -41,7 +41,13 @@ const themeOfCharts = () => report.themes[document.documentElement.dataset.theme
 // it.
 async function redrawn(container, spec, use) {
   const inner = element('div', {});
-  const {view} = await drawChart(inner, {...spec, config: themeOfCharts()}, DRAWING);
+  let view;
+  try {
+    ({view} = await drawChart(inner, {...spec, config: themeOfCharts()}, DRAWING));
+  } catch (error) {  // Vega fails at some titles, such as an attribute 'constructor'
+    container.replaceChildren(`This chart cannot be drawn: ${error.message}`);
+    return;
+  }
   view.addEventListener('click', (_, item) => {
     if (!item || !item.datum || item.datum.id === undefined) return;
     choose(item.datum.id);
@@ -61,7 +67,7 @@ async function buildChart(name) {
     if (views[name]) views[name].finalize();
     views[name] = view;
   });
-  if (isOfModel(name)) return;
+  if (isOfModel(name) || !views[name]) return;
   // The filters or the selection may have changed while the chart was drawn.
   if (name === 'distribution') showSamples(rows[chosenId]);
   else show(name, filteredRows());

@@ -1,3 +1,6 @@
+// Vega keeps groups in plain objects, in which a name '__proto__' would be none.
+delete Object.prototype.__proto__;
+
 // The report's data: rows by number, decoded from the page's JSON.
 const report = JSON.parse(document.getElementById('data').textContent);
 const rows = Array.from({length: report.count}, (_, id) => decoded(id));
