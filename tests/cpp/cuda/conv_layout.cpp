@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
-#include "deepbench/core/precision.hpp"
 #include "cudnn/engine.hpp"
+#include "deepbench/core/precision.hpp"
 #include "ops/conv/layout.hpp"
 
 namespace deepbench::cuda_test {

@@ -2,8 +2,8 @@
 #include <algorithm>
 #include <limits>
 
-#include "cudnn/descriptor.hpp"
 #include "cudnn/data_type.hpp"
+#include "cudnn/descriptor.hpp"
 #include "ops/conv/legacy_plan.hpp"
 #include "status_check.hpp"
 
