@@ -1,4 +1,4 @@
-"""Compares hot times of deepbench with kernel times from CUPTI, on 20 rows of 2.5 us to 4 ms.
+"""Compares hot times of deepbench with kernel times from CUPTI, on 20 rows of an operation.
 
 Goal: the time exceeds the sum of the call's kernels by at most 2 % or 0.5 us per kernel, whichever
 is larger. CUPTI's figures come from torch's profiler, which adds about 0.6 to 3 us to a call, so
@@ -9,7 +9,7 @@ runs may differ by 2 %. Such rows are printed as times at the clock of the profi
 "same clock". The time of a call's kernels is the total of a batch in the trace, between the two
 kernels that stamp the clock, divided by the number of calls. Memsets and copies count as kernels.
 
-    python benchmarks/against_profiler.py [gemm|conv] [options of rows, key=value, for both]
+    python benchmarks/against_profiler.py [gemm|conv|attention] [key=value, options of both]
 
 Exit status: 0 if all rows are within the goal, 1 if not, 2 if torch is missing.
 """
@@ -75,8 +75,24 @@ CONV = tuple(
         ("w=28 h=28 c=128 n=8 k=128 s=3 r=3 pad_w=1 pad_h=1", "fwd", "int8"),
     )
 )
+ATTENTION = tuple(
+    f"attention {shape} precision={precision}"
+    for precision in ("half", "bfloat16")
+    for shape in (
+        "batch=1 heads=16 seq_q=384 seq_kv=384 dim=64 mask=none",
+        "batch=4 heads=16 seq_q=512 seq_kv=512 dim=64 mask=none",
+        "batch=8 heads=16 seq_q=256 seq_kv=256 dim=64 mask=top_left",
+        "batch=1 heads=32 kv_heads=8 seq_q=512 seq_kv=512 dim=128 mask=top_left",
+        "batch=1 heads=32 kv_heads=8 seq_q=2048 seq_kv=2048 dim=128 mask=bottom_right",
+        "batch=4 heads=32 kv_heads=8 seq_q=4096 seq_kv=4096 dim=128 mask=bottom_right",
+        "batch=1 heads=64 kv_heads=8 seq_q=2048 seq_kv=2048 dim=64 mask=bottom_right",
+        "batch=1 heads=128 seq_q=2048 seq_kv=2048 dim=192 dim_v=128 mask=bottom_right",
+        "batch=16 heads=32 kv_heads=8 seq_q=1 seq_kv=8192 dim=128 mask=bottom_right",
+        "batch=1 heads=8 seq_q=8192 seq_kv=8192 dim=128 mask=none",
+    )
+)
 STAMP = "stamp"  # the kernel around each batch (src/cuda/kernels/clock.cu)
-SETS = {"gemm": GEMM, "conv": CONV}
+SETS = {"gemm": GEMM, "conv": CONV, "attention": ATTENTION}
 SHARE, PER_KERNEL_US = 0.02, 0.5
 SAME_CLOCK_US = 50  # longer calls are compared in cycles
 TURNS = 2  # after a first run without the profiler, each turn runs once with it and once without
