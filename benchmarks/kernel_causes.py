@@ -131,12 +131,20 @@ def _verdict_on_equal_names(one: Compared, ours: Kernels, theirs: Kernels) -> Ve
     if ours.launches != theirs.launches and _kernels_account(one, ours, theirs):
         grids = (" + ".join(kernels.launches) for kernels in (ours, theirs))
         return Verdict(LAUNCH, " / PyTorch: ".join(grids))
-    if one.mhz and one.torch_mhz and abs(one.ratio * one.mhz / one.torch_mhz - 1) <= AGREE:
+    if _clock_accounts(one):
         return Verdict(CLOCK, f"{one.mhz:.0f} / PyTorch: {one.torch_mhz:.0f} MHz")
     runs = [time for time in (one.before_us, one.after_us) if time is not None]
     if min(runs) <= (one.torch_us or 0) <= max(runs):
         return Verdict(REPEATS, f"deepbench's two runs: {runs[0]:.3f} and {runs[-1]:.3f} us")
     return Verdict(UNEXPLAINED, f"{_kernel_times(ours, theirs)}; {_short(ours.names)}")
+
+
+def _clock_accounts(one: Compared) -> bool:
+    """Whether the calls agree in cycles, and the clocks make at least half of the difference."""
+    if not one.mhz or not one.torch_mhz:
+        return False
+    in_cycles = abs(one.ratio * one.mhz / one.torch_mhz - 1)
+    return in_cycles <= min(AGREE, abs(one.ratio - 1) / 2)
 
 
 def _kernels_account(one: Compared, ours: Kernels, theirs: Kernels) -> bool:

@@ -133,6 +133,7 @@ def test_differences_of_equal_names() -> None:
     assert cause_of(replace(one, kernels=replace(slower, us=10.9))) == "unexplained"
     assert cause_of(compared(12, 10, mhz=1500, torch_mhz=1800)) == "clock"
     assert cause_of(compared(12, 10, mhz=1800, torch_mhz=1500)) == "unexplained"
+    assert cause_of(compared(10.6, 10, mhz=1940, torch_mhz=1980)) == "unexplained"
     assert cause_of(replace(compared(12, 10), before_us=9, after_us=15)) == "repeatability"
     assert cause_of(replace(compared(12, 10), before_us=11, after_us=13)) == "unexplained"
 

@@ -18,6 +18,8 @@ FEWEST_VISITS = 3
 _FREE_OPTIONS = frozenset(
     {"device", "library", "algorithm", "visits", "energy", "seed", "ceilings"}
 )
+# Libraries of rows that are parts of deepbench: the loops of memory on a processor.
+_WITHOUT_VERSION = frozenset({"threads"})
 _UNSUPPORTED = "unsupported"  # rows that the device cannot run do not count against the others
 
 
@@ -69,9 +71,9 @@ def _gaps_of_context(result: ResultFile) -> Iterator[str]:
 
 
 def _is_own(library: str, libraries: Json) -> bool:
-    """Whether the library of a row is a part of deepbench that is always there, such as the loops
-    of memory on a processor: it has no version of its own, and the context does not list it."""
-    return bool(library) and " " not in library and library not in libraries
+    """Whether the library of a row is a part of deepbench without a version of its own, which the
+    context does not list."""
+    return library in _WITHOUT_VERSION and library not in libraries
 
 
 def _member(value: Any, *keys: str) -> Any:

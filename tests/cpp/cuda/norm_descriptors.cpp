@@ -58,8 +58,7 @@ TEST_CASE("normalizations that cuDNN's graph API does not have are unsupported")
     try {
       cuda::NormOperation operation(norm_problem(plugin::Values(named.get())));
     } catch (const plugin::Error& error) {
-      CHECK(error.status() == DEEPBENCH_UNSUPPORTED);
-      return std::string(error.what());
+      return error.status() == DEEPBENCH_UNSUPPORTED ? std::string(error.what()) : "";
     }
     return std::string();
   };

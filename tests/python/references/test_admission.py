@@ -118,6 +118,12 @@ def test_a_part_of_deepbench_needs_no_version(tmp_path: Path) -> None:
     assert reason == "the context does not state the version of the library threads"
 
 
+def test_a_library_that_the_context_does_not_list_is_a_reason(tmp_path: Path) -> None:
+    rows = [{**row, "library": "other_library"} for row in good_rows()]
+    (reason,) = reasons(tmp_path, good_context(), rows)
+    assert reason == "the context does not state the version of the library other_library"
+
+
 def test_a_library_without_a_name_is_a_reason(tmp_path: Path) -> None:
     (reason,) = reasons(tmp_path, good_context(), [{**row, "library": " "} for row in good_rows()])
     assert reason == "the context does not state the version of the library "
