@@ -4,6 +4,9 @@
 #include <doctest/doctest.h>
 
 #include <cmath>
+#include <cstdint>
+#include <set>
+#include <utility>
 
 #include "deepbench/fill.h"
 
@@ -215,6 +218,31 @@ TEST_CASE("a clock is not far off because batches begin late on a busy machine")
     };
     CHECK_FALSE(doubt_about_slow_clock(late, samples, {}).is_far);
   }
+}
+
+// Recording a call in a graph takes longer than the call, and a graph has the copies of its calls.
+TEST_CASE("a clock is not slow because batches that begin at other copies are recorded again") {
+  Samples samples = samples_of(200);
+  samples.watched_ns = 30 * samples.elapsed_ns;
+  const auto doubt = [&](int64_t rotation, int64_t max_batch) {
+    MeasureOptions options;
+    options.rotation = rotation;
+    options.max_batch = max_batch;
+    const BatchTimer recording =
+        [&, next = uint64_t{0},
+         known = std::set<std::pair<uint64_t, uint64_t>>()](uint64_t count) mutable {
+          const bool is_new = known.emplace(next, count).second;
+          next = (next + count) % uint64_t(rotation);
+          const double ns = kCallNs * double(count);
+          return batch_of(count, ns, is_new ? 30 * ns : ns);
+        };
+    return doubt_about_slow_clock(recording, samples, options).why;
+  };
+  for (const int64_t rotation : {1, 3, 64, 200, 499, 562, 1024}) {
+    CAPTURE(rotation);
+    CHECK(doubt(rotation, 1 << 20).empty());
+  }
+  CHECK(doubt(1021, 500) != "");  // no batch has a whole rotation
 }
 
 TEST_CASE("a clock that is right only when it is looked at does not speak for the samples") {

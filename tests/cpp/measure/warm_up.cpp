@@ -48,6 +48,21 @@ TEST_CASE("a batch is a whole number of rotations if rotations are short") {
   CHECK(WarmUp(options, 1000).batch_size() == 16);
 }
 
+TEST_CASE("a batch becomes whole rotations once calls are known to be so short") {
+  MeasureOptions options;
+  options.rotation = 64;
+  options.min_batch = 20;
+  WarmUp warm_up(options, 60e3);
+  CHECK(warm_up.batch_size() == 20);
+  warm_up.add(batch_of(warm_up, 30e3));
+  CHECK(warm_up.batch_size() == 64);
+  CHECK(warm_up.short_batch_size() == 20);
+  CHECK_FALSE(warm_up.done());
+  warm_up.add(batch_of(warm_up, 30e3));
+  CHECK(warm_up.batch_size() == 64);
+  CHECK(warm_up.short_batch_size() == 20);
+}
+
 TEST_CASE("a batch has at least the minimum number of calls, within a share of the time limit") {
   MeasureOptions options;
   options.min_batch = 20;

@@ -74,6 +74,15 @@ uint64_t about_half(const Samples& samples, uint64_t whole) {
   return is_near ? known : whole / 2;
 }
 
+// Half of the calls of a batch whose clock is audited. Batches of whole rotations begin at the same
+// copy of the operands, so that a device that has recorded one batch makes the next one from it.
+uint64_t half_batch(const Samples& samples, const MeasureOptions& options) {
+  const uint64_t half = std::max<uint64_t>(1, samples.batch / 2);
+  const uint64_t rotation = std::max<uint64_t>(1, uint64_t(options.rotation));
+  const uint64_t rotations = (half + rotation - 1) / rotation * rotation;
+  return 2 * rotations <= most_calls(options) ? rotations : half;
+}
+
 std::string microseconds(double ns) {
   char text[32];
   std::snprintf(text, sizeof text, "%.4g us", ns / 1e3);
@@ -112,11 +121,15 @@ double fitting_ns(const Batch& batch, const Samples& samples) {
   return shown_ns - std::max(0.0, known_ns - fits_ns);
 }
 
-// The least host time of a batch that its device time does not cover. Two batches are made, because
-// the first one of a size may prepare what later ones reuse.
-double unseen_ns(const BatchTimer& plain, uint64_t count, const Samples& samples) {
+// The second of two batches: the first one of a size may prepare what later ones reuse.
+Batch prepared_batch(const BatchTimer& plain, uint64_t count) {
   plain(count);
-  const Batch batch = plain(count);
+  return plain(count);
+}
+
+// The host time of a batch that its device time does not cover.
+double unseen_ns(const BatchTimer& plain, uint64_t count, const Samples& samples) {
+  const Batch batch = prepared_batch(plain, count);
   return batch.watched_ns - fitting_ns(batch, samples);
 }
 
@@ -154,10 +167,11 @@ ClockDoubt doubt_about_slow_clock_of_launches(const BatchTimer& plain, const Sam
 // batches. A delay before the clock of a batch begins does not grow with the batch.
 bool stays_far_off(const BatchTimer& plain, uint64_t calls, const Samples& samples,
                    const MeasureOptions& options, const AnyRank& any, bool mine) {
-  bool is_long = any(plain(calls).watched_ns >= kLongBatchNs);
+  const auto takes_long = [&] { return prepared_batch(plain, calls).watched_ns >= kLongBatchNs; };
+  bool is_long = any(takes_long());
   while (!is_long && calls < most_calls(options)) {
     calls = std::min(2 * calls, most_calls(options));
-    is_long = any(plain(calls).watched_ns >= kLongBatchNs);
+    is_long = any(takes_long());
   }
   const double least_hidden_ns = is_long ? kSettlingNs : kMinHiddenNs;
   plain(calls / 2);  // may prepare what later batches of its size use again
@@ -303,7 +317,7 @@ ClockDoubt doubt_about_slow_clock(const BatchTimer& plain, const Samples& sample
                                   const MeasureOptions& options, const AnyRank& any) {
   if (samples.launch == "isolated" || options.max_batch < 2)
     return doubt_about_slow_clock_of_launches(plain, samples, any);
-  const uint64_t whole = std::max<uint64_t>(2, samples.batch), half = whole / 2;
+  const uint64_t half = half_batch(samples, options), whole = 2 * half;
   const double shown_ns = own_call_ns(samples) * double(whole - half);
   std::vector<double> of_half_ns, of_whole_ns;
   double more_ns = 0;

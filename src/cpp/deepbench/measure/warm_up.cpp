@@ -40,13 +40,16 @@ double WarmUp::min_calls(double per_call_ns) const {
   return calls;
 }
 
+bool WarmUp::is_rotation_short(double per_call_ns) const {
+  return double(options_.rotation) * per_call_ns <= kMaxRotationSpans * options_.min_span_ns;
+}
+
 void WarmUp::set_batch_size(double per_call_ns) {
   double calls = std::max(std::ceil(options_.min_span_ns / per_call_ns), min_calls(per_call_ns));
   const auto rotation = static_cast<double>(options_.rotation);
   // Whole rotations let every batch begin at the same copy, so that one captured graph of a backend
   // serves all batches.
-  if (calls > 1 && rotation * per_call_ns <= kMaxRotationSpans * options_.min_span_ns)
-    calls = std::ceil(calls / rotation) * rotation;
+  if (calls > 1 && is_rotation_short(per_call_ns)) calls = std::ceil(calls / rotation) * rotation;
   batch_size_ =
       static_cast<uint64_t>(std::clamp(calls, 1.0, static_cast<double>(options_.max_batch)));
 }
@@ -65,7 +68,9 @@ void WarmUp::add(const Batch& batch) {
   estimate_ns_ = batch.per_call_ns();
   if (batch.clock_mhz > 0) clocks_mhz_.push_back(batch.clock_mhz);
   // Early calls are slow, so a batch size derived from them is too small once calls have settled.
-  const bool is_small = batch.elapsed_ns < options_.min_span_ns ||
+  const bool cuts_rotation = batch_size_ > 1 && is_rotation_short(estimate_ns_) &&
+                             batch_size_ % uint64_t(options_.rotation) != 0;
+  const bool is_small = batch.elapsed_ns < options_.min_span_ns || cuts_rotation ||
                         static_cast<double>(batch_size_) < min_calls(estimate_ns_);
   resized_ = is_small && batch_size_ < uint64_t(options_.max_batch);
   if (resized_) {

@@ -31,6 +31,7 @@ class DEEPBENCH_API WarmUp {
   bool time_has_settled() const;
   double max_duration_ns() const;
   double min_calls(double per_call_ns) const;
+  bool is_rotation_short(double per_call_ns) const;
   void set_batch_size(double per_call_ns);
 
   MeasureOptions options_;
