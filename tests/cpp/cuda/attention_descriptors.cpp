@@ -94,16 +94,21 @@ TEST_CASE("cuDNN recognizes attention and its gradients on an H100") {
 TEST_CASE("cuDNN has an operation for each step of attention, the masks among them") {
   if (!has_libraries()) return;
   CHECK(run_in_process_with_driver([] {
-    const auto operations = [](const std::string& mask) {
+    const auto operations = [](const std::string& mask, const std::string& queries = "seq_q=64") {
       return cuda::AttentionOperations(
-                 attention_of("batch=1 heads=2 seq_q=64 seq_kv=64 dim=64 precision=half " + mask))
+                 attention_of("batch=1 heads=2 seq_kv=64 dim=64 precision=half " + queries + " " +
+                              mask))
           .descriptors()
           .size();
     };
     return operations("mask=none") == 10 && operations("mask=top_left") == 14 &&
            operations("mask=bottom_right") == 16 &&
            operations("mask=bottom_right window=9") == 21 &&
-           operations("mask=none phase=bwd") == 18 && operations("mask=top_left phase=bwd") == 22;
+           operations("mask=none phase=bwd") == 18 && operations("mask=top_left phase=bwd") == 22 &&
+           // One query sees all keys, unless a window hides some.
+           operations("mask=bottom_right", "seq_q=1") == 10 &&
+           operations("mask=bottom_right window=64", "seq_q=1") == 10 &&
+           operations("mask=bottom_right window=9", "seq_q=1") == 21;
   }));
 }
 

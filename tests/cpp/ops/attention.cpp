@@ -54,6 +54,20 @@ TEST_CASE("attention: the keys that a query sees under each mask") {
   CHECK(keys("seq_q=4 seq_kv=2 mask=top_left window=1") == Keys{{0, 1}, {1, 2}, {2, 2}, {2, 2}});
 }
 
+TEST_CASE(
+    "attention: the mask of one query at the bottom right hides no key, unless it has a window") {
+  const auto hides_keys = [](const std::string& text) {
+    return parse("batch=1 heads=1 dim=1 " + text).hides_keys();
+  };
+  CHECK_FALSE(hides_keys("seq_q=2 seq_kv=3"));
+  CHECK(hides_keys("seq_q=2 seq_kv=3 mask=bottom_right"));
+  CHECK_FALSE(hides_keys("seq_q=1 seq_kv=3 mask=bottom_right"));
+  CHECK_FALSE(hides_keys("seq_q=1 seq_kv=3 mask=bottom_right window=3"));
+  CHECK(hides_keys("seq_q=1 seq_kv=3 mask=bottom_right window=2"));
+  CHECK(hides_keys("seq_q=1 seq_kv=3 mask=top_left"));
+  CHECK_FALSE(hides_keys("seq_q=4 seq_kv=1 mask=top_left"));
+}
+
 TEST_CASE("attention: work counts the pairs that are seen, bytes each operand once") {
   const Work full = work_of("batch=2 heads=4 seq_q=5 seq_kv=7 dim=8 precision=half");
   CHECK(full.flops == 2 * 4 * 35 * 2 * (8 + 8));

@@ -251,7 +251,10 @@ void AttentionOperations::add_reshape(Tensor x, Tensor y) {
 
 // ---- masks --------------------------------------------------------------------------------------
 
+// A mask that hides nothing is left out: only without one does the library divide the keys of one
+// query among blocks.
 AttentionOperations::Tensor AttentionOperations::add_masks(Tensor scores) {
+  if (!attention_.hides_keys()) return scores;
   const CudnnDescriptor* masked = &scores;
   if (attention_.mask != AttentionMask::kNone) masked = &add_upper_mask(*masked);
   if (attention_.window > 0) masked = &add_window_mask(*masked);

@@ -63,6 +63,8 @@ struct Attention {
     const int64_t begin = window > 0 ? std::clamp<int64_t>(own + 1 - window, 0, end) : 0;
     return {begin, end};
   }
+  // Whether a key is hidden from a query. The mask of one query at the bottom right hides none.
+  bool hides_keys() const { return keys_of(0).end < seq_kv || keys_of(seq_q - 1).begin > 0; }
 
   deepbench_type type() const { return precision.a; }
   double scale() const { return 1 / std::sqrt(double(dim)); }
