@@ -72,7 +72,7 @@ class RunKeeper:
 
     def close(self) -> None:
         with self._without_failing():
-            self._close_file()
+            self._close_or_discard_file()
 
     @contextlib.contextmanager
     def _without_failing(self) -> Iterator[None]:
@@ -87,9 +87,9 @@ class RunKeeper:
 
     def _give_up(self) -> None:
         with contextlib.suppress(UserError, OSError):
-            self._close_file()
+            self._close_or_discard_file()
 
-    def _close_file(self) -> None:
+    def _close_or_discard_file(self) -> None:
         """Closes the file, and removes it if the run has no row."""
         writer, self._writer = self._writer, None
         if writer is not None:

@@ -62,7 +62,8 @@ TEST_CASE("sums are identical at every SIMD level") {
   });
 }
 
-// A vector, and the plain sums of the products of a matrix of these elements with it.
+// A vector x, and for each output the sum of the products of a matrix with x and the sum of its
+// squared elements.
 struct PlainProduct {
   std::vector<double> x, sums, squares;
 };

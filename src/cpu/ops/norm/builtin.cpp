@@ -94,7 +94,8 @@ class NormCall final : public LibraryCall {
   float* floats(NormPart part, uint64_t copy) const {
     return static_cast<float*>(operands_.at(part, copy));
   }
-  // The values for the columns of a set; null if there is no such part.
+  // The scale or the shift, from the first column of the elements that `set` normalizes together;
+  // null if the problem has none.
   const float* column_values(NormPart part, uint64_t copy, int64_t set) const {
     const float* const all = floats(part, copy);
     return all ? all + first_column(set) : nullptr;

@@ -166,7 +166,8 @@ ExtraMetrics measure_energy(const RowContext& context, const Plan& plan, Trial& 
   return extras;
 }
 
-// Measures the baselines in `slot`, where they replace the row's kernel.
+// Measures the baselines, which are other problems, in `slot`; each takes the place of the row's
+// kernel.
 void measure_baselines(const RowContext& context, const Plan& plan, TrialSlot& slot,
                        RowSteps& steps) {
   if (!context.baselines) return;
