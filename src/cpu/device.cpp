@@ -34,8 +34,8 @@ MachineLoad read_load(const SystemRoot& root) {
   return load;
 }
 
-// The average still includes the load of the last row, so that other threads must also be running
-// now. One of the running threads is the reading thread itself.
+// The average still includes the load of the last command, so that as many other threads must be
+// running now. One of the running threads is the reading thread itself.
 bool is_machine_busy(const Topology& topology, const SystemRoot& root, double* average) {
   constexpr double kShareOfMachine = 0.2;
   constexpr int kReadings = 3;
@@ -43,8 +43,9 @@ bool is_machine_busy(const Topology& topology, const SystemRoot& root, double* a
   for (int reading = 0; reading < kReadings; ++reading) {
     const MachineLoad load = read_load(root);
     *average = load.average;
-    if (load.average < kShareOfMachine * topology.online_cpus) return false;
-    seen += load.running > 1;
+    const double busy = kShareOfMachine * topology.online_cpus;
+    if (load.average < busy) return false;
+    seen += load.running - 1 >= busy;
     std::this_thread::sleep_for(std::chrono::milliseconds(1));
   }
   return seen == kReadings;
