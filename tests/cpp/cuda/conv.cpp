@@ -147,9 +147,34 @@ TEST_CASE("gpu: conv: every candidate gives the result") {
       }
 }
 
+bool has_layout(const std::string& id, const std::string& layout) {
+  return id.find(layout + ":") == 0;
+}
+
 size_t count_of_layout(const std::vector<std::string>& ids, const std::string& layout) {
   return size_t(std::count_if(ids.begin(), ids.end(),
-                              [&](const std::string& id) { return id.find(layout + ":") == 0; }));
+                              [&](const std::string& id) { return has_layout(id, layout); }));
+}
+
+// The first candidate of the layout.
+std::string id_of_layout(const std::vector<std::string>& ids, const std::string& layout) {
+  return *std::find_if(ids.begin(), ids.end(),
+                       [&](const std::string& id) { return has_layout(id, layout); });
+}
+
+TEST_CASE("gpu: conv: channels that are not padded are candidates in 16 bits") {
+  REQUIRE_GPU();
+  for (const std::string precision : {"half", "bfloat16"}) {
+    const std::string problem =
+        conv_text("w=24 h=24 c=3 n=4 k=16 s=7 r=7 stride_w=2 stride_h=2", "fwd", precision);
+    const auto ids = ProblemRequest("conv", problem, "library=cudnn limit=48").candidates();
+    CHECK(count_of_layout(ids, "nhwc") > 0);
+    REQUIRE(count_of_layout(ids, "nhwc1") > 0);
+    for (const std::string& id : ids)
+      CHECK(check_problem(problem, "library=cudnn candidate=" + id));
+    KernelRun unpadded("conv", problem, "library=cudnn candidate=" + id_of_layout(ids, "nhwc1"));
+    CHECK_FALSE(unpadded.describe().has("padded.c"));
+  }
 }
 
 // Most engines for int8 compile at run time, which several threads do in advance.

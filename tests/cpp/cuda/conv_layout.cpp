@@ -37,14 +37,29 @@ using Names = std::vector<std::string>;
 
 TEST_CASE("conv layouts: float defaults to channels first, other precisions to channels last") {
   CHECK(names_of(conv_layouts(example_conv("float"), "library", true)) == Names{"nchw", "nhwc"});
-  for (const char* precision : {"tf32", "half", "bfloat16", "fp8_e4m3"})
+  for (const char* precision : {"tf32", "fp8_e4m3"})
     CHECK(names_of(conv_layouts(example_conv(precision), "library", true)) ==
           Names{"nhwc", "nchw"});
   CHECK(names_of(conv_layouts(example_conv("half"), "nchw", true)) == Names{"nchw"});
   CHECK(names_of(conv_layouts(example_conv("float"), "nhwc", true)) == Names{"nhwc"});
+  CHECK(names_of(conv_layouts(example_conv("int8"), "library", false)) == Names{"nhwc", "nchw"});
+}
+
+TEST_CASE("conv layouts: padded channels can also be fewer, or as they are") {
   CHECK(names_of(conv_layouts(example_conv("int8"), "library", true)) ==
         Names{"nhwc", "nhwc4", "nchw"});
-  CHECK(names_of(conv_layouts(example_conv("int8"), "library", false)) == Names{"nhwc", "nchw"});
+  for (const char* precision : {"half", "bfloat16"}) {
+    CAPTURE(precision);
+    Conv conv = example_conv(precision);
+    const std::vector<ConvLayout> layouts = conv_layouts(conv, "library", true);
+    REQUIRE(names_of(layouts) == Names{"nhwc", "nhwc1", "nchw"});
+    CHECK(layouts[0].executed.c == 8);
+    CHECK(layouts[1].executed.c == 6);
+    CHECK(layouts[1].executed.k == 10);
+    CHECK(layouts[1].padding_rule.empty());
+    conv.c = 16, conv.k = 8;
+    CHECK(names_of(conv_layouts(conv, "library", true)) == Names{"nhwc", "nchw"});
+  }
 }
 
 TEST_CASE("conv layouts: channels are padded by the precision's rule, width and height are not") {

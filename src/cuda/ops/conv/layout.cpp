@@ -35,6 +35,14 @@ int64_t channel_multiple(const Conv& conv) {
   }
 }
 
+// The multiple with which other engines can be faster: 8-bit products without tensor cores take
+// four channels, and for 16 bits the library may pad the channels itself.
+int64_t least_channel_multiple(const Conv& conv) {
+  if (is_of(conv, Precision::kInt8)) return 4;
+  const bool has_16_bits = is_of(conv, Precision::kHalf) || is_of(conv, Precision::kBfloat16);
+  return has_16_bits ? 1 : channel_multiple(conv);
+}
+
 std::string padding_rule_text(const Conv& conv, int64_t multiple) {
   const std::string number = std::to_string(multiple);
   return std::string(conv.precision.name) + ": channels are multiples of " + number +
@@ -175,13 +183,12 @@ std::vector<ConvLayout> conv_layouts(const Conv& problem, const std::string& lay
   if (layout == "nhwc") return {make(true)};
   const bool last_first = !is_of(problem, Precision::kFloat);
   std::vector<ConvLayout> layouts = {make(last_first)};
-  constexpr int64_t kFewer = 4;  // sufficient for 8-bit products without tensor cores
-  if (pad && is_of(problem, Precision::kInt8) && layouts[0].is_padded()) {
-    ConvLayout fewer = make_layout(problem, true, kFewer);
-    if (fewer.executed.c != layouts[0].executed.c || fewer.executed.k != layouts[0].executed.k) {
-      fewer.name += std::to_string(kFewer);
-      if (!fewer.padding_rule.empty()) fewer.padding_rule = "int8: channels are multiples of 4";
-      layouts.push_back(std::move(fewer));
+  if (const int64_t fewer = least_channel_multiple(problem); pad && fewer < multiple) {
+    ConvLayout one = make_layout(problem, true, fewer);
+    if (one.executed.c != layouts[0].executed.c || one.executed.k != layouts[0].executed.k) {
+      one.name += std::to_string(fewer);
+      if (!one.padding_rule.empty()) one.padding_rule = "int8: channels are multiples of 4";
+      layouts.push_back(std::move(one));
     }
   }
   layouts.push_back(make(!last_first));

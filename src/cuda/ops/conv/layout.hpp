@@ -33,7 +33,7 @@ struct ConvTensor {
 };
 
 struct ConvLayout {
-  std::string name;  // "nchw" or "nhwc"; "nhwc4" has channels padded to multiples of 4 only
+  std::string name;  // "nchw" or "nhwc"; a number, as in "nhwc4", is a smaller multiple of channels
   Conv problem;
   Conv executed;             // with the numbers of channels in the library's call
   std::string padding_rule;  // the reason why channels are padded; empty if none is
