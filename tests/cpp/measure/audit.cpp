@@ -242,7 +242,8 @@ TEST_CASE("a clock is not slow because batches that begin at other copies are re
     CAPTURE(rotation);
     CHECK(doubt(rotation, 1 << 20).empty());
   }
-  CHECK(doubt(1021, 500) != "");  // no batch has a whole rotation
+  CHECK(doubt(1021, 500) != "");      // no batch has a whole rotation
+  CHECK(doubt(1667, 1 << 20) != "");  // a rotation takes longer than 50 ms
 }
 
 TEST_CASE("a clock that is right only when it is looked at does not speak for the samples") {

@@ -74,15 +74,6 @@ uint64_t about_half(const Samples& samples, uint64_t whole) {
   return is_near ? known : whole / 2;
 }
 
-// Half of the calls of a batch whose clock is audited. Batches of whole rotations begin at the same
-// copy of the operands, so that a device that has recorded one batch makes the next one from it.
-uint64_t half_batch(const Samples& samples, const MeasureOptions& options) {
-  const uint64_t half = std::max<uint64_t>(1, samples.batch / 2);
-  const uint64_t rotation = std::max<uint64_t>(1, uint64_t(options.rotation));
-  const uint64_t rotations = (half + rotation - 1) / rotation * rotation;
-  return 2 * rotations <= most_calls(options) ? rotations : half;
-}
-
 std::string microseconds(double ns) {
   char text[32];
   std::snprintf(text, sizeof text, "%.4g us", ns / 1e3);
@@ -106,6 +97,17 @@ double own_call_ns(const Samples& samples) {
 double watched_call_ns(const Samples& samples) {
   const auto batches = double(samples.per_call_ns.size() * samples.batches_per_sample);
   return samples.watched_ns / (batches * double(samples.batch));
+}
+
+// Half of the calls of a batch whose clock is audited. Batches of whole rotations begin at the same
+// copy of the operands, so that a device that has recorded one batch makes the next one from it.
+uint64_t half_batch(const Samples& samples, const MeasureOptions& options) {
+  const uint64_t half = std::max<uint64_t>(1, samples.batch / 2);
+  const uint64_t rotation = std::max<uint64_t>(1, uint64_t(options.rotation));
+  const uint64_t rotations = (half + rotation - 1) / rotation * rotation;
+  const double call_ns = std::max(own_call_ns(samples), watched_call_ns(samples));
+  const bool is_short = double(rotations) * call_ns <= kSettlingNs;
+  return is_short && 2 * rotations <= most_calls(options) ? rotations : half;
 }
 
 // The part of a batch's device time that may count in favor of the clock. Time that the host did
