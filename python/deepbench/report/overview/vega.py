@@ -40,12 +40,13 @@ def compile_to_vega(spec: Spec) -> Spec:
     """A Vega-Lite chart compiled to Vega. Its config holds all colors."""
     vega: Spec = _convert("vegalite_to_vega", spec)
     styles: Mapping[str, Spec] = vega.get("config", {}).get("style", {})
-    for mark in _marks_in(vega):
+    for mark in _parts_in(vega, "marks"):
         _remove_colors_that_style_sets(mark, styles)
         if _RING in mark.get("style", []):
             mark["interactive"] = False  # the pointer must reach the point inside
-    for legend in _legends_in(vega):
+    for legend in _parts_in(vega, "legends"):
         _remove_colors_that_theme_sets(legend)
+    _move_titles_into_signals(vega)
     return vega
 
 
@@ -56,16 +57,23 @@ def compiled_theme(config: Spec) -> Spec:
     return theme
 
 
-def _marks_in(group: Spec) -> Iterator[Spec]:
+def _parts_in(group: Spec, kind: str) -> Iterator[Spec]:
+    """The marks, axes or legends of a group and of the groups in it."""
+    yield from group.get(kind, [])
     for mark in group.get("marks", []):
-        yield mark
-        yield from _marks_in(mark)
+        yield from _parts_in(mark, kind)
 
 
-def _legends_in(group: Spec) -> Iterator[Spec]:
-    yield from group.get("legends", [])
-    for mark in group.get("marks", []):
-        yield from _legends_in(mark)
+def _move_titles_into_signals(vega: Spec) -> None:
+    """Makes the titles of the chart and of its axes the values of signals. Vega parses a title as a
+    literal of an expression, and takes a literal such as 'constructor' or 'if' for a name; the
+    value of a signal is not parsed. The signal of an axis is called after its scale: x_title."""
+    named = [(axis, "title", f"{axis['scale']}_title") for axis in _parts_in(vega, "axes")]
+    named += [(vega.get("title", {}), part, f"chart_{part}") for part in ("text", "subtitle")]
+    for holder, part, name in named:
+        if holder.get(part) is not None:
+            vega.setdefault("signals", []).append({"name": name, "value": holder[part]})
+            holder[part] = {"signal": name}
 
 
 def _remove_colors_that_style_sets(mark: Spec, styles: Mapping[str, Spec]) -> None:
@@ -116,7 +124,7 @@ def svg(spec: Spec) -> bytes:
 
 def pdf(spec: Spec) -> bytes:
     """One page of the chart's size with selectable text."""
-    document: bytes = _convert("vegalite_to_pdf", json.dumps(spec))
+    document: bytes = _convert("vega_to_pdf", json.dumps(compile_to_vega(spec)))
     return document
 
 

@@ -25,6 +25,7 @@ from deepbench.report.overview.charts import (
     throughput_chart,
 )
 from deepbench.report.overview.outliers import Outliers, outliers
+from example_rows import make_context
 from report_files import with_samples, write_result_file
 from required_tools import require_module
 
@@ -179,6 +180,22 @@ def test_long_titles_are_wrapped(tmp_path: Path) -> None:
     }
     assert len(words) == 20
     assert max(map(len, text_lines_in_svg(image.read_bytes()))) < 80
+
+
+@pytest.mark.parametrize("name", ["constructor", "toString", "__proto__", "if"])
+def test_titles_are_no_names_of_javascript(tmp_path: Path, name: str) -> None:
+    rows = [timed_gemm(place) for place in range(3)]
+    for row in rows:
+        row["attributes"][name] = row["library"] = name
+        row["metrics"] = [{"name": name, "value": 1 + row["position"]}]
+    file = write_result_file(
+        tmp_path / "mine.jsonl", rows, make_context(rows=3, device={"index": 0, "name": name})
+    )
+    for ending in ("svg", "pdf"):
+        image = tmp_path / f"x.{ending}"
+        assert main(["report", str(file), "--chart", f"{name}/{name}", "-o", str(image)]) == 0
+    found = text_lines_in_svg((tmp_path / "x.svg").read_bytes())
+    assert found.count(name) >= 3  # of the chart, both axes
 
 
 # ---- outliers ----------------------------------------------------------------------------------

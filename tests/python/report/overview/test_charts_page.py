@@ -250,15 +250,39 @@ def test_charts_follow_the_theme(browser: Browser, tmp_path: Path) -> None:
     assert browser.problems == []
 
 
-def test_names_of_javascript_cost_no_other_chart(browser: Browser, tmp_path: Path) -> None:
-    """Every object of JavaScript has a member of these names."""
+NAMES = ("constructor", "__proto__", "toString", "if")  # of JavaScript's objects and of Vega
+
+
+def test_names_of_javascript_are_drawn(browser: Browser, tmp_path: Path) -> None:
     rows = make_rows()
     rows[0]["library"] = rows[1]["attributes"]["precision"] = "__proto__"
+    rows[0]["bound"].update(by="memory", share_roofline=0.5, level="constructor")
     for row in rows:
-        row["attributes"]["constructor"] = 10 * (1 + row["position"])
+        row["attributes"] |= dict.fromkeys(NAMES, 10 * (1 + row["position"]))
+        row["metrics"] = [{"name": name, "value": 1 + row["position"]} for name in NAMES]
+    rows[2]["library"] = "toString"
     open_report(browser, tmp_path, rows)
-    assert browser.problems == []
-    assert "__proto__" in texts_of_elements(browser, "#chart-roofline .role-legend-label text")
-    assert texts_of_elements(browser, "#chart-sweep")[0].startswith("This chart cannot be drawn: ")
+    assert {"__proto__", "float"} <= set(
+        texts_of_elements(browser, "#chart-roofline .role-legend-label text")
+    )
+    assert "data in constructor" in browser.run("document.getElementById('facts').textContent")
+    for name in NAMES:
+        choose_axes(browser, name, name)
+        wait_for_titles(browser, name, name)
     choose_axes(browser, "time", "n")
     wait_for_titles(browser, "n", "time of a call (µs)")
+    assert browser.problems == []
+
+
+def test_a_chart_that_cannot_be_drawn_says_why(browser: Browser, tmp_path: Path) -> None:
+    open_report(browser, tmp_path, rows_over_n())
+    browser.run(
+        "[window.kept, window.drawChart] = [drawChart, async () => {throw Error('no room')}]"
+    )
+    choose_axes(browser, "time", "m")
+    browser.wait_for("document.getElementById('chart-sweep').textContent"
+                     " === 'This chart cannot be drawn: no room'")  # fmt: skip
+    browser.run("void (window.drawChart = kept)")
+    choose_axes(browser, "time", "n")
+    wait_for_titles(browser, "n", "time of a call (µs)")
+    assert browser.problems == []

@@ -44,7 +44,7 @@ async function redrawn(container, spec, use) {
   let view;
   try {
     ({view} = await drawChart(inner, {...spec, config: themeOfCharts()}, DRAWING));
-  } catch (error) {  // Vega fails at some titles, such as an attribute 'constructor'
+  } catch (error) {  // the other parts of the page do not depend on this chart
     container.replaceChildren(`This chart cannot be drawn: ${error.message}`);
     return;
   }

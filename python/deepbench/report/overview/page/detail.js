@@ -1,6 +1,8 @@
 // The selected row: its samples in the order of measurement, their distribution, and other facts.
 let chosenId = null;
-const LEVELS = {llc: 'the last-level cache', l1: 'the L1 cache', l2: 'the L2 cache', memory: 'memory'};
+const LEVELS = new Map([
+  ['llc', 'the last-level cache'], ['l1', 'the L1 cache'], ['l2', 'the L2 cache'], ['memory', 'memory'],
+]);
 
 function choose(id) {
   chosenId = id;
@@ -99,7 +101,7 @@ function factsOf(row) {
     ['rate', row.tflops !== null ? `${rate(row.tflops)} ${workUnit(row.precision)}` : null],
     ['bandwidth', row.gbps !== null ? `${rate(row.gbps)} GB/s` : null],
     ['roofline', row.roofline === null ? null
-      : `${share(row.roofline)} %, bound by ${row.bound}${row.level ? `, data in ${LEVELS[row.level] || row.level}` : ''}`],
+      : `${share(row.roofline)} %, bound by ${row.bound}${row.level ? `, data in ${LEVELS.get(row.level) || row.level}` : ''}`],
     ['verification', row.verified && `${row.verified}${row.worst === null || row.verified === 'skipped' ? '' : `, worst error ${percent(row.worst)} % of its bound`}`],
     ['observed', row.observed],
     ['file', `${row.file}: ${report.files[row.run].name}, row ${row.position}`],

@@ -97,10 +97,12 @@ function sweepSpec(points, width) {
   spec.axes = [...parts.x.axes, ...parts.y.axes];
   for (const axis of spec.axes) {
     if (axis.scale === 'x' && ticks) axis.values = ticks;
-    if (axis.title) axis.title = sweepState[axis.scale === 'x' ? 'attribute' : 'metric'].title;
   }
   spec.width = width;
-  const signals = {outer_width: width, label_width: labelWidth(color.domain)};
+  const signals = {
+    outer_width: width, label_width: labelWidth(color.domain),
+    x_title: sweepState.attribute.title, y_title: sweepState.metric.title,
+  };
   for (const one of spec.signals) if (one.name in signals) one.value = signals[one.name];
   putInto(spec, 'rows', points);
   const [left, right] = x === 'point' ? [] : endsOf(xs);
