@@ -88,6 +88,12 @@ def roofline_point(row: ReportRow) -> tuple[float, float] | None:
     return (flops / size, tflops) if flops and size and tflops else None
 
 
+def bandwidth_point(row: ReportRow) -> tuple[float, float] | None:
+    """Bytes and GB/s of a row that has both and no FLOPs."""
+    size, gbps = row.entry.bytes, row.gbps
+    return (size, gbps) if size and gbps and not row.entry.flops else None
+
+
 def axes(points: Iterable[tuple[float, float]], lines: Sequence[Ceiling]) -> Axes | None:
     """Axis ranges that contain every point and the ceilings above them; None without points."""
     known = list(points)

@@ -14,7 +14,7 @@ from deepbench.report.fields import get
 from deepbench.results import ResultFile
 
 from . import comparison_tables, facts, headline, summary
-from .ceilings import Axes, Ceiling, axes, ceilings, roofline_point
+from .ceilings import Axes, Ceiling, axes, bandwidth_point, ceilings, roofline_point
 from .model_charts import ModelCharts, model_charts
 from .pairs import Pair, ReferenceComparison, algorithms, hot_cold_pairs, reference_comparisons
 from .report_rows import ReportFile, all_rows, report_files, work_title
@@ -44,6 +44,11 @@ class Content:
     @cached_property
     def hot_cold_pairs(self) -> list[Pair]:
         return hot_cold_pairs(self.files)
+
+    @property
+    def hot_cold_points(self) -> list[Pair]:
+        """The pairs in the chart, which has the bytes of a call as its horizontal axis."""
+        return [pair for pair in self.hot_cold_pairs if pair.row.entry.bytes]
 
     @cached_property
     def reference_comparisons(self) -> list[ReferenceComparison]:
@@ -119,13 +124,12 @@ class Content:
     @cached_property
     def charts(self) -> list[str]:
         """The charts that have data."""
-        every = [row for row in all_rows(self.files) if row.is_plottable]
         has_data = {
             "roofline": self.axes is not None,
-            "bandwidth": any(row.gbps and not row.entry.flops for row in every),
+            "bandwidth": any(map(bandwidth_point, all_rows(self.files))),
             "distribution": any(file.rows for file in self.files),
             "algorithms": bool(self.algorithms),
-            "caches": bool(self.hot_cold_pairs),
+            "caches": bool(self.hot_cold_points),
             "against": any(one.pairs for one in self.reference_comparisons),
         }
         return [*self.models.names, *(name for name, shows in has_data.items() if shows)]

@@ -9,7 +9,7 @@ from typing import Any
 from deepbench.report import FormatError
 
 from . import vega
-from .ceilings import roofline_point
+from .ceilings import bandwidth_point, roofline_point
 from .charts import Spec, chart, invisible_corner_points, label_width, sweep_chart
 from .content import Content
 from .outliers import Outliers, outliers
@@ -137,9 +137,7 @@ def _chart_rows(content: Content, name: str) -> list[Value]:
         positions = [
             (row, position)
             for row in all_rows(content.files)
-            if (
-                position := roofline_point(row) if name == "roofline" else _bytes_and_bandwidth(row)
-            )
+            if (position := roofline_point(row) if name == "roofline" else bandwidth_point(row))
         ]
         color = _distinguishing_property(row for row, _ in positions)
         return [{"x": x, "y": y, **_color_and_shape(row, color)} for row, (x, y) in positions]
@@ -168,15 +166,8 @@ def _chart_pairs(content: Content, name: str) -> Iterator[tuple[Pair, str]]:
             (pair, one.label) for one in content.reference_comparisons for pair in one.pairs
         )
         return
-    for pair in content.algorithms if name == "algorithms" else content.hot_cold_pairs:
-        if name == "algorithms" or pair.row.entry.bytes:
-            yield pair, ""
-
-
-def _bytes_and_bandwidth(row: ReportRow) -> tuple[float, float] | None:
-    """Bytes and GB/s of a row without FLOPs."""
-    size, gbps = row.entry.bytes, row.gbps
-    return (size, gbps) if size and gbps and not row.entry.flops else None
+    for pair in content.algorithms if name == "algorithms" else content.hot_cold_points:
+        yield pair, ""
 
 
 def _distinguishing_property(rows: Iterable[ReportRow]) -> Callable[[ReportRow], str | None]:

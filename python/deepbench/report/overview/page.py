@@ -117,7 +117,10 @@ def _page_data(content: Content) -> dict[str, object]:
     room = content.axes
     return {
         **page_data(
-            content.files, content.algorithms, content.hot_cold_pairs, content.reference_comparisons
+            content.files,
+            content.algorithms,
+            content.hot_cold_points,
+            content.reference_comparisons,
         ),
         **sweep_page_data(content.files, content.sweep),
         "charts": specs,
@@ -177,18 +180,23 @@ def _charts_html(content: Content) -> Iterator[str]:
             yield _sweep_html(content) if name == "sweep" else _read_asset("row.html")
         else:
             yield _chart_html(content, name)
-    if content.reference_comparisons and "against" not in content.charts:
-        yield _tables_html("against", _TITLES["against"], content.tables("against"))
+    for name in ("caches", "against"):
+        if name not in content.charts and (sections := _chart_tables(content, name)):
+            yield _tables_html(name, _TITLES[name], sections)
 
 
 def _chart_html(content: Content, name: str) -> str:
     notes = "".join(f'<p class="note">{escape(text)}</p>\n' for text in content.notes(name))
     label = f'role="figure" aria-label="{_TITLES[name]}"'
     box = f'<div class="chart scripted" id="chart-{name}" {label}></div>\n'
-    titled = [replace(section, heading="") if section.heading == _TITLES[name] else section
-              for section in content.tables(name)]  # fmt: skip
-    tables = "".join(map(_section_html, titled))
+    tables = "".join(map(_section_html, _chart_tables(content, name)))
     return f'<section id="{name}">\n<h2>{_TITLES[name]}</h2>\n{notes}{box}{tables}</section>\n'
+
+
+def _chart_tables(content: Content, name: str) -> list[Section]:
+    """The tables of a chart. No heading repeats the chart's title."""
+    return [replace(section, heading="") if section.heading == _TITLES[name] else section
+            for section in content.tables(name)]  # fmt: skip
 
 
 def _rest_html(content: Content) -> Iterator[str]:

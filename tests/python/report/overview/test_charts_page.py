@@ -164,6 +164,42 @@ def test_page_and_image_form_the_same_series(
     assert browser.problems == []
 
 
+# ---- rows without work -------------------------------------------------------------------------
+
+WITHOUT_WORK = ({"flops": None, "bytes": None}, {"flops": 0, "bytes": 0})
+
+
+@pytest.mark.parametrize("work", WITHOUT_WORK)
+def test_charts_of_bytes_leave_out_rows_without_work(
+    browser: Browser, tmp_path: Path, work: dict[str, int | None]
+) -> None:
+    rows = [{**row, "work": {**row["work"], **work}} for row in make_rows()]
+    open_report(browser, tmp_path, rows)
+    charts = browser.run("[...document.querySelectorAll('.chart')].map((one) => one.id)")
+    assert charts == ["chart-sweep", "chart-distribution", "chart-algorithms"]
+    caches = browser.run("document.getElementById('caches').textContent")
+    assert caches.count("Hot against cold") == 1  # the table needs no work
+    assert browser.problems == []
+
+
+@pytest.mark.parametrize("work", WITHOUT_WORK)
+def test_charts_of_bytes_show_the_rows_with_work(
+    browser: Browser, tmp_path: Path, work: dict[str, int | None]
+) -> None:
+    rows = [*make_rows(), make_memory(18)]
+    for place in (0, 14):
+        rows[place]["work"] = {**rows[place]["work"], **work}
+    open_report(browser, tmp_path, rows)
+    counts = [
+        browser.run(
+            f"document.querySelectorAll('#chart-{name} .mark-symbol.role-mark > path').length"
+        )
+        for name in ("bandwidth", "caches")
+    ]
+    assert counts == [1, 5]
+    assert browser.problems == []
+
+
 # ---- samples -----------------------------------------------------------------------------------
 
 
