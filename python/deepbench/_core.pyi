@@ -225,7 +225,7 @@ def failed_row(
     device_name: str = "",
 ) -> str:
     """The JSON row of a problem that no worker answered. `problem` is a problem line with its
-    metadata; `worker` is crashed, hung, killed or skipped, or '' if the worker still runs. Raises
+    metadata; `worker` is crashed, hung, killed, stopped or skipped, or '' if it still runs. Raises
     InvalidProblem, or ValueError for an unknown status."""
 
 def line_of_members(members: Mapping[str, object]) -> str: ...

@@ -20,6 +20,7 @@ Libraries = frozenset[str] | None
 MAX_CRASHES = 3
 # A row that did not run, or that exceeded a limit, tells nothing about its library.
 _UNINFORMATIVE = ("unsupported", "invalid", "out_of_memory")
+_ENDED_BY_THE_ROW = ("crashed", "stopped")  # how a worker ended: both count as a crash
 
 
 class RestartLimit:
@@ -61,7 +62,7 @@ def _crash_text(row: Row) -> str | None:
     """How the worker of a row ended: 'crashed: SIGSEGV'."""
     if row.status == "device_lost":
         return "lost the device"
-    if row.observed.get("worker") != "crashed":
+    if row.observed.get("worker") not in _ENDED_BY_THE_ROW:
         return None
     return str(row.reason).removeprefix("the worker ").partition(" (")[0]
 

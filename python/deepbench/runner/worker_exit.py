@@ -10,7 +10,7 @@ from typing import Literal, NamedTuple
 from deepbench.errors import printable_line
 from deepbench.runner.oom_kills import OomKills
 
-Cause = Literal["crashed", "hung", "killed"]
+Cause = Literal["crashed", "hung", "killed", "stopped"]  # stopped over an answer that is no row
 
 _DEVICE_LOST = 3  # exit status of a worker that lost its device
 _MESSAGE_PREFIX = "deepbench: "  # of messages that a worker prints itself

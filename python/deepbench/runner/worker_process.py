@@ -162,9 +162,9 @@ class WorkerProcess:
                 return line
             if self._output.size > strict_json.MAX_LINE_BYTES:
                 self.kill()
-                limit = f"{strict_json.MAX_LINE_BYTES >> 20} MiB"
+                what = f"{INVALID_ANSWER}: it exceeds {strict_json.MAX_LINE_BYTES:,} bytes"
                 return WorkerFailure(
-                    "failed", f"the worker's answer has more than {limit}: it was stopped"
+                    "failed", f"{what}, so the worker was stopped", cause="stopped"
                 )
             if self._output.closed:
                 return self._failure_of_ended_worker()
@@ -242,7 +242,9 @@ class WorkerProcess:
         """The failure of a worker that ended or closed its output."""
         if not self._wait_for_end():
             self.kill()
-            return WorkerFailure("failed", "the worker closed its output: it was stopped")
+            return WorkerFailure(
+                "failed", "the worker closed its output: it was stopped", cause="stopped"
+            )
         oom_kills = read_oom_kills()
         used_up_cpu_time = reached_cpu_limit(self._process.pid)  # known until it is reaped
         self.kill()
@@ -304,7 +306,9 @@ class _LineBuffer:
 
 def parse_answer(text: str, position: int) -> Row | WorkerFailure:
     """The row in the answer to the line at `position`, with the types of the schema."""
-    no_row = WorkerFailure("failed", f"the worker's answer is not a row: {shortened(text)}")
+    no_row = WorkerFailure(
+        "failed", f"the worker's answer is not a row: {shortened(text)}", cause="stopped"
+    )
     try:
         value = strict_json.parsed(text.encode("utf-8"))
         if not isinstance(value, dict) or value.get("type") != "row":

@@ -77,7 +77,7 @@ void bind_row(py::module_& module) {
       py::arg("status"), py::arg("reason"), py::arg("worker") = "", py::arg("backend") = "",
       py::arg("device") = py::none(), py::arg("device_name") = "",
       "The row of a problem that no worker answered, as JSON. `problem` is a problem line with "
-      "its metadata; `worker` is crashed, hung, killed or skipped, or '' if the worker still "
+      "its metadata; `worker` is crashed, hung, killed, stopped or skipped, or '' if it still "
       "runs. Raises InvalidProblem, or ValueError for an unknown status.");
   module.def("line_of_members", line_of_members, py::arg("members"),
              "A row or a ceiling, as JSON, from the values of its members, for those that have no "

@@ -32,6 +32,10 @@ def killed_worker(row: dict[str, Any]) -> WorkerFailure:
     return WorkerFailure("out_of_memory", "killed", cause="killed")
 
 
+def stopped_worker(row: dict[str, Any]) -> WorkerFailure:
+    return WorkerFailure("failed", "the worker's answer is not a row: hello", cause="stopped")
+
+
 def device_lost_row(row: dict[str, Any]) -> dict[str, Any]:
     return without_times(row, "device_lost", "an illegal address")
 
@@ -80,6 +84,7 @@ def test_three_crashes_in_a_row_end_it(tmp_path: Path) -> None:
         ),  # neither tells anything about the library
         ([crashed_worker, crashed_worker, unsupported_row, crashed_worker], True),
         ([device_lost_row, crashed_worker, device_lost_row], True),
+        ([stopped_worker, crashed_worker, stopped_worker], True),
         (
             [hung_worker, hung_worker, hung_worker, killed_worker, killed_worker, killed_worker],
             False,

@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 from deepbench.results import Row
-from deepbench.runner import session
+from deepbench.runner import session, worker_process
 from deepbench.runner.ranks import worker_command
 from deepbench.runner.session import InProcessRows, Session
 from deepbench.runner.worker_exit import WorkerFailure
@@ -106,16 +106,39 @@ def test_ctrl_c_does_not_reach_a_worker_that_is_starting() -> None:
         ("torn", "failed", "the worker crashed: SIGSEGV"),
         ("abort", "failed", "the worker aborted: SIGABRT"),
         ("exit", "failed", "the worker ended with exit status 7"),
-        ("garbage", "failed", "the worker's answer is not a row: oneDNN says hello"),
-        ("endless", "failed", "the worker's answer has more than 16 MiB: it was stopped"),
     ],
 )
 def test_lost_row_names_its_cause_and_the_next_one_runs(
     word: str, status: str, reason: str
 ) -> None:
+    check_lost_row(word, WorkerFailure(status, reason))
+
+
+ENDLESS = (
+    "the backend gave an impossible answer: it exceeds 16,777,216 bytes, so the worker was stopped"
+)
+
+
+@pytest.mark.parametrize(
+    ("word", "reason"),
+    [
+        ("garbage", "the worker's answer is not a row: oneDNN says hello"),
+        ("endless", ENDLESS),
+        ("silence", "the worker closed its output: it was stopped"),
+    ],
+)
+def test_a_worker_whose_answer_is_no_row_has_not_crashed(
+    monkeypatch: pytest.MonkeyPatch, word: str, reason: str
+) -> None:
+    monkeypatch.setattr(worker_process, "_EXIT_TIMEOUT_S", 0.1)
+    check_lost_row(word, WorkerFailure("failed", reason, cause="stopped"))
+
+
+def check_lost_row(word: str, failure: WorkerFailure) -> None:
+    """Its failure, and that a new worker runs the next row."""
     with fake_worker_session() as one:
         first = one.start()["pid"]
-        assert run_word(one, word) == WorkerFailure(status, reason)
+        assert run_word(one, word) == failure
         second = pid_of(run_word(one, "ok", 1))
         assert second != first
         assert not is_alive(first)
@@ -285,6 +308,13 @@ def test_worker_that_does_not_start(arguments: tuple[str], message: str, status:
     ):
         one.start()
     assert caught.value.exit_status == status
+
+
+def test_a_hello_without_an_end_is_refused() -> None:
+    one = Session(["cat", "/dev/zero"])
+    with pytest.raises(SessionError, match=f"the worker cannot start: {ENDLESS}") as caught:
+        one.start()
+    assert caught.value.exit_status == 2
 
 
 def test_the_hang_limit_and_the_name_of_the_backend_count_at_the_start() -> None:

@@ -25,7 +25,8 @@ struct FailedRow {
   std::string device_name;
   Status status = Status::kFailed;
   std::string reason;
-  std::string worker;  // how the worker ended: crashed, hung, killed, skipped; "": it still runs
+  // How the worker ended: crashed, hung, killed, stopped, skipped; "": it still runs.
+  std::string worker;
 };
 
 DEEPBENCH_API Row assemble(const FailedRow& failed);
