@@ -207,7 +207,28 @@ def test_predictions_end_at_the_reach_of_the_rows(
     out, err = capsys.readouterr()
     assert "4 ranks" in out
     assert "64 ranks" not in out
-    assert "rows of one machine predict nothing beyond 6 ranks" in err
+    assert "all_reduce: rows of one machine predict nothing beyond 6 ranks" in err
+
+
+def test_a_limit_names_the_operations_that_have_it(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    sums = [all_reduce_row(i, 10**i, 5.0 + 10**i / 1e3) for i in range(2, 8)]
+    gathers = [{**row, "op": "all_gather", "position": row["position"] + 6} for row in sums]
+    through_mpi = [{**row, "library": "mpi 4.2"} for row in sums]
+    contents = ((one_machine(2), [*sums, *gathers]), (one_machine(8), through_mpi))
+    files = [tmp_path / name for name in ("one.jsonl", "eight.jsonl")]
+    for file, (context, rows) in zip(files, contents, strict=True):
+        file.write_text("".join(json.dumps(line) + "\n" for line in [context, *rows]))
+    assert run(["model", str(files[0]), "--ranks", "64"]) == 0
+    assert capsys.readouterr().err == (
+        "deepbench: all_reduce, all_gather: rows of one machine predict nothing beyond 6 ranks: "
+        "it has room for 6, and they measured no network\n"
+    )
+    assert run(["model", *map(str, files), "--ranks", "64"]) == 0
+    six, eight = capsys.readouterr().err.splitlines()
+    assert six.startswith("deepbench: all_reduce through ring 0.1.0, all_gather: rows of one")
+    assert eight.startswith("deepbench: all_reduce through mpi 4.2: rows of one machine")
 
 
 def test_rows_of_several_machines_do_not_extend_the_reach_of_others(

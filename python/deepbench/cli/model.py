@@ -4,7 +4,7 @@ prints the errors of the models on sizes and rank counts that they were not fitt
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 from deepbench.cli.command import Command, CommandLine, Option
@@ -54,8 +54,8 @@ def main(line: CommandLine) -> int:
         raise UsageError(f"there is no row of a collective that was measured in {names}")
     screen = Screen()
     limits = {group: _largest(counts) for group, counts in reaches.items()}
-    for most in sorted({limit for limit in limits.values() if limit < max(ranks)}):
-        screen.say(f"deepbench: {_reach_text(most)}")
+    for text in _reach_texts(limits, max(ranks)):
+        screen.say(f"deepbench: {text}")
     for group, points in found.items():
         op, library, algorithm, precision = group
         fitted = fit(algorithm_of(library, algorithm, op), points)
@@ -129,11 +129,22 @@ def _time_lines(
             yield f"  {size:>9.0f} B" + "".join(f"{time:>{_COLUMN}.1f}" for time in times)
 
 
-def _reach_text(most: float) -> str:
-    return (
-        f"rows of one machine predict nothing beyond {most} ranks: it has room for {most}, and "
-        "they measured no network"
-    )
+def _reach_texts(limits: Mapping[Group, float], asked: int) -> Iterator[str]:
+    """For each limit below the ranks that were asked for, the operations whose rows have it. The
+    library is named too if an operation has several limits."""
+    of_op: dict[str, set[float]] = {}
+    for group, limit in limits.items():
+        of_op.setdefault(group.op, set()).add(limit)
+    for most in sorted({limit for limit in limits.values() if limit < asked}):
+        names = dict.fromkeys(
+            group.op if len(of_op[group.op]) == 1 else f"{group.op} through {group.library}"
+            for group, limit in limits.items()
+            if limit == most
+        )
+        yield printable_line(
+            f"{', '.join(names)}: rows of one machine predict nothing beyond {most} ranks: it has "
+            f"room for {most}, and they measured no network"
+        )
 
 
 def _bandwidth_text(ns_per_byte: float) -> str:
