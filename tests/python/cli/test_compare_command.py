@@ -98,6 +98,27 @@ def test_exit_status_follows_the_allowed_slowdown(
     assert run_compare(capsys, compared_files[0], str(copied_file(compared_files[0])))[0] == 0
 
 
+@pytest.mark.parametrize("disturbed_rows", [(0, 1), (0,), ()])
+def test_the_last_line_says_that_no_pair_was_judged(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], disturbed_rows: tuple[int, ...]
+) -> None:
+    rows = [make_gemm(place, m=100 + place) for place in range(2)]
+    slow = [slowed_row(row, 2.0 if place in disturbed_rows else 1.0)
+            for place, row in enumerate(rows)]  # fmt: skip
+    for place in disturbed_rows:
+        slow[place]["statistics"]["waited_share"] = 0.5
+    a = write_result_file(tmp_path / "a.jsonl", *rows)
+    status, out, _ = run_compare(capsys, a, write_result_file(tmp_path / "b.jsonl", *slow))
+    assert status == 0
+    unjudged = (
+        "no regressions: no pair of rows was judged, since other work disturbed them; the exit "
+        "status is 0"
+    )
+    assert (out.splitlines()[-1] == unjudged) == (len(disturbed_rows) == 2)
+    assert ("was judged" in out) == (len(disturbed_rows) == 2)
+    assert "no regressions" in out
+
+
 def copied_file(file: str) -> Path:
     path = Path(file).with_name("copy.jsonl")
     path.write_bytes(Path(file).read_bytes())

@@ -18,7 +18,7 @@ def render(comparison: Comparison, name: str, width: int | None = None) -> Itera
         from .json import render_json
 
         return [render_json(comparison)]
-    from .content import regression_lines, sections
+    from .content import is_all_disturbed, regression_lines, sections
 
     if name == "markdown":
         from .markdown import render_markdown
@@ -33,7 +33,8 @@ def render(comparison: Comparison, name: str, width: int | None = None) -> Itera
     from .table import table_parts
 
     parts = list(table_parts(sections(comparison), width))
-    if sum(part.count("\n") for part in parts) < _LONG:
+    is_short = sum(part.count("\n") for part in parts) < _LONG
+    if is_short and not is_all_disturbed(comparison):  # else the last line says that no pair counts
         return parts
     end = Section("", tuple(regression_lines(comparison)), lead=tuple(headlines(comparison)))
     return [*parts, "\n", *table_parts([end], width)]

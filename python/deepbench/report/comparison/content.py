@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterator, Sequence
 
 from deepbench.compare import Comparison, Group, PairwiseComparison
 from deepbench.compare.reference_differences import reference_differences
+from deepbench.compare.verdicts import DISTURBED
 from deepbench.report.fields import percent, time_text
 
 from .headline import headlines
@@ -82,10 +83,20 @@ def regression_lines(comparison: Comparison) -> Iterator[str]:
     allowed = comparison.rules.fail_over
     beyond = f" of more than {percent(allowed)} %" if allowed else ""
     if not regressions:
-        yield f"no regressions{beyond}"
+        unjudged = (
+            ": no pair of rows was judged, since other work disturbed them; the exit status is 0"
+        )
+        yield f"no regressions{beyond}{unjudged if is_all_disturbed(comparison) else ''}"
         return
     more = f" and {len(regressions) - 1} more" if len(regressions) > 1 else ""
     yield f"regressions{beyond}: {regressions[0]}{more}"
+
+
+def is_all_disturbed(comparison: Comparison) -> bool:
+    """Whether other work disturbed every pair of rows that could have been judged."""
+    return all(against.overall is None for against in comparison.others) and any(
+        row.verdict == DISTURBED for against in comparison.others for row in against.rows
+    )
 
 
 def _counts_line(name: str, against: PairwiseComparison) -> str:
