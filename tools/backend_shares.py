@@ -18,7 +18,8 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[1]
 CORE = ROOT / "src/cpp"
 SHARED = (CORE / "deepbench/backend/*.hpp", CORE / "deepbench/core/affinity.hpp",
-          CORE / "deepbench/core/physical_cores.hpp")  # fmt: skip
+          CORE / "deepbench/core/physical_cores.hpp",
+          CORE / "deepbench/core/start_thread.hpp")  # fmt: skip
 # Sources that concern the machine, the driver or the compiler, and not the interface.
 MACHINE = {
     "cpu": "affinity|cgroup_limits|device|energy|environment|host_memory|isa|page_pool|system_files"

@@ -2,6 +2,7 @@
 #include "thread_team.hpp"
 
 #include "affinity.hpp"
+#include "deepbench/core/start_thread.hpp"
 
 namespace deepbench::cpu {
 namespace {
@@ -12,9 +13,11 @@ constexpr int kSpinsBetweenCalls = 1 << 14;
 
 ThreadTeam::ThreadTeam(const std::vector<int>& cpus)
     : cpus_(cpus), barrier_(uint32_t(cpus.size())) {
+  members_->threads.reserve(cpus_.size());
   try {
     for (size_t member = 1; member < cpus_.size(); ++member)
-      members_->threads.emplace_back([this, member] { run_jobs_until_stopped(member); });
+      members_->threads.push_back(start_thread("a thread of the CPU backend",
+                                               [this, member] { run_jobs_until_stopped(member); }));
   } catch (...) {
     stop();
     throw;

@@ -15,8 +15,8 @@ namespace deepbench::cpu {
 
 class ThreadTeam {
  public:
-  // `cpus` has at least one element. Throws std::system_error if the system cannot create the
-  // threads.
+  // `cpus` has at least one element. Throws std::runtime_error if the system cannot start
+  // the threads.
   explicit ThreadTeam(const std::vector<int>& cpus);
   ~ThreadTeam();
   ThreadTeam(const ThreadTeam&) = delete;

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "affinity.hpp"
+#include "deepbench/core/start_thread.hpp"
 #include "topology.hpp"
 
 namespace deepbench::cpu {
@@ -29,8 +30,9 @@ WorkerPool::WorkerPool(const std::vector<int>& cpus) {
   sleepers_->threads.reserve(cpus.size());
   try {
     for (size_t worker = 0; worker < cpus.size(); ++worker)
-      sleepers_->threads.emplace_back(
-          [this, worker, cpu = cpus[worker]] { run_jobs_until_stopped(worker, cpu); });
+      sleepers_->threads.push_back(start_thread(
+          "a thread of the CPU backend",
+          [this, worker, cpu = cpus[worker]] { run_jobs_until_stopped(worker, cpu); }));
   } catch (...) {
     stop();
     throw;

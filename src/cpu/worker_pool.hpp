@@ -67,7 +67,7 @@ class OwnedSleepers {
 
 class WorkerPool {
  public:
-  // Starts one thread or more. Throws std::system_error if the system has no more threads.
+  // Starts one thread or more. Throws std::runtime_error if the system has no more threads.
   explicit WorkerPool(const std::vector<int>& cpus);
   ~WorkerPool();
   WorkerPool(const WorkerPool&) = delete;

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, NamedTuple, NoReturn
 from deepbench.runner.cpu_limit import reached_cpu_limit
 from deepbench.runner.oom_kills import read_oom_kills
 from deepbench.runner.progress import Deadline
+from deepbench.runner.start_refusal import start_refusal
 from deepbench.runner.worker_exit import failure_of_exit_status
 
 if TYPE_CHECKING:
@@ -184,16 +185,8 @@ def _start_follower(
             )
         RankWatcher(rank, process, joined).start()
     except (OSError, RuntimeError) as error:  # RuntimeError: no thread can be started
-        raise RuntimeError(f"cannot start rank {rank} of {size}: {_reason_of(error)}") from None
+        raise RuntimeError(f"cannot start rank {rank} of {size}: {start_refusal(error)}") from None
     return connection
-
-
-def _reason_of(error: OSError | RuntimeError) -> str:
-    """Why no process or thread can be started."""
-    if isinstance(error, OSError) and error.filename:  # such as /dev/null
-        return f"{error.strerror} ({error.filename})"
-    why = getattr(error, "strerror", None) or str(error)
-    return f"{why}; 'ulimit -u' and 'ulimit -n' limit processes and open files"
 
 
 class JoinedGroup:
@@ -260,8 +253,9 @@ def exit_on_rank_loss(group: Group | None) -> Iterator[None]:
     watcher = threading.Thread(target=_wait_for_loss, args=(group,), daemon=True)
     try:
         watcher.start()
-    except RuntimeError as error:  # the limit of processes
-        _exit_process(f"rank {group.rank}: {error}; 'ulimit -u' limits processes")
+    except RuntimeError as error:
+        why = start_refusal(error)
+        _exit_process(f"rank {group.rank}: cannot start the watcher of the other ranks: {why}")
     try:
         yield
     finally:

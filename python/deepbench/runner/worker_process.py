@@ -21,6 +21,7 @@ from deepbench.runner.oom_kills import read_oom_kills
 from deepbench.runner.processor_wait import WorkDeadline
 from deepbench.runner.progress import duration_text
 from deepbench.runner.ranks import inherited_descriptors
+from deepbench.runner.start_refusal import start_refusal
 from deepbench.runner.worker_exit import WorkerFailure, failure_of_exit_status, shortened
 
 _TICK_S = 0.25
@@ -82,7 +83,7 @@ class WorkerProcess:
                     start_new_session=True,
                 )
         except OSError as error:
-            raise SessionError(f"cannot start {command[0]}: {error.strerror}", 1) from None
+            raise SessionError(f"cannot start a worker: {start_refusal(error)}") from None
         self._start_ticks = stray_processes.start_ticks(self._process.pid)
         # An incomplete last line of a worker that ended is not a row.
         self._output = _LineBuffer(self._process.stdout, keep_torn=False)

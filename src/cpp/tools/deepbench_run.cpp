@@ -14,6 +14,7 @@
 #include <thread>
 
 #include "deepbench/core/attributes.hpp"
+#include "deepbench/core/start_thread.hpp"
 #include "deepbench/core/status.hpp"
 #include "deepbench/group/launch_environment.hpp"
 #include "deepbench/group/rendezvous.hpp"
@@ -71,7 +72,9 @@ std::shared_ptr<deepbench::Group> join_group_if_launched(const std::string& comm
 class ExitOnRankLoss {
  public:
   explicit ExitOnRankLoss(deepbench::Group* group) : group_(group) {
-    if (group) watcher_ = std::thread([group] { watch(*group); });
+    if (group)
+      watcher_ =
+          deepbench::start_thread("the watcher of the other ranks", [group] { watch(*group); });
   }
   ~ExitOnRankLoss() {
     if (!group_) return;

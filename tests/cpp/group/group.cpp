@@ -10,11 +10,14 @@
 #include <filesystem>
 #include <functional>
 #include <iterator>
+#include <stdexcept>
 #include <string>
 #include <thread>
 #include <utility>
 #include <vector>
 
+#include "../forked_process.hpp"
+#include "../no_more_threads.hpp"
 #include "local_group.hpp"
 
 namespace deepbench {
@@ -298,6 +301,26 @@ TEST_CASE("the other ranks notice a lost rank 0 between rows and within a row") 
     CAPTURE(failure);
     CHECK(failure.find(within ? "rank 0 of 2" : "") != std::string::npos);
   }
+}
+
+TEST_CASE("a rank that cannot start its watchdog says so before its connection closes") {
+  testing::ForkedProcess rank([] {
+    int ends[2];
+    if (socketpair(AF_UNIX, SOCK_STREAM, 0, ends) != 0) return 1;
+    if (!testing::forbid_more_threads()) return 1;
+    const Socket of_rank_zero(ends[0]);
+    std::vector<Socket> sockets;
+    sockets.emplace_back(ends[1]);
+    try {
+      const Group group(1, {{"node", ""}, {"node", ""}}, std::move(sockets));
+    } catch (const std::runtime_error& error) {
+      const std::string start = "cannot start the watchdog of the ranks: the limit of threads";
+      const bool is_named = std::string(error.what()).compare(0, start.size(), start) == 0;
+      return is_named && !of_rank_zero.is_readable(0) ? 7 : 2;
+    }
+    return 3;
+  });
+  CHECK(rank.end() == 7);
 }
 
 }  // namespace

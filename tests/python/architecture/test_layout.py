@@ -55,7 +55,8 @@ VAGUE_NAMES = {"common", "util", "utils", "misc", "helper", "helpers"}
 SEAM = (
     r"deepbench/plugin(_\w+)?\.hp?p?",
     r"deepbench/fill\.h",
-    r"deepbench/core/(affinity|input_array|physical_cores|precision)\.hpp",  # header-only
+    # Header-only.
+    r"deepbench/core/(affinity|input_array|physical_cores|precision|start_thread)\.hpp",
     r"deepbench/lookup\.h",
 )
 BACKEND = (*SEAM, r"deepbench/backend/\w+\.hpp", r"deepbench/ops/(?!.*reference)(\w+)/\w+\.hpp")

@@ -325,7 +325,9 @@ def test_the_hang_limit_and_the_name_of_the_backend_count_at_the_start() -> None
 
 
 def test_program_that_does_not_exist() -> None:
-    with pytest.raises(SessionError, match="cannot start /nonexistent/python: No such file"):
+    with pytest.raises(
+        SessionError, match=r"cannot start a worker: No such file .*/nonexistent/python"
+    ):
         Session(["/nonexistent/python"]).start()
 
 
@@ -439,7 +441,7 @@ def test_where_two_processes_are_too_many_the_next_worker_starts_after_the_last(
     class OnlyProcess(WorkerProcess):
         def __init__(self, *arguments: Any) -> None:
             if alive:
-                raise SessionError("cannot start python: Resource temporarily unavailable", 1)
+                raise SessionError("cannot start a worker: the limit of processes is reached")
             super().__init__(*arguments)
             alive.append(self)
 

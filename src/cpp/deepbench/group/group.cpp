@@ -10,6 +10,7 @@
 #include <new>
 
 #include "deepbench/core/attributes.hpp"
+#include "deepbench/core/start_thread.hpp"
 #include "deepbench/group/message.hpp"
 
 namespace deepbench {
@@ -104,7 +105,15 @@ Group::Group(int rank, std::vector<Member> members, std::vector<Socket> sockets)
       silence_limit_s_(kRoundTimeoutS) {
   if (pipe(wake_) != 0) throw RankDisconnected("no file descriptor is left for the watchdog");
   for (const int end : wake_) fcntl(end, F_SETFD, FD_CLOEXEC);
-  watchdog_ = std::thread([this] { run_watchdog(); });
+  try {
+    watchdog_ = start_thread("the watchdog of the ranks", [this] { run_watchdog(); });
+  } catch (...) {
+    // Rank 0 ends this process once its connection closes, which therefore waits until the process
+    // has said why.
+    static std::vector<Socket> until_exit;
+    until_exit = std::move(sockets_);
+    throw;
+  }
 }
 
 Group::~Group() {

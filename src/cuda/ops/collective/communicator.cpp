@@ -13,6 +13,7 @@
 #include <utility>
 #include <vector>
 
+#include "deepbench/core/start_thread.hpp"
 #include "deepbench/plugin.hpp"
 #include "status_check.hpp"
 #include "stream_polling.hpp"
@@ -62,9 +63,8 @@ InitResult init_communicator(const plugin::Ranks& ranks, const Stream& stream,
                       : nccl().ncclCommInitRank(&made.handle, size, id, rank);
     return made;
   };
-  std::thread([start, promise = std::move(promise)]() mutable {
-    promise.set_value(start());
-  }).detach();
+  auto join = [start, promise = std::move(promise)]() mutable { promise.set_value(start()); };
+  start_thread("the thread that joins NCCL's ranks", std::move(join)).detach();
   while (future.wait_for(kRankPollInterval) != std::future_status::ready)
     if (ranks.must_abort())
       throw plugin::Error(DEEPBENCH_DEVICE_LOST,
