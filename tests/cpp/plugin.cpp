@@ -141,7 +141,7 @@ TEST_CASE("results cross the plugin interface") {
   const BackendPlan plan = backend().plan(Problem::parse("gemm m=9 n=1 k=1"), {});
   CHECK(plan.memory_bytes() == 72);
   CHECK(plan.outputs() == 2);
-  CHECK(plan.candidates(0).empty());
+  CHECK(plan.candidates(0).ids.empty());
   CHECK_THROWS_WITH_AS(plan.with_candidate("fast"),
                        "plan_candidate: there is no candidate 'fast' for this problem", RowFailure);
   CHECK(backend().required_environment_variables({}).items().empty());

@@ -244,7 +244,9 @@ typedef struct deepbench_backend {
 
   /* Emits TEXT values named "candidate", each the id of an algorithm that `algorithm=best` may try:
    * a line of UTF-8 other than "default", "best" and "exhaustive". The plan's own comes first, then
-   * the most promising; at most `limit` are wanted (0: all). */
+   * the most promising; at most `limit` are wanted (0: all). The call counts as time of the
+   * selection, except for what a REAL compiling_ns states: compilation in this call that the
+   * machine need not repeat. */
   deepbench_status (*candidates)(deepbench_plan* plan, int64_t limit, deepbench_sink sink);
 
   /* The problem of `plan` bound to the candidate `id`. What the library has found out about the

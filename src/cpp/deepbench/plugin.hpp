@@ -206,6 +206,8 @@ class Plan {
     (void)limit;
     return {};
   }
+  // The part of the last call of candidates() that compiled what the machine keeps.
+  virtual double listing_compiling_ns() const { return 0; }
   virtual std::unique_ptr<Plan> with_candidate(const std::string& id) const {
     invalid("there is no candidate '" + id + "' for this problem");
   }
@@ -317,7 +319,9 @@ struct Slots {
   static deepbench_status candidates(deepbench_plan* handle, int64_t limit, deepbench_sink raw) {
     return guard([&] {
       Sink sink(raw);
-      for (const auto& id : internal::plan(handle).candidates(limit)) sink.text("candidate", id);
+      const Plan& plan = internal::plan(handle);
+      for (const auto& id : plan.candidates(limit)) sink.text("candidate", id);
+      if (plan.listing_compiling_ns() > 0) sink.real("compiling_ns", plan.listing_compiling_ns());
     });
   }
   static deepbench_status plan_candidate(deepbench_plan* handle, const char* id,

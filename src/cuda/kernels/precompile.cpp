@@ -6,6 +6,7 @@
 #include <set>
 #include <tuple>
 
+#include "deepbench/backend/host_timer.hpp"
 #include "deepbench/backend/parallel_for.hpp"
 #include "device.hpp"
 #include "kernels/compile.hpp"
@@ -29,20 +30,24 @@ std::vector<std::string> claim_unseen(const std::string& file,
 
 }  // namespace
 
-void precompile(const std::string& file, const std::vector<std::string>& expressions, int device) {
+double precompile(const std::string& file, const std::vector<std::string>& expressions,
+                  int device) {
+  const plugin::HostTimer timer;
   try {
     const int architecture = device_facts(device).architecture();
     const std::vector<std::string> fresh = claim_unseen(file, expressions, architecture);
-    if (fresh.empty()) return;
-    compile_missing(read_kernel_source(file), fresh, architecture,
-                    plugin::KernelCache(plugin::cache_folder()));
+    if (fresh.empty()) return 0;
+    const size_t missing = compile_missing(read_kernel_source(file), fresh, architecture,
+                                           plugin::KernelCache(plugin::cache_folder()));
+    return missing > 0 ? timer.elapsed_ns() : 0;
   } catch (const std::exception&) {  // the error is reported when the kernel is requested
+    return 0;
   }
 }
 
-void compile_missing(const Source& source, const std::vector<std::string>& expressions,
-                     int device_architecture, const plugin::KernelCache& cache) {
-  if (!cache.is_writable()) return;
+size_t compile_missing(const Source& source, const std::vector<std::string>& expressions,
+                       int device_architecture, const plugin::KernelCache& cache) {
+  if (!cache.is_writable()) return 0;
   const std::string compiler = compiler_identity();
   struct MissingFunction {
     std::string key, expression;
@@ -58,6 +63,7 @@ void compile_missing(const Source& source, const std::vector<std::string>& expre
     } catch (const std::exception&) {  // the error is reported when the kernel is requested
     }
   });
+  return missing.size();
 }
 
 }  // namespace deepbench::cuda

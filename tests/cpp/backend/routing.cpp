@@ -11,7 +11,8 @@ namespace deepbench::plugin {
 namespace {
 
 // Its plans take candidates that begin with its name and a dash, and refuse those that end in
-// "-refused". Lists two candidates, or those of `ids`. Counts the problems that it plans.
+// "-refused". Lists two candidates, or those of `ids`. Counts the problems that it plans, for
+// itself and as a contender. Each list states that `listing_compiling_ns` of it was compilation.
 class Library : public Implementation {
  public:
   explicit Library(std::string name, std::vector<std::string> ids = {"one", "two"})
@@ -20,11 +21,15 @@ class Library : public Implementation {
   LibraryFacts library() override { return {"1", "", ""}; }
   std::unique_ptr<Plan> plan(const Problem& problem, const Options&) override {
     ++planned;
-    if (problem.integer("m") == 2) unsupported(name_ + " refuses m=2");
-    return std::make_unique<NamedPlan>(*this, "");
+    return plan_of(problem);
+  }
+  std::unique_ptr<Plan> plan_contender(const Problem& problem, const Options&) override {
+    ++contended;
+    return plan_of(problem);
   }
 
-  int planned = 0;
+  int planned = 0, contended = 0;
+  double listing_compiling_ns = 0;
 
  protected:
   virtual std::vector<std::string> ids() const { return ids_; }
@@ -40,6 +45,7 @@ class Library : public Implementation {
       for (const std::string& id : library_.ids()) named.push_back(library_.name_ + "-" + id);
       return named;
     }
+    double listing_compiling_ns() const override { return library_.listing_compiling_ns; }
     std::unique_ptr<Plan> with_candidate(const std::string& id) const override {
       if (id.rfind(library_.name_ + "-", 0) != 0) reject_candidate(library_.name_, id);
       if (id == library_.name_ + "-refused") unsupported(library_.name_ + " refuses");
@@ -51,6 +57,11 @@ class Library : public Implementation {
     const Library& library_;
     const std::string id_;
   };
+
+  std::unique_ptr<Plan> plan_of(const Problem& problem) const {
+    if (problem.integer("m") == 2) unsupported(name_ + " refuses m=2");
+    return std::make_unique<NamedPlan>(*this, "");
+  }
 
   const std::string name_;
   const std::vector<std::string> ids_;
@@ -198,17 +209,37 @@ TEST_CASE("routes: a candidate names its library, and the option library may nam
 }
 
 TEST_CASE("routes: each library plans a problem once, whatever is asked about its candidates") {
-  first_library().planned = third_library().planned = 0;
+  for (Library* library : {&first_library(), &third_library()})
+    library->planned = library->contended = 0;
   const std::unique_ptr<Plan> plan = plan_with(kCompeting, "");
   CHECK(first_library().planned == 1);
-  CHECK(third_library().planned == 0);  // as long as nobody asks for the candidates
+  CHECK(third_library().contended == 0);  // as long as nobody asks for the candidates
   plan->candidates(32);
   const std::unique_ptr<Plan> candidate = plan->with_candidate("third:third-two");
   candidate->with_candidate("first:first-two");
   candidate->with_candidate("third:third-one");
   candidate->candidates(0);
   CHECK(first_library().planned == 1);
+  CHECK(first_library().contended == 0);
+  CHECK(third_library().contended == 1);
+  CHECK(third_library().planned == 0);
+}
+
+TEST_CASE("routes: a library that the options name is not planned as a contender") {
+  third_library().planned = third_library().contended = 0;
+  plan_with(kCompeting, "third")->candidates(0);
   CHECK(third_library().planned == 1);
+  CHECK(third_library().contended == 0);
+}
+
+TEST_CASE("routes: what all libraries compiled while they listed is added up for each list") {
+  const std::unique_ptr<Plan> plan = plan_with(kCompeting, "");
+  first_library().listing_compiling_ns = 3, third_library().listing_compiling_ns = 4;
+  plan->candidates(0);
+  CHECK(plan->listing_compiling_ns() == 7);
+  first_library().listing_compiling_ns = third_library().listing_compiling_ns = 0;
+  plan->candidates(0);
+  CHECK(plan->listing_compiling_ns() == 0);
 }
 
 TEST_CASE("routes: a plan outlives the problem that it was made for") {

@@ -30,6 +30,23 @@ inline bool run_in_process_with_driver(const std::function<bool()>& body) {
   return child.end() == 0;
 }
 
+// Like run_in_process_with_driver(), always with the stub, which counts what it loads. Not for a
+// process that has loaded a driver.
+inline bool run_in_process_with_stub(const std::function<bool()>& body) {
+  testing::ForkedProcess child([&] {
+    const std::string stub = std::string(testing::fake_cuda_folder()) + "/driver/libcuda.so.1";
+    if (!dlopen(stub.c_str(), RTLD_NOW | RTLD_GLOBAL)) std::fprintf(stderr, "%s\n", dlerror());
+    return body() ? 0 : 1;
+  });
+  return child.end() == 0;
+}
+
+// The pieces of code that the stub of a driver has loaded: none while no engine is built.
+inline int loaded_libraries() {
+  void* const function = dlsym(RTLD_DEFAULT, "deepbench_loaded_libraries");
+  return function ? reinterpret_cast<int (*)()>(function)() : -1;
+}
+
 inline bool has_libraries() {
   const char* folders = std::getenv("DEEPBENCH_TEST_CUDA_LIBRARIES");
   const bool is_set = folders && *folders;

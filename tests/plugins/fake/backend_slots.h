@@ -26,7 +26,8 @@ static inline void emit_real(deepbench_sink sink, const char* name, double real,
 /* Whether a value is a text even if it is written like a number, such as the version 1.0. */
 static inline bool is_text(Slot slot, const char* name) {
   if (slot == kDescribe) return strncmp(name, "estimate.", strlen("estimate.")) != 0;
-  return slot == kEnvironment || slot == kCandidates;
+  if (slot == kCandidates) return strcmp(name, "compiling_ns") != 0;
+  return slot == kEnvironment;
 }
 
 /* The text determines the type of other values: 5 is an integer, 5.0 a real number, five a text; a

@@ -49,6 +49,12 @@ class Implementation {
   // Binds the problem to the library's first choice of algorithm. Throws Error with the reason if
   // the library cannot run it.
   virtual std::unique_ptr<Plan> plan(const Problem& problem, const Options& options) = 0;
+  // Like plan(), for a library that competes with the chosen one. The plan is asked for candidates,
+  // so that a library whose first choice takes long to build may build it, or refuse the problem,
+  // when the plan is described or prepared.
+  virtual std::unique_ptr<Plan> plan_contender(const Problem& problem, const Options& options) {
+    return plan(problem, options);
+  }
 };
 
 // The result of planning or naming a candidate, or nothing if the library refuses or fails to plan

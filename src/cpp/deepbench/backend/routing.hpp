@@ -58,17 +58,15 @@ class StoredProblem {
   std::vector<deepbench_value> items_;
 };
 
-// The plan of one library, which must be usable.
-inline std::unique_ptr<Plan> plan_with(const Route& route, const Problem& problem,
-                                       const Options& options) {
+// Throws unsupported if the library is not usable.
+inline Implementation& usable_implementation(const Route& route) {
   Implementation& library = route.implementation();
   if (const LibraryFacts facts = library.library(); !facts.usable())
     unsupported(std::string(route.library) + ": " + facts.reason);
-  return library.plan(problem, options);
+  return library;
 }
 
-// The libraries that compete for a problem. Each plans it once, with its first choice, when that
-// plan is first asked for.
+// The libraries that compete for a problem. Each plans it once, when its plan is first asked for.
 class Contenders {
  public:
   // `routes` begins with the route that made `first`.
@@ -83,7 +81,7 @@ class Contenders {
   // Throws the reason why the library has no plan.
   const Plan& plan(const Route* route) {
     std::shared_ptr<const Plan>& plan = plans_[route];
-    if (!plan) plan = plan_with(*route, problem_.view(), options_);
+    if (!plan) plan = usable_implementation(*route).plan_contender(problem_.view(), options_);
     return *plan;
   }
 
@@ -108,6 +106,7 @@ class CompetingPlan final : public Plan {
   std::unique_ptr<Kernel> prepare() const override { return plan_->prepare(); }
 
   std::vector<std::string> candidates(int64_t limit) const override {
+    compiling_ns_ = 0;
     std::vector<std::vector<std::string>> lists;
     for (const Route* route : contenders_->routes()) {
       const auto ids = [&] { return candidates_of(route, limit); };
@@ -118,6 +117,7 @@ class CompetingPlan final : public Plan {
     }
     return interleave(lists);
   }
+  double listing_compiling_ns() const override { return compiling_ns_; }
 
   // An id without a library belongs to the chosen library.
   std::unique_ptr<Plan> with_candidate(const std::string& id) const override {
@@ -134,7 +134,9 @@ class CompetingPlan final : public Plan {
   }
 
   std::vector<std::string> candidates_of(const Route* route, int64_t limit) const {
-    std::vector<std::string> ids = contenders_->plan(route).candidates(limit);
+    const Plan& plan = contenders_->plan(route);
+    std::vector<std::string> ids = plan.candidates(limit);
+    compiling_ns_ += plan.listing_compiling_ns();
     for (std::string& id : ids) id.insert(0, std::string(route->library) + ":");
     return ids;
   }
@@ -154,6 +156,7 @@ class CompetingPlan final : public Plan {
 
   const std::shared_ptr<Contenders> contenders_;
   const std::shared_ptr<const Plan> plan_;
+  mutable double compiling_ns_ = 0;  // of all libraries, in the last call of candidates()
 };
 
 // A backend that plans a problem with the library that it chooses for it. Collectives use the ranks
@@ -170,7 +173,8 @@ class RoutedBackend : public Backend {
   // problem. If there is none, throws the reason of the first usable library.
   std::unique_ptr<Plan> plan(const Problem& problem, const Options& options) override {
     if (!options.library.empty())
-      return plan_with(named_route(problem.op(), options.library), problem, options);
+      return usable_implementation(named_route(problem.op(), options.library))
+          .plan(problem, options);
     ChosenRoute chosen = first_supporting(problem, options);
     const std::vector<const Route*> contenders = competing(*chosen.route);
     if (contenders.size() == 1 && !chosen.route->competes) return std::move(chosen.plan);

@@ -1,13 +1,14 @@
 // Attention and its gradients through cuDNN's fused engines, which keep the scores in registers.
 #include <algorithm>
 #include <memory>
+#include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "buffer.hpp"
 #include "cudnn/graph_execution.hpp"
 #include "cudnn/handle.hpp"
-#include "deepbench/backend/host_timer.hpp"
 #include "implementation.hpp"
 #include "ops/attention/cudnn_graph.hpp"
 #include "ops/attention/cudnn_limits.hpp"
@@ -18,32 +19,40 @@
 namespace deepbench::cuda {
 namespace {
 
-// The operations of attention and an engine that computes them.
-struct AttentionExecution {
-  AttentionExecution(const Attention& attention, const std::string& engine, const Stream& stream)
+// The operations of attention and the engines that compute them, which all plans of the problem
+// share.
+struct AttentionGraph {
+  AttentionGraph(const Attention& attention, const Stream& stream)
       : operations(attention),
-        graph(operations.descriptors(),
-              attention.is_backward ? "these gradients of attention" : "this attention", engine,
-              stream) {}
+        engines(operations.descriptors(),
+                attention.is_backward ? "these gradients of attention" : "this attention",
+                cudnn_handle(stream)) {}
 
   const AttentionOperations operations;
-  const GraphExecution graph;
+  GraphEngines engines;
 };
 
-using Execution = std::shared_ptr<const AttentionExecution>;
+// A graph with one of its engines, which it owns.
+struct Execution {
+  Execution(std::shared_ptr<AttentionGraph> of, const std::string& engine_name)
+      : graph(std::move(of)), built(&graph->engines.build(engine_name)) {}
+
+  std::shared_ptr<AttentionGraph> graph;
+  const GraphExecution* built;
+};
 
 class FusedCall : public GraphCall {
  public:
   FusedCall(Execution execution, const Stream& stream)
-      : GraphCall(execution->graph, stream), execution_(std::move(execution)) {}
+      : GraphCall(*execution.built, stream), graph_(std::move(execution.graph)) {}
 
  protected:
   void add_copy(const AttentionOperations::Pointers& pointers) {
-    GraphCall::add_copy(execution_->operations.make_variant_pack(pointers));
+    GraphCall::add_copy(graph_->operations.make_variant_pack(pointers));
   }
 
  private:
-  const Execution execution_;
+  const std::shared_ptr<const AttentionGraph> graph_;
 };
 
 AttentionOperations::Pointers forward_pointers(const AttentionOperands& operands, uint64_t copy,
@@ -61,7 +70,7 @@ class ForwardCall final : public FusedCall {
   ForwardCall(const Execution& execution, const AttentionOperands& operands,
               uint64_t statistics_bytes, Stream& stream)
       : FusedCall(execution, stream),
-        workspace_(execution->graph.workspace_bytes()),
+        workspace_(execution.built->workspace_bytes()),
         statistics_(statistics_bytes) {
     for (uint64_t copy = 0; copy < operands.copies(); ++copy)
       add_copy(forward_pointers(operands, copy, statistics_.data(), workspace_.data()));
@@ -87,7 +96,7 @@ class GradientCall final : public FusedCall {
                AttentionOperands& operands, Stream& stream)
       : FusedCall(execution, stream),
         operands_(operands),
-        workspace_(std::max(execution->graph.workspace_bytes(), forward->graph.workspace_bytes())),
+        workspace_(std::max(execution.built->workspace_bytes(), forward.built->workspace_bytes())),
         row_sums_(AttentionOperations::row_sum_bytes(attention)),
         query_sums_(AttentionOperations::query_sum_bytes(attention)),
         forward_(forward, operands, workspace_.data(), stream) {
@@ -137,22 +146,24 @@ class CudnnAttentionPlan final : public plugin::TypedPlan<CudnnAttentionPlan, At
     require_precision_support(attention.precision, options.device);
     require_fused_attention(attention, version());
     const Stream& stream = Stream::of(options.device);
-    cudnn_handle(stream);  // creates the handle outside the planning time
     if (attention.is_backward)
-      forward_ = std::make_shared<const AttentionExecution>(forward_of(attention), "", stream);
-    const plugin::HostTimer timer;
-    execution_ = std::make_shared<const AttentionExecution>(attention, candidate, stream);
-    planning_ns_ = timer.elapsed_ns();
+      forward_.emplace(std::make_shared<AttentionGraph>(forward_of(attention), stream), "");
+    execution_.emplace(std::make_shared<AttentionGraph>(attention, stream), candidate);
   }
 
   void describe(plugin::Sink& sink) const override {
-    describe_plan("cudnn " + version(), execution_->graph.engine(), memory_bytes(),
+    describe_plan("cudnn " + version(), execution_->built->engine(), memory_bytes(),
                   workspace_bytes(), sink);
-    sink.real("planning_ns", planning_ns_);
+    sink.real("planning_ns", execution_->built->planning_ns());
     sink.integer("outputs", int64_t(problem_.outputs().size()));
   }
   std::vector<std::string> candidates(int64_t) const override {
-    return execution_->graph.engines();
+    return execution_->graph->engines.names(execution_->built->engine());
+  }
+  std::unique_ptr<plugin::Plan> with_candidate(const std::string& id) const override {
+    auto candidate = std::make_unique<CudnnAttentionPlan>(*this);
+    candidate->execution_.emplace(execution_->graph, id);
+    return candidate;
   }
 
   std::unique_ptr<plugin::Kernel> prepare() const override {
@@ -167,8 +178,8 @@ class CudnnAttentionPlan final : public plugin::TypedPlan<CudnnAttentionPlan, At
   static std::string version() { return library().version; }
   std::unique_ptr<LibraryCall> call_on(AttentionOperands& operands, Stream& stream) const {
     if (problem_.is_backward)
-      return std::make_unique<GradientCall>(execution_, forward_, problem_, operands, stream);
-    return std::make_unique<ForwardCall>(execution_, operands, statistics_bytes(), stream);
+      return std::make_unique<GradientCall>(*execution_, *forward_, problem_, operands, stream);
+    return std::make_unique<ForwardCall>(*execution_, operands, statistics_bytes(), stream);
   }
   uint64_t statistics_bytes() const { return AttentionOperations::statistics_bytes(problem_); }
   uint64_t sum_bytes() const {
@@ -177,20 +188,19 @@ class CudnnAttentionPlan final : public plugin::TypedPlan<CudnnAttentionPlan, At
                           AttentionOperations::query_sum_bytes(problem_));
   }
   uint64_t workspace_bytes() const {
-    return saturating_add(execution_->graph.workspace_bytes(), sum_bytes());
+    return saturating_add(execution_->built->workspace_bytes(), sum_bytes());
   }
   // The forward pass and its gradients share one workspace.
   uint64_t memory_bytes() const {
-    const uint64_t library = std::max(execution_->graph.workspace_bytes(),
-                                      forward_ ? forward_->graph.workspace_bytes() : 0);
+    const uint64_t library = std::max(execution_->built->workspace_bytes(),
+                                      forward_ ? forward_->built->workspace_bytes() : 0);
     return saturating_add(AttentionOperands::needed_bytes(problem_, copies_),
                           saturating_add(library, sum_bytes()));
   }
 
   const plugin::CopyPlan copies_;
-  Execution execution_;
-  Execution forward_;  // the forward pass before gradients
-  double planning_ns_ = 0;
+  std::optional<Execution> execution_;
+  std::optional<Execution> forward_;  // the forward pass before gradients
 };
 
 }  // namespace

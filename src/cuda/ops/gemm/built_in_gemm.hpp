@@ -48,9 +48,10 @@ class BuiltInGemmPlan final : public plugin::TypedPlan<BuiltInGemmPlan<Traits>, 
       names.push_back(one.name());
       expressions.push_back(one.expression());
     }
-    if (limit > 0) precompile(Traits::kName, expressions, this->options_.device);
+    compiling_ns_ = limit > 0 ? precompile(Traits::kName, expressions, this->options_.device) : 0;
     return names;
   }
+  double listing_compiling_ns() const override { return compiling_ns_; }
 
   std::unique_ptr<plugin::Kernel> prepare() const override {
     return prepare_gemm(
@@ -70,6 +71,7 @@ class BuiltInGemmPlan final : public plugin::TypedPlan<BuiltInGemmPlan<Traits>, 
   const std::vector<Plan> plans_;
   const Plan plan_;
   const plugin::CopyPlan copies_;
+  mutable double compiling_ns_ = 0;  // in the last call of candidates()
 };
 
 }  // namespace deepbench::cuda

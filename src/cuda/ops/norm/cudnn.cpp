@@ -7,7 +7,6 @@
 #include "buffer.hpp"
 #include "cudnn/graph_execution.hpp"
 #include "cudnn/handle.hpp"
-#include "deepbench/backend/host_timer.hpp"
 #include "implementation.hpp"
 #include "ops/norm/cudnn_graph.hpp"
 #include "ops/norm/kernels.hpp"
@@ -18,27 +17,28 @@
 namespace deepbench::cuda {
 namespace {
 
-// The operation of a normalization and an engine that computes it.
-struct NormExecution {
-  NormExecution(const Norm& norm, const std::string& engine, const Stream& stream)
-      : operation(norm), graph(operation.descriptors(), "this normalization", engine, stream) {}
+// The operation of a normalization and the engines that compute it, which all plans of the problem
+// share.
+struct NormGraph {
+  NormGraph(const Norm& norm, const Stream& stream)
+      : operation(norm),
+        engines(operation.descriptors(), "this normalization", cudnn_handle(stream)) {}
 
   const NormOperation operation;
-  const GraphExecution graph;
+  GraphEngines engines;
 };
-
-using Execution = std::shared_ptr<const NormExecution>;
 
 class NormCall final : public GraphCall {
  public:
-  NormCall(const Execution& execution, NormOperands& operands, Stream& stream)
-      : GraphCall(execution->graph, stream),
-        execution_(execution),
+  NormCall(std::shared_ptr<const NormGraph> graph, const GraphExecution& execution,
+           NormOperands& operands, Stream& stream)
+      : GraphCall(execution, stream),
+        graph_(std::move(graph)),
         operands_(operands),
         stream_(stream),
-        workspace_(execution->graph.workspace_bytes()) {
+        workspace_(execution.workspace_bytes()) {
     for (uint64_t copy = 0; copy < operands.copies(); ++copy)
-      add_copy(execution->operation.make_variant_pack(pointers(copy), workspace_.data()));
+      add_copy(graph_->operation.make_variant_pack(pointers(copy), workspace_.data()));
     NormCall::operands_refilled();
   }
 
@@ -51,55 +51,85 @@ class NormCall final : public GraphCall {
     return all;
   }
 
-  const Execution execution_;
+  const std::shared_ptr<const NormGraph> graph_;  // owns the execution
   NormOperands& operands_;
   Stream& stream_;
   const Buffer workspace_;
 };
 
-class CudnnNormPlan final : public plugin::TypedPlan<CudnnNormPlan, Norm> {
+class CudnnNormPlan final : public plugin::Plan {
  public:
-  static LibraryFacts library() { return library_facts_of<nvidia::Cudnn>(); }
-  static Norm parse(const plugin::Problem& problem) { return norm_problem(problem); }
+  CudnnNormPlan(const Norm& norm, const plugin::Options& options)
+      : norm_(norm),
+        options_(options),
+        copies_(plan_copies(uint64_t(norm.traffic()), options)),
+        graph_(make_graph(norm, options)) {}
 
-  CudnnNormPlan(const Norm& norm, const plugin::Options& options, const std::string& candidate)
-      : TypedPlan(norm, options), copies_(plan_copies(uint64_t(norm.traffic()), options)) {
-    require_built_in_kernels("norm");
-    require_precision_support(norm.precision, options.device);
-    parse_inputs(options.inputs);
-    const Stream& stream = Stream::of(options.device);
-    cudnn_handle(stream);  // creates the handle outside the planning time
-    const plugin::HostTimer timer;
-    execution_ = std::make_shared<const NormExecution>(norm, candidate, stream);
-    planning_ns_ = timer.elapsed_ns();
-  }
+  // Binds the plan to an engine, "" for the first that the library can build. A plan that is not
+  // bound has that one, which it builds when it is described or prepared.
+  void bind(const std::string& engine) { bound_ = &graph_->engines.build(engine); }
 
   void describe(plugin::Sink& sink) const override {
-    const uint64_t workspace = execution_->graph.workspace_bytes();
-    describe_plan("cudnn " + library().version, execution_->graph.engine(),
-                  NormOperands::needed_bytes(problem_, copies_, workspace), workspace, sink);
-    sink.real("planning_ns", planning_ns_);
-    sink.integer("outputs", int64_t(problem_.outputs().size()));
+    const uint64_t workspace = execution().workspace_bytes();
+    describe_plan("cudnn " + report<nvidia::Cudnn>().version, execution().engine(),
+                  NormOperands::needed_bytes(norm_, copies_, workspace), workspace, sink);
+    sink.real("planning_ns", execution().planning_ns());
+    sink.integer("outputs", int64_t(norm_.outputs().size()));
   }
   std::vector<std::string> candidates(int64_t) const override {
-    return execution_->graph.engines();
+    return graph_->engines.names(bound_ ? bound_->engine() : "");
+  }
+  std::unique_ptr<plugin::Plan> with_candidate(const std::string& id) const override {
+    auto candidate = std::make_unique<CudnnNormPlan>(*this);
+    candidate->bind(id);
+    return candidate;
   }
   std::unique_ptr<plugin::Kernel> prepare() const override {
     Stream& stream = Stream::of(options_.device);
-    auto operands = std::make_unique<NormOperands>(problem_, copies_, parse_inputs(options_.inputs),
+    auto operands = std::make_unique<NormOperands>(norm_, copies_, parse_inputs(options_.inputs),
                                                    options_.seed, NormMemory(stream));
-    auto call = std::make_unique<NormCall>(execution_, *operands, stream);
+    auto call = std::make_unique<NormCall>(graph_, execution(), *operands, stream);
     return std::make_unique<PreparedKernel>(stream, copies_, std::move(operands), std::move(call));
   }
 
  private:
+  static std::shared_ptr<NormGraph> make_graph(const Norm& norm, const plugin::Options& options) {
+    require_built_in_kernels("norm");
+    require_precision_support(norm.precision, options.device);
+    parse_inputs(options.inputs);
+    return std::make_shared<NormGraph>(norm, Stream::of(options.device));
+  }
+
+  const GraphExecution& execution() const { return bound_ ? *bound_ : graph_->engines.build(""); }
+
+  const Norm norm_;
+  const plugin::Options options_;
   const plugin::CopyPlan copies_;
-  Execution execution_;
-  double planning_ns_ = 0;
+  const std::shared_ptr<NormGraph> graph_;
+  const GraphExecution* bound_ = nullptr;  // nullptr: the first that the library can build
+};
+
+class CudnnNorm final : public Implementation {
+ public:
+  LibraryFacts library() override { return library_facts_of<nvidia::Cudnn>(); }
+
+  std::unique_ptr<plugin::Plan> plan(const plugin::Problem& problem,
+                                     const plugin::Options& options) override {
+    auto plan = std::make_unique<CudnnNormPlan>(norm_problem(problem), options);
+    plan->bind("");
+    return plan;
+  }
+  std::unique_ptr<plugin::Plan> plan_contender(const plugin::Problem& problem,
+                                               const plugin::Options& options) override {
+    return std::make_unique<CudnnNormPlan>(norm_problem(problem), options);
+  }
 };
 
 }  // namespace
 
-Implementation& cudnn_norm() { return implementation_of_plan<CudnnNormPlan>(); }
+Implementation& cudnn_norm() {
+  static auto* implementation = new CudnnNorm();
+  return *implementation;
+}
 
 }  // namespace deepbench::cuda

@@ -109,9 +109,10 @@ class PersistentRnnPlan final : public plugin::TypedPlan<PersistentRnnPlan, Rnn>
       names.push_back(known.name);
       expressions.push_back(persistent_expression(problem_, known));
     }
-    if (limit > 0) precompile("persistent", expressions, options_.device);
+    compiling_ns_ = limit > 0 ? precompile("persistent", expressions, options_.device) : 0;
     return names;
   }
+  double listing_compiling_ns() const override { return compiling_ns_; }
 
   std::unique_ptr<plugin::Kernel> prepare() const override {
     Stream& stream = Stream::of(options_.device);
@@ -137,6 +138,7 @@ class PersistentRnnPlan final : public plugin::TypedPlan<PersistentRnnPlan, Rnn>
   const PersistentPlan plan_;
   const LayerStorage storage_;
   const plugin::CopyPlan copies_;
+  mutable double compiling_ns_ = 0;  // in the last call of candidates()
 };
 
 }  // namespace

@@ -266,10 +266,10 @@ TEST_CASE("the number of outputs must be one") {
 
 TEST_CASE("candidates come in the backend's order") {
   const Problem problem = Problem::parse(kProblem);
-  CHECK(fake_backend("").plan(problem, {}).candidates(0).empty());
-  CHECK(fake_backend("candidates b a c").plan(problem, {}).candidates(0) ==
+  CHECK(fake_backend("").plan(problem, {}).candidates(0).ids.empty());
+  CHECK(fake_backend("candidates b a c").plan(problem, {}).candidates(0).ids ==
         std::vector<std::string>{"b", "a", "c"});
-  CHECK(fake_backend("candidates b a b a c").plan(problem, {}).candidates(0) ==
+  CHECK(fake_backend("candidates b a b a c").plan(problem, {}).candidates(0).ids ==
         std::vector<std::string>{"b", "a", "c"});
 }
 
@@ -277,7 +277,7 @@ TEST_CASE("optional slots that are NULL are done without") {
   const Backend backend = fake_backend("", "minimal");
   const Problem problem = Problem::parse("gemm m=7 n=5 k=9");
   const BackendPlan plan = backend.plan(problem, {});
-  CHECK(plan.candidates(0).empty());
+  CHECK(plan.candidates(0).ids.empty());
   CHECK(failure_of([&] { plan.with_candidate("other"); }) ==
         "invalid | candidate 'other': backend minimal has none");
   CHECK(backend.required_environment_variables({}).items().empty());

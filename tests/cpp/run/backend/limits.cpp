@@ -142,7 +142,7 @@ TEST_CASE("a function emits so many values and no more") {
 
 TEST_CASE("candidates are so many and no more") {
   const auto count = [](const std::string& script) {
-    return fake_backend(script).plan(Problem::parse(kProblem), {}).candidates(0).size();
+    return fake_backend(script).plan(Problem::parse(kProblem), {}).candidates(0).ids.size();
   };
   CHECK(count("flood candidates 4096") == 4096);
   CHECK(count("candidates a b a; flood candidates 4093") == 4095);  // one of them twice

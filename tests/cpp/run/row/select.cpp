@@ -5,6 +5,7 @@
 
 #include "../../fake_backend.hpp"
 #include "../../temporary_folder.hpp"
+#include "deepbench/core/stopwatch.hpp"
 #include "deepbench/run/row/candidate_search.hpp"
 
 namespace deepbench {
@@ -363,6 +364,60 @@ TEST_CASE("a final that has no time left has three rounds instead of five") {
   });
   // Of each two to warm up and three samples, in first looks and in the final.
   CHECK(timed == 2 * (2 + 3) + 2 * (2 + 3));
+}
+
+// A search with this budget among five candidates.
+CandidateSearch search_among_five(double budget_ns, const std::string& script, Stages& stages) {
+  const Backend backend = fake_backend(many_candidates(5) + script);
+  const Plan plan = plan_first_choice({Problem::parse(kProblem), RunOptions()}, backend);
+  return search_candidates({backend, {}}, plan, 500e3, budget_ns, {}, stages);
+}
+
+TEST_CASE("the time that listing candidates takes is part of what best has") {
+  Stages stages;
+  const CandidateSearch search = search_among_five(1000e9, "sleep candidates 200", stages);
+  CHECK(search.tried.size() == 5);
+  CHECK(search.spent_ns >= 200e6);
+  CHECK(stages.prepare_ns >= 200e6);
+  CHECK(stages.compiling_ns == 0);
+}
+
+TEST_CASE("listing candidates for longer than best has leaves time to try the first") {
+  Stages stages;
+  // Listing takes more than half of the budget. A quarter, 0.5 s, is left for screening.
+  const CandidateSearch search =
+      search_among_five(2e9, "sleep candidates 1100\nwhen candidate=c1 sleep prepare 600", stages);
+  CHECK(search.tried.size() == 2);
+  CHECK(search.tried.back().id == "c1");
+  CHECK(search.notes == std::vector<std::string>{"tried 2 of 5 candidates for lack of time"});
+}
+
+TEST_CASE("what listing candidates compiled once is none of the time that best has") {
+  Stages stages;
+  Stopwatch watch;
+  // More than there was counts as all of it.
+  const CandidateSearch search =
+      search_among_five(1000e9, "sleep candidates 200\nemit candidates compiling_ns 1.5e9", stages);
+  CHECK(search.tried.size() == 5);
+  CHECK(stages.compiling_ns >= 200e6);
+  CHECK(stages.compiling_ns <= stages.prepare_ns);
+  CHECK(search.spent_ns <= watch.lap_ns() - stages.compiling_ns);
+}
+
+TEST_CASE("a time of compilation that candidates cannot have taken is refused") {
+  const Backend backend = fake_backend("candidates a b; emit candidates compiling_ns -1.5");
+  const BackendPlan plan = backend.plan(Problem::parse(kProblem), {});
+  CHECK_THROWS_WITH_AS(plan.candidates(0), doctest::Contains("compiling_ns=-1.5"), RowFailure);
+}
+
+TEST_CASE("the time of a candidate that cannot be prepared counts as preparing") {
+  Stages stages;
+  const CandidateSearch search = search_among_five(
+      1000e9,
+      "when candidate=c1 sleep prepare 100\nwhen candidate=c1 fail prepare unsupported no kernel",
+      stages);
+  CHECK(search.tried[1].refused == "no kernel");
+  CHECK(stages.prepare_ns >= 100e6);
 }
 
 // Batches of the candidate's; the library's default takes two calls to warm up and three

@@ -325,13 +325,15 @@ BackendPlan::BackendPlan(const deepbench_backend* table, deepbench_plan* handle)
   outputs_ = uint32_t(facts_.integer("outputs", 1));
 }
 
-std::vector<std::string> BackendPlan::candidates(int64_t limit) const {
+ListedCandidates BackendPlan::candidates(int64_t limit) const {
   if (!table_->candidates) return {};
   const auto emit = [&](const deepbench_sink& sink) {
     call(*table_, "candidates", table_->candidates, handle_.get(), limit, sink);
   };
-  return valid_candidate_ids(
-      collected(*table_, "candidates", Collector::Answer::kCandidates, emit).candidates());
+  const Collector answer = collected(*table_, "candidates", Collector::Answer::kCandidates, emit);
+  const std::string impossible = impossible_fact(answer.values());
+  if (!impossible.empty()) invalid_answer("candidates", impossible);
+  return {valid_candidate_ids(answer.candidates()), answer.values().real("compiling_ns")};
 }
 
 BackendPlan BackendPlan::with_candidate(const std::string& id) const {

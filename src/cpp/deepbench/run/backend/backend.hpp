@@ -62,6 +62,12 @@ class DEEPBENCH_API Kernel {
   deepbench_forward_states forward_states_ = DEEPBENCH_STATES_UNKNOWN;
 };
 
+// The answer of BackendPlan::candidates().
+struct ListedCandidates {
+  std::vector<std::string> ids;  // the plan's own first
+  double compiling_ns = 0;       // part of the call: compilation that the machine need not repeat
+};
+
 // A problem that a backend has bound to a library and an algorithm.
 class DEEPBENCH_API BackendPlan {
  public:
@@ -71,8 +77,8 @@ class DEEPBENCH_API BackendPlan {
   uint64_t memory_bytes() const { return memory_bytes_; }
   uint32_t outputs() const { return outputs_; }
 
-  // The ids of the candidates, with the plan's own first. At most `limit` are requested (0: all).
-  std::vector<std::string> candidates(int64_t limit) const;
+  // At most `limit` candidates are requested (0: all).
+  ListedCandidates candidates(int64_t limit) const;
   BackendPlan with_candidate(const std::string& id) const;
   Kernel prepare() const;
 

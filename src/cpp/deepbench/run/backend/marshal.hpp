@@ -39,7 +39,7 @@ class Collector {
   enum class Answer {
     kFacts,
     kVariables,   // variables of the environment, whose texts are neither changed nor shortened
-    kCandidates,  // texts that are all called "candidate"
+    kCandidates,  // texts that are all called "candidate", and the real compiling_ns
   };
   explicit Collector(Answer answer = Answer::kFacts) : answer_(answer) {}
 

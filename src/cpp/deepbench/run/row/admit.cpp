@@ -85,7 +85,7 @@ void plan_named_candidate(const Plan& plan, const RowContext& context) {
     plan.backend_plan();
   } catch (const RowFailure& failure) {
     if (failure.status() != Status::kInvalid) throw;
-    const auto ids = plan.backend_plans->first().candidates(0);
+    const auto ids = plan.backend_plans->first().candidates(0).ids;
     if (std::find(ids.begin(), ids.end(), plan.candidate) != ids.end()) throw;
     throw_unknown_candidate(plan, context, ids);
   }

@@ -2,6 +2,7 @@
 #include "deepbench/run/row/candidate_search.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <limits>
 #include <memory>
 
@@ -17,8 +18,10 @@ namespace {
 
 constexpr size_t kMaxCandidates = 32;  // including the default; `exhaustive` has no limit
 constexpr int kSamples = 3, kRounds = 5;
-constexpr int kMinRounds = 3;            // rounds that are run even when the budget is spent
-constexpr double kScreeningShare = 0.5;  // share of the budget
+constexpr int kMinRounds = 3;  // rounds that are run even when the budget is spent
+// Shares of the budget: screening, and the part of it that making the list may take, so that a list
+// that takes long to make leaves time to try its first candidates.
+constexpr double kScreeningShare = 0.5, kListingShare = 0.25;
 // Share of a span: timing overhead affects all candidates alike.
 constexpr double kScreeningSpan = 0.2;
 constexpr double kConfirmationRatio = 1.5;  // times the leader: the slowest that is compared
@@ -52,14 +55,16 @@ class Searcher {
   }
 
   CandidateSearch run() {
-    std::vector<std::string> ids = other_candidates();
+    std::vector<std::string> ids;
+    run_and_charge_budget([&] { ids = other_candidates(); });
+    const double listing_ns = spent_ns_;
     if (!is_exhaustive() && ids.size() >= kMaxCandidates) ids.resize(kMaxCandidates - 1);
     const auto first = std::find(ids.begin(), ids.end(), plan_.options.first);
     if (first != ids.end()) std::rotate(ids.begin(), first, first + 1);
     search_.listed = 1 + int64_t(ids.size());
     run_and_charge_budget([&] { screen(""); });
     for (const auto& id : ids) {
-      if (has_spent_share(kScreeningShare)) {
+      if (has_spent_screening_time(listing_ns)) {
         search_.notes.push_back("tried " + std::to_string(search_.tried.size()) + " of " +
                                 std::to_string(search_.listed) + " candidates for lack of time");
         break;
@@ -80,7 +85,7 @@ class Searcher {
   std::vector<std::string> other_candidates() {
     std::vector<std::string> ids;
     try {
-      ids = plan_.backend_plans->first().candidates(is_exhaustive() ? 0 : kMaxCandidates);
+      ids = list_candidates();
     } catch (const RowFailure& failure) {
       if (failure.status() == Status::kDeviceLost) throw;
       search_.notes.push_back(failure.what());
@@ -96,6 +101,17 @@ class Searcher {
     return ids;
   }
 
+  // As part of preparing, like the planning of a candidate: some libraries build what they list.
+  std::vector<std::string> list_candidates() {
+    Stopwatch watch;
+    ListedCandidates listed =
+        plan_.backend_plans->first().candidates(is_exhaustive() ? 0 : kMaxCandidates);
+    const double took_ns = watch.lap_ns();
+    stages_.prepare_ns += took_ns;
+    stages_.compiling_ns += std::fmin(took_ns, listed.compiling_ns);
+    return std::move(listed.ids);
+  }
+
   // Charges the host time of `body`, except compilation, to the budget.
   template <class Body>
   void run_and_charge_budget(Body body) {
@@ -105,9 +121,14 @@ class Searcher {
     spent_ns_ += watch.lap_ns() - (stages_.compiling_ns - compiling_ns);
   }
 
-  bool has_spent_share(double share) const {
-    return budget_ns_ > 0 &&
-           value_of_rank_zero(context_.group, "choose", spent_ns_) > share * budget_ns_;
+  bool has_spent_share(double share, double uncharged_ns = 0) const {
+    return budget_ns_ > 0 && value_of_rank_zero(context_.group, "choose",
+                                                spent_ns_ - uncharged_ns) > share * budget_ns_;
+  }
+
+  bool has_spent_screening_time(double listing_ns) const {
+    const double excess_ns = std::fmax(0.0, listing_ns - kListingShare * budget_ns_);
+    return has_spent_share(kScreeningShare, excess_ns);
   }
 
   void screen(const std::string& id) {

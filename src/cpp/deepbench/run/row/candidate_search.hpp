@@ -29,8 +29,9 @@ struct CandidateSearch {
   std::vector<std::string> notes;     // the candidates that could not be tried, and why
 };
 
-// `budget_ns` limits the host time of the search (0: no limit); compilation that the disk cache
-// keeps does not count. Screening may take half of it; the interleaved comparison makes at least
+// `budget_ns` limits the host time of the search (0: no limit), listing and planning the candidates
+// included; compilation that the disk cache keeps does not count. Screening may take half of it, of
+// which a list that takes long to make leaves it half; the interleaved comparison makes at least
 // three rounds. The candidate that the options name as the first comes directly after the default,
 // if it is one of those that are tried. Skips the candidates in `incorrect`, whose results failed
 // verification.

@@ -37,8 +37,13 @@ TimedKernel::TimedKernel(const RowContext& context, const Plan& plan, Stages& st
 
 void TimedKernel::prepare(const RowContext& context, const Plan& plan) {
   Stopwatch watch;
-  kernel_.emplace(plan.backend_plan().prepare());
-  require_requested_caches(plan, facts(), context.device.real("last_level_cache_bytes", 0));
+  try {
+    kernel_.emplace(plan.backend_plan().prepare());
+    require_requested_caches(plan, facts(), context.device.real("last_level_cache_bytes", 0));
+  } catch (...) {
+    stages_.prepare_ns += watch.lap_ns();
+    throw;
+  }
   const double took_ns = watch.lap_ns();
   stages_.prepare_ns += took_ns;
   stages_.compiling_ns += std::fmin(took_ns, std::fmax(0.0, facts().real("compiling_ns")));
