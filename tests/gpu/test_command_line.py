@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -239,6 +240,24 @@ def test_best_of_gradients_of_attention() -> None:
     (row,) = rows
     assert (row["status"], row["verification"]["status"]) == ("ok", "passed"), row["reason"]
     assert row["algorithm"]["candidates"] > 1
+
+
+@pytest.mark.parametrize(
+    "line",
+    ["norm kind=layer rows=200 columns=1024 phase=training precision=half",
+     "attention batch=2 heads=4 seq_q=128 seq_kv=128 dim=64 mask=top_left precision=half"],
+)  # fmt: skip
+def test_an_engine_that_cudnn_does_not_have_is_invalid(line: str) -> None:
+    """The message names the engines that it has, each of which can be asked for."""
+    _, (row,) = worker_answers(line, options=("library=cudnn", "algorithm=eng999"))
+    assert row["status"] == "invalid"
+    assert "has no candidate 'eng999' for this problem" in row["reason"]
+    named = re.search(r"; it has (eng\S+)", row["reason"])
+    assert named, row["reason"]
+    name = named[1].rstrip(",")
+    _, (known,) = worker_answers(line, options=("library=cudnn", f"algorithm={name}", "samples=5"))
+    assert (known["status"], known["verification"]["status"]) == ("ok", "passed"), known["reason"]
+    assert known["algorithm"]["name"] == name
 
 
 def test_sinks_have_gradients_without_cudnn() -> None:

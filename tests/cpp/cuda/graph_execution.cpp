@@ -62,6 +62,19 @@ bool can_begin_with_each(const cuda::GraphEngines& engines) {
   return holds(engines.names("eng999") == engines.names(), "another name changes nothing");
 }
 
+bool rejects_unknown(cuda::GraphEngines& engines) {
+  try {
+    engines.build("eng999");
+  } catch (const plugin::Error& error) {
+    return holds(
+               error.status() == DEEPBENCH_INVALID &&
+                   std::string(error.what()) == "cudnn has no candidate 'eng999' for this problem",
+               error.what()) &&
+           holds(loaded_libraries() == 0, "a name that is rejected builds nothing");
+  }
+  return holds(false, "an engine that is not named is rejected");
+}
+
 using Check = bool (*)(cuda::GraphEngines&);
 
 bool holds_of_norm(Check check) {
@@ -97,6 +110,10 @@ TEST_CASE("the names of cuDNN's engines begin with the plan's own") {
   check_of_each([](cuda::GraphEngines& engines) { return can_begin_with_each(engines); });
 }
 
+TEST_CASE("an engine that cuDNN does not name is rejected as invalid") {
+  check_of_each(rejects_unknown);
+}
+
 // A plan of cuDNN, which must exist, and plans of its candidates.
 class CudnnPlan {
  public:
@@ -118,6 +135,12 @@ class CudnnPlan {
     const Emitted facts = facts_of(candidate);
     table().destroy_plan(candidate);
     return facts;
+  }
+  deepbench_status status_of_candidate(const std::string& id) const {
+    deepbench_plan* candidate = nullptr;
+    const deepbench_status status = table().plan_candidate(plan_, id.c_str(), &candidate);
+    table().destroy_plan(candidate);
+    return status;
   }
   std::vector<std::string> candidates() const { return request_.candidates(); }
 
@@ -142,6 +165,8 @@ void check_engine_is_used_again(const std::string& op, const std::string& proble
   CHECK(again.text("algorithm") == own.text("algorithm"));
   CHECK(again.text("planning_ns") == own.text("planning_ns"));
   CHECK(again.text("memory_bytes") == own.text("memory_bytes"));
+  CHECK(plan.status_of_candidate("eng999") == DEEPBENCH_INVALID);
+  CHECK(std::string(table().last_error()) == "cudnn has no candidate 'eng999' for this problem");
 }
 
 TEST_CASE("gpu: a candidate of cuDNN has the engine that was built for the first choice") {
