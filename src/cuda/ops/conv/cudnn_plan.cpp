@@ -15,7 +15,9 @@ namespace {
 
 using namespace nvidia;  // NOLINT: the vendor's names, as in its documentation
 
-constexpr size_t kPromising = 16;  // engines of the preferred layout that come before other layouts
+// The first answers of a layout, which come before further ones of other paddings, and those that
+// come before the other order of channels.
+constexpr size_t kFirst = 4, kPromising = 16;
 constexpr size_t kMaxCandidates = 400;
 
 void append_new(const std::vector<EngineConfig>& more, std::vector<EngineConfig>& configs) {
@@ -260,11 +262,18 @@ std::vector<std::string> ConvQueries::candidates(int64_t limit) {
   const ConvPlan first = plan_default();
   CandidateList candidates(*this, limit);
   candidates.add_id(candidate_id(first.layout, first.execution->engine()));
-  for (const ConvLayout& one : layouts_) candidates.add_from_heuristics(one, 0, kPromising, false);
+  const auto has_default_order = [&](const ConvLayout& one) {
+    return one.channels_last == first.layout.channels_last;
+  };
+  for (const auto& [begin, end] : {std::pair(size_t{0}, kFirst), std::pair(kFirst, kPromising)})
+    for (const ConvLayout& one : layouts_)
+      if (has_default_order(one)) candidates.add_from_heuristics(one, begin, end, false);
+  for (const ConvLayout& one : layouts_)
+    if (!has_default_order(one)) candidates.add_from_heuristics(one, 0, kPromising, false);
   for (const ConvLayout& one : layouts_)
     candidates.add_from_heuristics(one, kPromising, kMaxCandidates, false);
   for (const ConvLayout& one : layouts_)
-    if (candidates.is_exhaustive() || one.channels_last == first.layout.channels_last)
+    if (candidates.is_exhaustive() || has_default_order(one))
       candidates.add_from_heuristics(one, 0, kMaxCandidates, true);
   if (candidates.is_exhaustive())
     for (const ConvLayout& one : layouts_) candidates.add_remaining(one);
