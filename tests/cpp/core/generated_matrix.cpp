@@ -34,9 +34,38 @@ TEST_CASE("sums over two arrays equal those of a plain loop") {
       CHECK(dot_sums(a.data(), b.data(), count).squares == squared_products);
       CHECK(weighted_sums(a.data(), weights.data(), count).products == products);
       CHECK(weighted_sums(a.data(), weights.data(), count).squares == squares);
+      CHECK(weighted_products(a.data(), weights.data(), count).products == products);
+      CHECK(weighted_products(a.data(), weights.data(), count).squares == squared_products);
       CHECK(weighted_sum(a.data(), weights.data(), count) == products);
     });
   }
+}
+
+TEST_CASE("the sums of pairs of vectors are those of each pair, bit for bit") {
+  const InputGenerator inputs(7, "uniform");
+  for (int64_t count : {0, 1, 15, 16, 17, 512, 513, 5001})
+    for (int64_t vectors : {0, 1, 3, 4, 9})
+      for (int64_t others : {1, 2, 7}) {
+        CAPTURE(count);
+        CAPTURE(vectors);
+        CAPTURE(others);
+        std::vector<float> a(size_t(vectors * count)), b(size_t(others * count));
+        inputs.fill(DEEPBENCH_F32, 0, 0, 1, vectors * count, a.data());
+        inputs.fill(DEEPBENCH_F16, 1, 0, 1, others * count, b.data());
+        for_each_simd_level([&] {
+          std::vector<DotSums> sums(size_t(vectors * others) + 1, DotSums{7, 7});
+          dot_sums_of_pairs(a.data(), vectors, b.data(), others, count, sums.data());
+          int wrong = 0;
+          for (int64_t i = 0; i < vectors; ++i)
+            for (int64_t j = 0; j < others; ++j) {
+              const DotSums one = dot_sums(a.data() + i * count, b.data() + j * count, count);
+              wrong += sums[size_t(i * others + j)].products != one.products;
+              wrong += sums[size_t(i * others + j)].squares != one.squares;
+            }
+          CHECK(wrong == 0);
+          CHECK(sums.back().products == 7);  // nothing is written beyond the end
+        });
+      }
 }
 
 TEST_CASE("sums are identical at every SIMD level") {
@@ -44,7 +73,7 @@ TEST_CASE("sums are identical at every SIMD level") {
   const InputGenerator inputs(5, "uniform");
   inputs.fill(DEEPBENCH_F32, 0, 0, 1, 1003, a.data());
   inputs.fill(DEEPBENCH_F32, 1, 0, 1, 1003, b.data());
-  const std::vector<double> thirds(1003, 1.0 / 3);
+  const std::vector<double> thirds(1003, 1.0 / 3), sevenths(1003, 1.0 / 7);
   std::vector<double> firsts;
   for_each_simd_level([&] {
     const DotSums dots = dot_sums(a.data(), b.data(), 1003);
@@ -52,9 +81,11 @@ TEST_CASE("sums are identical at every SIMD level") {
     std::vector<double> all = {dots.products, dots.squares, weighted.products, weighted.squares};
     const GeneratedMatrix matrix = {inputs, DEEPBENCH_F32, 2, 1003, 37};
     for (bool transposed : {false, true}) {
-      const MatrixSums sums = multiply_by_vector_with_squares(matrix, transposed, thirds);
-      all.insert(all.end(), sums.sums.begin(), sums.sums.end());
-      all.insert(all.end(), sums.squares.begin(), sums.squares.end());
+      const MatrixSums sums =
+          multiply_by_vector_with_squares(matrix, transposed, thirds, {sevenths});
+      for (const auto& values :
+           {sums.sums, sums.squares, sums.further[0].sums, sums.further[0].squares})
+        all.insert(all.end(), values.begin(), values.end());
       CHECK(multiply_by_vector(matrix, transposed, thirds) == sums.sums);
     }
     if (firsts.empty()) firsts = all;
@@ -65,7 +96,7 @@ TEST_CASE("sums are identical at every SIMD level") {
 // A vector x, and for each output the sum of the products of a matrix with x and the sum of its
 // squared elements.
 struct PlainProduct {
-  std::vector<double> x, sums, squares;
+  std::vector<double> x, sums, squares, squared_terms;
 };
 
 template <class Element>
@@ -73,14 +104,16 @@ PlainProduct plain_product(int64_t rows, int64_t columns, bool transposed, const
   const auto outputs = static_cast<size_t>(transposed ? columns : rows);
   const auto inner = static_cast<size_t>(transposed ? rows : columns);
   PlainProduct plain = {std::vector<double>(inner), std::vector<double>(outputs, 0),
-                        std::vector<double>(outputs, 0)};
+                        std::vector<double>(outputs, 0), std::vector<double>(outputs, 0)};
   for (size_t i = 0; i < inner; ++i) plain.x[i] = double(i % 61) - 30;
   for (int64_t j = 0; j < columns; ++j)
     for (int64_t i = 0; i < rows; ++i) {
       const double value = element(i, j);
       const auto to = static_cast<size_t>(transposed ? j : i);
-      plain.sums[to] += value * plain.x[static_cast<size_t>(transposed ? i : j)];
+      const double term = value * plain.x[static_cast<size_t>(transposed ? i : j)];
+      plain.sums[to] += term;
       plain.squares[to] += value * value;
+      plain.squared_terms[to] += term * term;
     }
   return plain;
 }
@@ -105,6 +138,15 @@ TEST_CASE("the product of a generated matrix and a vector is the plain sum for e
       CHECK(got.sums == plain.sums);
       CHECK(got.squares == plain.squares);
       CHECK(multiply_by_vector(matrix, transposed, plain.x) == plain.sums);
+      CHECK(got.further.empty());
+      const std::vector<double> ones(plain.x.size(), 1);
+      const MatrixSums with_further =
+          multiply_by_vector_with_squares(matrix, transposed, ones, {ones, plain.x});
+      CHECK(with_further.squares == plain.squares);
+      CHECK(with_further.further[0].sums == with_further.sums);
+      CHECK(with_further.further[0].squares == plain.squares);
+      CHECK(with_further.further[1].sums == plain.sums);
+      CHECK(with_further.further[1].squares == plain.squared_terms);
     }
   }
 }

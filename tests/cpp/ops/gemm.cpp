@@ -4,7 +4,10 @@
 #include <doctest/doctest.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
+#include <map>
+#include <set>
 
 #include "../mutants/outputs.hpp"
 #include "../paths.hpp"
@@ -234,6 +237,38 @@ TEST_CASE("gemm: whole rows and columns are compared once, and always without a 
   CHECK(compared(linear, "integers", false) == compared(linear, "uniform", true));
   const Problem relu = Problem::parse(line + " epilogue=relu");
   CHECK(compared(relu, "uniform", false) == compared(relu, "uniform", true));
+}
+
+// With another seed an output lies in the grid, in a whole row or in a whole column.
+TEST_CASE("gemm: an output has the same value and bound in whatever part it is compared") {
+  for (const std::string parameters :
+       {"precision=half", "precision=float trans_a=t", "precision=bfloat16 trans_b=t",
+        "precision=half trans_a=t trans_b=t", "precision=half epilogue=bias",
+        "precision=half batch=3", "precision=fp8_e4m3 scaling=block128 trans_a=t"}) {
+    const Problem problem = Problem::parse("gemm m=90 n=80 k=3072 " + parameters);
+    CAPTURE(parameters);
+    std::map<uint64_t, std::array<double, 3>> known;
+    size_t again = 0;
+    for (uint64_t seed = 1; seed <= 8; ++seed) {
+      KernelConditions conditions;
+      conditions.verification_seed = seed;
+      const ExpectedOutput expected = problem.operation().expected_output(problem, conditions);
+      std::set<uint64_t> compared(expected.indices.begin(), expected.indices.end());
+      CHECK(compared.size() == expected.indices.size());
+      int wrong = 0;
+      for (size_t x = 0; x < expected.indices.size(); ++x) {
+        const std::array<double, 3> is = {expected.values[x], expected.bounds[x],
+                                          expected.initial_values[x]};
+        const auto [was, is_new] = known.emplace(expected.indices[x], is);
+        again += !is_new;
+        wrong += is[0] != doctest::Approx(was->second[0]).epsilon(1e-12);
+        wrong += is[1] != doctest::Approx(was->second[1]).epsilon(1e-12);
+        wrong += is[2] != was->second[2];
+      }
+      CHECK(wrong == 0);
+    }
+    CHECK(again > 3000);
+  }
 }
 
 TEST_CASE("gemm: a batch of one is silent, and others multiply the work") {

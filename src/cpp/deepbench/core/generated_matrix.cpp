@@ -29,8 +29,12 @@ Range range_of_part(int64_t size, int64_t part, int64_t parts) {
 class MatrixVectorProduct {
  public:
   MatrixVectorProduct(const GeneratedMatrix& matrix, bool transposed, const std::vector<double>& x,
-                      bool with_squares)
-      : matrix_(matrix), transposed_(transposed), x_(x), with_squares_(with_squares) {
+                      bool with_squares, const std::vector<std::vector<double>>& further)
+      : matrix_(matrix),
+        transposed_(transposed),
+        x_(x),
+        with_squares_(with_squares),
+        further_(further) {
     const int64_t tiles = std::clamp<int64_t>(matrix.rows * matrix.columns / kMinTile, 1, kTiles);
     const int64_t max_output_tiles =
         transposed ? matrix.columns : (matrix.rows + kBlockRows - 1) / kBlockRows;
@@ -44,11 +48,18 @@ class MatrixVectorProduct {
     const auto size = static_cast<size_t>(output_count() * reduction_tiles_);
     total_.sums.assign(size, 0);
     if (with_squares_) total_.squares.assign(size, 0);
+    total_.further.resize(further_.size());
+    for (MatrixSums::Further& further : total_.further)
+      further.sums.assign(size, 0), further.squares.assign(size, 0);
     parallel_tasks(output_tiles_ * reduction_tiles_,
                    matrix_.rows * matrix_.columns / kMinThreadWork,
                    [this](int64_t tile) { add_tile(tile % output_tiles_, tile / output_tiles_); });
     add_partial_sums(total_.sums);
     if (with_squares_) add_partial_sums(total_.squares);
+    for (MatrixSums::Further& further : total_.further) {
+      add_partial_sums(further.sums);
+      add_partial_sums(further.squares);
+    }
     return std::move(total_);
   }
 
@@ -63,9 +74,7 @@ class MatrixVectorProduct {
   }
 
   void add_tile(int64_t output_tile, int64_t reduction_tile) {
-    double* const sums = total_.sums.data() + reduction_tile * output_count();
-    double* const squares =
-        with_squares_ ? total_.squares.data() + reduction_tile * output_count() : nullptr;
+    const int64_t first = reduction_tile * output_count();  // of this tile's partial sums
     const Range output_range = range_of_part(output_count(), output_tile, output_tiles_);
     const Range reduction_range = range_of_part(transposed_ ? matrix_.rows : matrix_.columns,
                                                 reduction_tile, reduction_tiles_);
@@ -74,9 +83,9 @@ class MatrixVectorProduct {
     for (int64_t row = rows.begin; row < rows.end; row += kBlockRows) {
       const Range block = {row, std::min(row + kBlockRows, rows.end)};
       if (transposed_)
-        add_by_columns(block, columns, sums, squares);
+        add_by_columns(block, columns, first);
       else
-        add_by_rows(block, columns, sums, squares);
+        add_by_rows(block, columns, first);
     }
   }
 
@@ -109,28 +118,40 @@ class MatrixVectorProduct {
         out[row - rows.begin] *= scales[block];
   }
 
-  void add_by_rows(Range rows, Range columns, double* sums, double* squares) const {
+  void add_by_rows(Range rows, Range columns, int64_t first) {
     float block[kBlockColumns * kBlockRows];
+    const auto from = size_t(first + rows.begin);
     for (int64_t column = columns.begin; column < columns.end; column += kBlockColumns) {
       const int64_t count = std::min(kBlockColumns, columns.end - column);
       for (int64_t j = 0; j < count; ++j) generate(rows, column + j, block + j * kBlockRows);
-      add_columns(block, kBlockRows, rows.size(), count, x_.data() + column, sums + rows.begin,
-                  squares ? squares + rows.begin : nullptr);
+      add_columns(block, kBlockRows, rows.size(), count, x_.data() + column, &total_.sums[from],
+                  with_squares_ ? &total_.squares[from] : nullptr);
+      for (size_t i = 0; i < further_.size(); ++i)
+        add_columns_and_squared_products(block, kBlockRows, rows.size(), count,
+                                         further_[i].data() + column, &total_.further[i].sums[from],
+                                         &total_.further[i].squares[from]);
     }
   }
 
-  void add_by_columns(Range rows, Range columns, double* sums, double* squares) const {
+  void add_by_columns(Range rows, Range columns, int64_t first) {
     float block[kBlockRows];
     for (int64_t column = columns.begin; column < columns.end; ++column) {
       generate(rows, column, block);
+      const auto to = size_t(first + column);
       const double* const weights = x_.data() + rows.begin;
-      if (!squares) {
-        sums[column] += weighted_sum(block, weights, rows.size());
-        continue;
+      if (with_squares_) {
+        const DotSums added = weighted_sums(block, weights, rows.size());
+        total_.sums[to] += added.products;
+        total_.squares[to] += added.squares;
+      } else {
+        total_.sums[to] += weighted_sum(block, weights, rows.size());
       }
-      const DotSums added = weighted_sums(block, weights, rows.size());
-      sums[column] += added.products;
-      squares[column] += added.squares;
+      for (size_t i = 0; i < further_.size(); ++i) {
+        const DotSums added =
+            weighted_products(block, further_[i].data() + rows.begin, rows.size());
+        total_.further[i].sums[to] += added.products;
+        total_.further[i].squares[to] += added.squares;
+      }
     }
   }
 
@@ -138,6 +159,7 @@ class MatrixVectorProduct {
   const bool transposed_;
   const std::vector<double>& x_;
   const bool with_squares_;
+  const std::vector<std::vector<double>>& further_;
   int64_t output_tiles_ = 1, reduction_tiles_ = 1;
   MatrixSums total_;
 };
@@ -146,12 +168,13 @@ class MatrixVectorProduct {
 
 std::vector<double> multiply_by_vector(const GeneratedMatrix& matrix, bool transposed,
                                        const std::vector<double>& x) {
-  return MatrixVectorProduct(matrix, transposed, x, /*with_squares=*/false).compute().sums;
+  return MatrixVectorProduct(matrix, transposed, x, /*with_squares=*/false, {}).compute().sums;
 }
 
 MatrixSums multiply_by_vector_with_squares(const GeneratedMatrix& matrix, bool transposed,
-                                           const std::vector<double>& x) {
-  return MatrixVectorProduct(matrix, transposed, x, /*with_squares=*/true).compute();
+                                           const std::vector<double>& x,
+                                           const std::vector<std::vector<double>>& further) {
+  return MatrixVectorProduct(matrix, transposed, x, /*with_squares=*/true, further).compute();
 }
 
 }  // namespace deepbench

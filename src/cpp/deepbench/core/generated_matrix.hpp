@@ -48,14 +48,21 @@ struct GeneratedMatrix {
 struct MatrixSums {
   std::vector<double> sums;     // elements of the product
   std::vector<double> squares;  // per row (or column): the sum of its squared elements
+  // The products with further vectors: elements of the product, and the sums of the squares of the
+  // terms that each of them adds up.
+  struct Further {
+    std::vector<double> sums, squares;
+  };
+  std::vector<Further> further;
 };
 
 // Computes M x (one sum per row) or, where `transposed` is set, x M (one sum per column). It uses
 // all threads, and the result does not depend on their number.
 DEEPBENCH_API std::vector<double> multiply_by_vector(const GeneratedMatrix& matrix, bool transposed,
                                                      const std::vector<double>& x);
-DEEPBENCH_API MatrixSums multiply_by_vector_with_squares(const GeneratedMatrix& matrix,
-                                                         bool transposed,
-                                                         const std::vector<double>& x);
+// The matrix is generated once for x and all `further` vectors.
+DEEPBENCH_API MatrixSums multiply_by_vector_with_squares(
+    const GeneratedMatrix& matrix, bool transposed, const std::vector<double>& x,
+    const std::vector<std::vector<double>>& further = {});
 
 }  // namespace deepbench

@@ -18,16 +18,20 @@ uint64_t generator_state(uint64_t seed, uint32_t stream, uint64_t index) {
   return (seed ^ (uint64_t{stream} * 0xD1B54A32D192ED03ull)) + (index + 1) * kGamma;
 }
 
-// The upper half of deepbench_bits without its last step, z ^ (z >> 31). That step changes only the
-// lowest bit of this half, and no element depends on that bit.
-DEEPBENCH_ALWAYS_INLINE inline uint32_t upper_32_bits(uint64_t z) {
+// deepbench_bits without its last step, z ^ (z >> 31). That step changes only the lowest bit of the
+// upper half and bits below it, and no element depends on those.
+DEEPBENCH_ALWAYS_INLINE inline uint64_t mixed_bits(uint64_t z) {
   z = (z ^ (z >> 30)) * 0xBF58476D1CE4E5B9ull;
-  z = (z ^ (z >> 27)) * 0x94D049BB133111EBull;
-  return static_cast<uint32_t>(z >> 32);
+  return (z ^ (z >> 27)) * 0x94D049BB133111EBull;
 }
 
-DEEPBENCH_ALWAYS_INLINE inline float uniform_of_top_bits(uint32_t top) {
-  return static_cast<float>(static_cast<int32_t>(top >> 7) - (1 << 24)) * (1.0f / 16777216.0f);
+DEEPBENCH_ALWAYS_INLINE inline uint32_t upper_half(uint64_t bits) {
+  return static_cast<uint32_t>(bits >> 32);
+}
+
+// A single shift of the 64 bits takes one step less per vector than one of their upper half.
+DEEPBENCH_ALWAYS_INLINE inline float uniform_of_bits(uint64_t bits) {
+  return static_cast<float>(static_cast<int32_t>(bits >> 39) - (1 << 24)) * (1.0f / 16777216.0f);
 }
 
 // Rounds to nearest, ties to even, like deepbench_round followed by deepbench_widen. Adding and
@@ -51,10 +55,26 @@ class FloatFormatRounding {
   int32_t smallest_normal_, raise_;
 };
 
+// The same for half and bfloat16, with fewer steps: every uniform number is a multiple of 2^-24,
+// which is the last place of the subnormals of half, so that none rounds to one with fewer bits of
+// mantissa, and none to zero. The cut has the sign of the value.
+class RoundingWithoutSubnormals {
+ public:
+  explicit RoundingWithoutSubnormals(int mantissa) : raise_(uint32_t(23 - mantissa) << 23) {}
+
+  DEEPBENCH_ALWAYS_INLINE float operator()(float value) const {
+    const float cut = deepbench_bits_float((deepbench_float_bits(value) & 0xff800000u) + raise_);
+    return (value + cut) - cut;
+  }
+
+ private:
+  uint32_t raise_;
+};
+
 template <class Convert>
 DEEPBENCH_ALWAYS_INLINE inline void generate(uint64_t state, uint64_t step, int64_t count,
                                              float* __restrict out, Convert convert) {
-  for (int64_t i = 0; i < count; ++i, state += step) out[i] = convert(upper_32_bits(state));
+  for (int64_t i = 0; i < count; ++i, state += step) out[i] = convert(mixed_bits(state));
 }
 
 struct FillRange {
@@ -66,15 +86,16 @@ struct FillRange {
 void fill_uniform(const FillRange& run) {
   run_vectorized([&]() DEEPBENCH_ALWAYS_INLINE {
     generate(run.state, run.step, run.count, run.out,
-             [](uint32_t top) DEEPBENCH_ALWAYS_INLINE { return uniform_of_top_bits(top); });
+             [](uint64_t bits) DEEPBENCH_ALWAYS_INLINE { return uniform_of_bits(bits); });
   });
 }
 
-void fill_rounded(const FillRange& run, const FloatFormatRounding& rounding) {
+template <class Rounding>
+void fill_rounded(const FillRange& run, const Rounding& rounding) {
   run_vectorized([&]() DEEPBENCH_ALWAYS_INLINE {
     generate(run.state, run.step, run.count, run.out,
-             [rounding](uint32_t top)
-                 DEEPBENCH_ALWAYS_INLINE { return rounding(uniform_of_top_bits(top)); });
+             [rounding](uint64_t bits)
+                 DEEPBENCH_ALWAYS_INLINE { return rounding(uniform_of_bits(bits)); });
   });
 }
 
@@ -83,8 +104,8 @@ void fill_integers(const FillRange& run, int bits, bool is_signed) {
   const int drop = 32 - bits, lowest = is_signed ? -(1 << (bits - 1)) : 0;
   run_vectorized([&]() DEEPBENCH_ALWAYS_INLINE {
     generate(run.state, run.step, run.count, run.out,
-             [drop, lowest](uint32_t top) DEEPBENCH_ALWAYS_INLINE {
-               return static_cast<float>(static_cast<int32_t>(top >> drop) + lowest);
+             [drop, lowest](uint64_t bits) DEEPBENCH_ALWAYS_INLINE {
+               return static_cast<float>(static_cast<int32_t>(upper_half(bits) >> drop) + lowest);
              });
   });
 }
@@ -95,7 +116,8 @@ void fill_small_integers(const FillRange& run, deepbench_small_integers integers
   const auto density = static_cast<int32_t>(integers.density);
   const auto largest = static_cast<int32_t>(integers.largest);
   run_vectorized([&]() DEEPBENCH_ALWAYS_INLINE {
-    generate(run.state, run.step, run.count, run.out, [=](uint32_t top) DEEPBENCH_ALWAYS_INLINE {
+    generate(run.state, run.step, run.count, run.out, [=](uint64_t bits) DEEPBENCH_ALWAYS_INLINE {
+      const uint32_t top = upper_half(bits);
       const int32_t odd = 2 * ((static_cast<int32_t>(top >> 29) * (largest + 1)) >> 3) - largest;
       const auto place = static_cast<int32_t>((top >> 1) & 0x0fffffffu);
       return static_cast<float>(odd & ((place - density) >> 31));
@@ -121,9 +143,9 @@ void InputGenerator::fill(deepbench_type type, uint32_t stream, uint64_t first, 
   if (integers_) return fill_small_integers(run, (*integers_)[stream]);
   switch (type) {
     case DEEPBENCH_F16:
-      return fill_rounded(run, FloatFormatRounding(5, 10));
+      return fill_rounded(run, RoundingWithoutSubnormals(10));
     case DEEPBENCH_BF16:
-      return fill_rounded(run, FloatFormatRounding(8, 7));
+      return fill_rounded(run, RoundingWithoutSubnormals(7));
     case DEEPBENCH_E4M3:
       return fill_rounded(run, FloatFormatRounding(4, 3));
     case DEEPBENCH_E5M2:
@@ -170,7 +192,7 @@ void fill_words(uint64_t seed, uint32_t stream, uint64_t first, int64_t count, u
   run_vectorized([&]() DEEPBENCH_ALWAYS_INLINE {
     uint64_t state = start;
     for (int64_t i = 0; i < count; ++i, state += kGamma) {
-      const uint32_t top = upper_32_bits(state);
+      const uint32_t top = upper_half(mixed_bits(state));
       out[i] = top ^ (top >> 31);
     }
   });

@@ -28,8 +28,10 @@ constexpr int64_t kMaxGridWidthAlone = 256;
 constexpr int64_t kLines = 2, kLinesAlone = 10;
 constexpr int64_t kMaxLineOutputs = 1 << 19;  // in the compared rows, and in the compared columns
 constexpr uint32_t kLineStream = 15;
+constexpr int64_t kTogether = 4;  // vectors that are multiplied by all others together
 // For fewer products, a further thread does not pay off.
 constexpr int64_t kMinThreadProducts = 1 << 17;
+constexpr int64_t kMinThreadPoints = 1 << 10;  // the same for outputs whose sums are known
 // The slope is judged on a square of outputs that is wide enough to distinguish a factor of 1.0003
 // from rounding: 2^15 outputs in bfloat16, 2^12 in half. kSlopeWork limits the products that this
 // takes, and a square that is narrower than kMinSlopeWidth tells too little.
@@ -70,9 +72,10 @@ int64_t ProductReference::compared_lines(int64_t outputs) const {
                   kMaxLineOutputs / std::max<int64_t>(outputs, 1));
 }
 
-// A grid needs the vectors of its shorter side, one more for each thread, and the expected values
+// A grid needs the vectors of its shorter side, a few more for each thread, and the expected values
 // and bounds of all its points. The grid of the slope has few points. Each projected row needs
-// three sums and one bound at a time, and the vectors from which they are computed.
+// three sums and one bound at a time, two sums for each whole column, and the vectors from which
+// they are computed.
 double ProductReference::host_memory_bytes(int64_t m, int64_t n, int64_t k, int64_t products,
                                            bool is_linear) {
   const bool all = checks_all_outputs(m, n, k);
@@ -84,11 +87,15 @@ double ProductReference::host_memory_bytes(int64_t m, int64_t n, int64_t k, int6
   const auto outputs_of_lines = [&](double outputs) {
     return std::min(double(most_lines) * outputs, double(kMaxLineOutputs));
   };
-  const double lines = outputs_of_lines(double(n)) + outputs_of_lines(double(m) * double(products));
-  const double vectors = std::min(rows, columns) + kMaxParallelThreads;
+  const double line_outputs =
+      outputs_of_lines(double(n)) + outputs_of_lines(double(m) * double(products));
+  const double vectors = std::min(rows, columns) + double(kTogether) * kMaxParallelThreads;
   const double grid = 4 * (vectors * double(k) + std::sqrt(kSlopeWork * double(k))) +
-                      40 * (points + (all ? 0 : lines));
-  return all || !is_linear ? grid : grid + 32 * double(m) + 12 * double(n) + 16 * double(k);
+                      40 * (points + (all ? 0 : line_outputs));
+  const double projections = 32 * double(m) + 12 * double(n) + 16 * double(k);
+  const int64_t column_lines = std::min(most_lines, kMaxLineOutputs / std::max<int64_t>(m, 1));
+  const double lines_of_projection = double(column_lines) * (16 * double(m) + 8 * double(k));
+  return all || !is_linear ? grid : grid + projections + lines_of_projection;
 }
 
 ProductReference::ProductReference(int64_t m, const std::vector<int64_t>& columns, int64_t k,
@@ -112,9 +119,9 @@ ExpectedOutput ProductReference::expected_output() {
       expected.slope = {ExpectedSlope::Of::kComparedElements, {}, slope->max_common_error};
     return expected;
   }
-  add_samples(expected);
+  const ColumnLines lines = add_samples(expected);
   add_unchanged_share(expected);
-  if (is_linear()) add_projection(expected);
+  if (is_linear()) add_projection(lines, expected);
   add_slope(expected);
   expected.coverage =
       std::to_string(expected.indices.size()) + " of " + std::to_string(m_ * n_) + " outputs";
@@ -194,15 +201,18 @@ ProductReference::SampledColumns ProductReference::sampled_columns() const {
 
 // Adds a grid and, at random, whole rows of all products and whole columns of each product. A row
 // or column that is wrong as a whole is detected where it crosses them.
-void ProductReference::add_samples(ExpectedOutput& expected) {
+ProductReference::ColumnLines ProductReference::add_samples(ExpectedOutput& expected) {
   Indices rows = sampled_indices(m_, 11);
   const Indices row_lines = add_random_lines(m_, compared_lines(n_), 0, rows);
   const SampledColumns columns = sampled_columns();
   add_grid(rows, columns.all, expected, expected.initial_values);
   if (!row_lines.empty())
     add_grid(row_lines, others(columns.all, n_), expected, expected.initial_values);
-  if (!columns.lines.empty())
-    add_grid(others(rows, m_), columns.lines, expected, expected.initial_values);
+  if (columns.lines.empty()) return {};
+  const Indices other_rows = others(rows, m_);
+  if (is_linear() && !depends_on_grid_rows()) return {other_rows, columns.lines};
+  add_grid(other_rows, columns.lines, expected, expected.initial_values);
+  return {};
 }
 
 // Adds every combination of the given rows of each product and the given columns, in ascending
@@ -220,9 +230,17 @@ void ProductReference::add_grid(const Indices& rows, const Indices& columns,
   }
 }
 
+void ProductReference::set_point(const ExpectedElement& element, int64_t i, int64_t j, size_t point,
+                                 ExpectedElements& expected, std::vector<double>& initial) const {
+  expected.indices[point] = static_cast<uint64_t>(i + j * m_);
+  expected.values[point] = element.value;
+  expected.bounds[point] = element.bound;
+  initial[point] = element.initial;
+}
+
 // Adds the columns with numbers from `first` to `end` - 1, which belong to one product. The vectors
-// of the shorter side are kept. Each thread generates those of the longer side one at a time, in
-// memory that its caches hold, and multiplies each by all vectors that are kept.
+// of the shorter side are kept. Each thread generates those of the longer side a few at a time, in
+// memory that its caches hold, and multiplies them by all vectors that are kept.
 void ProductReference::add_grid_of_product(size_t product, const Indices& rows,
                                            const Indices& columns, size_t first, size_t end,
                                            ExpectedElements& expected,
@@ -246,24 +264,25 @@ void ProductReference::add_grid_of_product(size_t product, const Indices& rows,
   const size_t first_point = expected.indices.size();
   expected.resize(first_point + size_t(height * width));
   initial.resize(expected.indices.size());
-  const auto set_point = [&](int64_t r, int64_t l, const DotSums& sums) {
+  const auto add_point = [&](int64_t r, int64_t l, const DotSums& sums) {
     const int64_t i = rows[size_t(r)], j = columns[first + size_t(l)];
-    const ExpectedElement element = expected_element(sums, size_t(r), i, j);
-    const size_t point = first_point + size_t(r + l * height);
-    expected.indices[point] = static_cast<uint64_t>(i + j * m_);
-    expected.values[point] = element.value;
-    expected.bounds[point] = element.bound;
-    initial[point] = element.initial;
+    set_point(expected_element(sums, size_t(r), i, j), i, j, first_point + size_t(r + l * height),
+              expected, initial);
   };
   const int64_t min_part = 1 + kMinThreadProducts / (k_ * kept_count);
   parallel_for(std::max(height, width), min_part, [&](int64_t begin, int64_t limit, int) {
-    const std::unique_ptr<float[]> vector(new float[size_t(k_)]);
-    for (int64_t number = begin; number < limit; ++number) {
-      generate(!keeps_rows, number, vector.get());
-      for (int64_t i = 0; i < kept_count; ++i) {
-        const DotSums sums = dot_sums(vector.get(), kept.get() + i * k_, k_);
-        keeps_rows ? set_point(i, number, sums) : set_point(number, i, sums);
-      }
+    const int64_t most = std::min(kTogether, limit - begin);
+    const std::unique_ptr<float[]> vectors(new float[size_t(most * k_)]);
+    std::vector<DotSums> sums(size_t(most * kept_count));
+    for (int64_t number = begin; number < limit; number += most) {
+      const int64_t count = std::min(most, limit - number);
+      for (int64_t v = 0; v < count; ++v) generate(!keeps_rows, number + v, vectors.get() + v * k_);
+      dot_sums_of_pairs(vectors.get(), count, kept.get(), kept_count, k_, sums.data());
+      for (int64_t v = 0; v < count; ++v)
+        for (int64_t i = 0; i < kept_count; ++i) {
+          const DotSums& of_pair = sums[size_t(v * kept_count + i)];
+          keeps_rows ? add_point(i, number + v, of_pair) : add_point(number + v, i, of_pair);
+        }
     }
   });
 }
@@ -306,18 +325,58 @@ void ProductReference::add_unchanged_share(ExpectedOutput& expected) const {
   expected.unchanged_share = std::min(expected.unchanged_share, most / outputs);
 }
 
+std::vector<std::vector<double>> ProductReference::columns_of_b(size_t product,
+                                                                const Indices& columns) const {
+  std::vector<std::vector<double>> all;
+  std::vector<float> vector(static_cast<size_t>(k_));
+  for (const int64_t column : columns) {
+    generate_column_of_b(product, column - first_columns_[product], vector.data());
+    all.emplace_back(vector.begin(), vector.end());
+  }
+  return all;
+}
+
+// Adds the outputs of the given rows in the given columns, from the `sums` over all rows of op(A)
+// and each of the columns.
+void ProductReference::add_lines(const Indices& rows, const Indices& columns,
+                                 const std::vector<MatrixSums::Further>& sums,
+                                 ExpectedOutput& expected) const {
+  const size_t first = expected.indices.size();
+  const auto height = static_cast<int64_t>(rows.size());
+  expected.resize(first + rows.size() * columns.size());
+  expected.initial_values.resize(expected.indices.size());
+  const auto points = static_cast<int64_t>(expected.indices.size() - first);
+  parallel_for(points, kMinThreadPoints, [&](int64_t begin, int64_t end, int) {
+    for (int64_t number = begin; number < end; ++number) {
+      const auto line = static_cast<size_t>(number / height);
+      const int64_t i = rows[size_t(number % height)], j = columns[line];
+      const DotSums of_point = {sums[line].sums[size_t(i)], sums[line].squares[size_t(i)]};
+      set_point(expected_element(of_point, 0, i, j), i, j, first + size_t(number), expected,
+                expected.initial_values);
+    }
+  });
+}
+
 // The sums over all products of A (B v), where each product has its own part of v, and the means of
-// the rows' squares over all columns of the result.
-MatrixSums ProductReference::project_products(const std::vector<double>& weights) const {
+// the rows' squares over all columns of the result. The lines of each product are added.
+MatrixSums ProductReference::project_products(const std::vector<double>& weights,
+                                              const ColumnLines& lines,
+                                              ExpectedOutput& expected) const {
   MatrixSums total;
   total.sums.resize(size_t(m_)), total.squares.resize(size_t(m_));
+  auto line = lines.columns.begin();
   for (size_t product = 0; product + 1 < first_columns_.size(); ++product) {
     const int64_t first = first_columns_[product], end = first_columns_[product + 1];
     if (first == end) continue;
+    const auto next_line = std::lower_bound(line, lines.columns.end(), end);
+    const Indices columns(line, next_line);
+    line = next_line;
     const std::vector<double> part(weights.begin() + first, weights.begin() + end);
     const Operand a = this->a(product), b = this->b(product);
     const MatrixSums added = multiply_by_vector_with_squares(
-        a.stored, a.transposed, multiply_by_vector(b.stored, b.transposed, part));
+        a.stored, a.transposed, multiply_by_vector(b.stored, b.transposed, part),
+        columns_of_b(product, columns));
+    add_lines(lines.rows, columns, added.further, expected);
     const double share = double(end - first) / double(n_);
     for (size_t i = 0; i < total.sums.size(); ++i) {
       total.sums[i] += added.sums[i];
@@ -331,12 +390,12 @@ MatrixSums ProductReference::project_products(const std::vector<double>& weights
 // size follows from the mean square of B. The term 1e-13 covers the summation in double precision.
 // Products of random operands cancel for the most part. Products of constant operands add up, and
 // all outputs are rounded alike, so that the bound is doubled.
-void ProductReference::add_projection(ExpectedOutput& expected) const {
+void ProductReference::add_projection(const ColumnLines& lines, ExpectedOutput& expected) const {
   std::vector<float> run(static_cast<size_t>(n_));
   fill_weights(seed_, 0, n_, run.data());
   const std::vector<double> weights(run.begin(), run.end());
   const Operand a = this->a(0), b = this->b(0), c = this->c();
-  MatrixSums total = project_products(weights);
+  MatrixSums total = project_products(weights, lines, expected);
   if (beta_ != 0) {
     const std::vector<double> added = multiply_by_vector(c.stored, c.transposed, weights);
     for (size_t i = 0; i < total.sums.size(); ++i) total.sums[i] += beta_ * added[i];

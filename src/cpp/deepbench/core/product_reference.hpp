@@ -74,6 +74,8 @@ class ProductReference {
   // The typical size of an output in the largest column, as a multiple of that of all outputs.
   virtual double largest_column() const { return 1; }
   virtual bool is_linear() const { return true; }
+  // Whether expected_element() needs what generate_row_of_a() found out about the row.
+  virtual bool depends_on_grid_rows() const { return false; }
   // A column that is added to all columns of the result: empty, or m elements.
   virtual std::vector<double> bias() const { return {}; }
   // The conditions under which the slope is judged, because a factor of all outputs could hide in
@@ -92,6 +94,10 @@ class ProductReference {
   struct SampledColumns {
     Indices all, lines;
   };
+  // Outputs of whole columns, which the pass over op(A) that the projection needs computes too.
+  struct ColumnLines {
+    Indices rows, columns;
+  };
 
   static bool checks_all_outputs(int64_t m, int64_t n, int64_t k);
   static int64_t sample_grid_width(int64_t k, int64_t products, bool is_linear);
@@ -104,17 +110,24 @@ class ProductReference {
   static Indices others(const Indices& chosen, int64_t size);
   Indices add_random_lines(int64_t size, int64_t count, uint64_t number, Indices& indices) const;
   SampledColumns sampled_columns() const;
-  void add_samples(ExpectedOutput& expected);
+  // Returns what it leaves to the projection.
+  ColumnLines add_samples(ExpectedOutput& expected);
   // `initial` receives the values of the elements before the first call.
   void add_grid(const Indices& rows, const Indices& columns, ExpectedElements& expected,
                 std::vector<double>& initial);
   void add_grid_of_product(size_t product, const Indices& rows, const Indices& columns,
                            size_t first, size_t end, ExpectedElements& expected,
                            std::vector<double>& initial);
+  void set_point(const ExpectedElement& element, int64_t i, int64_t j, size_t point,
+                 ExpectedElements& expected, std::vector<double>& initial) const;
   void add_growth(ExpectedOutput& expected) const;
   void add_unchanged_share(ExpectedOutput& expected) const;
-  MatrixSums project_products(const std::vector<double>& weights) const;
-  void add_projection(ExpectedOutput& expected) const;
+  std::vector<std::vector<double>> columns_of_b(size_t product, const Indices& columns) const;
+  void add_lines(const Indices& rows, const Indices& columns,
+                 const std::vector<MatrixSums::Further>& sums, ExpectedOutput& expected) const;
+  MatrixSums project_products(const std::vector<double>& weights, const ColumnLines& lines,
+                              ExpectedOutput& expected) const;
+  void add_projection(const ColumnLines& lines, ExpectedOutput& expected) const;
   void add_slope(ExpectedOutput& expected);
 
   const int64_t m_, k_;

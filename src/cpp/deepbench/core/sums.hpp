@@ -15,8 +15,16 @@ struct DotSums {
 
 DEEPBENCH_API DotSums dot_sums(const float* a, const float* b, int64_t count);
 
+// For each of `vectors` vectors of `count` elements, which follow one another in `a`, and each of
+// `others` in `b`: sums[i * others + j] = dot_sums(vector i of a, vector j of b). Several vectors
+// together take less time than one after another.
+DEEPBENCH_API void dot_sums_of_pairs(const float* a, int64_t vectors, const float* b,
+                                     int64_t others, int64_t count, DotSums* sums);
+
 // Sums values[i] weights[i] in `products` and the squares of `values` in `squares`.
 DEEPBENCH_API DotSums weighted_sums(const float* values, const double* weights, int64_t count);
+// Sums values[i] weights[i] in `products` and their squares in `squares`.
+DEEPBENCH_API DotSums weighted_products(const float* values, const double* weights, int64_t count);
 // The sum of values[i] weights[i] alone, which takes less time.
 DEEPBENCH_API double weighted_sum(const float* values, const double* weights, int64_t count);
 
@@ -25,5 +33,10 @@ DEEPBENCH_API double weighted_sum(const float* values, const double* weights, in
 // factors, to squares[i].
 DEEPBENCH_API void add_columns(const float* values, int64_t stride, int64_t rows, int64_t columns,
                                const double* factors, double* sums, double* squares);
+// The same with the squares of the products, factors[j] values[j * stride + i].
+DEEPBENCH_API void add_columns_and_squared_products(const float* values, int64_t stride,
+                                                    int64_t rows, int64_t columns,
+                                                    const double* factors, double* sums,
+                                                    double* squares);
 
 }  // namespace deepbench

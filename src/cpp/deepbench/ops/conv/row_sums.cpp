@@ -3,7 +3,7 @@
 
 #include <cstring>
 
-#include "deepbench/core/double4.hpp"
+#include "deepbench/core/double_vectors.hpp"
 
 namespace deepbench {
 namespace {

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <cstring>
 
-#include "deepbench/core/double4.hpp"
+#include "deepbench/core/double_vectors.hpp"
 #include "deepbench/core/parallel.hpp"
 
 namespace deepbench {

@@ -28,6 +28,8 @@ class SparseGemmReference final : public ProductReference {
  private:
   void set_grid_rows(size_t rows) override { nnz_.resize(rows); }
 
+  bool depends_on_grid_rows() const override { return true; }
+
   // The row includes its zeros; the nonzeros are counted for the bound.
   void generate_row_of_a(size_t, size_t grid_row, int64_t i, float* row) override {
     const auto stride = static_cast<uint64_t>(gemm_.trans_a ? 1 : gemm_.m);
