@@ -3,9 +3,10 @@ one.
 
 Its arguments say how it starts, each line it is sent how that row goes: `LINE ; position=N` with
 the first word of LINE being ok, crash, abort, kill, exit, hang, stop (by SIGSTOP), torn, garbage,
-misplaced, endless (a line), silence (a closed output), device_lost, orphan and stray (crash, and
-leave a process of the same group or of none), daemon (a process of no group, then ok), cpu_limit
-(used up), talk (words on standard error, then ok), or late (ok, then a crash before the next).
+misplaced, endless (a line), measuring (messages without end), silence (a closed output),
+device_lost, orphan and stray (crash, and leave a process of the same group or of none), daemon (a
+process of no group, then ok), cpu_limit (used up), talk (words on standard error, then ok), or late
+(ok, then a crash before the next).
 """
 
 from __future__ import annotations
@@ -94,6 +95,9 @@ def answer_line(line: str) -> None:
     elif word == "endless":
         while True:
             sys.stdout.write(" " * (1 << 20))
+    elif word == "measuring":
+        while True:
+            write_json_line({"type": "measuring", "problem": None, "row": None})
     elif word == "silence":
         os.close(1)
         hang()

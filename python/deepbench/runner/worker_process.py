@@ -31,6 +31,7 @@ _BEGIN, _ADMITTED, _MEASURING, _CEILING = (
 _POLL_S = 0.01
 _READ_BYTES, _PIPE_BYTES = 1 << 16, 1 << 20  # at once; the most that a pipe holds by default
 _MAX_STDERR_LINE_BYTES = 1 << 16  # a longer line of standard error is passed on in parts
+_MAX_MESSAGES = 1000  # before a row; a row that measures every ceiling has some twenty
 _EXIT_TIMEOUT_S = 5.0  # for a worker to end by itself after its input is closed
 
 INVALID_ANSWER = "the backend gave an impossible answer"
@@ -121,7 +122,7 @@ class WorkerProcess:
         """The row. Each ceiling that is measured for it has the time limit of a row."""
         measured: str | None = None
         ceiling = ""
-        while True:
+        for _ in range(_MAX_MESSAGES):
             text = self.read_line(limit_s, " (--hang-limit)")
             if isinstance(text, WorkerFailure):
                 return text._replace(measured=measured, ceiling=ceiling)
@@ -136,6 +137,9 @@ class WorkerProcess:
             else:
                 row = self._parse_or_kill(text, position)
                 return self._failure_in_ceiling(row, measured, ceiling) or row
+        self.kill()
+        what = f"{INVALID_ANSWER}: no row in {_MAX_MESSAGES:,} messages"
+        return WorkerFailure("failed", f"{what}, so the worker was stopped", cause="stopped")
 
     def _parse_or_kill(self, text: str, position: int) -> Row | WorkerFailure:
         """The row in an answer. A worker that answers anything else is stopped."""

@@ -114,9 +114,8 @@ def test_lost_row_names_its_cause_and_the_next_one_runs(
     check_lost_row(word, WorkerFailure(status, reason))
 
 
-ENDLESS = (
-    "the backend gave an impossible answer: it exceeds 16,777,216 bytes, so the worker was stopped"
-)
+IMPOSSIBLE = "the backend gave an impossible answer"
+ENDLESS = f"{IMPOSSIBLE}: it exceeds 16,777,216 bytes, so the worker was stopped"
 
 
 @pytest.mark.parametrize(
@@ -124,6 +123,7 @@ ENDLESS = (
     [
         ("garbage", "the worker's answer is not a row: oneDNN says hello"),
         ("endless", ENDLESS),
+        ("measuring", f"{IMPOSSIBLE}: no row in 1,000 messages, so the worker was stopped"),
         ("silence", "the worker closed its output: it was stopped"),
     ],
 )
