@@ -216,9 +216,7 @@ WRITERS_OF_JSON = {
     "report/json.py Json.end",  # the totals of a workload
     "report/json.py _escaped",  # letters within the text of a row
     "report/overview/page_data.py _json_text",
-    "report/overview/vega.py pdf",
-    "report/overview/vega.py png",
-    "report/overview/vega.py svg",
+    "report/overview/vega.py _drawable",
     "results/schema_check.py shortened_json",
     "results/strict_json.py _object_without_duplicates",
     "results/writer.py ResultWriter.write_context",

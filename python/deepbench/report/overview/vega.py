@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import threading
 from collections.abc import Iterator, Mapping
 from functools import cache
@@ -24,6 +25,7 @@ _EXPOSED = "window.drawChart = vegaEmbed;"
 _RING = "ring"  # the style of the mark around the selected row
 _V8_ADDRESS_SPACE = 66 << 30  # bytes; vl-convert 1.9 reserves 64.4 GiB
 _LONGEST_REASON = 300  # characters; errors of scripts end with a stack of calls
+_CHARACTER_OF_TWO_HALVES = re.compile("[\U00010000-\U0010ffff]")
 _SCALE = 2.5  # pixels of an image per pixel of the page
 
 
@@ -113,19 +115,27 @@ def with_fixed_legends(spec: Spec) -> Spec:
 
 def png(spec: Spec) -> bytes:
     """A Vega-Lite chart with its data, as an image with print resolution."""
-    image: bytes = _convert("vega_to_png", json.dumps(compile_to_vega(spec)), scale=_SCALE)
+    image: bytes = _convert("vega_to_png", _drawable(spec), scale=_SCALE)
     return image
 
 
 def svg(spec: Spec) -> bytes:
-    image: str = _convert("vega_to_svg", json.dumps(compile_to_vega(spec)))
+    image: str = _convert("vega_to_svg", _drawable(spec))
     return image.encode()
 
 
 def pdf(spec: Spec) -> bytes:
     """One page of the chart's size with selectable text."""
-    document: bytes = _convert("vega_to_pdf", json.dumps(compile_to_vega(spec)))
+    document: bytes = _convert("vega_to_pdf", _drawable(spec))
     return document
+
+
+def _drawable(spec: Spec) -> str:
+    """The compiled chart as JSON. Vega may cut a long label between the two halves by which
+    JavaScript represents a character such as an emoji, and vl-convert fails at half a character:
+    their numbers stand for such characters."""
+    text = json.dumps(compile_to_vega(spec), ensure_ascii=False)
+    return _CHARACTER_OF_TWO_HALVES.sub(lambda found: f"<U+{ord(found[0]):X}>", text)
 
 
 def _convert(function: str, *arguments: object, **options: object) -> Any:

@@ -198,6 +198,23 @@ def test_titles_are_no_names_of_javascript(tmp_path: Path, name: str) -> None:
     assert found.count(name) >= 3  # of the chart, both axes
 
 
+def test_labels_that_are_cut_have_no_half_characters(tmp_path: Path) -> None:
+    """vl-convert fails at half of a pair of surrogates."""
+    rows = [timed_gemm(place) for place in range(2)]
+    for row, letter in zip(rows, "\N{ROCKET}\N{GRINNING FACE}", strict=True):
+        row["library"] = row["attributes"]["kind"] = f"{letter} " * 30
+    file = write_result_file(tmp_path / "mine.jsonl", rows)
+    for name in ("roofline", "time/kind"):
+        for ending in ("svg", "pdf", "png"):
+            image = tmp_path / f"x.{ending}"
+            words = ["--chart", name, "-o", str(image), "--overwrite"]
+            assert main(["report", str(file), *words]) == 0
+            if ending == "svg":
+                shown = texts_in_svg(image.read_bytes())
+                assert "<U+1F680> <U+" in shown
+                assert "<U+1F600> <U+" in shown
+
+
 # ---- outliers ----------------------------------------------------------------------------------
 
 USUAL = [100.0 + 0.1 * (place % 9) for place in range(60)]
