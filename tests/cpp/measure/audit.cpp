@@ -415,6 +415,27 @@ TEST_CASE("reading results takes as long as reading poison, or they are doubted"
   CHECK(doubt_about_reading(readings(rounds), samples).empty());
 }
 
+TEST_CASE("ranks audit a clock with the same numbers of calls, although their clocks differ") {
+  MeasureOptions options;
+  options.rotation = 126;
+  const auto counts = [&](double per_call_ns, bool other_is_long) {
+    bool is_first = true;
+    const AnyRank any = [&](bool mine) {
+      return (std::exchange(is_first, false) && other_is_long) || mine;
+    };
+    std::set<uint64_t> counts;
+    const BatchTimer plain = [&](uint64_t count) {
+      counts.insert(count);
+      return steady()(count);
+    };
+    doubt_about_slow_clock(plain, samples_of(20, per_call_ns), options, any);
+    return counts;
+  };
+  CHECK(counts(300e3, false) == std::set<uint64_t>{126, 252});
+  CHECK(counts(400e3, false) == std::set<uint64_t>{10, 20});
+  CHECK(counts(300e3, true) == counts(400e3, false));
+}
+
 TEST_CASE("a rank that has no doubt makes as many rounds as one that has") {
   int rounds = 0;
   const AnyRank another = [](bool) { return true; };

@@ -101,13 +101,14 @@ double watched_call_ns(const Samples& samples) {
 
 // Half of the calls of a batch whose clock is audited. Batches of whole rotations begin at the same
 // copy of the operands, so that a device that has recorded one batch makes the next one from it.
-uint64_t half_batch(const Samples& samples, const MeasureOptions& options) {
+// The ranks of a collective, whose clocks differ, make the same calls.
+uint64_t half_batch(const Samples& samples, const MeasureOptions& options, const AnyRank& any) {
   const uint64_t half = std::max<uint64_t>(1, samples.batch / 2);
   const uint64_t rotation = std::max<uint64_t>(1, uint64_t(options.rotation));
   const uint64_t rotations = (half + rotation - 1) / rotation * rotation;
   const double call_ns = std::max(own_call_ns(samples), watched_call_ns(samples));
-  const bool is_short = double(rotations) * call_ns <= kSettlingNs;
-  return is_short && 2 * rotations <= most_calls(options) ? rotations : half;
+  const bool is_long = double(rotations) * call_ns > kSettlingNs;
+  return any(is_long || 2 * rotations > most_calls(options)) ? half : rotations;
 }
 
 // The part of a batch's device time that may count in favor of the clock. Time that the host did
@@ -319,7 +320,7 @@ ClockDoubt doubt_about_slow_clock(const BatchTimer& plain, const Samples& sample
                                   const MeasureOptions& options, const AnyRank& any) {
   if (samples.launch == "isolated" || options.max_batch < 2)
     return doubt_about_slow_clock_of_launches(plain, samples, any);
-  const uint64_t half = half_batch(samples, options), whole = 2 * half;
+  const uint64_t half = half_batch(samples, options, any), whole = 2 * half;
   const double shown_ns = own_call_ns(samples) * double(whole - half);
   std::vector<double> of_half_ns, of_whole_ns;
   double more_ns = 0;
