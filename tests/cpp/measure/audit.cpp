@@ -205,6 +205,22 @@ TEST_CASE("a clock is far off where it shows a quarter of the host's time, and t
   CHECK_FALSE(unclear.is_far);
 }
 
+TEST_CASE("a clock that lies only in batches of the size of the samples is doubted") {
+  for (const int64_t rotation : {1, 2, 7, 20, 35, 70}) {
+    CAPTURE(rotation);
+    MeasureOptions options;
+    options.rotation = rotation;
+    Samples samples = samples_of(140);
+    samples.watched_ns = 2 * samples.elapsed_ns;
+    const BatchTimer lying = [&](uint64_t count) {
+      return count == 140
+                 ? steady(2)(count)
+                 : batch_of(count, 2 * kCallNs * double(count), 2 * kCallNs * double(count));
+    };
+    CHECK(doubt_about_slow_clock(lying, samples, options).why != "");
+  }
+}
+
 // Ranks that wait for each other and for a processor may begin a batch some milliseconds late.
 TEST_CASE("a clock is not far off because batches begin late on a busy machine") {
   Samples samples = samples_of(200);

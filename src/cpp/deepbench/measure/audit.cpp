@@ -99,16 +99,26 @@ double watched_call_ns(const Samples& samples) {
   return samples.watched_ns / (batches * double(samples.batch));
 }
 
-// Half of the calls of a batch whose clock is audited. Batches of whole rotations begin at the same
-// copy of the operands, so that a device that has recorded one batch makes the next one from it.
-// The ranks of a collective, whose clocks differ, make the same calls.
-uint64_t half_batch(const Samples& samples, const MeasureOptions& options, const AnyRank& any) {
+// The numbers of calls of the two batches in which a clock is audited.
+struct AuditedBatches {
+  uint64_t half, whole;
+};
+
+// Batches of whole rotations begin at the same copy of the operands, so that a device that has
+// recorded one batch makes the next one from it. The larger batch has the size of the samples where
+// it can, since a clock may lie in that size alone. The ranks of a collective, whose clocks differ,
+// make the same calls.
+AuditedBatches audited_batches(const Samples& samples, const MeasureOptions& options,
+                               const AnyRank& any) {
   const uint64_t half = std::max<uint64_t>(1, samples.batch / 2);
   const uint64_t rotation = std::max<uint64_t>(1, uint64_t(options.rotation));
+  if (samples.batch >= 2 * rotation && samples.batch % rotation == 0)
+    return {half / rotation * rotation, samples.batch};
   const uint64_t rotations = (half + rotation - 1) / rotation * rotation;
   const double call_ns = std::max(own_call_ns(samples), watched_call_ns(samples));
   const bool is_long = double(rotations) * call_ns > kSettlingNs;
-  return any(is_long || 2 * rotations > most_calls(options)) ? half : rotations;
+  const bool is_cut = any(is_long || 2 * rotations > most_calls(options));
+  return is_cut ? AuditedBatches{half, 2 * half} : AuditedBatches{rotations, 2 * rotations};
 }
 
 // The part of a batch's device time that may count in favor of the clock. Time that the host did
@@ -320,7 +330,7 @@ ClockDoubt doubt_about_slow_clock(const BatchTimer& plain, const Samples& sample
                                   const MeasureOptions& options, const AnyRank& any) {
   if (samples.launch == "isolated" || options.max_batch < 2)
     return doubt_about_slow_clock_of_launches(plain, samples, any);
-  const uint64_t half = half_batch(samples, options, any), whole = 2 * half;
+  const auto [half, whole] = audited_batches(samples, options, any);
   const double shown_ns = own_call_ns(samples) * double(whole - half);
   std::vector<double> of_half_ns, of_whole_ns;
   double more_ns = 0;
@@ -332,7 +342,7 @@ ClockDoubt doubt_about_slow_clock(const BatchTimer& plain, const Samples& sample
       return {};
   }
   bool is_far = more_ns > (kFarTime - 1) * shown_ns && more_ns > kMinHiddenNs;
-  if (any(is_far)) is_far = stays_far_off(plain, whole, samples, options, any, is_far);
+  if (any(is_far)) is_far = stays_far_off(plain, 2 * half, samples, options, any, is_far);
   if (more_ns <= (kMaxHostTime - 1) * shown_ns + kEmptyBatchNs) return {};
   return {slow_clock_text(whole - half, shown_ns, shown_ns + more_ns), is_far};
 }
