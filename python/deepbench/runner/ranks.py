@@ -276,4 +276,5 @@ def _exit_process(reason: str) -> NoReturn:
 
 
 def _print_message(text: str) -> None:
-    print(f"deepbench: {text}", file=sys.stderr, flush=True)
+    sys.stderr.write(f"deepbench: {text}\n")  # at once: print() ends the line in a write of its own
+    sys.stderr.flush()

@@ -412,6 +412,16 @@ def test_a_missing_file_is_named_where_no_rank_can_be_started(
         runner_ranks.join_group(runner_ranks.RankRequest(spawn_count=2), [sys.executable])
 
 
+def test_messages_of_several_ranks_stay_lines() -> None:
+    """Ranks share standard error, and each write to a socket of packets is one."""
+    ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+    code = "from deepbench.runner import ranks; ranks._print_message('why')"
+    with ours, theirs:
+        done = subprocess.run([sys.executable, "-c", code], stderr=theirs, check=False)
+        assert done.returncode == 0
+        assert ours.recv(100) == b"deepbench: why\n"
+
+
 def test_a_rank_that_is_late_is_waited_for() -> None:
     ranks = RankProcesses(2)
     words = ("all_reduce", "elements=3000", *QUICK)
