@@ -31,7 +31,7 @@ class Speeds:
     bytes_per_s: float
     calls: float  # number of calls in a row whose calls are long
     verification_s_per_byte: float
-    collective_verification_s_per_byte: float  # of a collective, per rank
+    collective_verification_s_per_byte: float  # of a collective, on the processors of one rank
     row_limit_s: float
     ceiling_s: float
 
@@ -170,8 +170,10 @@ class Expectation:
         return (speeds.arithmetic_s(work) + work.bytes / speeds.bytes_per_s) / self.threads
 
     def _verifying_s(self, work: Work) -> float:
-        if work.is_collective:  # the ranks share the host that checks what they have
-            s_per_byte = self.speeds.collective_verification_s_per_byte * self.ranks
+        if work.is_collective:
+            s_per_byte = self.speeds.collective_verification_s_per_byte
+            if self.speeds.per_thread:  # ranks that compute on processors share those of the host
+                s_per_byte *= self.ranks
         else:
             s_per_byte = self.speeds.verification_s_per_byte
         return work.bytes * s_per_byte if self.verify else 0.0
