@@ -34,8 +34,8 @@ MachineLoad read_load(const SystemRoot& root) {
   return load;
 }
 
-// The average still includes the load of the last command, so that as many other threads must be
-// running now. One of the running threads is the reading thread itself.
+// The average still includes the load of the last command, so that threads of other work must also
+// occupy that share of the processors now. One of the running threads is the reading thread itself.
 bool is_machine_busy(const Topology& topology, const SystemRoot& root, double* average) {
   constexpr double kShareOfMachine = 0.2;
   constexpr int kReadings = 3;

@@ -64,7 +64,7 @@ def _crash_text(row: Row) -> str | None:
         return "lost the device"
     if row.observed.get("worker") not in _ENDED_BY_THE_ROW:
         return None
-    return str(row.reason).removeprefix("the worker ").partition(" (")[0]
+    return str(row.reason).removeprefix("the worker").removeprefix("'s").lstrip().partition(" (")[0]
 
 
 def _is_uninformative(row: Row) -> bool:

@@ -136,10 +136,12 @@ class WorkerProcess:
                 ceiling = _text_of(said, "problem")
             else:
                 row = self._parse_or_kill(text, position)
+                if isinstance(row, WorkerFailure):
+                    row = row._replace(measured=measured, ceiling=ceiling)
                 return self._failure_in_ceiling(row, measured, ceiling) or row
         self.kill()
-        what = f"{INVALID_ANSWER}: no row in {_MAX_MESSAGES:,} messages"
-        return WorkerFailure("failed", f"{what}, so the worker was stopped", cause="stopped")
+        what = f"{INVALID_ANSWER}: no row in {_MAX_MESSAGES:,} messages, so the worker was stopped"
+        return WorkerFailure("failed", what, cause="stopped", measured=measured, ceiling=ceiling)
 
     def _parse_or_kill(self, text: str, position: int) -> Row | WorkerFailure:
         """The row in an answer. A worker that answers anything else is stopped."""

@@ -82,14 +82,18 @@ std::vector<std::string> GraphEngines::names(const std::string& first) const {
 
 const GraphExecution& GraphEngines::build(const std::string& name) {
   if (!name.empty()) plugin::require_candidate("cudnn", names(), name);
-  for (const Config& config : configs_)
+  for (Config& config : configs_)
     if (name.empty() || config.engine == name)
       if (const GraphExecution* const execution = find_or_build(config)) return *execution;
   reject();
 }
 
-const GraphExecution* GraphEngines::find_or_build(const Config& config) {
+const GraphExecution* GraphEngines::find_or_build(Config& config) {
   if (const auto known = built_.find(config.engine); known != built_.end()) return &known->second;
+  if (!config.refusal.empty()) {
+    refusal_ = config.refusal;
+    return nullptr;
+  }
   const plugin::HostTimer timer;
   CudnnDescriptor plan(CUDNN_BACKEND_EXECUTION_PLAN_DESCRIPTOR);
   if (const auto* const handle = std::get_if<cudnnHandle_t>(&target_))
@@ -98,7 +102,7 @@ const GraphExecution* GraphEngines::find_or_build(const Config& config) {
     plan.set(CUDNN_ATTR_EXECUTION_PLAN_DEVICEPROP, std::get<CudnnDescriptor>(target_));
   plan.set(CUDNN_ATTR_EXECUTION_PLAN_ENGINE_CONFIG, config.descriptor);
   if (const cudnnStatus_t status = plan.try_finalize(); status != CUDNN_STATUS_SUCCESS) {
-    refusal_ = cudnn_reason(status);
+    refusal_ = config.refusal = cudnn_reason(status);
     return nullptr;
   }
   const double planning_ns = query_ns_ + timer.elapsed_ns();

@@ -32,7 +32,8 @@ class GraphExecution {
   double planning_ns_;
 };
 
-// The device that engines are for: that of a handle, or one that is described and need not exist.
+// The device that engines are for: that of a handle or, in tests, one that is described and need
+// not exist.
 using GraphTarget = std::variant<nvidia::cudnnHandle_t, CudnnDescriptor>;
 
 // The engines of a graph, which all plans of a problem share. The library names them within
@@ -55,12 +56,13 @@ class GraphEngines {
   struct Config {
     std::string engine;
     CudnnDescriptor descriptor;
+    std::string refusal = {};  // why the library cannot build it; "": it can, or was not asked
   };
 
   void query_configs();
   void add_config(CudnnDescriptor config);
   // nullptr if the library cannot build the engine.
-  const GraphExecution* find_or_build(const Config& config);
+  const GraphExecution* find_or_build(Config& config);
   [[noreturn]] void reject() const;
 
   const std::string what_;

@@ -239,8 +239,8 @@ TEST_CASE("warnings: governor, load, hybrid cores, too many threads") {
         }) == 1);
   CHECK(text("ranks").empty());
 
-  // The load average is high, but a fifth of the processors has no work at present: the other
-  // thread is that of the command itself.
+  // The load average is high, but fewer than a fifth of the processors have work at present: the
+  // other thread is that of the command itself.
   folder.write("proc/loadavg", "6.50 3.00 1.00 2/812 4242");
   for (int cpu = 0; cpu < 8; ++cpu)
     folder.write("sys/devices/system/cpu/cpu" + std::to_string(cpu) + "/cpufreq/scaling_governor",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import signal
@@ -19,6 +20,7 @@ from deepbench.runner.ranks import worker_command
 from deepbench.runner.session import InProcessRows, Session
 from deepbench.runner.worker_exit import WorkerFailure
 from deepbench.runner.worker_process import SessionError, WorkerProcess
+from example_rows import make_gemm
 from polling import wait_until
 from source_tree import ROOT
 
@@ -223,6 +225,21 @@ def test_a_measured_row_that_is_none_fails_its_row(measured: str) -> None:
         answer = one.run("ok ; position=0", 0, 0.5)
     assert isinstance(answer, WorkerFailure)
     assert answer.status == "failed"
+
+
+@pytest.mark.parametrize("nonsense", ["x\\n", '{"type": "ceiling"}\\n' * 1000])
+def test_a_row_is_kept_if_its_worker_answers_nonsense_while_a_ceiling_is_measured(
+    nonsense: str,
+) -> None:
+    row = json.dumps(json.dumps(make_gemm())).replace("\\", "\\0134")
+    begin, hello = '{"type": "begin"}\\n', '{"type": "hello"}\\n'
+    measuring = f'{{"type": "measuring", "problem": "memory kind=copy", "row": {row}}}\\n'
+    with printing_session(hello + begin + measuring + nonsense) as one:
+        one.start()
+        answer = one.run("gemm m=1760 n=16 k=1760 ; position=0", 0, 5)
+    assert not isinstance(answer, WorkerFailure)
+    assert answer.status == "ok"
+    assert any("memory kind=copy" in note for note in answer.notes)
 
 
 def test_what_a_worker_prints_becomes_a_printable_reason() -> None:

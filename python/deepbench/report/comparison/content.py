@@ -93,10 +93,9 @@ def regression_lines(comparison: Comparison) -> Iterator[str]:
 
 
 def is_all_disturbed(comparison: Comparison) -> bool:
-    """Whether other work disturbed every pair of rows that could have been judged."""
-    return all(against.overall is None for against in comparison.others) and any(
-        row.verdict == DISTURBED for against in comparison.others for row in against.rows
-    )
+    """Whether other work disturbed every pair of rows that has a ratio, and there is one."""
+    rows = [row for against in comparison.others for row in against.rows if row.ratio is not None]
+    return bool(rows) and all(row.verdict == DISTURBED for row in rows)
 
 
 def _counts_line(name: str, against: PairwiseComparison) -> str:

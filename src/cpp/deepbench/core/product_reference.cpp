@@ -28,7 +28,6 @@ constexpr int64_t kMaxGridWidthAlone = 256;
 constexpr int64_t kLines = 2, kLinesAlone = 10;
 constexpr int64_t kMaxLineOutputs = 1 << 19;  // in the compared rows, and in the compared columns
 constexpr uint32_t kLineStream = 15;
-constexpr int64_t kTogether = 4;  // vectors that are multiplied by all others together
 // For fewer products, a further thread does not pay off.
 constexpr int64_t kMinThreadProducts = 1 << 17;
 constexpr int64_t kMinThreadPoints = 1 << 10;  // the same for outputs whose sums are known
@@ -89,7 +88,7 @@ double ProductReference::host_memory_bytes(int64_t m, int64_t n, int64_t k, int6
   };
   const double line_outputs =
       outputs_of_lines(double(n)) + outputs_of_lines(double(m) * double(products));
-  const double vectors = std::min(rows, columns) + double(kTogether) * kMaxParallelThreads;
+  const double vectors = std::min(rows, columns) + double(kVectorsTogether) * kMaxParallelThreads;
   const double grid = 4 * (vectors * double(k) + std::sqrt(kSlopeWork * double(k))) +
                       40 * (points + (all ? 0 : line_outputs));
   const double projections = 32 * double(m) + 12 * double(n) + 16 * double(k);
@@ -271,7 +270,7 @@ void ProductReference::add_grid_of_product(size_t product, const Indices& rows,
   };
   const int64_t min_part = 1 + kMinThreadProducts / (k_ * kept_count);
   parallel_for(std::max(height, width), min_part, [&](int64_t begin, int64_t limit, int) {
-    const int64_t most = std::min(kTogether, limit - begin);
+    const int64_t most = std::min<int64_t>(kVectorsTogether, limit - begin);
     const std::unique_ptr<float[]> vectors(new float[size_t(most * k_)]);
     std::vector<DotSums> sums(size_t(most * kept_count));
     for (int64_t number = begin; number < limit; number += most) {

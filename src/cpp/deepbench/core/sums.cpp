@@ -76,22 +76,21 @@ DotSums sums_of(const float* x, const Y* y, int64_t count) {
   return sums;
 }
 
-// The sums of kTogether vectors with each of several others, in the lanes of dot_sums(). A block of
-// the vectors is converted to double once for all others, and fits into the L1 cache.
-constexpr int kTogether = 4;
+// The sums of kVectorsTogether vectors with each of several others, in the lanes of dot_sums(). A
+// block of the vectors is converted to double once for all others, and fits into the L1 cache.
 constexpr int64_t kWideBlock = 512;  // a multiple of kLanes
 
 struct PairLanes {
   double products[kLanes] = {}, squares[kLanes] = {};
 };
 
-// Adds a block of kTogether vectors, whose rests are zeros up to a multiple of kLanes, and of
-// another vector to the lanes of their pairs.
+// Adds a block of kVectorsTogether vectors, whose rests are zeros up to a multiple of kLanes, and
+// of another vector to the lanes of their pairs.
 DEEPBENCH_ALWAYS_INLINE inline void add_block_of_pairs(const double* wide, const float* other,
                                                        int64_t count, PairLanes* lanes) {
   using Sums = Lanes<Double8>;
-  Double8 products[kTogether][Sums::kVectors], squares[kTogether][Sums::kVectors];
-  for (int i = 0; i < kTogether; ++i) {
+  Double8 products[kVectorsTogether][Sums::kVectors], squares[kVectorsTogether][Sums::kVectors];
+  for (int i = 0; i < kVectorsTogether; ++i) {
     std::memcpy(products[i], lanes[i].products, sizeof products[i]);
     std::memcpy(squares[i], lanes[i].squares, sizeof squares[i]);
   }
@@ -99,7 +98,7 @@ DEEPBENCH_ALWAYS_INLINE inline void add_block_of_pairs(const double* wide, const
     for (int v = 0; v < Sums::kVectors; ++v) {
       Double8 y;
       load(from_other + Sums::kWidth * v, y);
-      for (int i = 0; i < kTogether; ++i) {
+      for (int i = 0; i < kVectorsTogether; ++i) {
         Double8 x;
         load(from + i * kWideBlock + Sums::kWidth * v, x);
         const Double8 product = x * y;
@@ -115,7 +114,7 @@ DEEPBENCH_ALWAYS_INLINE inline void add_block_of_pairs(const double* wide, const
     std::copy(other + l, other + count, rest);
     add(wide + l, rest);
   }
-  for (int i = 0; i < kTogether; ++i) {
+  for (int i = 0; i < kVectorsTogether; ++i) {
     std::memcpy(lanes[i].products, products[i], sizeof products[i]);
     std::memcpy(lanes[i].squares, squares[i], sizeof squares[i]);
   }
@@ -123,24 +122,24 @@ DEEPBENCH_ALWAYS_INLINE inline void add_block_of_pairs(const double* wide, const
 
 void add_pairs_in_wide_lanes(const float* a, const float* b, int64_t others, int64_t count,
                              DotSums* sums) {
-  double wide[kTogether * kWideBlock];
-  std::vector<PairLanes> lanes(size_t(kTogether * others));
+  double wide[kVectorsTogether * kWideBlock];
+  std::vector<PairLanes> lanes(size_t(kVectorsTogether * others));
   for (int64_t first = 0; first < count; first += kWideBlock) {
     const int64_t size = std::min(kWideBlock, count - first);
     const int64_t padded = (size + kLanes - 1) / kLanes * kLanes;
     run_vectorized([&]() DEEPBENCH_ALWAYS_INLINE {
-      for (int64_t i = 0; i < kTogether; ++i) {
+      for (int64_t i = 0; i < kVectorsTogether; ++i) {
         double* const row = wide + i * kWideBlock;
         for (int64_t l = 0; l < size; ++l) row[l] = a[i * count + first + l];
         for (int64_t l = size; l < padded; ++l) row[l] = 0;
       }
       for (int64_t j = 0; j < others; ++j)
-        add_block_of_pairs(wide, b + j * count + first, size, lanes.data() + j * kTogether);
+        add_block_of_pairs(wide, b + j * count + first, size, lanes.data() + j * kVectorsTogether);
     });
   }
-  for (int64_t i = 0; i < kTogether; ++i)
+  for (int64_t i = 0; i < kVectorsTogether; ++i)
     for (int64_t j = 0; j < others; ++j) {
-      PairLanes& of_pair = lanes[size_t(j * kTogether + i)];
+      PairLanes& of_pair = lanes[size_t(j * kVectorsTogether + i)];
       sums[i * others + j] = {sum_of_lanes(of_pair.products), sum_of_lanes(of_pair.squares)};
     }
 }
@@ -200,7 +199,7 @@ void dot_sums_of_pairs(const float* a, int64_t vectors, const float* b, int64_t 
                        int64_t count, DotSums* sums) {
   int64_t i = 0;
   if (simd_level() == SimdLevel::kAvx512)
-    for (; i + kTogether <= vectors; i += kTogether)
+    for (; i + kVectorsTogether <= vectors; i += kVectorsTogether)
       add_pairs_in_wide_lanes(a + i * count, b, others, count, sums + i * others);
   for (; i < vectors; ++i)
     for (int64_t j = 0; j < others; ++j)

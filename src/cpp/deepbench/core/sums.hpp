@@ -15,9 +15,11 @@ struct DotSums {
 
 DEEPBENCH_API DotSums dot_sums(const float* a, const float* b, int64_t count);
 
+inline constexpr int kVectorsTogether = 4;
+
 // For each of `vectors` vectors of `count` elements, which follow one another in `a`, and each of
-// `others` in `b`: sums[i * others + j] = dot_sums(vector i of a, vector j of b). Several vectors
-// together take less time than one after another.
+// `others` in `b`: sums[i * others + j] = dot_sums(vector i of a, vector j of b). With
+// AVX-512, kVectorsTogether of them take less time together than one after another.
 DEEPBENCH_API void dot_sums_of_pairs(const float* a, int64_t vectors, const float* b,
                                      int64_t others, int64_t count, DotSums* sums);
 

@@ -99,26 +99,21 @@ double watched_call_ns(const Samples& samples) {
   return samples.watched_ns / (batches * double(samples.batch));
 }
 
-// The numbers of calls of the two batches in which a clock is audited.
-struct AuditedBatches {
-  uint64_t half, whole;
-};
-
-// Batches of whole rotations begin at the same copy of the operands, so that a device that has
-// recorded one batch makes the next one from it. The larger batch has the size of the samples where
-// it can, since a clock may lie in that size alone. The ranks of a collective, whose clocks differ,
-// make the same calls.
-AuditedBatches audited_batches(const Samples& samples, const MeasureOptions& options,
-                               const AnyRank& any) {
-  const uint64_t half = std::max<uint64_t>(1, samples.batch / 2);
+// Makes batches that all begin at the same copy of the operands, so that a device that has recorded
+// one makes the next one of its size from it: further calls complete the last rotation. Where that
+// takes long, batches begin where the last one stopped. The ranks of a collective, whose clocks
+// differ, make the same calls.
+BatchTimer aligned_batches(const BatchTimer& plain, const Samples& samples,
+                           const MeasureOptions& options, const AnyRank& any) {
   const uint64_t rotation = std::max<uint64_t>(1, uint64_t(options.rotation));
-  if (samples.batch >= 2 * rotation && samples.batch % rotation == 0)
-    return {half / rotation * rotation, samples.batch};
-  const uint64_t rotations = (half + rotation - 1) / rotation * rotation;
   const double call_ns = std::max(own_call_ns(samples), watched_call_ns(samples));
-  const bool is_long = double(rotations) * call_ns > kSettlingNs;
-  const bool is_cut = any(is_long || 2 * rotations > most_calls(options));
-  return is_cut ? AuditedBatches{half, 2 * half} : AuditedBatches{rotations, 2 * rotations};
+  const bool is_long = double(rotation) * call_ns > kSettlingNs || rotation > most_calls(options);
+  if (any(is_long) || rotation == 1) return plain;
+  return [=](uint64_t count) {
+    const Batch batch = plain(count);
+    if (const uint64_t begun = count % rotation; begun != 0) plain(rotation - begun);
+    return batch;
+  };
 }
 
 // The part of a batch's device time that may count in favor of the clock. Time that the host did
@@ -330,19 +325,20 @@ ClockDoubt doubt_about_slow_clock(const BatchTimer& plain, const Samples& sample
                                   const MeasureOptions& options, const AnyRank& any) {
   if (samples.launch == "isolated" || options.max_batch < 2)
     return doubt_about_slow_clock_of_launches(plain, samples, any);
-  const auto [half, whole] = audited_batches(samples, options, any);
+  const BatchTimer aligned = aligned_batches(plain, samples, options, any);
+  const uint64_t whole = std::max<uint64_t>(2, samples.batch), half = whole / 2;
   const double shown_ns = own_call_ns(samples) * double(whole - half);
   std::vector<double> of_half_ns, of_whole_ns;
   double more_ns = 0;
   for (int round = 1; round <= kClockRounds; ++round) {
-    of_half_ns.push_back(unseen_ns(plain, half, samples));
-    of_whole_ns.push_back(unseen_ns(plain, whole, samples));
+    of_half_ns.push_back(unseen_ns(aligned, half, samples));
+    of_whole_ns.push_back(unseen_ns(aligned, whole, samples));
     more_ns = smallest(of_whole_ns) - smallest(of_half_ns);
     if (round >= kMinClockRounds && !any(more_ns > (kMaxHostTime - 1) * shown_ns + kEmptyBatchNs))
       return {};
   }
   bool is_far = more_ns > (kFarTime - 1) * shown_ns && more_ns > kMinHiddenNs;
-  if (any(is_far)) is_far = stays_far_off(plain, 2 * half, samples, options, any, is_far);
+  if (any(is_far)) is_far = stays_far_off(aligned, whole, samples, options, any, is_far);
   if (more_ns <= (kMaxHostTime - 1) * shown_ns + kEmptyBatchNs) return {};
   return {slow_clock_text(whole - half, shown_ns, shown_ns + more_ns), is_far};
 }

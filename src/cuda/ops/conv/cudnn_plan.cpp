@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <set>
+#include <utility>
 
 #include "cudnn/handle.hpp"
 #include "deepbench/backend/host_timer.hpp"
@@ -15,9 +16,9 @@ namespace {
 
 using namespace nvidia;  // NOLINT: the vendor's names, as in its documentation
 
-// The first answers of a layout, which come before further ones of other paddings, and those that
-// come before the other order of channels.
-constexpr size_t kFirst = 4, kPromising = 16;
+// The answers of a layout are listed in these parts, so that a short search tries the best ones of
+// every layout.
+constexpr size_t kFirst = 4, kPromising = 12;
 constexpr size_t kMaxCandidates = 400;
 
 void append_new(const std::vector<EngineConfig>& more, std::vector<EngineConfig>& configs) {
@@ -262,19 +263,13 @@ std::vector<std::string> ConvQueries::candidates(int64_t limit) {
   const ConvPlan first = plan_default();
   CandidateList candidates(*this, limit);
   candidates.add_id(candidate_id(first.layout, first.execution->engine()));
-  const auto has_default_order = [&](const ConvLayout& one) {
-    return one.channels_last == first.layout.channels_last;
-  };
-  for (const auto& [begin, end] : {std::pair(size_t{0}, kFirst), std::pair(kFirst, kPromising)})
+  for (const auto& [begin, end] : {std::pair(size_t{0}, kFirst), std::pair(kFirst, kPromising),
+                                   std::pair(kPromising, kMaxCandidates)})
     for (const ConvLayout& one : layouts_)
-      if (has_default_order(one)) candidates.add_from_heuristics(one, begin, end, false);
+      candidates.add_from_heuristics(one, begin, end, /*compiled=*/false);
   for (const ConvLayout& one : layouts_)
-    if (!has_default_order(one)) candidates.add_from_heuristics(one, 0, kPromising, false);
-  for (const ConvLayout& one : layouts_)
-    candidates.add_from_heuristics(one, kPromising, kMaxCandidates, false);
-  for (const ConvLayout& one : layouts_)
-    if (candidates.is_exhaustive() || has_default_order(one))
-      candidates.add_from_heuristics(one, 0, kMaxCandidates, true);
+    if (candidates.is_exhaustive() || one.channels_last == first.layout.channels_last)
+      candidates.add_from_heuristics(one, 0, kMaxCandidates, /*compiled=*/true);
   if (candidates.is_exhaustive())
     for (const ConvLayout& one : layouts_) candidates.add_remaining(one);
   return candidates.ids();

@@ -1,7 +1,7 @@
 /* A libcuda.so.1 for machines without a driver: it allows loading a part of cuDNN that is linked
- * with the driver, finalizing descriptors, and asking for the engines of a stated device and building
- * them. Every function reports that there is no device, except for those that load code, which it
- * counts. */
+ * with the driver, finalizing descriptors, and asking for the engines of a stated device and
+ * building them. Every function reports that there is no device, except for those that load code,
+ * which it counts. */
 enum { kSuccess = 0, kNoDevice = 100 };
 
 static int loaded_libraries = 0;

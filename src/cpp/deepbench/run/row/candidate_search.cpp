@@ -104,8 +104,13 @@ class Searcher {
   // As part of preparing, like the planning of a candidate: some libraries build what they list.
   std::vector<std::string> list_candidates() {
     Stopwatch watch;
-    ListedCandidates listed =
-        plan_.backend_plans->first().candidates(is_exhaustive() ? 0 : kMaxCandidates);
+    ListedCandidates listed;
+    try {
+      listed = plan_.backend_plans->first().candidates(is_exhaustive() ? 0 : kMaxCandidates);
+    } catch (...) {
+      stages_.prepare_ns += watch.lap_ns();
+      throw;
+    }
     const double took_ns = watch.lap_ns();
     stages_.prepare_ns += took_ns;
     stages_.compiling_ns += std::fmin(took_ns, listed.compiling_ns);
