@@ -6,6 +6,13 @@
 
 namespace deepbench::testing {
 
+// ThreadSanitizer ends a forked process that starts a thread if its parent had several.
+#ifdef __SANITIZE_THREAD__
+inline constexpr bool kMayStartThreadAfterFork = false;
+#else
+inline constexpr bool kMayStartThreadAfterFork = true;
+#endif
+
 // Returns false if the system does not permit the limit. Root, to which it does not apply, becomes
 // another user.
 inline bool forbid_more_threads() {

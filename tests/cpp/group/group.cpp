@@ -303,7 +303,8 @@ TEST_CASE("the other ranks notice a lost rank 0 between rows and within a row") 
   }
 }
 
-TEST_CASE("a rank that cannot start its watchdog says so before its connection closes") {
+TEST_CASE("a rank that cannot start its watchdog says so before its connection closes" *
+          doctest::skip(!testing::kMayStartThreadAfterFork)) {
   testing::ForkedProcess rank([] {
     int ends[2];
     if (socketpair(AF_UNIX, SOCK_STREAM, 0, ends) != 0) return 1;
