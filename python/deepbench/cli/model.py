@@ -23,6 +23,7 @@ from deepbench.problems.ranges import whole_number
 from deepbench.results import read
 from deepbench.runner.progress import Screen
 from deepbench.terminal_text import folded
+from deepbench.workload import model_file
 
 _OPTIONS = (
     Option("--ranks", "numbers of ranks to predict for, as in 8,64,1024 (the default)", "LIST"),
@@ -42,6 +43,8 @@ def main(line: CommandLine) -> int:
     if not line.words:
         raise UsageError("model needs a result file: deepbench model FILE")
     ranks = _predicted_rank_counts(line)
+    for word in line.words:
+        _refuse_network(word)
     files = [read(Path(word)) for word in line.words]
     found: dict[Group, list[Point]] = {}
     reaches: dict[Group, list[int | None]] = {}
@@ -64,6 +67,14 @@ def main(line: CommandLine) -> int:
         lines = _prediction_lines(title, fitted, points, reached, screen.report_width())
         screen.report("".join(f"{line}\n" for line in lines))
     return 0
+
+
+def _refuse_network(word: str) -> None:
+    """`model` may also be taken for the command that measures a network."""
+    if word in model_file.available() and not Path(word).exists():
+        raise UsageError(
+            f"{word} is no result file; 'deepbench workload {word}' measures the model's kernels"
+        )
 
 
 def _largest(reaches: Sequence[int | None]) -> float:

@@ -55,6 +55,7 @@ BRIEF = ("--samples", "3", "--no-ceilings")
         (["run", sys.executable], "is not a text file"),
         (["show"], "show needs one result file"),
         (["show", "/nonexistent"], "/nonexistent: there is no such file"),
+        (["model", "resnet50"], "'deepbench workload resnet50' measures the model's kernels"),
         (["show", sys.executable], "is not a result file"),
         (["show", __file__, "--format", "xml"], "--format 'xml': must be one of table"),
         (["list", "gemm", "trainig"], "'trainig' is neither a set, nor an operation"),

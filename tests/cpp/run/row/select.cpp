@@ -114,10 +114,10 @@ TEST_CASE("a candidate that is faster but wrong is no winner, and is named") {
 }
 
 TEST_CASE("what is faster in turns only is not the best") {
-  // Attempts: 0 the row's own, 1 and 2 first looks, 3 and 4 the final, 5 the winner in full.
+  // Attempts: 0 the row's own, 1 and 2 first looks, 3 to 12 the final, 13 the winner in full.
   const std::string script =
       "candidates own quick; time 1000; when candidate=quick time 800;"
-      "when candidate=quick attempt=5 time ";
+      "when candidate=quick attempt=13 time ";
   const Row row = fake_row(script + "1100", kProblem, kExhaustive);
   CHECK(row.algorithm.name == "naive:own");
   CHECK(row.algorithm.candidate == "");
@@ -129,7 +129,7 @@ TEST_CASE("what is faster in turns only is not the best") {
 }
 
 TEST_CASE("energy is of the library's default, where that is kept") {
-  for (const std::string loses : {"attempt=5 time 2e6", "attempt=5 mutant last_k"}) {
+  for (const std::string loses : {"attempt=13 time 2e6", "attempt=13 mutant last_k"}) {
     CAPTURE(loses);
     const Row row = fake_row(
         "candidates own quick; time 1e6; when candidate=quick time 8e5;"
@@ -143,11 +143,11 @@ TEST_CASE("energy is of the library's default, where that is kept") {
 }
 
 TEST_CASE("a library's default that cannot be prepared again keeps its row, without energy") {
-  // Attempts: 0 the row's own, 1 and 2 first looks, 3 and 4 the final, 5 the winner, 6 the own
+  // Attempts: 0 the row's own, 1 and 2 first looks, 3 to 12 the final, 13 the winner, 14 the own
   // again.
   const Row row = fake_row(
       "candidates own quick; time 1e6; when candidate=quick time 8e5;"
-      "when candidate=quick attempt=5 time 2e6; when attempt=6 fail prepare out_of_memory full",
+      "when candidate=quick attempt=13 time 2e6; when attempt=14 fail prepare out_of_memory full",
       kProblem, std::string(kExhaustive) + " energy=yes");
   CHECK(row.status == Status::kOk);
   CHECK(row.algorithm.name == "naive:own");
@@ -189,7 +189,7 @@ TEST_CASE("what was asked stays noted, what a loser said does not") {
 }
 
 TEST_CASE("what fails in the final is left out of it, and the row stays") {
-  // Attempts: 0 the row's own, 1 to 3 first looks, 4 to 6 the final of quick, slower and own.
+  // Attempts: 0 the row's own, 1 to 3 first looks, 4 to 6 the first turn of quick, slower and own.
   for (const std::string attempt : {"4", "5", "6"}) {
     CAPTURE(attempt);
     const Row row = fake_row(
@@ -364,6 +364,47 @@ TEST_CASE("a final that has no time left has three rounds instead of five") {
   });
   // Of each two to warm up and three samples, in first looks and in the final.
   CHECK(timed == 2 * (2 + 3) + 2 * (2 + 3));
+}
+
+// The number of kernels that a search prepares, and the most that exist at the same time.
+struct PreparedKernels {
+  int prepared = 0, most_together = 0;
+};
+
+PreparedKernels kernels_of_search(const std::string& device, bool cold) {
+  const testing::TemporaryFolder folder;
+  const Backend backend = fake_backend(
+      "candidates own quick; time 20e6; when candidate=quick time 10e6; log " + (folder / "calls"));
+  RowContext context{backend, {}};
+  if (!device.empty()) context.device.set("last_level_cache_bytes", int64_t{std::stoll(device)});
+  RunOptions options;
+  options.cold = cold;
+  Stages stages;
+  const Plan plan = plan_first_choice({Problem::parse(kProblem), options}, backend);
+  CHECK(search_candidates(context, plan, 500e3, 0, {}, stages).improvements.size() == 1);
+  PreparedKernels kernels;
+  int together = 0;
+  for (const std::string& call : folder.lines("calls")) {
+    if (call.rfind("prepare", 0) == 0) ++kernels.prepared, ++together;
+    if (call.rfind("destroy", 0) == 0) --together;
+    kernels.most_together = std::max(kernels.most_together, together);
+  }
+  CHECK(together == 0);
+  return kernels;
+}
+
+TEST_CASE(
+    "finalists that fit into the last-level cache are prepared for each sample, one at a time") {
+  // Two kernels are screened. In the final, each of two takes five samples.
+  const auto together = kernels_of_search("", false), alone = kernels_of_search("1000000", false);
+  CHECK(together.prepared == 2 + 2);
+  CHECK(together.most_together == 2);
+  CHECK(alone.prepared == 2 + 2 * 5);
+  CHECK(alone.most_together == 1);
+  const int64_t bytes = 4 * (7 * 9 + 9 * 5 + 2 * 7 * 5);  // C is read and written
+  CHECK(kernels_of_search(std::to_string(bytes), false).most_together == 1);
+  CHECK(kernels_of_search(std::to_string(bytes - 1), false).most_together == 2);
+  CHECK(kernels_of_search("1000000", true).most_together == 2);
 }
 
 // A search with this budget among five candidates.

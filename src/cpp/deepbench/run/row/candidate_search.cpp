@@ -27,7 +27,7 @@ constexpr double kScreeningSpan = 0.2;
 constexpr double kConfirmationRatio = 1.5;  // times the leader: the slowest that is compared
 constexpr double kRejectionRatio = 4;       // times the leader: slower ones are timed only once
 constexpr double kSlowCallNs = 1e6;         // unless their calls are shorter than this
-constexpr size_t kFinalists = 4;            // candidates prepared at the same time
+constexpr size_t kFinalists = 4;            // beside the default, if it is none of them
 constexpr double kMinimumGain = 0.98;       // a switch needs more than 2 %
 
 struct ScreenedCandidate {
@@ -181,6 +181,7 @@ class Searcher {
     ScreenedCandidate contender;
     std::unique_ptr<Trial> trial;
     std::vector<double> samples;
+    Attributes facts;
   };
 
   // Runs `body`; a candidate that fails leaves the comparison, and the row continues.
@@ -197,17 +198,22 @@ class Searcher {
     }
   }
 
-  // Prepares the finalists together, as far as memory allows, and samples them in turns, so that a
-  // drift of the machine affects all of them alike.
+  // Whether a finalist is prepared anew for each sample, while no other one is in memory. After
+  // hundreds of calls, the L2 cache of an H100 still holds operands of those that used it before.
+  // Where it has room for the operands of one finalist and not for those of all, kernels that rely
+  // on it would seem up to twice as slow as alone. Kernels that are prepared one after the other
+  // use the same memory. Kernels of several ranks take long to prepare.
+  bool prepares_each_sample() const {
+    const double cache = context_.device.real("last_level_cache_bytes", 0);
+    const Work work = plan_.problem.operation().work(plan_.problem);
+    return !context_.group && !plan_.options.cold && work.bytes <= cache;
+  }
+
+  // Samples the finalists in turns, so that a drift of the machine affects all of them alike. Those
+  // that are prepared once stay in memory together, as far as it suffices.
   std::vector<Finalist> sample_finalists(const std::vector<ScreenedCandidate>& contenders) {
     std::vector<Finalist> near;
-    run_and_charge_budget([&] {
-      for (const auto& one : contenders)
-        run_or_skip_candidate(one, [&] {
-          near.push_back(
-              {one, std::make_unique<Trial>(context_, plan_.with_candidate(one.id), stages_), {}});
-        });
-    });
+    for (const auto& one : contenders) near.push_back({one, nullptr, {}, {}});
     for (int round = 0; round < kRounds; ++round) {
       if (round >= kMinRounds && has_spent_share(1)) break;
       run_and_charge_budget([&] { take_sample_of_each(near); });
@@ -218,11 +224,19 @@ class Searcher {
   // Takes one sample of each finalist and drops those that fail.
   void take_sample_of_each(std::vector<Finalist>& near) {
     for (auto one = near.begin(); one != near.end();) {
-      const bool good = run_or_skip_candidate(one->contender, [&] {
-        for (double ns : one->trial->sample(1, span_ns_)) one->samples.push_back(ns);
-      });
+      const bool good = run_or_skip_candidate(one->contender, [&] { take_sample(*one); });
       one = good ? one + 1 : near.erase(one);
     }
+  }
+
+  void take_sample(Finalist& one) {
+    if (!one.trial) {
+      one.trial =
+          std::make_unique<Trial>(context_, plan_.with_candidate(one.contender.id), stages_);
+      one.facts = one.trial->facts();
+    }
+    one.samples.push_back(one.trial->sample(1, span_ns_).front());
+    if (prepares_each_sample()) one.trial.reset();
   }
 
   double default_screening_cost() const {
@@ -238,10 +252,9 @@ class Searcher {
     std::vector<Finalist> near = sample_finalists(chosen);
     double default_cost = default_screening_cost();
     for (auto& one : near) {
-      const Attributes& facts = one.trial->facts();
       tried(one.contender.id).compared_ns = one.samples;
       one.contender.cost =
-          cost_with_conversion_ns(typical_ns(one.samples, facts), facts, plan_.options);
+          cost_with_conversion_ns(typical_ns(one.samples, one.facts), one.facts, plan_.options);
       if (one.contender.id.empty()) default_cost = one.contender.cost;
     }
     std::sort(near.begin(), near.end(), [](const Finalist& x, const Finalist& y) {
