@@ -137,7 +137,8 @@ def gemm_example() -> str:
     ]
     parts = [table.begin(file.context, outline(problems)), *map(table.row, rows), table.end()]
     device, took = file.context["device"], wall_times(folder)[EXAMPLE]
-    beside = f", beside {took.beside} other GPUs that were measured" if took.beside else ""
+    others = "another GPU that was" if took.beside == 1 else f"{took.beside} other GPUs that were"
+    beside = f", beside {others} measured" if took.beside else ""
     sentences = (
         f"`deepbench gemm` measures the {len(file.rows)} problems of the training set. On one "
         f"{device['name']} with CUDA {device['driver_cuda']} it took "
