@@ -44,7 +44,7 @@ def main(line: CommandLine) -> int:
         raise UsageError("model needs a result file: deepbench model FILE")
     ranks = _predicted_rank_counts(line)
     for word in line.words:
-        _refuse_network(word)
+        _refuse_name_of_workload(word)
     files = [read(Path(word)) for word in line.words]
     found: dict[Group, list[Point]] = {}
     reaches: dict[Group, list[int | None]] = {}
@@ -69,8 +69,9 @@ def main(line: CommandLine) -> int:
     return 0
 
 
-def _refuse_network(word: str) -> None:
-    """`model` may also be taken for the command that measures a network."""
+def _refuse_name_of_workload(word: str) -> None:
+    """Raises UsageError for a model whose kernels `deepbench workload` measures, unless a file has
+    its name."""
     if word in model_file.available() and not Path(word).exists():
         raise UsageError(
             f"{word} is no result file; 'deepbench workload {word}' measures the model's kernels"

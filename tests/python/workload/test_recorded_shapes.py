@@ -146,6 +146,16 @@ def record_shapes(monkeypatch: pytest.MonkeyPatch) -> ModuleType:
     return importlib.import_module("record_shapes")
 
 
+def test_ci_installs_the_versions_of_the_recordings() -> None:
+    folder = ROOT / "tests/data/recorded_shapes"
+    lines = (folder / "pytorch.txt").read_text("utf-8").splitlines()
+    installed = dict(line.split("==") for line in lines if not line.startswith("#"))
+    for path in folder.glob("*.json"):
+        versions = json.loads(path.read_text("utf-8"))["versions"]
+        versions.pop("torchvision", None)
+        assert versions.items() <= installed.items(), path.name
+
+
 @pytest.mark.parametrize(
     ("package", "name"),
     [

@@ -2,6 +2,7 @@
 #include <doctest/doctest.h>
 
 #include <algorithm>
+#include <optional>
 
 #include "../../fake_backend.hpp"
 #include "../../temporary_folder.hpp"
@@ -371,14 +372,15 @@ struct PreparedKernels {
   int prepared = 0, most_together = 0;
 };
 
-PreparedKernels kernels_of_search(const std::string& device, bool cold) {
+// A search on a device with a cache of this size, whose second candidate takes half of the time.
+PreparedKernels kernels_of_search(std::optional<int64_t> cache_bytes,
+                                  const RunOptions& options = {}, bool shares_host_memory = false) {
   const testing::TemporaryFolder folder;
   const Backend backend = fake_backend(
       "candidates own quick; time 20e6; when candidate=quick time 10e6; log " + (folder / "calls"));
   RowContext context{backend, {}};
-  if (!device.empty()) context.device.set("last_level_cache_bytes", int64_t{std::stoll(device)});
-  RunOptions options;
-  options.cold = cold;
+  if (cache_bytes) context.device.set("last_level_cache_bytes", *cache_bytes);
+  context.device.set("shares_host_memory", int64_t{shares_host_memory});
   Stages stages;
   const Plan plan = plan_first_choice({Problem::parse(kProblem), options}, backend);
   CHECK(search_candidates(context, plan, 500e3, 0, {}, stages).improvements.size() == 1);
@@ -393,18 +395,37 @@ PreparedKernels kernels_of_search(const std::string& device, bool cold) {
   return kernels;
 }
 
-TEST_CASE(
-    "finalists that fit into the last-level cache are prepared for each sample, one at a time") {
+TEST_CASE("finalists that fit a device's cache are prepared for each sample, one at a time") {
   // Two kernels are screened. In the final, each of two takes five samples.
-  const auto together = kernels_of_search("", false), alone = kernels_of_search("1000000", false);
-  CHECK(together.prepared == 2 + 2);
-  CHECK(together.most_together == 2);
+  const auto unknown = kernels_of_search({}), alone = kernels_of_search(1000000);
+  CHECK(unknown.prepared == 2 + 2);
+  CHECK(unknown.most_together == 2);
   CHECK(alone.prepared == 2 + 2 * 5);
   CHECK(alone.most_together == 1);
-  const int64_t bytes = 4 * (7 * 9 + 9 * 5 + 2 * 7 * 5);  // C is read and written
-  CHECK(kernels_of_search(std::to_string(bytes), false).most_together == 1);
-  CHECK(kernels_of_search(std::to_string(bytes - 1), false).most_together == 2);
-  CHECK(kernels_of_search("1000000", true).most_together == 2);
+  constexpr int64_t kBytes = 4 * (7 * 9 + 9 * 5 + 2 * 7 * 5);  // C is read and written
+  CHECK(kernels_of_search(kBytes).most_together == 1);
+  CHECK(kernels_of_search(kBytes - 1).most_together == 2);
+  RunOptions cold, sustained;
+  cold.cold = true;
+  sustained.sustained = true;
+  CHECK(kernels_of_search(1000000, cold).most_together == 2);
+  CHECK(kernels_of_search(1000000, sustained).most_together == 2);
+  CHECK(kernels_of_search(1000000, {}, true).most_together == 2);
+}
+
+TEST_CASE("a finalist that cannot be prepared for a later sample leaves the comparison") {
+  // Attempts: 0 the row's own, 1 to 3 first looks, 4 to 6 the first turn, 7 to 9 the second one.
+  for (const std::string attempt : {"7", "8", "9"}) {
+    CAPTURE(attempt);
+    const Row row = fake_row(
+        "candidates own slower quick; time 1000; when candidate=slower time 900;"
+        "when candidate=quick time 800; when attempt=" +
+            attempt + " fail prepare out_of_memory full",
+        kProblem, kExhaustive);
+    CHECK(row.status == Status::kOk);
+    CHECK(has_note(row, "left out of the final: "));
+    CHECK(row.median_ns() == (attempt == "7" ? 900 : 800));
+  }
 }
 
 // A search with this budget among five candidates.

@@ -10,6 +10,7 @@
 #include "deepbench/core/stopwatch.hpp"
 #include "deepbench/group/group.hpp"
 #include "deepbench/measure/statistics.hpp"
+#include "deepbench/run/row/measurement.hpp"
 #include "deepbench/run/row/skipped_candidates.hpp"
 #include "deepbench/run/row/trial.hpp"
 
@@ -198,45 +199,58 @@ class Searcher {
     }
   }
 
-  // Whether a finalist is prepared anew for each sample, while no other one is in memory. After
-  // hundreds of calls, the L2 cache of an H100 still holds operands of those that used it before.
-  // Where it has room for the operands of one finalist and not for those of all, kernels that rely
-  // on it would seem up to twice as slow as alone. Kernels that are prepared one after the other
-  // use the same memory. Kernels of several ranks take long to prepare.
+  // Whether a finalist is prepared anew for each sample, while no other finalist is in memory.
+  // After hundreds of calls, the L2 cache of an H100 still holds operands of those that used it
+  // before. Where it has room for the operands of one finalist and not for those of all, kernels
+  // that rely on it would seem up to twice as slow as alone. Kernels that a device prepares one
+  // after the other use the same memory; those of a processor share their inputs, and each gets new
+  // pages. Kernels of several ranks take long to prepare, and a sustained load must not pause.
   bool prepares_each_sample() const {
-    const double cache = context_.device.real("last_level_cache_bytes", 0);
-    const Work work = plan_.problem.operation().work(plan_.problem);
-    return !context_.group && !plan_.options.cold && work.bytes <= cache;
+    const RunOptions& options = plan_.options;
+    const Regime regime = requested_regime({plan_.problem, options}, context_.device);
+    const bool has_own_memory = context_.device.integer("shares_host_memory") == 0;
+    return regime.resident.value_or(false) && has_own_memory && !options.is_sustained() &&
+           !context_.group;
   }
 
   // Samples the finalists in turns, so that a drift of the machine affects all of them alike. Those
   // that are prepared once stay in memory together, as far as it suffices.
   std::vector<Finalist> sample_finalists(const std::vector<ScreenedCandidate>& contenders) {
+    const bool prepares_each = prepares_each_sample();
     std::vector<Finalist> near;
     for (const auto& one : contenders) near.push_back({one, nullptr, {}, {}});
     for (int round = 0; round < kRounds; ++round) {
       if (round >= kMinRounds && has_spent_share(1)) break;
-      run_and_charge_budget([&] { take_sample_of_each(near); });
+      run_and_charge_budget([&] { take_sample_of_each(near, prepares_each); });
     }
     return near;
   }
 
   // Takes one sample of each finalist and drops those that fail.
-  void take_sample_of_each(std::vector<Finalist>& near) {
+  void take_sample_of_each(std::vector<Finalist>& near, bool prepares_each) {
     for (auto one = near.begin(); one != near.end();) {
-      const bool good = run_or_skip_candidate(one->contender, [&] { take_sample(*one); });
+      const bool good = run_or_skip_candidate(
+          one->contender, [&] { prepares_each ? sample_prepared_anew(*one) : sample(*one); });
       one = good ? one + 1 : near.erase(one);
     }
   }
 
-  void take_sample(Finalist& one) {
-    if (!one.trial) {
-      one.trial =
-          std::make_unique<Trial>(context_, plan_.with_candidate(one.contender.id), stages_);
-      one.facts = one.trial->facts();
-    }
+  void prepare(Finalist& one) {
+    one.trial = std::make_unique<Trial>(context_, plan_.with_candidate(one.contender.id), stages_);
+    one.facts = one.trial->facts();
+  }
+
+  void sample(Finalist& one) {
+    if (!one.trial) prepare(one);
     one.samples.push_back(one.trial->sample(1, span_ns_).front());
-    if (prepares_each_sample()) one.trial.reset();
+  }
+
+  // The first batch shows whether the kernel lowers the clock, so that the second one follows a
+  // rest.
+  void sample_prepared_anew(Finalist& one) {
+    prepare(one);
+    one.samples.push_back(one.trial->sample(2, span_ns_).back());
+    one.trial.reset();
   }
 
   double default_screening_cost() const {
