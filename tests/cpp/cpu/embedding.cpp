@@ -95,8 +95,10 @@ TEST_CASE("embedding: the gradient adds up over calls, and restore brings the ta
 
 TEST_CASE("embedding: refusals name the precision") {
   const std::string text = "rows=20 dim=8 lookups=4 batch=10 indices=zipf phase=fwd";
-  CHECK(plan_status("embedding", text + " mode=sum precision=half").error ==
-        "the built-in loop does not add up rows of half; bfloat16 and float work here");
+  // Which other precisions the processor has units for differs.
+  const std::string error = plan_status("embedding", text + " mode=sum precision=half").error;
+  CHECK(error.find("the built-in loop does not add up rows of half; ") == 0);
+  CHECK(error.find("float work") != std::string::npos);
   CHECK(plan_status("embedding", text + " mode=gather precision=int8")
             .error.find("the built-in loop does not copy rows of int8") == 0);
 }
