@@ -190,18 +190,20 @@ TEST_CASE("what was asked stays noted, what a loser said does not") {
 }
 
 TEST_CASE("what fails in the final is left out of it, and the row stays") {
-  // Attempts: 0 the row's own, 1 to 3 first looks, 4 to 6 the first turn of quick, slower and own.
-  for (const std::string attempt : {"4", "5", "6"}) {
+  // Attempts: 0 the row's own, 1 to 3 first looks, then the turns of quick, slower and own: 4 to 6
+  // the first one, 7 to 9 the second one.
+  for (const int attempt : {4, 5, 6, 7, 8, 9}) {
     CAPTURE(attempt);
+    const std::string step = attempt < 7 ? "time_batch" : "prepare";
     const Row row = fake_row(
         "candidates own slower quick; time 1000; when candidate=slower time 900;"
-        "when candidate=quick time 800;"
-        "when attempt=" +
-            attempt + " fail time_batch out_of_memory full",
+        "when candidate=quick time 800; when attempt=" +
+            std::to_string(attempt) + " fail " + step + " out_of_memory full",
         kProblem, kExhaustive);
     CHECK(row.status == Status::kOk);
     CHECK(has_note(row, "left out of the final: "));
-    CHECK(row.median_ns() == (attempt == "4" ? 900 : 800));
+    const bool fails_quick = attempt == 4 || attempt == 7;
+    CHECK(row.median_ns() == (fails_quick ? 900 : 800));
     CHECK(row.algorithm.gain == 1000 / row.median_ns());
   }
 }
@@ -411,21 +413,6 @@ TEST_CASE("finalists that fit a device's cache are prepared for each sample, one
   CHECK(kernels_of_search(1000000, cold).most_together == 2);
   CHECK(kernels_of_search(1000000, sustained).most_together == 2);
   CHECK(kernels_of_search(1000000, {}, true).most_together == 2);
-}
-
-TEST_CASE("a finalist that cannot be prepared for a later sample leaves the comparison") {
-  // Attempts: 0 the row's own, 1 to 3 first looks, 4 to 6 the first turn, 7 to 9 the second one.
-  for (const std::string attempt : {"7", "8", "9"}) {
-    CAPTURE(attempt);
-    const Row row = fake_row(
-        "candidates own slower quick; time 1000; when candidate=slower time 900;"
-        "when candidate=quick time 800; when attempt=" +
-            attempt + " fail prepare out_of_memory full",
-        kProblem, kExhaustive);
-    CHECK(row.status == Status::kOk);
-    CHECK(has_note(row, "left out of the final: "));
-    CHECK(row.median_ns() == (attempt == "7" ? 900 : 800));
-  }
 }
 
 // A search with this budget among five candidates.
