@@ -18,10 +18,13 @@ Attention attention_of(const std::string& problem) {
   return attention_problem(plugin::Values(named.get()));
 }
 
+constexpr auto kStored = cuda::AttentionOperations::Statistics::kStored;
+constexpr auto kDiscarded = cuda::AttentionOperations::Statistics::kDiscarded;
+
 // Writes the library's reason, if it rejects the description.
 bool cudnn_accepts(const std::string& problem) {
   try {
-    const cuda::AttentionOperations operations(attention_of(problem));
+    const cuda::AttentionOperations operations(attention_of(problem), kDiscarded);
     return !operations.descriptors().empty();
   } catch (const plugin::Error& error) {
     std::fprintf(stderr, "%s: %s\n", problem.c_str(), error.what());
@@ -29,10 +32,14 @@ bool cudnn_accepts(const std::string& problem) {
   }
 }
 
-// Whether an engine for an H100 recognizes the operations.
+// Whether engines for an H100 recognize the operations, with and without stored statistics.
 bool has_engine(const std::string& problem) {
   try {
-    return has_engine_on_hopper(cuda::AttentionOperations(attention_of(problem)).descriptors());
+    const auto has_engine_with = [&](cuda::AttentionOperations::Statistics statistics) {
+      return has_engine_on_hopper(
+          cuda::AttentionOperations(attention_of(problem), statistics).descriptors());
+    };
+    return has_engine_with(kDiscarded) && has_engine_with(kStored);
   } catch (const plugin::Error& error) {
     std::fprintf(stderr, "%s: %s\n", problem.c_str(), error.what());
     return false;
@@ -97,7 +104,8 @@ TEST_CASE("cuDNN has an operation for each step of attention, the masks among th
     const auto operations = [](const std::string& mask, const std::string& queries = "seq_q=64") {
       return cuda::AttentionOperations(
                  attention_of("batch=1 heads=2 seq_kv=64 dim=64 precision=half " + queries + " " +
-                              mask))
+                              mask),
+                 kDiscarded)
           .descriptors()
           .size();
     };

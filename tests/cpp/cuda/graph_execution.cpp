@@ -86,7 +86,8 @@ bool holds_of_norm(Check check) {
 
 bool holds_of_attention(Check check) {
   const NamedValues named(kAttention);
-  const cuda::AttentionOperations operations(attention_problem(plugin::Values(named.get())));
+  const cuda::AttentionOperations operations(attention_problem(plugin::Values(named.get())),
+                                             cuda::AttentionOperations::Statistics::kDiscarded);
   cuda::GraphEngines engines(operations.descriptors(), "this attention", hopper());
   return check(engines);
 }

@@ -19,11 +19,13 @@
 namespace deepbench::cuda {
 namespace {
 
+using Statistics = AttentionOperations::Statistics;
+
 // The operations of attention and the engines that compute them, which all plans of the problem
 // share.
 struct AttentionGraph {
-  AttentionGraph(const Attention& attention, const Stream& stream)
-      : operations(attention),
+  AttentionGraph(const Attention& attention, Statistics statistics, const Stream& stream)
+      : operations(attention, statistics),
         engines(operations.descriptors(),
                 attention.is_backward ? "these gradients of attention" : "this attention",
                 cudnn_handle(stream)) {}
@@ -67,17 +69,14 @@ AttentionOperations::Pointers forward_pointers(const AttentionOperands& operands
 
 class ForwardCall final : public FusedCall {
  public:
-  ForwardCall(const Execution& execution, const AttentionOperands& operands,
-              uint64_t statistics_bytes, Stream& stream)
-      : FusedCall(execution, stream),
-        workspace_(execution.built->workspace_bytes()),
-        statistics_(statistics_bytes) {
+  ForwardCall(const Execution& execution, const AttentionOperands& operands, Stream& stream)
+      : FusedCall(execution, stream), workspace_(execution.built->workspace_bytes()) {
     for (uint64_t copy = 0; copy < operands.copies(); ++copy)
-      add_copy(forward_pointers(operands, copy, statistics_.data(), workspace_.data()));
+      add_copy(forward_pointers(operands, copy, nullptr, workspace_.data()));
   }
 
  private:
-  const Buffer workspace_, statistics_;
+  const Buffer workspace_;
 };
 
 // The forward pass from whose results gradients start. It writes copy 0 only.
@@ -147,8 +146,10 @@ class CudnnAttentionPlan final : public plugin::TypedPlan<CudnnAttentionPlan, At
     require_fused_attention(attention, version());
     const Stream& stream = Stream::of(options.device);
     if (attention.is_backward)
-      forward_.emplace(std::make_shared<AttentionGraph>(forward_of(attention), stream), "");
-    execution_.emplace(std::make_shared<AttentionGraph>(attention, stream), candidate);
+      forward_.emplace(
+          std::make_shared<AttentionGraph>(forward_of(attention), Statistics::kStored, stream), "");
+    execution_.emplace(std::make_shared<AttentionGraph>(attention, Statistics::kDiscarded, stream),
+                       candidate);
   }
 
   void describe(plugin::Sink& sink) const override {
@@ -179,11 +180,10 @@ class CudnnAttentionPlan final : public plugin::TypedPlan<CudnnAttentionPlan, At
   std::unique_ptr<LibraryCall> call_on(AttentionOperands& operands, Stream& stream) const {
     if (problem_.is_backward)
       return std::make_unique<GradientCall>(*execution_, *forward_, problem_, operands, stream);
-    return std::make_unique<ForwardCall>(*execution_, operands, statistics_bytes(), stream);
+    return std::make_unique<ForwardCall>(*execution_, operands, stream);
   }
-  uint64_t statistics_bytes() const { return AttentionOperations::statistics_bytes(problem_); }
   uint64_t sum_bytes() const {
-    if (!problem_.is_backward) return statistics_bytes();
+    if (!problem_.is_backward) return 0;
     return saturating_add(AttentionOperations::row_sum_bytes(problem_),
                           AttentionOperations::query_sum_bytes(problem_));
   }

@@ -23,14 +23,15 @@ constexpr int64_t kQueryAxis = 2, kKeyAxis = 3;
 
 }  // namespace
 
-AttentionOperations::AttentionOperations(const Attention& attention) : attention_(attention) {
+AttentionOperations::AttentionOperations(const Attention& attention, Statistics statistics)
+    : attention_(attention) {
   if (attention.is_backward)
     describe_gradients();
   else
-    describe_output();
+    describe_output(statistics);
 }
 
-void AttentionOperations::describe_output() {
+void AttentionOperations::describe_output(Statistics statistics) {
   const Attention& a = attention_;
   Tensor q = add_operand(kQ, of_queries(a.dim));
   Tensor k_transposed = add_operand(kK, transposed(of_keys(a.dim)));
@@ -43,7 +44,11 @@ void AttentionOperations::describe_output() {
   Tensor distances = add_arithmetic(CUDNN_POINTWISE_SUB, {&scores, &largest});
   Tensor powers = add_arithmetic(CUDNN_POINTWISE_EXP, {&distances});
   Tensor sum = add_reduction(CUDNN_REDUCE_TENSOR_ADD, powers);
-  add_statistics(largest, sum);
+  // The library recognizes the operations only with the statistics, of which nothing need be
+  // stored.
+  add_statistics(largest, sum,
+                 statistics == Statistics::kStored ? add_stored(kStatistics, of_queries(1))
+                                                   : add_virtual(CUDNN_DATA_FLOAT, of_queries(1)));
   Tensor weights = add_pointwise(CUDNN_POINTWISE_DIV, CUDNN_DATA_FLOAT, dnn::data_type(a.type()),
                                  {&powers, &sum});
   add_product(weights, v, o);
@@ -214,11 +219,10 @@ void AttentionOperations::add_pointwise_into(Tensor y, cudnnPointwiseMode_t mode
   operations_.push_back(std::move(operation));
 }
 
-void AttentionOperations::add_statistics(Tensor largest, Tensor sum) {
+void AttentionOperations::add_statistics(Tensor largest, Tensor sum, Tensor statistics) {
   Tensor logarithm = add_virtual(CUDNN_DATA_FLOAT, of_queries(1));
   add_pointwise_into(logarithm, CUDNN_POINTWISE_LOG, CUDNN_DATA_FLOAT, {&sum});
-  add_pointwise_into(add_stored(kStatistics, of_queries(1)), CUDNN_POINTWISE_ADD, CUDNN_DATA_FLOAT,
-                     {&largest, &logarithm});
+  add_pointwise_into(statistics, CUDNN_POINTWISE_ADD, CUDNN_DATA_FLOAT, {&largest, &logarithm});
 }
 
 AttentionOperations::Tensor AttentionOperations::add_reduction(cudnnReduceTensorOp_t mode,
@@ -297,8 +301,8 @@ AttentionOperations::Tensor AttentionOperations::add_selection(Tensor scores, Te
 }
 
 CudnnDescriptor AttentionOperations::make_variant_pack(const Pointers& to) const {
-  GraphData data = {
-      {kQ, kK, kV, kO, kStatistics}, {to.q, to.k, to.v, to.o, to.statistics}, to.workspace};
+  GraphData data = {{kQ, kK, kV, kO}, {to.q, to.k, to.v, to.o}, to.workspace};
+  if (to.statistics) data.add(kStatistics, to.statistics);
   if (attention_.is_backward) {
     data.add(kDo, to.d_o);
     data.add(kDq, to.dq);

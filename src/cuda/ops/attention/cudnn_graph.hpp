@@ -15,16 +15,19 @@ namespace deepbench::cuda {
 // The operations with their tensors: the part of the description that needs no device.
 class AttentionOperations {
  public:
-  // Throws plugin::Error (unsupported) if the library rejects the description.
-  explicit AttentionOperations(const Attention& attention);
+  // Whether the forward pass stores what its gradients start from.
+  enum class Statistics { kDiscarded, kStored };
+
+  // Gradients read the statistics, whatever `statistics` says. Throws plugin::Error (unsupported)
+  // if the library rejects the description.
+  AttentionOperations(const Attention& attention, Statistics statistics);
   AttentionOperations(const AttentionOperations&) =
       delete;  // the variant pack refers to the values
   AttentionOperations& operator=(const AttentionOperations&) = delete;
 
   const std::vector<CudnnDescriptor>& descriptors() const { return operations_; }
   // The data that a call reads and writes. `statistics` has statistics_bytes(): the logarithm of
-  // the sum of the powers of each query. The output writes it, because otherwise the library does
-  // not recognize the operations, and gradients read it.
+  // the sum of the powers of each query. It is null if the forward pass discards it.
   struct Pointers {
     void *q, *k, *v, *o, *statistics, *workspace;
     // Only for gradients. `row_sums` has row_sum_bytes(), and `query_sums` has query_sum_bytes().
@@ -53,7 +56,7 @@ class AttentionOperations {
     };
   };
 
-  void describe_output();
+  void describe_output(Statistics statistics);
   void describe_gradients();
   void add_key_gradient(Tensor pairs, Tensor factor, int64_t id, int64_t dim);
   void add_query_gradient(Tensor ds, Tensor k_transposed);
@@ -83,7 +86,7 @@ class AttentionOperations {
   void add_pointwise_into(Tensor y, nvidia::cudnnPointwiseMode_t mode,
                           nvidia::cudnnDataType_t arithmetic,
                           const std::vector<const CudnnDescriptor*>& in, int64_t axis = -1);
-  void add_statistics(Tensor largest, Tensor sum);
+  void add_statistics(Tensor largest, Tensor sum, Tensor statistics);
   Tensor add_reduction(nvidia::cudnnReduceTensorOp_t mode, Tensor x);
   void add_reduction_into(Tensor y, nvidia::cudnnReduceTensorOp_t mode, Tensor x);
   void add_reshape(Tensor x, Tensor y);
