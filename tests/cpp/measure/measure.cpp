@@ -269,6 +269,29 @@ TEST_CASE("a batch is repeated if a thread waited for a processor, and the wait 
   CHECK_FALSE(run("time 2e6").waited_share);
 }
 
+TEST_CASE("the wait of a long second call counts, since the call is a sample") {
+  const auto long_calls = [](double wait_of_second_ns) {
+    return [=, made = 0](uint64_t count) mutable {
+      Batch batch;
+      batch.count = count, batch.elapsed_ns = batch.host_ns = 300e6 * double(count);
+      batch.waited_ns = made++ == 1 ? wait_of_second_ns : 0.0;
+      return batch;
+    };
+  };
+  const Samples disturbed = measure(long_calls(150e6), {});
+  REQUIRE(disturbed.waited_share);
+  CHECK(*disturbed.waited_share == Approx(150e6 / (300e6 * double(disturbed.per_call_ns.size()))));
+  const Samples alone = measure(long_calls(0), {});
+  REQUIRE(alone.waited_share);
+  CHECK(*alone.waited_share == 0);
+  MeasureOptions only_one;
+  only_one.exact_samples = 1;
+  const Samples single = measure(long_calls(150e6), only_one);
+  CHECK(single.per_call_ns.size() == 1);
+  REQUIRE(single.waited_share);
+  CHECK(*single.waited_share == Approx(0.5));
+}
+
 TEST_CASE("a neighbor that stays costs no more than a few repetitions") {
   const Samples samples = measure(waiting_clock({1e6}), {});
   CHECK(samples.per_call_ns == std::vector<double>(10, 2e6));

@@ -12,7 +12,7 @@ namespace {
 
 // The settled clock is the median over this many batches.
 constexpr size_t kSettledClockBatches = 10;
-// Lets a few more than half of the samples be disturbed: in few samples their share says little.
+// One more than half of the samples may be disturbed: of few samples the share says little.
 constexpr int64_t kFewSamples = 2;
 
 class MeasuringLoop {
@@ -44,7 +44,11 @@ class MeasuringLoop {
     if (first.elapsed_ns >= options_.time_limit_ns) return first.elapsed_ns;
     const Batch second = time_batch(1);
     const bool warm = first.elapsed_ns >= kNoWarmUpNs && !options_.min_load_ns;
-    if (warm && second.elapsed_ns >= kLongCallNs) record_sample(second);
+    if (warm && second.elapsed_ns >= kLongCallNs) {
+      add_wait(second);
+      disturbed_ += is_disturbed(second);
+      record_sample(second);
+    }
     return second.elapsed_ns;
   }
 
@@ -85,13 +89,17 @@ class MeasuringLoop {
     return is_throttled(batch) || (is_disturbed(batch) && is_often_alone);
   }
 
-  // Makes a batch for a sample, and adds its wait to the share of waiting if it is disturbed.
-  Batch time_watched_batch() {
-    const Batch batch = time_batch(samples_.batch);
-    if (!batch.waited_ns) return batch;
+  // Adds the wait of a batch to the share of waiting if it is disturbed.
+  void add_wait(const Batch& batch) {
+    if (!batch.waited_ns) return;
     tried_ns_ += batch.elapsed_ns;
     if (is_disturbed(batch)) waited_ns_ += *batch.waited_ns;
     samples_.waited_share = waited_ns_ / tried_ns_;
+  }
+
+  Batch time_watched_batch() {
+    const Batch batch = time_batch(samples_.batch);
+    add_wait(batch);
     return batch;
   }
 
@@ -147,7 +155,7 @@ class MeasuringLoop {
   const MeasureOptions options_;
   StoppingRule rule_;
   Samples samples_;
-  std::vector<double> recent_clocks_mhz_;  // clocks of the last ten accepted batches
+  std::vector<double> recent_clocks_mhz_;  // the latest clocks, at first those of the warm-up
   std::vector<double> host_per_call_ns_, own_elapsed_ns_, watched_ns_;
   int64_t disturbed_ = 0;                // number of disturbed samples
   double tried_ns_ = 0, waited_ns_ = 0;  // sums over all batches, repeated ones included

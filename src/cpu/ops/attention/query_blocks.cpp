@@ -7,8 +7,9 @@ namespace deepbench::cpu {
 namespace {
 
 // A block of queries also multiplies keys that the mask hides: for each query, about half as many
-// as the block has queries. The block size keeps this waste below a sixteenth of the keys that a
-// query can see, unless the products would then have too few rows.
+// as the block has queries, and with a window twice that. The block has about a sixteenth as many
+// queries as a query can see keys, rounded up to kMinQueries, so that the products do not have too
+// few rows.
 constexpr int64_t kMinQueries = 64, kBlocksInReach = 16;
 
 int64_t queries_of_block(const Attention& attention) {
