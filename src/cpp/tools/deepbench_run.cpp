@@ -5,7 +5,9 @@
 //   echo "all_reduce elements=100000" | mpirun -n 2 deepbench_run cpu
 #include <unistd.h>
 
+#include <cerrno>
 #include <cstdlib>
+#include <cstring>
 #include <exception>
 #include <iostream>
 #include <memory>
@@ -45,11 +47,22 @@ void say(const std::string& kind, const std::string& message) {
             << std::endl;
 }
 
+// Returns false once standard output takes no more, and says why the first time. A reader that has
+// closed the pipe needs no message.
+bool write_line(const std::string& line) {
+  errno = 0;
+  std::cout << line << std::endl;
+  if (std::cout) return true;
+  if (errno != 0 && errno != EPIPE)
+    say("error", "cannot write to standard output: " + std::string(std::strerror(errno)));
+  return false;
+}
+
 int print_refusal(const std::string& message) {
   deepbench::JsonWriter json;
   json.begin_object().member("type", "error").member("message", message);
   json.member("exit", int64_t{kBadUsage}).end_object();
-  std::cout << json.str() << std::endl;
+  write_line(json.str());
   say("error", message);
   return kBadUsage;
 }
@@ -96,7 +109,7 @@ class ExitOnRankLoss {
 
 // Returns 0 if every row is ok or unsupported and at least one is ok.
 int run_lines(deepbench::Runner& runner) {
-  runner.on_ceiling([](const std::string& line) { std::cout << line << std::endl; });
+  runner.on_ceiling([](const std::string& line) { write_line(line); });
   int64_t position = 0, ok = 0, bad = 0;
   for (std::string line; std::getline(std::cin, line);) {
     if (!is_problem(line)) continue;
@@ -105,13 +118,13 @@ int run_lines(deepbench::Runner& runner) {
       continue;
     }
     const deepbench::Row row = runner.run(line, position++);
-    std::cout << row.to_json() << std::endl;
+    const bool written = write_line(row.to_json());
     runner.release();  // the other ranks have released theirs, and may wait for this one
     ok += row.status == deepbench::Status::kOk;
     bad += row.status != deepbench::Status::kOk && row.status != deepbench::Status::kUnsupported;
     if (runner.device_lost())
       std::_Exit(kDeviceLost);  // destructors of libraries may wait for it forever
-    if (!std::cout) return 1;   // the reader has closed the pipe
+    if (!written) return 1;
   }
   return ok > 0 && bad == 0 ? 0 : 1;
 }
@@ -142,7 +155,7 @@ int main(int argc, char** argv) {
       runner.follow_rank_zero();
       return 0;
     }
-    std::cout << runner.hello() << std::endl;
+    if (!write_line(runner.hello())) return 1;
     return run_lines(runner);
   } catch (const std::exception& error) {
     return print_refusal(error.what());

@@ -3,7 +3,9 @@ as text, and showing them ends in a status."""
 
 from __future__ import annotations
 
+import errno
 import json
+import os
 import subprocess
 from collections.abc import Callable
 from pathlib import Path
@@ -94,6 +96,23 @@ def test_the_program_without_python_steers_no_terminal(control: str) -> None:
         assert done.returncode in (1, 2)
         assert control not in done.stdout + done.stderr
         assert all(line.isprintable() for line in (done.stdout + done.stderr).split("\n"))
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="the system has no /dev/full")
+def test_the_program_without_python_says_that_it_cannot_write() -> None:
+    program = Path(_core.package_directory()) / "bin/deepbench_run"
+    with open("/dev/full", "w") as full:
+        done = subprocess.run(
+            [program, "cpu", "ceilings=no", "verify=no"],
+            input="gemm m=8 n=8 k=8\n",
+            stdout=full,
+            stderr=subprocess.PIPE,
+            encoding="utf-8",
+            timeout=600,
+        )
+    assert done.returncode == 1
+    no_space = os.strerror(errno.ENOSPC)
+    assert done.stderr == f"deepbench_run: error: cannot write to standard output: {no_space}\n"
 
 
 def test_a_spreadsheet_computes_nothing(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
