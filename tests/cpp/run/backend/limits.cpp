@@ -196,6 +196,21 @@ TEST_CASE("numbers that no device has are refused") {
   CHECK(impossible("observe", "power_w nan") == "power_w=nan");
 }
 
+TEST_CASE("a kernel's metric must not replace one that the core measures") {
+  for (const std::string name : {"energy", "call_p99", "busbw", "bitwise"})
+    CHECK(emitted("describe_kernel", "metric." + name + " 1e-9 J") ==
+          "failed | describe_kernel: the backend gave an impossible answer: metric." + name +
+              "=1e-09");
+  CHECK(emitted("describe_kernel", "metric.my_energy 1e-9 J") == "ok");
+}
+
+TEST_CASE("a candidate has no name that the option algorithm gives another meaning") {
+  for (const std::string name : {"default", "best", "exhaustive"})
+    CHECK(outcome_in("candidates", "candidates x " + name + " y") ==
+          "failed | candidates: the backend gave an impossible answer: a candidate called '" +
+              name + "'");
+}
+
 TEST_CASE("a batch takes less than a lifetime") {
   const auto batch = [](const std::string& script) {
     return outcome_of(script, [](const Backend& backend) {

@@ -91,6 +91,13 @@ TEST_CASE("arithmetic that the operation does not permit is an impossible answer
                 row.reason);
 }
 
+TEST_CASE("a padded dimension below the problem's is an impossible answer") {
+  const Row row = fake_row("emit describe_kernel padded.m 3", kSmall);
+  CHECK(verdict(row) == "failed");
+  CHECK_MESSAGE(contains(row.reason, "padded.m=3, less than the problem has"), row.reason);
+  CHECK(verdict(fake_row("emit describe_kernel padded.m 4096", kSmall)) == "ok");
+}
+
 TEST_CASE("caches that are hot in a cold row by the backend's own words are an impossible answer") {
   const Row fitting =
       fake_row("emit describe_kernel copies 2; memory_bytes 1e6; answer copies_touched 1", kLarge,

@@ -114,7 +114,8 @@ TEST_CASE("what was measured is not lost to a failure of looking on") {
 TEST_CASE("what a kernel says of itself is on the row") {
   const Row row = fake_row(
       "emit describe_kernel padded.m 72; emit describe_kernel padding_rule to multiples of 8;"
-      "emit describe_kernel metric.dense 2.5 us lower; emit describe_kernel metric.busbw 9.0 GB/s "
+      "emit describe_kernel metric.dense 2.5 us lower; emit describe_kernel metric.dense_rate 9.0 "
+      "GB/s "
       "higher; emit describe_kernel note.one said once; emit describe_kernel workspace_bytes 4096;"
       "emit describe_kernel planning_ns 1500.0; beta 0; mhz 1500; flags 2",
       std::string(kProblem) + " precision=int8");

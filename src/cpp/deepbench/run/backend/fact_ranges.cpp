@@ -1,4 +1,5 @@
-// Checks that numeric facts are within the ranges that a device can have.
+// Checks that numeric facts are within the ranges that a device can have, and that metrics have
+// names of their own.
 #include "deepbench/run/backend/fact_ranges.hpp"
 
 #include <algorithm>
@@ -60,6 +61,20 @@ constexpr Range kRanges[] = {
     {"transform_factor", Kind::kReal, 0, 1e6},
 };
 
+// The metrics that the core itself measures or derives, which a kernel's must not replace.
+constexpr std::string_view kMetricsOfCore[] = {
+    "energy",   "call",     "conversion",   "call_and_conversion", "algbw",   "busbw",
+    "call_p50", "call_p99", "slowest_rank", "rank_spread",         "bitwise",
+};
+
+bool is_metric_of_core(std::string_view name) {
+  constexpr std::string_view kPrefix = "metric.";
+  if (name.substr(0, kPrefix.size()) != kPrefix) return false;
+  name.remove_prefix(kPrefix.size());
+  return std::find(std::begin(kMetricsOfCore), std::end(kMetricsOfCore), name) !=
+         std::end(kMetricsOfCore);
+}
+
 bool covers(const Range& range, std::string_view name) {
   if (range.name.back() != '.') return name == range.name;
   return name.substr(0, range.name.size()) == range.name;
@@ -81,7 +96,8 @@ bool is_possible(const std::string& name, const Value& value) {
 
 std::string impossible_fact(const Attributes& facts) {
   for (const auto& [name, value] : facts.items())
-    if (!is_possible(name, value)) return name + "=" + printable(to_text(value));
+    if (!is_possible(name, value) || is_metric_of_core(name))
+      return name + "=" + printable(to_text(value));
   return "";
 }
 

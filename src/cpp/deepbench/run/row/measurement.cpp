@@ -73,6 +73,18 @@ Regime requested_regime(const RowRequest& request, const Attributes& device) {
   return regime;
 }
 
+void require_possible_padding(const Plan& plan, const Attributes& facts) {
+  constexpr std::string_view kPrefix = "padded.";
+  for (const auto& [name, value] : facts.items()) {
+    if (!starts_with(name, kPrefix)) continue;
+    const std::string dimension = name.substr(kPrefix.size());
+    if (facts.integer(name) >= plan.problem.attributes().integer(dimension)) continue;
+    throw RowFailure(Status::kFailed,
+                     "describe_kernel: the backend gave an impossible answer: " + name + "=" +
+                         printable(to_text(value)) + ", less than the problem has");
+  }
+}
+
 void require_requested_caches(const Plan& plan, const Attributes& facts, double last_level_bytes) {
   const int64_t copies = facts.integer("copies", 1);
   const auto refuse = [&](const std::string& why) {

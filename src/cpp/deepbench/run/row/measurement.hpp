@@ -64,6 +64,8 @@ struct Measurement {
 // The regime that the options ask for.
 Regime requested_regime(const RowRequest& request, const Attributes& device);
 
+// Throws RowFailure if a padded dimension is smaller than the problem's.
+void require_possible_padding(const Plan& plan, const Attributes& facts);
 // Throws RowFailure if by the kernel's own facts the caches are hot in a cold row, or cold in a hot
 // row.
 void require_requested_caches(const Plan& plan, const Attributes& facts, double last_level_bytes);
