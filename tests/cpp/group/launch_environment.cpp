@@ -165,9 +165,14 @@ TEST_CASE("invalid variables are named") {
   bad = good;
   bad["DEEPBENCH_RENDEZVOUS_TIMEOUT"] = "never";
   CHECK(rejection_message(bad) ==
-        "the variable DEEPBENCH_RENDEZVOUS_TIMEOUT=never must be a number of seconds above 0");
+        "the variable DEEPBENCH_RENDEZVOUS_TIMEOUT=never must be a number of seconds from 1 to "
+        "86400");
   bad["DEEPBENCH_RENDEZVOUS_TIMEOUT"] = "2.5";
   CHECK(parse(bad)->timeout_s == 2.5);
+  bad["DEEPBENCH_CONNECTION_TIMEOUT"] = "100000";
+  CHECK(rejection_message(bad) ==
+        "the variable DEEPBENCH_CONNECTION_TIMEOUT=100000 must be a number of seconds from 4 to "
+        "3600");
 }
 
 }  // namespace

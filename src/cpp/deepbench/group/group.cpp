@@ -102,6 +102,7 @@ Group::Group(int rank, std::vector<Member> members, std::vector<Socket> sockets)
     : rank_(rank),
       members_(std::move(members)),
       sockets_(std::move(sockets)),
+      process_(getpid()),
       silence_limit_s_(kRoundTimeoutS) {
   if (pipe(wake_) != 0) throw RankDisconnected("no file descriptor is left for the watchdog");
   for (const int end : wake_) fcntl(end, F_SETFD, FD_CLOEXEC);
@@ -291,7 +292,17 @@ std::string Group::combine_messages(const std::vector<Message>& all, const Reduc
   if (answer.failed) return answer.packed();
   std::vector<std::string> payloads;
   for (const Message& one : all) payloads.push_back(one.payload);
-  answer.payload = reduce(payloads);
+  try {
+    answer.payload = reduce(payloads);
+  } catch (const std::exception& error) {
+    // The other ranks wait for this answer, so that the failure is part of it.
+    const auto* const failure = dynamic_cast<const RowFailure*>(&error);
+    answer.failed = true;
+    answer.scope = AbortScope::kRow;
+    answer.status = failure ? failure->status() : Status::kFailed;
+    answer.reason = "the ranks' messages at '" + printable(all[0].step) +
+                    "' cannot be combined: " + error.what();
+  }
   return answer.packed();
 }
 
@@ -364,7 +375,18 @@ void Group::fail_group(const std::string& reason) {
   throw RankDisconnected(why);
 }
 
+// A process that a backend has forked shares the connections, on which one process may speak. It
+// has no thread but its own, so that it ends without the destructors that join others.
+void Group::end_if_forked() const {
+  if (getpid() == process_) return;
+  constexpr std::string_view kWhy =
+      "deepbench: warning: the backend forked; the second process was ended\n";
+  if (write(STDERR_FILENO, kWhy.data(), kWhy.size()) < 0) _exit(1);
+  _exit(1);
+}
+
 void Group::send(size_t socket, const std::string& whose, const std::string& message) {
+  end_if_forked();
   Deadline deadline(kSendTimeoutS);
   try {
     sockets_[socket].send(message, deadline);
@@ -374,6 +396,7 @@ void Group::send(size_t socket, const std::string& whose, const std::string& mes
 }
 
 std::string Group::receive(size_t socket, const std::string& whose, Deadline& deadline) {
+  end_if_forked();
   try {
     return sockets_[socket].receive(kMaxMessageBytes, deadline);
   } catch (const ConnectionError& error) {

@@ -127,6 +127,7 @@ class DEEPBENCH_API Group {
   std::string receive(size_t socket, const std::string& whose, Deadline& deadline);
   std::string receive_answer();
   void send(size_t socket, const std::string& whose, const std::string& message);
+  void end_if_forked() const;
   [[noreturn]] void fail_group(const std::string& reason);
   [[noreturn]] void rethrow_failure(AbortScope scope);
   std::string name_of(size_t socket) const;
@@ -143,6 +144,7 @@ class DEEPBENCH_API Group {
   const int rank_;
   const std::vector<Member> members_;
   std::vector<Socket> sockets_;
+  const int process_;
   double silence_limit_s_;          // for an answer of rank 0, within a row
   std::optional<Failure> failure_;  // failure of the last round, until its scope is left
 

@@ -8,13 +8,14 @@
 #include "deepbench/core/attributes.hpp"
 #include "deepbench/core/status.hpp"
 #include "deepbench/group/local_socket_path.hpp"
+#include "deepbench/group/socket.hpp"
 
 namespace deepbench {
 namespace {
 
 constexpr int kPort = 29577;  // used if no variable names a port
 constexpr int64_t kMaxRanks = 1 << 16;
-constexpr double kMaxSeconds = 86400;
+constexpr double kMinRendezvousS = 1, kMaxRendezvousS = 86400;
 constexpr int64_t kMaxDescriptor = 1 << 30;
 constexpr const char* kInheritedSocket = "DEEPBENCH_RANKS_SOCKET";
 
@@ -129,28 +130,34 @@ std::string rank_zero_address(const VariableReader& read, const Launcher& launch
   if (!address.empty()) return address;
   if (const std::string first = first_host_of_slurm_step(read, launcher); !first.empty())
     return first;
-  throw BackendUnavailable("started by " + std::string(launcher.name) + " as one of " +
-                           std::to_string(size) +
-                           " ranks, but MASTER_ADDR is not set: it must name rank 0's machine "
-                           "(docs/guide/ranks.md has the recipes)");
+  throw BackendUnavailable(
+      "started by " + std::string(launcher.name) + " as one of " + std::to_string(size) +
+      " ranks, but MASTER_ADDR is not set: set it on every rank to the host of "
+      "rank 0 (Open MPI: mpirun -x MASTER_ADDR=HOST)");
 }
 
-double read_seconds(const VariableReader& read, const char* name, double fallback) {
+double read_seconds(const VariableReader& read, const char* name, double least, double most,
+                    double fallback) {
   const std::string text = read.text(name);
   if (text.empty()) return fallback;
   try {
     const double seconds = parse_real(name, text);
-    if (seconds > 0 && seconds <= kMaxSeconds) return seconds;
+    if (seconds >= least && seconds <= most) return seconds;
   } catch (const InvalidProblem&) {
   }
   throw BackendUnavailable("the variable " + std::string(name) + "=" + printable(text) +
-                           " must be a number of seconds above 0");
+                           " must be a number of seconds from " + to_text(least) + " to " +
+                           to_text(most));
 }
 
 double rendezvous_timeout(const VariableReader& read) {
-  read_seconds(read, "DEEPBENCH_CONNECTION_TIMEOUT",
-               0);  // only validated here: Socket reads it
-  return read_seconds(read, "DEEPBENCH_RENDEZVOUS_TIMEOUT", LaunchEnvironment().timeout_s);
+  return read_seconds(read, "DEEPBENCH_RENDEZVOUS_TIMEOUT", kMinRendezvousS, kMaxRendezvousS,
+                      LaunchEnvironment().timeout_s);
+}
+
+// Socket reads the variable for each connection, and relies on this check.
+void check_connection_timeout(const VariableReader& read) {
+  read_seconds(read, "DEEPBENCH_CONNECTION_TIMEOUT", kMinKeepaliveS, kMaxKeepaliveS, kKeepaliveS);
 }
 
 }  // namespace
@@ -174,6 +181,7 @@ std::optional<LaunchEnvironment> parse_launch_environment(const VariableLookup& 
     environment.launcher = launcher.name;
     environment.secret = read.text("DEEPBENCH_RANKS_SECRET");
     environment.timeout_s = rendezvous_timeout(read);
+    check_connection_timeout(read);
     return environment;
   }
   return std::nullopt;

@@ -37,6 +37,8 @@ using VariableLookup = std::function<const char*(const char* name)>;
 DEEPBENCH_API std::optional<LaunchEnvironment> parse_launch_environment(
     const VariableLookup& variable);
 DEEPBENCH_API std::optional<LaunchEnvironment> launch_environment();
+// The seconds within which all ranks must connect: DEEPBENCH_RENDEZVOUS_TIMEOUT, else 60. Throws
+// BackendUnavailable for an invalid value.
 DEEPBENCH_API double rendezvous_timeout_s();
 
 }  // namespace deepbench

@@ -27,9 +27,6 @@ constexpr int kBacklog = 1024;     // ranks that connect at the same time
 constexpr int kRetryDelayMs = 20;  // between attempts to connect
 // Limit of one attempt; a machine that drops packets does not answer.
 constexpr double kAttemptTimeoutS = 5;
-// A machine that is silent this long counts as lost; DEEPBENCH_CONNECTION_TIMEOUT overrides it.
-constexpr double kKeepaliveS = 40;
-constexpr double kMinKeepaliveS = 4, kMaxKeepaliveS = 3600;
 constexpr int kKeepaliveProbes = 3;
 constexpr uint64_t kFirstReceivedBytes = 1 << 16;  // allocated before any byte of a message is read
 constexpr size_t kCodeBytes = 16;

@@ -13,6 +13,10 @@
 
 namespace deepbench {
 
+// A machine that is silent this long counts as lost; DEEPBENCH_CONNECTION_TIMEOUT overrides it.
+inline constexpr double kKeepaliveS = 40;
+inline constexpr double kMinKeepaliveS = 4, kMaxKeepaliveS = 3600;
+
 // A failure of the other side. Its text is the end of a sentence, such as "closed the connection".
 class DEEPBENCH_API ConnectionError : public std::runtime_error {
  public:

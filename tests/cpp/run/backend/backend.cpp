@@ -7,6 +7,7 @@
 #include <stdexcept>
 
 #include "../../fake_backend.hpp"
+#include "../../group/local_group.hpp"
 #include "../../temporary_folder.hpp"
 #include "deepbench/core/status.hpp"
 #include "deepbench/group/group.hpp"
@@ -262,6 +263,28 @@ TEST_CASE("the number of outputs must be one") {
   CHECK(outputs("0") == nonsense + "0");
   CHECK(outputs("-1") == nonsense + "-1");
   CHECK(outputs("65") == nonsense + "65");
+}
+
+TEST_CASE("a rank that sends another size than is exchanged overwrites no memory of the backend") {
+  const Backend backend = fake_backend("");
+  const auto nothing = [](const std::vector<std::string>&) { return std::string(); };
+  for (const size_t bytes : {size_t{0}, size_t{3}, size_t{1} << 20}) {
+    std::string failures[2];
+    testing::run_on_every_rank(testing::connect_ranks(2), [&](Group& group) {
+      const std::shared_ptr<Group> shared(&group, [](Group*) {});  // run_on_every_rank() owns it
+      failures[group.rank()] = failure_of([&] {
+        group.collective_step(AbortScope::kRow, "join", [&] {
+          if (group.rank() == 0) return backend.join(shared);
+          group.reduce_and_broadcast(AbortScope::kExchange, "exchange of 4 bytes",
+                                     std::string(bytes, 'A'), nothing);
+        });
+      });
+    });
+    CHECK(failures[0] ==
+          "failed | the ranks' messages at 'exchange of 4 bytes' cannot be combined: rank 1 sent " +
+              std::to_string(bytes) + " bytes instead of 4");
+    CHECK(failures[1] == failures[0]);
+  }
 }
 
 TEST_CASE("candidates come in the backend's order") {

@@ -5,6 +5,9 @@
 
 #include <array>
 #include <atomic>
+#include <cmath>
+#include <functional>
+#include <limits>
 #include <memory>
 #include <thread>
 
@@ -129,6 +132,63 @@ TEST_CASE("each rank compares its own clocks, and the note names the rank") {
   for (const std::string& note : clock_notes(1)) CHECK(note.empty());
 }
 
+// The failure on each rank of `body`, "" if there is none.
+std::array<std::string, kRanks> failures_of(const std::function<void(Group& group)>& body) {
+  std::array<std::string, kRanks> failures;
+  run_on_every_rank(connect_ranks(kRanks), [&](Group& group) {
+    try {
+      body(group);
+    } catch (const RowFailure& failure) {
+      failures[size_t(group.rank())] = failure.what();
+    }
+  });
+  return failures;
+}
+
+TEST_CASE("a rank that sends an impossible time is named on all ranks") {
+  for (const double ns : {std::numeric_limits<double>::infinity(), std::nan(""), -1.0, 0.0, 1e19}) {
+    CAPTURE(ns);
+    const auto failures = failures_of([&](Group& group) {
+      slowest_batch(&group, 1, [&] {
+        Batch batch;
+        batch.count = 1;
+        batch.elapsed_ns = group.rank() == 2 ? ns : 1000;
+        batch.host_ns = 1000;
+        return batch;
+      });
+    });
+    for (const std::string& failure : failures)
+      CHECK(
+          failure ==
+          "the ranks' messages at 'batch of 1' cannot be combined: rank 2 sent an impossible time");
+  }
+}
+
+TEST_CASE("single calls of which a rank has none, fewer or an impossible one fail on all ranks") {
+  const std::string start = "the ranks' messages at 'single calls' cannot be combined: ";
+  const auto failure_if_rank_2_has = [](const std::vector<double>& calls_ns) {
+    const auto failures = failures_of([&](Group& group) {
+      rank_metrics(group, group.rank() == 2 ? calls_ns : std::vector<double>{1, 2, 3});
+    });
+    for (const std::string& failure : failures) CHECK(failure == failures[0]);
+    return failures[0];
+  };
+  const std::string uneven = start + "the ranks have timed different numbers of calls";
+  CHECK(failure_if_rank_2_has({}) == uneven);
+  CHECK(failure_if_rank_2_has({1, 2}) == uneven);
+  CHECK(failure_if_rank_2_has({1, 2, std::nan("")}) == start + "a rank sent an impossible time");
+  CHECK(failure_if_rank_2_has({1, 2, 4}).empty());
+}
+
+TEST_CASE("ranks keep the smallest of their values, each for itself") {
+  const auto failures = failures_of([](Group& group) {
+    const double rank = group.rank();
+    CHECK(smallest_of_ranks(&group, "values", {rank, 10 - rank}) == std::vector<double>{0, 7});
+  });
+  for (const std::string& failure : failures) CHECK(failure.empty());
+  CHECK(smallest_of_ranks(nullptr, "values", {1, 2}) == std::vector<double>{1, 2});
+}
+
 TEST_CASE("without ranks their answers are this process's own") {
   CHECK(is_true_on_any_rank(nullptr, "step", true));
   CHECK_FALSE(is_true_on_any_rank(nullptr, "step", false));
@@ -212,7 +272,9 @@ TEST_CASE("ranks that wait for the end of a round have nothing to give up") {
       for (int batch = 0; batch < 200; ++batch)
         slowest_batch(&group, 1, [&] {
           CHECK_FALSE(group.must_abort_call());
-          return Batch();
+          Batch batch;
+          batch.count = 1, batch.elapsed_ns = batch.host_ns = 1000;
+          return batch;
         });
     });
   });

@@ -58,6 +58,25 @@ TEST_CASE("ranks with the same bits may add them up in different orders") {
   CHECK(metric_of(calls).at(0).value == 2);
 }
 
+TEST_CASE("ranks that made different numbers of calls fail together") {
+  const RepeatedCalls two = {{1, 1}, {"a", "a"}, {1}};
+  for (const RepeatedCalls& other :
+       {RepeatedCalls{{1}, {"a"}, {1}}, RepeatedCalls{{1, 1}, {"a"}, {1}}}) {
+    std::array<std::string, 2> failures;
+    run_on_every_rank(connect_ranks(2), [&](Group& group) {
+      try {
+        bitwise_metric(group, group.rank() == 1 ? other : two);
+      } catch (const RowFailure& failure) {
+        failures[size_t(group.rank())] = failure.what();
+      }
+    });
+    CHECK_MESSAGE(
+        failures[0].find("the ranks' messages at 'repeated calls' cannot be combined: ") == 0,
+        failures[0]);
+    CHECK(failures[1] == failures[0]);
+  }
+}
+
 TEST_CASE("the expected results of ranks are the same of all_reduce and all_gather alone") {
   Attributes facts;
   facts.set("ranks", int64_t{2});

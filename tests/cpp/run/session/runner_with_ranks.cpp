@@ -128,6 +128,29 @@ TEST_CASE("two ranks: they rest alike, though one has a higher clock") {
   }
 }
 
+TEST_CASE("two ranks: they plan alike, though each device and kernel has limits of its own") {
+  const std::string script = "devices 2; time 1e6; host 1e6;";
+  for (const std::string slot_and_fact :
+       {"describe_device min_span_ns 5000000", "describe_device min_total_ns 50000000",
+        "describe_device row_limit_ns 2000000", "describe_device timer_resolution_ns 1000",
+        "describe_kernel schedule_sensitive 1", "describe_kernel restore_every 3"})
+    for (const std::string rank : {"rank=0", "rank=1"}) {
+      CAPTURE(slot_and_fact);
+      CAPTURE(rank);
+      RunnerPair pair(script + "when " + rank + " emit " + slot_and_fact);
+      const Row sum = pair.first().run(kSum, 0);
+      CHECK(sum.reason == "");
+      CHECK(pair.end() == 0);
+    }
+}
+
+TEST_CASE("two ranks: the second process of a backend that forks takes no part") {
+  RunnerPair pair("devices 2; time 1e6; host 1e6; when rank=1 fork prepare");
+  const Row sum = pair.first().run(kSum, 0);
+  CHECK(sum.reason == "");
+  CHECK(pair.end() == 0);
+}
+
 // The host's time of a call includes the meeting of the ranks before it. Other work on the machine
 // can make it as long as what the clock shows, and ends the doubt.
 TEST_CASE("two ranks: a clock of isolated calls that shows more than has passed is mistrusted") {

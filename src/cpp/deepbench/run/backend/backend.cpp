@@ -99,8 +99,12 @@ Attributes emitted_facts(const deepbench_backend& table, const char* slot, Call 
 }
 
 // Drops empty ids, which cannot be written on a command line, and duplicates. Keeps the first, the
-// library's default, which is never requested by its id.
+// library's default, which is never requested by its id. Throws for a word that the option
+// `algorithm` gives another meaning: the candidate of that name would never run.
 std::vector<std::string> valid_candidate_ids(const std::vector<std::string>& given) {
+  for (const std::string& id : given)
+    if (id == "default" || id == "best" || id == "exhaustive")
+      invalid_answer("candidates", "a candidate called '" + id + "'");
   std::vector<std::string> ids;
   std::unordered_set<std::string> known;
   for (const std::string& id : given)
@@ -140,10 +144,17 @@ struct PluginGroupView {
   deepbench_group view{};
 };
 
-std::string concatenated(const std::vector<std::string>& all) {
-  std::string bytes;
-  for (const std::string& one : all) bytes += one;
-  return bytes;
+// Joins the ranks' parts, each of which must have `bytes` bytes: the plugin's memory holds no more.
+std::string joined_parts(const std::vector<std::string>& all, size_t bytes) {
+  std::string joined;
+  for (size_t rank = 0; rank < all.size(); ++rank) {
+    if (all[rank].size() != bytes)
+      throw RowFailure(Status::kFailed, "rank " + std::to_string(rank) + " sent " +
+                                            std::to_string(all[rank].size()) +
+                                            " bytes instead of " + std::to_string(bytes));
+    joined += all[rank];
+  }
+  return joined;
 }
 
 deepbench_status exchange(void* context, const void* mine, size_t bytes, void* all) {
@@ -152,7 +163,9 @@ deepbench_status exchange(void* context, const void* mine, size_t bytes, void* a
   try {
     const std::string step = "exchange of " + std::to_string(bytes) + " bytes";
     const std::string answer = group->reduce_and_broadcast(
-        AbortScope::kExchange, step, {static_cast<const char*>(mine), bytes}, concatenated);
+        AbortScope::kExchange, step, {static_cast<const char*>(mine), bytes},
+        [bytes](const std::vector<std::string>& parts) { return joined_parts(parts, bytes); });
+    if (answer.size() != bytes * size_t(group->size())) return DEEPBENCH_FAILED;
     std::copy(answer.begin(), answer.end(), static_cast<char*>(all));
     return DEEPBENCH_OK;
   } catch (const RowFailure& failure) {

@@ -2,10 +2,12 @@
 #include "deepbench/run/row/collective_timing.hpp"
 
 #include <algorithm>
+#include <cmath>
 
 #include "deepbench/core/status.hpp"
 #include "deepbench/group/message.hpp"
 #include "deepbench/measure/statistics.hpp"
+#include "deepbench/run/backend/limits.hpp"
 
 namespace deepbench {
 namespace {
@@ -33,10 +35,21 @@ Batch unpack_batch(const std::string& bytes) {
   return batch;
 }
 
+bool is_time(double ns) { return ns > 0 && ns <= limits::kLongestNs; }
+
+// Each rank checks the answers of its own backend. This checks that the other ranks have done so.
+void require_possible(const Batch& batch, size_t rank) {
+  if (is_time(batch.elapsed_ns) && is_time(batch.host_ns) &&
+      std::isfinite(batch.longest_watched_ns) && std::isfinite(batch.clock_mhz))
+    return;
+  throw RowFailure(Status::kFailed, "rank " + std::to_string(rank) + " sent an impossible time");
+}
+
 std::string merge_slowest(const std::vector<std::string>& all) {
   Batch agreed = unpack_batch(all[0]);
-  for (const std::string& bytes : all) {
-    const Batch one = unpack_batch(bytes);
+  for (size_t rank = 0; rank < all.size(); ++rank) {
+    const Batch one = unpack_batch(all[rank]);
+    require_possible(one, rank);
     agreed.elapsed_ns = std::max(agreed.elapsed_ns, one.elapsed_ns);
     agreed.host_ns = std::max(agreed.host_ns, one.host_ns);
     agreed.longest_watched_ns = std::max(agreed.longest_watched_ns, one.longest_watched_ns);
@@ -52,7 +65,11 @@ std::string rank_statistics(const std::vector<std::string>& all) {
   std::vector<double> slowest_ns, medians;
   for (const std::string& bytes : all) {
     const std::vector<double> one = Unpacker(bytes).numbers();
-    slowest_ns.resize(one.size(), 0.0);
+    if (slowest_ns.empty()) slowest_ns.resize(one.size(), 0.0);
+    if (one.empty() || one.size() != slowest_ns.size())
+      throw RowFailure(Status::kFailed, "the ranks have timed different numbers of calls");
+    if (!std::all_of(one.begin(), one.end(), is_time))
+      throw RowFailure(Status::kFailed, "a rank sent an impossible time");
     for (size_t i = 0; i < one.size(); ++i) slowest_ns[i] = std::max(slowest_ns[i], one[i]);
     medians.push_back(median(one));
   }
@@ -81,6 +98,24 @@ Batch slowest_batch(Group* group, uint64_t count, const std::function<Batch()>& 
   agreed.own_elapsed_ns = mine.own_elapsed_ns;
   agreed.watched_ns = mine.watched_ns;
   return agreed;
+}
+
+std::vector<double> smallest_of_ranks(Group* group, const std::string& step,
+                                      const std::vector<double>& mine) {
+  if (!group) return mine;
+  const auto smallest = [](const std::vector<std::string>& all) {
+    std::vector<double> values = Unpacker(all[0]).numbers();
+    for (const std::string& bytes : all) {
+      const std::vector<double> one = Unpacker(bytes).numbers();
+      if (one.size() != values.size())
+        throw RowFailure(Status::kFailed, "the ranks have sent different numbers of values");
+      for (size_t i = 0; i < one.size(); ++i) values[i] = std::min(values[i], one[i]);
+    }
+    return Packer().numbers(values).bytes();
+  };
+  return Unpacker(group->reduce_and_broadcast(AbortScope::kStep, step,
+                                              Packer().numbers(mine).bytes(), smallest))
+      .numbers();
 }
 
 bool is_true_on_any_rank(Group* group, const std::string& step, bool mine) {

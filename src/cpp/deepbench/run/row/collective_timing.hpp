@@ -19,6 +19,11 @@ namespace deepbench {
 // calls `time`.
 DEEPBENCH_API Batch slowest_batch(Group* group, uint64_t count, const std::function<Batch()>& time);
 
+// The smallest of the ranks' values, each for itself, on all ranks: limits that every rank's device
+// and kernel keep. Without a group it is `mine`.
+DEEPBENCH_API std::vector<double> smallest_of_ranks(Group* group, const std::string& step,
+                                                    const std::vector<double>& mine);
+
 // Whether `mine` is true on any rank.
 DEEPBENCH_API bool is_true_on_any_rank(Group* group, const std::string& step, bool mine);
 

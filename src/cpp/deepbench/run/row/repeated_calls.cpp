@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <string>
 
+#include "deepbench/core/status.hpp"
 #include "deepbench/group/message.hpp"
 
 namespace deepbench {
@@ -21,11 +22,16 @@ RepeatedCalls unpack(const std::string& bytes) {
   calls.projections = unpacker.numbers();
   calls.samples = unpacker.texts();
   calls.expected = unpacker.numbers();
+  if (calls.projections.empty() || calls.samples.size() != calls.projections.size())
+    throw RowFailure(Status::kFailed, "a rank has no two results for each call");
   return calls;
 }
 
 uint64_t count_equal(const std::vector<RepeatedCalls>& ranks) {
   const RepeatedCalls& first = ranks.front();
+  for (const RepeatedCalls& rank : ranks)
+    if (rank.projections.size() != first.projections.size())
+      throw RowFailure(Status::kFailed, "the ranks have made different numbers of calls");
   const bool must_be_alike =
       std::all_of(ranks.begin(), ranks.end(),
                   [&](const RepeatedCalls& rank) { return rank.expected == first.expected; });

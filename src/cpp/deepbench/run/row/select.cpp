@@ -67,7 +67,10 @@ class Selector {
   }
 
  private:
-  double span_ns() const { return plan_.options.for_measuring(context_.device).min_span_ns; }
+  double span_ns() const {
+    return value_of_rank_zero(context_.group, "span",
+                              plan_.options.for_measuring(context_.device).min_span_ns);
+  }
 
   double remaining_budget_ns() const {
     const double searching_ns = spent_ns(stages_) - default_spent_ns_;

@@ -33,12 +33,14 @@ TimedKernel::TimedKernel(const RowContext& context, const Plan& plan, Stages& st
           group_, "rest",
           plan.options.is_sustained() ? 0 : context.device.real("most_clock_mhz"))) {
   collective_step(group_, "prepare", [&] { prepare(context, plan); });
+  agree_with_ranks();
 }
 
 void TimedKernel::prepare(const RowContext& context, const Plan& plan) {
   Stopwatch watch;
   try {
     kernel_.emplace(plan.backend_plan().prepare());
+    require_possible_padding(plan, facts());
     require_requested_caches(plan, facts(), context.device.real("last_level_cache_bytes", 0));
   } catch (...) {
     stages_.prepare_ns += watch.lap_ns();
@@ -47,16 +49,20 @@ void TimedKernel::prepare(const RowContext& context, const Plan& plan) {
   const double took_ns = watch.lap_ns();
   stages_.prepare_ns += took_ns;
   stages_.compiling_ns += std::fmin(took_ns, std::fmax(0.0, facts().real("compiling_ns")));
-  perturbs_schedule_ =
-      facts().integer("schedule_sensitive") != 0 && launch_ != DEEPBENCH_LAUNCH_ISOLATED;
   is_simulated_ = context.backend.has_simulated_time();
   conditions_ = stated_conditions(plan.problem, facts());
 }
 
-uint64_t TimedKernel::calls_between_restores() const {
-  if (!in_place()) return kCallsInRange;
-  return static_cast<uint64_t>(
-      std::max<int64_t>(1, facts().integer("restore_every", kCallsInRange)));
+// Ranks whose kernels differ restore their operands and perturb their schedules at the same time.
+void TimedKernel::agree_with_ranks() {
+  const bool is_sensitive =
+      facts().integer("schedule_sensitive") != 0 && launch_ != DEEPBENCH_LAUNCH_ISOLATED;
+  const int64_t calls =
+      in_place() ? facts().integer("restore_every", kCallsInRange) : kCallsInRange;
+  const std::vector<double> agreed =
+      smallest_of_ranks(group_, "kernel", {is_sensitive ? 1.0 : 0.0, double(calls)});
+  perturbs_schedule_ = agreed.at(0) != 0;
+  calls_between_restores_ = static_cast<uint64_t>(std::max(1.0, agreed.at(1)));
 }
 
 // In place, the last batch of long calls can be verified only if it has a single call. Batches of
@@ -71,7 +77,7 @@ bool TimedKernel::resets_outputs_before(uint64_t count) const {
 void TimedKernel::restore_if_needed(uint64_t count) {
   outputs_reset_ = resets_outputs_before(count);
   if (outputs_reset_) return reset_outputs();
-  if (!in_place() || calls_since_restore_ + count <= calls_between_restores()) return;
+  if (!in_place() || calls_since_restore_ + count <= calls_between_restores_) return;
   collective_step(group_, "restore", [&] { kernel_->restore(); });
   calls_since_restore_ = 0;
 }

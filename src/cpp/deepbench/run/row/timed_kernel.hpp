@@ -30,7 +30,7 @@ class TimedKernel {
   bool is_simulated() const { return is_simulated_; }
   bool perturbs_schedule() const { return perturbs_schedule_; }
   // The number of calls after which an operand in place is restored.
-  uint64_t calls_between_restores() const;
+  uint64_t calls_between_restores() const { return calls_between_restores_; }
 
   // From begin_watching_waits() to end_watching_waits(), batches state how long a thread waited for
   // its processor, if the host's threads do the work. In a group they do not, because the threads
@@ -71,6 +71,7 @@ class TimedKernel {
 
  private:
   void prepare(const RowContext& context, const Plan& plan);
+  void agree_with_ranks();
   double rest_if_due();       // sleeps if a rest is due; returns its length
   double perturb_schedule();  // returns its host time
   void restore_if_needed(uint64_t count);
@@ -89,6 +90,7 @@ class TimedKernel {
   bool is_simulated_ = false;
   double local_call_ns_ = 0;  // time of a call in the last batch on this rank
   double last_call_ns_ = 0;
+  uint64_t calls_between_restores_ = 1;
   uint64_t calls_since_restore_ = 0;
   bool resets_long_calls_ = false;
   bool outputs_reset_ = false;

@@ -11,6 +11,7 @@
 #include "deepbench/core/stratified_sample.hpp"
 #include "deepbench/measure/statistics.hpp"
 #include "deepbench/measure/sustained_load.hpp"
+#include "deepbench/run/row/collective_timing.hpp"
 #include "deepbench/run/row/measuring_hooks.hpp"
 
 namespace deepbench {
@@ -60,7 +61,24 @@ bool Trial::was_idle() {
   return value_of_rank_zero(group_, "idle", idle ? 1 : 0) != 0;
 }
 
-// The options as the kernel and the device permit them.
+// Each rank has limits of its own device and kernel. They keep the strictest, since ranks that plan
+// differently would be at different steps.
+MeasureOptions Trial::strictest_of_ranks(const MeasureOptions& mine) {
+  const std::vector<double> agreed = smallest_of_ranks(
+      group_, "planning",
+      {mine.time_limit_ns, -mine.min_span_ns, -mine.min_total_ns, -mine.timer_resolution_ns,
+       double(mine.max_batch), -double(mine.rotation)});
+  MeasureOptions options = mine;
+  options.time_limit_ns = agreed.at(0);
+  options.min_span_ns = -agreed.at(1);
+  options.min_total_ns = -agreed.at(2);
+  options.timer_resolution_ns = -agreed.at(3);
+  options.max_batch = int64_t(agreed.at(4));
+  options.rotation = int64_t(-agreed.at(5));
+  return options;
+}
+
+// The options as the kernels and the devices of all ranks permit them.
 MeasureOptions Trial::adapted(const MeasureOptions& how) {
   MeasureOptions options = how;
   if (options.min_load_ns && !was_idle()) options.min_load_ns = 0;
@@ -68,6 +86,7 @@ MeasureOptions Trial::adapted(const MeasureOptions& how) {
       std::min<int64_t>(options.max_batch, int64_t(timed_.calls_between_restores()));
   if (facts().text("cold") == "flush") options.max_batch = 1;
   options.rotation = facts().integer("copies", 1);
+  options = strictest_of_ranks(options);
   if (facts().integer("ranks", 1) > 1) {
     options.min_batch = std::min(kMinCollectiveBatch, options.max_batch);
     options.min_short_batch = std::min(kMinShortCollectiveBatch, options.max_batch);

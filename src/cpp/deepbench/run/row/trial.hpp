@@ -64,6 +64,7 @@ class DEEPBENCH_API Trial {
   bool was_idle();
   void warm_up(double max_call_ns);
   MeasureOptions adapted(const MeasureOptions& how);
+  MeasureOptions strictest_of_ranks(const MeasureOptions& mine);
 
   const Plan plan_;
   const Regime requested_regime_;
