@@ -101,7 +101,7 @@ def test_the_program_without_python_steers_no_terminal(control: str) -> None:
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="the system has no /dev/full")
 def test_the_program_without_python_says_that_it_cannot_write() -> None:
     program = Path(_core.package_directory()) / "bin/deepbench_run"
-    with open("/dev/full", "w") as full:
+    with Path("/dev/full").open("w") as full:
         done = subprocess.run(
             [program, "cpu", "ceilings=no", "verify=no"],
             input="gemm m=8 n=8 k=8\n",

@@ -8,6 +8,7 @@
 #include <future>
 #include <map>
 #include <memory>
+#include <stdexcept>
 #include <string_view>
 #include <thread>
 #include <utility>
@@ -221,18 +222,23 @@ std::string Communicator::failure() const {
 
 // ncclCommAbort ends running kernels at once, but waits for the destruction of all graphs that
 // contain sums of these communicators, which the caller owns. It therefore runs on a thread that
-// can be left behind.
+// can be left behind. Where no thread can be started, the communicators are left behind: whoever
+// waits for their sums gives up after kAbortTimeout.
 void Communicator::abandon(const List& all) {
   if (!are_usable(all)) return;
   std::vector<nvidia::ncclComm_t> handles;
-  for (const auto& one : all) handles.push_back(one->handle_);
+  for (const auto& one : all) handles.push_back(std::exchange(one->handle_, nullptr));
   std::promise<void> promise;
   const std::future<void> ended = promise.get_future();
-  std::thread([handles, promise = std::move(promise)]() mutable {
+  auto abort = [handles, promise = std::move(promise)]() mutable {
     abort_all(handles);
     promise.set_value();
-  }).detach();
-  for (const auto& one : all) one->handle_ = nullptr;
+  };
+  try {
+    start_thread("the thread that aborts NCCL's sums", std::move(abort)).detach();
+  } catch (const std::runtime_error&) {
+    return;
+  }
   ended.wait_for(kAbortTimeout);
 }
 
