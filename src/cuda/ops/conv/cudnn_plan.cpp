@@ -46,8 +46,20 @@ HeuristicsResult run_heuristics(const ConvLayout& layout, const Stream& stream) 
   return heuristics;
 }
 
-// The reason why the precision does not allow the engine, or an empty string.
-std::string rejection_reason(const Conv& conv, const EngineNotes& notes) {
+// Engine 72 of cuDNN 9.19 leaves every output of 8-bit forward convolutions in NCHW wrong, as found
+// on H100s and H200s.
+bool computes_wrongly(const ConvLayout& layout, const Engine& engine) {
+  constexpr std::string_view kVersion = "9.19.";
+  return engine.index == 72 && layout.problem.precision.precision == Precision::kInt8 &&
+         !layout.channels_last &&
+         report<Cudnn>().version.compare(0, kVersion.size(), kVersion) == 0;
+}
+
+// The reason why the engine is not used, or an empty string.
+std::string rejection_reason(const ConvLayout& layout, const Engine& engine,
+                             const EngineNotes& notes) {
+  const Conv& conv = layout.problem;
+  if (computes_wrongly(layout, engine)) return "computes wrongly in this version of cuDNN";
   if (notes.reduced_reduction) return "adds parts of sums in less than 32 bits";
   if (notes.reorders_filter) return "requires filters in a special order";
   const Precision precision = conv.precision.precision;
@@ -168,7 +180,7 @@ class CandidateList {
     std::vector<Engine> engines;
     for (const EngineConfig& config : configs)
       if (config.notes.compiles && ids_.size() + engines.size() < max_candidates_ &&
-          rejection_reason(layout.problem, config.notes).empty())
+          rejection_reason(layout, config.engine, config.notes).empty())
         engines.push_back(config.engine);
     queries_.plans_.prebuild(layout, engines);
   }
@@ -203,11 +215,12 @@ bool ConvQueries::fits_workspace(const ExecutionPlan& plan) const {
 // Returns the engine's plan if the precision allows it, regardless of its workspace, or else the
 // reason.
 PlanOrReason ConvQueries::build_allowed(const ConvLayout& layout, const EngineConfig& config) {
-  if (std::string reason = rejection_reason(layout.problem, config.notes); !reason.empty())
+  if (std::string reason = rejection_reason(layout, config.engine, config.notes); !reason.empty())
     return {nullptr, reason};
   const PlanOrReason& built = plans_.get(layout, heuristics(layout).graph, config.engine);
   if (!built.plan) return built;
-  if (std::string reason = rejection_reason(layout.problem, built.plan->notes()); !reason.empty())
+  if (std::string reason = rejection_reason(layout, config.engine, built.plan->notes());
+      !reason.empty())
     return {nullptr, reason};
   return built;
 }
