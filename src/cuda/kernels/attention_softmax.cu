@@ -9,7 +9,7 @@ namespace attention {
 
 // ---- numbers ------------------------------------------------------------------------------------
 
-__device__ inline float power_of_two(float x) {
+__device__ inline float exp2_approximate(float x) {
 #ifdef __CUDACC__
   float power;
   asm("ex2.approx.ftz.f32 %0, %1;" : "=f"(power) : "f"(x));
@@ -109,8 +109,8 @@ struct Sums {
     const float before = largest;
     largest = other.largest > largest ? other.largest : largest;
     if (largest == lowest()) return;  // neither has a key
-    sum = sum * power_of_two((before - largest) * factor) +
-          other.sum * power_of_two((other.largest - largest) * factor);
+    sum = sum * exp2_approximate((before - largest) * factor) +
+          other.sum * exp2_approximate((other.largest - largest) * factor);
   }
 };
 
@@ -132,7 +132,7 @@ __device__ inline Sums sums_of(const Chunk<kVector>& chunk, uint32_t first, cons
 #pragma unroll
   for (int i = 0; i < kVector; ++i) {
     const bool is_seen = first + i >= keys.begin && first + i < keys.end;
-    if (is_seen) sums.sum += power_of_two((chunk.values[i] - sums.largest) * factor);
+    if (is_seen) sums.sum += exp2_approximate((chunk.values[i] - sums.largest) * factor);
   }
   return sums;
 }
@@ -168,7 +168,7 @@ __device__ inline void to_weights(Chunk<kVector>& chunk, uint32_t first, const K
   for (int i = 0; i < kVector; ++i) {
     const bool is_seen = first + i >= keys.begin && first + i < keys.end;
     chunk.values[i] =
-        is_seen ? power_of_two((chunk.values[i] - sums.largest) * factor) * reciprocal : 0.0f;
+        is_seen ? exp2_approximate((chunk.values[i] - sums.largest) * factor) * reciprocal : 0.0f;
   }
 }
 
@@ -211,7 +211,7 @@ __device__ inline void to_gradients(Chunk<kVector>& scores, Chunk<kVector>& prod
   for (int i = 0; i < kVector; ++i) {
     const bool is_seen = first + i >= keys.begin && first + i < keys.end;
     const float weight =
-        is_seen ? power_of_two(scores.values[i] * softmax.factor - log_sum * kLog2E) : 0.0f;
+        is_seen ? exp2_approximate(scores.values[i] * softmax.factor - log_sum * kLog2E) : 0.0f;
     products.values[i] = is_seen ? weight * (products.values[i] - d) * softmax.scale : 0.0f;
     scores.values[i] = weight;
   }
@@ -274,7 +274,7 @@ __global__ void attention_softmax_gradient(const float* scores, const float* pro
   const float log_sum = log_sums[row];
   if (sinks && threadIdx.x == 0) {
     const float sink = sinks[row / softmax.queries % softmax.heads];
-    sink_terms[row] = -power_of_two((sink - log_sum) * kLog2E) * d;
+    sink_terms[row] = -exp2_approximate((sink - log_sum) * kLog2E) * d;
   }
   const uint32_t chunks_end = (keys.end + kVector - 1) / kVector;
 #pragma unroll 2

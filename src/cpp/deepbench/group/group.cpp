@@ -322,6 +322,10 @@ void Group::broadcast_row(const std::string& row) {
 }
 
 void Group::end() {
+  if (is_forked()) {  // the thread and the connections are the other process's
+    if (watchdog_.joinable()) watchdog_.detach();
+    return;
+  }
   {
     const std::lock_guard<std::mutex> lock(mutex_);
     if (ended_) return;
@@ -342,6 +346,7 @@ void Group::end() {
 }
 
 std::optional<std::string> Group::next_row() {
+  refuse_forked_process();
   Deadline deadline(kNoTimeoutS);
   std::string message;
   try {
@@ -375,18 +380,15 @@ void Group::fail_group(const std::string& reason) {
   throw RankDisconnected(why);
 }
 
-// A process that a backend has forked shares the connections, on which one process may speak. It
-// has no thread but its own, so that it ends without the destructors that join others.
-void Group::end_if_forked() const {
-  if (getpid() == process_) return;
-  constexpr std::string_view kWhy =
-      "deepbench: warning: the backend forked; the second process was ended\n";
-  if (write(STDERR_FILENO, kWhy.data(), kWhy.size()) < 0) _exit(1);
-  _exit(1);
+bool Group::is_forked() const { return getpid() != process_; }
+
+// A process that a backend has forked shares the connections, on which one process may speak.
+void Group::refuse_forked_process() const {
+  if (is_forked()) throw RankDisconnected("the backend forked; the second process takes no part");
 }
 
 void Group::send(size_t socket, const std::string& whose, const std::string& message) {
-  end_if_forked();
+  refuse_forked_process();
   Deadline deadline(kSendTimeoutS);
   try {
     sockets_[socket].send(message, deadline);
@@ -396,7 +398,7 @@ void Group::send(size_t socket, const std::string& whose, const std::string& mes
 }
 
 std::string Group::receive(size_t socket, const std::string& whose, Deadline& deadline) {
-  end_if_forked();
+  refuse_forked_process();
   try {
     return sockets_[socket].receive(kMaxMessageBytes, deadline);
   } catch (const ConnectionError& error) {

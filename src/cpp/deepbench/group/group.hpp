@@ -127,7 +127,8 @@ class DEEPBENCH_API Group {
   std::string receive(size_t socket, const std::string& whose, Deadline& deadline);
   std::string receive_answer();
   void send(size_t socket, const std::string& whose, const std::string& message);
-  void end_if_forked() const;
+  bool is_forked() const;
+  void refuse_forked_process() const;
   [[noreturn]] void fail_group(const std::string& reason);
   [[noreturn]] void rethrow_failure(AbortScope scope);
   std::string name_of(size_t socket) const;

@@ -6,7 +6,7 @@
 #include <cstring>
 
 #include "deepbench/backend/vector_clones.hpp"
-#include "power_of_two.hpp"
+#include "exp2.hpp"
 
 namespace deepbench::cpu {
 namespace {
@@ -51,7 +51,8 @@ DEEPBENCH_VECTOR_CLONES float sum_of(const float* values, int64_t count) {
 
 DEEPBENCH_VECTOR_CLONES void exponentiate(float* values, int64_t count, float largest,
                                           float factor) {
-  for (int64_t i = 0; i < count; ++i) values[i] = power_of_two((values[i] - largest) * factor);
+  for (int64_t i = 0; i < count; ++i)
+    values[i] = exp2_of_nonpositive((values[i] - largest) * factor);
 }
 
 DEEPBENCH_VECTOR_CLONES void store_floats(const float* values, int64_t count, float factor,
@@ -168,7 +169,7 @@ float write_weights(const ScoreRow& row, float scale, float sink, deepbench_type
   const float largest = std::max(largest_of(seen, count), sink_score);
   exponentiate(seen, count, largest, scale * kLog2E);
   float sum = sum_of(seen, count);
-  if (sink != kNoSink) sum += power_of_two((sink_score - largest) * scale * kLog2E);
+  if (sink != kNoSink) sum += exp2_of_nonpositive((sink_score - largest) * scale * kLog2E);
   store_row(row, seen, 1 / sum, type, weights);
   return scale * largest + std::log(sum);
 }

@@ -5,7 +5,7 @@
 #include <cmath>
 
 #include "deepbench/backend/vector_clones.hpp"
-#include "power_of_two.hpp"
+#include "exp2.hpp"
 #include "rounded_bfloat16.hpp"
 
 namespace deepbench::cpu {
@@ -23,7 +23,7 @@ DEEPBENCH_VECTOR_INLINED inline void store(float value, uint16_t& to) {
 // Computes 1 / (1 + exp(-x)) from an exponential that is at most 1.
 DEEPBENCH_VECTOR_INLINED inline float sigmoid(float x) {
   constexpr float kLog2E = 1.442695041f;
-  const float power = power_of_two(-kLog2E * std::fabs(x));
+  const float power = exp2_of_nonpositive(-kLog2E * std::fabs(x));
   return (x < 0 ? power : 1.0f) / (1 + power);
 }
 

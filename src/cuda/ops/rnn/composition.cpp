@@ -5,7 +5,7 @@
 
 #include "deepbench/backend/per_device.hpp"
 #include "libraries.hpp"
-#include "ops/rnn/elementwise.hpp"
+#include "ops/rnn/operand_kernels.hpp"
 #include "status_check.hpp"
 
 namespace deepbench::cuda {

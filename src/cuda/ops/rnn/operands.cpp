@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "ops/rnn/elementwise.hpp"
+#include "ops/rnn/operand_kernels.hpp"
 #include "status_check.hpp"
 
 namespace deepbench::cuda {

@@ -47,14 +47,14 @@ FleetSummary summarize_fleet_of(std::vector<RankResult> ranks) {
 TEST_CASE("a fleet's row is the middle rank's, and its spread from quickest to slowest") {
   const FleetSummary odd =
       summarize_fleet_of({ok_rank(103), ok_rank(100), ok_rank(98), ok_rank(101), ok_rank(99)});
-  CHECK(odd.middle_rank == 1);
+  CHECK(odd.representative == 1);
   CHECK(odd.median_ns == 100);
   CHECK(odd.fastest == 2);
   CHECK(odd.slowest == 0);
   CHECK(odd.spread == doctest::Approx(0.05));
   CHECK(odd.outliers.empty());
   const FleetSummary even = summarize_fleet_of({ok_rank(104), ok_rank(100)});
-  CHECK(even.middle_rank == 1);
+  CHECK(even.representative == 1);
   CHECK(even.median_ns == 102);
   CHECK(even.outlier_limit == 0);
 }
@@ -88,7 +88,7 @@ TEST_CASE("one rank's failure is the row's, with its place; what all say is said
                           incorrect, ok_rank(99)});
   CHECK(one.status == Status::kIncorrect);
   CHECK(one.reason == "rank 3 (node1, device 1): output 3 is 4");
-  CHECK(one.middle_rank == 0);
+  CHECK(one.representative == 0);
   CHECK(one.median_ns == 100);
   const FleetSummary two = summarize_fleet_of({ok_rank(1), incorrect, incorrect});
   CHECK(two.reason == "rank 1 (node0, device 1): output 3 is 4 (and 1 more ranks)");
@@ -98,7 +98,7 @@ TEST_CASE("one rank's failure is the row's, with its place; what all say is said
       summarize_fleet_of(std::vector<RankResult>(3, failed_rank(Status::kUnsupported, "no int8")));
   CHECK(all.status == Status::kUnsupported);
   CHECK(all.reason == "no int8");
-  CHECK(all.middle_rank == -1);
+  CHECK(all.representative == -1);
 }
 
 TEST_CASE("ranks that ran something else than most count for nothing") {
@@ -119,9 +119,9 @@ TEST_CASE("a time that was not verified is kept and counts for nothing") {
   RankResult wrong = ok_rank(50);
   wrong.status = Status::kIncorrect;
   const FleetSummary fleet = summarize_fleet_of({wrong, ok_rank(100), ok_rank(101)});
-  CHECK(fleet.middle_rank == 1);
+  CHECK(fleet.representative == 1);
   CHECK(fleet.fastest == 1);
-  CHECK(summarize_fleet_of({wrong, wrong}).middle_rank == 0);
+  CHECK(summarize_fleet_of({wrong, wrong}).representative == 0);
 }
 
 TEST_CASE("who has failed keeps nobody waiting, and those that are done go on until all are") {
@@ -170,12 +170,12 @@ TEST_CASE("who has failed keeps nobody waiting, and those that are done go on un
     CHECK(one.summary.status == Status::kFailed);
     CHECK(one.summary.reason == "rank 1 (node0, device 1): no room");
   }
-  CHECK_FALSE(merged[1].middle);
-  CHECK_FALSE(merged[2].middle);
-  CHECK(merged[0].summary.middle_rank == 2);
+  CHECK_FALSE(merged[1].representative);
+  CHECK_FALSE(merged[2].representative);
+  CHECK(merged[0].summary.representative == 2);
   CHECK(merged[0].summary.ranks[0].median_ns == 110);
-  REQUIRE(merged[0].middle);
-  const Findings& middle = *merged[0].middle;
+  REQUIRE(merged[0].representative);
+  const Findings& middle = *merged[0].representative;
   REQUIRE(middle.measurement);
   REQUIRE(middle.measurement->samples);
   CHECK(middle.measurement->samples->per_call_ns == std::vector<double>{20, 7});

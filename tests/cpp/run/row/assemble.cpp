@@ -235,14 +235,15 @@ TEST_CASE("a baseline that is far faster than it may be is told in a note") {
   CHECK(notes(70).empty());
 }
 
-TEST_CASE("the figures of a fleet's row are those of its middle rank") {
+TEST_CASE("the figures of a fleet's row are those of its representative") {
   RowSteps steps = steps_of_measured_row({"rank 0"});
   steps.is_fleet_row = true;
   steps.found.sensors.notes = {"sensors of rank 0"};
   Findings middle;
   middle.measurement = measurement_of("middle", 70, {"rank 1"});
   middle.sensors.notes = {"sensors of rank 1"};
-  steps.fleet = {"{\"count\": 2}", MiddleRank{middle, 5, "Another device"}, {"the ranks differ"}};
+  steps.fleet = {
+      "{\"count\": 2}", RepresentativeRank{middle, 5, "Another device"}, {"the ranks differ"}};
   const Row row = assemble(steps);
   CHECK(row.device == 5);
   CHECK(row.device_name == "Another device");
@@ -251,7 +252,7 @@ TEST_CASE("the figures of a fleet's row are those of its middle rank") {
   CHECK(row.ranks_json == "{\"count\": 2}");
   CHECK(row.notes == Notes{"sensors of rank 1", "rank 1", "the ranks differ"});
 
-  steps.fleet->middle.reset();  // no rank has a time
+  steps.fleet->representative.reset();  // no rank has a time
   CHECK(assemble(steps).device == 2);
 }
 

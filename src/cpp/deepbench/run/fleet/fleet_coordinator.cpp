@@ -13,10 +13,10 @@ namespace {
 std::string no_answer(const std::vector<std::string>&) { return ""; }
 std::string answer_of_first(const std::vector<std::string>& all) { return all[0]; }
 
-// Packs what the other ranks need: how the row ends, and which rank is the middle one.
+// Packs what the other ranks need: how the row ends, and which rank is the representative.
 std::string pack_outcome(const FleetSummary& fleet) {
   Packer packer;
-  packer.number(int64_t(fleet.status)).text(fleet.reason).number(int64_t{fleet.middle_rank});
+  packer.number(int64_t(fleet.status)).text(fleet.reason).number(int64_t{fleet.representative});
   return packer.bytes();
 }
 
@@ -24,7 +24,7 @@ void unpack_outcome(const std::string& bytes, FleetSummary& fleet) {
   Unpacker unpacker(bytes);
   fleet.status = static_cast<Status>(unpacker.number<int64_t>());
   fleet.reason = unpacker.text();
-  fleet.middle_rank = static_cast<int>(unpacker.number<int64_t>());
+  fleet.representative = static_cast<int>(unpacker.number<int64_t>());
 }
 
 }  // namespace
@@ -71,11 +71,12 @@ MergedFleet FleetCoordinator::merge(const RankResult& mine, const Findings& foun
         return pack_outcome(fleet);
       });
   unpack_outcome(outcome, fleet);
-  if (fleet.middle_rank < 0) return merged;
-  const bool is_middle = group_.rank() == fleet.middle_rank;
-  group_.reduce_and_broadcast(AbortScope::kStep, "middle", is_middle ? pack_findings(found) : "",
-                              [&](const auto& all) {
-                                merged.middle = unpack_findings(all[size_t(fleet.middle_rank)]);
+  if (fleet.representative < 0) return merged;
+  const bool is_representative = group_.rank() == fleet.representative;
+  group_.reduce_and_broadcast(AbortScope::kStep, "representative",
+                              is_representative ? pack_findings(found) : "", [&](const auto& all) {
+                                merged.representative =
+                                    unpack_findings(all[size_t(fleet.representative)]);
                                 return std::string();
                               });
   return merged;

@@ -16,8 +16,8 @@
 namespace deepbench {
 
 struct MergedFleet {
-  FleetSummary summary;            // on ranks other than 0, only the outcome of the row
-  std::optional<Findings> middle;  // findings of the middle rank; on rank 0 only
+  FleetSummary summary;                    // on ranks other than 0, only the outcome of the row
+  std::optional<Findings> representative;  // findings of the representative; on rank 0 only
 };
 
 // The barriers of one row, and the hooks with which a trial takes part in them. Every function

@@ -89,7 +89,7 @@ void write_rank_or_null(JsonWriter& json, const char* name, int rank) {
 std::string fleet_json(const FleetSummary& fleet) {
   JsonWriter json;
   json.begin_object().member("count", int64_t(fleet.ranks.size()));
-  write_rank_or_null(json, "representative", fleet.middle_rank);
+  write_rank_or_null(json, "representative", fleet.representative);
   write_number_or_null(json.key("middle_ns"), fleet.median_ns);
   const bool two_count = fleet.fastest != fleet.slowest;
   json.key("spread").value_or_null(two_count, rounded_to_six_digits(fleet.spread));

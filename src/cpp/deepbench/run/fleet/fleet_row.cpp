@@ -69,23 +69,23 @@ RankResult rank_result(const Findings& found, RankResult result) {
 // Notes that ranks used different algorithms, whose times do not compare devices.
 std::vector<std::string> notes_on_algorithms(const FleetSummary& fleet) {
   const size_t count = fleet.other_algorithm_ranks.size();
-  if (count == 0 || fleet.rank_devices.empty() || fleet.middle_rank < 0) return {};
-  const std::string& usual = fleet.ranks[size_t(fleet.middle_rank)].algorithm;
+  if (count == 0 || fleet.rank_devices.empty() || fleet.representative < 0) return {};
+  const std::string& usual = fleet.ranks[size_t(fleet.representative)].algorithm;
   std::string others;
   for (size_t i = 0; i < std::min(count, kNamedRanks); ++i)
     others += (i > 0 ? ", " : "") + std::to_string(fleet.other_algorithm_ranks[i]) + " (" +
               fleet.ranks[size_t(fleet.other_algorithm_ranks[i])].algorithm + ")";
   if (count > kNamedRanks) others += " and " + std::to_string(count - kNamedRanks) + " more";
-  return {"not all ranks did the same: rank " + std::to_string(fleet.middle_rank) + " " + usual +
+  return {"not all ranks did the same: rank " + std::to_string(fleet.representative) + " " + usual +
           "; ranks " + others};
 }
 
 FleetFindings row_findings(const MergedFleet& merged) {
   const FleetSummary& summary = merged.summary;
   FleetFindings fleet = {fleet_json(summary), std::nullopt, notes_on_algorithms(summary)};
-  if (merged.middle) {
-    const RankDevice& device = summary.rank_devices.at(size_t(summary.middle_rank));
-    fleet.middle = {*merged.middle, device.device, device.name};
+  if (merged.representative) {
+    const RankDevice& device = summary.rank_devices.at(size_t(summary.representative));
+    fleet.representative = {*merged.representative, device.device, device.name};
   }
   return fleet;
 }

@@ -87,9 +87,9 @@ void find_outliers(FleetSummary& fleet, const std::vector<int>& order) {
 }
 
 void find_other_algorithm_ranks(FleetSummary& fleet) {
-  for (size_t rank = 0; fleet.middle_rank >= 0 && rank < fleet.ranks.size(); ++rank) {
+  for (size_t rank = 0; fleet.representative >= 0 && rank < fleet.ranks.size(); ++rank) {
     const RankResult& one = fleet.ranks[rank];
-    if (one.has_time() && one.algorithm != fleet.ranks[size_t(fleet.middle_rank)].algorithm)
+    if (one.has_time() && one.algorithm != fleet.ranks[size_t(fleet.representative)].algorithm)
       fleet.other_algorithm_ranks.push_back(int(rank));
   }
 }
@@ -103,13 +103,13 @@ FleetSummary summarize_fleet(std::vector<RankResult> ranks, std::vector<RankDevi
   find_worst_status(fleet);
   const std::vector<int> order = counted_ranks_by_time(fleet);
   if (order.empty()) {
-    fleet.middle_rank = first_rank_with_time(fleet);
+    fleet.representative = first_rank_with_time(fleet);
     find_other_algorithm_ranks(fleet);
     return fleet;
   }
   std::vector<double> medians;
   for (const int rank : order) medians.push_back(fleet.ranks[size_t(rank)].median_ns);
-  fleet.middle_rank = order[(order.size() - 1) / 2];
+  fleet.representative = order[(order.size() - 1) / 2];
   find_other_algorithm_ranks(fleet);
   fleet.fastest = order.front();
   fleet.slowest = order.back();

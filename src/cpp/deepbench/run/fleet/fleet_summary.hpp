@@ -1,5 +1,5 @@
 // The results of a fleet's ranks for one row, each from its device, and their comparison: the
-// middle rank, the spread, and the outliers.
+// representative, the spread, and the outliers.
 #pragma once
 
 #include <cstdint>
@@ -41,7 +41,7 @@ struct FleetSummary {
   std::vector<RankDevice> rank_devices;
   Status status = Status::kOk;  // the most severe of all ranks
   std::string reason;           // names the rank that it comes from
-  int middle_rank = -1;         // the row shows this rank's figures; -1: none
+  int representative = -1;      // the row shows this rank's figures; -1: none
   int fastest = -1, slowest = -1;
   double median_ns = 0;           // the ranks' median
   double spread = 0;              // between fastest and slowest, as a share of the median

@@ -122,12 +122,12 @@ void add_baselines(const BaselineTimes& baselines, Row& row) {
   append(row.notes, notes_on_fast_baselines(baselines, row.median_ns()));
 }
 
-// The figures of a fleet's row belong to the device of its middle rank.
+// The figures of a fleet's row belong to the device of its representative.
 void describe_fleet(const FleetFindings& fleet, Row& row) {
   row.ranks_json = fleet.ranks_json;
-  if (!fleet.middle) return;
-  row.device = fleet.middle->device;
-  row.device_name = fleet.middle->device_name;
+  if (!fleet.representative) return;
+  row.device = fleet.representative->device;
+  row.device_name = fleet.representative->device_name;
 }
 
 }  // namespace

@@ -21,7 +21,8 @@ std::string_view trimmed(std::string_view text) {
 std::vector<std::string_view> split_items(std::string_view value, char open, char close) {
   value = trimmed(value);
   if (value.size() < 2 || value.front() != open || value.back() != close)
-    throw std::invalid_argument("the text is no row");
+    throw std::invalid_argument(std::string("the text does not begin with '") + open +
+                                "' and end with '" + close + "'");
   value = trimmed(value.substr(1, value.size() - 2));
   std::vector<std::string_view> items;
   if (value.empty()) return items;

@@ -1,5 +1,5 @@
-// Finding the members of a JSON object in its text, and replacing their values. The text of
-// everything else stays as it is.
+// Finds members in the text of a JSON object and replaces their values, so that all other text
+// stays as it was written.
 #pragma once
 
 #include <string>

@@ -37,7 +37,7 @@ struct Findings {
 };
 
 // The rank of a fleet whose figures the row shows.
-struct MiddleRank {
+struct RepresentativeRank {
   Findings found;
   int64_t device = 0;
   std::string device_name;
@@ -45,8 +45,8 @@ struct MiddleRank {
 
 // The joint results of the ranks of a fleet. run/fleet writes them.
 struct FleetFindings {
-  std::string ranks_json;            // the row's member `ranks`
-  std::optional<MiddleRank> middle;  // on rank 0; empty: no rank has a time
+  std::string ranks_json;                            // the row's member `ranks`
+  std::optional<RepresentativeRank> representative;  // on rank 0; empty: no rank has a time
   std::vector<std::string> notes;
 };
 
@@ -84,7 +84,9 @@ struct RowSteps {
   std::string reason;
   Stages stages;
 
-  const Findings& findings() const { return fleet && fleet->middle ? fleet->middle->found : found; }
+  const Findings& findings() const {
+    return fleet && fleet->representative ? fleet->representative->found : found;
+  }
   // The measurement of the selected candidate, before any repetition. nullptr: there is none.
   const Measurement* first_measurement() const {
     if (selection) return &selection->measurement;

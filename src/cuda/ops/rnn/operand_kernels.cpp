@@ -1,5 +1,5 @@
 // Launches the kernels in rnn.cu that process whole operands.
-#include "ops/rnn/elementwise.hpp"
+#include "ops/rnn/operand_kernels.hpp"
 
 #include <algorithm>
 #include <vector>

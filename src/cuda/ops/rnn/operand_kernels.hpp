@@ -19,7 +19,7 @@ void fill_scaled(void* data, deepbench_type type, uint64_t count, Inputs inputs,
 // produces them.
 void negate(void* data, deepbench_type type, uint64_t count, const Stream& stream);
 
-// Converts to double.
+// Widens to double, in which compare_states() works.
 void widen(const void* data, deepbench_type type, uint64_t count, double* to, const Stream& stream);
 
 // Compares stored states with expected ones, where a difference up to `tolerance` is allowed. Waits

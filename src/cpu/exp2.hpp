@@ -1,4 +1,4 @@
-// Powers of two for loops that compilers vectorize.
+// exp2 for loops that compilers vectorize.
 #pragma once
 
 #include <cstdint>
@@ -11,7 +11,7 @@ namespace deepbench::cpu {
 // 2^x for x <= 0 to two units in the last place. The whole part of x becomes the exponent, and a
 // Taylor polynomial gives the power of the remainder, which lies in [-1/2, 1/2]. Powers below
 // 2^-126, the smallest normal float, are replaced by it.
-DEEPBENCH_VECTOR_INLINED inline float power_of_two(float x) {
+DEEPBENCH_VECTOR_INLINED inline float exp2_of_nonpositive(float x) {
   constexpr float kRounding = 12582912.0f;  // its last place is 1
   const float limited = x < -126.0f ? -126.0f : x;
   const float shifted = limited + kRounding;
