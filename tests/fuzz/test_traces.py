@@ -39,7 +39,8 @@ LOG_PIECES = tuple(
         ":48x64", "mb2_ic8oc12", "ih14oh12kh3sh1dh0ph0", "iw1ow1kw1sw1dw0pw0", "nan", "1e999",
         "[cublasLt][", "[Trace][cublasLtMatmul] ", "Adesc=[type=R_16F rows=4 cols=4]",
         "batchCount=2", "order=ORDER_ROW", "transa=OP_T", "rows=-1", "cols=" + "9" * 25, "]", "[",
-        "\n", "\r", "\x00", "\x1b[2J", "\u2028", "x" * 20_000,
+        "\n", "\r", "\x00", "\x1b[2J", "\u2028", "x" * 20_000, "a" * 8000, "a_" * 4000,
+        f"{'9' * 19}x" * 300,
     )
 )  # fmt: skip
 

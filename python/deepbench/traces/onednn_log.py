@@ -22,9 +22,13 @@ from deepbench.traces.recording import Recording
 MARKS = (b"onednn_verbose,", b"dnnl_verbose,")
 _LINE = re.compile(r"(?:onednn|dnnl)_verbose,(?:[^,]*,){0,3}?exec,(?P<fields>.*)")
 _VERSION = re.compile(r"(?:onednn|dnnl)_verbose,(?:v1,)?info,((?:oneDNN|DNNL) v[\w.]+)")
-_MEMORY = re.compile(r"(\w+?)[_:]([a-z]\w*):[^:]*:([^:]*):([^:]*):")
-_NUMBERS = re.compile(r"([a-z]+)(\d{1,19})", re.ASCII)
-_SHAPE = re.compile(r"\d{1,19}(?:x\d{1,19})+", re.ASCII)
+# Names and numbers have bounded lengths and a place where they begin, so that the time of a search
+# is linear in the length of the line, whatever a stranger wrote into it.
+_MEMORY = re.compile(
+    r"(\w{1,32}?)[_:]([a-z]\w{0,31}):[^:]{0,64}:([^:]{0,64}):([^:]{0,64}):", re.ASCII
+)
+_NUMBERS = re.compile(r"(?<![a-z])([a-z]{1,8})(\d{1,19})", re.ASCII)
+_SHAPE = re.compile(r"\d{1,19}(?:x\d{1,19}){1,11}", re.ASCII)  # oneDNN has at most 12 dimensions
 _OLD_MATMUL = re.compile(r"(?:b(\d{1,19}))?m(\d{1,19})n(\d{1,19})k(\d{1,19})", re.ASCII)
 _PRECISIONS = {"f32": "float", "f16": "half", "bf16": "bfloat16", "f8_e4m3": "fp8_e4m3"}
 _PHASES = {
@@ -90,11 +94,8 @@ def _execution(fields: list[str]) -> Execution:
         raise CallError("the line is incomplete") from None
     if not (math.isfinite(milliseconds) and 0 <= milliseconds < 1e9):
         raise CallError("the time is not valid")
-    known = {
-        name: Memory(type, kind, tag)
-        for text in memory.split(" ")
-        for name, type, kind, tag in _MEMORY.findall(text)[:1]
-    }
+    found = filter(None, map(_MEMORY.match, memory.split(" ")))
+    known = {one[1]: Memory(one[2], one[3], one[4]) for one in found}
     return Execution(primitive, propagation, known, attributes, fields[-2], milliseconds * 1e6)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from pathlib import Path
 
 import pytest
@@ -181,6 +182,42 @@ def test_lines_that_are_cut_short_or_have_no_time_are_counted(tmp_path: Path, ti
     assert lines_of(recording) == [PLAIN]
     assert [one.name for one in recording.left_out] == ["a line"] * len(recording.left_out)
     assert sum(one.calls for one in recording.left_out) == 2
+
+
+LENGTH = 15_000  # characters of a field in a line that is still read as a whole
+
+
+@pytest.mark.parametrize(
+    "fields",
+    [
+        f"{CONV_MEMORY},,,{'a' * LENGTH}",
+        f"{CONV_MEMORY},,,{'mb1' * (LENGTH // 3)}",
+        f"{'a_' * (LENGTH // 2)},,,{CONV}",
+        f"{'a_a:' * (LENGTH // 4)},,,{CONV}",
+        f"{'a_a:::' * (LENGTH // 6)},,,{CONV}",
+        f"{'a_' * 16}a{':' * LENGTH},,,{CONV}",
+    ],
+    ids=["letters", "numbers", "names", "types", "tags", "colons"],
+)
+def test_the_time_of_a_long_field_is_linear(tmp_path: Path, fields: str) -> None:
+    """The fields match in many ways. The limit is of CPU time and a hundred times what it takes."""
+    good = f"onednn_verbose,{MATMUL},,,32x48:48x64,0.5"
+    line = f"onednn_verbose,exec,cpu,convolution,j,forward_training,{fields},1"
+    began = time.process_time()
+    recording = recording_of(tmp_path, good, *[line] * 10)
+    assert time.process_time() - began < 5
+    assert lines_of(recording) == [PLAIN]
+
+
+def test_a_product_has_at_most_twelve_dimensions(tmp_path: Path) -> None:
+    """Hundreds of dimensions would make a batch of more digits than Python writes."""
+    batch = f"{'9' * 19}x" * 300
+    good = f"onednn_verbose,{MATMUL},,,32x48:48x64,0.5"
+    bad = f"onednn_verbose,{MATMUL},,,{batch}32x48:{batch}48x64,0.5"
+    recording = recording_of(tmp_path, good, bad)
+    assert lines_of(recording) == [PLAIN]
+    (one,) = recording.left_out
+    assert one.reason == "its dimensions contradict one another"
 
 
 # ---- cuBLASLt ------------------------------------------------------------------------------------
