@@ -77,7 +77,8 @@ def parts_of(data: bytes) -> Mapping[str, bytes]:
 
 def archives() -> list[bytes]:
     return [zip_archive(parts, method) for parts in books()
-            for method in (zipfile.ZIP_DEFLATED, zipfile.ZIP_STORED)]  # fmt: skip
+            for method in (zipfile.ZIP_DEFLATED, zipfile.ZIP_STORED, zipfile.ZIP_BZIP2,
+                           zipfile.ZIP_LZMA)]  # fmt: skip
 
 
 @st.composite

@@ -1,7 +1,8 @@
 """The file of a workbook: a ZIP archive whose parts are unpacked in memory on demand.
 
 Workbooks are untrusted. Large, locked or malformed archives are rejected by their directory before
-anything is unpacked, and no part unpacks to more than the directory states.
+anything is unpacked, and no part unpacks to more than the directory states. Only parts that are
+stored or deflated are unpacked, since zipfile unpacks the data of other methods without a limit.
 """
 
 from __future__ import annotations
@@ -22,6 +23,8 @@ _LARGEST_PARTS = 128 << 20  # unpacked size of all parts in bytes; 2000 rows tak
 _MAX_PARTS = 1000
 _CHUNK = 1 << 18
 _LOCKED = 0x1  # flag of a part that needs a password
+_METHODS = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)  # those that the format of workbooks permits
+_LONGEST_NAME = 100  # characters of a part's name in a message
 # The first bytes of an old .xls file or an encrypted .xlsx file.
 _OLE = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"
 _CURE = "save it as .xlsx and try again"
@@ -79,6 +82,12 @@ def open_package(path: Path) -> Package:
         raise WorkbookError(f"{path}: has parts that no spreadsheet program writes; {_CURE}")
     if any(info.flag_bits & _LOCKED for info in infos):
         raise WorkbookError(f"{path}: is encrypted; save it without a password")
+    for info in infos:
+        if info.compress_type not in _METHODS:
+            part = printable_line(info.filename)[:_LONGEST_NAME]
+            raise WorkbookError(
+                f"{path}: {part}: is compressed by a method other than Deflate; {_CURE}"
+            )
     if sum(info.file_size for info in infos) > _LARGEST_PARTS:
         raise WorkbookError(
             f"{path}: would unpack to more than {_LARGEST_PARTS >> 20} MiB, the limit for workbooks"
