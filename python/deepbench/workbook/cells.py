@@ -17,6 +17,7 @@ from deepbench.errors import printable_line
 LAST_ROW = 20_000  # the last row of a sheet that is read; the original's sheets have fewer than 400
 LAST_COLUMN = 100
 _LONGEST = 300  # longest text in characters
+_LONGEST_NUMBER = 400  # longest text of a number in characters, with the blanks around it
 _NUMBER = re.compile(r"\s*[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?\s*", re.ASCII)
 _LARGEST = 1e30
 SMALLEST_NUMBER = 1e-100  # except 0, as in rows
@@ -65,7 +66,7 @@ class Cell:
     def numeric(self) -> bool:
         """Whether it holds a number. A number entered as text also counts."""
         if isinstance(self.value, str):
-            return _NUMBER.fullmatch(self.value[:_LONGEST]) is not None
+            return number_in_text(self.value) is not None
         return isinstance(self.value, (int, float)) and not isinstance(self.value, bool)
 
     @property
@@ -109,6 +110,14 @@ def column_letters(column: int) -> str:
     return text
 
 
+def number_in_text(text: str) -> float | None:
+    """The number that a text is, infinite where it exceeds a float; None for any other text, and
+    for one that is longer than any number that a program writes."""
+    if len(text) > _LONGEST_NUMBER or not _NUMBER.fullmatch(text):
+        return None
+    return float(text)
+
+
 def number(cell: Cell) -> float:
     """The finite number in a cell. Raises CellError."""
     value = cell.value
@@ -116,8 +125,8 @@ def number(cell: Cell) -> float:
         raise CellError(
             "is a formula that was saved without its value (open and save the workbook)"
         )
-    if isinstance(value, str) and _NUMBER.fullmatch(value[:400]):
-        value = float(value[:400])
+    if isinstance(value, str) and (found := number_in_text(value)) is not None:
+        value = found
     if isinstance(value, bool) or not isinstance(value, (int, float)):
         raise CellError("is not a number", repr(cell.text))
     if (isinstance(value, int) and abs(value) > _LARGEST) or not math.isfinite(value):

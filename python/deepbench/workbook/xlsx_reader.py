@@ -17,6 +17,7 @@ from deepbench.workbook.cells import (
     Cell,
     Sheet,
     Value,
+    number_in_text,
     printable_value,
 )
 from deepbench.workbook.errors import WorkbookError
@@ -25,9 +26,7 @@ from deepbench.workbook.xml_parts import Budget, parse_part
 
 _MAX_SHEETS = 100
 _WHOLE = re.compile(r"[+-]?\d{1,18}", re.ASCII)
-_NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?", re.ASCII)
 _ADDRESS = re.compile(r"([A-Z]{1,3})([1-9]\d{0,6})", re.ASCII)
-_MAX_DIGITS = 400
 # How the format writes a character that XML cannot represent.
 _ESCAPED = re.compile(r"_x([0-9A-Fa-f]{4})_")
 
@@ -226,9 +225,8 @@ class _SheetCells:
         number = text.strip()
         if _WHOLE.fullmatch(number):
             return int(number)
-        if len(number) <= _MAX_DIGITS and _NUMBER.fullmatch(number):
-            return float(number)
-        return number or None
+        real = number_in_text(number)
+        return real if real is not None else number or None
 
     def _shared_string(self, address: str, text: str) -> str:
         number = text.strip()
