@@ -4,6 +4,7 @@ again."""
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 
 import pytest
@@ -14,7 +15,7 @@ from campaign import Campaign, corpus, require_printable_line
 from deepbench.results import ResultError, ResultFile, ResultWriter, read, schema
 from deepbench.results.reader import parsed
 from deepbench.results.resume_check import first_difference
-from example_rows import make_ceiling, make_context
+from example_rows import make_ceiling, make_context, make_gemm
 from mutated_lines import VALID_LINES, mutated
 from source_tree import ROOT
 
@@ -25,6 +26,8 @@ SAMPLES = (
 )
 CEILINGS = [make_ceiling(kind, 10.0) for kind in ("arithmetic", "bandwidth", "latency")]
 LINES = [*VALID_LINES, *CEILINGS]
+VISITS = [{"type": "visit", "visit": number, "row": make_gemm(9)} for number in (1, 2)]
+KEY = re.compile(rb'"(\w+)":')
 PIECES = (
     b'"type": "context"', b'"type": "row"', b'"type": "ceiling"', b'"schema": 1', b'"schema": 2',
     b'"schema": true', b'"schema": 1.0', b'"version": "\\u001b[2J"', b'"position": 0',
@@ -87,6 +90,31 @@ def test_damaged_bytes(campaign: Campaign, tmp_path: Path) -> None:
 def test_damaged_values(campaign: Campaign, tmp_path: Path) -> None:
     inputs = st.builds(as_bytes, mutated(LINES))
     campaign.run(lambda data: check_file(data, tmp_path), inputs, count=500)
+
+
+@st.composite
+def lines_with_escaped_keys(draw: st.DrawFn) -> tuple[bytes, bytes]:
+    """A file, and the same with a few keys of its lines written with an escape."""
+    plain = as_bytes([*LINES, *VISITS])
+    names = draw(st.lists(st.sampled_from(sorted(set(KEY.findall(plain)))), min_size=1, max_size=5))
+    escaped = plain
+    for name in names:
+        spelled = b"".join(b"\\u%04x" % letter for letter in name[:1]) + name[1:]
+        escaped = escaped.replace(b'"%s":' % name, b'"%s":' % spelled)
+    return plain, escaped
+
+
+def check_escaped_keys(files: tuple[bytes, bytes], folder: Path) -> None:
+    """What is read does not depend on how keys are written."""
+    plain, escaped = (parsed(folder / "rows.jsonl", data) for data in files)
+    assert escaped.rows == plain.rows
+    assert escaped.ceilings == plain.ceilings
+    check_file(files[1], folder)
+
+
+def test_escaped_keys(campaign: Campaign, tmp_path: Path) -> None:
+    inputs = lines_with_escaped_keys()
+    campaign.run(lambda files: check_escaped_keys(files, tmp_path), inputs, count=60)
 
 
 @pytest.mark.parametrize("path", corpus("result_files"))

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from deepbench.results import schema, strict_json
-from deepbench.results.row import Row, statistics_of_members, with_bound_figures
+from deepbench.results.row import Row, statistics_of_members, text_of_line, with_bound_figures
 from deepbench.results.schema_upgrade import upgrade_ceiling
 
 Json = Mapping[str, Any]
@@ -73,7 +73,8 @@ def ceiling_of_json_value(
         value = upgrade_ceiling(value, version, file_has_rests)
     schema.check_ceiling(value)
     schema.check_ceiling_consistency(value)
-    return CeilingLine(value, line.decode("utf-8").strip() if is_current else None)
+    text = text_of_line(value, line.decode("utf-8").strip()) if is_current else None
+    return CeilingLine(value, text)
 
 
 def ceiling_figure(line: Json) -> float | None:

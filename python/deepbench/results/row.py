@@ -419,7 +419,7 @@ def row_of_json_value(
     schema.check_row(value)
     source: str | None = None
     if keeps_line and is_current:
-        source = line.decode("utf-8").strip()
+        source = text_of_line(value, line.decode("utf-8").strip())
     elif keeps_line:
         from deepbench import _core
 
@@ -433,7 +433,17 @@ def build_row(members: Any, line: str | None = None) -> Row:
     """The row with these members. `line` is its line, if there is one of the current version.
     Raises SchemaError."""
     schema.check_row(members)
-    return _make_row(members, source=members if line is None else line)
+    return _make_row(members, source=members if line is None else text_of_line(members, line))
+
+
+def text_of_line(value: Mapping[str, Any], line: str) -> str:
+    """The line, whose JSON is `value`, in the form in which the core finds its members: the core
+    seeks keys in the text as they are spelled without escapes. `value` is valid by the schema."""
+    if not strict_json.has_escaped_key(line):
+        return line
+    from deepbench import _core
+
+    return _core.line_of_members(value)
 
 
 def check_consistency(row: Row) -> None:

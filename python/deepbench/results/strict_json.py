@@ -6,12 +6,14 @@ The schema check refuses NaN and infinity, since it can name their place.
 from __future__ import annotations
 
 import json
+import re
 from collections import Counter
 from collections.abc import Iterator
 from typing import Any
 
 MAX_LINE_BYTES = 16 << 20  # bytes of a line; a row of a thousand samples has twenty thousand
 _MAX_KEY_SHOWN = 40
+_STRING = re.compile(r'"([^"\\]*(?:\\.[^"\\]*)*)"(\s*:)?')  # of valid JSON; a key has the colon
 
 
 class JsonError(ValueError):
@@ -39,6 +41,13 @@ def parsed(line: bytes) -> object:
         for text in _all_strings(value):
             _check_text(text)
     return value
+
+
+def has_escaped_key(line: str) -> bool:
+    """Whether a key of a line that is JSON is written with an escape, such as "r\\u006fw"."""
+    if "\\" not in line:
+        return False
+    return any(found[2] and "\\" in found[1] for found in _STRING.finditer(line))
 
 
 def _object_without_duplicates(pairs: list[tuple[str, Any]]) -> dict[str, Any]:

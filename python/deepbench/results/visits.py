@@ -12,9 +12,11 @@ from types import MappingProxyType
 from typing import Any
 
 from deepbench.results import schema
-from deepbench.results.row import Row, build_row, check_consistency, parse_row
+from deepbench.results.row import Row, build_row, check_consistency, parse_row, text_of_line
 
 Json = Mapping[str, Any]
+
+_MAX_DIGITS = 10  # int() refuses thousands of digits
 
 
 @dataclass(frozen=True)
@@ -39,7 +41,8 @@ def visit_of_json_value(value: Json, line: bytes) -> VisitLine:
     schema.check_visit(value)
     if value["row"]["status"] != "ok":
         raise schema.SchemaError("row.status is not ok, so that it is no visit")
-    row = build_row(value["row"], _core.row_of_visit(line.decode("utf-8").strip()))
+    text = text_of_line(value, line.decode("utf-8").strip())
+    row = build_row(value["row"], _core.row_of_visit(text))
     check_consistency(row)
     return VisitLine(value["visit"], row)
 
@@ -72,4 +75,4 @@ def combined_rows(
 def planned_visits(context: Json) -> int:
     """How many visits the run of a file makes of each row."""
     text = str((context.get("options") or {}).get("visits", "1"))
-    return int(text) if text.isdecimal() else 1
+    return int(text) if text.isdecimal() and len(text) < _MAX_DIGITS else 1

@@ -6,6 +6,7 @@ import errno
 import gc
 import json
 import os
+import re
 import resource
 import stat
 import tracemalloc
@@ -17,10 +18,19 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from command_line import run_command
 from deepbench import _core, results
 from deepbench.results import ResultError, ResultFile, ResultWriter, parse_row, read, schema
+from deepbench.results.ceilings import assessed_line
 from deepbench.results.resume_check import first_difference
-from example_rows import KEYS_OF_THE_PLAN, make_context, make_gemm, row_of_members
+from example_rows import (
+    KEYS_OF_THE_PLAN,
+    make_ceiling,
+    make_context,
+    make_gemm,
+    row_of_members,
+    with_named_ceilings,
+)
 
 
 def write_result_file(path: Path, rows: int = 2, **context: Any) -> Path:
@@ -216,6 +226,47 @@ def test_any_file_is_read_or_refused(
             schema.check_context(result.context)
             for row in result.rows:
                 schema.check_row(row.members)
+
+
+def with_escaped_keys(line: str) -> str:
+    """The same JSON, whose keys are written with an escape of their first character."""
+    return re.sub(r'"(\w)(\w*)":', lambda key: f'"\\u{ord(key[1]):04x}{key[2]}":', line)
+
+
+def test_keys_may_be_written_with_escapes(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The core seeks keys in the text of a line: such a line ended `show` with a traceback."""
+    row = with_named_ceilings(make_gemm(0, notes=['a "note": with a colon']))
+    visits = [{"type": "visit", "visit": number, "row": make_gemm(1)} for number in (1, 2)]
+    lines = [json.dumps(one) for one in (make_ceiling("arithmetic", 10.0), row, *visits)]
+    context = json.dumps(make_context(options={"visits": "3"}))
+    path = tmp_path / "a.jsonl"
+    path.write_text("\n".join([context, *lines]) + "\n")
+    plain = read(path)
+    path.write_text("\n".join(map(with_escaped_keys, [context, *lines])) + "\n")
+    escaped = read(path)
+    assert escaped.rows == plain.rows
+    assert escaped.ceilings == plain.ceilings
+    assert [one.row for one in escaped.visits] == [one.row for one in plain.visits]
+    assert list(map(json.loads, escaped.lines)) == list(map(json.loads, plain.lines))
+    assert json.loads(assessed_line(escaped.rows[0])) == json.loads(assessed_line(plain.rows[0]))
+    assert run_command(capsys, "show", str(path), "--format", "json")[0] == 0
+
+
+def test_an_escape_in_a_value_leaves_a_line_as_it_is(tmp_path: Path) -> None:
+    path = tmp_path / "a.jsonl"
+    line = json.dumps(make_gemm(0, reason='\u00fc "key": \\')).replace(": ", ":  ")
+    path.write_text(f"{json.dumps(make_context())}\n{line}\n")
+    assert read(path).lines == (line,)
+
+
+def test_a_number_of_visits_of_many_digits_counts_as_one(tmp_path: Path) -> None:
+    path = tmp_path / "a.jsonl"
+    visit = {"type": "visit", "visit": 1, "row": make_gemm(0)}
+    context = make_context(options={"visits": "9" * 5000})
+    path.write_text(f"{json.dumps(context)}\n{json.dumps(visit)}\n")
+    assert not read(path).rows[0].notes
 
 
 # ---- writing ----------------------------------------------------------------------------------
