@@ -3,10 +3,10 @@ one.
 
 Its arguments say how it starts, each line it is sent how that row goes: `LINE ; position=N` with
 the first word of LINE being ok, crash, abort, kill, exit, hang, stop (by SIGSTOP), torn, garbage,
-misplaced, endless (a line), measuring (messages without end), silence (a closed output),
-device_lost, orphan and stray (crash, and leave a process of the same group or of none), daemon (a
-process of no group, then ok), cpu_limit (used up), talk (words on standard error, then ok), or late
-(ok, then a crash before the next).
+misplaced, other (another problem), endless (a line), measuring (messages without end), silence (a
+closed output), device_lost, orphan and stray (crash, and leave a process of the same group or of
+none), daemon (a process of no group, then ok), cpu_limit (used up), talk (words on standard error,
+then ok), or late (ok, then a crash before the next).
 """
 
 from __future__ import annotations
@@ -24,9 +24,10 @@ def write_json_line(value: object) -> None:
     print(value if isinstance(value, str) else json.dumps(value), flush=True)
 
 
-def measured_row(position: int, status: str = "ok") -> dict[str, object]:
+def measured_row(line: str, position: int, status: str = "ok") -> dict[str, object]:
+    problem = line.partition(" ;")[0]
     return {
-        "type": "row", "position": position, "problem": None, "op": None, "attributes": {},
+        "type": "row", "position": position, "problem": problem, "op": None, "attributes": {},
         "status": status, "reason": None, "statistics": {"median_ns": 1.0}, "pid": os.getpid(),
     }  # fmt: skip
 
@@ -102,16 +103,18 @@ def answer_line(line: str) -> None:
         os.close(1)
         hang()
     elif word == "misplaced":
-        write_json_line(measured_row(position + 1))
+        write_json_line(measured_row(line, position + 1))
+    elif word == "other":
+        write_json_line(measured_row("ok ;", position))
     elif word == "device_lost":
-        write_json_line(measured_row(position, "device_lost"))
+        write_json_line(measured_row(line, position, "device_lost"))
         sys.exit(3)
     else:
         if word == "daemon":
             start_daemon()
         if word == "talk":
             print("first\nsecond", file=sys.stderr, flush=True)
-        write_json_line(measured_row(position))
+        write_json_line(measured_row(line, position))
         if word == "late":
             os.kill(os.getpid(), signal.SIGSEGV)
 

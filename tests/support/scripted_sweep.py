@@ -76,7 +76,7 @@ class ScriptedRows:
         row = answer(make_row(problem.op, problem.attributes, position, problem.flops))
         if isinstance(row, WorkerFailure):
             return row
-        return parse_answer(json.dumps({**row, "problem": str(problem)}), position)
+        return parse_answer(json.dumps({**row, "problem": str(problem)}), line, position)
 
     def supports(self, line: str, position: int, limit_s: float) -> bool | None:
         self.checks += 1

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import json
 import math
+import re
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -30,7 +31,7 @@ _CLASSES: Mapping[str, frozenset[type]] = {
 _ANNOTATIONS = {"description", "title", "$schema", "$id", "$defs"}
 _KEYWORDS = _ANNOTATIONS | {
     "$ref", "type", "const", "enum", "minimum", "maximum", "required", "properties",
-    "additionalProperties", "items",
+    "additionalProperties", "items", "pattern",
 }  # fmt: skip
 _LARGEST_INTEGER = 2**64 - 1  # for integers without a limit in the schema
 _LARGEST_REAL = 1e300
@@ -66,6 +67,8 @@ def compile_check(schema: Schema, definitions: Mapping[str, Schema]) -> Check:
         raise Violation(f"is {shortened_json(value)}, not {' or '.join(_type_names(schema))}")
 
     check = _scalar_check(schema, classes, refuse_type)
+    if "pattern" in schema:
+        check = _pattern_check(schema, check)
     if list in classes:
         check = _list_check(schema, definitions, check)
     return _object_check(schema, definitions, check) if dict in classes else check
@@ -135,6 +138,19 @@ def _scalar_check(schema: Schema, classes: frozenset[type], refuse_type: Check) 
     return check
 
 
+def _pattern_check(schema: Schema, check_other: Check) -> Check:
+    """The check of a text in which the pattern occurs; `check_other` is that of another value."""
+    pattern = re.compile(schema["pattern"])
+
+    def check(value: object) -> None:
+        if not isinstance(value, str):
+            check_other(value)
+        elif not pattern.search(value):
+            raise Violation(f"is {shortened_json(value)}, which does not match {pattern.pattern}")
+
+    return check
+
+
 def _object_check(schema: Schema, definitions: Mapping[str, Schema], check_other: Check) -> Check:
     """The check of an object; `check_other` is that of another value."""
     properties = schema.get("properties", {})
@@ -182,7 +198,8 @@ def _permitted_at_once(
     classes = _permitted_classes(schema)
     least = max(schema.get("minimum", 0), _SMALLEST_MAGNITUDE if float in classes else 0)
     most = min(schema.get("maximum", _LARGEST_INTEGER), _LARGEST_INTEGER)
-    return classes & {str, bool, type(None)}, classes & {int, float}, least, most
+    whole = {bool, type(None)} if "pattern" in schema else {str, bool, type(None)}
+    return classes & whole, classes & {int, float}, least, most
 
 
 def _list_check(schema: Schema, definitions: Mapping[str, Schema], check_other: Check) -> Check:

@@ -136,7 +136,7 @@ class Session:
         if isinstance(row, WorkerFailure) and row.measured is not None:
             # The answer of a worker may not be a row; then its failure counts.
             with contextlib.suppress(ValueError):
-                row = parse_answer(self._measured_row(row.measured, row), position)
+                row = parse_answer(self._measured_row(row.measured, row), line, position)
         if isinstance(row, Row) and row.status == "device_lost":
             self.close()
         return consistent_answer(row)
@@ -302,11 +302,11 @@ class InProcessRows:
         # Ceilings are passed on after the row, which would take an error of writing for its own.
         while self._measured_ceilings:
             self._on_ceiling(self._measured_ceilings.pop(0))
-        return consistent_answer(parse_answer(answer, position))
+        return consistent_answer(parse_answer(answer, line, position))
 
     def supports(self, line: str, position: int, limit_s: float) -> bool | None:
         return is_supported_answer(
-            parse_answer(self._runner.run(f"{line} check=yes", position), position)
+            parse_answer(self._runner.run(f"{line} check=yes", position), line, position)
         )
 
     def renew(self) -> bool:

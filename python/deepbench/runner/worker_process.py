@@ -8,6 +8,7 @@ import selectors
 import signal
 import subprocess
 import threading
+import unicodedata
 from collections import deque
 from collections.abc import Callable, Iterator, Mapping
 from typing import IO, Any
@@ -95,6 +96,11 @@ class WorkerProcess:
         self._pipes.register(self._errors.descriptor, selectors.EVENT_READ, self._errors)
 
     def write_line(self, line: str) -> None:
+        """Gives the worker a line. Raises SessionError for a control character: a newline in a text
+        of a file would end the line, and the rest of the text would be another line."""
+        if any(unicodedata.category(character) == "Cc" for character in line.replace("\t", " ")):
+            what = "a line for the worker has a control character"
+            raise SessionError(f"{what}: {shortened(line)}", 1)
         data = line.encode("utf-8", errors="replace") + b"\n"
         stdin = self._process.stdin
         assert stdin is not None
@@ -113,11 +119,11 @@ class WorkerProcess:
         if isinstance(text, WorkerFailure):
             return text._replace(begun=False)
         if text.startswith(_BEGIN):
-            return self._read_row(position, limit_s, on_admitted)
-        return self._parse_or_kill(text, position)
+            return self._read_row(line, position, limit_s, on_admitted)
+        return self._parse_or_kill(text, line, position)
 
     def _read_row(
-        self, position: int, limit_s: float, on_admitted: Callable[[], object]
+        self, line: str, position: int, limit_s: float, on_admitted: Callable[[], object]
     ) -> Row | WorkerFailure:
         """The row. Each ceiling that is measured for it has the time limit of a row."""
         measured: str | None = None
@@ -135,7 +141,7 @@ class WorkerProcess:
                 measured = _text_of(said, "row") or measured
                 ceiling = _text_of(said, "problem")
             else:
-                row = self._parse_or_kill(text, position)
+                row = self._parse_or_kill(text, line, position)
                 if isinstance(row, WorkerFailure):
                     row = row._replace(measured=measured, ceiling=ceiling)
                 return self._failure_in_ceiling(row, measured, ceiling) or row
@@ -143,9 +149,9 @@ class WorkerProcess:
         what = f"{INVALID_ANSWER}: no row in {_MAX_MESSAGES:,} messages, so the worker was stopped"
         return WorkerFailure("failed", what, cause="stopped", measured=measured, ceiling=ceiling)
 
-    def _parse_or_kill(self, text: str, position: int) -> Row | WorkerFailure:
+    def _parse_or_kill(self, text: str, line: str, position: int) -> Row | WorkerFailure:
         """The row in an answer. A worker that answers anything else is stopped."""
-        row = parse_answer(text, position)
+        row = parse_answer(text, line, position)
         if isinstance(row, WorkerFailure) and row.cause is not None:
             self.kill()
         return row
@@ -311,8 +317,13 @@ class _LineBuffer:
         return self._whole.popleft().decode("utf-8", errors="replace") if self._whole else None
 
 
-def parse_answer(text: str, position: int) -> Row | WorkerFailure:
-    """The row in the answer to the line at `position`, with the types of the schema."""
+def problem_of_line(line: str) -> str:
+    """The problem in a line that a worker receives, without its application and its options."""
+    return line.partition(" ;")[0].partition(" application=")[0]
+
+
+def parse_answer(text: str, line: str, position: int) -> Row | WorkerFailure:
+    """The row in the answer to `line`, which is at `position`, with the types of the schema."""
     no_row = WorkerFailure(
         "failed", f"the worker's answer is not a row: {shortened(text)}", cause="stopped"
     )
@@ -320,7 +331,7 @@ def parse_answer(text: str, position: int) -> Row | WorkerFailure:
         value = strict_json.parsed(text.encode("utf-8"))
         if not isinstance(value, dict) or value.get("type") != "row":
             return no_row
-        if value.get("position") != position:
+        if value.get("position") != position or value.get("problem") != problem_of_line(line):
             return no_row
         return build_row(value, text.strip())
     except strict_json.NotJson:

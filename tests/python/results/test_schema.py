@@ -86,6 +86,28 @@ def test_unknown_keys_are_allowed(line: dict[str, Any]) -> None:
     assert reader_accepts(line)
 
 
+IDS = [("mode",), ("candidate",), ("first",), ("tried", 0, "candidate"), ("default_candidate",)]
+
+
+@pytest.mark.parametrize("place", IDS)
+@pytest.mark.parametrize(
+    "text",
+    ["\n", "a\n", "\na", "a\nb", "a\rb", "a\tb", "\x1b[2J", "a\x7f", "\x85", "a" * 300 + "\x9b"],
+)
+def test_an_id_has_no_control_characters(place: tuple[str | int, ...], text: str) -> None:
+    """Workers receive ids in lines, so that a newline would begin another line."""
+    for value, is_valid in ((text, False), ("cudnn:eng47_k2=2 \u00fc\u2028", True), ("", True)):
+        line: Any = make_gemm()
+        algorithm = {**line["algorithm"], "tried": [{"candidate": None}]}
+        line["algorithm"] = algorithm
+        *parents, last = place
+        for key in parents:
+            algorithm = algorithm[key]
+        algorithm[last] = value
+        assert reader_accepts(line) == is_valid
+        assert full_validator().is_valid(line) == is_valid
+
+
 def paths_of_values(value: object, path: tuple[str | int, ...] = ()) -> list[tuple[str | int, ...]]:
     """Where every value of a line is."""
     items: list[tuple[str | int, object]] = []

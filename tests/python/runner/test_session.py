@@ -236,7 +236,7 @@ def test_a_row_is_kept_if_its_worker_answers_nonsense_while_a_ceiling_is_measure
     measuring = f'{{"type": "measuring", "problem": "memory kind=copy", "row": {row}}}\\n'
     with printing_session(hello + begin + measuring + nonsense) as one:
         one.start()
-        answer = one.run("gemm m=1760 n=16 k=1760 ; position=0", 0, 5)
+        answer = one.run(f"{make_gemm()['problem']} ; position=0", 0, 5)
     assert not isinstance(answer, WorkerFailure)
     assert answer.status == "ok"
     assert any("memory kind=copy" in note for note in answer.notes)
@@ -261,12 +261,24 @@ def test_signals_of_the_terminal_do_not_reach_the_worker() -> None:
         assert os.getsid(pid) != os.getsid(0)
 
 
-def test_row_of_another_place_is_none() -> None:
+@pytest.mark.parametrize("word", ["misplaced", "other"])
+def test_row_of_another_place_or_problem_is_none(word: str) -> None:
     with fake_worker_session() as one:
         one.start()
-        answer = run_word(one, "misplaced", 4)
+        answer = run_word(one, word, 4)
         assert isinstance(answer, WorkerFailure)
         assert "is not a row" in answer.reason
+
+
+@pytest.mark.parametrize("character", "\n\r\x00\x1b\x85")
+def test_a_line_for_a_worker_has_no_control_characters(character: str) -> None:
+    """A text of a file with a newline would give the worker a second line to run."""
+    with fake_worker_session() as one:
+        one.start()
+        with pytest.raises(SessionError, match="has a control character") as caught:
+            one.run(f"ok ; position=0 algorithm=a{character}ok ; position=1", 0, 20)
+        assert str(caught.value).isprintable()
+        assert isinstance(run_word(one, "ok\tok"), Row)
 
 
 @pytest.mark.parametrize("word", ["hang", "stop"])

@@ -211,8 +211,10 @@ def damaged(change: Callable[[dict[str, Any]], object]) -> Callable[[Path], None
         (damaged(lambda visit: visit.update(visit=0)), "visit is 0"),
         (damaged(lambda visit: visit["row"].update(status="failed")), "status is not ok"),
         (damaged(lambda visit: visit["row"].update(statistics=None)), "median_ns is missing"),
+        (damaged(lambda visit: visit["row"]["algorithm"].update(candidate="a\ngemm m=1 n=1 k=1\n")),
+         r"row.algorithm.candidate is .*, which does not match"),
     ],
-)
+)  # fmt: skip
 def test_a_damaged_visit_is_refused(
     tmp_path: Path, damage: Callable[[Path], None], message: str
 ) -> None:
