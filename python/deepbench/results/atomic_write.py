@@ -67,7 +67,8 @@ def write(path: Path, data: bytes, overwrite: bool) -> None:
 
 def _replace(target: Path, data: bytes) -> None:
     """Writes a file beside the target and renames it when it is complete."""
-    descriptor, name = tempfile.mkstemp(prefix=f".{target.name[:64]}.", dir=target.parent)
+    prefix = f".{output_place.beginning_of_name(target)}."
+    descriptor, name = tempfile.mkstemp(prefix=prefix, dir=target.parent)
     try:
         with os.fdopen(descriptor, "wb") as file:
             file.write(data)

@@ -1,11 +1,15 @@
-"""Checks the place of an output, and opens it. Neither function waits."""
+"""Checks the place of an output, opens it, and names the files beside it. No function waits."""
 
 from __future__ import annotations
 
 import errno
+import hashlib
 import os
 import stat
 from pathlib import Path
+
+_LONGEST_NAME = 255  # bytes of a name of a file
+_LONGEST_BEGINNING = 64  # bytes of a name within the name of another file
 
 
 def unusable_reason(path: Path) -> str | None:
@@ -20,6 +24,23 @@ def unusable_reason(path: Path) -> str | None:
             return "the name is too long"
         return None if _has_working_directory(path) else "the working directory was removed"
     return _broken_link_reason(path) if is_link else None
+
+
+def place_beside(path: Path, prefix: str = "", suffix: str = "") -> Path:
+    """The place of a file that belongs to the one at `path`: its name between `prefix` and
+    `suffix`. Where that is longer than a name may be, a beginning of the name and its digest
+    stand for it, so that other files have other places."""
+    whole = f"{prefix}{path.name}{suffix}"
+    if len(os.fsencode(whole)) <= _LONGEST_NAME:
+        return path.with_name(whole)
+    digest = hashlib.sha256(os.fsencode(path.name)).hexdigest()[:16]
+    return path.with_name(f"{prefix}{beginning_of_name(path)}.{digest}{suffix}")
+
+
+def beginning_of_name(path: Path) -> str:
+    """A beginning of the name that leaves room for more. It has a bounded number of bytes, since
+    the length of a name is limited in bytes, of which a character may take four."""
+    return os.fsencode(path.name)[:_LONGEST_BEGINNING].decode("utf-8", errors="ignore")
 
 
 def _has_working_directory(path: Path) -> bool:

@@ -99,8 +99,8 @@ class ResultWriter:
             self._write_context_and_lines(context, lines)
             return
         place = self.path.resolve()
-        new_path = place.with_name(f".{place.name}.new")
-        new_path.unlink(missing_ok=True)  # left by a killed process; the lock excludes others
+        new_path = output_place.place_beside(place, ".", ".new")
+        self._remove_left_over(new_path)
         flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL
         writer = ResultWriter(self.path, _open_locked(new_path, flags), 0, created=False)
         try:
@@ -116,6 +116,17 @@ class ResultWriter:
         os.close(self._descriptor)
         self._descriptor, self._size = writer._descriptor, writer._size
         self._wrote = True
+
+    def _remove_left_over(self, new_path: Path) -> None:
+        """Removes what a killed process left; the lock excludes others. Raises ResultError."""
+        try:
+            new_path.unlink(missing_ok=True)
+        except OSError as error:
+            reason = error.strerror or str(error)
+            raise ResultError(
+                f"{self.path}: cannot be replaced, since {str(new_path)!r} cannot be removed "
+                f"({reason}); remove it"
+            ) from None
 
     def _write_context_and_lines(self, context: Json, lines: Iterable[str]) -> None:
         self.write_context(context)
@@ -185,8 +196,8 @@ class ResultWriter:
         return place
 
     def _unused_rescue_path(self) -> Path:
-        names = (f"{self.path.name}.rescued{number or ''}" for number in range(_OPEN_ATTEMPTS))
-        places = [self.path.with_name(name) for name in names]
+        suffixes = (f".rescued{number or ''}" for number in range(_OPEN_ATTEMPTS))
+        places = [output_place.place_beside(self.path, suffix=suffix) for suffix in suffixes]
         return next((place for place in places if not os.path.lexists(place)), places[-1])
 
     def _write(self, data: bytes) -> None:

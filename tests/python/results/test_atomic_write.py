@@ -42,6 +42,13 @@ def test_a_link_stays_one(tmp_path: Path) -> None:
     assert target.read_bytes() == b"new"
 
 
+def test_a_file_has_the_longest_name(tmp_path: Path) -> None:
+    """The length of a name is limited in bytes, of which each of these characters takes four."""
+    path = tmp_path / ("\U0001f600" * 62 + ".html")
+    atomic_write.write(path, b"text", overwrite=False)
+    assert path.read_bytes() == b"text"
+
+
 @pytest.mark.parametrize("old", [None, b"old"])
 def test_a_disk_that_fills_up_leaves_what_was_there(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, old: bytes | None

@@ -128,6 +128,17 @@ def test_what_was_rescued_before_stays(tmp_path: Path) -> None:
     assert (tmp_path / "a.jsonl.rescued").read_text() == "of an earlier run"
 
 
+def test_a_file_with_the_longest_name_is_rescued(tmp_path: Path) -> None:
+    path = tmp_path / ("a" * 249 + ".jsonl")
+    writer = locked_writer(path)
+    written = path.read_bytes()
+    path.unlink()
+    with pytest.raises(ResultError, match=r"is in .*\.rescued$"):
+        writer.close()
+    [saved] = tmp_path.iterdir()
+    assert saved.read_bytes() == written
+
+
 def test_a_torn_file_that_is_not_gone_on_with_stays_as_it_is(tmp_path: Path) -> None:
     writer = locked_writer(tmp_path / "a.jsonl")
     writer.close()

@@ -20,7 +20,15 @@ from hypothesis import strategies as st
 
 from command_line import run_command
 from deepbench import _core, results
-from deepbench.results import ResultError, ResultFile, ResultWriter, parse_row, read, schema
+from deepbench.results import (
+    ResultError,
+    ResultFile,
+    ResultWriter,
+    output_place,
+    parse_row,
+    read,
+    schema,
+)
 from deepbench.results.ceilings import assessed_line
 from deepbench.results.resume_check import first_difference
 from example_rows import (
@@ -380,6 +388,37 @@ def test_no_permission(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     )  # root may write anywhere
     with pytest.raises(ResultError, match="permission to write"):
         ResultWriter.create(tmp_path / "a.jsonl")
+
+
+LONG_NAMES = ["a" * 249 + ".jsonl", "a" * 244 + ".jsonl", "\U0001f600" * 62 + ".jsonl"]
+
+
+@pytest.mark.parametrize("name", LONG_NAMES, ids=["255", "250", "characters"])
+def test_a_file_with_the_longest_name_is_replaced(tmp_path: Path, name: str) -> None:
+    """The new content has a name of its own beside the file, until it is complete."""
+    path = write_result_file(tmp_path / name)
+    writer, old = ResultWriter.for_resuming(path)
+    assert old is not None
+    writer.replace(old.context, list(old.lines)[:1])
+    writer.close()
+    assert len(read(path).rows) == 1
+    assert [one.name for one in tmp_path.iterdir()] == [name]
+
+
+@pytest.mark.parametrize("name", ["a.jsonl", LONG_NAMES[0]])
+def test_what_stands_in_the_way_of_a_new_content_is_named(tmp_path: Path, name: str) -> None:
+    path = write_result_file(tmp_path / name)
+    content = path.read_bytes()
+    in_the_way = output_place.place_beside(path, ".", ".new")
+    in_the_way.mkdir()
+    writer, old = ResultWriter.for_resuming(path)
+    assert old is not None
+    with pytest.raises(ResultError, match=r"cannot be removed \(.*\); remove it") as caught:
+        writer.replace(old.context, old.lines)
+    writer.close()
+    assert caught.value.exit_status == 2
+    assert in_the_way.name in str(caught.value)
+    assert path.read_bytes() == content
 
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="there is no /dev/full here")
