@@ -14,6 +14,8 @@ import click
 from deepbench.cli.command import HELP_NAMES
 from deepbench.errors import UsageError, in_quotes, suggestion
 
+_VERSION_OPTIONS = ("-V", "--version")
+_VERSION_WORDS = ("version", *_VERSION_OPTIONS)
 # Each command's module in deepbench.cli, which is imported when the command runs, and what the
 # command does.
 _COMMANDS = {
@@ -124,7 +126,7 @@ def group() -> CommandGroup:
         "deepbench",
         params=[
             click.Option(
-                ["-V", "--version"], is_flag=True, is_eager=True, expose_value=False,
+                list(_VERSION_OPTIONS), is_flag=True, is_eager=True, expose_value=False,
                 callback=_print_version, help="Print the version.",
             )
         ],
@@ -196,14 +198,16 @@ def usage() -> str:
 
 
 def _without_help_word(words: Sequence[str]) -> list[str]:
-    """'help gemm' as 'gemm --help', and 'version' as '--version'."""
+    """'help gemm' and '--help gemm' as 'gemm --help', and 'version' as '--version'."""
     first, rest = words[0], list(words[1:])
-    if first == "version":
+    if first in _VERSION_WORDS:
+        if rest:
+            raise UsageError(f"{first} takes no words: leave out {in_quotes(rest[0])}")
         return ["--version"]
-    if first != "help":
+    if first not in ("help", *(HELP_NAMES if rest else ())):
         return [first, *rest]
     if len(rest) > 1:
-        raise UsageError(f"help takes one word: deepbench help {rest[0]}")
+        raise UsageError(f"{first} takes one word: deepbench {first} {rest[0]}")
     return ["--help"] if rest in ([], ["help"]) else [*rest, "--help"]
 
 

@@ -19,6 +19,11 @@ class FileName(StringParamType):
     """The name of a file. Unlike click.Path, it does not look at the file: its command opens it,
     with errors of its own."""
 
+    def __init__(self, instead: str = "name one") -> None:
+        """`instead` ends the error message for '-', which other programs take for a standard
+        stream."""
+        self.instead = instead
+
     def shell_complete(
         self, ctx: click.Context, param: click.Parameter, incomplete: str
     ) -> list[CompletionItem]:
@@ -83,6 +88,8 @@ class OptionValue(StringParamType):
         self, value: object, param: click.Parameter | None, ctx: click.Context | None
     ) -> Any:
         text = str(value)
+        if text == "-" and isinstance(self.inner, FileName):
+            raise UsageError(f"{self._flag} '-': '-' is not a file; {self.inner.instead}")
         if not text or (text.startswith("-") and not _is_number(text)):
             raise UsageError(f"{self._flag} needs a value: {self._usage}")
         try:

@@ -13,7 +13,13 @@ from deepbench.cli.backend_names import (
     library_names,
 )
 from deepbench.cli.command import CommandLine, Option
-from deepbench.cli.option_types import FILE, CandidateOrFile, FormatChoice, TextWithCandidates
+from deepbench.cli.option_types import (
+    FILE,
+    CandidateOrFile,
+    FileName,
+    FormatChoice,
+    TextWithCandidates,
+)
 from deepbench.errors import UsageError, in_quotes
 from deepbench.problems.problem_arguments import quoted
 from deepbench.problems.ranges import whole_number, without_byte_unit
@@ -105,8 +111,10 @@ _QUICK = Option("--quick", "every tenth problem, at least one per application; 2
 _CORRECTED = Option("--corrected", "correct the misprints of the original sets")
 BACKEND = Option("--backend", "auto (default), a name ('env' lists them) or a plugin's path",
                   "NAME", CandidateOrFile(backend_choices))  # fmt: skip
-_OUTPUT = Option("--output", "write every row to this file (JSON lines, NAME.jsonl)", "FILE", FILE,
-               short="-o")  # fmt: skip
+_OUTPUT = Option(
+    "--output", "write every row to this file (JSON lines, NAME.jsonl)", "FILE",
+    FileName("rows go to standard output with --format json"), short="-o",
+)  # fmt: skip
 _RESUME = Option("--resume", "continue the file that -o names")
 _RETRY = Option("--retry", "with --resume: measure failed and disturbed rows again")
 _OVERWRITE = Option("--overwrite", "replace the file that -o names")

@@ -9,7 +9,7 @@ from pathlib import Path
 import click
 
 from deepbench.cli.command import Command, CommandLine, Option
-from deepbench.cli.option_types import FILE, TextWithCandidates
+from deepbench.cli.option_types import FILE, FileName, TextWithCandidates
 from deepbench.errors import UsageError, in_quotes, suggestion
 from deepbench.installation import install_command
 from deepbench.paused_collector import paused_collector
@@ -21,8 +21,8 @@ from deepbench.results.reader import WHOLE, Detail
 from deepbench.runner.progress import Screen
 
 _OPTIONS = (
-    Option("--output", "the file to write; without it, markdown is printed", "FILE", FILE,
-           short="-o"),
+    Option("--output", "the file to write; without it, markdown is printed", "FILE",
+           FileName("without --output, markdown is printed"), short="-o"),
     Option("--format", "html, markdown, png, svg, pdf or xlsx; default: by the file's suffix",
          "WORD", click.Choice((*FORMATS, "xlsx"))),
     Option("--against", "compare with references or result files, with commas", "NAMES", FILE),

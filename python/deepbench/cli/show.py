@@ -9,7 +9,7 @@ import click
 
 from deepbench import _core
 from deepbench.cli.command import Command, CommandLine, Option
-from deepbench.cli.option_types import FILE
+from deepbench.cli.option_types import FileName
 from deepbench.cli.options import AGAINST, COLUMNS, FORMAT, PRICE, column_names
 from deepbench.errors import UsageError, printable_line
 from deepbench.references.lookup import open_results
@@ -32,8 +32,8 @@ _OPTIONS = (
     PRICE,
     Option("--thin", "with -o: keep at most N raw samples per row, evenly selected", "N",
            click.IntRange(1, _MOST_SAMPLES)),
-    Option("--output", "write the rows to this file instead of printing them", "FILE", FILE,
-           short="-o"),
+    Option("--output", "write the rows to this file instead of printing them", "FILE",
+           FileName("without --output, rows are printed"), short="-o"),
     Option("--overwrite", "replace the file that -o names"),
 )  # fmt: skip
 _USAGE = """\

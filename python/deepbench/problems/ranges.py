@@ -8,10 +8,12 @@ import re
 from deepbench.errors import UsageError, in_quotes
 
 _UNITS = {"": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30}
-_NUMBER = re.compile(r"(\d{1,18})(?:([KMG])(?:iB)?)?", re.IGNORECASE)
-_DECIMAL = re.compile(r"(\d+)([KMG])B", re.IGNORECASE)
-_OTHER_RANGE = re.compile(r"(\d+)[-:](\d+)")
+# Ignoring case, Unicode would count the sign of Kelvin as a K.
+_NUMBER = re.compile(r"(\d+)(?:([KMG])(?:iB)?)?", re.IGNORECASE | re.ASCII)
+_DECIMAL = re.compile(r"(\d+)([KMG])B", re.IGNORECASE | re.ASCII)
+_OTHER_RANGE = re.compile(r"(\d+)[-:](\d+)", re.ASCII)
 _MOST = (1 << 63) - 1
+_MOST_DIGITS = len(str(_MOST))  # int() refuses thousands of them
 
 
 def expand_numbers(word: str) -> list[str]:
@@ -33,9 +35,9 @@ def expand_numbers(word: str) -> list[str]:
     while found[-1] * 2 <= most:
         found.append(found[-1] * 2)
     if len(found) == 1 and least < most:
+        longer = f" or {first}..{2 * least}" if 2 * least <= _MOST else ""
         raise UsageError(
-            f"{in_quotes(word)} contains no doubling of its start: write {first},{last} or "
-            f"{first}..{2 * least}"
+            f"{in_quotes(word)} contains no doubling of its start: write {first},{last}{longer}"
         )
     return [str(number) for number in found]
 
@@ -59,7 +61,8 @@ def _number_with_unit(word: str) -> int | None:
     match = _NUMBER.fullmatch(word)
     if not match:
         return None
-    number = int(match[1]) * _UNITS[(match[2] or "").upper()]
+    digits, unit = match[1].lstrip("0") or "0", (match[2] or "").upper()
+    number = int(digits) * _UNITS[unit] if len(digits) <= _MOST_DIGITS else _MOST + 1
     if number > _MOST:
         raise UsageError(f"{in_quotes(word)} is more than {_MOST}")
     return number

@@ -306,6 +306,12 @@ def test_version() -> None:
     assert deepbench("--version").stdout == f"deepbench {__version__}\n"
 
 
+def test_help_before_a_command_is_its_help(capsys: pytest.CaptureFixture[str]) -> None:
+    expected = run_command(capsys, "gemm", "--help")
+    assert run_command(capsys, "--help", "gemm") == expected
+    assert run_command(capsys, "-h", "gemm") == expected
+
+
 def test_list_has_every_set() -> None:
     done = deepbench("list")
     lines = [line.split() for line in done.stdout.splitlines()]

@@ -149,6 +149,16 @@ def test_nearly_right(
          "'resnet50' is a model: 'deepbench workload resnet50 --list' prints its calls"),
         ("list half fp16", "'fp16' is superfluous: give one operation, one set and one precision"),
         ("help gemm conv", "help takes one word: deepbench help gemm"),
+        ("--help gemm conv", "--help takes one word: deepbench --help gemm"),
+        ("--version foo", "--version takes no words: leave out 'foo'"),
+        ("version --help", "version takes no words: leave out '--help'"),
+        ("gemm m=1 n=1 k=1 -o -",
+         "--output '-': '-' is not a file; rows go to standard output with --format json"),
+        ("report a.jsonl -o -",
+         "--output '-': '-' is not a file; without --output, markdown is printed"),
+        ("show a.jsonl --thin 2 --output=-",
+         "--output '-': '-' is not a file; without --output, rows are printed"),
+        ("import a.log -o -", "--output '-': '-' is not a file; name one"),
     ],
 )  # fmt: skip
 def test_what_is_wrong_is_said_with_the_cure(

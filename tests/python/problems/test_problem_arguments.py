@@ -207,6 +207,14 @@ def test_operations_and_their_other_names() -> None:
         ("gemm", ["m=1..x"], "'1..x' is not a range"),
         (
             "gemm",
+            [f"m={1 << 62}..{(1 << 63) - 1}"],
+            r"no doubling of its start: write 4611686018427387904,9223372036854775807$",
+        ),
+        ("gemm", ["m=1..9223372036854775808"], "is more than 9223372036854775807"),
+        ("gemm", ["m=1.." + "9" * 5000], "is more than 9223372036854775807"),
+        ("gemm", ["m=1..1\N{KELVIN SIGN}"], "is not a range"),
+        (
+            "gemm",
             ["m=1:64"],
             "'1:64' is not a number: write 1,64 for these two, or 1..64 for every",
         ),
@@ -249,6 +257,12 @@ def test_the_number_of_problems_is_bounded_before_they_are_listed() -> None:
         ("64M", ["67108864"]),
         ("2K,1G", ["2048", "1073741824"]),
         ("64K..128K", ["65536", "131072"]),
+        (
+            "4611686018427387903..9223372036854775807",
+            ["4611686018427387903", "9223372036854775806"],
+        ),
+        ("00000000000000000000001..2", ["1", "2"]),
+        ("1\N{KELVIN SIGN}", ["1\N{KELVIN SIGN}"]),
         ("08", ["08"]),  # the core's to judge, like all that is no such number
         ("4m,2k", ["4194304", "2048"]),
         ("64MiB,1KiB", ["67108864", "1024"]),
@@ -260,6 +274,8 @@ def test_doublings_and_units(word: str, values: list[str]) -> None:
 
 
 def test_all_powers_of_two() -> None:
+    (sizes,) = parse_problem_arguments("gemm", ["m=1..9000000000000000000"]).values.values()
+    assert sizes == [str(1 << power) for power in range(63)]
     (elements,) = parse_problem_arguments("all_reduce", ["elements=1..64M"]).values.values()
     assert elements == [str(1 << power) for power in range(27)]
 
