@@ -13,17 +13,11 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from functools import lru_cache
 
 from .result_set import Entry, Spread
 
 _FEW = 6  # with fewer samples, their range covers the median in less than 95 % of cases
-# Student's 97.5 % quantiles by degrees of freedom.
-_STUDENT = (
-    12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262, 2.228,
-    2.201, 2.179, 2.160, 2.145, 2.131, 2.120, 2.110, 2.101, 2.093, 2.086,
-    2.080, 2.074, 2.069, 2.064, 2.060, 2.056, 2.052, 2.048, 2.045, 2.042,
-)  # fmt: skip
-_NORMAL = 1.96
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,11 +79,10 @@ def median_interval(entry: Entry) -> Interval | None:
     low, high = min(spread.low_ns, time_ns), max(spread.high_ns, time_ns)
     if spread.degrees_of_freedom is not None:
         return Interval(math.log(time_ns / low), math.log(high / time_ns))
-    error = _student_quantile(spread.n) * (spread.error or 0.0)
+    quantile = _student_quantile(spread.n - 1)
+    error = quantile * (spread.error or 0.0)
     if spread.n < _FEW:  # so few samples do not allow an estimate of the MAD either
-        error = max(
-            error, _student_quantile(spread.n) * spread.stdev_ns / math.sqrt(spread.n) / time_ns
-        )
+        error = max(error, quantile * spread.stdev_ns / math.sqrt(spread.n) / time_ns)
     if spread.error is None:  # the samples drift: the quartiles bound the median
         low, high = min(low, spread.q1_ns), max(high, spread.q3_ns)
     around = math.log1p(min(error, 1e6))
@@ -120,5 +113,10 @@ def _interval_of_difference(plus: Interval | None, minus: Interval | None) -> In
     return Interval(math.hypot(plus.below, minus.above), math.hypot(plus.above, minus.below))
 
 
-def _student_quantile(n: int) -> float:
-    return _STUDENT[n - 2] if n - 2 < len(_STUDENT) else _NORMAL
+@lru_cache(maxsize=1 << 10)
+def _student_quantile(degrees: int) -> float:
+    """Student's 97.5 % quantile, which the core finds by iteration. Many rows have the same number
+    of samples."""
+    from deepbench import _core
+
+    return _core.student_quantile(degrees)
