@@ -3,10 +3,11 @@ one.
 
 Its arguments say how it starts, each line it is sent how that row goes: `LINE ; position=N` with
 the first word of LINE being ok, crash, abort, kill, exit, hang, stop (by SIGSTOP), torn, garbage,
-misplaced, other (another problem), endless (a line), measuring (messages without end), silence (a
-closed output), device_lost, orphan and stray (crash, and leave a process of the same group or of
-none), daemon (a process of no group, then ok), cpu_limit (used up), talk (words on standard error,
-then ok), or late (ok, then a crash before the next).
+misplaced, other (another problem), none (no problem), invalid (no problem, and says so), endless (a
+line), measuring (messages without end), silence (a closed output), device_lost, orphan and stray
+(crash, and leave a process of the same group or of none), daemon (a process of no group, then ok),
+cpu_limit (used up), talk (words on standard error, then ok), or late (ok, then a crash before the
+next).
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ def write_json_line(value: object) -> None:
 
 
 def measured_row(line: str, position: int, status: str = "ok") -> dict[str, object]:
-    problem = line.partition(" ;")[0]
+    problem = line.partition(" ;")[0].partition(" application=")[0]
     return {
         "type": "row", "position": position, "problem": problem, "op": None, "attributes": {},
         "status": status, "reason": None, "statistics": {"median_ns": 1.0}, "pid": os.getpid(),
@@ -106,6 +107,10 @@ def answer_line(line: str) -> None:
         write_json_line(measured_row(line, position + 1))
     elif word == "other":
         write_json_line(measured_row("ok ;", position))
+    elif word == "none":
+        write_json_line({**measured_row(line, position), "problem": None})
+    elif word == "invalid":
+        write_json_line({**measured_row(line, position, "invalid"), "problem": None})
     elif word == "device_lost":
         write_json_line(measured_row(line, position, "device_lost"))
         sys.exit(3)

@@ -317,9 +317,14 @@ class _LineBuffer:
         return self._whole.popleft().decode("utf-8", errors="replace") if self._whole else None
 
 
-def problem_of_line(line: str) -> str:
-    """The problem in a line that a worker receives, without its application and its options."""
-    return line.partition(" ;")[0].partition(" application=")[0]
+def _is_of_line(problem: object, status: object, line: str) -> bool:
+    """Whether the answer to a line is of its problem. The line names it before its application and
+    its options. A line that is refused has a row with all of its text before the options, or with
+    no problem, which says why and measured nothing."""
+    text = line.partition(" ;")[0]
+    if problem == text.partition(" application=")[0]:
+        return True
+    return status != "ok" and problem in (text, None)
 
 
 def parse_answer(text: str, line: str, position: int) -> Row | WorkerFailure:
@@ -331,7 +336,8 @@ def parse_answer(text: str, line: str, position: int) -> Row | WorkerFailure:
         value = strict_json.parsed(text.encode("utf-8"))
         if not isinstance(value, dict) or value.get("type") != "row":
             return no_row
-        if value.get("position") != position or value.get("problem") != problem_of_line(line):
+        is_of_line = _is_of_line(value.get("problem"), value.get("status"), line)
+        if value.get("position") != position or not is_of_line:
             return no_row
         return build_row(value, text.strip())
     except strict_json.NotJson:

@@ -261,7 +261,30 @@ def test_signals_of_the_terminal_do_not_reach_the_worker() -> None:
         assert os.getsid(pid) != os.getsid(0)
 
 
-@pytest.mark.parametrize("word", ["misplaced", "other"])
+@pytest.mark.parametrize("word", ["invalid", 'ok application="a ; b"', "ok"])
+def test_the_row_of_a_problem_or_of_a_line_that_is_none(word: str) -> None:
+    with fake_worker_session() as one:
+        one.start()
+        answer = run_word(one, word)
+        assert isinstance(answer, Row)
+        assert answer.status == ("invalid" if word == "invalid" else "ok")
+
+
+def test_a_worker_refuses_the_options_of_a_line_in_a_row() -> None:
+    """The row of such a line holds its application within the problem."""
+    one = Session([sys.executable, "-m", "deepbench.worker", "cpu"])
+    problem = 'gemm m=1 n=1 k=1 trans_a=n trans_b=n precision=float application="a b"'
+    try:
+        one.start()
+        answer = one.run(f"{problem} ; position=0 nonsense=1", 0, 20)
+    finally:
+        one.kill()
+    assert isinstance(answer, Row)
+    assert answer.status == "invalid"
+    assert "no option is called 'nonsense'" in str(answer.reason)
+
+
+@pytest.mark.parametrize("word", ["misplaced", "other", "none"])
 def test_row_of_another_place_or_problem_is_none(word: str) -> None:
     with fake_worker_session() as one:
         one.start()
