@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from .comparison import PairwiseComparison
 from .regimes import differences
 from .result_set import TYPE_ATTRIBUTES
-from .verdicts import NOISE, PUBLISHED, UNKNOWN
+from .verdicts import PUBLISHED, SAME, UNSURE
 
 
 @dataclass(frozen=True)
@@ -21,7 +21,7 @@ class Headline:
     high: float | None
     rows: int  # 0: no pair of rows has two times
     left_out: int
-    verdict: str  # about the other result set: faster, slower, noise, unknown or published
+    verdict: str  # about the other result set: faster, slower, same, unsure or published
     across: tuple[str, ...]  # the words of ACROSS in which paired rows differ
 
 
@@ -30,11 +30,11 @@ def headline(against: PairwiseComparison, floor: float) -> Headline:
     group = against.overall
     across = _differing_words(against)
     if group is None:
-        return Headline(None, None, None, None, 0, 0, UNKNOWN, across)
+        return Headline(None, None, None, None, 0, 0, UNSURE, across)
     ratio = group.ratio
     small = abs(math.log(ratio.value)) <= math.log1p(floor)
     counts = (group.rows, group.left_out, group.verdict, across)
-    if group.verdict == NOISE or (group.verdict in (UNKNOWN, PUBLISHED) and small):
+    if group.verdict == SAME or (group.verdict in (UNSURE, PUBLISHED) and small):
         return Headline(None, None, None, None, *counts)
     if ratio.value > 1:
         return Headline(0, ratio.value, ratio.low, ratio.high, *counts)

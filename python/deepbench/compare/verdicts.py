@@ -20,8 +20,8 @@ from .ratios import Interval, Ratio, ratio
 from .regimes import differences
 from .result_set import Entry, Value
 
-FASTER, SLOWER, NOISE, UNKNOWN, PUBLISHED, DOUBTED, DISTURBED = (
-    "faster", "slower", "noise", "unknown", "published", "doubted", "disturbed",
+FASTER, SLOWER, SAME, UNSURE, PUBLISHED, INCONSISTENT, DISTURBED = (
+    "faster", "slower", "same", "unsure", "published", "inconsistent", "disturbed",
 )  # fmt: skip
 
 # Medians of repeated runs on a quiet machine differ by up to 3 %: docs/results/log/cpu.md.
@@ -47,7 +47,7 @@ class ComparedRow:
     noise: float  # how far from 1 a ratio must be, as a fraction
     verdict: str
     clocks: float = 0.0  # by how much the logarithm of the ratio would change at equal clocks
-    explained_by_clock: bool = False  # the verdict is noise only because the clocks differ
+    explained_by_clock: bool = False  # the verdict is "same" only because the clocks differ
 
     @property
     def count(self) -> int | None:
@@ -62,7 +62,7 @@ class ComparedRow:
     @property
     def is_in_means(self) -> bool:
         """Whether means include the ratio."""
-        return self.ratio is not None and self.verdict not in (DOUBTED, DISTURBED)
+        return self.ratio is not None and self.verdict not in (INCONSISTENT, DISTURBED)
 
     @property
     def is_broken(self) -> bool:
@@ -112,7 +112,7 @@ def judge(
     `any_clock`, clock changes are not corrected for."""
     factor = sidak_factor(len(pairs))
     floor = NOISE_FLOOR if noise is None else noise
-    rows = [ComparedRow(base, other, ratio(base, other), floor, UNKNOWN) for base, other in pairs]
+    rows = [ComparedRow(base, other, ratio(base, other), floor, UNSURE) for base, other in pairs]
     repetitions = [_is_repetition(base, other) for base, other in pairs]
     drift: Mapping[object, float] = {}
     if noise is None:
@@ -126,10 +126,10 @@ def judge(
 
 
 def decide_verdict(one: Ratio, noise: float, factor: float, clocks: float = 0.0) -> str:
-    """Returns 'faster', 'slower', 'noise', or 'unknown' if there is no interval. `clocks` is the
+    """Returns 'faster', 'slower', 'same', or 'unsure' if there is no interval. `clocks` is the
     change of the ratio's logarithm at equal clocks."""
     if one.interval is None:
-        return UNKNOWN
+        return UNSURE
     wide = one.interval.scaled(factor)
     low, high = _ratio_limits(math.log(one.value), wide, clocks)
     threshold = math.log1p(noise)
@@ -137,7 +137,7 @@ def decide_verdict(one: Ratio, noise: float, factor: float, clocks: float = 0.0)
         return SLOWER
     if high < 0 and math.log(one.value) + max(clocks, 0.0) < -threshold:
         return FASTER
-    return NOISE
+    return SAME
 
 
 def sidak_factor(count: int) -> float:
@@ -150,17 +150,17 @@ def sidak_factor(count: int) -> float:
 def _judge_row(one: ComparedRow, noise: float, factor: float, clocks: float) -> ComparedRow:
     explained_by_clock = False
     if one.base.doubt or one.other.doubt:
-        verdict = DOUBTED
+        verdict = INCONSISTENT
     elif one.base.published or one.other.published:
         verdict = PUBLISHED
     elif one.ratio is None:
-        verdict = UNKNOWN
+        verdict = UNSURE
     elif one.base.is_disturbed or one.other.is_disturbed:
         verdict = DISTURBED
     else:
         verdict = decide_verdict(one.ratio, noise, factor, clocks)
         explained_by_clock = (
-            clocks != 0 and verdict == NOISE and decide_verdict(one.ratio, noise, factor) != NOISE
+            clocks != 0 and verdict == SAME and decide_verdict(one.ratio, noise, factor) != SAME
         )
     return ComparedRow(one.base, one.other, one.ratio, noise, verdict, clocks, explained_by_clock)
 

@@ -139,7 +139,7 @@ def test_json(compared_files: tuple[str, str], capsys: pytest.CaptureFixture[str
     found = json.loads(out)
     against = found["against"][0]
     assert status == 1
-    assert [row["verdict"] for row in against["rows"]] == ["slower", "faster", "noise", "noise"]
+    assert [row["verdict"] for row in against["rows"]] == ["slower", "faster", "same", "same"]
     assert against["rows"][0]["ratio"] == pytest.approx(1.2)
     assert against["rows"][0]["low"] < 1.2 < against["rows"][0]["high"]
     assert [group["name"] for group in against["families"]] == ["gemm float", "memory"]

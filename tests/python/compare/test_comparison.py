@@ -243,7 +243,7 @@ def test_few_samples_give_wide_intervals_and_one_sample_gives_none() -> None:
     one = ratio(to_entry(row_of_members(timed_gemm(0))), to_entry(row_of_members(row)))
     assert one is not None
     assert one.low is None
-    assert decide_verdict(one, 0.03, 1.0) == "unknown"
+    assert decide_verdict(one, 0.03, 1.0) == "unsure"
 
 
 def test_quantiles_match_the_student_distribution() -> None:
@@ -339,9 +339,9 @@ def test_changes_within_the_noise_have_no_verdict() -> None:
     times = (97_500.0, 102_500.0, 110_000.0, 90_000.0, 110_000.0)
     sure = (0.001, 0.001, 0.001, 0.001, 0.2)
     other = make_result_set(*(timed_gemm(i, times[i], sure=sure[i]) for i in range(5)))
-    assert verdicts(base, other) == ["noise", "noise", "slower", "faster", "noise"]
+    assert verdicts(base, other) == ["same", "same", "slower", "faster", "same"]
     assert verdicts(base, other, noise=0.01)[:2] == ["faster", "slower"]
-    assert verdicts(base, other, noise=0.2) == ["noise"] * 5
+    assert verdicts(base, other, noise=0.2) == ["same"] * 5
 
 
 def test_changes_that_the_clock_explains_are_counted_separately() -> None:
@@ -374,7 +374,7 @@ def test_broken_and_fixed_rows_are_counted_once() -> None:
 def test_the_device_clock_can_explain_a_ratio() -> None:
     slow = timed_gemm(0, 110_000.0, observed={"sm_clock_mhz": 1500.0})
     base = make_result_set(timed_gemm(0, observed={"sm_clock_mhz": 1650.0}))
-    assert verdicts(base, make_result_set(slow)) == ["noise"]
+    assert verdicts(base, make_result_set(slow)) == ["same"]
     assert verdicts(base, make_result_set({**slow, "observed": {"sm_clock_mhz": 1650.0}})) == [
         "slower"
     ]
@@ -389,7 +389,7 @@ def test_drift_between_runs_of_one_setup_is_noise() -> None:
     base = make_result_set(*(timed_gemm(i) for i in range(40)))
     for _ in range(20):
         rows = [timed_gemm(i, 100_000.0 * math.exp(chance.gauss(0, 0.1))) for i in range(40)]
-        called += set(verdicts(base, make_result_set(*rows))) != {"noise"}
+        called += set(verdicts(base, make_result_set(*rows))) != {"same"}
         others = [{**row, "library": "mkl 2024"} for row in rows]
         assert {"faster", "slower"} <= set(verdicts(base, make_result_set(*others)))
     assert called <= 3
@@ -415,5 +415,5 @@ def test_more_rows_widen_the_intervals() -> None:
             )
             for _ in range(2)
         )
-        found += set(verdicts(base, other, noise=0.0)) != {"noise"}
+        found += set(verdicts(base, other, noise=0.0)) != {"same"}
     assert found <= 8

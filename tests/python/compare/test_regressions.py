@@ -33,7 +33,7 @@ def test_regressions_exceed_the_allowed_slowdown() -> None:
 def test_a_family_regresses_though_no_row_does() -> None:
     base = make_result_set(*(timed_gemm(i, sure=0.08) for i in range(40)))
     other = make_result_set(*(timed_gemm(i, 106_000.0, sure=0.08) for i in range(40)))
-    assert verdicts(base, other) == ["noise"] * 40
+    assert verdicts(base, other) == ["same"] * 40
     assert regression_lines(base, other) == ["gemm float is slower"]
 
 
@@ -45,8 +45,8 @@ def test_an_application_regresses_though_no_row_and_no_family_does() -> None:
     other = make_result_set(*(timed_gemm(i, 106_000.0 if name == "X" else 100_000.0, sure=0.08)
                    for i, name in enumerate(names)))  # fmt: skip
     against = compare([base, other], Rules()).others[0]
-    assert [group.verdict for group in against.families] == ["noise"]
-    assert [group.verdict for group in against.applications] == ["slower", "noise"]
+    assert [group.verdict for group in against.families] == ["same"]
+    assert [group.verdict for group in against.applications] == ["slower", "same"]
     assert regression_lines(base, other) == ["application X is slower"]
     assert regression_lines(base, other, fail_over=0.1) == []
 
@@ -69,7 +69,7 @@ def test_a_row_of_one_sample_does_not_hide_that_its_family_is_slower() -> None:
     base = make_result_set(*(timed_gemm(i, sure=0.08) for i in range(40)), timed_gemm(40))
     other = make_result_set(*(timed_gemm(i, 106_000.0, sure=0.08) for i in range(40)), single)
     against = compare([base, other], Rules()).others[0]
-    assert against.rows[40].verdict == "unknown"
+    assert against.rows[40].verdict == "unsure"
     for group in (*against.families, *against.applications, against.overall):
         assert group is not None
         assert (group.rows, group.left_out, group.verdict) == (40, 1, "slower")
@@ -81,7 +81,7 @@ def test_a_row_of_one_sample_does_not_hide_that_its_family_is_slower() -> None:
         .others[0]
         .families[0]
     )
-    assert (alone.rows, alone.left_out, alone.verdict) == (1, 0, "unknown")
+    assert (alone.rows, alone.left_out, alone.verdict) == (1, 0, "unsure")
 
 
 def test_a_published_row_in_a_file_does_not_make_its_family_published() -> None:

@@ -228,7 +228,7 @@ def test_inconsistent_figures_are_shown_but_excluded_from_means(
         against = compare(
             [mine, to_result_set(loaded_references["NVIDIA Tesla V100"])], Rules()
         ).others[0]
-        assert [row.verdict for row in against.rows] == ["doubted", "published"]
+        assert [row.verdict for row in against.rows] == ["inconsistent", "published"]
         assert against.rows[0].other.doubt == (
             "DIMS_1530: sheet k=1530, header k=1536; rate computed with 1530"
         )

@@ -18,10 +18,10 @@ from deepbench.report.fields import percent, time_text
 from .headline import headlines
 from .rows import change_tables, missing_tables, row_tables
 from .section import Section, TableRow
-from .wording import factor_text, ratio_cells, result_set_letter, verdict_word
+from .wording import factor_text, ratio_cells, result_set_letter
 from .workloads import workload_sections
 
-_JUDGED = ("faster", "slower", "noise")
+_JUDGED = ("faster", "slower", "same")
 
 __all__ = ["Section", "TableRow", "sections", "summary"]
 
@@ -70,7 +70,7 @@ def summary(comparison: Comparison) -> Iterator[str]:
     if verdicts & set(_JUDGED):
         yield _noise_line(comparison)
     # Published figures cannot cause a regression, so there is nothing to report.
-    if comparison.regressions or not verdicts <= {"published", "doubted"}:
+    if comparison.regressions or not verdicts <= {"published", "inconsistent"}:
         yield from regression_lines(comparison)
 
 
@@ -100,8 +100,8 @@ def is_all_disturbed(comparison: Comparison) -> bool:
 
 def _counts_line(name: str, against: PairwiseComparison) -> str:
     counts = [
-        f"{count} {verdict_word(word)}"
-        for word in ("faster", "slower", "noise", "unknown", "disturbed", "published", "doubted")
+        f"{count} {word}"
+        for word in ("faster", "slower", "same", "unsure", "disturbed", "published", "inconsistent")
         if (count := sum(row.verdict == word and not (row.is_broken or row.is_fixed)
                          for row in against.rows))
     ]  # fmt: skip
@@ -211,14 +211,13 @@ def _group_table(
 def _group_cells(name: str, group: Group) -> list[str]:
     counts = [str(number) for number in (group.rows, group.left_out)]
     changed = [str(group.faster), str(group.slower)]
-    word = verdict_word(group.verdict)
     return [
         name,
         group.name,
         *counts,
         *ratio_cells(group.ratio),
         *changed,
-        word,
+        group.verdict,
         *_calls_cells(group),
     ]
 

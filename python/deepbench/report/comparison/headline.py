@@ -59,7 +59,7 @@ def _no_mean_text(against: PairwiseComparison) -> str:
 
 
 def _threshold_text(comparison: Comparison, against: PairwiseComparison, found: Headline) -> str:
-    if found.verdict != "noise":
+    if found.verdict != "same":
         return f"{percent(comparison.rules.change_threshold)} %"
     return (
         "noise at equal clocks" if any(row.explained_by_clock for row in against.rows) else "noise"

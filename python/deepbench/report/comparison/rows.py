@@ -16,7 +16,7 @@ from deepbench.report.outline import title, value_text
 
 from .remarks import remarks
 from .section import Section, TableRow
-from .wording import limits_text, ratio_cells, ratio_text, result_set_letter, verdict_word
+from .wording import limits_text, ratio_cells, ratio_text, result_set_letter
 
 MOST_CHANGED = 10
 _MOST_MISSING = 10  # for each reason
@@ -145,9 +145,7 @@ def _side_columns(index: int) -> list[_RowColumn]:
         _RowColumn(f"{name} time", cell_of_other(_other_time_text, _NO_TIME), implied=True),
         _RowColumn(f"{name}/A", cell_of_other(lambda row: ratio_text(row.ratio))),
         _RowColumn("95 %", cell_of_other(lambda row: limits_text(row.ratio)), dispensable=1),
-        _RowColumn(
-            "verdict", cell_of_other(lambda row: verdict_word(row.verdict), "missing"), words=True
-        ),
+        _RowColumn("verdict", cell_of_other(lambda row: row.verdict, "missing"), words=True),
     ]
 
 

@@ -1,25 +1,13 @@
-"""Ratios, intervals and verdicts as text, the same in every format."""
+"""Ratios and intervals as text, the same in every format."""
 
 from __future__ import annotations
 
 from deepbench.compare import Ratio
 
-_VERDICTS = {
-    "noise": "same",
-    "unknown": "unsure",
-    "doubted": "inconsistent",
-}
-
 
 def result_set_letter(index: int) -> str:
     """The name of a result set: A, B, ... Z, then a number."""
     return chr(ord("A") + index) if index < 26 else f"set {index + 1}"
-
-
-def verdict_word(verdict: str) -> str:
-    """faster, slower, same (within the noise), unsure (no interval), disturbed, published,
-    inconsistent."""
-    return _VERDICTS.get(verdict, verdict)
 
 
 def ratio_cells(ratio: Ratio | None) -> tuple[str, str]:
