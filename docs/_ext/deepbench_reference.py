@@ -74,6 +74,14 @@ def attribute_range(parameter: Any) -> str:
     return f"{parameter.minimum} to {parameter.maximum:,}"
 
 
+def default_of(parameter: Any) -> str:
+    if parameter.default is None:
+        return "required"
+    if parameter.name == "precision":
+        return f"the backend's for this operation and set, else `{parameter.default}`"
+    return f"`{parameter.default}`"
+
+
 class Attributes(MarkdownDirective):
     """The attributes of an operation, from its specification in the core."""
 
@@ -85,7 +93,7 @@ class Attributes(MarkdownDirective):
         (operation,) = [op for op in _core.operations() if op.name == self.arguments[0]]
         rows = []
         for parameter in operation.parameters:
-            default = "required" if parameter.default is None else f"`{parameter.default}`"
+            default = default_of(parameter)
             rows.append(
                 [f"`{parameter.name}`", parameter.help, attribute_range(parameter), default]
             )

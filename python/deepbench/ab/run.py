@@ -11,6 +11,7 @@ Beside another worker they would have other places, which changes the time of so
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
@@ -29,6 +30,8 @@ from deepbench.runner.session import RowSource
 from deepbench.runner.time_estimate import Estimate, Expectation
 
 Json = Mapping[str, Any]
+
+_IN_PARENTHESES = re.compile(r"\([^()]*\)")
 
 
 class AbRun:
@@ -107,9 +110,7 @@ class AbRun:
         self._announce()
 
     def _announce(self) -> None:
-        for warning in dict.fromkeys(
-            text for side in self._sides for text in side.context["warnings"]
-        ):
+        for warning in _distinct_warnings([side.context for side in self._sides]):
             self._screen.say(f"deepbench: warning: {warning}")
         context, hello = self._sides[0].context, self._sides[0].hello
         estimates = (hello.get("planning") or {}).get("estimates") or {}
@@ -274,6 +275,16 @@ class AbRun:
             f"pair {self._made + 1} of {self._wanted}: {self._measuring.problem}",
             (self._made + share) / self._wanted,
         )
+
+
+def _distinct_warnings(contexts: Iterable[Json]) -> Iterable[str]:
+    """The warnings of both sides, each once. What stands in parentheses does not tell two warnings
+    apart: it is a figure of the moment, such as the load of the machine."""
+    found: dict[str, str] = {}
+    for context in contexts:
+        for text in context["warnings"]:
+            found.setdefault(_IN_PARENTHESES.sub("", text), text)
+    return found.values()
 
 
 def _identity_text(facts: Json) -> str:

@@ -55,6 +55,7 @@ _USAGE = """\
 usage: deepbench OP [SET] [PRECISION] [KEY=VALUE ...] [options]
        deepbench COMMAND [WORD ...] [options]
        deepbench help [OP | COMMAND]
+       deepbench --version | -V
 
   deepbench gemm                               the training set, on this machine
   deepbench gemm inference int8 --quick        a tenth of the inference set

@@ -125,7 +125,11 @@ def _facts_text(facts: Json) -> str:
         lines += _indented_lines("sets in its worker", backend["environment"] or {}, "  ")
         lines += [f"  warning: {_line(text)}" for text in backend["warnings"] or ()]
     if not facts["backends"]:
-        lines += ["", "no backend was found"]
+        lines += [
+            "",
+            "no backend was found: reinstall deepbench, or name a plugin's folder in "
+            "DEEPBENCH_BACKEND_PATH",
+        ]
     lines += [f"warning: {_line(text)}" for text in facts["warnings"]]
     return "\n".join(lines)
 

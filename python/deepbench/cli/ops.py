@@ -74,12 +74,20 @@ def help_text(op: str) -> str:
     """An operation's attributes with their defaults, and an example."""
     words = "[SET] [PRECISION] [KEY=VALUE ...]" if has_suites(op) else "[KEY=VALUE ...]"
     lines = [f"usage: deepbench {op} {words} [options]", ""]
-    lines += (
-        ["Every operation of a set, one after the other."]
-        if op == ALL
-        else _operation_help_lines(op)
-    )
+    lines += _all_help_lines() if op == ALL else _operation_help_lines(op)
     return "\n".join(lines)
+
+
+def _all_help_lines() -> list[str]:
+    sets = dict.fromkeys(folder.replace("_", "-") for folder, _ in suites.available())
+    paragraphs = (
+        "Every operation of a set, one after the other.",
+        f"sets: {' '.join(sets)}; default: training",
+        "KEY=VALUE sets an attribute with a choice of values that an operation of the set has and "
+        "that the set's problems leave open, such as phase=fwd or precision=half.",
+    )
+    wrapped = [wrap(text, _HELP_WIDTH, break_on_hyphens=False) for text in paragraphs]
+    return [line for lines in wrapped for line in ("", *lines)][1:]
 
 
 def _default_problems_text(op: str) -> str:
@@ -113,11 +121,18 @@ def _attribute_facts(parameter: Parameter) -> str:
     facts = [
         parameter.help,
         _allowed_values(parameter),
-        "required" if default is None else f"default {default}",
+        "required" if default is None else f"default {_default_text(parameter)}",
         _spellings(parameter),
         f"column {parameter.title}" if parameter.title != parameter.name else "",
     ]
     return "; ".join(fact for fact in facts if fact)
+
+
+def _default_text(parameter: Parameter) -> str:
+    """The value of an attribute that is not given."""
+    if parameter.name == "precision":
+        return f"the backend's for this operation and set, else {parameter.default}"
+    return str(parameter.default)
 
 
 def _allowed_values(parameter: Parameter) -> str:

@@ -93,7 +93,7 @@ _ROW_OPTIONS: tuple[tuple[Option, str, str], ...] = (
         "workspace",
         "",
     ),
-    (Option("--energy", "also measure energy, if the device supports it"), "energy", "yes"),
+    (Option("--energy", "also measure energy; refused if the device cannot"), "energy", "yes"),
     (
         Option("--once", "make one call between markers, for simulators and profilers"),
         "once",
@@ -227,7 +227,10 @@ def _devices_option(line: CommandLine) -> dict[str, str]:
     if words[1:] and (len(set(words)) < len(words) or None in numbers):
         raise UsageError(f"--devices {text}: must name each device once, as in 0,2")
     if not words[1:] and not 2 <= (numbers[0] or 0) <= _MOST_RANKS:
-        raise UsageError(f"--devices {text}: must be a number from 2 to {_MOST_RANKS}, or a list")
+        raise UsageError(
+            f"--devices {text}: must be a number of devices from 2 to {_MOST_RANKS}, or a list "
+            "such as 0,2; --device N selects one device"
+        )
     for other in ("--device", "--ranks"):
         if line.has(other):
             raise UsageError(f"--devices and {other} exclude each other")

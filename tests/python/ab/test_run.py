@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import Any
 
@@ -206,6 +207,21 @@ def test_a_disturbed_pair_is_made_again_and_the_quieter_one_counts() -> None:
     assert len(attempts) == 2
     assert [b / a for a, b in result.rows[0].pairs] == [1.0, 1.0]
     assert result.rows[0].disturbed == 0
+
+
+def test_a_warning_of_both_sides_is_said_once() -> None:
+    """Two workers read the load at different moments."""
+    sources = [ScriptedRows(), ScriptedRows()]
+    for source, load in zip(sources, ("7.5", "7.9"), strict=True):
+        busy = f"other work runs on this machine (load average {load} on 2 processors)"
+        source.hello["warnings"] = ["OMP_PROC_BIND is not set", busy]
+    sources[1].hello["warnings"].append("8 threads on 2 physical cores")
+    _, said = run_pairs(sources, *ONE, pairs=1)
+    assert re.findall("warning: (.*)", said) == [
+        "OMP_PROC_BIND is not set",
+        "other work runs on this machine (load average 7.5 on 2 processors)",
+        "8 threads on 2 physical cores",
+    ]
 
 
 def test_other_devices_and_backends_are_refused() -> None:

@@ -304,6 +304,7 @@ def test_version() -> None:
     from deepbench import __version__
 
     assert deepbench("--version").stdout == f"deepbench {__version__}\n"
+    assert "deepbench --version | -V\n" in deepbench("--help").stdout
 
 
 def test_help_before_a_command_is_its_help(capsys: pytest.CaptureFixture[str]) -> None:

@@ -337,6 +337,18 @@ def test_help_has_ranges_and_sweeps(op: str, said: str) -> None:
     assert said in text or said in " ".join(text.split())  # wrapped within 80 columns
 
 
+def test_the_help_of_all_names_the_sets() -> None:
+    text = " ".join(help_text("all").split())
+    assert "sets: training inference-server" in text
+    assert "ai-matrix-layers; default: training KEY=VALUE sets an attribute" in text
+
+
+def test_help_says_that_backends_choose_the_precision() -> None:
+    text = " ".join(help_text("gemm").split())
+    assert "default the backend's for this operation and set, else float" in text
+    assert "default n; column a_t" in text
+
+
 @pytest.mark.parametrize("op", [known.name for known in operations()])
 def test_the_example_of_a_sweep_runs(op: str) -> None:
     from deepbench._core import Problem

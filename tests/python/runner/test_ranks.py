@@ -457,9 +457,9 @@ def test_rank_0_that_does_not_come() -> None:
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        ("--devices 1", "--devices 1: must be a number from 2 to 1024, or a list"),
-        ("--devices=-2", "--devices -2: must be a number from 2"),
-        ("--devices two", "--devices two: must be a number from 2"),
+        ("--devices 1", "from 2 to 1024, or a list such as 0,2; --device N selects one device"),
+        ("--devices=-2", "--devices -2: must be a number of devices from 2"),
+        ("--devices two", "--devices two: must be a number of devices from 2"),
         ("--devices 0,0", "--devices 0,0: must name each device once, as in 0,2"),
         ("--devices 0,a", "--devices 0,a: must name each device once"),
         ("--devices 0,", "--devices 0,: must name each device once"),
