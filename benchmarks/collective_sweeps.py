@@ -83,6 +83,13 @@ def sweeps_of(files: Files) -> dict[tuple[str, str], dict[str, list[Row]]]:
     return found
 
 
+def refusals_of(files: Files, op: str, precision: str) -> list[str]:
+    """The reasons why a sweep has blank cells, each once."""
+    names = (f"{op}_sweep_{precision}_{library}" for library in NAMES)
+    rows = (row for name in names if name in files for row in files[name].rows)
+    return list(dict.fromkeys(str(row.reason) for row in rows if row.status == "unsupported"))
+
+
 def sweep_sections(files: Files) -> Iterator[list[str]]:
     units = ("µs", "GB/s")
     columns = [f"{name}, {unit}" for name in NAMES.values() for unit in units]
@@ -92,6 +99,8 @@ def sweep_sections(files: Files) -> Iterator[list[str]]:
         versions = {str(row.library) for rows in libraries.values() for row in rows.values()}
         lines = [sweep_cells(size, libraries) for size in sizes_of(libraries.values())]
         text = f"Libraries: {', '.join(sorted(versions))}."
+        if refusals := refusals_of(files, op, precision):
+            text += f" Blank cells: {'; '.join(refusals)}."
         yield filled_section(f"Sweep of {op} in {precision}", text, heading, lines)
 
 

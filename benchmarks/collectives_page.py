@@ -52,11 +52,14 @@ def collectives_page(
     machines = {device_of(file) for file in on_devices}
     each = ", each file from one" if len(machines) > 1 else ""
     come = f"The {len(files)} files come" if len(files) > 1 else "The file comes"
+    single = any(name.endswith("_nccl_single") for name in files)
+    all_in_one = "With `nccl_single` one process has all devices; otherwise each"
+    best = " `best` runs NCCL and `peer`." if any(name.endswith("_best") for name in files) else ""
     intro = (
         f"{come} from {count(len(machines), 'machine')}{each}. "
-        "With `nccl_single` one process has all devices; otherwise each device has its own. Every "
-        "measured row on this page is verified exactly on all ranks, before and after timing. GB/s "
-        "is `busbw`, as each operation's page defines it. `best` runs NCCL and `peer`."
+        f"{all_in_one if single else 'Each'} device has its own process. Every measured row on "
+        "this page is verified exactly on all ranks, before and after timing. GB/s is `busbw`, as "
+        "each operation's page defines it." + best
     )
     parts = [
         [*page_head(f"{number} NVIDIA {device}s", folder), wrapped(intro), ""],

@@ -26,7 +26,8 @@ DIMENSIONS = ("m", "n", "k", "trans_a", "trans_b")
 INTRO = (
     "Two [regimes](../explanation/measuring.md#power-regimes) measure two different things: "
     "`rested` is the time of calls that a device makes now and then, `sustained` that of calls "
-    "without pause. Rows of the two do not compare."
+    "without pause. A row of one regime is therefore no baseline for a row of the other; the "
+    "ratios below show what sustained power costs."
 )
 
 POWERS = ("rested", "sustained")

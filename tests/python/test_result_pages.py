@@ -128,10 +128,21 @@ def test_a_sweep_has_columns_for_each_library(write_file: WriteFile) -> None:
     ring = {"library": "ring 0.1.0", "algorithm": "shared_memory"}
     write_file("four", "send_recv_sweep_float_ring", *sweep("send_recv", lambda _: 40.0, **ring))
     text = collectives_page("four", "Four", "H100")
-    assert "The 3 files come from 1 machine." in text
+    assert "The 3 files come from 1 machine. Each device has its own process." in text
+    assert "`nccl_single`" not in text
+    assert "`best`" not in text
     assert "Libraries: nccl 2.28.9, peer 0.1.0, ring 0.1.0." in text
     assert "| 16 | 9.00 | 7.50 | 6.00 | 7.50 | 40.0 | 7.50 | `one_shot` | 1.50 |" in text
     assert "Predictions" not in text
+
+
+def test_a_sweep_says_why_cells_are_blank(write_file: WriteFile) -> None:
+    rows = sweep("send_recv", lambda _: 6.0, library="peer 0.1.0", algorithm="one_shot")
+    rows[-1] |= {"status": "unsupported", "reason": "peer supports send_recv of at most 1 MiB"}
+    write_file("four", "send_recv_sweep_float_nccl", *sweep("send_recv", lambda _: 9.0))
+    write_file("four", "send_recv_sweep_float_peer", *rows)
+    text = " ".join(collectives_page("four", "Four").split())
+    assert "peer 0.1.0. Blank cells: peer supports send_recv of at most 1 MiB. |" in text
 
 
 def test_all_reduce_in_place_and_in_one_process_stands_beside(write_file: WriteFile) -> None:
@@ -145,6 +156,7 @@ def test_all_reduce_in_place_and_in_one_process_stands_beside(write_file: WriteF
     for name, row in rows.items():
         write_file("four", f"all_reduce_training_float_{name}", row)
     text = collectives_page("four", "Four")
+    assert "With `nccl_single` one process has all devices" in text
     assert "| elements | NCCL, µs | NCCL, GB/s | peer, µs | algorithm of peer |\n" in text
     assert "| 100 | 10.0 | 7.50 | 5.00 | `two_shot` |\n" in text
     assert "## all_reduce in float, in place and in one process\n" in text

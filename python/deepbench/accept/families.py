@@ -144,7 +144,7 @@ ENERGY = Family(
 
 
 def have_energy(devices: Iterable[Json]) -> bool:
-    """Whether all devices have a counter of energy. `facts` are those of the devices."""
+    """Whether all devices have a counter of energy. `devices` are the facts of each device."""
     return all(facts.get("energy") for facts in devices)
 
 

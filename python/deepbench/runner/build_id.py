@@ -1,5 +1,6 @@
-"""The build ID of a library or program: the digest that its linker made of it (.note.gnu.build-id),
-which two files share only if they come from one build."""
+"""The build ID of a library or program (.note.gnu.build-id): a digest that its linker makes, by
+default of the linked contents, so that files with the same ID have the same code, apart from
+stripped symbols."""
 
 from __future__ import annotations
 
