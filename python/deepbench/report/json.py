@@ -46,5 +46,6 @@ class Json:
 
 
 def _escaped(text: re.Match[str]) -> str:
-    """Letters as JSON's escapes, since a row may hold control characters of terminals."""
+    """Escapes characters beyond ASCII, which include control characters (C1) that a terminal would
+    obey."""
     return json.dumps(text[0])[1:-1]

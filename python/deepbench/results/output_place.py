@@ -17,7 +17,7 @@ def unusable_reason(path: Path) -> str | None:
     is known."""
     try:
         is_link = stat.S_ISLNK(path.lstat().st_mode)
-    except ValueError:  # NUL in the name, which opening tells
+    except ValueError:  # a NUL in the name, which open_output() reports
         return None
     except OSError as error:
         if error.errno == errno.ENAMETOOLONG:

@@ -1,10 +1,11 @@
 """Reads a Chrome trace of torch.profiler with shapes.
 
 An operator's event covers those of the operators that it calls. A call is therefore read at the
-outermost event that states it completely, and what lies below belongs to it: aten::convolution
-stands for aten::cudnn_convolution below it, and aten::linear only for itself if it calls no
-aten::addmm. If the trace has kernels, the time of a call is that of the kernels that were launched
-below it; else it is the time of the event.
+outermost event that states it completely, and what lies below belongs to it: aten::convolution is
+read itself, and aten::cudnn_convolution below it belongs to it; aten::linear is read itself only if
+no call such as aten::addmm lies below it, which is otherwise read in its place. If the trace has
+kernels, the time of a call is that of the kernels that were launched below it; else it is the time
+of the event.
 """
 
 from __future__ import annotations
@@ -27,7 +28,7 @@ _NUMBERS = ("External id", "Sequence number", "Fwd thread id", "correlation")  #
 _MODULE = "nn.Module: "
 _STEP = "ProfilerStep#"
 _TF32_KERNEL = re.compile(r"tf32|s1688", re.IGNORECASE)
-_MOST_US = 1e18  # the latest time of day
+_MOST_US = 1e18  # the largest timestamp, in microseconds
 _RECORD = "record it with torch.profiler.profile(record_shapes=True)"
 _CALLERS = "operators around the calls that were read"
 _OF_GRAPHS = "kernels of replayed CUDA graphs"

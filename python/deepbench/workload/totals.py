@@ -40,8 +40,9 @@ class KnownCeilings:
         return min(self.gbps.items(), key=lambda one: one[1], default=None)
 
     def estimate_ns(self, item: Item) -> float | None:
-        """The least time of one call; None if a ceiling that it needs is unknown. Connections
-        between devices, which limit collectives, have none."""
+        """The least time of one call; None if a ceiling that it needs is unknown. None
+        for collectives too: no ceiling is measured of the connections between devices, which limit
+        them."""
         if item.op in COLLECTIVES:
             return None
         memory, tflops = self.memory, self.tflops.get(item.precision)
