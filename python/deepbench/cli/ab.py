@@ -57,8 +57,7 @@ row differs, 1 if any does or runs on one side only, and 2 for any error.
 
 def main(line: CommandLine) -> int:
     setups = _setups(line)
-    options = run_options(line)
-    options.rows["ceilings"] = "no"
+    options = run_options(line, {"ceilings": "no"})
     selection = _selection(line, options.corrected)
     screen = Screen()
     run = AbRun(

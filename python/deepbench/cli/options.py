@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 
 import click
@@ -30,6 +31,7 @@ from deepbench.runner.run_options import SINGLE_PROCESS_LIBRARIES, RunOptions
 _MOST_RANKS = 1024
 _MOST_VISITS = 9
 _MOST_SOAK_CALLS = 10**9
+_NONE: Mapping[str, str] = {}
 _SECONDS = click.FloatRange(0, 1e9, min_open=True)
 
 # Options of the command line that become options of rows (docs/reference/rows.md), each with its
@@ -141,8 +143,9 @@ _QUICK_LIMIT_S = "2"
 _SOAK_LIMIT_S = "60"
 
 
-def run_options(line: CommandLine) -> RunOptions:
-    """The checked options of a command line. Raises UsageError."""
+def run_options(line: CommandLine, fixed: Mapping[str, str] = _NONE) -> RunOptions:
+    """The checked options of a command line. `fixed` are options of rows that the command itself
+    sets. Raises UsageError."""
     if line.has("--resume") and line.has("--overwrite"):
         raise UsageError("--resume and --overwrite exclude each other")
     if line.has("--retry") and not line.has("--resume"):
@@ -161,7 +164,7 @@ def run_options(line: CommandLine) -> RunOptions:
     require_distinct_output(output, [] if against is None else [against])
     return RunOptions(
         backend=backend_option(line),
-        rows=_row_options(line) | devices,
+        rows={**_row_options(line), **devices, **fixed},
         caches=("hot", "cold") if cache == "both" else (cache,),
         powers=("rested", "sustained") if power == "both" else (power,),
         quick=line.has("--quick"),

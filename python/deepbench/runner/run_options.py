@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -16,7 +17,7 @@ class RunOptions:
     """The checked options of a run."""
 
     backend: str
-    rows: dict[str, str]  # options that apply to every row, by key
+    rows: Mapping[str, str]  # options that apply to every row, by key
     caches: tuple[str, ...]  # the cache states in which each problem runs
     powers: tuple[str, ...]  # the power regimes in which each problem runs
     quick: bool
