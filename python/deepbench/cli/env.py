@@ -6,7 +6,6 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Iterator, Mapping
-from pathlib import Path
 from typing import Any
 
 import click
@@ -38,7 +37,9 @@ def main(line: CommandLine) -> int:
         raise UsageError(f"env takes no words, not {line.words[0]!r}")
     if line.has("--cmake-dir"):
         return _print_cmake_dir()
-    facts = collect()
+    from deepbench.runner.installation_facts import installation_facts  # not for help
+
+    facts = installation_facts()
     screen = Screen()
     if line.get("--format") == "json":
         screen.report(json.dumps(facts, indent=2) + "\n")
@@ -47,53 +48,10 @@ def main(line: CommandLine) -> int:
     return 0
 
 
-def collect() -> dict[str, Any]:
-    """Everything that env prints."""
-    from deepbench import _core, installation, libraries
-    from deepbench.runner import environment
-    from deepbench.runner.build_id import build_id
-    from deepbench.runner.inspection import inspect_backend
-    from deepbench.runner.provenance import build_facts, compile_caches, with_build_ids
-
-    warnings: list[str] = []
-    paths = libraries.plugin_paths(warnings.append)
-    host = environment.host_context()
-    backends = [
-        {"name": name, "path": path, "build_id": build_id(path), **_shown_facts(facts)}
-        for name, path in _core.backends(paths)
-        for facts in [inspect_backend(path)]
-    ]
-    for backend in backends:
-        backend["libraries"] = with_build_ids(backend["libraries"])
-    warnings += _core.search_warnings()
-    package = Path(_core.package_directory())
-    return {
-        "version": _core.version,
-        "package": str(package),
-        "cmake_dir": str(_cmake_dir()),
-        "include_dir": str(package / "include"),
-        "deepbench_run": str(package / "bin" / "deepbench_run"),
-        "build": build_facts({}),
-        "compile_caches": compile_caches(),
-        "host": host,
-        "backends": backends,
-        "warnings": [*warnings, *installation.warnings(), *environment.host_warnings(host)],
-    }
-
-
-def _shown_facts(facts: Json) -> dict[str, Any]:
-    kept = ("reason", "devices", "libraries", "environment", "warnings")
-    return {key: facts.get(key) for key in kept}
-
-
-def _cmake_dir() -> Path:
-    from deepbench import _core
-
-    return Path(_core.package_directory()) / "lib" / "cmake" / "deepbench"
-
-
 def _print_cmake_dir() -> int:
-    folder = _cmake_dir()
+    from deepbench.runner.installation_facts import cmake_dir
+
+    folder = cmake_dir()
     if not folder.is_dir():
         raise UsageError(f"this installation has no CMake package at {folder}; reinstall deepbench")
     print(folder)
@@ -161,8 +119,8 @@ def _discovery_text(way: str) -> str:
     from deepbench.nvidia_packages import FOLDERS_OF_PACKAGES
 
     variables = set(map(library_path_variable, FOLDERS_OF_PACKAGES))
-    ours = way in variables and way not in os.environ
-    return "among Python's packages or conda's" if ours else way
+    set_by_deepbench = way in variables and way not in os.environ
+    return "among Python's packages or conda's" if set_by_deepbench else way
 
 
 def _indented_lines(title: str, facts: Json, margin: str = "") -> list[str]:

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING
 
 from deepbench.marked_text import MarkedText
 from deepbench.report import Context
-from deepbench.report.attention import style_of
 from deepbench.report.below_rows import BelowRows
 from deepbench.report.outline import OpOutline, Outline
 from deepbench.report.remarks import Remarks
+from deepbench.report.row_styles import style_of
 from deepbench.report.table_layout import Layout, layout, require_known_columns
 from deepbench.results.row import Row
 from deepbench.terminal_text import cell_width, folded

@@ -19,9 +19,9 @@ from deepbench.problems.problem_arguments import (
 )
 from deepbench.problems.selection import SuiteSource, original_suite
 from deepbench.report import FORMATS, FormatError, create
-from deepbench.report.attention import style_of
 from deepbench.report.outline import OutlineProblem, outline
 from deepbench.report.reference_columns import ReferenceColumns
+from deepbench.report.row_styles import style_of
 from deepbench.report.table_layout import narrowing_text
 from example_rows import (
     make_context,

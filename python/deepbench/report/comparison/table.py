@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from deepbench.marked_text import MarkedText
-from deepbench.report.attention import TONE_STYLES
+from deepbench.report.row_styles import TONE_STYLES
 from deepbench.terminal_text import cell_width, folded, padded
 
 from .section import Section
