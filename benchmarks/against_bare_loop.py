@@ -16,7 +16,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from sweep_runner import median_us, sweep
+from command_runs import median_us, run_command
 
 _SQUARE = "w=28 h=28 c=128 n=8 k=128 s=3 r=3 pad_w=1 pad_h=1"
 
@@ -83,7 +83,7 @@ def compare(program: str, op: str, problem: str, options: list[str]) -> str:
     bare: list[float] = []
     mistrusted = 0
     while len(deepbench_us) < TURNS:
-        run = sweep(op, *problem.split(), *options)
+        run = run_command(op, *problem.split(), *options)
         row = run.rows[0]
         if row.status == "mistrusted" and mistrusted < MAX_MISTRUSTED:
             mistrusted += 1

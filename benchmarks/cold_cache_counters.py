@@ -17,7 +17,7 @@ import statistics
 import subprocess
 import sys
 
-from sweep_runner import without_history
+from command_runs import without_history
 
 PROBLEMS = (
     ("m=1760", "n=128", "k=1760"),

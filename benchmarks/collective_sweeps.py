@@ -8,9 +8,9 @@ import statistics
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
+from command_runs import median_us
 from page_parts import Files, files_of, filled_section, section, significant_digits
 from row_figures import ok_rows, verified_rows
-from sweep_runner import median_us
 
 from deepbench.collective_model import Model, algorithm_of, fit, group_points
 from deepbench.results import Row

@@ -18,7 +18,7 @@ from collections.abc import Iterator, Sequence
 from itertools import combinations
 from pathlib import Path
 
-from sweep_runner import run_to_file
+from command_runs import run_to_file
 
 from deepbench.compare.ratios import median_interval, ratio
 from deepbench.compare.result_set import Entry, to_result_set

@@ -20,6 +20,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
+from command_runs import Run, load, median_us
 from row_figures import (
     Selections,
     WallTime,
@@ -28,7 +29,6 @@ from row_figures import (
     same_problems,
     wall_times,
 )
-from sweep_runner import Sweep, load, median_us
 
 from deepbench.results import Row
 from deepbench.results.algorithm_choice import algorithm_choice_of
@@ -55,7 +55,7 @@ BEST_TIMES = 4
 NEAR, NEAR_ROWS, OVER_US = 0.01, 0.95, 10.0
 GOAL_ROW_MS = 15
 
-Runs = dict[str, Sweep]
+Runs = dict[str, Run]
 
 
 def main() -> int:
@@ -197,7 +197,7 @@ def host_time_ms(row: Row) -> float:
     return float(host - stages["device"] - stages.get("rest", 0)) / 1e6
 
 
-def mean_speedup(plain: Sweep, chosen: Sweep) -> float:
+def mean_speedup(plain: Run, chosen: Run) -> float:
     pairs = same_problems(plain.rows, chosen.rows)
     return geometric_mean((one, median_us(one) / median_us(other)) for one, other in pairs)
 

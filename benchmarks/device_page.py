@@ -6,6 +6,7 @@ import statistics
 from collections import Counter
 from collections.abc import Iterator
 
+from command_runs import median_us
 from page_parts import (
     ROOT,
     Files,
@@ -28,7 +29,6 @@ from row_figures import (
     same_problems,
     wall_times,
 )
-from sweep_runner import median_us
 
 from deepbench.results import ResultFile, Row
 from deepbench.results.algorithm_choice import algorithm_choice_of

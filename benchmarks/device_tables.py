@@ -21,8 +21,8 @@ import sys
 import time
 from pathlib import Path
 
+from command_runs import load, without_history
 from row_figures import WallTime, device_uuid, record_wall_time
-from sweep_runner import load, without_history
 
 Tables = dict[str, tuple[str, ...]]
 

@@ -21,7 +21,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
-from sweep_runner import run_to_file
+from command_runs import run_to_file
 
 from deepbench.compare import Rules, compare
 from deepbench.compare.result_set import to_result_set

@@ -14,7 +14,7 @@ import subprocess
 import sys
 import time
 
-from sweep_runner import without_history
+from command_runs import without_history
 
 TURNS = 7
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import statistics
 from collections.abc import Iterable, Iterator, Mapping
 
+from command_runs import median_us
 from page_parts import (
     Files,
     device_of,
@@ -15,7 +16,6 @@ from page_parts import (
     wrapped,
 )
 from row_figures import by_problem, ok_rows
-from sweep_runner import median_us
 
 from deepbench.report.fields import percent
 from deepbench.report.text_plot import PlotPoint, plot_lines

@@ -1,4 +1,4 @@
-"""Records how long the rows of sweeps take on this machine's CPU, for the test of time estimates.
+"""Records how long the rows of runs take on this machine's CPU, for the test of time estimates.
 
     python benchmarks/record_row_times.py FOLDER
 
@@ -19,7 +19,7 @@ from itertools import takewhile
 from pathlib import Path
 from typing import Any
 
-from sweep_runner import without_history
+from command_runs import without_history
 
 TARGET = Path(__file__).resolve().parents[1] / "tests/data/row_times_cpu.jsonl"
 SUITE_FILE = "own_problems.txt"

@@ -9,14 +9,14 @@ from __future__ import annotations
 
 import sys
 
-from sweep_runner import median_us, sweep
+from command_runs import median_us, run_command
 
 RUNS = 3
 NEAR = 0.03
 
 
 def main() -> None:
-    runs = [sweep("gemm", "training", "float", "--quick", *sys.argv[1:]) for _ in range(RUNS)]
+    runs = [run_command("gemm", "training", "float", "--quick", *sys.argv[1:]) for _ in range(RUNS)]
     spreads = []
     for rows in zip(*(run.rows for run in runs), strict=True):
         if any(row.status != "ok" for row in rows):

@@ -19,7 +19,7 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 
-from sweep_runner import without_history
+from command_runs import without_history
 
 LIMIT_S = 300
 RUN = ("all_reduce", "elements=1000", "in_place=no", "--library", "ring", "--algorithm", "mpi",

@@ -14,7 +14,7 @@ import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 
-from sweep_runner import Sweep, median_us, sweep
+from command_runs import Run, median_us, run_command
 
 STEPS = 50
 TRAINING = (
@@ -83,14 +83,14 @@ def print_table(
         print(f"| {cell} {hidden}, batch {batch} | " + " | ".join(cells) + " |", flush=True)
 
 
-def run_layers(lines: Sequence[str], options: Sequence[str]) -> Sweep:
+def run_layers(lines: Sequence[str], options: Sequence[str]) -> Run:
     with tempfile.TemporaryDirectory() as folder:
         suite = Path(folder) / "layers.txt"
         suite.write_text("\n".join(lines) + "\n")
-        return sweep("run", str(suite), *options)
+        return run_command("run", str(suite), *options)
 
 
-def column_cells(run: Sweep, count: int, steps: int) -> list[str]:
+def column_cells(run: Run, count: int, steps: int) -> list[str]:
     """The cells of a column: the time of a step, or the reason why it is missing."""
     shown = ["not run"] * count
     for row in run.rows:

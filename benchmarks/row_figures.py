@@ -15,7 +15,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from sweep_runner import median_us
+from command_runs import median_us
 
 from deepbench.references import processor_identity
 from deepbench.results import Row

@@ -13,7 +13,7 @@ import statistics
 import sys
 from collections import Counter
 
-from sweep_runner import sweep
+from command_runs import run_command
 
 from deepbench.results import Row
 
@@ -23,7 +23,7 @@ STAGES = ("prepare", "verify", "measure", "ceilings", "other")  # of the host's 
 
 def main() -> None:
     words = sys.argv[1:] or ["gemm", "training", "float"]
-    run = sweep(*words)
+    run = run_command(*words)
     print(f"wall time         {run.seconds:.1f} s: {' '.join(words)}")
     print_summary("all rows", run.rows)
     ops = list(dict.fromkeys(row.op for row in run.rows))

@@ -14,11 +14,11 @@ from hypothesis import strategies as st
 from campaign import Campaign
 from deepbench.results import read
 from example_rows import make_ceiling, without_times
-from scripted_sweep import (
+from scripted_run import (
     THREE,
     ScriptedRows,
     crashed_worker,
-    run_sweep,
+    run_scripted,
     unchanged_row,
     unsupported_row,
 )
@@ -47,7 +47,7 @@ def sound_lines(kind: str, options: tuple[str, ...]) -> tuple[bytes, ...]:
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder, "rows.jsonl")
         rows = ScriptedRows(dict.fromkeys(range(ROWS), ANSWERS[kind]))
-        run_sweep(rows, *THREE, *options, "-o", str(path))
+        run_scripted(rows, *THREE, *options, "-o", str(path))
         return tuple(path.read_bytes().splitlines(keepends=True))
 
 
@@ -119,7 +119,7 @@ def check_resumed(file: File, folder: Path) -> None:
     data, options = file
     path = folder / "rows.jsonl"
     path.write_bytes(data)
-    run_sweep(ScriptedRows(), *THREE, *options, "-o", str(path), "--resume")
+    run_scripted(ScriptedRows(), *THREE, *options, "-o", str(path), "--resume")
     lines, kept = whole_lines(path.read_bytes()), kept_lines(data, "--retry" in options)
     assert lines[: len(kept)] == kept
     assert not set(whole_lines(data)).difference(kept).intersection(lines)

@@ -24,7 +24,7 @@ from deepbench.runner.ranks import worker_command
 from deepbench.runner.session import Session
 from example_rows import HELLO, make_ceiling, make_row
 from mutated_lines import mutated
-from scripted_sweep import Run
+from scripted_run import ScriptedRun
 
 PROBLEMS = ("gemm", "m=64", "n=16,32", "k=64")
 HANG_LIMIT_S = 1
@@ -106,11 +106,13 @@ def check_run(script: Script, folder: Path) -> None:
     file.unlink(missing_ok=True)
     source = Session(
         ["/bin/sh", "-c", WORKER, "worker", *map(str, paths), end],
-        say=lambda text: one.sweep._screen.say(text),
-        on_ceiling=lambda text: one.sweep._write_ceiling(text),
+        say=lambda text: one.run._screen.say(text),
+        on_ceiling=lambda text: one.run._write_ceiling(text),
         start_timeout_s=HANG_LIMIT_S,
     )
-    one = Run(source, *PROBLEMS, "--hang-limit", str(HANG_LIMIT_S), "-o", str(file), err=err)  # type: ignore[arg-type]
+    one = ScriptedRun(
+        source, *PROBLEMS, "--hang-limit", str(HANG_LIMIT_S), "-o", str(file), err=err
+    )  # type: ignore[arg-type]
     try:
         status = one.end()
     except UserError as error:

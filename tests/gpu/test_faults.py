@@ -1,4 +1,4 @@
-"""Tests kernels that fail on a real device: the row states the failure, and the sweep continues.
+"""Tests kernels that fail on a real device: the row states the failure, and the run continues.
 
 The kernels are tests/gpu/broken_backend.cpp, built with the C++ tests; DEEPBENCH_TEST_PLUGINS
 names the folder.
@@ -30,10 +30,10 @@ def broken_backend() -> str:
     return str(Path(folder) / "libdeepbench_broken.so")
 
 
-def sweep_faults(
+def run_faults(
     broken_backend: str, file: Path, *faults: str
 ) -> tuple[int, list[dict[str, Any]], str]:
-    """Exit status, rows and messages of a sweep over the faults."""
+    """Exit status, rows and messages of a run with the faults."""
     sizes = ",".join(str(4 * (FAULTS.index(fault) + 1)) for fault in faults)
     command = [
         sys.executable,
@@ -65,7 +65,7 @@ def sweep_faults(
 def test_each_fault_costs_its_own_row_alone(broken_backend: str, tmp_path: Path) -> None:
     faults = ("healthy", "illegal_address", "healthy", "trap", "healthy", "hang", "healthy",
               "out_of_memory", "healthy", "no_capture")  # fmt: skip
-    status, rows, messages = sweep_faults(broken_backend, tmp_path / "rows.jsonl", *faults)
+    status, rows, messages = run_faults(broken_backend, tmp_path / "rows.jsonl", *faults)
     seen = [(fault, row["status"], row["reason"]) for fault, row in zip(faults, rows, strict=True)]
     assert len(rows) == len(faults), messages
     assert all(status == "ok" for fault, status, _ in seen if fault == "healthy"), seen

@@ -87,14 +87,14 @@ def test_best_against_default(tmp_path: Path, capsys: pytest.CaptureFixture[str]
     assert "against gemm_inference_int8: 3.000; 3.0 times its wall time (goal 4)" in text
 
 
-@pytest.mark.parametrize("name", ["overheads", "cold_cache_counters", "sweep_runner"])
+@pytest.mark.parametrize("name", ["overheads", "cold_cache_counters", "command_runs"])
 def test_benchmarks_start_runs_without_history(
     name: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     """The commands run a script that prints the variable, instead of deepbench."""
     import cold_cache_counters  # type: ignore[import-not-found]
+    import command_runs  # type: ignore[import-not-found]
     import overheads  # type: ignore[import-not-found]
-    import sweep_runner  # type: ignore[import-not-found]
 
     script = tmp_path / "python"
     script.write_text(f'#!/bin/sh\necho "<$DEEPBENCH_HISTORY_DIR>" > {tmp_path}/seen\n')
@@ -105,7 +105,7 @@ def test_benchmarks_start_runs_without_history(
     {
         "overheads": lambda: overheads.time_command_s([str(script)]),
         "cold_cache_counters": lambda: cold_cache_counters.median_counter("x", (), "hot"),
-        "sweep_runner": lambda: sweep_runner.run_to_file(tmp_path / "rows.jsonl"),
+        "command_runs": lambda: command_runs.run_to_file(tmp_path / "rows.jsonl"),
     }[name]()
     assert (tmp_path / "seen").read_text() == "<>\n"
 
@@ -197,7 +197,7 @@ def test_cold_against_hot(tmp_path: Path, capsys: pytest.CaptureFixture[str]) ->
 
 def test_steps_of_layers() -> None:
     import rnn_steps  # type: ignore[import-not-found]
-    from sweep_runner import Sweep  # type: ignore[import-not-found]
+    from command_runs import Run  # type: ignore[import-not-found]
 
     from deepbench import _core
 
@@ -206,7 +206,7 @@ def test_steps_of_layers() -> None:
         row_of_members(timed_gemm(1, 1e5, status="unsupported")),
         row_of_members(timed_gemm(3, 1e5, status="incorrect")),
     ]
-    assert rnn_steps.column_cells(Sweep(1.0, {}, rows), 4, 50) == [
+    assert rnn_steps.column_cells(Run(1.0, {}, rows), 4, 50) == [
         "2.00",
         "-",
         "not run",

@@ -16,7 +16,7 @@ from deepbench.results import Row
 from deepbench.runner.progress import Screen
 from deepbench.runner.session import RowSource
 from deepbench.runner.worker_exit import WorkerFailure
-from scripted_sweep import Answer, ScriptedRows
+from scripted_run import Answer, ScriptedRows
 
 
 class LoggedRows(ScriptedRows):

@@ -21,9 +21,9 @@ from deepbench.results import Row
 from deepbench.results.row import Numbers
 from deepbench.runner.progress import Screen
 from deepbench.runner.ranks import worker_command
+from deepbench.runner.run import Run
 from deepbench.runner.run_options import RunOptions
 from deepbench.runner.session import Session
-from deepbench.runner.sweep import Sweep
 from deepbench.runner.worker_process import SessionError
 
 Json = Mapping[str, Any]
@@ -215,7 +215,7 @@ def _run(
     lines = [row.entry.problem for row in batch.rows]
     several = len(batch.devices) > 1
     where = {"devices" if several else "device": ",".join(map(str, batch.devices))}
-    sweep = Sweep(
+    run = Run(
         Selection(f"acceptance, {batch.name.replace('_', ' ')}", None, LineSource(lines), False),
         RunOptions(
             backend=place.backend,
@@ -236,14 +236,14 @@ def _run(
         screen=screen.without_report(),
     )
     try:
-        sweep.run()
+        run.run()
     except SessionError as error:
-        if not sweep.context:  # for example, a library of the reference is not installed here
+        if not run.context:  # for example, a library of the reference is not installed here
             measured.refused.append(str(error))
             return ()
         measured.lost = str(error)
-    measured.contexts.append(sweep.context)
-    rows = sweep.finished_rows
+    measured.contexts.append(run.context)
+    rows = run.finished_rows
     if measured.lost is None:
         measured.lost = next((row.reason for row in rows if row.status == "device_lost"), None)
     return rows

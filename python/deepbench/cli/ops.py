@@ -50,14 +50,14 @@ class OperationCommand(Command):
 
 
 def _run(op: str, line: CommandLine) -> int:
-    from deepbench.runner.sweep import Sweep  # not for help
+    from deepbench.runner.run import Run  # not for help
 
     try:
         command = [op, *line.arguments]
         require_result_name(line.get("--output"), command, line.has("--resume"))
         options = run_options(line)
         selection = select(op, line.words, options.corrected)
-        return Sweep(selection, options.for_set(selection.set), command).run()
+        return Run(selection, options.for_set(selection.set), command).run()
     except UsageError as error:
         raise suggest_command(op, line.arguments, OPTIONS) or error from None
 

@@ -8,7 +8,7 @@ from deepbench.errors import UsageError
 from deepbench.problems.selection import select_files
 from deepbench.references.lookup import require_distinct_output
 from deepbench.results.output_names import require_result_name
-from deepbench.runner.sweep import Sweep
+from deepbench.runner.run import Run
 
 _USAGE = """\
 usage: deepbench run SUITE_FILE... [PRECISION] [options]
@@ -28,7 +28,7 @@ def main(line: CommandLine) -> int:
     require_result_name(line.get("--output"), ["run", *line.arguments], line.has("--resume"))
     require_distinct_output(line.get("--output"), line.words)
     options = run_options(line)
-    return Sweep(select_files(line.words), options, ["run", *line.arguments]).run()
+    return Run(select_files(line.words), options, ["run", *line.arguments]).run()
 
 
 _OPTIONS = [option for option in OPTIONS if option.flag != "--corrected"]

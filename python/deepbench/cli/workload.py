@@ -56,7 +56,7 @@ def main(line: CommandLine) -> int:
 def _run(line: CommandLine, request: Request) -> int:
     # A list, which should appear at once, needs none of these modules.
     from deepbench.runner.launcher import launch_environment
-    from deepbench.runner.sweep import Sweep
+    from deepbench.runner.run import Run
 
     options = run_options(line)
     command = ["workload", *line.arguments]
@@ -66,7 +66,7 @@ def _run(line: CommandLine, request: Request) -> int:
     ranks = options.processes or (launch.size if launch else None)
     _require_rank_for_each_device(request, ranks)
     selection = workload_selection(request, ranks is not None, line.real(PRICE.flag))
-    return Sweep(selection, options, command).run()
+    return Run(selection, options, command).run()
 
 
 def _require_rank_for_each_device(request: Request, ranks: int | None) -> None:

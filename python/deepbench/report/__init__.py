@@ -1,4 +1,4 @@
-"""The formats in which rows are shown, one file each. A running sweep and a result file feed them
+"""The formats in which rows are shown, one file each. A run and a result file feed them
 in the same way."""
 
 from __future__ import annotations

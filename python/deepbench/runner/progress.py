@@ -1,4 +1,4 @@
-"""The screen of a running sweep: rows on standard output, on a terminal with color and with a
+"""The screen of a run: rows on standard output, on a terminal with color and with a
 progress bar below them. Elsewhere everything is plain text, and rich is not imported.
 
 This file and environment.py are the only ones in Python that read a clock, and never for a result.

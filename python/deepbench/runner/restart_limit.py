@@ -1,4 +1,4 @@
-"""The restart limit: after three consecutive crashes of one operation in one library, a sweep skips
+"""The restart limit: after three consecutive crashes of one operation in one library, a run skips
 the rest of its rows.
 
 The limit depends on the rows only, including those of a resumed file, so that an interrupted run

@@ -25,7 +25,7 @@ from deepbench.runner.worker_process import (
 )
 
 START_TIMEOUT_S = 120.0
-_START_ATTEMPTS = 3  # consecutive attempts to start a worker before the sweep ends
+_START_ATTEMPTS = 3  # consecutive attempts to start a worker before the run ends
 
 REFUSED = ("unsupported", "invalid")  # statuses of rows that the backend does not begin
 

@@ -1,4 +1,4 @@
-"""Estimates how long the remaining rows of a sweep take.
+"""Estimates how long the remaining rows of a run take.
 
 Every row has an expected duration, computed from its operation, precision, FLOPs and bytes and from
 facts of the backend. Finished rows correct it by the mean ratio of measured to expected durations,
@@ -185,7 +185,7 @@ class Expectation:
 
 
 class Estimate:
-    """The remaining time of a sweep with these rows, in their order.
+    """The remaining time of a run with these rows, in their order.
 
     A remaining row is assumed to be slower than expected by the mean ratio of measured to expected
     time over finished rows. A finished row weighs half for each doubling by which its expected time

@@ -14,7 +14,7 @@ from deepbench.results import read
 from deepbench.results.row import MAX_WAITED_SHARE
 from deepbench.runner.worker_process import SessionError
 from scripted_pairs import LoggedRows, run_pairs
-from scripted_sweep import (
+from scripted_run import (
     THREE,
     Answer,
     ScriptedRows,

@@ -18,13 +18,13 @@ from deepbench.errors import UsageError
 from deepbench.problems.problem_arguments import operation_choices
 from deepbench.results import ResultError
 from deepbench.runner.progress import Screen
-from deepbench.runner.sweep import Sweep
+from deepbench.runner.run import Run
 from deepbench.workload import model_file
 from deepbench.workload.request import parse_request
 from deepbench.workload.source import workload_selection
 from example_rows import without_times
 from model_files import LAYER, model_text
-from scripted_sweep import ScriptedRows, crashed_worker
+from scripted_run import ScriptedRows, crashed_worker
 
 NORM = {"name": '"norm"', "kind": '"norm"', "op": '"other"', "elements": '"100 * tokens"'}
 SUM = {"name": '"sum"', "kind": '"collective"', "op": '"all_reduce"', "elements": '"tokens"'}
@@ -47,7 +47,7 @@ def run_workload(
     line = command.parse_arguments(list(words), OPTIONS)
     selection = workload_selection(parse_request(line.words), has_ranks, price)
     screen = Screen(out, err)
-    status = Sweep(selection, run_options(line), ["workload", *words], source, screen).run()
+    status = Run(selection, run_options(line), ["workload", *words], source, screen).run()
     return status, out.getvalue(), err.getvalue()
 
 

@@ -54,8 +54,8 @@ def test_text_blocks_are_no_commands() -> None:
     assert not wrong, wrong
 
 
-class SweepWithoutRun:
-    """Stands for the sweep of a command whose words and options are checked."""
+class RunWithoutRows:
+    """Stands for the run of a command whose words and options are checked."""
 
     def __init__(self, *arguments: object) -> None:
         pass
@@ -65,7 +65,7 @@ class SweepWithoutRun:
 
 
 def test_command_line_accepts_every_command(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("deepbench.runner.sweep.Sweep", SweepWithoutRun)
+    monkeypatch.setattr("deepbench.runner.run.Run", RunWithoutRows)
     checked = 0
     for page in PAGES:
         for words in deepbench_commands(page):

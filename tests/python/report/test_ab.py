@@ -10,7 +10,7 @@ from deepbench.ab.result import AbResult
 from deepbench.ab.side import Setup
 from deepbench.report.ab import FORMATS, render
 from scripted_pairs import run_pairs
-from scripted_sweep import ScriptedRows, times_as_long
+from scripted_run import ScriptedRows, times_as_long
 
 EVIL = "<script>alert(1)</script>|"
 

@@ -30,7 +30,7 @@ from golden_report import render_rows
 
 
 def gemm_rows() -> list[dict[str, Any]]:
-    """One row of each kind that a sweep can produce."""
+    """One row of each kind that a run can produce."""
     cold = make_gemm(2)
     cold["regime"] = {**cold["regime"], "cache": "cold", "cold": "rotation", "copies": 48}
     large = make_gemm(3, m=5124, n=9124)

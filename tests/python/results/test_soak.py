@@ -13,7 +13,7 @@ from deepbench.results.row import Row, SoakPart, parse_row
 from deepbench.results.schema import SchemaError
 from deepbench.results.soak import first_and_last_tenth_of, steps_of, whole_of
 from example_rows import make_row
-from scripted_sweep import ScriptedRows, run_sweep
+from scripted_run import ScriptedRows, run_scripted
 
 
 def part(calls: int, elapsed_ns: float, clock_mhz: object = 1500, **batches: int) -> dict[str, Any]:
@@ -68,7 +68,9 @@ def test_the_course_stands_below_the_rows(format: str, soaks: int, lines: int) -
         return {**row, "soak": [part(100, 1000 + number, 1700 - number) for number in range(100)]}
 
     answers = dict.fromkeys(range(soaks), soaked)
-    _, out, _ = run_sweep(ScriptedRows(answers), "gemm", "m=1", "n=1", "k=1,2", "--format", format)
+    _, out, _ = run_scripted(
+        ScriptedRows(answers), "gemm", "m=1", "n=1", "k=1,2", "--format", format
+    )
     course = out[out.index("Course of the soaks") :]
     assert sum("gemm m=1 n=1 k=1 " in line for line in course.splitlines()) == lines
     assert sum(" ns " in line for line in course.splitlines()) == 10 * soaks
@@ -96,7 +98,7 @@ def test_a_soak_that_is_none_is_an_error(soak: Any) -> None:
 
 def test_a_soak_is_sustained_and_may_take_a_minute() -> None:
     source = ScriptedRows()
-    run_sweep(source, "gemm", "m=1", "n=1", "k=1", "--soak", "2000")
+    run_scripted(source, "gemm", "m=1", "n=1", "k=1", "--soak", "2000")
     assert ["power=sustained" in line for line in source.lines] == [True]
 
 
@@ -112,4 +114,4 @@ def test_a_soak_is_sustained_and_may_take_a_minute() -> None:
 )
 def test_what_contradicts_a_soak_is_refused(options: list[str], said: str) -> None:
     with pytest.raises(UsageError, match=said):
-        run_sweep(ScriptedRows(), "gemm", "m=1", "n=1", "k=1", "--soak", "2000", *options)
+        run_scripted(ScriptedRows(), "gemm", "m=1", "n=1", "k=1", "--soak", "2000", *options)

@@ -17,7 +17,7 @@ from deepbench.runner.plan import PlannedRow, digest, plan
 from example_rows import HELLO
 from fake_plugin import build_fake_backend
 from golden_runs import deepbench
-from scripted_sweep import ScriptedRows, crashed_worker, run_sweep, unsupported_row
+from scripted_run import ScriptedRows, crashed_worker, run_scripted, unsupported_row
 
 SUITE = """\
 gemm m=64 n=16 k=64 count=32 application="qkv"
@@ -108,9 +108,9 @@ gemm m=1 n=2 k=3 application="late"
 """
     path = suite_file(tmp_path, text)
     assert [row.attributes["k"] for row in planned_rows(path, "--quick")] == [1, 3]
-    _, out, _ = run_sweep(ScriptedRows(), "run", str(path), "--quick")
+    _, out, _ = run_scripted(ScriptedRows(), "run", str(path), "--quick")
     assert "that --quick left out" in out
-    _, out, _ = run_sweep(ScriptedRows(), "run", str(path))
+    _, out, _ = run_scripted(ScriptedRows(), "run", str(path))
     assert "Not in it" not in out
 
 
@@ -119,7 +119,7 @@ gemm m=1 n=2 k=3 application="late"
 
 def test_rows_have_their_counts(tmp_path: Path, suite: str) -> None:
     path = tmp_path / "a.jsonl"
-    status, _, _ = run_sweep(ScriptedRows(), "run", suite, "-o", str(path))
+    status, _, _ = run_scripted(ScriptedRows(), "run", suite, "-o", str(path))
     assert status == 0
     first, second = rows_in(path)
     assert counts_of(first) == COUNTED
@@ -131,7 +131,7 @@ def test_rows_have_their_counts(tmp_path: Path, suite: str) -> None:
 @pytest.mark.parametrize("answer", [crashed_worker, unsupported_row])
 def test_rows_without_a_time_have_their_counts(tmp_path: Path, suite: str, answer: Any) -> None:
     path = tmp_path / "a.jsonl"
-    _, out, _ = run_sweep(ScriptedRows({0: answer}), "run", suite, "-o", str(path))
+    _, out, _ = run_scripted(ScriptedRows({0: answer}), "run", suite, "-o", str(path))
     assert counts_of(rows_in(path)[0]) == COUNTED
     assert "Not in it: 1 row without a time, of 38 calls." in out
 
@@ -139,14 +139,14 @@ def test_rows_without_a_time_have_their_counts(tmp_path: Path, suite: str, answe
 def test_a_worker_cannot_count(tmp_path: Path, suite: str) -> None:
     source = ScriptedRows({0: lambda row: {**row, "count": 5, "applications": []}})
     path = tmp_path / "a.jsonl"
-    run_sweep(source, "run", suite, "-o", str(path))
+    run_scripted(source, "run", suite, "-o", str(path))
     assert counts_of(rows_in(path)[0]) == COUNTED
 
 
 def test_rows_of_a_suite_without_counts_have_no_such_keys(tmp_path: Path) -> None:
     suite = suite_file(tmp_path, 'gemm m=1 n=2 k=3 application="a"\n' * 2)
     path = tmp_path / "a.jsonl"
-    _, out, _ = run_sweep(without_counts(), "run", str(suite), "-o", str(path))
+    _, out, _ = run_scripted(without_counts(), "run", str(suite), "-o", str(path))
     assert len(rows_in(path)) == 2
     assert not any({"count", "applications"} & set(row) for row in rows_in(path))
     assert "count" not in out
@@ -162,7 +162,7 @@ def without_counts() -> ScriptedRows:
 
 def test_visits_and_the_row_that_they_make_have_the_counts(tmp_path: Path, suite: str) -> None:
     path = tmp_path / "a.jsonl"
-    run_sweep(ScriptedRows(), "run", suite, "--visits", "2", "-o", str(path))
+    run_scripted(ScriptedRows(), "run", suite, "--visits", "2", "-o", str(path))
     lines = list(map(json.loads, path.read_text().splitlines()))
     visits = [line["row"] for line in lines if line["type"] == "visit"]
     assert sorted(visit["count"] for visit in visits) == [1, 1, 38, 38]
@@ -171,10 +171,10 @@ def test_visits_and_the_row_that_they_make_have_the_counts(tmp_path: Path, suite
 
 def test_a_row_that_is_kept_is_not_measured_again(tmp_path: Path, suite: str) -> None:
     path = tmp_path / "a.jsonl"
-    run_sweep(ScriptedRows(), "run", suite, "-o", str(path))
+    run_scripted(ScriptedRows(), "run", suite, "-o", str(path))
     text = path.read_text()
     source = ScriptedRows()
-    status, out, _ = run_sweep(source, "run", suite, "-o", str(path), "--resume")
+    status, out, _ = run_scripted(source, "run", suite, "-o", str(path), "--resume")
     assert (status, source.lines) == (0, [])
     assert path.read_text() == text
     assert "hot, rested     2     39" in out
@@ -182,10 +182,10 @@ def test_a_row_that_is_kept_is_not_measured_again(tmp_path: Path, suite: str) ->
 
 def test_resuming_with_other_counts_is_refused(tmp_path: Path, suite: str) -> None:
     path = tmp_path / "a.jsonl"
-    run_sweep(ScriptedRows(), "run", suite, "-o", str(path))
+    run_scripted(ScriptedRows(), "run", suite, "-o", str(path))
     suite_file(tmp_path, SUITE.replace("count=32", "count=33"))
     with pytest.raises(ResultError, match="the remaining problems differ, or their applications"):
-        run_sweep(ScriptedRows(), "run", suite, "-o", str(path), "--resume")
+        run_scripted(ScriptedRows(), "run", suite, "-o", str(path), "--resume")
 
 
 def test_a_real_worker_and_its_file(tmp_path: Path) -> None:

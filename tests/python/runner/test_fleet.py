@@ -84,7 +84,7 @@ FAULTS = {  # by m, on rank 1 of 3: the row's status, its reason, whether others
 
 def test_a_fault_of_one_rank_costs_its_row_alone_and_names_it(plugin: Path, tmp_path: Path) -> None:
     script = "\n".join(f"when rank=1 m={m} {fault[0]}" for m, fault in FAULTS.items())
-    # A good row after each: three crashes in a row would end the sweep.
+    # A good row after each: three crashes in a row would end the run.
     sizes = ",".join(["9", *(f"{m},9" for m in FAULTS)])
     ran = FakeFleetRun(plugin, tmp_path, sizes, "time 2e6\n" + script, "--time-limit", "1")
     assert ran.done.returncode == 1

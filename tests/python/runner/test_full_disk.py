@@ -1,4 +1,4 @@
-"""A disk that fills up during a sweep ends it with a line and a status; what was measured is kept
+"""A disk that fills up during a run ends it with a line and a status; what was measured is kept
 in whole lines, and --resume measures the rest once there is room."""
 
 from __future__ import annotations

@@ -20,7 +20,7 @@ from deepbench.results import read
 from deepbench.results.file_lock import try_lock
 from deepbench.results.reader import read_through
 from example_rows import make_ceiling, make_context, make_gemm
-from scripted_sweep import THREE, ScriptedRows, run_sweep
+from scripted_run import THREE, ScriptedRows, run_scripted
 
 PROBLEM = "gemm m=1760 n=16 k=1760 trans_a=n trans_b=t precision=float"
 
@@ -200,9 +200,9 @@ def test_rows_of_visits_are_kept_once_they_are_complete_or_the_run_ends_early(
     folder: Path,
 ) -> None:
     visits = (*THREE, "--visits", "3")
-    run_sweep(ScriptedRows(), *visits)
+    run_scripted(ScriptedRows(), *visits)
     with pytest.raises(Terminated):
-        run_sweep(ScriptedRows({(1, 2): Terminated(15)}), *visits)
+        run_scripted(ScriptedRows({(1, 2): Terminated(15)}), *visits)
     complete, interrupted = (read(run.path) for run in reversed(list(history.runs())))
     assert [row.position for row in complete.rows] == [0, 1, 2]
     assert [row.position for row in interrupted.rows] == [0, 1, 2]

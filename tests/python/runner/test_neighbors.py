@@ -14,7 +14,7 @@ import pytest
 
 from deepbench.cli import main
 from deepbench.results import read
-from scripted_sweep import THREE, Answer, ScriptedRows, run_sweep
+from scripted_run import THREE, Answer, ScriptedRows, run_scripted
 
 THREE_VISITS = (*THREE, "--visits", "3")
 
@@ -71,7 +71,7 @@ def test_a_row_that_shares_its_processor_is_disturbed(tmp_path: Path, neighbor: 
 def test_a_disturbed_visit_is_made_once_more(tmp_path: Path) -> None:
     path = tmp_path / "a.jsonl"
     source = ScriptedRows({(1, 2): in_turn(waiting(0.6), waiting(0.0))})
-    assert run_sweep(source, *THREE_VISITS, "-o", str(path))[0] == 0
+    assert run_scripted(source, *THREE_VISITS, "-o", str(path))[0] == 0
     assert source.renewals == 3  # the visit is made again by a further worker
     assert len(source.lines) == 10
     assert " visit=2 " in source.lines[-1]
@@ -82,7 +82,7 @@ def test_a_disturbed_visit_is_made_once_more(tmp_path: Path) -> None:
 def test_a_visit_that_stays_disturbed_labels_its_row(tmp_path: Path) -> None:
     path = tmp_path / "a.jsonl"
     source = ScriptedRows({(1, 2): waiting(0.6)})
-    status, out, _ = run_sweep(source, *THREE_VISITS, "-o", str(path))
+    status, out, _ = run_scripted(source, *THREE_VISITS, "-o", str(path))
     assert status == 0
     assert len(source.lines) == 10
     assert shares(path) == [0, 0.6, 0]
@@ -93,7 +93,7 @@ def test_a_repetition_that_fails_leaves_the_visit(tmp_path: Path) -> None:
     path = tmp_path / "a.jsonl"
     failed = waiting(0.0, status="failed", reason="gone", rates=None, statistics=None)
     source = ScriptedRows({(1, 3): in_turn(waiting(0.6), failed)})
-    assert run_sweep(source, *THREE_VISITS, "-o", str(path))[0] == 0
+    assert run_scripted(source, *THREE_VISITS, "-o", str(path))[0] == 0
     assert shares(path) == [0, 0.6, 0]
 
 
@@ -102,18 +102,18 @@ def test_a_first_visit_that_selected_is_not_made_again() -> None:
         return waiting(0.6)({**row, "algorithm": {**row["algorithm"], "mode": "best"}})
 
     source = ScriptedRows({(0, 1): selected})
-    run_sweep(source, *THREE_VISITS, "--algorithm", "best")
+    run_scripted(source, *THREE_VISITS, "--algorithm", "best")
     assert len(source.lines) == 9
 
 
 @pytest.mark.parametrize("visits", [(), ("--visits", "3")])
 def test_retry_measures_disturbed_rows_again(tmp_path: Path, visits: tuple[str, ...]) -> None:
     path = tmp_path / "a.jsonl"
-    run_sweep(ScriptedRows({1: waiting(0.6)}), *THREE, *visits, "-o", str(path))
+    run_scripted(ScriptedRows({1: waiting(0.6)}), *THREE, *visits, "-o", str(path))
     source = ScriptedRows()
-    run_sweep(source, *THREE, *visits, "-o", str(path), "--resume")
+    run_scripted(source, *THREE, *visits, "-o", str(path), "--resume")
     assert source.lines == []
-    _, _, err = run_sweep(source, *THREE, *visits, "-o", str(path), "--resume", "--retry")
+    _, _, err = run_scripted(source, *THREE, *visits, "-o", str(path), "--resume", "--retry")
     assert "has 3 of 3 rows" in err
     assert "; 1 disturbed and will be measured again" in err
     assert {line.partition("position=")[2].split()[0] for line in source.lines} == {"1"}
@@ -135,7 +135,7 @@ def test_two_runs_beside_a_neighbor_find_no_row_faster(
 
     files = [tmp_path / "a.jsonl", tmp_path / "b.jsonl"]
     for path, answers in zip(files, ({0: slow}, {2: slow}), strict=True):
-        run_sweep(ScriptedRows(answers), *THREE, "-o", str(path))
+        run_scripted(ScriptedRows(answers), *THREE, "-o", str(path))
     assert main(["compare", *map(str, files)]) == 0
     out = capsys.readouterr().out
     assert "3 rows compared: 1 same, 2 disturbed" in out

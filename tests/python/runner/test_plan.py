@@ -22,7 +22,7 @@ from deepbench.runner.plan import PlannedRow, digest, hang_limit_s, plan, withou
 from deepbench.runner.run_options import RunOptions
 from deepbench.runner.time_estimate import Expectation, Speeds
 from example_rows import HELLO
-from scripted_sweep import ScriptedRows, run_sweep
+from scripted_run import ScriptedRows, run_scripted
 
 
 def planned_rows(
@@ -310,12 +310,12 @@ def test_quick_names_what_it_skips(tmp_path: Path) -> None:
     long = [f"gemm m=5000 n=5000 k={k}" for k in (5000, 6000, 7000, 8000)]
     suite = tmp_path / "mine.txt"
     suite.write_text("\n".join([*long[:3], 'gemm m=1 n=1 k=1 application="x"', long[3]]))
-    _, out, said = run_sweep(ScriptedRows(), "run", str(suite), "--quick")
+    _, out, said = run_scripted(ScriptedRows(), "run", str(suite), "--quick")
     assert "--quick skips 1 row whose calls are expected to take more than 1 s: gemm m=5000" in said
     assert len(out.splitlines()) > 1
     suite.write_text(long[0])
     with pytest.raises(UsageError, match="--quick skips all problems; leave it out"):
-        run_sweep(ScriptedRows(), "run", str(suite), "--quick")
+        run_scripted(ScriptedRows(), "run", str(suite), "--quick")
 
 
 def test_quick_leaves_single_problems_alone() -> None:

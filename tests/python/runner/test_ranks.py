@@ -493,7 +493,7 @@ FAULTS = {  # by elements: on rank 1, at which stage; the row's status, and its 
 
 def test_every_fault_of_a_rank_costs_its_row_alone(plugin: Path, tmp_path: Path) -> None:
     script = "\n".join(f"when rank=1 elements={n} {fault}" for n, (fault, _, _) in FAULTS.items())
-    # A good row after each: three crashes in a row would end the sweep.
+    # A good row after each: three crashes in a row would end the run.
     sizes = ",".join(["1000", *(f"{size},1000" for size in FAULTS)])
     file = tmp_path / "rows.jsonl"
     done = deepbench("all_reduce", f"elements={sizes}", "--ranks", "2", "--backend", "fake",

@@ -16,7 +16,7 @@ from deepbench.results import read, schema
 from deepbench.runner.worker_exit import WorkerFailure
 from example_rows import HELLO, members, without_times
 from fake_plugin import build_fake_backend
-from scripted_sweep import Answer, ScriptedRows, crashed_worker, run_sweep, unsupported_row
+from scripted_run import Answer, ScriptedRows, crashed_worker, run_scripted, unsupported_row
 
 TEN = ("gemm", "m=64", "n=" + ",".join(str(n) for n in range(10, 20)), "k=64")
 REASON = "not run after three crashes in a row: " + ", ".join(
@@ -57,7 +57,7 @@ def with_libraries(source: ScriptedRows, *names: str) -> ScriptedRows:
 def test_three_crashes_in_a_row_end_it(tmp_path: Path) -> None:
     source = ScriptedRows({2: crashed_worker, 3: crashed_worker, 4: crashed_worker})
     file = tmp_path / "rows.jsonl"
-    status, out, err = run_sweep(source, *TEN, "-o", str(file))
+    status, out, err = run_scripted(source, *TEN, "-o", str(file))
     assert status == 1
     assert measured_positions(source) == [0, 1, 2, 3, 4]
     rows = members(read(file).rows)
@@ -93,7 +93,7 @@ def test_three_crashes_in_a_row_end_it(tmp_path: Path) -> None:
 )
 def test_what_is_in_a_row(answers: list[Answer], given_up: bool) -> None:
     source = ScriptedRows(dict(enumerate(answers)))
-    _, _, err = run_sweep(source, *TEN)
+    _, _, err = run_scripted(source, *TEN)
     assert (9 not in measured_positions(source)) == given_up
     assert ("reached the restart limit" in err) == given_up
 
@@ -105,7 +105,7 @@ def test_other_libraries_and_unsupported_rows_go_on() -> None:
         "other",
     )
     source.able = {5: "other", 8: "other"}
-    _, out, err = run_sweep(source, *TEN)
+    _, out, err = run_scripted(source, *TEN)
     assert measured_positions(source) == [0, 1, 2, 3, 4, 5, 6, 8]
     assert out.count("unsupported: not here") == 1
     assert "gemm through the backend's choice of one, other reached the restart limit" in err
@@ -119,10 +119,10 @@ def test_rows_of_which_nothing_can_be_asked_are_in_a_row_too() -> None:
             return super().supports(line, position, limit_s)
 
     apart = RowsWithoutSupportAnswer(dict.fromkeys((1, 3, 5, 7), crashed_worker))
-    _, _, err = run_sweep(apart, *TEN)
+    _, _, err = run_scripted(apart, *TEN)
     assert "restart limit" not in err
     together = RowsWithoutSupportAnswer(dict.fromkeys((2, 3, 4, 6), crashed_worker))
-    _, _, err = run_sweep(together, *TEN)
+    _, _, err = run_scripted(together, *TEN)
     assert "gemm reached the restart limit" in err
     assert measured_positions(together) == [0, 1, 2, 3, 4, 5, 7, 8, 9]
 
@@ -131,20 +131,20 @@ def test_the_library_that_was_asked_for_is_the_one() -> None:
     source = with_libraries(
         ScriptedRows({2: crashed_worker, 3: crashed_worker, 4: crashed_worker}), "one", "other"
     )
-    _, _, err = run_sweep(source, *TEN, "--library", "other")
+    _, _, err = run_scripted(source, *TEN, "--library", "other")
     assert "gemm through other reached the restart limit" in err
     assert measured_positions(source) == [0, 1, 2, 3, 4]
 
 
 def test_a_backend_without_libraries_is_given_up_as_it_is() -> None:
     source = with_libraries(ScriptedRows({2: crashed_worker, 3: crashed_worker, 4: crashed_worker}))
-    _, _, err = run_sweep(source, *TEN)
+    _, _, err = run_scripted(source, *TEN)
     assert "warning: gemm reached the restart limit" in err
 
 
 def test_nothing_is_announced_of_the_last_rows() -> None:
     source = ScriptedRows({7: crashed_worker, 8: crashed_worker, 9: crashed_worker})
-    _, _, err = run_sweep(source, *TEN)
+    _, _, err = run_scripted(source, *TEN)
     assert "restart limit" not in err
     assert source.checks == 2  # after two crashes: of no use after the last
 
@@ -153,17 +153,17 @@ def test_nothing_is_announced_of_the_last_rows() -> None:
 def test_a_resumed_run_gives_up_where_a_whole_one_does(tmp_path: Path, ended_at: int) -> None:
     crashes = {2: crashed_worker, 3: crashed_worker, 4: crashed_worker}
     whole, file = tmp_path / "whole.jsonl", tmp_path / "rows.jsonl"
-    run_sweep(ScriptedRows(crashes), *TEN, "-o", str(whole))
+    run_scripted(ScriptedRows(crashes), *TEN, "-o", str(whole))
     lines = whole.read_text().splitlines(keepends=True)
     file.write_text("".join(lines[: 1 + ended_at]))
     source = ScriptedRows(crashes)
-    run_sweep(source, *TEN, "-o", str(file), "--resume")
+    run_scripted(source, *TEN, "-o", str(file), "--resume")
     assert measured_positions(source) == list(range(ended_at, 5))
     assert members(read(file).rows) == members(read(whole).rows)
 
 
 def test_rows_that_were_not_run_are_valid(tmp_path: Path) -> None:
-    run_sweep(
+    run_scripted(
         ScriptedRows(dict.fromkeys(range(3), crashed_worker)), *TEN, "-o", str(tmp_path / "a")
     )
     for row in members(read(tmp_path / "a").rows):

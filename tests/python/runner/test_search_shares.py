@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from deepbench.errors import Terminated
-from scripted_sweep import Answer, ScriptedRows, crashed_worker, run_sweep
+from scripted_run import Answer, ScriptedRows, crashed_worker, run_scripted
 
 REST = ("n=16", "k=64", "--algorithm", "best")
 
@@ -50,7 +50,7 @@ def test_time_that_a_search_did_not_need_is_given_to_the_next() -> None:
             4: searched(110.0, 115.0),  # of 10 s, the most that one row gets
         }
     )
-    run_sweep(source, "gemm", "m=1,2,3,4,5,6", *REST)
+    run_scripted(source, "gemm", "m=1,2,3,4,5,6", *REST)
     given = [float(one.get("budget", 0)) for one in received(source)]
     assert given == [0.0, 0.75, 0.25, 0.0, 10.0, 10.0]
 
@@ -59,7 +59,7 @@ def test_the_winner_of_the_nearest_like_row_comes_first() -> None:
     source = ScriptedRows(
         {0: searched(1.0, 1.0, "c1"), 1: searched(1.0, 1.0), 2: searched(1.0, 1.0, 'a "b"')}
     )
-    run_sweep(source, "gemm", "m=64,1024,8,100,900,9", *REST)
+    run_scripted(source, "gemm", "m=64,1024,8,100,900,9", *REST)
     assert received(source) == [
         {}, {"first": "c1"}, {"first": "c1"}, {"first": "c1"}, {}, {"first": '"a'},
     ]  # fmt: skip
@@ -68,7 +68,7 @@ def test_the_winner_of_the_nearest_like_row_comes_first() -> None:
 
 def test_rows_of_other_kinds_are_not_like() -> None:
     source = ScriptedRows({0: searched(1.0, 1.0, "c1")})
-    run_sweep(source, "gemm", "m=64", "trans_a=n,t", *REST)
+    run_scripted(source, "gemm", "m=64", "trans_a=n,t", *REST)
     assert received(source) == [{}, {}]
 
 
@@ -76,9 +76,9 @@ def test_winners_of_a_resumed_file_count_and_its_time_does_not(tmp_path: Path) -
     words = ("gemm", "m=64,80", *REST, "-o", str(tmp_path / "a.jsonl"))
     begun = ScriptedRows({0: searched(2.0, 1.0, "c1"), 1: Terminated(15)})
     with pytest.raises(Terminated):
-        run_sweep(begun, *words)
+        run_scripted(begun, *words)
     source = ScriptedRows()
-    run_sweep(source, *words, "--resume")
+    run_scripted(source, *words, "--resume")
     assert received(source) == [{"first": "c1"}]
 
 
@@ -86,32 +86,32 @@ def test_winners_of_first_visits_count_although_their_rows_are_incomplete(tmp_pa
     words = ("gemm", "m=64,80", *REST, "--visits", "2", "-o", str(tmp_path / "a.jsonl"))
     begun = ScriptedRows({0: searched(2.0, 1.0, "c1"), 1: Terminated(15)})
     with pytest.raises(Terminated):
-        run_sweep(begun, *words)
+        run_scripted(begun, *words)
     source = ScriptedRows()
-    run_sweep(source, *words, "--resume")
+    run_scripted(source, *words, "--resume")
     assert received(source)[0] == {"first": "c1"}
 
 
 def test_a_search_that_crashes_has_used_what_it_received() -> None:
     source = ScriptedRows({0: searched(2.0, 1.0), 1: crashed_worker})
-    run_sweep(source, "gemm", "m=1,2,3", *REST)
+    run_scripted(source, "gemm", "m=1,2,3", *REST)
     assert received(source) == [{}, {"budget": "1.000000"}, {}]
 
 
 def test_a_search_gets_a_tenth_of_the_hang_limit_at_most() -> None:
     source = ScriptedRows({0: searched(20.0, 1.0)})
-    run_sweep(source, "gemm", "m=1,2", *REST, "--hang-limit", "30")
+    run_scripted(source, "gemm", "m=1,2", *REST, "--hang-limit", "30")
     assert received(source) == [{}, {"budget": "3.000000"}]
 
 
 def test_only_the_first_visit_searches() -> None:
     source = ScriptedRows({0: searched(2.0, 1.0, "c1")})
-    run_sweep(source, "gemm", "m=64,80", *REST, "--visits", "2")
+    run_scripted(source, "gemm", "m=64,80", *REST, "--visits", "2")
     assert received(source)[:2] == [{}, {"budget": "1.000000", "first": "c1"}]
     assert received(source)[2:] == [{}, {}]
 
 
 def test_rows_that_search_nothing_leave_nothing() -> None:
     source = ScriptedRows()
-    run_sweep(source, "gemm", "m=1,2,3", "n=16", "k=64")
+    run_scripted(source, "gemm", "m=1,2,3", "n=16", "k=64")
     assert received(source) == [{}, {}, {}]

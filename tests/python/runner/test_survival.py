@@ -1,4 +1,4 @@
-"""Runs a sweep of 600 rows on a backend that fails in every way, and kills its worker and parent.
+"""Runs 600 rows on a backend that fails in every way, and kills its worker and parent.
 Only the rows in progress may be lost, and the others must equal those of an undisturbed run. The
 tests use real processes and the command line."""
 
@@ -56,7 +56,7 @@ def fault_script(faults: Mapping[int, str]) -> str:
     return "\n".join(f"when {conditions[place]} {fault}" for place, fault in faults.items())
 
 
-class Sweep:
+class ResumedRun:
     """The command, which goes on with its file as often as it is started."""
 
     def __init__(self, folder: Path, plugin: Path) -> None:
@@ -147,38 +147,38 @@ def without_measured_values(row: Mapping[str, Any]) -> dict[str, Any]:
 )
 def test_nothing_is_lost_but_the_rows_in_hand(tmp_path: Path) -> None:
     plugin = build_fake_backend(tmp_path / "libdeepbench_fake.so")
-    whole, sweep = Sweep(tmp_path / "whole", plugin), Sweep(tmp_path / "sweep", plugin)
+    whole, disturbed = (ResumedRun(tmp_path / name, plugin) for name in ("whole", "disturbed"))
     try:
         whole.start({}, (), LONG_S)
-        said = run_disturbed(sweep)
+        said = run_disturbed(disturbed)
         whole.end()
     finally:
         whole.stop()
-        sweep.stop()
-    check_rows(members(read(sweep.file).rows), members(read(whole.file).rows))
+        disturbed.stop()
+    check_rows(members(read(disturbed.file).rows), members(read(whole.file).rows))
     assert "reached the restart limit" not in said
     assert "600 rows: 558 ok, 42 failed" in said
-    assert b"\n\n" not in sweep.file.read_bytes()
+    assert b"\n\n" not in disturbed.file.read_bytes()
 
 
-def run_disturbed(sweep: Sweep) -> str:
-    """Runs the sweep with all faults and returns the last process's output."""
+def run_disturbed(disturbed: ResumedRun) -> str:
+    """Runs the command with all faults and returns the last process's output."""
     faults = {**CRASHES, **FOR_NOTHING, **dict.fromkeys(HANGS, "hang time_batch")}
     first, second, third = PARENT_KILLED
-    sweep.start(faults, (first,), LONG_S)
-    sweep.wait_for(first)
-    sweep.kill_parent()
-    sweep.start(faults, (*WORKERS_KILLED, second), LONG_S)
+    disturbed.start(faults, (first,), LONG_S)
+    disturbed.wait_for(first)
+    disturbed.kill_parent()
+    disturbed.start(faults, (*WORKERS_KILLED, second), LONG_S)
     for place in WORKERS_KILLED:
-        sweep.wait_for(place)
-        sweep.kill_worker()
-    sweep.wait_for(second)
-    sweep.kill_parent()
-    sweep.start(faults, (third,), LONG_S)
-    sweep.wait_for(third)
-    sweep.kill_parent()
-    sweep.start(faults, (), SHORT_S)
-    return sweep.end()
+        disturbed.wait_for(place)
+        disturbed.kill_worker()
+    disturbed.wait_for(second)
+    disturbed.kill_parent()
+    disturbed.start(faults, (third,), LONG_S)
+    disturbed.wait_for(third)
+    disturbed.kill_parent()
+    disturbed.start(faults, (), SHORT_S)
+    return disturbed.end()
 
 
 def check_rows(

@@ -1,4 +1,4 @@
-"""Replays recorded runs and compares the time left that a sweep announces with the time it took.
+"""Replays recorded runs and compares the time left that a run announces with the time it took.
 
 An announcement is good if it is within a factor of two of the time that is truly left. The tests
 count ten moments per row, from the third row on, at which more than five seconds are truly left.
@@ -23,8 +23,7 @@ from deepbench.results import Row
 from deepbench.runner import progress
 from deepbench.runner.time_estimate import Estimate, Expectation, Work
 from deepbench.runner.worker_exit import WorkerFailure
-from scripted_sweep import Run as ScriptedRun
-from scripted_sweep import ScriptedRows, crashed_worker, unsupported_row
+from scripted_run import ScriptedRows, ScriptedRun, crashed_worker, unsupported_row
 from source_tree import ROOT
 
 CPU_RUNS = ROOT / "tests/data/row_times_cpu.jsonl"

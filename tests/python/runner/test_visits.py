@@ -16,12 +16,12 @@ import pytest
 from deepbench.errors import Terminated, UsageError
 from deepbench.results import ResultError, read
 from fake_plugin import build_fake_backend
-from scripted_sweep import (
+from scripted_run import (
     THREE,
     Answer,
     ScriptedRows,
     crashed_worker,
-    run_sweep,
+    run_scripted,
     times_as_long,
     unsupported_row,
 )
@@ -40,14 +40,14 @@ def visit_places(path: Path) -> list[tuple[int, int]]:
 
 def test_visits_without_rows_need_no_worker() -> None:
     source = ScriptedRows(dict.fromkeys(range(3), crashed_worker))
-    run_sweep(source, *THREE_VISITS)
+    run_scripted(source, *THREE_VISITS)
     assert source.renewals == 0
 
 
 def test_every_row_is_visited_by_three_workers_and_becomes_one_row(tmp_path: Path) -> None:
     path = tmp_path / "a.jsonl"
     source = ScriptedRows({(1, 2): times_as_long(1.02), (1, 3): times_as_long(1.01)})
-    status, out, err = run_sweep(source, *THREE_VISITS, "-o", str(path))
+    status, out, err = run_scripted(source, *THREE_VISITS, "-o", str(path))
     assert status == 0
     assert source.renewals == 2
     places = visit_places(path)
@@ -81,7 +81,7 @@ def test_later_visits_measure_the_algorithm_of_the_first_in_other_orders() -> No
         "best",
     )
     source = ScriptedRows({(0, 1): selected})
-    assert run_sweep(source, *many)[0] == 0
+    assert run_scripted(source, *many)[0] == 0
     lines = [line for line in source.lines if line.partition("position=")[2].split()[0] == "0"]
     assert "visit=" not in lines[0]
     assert lines[1].endswith(' visit=2 algorithm="tile 4"')
@@ -97,7 +97,7 @@ def test_later_visits_measure_the_algorithm_of_the_first_in_other_orders() -> No
 def test_a_row_whose_first_visit_fails_has_no_others(tmp_path: Path, answer: Answer) -> None:
     path = tmp_path / "a.jsonl"
     source = ScriptedRows({1: answer})
-    run_sweep(source, *THREE_VISITS, "-o", str(path))
+    run_scripted(source, *THREE_VISITS, "-o", str(path))
     assert [place for place in visit_places(path) if place[0] == 1] == []
     assert sum(" position=1" in line for line in source.lines) == 1
     assert read(path).rows[1].status in ("unsupported", "failed")
@@ -105,7 +105,7 @@ def test_a_row_whose_first_visit_fails_has_no_others(tmp_path: Path, answer: Ans
 
 def test_a_visit_that_fails_is_named_and_costs_no_other(tmp_path: Path) -> None:
     path = tmp_path / "a.jsonl"
-    status, out, _ = run_sweep(
+    status, out, _ = run_scripted(
         ScriptedRows({(1, 2): crashed_worker}), *THREE_VISITS, "-o", str(path)
     )
     assert status == 0
@@ -124,7 +124,7 @@ def test_a_visit_that_fails_is_named_and_costs_no_other(tmp_path: Path) -> None:
 def test_a_visit_that_is_wrong_is_the_row(tmp_path: Path, status: str) -> None:
     path = tmp_path / "a.jsonl"
     wrong = times_as_long(1, status=status, reason="element 3 is 1, expected 2", rates=None)
-    code, _, _ = run_sweep(ScriptedRows({(1, 2): wrong}), *THREE_VISITS, "-o", str(path))
+    code, _, _ = run_scripted(ScriptedRows({(1, 2): wrong}), *THREE_VISITS, "-o", str(path))
     assert code == 1
     row = read(path).rows[1]
     assert row.status == status
@@ -148,13 +148,13 @@ def test_a_run_that_ends_early_keeps_its_visits_and_is_resumed(
 ) -> None:
     path = tmp_path / "a.jsonl"
     with pytest.raises(Terminated):
-        run_sweep(ScriptedRows({stopped_at: Terminated(15)}), *THREE_VISITS, "-o", str(path))
+        run_scripted(ScriptedRows({stopped_at: Terminated(15)}), *THREE_VISITS, "-o", str(path))
     made = len(visit_places(path))
     assert 3 * (stopped_at[1] - 1) <= made < 3 * stopped_at[1]
     assert sum(visit_counts(path).values()) == made
     assert lines_of(path, "row") == []
     source = ScriptedRows()
-    assert run_sweep(source, *THREE_VISITS, "-o", str(path), "--resume")[0] == 0
+    assert run_scripted(source, *THREE_VISITS, "-o", str(path), "--resume")[0] == 0
     assert len(source.lines) == 9 - made
     assert visit_counts(path) == {0: 3, 1: 3, 2: 3}
     assert len(lines_of(path, "row")) == 3
@@ -162,9 +162,9 @@ def test_a_run_that_ends_early_keeps_its_visits_and_is_resumed(
 
 def test_another_number_of_visits_is_another_run(tmp_path: Path) -> None:
     path = tmp_path / "a.jsonl"
-    run_sweep(ScriptedRows(), *THREE_VISITS, "-o", str(path))
+    run_scripted(ScriptedRows(), *THREE_VISITS, "-o", str(path))
     with pytest.raises(ResultError, match="option visits was 3, now it is 2"):
-        run_sweep(ScriptedRows(), *THREE, "--visits", "2", "-o", str(path), "--resume")
+        run_scripted(ScriptedRows(), *THREE, "--visits", "2", "-o", str(path), "--resume")
 
 
 @pytest.mark.parametrize(
@@ -178,12 +178,12 @@ def test_another_number_of_visits_is_another_run(tmp_path: Path) -> None:
 )
 def test_what_cannot_be_visited_is_refused(arguments: tuple[str, ...], message: str) -> None:
     with pytest.raises(UsageError, match=message):
-        run_sweep(ScriptedRows(), *THREE, *arguments)
+        run_scripted(ScriptedRows(), *THREE, *arguments)
 
 
 def test_thinning_keeps_the_visits_of_missing_rows_alone(tmp_path: Path) -> None:
     path, thin = tmp_path / "a.jsonl", tmp_path / "b.jsonl"
-    run_sweep(ScriptedRows(), *THREE_VISITS, "-o", str(path))
+    run_scripted(ScriptedRows(), *THREE_VISITS, "-o", str(path))
     lines = path.read_text().splitlines()
     row = next(line for line in lines if json.loads(line).get("position") == 1)
     path.write_text("\n".join(line for line in lines if line != row) + "\n")
@@ -219,7 +219,7 @@ def test_a_damaged_visit_is_refused(
     tmp_path: Path, damage: Callable[[Path], None], message: str
 ) -> None:
     path = tmp_path / "a.jsonl"
-    run_sweep(ScriptedRows(), *THREE_VISITS, "-o", str(path))
+    run_scripted(ScriptedRows(), *THREE_VISITS, "-o", str(path))
     damage(path)
     with pytest.raises(ResultError, match=message):
         read(path)
@@ -247,11 +247,11 @@ def test_the_visits_of_real_workers(tmp_path: Path) -> None:
 def test_a_set_is_visited_three_times_and_a_problem_once(tmp_path: Path) -> None:
     path = tmp_path / "a.jsonl"
     source = ScriptedRows()
-    run_sweep(source, "gemm", "inference-device", "-o", str(path))
+    run_scripted(source, "gemm", "inference-device", "-o", str(path))
     assert source.renewals == 2
     result = read(path)
     assert result.context["options"]["visits"] == "3"
     assert {row.statistics.visits.count for row in result.rows if row.statistics.visits} == {3}
     alone = ScriptedRows()
-    run_sweep(alone, *THREE)
+    run_scripted(alone, *THREE)
     assert alone.renewals == 0

@@ -45,7 +45,7 @@ class _FinishedRow:
     elapsed_s: float
 
 
-class Sweep:
+class Run:
     """Runs the rows of one command."""
 
     def __init__(

@@ -14,7 +14,7 @@ from deepbench.cli.options import OPTIONS, run_options
 from deepbench.problems.selection import select, select_files
 from deepbench.results import Row
 from deepbench.runner.progress import Screen
-from deepbench.runner.sweep import Sweep
+from deepbench.runner.run import Run
 from deepbench.runner.worker_exit import WorkerFailure
 from deepbench.runner.worker_process import parse_answer
 from example_rows import HELLO, make_row, without_times
@@ -96,7 +96,7 @@ class ScriptedRows:
         self.ended = "killed"
 
 
-class Run:
+class ScriptedRun:
     """One command that ran to its end."""
 
     def __init__(
@@ -111,14 +111,14 @@ class Run:
             select_files(line.words) if op == "run" else select(op, line.words, options.corrected)
         )
         screen = Screen(self.out, self.err)
-        self.sweep = Sweep(selection, options, arguments, source, screen)
+        self.run = Run(selection, options, arguments, source, screen)
 
     def end(self) -> int:
-        return self.sweep.run()
+        return self.run.run()
 
 
-def run_sweep(source: ScriptedRows, *arguments: str) -> tuple[int, str, str]:
-    one = Run(source, *arguments)
+def run_scripted(source: ScriptedRows, *arguments: str) -> tuple[int, str, str]:
+    one = ScriptedRun(source, *arguments)
     return one.end(), one.out.getvalue(), one.err.getvalue()
 
 

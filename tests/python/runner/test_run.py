@@ -17,14 +17,14 @@ from deepbench.report import FormatError
 from deepbench.results import ResultError, read, schema
 from deepbench.runner.worker_process import SessionError
 from example_rows import HELLO, make_ceiling, with_named_ceilings
-from scripted_sweep import (
+from scripted_run import (
     THREE,
     Answer,
-    Run,
     ScriptedRows,
+    ScriptedRun,
     crashed_worker,
     row_without_candidate,
-    run_sweep,
+    run_scripted,
     unsupported_row,
 )
 
@@ -34,7 +34,7 @@ from scripted_sweep import (
 def test_everything_is_in_its_place(tmp_path: Path) -> None:
     path = tmp_path / "a.jsonl"
     source = ScriptedRows()
-    status, out, err = run_sweep(source, *THREE, "-o", str(path), "--samples", "5")
+    status, out, err = run_scripted(source, *THREE, "-o", str(path), "--samples", "5")
     assert status == 0
     assert source.ended == "closed"
     assert source.lines[1].endswith("n=32 k=64 trans_a=n trans_b=n precision=float ; position=1")
@@ -58,9 +58,9 @@ def test_everything_is_in_its_place(tmp_path: Path) -> None:
 def test_a_share_that_changes_after_its_row_was_printed_is_named(tmp_path: Path) -> None:
     def answer_with_ceiling(tflops: float) -> Answer:
         def answer(row: dict[str, Any]) -> dict[str, Any]:
-            run.sweep._write_ceiling(json.dumps(make_ceiling("arithmetic", tflops)))
-            run.sweep._write_ceiling(json.dumps(make_ceiling("bandwidth", 1e6)))
-            run.sweep._write_ceiling(json.dumps(make_ceiling("latency", 1.0)))
+            run.run._write_ceiling(json.dumps(make_ceiling("arithmetic", tflops)))
+            run.run._write_ceiling(json.dumps(make_ceiling("bandwidth", 1e6)))
+            run.run._write_ceiling(json.dumps(make_ceiling("latency", 1.0)))
             # 1 TFLOP/s with the median of all example rows
             return with_named_ceilings({**row, "work": {**row["work"], "flops": 1e8}})
 
@@ -68,7 +68,7 @@ def test_a_share_that_changes_after_its_row_was_printed_is_named(tmp_path: Path)
 
     path = tmp_path / "a.jsonl"
     answers = {0: answer_with_ceiling(2.0), 1: answer_with_ceiling(4.0)}
-    run = Run(ScriptedRows(answers), *THREE[:2], "n=16,32", "k=64", "-o", str(path))
+    run = ScriptedRun(ScriptedRows(answers), *THREE[:2], "n=16,32", "k=64", "-o", str(path))
     assert run.end() == 0
     mean, change = run.err.getvalue().splitlines()[-2:]
     assert "geometric mean 25.0 % of the roofline" in mean
@@ -83,7 +83,7 @@ def test_the_first_line_says_how_long_it_will_take() -> None:
     """In seconds that depend on the machine's load; more where more candidates are measured."""
     expected_s = []
     for algorithm in ("default", "exhaustive"):
-        _, _, err = run_sweep(ScriptedRows(), *THREE, "--algorithm", algorithm, "--no-ceilings")
+        _, _, err = run_scripted(ScriptedRows(), *THREE, "--algorithm", algorithm, "--no-ceilings")
         said = re.search(r"3 rows, about (\d+) s", err)
         assert said is not None
         expected_s.append(int(said[1]))
@@ -92,12 +92,12 @@ def test_the_first_line_says_how_long_it_will_take() -> None:
 
 def test_ceilings_can_be_left_out(tmp_path: Path) -> None:
     path = tmp_path / "a.jsonl"
-    assert run_sweep(ScriptedRows(), *THREE, "--no-ceilings", "-o", str(path))[0] == 0
+    assert run_scripted(ScriptedRows(), *THREE, "--no-ceilings", "-o", str(path))[0] == 0
     assert read(path).context["options"] == {"ceilings": "no"}
 
 
 def test_one_problem_says_which() -> None:
-    _, _, err = run_sweep(ScriptedRows(), "gemm", "m=64", "n=16", "k=64")
+    _, _, err = run_scripted(ScriptedRows(), "gemm", "m=64", "n=16", "k=64")
     assert err.startswith("deepbench: gemm m=64 n=16 k=64 trans_a=n trans_b=n precision=float on ")
     assert "1 row\n" in err
 
@@ -106,35 +106,35 @@ def test_one_problem_says_which() -> None:
     "words", [("memory", "kind=copy", "bytes=4096"), ("all_reduce", "elements=9")]
 )
 def test_what_goes_through_no_library_names_none(words: tuple[str, ...]) -> None:
-    _, _, err = run_sweep(ScriptedRows(), *words)
+    _, _, err = run_scripted(ScriptedRows(), *words)
     assert " on Example CPU (cpu, 2 threads): 1 row" in err
 
 
 def test_long_run_names_the_short_one() -> None:
-    _, _, err = run_sweep(ScriptedRows(), "gemm", "--format", "json")
+    _, _, err = run_scripted(ScriptedRows(), "gemm", "--format", "json")
     assert err.splitlines()[0].endswith("; try --quick")
-    _, _, err = run_sweep(ScriptedRows(), "gemm", "--quick", "--format", "json")
+    _, _, err = run_scripted(ScriptedRows(), "gemm", "--quick", "--format", "json")
     assert "try --quick" not in err
 
 
 def test_backend_decides_the_precision() -> None:
     source = ScriptedRows()
     source.hello = {**HELLO, "backend": {"name": "cuda"}, "planning": planning_facts("cuda")}
-    run_sweep(source, "gemm", "inference", "--quick")
+    run_scripted(source, "gemm", "inference", "--quick")
     assert all("precision=int8" in line for line in source.lines)
 
 
 def test_warnings_are_said_and_kept(tmp_path: Path) -> None:
     source = ScriptedRows()
     source.hello = {**HELLO, "warnings": ["the governor is powersave"]}
-    _, out, err = run_sweep(source, *THREE, "-o", str(tmp_path / "a"))
+    _, out, err = run_scripted(source, *THREE, "-o", str(tmp_path / "a"))
     assert "deepbench: warning: the governor is powersave\n" in err
     assert "warning" not in out
     assert read(tmp_path / "a").context["warnings"] == ["the governor is powersave"]
 
 
 def test_json_on_standard_output_is_json_alone() -> None:
-    _, out, _ = run_sweep(ScriptedRows(), *THREE, "--format", "json")
+    _, out, _ = run_scripted(ScriptedRows(), *THREE, "--format", "json")
     assert len(json.loads(out)["rows"]) == 3
 
 
@@ -151,14 +151,14 @@ def test_json_on_standard_output_is_json_alone() -> None:
     ],
 )
 def test_exit_status(answers: dict[int, Answer], status: int, said: str) -> None:
-    ended, _, err = run_sweep(ScriptedRows(answers), *THREE)
+    ended, _, err = run_scripted(ScriptedRows(answers), *THREE)
     assert ended == status
     assert said in err
 
 
 def test_lost_row_is_recorded_and_the_sweep_goes_on(tmp_path: Path) -> None:
     path = tmp_path / "a.jsonl"
-    _, out, _ = run_sweep(ScriptedRows({1: crashed_worker}), *THREE, "-o", str(path))
+    _, out, _ = run_scripted(ScriptedRows({1: crashed_worker}), *THREE, "-o", str(path))
     row = read(path).rows[1]
     assert row.status == "failed"
     assert row.reason == "the worker crashed: SIGSEGV"
@@ -176,7 +176,7 @@ def test_lost_row_is_recorded_and_the_sweep_goes_on(tmp_path: Path) -> None:
 @pytest.mark.parametrize("name", ["table", "json"])
 def test_rows_so_far_are_kept(tmp_path: Path, error: BaseException, name: str) -> None:
     path = tmp_path / "a.jsonl"
-    one = Run(ScriptedRows({2: error}), *THREE, "-o", str(path), "--format", name)
+    one = ScriptedRun(ScriptedRows({2: error}), *THREE, "-o", str(path), "--format", name)
     with pytest.raises(type(error)):
         one.end()
     assert one.source.ended == "killed"
@@ -188,7 +188,9 @@ def test_rows_so_far_are_kept(tmp_path: Path, error: BaseException, name: str) -
 
 
 def test_a_run_that_ended_before_its_first_row_promises_none(tmp_path: Path) -> None:
-    one = Run(ScriptedRows({0: KeyboardInterrupt()}), *THREE, "-o", str(tmp_path / "a.jsonl"))
+    one = ScriptedRun(
+        ScriptedRows({0: KeyboardInterrupt()}), *THREE, "-o", str(tmp_path / "a.jsonl")
+    )
     with pytest.raises(KeyboardInterrupt):
         one.end()
     assert "interrupted, 0 of 3 rows; " in one.err.getvalue()
@@ -197,7 +199,7 @@ def test_a_run_that_ended_before_its_first_row_promises_none(tmp_path: Path) -> 
 
 
 def test_nobody_reads_the_report(monkeypatch: pytest.MonkeyPatch) -> None:
-    one = Run(ScriptedRows(), *THREE)
+    one = ScriptedRun(ScriptedRows(), *THREE)
     monkeypatch.setattr(one.out, "write", raise_broken_pipe)
     with pytest.raises(BrokenPipeError):
         one.end()
@@ -210,7 +212,7 @@ def test_a_file_is_reader_enough(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str
 ) -> None:
     path = tmp_path / "a.jsonl"
-    one = Run(ScriptedRows(), *THREE, "-o", str(path), "--format", name)
+    one = ScriptedRun(ScriptedRows(), *THREE, "-o", str(path), "--format", name)
     monkeypatch.setattr(one.out, "write", raise_broken_pipe)
     assert one.end() == 0
     assert one.source.ended == "closed"
@@ -228,7 +230,7 @@ def test_a_file_that_was_changed_is_not_said_to_have_rows(
         damage(path)
         return row
 
-    one = Run(ScriptedRows({1: damage_file}), *THREE, "-o", str(path))
+    one = ScriptedRun(ScriptedRows({1: damage_file}), *THREE, "-o", str(path))
     with pytest.raises(ResultError, match="while the run wrote it"):
         one.end()
     said = one.err.getvalue()
@@ -239,7 +241,7 @@ def test_a_file_that_was_changed_is_not_said_to_have_rows(
 
 def test_a_file_that_is_removed_before_the_end_is_not_said_to_have_rows(tmp_path: Path) -> None:
     path = tmp_path / "a.jsonl"
-    one = Run(ScriptedRows(), *THREE, "-o", str(path))
+    one = ScriptedRun(ScriptedRows(), *THREE, "-o", str(path))
     report = one.out.write
 
     def write(text: str) -> int:
@@ -265,7 +267,7 @@ NAMED = (*THREE, "--algorithm", "quik")
 
 
 def test_what_is_unsupported_as_a_whole_is_one_line() -> None:
-    status, out, err = run_sweep(ScriptedRows(NONE), *THREE)
+    status, out, err = run_scripted(ScriptedRows(NONE), *THREE)
     assert status == 1
     assert out == "gemm: all 3 rows unsupported: not here; pip install it\n"
     assert err == ""
@@ -273,7 +275,7 @@ def test_what_is_unsupported_as_a_whole_is_one_line() -> None:
 
 def test_what_is_unsupported_as_a_whole_is_kept_all_the_same(tmp_path: Path) -> None:
     path = tmp_path / "a.jsonl"
-    status, _, err = run_sweep(ScriptedRows(NONE), *THREE, "-o", str(path))
+    status, _, err = run_scripted(ScriptedRows(NONE), *THREE, "-o", str(path))
     assert status == 1
     assert err.startswith("deepbench: 3 rows: 3 unsupported; ")
     assert len(read(path).rows) == 3
@@ -281,7 +283,7 @@ def test_what_is_unsupported_as_a_whole_is_kept_all_the_same(tmp_path: Path) -> 
 
 def test_one_row_that_can_run_is_enough_to_begin() -> None:
     source = ScriptedRows({0: unsupported_row})
-    _, _, err = run_sweep(source, *THREE)
+    _, _, err = run_scripted(source, *THREE)
     assert err.startswith("deepbench: gemm float on ")
     assert (source.checks, len(source.lines)) == (0, 3)
 
@@ -290,14 +292,14 @@ def test_candidate_that_no_row_has_is_bad_usage(tmp_path: Path) -> None:
     path = tmp_path / "a.jsonl"
     source = ScriptedRows({**NONE, 1: row_without_candidate})
     with pytest.raises(UsageError, match="--algorithm 'quik': there is no candidate") as caught:
-        run_sweep(source, *NAMED, "-o", str(path))
+        run_scripted(source, *NAMED, "-o", str(path))
     assert caught.value.exit_status == 2
     assert (len(source.lines), source.ended) == (3, "killed")  # each is refused, and none measured
     assert not path.exists()
 
 
 def test_candidate_that_some_rows_have_is_run() -> None:
-    status, out, err = run_sweep(
+    status, out, err = run_scripted(
         ScriptedRows({0: row_without_candidate, 2: row_without_candidate}), *NAMED
     )
     assert status == 1
@@ -310,7 +312,7 @@ def test_backend_that_cannot_be_had_leaves_no_file(tmp_path: Path) -> None:
         def start(self) -> dict[str, Any]:
             raise SessionError("no device", 2)
 
-    one = Run(RowsThatCannotStart(), *THREE, "-o", str(tmp_path / "a.jsonl"))
+    one = ScriptedRun(RowsThatCannotStart(), *THREE, "-o", str(tmp_path / "a.jsonl"))
     with pytest.raises(SessionError):
         one.end()
     assert not (tmp_path / "a.jsonl").exists()
@@ -323,7 +325,7 @@ def test_backend_that_cannot_be_had_leaves_no_file(tmp_path: Path) -> None:
     ],
 )
 def test_what_only_the_backend_can_refuse(arguments: Sequence[str], message: str) -> None:
-    one = Run(ScriptedRows(), *arguments)
+    one = ScriptedRun(ScriptedRows(), *arguments)
     with pytest.raises(Exception, match=message):
         one.end()
     assert one.source.ended == "killed"
@@ -336,11 +338,11 @@ def test_mistakes_show_before_anything_starts() -> None:
             raise AssertionError
 
     with pytest.raises(UsageError, match="gemm needs k="):
-        run_sweep(RowsThatMustNotStart(), "gemm", "m=1", "n=2")
+        run_scripted(RowsThatMustNotStart(), "gemm", "m=1", "n=2")
     with pytest.raises(
         FormatError, match="--format legacy prints gemm conv rnn sparse_gemm, not memory"
     ):
-        run_sweep(RowsThatMustNotStart(), "memory", "--format", "legacy")
+        run_scripted(RowsThatMustNotStart(), "memory", "--format", "legacy")
 
 
 # ---- resuming ---------------------------------------------------------------------------------
@@ -349,25 +351,25 @@ def test_mistakes_show_before_anything_starts() -> None:
 def test_resumed_run_is_as_if_it_had_not_ended(tmp_path: Path) -> None:
     path = tmp_path / "a.jsonl"
     with pytest.raises(KeyboardInterrupt):
-        run_sweep(ScriptedRows({1: KeyboardInterrupt()}), *THREE, "-o", str(path))
+        run_scripted(ScriptedRows({1: KeyboardInterrupt()}), *THREE, "-o", str(path))
     source = ScriptedRows()
-    status, out, err = run_sweep(source, *THREE, "-o", str(path), "--resume", "--format", "csv")
+    status, out, err = run_scripted(source, *THREE, "-o", str(path), "--resume", "--format", "csv")
     assert status == 0
     assert len(source.lines) == 2
     assert out.count("\r\n") == 4
     assert "has 1 of 3 rows" in err
     assert [row.position for row in read(path).rows] == [0, 1, 2]
-    whole, _, _ = run_sweep(ScriptedRows(), *THREE, "-o", str(path), "--resume")
+    whole, _, _ = run_scripted(ScriptedRows(), *THREE, "-o", str(path), "--resume")
     assert whole == 0
 
 
 def test_resuming_fills_holes_and_cuts_a_torn_line(tmp_path: Path) -> None:
     path = tmp_path / "a.jsonl"
-    run_sweep(ScriptedRows(), *THREE, "-o", str(path))
+    run_scripted(ScriptedRows(), *THREE, "-o", str(path))
     lines = path.read_bytes().splitlines(keepends=True)
     path.write_bytes(lines[0] + lines[2] + lines[3][:100])
     source = ScriptedRows()
-    _, _, err = run_sweep(source, *THREE, "-o", str(path), "--resume")
+    _, _, err = run_scripted(source, *THREE, "-o", str(path), "--resume")
     assert "warning" in err
     assert [line[-1] for line in source.lines] == ["0", "2"]
     assert sorted(row.position for row in read(path).rows) == [0, 1, 2]
@@ -375,19 +377,19 @@ def test_resuming_fills_holes_and_cuts_a_torn_line(tmp_path: Path) -> None:
 
 def test_resuming_another_run_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "a.jsonl"
-    run_sweep(ScriptedRows(), *THREE, "-o", str(path))
+    run_scripted(ScriptedRows(), *THREE, "-o", str(path))
     before = path.read_bytes()
     for changed in (("gemm", "m=64", "n=16,32,49", "k=64"), (*THREE, "--samples", "3")):
         with pytest.raises(ResultError, match=r"--resume with another run: .*file is of: gemm"):
-            run_sweep(ScriptedRows(), *changed, "-o", str(path), "--resume")
+            run_scripted(ScriptedRows(), *changed, "-o", str(path), "--resume")
     assert path.read_bytes() == before
 
 
 def test_a_refused_resumption_prints_no_report(tmp_path: Path) -> None:
     path = tmp_path / "a.jsonl"
-    run_sweep(ScriptedRows(), *THREE, "-o", str(path))
+    run_scripted(ScriptedRows(), *THREE, "-o", str(path))
     changed = (*THREE, "--samples", "3", "--format", "json", "-o", str(path), "--resume")
-    one = Run(ScriptedRows(), *changed)
+    one = ScriptedRun(ScriptedRows(), *changed)
     with pytest.raises(ResultError):
         one.end()
     assert (one.out.getvalue(), one.err.getvalue()) == ("", "")
@@ -395,21 +397,21 @@ def test_a_refused_resumption_prints_no_report(tmp_path: Path) -> None:
 
 def test_what_failed_is_measured_again_if_asked(tmp_path: Path) -> None:
     path = tmp_path / "a.jsonl"
-    run_sweep(ScriptedRows({0: crashed_worker, 2: unsupported_row}), *THREE, "-o", str(path))
+    run_scripted(ScriptedRows({0: crashed_worker, 2: unsupported_row}), *THREE, "-o", str(path))
     source = ScriptedRows()
-    status, _, _ = run_sweep(source, *THREE, "-o", str(path), "--resume")
+    status, _, _ = run_scripted(source, *THREE, "-o", str(path), "--resume")
     assert (status, source.lines) == (1, [])
-    status, _, err = run_sweep(source, *THREE, "-o", str(path), "--resume", "--retry")
+    status, _, err = run_scripted(source, *THREE, "-o", str(path), "--resume", "--retry")
     assert status == 0
     assert [line[-1] for line in source.lines] == ["0"]
     assert "has 3 of 3 rows; 1 failed and will be measured again" in err
     assert [row.status for row in read(path).rows] == ["ok", "ok", "unsupported"]
     assert [row.position for row in read(path).rows] == [0, 1, 2]
     with pytest.raises(UsageError, match="--retry needs --resume"):
-        run_sweep(source, *THREE, "-o", str(path), "--retry")
+        run_scripted(source, *THREE, "-o", str(path), "--retry")
 
 
 def test_resuming_what_does_not_exist_begins_it(tmp_path: Path) -> None:
-    status, _, _ = run_sweep(ScriptedRows(), *THREE, "-o", str(tmp_path / "a"), "--resume")
+    status, _, _ = run_scripted(ScriptedRows(), *THREE, "-o", str(tmp_path / "a"), "--resume")
     assert status == 0
     assert len(read(tmp_path / "a").rows) == 3

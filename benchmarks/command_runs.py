@@ -15,7 +15,7 @@ from deepbench.results import Row, read
 
 
 @dataclass(frozen=True)
-class Sweep:
+class Run:
     """One finished run: wall time in seconds (0 if unknown), and its rows as in the file."""
 
     seconds: float
@@ -34,7 +34,7 @@ def without_history() -> dict[str, str]:
     return {**os.environ, "DEEPBENCH_HISTORY_DIR": ""}
 
 
-def sweep(*arguments: str) -> Sweep:
+def run_command(*arguments: str) -> Run:
     """Runs ``python -m deepbench ARGUMENTS -o FILE``. The terminal shows its progress."""
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder) / "rows.jsonl"
@@ -49,11 +49,11 @@ def run_to_file(file: Path, *arguments: str) -> float:
     return time.monotonic() - begin
 
 
-def load(file: Path, seconds: float = 0.0) -> Sweep:
+def load(file: Path, seconds: float = 0.0) -> Run:
     """Loads a run from a result file of any schema version, with the keys of the current one."""
     result = read(file)
     rows = sorted(result.rows, key=lambda row: int(row.position))
-    return Sweep(seconds, dict(result.context), rows)
+    return Run(seconds, dict(result.context), rows)
 
 
 def median_us(row: Row) -> float:
