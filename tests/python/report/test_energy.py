@@ -11,8 +11,8 @@ import pytest
 from command_line import run_command
 from deepbench.report import FORMATS, create
 from deepbench.report.outline import OutlineProblem, outline
+from deepbench.report.overview.metric_chart import plot_choices
 from deepbench.report.overview.report_rows import report_files
-from deepbench.report.overview.sweep import sweep
 from deepbench.results import read
 from example_rows import make_context, make_gemm, make_memory, row_of_members
 
@@ -88,6 +88,6 @@ def test_show_takes_energy_from_the_file_and_a_price(
         "table",
         "markdown",
     }
-    found = sweep(report_files([read(file)]))
+    found = plot_choices(report_files([read(file)]))
     assert found is not None
     assert {"energy", "efficiency"} <= {metric.name for metric in found.metrics}

@@ -136,8 +136,8 @@ def test_summaries_and_axes_count_operations_of_integers(
         assert sorted(rates) == sorted(dict.fromkeys(units) if len(rates) < 2 else units)
     assert {one.label.split()[-1] for one in made.ceilings if one.arithmetic} == set(units)
     assert made.work_title == unit
-    assert made.sweep is not None
-    assert made.sweep.metric.title == unit
+    assert made.plot_choices is not None
+    assert made.plot_choices.metric.title == unit
     assert chart("roofline", made.axes, work=unit)["encoding"]["y"]["title"] == unit
 
 

@@ -15,10 +15,10 @@ from deepbench.results import ResultFile
 
 from . import comparison_tables, facts, headline, summary
 from .ceilings import Axes, Ceiling, axes, bandwidth_point, ceilings, roofline_point
+from .metric_chart import PlotChoices, plot_choices
 from .model_charts import ModelCharts, model_charts
 from .pairs import Pair, ReferenceComparison, algorithms, hot_cold_pairs, reference_comparisons
 from .report_rows import ReportFile, all_rows, report_files, work_title
-from .sweep import Sweep, sweep
 
 _MIB = 1 << 20
 _NOTES = {
@@ -73,8 +73,8 @@ class Content:
         return model_charts(self.files)
 
     @cached_property
-    def sweep(self) -> Sweep | None:
-        return sweep(self.files)
+    def plot_choices(self) -> PlotChoices | None:
+        return plot_choices(self.files)
 
     @property
     def title(self) -> str:

@@ -12,11 +12,11 @@ from . import vega
 from .ceilings import bandwidth_point, roofline_point
 from .charts import Spec, chart, invisible_corner_points, label_width, sweep_chart
 from .content import Content
+from .metric_chart import Point, axis_scale, axis_ticks, held_fixed, is_verified, parse_axes, points
 from .outliers import Outliers, outliers
 from .pairs import Pair
 from .report_rows import ReportRow, all_rows, regimes
 from .roofline_lines import roofline_points
-from .sweep import Point, axis_scale, axis_ticks, held_fixed, is_verified, parse_sweep_axes, points
 
 _WIDTH = 860
 _TITLE_LETTER, _SUBTITLE_LETTER = 8.2, 6.3  # approximate width of a character in pixels
@@ -184,7 +184,7 @@ def _color_and_shape(row: ReportRow, color: Callable[[ReportRow], str | None]) -
 
 
 def _sweep_chart(content: Content, name: str) -> Spec:
-    metric, attribute = parse_sweep_axes(content.sweep, name)
+    metric, attribute = parse_axes(content.plot_choices, name)
     found = points(content.files, all_rows(content.files), metric, attribute)
     if not found:
         raise FormatError(f"--chart: no row has both {metric.name} and {attribute.name}")

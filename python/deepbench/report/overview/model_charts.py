@@ -14,8 +14,8 @@ from deepbench.workload.passes import Item
 from deepbench.workload.totals import KNEE_SHARE, PassTotals, Totals
 
 from .charts import Spec, invisible_corner_points, layers_chart, throughput_chart
+from .metric_chart import axis_scale
 from .report_rows import ReportFile
-from .sweep import axis_scale
 
 NAMES = ("layers", "throughput")
 _MOST_KINDS = 12  # colors of the theme

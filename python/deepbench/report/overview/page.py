@@ -20,9 +20,9 @@ from . import vega
 from .charts import chart, themes
 from .content import Content
 from .facts import environment
+from .metric_chart_data import metric_chart_data
 from .page_data import page_data, script_text
 from .roofline_lines import roofline_points
-from .sweep_data import sweep_page_data
 
 _FOLDER = Path(__file__).with_name("page")
 _SCRIPTS = (
@@ -122,7 +122,7 @@ def _page_data(content: Content) -> dict[str, object]:
             content.hot_cold_points,
             content.reference_comparisons,
         ),
-        **sweep_page_data(content.files, content.sweep),
+        **metric_chart_data(content.files, content.plot_choices),
         "charts": specs,
         "themes": {name: vega.compiled_theme(config) for name, config in themes().items()},
         "ceilings": roofline_points(content.ceilings, room) if room else [],
@@ -159,15 +159,15 @@ def _shown_charts(content: Content) -> list[str]:
     """The charts of rows, which filters change. The sweep chart comes first if the files hold a
     sweep."""
     of_rows = [name for name in content.charts if name not in content.models.names]
-    if content.sweep is None:
+    if content.plot_choices is None:
         return of_rows
-    return ["sweep", *of_rows] if content.sweep.is_sweep else [*of_rows, "sweep"]
+    return ["sweep", *of_rows] if content.plot_choices.is_sweep else [*of_rows, "sweep"]
 
 
 def _sweep_html(content: Content) -> str:
     """The section of the sweep chart. It is collapsed unless the files hold a sweep."""
     inner = _read_asset("sweep.html").replace("{{title}}", escape(_TITLES["sweep"]))
-    if content.sweep is not None and not content.sweep.is_sweep:
+    if content.plot_choices is not None and not content.plot_choices.is_sweep:
         summary = "<summary>Choose a metric and an attribute</summary>"
         inner = f'<details id="sweep-fold">\n{summary}\n{inner}</details>\n'
     title = f"<h2>{_TITLES['sweep']}</h2>"

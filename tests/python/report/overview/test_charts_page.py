@@ -13,7 +13,7 @@ from browser import Browser, chromium
 from chart_rows import Rows, all_reduce_row, rows_over_m_and_n, rows_over_n, with_k
 from comparison_rows import timed_gemm, with_regime
 from deepbench.cli import main
-from deepbench.report.overview import sweep
+from deepbench.report.overview import metric_chart
 from deepbench.report.overview.report_rows import all_rows
 from example_rows import make_memory
 from report_files import content_of, make_rows, with_samples, write_result_file
@@ -149,10 +149,10 @@ def test_page_and_image_form_the_same_series(
     open_report(browser, tmp_path, *files)
     browser.run("(document.getElementById('sweep-fold') || {}).open = true")
     made = content_of(*files)
-    assert made.sweep is not None
-    for attribute in made.sweep.attributes:
-        for metric in made.sweep.metrics[:2]:
-            points = sweep.points(made.files, all_rows(made.files), metric, attribute)
+    assert made.plot_choices is not None
+    for attribute in made.plot_choices.attributes:
+        for metric in made.plot_choices.metrics[:2]:
+            points = metric_chart.points(made.files, all_rows(made.files), metric, attribute)
             if not points:
                 continue
             choose_axes(browser, metric.name, attribute.name)

@@ -57,7 +57,7 @@ class Point:
 
 
 @dataclass(frozen=True)
-class Sweep:
+class PlotChoices:
     """The metrics and attributes that can be plotted, and the initial choice."""
 
     metrics: tuple[Metric, ...]
@@ -67,7 +67,7 @@ class Sweep:
     is_sweep: bool  # one attribute takes several values while the others are mostly fixed
 
 
-def sweep(files: Sequence[ReportFile]) -> Sweep | None:
+def plot_choices(files: Sequence[ReportFile]) -> PlotChoices | None:
     """Returns None if no row has both a metric and an attribute."""
     every = [row for row in all_rows(files) if row.is_plottable]
     metrics, attributes = _available_metrics(every), _available_attributes(every)
@@ -86,10 +86,10 @@ def sweep(files: Sequence[ReportFile]) -> Sweep | None:
     numbers = [one for one in attributes if one.is_number and one.of_problem]
     known = swept or numbers or list(attributes)
     default = max(known, key=lambda one: one.values)
-    return Sweep(metrics, attributes, metric, default, bool(swept))
+    return PlotChoices(metrics, attributes, metric, default, bool(swept))
 
 
-def parse_sweep_axes(found: Sweep | None, name: str) -> tuple[Metric, Attribute]:
+def parse_axes(found: PlotChoices | None, name: str) -> tuple[Metric, Attribute]:
     """The metric and the attribute in 'tflops/n'. Raises FormatError, which lists the available
     names."""
     if found is None:

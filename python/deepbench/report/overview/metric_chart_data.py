@@ -9,17 +9,17 @@ from typing import Any
 
 from . import vega
 from .charts import sweep_chart
+from .metric_chart import Attribute, Metric, PlotChoices, operation_metrics, value_of
 from .report_rows import ReportFile, ReportRow, all_rows
-from .sweep import Attribute, Metric, Sweep, operation_metrics, value_of
 from .vega import Spec
 
 _KINDS = {"x": ("log", "ticks", "linear", "point"), "y": ("log", "linear")}
 _TITLE = "title"  # a placeholder that the page's script replaces
 
 
-def sweep_page_data(files: Sequence[ReportFile], sweep: Sweep | None) -> dict[str, Any]:
+def metric_chart_data(files: Sequence[ReportFile], choices: PlotChoices | None) -> dict[str, Any]:
     """Empty if there is nothing to plot."""
-    if sweep is None:
+    if choices is None:
         return {}
     rows = list(all_rows(files))
     of_operations = {name for row in rows for name in operation_metrics(row)}
@@ -30,12 +30,12 @@ def sweep_page_data(files: Sequence[ReportFile], sweep: Sweep | None) -> dict[st
     }
     return {
         "sweep": {
-            "metrics": [_metric_data(metric) for metric in sweep.metrics],
-            "attributes": [_attribute_data(attribute) for attribute in sweep.attributes],
-            "metric": sweep.metric.name,
-            "attribute": sweep.attribute.name,
-            "problem_attributes": [one.name for one in sweep.attributes if one.of_problem],
-            "derived": _operations_with_derived_attributes(rows, sweep),
+            "metrics": [_metric_data(metric) for metric in choices.metrics],
+            "attributes": [_attribute_data(attribute) for attribute in choices.attributes],
+            "metric": choices.metric.name,
+            "attribute": choices.attribute.name,
+            "problem_attributes": [one.name for one in choices.attributes if one.of_problem],
+            "derived": _operations_with_derived_attributes(rows, choices),
             "charts": {
                 "numbers": _without_config(chart("log", "log")),
                 "words": _without_config(chart("point", "log")),
@@ -43,11 +43,11 @@ def sweep_page_data(files: Sequence[ReportFile], sweep: Sweep | None) -> dict[st
             "axes": axes,
             "values": {
                 one.name: _indexed_values([value_of(row, one.name) for row in rows])
-                for one in sweep.attributes
+                for one in choices.attributes
             },
             "heights": {
                 one.name: [_rounded_value(one.of, row) for row in rows]
-                for one in sweep.metrics
+                for one in choices.metrics
                 if one.name in of_operations
             },
         },
@@ -68,13 +68,13 @@ def _rounded_value(of: Callable[[ReportRow], float | None], row: ReportRow) -> f
 
 
 def _operations_with_derived_attributes(
-    rows: Sequence[ReportRow], sweep: Sweep
+    rows: Sequence[ReportRow], choices: PlotChoices
 ) -> dict[str, list[str]]:
     """The operations for which bytes or FLOPs of a call are not attributes of the problem."""
     return {
         name: list(dict.fromkeys(row.entry.op for row in rows if name not in row.entry.attributes))
         for name in ("bytes", "flops")
-        if any(one.name == name and one.of_problem for one in sweep.attributes)
+        if any(one.name == name and one.of_problem for one in choices.attributes)
     }
 
 

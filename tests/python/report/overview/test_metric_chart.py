@@ -12,10 +12,10 @@ from comparison_rows import make_published_row, timed_gemm, with_regime
 from deepbench.cli import main
 from deepbench.compare.result_set import printable
 from deepbench.report import FormatError
-from deepbench.report.overview import sweep, vega
+from deepbench.report.overview import metric_chart, vega
+from deepbench.report.overview.metric_chart import Point
+from deepbench.report.overview.metric_chart_data import metric_chart_data
 from deepbench.report.overview.report_rows import all_rows
-from deepbench.report.overview.sweep import Point
-from deepbench.report.overview.sweep_data import sweep_page_data
 from example_rows import make_memory, without_times
 from report_files import HOSTILE, content_of, hostile_context, hostile_rows, write_result_file
 from required_tools import require_module
@@ -23,8 +23,8 @@ from required_tools import require_module
 
 def chart_points(name: str, *files: Rows) -> list[Point]:
     made = content_of(*files)
-    metric, attribute = sweep.parse_sweep_axes(made.sweep, name)
-    return sweep.points(made.files, all_rows(made.files), metric, attribute)
+    metric, attribute = metric_chart.parse_axes(made.plot_choices, name)
+    return metric_chart.points(made.files, all_rows(made.files), metric, attribute)
 
 
 def series_labels(found: list[Point]) -> list[str]:
@@ -35,7 +35,7 @@ def test_each_page_has_charts_of_its_own(monkeypatch: pytest.MonkeyPatch) -> Non
     made = content_of(rows_over_n())
     for name in ("one", "another"):
         monkeypatch.setattr(vega, "compile_to_vega", lambda spec, name=name: {"marks": [name]})
-        charts = sweep_page_data(made.files, made.sweep)["sweep"]["charts"]
+        charts = metric_chart_data(made.files, made.plot_choices)["sweep"]["charts"]
         assert charts["numbers"] == {"marks": [name]}
 
 
@@ -76,7 +76,7 @@ def test_rows_that_are_not_ok_are_excluded() -> None:
 def test_unverified_rows_are_marked() -> None:
     rows = rows_over_n()
     rows[0]["verification"] = {**rows[0]["verification"], "status": "skipped"}
-    verified = [sweep.is_verified(point.row) for point in chart_points("time/n", rows)]
+    verified = [metric_chart.is_verified(point.row) for point in chart_points("time/n", rows)]
     assert verified == [False, True, True, True]
 
 
@@ -92,9 +92,9 @@ def test_bytes_are_an_attribute_of_every_problem() -> None:
 
 
 def test_metrics_of_an_operation_have_their_unit() -> None:
-    made = content_of([all_reduce_row(0, 1024)]).sweep
+    made = content_of([all_reduce_row(0, 1024)]).plot_choices
     assert made is not None
-    metric, _ = sweep.parse_sweep_axes(made, "busbw/elements")
+    metric, _ = metric_chart.parse_axes(made, "busbw/elements")
     assert metric.title == "busbw (GB/s)"
     assert [point.y for point in chart_points("busbw/elements", [all_reduce_row(0, 1024)])] == [
         4096 / 5e4
@@ -126,7 +126,7 @@ def test_an_unknown_name_lists_the_valid_ones(name: str, message: str) -> None:
 def test_without_good_rows_there_is_no_chart() -> None:
     with pytest.raises(FormatError, match="no row is ok"):
         chart_points("time/n", [without_times(timed_gemm(0), "failed", "lost")])
-    assert content_of([]).sweep is None
+    assert content_of([]).plot_choices is None
 
 
 # ---- series ------------------------------------------------------------------------------------
@@ -203,7 +203,7 @@ def test_attributes_that_are_words_are_not_joined() -> None:
     ],
 )  # fmt: skip
 def test_a_sweep_is_recognized(rows: Rows, metric: str, attribute: str, is_sweep: bool) -> None:
-    made = content_of(rows).sweep
+    made = content_of(rows).plot_choices
     assert made is not None
     assert (made.metric.name, made.attribute.name) == (metric, attribute)
     assert made.is_sweep is is_sweep
@@ -218,14 +218,14 @@ def test_a_sweep_is_recognized(rows: Rows, metric: str, attribute: str, is_sweep
      ([5], "linear"), (["half", "float"], "point")],
 )  # fmt: skip
 def test_axes_are_logarithmic_from_a_decade_on(values: list[Any], scale: str) -> None:
-    assert sweep.axis_scale(values) == scale
+    assert metric_chart.axis_scale(values) == scale
 
 
 def test_sweep_values_are_ticks_if_they_fit() -> None:
-    assert sweep.axis_ticks([64, 16, 32, 16]) == [16, 32, 64]
-    assert sweep.axis_ticks([100, 110, 120, 2000]) is None  # too close
-    assert sweep.axis_ticks([1 << place for place in range(13)]) is None  # too many
-    assert sweep.axis_ticks([16, 32]) is None  # an axis needs three labels
+    assert metric_chart.axis_ticks([64, 16, 32, 16]) == [16, 32, 64]
+    assert metric_chart.axis_ticks([100, 110, 120, 2000]) is None  # too close
+    assert metric_chart.axis_ticks([1 << place for place in range(13)]) is None  # too many
+    assert metric_chart.axis_ticks([16, 32]) is None  # an axis needs three labels
 
 
 # ---- the command -------------------------------------------------------------------------------
