@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 import statistics
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
 
 from deepbench.ab.paired_test import PairedTest, decisive, logarithms
 from deepbench.ab.side import Setup
 from deepbench.compare.groups import family
 from deepbench.compare.result_set import Entry
-
-Json = Mapping[str, Any]
+from deepbench.json_types import JsonObject
 
 # Statuses that do not count against an environment: other work on the machine can make a row
 # mistrusted.
@@ -68,8 +66,8 @@ class Library:
     """A library of one name on both sides; None where a side has none."""
 
     name: str
-    a: Json | None
-    b: Json | None
+    a: JsonObject | None
+    b: JsonObject | None
 
     @property
     def is_same(self) -> bool:
@@ -81,7 +79,7 @@ class AbResult:
     """The whole result."""
 
     setups: tuple[Setup, Setup]
-    contexts: tuple[Json, Json]
+    contexts: tuple[JsonObject, JsonObject]
     rows: tuple[RowResult, ...]
     pairs: int  # number of pairs that were made
 
@@ -157,12 +155,12 @@ def _means(
     return means
 
 
-def _loaded(context: Json) -> dict[str, Json]:
+def _loaded(context: JsonObject) -> dict[str, JsonObject]:
     libraries = context.get("libraries") or {}
     return {name: facts for name, facts in libraries.items() if "reason" not in facts}
 
 
-def _identity(facts: Json) -> tuple[object, ...]:
+def _identity(facts: JsonObject) -> tuple[object, ...]:
     """The identity of a build of a library: its build ID, or else its version and its file."""
     if facts.get("build_id"):
         return (facts["build_id"],)

@@ -13,13 +13,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Any
 
 from deepbench.ab.paired_test import LEAST_PAIRS, MOST_PAIRS, PairedTest, logarithms, pairs_wanted
 from deepbench.ab.result import AbResult, RowResult
 from deepbench.ab.side import Setup, Side
 from deepbench.compare.result_set import to_entry
 from deepbench.errors import UsageError
+from deepbench.json_types import JsonObject
 from deepbench.problems.selection import Selection
 from deepbench.results import Row
 from deepbench.runner.context import advises_quick, device_text
@@ -28,8 +28,6 @@ from deepbench.runner.progress import Screen, rough_duration_text
 from deepbench.runner.run_options import RunOptions
 from deepbench.runner.session import RowSource
 from deepbench.runner.time_estimate import Estimate, Expectation
-
-Json = Mapping[str, Any]
 
 _IN_PARENTHESES = re.compile(r"\([^()]*\)")
 
@@ -277,7 +275,7 @@ class AbRun:
         )
 
 
-def _distinct_warnings(contexts: Iterable[Json]) -> Iterable[str]:
+def _distinct_warnings(contexts: Iterable[JsonObject]) -> Iterable[str]:
     """The warnings of both sides, each once. What stands in parentheses does not tell two warnings
     apart: it is a figure of the moment, such as the load of the machine."""
     found: dict[str, str] = {}
@@ -287,7 +285,7 @@ def _distinct_warnings(contexts: Iterable[Json]) -> Iterable[str]:
     return found.values()
 
 
-def _identity_text(facts: Json) -> str:
+def _identity_text(facts: JsonObject) -> str:
     """The name of a backend or device, with the facts that distinguish equal devices."""
     return " ".join(str(facts[key]) for key in ("name", "uuid") if facts.get(key)) or "none"
 

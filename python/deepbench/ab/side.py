@@ -7,8 +7,8 @@ import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
 
+from deepbench.json_types import JsonObject
 from deepbench.problems.selection import Selection
 from deepbench.redaction import without_secrets
 from deepbench.results import ResultWriter, Row
@@ -21,8 +21,6 @@ from deepbench.runner.run_options import RunOptions
 from deepbench.runner.session import RowSource, Session
 from deepbench.runner.visits import Visits
 from deepbench.runner.worker_process import SessionError
-
-Json = Mapping[str, Any]
 
 # A mistrusted visit counts as missing instead, since other work on the machine causes it.
 _DECISIVE = ("incorrect",)  # the status of a later visit that the row takes over
@@ -69,8 +67,8 @@ class Side:
         self._writer: ResultWriter | None = None
         self._decided: dict[int, Row] = {}  # rows without further visits, by position
         self._visits = Visits(1)
-        self.hello: Json = {}
-        self.context: Json = {}
+        self.hello: JsonObject = {}
+        self.context: JsonObject = {}
         self.rows: dict[int, Row] = {}  # by position, once the last pair is made
 
     @property

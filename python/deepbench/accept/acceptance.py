@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from deepbench.accept.counters import Counts, counts_of
 from deepbench.accept.families import Choice, chosen_rows, every_row, have_energy
@@ -14,12 +13,11 @@ from deepbench.accept.reference import Reference
 from deepbench.accept.verdict import Machine, Verdict, decide
 from deepbench.compare.result_set import printable
 from deepbench.errors import UsageError
+from deepbench.json_types import JsonObject
 from deepbench.references import kind_of_device
 from deepbench.runner.environment import machine_identity
 from deepbench.runner.progress import Screen
 from deepbench.runner.worker_process import SessionError
-
-Json = Mapping[str, Any]
 
 _SOAK_SHARE = 0.25  # of the minutes
 
@@ -41,7 +39,7 @@ class Acceptance:
     """The verdict on a machine, with the measurements."""
 
     reference: Reference
-    devices: Mapping[int, Json]  # facts by device
+    devices: Mapping[int, JsonObject]  # facts by device
     measured: Measured
     verdict: Verdict
 
@@ -71,7 +69,7 @@ def accept(reference: Reference, request: Request, screen: Screen) -> Acceptance
     return Acceptance(reference, facts, measured, verdict)
 
 
-def _hellos(request: Request) -> dict[int, Json]:
+def _hellos(request: Request) -> dict[int, JsonObject]:
     """The hello message of each device that is to be accepted. Raises SessionError."""
     if request.devices is not None:
         return {device: device_facts(request.backend, device) for device in request.devices}
@@ -80,7 +78,7 @@ def _hellos(request: Request) -> dict[int, Json]:
     return {0: first, **{device: device_facts(request.backend, device) for device in others}}
 
 
-def _facts(hello: Json) -> Json:
+def _facts(hello: JsonObject) -> JsonObject:
     """The facts of the device. A processor's serial number is the identity of the machine."""
     facts = hello.get("device")
     if not isinstance(facts, Mapping):
@@ -97,7 +95,7 @@ def _counts_now(backend: str, devices: Sequence[int], measured: Measured) -> dic
         return {}
 
 
-def _require_same_kind(reference: Reference, facts: Mapping[int, Json]) -> None:
+def _require_same_kind(reference: Reference, facts: Mapping[int, JsonObject]) -> None:
     for device, one in facts.items():
         kind = printable(kind_of_device(one) or "an unnamed device")
         if kind != reference.device_kind:

@@ -8,11 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from pathlib import Path
-from typing import Any
 
+from deepbench.json_types import JsonObject
 from deepbench.runner.environment import read_text
 
-Json = Mapping[str, Any]
 Counts = Mapping[str, int | None]  # by what is counted; None: unknown
 
 _ERRORS_OF_DEVICE = {
@@ -30,7 +29,7 @@ _OF_HOST = {
 }
 
 
-def counts_of(device: Json, root: Path = Path("/")) -> Counts:
+def counts_of(device: JsonObject, root: Path = Path("/")) -> Counts:
     """The counts of a device with these facts. The files of the host's counts are below `root`."""
     if device.get("shares_host_memory"):
         return {what: _sum_of(root.glob(pattern)) for what, pattern in _OF_HOST.items()}

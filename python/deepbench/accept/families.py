@@ -10,12 +10,10 @@ import math
 import statistics
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from deepbench.accept.reference import RESTED, SUSTAINED, Reference, ReferenceRow, spread_of
+from deepbench.json_types import JsonObject
 from deepbench.references import FamilySpread, family_of
-
-Json = Mapping[str, Any]
 
 _HOST_KINDS = ("h2d", "d2h")  # transfers between host and device
 _MEMORY_KINDS = ("read", "write", "copy")  # transfers within a device
@@ -33,7 +31,7 @@ class Family:
     group_of: Callable[[ReferenceRow], object]  # a few rows of each group are chosen
     rank_of: Callable[[ReferenceRow], float]  # the rows with the highest rank are chosen
     # Whether it applies to a device with these facts, among this many devices.
-    applies: Callable[[Json, int], bool]
+    applies: Callable[[JsonObject, int], bool]
     value: Callable[[ReferenceRow], float | None] = lambda row: row.time_ns
     by_device: Callable[[ReferenceRow], Mapping[object, float]] = lambda row: row.times_ns
     weight: int = 1  # number of rows per group, as a multiple of that of other families
@@ -79,7 +77,7 @@ class Family:
         return FamilySpread(devices, deviation * math.sqrt(2 / (1 + 1 / devices)))
 
 
-def _always(device: Json, count: int) -> bool:
+def _always(device: JsonObject, count: int) -> bool:
     return True
 
 
@@ -143,7 +141,7 @@ ENERGY = Family(
 )  # fmt: skip
 
 
-def have_energy(devices: Iterable[Json]) -> bool:
+def have_energy(devices: Iterable[JsonObject]) -> bool:
     """Whether all devices have a counter of energy. `devices` are the facts of each device."""
     return all(facts.get("energy") for facts in devices)
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
 
 from deepbench.accept.families import (
     DEVICE_LINKS,
@@ -16,6 +15,7 @@ from deepbench.accept.families import (
     hardest_row,
 )
 from deepbench.accept.reference import RESTED, SUSTAINED, ReferenceRow
+from deepbench.json_types import JsonObject
 from deepbench.problems.selection import LineSource, Selection
 from deepbench.results import Row
 from deepbench.results.row import Numbers
@@ -25,8 +25,6 @@ from deepbench.runner.run import Run
 from deepbench.runner.run_options import RunOptions
 from deepbench.runner.session import Session
 from deepbench.runner.worker_process import SessionError
-
-Json = Mapping[str, Any]
 
 # For three seconds of which a sustained row loads the device.
 _ROW_LIMIT_S = {RESTED: "2", SUSTAINED: "6"}
@@ -89,7 +87,7 @@ class Measured:
     # together.
     rows: dict[tuple[str, object, int | None], MeasuredRow] = field(default_factory=dict)
     soaks: list[Row] = field(default_factory=list)
-    contexts: list[Json] = field(default_factory=list)
+    contexts: list[JsonObject] = field(default_factory=list)
     refused: list[str] = field(default_factory=list)  # the reasons why rows could not be begun
     lost: str | None = None  # the reason why no further row can be measured
 
@@ -116,7 +114,7 @@ class _Batch:
     is_collective: bool = False
 
 
-def device_facts(backend: str, device: int) -> Json:
+def device_facts(backend: str, device: int) -> JsonObject:
     """The hello message of a backend for one of its devices. Raises SessionError."""
     session = Session(
         worker_command(backend, [f"device={device}"]), backend=backend, can_restart=False

@@ -9,10 +9,10 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
-from typing import Any
 
 from deepbench.compare.result_set import Entry, inputs, printable, to_entry
 from deepbench.errors import UsageError, in_quotes
+from deepbench.json_types import JsonObject
 from deepbench.problems.problem_arguments import operation, operation_name
 from deepbench.references import (
     FamilySpread,
@@ -23,8 +23,6 @@ from deepbench.references import (
 from deepbench.references.lookup import named_reference, open_results
 from deepbench.results import ResultFile, Row
 from deepbench.results.fleet import counted_ranks
-
-Json = Mapping[str, Any]
 
 RESTED, SUSTAINED = "rested", "sustained"
 _SMALLEST = 1e-9  # smallest time or energy that counts, so that quotients stay finite
@@ -88,12 +86,12 @@ class Reference:
 
     name: str
     rows: tuple[ReferenceRow, ...]
-    contexts: tuple[Json, ...]
+    contexts: tuple[JsonObject, ...]
     # Stated by the reference itself; the key is the operation and the precision.
     spreads: Mapping[str, FamilySpread] = field(default_factory=dict)
 
     @cached_property
-    def device(self) -> Json:
+    def device(self) -> JsonObject:
         return _member(self.contexts[0], "device")
 
     @cached_property
@@ -234,7 +232,7 @@ def _of_most_devices(rows: Iterable[ReferenceRow]) -> tuple[ReferenceRow, ...]:
     return tuple(best.values())
 
 
-def _kept_options(context: Json) -> tuple[tuple[str, str], ...] | None:
+def _kept_options(context: JsonObject) -> tuple[tuple[str, str], ...] | None:
     """The options that a new measurement repeats; None if the rows are soaks or single calls, or
     used another algorithm than the default."""
     options = _member(context, "options")
@@ -267,7 +265,7 @@ def _is_known_problem(row: Row) -> bool:
     return operation_name(row.op or "") is not None
 
 
-def _times_by_device(context: Json, row: Row) -> dict[object, float]:
+def _times_by_device(context: JsonObject, row: Row) -> dict[object, float]:
     """The time on each device; for a fleet, on every device that counts. Impossible times are
     omitted."""
     times: dict[object, float | None] = {_device_key(context, row): row.time_ns}
@@ -286,7 +284,7 @@ def _is_positive(value: float) -> bool:
     return _SMALLEST < value < math.inf
 
 
-def _device_key(context: Json, row: Row) -> object:
+def _device_key(context: JsonObject, row: Row) -> object:
     """The identity of the device of a row: its serial number, or the identity of the machine whose
     memory it shares. All devices without an identity count as one device."""
     if row.ranks is not None and not row.regime.ranks:
@@ -294,7 +292,7 @@ def _device_key(context: Json, row: Row) -> object:
     return _text_or_none(_member(context, "device").get("uuid") or processor_identity(context))
 
 
-def _uuid_of_rank(context: Json, rank: int) -> object:
+def _uuid_of_rank(context: JsonObject, rank: int) -> object:
     devices = _member(context, "ranks").get("devices")
     one = devices[rank] if isinstance(devices, list) and rank < len(devices) else None
     return _text_or_none(one.get("uuid")) if isinstance(one, Mapping) else None
@@ -304,12 +302,12 @@ def _text_or_none(value: object) -> str | None:
     return None if value is None else printable(value)
 
 
-def _member(context: Json, name: str) -> Json:
+def _member(context: JsonObject, name: str) -> JsonObject:
     value = context.get(name)
     return value if isinstance(value, Mapping) else {}
 
 
-def describe_ground(contexts: Sequence[Json]) -> Iterator[tuple[str, set[str]]]:
+def describe_ground(contexts: Sequence[JsonObject]) -> Iterator[tuple[str, set[str]]]:
     """The settings under which a reference was measured, each with all of its values."""
     for name in SETTINGS:
         told = (_text_or_none(_member(one, "device").get(name)) for one in contexts)

@@ -8,7 +8,6 @@ import statistics
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from enum import Enum
-from typing import Any
 
 from deepbench.accept.counters import ERROR_COUNTS, Counts
 from deepbench.accept.families import (
@@ -27,12 +26,11 @@ from deepbench.accept.tolerance import Tolerance, tolerance
 from deepbench.compare.ratios import Interval, ratio
 from deepbench.compare.regimes import describe_regime, differences
 from deepbench.compare.result_set import printable, to_entry
+from deepbench.json_types import JsonObject
 from deepbench.references import FEWEST_DEVICES, kind_of_identity
 from deepbench.results.fleet import FleetSummary
 from deepbench.results.row import Row
 from deepbench.results.soak import first_and_last_tenth_of, whole_of
-
-Json = Mapping[str, Any]
 
 # Share of a soak's batches; if more are throttled, heat or a hardware limit is the cause.
 _THROTTLED_SHARE = 0.01
@@ -151,7 +149,7 @@ class Machine:
     """The devices that are accepted, as their backend describes them before and after the
     measurements."""
 
-    before: Mapping[int, Json]  # facts by device
+    before: Mapping[int, JsonObject]  # facts by device
     counts_before: Mapping[int, Counts]
     counts_after: Mapping[int, Counts]
     version: str

@@ -5,14 +5,14 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterator, Mapping
-from typing import Any
+from collections.abc import Iterator
 
 import click
 
 from deepbench.byte_size import size_text
 from deepbench.cli.command import Command, CommandLine, Option
 from deepbench.errors import UsageError, printable_line
+from deepbench.json_types import JsonObject
 from deepbench.report.fields import time_text
 from deepbench.runner.progress import Screen
 from deepbench.terminal_text import folded
@@ -22,7 +22,6 @@ _OPTIONS = (
     Option("--format", "text (default) or json", "WORD", click.Choice(("text", "json"))),
 )
 
-Json = Mapping[str, Any]
 
 _USAGE = """\
 usage: deepbench env [options]
@@ -58,14 +57,14 @@ def _print_cmake_dir() -> int:
     return 0
 
 
-def _fact_lines(facts: Json, width: int | None) -> Iterator[str]:
+def _fact_lines(facts: JsonObject, width: int | None) -> Iterator[str]:
     """The facts as lines that fit a terminal of some width; None: any width."""
     for line in _facts_text(facts).split("\n"):
         margin = line[: len(line) - len(line.lstrip())]
         yield from folded(line, width, f"{margin}    ")
 
 
-def _facts_text(facts: Json) -> str:
+def _facts_text(facts: JsonObject) -> str:
     from deepbench.results.build import revision_text
 
     lines = [f"deepbench {facts['version']}  {facts['package']}"]
@@ -97,7 +96,7 @@ def _line(value: object) -> str:
     return printable_line(str(value))
 
 
-def _library_lines(libraries: Json) -> list[str]:
+def _library_lines(libraries: JsonObject) -> list[str]:
     lines = []
     for name, facts in libraries.items():
         title = f"  library {_line(name)}"
@@ -123,7 +122,7 @@ def _discovery_text(way: str) -> str:
     return "among Python's packages or conda's" if set_by_deepbench else way
 
 
-def _indented_lines(title: str, facts: Json, margin: str = "") -> list[str]:
+def _indented_lines(title: str, facts: JsonObject, margin: str = "") -> list[str]:
     """A heading and one line for each known fact. Nested facts are indented further."""
     lines = [f"{margin}{_line(title)}"] if facts else []
     for name, value in facts.items():

@@ -14,6 +14,7 @@ from functools import cached_property
 from typing import Any
 
 from deepbench.call_counts import ApplicationCalls, application_names, calls_by_application
+from deepbench.json_types import JsonObject
 from deepbench.results import ResultFile
 from deepbench.results.algorithm_choice import AlgorithmChoice, algorithm_choice_of
 from deepbench.results.build import version_text
@@ -22,7 +23,6 @@ from deepbench.results.row import Regime, Row, Statistics
 from deepbench.workload.record import Workload
 from deepbench.workload.totals import Totals, totals_of
 
-Json = Mapping[str, Any]
 Value = int | float | str
 
 _LONGEST_TEXT = 300
@@ -154,12 +154,12 @@ def to_result_set(result: ResultFile) -> ResultSet:
     return ResultSet(name, about, entries, published, is_reference, notes, device, totals)
 
 
-def inputs(context: Json) -> str:
+def inputs(context: JsonObject) -> str:
     """The contents of the operands, which the context states for all rows."""
     return _printable_or_none(_object_member(context, "options").get("inputs")) or "uniform"
 
 
-def footnotes(context: Json) -> tuple[str, ...]:
+def footnotes(context: JsonObject) -> tuple[str, ...]:
     """The footnotes of a reference, from its context."""
     notes = context.get("footnotes")
     if isinstance(notes, list) and notes:
@@ -242,7 +242,7 @@ def _attribute_value(value: object) -> Value:
     return value if isinstance(value, (int, float)) else printable(value)
 
 
-def _object_member(context: Json, name: str) -> Json:
+def _object_member(context: JsonObject, name: str) -> JsonObject:
     value = context.get(name)
     return value if isinstance(value, Mapping) else {}
 
@@ -283,7 +283,7 @@ def _degrees_of_freedom(statistics: Statistics) -> float | None:
     return math.inf if of_class is None else visits.count - 1 + float(of_class)
 
 
-def _source_description(context: Json, entries: Sequence[Entry]) -> str:
+def _source_description(context: JsonObject, entries: Sequence[Entry]) -> str:
     """'NVIDIA H200, cuda, power rested, deepbench 0.1.0, 2026-01-31T12:00:00Z'."""
     powers = dict.fromkeys(entry.power for entry in entries if entry.power)
     facts = [

@@ -6,9 +6,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
+from deepbench.json_types import JsonObject
 from deepbench.results import ResultFile, Row, schema
-
-Json = Mapping[str, Any]
 
 # The largest half of a 95 % interval over the median, which equals the noise limit of compare.
 MOST_SPREAD = 0.03
@@ -70,7 +69,7 @@ def _gaps_of_context(result: ResultFile) -> Iterator[str]:
             yield f"the option {name} is not the default"
 
 
-def _is_own(library: str, libraries: Json) -> bool:
+def _is_own(library: str, libraries: JsonObject) -> bool:
     """Whether the library of a row is a part of deepbench without a version of its own, which the
     context does not list."""
     return library in _WITHOUT_VERSION and library not in libraries

@@ -62,9 +62,9 @@ def create(
 
         return Legacy()
     if name == "json":
-        from deepbench.report.json import Json
+        from deepbench.report.json import JsonFormat
 
-        return Json()
+        return JsonFormat()
     if name == "csv":
         from deepbench.report.csv import Csv
 

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 _NOT_ASCII = re.compile(r"[^\x00-\x7f]+")
 
 
-class Json:
+class JsonFormat:
     """Rows keep all their keys, known or unknown."""
 
     def __init__(self) -> None:

@@ -4,8 +4,8 @@ run."""
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
 
+from deepbench.json_types import JsonObject
 from deepbench.report.comparison.section import Section, TableRow
 from deepbench.report.fields import (
     level_name,
@@ -26,8 +26,6 @@ from deepbench.workload.totals import (
     Totals,
 )
 
-Json = Mapping[str, Any]
-
 _MOST_LAYERS = 10
 _MOST_NAMED = 6  # items that are not measured
 _TIME_OF_KERNELS = "time of the measured kernels"
@@ -47,7 +45,7 @@ def workload_sections(workload: Sequence[Totals]) -> list[Section]:
     return made
 
 
-def workload_members(workload: Sequence[Totals]) -> list[Json]:
+def workload_members(workload: Sequence[Totals]) -> list[JsonObject]:
     """The same facts for programs: unrounded, with all passes and layers."""
     return [_pass_members(one, totals) for totals in workload for one in totals.passes]
 
@@ -251,7 +249,7 @@ def _knee_line(knee: PassTotals | None) -> str:
 # ---- for programs -------------------------------------------------------------------------------
 
 
-def _pass_members(one: PassTotals, totals: Totals) -> Json:
+def _pass_members(one: PassTotals, totals: Totals) -> JsonObject:
     cache, power = one.regime or (None, None)
     return {
         "parameters": one.what.values,
@@ -283,7 +281,7 @@ def _pass_members(one: PassTotals, totals: Totals) -> Json:
     }
 
 
-def _group_members(groups: Mapping[str, Times]) -> list[Json]:
+def _group_members(groups: Mapping[str, Times]) -> list[JsonObject]:
     return [
         {
             "name": name,
@@ -296,7 +294,7 @@ def _group_members(groups: Mapping[str, Times]) -> list[Json]:
     ]
 
 
-def _times_members(times: Times) -> Json:
+def _times_members(times: Times) -> JsonObject:
     return {
         "measured_flops": times.measured_flops,
         "measured_bytes": times.measured_bytes,

@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
-
-Json = Mapping[str, Any]
+from deepbench.json_types import JsonObject
 
 _SHORT = 8  # digits of a revision that are shown
 
 
-def version_text(context: Json) -> str | None:
+def version_text(context: JsonObject) -> str | None:
     """'deepbench 0.1.0', with the revision where it is recorded: 'deepbench 0.1.0 (1cfb0545,
     modified)'. None for published figures, which deepbench did not measure."""
     version = context.get("version")
@@ -21,7 +18,7 @@ def version_text(context: Json) -> str | None:
     return f"deepbench {version} ({revision})" if revision else f"deepbench {version}"
 
 
-def revision_text(build: Json) -> str | None:
+def revision_text(build: JsonObject) -> str | None:
     """'1cfb0545', or '1cfb0545, modified' of a build from changed sources; None: not recorded."""
     revision = build.get("revision")
     if not revision:

@@ -8,11 +8,9 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
 
+from deepbench.json_types import JsonObject
 from deepbench.results.row import Ranks, Row
-
-Json = Mapping[str, Any]
 
 _FLAGGED_SHARE = 0.1  # a rank that is slow in this share of its rows is not slow by chance
 
@@ -87,9 +85,9 @@ class FleetSummary:
     def __init__(self) -> None:
         self.rows = 0  # rows that each rank measured on its own device
         self._found: dict[int, _RankRecord] = {}
-        self._context: Json = {}
+        self._context: JsonObject = {}
 
-    def begin(self, context: Json) -> None:
+    def begin(self, context: JsonObject) -> None:
         self._context = context
 
     def add(self, row: Row) -> None:
@@ -149,7 +147,7 @@ def slowest_first(one: RankSummary) -> tuple[bool, bool, float, int]:
 
 
 def _summary(rank: int, found: _RankRecord, host: object, device: object) -> RankSummary:
-    facts: Json = device if isinstance(device, Mapping) else {}
+    facts: JsonObject = device if isinstance(device, Mapping) else {}
     count = len(found.logarithms)
     slow = sorted(found.slow)
     index = facts.get("index")

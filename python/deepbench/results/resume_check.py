@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
+from collections.abc import Iterator, Sequence
 
+from deepbench.json_types import JsonObject
 from deepbench.results import ResultFile
 
-Json = Mapping[str, Any]
 
-
-def first_difference(old: ResultFile, new: Json, problems: Sequence[str]) -> str | None:
+def first_difference(old: ResultFile, new: JsonObject, problems: Sequence[str]) -> str | None:
     """The first difference that forbids a run of `problems` in context `new` to resume a file."""
     for what, before, now in _compared_properties(old.context, new):
         if before != now:
@@ -26,7 +24,7 @@ def first_difference(old: ResultFile, new: Json, problems: Sequence[str]) -> str
     return None
 
 
-def _compared_properties(old: Json, new: Json) -> Iterator[tuple[str, object, object]]:
+def _compared_properties(old: JsonObject, new: JsonObject) -> Iterator[tuple[str, object, object]]:
     """Values that a resumed run must share, as (name, old, new), the most informative first."""
     yield "the set", old.get("set"), new.get("set")
     before, now = old["options"], new["options"]
@@ -51,7 +49,7 @@ def _compared_properties(old: Json, new: Json) -> Iterator[tuple[str, object, ob
     yield "the number of rows", old["rows"], new["rows"]
 
 
-def _compared_builds(old: Json, new: Json) -> Iterator[tuple[str, object, object]]:
+def _compared_builds(old: JsonObject, new: JsonObject) -> Iterator[tuple[str, object, object]]:
     """The revision, the binaries, which also differ between builds from changed sources, and the
     sources that are compiled during a run."""
     yield "the revision of deepbench", old.get("revision"), new.get("revision")
@@ -65,7 +63,7 @@ def _compared_builds(old: Json, new: Json) -> Iterator[tuple[str, object, object
     yield "the digest of the kernel sources", old_digest, new_digest
 
 
-def _devices_of_ranks(ranks: Json) -> list[str]:
+def _devices_of_ranks(ranks: JsonObject) -> list[str]:
     """The machine and device of each rank. Statements about a rank over all rows require that it
     keeps its device. The device's index may change between runs; its uuid does not."""
     machines, devices = ranks.get("machines") or (), ranks.get("devices") or ()

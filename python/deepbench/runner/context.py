@@ -6,6 +6,7 @@ import os
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
+from deepbench.json_types import JsonObject
 from deepbench.problems.selection import Selection
 from deepbench.report.fields import threads_text
 from deepbench.results import schema
@@ -15,8 +16,6 @@ from deepbench.runner.progress import rough_duration_text
 from deepbench.runner.provenance import build_facts, compile_caches, with_build_ids
 from deepbench.runner.run_options import RunOptions
 
-Json = Mapping[str, Any]
-
 _LONG_S = 100.0  # a longer run gets the advice to use --quick
 _MOST_NAMED = 3
 _NONE: Mapping[str, str] = {}
@@ -24,7 +23,7 @@ _NOT_RECORDED = {"type", "warnings", "planning"}  # of the hello message
 
 
 def build_context(
-    hello: Json,
+    hello: JsonObject,
     selection: Selection,
     options: RunOptions,
     rows: Sequence[PlannedRow],
@@ -56,7 +55,7 @@ def build_context(
 
 
 def opening_line_of_run(
-    context: Json,
+    context: JsonObject,
     selection: Selection,
     options: RunOptions,
     rows: Sequence[PlannedRow],
@@ -91,7 +90,7 @@ def skipped_text(rows: Sequence[PlannedRow]) -> str:
 
 
 def device_text(
-    context: Json,
+    context: JsonObject,
     options: RunOptions | None = None,
     rows: Sequence[PlannedRow] = (),
     used: Collection[str] = (),
@@ -128,7 +127,7 @@ def _joined_names_if_few(libraries: Collection[str]) -> str | None:
 
 
 def _library_text(
-    context: Json,
+    context: JsonObject,
     options: RunOptions | None,
     ops: Collection[str],
     default_libraries: Mapping[str, str],

@@ -3,18 +3,21 @@ foreign code, so that the types of the message are checked before anything relie
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from functools import cache
-from typing import Any
 
+from deepbench.json_types import JsonObject
 from deepbench.results import schema
 from deepbench.results.schema_check import Check, Violation, compile_check
 
-Json = Mapping[str, Any]
-
-_TEXTS_BY_NAME: Json = {"type": ["object", "null"], "additionalProperties": {"type": "string"}}
-_FIGURES_BY_NAME: Json = {"type": ["object", "null"], "additionalProperties": {"type": "number"}}
-_PLANNING: Json = {
+_TEXTS_BY_NAME: JsonObject = {
+    "type": ["object", "null"],
+    "additionalProperties": {"type": "string"},
+}
+_FIGURES_BY_NAME: JsonObject = {
+    "type": ["object", "null"],
+    "additionalProperties": {"type": "number"},
+}
+_PLANNING: JsonObject = {
     "type": ["object", "null"],
     "properties": {
         "default_precisions": _TEXTS_BY_NAME,
@@ -27,7 +30,7 @@ _OF_THE_CONTEXT = ("version", "backend", "device", "device_count", "libraries", 
                    "threads", "ranks", "warnings")  # fmt: skip
 
 
-def check_hello(hello: Json) -> None:
+def check_hello(hello: JsonObject) -> None:
     """Raises SchemaError if a member of the message has a wrong type."""
     try:
         _check()(hello)

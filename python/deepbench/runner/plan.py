@@ -6,16 +6,14 @@ import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from itertools import product
-from typing import Any
 
 from deepbench.call_counts import CallCounts, application_names
+from deepbench.json_types import JsonObject
 from deepbench.problems.precision_defaults import default_precision
 from deepbench.problems.problem_arguments import quoted, require_constant
 from deepbench.problems.selection import Parse, SelectedProblem, Selection
 from deepbench.runner.run_options import RunOptions
 from deepbench.runner.time_estimate import Work
-
-Json = Mapping[str, Any]
 
 _QUICK_STRIDE = 10  # --quick
 # --quick skips problems with more FLOPs or bytes if a call takes longer than this: its rows take 2
@@ -76,7 +74,7 @@ class PlannedRow:
         return Work(self.op, precision, self.flops, self.bytes, cold, self.is_collective, sustained)
 
 
-def plan(selection: Selection, options: RunOptions, hello: Json | None) -> list[PlannedRow]:
+def plan(selection: Selection, options: RunOptions, hello: JsonObject | None) -> list[PlannedRow]:
     """Every row in order. Without `hello`, the backend's answer, default precisions are
     provisional; such a plan serves to find mistakes early. Raises UsageError."""
     selected = list(selection.source.problems(make_parser(hello, selection.set), hello))
@@ -87,7 +85,7 @@ def plan(selection: Selection, options: RunOptions, hello: Json | None) -> list[
     return [_planned_row(position, *variant) for position, variant in enumerate(variants)]
 
 
-def make_parser(hello: Json | None, set_name: str | None) -> Parse:
+def make_parser(hello: JsonObject | None, set_name: str | None) -> Parse:
     """A parser of problems that fills in the default precision of the backend and the set."""
     from deepbench import _core
 

@@ -12,16 +12,15 @@ from pathlib import Path
 from typing import Any
 
 from deepbench.cache_folder import cache_folder, is_private
+from deepbench.json_types import JsonObject
 from deepbench.runner.build_id import build_id
-
-Json = Mapping[str, Any]
 
 _DIGEST_BYTES = 20
 _MOST_SOURCE_BYTES = 64 << 20
 _REVISION = "revision.json"  # beside the bindings; src/cpp/python/record_revision.cmake writes it
 
 
-def build_facts(backend: Json) -> dict[str, Any]:
+def build_facts(backend: JsonObject) -> dict[str, Any]:
     """The revision of the sources, each of deepbench's binaries with its build ID, and the digest
     of the sources that the backend compiles while it runs. `backend` is that of a hello message."""
     from deepbench import _core
@@ -41,7 +40,7 @@ def build_facts(backend: Json) -> dict[str, Any]:
     return facts
 
 
-def with_build_ids(libraries: Json | None) -> dict[str, Any]:
+def with_build_ids(libraries: JsonObject | None) -> dict[str, Any]:
     """The libraries of a hello message, those of a file with the build ID that it has."""
     found = {}
     for name, facts in (libraries or {}).items():

@@ -7,9 +7,9 @@ are not run.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from collections.abc import Callable, Sequence
 
+from deepbench.json_types import JsonObject
 from deepbench.problems.problem_arguments import quoted
 from deepbench.results import Row, parse_row
 from deepbench.results.row import with_counts
@@ -19,8 +19,6 @@ from deepbench.runner.run_options import RunOptions
 from deepbench.runner.session import RowSource
 from deepbench.runner.worker_exit import WorkerFailure
 
-Json = Mapping[str, Any]
-
 
 class RowMaker:
     """Makes the rows of one source."""
@@ -29,11 +27,11 @@ class RowMaker:
         self, source: RowSource, options: RunOptions, say: Callable[[str], object]
     ) -> None:
         self._source, self._options, self._say = source, options, say
-        self._hello: Json = {}
+        self._hello: JsonObject = {}
         self._last_position: dict[str, int] = {}  # the position of each operation's last row
         self._restart_limit = RestartLimit(self._libraries)
 
-    def begin(self, hello: Json, rows: Sequence[PlannedRow]) -> None:
+    def begin(self, hello: JsonObject, rows: Sequence[PlannedRow]) -> None:
         """Must be called before the first row, with the answer of the source and all rows."""
         self._hello = hello
         self._last_position = {row.op: row.position for row in rows}

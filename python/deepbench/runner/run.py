@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from deepbench.errors import UsageError, UserError, in_quotes
 from deepbench.history import RunKeeper
+from deepbench.json_types import JsonObject
 from deepbench.problems.selection import Selection
 from deepbench.report import create
 from deepbench.report.outline import Outline, OutlineProblem, outline
@@ -30,8 +30,6 @@ from deepbench.runner.summary import Summary
 from deepbench.runner.time_estimate import Estimate, Expectation
 from deepbench.runner.visits import Visits
 from deepbench.runner.worker_process import INVALID_ANSWER, SessionError
-
-Json = Mapping[str, Any]
 
 _SILENT_START_S = 0.8  # a longer start shows a message
 _RETRIED = ("failed", "out_of_memory", "device_lost")  # statuses that --retry measures again
@@ -65,8 +63,8 @@ class Run:
         self._source = source or self._row_source()
         self._clock = self._row_clock = Stopwatch()
         self._announced = False
-        self._hello: Json = {}
-        self._context: Json = {}
+        self._hello: JsonObject = {}
+        self._context: JsonObject = {}
         self._rows_by_position: dict[int, Row] = {}  # finished rows
         self._writer: ResultWriter | None = None
         self._history = RunKeeper(self._screen.say) if options.keeps_history else None
@@ -113,7 +111,7 @@ class Run:
         return status
 
     @property
-    def context(self) -> Json:
+    def context(self) -> JsonObject:
         """The context of the run; empty before its worker has started."""
         return self._context
 
@@ -201,7 +199,7 @@ class Run:
             raise UsageError("--quick skips all problems; leave it out")
         return short
 
-    def _expectation(self, context: Json) -> Expectation:
+    def _expectation(self, context: JsonObject) -> Expectation:
         """The expected times of rows on the device of a context or of a hello message."""
         estimates = (self._hello.get("planning") or {}).get("estimates") or {}
         return Expectation.from_context(context, self._options.rows, estimates)
@@ -223,7 +221,7 @@ class Run:
                 "once; leave it out, or run collectives alone"
             )
 
-    def _build_context(self) -> Json:
+    def _build_context(self) -> JsonObject:
         context = build_context(
             self._hello, self._selection, self._options, self._rows, self._command
         )
@@ -256,7 +254,7 @@ class Run:
         ceilings = [one.line for one in stored if isinstance(one, CeilingLine)]
         return [*ceilings, *(row.line for row in self._rows_by_position.values())]
 
-    def _announce(self, context: Json) -> None:
+    def _announce(self, context: JsonObject) -> None:
         """Estimates the duration of the run, and says what will run."""
         libraries = (self._hello.get("planning") or {}).get("default_libraries") or {}
         to_measure = [row.work for _, row in self._visits_to_make()]
@@ -272,7 +270,7 @@ class Run:
                 )
             )
 
-    def _resume(self, old: ResultFile, context: Json) -> None:
+    def _resume(self, old: ResultFile, context: JsonObject) -> None:
         difference = first_difference(old, context, [row.problem for row in self._rows])
         if difference:
             command = " ".join(old.context.get("command") or ["an unknown command"])

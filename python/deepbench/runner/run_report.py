@@ -3,9 +3,9 @@ visits before them."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Sequence
 
+from deepbench.json_types import JsonObject
 from deepbench.report import Report, columns_against, create
 from deepbench.report.outline import Outline, outline
 from deepbench.results import Row
@@ -14,8 +14,6 @@ from deepbench.runner.progress import Screen
 from deepbench.runner.run_options import RunOptions
 from deepbench.runner.summary import Summary
 from deepbench.workload import totals_of
-
-Json = Mapping[str, Any]
 
 
 class RunReport:
@@ -30,13 +28,13 @@ class RunReport:
             options.columns,
         )
         self._provisional: Report | None = None  # of the first visits
-        self._context: Json = {}
+        self._context: JsonObject = {}
         self._outline, self._beginning = outline(()), ""
         # Shares of the roofline, by row position.
         self._printed_shares: dict[int, float | None] = {}
         self._has_begun = False
 
-    def prepare(self, context: Json, shape: Outline) -> None:
+    def prepare(self, context: JsonObject, shape: Outline) -> None:
         """Raises FormatError if the format cannot show these rows."""
         self._context, self._outline = context, shape
         self._beginning = self._report.begin(context, shape)

@@ -10,8 +10,9 @@ import contextlib
 import os
 import signal
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Any, Protocol
+from typing import Protocol
 
+from deepbench.json_types import JsonObject
 from deepbench.results import Row, schema
 from deepbench.runner.hello import check_hello
 from deepbench.runner.worker_exit import WorkerFailure, shortened
@@ -29,13 +30,11 @@ _START_ATTEMPTS = 3  # consecutive attempts to start a worker before the run end
 
 REFUSED = ("unsupported", "invalid")  # statuses of rows that the backend does not begin
 
-Json = Mapping[str, Any]
-
 
 class RowSource(Protocol):
     """Runs rows: in a worker process, or in this one."""
 
-    def start(self) -> Json:
+    def start(self) -> JsonObject:
         """Starts the backend and returns its hello message. Raises SessionError."""
 
     def run(
@@ -97,7 +96,7 @@ class Session:
         self._on_ceiling = on_ceiling  # gets the JSON text of each ceiling that is measured
         self._measures_ceilings = True
 
-    def start(self) -> Json:
+    def start(self) -> JsonObject:
         worker, self._successor = self._successor or self._start_process(), None
         try:
             text = worker.read_line(*self._start_limit())
@@ -258,7 +257,7 @@ class InProcessRows:
         self._ceilings, self._on_ceiling = ceilings, on_ceiling
         self._measured_ceilings: list[str] = []  # for the row that is being run
 
-    def start(self) -> Json:
+    def start(self) -> JsonObject:
         from deepbench import _core, libraries
 
         # Python cannot interrupt a row in native code, so Ctrl-C gets the system's default action.
@@ -325,6 +324,6 @@ def is_supported_answer(answer: Row | WorkerFailure) -> bool | None:
     return None if isinstance(answer, WorkerFailure) else answer.status not in REFUSED
 
 
-def _exit_status(error: Json) -> int:
+def _exit_status(error: JsonObject) -> int:
     status = error.get("exit")
     return status if isinstance(status, int) and 0 < status < 256 else 2

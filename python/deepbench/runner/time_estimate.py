@@ -11,11 +11,10 @@ from __future__ import annotations
 import math
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
 
-Json = Mapping[str, Any]
+from deepbench.json_types import JsonObject
 
-_NO_FACTS: Json = {}
+_NO_FACTS: JsonObject = {}
 _SELECTION_FACTOR = {"best": 2.5, "exhaustive": 25.0}  # measured on an H200
 _MIN_CALLS = 2.5  # calls of a row whose first call exceeds the time limit
 _LOAD_S, _ENERGY_S = 2.5, 2.2  # seconds that --power sustained and --energy add to a row
@@ -38,7 +37,7 @@ class Speeds:
     per_thread: bool  # the rates are those of one host thread, and threads add up
 
     @classmethod
-    def from_estimates(cls, estimates: Json) -> Speeds:
+    def from_estimates(cls, estimates: JsonObject) -> Speeds:
         """The speeds that the backend's facts `estimate.*` (plugin.h) state, by their names without
         that prefix. A missing fact takes the value of a host thread."""
         prefix = "flops_per_s."
@@ -103,7 +102,7 @@ class Expectation:
 
     @classmethod
     def from_context(
-        cls, context: Json, options: Mapping[str, str], estimates: Json = _NO_FACTS
+        cls, context: JsonObject, options: Mapping[str, str], estimates: JsonObject = _NO_FACTS
     ) -> Expectation:
         """The expectation for rows with these options on the device and host of a context.
         `estimates` holds the backend's facts, as for Speeds.of."""
@@ -334,7 +333,7 @@ def _count_first_occurrences(sets: Sequence[set[str]], known: Collection[str]) -
     return counts
 
 
-def _slowdown_by_other_work(host: Json) -> float:
+def _slowdown_by_other_work(host: JsonObject) -> float:
     """The slowdown of rows by other work on the host. On two cores with 1 to 16 other threads, rows
     slowed down by the square root of the relative load."""
     cpus = (
@@ -351,7 +350,7 @@ def _device_count(options: Mapping[str, str]) -> int:
     return named.count(",") + 1 if named else 0
 
 
-def _cache_levels(device: Json) -> Iterator[tuple[float, str]]:
+def _cache_levels(device: JsonObject) -> Iterator[tuple[float, str]]:
     """The caches of a device as (bytes, name), ascending."""
     last = _positive_number_or_zero(device, "last_level_cache_bytes")
     for name in ("l1", "l2", "l3"):
@@ -362,7 +361,7 @@ def _cache_levels(device: Json) -> Iterator[tuple[float, str]]:
         yield last, "llc"
 
 
-def _positive_number_or_zero(facts: Json, key: str) -> float:
+def _positive_number_or_zero(facts: JsonObject, key: str) -> float:
     """A positive number, or 0 for anything else that a plugin may have reported."""
     value = facts.get(key)
     return float(value) if isinstance(value, int | float) and 0 < value < math.inf else 0.0

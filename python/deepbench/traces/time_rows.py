@@ -3,15 +3,12 @@ them. Like published figures they are means that deepbench did not measure or ve
 
 from __future__ import annotations
 
-from typing import Any
-
 from deepbench import _core
 from deepbench.errors import printable_line
+from deepbench.json_types import MutableJsonObject
 from deepbench.results import schema
 from deepbench.results.row import Row, build_row
 from deepbench.traces.recording import Recorded, Recording
-
-Json = dict[str, Any]
 
 _FOOTNOTE = (
     "times of a trace were measured in the program that it records and are not verified; they are "
@@ -20,7 +17,7 @@ _FOOTNOTE = (
 _SHARED = "a call computes both gradients, and half of its time counts here"
 
 
-def time_file(recording: Recording, name: str) -> tuple[Json, list[Row]]:
+def time_file(recording: Recording, name: str) -> tuple[MutableJsonObject, list[Row]]:
     """The context and the rows. `name` is that of the trace's file. Problems without a time, which
     launched no kernel, have no row."""
     file = printable_line(name)
@@ -48,7 +45,9 @@ def time_file(recording: Recording, name: str) -> tuple[Json, list[Row]]:
     return context, rows
 
 
-def _members(one: Recorded, position: int, device: str, timer: str | None, file: str) -> Json:
+def _members(
+    one: Recorded, position: int, device: str, timer: str | None, file: str
+) -> MutableJsonObject:
     problem, mean_ns = one.problem, one.mean_ns
     assert mean_ns is not None
     names = [name for name in one.applications if name]

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from deepbench.errors import printable_line
+from deepbench.json_types import JsonObject
 from deepbench.workload.passes import Item, Pass
 
 if TYPE_CHECKING:
     from deepbench.workload.request import Request
 
-Json = Mapping[str, Any]
 _TEXTS = ("layer", "kind", "op", "precision")
 _MAX_TEXT = 400  # characters, as in a model file
 _VALUES = ("count", "flops", "bytes", "problem")
@@ -47,7 +47,7 @@ class Workload:
         return ", ".join(filter(None, (f"{self.title} {self.phase}", one.text, precisions)))
 
 
-def members(request: Request, passes: Sequence[Pass], price: float | None) -> Json:
+def members(request: Request, passes: Sequence[Pass], price: float | None) -> JsonObject:
     """The member `workload` of a context."""
     model = request.model
     return {
@@ -69,7 +69,7 @@ def members(request: Request, passes: Sequence[Pass], price: float | None) -> Js
     }
 
 
-def workload_of(context: Json) -> Workload | None:
+def workload_of(context: JsonObject) -> Workload | None:
     """The workload of a context that the schema has checked; None if it has none. Its texts, which
     may come from an untrusted file, can be printed; a problem is only compared with those of
     rows."""
@@ -86,12 +86,12 @@ def workload_of(context: Json) -> Workload | None:
     )
 
 
-def _pass_of(members: Json) -> Pass:
+def _pass_of(members: JsonObject) -> Pass:
     values = {_printable(name): value for name, value in members["parameters"].items()}
     return Pass(values, tuple(map(_item_of, members["items"])))
 
 
-def _item_of(members: Json) -> Item:
+def _item_of(members: JsonObject) -> Item:
     known: dict[str, Any] = {key: _printable(members[key]) for key in _TEXTS}
     known |= {key: members.get(key) for key in _VALUES}
     return Item(**known)

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from deepbench.byte_size import size_text
 from deepbench.errors import UsageError
+from deepbench.json_types import JsonObject
 from deepbench.problems.selection import (
     Parse,
     SelectedProblem,
@@ -21,8 +21,6 @@ from deepbench.workload.passes import Item, Pass
 from deepbench.workload.record import members
 from deepbench.workload.request import Request
 
-Json = Mapping[str, Any]
-
 
 @dataclass(frozen=True)
 class WorkloadSource:
@@ -33,7 +31,7 @@ class WorkloadSource:
     has_ranks: bool
     price: float | None = None  # of a device per hour
 
-    def problems(self, parse: Parse, hello: Json | None) -> Iterator[SelectedProblem]:
+    def problems(self, parse: Parse, hello: JsonObject | None) -> Iterator[SelectedProblem]:
         passes = self._passes(parse, hello)
         self._require_memory(passes, hello)
         source = self.request.model.source
@@ -53,17 +51,17 @@ class WorkloadSource:
         for one in merged:
             yield SelectedProblem(one.problem, one.application, (), one.place, one.counts)
 
-    def facts(self, parse: Parse, hello: Json | None) -> Json:
+    def facts(self, parse: Parse, hello: JsonObject | None) -> JsonObject:
         """The facts that the context keeps."""
         return {"workload": members(self.request, self._passes(parse, hello), self.price)}
 
-    def _passes(self, parse: Parse, hello: Json | None) -> list[Pass]:
+    def _passes(self, parse: Parse, hello: JsonObject | None) -> list[Pass]:
         joint = ((hello or {}).get("backend") or {}).get("joint_phases") or {}
         target = Target(parse, self.request.precision, joint, self.has_ranks)
         request = self.request
         return [expand(request.model, request.phase, one, target) for one in request.values]
 
-    def _require_memory(self, passes: list[Pass], hello: Json | None) -> None:
+    def _require_memory(self, passes: list[Pass], hello: JsonObject | None) -> None:
         """Raises UsageError if the operands of a call are larger than the memory of the device."""
         there = ((hello or {}).get("device") or {}).get("memory_bytes")
         if not isinstance(there, (int, float)):

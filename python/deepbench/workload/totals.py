@@ -7,15 +7,14 @@ import math
 from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
 
 from deepbench.errors import printable_line
+from deepbench.json_types import JsonObject
 from deepbench.results.row import ABOVE_CEILING, Row
 from deepbench.workload.operators import COLLECTIVES
 from deepbench.workload.passes import Item, Pass
 from deepbench.workload.record import Workload, workload_of
 
-Json = Mapping[str, Any]
 Regime = tuple[str, str]  # cache and power
 
 NEEDED_COVERAGE = 0.95  # share of the time that must be measured for a total
@@ -249,7 +248,7 @@ class Totals:
         return self.time_ns(one) / one.what.batch
 
 
-def totals_of(context: Json, rows: Iterable[Row]) -> list[Totals]:
+def totals_of(context: JsonObject, rows: Iterable[Row]) -> list[Totals]:
     """The totals of a run's workload in each regime; empty if it has none. The rows have their
     bound."""
     workload = workload_of(context)

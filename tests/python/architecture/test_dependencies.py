@@ -212,8 +212,8 @@ WRITERS_OF_JSON = {
     "cli/list_command.py _render_table",
     "report/ab/json.py render_json",
     "report/comparison/json.py render_json",
-    "report/json.py Json.begin",  # the context
-    "report/json.py Json.end",  # the totals of a workload
+    "report/json.py JsonFormat.begin",  # the context
+    "report/json.py JsonFormat.end",  # the totals of a workload
     "report/json.py _escaped",  # letters within the text of a row
     "report/overview/page_data.py _json_text",
     "report/overview/vega.py _drawable",

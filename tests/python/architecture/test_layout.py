@@ -251,6 +251,7 @@ LAYERS = {
     "call_counts": PACKAGES,
     "collective_model": {"_core", "cli", "problems", "report", "runner", "suites", "worker"},
     "marked_text": PACKAGES,
+    "json_types": PACKAGES,
     "libraries": PACKAGES,
     "nvidia_packages": PACKAGES,
     "terminal_text": PACKAGES,

@@ -3,18 +3,16 @@ time over A's: above 1, B is slower."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
+from collections.abc import Iterator, Sequence
 
 from deepbench.ab.paired_test import ALPHA, DIFFERENCE, PairedTest
 from deepbench.ab.result import AbResult, Mean, RowResult, verdict
+from deepbench.json_types import JsonObject
 from deepbench.report.comparison.rows import shared_and_differing_attributes
 from deepbench.report.comparison.section import Section, TableRow
 from deepbench.report.comparison.wording import number_text
 from deepbench.report.fields import percent, time_cell
 from deepbench.report.outline import title, value_text
-
-Json = Mapping[str, Any]
 
 _UNRESOLVED = f"cannot resolve {percent(DIFFERENCE, 0)} %"
 _SURE = f"{percent(1 - ALPHA, 0)} %"  # the confidence of intervals
@@ -94,13 +92,13 @@ def _sides(result: AbResult) -> Iterator[str]:
     yield f"B/A is the time of B over the time of A: below 1, B is faster; intervals: {_SURE}"
 
 
-def _library_text(facts: Json | None) -> str:
+def _library_text(facts: JsonObject | None) -> str:
     if facts is None:
         return "none"
     return f"{_version(facts)} ({facts.get('path') or 'built in'})"
 
 
-def _version(facts: Json | None) -> str:
+def _version(facts: JsonObject | None) -> str:
     return str((facts or {}).get("version") or "of an unknown version")
 
 

@@ -4,9 +4,9 @@ layers."""
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import Any
 
 from deepbench.compare import PassPair, WorkloadComparison
+from deepbench.json_types import MutableJsonObject
 from deepbench.report.fields import percent, time_cell
 from deepbench.report.workload import measured_text, regime_words
 from deepbench.workload.passes import Pass
@@ -15,7 +15,6 @@ from deepbench.workload.totals import NEEDED_COVERAGE, PassTotals, Times
 from .section import Section, TableRow
 from .wording import number_text, result_set_letter
 
-Json = dict[str, Any]
 _MOST_NAMED = 6  # passes
 
 
@@ -149,7 +148,7 @@ def _both_measured_text(sides: tuple[Times, Times], letter: str) -> str:
 # ---- for programs -------------------------------------------------------------------------------
 
 
-def workload_members(found: WorkloadComparison | None) -> Json | None:
+def workload_members(found: WorkloadComparison | None) -> MutableJsonObject | None:
     if found is None:
         return None
     return {
@@ -162,7 +161,7 @@ def workload_members(found: WorkloadComparison | None) -> Json | None:
     }
 
 
-def _pair_members(one: PassPair) -> Json:
+def _pair_members(one: PassPair) -> MutableJsonObject:
     return {
         "parameters": dict(one.base.what.values),
         "total": one.is_total,
@@ -183,12 +182,12 @@ def _pair_members(one: PassPair) -> Json:
     }
 
 
-def _side_members(one: PassTotals) -> Json:
+def _side_members(one: PassTotals) -> MutableJsonObject:
     cache, power = one.regime or (None, None)
     return {"cache": cache, "power": power, "coverage": one.coverage, "complete": one.is_complete}
 
 
-def _times_members(side: str, times: Times) -> Json:
+def _times_members(side: str, times: Times) -> MutableJsonObject:
     return {
         f"{side}_measured_ns": times.measured_ns,
         f"{side}_estimated_ns": times.known_ns - times.measured_ns,

@@ -6,8 +6,8 @@ from __future__ import annotations
 from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
 
+from deepbench.json_types import MutableJsonObject
 from deepbench.report.fields import percent, time_text
 from deepbench.report.workload import number_text, regime_words
 from deepbench.workload.passes import Item
@@ -22,15 +22,13 @@ _MOST_KINDS = 12  # colors of the theme
 _OTHER_KINDS = "other kinds"
 _MEASURED, _ESTIMATED = 1.0, 0.4  # opacity
 
-Json = dict[str, Any]
-
 
 @dataclass(frozen=True)
 class ModelChart:
     """A chart with its data, which filters of rows do not change."""
 
     spec: Spec
-    data: dict[str, list[Json]]
+    data: dict[str, list[MutableJsonObject]]
     colors: list[str]  # the entries of its legend
 
 
@@ -126,20 +124,22 @@ class ModelCharts:
         return [*longest[: _MOST_KINDS - 1], _OTHER_KINDS]
 
     @property
-    def _layers_data(self) -> dict[str, list[Json]]:
+    def _layers_data(self) -> dict[str, list[MutableJsonObject]]:
         longest: dict[Hashable, float] = {}
         for shown in self.passes:
             known_ns = shown.one.all.known_ns
             longest[shown.same_pass] = max(longest.get(shown.same_pass, 0.0), known_ns)
-        rows: list[Json] = []
-        bars: list[Json] = []
+        rows: list[MutableJsonObject] = []
+        bars: list[MutableJsonObject] = []
         for number, shown in enumerate(self.passes):
             scale_ns = longest[shown.same_pass]
             rows += self._segments(number, shown, scale_ns)
             bars.append({"bar": number, "text": self._bar_text(shown)})
         return {"rows": rows, "bars": bars}
 
-    def _segments(self, number: int, shown: ShownPass, scale_ns: float) -> Iterator[Json]:
+    def _segments(
+        self, number: int, shown: ShownPass, scale_ns: float
+    ) -> Iterator[MutableJsonObject]:
         """The parts of a bar: for each kind the measured part, then the estimated part."""
         whole_ns, begin = shown.one.all.known_ns, 0.0
         groups = shown.one.all.grouped(self._shown_kind)
@@ -223,7 +223,7 @@ class ModelCharts:
         return list(dict.fromkeys(map(self._series_text, self._points)))
 
     @property
-    def _throughput_data(self) -> dict[str, list[Json]]:
+    def _throughput_data(self) -> dict[str, list[MutableJsonObject]]:
         fastest = max(self._points, key=lambda shown: shown.one.units_per_s or 0.0)
         rows = [
             {**self._point(shown), "below": shown.series != fastest.series}
@@ -236,7 +236,7 @@ class ModelCharts:
             "corners": invisible_corner_points(xs, ys),
         }
 
-    def _point(self, shown: ShownPass) -> Json:
+    def _point(self, shown: ShownPass) -> MutableJsonObject:
         one = shown.one
         is_knee = one is shown.totals.knee
         rate = one.units_per_s or 0.0
