@@ -31,6 +31,7 @@ from deepbench.runner.run_options import SINGLE_PROCESS_LIBRARIES, RunOptions
 _MOST_RANKS = 1024
 _MOST_VISITS = 9
 _MOST_SOAK_CALLS = 10**9
+_MOST_VERIFY_SEED = 2**48 - 1  # the largest that is drawn
 _NONE: Mapping[str, str] = {}
 _SECONDS = click.FloatRange(0, 1e9, min_open=True)
 
@@ -69,6 +70,12 @@ _ROW_OPTIONS: tuple[tuple[Option, str, str], ...] = (
         "",
     ),
     (Option("--no-verify", "do not verify outputs"), "verify", "no"),
+    (
+        Option("--verify-seed", "verify the places of a row whose seed is N again", "N",
+               click.IntRange(1, _MOST_VERIFY_SEED)),
+        "verify_seed",
+        "",
+    ),
     (Option("--no-ceilings", "do not measure ceilings"), "ceilings", "no"),
     (Option("--no-pad", "do not pad dimensions"), "pad", "no"),
     (Option("--threads", "number of host threads", "N", click.IntRange(1)), "threads", ""),

@@ -40,6 +40,7 @@ TEST_CASE("the places that are compared are drawn anew for each row, and the see
     CHECK(row.verification.seed < uint64_t{1} << 53);
   }
   CHECK(seeds.size() == 8);
+  CHECK(fake_row("", kSmall, "ceilings=no verify_seed=123456789").verification.seed == 123456789);
   CHECK(fake_row("", kSmall, "ceilings=no verify=no").verification.seed == 0);
   const Row guessed = fake_row("mutant guessed", kLarge);
   CHECK_MESSAGE(verdict(guessed) == "incorrect", guessed.reason);

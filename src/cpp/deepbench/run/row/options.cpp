@@ -166,6 +166,7 @@ const std::vector<Option>& all_options() {
       of_one_row(number("visit", &RunOptions::visit, 1)),
       seconds("time_limit", &RunOptions::time_limit_s),
       flag("verify", &RunOptions::verify),
+      number("verify_seed", &RunOptions::verify_seed),
       flag("pad", &RunOptions::pad),
       number("threads", &RunOptions::threads),
       number("seed", &RunOptions::seed),

@@ -34,6 +34,7 @@ struct DEEPBENCH_API RunOptions {
   int64_t visit = 1;        // number of this visit, from 1
   double time_limit_s = 0;  // 0: the backend's default
   bool verify = true;
+  int64_t verify_seed = 0;  // selects the places that are verified; 0: drawn for each row
   bool pad = true;
   int64_t threads = 0;
   int64_t seed = 1;

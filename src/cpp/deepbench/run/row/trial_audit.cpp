@@ -48,7 +48,9 @@ TrialAudit::TrialAudit(const RowContext& context, const Plan& plan, TimedKernel&
   } else {
     Stopwatch watch;
     verification_.seed = static_cast<uint64_t>(
-        value_of_rank_zero(group_, "seed", static_cast<double>(draw_verification_seed())));
+        options.verify_seed > 0
+            ? double(options.verify_seed)
+            : value_of_rank_zero(group_, "seed", double(draw_verification_seed())));
     collective_step(group_, "expect", [&] {
       verifier_.emplace(make_verifier(options.inputs, [&] {
         Kernel reference = plan_.reference_plan(context.backend).prepare();
