@@ -103,7 +103,7 @@ class DrawnRows:
     ) -> Row | WorkerFailure:
         effect = self._machine.drift(self._pair) + self._scenario.draw(self._dice)
         os.environ[_SCRIPT] = f"time {CALL_NS * self._slowdown * math.exp(effect)!r}"
-        return parse_answer(self._runner.run(line, position), position)
+        return parse_answer(self._runner.run(line, position), line, position)
 
     def supports(self, line: str, position: int, limit_s: float) -> bool | None:
         return True

@@ -29,7 +29,7 @@ from deepbench.runner.run_options import RunOptions
 from deepbench.runner.session import RowSource
 from deepbench.runner.time_estimate import Estimate, Expectation
 
-_IN_PARENTHESES = re.compile(r"\([^()]*\)")
+_LOAD = re.compile(r"\(load average [^()]*\)")
 
 
 class AbRun:
@@ -276,12 +276,12 @@ class AbRun:
 
 
 def _distinct_warnings(contexts: Iterable[JsonObject]) -> Iterable[str]:
-    """The warnings of both sides, each once. What stands in parentheses does not tell two warnings
-    apart: it is a figure of the moment, such as the load of the machine."""
+    """The warnings of both sides, each once. The load of the machine does not tell two warnings
+    apart: the sides read it at different moments."""
     found: dict[str, str] = {}
     for context in contexts:
         for text in context["warnings"]:
-            found.setdefault(_IN_PARENTHESES.sub("", text), text)
+            found.setdefault(_LOAD.sub("", text), text)
     return found.values()
 
 

@@ -29,7 +29,7 @@ _SMALLEST = 1e-9  # smallest time or energy that counts, so that quotients stay 
 # Options of a run that do not change what a row measures, or that a row states itself.
 _FREE_OPTIONS = frozenset({
     "time_limit", "visits", "samples", "energy", "ceilings", "verify", "device", "devices",
-    "ranks", "cache", "power", "seed",
+    "ranks", "cache", "power", "seed", "verify_seed",
 })  # fmt: skip
 
 

@@ -71,7 +71,7 @@ _ROW_OPTIONS: tuple[tuple[Option, str, str], ...] = (
     ),
     (Option("--no-verify", "do not verify outputs"), "verify", "no"),
     (
-        Option("--verify-seed", "verify the places of a row whose seed is N again", "N",
+        Option("--verify-seed", "verify the same places as a row with verification.seed N", "N",
                click.IntRange(1, _MOST_VERIFY_SEED)),
         "verify_seed",
         "",
@@ -160,6 +160,8 @@ def run_options(line: CommandLine, fixed: Mapping[str, str] = _NONE) -> RunOptio
     for flag in ("--resume", "--overwrite"):
         if line.has(flag) and not line.has("--output"):
             raise UsageError(f"{flag} needs -o FILE")
+    if line.has("--verify-seed") and line.has("--no-verify"):
+        raise UsageError("--verify-seed needs verification: leave out --no-verify")
     if line.has("--once"):
         _require_one_call(line)
     if line.has("--soak"):

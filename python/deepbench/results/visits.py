@@ -75,4 +75,4 @@ def combined_rows(
 def planned_visits(context: Json) -> int:
     """How many visits the run of a file makes of each row."""
     text = str((context.get("options") or {}).get("visits", "1"))
-    return int(text) if text.isdecimal() and len(text) < _MAX_DIGITS else 1
+    return int(text) if text.isdecimal() and len(text) <= _MAX_DIGITS else 1

@@ -118,9 +118,9 @@ class Session:
         except schema.SchemaError as error:
             worker.kill()
             raise SessionError(f"{INVALID_ANSWER}: {error}", 2) from None
+        self._worker = worker
         for line in self._ceilings():
             worker.write_line(line)
-        self._worker = worker
         return hello
 
     def run(

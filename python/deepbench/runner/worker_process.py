@@ -321,10 +321,11 @@ def _is_of_line(problem: object, status: object, line: str) -> bool:
     """Whether the answer to a line is of its problem. The line names it before its application and
     its options. A line that is refused has a row with all of its text before the options, or with
     no problem, which says why and measured nothing."""
-    text = line.partition(" ;")[0]
-    if problem == text.partition(" application=")[0]:
+    if problem == line.partition(" ;")[0].partition(" application=")[0]:
         return True
-    return status != "ok" and problem in (text, None)
+    if status == "ok" or problem is None:
+        return status != "ok"
+    return line.startswith(f"{problem} ;")  # an application may hold " ;"
 
 
 def parse_answer(text: str, line: str, position: int) -> Row | WorkerFailure:

@@ -142,9 +142,11 @@ def _measuring_message(problem: str, row: str) -> str:
 
 
 def _follow_rank_zero(runner: Runner) -> int:
+    own_pid = os.getpid()
     try:
         runner.follow_rank_zero()
     except RuntimeError as error:
+        _end_if_forked(own_pid)
         _print_warning(str(error))
         return _DEVICE_LOST
     return 0

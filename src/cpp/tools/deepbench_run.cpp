@@ -47,9 +47,19 @@ void say(const std::string& kind, const std::string& message) {
             << std::endl;
 }
 
+// Ends the second process of a backend that forked: the rows, the connections of ranks and the
+// threads are the first one's.
+void end_if_forked() {
+  static const pid_t process = getpid();
+  if (getpid() == process) return;
+  say("warning", "the backend forked; the second process was ended");
+  std::_Exit(1);
+}
+
 // Returns false once standard output takes no more, and says why the first time. A reader that has
 // closed the pipe needs no message.
 bool write_line(const std::string& line) {
+  end_if_forked();
   errno = 0;
   std::cout << line << std::endl;
   if (std::cout) return true;
@@ -90,6 +100,7 @@ class ExitOnRankLoss {
           deepbench::start_thread("the watcher of the other ranks", [group] { watch(*group); });
   }
   ~ExitOnRankLoss() {
+    end_if_forked();  // which has no watcher
     if (!group_) return;
     group_->end();
     watcher_.join();
@@ -132,6 +143,7 @@ int run_lines(deepbench::Runner& runner) {
 }  // namespace
 
 int main(int argc, char** argv) {
+  end_if_forked();  // remembers this process
   const std::string first = argc < 2 ? "" : argv[1];
   if (first == "-h" || first == "--help") {
     std::cout << kUsage;

@@ -114,6 +114,7 @@ TEST_CASE("cuDNN has an operation for each step of attention, the masks among th
            // Where there are as many queries as keys, both masks hide the same.
            operations("mask=bottom_right") == 14 &&
            operations("mask=bottom_right window=9", "seq_q=32") == 21 &&
+           operations("mask=bottom_right window=9") == 19 &&
            operations("mask=none phase=bwd") == 18 && operations("mask=top_left phase=bwd") == 22 &&
            // One query sees all keys, unless a window hides some.
            operations("mask=bottom_right", "seq_q=1") == 10 &&

@@ -215,11 +215,14 @@ def test_a_warning_of_both_sides_is_said_once() -> None:
     for source, load in zip(sources, ("7.5", "7.9"), strict=True):
         busy = f"other work runs on this machine (load average {load} on 2 processors)"
         source.hello["warnings"] = ["OMP_PROC_BIND is not set", busy]
+        source.hello["warnings"].append(f"cublas (/libraries/{load}) was made for CUDA 12")
     sources[1].hello["warnings"].append("8 threads on 2 physical cores")
     _, said = run_pairs(sources, *ONE, pairs=1)
     assert re.findall("warning: (.*)", said) == [
         "OMP_PROC_BIND is not set",
         "other work runs on this machine (load average 7.5 on 2 processors)",
+        "cublas (/libraries/7.5) was made for CUDA 12",
+        "cublas (/libraries/7.9) was made for CUDA 12",
         "8 threads on 2 physical cores",
     ]
 

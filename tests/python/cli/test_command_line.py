@@ -67,6 +67,8 @@ BRIEF = ("--samples", "3", "--no-ceilings")
         (["gemm", "--samples", "4_0"], "--samples '4_0': must be a whole number from 1"),
         (["gemm", "--time-limit", "\uff14"], "--time-limit '\uff14': must be a number above 0"),
         (["gemm", "--threads", "0"], "--threads '0': must be a whole number from 1"),
+        (["gemm", "--verify-seed", "0"], "--verify-seed '0': must be a whole number from 1"),
+        (["gemm", "--verify-seed", "5", "--no-verify"], "leave out --no-verify"),
         (["gemm", "--time-limit", "0.0"], "--time-limit '0.0': must be a number above 0"),
         (["gemm", "--time-limit", "nan"], "--time-limit 'nan': must be a number above 0"),
         (
@@ -597,6 +599,13 @@ def test_what_the_machine_does_not_have_is_bad_usage(
     assert message in done.stderr
     assert done.stderr.splitlines()[-1].startswith("deepbench: error: ")
     assert not path.exists()
+
+
+@pytest.mark.usefixtures("cpu")
+def test_a_verification_is_repeated_with_its_seed(tmp_path: Path) -> None:
+    path = tmp_path / "a.jsonl"
+    deepbench(*SMALL, *BRIEF, "--verify-seed", "77", "-o", str(path))
+    assert {row.verification.seed for row in read(path).rows} == {77}
 
 
 @pytest.mark.usefixtures("cpu")

@@ -12,9 +12,9 @@ import pytest
 from rich.cells import cell_len
 
 from deepbench import references
-from deepbench.cli import env, main
+from deepbench.cli import main
 from deepbench.problems.problem_arguments import operations
-from deepbench.runner import progress
+from deepbench.runner import installation_facts, progress
 from example_rows import HELLO, make_context, make_gemm, make_memory, make_row
 from workload_files import model_rows, model_text
 
@@ -116,7 +116,7 @@ def test_env(monkeypatch: pytest.MonkeyPatch, width: int) -> None:
                       "devices": [HELLO["device"]], "libraries": HELLO["libraries"],
                       "environment": HELLO["environment"], "warnings": []}],
     }  # fmt: skip
-    monkeypatch.setattr(env, "collect", lambda: facts)
+    monkeypatch.setattr(installation_facts, "installation_facts", lambda: facts)
     text = printed_on_a_terminal(monkeypatch, width, "env")
     assert widest_line(text) <= width
     assert f"/{'long/' * 50}\n" in text

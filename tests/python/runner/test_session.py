@@ -273,7 +273,7 @@ def test_the_row_of_a_problem_or_of_a_line_that_is_none(word: str) -> None:
 def test_a_worker_refuses_the_options_of_a_line_in_a_row() -> None:
     """The row of such a line holds its application within the problem."""
     one = Session([sys.executable, "-m", "deepbench.worker", "cpu"])
-    problem = 'gemm m=1 n=1 k=1 trans_a=n trans_b=n precision=float application="a b"'
+    problem = 'gemm m=1 n=1 k=1 trans_a=n trans_b=n precision=float application="a ; b"'
     try:
         one.start()
         answer = one.run(f"{problem} ; position=0 nonsense=1", 0, 20)

@@ -73,6 +73,7 @@ struct Group::RoundGuard {
   explicit RoundGuard(Group* group) : group(group) { set(true); }
   ~RoundGuard() { set(false); }
   void set(bool in_round) {
+    if (group->is_forked()) return;  // another thread may have held the lock
     const std::lock_guard<std::mutex> lock(group->mutex_);
     group->in_round_ = in_round;
     group->aborting_call_ = false;
@@ -92,6 +93,7 @@ struct Group::RowGuard {
     if (group) set(false);
   }
   void set(bool in_row) {
+    if (group->is_forked()) return;
     const std::lock_guard<std::mutex> lock(group->mutex_);
     group->in_row_ = in_row;
   }
@@ -143,6 +145,7 @@ std::string Group::reduce_and_broadcast_while(AbortScope scope, const std::strin
 }
 
 void Group::check_all_connected() {
+  refuse_forked_process();
   if (!is_disconnected()) return;
   if (rank_ == 0) fail_group("");  // fail_group() uses the known reason
   // Rank 0 has sent the reason, or is itself gone.
@@ -150,6 +153,7 @@ void Group::check_all_connected() {
 }
 
 void Group::fail_step(AbortScope scope, const std::string& step, const RowFailure& failure) {
+  refuse_forked_process();
   if (failure_) rethrow_failure(scope);
   Message message{scope, step, true, failure.status(), failure.what()};
   {
@@ -166,6 +170,7 @@ void Group::fail_step(AbortScope scope, const std::string& step, const RowFailur
 
 void Group::collective_step(AbortScope scope, const std::string& step,
                             const std::function<void()>& body) {
+  refuse_forked_process();
   const RowGuard guard(scope == AbortScope::kRow ? this : nullptr);
   if (failure_) rethrow_failure(scope);
   try {
@@ -196,6 +201,7 @@ void Group::rethrow_failure(AbortScope scope) {
 
 std::string Group::run_round(const Message& mine, const Reduce& reduce,
                              const std::function<void()>& meanwhile) {
+  refuse_forked_process();
   if (failure_) rethrow_failure(mine.scope);
   const RoundGuard guard(this);
   if (rank_ != 0) send(0, name_of(0), mine.packed());
@@ -362,6 +368,7 @@ std::optional<std::string> Group::next_row() {
 
 // Rank 0 sends the reason to the others, which would otherwise wait for its answer.
 void Group::fail_group(const std::string& reason) {
+  refuse_forked_process();
   std::string why;
   {
     const std::lock_guard<std::mutex> lock(mutex_);

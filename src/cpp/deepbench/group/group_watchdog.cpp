@@ -54,6 +54,7 @@ void Group::broadcast_warning() {
 // already propagating, the rank itself has failed and is cleaning up. (Exceptions within a plugin
 // are visible only if it shares the C++ runtime.)
 bool Group::must_abort_call() {
+  if (is_forked()) return true;
   const std::lock_guard<std::mutex> lock(mutex_);
   if (!disconnect_reason_.empty() || aborting_call_) return true;
   if (!in_row_ || in_round_ || next_poll_.left_s() > 0) return false;

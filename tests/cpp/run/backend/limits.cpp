@@ -197,7 +197,7 @@ TEST_CASE("numbers that no device has are refused") {
 }
 
 TEST_CASE("a kernel's metric must not replace one that the core measures") {
-  for (const std::string name : {"energy", "call_p99", "busbw", "bitwise"})
+  for (const std::string name : {"energy", "call_p99", "busbw", "bitwise", "speedup"})
     CHECK(emitted("describe_kernel", "metric." + name + " 1e-9 J") ==
           "failed | describe_kernel: the backend gave an impossible answer: metric." + name +
               "=1e-09");

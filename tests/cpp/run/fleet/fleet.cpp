@@ -44,7 +44,7 @@ FleetSummary summarize_fleet_of(std::vector<RankResult> ranks) {
   return summarize_fleet(std::move(ranks), rank_devices(count));
 }
 
-TEST_CASE("a fleet's row is the middle rank's, and its spread from quickest to slowest") {
+TEST_CASE("a fleet's row is its representative's, and its spread from quickest to slowest") {
   const FleetSummary odd =
       summarize_fleet_of({ok_rank(103), ok_rank(100), ok_rank(98), ok_rank(101), ok_rank(99)});
   CHECK(odd.representative == 1);

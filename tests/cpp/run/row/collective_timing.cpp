@@ -183,9 +183,17 @@ TEST_CASE("single calls of which a rank has none, fewer or an impossible one fai
 TEST_CASE("ranks keep the smallest of their values, each for itself") {
   const auto failures = failures_of([](Group& group) {
     const double rank = group.rank();
-    CHECK(smallest_of_ranks(&group, "values", {rank, 10 - rank}) == std::vector<double>{0, 7});
+    CHECK(smallest_of_ranks(&group, "values", {rank, 10 - rank, -rank}) ==
+          std::vector<double>{0, 7, -3});
   });
   for (const std::string& failure : failures) CHECK(failure.empty());
+  for (const std::vector<double>& sent : {std::vector<double>{std::nan("")}, std::vector<double>{}})
+    for (const std::string& failure : failures_of([&](Group& group) {
+           smallest_of_ranks(&group, "values", group.rank() == 1 ? sent : std::vector<double>{1});
+         }))
+      CHECK(failure == std::string("the ranks' messages at 'values' cannot be combined: ") +
+                           (sent.empty() ? "the ranks have sent different numbers of values"
+                                         : "rank 1 sent an impossible value"));
   CHECK(smallest_of_ranks(nullptr, "values", {1, 2}) == std::vector<double>{1, 2});
 }
 

@@ -114,7 +114,7 @@ TEST_CASE("what was measured is not lost to a failure of looking on") {
 TEST_CASE("what a kernel says of itself is on the row") {
   const Row row = fake_row(
       "emit describe_kernel padded.m 72; emit describe_kernel padding_rule to multiples of 8;"
-      "emit describe_kernel metric.dense 2.5 us lower; emit describe_kernel metric.dense_rate 9.0 "
+      "emit describe_kernel metric.dense 2.5 us lower; emit describe_kernel metric.own_rate 9.0 "
       "GB/s "
       "higher; emit describe_kernel note.one said once; emit describe_kernel workspace_bytes 4096;"
       "emit describe_kernel planning_ns 1500.0; beta 0; mhz 1500; flags 2",
@@ -186,7 +186,7 @@ TEST_CASE("ceilings are measured with rests like rows, energy without") {
 }
 
 TEST_CASE("a row that is wrong has no figures of its kernel either") {
-  const std::string script = "emit describe_kernel metric.dense_time 2.5 us lower;";
+  const std::string script = "emit describe_kernel metric.own_time 2.5 us lower;";
   CHECK(fake_row(script, kProblem).metrics.size() == 1);
   const Row row = fake_row(script + "mutant zero_tile", kProblem);
   CHECK(row.status == Status::kIncorrect);

@@ -21,7 +21,8 @@ TEST_CASE("every key of docs/reference/protocol.md") {
   const RunOptions options = parse_options(
       "device=1 library=openblas algorithm=best cache=cold power=sustained samples=7 "
       "time_limit=2.5 "
-      "verify=no pad=no threads=4 seed=9 inputs=ones constant=a,b workspace=1024 once=yes "
+      "verify=no verify_seed=5 pad=no threads=4 seed=9 inputs=ones constant=a,b workspace=1024 "
+      "once=yes "
       "ceilings=no check=yes position=3 launch=stream budget=0.5 first=fast soak=2000");
   CHECK(options.budget_s == 0.5);
   CHECK(options.soak == 2000);
@@ -103,7 +104,8 @@ TEST_CASE("the values of the options of a run are those that were set") {
   };
   const std::string changed =
       "device=2 devices=2,0 library=mkl algorithm=best cache=cold power=sustained samples=7 "
-      "soak=9 visits=3 time_limit=2.5 verify=no pad=no threads=4 seed=9 inputs=ones constant=a,b "
+      "soak=9 visits=3 time_limit=2.5 verify=no verify_seed=5 pad=no threads=4 seed=9 inputs=ones "
+      "constant=a,b "
       "workspace=1024 launch=stream once=yes energy=yes ceilings=no cores=all";
   CHECK(values(changed) == changed);
   CHECK(values("visit=2 check=yes position=3 budget=2 first=a") == values(""));
@@ -142,7 +144,7 @@ TEST_CASE("wrong options say what would be right") {
       "; there are device devices library algorithm budget first cache power samples soak visits "
       "visit "
       "time_limit "
-      "verify pad "
+      "verify verify_seed pad "
       "threads seed "
       "inputs constant workspace launch once energy ceilings cores check position";
   for (const auto& [text, message] : std::vector<std::pair<std::string, std::string>>{

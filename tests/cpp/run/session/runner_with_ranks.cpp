@@ -129,7 +129,7 @@ TEST_CASE("two ranks: they rest alike, though one has a higher clock") {
 }
 
 TEST_CASE("two ranks: they plan alike, though each device and kernel has limits of its own") {
-  const std::string script = "devices 2; time 1e6; host 1e6;";
+  const std::string script = "devices 2; time 1e6; host 1e6; in_place;";
   for (const std::string slot_and_fact :
        {"describe_device min_span_ns 5000000", "describe_device min_total_ns 50000000",
         "describe_device row_limit_ns 2000000", "describe_device timer_resolution_ns 1000",
@@ -142,6 +142,13 @@ TEST_CASE("two ranks: they plan alike, though each device and kernel has limits 
       CHECK(sum.reason == "");
       CHECK(pair.end() == 0);
     }
+}
+
+TEST_CASE("two ranks: where the kernel of one alone works in place, the row fails on both") {
+  RunnerPair pair("devices 2; time 1e6; host 1e6; when rank=1 in_place");
+  const Row sum = pair.first().run(kSum, 0);
+  CHECK(sum.reason == "the kernels of some ranks work in place, and others do not");
+  CHECK(pair.end() == 0);
 }
 
 TEST_CASE("two ranks: the second process of a backend that forks takes no part") {

@@ -63,8 +63,11 @@ constexpr Range kRanges[] = {
 
 // The metrics that the core itself measures or derives, which a kernel's must not replace.
 constexpr std::string_view kMetricsOfCore[] = {
-    "energy",   "call",     "conversion",   "call_and_conversion", "algbw",   "busbw",
-    "call_p50", "call_p99", "slowest_rank", "rank_spread",         "bitwise",
+    "energy",          "call",         "conversion", "call_and_conversion",
+    "algbw",           "busbw",        "call_p50",   "call_p99",
+    "slowest_rank",    "rank_spread",  "bitwise",    "nnz",
+    "nnz_rate",        "dense_rate",   "dense_time", "speedup",
+    "dense_time_tf32", "speedup_tf32", "float_time", "speedup_over_float",
 };
 
 bool is_metric_of_core(std::string_view name) {

@@ -105,10 +105,13 @@ std::vector<double> smallest_of_ranks(Group* group, const std::string& step,
   if (!group) return mine;
   const auto smallest = [](const std::vector<std::string>& all) {
     std::vector<double> values = Unpacker(all[0]).numbers();
-    for (const std::string& bytes : all) {
-      const std::vector<double> one = Unpacker(bytes).numbers();
+    for (size_t rank = 0; rank < all.size(); ++rank) {
+      const std::vector<double> one = Unpacker(all[rank]).numbers();
       if (one.size() != values.size())
         throw RowFailure(Status::kFailed, "the ranks have sent different numbers of values");
+      if (!std::all_of(one.begin(), one.end(), [](double value) { return std::isfinite(value); }))
+        throw RowFailure(Status::kFailed,
+                         "rank " + std::to_string(rank) + " sent an impossible value");
       for (size_t i = 0; i < one.size(); ++i) values[i] = std::min(values[i], one[i]);
     }
     return Packer().numbers(values).bytes();

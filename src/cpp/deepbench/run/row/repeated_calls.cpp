@@ -23,7 +23,7 @@ RepeatedCalls unpack(const std::string& bytes) {
   calls.samples = unpacker.texts();
   calls.expected = unpacker.numbers();
   if (calls.projections.empty() || calls.samples.size() != calls.projections.size())
-    throw RowFailure(Status::kFailed, "a rank has no two results for each call");
+    throw RowFailure(Status::kFailed, "a rank sent not as many samples as projections, or none");
   return calls;
 }
 

@@ -6,6 +6,7 @@
 #include "deepbench/core/status.hpp"
 #include "deepbench/group/group.hpp"
 #include "deepbench/run/row/candidate_search.hpp"
+#include "deepbench/run/row/collective_timing.hpp"
 #include "deepbench/run/row/format_time.hpp"
 #include "deepbench/run/row/skipped_candidates.hpp"
 
@@ -68,8 +69,8 @@ class Selector {
 
  private:
   double span_ns() const {
-    return value_of_rank_zero(context_.group, "span",
-                              plan_.options.for_measuring(context_.device).min_span_ns);
+    const double mine_ns = plan_.options.for_measuring(context_.device).min_span_ns;
+    return -smallest_of_ranks(context_.group, "span", {-mine_ns}).at(0);
   }
 
   double remaining_budget_ns() const {

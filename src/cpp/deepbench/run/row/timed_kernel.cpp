@@ -59,8 +59,11 @@ void TimedKernel::agree_with_ranks() {
       facts().integer("schedule_sensitive") != 0 && launch_ != DEEPBENCH_LAUNCH_ISOLATED;
   const int64_t calls =
       in_place() ? facts().integer("restore_every", kCallsInRange) : kCallsInRange;
-  const std::vector<double> agreed =
-      smallest_of_ranks(group_, "kernel", {is_sensitive ? 1.0 : 0.0, double(calls)});
+  const double adds_in_place = in_place() ? 1 : 0;
+  const std::vector<double> agreed = smallest_of_ranks(
+      group_, "kernel", {is_sensitive ? 1.0 : 0.0, double(calls), adds_in_place, -adds_in_place});
+  if (agreed.at(2) != -agreed.at(3))
+    throw RowFailure(Status::kFailed, "the kernels of some ranks work in place, and others do not");
   perturbs_schedule_ = agreed.at(0) != 0;
   calls_between_restores_ = static_cast<uint64_t>(std::max(1.0, agreed.at(1)));
 }

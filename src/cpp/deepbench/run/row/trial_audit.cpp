@@ -47,10 +47,10 @@ TrialAudit::TrialAudit(const RowContext& context, const Plan& plan, TimedKernel&
     verification_.reason = "the operation has no reference";
   } else {
     Stopwatch watch;
-    verification_.seed = static_cast<uint64_t>(
+    verification_.seed =
         options.verify_seed > 0
-            ? double(options.verify_seed)
-            : value_of_rank_zero(group_, "seed", double(draw_verification_seed())));
+            ? uint64_t(options.verify_seed)
+            : uint64_t(value_of_rank_zero(group_, "seed", double(draw_verification_seed())));
     collective_step(group_, "expect", [&] {
       verifier_.emplace(make_verifier(options.inputs, [&] {
         Kernel reference = plan_.reference_plan(context.backend).prepare();
