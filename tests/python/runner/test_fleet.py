@@ -1,4 +1,4 @@
-"""A sweep over a fleet: all ranks run the rows at the same time, each on its own device, and rank 0
+"""A run of a fleet: all ranks make the rows at the same time, each on its own device, and rank 0
 reports how far their times differ. A script sets the clocks, sensors and faults of the fake
 backend's ranks."""
 
@@ -20,7 +20,7 @@ ROWS = ("n=8", "k=40")
 
 
 class FakeFleetRun:
-    """A sweep of gemms of some m, by ranks of the fake backend under a script."""
+    """Gemms of some m, by ranks of the fake backend under a script."""
 
     def __init__(self, plugin: Path, folder: Path, sizes: str, script: str, *words: str,
                  ranks: int = 3) -> None:  # fmt: skip
@@ -68,6 +68,24 @@ def test_the_slow_rank_is_found_and_named(plugin: Path, tmp_path: Path) -> None:
     other = tmp_path / "other.jsonl"
     other.write_bytes(ran.file.read_bytes())
     assert deepbench("compare", str(ran.file), str(other)).returncode == 0
+
+
+@pytest.mark.parametrize("rank", [0, 1])
+def test_the_second_process_of_a_rank_that_forks_costs_no_row(
+    plugin: Path, tmp_path: Path, rank: int
+) -> None:
+    script = f"time 2e6\nwhen rank={rank} m=9 fork prepare"
+    ran = FakeFleetRun(plugin, tmp_path, "9,10", script, ranks=2)
+    sums = tmp_path / "sums.jsonl"
+    script = f"time 2e6\nwhen rank={rank} elements=9 fork prepare"
+    summed = deepbench(
+        "all_reduce", "elements=9,10", "--ranks", "2", "--backend", "fake", "-o", str(sums),
+        DEEPBENCH_BACKEND_PATH=str(plugin), DEEPBENCH_FAKE_SCRIPT=script,
+    )  # fmt: skip
+    for done, rows in ((ran.done, ran.rows), (summed, rows_of(sums))):
+        assert done.returncode == 0, done.stderr
+        assert [row["status"] for row in rows] == ["ok", "ok"]
+    assert "the backend forked; the second process was ended" in summed.stderr
 
 
 FAULTS = {  # by m, on rank 1 of 3: the row's status, its reason, whether others' times are kept
