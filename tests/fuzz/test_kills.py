@@ -1,4 +1,4 @@
-"""Kills of a sweep on two ranks lose no row, leave no process, and leave nothing in shared memory.
+"""Kills of a run on two ranks lose no row, leave no process, and leave nothing in shared memory.
 
 The short form kills a few times at moments that differ from run to run, which no machine could
 repeat; `--kills 100` is the campaign.

@@ -1,4 +1,4 @@
-// A backend whose kernels fail on purpose, to test how rows and sweeps handle it. The op is
+// A backend whose kernels fail on purpose, to test how rows and runs handle it. The op is
 // "memory", and its bytes select the fault; see kFaults.
 #include <array>
 #include <memory>

@@ -1,4 +1,4 @@
-"""Kills processes of a sweep on two ranks at random moments, and looks at what is left after each
+"""Kills processes of a run on two ranks at random moments, and looks at what is left after each
 kill: processes, shared memory, and the rows in the file."""
 
 from __future__ import annotations
@@ -36,16 +36,16 @@ class Findings:
 
     kills: Counter[str] = field(default_factory=Counter)
     problems: list[str] = field(default_factory=list)
-    sweeps: int = 0  # that were resumed to their end
+    runs: int = 0  # that were resumed to their end
 
     @property
     def text(self) -> str:
         counts = ", ".join(f"{count} of {victim}" for victim, count in sorted(self.kills.items()))
-        return f"{self.kills.total()} kills ({counts}), {self.sweeps} sweeps completed"
+        return f"{self.kills.total()} kills ({counts}), {self.runs} runs completed"
 
 
 class KillCampaign:
-    """Sweeps whose processes are killed, one file after the other. A sweep is resumed after each
+    """Runs whose processes are killed, one file after the other. A run is resumed after each
     kill of its parent, until it has all rows."""
 
     def __init__(self, folder: Path, words: Sequence[str], seed: int, orphan_s: float) -> None:
@@ -60,7 +60,7 @@ class KillCampaign:
         self._file = folder / "whole.jsonl"
         self._shared = shared_memory()
         began = time.monotonic()
-        self._end_sweep()
+        self._end_run()
         self._run_s = time.monotonic() - began
         self._whole = facts_of(self._file)
         self._lines: tuple[str, ...] = ()  # of the file, before the last kill
@@ -68,15 +68,15 @@ class KillCampaign:
 
     def run(self, kills: int) -> Findings:
         while self.findings.kills.total() < kills:
-            self._file = self._folder / f"sweep-{self.findings.sweeps}.jsonl"
+            self._file = self._folder / f"run-{self.findings.runs}.jsonl"
             self._lines = ()
-            self._disturb_sweep(kills)
+            self._disturb_run(kills)
             self._check_end()
-            self.findings.sweeps += 1
+            self.findings.runs += 1
         return self.findings
 
-    def _disturb_sweep(self, kills: int) -> None:
-        """Starts the sweep until it ends by itself, or until there were enough kills."""
+    def _disturb_run(self, kills: int) -> None:
+        """Starts the run until it ends by itself, or until there were enough kills."""
         while self.findings.kills.total() < kills:
             process = self._start()
             try:
@@ -160,8 +160,8 @@ class KillCampaign:
         self._lines = lines
 
     def _check_end(self) -> None:
-        """The sweep can be resumed, and its rows are those of the undisturbed one."""
-        self._end_sweep("--retry")
+        """The run can be resumed, and its rows are those of the undisturbed one."""
+        self._end_run("--retry")
         found = facts_of(self._file)
         for row, whole in zip(found, self._whole, strict=False):
             if row != whole:
@@ -169,7 +169,7 @@ class KillCampaign:
         if len(found) != ROWS:
             self._note("the end", f"{len(found)} of {ROWS} rows")
 
-    def _end_sweep(self, *more: str) -> None:
+    def _end_run(self, *more: str) -> None:
         process = self._start(*more, errors=subprocess.PIPE)
         said = process.communicate(timeout=LIMIT_S)[1].decode(errors="replace")
         if process.returncode not in (0, 1):  # 1: a busy machine may make a row mistrusted

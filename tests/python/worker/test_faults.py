@@ -1,4 +1,4 @@
-"""A sweep on a backend that breaks on demand: the fake one, compiled here, through the command line
+"""A run on a backend that breaks on demand: the fake one, compiled here, through the command line
 and the real worker. Each fault costs its row and nothing else."""
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ def deepbench(
     )
 
 
-def sweep_scripted_gemm(
+def run_scripted_gemm(
     plugin: Path, file: Path, script: str, sizes: str, *options: str
 ) -> subprocess.CompletedProcess[str]:
     """gemms of these m on the fake backend, kept in a file."""
@@ -59,9 +59,7 @@ def test_every_fault_costs_its_row_alone(plugin: Path, tmp_path: Path) -> None:
     sizes = [9, *FAULTS, 99]
     sizes.insert(6, 50)  # between the second crash and the third: see runner/test_restart_limit.py
     file = tmp_path / "rows.jsonl"
-    done = sweep_scripted_gemm(
-        plugin, file, script, ",".join(map(str, sizes)), "--hang-limit", "10"
-    )
+    done = run_scripted_gemm(plugin, file, script, ",".join(map(str, sizes)), "--hang-limit", "10")
     assert done.returncode == 1
     assert "Traceback" not in done.stderr
     result: ResultFile = read(file)
@@ -80,9 +78,7 @@ def test_every_fault_costs_its_row_alone(plugin: Path, tmp_path: Path) -> None:
 def test_a_ceiling_that_breaks_costs_no_row(plugin: Path, tmp_path: Path, fault: str) -> None:
     """m=1024 is that of a ceiling."""
     file = tmp_path / "rows.jsonl"
-    done = sweep_scripted_gemm(
-        plugin, file, f"when m=1024 {fault}", "9,10,11", "--hang-limit", "12"
-    )
+    done = run_scripted_gemm(plugin, file, f"when m=1024 {fault}", "9,10,11", "--hang-limit", "12")
     assert done.returncode == 0, done.stderr
     first, second, third = members(read(file).rows)
     assert [row["status"] for row in (first, second, third)] == ["ok"] * 3
@@ -100,7 +96,7 @@ def test_a_second_measurement_that_breaks_keeps_the_first(plugin: Path, tmp_path
     """Above its ceiling a row is measured again; that is no ceiling's fault."""
     file = tmp_path / "rows.jsonl"
     script = "when m=10 time 0.01;when m=10 attempt=1 crash time_batch"
-    done = sweep_scripted_gemm(plugin, file, script, "10,11")
+    done = run_scripted_gemm(plugin, file, script, "10,11")
     assert done.returncode == 0, done.stderr
     first, second = members(read(file).rows)
     assert (
@@ -115,13 +111,13 @@ def test_a_crash_in_destroy_does_not_take_the_measured_row_along(
     plugin: Path, tmp_path: Path
 ) -> None:
     file = tmp_path / "rows.jsonl"
-    sweep_scripted_gemm(plugin, file, "when m=9 crash destroy", "9")
+    run_scripted_gemm(plugin, file, "when m=9 crash destroy", "9")
     assert row_statuses(file) == ["ok"]
 
 
 def test_a_crash_in_destroy_does_not_cost_the_next_row(plugin: Path, tmp_path: Path) -> None:
     file = tmp_path / "rows.jsonl"
-    done = sweep_scripted_gemm(plugin, file, "when m=9 crash destroy", "9,10,11")
+    done = run_scripted_gemm(plugin, file, "when m=9 crash destroy", "9,10,11")
     assert done.returncode == 0
     assert row_statuses(file) == ["ok"] * 3
     assert "between two rows: the worker crashed: SIGSEGV" in done.stderr
@@ -131,7 +127,7 @@ def test_a_crash_in_destroy_does_not_cost_the_next_row(plugin: Path, tmp_path: P
 def test_a_candidate_that_crashes_costs_its_row_alone(plugin: Path, tmp_path: Path) -> None:
     file = tmp_path / "rows.jsonl"
     script = "candidates own quick\nwhen m=9 candidate=quick crash destroy"
-    done = sweep_scripted_gemm(plugin, file, script, "9,10", "--algorithm", "exhaustive")
+    done = run_scripted_gemm(plugin, file, script, "9,10", "--algorithm", "exhaustive")
     assert done.returncode == 1
     crashed, ok = members(read(file).rows)
     assert (crashed["status"], ok["status"]) == ("failed", "ok")
@@ -148,7 +144,7 @@ def test_a_worker_without_descriptors_ends_with_one_line(
     plugin: Path, tmp_path: Path, slot: str, reason: str
 ) -> None:
     file = tmp_path / "rows.jsonl"
-    done = sweep_scripted_gemm(plugin, file, f"when m=9 close {slot}", "9,10", "--samples", "2")
+    done = run_scripted_gemm(plugin, file, f"when m=9 close {slot}", "9,10", "--samples", "2")
     assert "Traceback" not in done.stderr
     assert f"deepbench: {CLOSED}\n" in done.stderr
     closed, ok = members(read(file).rows)
@@ -161,7 +157,7 @@ def test_a_second_process_of_a_backend_answers_nothing(
     plugin: Path, tmp_path: Path, slot: str
 ) -> None:
     file = tmp_path / "rows.jsonl"
-    done = sweep_scripted_gemm(plugin, file, f"fork {slot}", "9,10,11", "--samples", "2")
+    done = run_scripted_gemm(plugin, file, f"fork {slot}", "9,10,11", "--samples", "2")
     assert done.returncode == 0, done.stderr
     assert row_statuses(file) == ["ok"] * 3
 
@@ -212,7 +208,7 @@ def test_a_row_that_no_reader_takes_does_not_cost_the_file(
     plugin: Path, tmp_path: Path, fault: str, reason: str
 ) -> None:
     file = tmp_path / "rows.jsonl"
-    done = sweep_scripted_gemm(plugin, file, f"when m=10 {fault}", "9,10,11", "--samples", "2")
+    done = run_scripted_gemm(plugin, file, f"when m=10 {fault}", "9,10,11", "--samples", "2")
     assert done.returncode == 1
     assert row_statuses(file) == ["ok", "failed", "ok"]
     said = members(read(file).rows)[1]["reason"]
@@ -221,7 +217,7 @@ def test_a_row_that_no_reader_takes_does_not_cost_the_file(
 
 def test_a_context_that_no_reader_takes_is_not_written(plugin: Path, tmp_path: Path) -> None:
     file = tmp_path / "rows.jsonl"
-    done = sweep_scripted_gemm(plugin, file, "emit describe_device heat 1e305", "9")
+    done = run_scripted_gemm(plugin, file, "emit describe_device heat 1e305", "9")
     assert done.returncode == 2
     said = done.stderr.removeprefix(command_line.WAITING)
     assert said.startswith("deepbench: error: the backend gave an impossible answer: device.heat")
@@ -251,7 +247,7 @@ def test_a_backend_that_says_too_much_costs_its_row_alone(
 ) -> None:
     file = tmp_path / "rows.jsonl"
     script = f"when m=10 {fault}"
-    done = sweep_scripted_gemm(
+    done = run_scripted_gemm(
         plugin, file, script, "9,10,11", "--samples", "2", "--hang-limit", "12"
     )
     assert done.returncode == 1
@@ -274,11 +270,11 @@ def test_standard_error_without_end_takes_no_memory(letter: str) -> None:
 def test_a_candidate_of_some_rows(plugin: Path, tmp_path: Path) -> None:
     file = tmp_path / "rows.jsonl"
     script = "candidates own\nwhen m=10 candidates own quick"
-    done = sweep_scripted_gemm(plugin, file, script, "9,10", "--algorithm", "quick")
+    done = run_scripted_gemm(plugin, file, script, "9,10", "--algorithm", "quick")
     assert done.returncode == 1
     assert row_statuses(file) == ["invalid", "ok"]
     file.unlink()
-    done = sweep_scripted_gemm(plugin, file, script, "8,9", "--algorithm", "quick")
+    done = run_scripted_gemm(plugin, file, script, "8,9", "--algorithm", "quick")
     assert (done.returncode, done.stdout, file.exists()) == (2, "", False)
     assert done.stderr.removeprefix(command_line.WAITING) == (
         "deepbench: error: --algorithm 'quick': backend fake has no candidate 'quick' "
