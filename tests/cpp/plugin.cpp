@@ -17,7 +17,7 @@ class OneKernel final : public plugin::Kernel {
   void describe(plugin::Sink& sink) const override {
     sink.integer("workspace_bytes", 5);
     sink.real("planning_ns", 2.5);
-    sink.metric("dense_time", 1e-3, "s", "lower");
+    sink.metric("own_time", 1e-3, "s", "lower");
   }
   void time_batch(const deepbench_request& request, deepbench_batch& batch) override {
     batch.count = request.count;
@@ -153,8 +153,8 @@ TEST_CASE("results cross the plugin interface") {
   CHECK(kernel.facts().text("library") == "one");
   CHECK(kernel.facts().integer("workspace_bytes") == 5);  // the kernel completes the plan
   CHECK(kernel.facts().real("planning_ns") == 2.5);
-  CHECK(kernel.facts().real("metric.dense_time") == 1e-3);
-  CHECK(kernel.facts().text("metric.dense_time.unit") == "s lower");
+  CHECK(kernel.facts().real("metric.own_time") == 1e-3);
+  CHECK(kernel.facts().text("metric.own_time.unit") == "s lower");
   const Batch batch = kernel.time_batch(4, DEEPBENCH_LAUNCH_ISOLATED);
   CHECK(batch.elapsed_ns == 4);
   CHECK(batch.launch == "isolated");
