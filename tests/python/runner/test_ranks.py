@@ -336,6 +336,22 @@ def test_a_rank_0_that_is_killed_while_it_waits_is_replaced(one_machine: dict[st
     assert _sockets_of(one_machine) == []
 
 
+@pytest.mark.parametrize(
+    ("variable", "least", "most"),
+    [("DEEPBENCH_RENDEZVOUS_TIMEOUT", 1, 86400), ("DEEPBENCH_CONNECTION_TIMEOUT", 4, 3600)],
+)
+@pytest.mark.parametrize("value", ["0.5", "100000", "x"])
+def test_a_limit_that_is_none_is_refused_before_ranks_start(
+    variable: str, least: int, most: int, value: str
+) -> None:
+    words = ("all_reduce", "elements=3", "--ranks", "2", "--backend", "cpu")
+    done = deepbench(*words, **{variable: value})
+    assert (done.returncode, done.stdout) == (2, "")
+    what = f"the variable {variable}={value} must be a number of seconds from {least} to {most}"
+    assert done.stderr.splitlines()[-1].endswith(what)
+    assert "rank 1" not in done.stderr
+
+
 def test_a_rank_of_one_machine_that_does_not_come(one_machine: dict[str, str]) -> None:
     for rank in (0, 1):
         ranks, limit = RankProcesses(2), {"DEEPBENCH_RENDEZVOUS_TIMEOUT": "1"}

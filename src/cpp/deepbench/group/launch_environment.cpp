@@ -195,7 +195,9 @@ std::optional<LaunchEnvironment> launch_environment() {
 
 double rendezvous_timeout_s() {
   const VariableLookup variable = process_variable;
-  return rendezvous_timeout(VariableReader(variable));
+  const VariableReader read(variable);
+  check_connection_timeout(read);  // the ranks that the caller starts would each refuse it
+  return rendezvous_timeout(read);
 }
 
 }  // namespace deepbench

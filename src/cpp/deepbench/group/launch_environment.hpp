@@ -38,7 +38,7 @@ DEEPBENCH_API std::optional<LaunchEnvironment> parse_launch_environment(
     const VariableLookup& variable);
 DEEPBENCH_API std::optional<LaunchEnvironment> launch_environment();
 // The seconds within which all ranks must connect: DEEPBENCH_RENDEZVOUS_TIMEOUT, else 60. Throws
-// BackendUnavailable for an invalid value.
+// BackendUnavailable for an invalid value of it or of DEEPBENCH_CONNECTION_TIMEOUT.
 DEEPBENCH_API double rendezvous_timeout_s();
 
 }  // namespace deepbench
