@@ -48,6 +48,7 @@ def run_doxygen(folder: Path) -> Path:
         "plugin_collective.h",
         "plugin_energy.h",
         "plugin_forward_state.h",
+        "plugin_chain.h",
         "plugin.hpp",
         "fill.h",
         "lookup.h",

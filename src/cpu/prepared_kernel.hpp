@@ -34,8 +34,11 @@ class HostKernel : public plugin::Kernel {
 
   void describe(plugin::Sink& sink) const override;
 
- protected:
+  int threads() const { return threads_; }
+  uint64_t copies() const { return rotation_.copies(); }
   uint64_t last_copy() const { return rotation_.last(); }
+
+ protected:
   void make_current() const {}
   // Nullptr: nothing has to be flushed.
   CacheFlusher* flusher() { return flusher_ ? &*flusher_ : nullptr; }
@@ -54,6 +57,8 @@ class PreparedKernel final : public plugin::PreparedKernel<LibraryCall, HostKern
                  const CopyPlan& plan, int threads);
 
   void time_batch(const deepbench_request& request, deepbench_batch& batch) override;
+
+  LibraryCall& library_call() const { return call(); }
 };
 
 using plugin::describe_plan;

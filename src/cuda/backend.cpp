@@ -4,6 +4,7 @@
 #include <string_view>
 #include <vector>
 
+#include "chain.hpp"
 #include "deepbench/backend/routing.hpp"
 #include "deepbench/plugin.hpp"
 #include "device.hpp"
@@ -72,6 +73,7 @@ class CudaBackend final : public plugin::RoutedBackend {
 
   const void* extension(std::string_view name) override {
     if (name == DEEPBENCH_ENERGY) return plugin::energy_extension<energy_joules>();
+    if (name == DEEPBENCH_CHAIN) return plugin::chain_extension<link_kernels>();
     return RoutedBackend::extension(name);
   }
 

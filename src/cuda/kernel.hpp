@@ -21,19 +21,20 @@ class DeviceKernel : public plugin::Kernel {
   void describe(plugin::Sink& sink) const override { plan_.describe(sink); }
   void time_batch(const deepbench_request& request, deepbench_batch& batch) final;
 
- protected:
   // The call that time_batch times, which is the same every time.
   virtual DeviceCall& timed_call() = 0;
 
+  Stream& device_stream() const { return stream_; }
+  uint64_t copies() const { return plan_.copies; }
+  uint64_t last_copy() const;  // copy of the last call, whose output verification reads
+
+ protected:
   void make_current() const { stream_.make_current(); }
   nvidia::cudaStream_t stream() const { return stream_.get(); }
-  const Stream& device_stream() const { return stream_; }
   const plugin::CopyPlan& plan() const { return plan_; }
   // Destroys the graphs, whose nodes point to operands. A derived class calls it before it destroys
   // the operands.
   void release_graphs();
-
-  uint64_t last_copy() const;  // copy of the last call, whose output verification reads
 
  private:
   Stream& stream_;

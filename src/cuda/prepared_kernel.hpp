@@ -37,7 +37,6 @@ class PreparedKernel final : public plugin::PreparedKernel<LibraryCall, DeviceKe
                  const std::function<std::unique_ptr<LibraryCall>()>& make_call);
   ~PreparedKernel() override { release_graphs(); }
 
- protected:
   DeviceCall& timed_call() override { return call(); }
 };
 

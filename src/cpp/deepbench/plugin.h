@@ -95,8 +95,10 @@ typedef struct deepbench_sink {
  *   library      text     the vendor library to use; "" is the backend's first choice; "reference":
  *                         an independent computation of the same output, of any speed, which
  *                         verification of rnn's gradients asks for
- *   cache        text     "hot" (default) or "cold": see docs/explanation/measuring.md
- *   copies       integer  at most this many copies of each operand for cold (1024)
+ *   cache        text     "hot" (default), "cold": see docs/explanation/measuring.md; or "rotated",
+ *                         for the calls of a chain: successive calls take other copies, as many as
+ *                         for cold or as `copies` and the memory allow, and nothing is flushed
+ *   copies       integer  at most this many copies of each operand for cold and rotated (1024)
  *   threads      integer  host threads; 0 is the backend's choice
  *   pad          integer  1: dimensions may be padded by the operation's rule (default); 0: never
  *   seed         integer  seed of fill.h, whose streams are the operands in the operation's order:

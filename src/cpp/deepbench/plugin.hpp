@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "deepbench/plugin.h"
+#include "deepbench/plugin_chain.h"
 #include "deepbench/plugin_collective.h"
 #include "deepbench/plugin_energy.h"
 #include "deepbench/plugin_forward_state.h"
@@ -103,7 +104,7 @@ struct Options {
   int32_t device = 0;
   std::vector<int> devices;  // for a collective in one process; empty: only `device`
   std::string library;
-  bool cold = false;
+  bool cold = false, rotated = false;
   int64_t copies = 1024;
   int64_t threads = 0;
   bool pad = true;
@@ -119,6 +120,7 @@ struct Options {
     devices = parse_device_list(values.text("devices"));
     library = values.text("library");
     cold = values.text("cache") == "cold";
+    rotated = values.text("cache") == "rotated";
     copies = values.integer("copies", copies);
     threads = values.integer("threads", threads);
     pad = values.integer("pad", 1) != 0;
@@ -385,6 +387,21 @@ const deepbench_energy* energy_extension() {
   static const deepbench_energy table = {sizeof table, [](int32_t device, double* out) {
                                            return internal::guard([&] { *out = joules(device); });
                                          }};
+  return &table;
+}
+
+// The table of DEEPBENCH_CHAIN. `link` returns a kernel that makes a call of each of the kernels,
+// which outlive it.
+template <std::unique_ptr<Kernel> (*link)(const std::vector<Kernel*>& kernels)>
+const deepbench_chain* chain_extension() {
+  static const deepbench_chain table = {
+      sizeof table, [](deepbench_kernel* const* kernels, size_t count, deepbench_kernel** chain) {
+        return internal::guard([&] {
+          std::vector<Kernel*> steps;
+          for (size_t i = 0; i < count; ++i) steps.push_back(&internal::kernel(kernels[i]));
+          *chain = internal::handle(link(steps));
+        });
+      }};
   return &table;
 }
 

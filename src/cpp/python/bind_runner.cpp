@@ -5,6 +5,7 @@
 #include "bindings.hpp"
 #include "deepbench/core/status.hpp"
 #include "deepbench/run/backend/loader.hpp"
+#include "deepbench/run/chain/chain_request.hpp"
 #include "deepbench/run/row/options.hpp"
 #include "deepbench/run/session/runner.hpp"
 
@@ -46,6 +47,12 @@ void bind_runner(py::module_& module) {
            "Takes over a ceiling of another process, 'ceiling KEY ; figure=NUMBER raised=NUMBER', "
            "of "
            "which one may be absent. To be called before the first row. Raises InvalidProblem.")
+      .def(
+          "run_chain",
+          [](Runner& runner, const std::string& line) { return runner.run_chain(line).to_json(); },
+          py::arg("line"), py::call_guard<py::gil_scoped_release>(),
+          "The line of a chain as JSON, from 'chain 0 1 0 ; PROBLEM ; PROBLEM'. Never raises for "
+          "a chain that cannot be run.")
       .def("release", &Runner::release, py::call_guard<py::gil_scoped_release>(),
            "Destroys the last row's kernel; otherwise the next row does.")
       .def("wait_for_ranks", &Runner::wait_for_ranks, py::call_guard<py::gil_scoped_release>(),
@@ -68,6 +75,8 @@ void bind_runner(py::module_& module) {
              "The hello message of a backend, or the reason why it is unusable, as JSON.");
   module.def("gives_ceiling", &deepbench::is_ceiling_line, py::arg("line"),
              "Whether a line of the row protocol gives a ceiling, and is no problem.");
+  module.def("asks_for_chain", &deepbench::is_chain_line, py::arg("line"),
+             "Whether a line of the row protocol asks for a chain, and is no problem.");
   module.def(
       "check_options", [](const std::string& text) { deepbench::RunOptions().apply(text); },
       py::arg("text"), "Raises InvalidProblem for an unknown option or a bad value.");

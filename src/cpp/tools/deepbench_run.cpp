@@ -20,6 +20,7 @@
 #include "deepbench/core/status.hpp"
 #include "deepbench/group/launch_environment.hpp"
 #include "deepbench/group/rendezvous.hpp"
+#include "deepbench/run/chain/chain_request.hpp"
 #include "deepbench/run/row/json_writer.hpp"
 #include "deepbench/run/session/runner.hpp"
 
@@ -118,6 +119,20 @@ class ExitOnRankLoss {
   std::thread watcher_;
 };
 
+struct Answer {
+  std::string line;
+  deepbench::Status status;
+};
+
+Answer answer_to(const std::string& line, deepbench::Runner& runner, int64_t& position) {
+  if (deepbench::is_chain_line(line)) {
+    const deepbench::ChainRow chain = runner.run_chain(line);
+    return {chain.to_json(), chain.row.status};
+  }
+  const deepbench::Row row = runner.run(line, position++);
+  return {row.to_json(), row.status};
+}
+
 // Returns 0 if every row is ok or unsupported and at least one is ok.
 int run_lines(deepbench::Runner& runner) {
   runner.on_ceiling([](const std::string& line) { write_line(line); });
@@ -128,11 +143,12 @@ int run_lines(deepbench::Runner& runner) {
       runner.give_ceiling(line);
       continue;
     }
-    const deepbench::Row row = runner.run(line, position++);
-    const bool written = write_line(row.to_json());
+    const Answer answer = answer_to(line, runner, position);
+    const bool written = write_line(answer.line);
     runner.release();  // the other ranks have released theirs, and may wait for this one
-    ok += row.status == deepbench::Status::kOk;
-    bad += row.status != deepbench::Status::kOk && row.status != deepbench::Status::kUnsupported;
+    ok += answer.status == deepbench::Status::kOk;
+    bad +=
+        answer.status != deepbench::Status::kOk && answer.status != deepbench::Status::kUnsupported;
     if (runner.device_lost())
       std::_Exit(kDeviceLost);  // destructors of libraries may wait for it forever
     if (!written) return 1;

@@ -364,6 +364,7 @@ static inline Kernel* open_kernel(const Given* given, Slot slot, const char* det
 static inline void close_kernel(Kernel* kernel) {
   forget_operands(&kernel->gemm);
   free(kernel->script);
+  free(kernel->links);
   free(kernel);
 }
 

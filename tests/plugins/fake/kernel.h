@@ -28,6 +28,9 @@ typedef struct Kernel {
   bool is_unread;   /* a call was made since the last reading */
   uint64_t calls;   /* number of calls since prepare or restore */
   Mutant mutant;
+  /* Of a chain: the kernels whose calls it makes, as it was given them. */
+  struct Kernel** links;
+  size_t link_count;
 } Kernel;
 
 /* ---- the clock ------------------------------------------------------------------------------- */

@@ -4,12 +4,14 @@
 #define FAKE_KERNEL_SLOTS_H_
 
 #include "backend_slots.h"
+#include "deepbench/plugin_chain.h"
 #include "deepbench/plugin_forward_state.h"
 
 static inline Kernel* kernel_of(deepbench_kernel* handle) { return (Kernel*)handle; }
 
 static inline deepbench_status fake_describe_kernel(deepbench_kernel* handle, deepbench_sink sink) {
   const Kernel* kernel = kernel_of(handle);
+  if (kernel->links) return DEEPBENCH_OK;
   const Scenario* scenario = &kernel->scenario;
   const deepbench_status status = enter_slot(scenario, kDescribeKernel, "");
   if (status != DEEPBENCH_OK) return status;
@@ -42,8 +44,34 @@ static inline deepbench_status reload_due_scenario(Kernel* kernel) {
 
 static inline deepbench_status fake_time_batch(deepbench_kernel* handle,
                                                const deepbench_request* request,
+                                               deepbench_batch* batch);
+
+/* The times of the calls of a chain, added up. */
+static inline deepbench_status time_links(const Kernel* chain, const deepbench_request* request,
+                                          deepbench_batch* batch) {
+  deepbench_request one = *request;
+  one.count = 1;
+  for (uint64_t made = 0; made < request->count; ++made) {
+    for (size_t i = 0; i < chain->link_count; ++i) {
+      deepbench_batch link = {.struct_size = sizeof link};
+      const deepbench_status status =
+          fake_time_batch((deepbench_kernel*)chain->links[i], &one, &link);
+      if (status != DEEPBENCH_OK) return status;
+      link.elapsed_ns += batch->elapsed_ns;
+      link.host_ns += batch->host_ns;
+      *batch = link;
+    }
+  }
+  batch->count = request->count;
+  batch->copies_touched = 1;
+  return DEEPBENCH_OK;
+}
+
+static inline deepbench_status fake_time_batch(deepbench_kernel* handle,
+                                               const deepbench_request* request,
                                                deepbench_batch* batch) {
   Kernel* kernel = kernel_of(handle);
+  if (kernel->links) return time_links(kernel, request, batch);
   deepbench_status status = reload_due_scenario(kernel);
   if (status != DEEPBENCH_OK) return status;
   char details[80];
@@ -147,9 +175,28 @@ static inline deepbench_status fake_adopt(deepbench_kernel* reference, deepbench
   return enter_slot(&kernel_of(reference)->scenario, kAdopt, "");
 }
 
+static inline deepbench_status fake_link(deepbench_kernel* const* kernels, size_t count,
+                                         deepbench_kernel** chain) {
+  const Scenario* scenario = &kernel_of(kernels[0])->scenario;
+  char details[40];
+  snprintf(details, sizeof details, " count=%zu", count);
+  const deepbench_status status = enter_slot(scenario, kLink, details);
+  if (status != DEEPBENCH_OK) return status;
+  Kernel* made = calloc(1, sizeof *made);
+  if (made) made->links = malloc(count * sizeof *made->links);
+  if (!made || !made->links) {
+    free(made);
+    return fail(DEEPBENCH_OUT_OF_MEMORY, "no memory for a chain");
+  }
+  memcpy(made->links, kernels, count * sizeof *made->links);
+  made->link_count = count;
+  *chain = (deepbench_kernel*)made;
+  return DEEPBENCH_OK;
+}
+
 static inline void fake_destroy(deepbench_kernel* handle) {
   if (!handle) return;
-  enter_slot(&kernel_of(handle)->scenario, kDestroy, "");
+  if (!kernel_of(handle)->links) enter_slot(&kernel_of(handle)->scenario, kDestroy, "");
   close_kernel(kernel_of(handle));
 }
 
@@ -157,9 +204,11 @@ static inline const void* fake_extension(const char* name) {
   static const deepbench_energy energy = {sizeof energy, fake_read_energy};
   static const deepbench_collective collective = {sizeof collective, fake_join};
   static const deepbench_forward_state forward_state = {sizeof forward_state, fake_adopt};
+  static const deepbench_chain chain = {sizeof chain, fake_link};
   if (strcmp(name, DEEPBENCH_ENERGY) == 0) return &energy;
   if (strcmp(name, DEEPBENCH_COLLECTIVE) == 0) return &collective;
   if (strcmp(name, DEEPBENCH_FORWARD_STATE) == 0) return &forward_state;
+  if (strcmp(name, DEEPBENCH_CHAIN) == 0) return &chain;
   return NULL;
 }
 

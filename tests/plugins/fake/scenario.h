@@ -39,6 +39,7 @@ typedef enum Slot {
   kObserve,
   kJoin,
   kAdopt,
+  kLink,
   kDestroy,
   kSlots
 } Slot;
@@ -46,7 +47,7 @@ static const char* const kSlotNames[kSlots] = {
     "describe",    "device_count", "describe_device", "environment", "plan",    "describe_plan",
     "candidates",  "prepare",      "describe_kernel", "time_batch",  "restore", "poison_outputs",
     "read_output", "scan_output",  "project_output",  "refill",      "observe", "join",
-    "adopt",       "destroy"};
+    "adopt",       "link",         "destroy"};
 
 static const char* const kStatusNames[] = {"ok",          "unsupported", "invalid", "out_of_memory",
                                            "device_lost", "failed"};

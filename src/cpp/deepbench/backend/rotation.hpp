@@ -12,7 +12,7 @@ namespace deepbench::plugin {
 
 enum class Regime {
   kHot,       // every call uses the same copy
-  kRotation,  // cold: one round through all copies overflows the last-level cache
+  kRotation,  // cold: one round through all copies overflows the last-level cache; or rotated
   kFlush      // cold, without room for enough copies: each call follows a flush of the caches
 };
 
@@ -37,14 +37,19 @@ inline constexpr uint64_t kFlushPerCache = 2;
 inline constexpr uint64_t kMaxCopies = 1024;
 
 // Plans the copies for calls that touch `bytes_per_copy` of operands, on a device with this
-// last-level cache and this memory. The copies take at most half of the memory.
+// last-level cache and this memory. The copies take at most half of the memory. A rotated kernel
+// has as many copies as a cold one, or fewer, and is not flushed.
 inline CopyPlan plan_copies(uint64_t bytes_per_copy, const Options& options,
                             uint64_t last_level_bytes, uint64_t memory_bytes) {
-  if (!options.cold) return {};
+  if (!options.cold && !options.rotated) return {};
   const uint64_t bytes = std::max<uint64_t>(1, bytes_per_copy);
   const uint64_t round = kRotationPerCache * last_level_bytes;
   const uint64_t copies = std::max<uint64_t>(2, round / bytes + (round % bytes != 0));
   const auto most = std::min(kMaxCopies, uint64_t(std::max<int64_t>(0, options.copies)));
+  if (options.rotated) {
+    const uint64_t some = std::min({copies, most, memory_bytes / 2 / bytes});
+    return some < 2 ? CopyPlan() : CopyPlan{Regime::kRotation, some};
+  }
   const bool fits = bytes <= memory_bytes / 2 / copies;
   if (copies > most || !fits) return {Regime::kFlush, 1, kFlushPerCache * last_level_bytes};
   return {Regime::kRotation, copies, 0};

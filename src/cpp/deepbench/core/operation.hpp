@@ -114,6 +114,10 @@ class DEEPBENCH_API Operation {
   // time; `constant=a` names one of them.
   virtual std::vector<std::string> constant_operands() const { return {}; }
 
+  // Whether an operand belongs to the call's place in a model, such as weights, a table or the keys
+  // of earlier tokens. Other operands are what the calls before it have just written.
+  virtual bool has_stored_operands(const Problem&) const { return false; }
+
   // Checks conditions that involve several parameters; throws InvalidProblem.
   virtual void validate(const Problem& problem) const = 0;
   virtual Work work(const Problem& problem) const = 0;

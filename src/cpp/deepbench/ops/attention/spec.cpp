@@ -69,6 +69,10 @@ class AttentionOperation final : public Operation {
            "prefill and DeepSeek";
   }
 
+  bool has_stored_operands(const Problem& problem) const override {
+    return problem.integer("seq_q") < problem.integer("seq_kv");
+  }
+
   void validate(const Problem& problem) const override {
     const Attention a = attention_problem(problem);
     if (a.heads % a.kv_heads)

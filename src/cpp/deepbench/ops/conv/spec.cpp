@@ -71,6 +71,8 @@ class ConvOperation final : public Operation {
 
   std::vector<std::string> constant_operands() const override { return {"w"}; }
 
+  bool has_stored_operands(const Problem&) const override { return true; }
+
   void validate(const Problem& problem) const override {
     const Conv conv = conv_problem(problem);
     require_divisible("c", conv.c, conv.groups);

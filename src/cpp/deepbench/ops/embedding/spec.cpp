@@ -40,6 +40,8 @@ class EmbeddingOperation final : public Operation {
     return "lookups of the tables of BERT, GPT-2, NCF and DLRM, and their gradients";
   }
 
+  bool has_stored_operands(const Problem&) const override { return true; }
+
   void validate(const Problem& problem) const override {
     const Embedding e = embedding_problem(problem);
     checked_product("the size of the table in bytes", {e.rows, e.dim, 4});

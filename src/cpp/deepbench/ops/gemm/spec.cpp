@@ -32,6 +32,8 @@ class GemmOperation final : public Operation {
   }
   std::vector<std::string> constant_operands() const override { return {"a", "b"}; }
 
+  bool has_stored_operands(const Problem&) const override { return true; }
+
   void validate(const Problem& problem) const override {
     const Gemm gemm = gemm_problem(problem);
     if (gemm.has_epilogue() && size_of(gemm.precision.a) == 1)

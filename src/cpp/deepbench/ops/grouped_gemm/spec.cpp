@@ -40,6 +40,8 @@ class GroupedGemmOperation final : public Operation {
   }
   std::string default_problems_help() const override { return "layers of mixtures of experts"; }
 
+  bool has_stored_operands(const Problem&) const override { return true; }
+
   void validate(const Problem& problem) const override {
     const std::string split = problem.text("split");
     if (split == "uniform" && problem.attributes().has("split_seed"))

@@ -22,6 +22,8 @@ class RnnOperation final : public Operation {
   std::string group_by() const override { return "phase"; }
   std::vector<std::string> constant_operands() const override { return {"u"}; }
 
+  bool has_stored_operands(const Problem&) const override { return true; }
+
   void validate(const Problem& problem) const override {
     const Rnn rnn = rnn_problem(problem);
     if (!rnn.is_training() && !rnn.is_forward())

@@ -44,6 +44,8 @@ class SparseGemmOperation final : public Operation {
     return double(problem.integer("m")) * double(problem.integer("k"));
   }
 
+  bool has_stored_operands(const Problem&) const override { return true; }
+
   void validate(const Problem& problem) const override {
     const SparseGemm gemm = sparse_gemm_problem(problem);
     checked_product("2 m n k", {2, gemm.m, gemm.n, gemm.k});

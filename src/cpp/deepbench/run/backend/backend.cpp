@@ -10,6 +10,7 @@
 #include "deepbench/core/status.hpp"
 #include "deepbench/fill.h"
 #include "deepbench/group/group.hpp"
+#include "deepbench/plugin_chain.h"
 #include "deepbench/plugin_collective.h"
 #include "deepbench/plugin_energy.h"
 #include "deepbench/run/backend/fact_ranges.hpp"
@@ -424,6 +425,19 @@ Attributes Backend::observe(int device) const {
   return emitted_facts(*table_, "observe", [&](const deepbench_sink& sink) {
     call(*table_, "observe", table_->observe, device, sink);
   });
+}
+
+Kernel Backend::chain(const std::vector<const Kernel*>& kernels) const {
+  const auto* const chains = extension<deepbench_chain>(*table_, DEEPBENCH_CHAIN);
+  if (!chains || !chains->link)
+    throw RowFailure(Status::kUnsupported,
+                     "backend " + name() + " cannot make several calls as one");
+  std::vector<deepbench_kernel*> handles;
+  for (const Kernel* kernel : kernels) handles.push_back(kernel->handle_.get());
+  deepbench_kernel* chain = nullptr;
+  call(*table_, "link", chains->link, handles.data(), handles.size(), &chain);
+  if (!chain) invalid_answer("link", "no kernel");
+  return Kernel(table_, chain, {});
 }
 
 double Backend::energy_joules(int device) const {

@@ -52,6 +52,8 @@ class DEEPBENCH_API Kernel {
   bool may_isolate(const deepbench_request& request) const;
   void check_batch(const deepbench_batch& batch, const deepbench_request& request) const;
 
+  friend class Backend;  // which links the handles of several kernels
+
   struct Destroy {
     const deepbench_backend* table;
     void operator()(deepbench_kernel* handle) const { table->destroy(handle); }
@@ -116,6 +118,10 @@ class DEEPBENCH_API Backend {
   // Throws RowFailure(kUnsupported) with the reason.
   BackendPlan plan(const Problem& problem, const Attributes& options) const;
   Attributes observe(int device) const;
+  // A kernel that makes one call of each kernel in order (plugin_chain.h) and that they outlive.
+  // Throws RowFailure(kUnsupported) if the backend has no chains or one of the kernels cannot take
+  // part.
+  Kernel chain(const std::vector<const Kernel*>& kernels) const;
   // Joules since an arbitrary start. Throws RowFailure if the backend has no energy counter.
   double energy_joules(int device) const;
   // Makes the process a rank of `group`, which the plugin may keep for as long as the process.

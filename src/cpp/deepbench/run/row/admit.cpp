@@ -91,6 +91,13 @@ void plan_named_candidate(const Plan& plan, const RowContext& context) {
   }
 }
 
+// The ranks of a machine check at the same time, before any of them allocates.
+double available_memory(const RowContext& context) {
+  const bool on_host_memory = context.device.integer("shares_host_memory") != 0;
+  return context.device.real("memory_available_bytes", context.device.real("memory_bytes", 0)) /
+         (on_host_memory ? context.ranks_sharing_memory : 1);
+}
+
 // Refuses the row before the machine swaps or the operating system ends the process for lack of
 // memory. While the kernel holds its memory, verification takes host memory, and the backend's
 // reference takes device memory.
@@ -99,11 +106,8 @@ void require_memory(const Plan& plan, const RowContext& context) {
   const RunOptions& options = plan.options;
   const auto needed = double(plan.backend_plan().memory_bytes());
   const bool on_host_memory = context.device.integer("shares_host_memory") != 0;
-  // The ranks of a machine check at the same time, before any of them allocates.
   const int sharing = context.ranks_sharing_memory;
-  const double available =
-      context.device.real("memory_available_bytes", context.device.real("memory_bytes", 0)) /
-      (on_host_memory ? sharing : 1);
+  const double available = available_memory(context);
   require_available(needed, 0, available, "memory");
   if (!options.should_verify(operation)) return;
 
@@ -116,6 +120,10 @@ void require_memory(const Plan& plan, const RowContext& context) {
 }
 
 }  // namespace
+
+void require_available_memory(double bytes, const RowContext& context) {
+  require_available(bytes, 0, available_memory(context), "memory");
+}
 
 std::variant<Plan, Refusal> admit(const RowRequest& request, const RowContext& context) {
   try {

@@ -43,13 +43,17 @@ void write_audit_samples(JsonWriter& json, std::string_view name,
   write_selection(json, name, samples_ns, kMaxAuditValues, kSampleSteps);
 }
 
+void write_device(JsonWriter& json, const Row& row) {
+  json.key("device").begin_object().key("index");
+  json.value_or_null(row.device.has_value(), row.device.value_or(0));
+  json.member_or_null("name", row.device_name).end_object();
+}
+
 void write_problem(JsonWriter& json, const Row& row) {
   json.member_or_null("problem", row.problem).member_or_null("op", row.op);
   json.member("attributes", row.attributes).member_or_null("application", row.application);
   json.member_or_null("backend", row.backend);
-  json.key("device").begin_object().key("index");
-  json.value_or_null(row.device.has_value(), row.device.value_or(0));
-  json.member_or_null("name", row.device_name).end_object();
+  write_device(json, row);
   json.member_or_null("library", row.library);
   json.member_or_null("started", row.started);
 }
@@ -325,6 +329,24 @@ std::string ceiling_line(const CeilingKey& key, const Row& row, bool is_raised) 
   write_verification(json, row.verification);
   json.member("observed", row.observed);
   write_notes(json, row.notes);
+  write_stages(json, row.stages);
+  json.end_object();
+  return json.str();
+}
+
+std::string chain_line(const Row& row, int64_t calls, int64_t kernels) {
+  JsonWriter json;
+  json.begin_object().member("type", "chain").member("calls", calls).member("kernels", kernels);
+  json.member_or_null("backend", row.backend);
+  write_device(json, row);
+  json.member_or_null("started", row.started);
+  write_status(json, row);
+  json.member("power", row.regime.power);
+  json.member_or_null("launch", row.samples ? row.samples->launch : "");
+  json.member_or_null("timer", row.samples ? row.samples->timer : "");
+  write_times(json, row);
+  write_verification(json, row.verification);
+  json.member("observed", row.observed);
   write_stages(json, row.stages);
   json.end_object();
   return json.str();

@@ -1,5 +1,5 @@
-// One row: the request, the outcome and the results. This file is the only writer of rows and of
-// ceilings.
+// One row: the request, the outcome and the results. This file is the only writer of rows, of
+// ceilings and of chains.
 #pragma once
 
 #include <algorithm>
@@ -77,6 +77,9 @@ struct DEEPBENCH_API Row {
 // The line of a ceiling. `row` is that of the ceiling's best problem or, if the ceiling is raised,
 // the row that raises it.
 DEEPBENCH_API std::string ceiling_line(const CeilingKey& key, const Row& row, bool is_raised);
+
+// The line of a chain of `calls` calls of `kernels` different kernels. Its row has no problem.
+DEEPBENCH_API std::string chain_line(const Row& row, int64_t calls, int64_t kernels);
 
 // A row with more samples keeps an evenly thinned subset and marks it as such.
 constexpr size_t kMaxSamples = 1000;

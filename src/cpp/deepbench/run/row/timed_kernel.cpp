@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
 #include "deepbench/core/status.hpp"
 #include "deepbench/core/stopwatch.hpp"
@@ -21,19 +22,28 @@ constexpr uint64_t kCallsAfterPerturbation = 5;  // a batch of fewer calls is no
 
 }  // namespace
 
-TimedKernel::TimedKernel(const RowContext& context, const Plan& plan, Stages& stages)
-    : options_(plan.options),
+TimedKernel::TimedKernel(const RowContext& context, const RunOptions& options, Stages& stages)
+    : options_(options),
       stages_(stages),
       group_(context.group),
       hooks_(context.hooks),
       activity_(context.activity),
-      launch_(static_cast<deepbench_launch>(plan.options.launch)),
+      launch_(static_cast<deepbench_launch>(options.launch)),
       // All ranks rest for the same time, so that they stay in step.
-      rest_(value_of_rank_zero(
-          group_, "rest",
-          plan.options.is_sustained() ? 0 : context.device.real("most_clock_mhz"))) {
+      rest_(value_of_rank_zero(group_, "rest",
+                               options.is_sustained() ? 0 : context.device.real("most_clock_mhz"))),
+      is_simulated_(context.backend.has_simulated_time()) {}
+
+TimedKernel::TimedKernel(const RowContext& context, const Plan& plan, Stages& stages)
+    : TimedKernel(context, plan.options, stages) {
   collective_step(group_, "prepare", [&] { prepare(context, plan); });
   agree_with_ranks();
+}
+
+TimedKernel::TimedKernel(const RowContext& context, const RunOptions& options, Kernel kernel,
+                         Stages& stages)
+    : TimedKernel(context, options, stages) {
+  kernel_.emplace(std::move(kernel));
 }
 
 void TimedKernel::prepare(const RowContext& context, const Plan& plan) {
@@ -49,7 +59,6 @@ void TimedKernel::prepare(const RowContext& context, const Plan& plan) {
   const double took_ns = watch.lap_ns();
   stages_.prepare_ns += took_ns;
   stages_.compiling_ns += std::fmin(took_ns, std::fmax(0.0, facts().real("compiling_ns")));
-  is_simulated_ = context.backend.has_simulated_time();
   conditions_ = stated_conditions(plan.problem, facts());
 }
 

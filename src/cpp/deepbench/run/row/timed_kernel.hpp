@@ -21,6 +21,8 @@ class TimedKernel {
  public:
   // Prepares the plan's candidate. `stages` outlives the kernel. Throws RowFailure.
   TimedKernel(const RowContext& context, const Plan& plan, Stages& stages);
+  // Takes over a kernel of several problems, whose operands the caller restores.
+  TimedKernel(const RowContext& context, const RunOptions& options, Kernel kernel, Stages& stages);
 
   Kernel& kernel() { return *kernel_; }
   const Attributes& facts() const { return kernel_->facts(); }
@@ -70,6 +72,9 @@ class TimedKernel {
   void require_first_inputs();
 
  private:
+  // Has no kernel yet.
+  TimedKernel(const RowContext& context, const RunOptions& options, Stages& stages);
+
   void prepare(const RowContext& context, const Plan& plan);
   void agree_with_ranks();
   double rest_if_due();       // sleeps if a rest is due; returns its length
@@ -87,7 +92,7 @@ class TimedKernel {
   std::optional<ProcessorWait> processor_wait_;
   Attributes conditions_;
   bool perturbs_schedule_ = false;
-  bool is_simulated_ = false;
+  const bool is_simulated_;
   double local_call_ns_ = 0;  // time of a call in the last batch on this rank
   double last_call_ns_ = 0;
   uint64_t calls_between_restores_ = 1;

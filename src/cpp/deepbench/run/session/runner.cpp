@@ -8,6 +8,7 @@
 #include "deepbench/core/status.hpp"
 #include "deepbench/core/stopwatch.hpp"
 #include "deepbench/run/backend/loader.hpp"
+#include "deepbench/run/chain/chain_request.hpp"
 #include "deepbench/run/fleet/fleet_row.hpp"
 #include "deepbench/run/row/assemble.hpp"
 #include "deepbench/run/row/collective_timing.hpp"
@@ -291,6 +292,30 @@ Row Runner::run(std::string_view line, int64_t position) {
   device_lost_ = device_lost_ || steps.status == Status::kDeviceLost;
   steps.stages.other_ns = watch.lap_ns() - accounted_ns(steps.stages);
   return assemble(steps);
+}
+
+ChainRow Runner::run_chain(std::string_view line) {
+  release();
+  ChainRow chain;
+  try {
+    const ChainRequest request = parse_chain(line);
+    if (group_) throw InvalidProblem("chain: several ranks cannot make one");
+    RunOptions options = defaults_;
+    options.apply(request.options);
+    if (options.selects_algorithm() || options.once || options.soak > 0 || options.cold)
+      throw InvalidProblem(
+          "chain: its kernels have the library's default algorithms and hot caches, and it is "
+          "measured by samples");
+    RowContext context{backend_, backend_.describe_device(int(options.device))};
+    context.activity = &activity_;
+    chain = make_chain(context, request, options);
+  } catch (...) {
+    const RowFailure failure = current_failure();
+    chain.row.status = failure.status();
+    chain.row.reason = failure.what();
+  }
+  device_lost_ = device_lost_ || chain.row.status == Status::kDeviceLost;
+  return chain;
 }
 
 // Records each part before a later one can fail, so that a row whose line is invalid has its

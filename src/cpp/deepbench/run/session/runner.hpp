@@ -15,6 +15,7 @@
 #include "deepbench/measure/sustained_load.hpp"
 #include "deepbench/run/backend/backend.hpp"
 #include "deepbench/run/ceilings/ceilings.hpp"
+#include "deepbench/run/chain/chain.hpp"
 #include "deepbench/run/fleet/fleet_coordinator.hpp"
 #include "deepbench/run/row/baselines.hpp"
 #include "deepbench/run/row/options.hpp"
@@ -49,6 +50,9 @@ class DEEPBENCH_API Runner {
   std::string hello() const;
   // `line` is a problem with its options after ';'. The caller skips blank lines and comments.
   Row run(std::string_view line, int64_t position);
+  // Times the calls of a line for which is_chain_line() is true as one call. Never throws for a
+  // chain that cannot be run.
+  ChainRow run_chain(std::string_view line);
   // Called before each problem of a ceiling is measured, with the problem and, the first time in a
   // row, with the row's JSON: if measuring the ceiling ends the process, the caller still has the
   // row. Called with two empty strings after the measurement.

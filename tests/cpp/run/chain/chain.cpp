@@ -1,0 +1,99 @@
+// Chains of the fake backend: the sum of its scripted times, verification, and failures.
+#include "deepbench/run/chain/chain.hpp"
+
+#include <doctest/doctest.h>
+
+#include <string>
+
+#include "../../fake_backend.hpp"
+#include "../../json.hpp"
+#include "deepbench/run/session/runner.hpp"
+
+namespace deepbench {
+namespace {
+
+using testing::fake_backend;
+using testing::Json;
+using testing::JsonReader;
+using testing::plugin_path;
+
+constexpr const char* kLine = "chain 0 1 0 ; gemm m=4 n=4 k=4 ; gemm m=8 n=4 k=4";
+
+ChainRow chain_of(const std::string& script, const std::string& line = kLine,
+                  const std::string& plugin = "fake") {
+  fake_backend(script, plugin);
+  return Runner(plugin_path(plugin), "ceilings=no").run_chain(line);
+}
+
+TEST_CASE("a chain takes the time of all of its calls, each counted as often as it is made") {
+  const ChainRow chain = chain_of("time 1000; when m=8 time 5000");
+  REQUIRE(chain.row.reason == "");
+  CHECK(chain.calls == 3);
+  CHECK(chain.kernels == 2);
+  CHECK(chain.row.median_ns() == doctest::Approx(1000 + 5000 + 1000));
+  CHECK(chain.row.verification.state == Verification::State::kPassed);
+  CHECK(chain.row.verification.what == "the outputs of 2 of 2 kernels");
+}
+
+TEST_CASE("the line of a chain has its times and its verification") {
+  const Json json = JsonReader::read(chain_of("time 1000").to_json());
+  CHECK(json["type"].text == "chain");
+  CHECK(json["calls"].number == 3);
+  CHECK(json["kernels"].number == 2);
+  CHECK(json["status"].text == "ok");
+  CHECK(json["power"].text == "rested");
+  CHECK(json["statistics"]["median_ns"].number == doctest::Approx(3000));
+  CHECK(json["verification"]["status"].text == "passed");
+}
+
+TEST_CASE("options on the line of a chain override those of the process") {
+  CHECK(chain_of("time 1000", "chain 0 samples=7 ; gemm m=4 n=4 k=4")
+            .row.samples->per_call_ns.size() == 7);
+  CHECK(chain_of("time 1000", "chain 0 verify=no ; gemm m=4 n=4 k=4").row.verification.reason ==
+        "not asked for");
+}
+
+TEST_CASE("a wrong output of any kernel makes the chain incorrect, and names the kernel") {
+  const ChainRow chain = chain_of("time 1000; when m=8 mutant nan");
+  CHECK(chain.row.status == Status::kIncorrect);
+  CHECK(chain.row.reason.find("gemm m=8 n=4 k=4") == 0);
+  CHECK(chain.row.verification.state == Verification::State::kFailed);
+  CHECK(chain_of("time 1000; when m=8 from 3 mutant nan").row.status == Status::kIncorrect);
+}
+
+TEST_CASE("calls in place are verified by their sum and restored before they overflow") {
+  const ChainRow chain =
+      chain_of("time 1000; in_place; emit describe_kernel restore_every 8", kLine);
+  REQUIRE(chain.row.reason == "");
+  CHECK(chain.row.samples->batch <= 4);  // two calls of a kernel in each chain
+}
+
+TEST_CASE("a chain that cannot be made says why") {
+  CHECK(chain_of("time 1000; fail prepare failed broken").row.reason ==
+        "gemm m=4 n=4 k=4 trans_a=n trans_b=n precision=float: prepare: broken");
+  CHECK(chain_of("time 1000; when m=8 fail plan unsupported never").row.status ==
+        Status::kUnsupported);
+  CHECK(chain_of("time 1000; fail link failed torn").row.reason == "link: torn");
+  CHECK(chain_of("time 1000; emit describe_device memory_available_bytes 1000; "
+                 "emit describe_plan memory_bytes 600")
+            .row.status == Status::kOutOfMemory);
+  const ChainRow without = chain_of("time 1000", kLine, "minimal");
+  CHECK(without.row.status == Status::kUnsupported);
+  CHECK(without.row.reason.find("cannot make several calls as one") != std::string::npos);
+  for (const std::string option : {"algorithm=best", "once=yes", "soak=100", "cache=cold"}) {
+    const ChainRow refused = chain_of("time 1000", "chain 0 " + option + " ; gemm m=4 n=4 k=4");
+    CHECK(refused.row.status == Status::kInvalid);
+  }
+  CHECK(chain_of("time 1000", "chain 0 warmth=1 ; gemm m=4 n=4 k=4").row.status ==
+        Status::kInvalid);
+}
+
+TEST_CASE("a runner goes on with rows after a chain that failed") {
+  fake_backend("time 1000; fail link failed torn");
+  Runner runner(plugin_path("fake"), "ceilings=no");
+  CHECK(runner.run_chain(kLine).row.status == Status::kFailed);
+  CHECK(runner.run("gemm m=4 n=4 k=4", 0).status == Status::kOk);
+}
+
+}  // namespace
+}  // namespace deepbench
