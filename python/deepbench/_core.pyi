@@ -202,6 +202,10 @@ class Runner:
     def on_ceiling(self, call: Callable[[str], object]) -> None:
         """Sets a function that is called with each ceiling as JSON, as soon as it is measured or
         raised."""
+    def run_chain(self, line: str) -> str:
+        """The line of a chain as JSON, from 'chain 0 1 0 ; PROBLEM ; PROBLEM'. Never raises for a
+        chain that cannot be run."""
+
     def give_ceiling(self, line: str) -> None:
         """Takes over a ceiling of another process, 'ceiling KEY ; figure=NUMBER raised=NUMBER', of
         which one may be absent. Must be called before the first row. Raises InvalidProblem."""
@@ -255,6 +259,9 @@ def thinned(row: str, most: int) -> str:
     ValueError for other text."""
 
 def operations() -> list[Operation]: ...
+def asks_for_chain(line: str) -> bool:
+    """Whether a line of the row protocol asks for a chain rather than for a row."""
+
 def gives_ceiling(line: str) -> bool:
     """Whether a line of the row protocol gives a ceiling rather than a problem."""
 

@@ -78,6 +78,9 @@ class ScriptedRows:
             return row
         return parse_answer(json.dumps({**row, "problem": str(problem)}), line, position)
 
+    def run_chain(self, line: str, limit_s: float) -> str | WorkerFailure:
+        raise AssertionError("no scripted run has a chain")
+
     def supports(self, line: str, position: int, limit_s: float) -> bool | None:
         self.checks += 1
         _, asked, library = line.partition(" library=")

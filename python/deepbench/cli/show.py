@@ -131,7 +131,7 @@ def _print_report(screen: Screen, result: ResultFile, report: Report, price: flo
     for row in rows:
         screen.report(report.row(row))
         summary.add(row)
-    screen.report(report.end(totals_of(result.context, rows)))
+    screen.report(report.end(totals_of(result.context, rows, result.chains)))
     if summary.ceilings:
         screen.say(f"deepbench: {summary.ceilings}")
     screen.say(f"deepbench: {summary.line(None, int(result.context['rows']))}")

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from deepbench import _core
 from deepbench.cli.command import Command, CommandLine, Option
 from deepbench.cli.list_command import Cell, print_table
@@ -17,8 +19,12 @@ from deepbench.workload.passes import Item, Pass
 from deepbench.workload.request import Request, parse_request
 from deepbench.workload.source import workload_selection
 
+if TYPE_CHECKING:
+    from deepbench.runner.run_options import RunOptions
+
 _LIST = Option("--list", "print the calls with their counts instead of running them")
-_OPTIONS = [_LIST, *(option for option in OPTIONS if option.flag != "--corrected")]
+_CHAIN = Option("--chain", "also time all kernels in order as one call, beside their sum")
+_OPTIONS = [_LIST, _CHAIN, *(option for option in OPTIONS if option.flag != "--corrected")]
 _USAGE = """\
 usage: deepbench workload
        deepbench workload NAME [PRECISION] [KEY=VALUE ...] [options]
@@ -28,6 +34,7 @@ Times the kernels of a model and adds them up. Without NAME, lists the models.
 
   deepbench workload resnet50 batch=16             a forward pass
   deepbench workload resnet50 phase=train --list   the calls of a training step
+  deepbench workload resnet50 half --chain         beside the sum: all kernels as one call
   deepbench workload llama3_8b phase=decode kv=4096 batch=1..64 bfloat16
                                                    latency against throughput
 
@@ -65,8 +72,32 @@ def _run(line: CommandLine, request: Request) -> int:
     launch = launch_environment()
     ranks = options.processes or (launch.size if launch else None)
     _require_rank_for_each_device(request, ranks)
-    selection = workload_selection(request, ranks is not None, line.real(PRICE.flag))
+    if line.has(_CHAIN.flag):
+        _require_chain(line, request, options, ranks)
+    price, has_chain = line.real(PRICE.flag), line.has(_CHAIN.flag)
+    selection = workload_selection(request, ranks is not None, price, has_chain)
     return Run(selection, options, command).run()
+
+
+def _require_chain(
+    line: CommandLine, request: Request, options: RunOptions, ranks: int | None
+) -> None:
+    """Raises UsageError where the calls of a pass cannot be timed as one."""
+    refused = {
+        "phase=train: a model file states no order of the calls of a training step": (
+            request.phase == "train"
+        ),
+        "--cache: the calls of a chain share the caches": line.has("--cache"),
+        "--algorithm: a chain has the default algorithms": (
+            options.rows.get("algorithm", "default") != "default"
+        ),
+        "--once: a chain is measured by samples": options.once,
+        "--soak: a chain is measured by samples": "soak" in options.rows,
+        "several ranks: a chain belongs to one process": ranks is not None,
+    }
+    for reason, applies in refused.items():
+        if applies:
+            raise UsageError(f"--chain cannot be combined with {reason}")
 
 
 def _require_rank_for_each_device(request: Request, ranks: int | None) -> None:

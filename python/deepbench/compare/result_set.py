@@ -150,7 +150,8 @@ def to_result_set(result: ResultFile) -> ResultSet:
     notes = footnotes(result.context) if has_notes else ()
     device = _printable_or_none(_object_member(result.context, "device").get("name"))
     about = _source_description(result.context, entries)
-    name, totals = printable(str(result.path)), tuple(totals_of(result.context, rows))
+    name = printable(str(result.path))
+    totals = tuple(totals_of(result.context, rows, result.chains))
     return ResultSet(name, about, entries, published, is_reference, notes, device, totals)
 
 

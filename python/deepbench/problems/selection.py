@@ -40,6 +40,7 @@ from deepbench.suites import Suite
 
 if TYPE_CHECKING:
     from deepbench._core import Problem
+    from deepbench.problems.chain import Chain
 
 Json = Mapping[str, Any]
 Parse = Callable[[str, str], "Problem"]  # parses a line, with key=value words as defaults
@@ -68,6 +69,10 @@ def _no_facts(parse: Parse, hello: Json | None) -> Json:
     return {}
 
 
+def _no_chains(parse: Parse, hello: Json | None) -> Sequence[Chain]:
+    return ()
+
+
 @dataclass(frozen=True)
 class Selection:
     """The problems that one command runs."""
@@ -78,6 +83,8 @@ class Selection:
     many: bool  # whether it is a set or a suite, of which --quick selects a part
     facts: Callable[[Parse, Json | None], Json] = _no_facts  # further members of the context
     remarks: Sequence[str] = ()  # remarks about what the words select
+    # The passes that are also timed as one call each, after the rows.
+    chains: Callable[[Parse, Json | None], Sequence[Chain]] = _no_chains
 
 
 @dataclass(frozen=True)

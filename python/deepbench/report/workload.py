@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
+from deepbench.errors import printable_line
 from deepbench.json_types import JsonObject
 from deepbench.report.comparison.section import Section, TableRow
 from deepbench.report.fields import (
@@ -76,12 +77,33 @@ def _total_lines(one: PassTotals) -> Iterator[str]:
     if one.units_per_s is not None:
         parts.append(f"{number_text(one.units_per_s)} {one.workload.unit}/s")
     yield ", ".join(parts)
+    yield from _chain_lines(one)
     yield from _rate_lines(one.all)
     if one.cost_per_million is not None:
         price = f"{one.workload.price:g} per device and hour"
         cost = number_text(one.cost_per_million)
         yield f"cost: {cost} per million {one.workload.unit}, at {price}"
     yield from _coverage_lines(one)
+
+
+def _chain_lines(one: PassTotals) -> Iterator[str]:
+    """The time of all measured kernels as one call, beside the sum of their times."""
+    chain = one.chain
+    if chain is None:
+        return
+    calls, kernels = chain.members["calls"], chain.members["kernels"]
+    if chain.median_ns is None:
+        reason = printable_line(chain.members.get("reason") or "no reason given")
+        yield f"chain: {chain.status.replace('_', ' ')}: {reason}"
+        return
+    parts = [f"{time_text(chain.median_ns)} for {calls} calls of {kernels} kernels"]
+    if chain.members.get("launch") == "graph":
+        parts[0] += " as one graph"
+    if one.chain_share is not None:
+        parts.append(f"{percent(one.chain_share)} % of the sum of their times")
+    if (chain.members.get("verification") or {}).get("status") != "passed":
+        parts.append("not verified")
+    yield f"chain: {', '.join(parts)}"
 
 
 def _rate_lines(times: Times) -> Iterator[str]:
@@ -264,6 +286,7 @@ def _pass_members(one: PassTotals, totals: Totals) -> JsonObject:
         "units_per_s": one.units_per_s,
         "cost_per_million": one.cost_per_million,
         "energy_j": one.all.energy_j,
+        **_chain_members(one),
         "knee": one is totals.knee,
         **_times_members(one.all),
         "kinds": _group_members(one.all.grouped(lambda item: item.kind)),
@@ -279,6 +302,14 @@ def _pass_members(one: PassTotals, totals: Totals) -> JsonObject:
             for item in one.unmeasured
         ],
     }
+
+
+def _chain_members(one: PassTotals) -> JsonObject:
+    if one.chain is None:
+        return {}
+    keys = ("status", "reason", "calls", "kernels", "launch", "statistics", "verification")
+    found = {key: one.chain.members.get(key) for key in keys}
+    return {"chain": {**found, "share_of_sum": one.chain_share}}
 
 
 def _group_members(groups: Mapping[str, Times]) -> list[JsonObject]:

@@ -1,5 +1,5 @@
-"""Reads result files (docs/reference/rows.md): the context first, then one row, ceiling or visit
-per line. Visits whose row is missing, because the run ended early, are combined.
+"""Reads result files (docs/reference/rows.md): the context first, then one row, ceiling, visit or
+chain per line. Visits whose row is missing, because the run ended early, are combined.
 
 A killed run leaves at most its last line incomplete. Reading drops that line with a warning.
 """
@@ -26,6 +26,7 @@ from deepbench.paused_collector import paused_collector
 from deepbench.redaction import redacted_context
 from deepbench.results import schema, schema_check, strict_json
 from deepbench.results.ceilings import CeilingLine, Ceilings, ceiling_of_json_value
+from deepbench.results.chains import ChainLine, chain_of_json_value
 from deepbench.results.row import Row, row_of_json_value
 from deepbench.results.visits import (
     VisitLine,
@@ -49,7 +50,7 @@ class ResultError(UserError):
     """A result file cannot be read or written. The message is one line: file, problem and cure."""
 
 
-StoredLine = Row | CeilingLine | VisitLine
+StoredLine = Row | CeilingLine | VisitLine | ChainLine
 
 
 @dataclass(frozen=True)
@@ -70,6 +71,11 @@ class ResultFile:
         return tuple(one.members for one in self.stored if isinstance(one, CeilingLine))
 
     @property
+    def chains(self) -> tuple[ChainLine, ...]:
+        """In the order of the file; the last one of a pass counts."""
+        return tuple(one for one in self.stored if isinstance(one, ChainLine))
+
+    @property
     def visits(self) -> tuple[VisitLine, ...]:
         """In the order of the file."""
         return tuple(one for one in self.stored if isinstance(one, VisitLine))
@@ -81,8 +87,8 @@ class ResultFile:
 
     @property
     def lines(self) -> tuple[str, ...]:
-        """Rows, ceilings and the visits of missing rows as JSON of the current schema version, in
-        the order of the file."""
+        """Rows, ceilings, chains and the visits of missing rows as JSON of the current schema
+        version, in the order of the file."""
         known = {row.position for row in self.stored_rows}
         return tuple(
             one.line
@@ -245,8 +251,8 @@ def _parse_context(path: Path, line: bytes, whole: bool) -> Json:
 def _parse_line(
     path: Path, number: int, line: bytes, file_format: _Format, may_be_torn: bool
 ) -> StoredLine | None:
-    """The row, ceiling or visit in a line. None for a blank line, or for an incomplete one if
-    `may_be_torn`."""
+    """The row, ceiling, visit or chain in a line. None for a blank line, or for an incomplete one
+    if `may_be_torn`."""
     if not line.strip():
         return None
     try:
@@ -255,6 +261,8 @@ def _parse_line(
             return ceiling_of_json_value(value, line, file_format.version, file_format.has_rests)
         if isinstance(value, dict) and value.get("type") == "visit":
             return visit_of_json_value(value, line)
+        if isinstance(value, dict) and value.get("type") == "chain":
+            return chain_of_json_value(value, line)
         if isinstance(value, dict) and value.get("type") == "context":
             raise ResultError(
                 f"{path}:{number}: is a second context; a result file holds one run, and commands "

@@ -57,6 +57,11 @@ def check_ceiling(value: object) -> None:
     _check("ceiling", value)
 
 
+def check_chain(value: object) -> None:
+    """Raises SchemaError unless `value` is a chain."""
+    _check("chain", value)
+
+
 def check_visit(value: object) -> None:
     """Raises SchemaError unless `value` is a visit."""
     _check("visit", value)

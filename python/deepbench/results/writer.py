@@ -26,7 +26,7 @@ from deepbench.results.reader import (
 
 _CONTEXT_PREFIX = b'{"type": "context"'
 # A text within the context has its quotes escaped, so that this is the beginning of another line.
-_LATER_LINE = re.compile(rb'\{\s*"type"\s*:\s*"(row|ceiling)"')
+_LATER_LINE = re.compile(rb'\{\s*"type"\s*:\s*"(row|ceiling|chain)"')
 _CURE = "--resume continues it, --overwrite replaces it"
 _OPEN_ATTEMPTS = 10  # to open a file that others create and remove
 

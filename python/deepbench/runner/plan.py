@@ -28,6 +28,7 @@ _SLOWEST_BYTES_PER_S = 1e8
 _SLOWEST_ELEMENTS_PER_S = 1e8
 _SELECTION_FACTOR = {"best": 4.0, "exhaustive": 100.0}  # relative to --algorithm default
 _TIME_LIMIT_S = 10.0
+_CHAIN_LIMIT_S = 600.0
 
 
 @dataclass(frozen=True)
@@ -146,6 +147,12 @@ def hang_limit_s(row: PlannedRow, options: RunOptions) -> float:
     work_s = row.flops / _SLOWEST_FLOPS_PER_S + row.bytes / _SLOWEST_BYTES_PER_S
     work_s += row.host_elements / _SLOWEST_ELEMENTS_PER_S
     return longer * (_HANG_BASE_S + _HANG_LIMITS * limit_s + work_s)
+
+
+def chain_limit_s(options: RunOptions) -> float:
+    """Seconds after which the worker of a chain counts as hung. It prepares and verifies every
+    kernel of a model."""
+    return options.hang_limit_s or _CHAIN_LIMIT_S
 
 
 def digest(rows: Sequence[PlannedRow]) -> str:

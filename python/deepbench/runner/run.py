@@ -14,11 +14,13 @@ from deepbench.report import create
 from deepbench.report.outline import Outline, OutlineProblem, outline
 from deepbench.results import ResultError, ResultFile, ResultWriter, Row, schema
 from deepbench.results.ceilings import CeilingLine, Ceilings, parse_ceiling
+from deepbench.results.chains import ChainLine
 from deepbench.results.resume_check import first_difference
 from deepbench.results.visits import VisitLine
+from deepbench.runner.chain_maker import ChainMaker, by_key
 from deepbench.runner.context import build_context, opening_line_of_run, skipped_text
 from deepbench.runner.launcher import exec_worker, launch_environment, plan_launch
-from deepbench.runner.plan import PlannedRow, plan, without_long_calls
+from deepbench.runner.plan import PlannedRow, make_parser, plan, without_long_calls
 from deepbench.runner.progress import Screen, Stopwatch, rough_duration_text
 from deepbench.runner.ranks import dismiss_ranks, worker_command
 from deepbench.runner.row_maker import RowMaker
@@ -75,6 +77,7 @@ class Run:
         self._finished_before_output: dict[int, _FinishedRow] = {}  # those before the output begins
         self._can_run = True  # False if the backend supports none of the rows
         self._maker = RowMaker(self._source, self._options, self._screen.say)
+        self._chain_maker = ChainMaker(self._source, self._options, self._screen.say)
         self._visits = Visits(options.visits, lambda: str(self._context.get("started")))
         self._visit = 1  # which visit of the rows is being made
         self._searches = SearchShares(options.hang_limit_s)
@@ -249,10 +252,10 @@ class Run:
         self._report.begin()
 
     def _kept_lines(self, old: ResultFile | None) -> list[str]:
-        """The ceilings and rows that a resumed run takes over."""
+        """The ceilings, chains and rows that a resumed run takes over."""
         stored = old.stored if old else ()
-        ceilings = [one.line for one in stored if isinstance(one, CeilingLine)]
-        return [*ceilings, *(row.line for row in self._rows_by_position.values())]
+        others = [one.line for one in stored if isinstance(one, (CeilingLine, ChainLine))]
+        return [*others, *(row.line for row in self._rows_by_position.values())]
 
     def _announce(self, context: JsonObject) -> None:
         """Estimates the duration of the run, and says what will run."""
@@ -357,6 +360,7 @@ class Run:
                 self._report.print_row(row)
                 if self._visits.count == 1:  # otherwise each first visit has been counted
                     self._maker.update_restart_limit(planned, row)  # fails if the ranks have ended
+            chains = self._make_chains(old)
         except BaseException as error:
             if self._report.has_begun:
                 self._keep_rows_of_visits()
@@ -366,10 +370,24 @@ class Run:
                 interrupted = not isinstance(error, Exception)
                 self._say_summary(self._report.summary(finished), interrupted)
             raise
-        self._report.end(finished)
+        self._report.end(finished, chains)
         summary = self._report.summary(finished)
         self._say_summary(summary)
-        return summary.exit_status
+        return 1 if any(chain.is_failure for chain in chains) else summary.exit_status
+
+    def _make_chains(self, old: ResultFile | None) -> list[ChainLine]:
+        """Times every pass of a workload as one call, if the command asks for it."""
+        parse = make_parser(self._hello, self._selection.set)
+        chains = self._selection.chains(parse, self._hello)
+        known = [one for one in (old.chains if old else ()) if self._is_kept(one.status)]
+        self._current_row = None
+        return self._chain_maker.make(chains, by_key(known), self._keep_chain)
+
+    def _keep_chain(self, chain: ChainLine) -> None:
+        if self._writer is not None:
+            self._write_line(chain.line)
+        if self._history is not None:
+            self._history.add(chain.line)
 
     def _visits_to_make(self) -> list[tuple[int, PlannedRow]]:
         """The numbers and rows of the missing visits, in the order of the run. If each row has one

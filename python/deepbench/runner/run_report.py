@@ -10,6 +10,7 @@ from deepbench.report import Report, columns_against, create
 from deepbench.report.outline import Outline, outline
 from deepbench.results import Row
 from deepbench.results.ceilings import Ceilings
+from deepbench.results.chains import ChainLine
 from deepbench.runner.progress import Screen
 from deepbench.runner.run_options import RunOptions
 from deepbench.runner.summary import Summary
@@ -71,10 +72,15 @@ class RunReport:
     def has_row(self, position: int) -> bool:
         return position in self._printed_shares
 
-    def end(self, rows: Sequence[Row] = (), ignore_errors: bool = False) -> None:
-        """`rows` are all rows of a run that was not interrupted."""
+    def end(
+        self,
+        rows: Sequence[Row] = (),
+        chains: Sequence[ChainLine] = (),
+        ignore_errors: bool = False,
+    ) -> None:
+        """`rows` and `chains` are all of a run that was not interrupted."""
         assessed = map(self._ceilings.with_assessment, rows)
-        totals = totals_of(self._context, assessed) if rows else []
+        totals = totals_of(self._context, assessed, chains) if rows else []
         try:
             self._print(self._report.end(totals))
         except OSError:

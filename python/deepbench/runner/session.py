@@ -47,6 +47,10 @@ class RowSource(Protocol):
         """Runs the problem of a line. Returns the row, or why there is none. `on_admitted` is
         called when the backend can run the row, before the row is measured."""
 
+    def run_chain(self, line: str, limit_s: float) -> str | WorkerFailure:
+        """Runs the chain of a line. Returns its JSON, which is not checked, or why there is
+        none."""
+
     def supports(self, line: str, position: int, limit_s: float) -> bool | None:
         """Whether the backend can run the problem of a line. None: it failed when it was asked."""
 
@@ -139,6 +143,16 @@ class Session:
         if isinstance(row, Row) and row.status == "device_lost":
             self.close()
         return consistent_answer(row)
+
+    def run_chain(self, line: str, limit_s: float) -> str | WorkerFailure:
+        if self._worker is None:
+            self._restart()
+        worker = self._worker
+        assert worker is not None
+        answer = worker.ask_for_chain(line, limit_s)
+        if isinstance(answer, WorkerFailure):
+            self._worker = None
+        return answer
 
     def supports(self, line: str, position: int, limit_s: float) -> bool | None:
         answer = self._ask_until_begun(f"{line} check=yes", position, limit_s, lambda: None)
@@ -302,6 +316,9 @@ class InProcessRows:
         while self._measured_ceilings:
             self._on_ceiling(self._measured_ceilings.pop(0))
         return consistent_answer(parse_answer(answer, line, position))
+
+    def run_chain(self, line: str, limit_s: float) -> str | WorkerFailure:
+        return self._runner.run_chain(line)
 
     def supports(self, line: str, position: int, limit_s: float) -> bool | None:
         return is_supported_answer(

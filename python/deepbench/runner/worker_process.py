@@ -122,6 +122,14 @@ class WorkerProcess:
             return self._read_row(line, position, limit_s, on_admitted)
         return self._parse_or_kill(text, line, position)
 
+    def ask_for_chain(self, line: str, limit_s: float) -> str | WorkerFailure:
+        """The answer to a line that asks for a chain, of which parse_answer() knows nothing."""
+        self.write_line(line)
+        text = self.read_line(limit_s)
+        if isinstance(text, str) and text.startswith(_BEGIN):
+            text = self.read_line(limit_s, " (--hang-limit)")
+        return text
+
     def _read_row(
         self, line: str, position: int, limit_s: float, on_admitted: Callable[[], object]
     ) -> Row | WorkerFailure:

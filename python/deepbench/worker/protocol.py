@@ -100,7 +100,7 @@ def _serve_rows(request: RankRequest, words: Sequence[str], write: Callable[[str
 
 
 def _answer_lines(runner: Runner, write: Callable[[str], None]) -> int:
-    from deepbench._core import gives_ceiling
+    from deepbench._core import asks_for_chain, gives_ceiling
 
     write(runner.hello())
     runner.on_admitted(lambda: write(_ADMITTED))
@@ -125,10 +125,13 @@ def _answer_lines(runner: Runner, write: Callable[[str], None]) -> int:
             ranks.wait_for_messages()
             return _DEVICE_LOST
         write(_BEGIN)
-        write(runner.run(text, position))
+        if asks_for_chain(text):
+            write(runner.run_chain(text))
+        else:
+            write(runner.run(text, position))
+            position += 1
         runner.release()  # the row is already sent, so that a crash here loses nothing
         _end_if_forked(own_pid)  # which would take the next line
-        position += 1
         if runner.device_lost:
             ranks.wait_for_messages()
             return _DEVICE_LOST

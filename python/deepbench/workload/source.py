@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from deepbench.byte_size import size_text
 from deepbench.errors import UsageError
 from deepbench.json_types import JsonObject
+from deepbench.problems.chain import MAX_CALLS, Chain
 from deepbench.problems.selection import (
     Parse,
     SelectedProblem,
@@ -16,6 +17,7 @@ from deepbench.problems.selection import (
 )
 from deepbench.problems.suite_counts import merged_by_problem
 from deepbench.problems.suite_reader import Entry
+from deepbench.workload.chain import calls_of, chain_of
 from deepbench.workload.expansion import Target, expand
 from deepbench.workload.passes import Item, Pass
 from deepbench.workload.record import members
@@ -30,6 +32,7 @@ class WorkloadSource:
     request: Request
     has_ranks: bool
     price: float | None = None  # of a device per hour
+    has_chain: bool = False  # whether each pass is also timed as one call
 
     def problems(self, parse: Parse, hello: JsonObject | None) -> Iterator[SelectedProblem]:
         passes = self._passes(parse, hello)
@@ -54,6 +57,19 @@ class WorkloadSource:
     def facts(self, parse: Parse, hello: JsonObject | None) -> JsonObject:
         """The facts that the context keeps."""
         return {"workload": members(self.request, self._passes(parse, hello), self.price)}
+
+    def chains(self, parse: Parse, hello: JsonObject | None) -> list[Chain]:
+        """The chains of the passes. Raises UsageError for one with too many calls."""
+        if not self.has_chain:
+            return []
+        passes = self._passes(parse, hello)
+        for one in passes:
+            if (calls := calls_of(one)) > MAX_CALLS:
+                raise UsageError(
+                    f"--chain: {self.request.model.name} {one.text} makes {calls:,} calls; a chain "
+                    f"has at most {MAX_CALLS:,}"
+                )
+        return [chain_of(one) for one in passes]
 
     def _passes(self, parse: Parse, hello: JsonObject | None) -> list[Pass]:
         joint = ((hello or {}).get("backend") or {}).get("joint_phases") or {}
@@ -80,11 +96,15 @@ class WorkloadSource:
                 )
 
 
-def workload_selection(request: Request, has_ranks: bool, price: float | None) -> Selection:
+def workload_selection(
+    request: Request, has_ranks: bool, price: float | None, has_chain: bool = False
+) -> Selection:
     """The problems of a request. --quick omits none of them, because a part of a model has no
     time."""
-    source = WorkloadSource(request, has_ranks, price)
-    return Selection(request.title, None, source, many=False, facts=source.facts)
+    source = WorkloadSource(request, has_ranks, price, has_chain)
+    return Selection(
+        request.title, None, source, many=False, facts=source.facts, chains=source.chains
+    )
 
 
 def _by_operation(items: Sequence[Item]) -> list[Item]:

@@ -4,12 +4,13 @@ estimated from its bytes and FLOPs, as the least time that the measured ceilings
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
 from deepbench.errors import printable_line
 from deepbench.json_types import JsonObject
+from deepbench.results.chains import ChainLine
 from deepbench.results.row import ABOVE_CEILING, Row
 from deepbench.workload.operators import COLLECTIVES
 from deepbench.workload.passes import Item, Pass
@@ -160,6 +161,16 @@ class PassTotals:
     regime: Regime | None  # None: no row was measured
     all: Times
     ceilings: KnownCeilings
+    chain: ChainLine | None = None  # its measured kernels, timed as one call
+
+    @property
+    def chain_share(self) -> float | None:
+        """The time of the chain over the sum of its kernels; None without a time of every
+        kernel."""
+        time_ns = self.chain.median_ns if self.chain else None
+        if time_ns is None or self.has_failures or not self.all.measured_ns:
+            return None
+        return time_ns / self.all.measured_ns
 
     @property
     def unmeasured(self) -> list[ItemTime]:
@@ -248,9 +259,11 @@ class Totals:
         return self.time_ns(one) / one.what.batch
 
 
-def totals_of(context: JsonObject, rows: Iterable[Row]) -> list[Totals]:
+def totals_of(
+    context: JsonObject, rows: Iterable[Row], chains: Sequence[ChainLine] = ()
+) -> list[Totals]:
     """The totals of a run's workload in each regime; empty if it has none. The rows have their
-    bound."""
+    bound. Of several chains of a pass the last one counts."""
     workload = workload_of(context)
     if workload is None:
         return []
@@ -266,7 +279,8 @@ def totals_of(context: JsonObject, rows: Iterable[Row]) -> list[Totals]:
             failed[row.problem] = row
     return [
         Totals(tuple(
-            _pass_totals(workload, one, regime, measured, failed) for one in workload.passes
+            _pass_totals(workload, one, regime, measured, failed, chains)
+            for one in workload.passes
         ))
         for regime, measured in (of_regimes or {None: {}}).items()
     ]  # fmt: skip
@@ -278,10 +292,14 @@ def _pass_totals(
     regime: Regime | None,
     measured: Mapping[str, Row],
     failed: Mapping[str, Row],
+    chains: Sequence[ChainLine],
 ) -> PassTotals:
     ceilings = _known_ceilings(measured.values())
     times = [_item_time(item, measured, failed, ceilings) for item in what.items]
-    return PassTotals(workload, what, regime, Times(tuple(times)), ceilings)
+    power = regime[1] if regime else ""
+    found = (one for one in reversed(chains) if one.is_of(what.values, power))
+    chain = next(found, None)
+    return PassTotals(workload, what, regime, Times(tuple(times)), ceilings, chain)
 
 
 def _item_time(

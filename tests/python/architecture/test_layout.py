@@ -66,7 +66,7 @@ MAY_INCLUDE = {
     "src/cpp/deepbench/lookup.h": (),
     **{
         f"src/cpp/deepbench/plugin_{name}.h": (r"deepbench/plugin\.h",)
-        for name in ("collective", "energy", "forward_state")
+        for name in ("chain", "collective", "energy", "forward_state")
     },
     "src/cpp/deepbench/plugin.hpp": (r"deepbench/plugin(_\w+)?\.h",),
     "src/cpp/deepbench/deepbench.hpp": (r"deepbench/(core|group|measure|run)/.*",),
@@ -313,9 +313,9 @@ def test_python_modules_know_only_what_is_below_them() -> None:
 
 
 # Who makes a line of members instead of leaving it to the core's assembler: rows and ceilings that
-# were read, where their lines are of an older schema version, rows of workbooks, and rows that the
-# plan gives their counts.
-WRITES_MEMBERS = {"results/ceilings.py", "results/row.py"}
+# were read, where their lines are of an older schema version, rows of workbooks, rows that the plan
+# gives their counts, and chains that get the parameters of their pass.
+WRITES_MEMBERS = {"results/ceilings.py", "results/chains.py", "results/row.py"}
 
 
 def test_rows_are_written_by_the_core() -> None:

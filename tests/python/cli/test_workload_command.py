@@ -114,6 +114,16 @@ def test_a_list_names_what_is_unverified(
         (("resnet50", "--price", "nan"), "--price 'nan': must be a number above 0"),
         (("resnet50", "--corrected"), "there is no option '--corrected' here"),
         (("resnet50", "-o", "out.csv"), "rows are kept as JSON lines"),
+        (("resnet50", "--list", "--chain"), "--chain is for a run; with --list, nothing runs"),
+        (("resnet50", "phase=train", "--chain"), "--chain cannot be combined with phase=train"),
+        (("resnet50", "--chain", "--cache", "cold"), "--chain cannot be combined with --cache"),
+        (
+            ("resnet50", "--chain", "--algorithm", "best"),
+            "--chain cannot be combined with --algorithm",
+        ),
+        (("resnet50", "--chain", "--once"), "--chain cannot be combined with --once"),
+        (("resnet50", "--chain", "--soak", "9"), "--chain cannot be combined with --soak"),
+        (("resnet50", "--chain", "--ranks", "2"), "--chain cannot be combined with several ranks"),
     ],
 )
 def test_mistakes(capsys: pytest.CaptureFixture[str], words: tuple[str, ...], reason: str) -> None:

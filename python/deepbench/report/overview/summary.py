@@ -115,7 +115,7 @@ def call_totals(files: Sequence[ReportFile]) -> list[Section]:
         totals.begin(file.result.context)
         for row in file.rows:
             totals.add(row.raw)
-        workload = totals_of(file.result.context, file.result.rows)
+        workload = totals_of(file.result.context, file.result.rows, file.result.chains)
         suffix = f" of {file.letter}" if len(files) > 1 else ""
         found += [
             replace(section, heading=section.heading + suffix)
