@@ -2,7 +2,8 @@
 
 Each table takes less than eight minutes. An interrupted table resumes where it stopped, and a
 complete one is not measured again. Finished tables keep at most 100 raw samples per row, evenly
-spaced. wall_seconds.json in the same folder holds the wall time of each command and the UUID of its
+spaced, and of the candidates of a search the default and those that it compared with the default.
+wall_seconds.json in the same folder holds the wall time of each command and the UUID of its
 device. device_figures.py and tables.py read the folder.
 
     python benchmarks/device_tables.py [--folder results/h100] [TABLE...] [-- options of deepbench]
@@ -15,6 +16,7 @@ acceptance needs, and sets. Together they take about nine minutes on two cores w
 from __future__ import annotations
 
 import argparse
+import json
 import signal
 import subprocess
 import sys
@@ -23,6 +25,8 @@ from pathlib import Path
 
 from command_runs import load, without_history
 from row_figures import WallTime, device_uuid, record_wall_time
+
+from deepbench import _core
 
 Tables = dict[str, tuple[str, ...]]
 
@@ -171,6 +175,7 @@ def measure_table(name: str, words: list[str], folder: Path, limit_s: float) -> 
         record_wall_time(folder, name, WallTime(round(seconds, 1), device))
     if complete:
         thin_samples(file)
+        thin_candidates(file)
     rows = load(file).rows
     ok = sum(row.status == "ok" for row in rows)
     end = "" if complete else ", rows are missing: run it again"
@@ -200,6 +205,28 @@ def thin_samples(file: Path) -> None:
     command = [sys.executable, "-m", "deepbench", "show", str(file), "--thin", str(SAMPLES)]
     subprocess.run([*command, "-o", str(new)], check=True)
     new.replace(file)
+
+
+def thin_candidates(file: Path) -> None:
+    """Leaves out the candidates that a search screened alone, up to half of a table, which no page
+    shows. `candidates` still counts them."""
+    new = file.with_suffix(".thin")
+    lines = file.read_bytes().splitlines(keepends=True)
+    new.write_bytes(b"".join(map(without_screened_candidates, lines)))
+    new.replace(file)
+
+
+def without_screened_candidates(line: bytes) -> bytes:
+    members = json.loads(line)
+    tried = (members.get("algorithm") or {}).get("tried")
+    if not tried:
+        return line
+    members["algorithm"]["tried"] = [
+        one
+        for one in tried
+        if one["candidate"] is None or one.get("compared_ns") or one.get("refused")
+    ]
+    return _core.line_of_members(members).encode() + b"\n"
 
 
 if __name__ == "__main__":

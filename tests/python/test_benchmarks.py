@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from deepbench.results import read
 from example_rows import make_context, make_gemm, row_of_members
 from source_tree import ROOT
 
@@ -72,6 +73,27 @@ def test_tables_of_a_processor_run_on_it_alone(
     with pytest.raises(SystemExit):
         device_tables.main()
     assert "--backend cpu needs --folder" in capsys.readouterr().err
+
+
+def test_tables_keep_the_candidates_that_a_search_compared(tmp_path: Path) -> None:
+    import device_tables
+
+    searched, plain = timed_gemm(0, 1e5), timed_gemm(1, 1e5)
+    kept: list[dict[str, Any]] = [
+        {"candidate": None, "screened_ns": 2e5, "compared_ns": []},
+        {"candidate": "quick", "screened_ns": 1e5, "compared_ns": [1.5e5, 1.25e5]},
+        {"candidate": "wrong", "refused": "its results are wrong"},
+    ]
+    screened = {"candidate": "slow", "screened_ns": 4e5, "compared_ns": []}
+    searched["algorithm"] |= {"candidates": 4, "tried": [*kept[:2], screened, *kept[2:]]}
+    write_table(tmp_path, "gemm_best", searched, plain)
+    file = tmp_path / "gemm_best.jsonl"
+    context, _, other = file.read_bytes().splitlines()
+    device_tables.thin_candidates(file)
+    assert file.read_bytes().splitlines()[::2] == [context, other]
+    [row, _] = read(file).rows
+    assert row.members["algorithm"] == {**searched["algorithm"], "tried": kept}
+    assert [path.name for path in tmp_path.iterdir()] == ["gemm_best.jsonl"]
 
 
 def test_best_against_default(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
