@@ -37,6 +37,10 @@ void describe_estimates(plugin::Sink& sink) {
   sink.real("estimate.bytes_per_s", 2e12);
   sink.real("estimate.calls", 20);
   sink.real("estimate.verification_s_per_byte", 3e-11);
+  // Their references cost the host more for each byte of the operands than products do.
+  sink.real("estimate.verification_s_per_byte.attention", 3e-9);
+  sink.real("estimate.verification_s_per_byte.lrn", 2e-7);
+  sink.real("estimate.verification_s_per_byte.norm", 3e-9);
   sink.real("estimate.collective_verification_s_per_byte", 1.6e-8);
   sink.real("estimate.row_limit_s", 5);
   sink.real("estimate.ceiling_s", 0.3);

@@ -35,24 +35,21 @@ class Speeds:
     ceiling_s: float
 
     per_thread: bool  # the rates are those of one host thread, and threads add up
+    # verification_s_per_byte of operations whose references take another time
+    verification_s_per_byte_of: Mapping[str, float]
 
     @classmethod
     def from_estimates(cls, estimates: JsonObject) -> Speeds:
         """The speeds that the backend's facts `estimate.*` (plugin.h) state, by their names without
         that prefix. A missing fact takes the value of a host thread."""
-        prefix = "flops_per_s."
-        rates = {
-            key.removeprefix(prefix).replace(".", " "): rate
-            for key in estimates
-            if key.startswith(prefix) and (rate := _positive_number_or_zero(estimates, key))
-        }
+        rates = _by_operation(estimates, "flops_per_s.")
+        verification = _by_operation(estimates, "verification_s_per_byte.")
         figures = {
             name: _positive_number_or_zero(estimates, name) or value
             for name, value in _FALLBACK.items()
         }
-        return cls(
-            rates, per_thread=_positive_number_or_zero(estimates, "per_thread") == 1, **figures
-        )
+        per_thread = _positive_number_or_zero(estimates, "per_thread") == 1
+        return cls(rates, per_thread=per_thread, verification_s_per_byte_of=verification, **figures)
 
     def arithmetic_s(self, work: Work) -> float:
         """The expected seconds of one call's arithmetic."""
@@ -89,7 +86,7 @@ class Work:
 class Expectation:
     """The expected duration of rows before any is measured."""
 
-    speeds: Speeds = Speeds({}, per_thread=False, **_FALLBACK)
+    speeds: Speeds = Speeds({}, per_thread=False, verification_s_per_byte_of={}, **_FALLBACK)
     threads: int = 1  # number of threads, each of which reaches `speeds`
     contention: float = 1.0  # factor by which other work on the host is assumed to slow rows down
     ranks: int = 0
@@ -174,7 +171,10 @@ class Expectation:
             if self.speeds.per_thread:  # ranks that compute on processors share those of the host
                 s_per_byte *= self.ranks
         else:
-            s_per_byte = self.speeds.verification_s_per_byte
+            speeds = self.speeds
+            s_per_byte = speeds.verification_s_per_byte_of.get(
+                work.op, speeds.verification_s_per_byte
+            )
         return work.bytes * s_per_byte if self.verify else 0.0
 
     def _level(self, work: Work) -> str:
@@ -359,6 +359,15 @@ def _cache_levels(device: JsonObject) -> Iterator[tuple[float, str]]:
             yield size, name
     if last > 0:
         yield last, "llc"
+
+
+def _by_operation(estimates: JsonObject, prefix: str) -> dict[str, float]:
+    """The positive facts that begin with a prefix, by what follows: 'gemm' or 'gemm float'."""
+    return {
+        key.removeprefix(prefix).replace(".", " "): figure
+        for key in estimates
+        if key.startswith(prefix) and (figure := _positive_number_or_zero(estimates, key))
+    }
 
 
 def _positive_number_or_zero(facts: JsonObject, key: str) -> float:

@@ -262,6 +262,15 @@ def test_algorithms_and_limits_count() -> None:
     assert expected_row_s(verify="no") < expected_row_s()
 
 
+def test_an_operation_may_take_another_time_to_verify() -> None:
+    facts = {"verification_s_per_byte": 1e-9, "verification_s_per_byte.norm": 3e-9}
+    expected = Expectation.from_context(GPU, {}, facts)
+    unverified = Expectation.from_context(GPU, {"verify": "no"}, facts)
+    for op, seconds in (("norm", 3.0), ("softmax", 1.0)):
+        work = Work(op, "half", 0.0, 1e9)
+        assert expected.row_s(work) - unverified.row_s(work) == pytest.approx(seconds)
+
+
 def test_a_row_that_takes_longer_than_expected_is_never_over() -> None:
     estimate = Estimate([gemm_work(1e8)], expectation_of(HOST, {}))
     assert estimate.remaining_s(100.0) > 1.0
