@@ -19,6 +19,7 @@ from typing import Any
 
 from collectives_page import collectives_page
 from device_page import device_page
+from models_page import models_page
 from page_parts import (
     ROOT,
     device_of,
@@ -54,6 +55,7 @@ ON_FOUR_DEVICES = (
 PAGES: Mapping[str, Callable[[], str]] = {
     "docs/results/h100.md": lambda: device_page("H100", "h100"),
     "docs/results/h200.md": lambda: device_page("H200", "h200"),
+    "docs/results/h200_models.md": lambda: models_page("H200", "h200_models", "h200"),
     "docs/results/h100_power.md": lambda: power_page(
         f"NVIDIA H100: {REGIMES}", "h100_power", ON_ONE_DEVICE
     ),

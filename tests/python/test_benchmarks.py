@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from deepbench.problems.selection import select
 from deepbench.results import read
 from example_rows import make_context, make_gemm, row_of_members
 from source_tree import ROOT
@@ -73,6 +74,33 @@ def test_tables_of_a_processor_run_on_it_alone(
     with pytest.raises(SystemExit):
         device_tables.main()
     assert "--backend cpu needs --folder" in capsys.readouterr().err
+
+
+def test_models_have_tables(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """They are measured by name only, and each selects its set."""
+    import device_tables
+
+    measured: dict[str, tuple[str, ...]] = {}
+
+    def measure_table(name: str, words: list[str], folder: Path, limit_s: float) -> bool:
+        measured[name] = tuple(words)
+        return True
+
+    monkeypatch.setattr(device_tables, "measure_table", measure_table)
+    command = ["device_tables.py", "--folder", str(tmp_path), *device_tables.MODELS]
+    monkeypatch.setattr(sys, "argv", command)
+    assert device_tables.main() == 0
+    assert measured == {
+        name: (*words, "--backend", "cuda") for name, words in device_tables.MODELS.items()
+    }
+    assert not device_tables.MODELS.keys() & device_tables.TABLES.keys()
+    commands = device_tables.MODELS.items()
+    assert {name: select(op, words, corrected=False).set for name, (op, *words) in commands} == {
+        "llm_bfloat16": "llm",
+        "mlperf_half": "mlperf",
+        "mlperf_v0_5_half": "mlperf-v0.5",
+        "lrn_float": "ai-matrix-layers",
+    }
 
 
 def test_tables_keep_the_candidates_that_a_search_compared(tmp_path: Path) -> None:

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from example_rows import make_context, make_gemm, make_memory, make_row
+from example_rows import make_ceiling, make_context, make_gemm, make_memory, make_row
 from source_tree import ROOT
 
 WriteFile = Callable[..., None]
@@ -192,3 +192,100 @@ def test_sizes_with_another_algorithm_on_fewer_devices_have_no_prediction(
     text = collectives_page("four", "Four", "H100", "two")
     assert "| all_reduce | float | peer | 6 | 6 | 5 | 1.50 | 1.50 | 1.50 |" in text
     assert "| 4,096 |" not in text.partition("## Predictions of")[2]
+
+
+def data_row(position: int, op: str, share: float, **attributes: Any) -> Any:
+    """A row that moves 100 MB, at a share of a ceiling of 4,000 GB/s."""
+    row = make_row(op, {**attributes, "precision": "half"}, position, 0.0, library="own 1.0")
+    row["work"]["bytes"], row["rates"]["gbps"] = 1e8, 4000.0 * share
+    row["bound"] |= {"memory_gbps": 4000.0, "share_roofline": share}
+    return row
+
+
+def models_page(write_file: WriteFile, monkeypatch: pytest.MonkeyPatch, *rows: Any) -> str:
+    """A page of two sets with the same rows and a memory ceiling, beside a copy of 3,000 GB/s."""
+    import models_page  # type: ignore[import-not-found]
+    import page_parts
+
+    monkeypatch.setattr(models_page, "ROOT", page_parts.ROOT)
+    copies = [make_memory(), make_memory(1), make_memory(2)]
+    for copy, (kind, size, rate) in zip(
+        copies, [("copy", 1, 9e3), ("copy", 2, 3e3), ("read", 3, 6e3)], strict=True
+    ):
+        copy["attributes"], copy["rates"]["gbps"] = {"kind": kind, "bytes": size}, rate
+    write_file("other", "memory", *copies)
+    for name in ("mlperf_half", "mlperf_v0_5_half"):
+        write_file("models", name, *rows, make_ceiling("bandwidth", 4000.0))
+    return str(models_page.models_page("H200", "models", "other"))
+
+
+def cells_of(page: str, *beginning: str) -> list[str]:
+    """The other cells of the line of a table that begins with these cells."""
+    begin = "".join(f"| {cell} " for cell in beginning)
+    [line] = [line for line in page.splitlines() if line.startswith(begin)]
+    return [cell.strip() for cell in line.removeprefix(begin).strip("|").split("|")]
+
+
+def test_transfers_below_the_ceiling_stand_beside_their_library(
+    write_file: WriteFile, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    adds = [
+        data_row(at, "elementwise", share, kind="add", rows=8, columns=at)
+        for at, share in enumerate((0.95, 0.89, 0.5))
+    ]
+    small = data_row(3, "elementwise", 0.1, kind="add", rows=8, columns=3)
+    small["work"]["bytes"] = 63e6
+    cached = data_row(4, "embedding", 2.0, rows=5, dim=2, batch=9, mode="gather")
+    cached["bound"]["level"] = None
+    broken = data_row(5, "elementwise", 0.2, kind="add", rows=8, columns=5)
+    broken |= {"status": "incorrect", "reason": "a value is wrong"}
+    page = models_page(write_file, monkeypatch, *adds, small, cached, broken)
+    # Each problem counts once, though two sets have it.
+    about = cells_of(page, "`elementwise` add", "half", "own 1.0", "`matmul`")
+    assert about == ["3", "1", "2", "8 x 2: 2,000 (0.500), 8 x 1: 3,560 (0.890)"]
+    text = " ".join(page.split())
+    assert "with 4,000 to 4,000 GB/s. A copy had 3,000 GB/s on" in text
+    assert "Of 3 problems 1 reach 0.9 of the ceiling and 2 0.9 of that copy" in text
+    assert "There is no ceiling for 1 problem of `embedding`, since" in text
+    assert cells_of(page, "`embedding`", "half")[:2] == ["2", "1"]
+
+
+def test_shares_of_the_bounds_of_models(
+    write_file: WriteFile, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rows = [data_row(at, "norm", 0.4, kind="rms", rows=at, columns=1) for at in range(4)]
+    rows[0]["bound"] |= {"by": "latency", "share_roofline": 0.05}
+    page = models_page(write_file, monkeypatch, *rows)
+    assert cells_of(page, "`norm`", "half") == ["8", "4", "75", "0", "0", "25", "24", "40"]
+    commands = "`deepbench all mlperf half`, `deepbench all mlperf-v0.5 half`"
+    assert f"Measured on 2026-01-31 with revision 1cfb0545: {commands}." in " ".join(page.split())
+
+
+def test_attention_and_grouped_products_of_models(
+    write_file: WriteFile, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def rated(position: int, op: str, tflops: float, share: float, **attributes: Any) -> Any:
+        row = data_row(position, op, share, **attributes)
+        row["rates"]["tflops"] = tflops
+        return row
+
+    page = models_page(
+        write_file,
+        monkeypatch,
+        data_row(0, "norm", 0.9, kind="rms", rows=8, columns=1),
+        rated(1, "attention", 100.0, 0.2, seq_q=64, phase="fwd"),
+        rated(2, "attention", 300.0, 0.4, seq_q=128, phase="fwd"),
+        rated(3, "attention", 5.0, 0.9, seq_q=1, sink="yes", phase="fwd"),
+        rated(4, "attention", 200.0, 0.3, seq_q=1, phase="bwd"),
+        rated(5, "grouped_gemm", 2.0, 0.6, groups=8, rows=7),
+        rated(6, "grouped_gemm", 60.0, 0.7, groups=8, rows=8),
+        rated(7, "grouped_gemm", 600.0, 0.8, groups=8, rows=1024),
+    )
+    assert cells_of(page, "half", "prefill", "no")[1:] == [
+        "4", "2", "200", "300", "30", "20 to 40"
+    ]  # fmt: skip
+    assert cells_of(page, "half", "decode", "yes")[3] == "5.00"
+    assert cells_of(page, "half", "gradients", "no")[3] == "200"
+    sizes = ("less than 1", "1 to 15", "128 and more")
+    assert [cells_of(page, "half", size)[3] for size in sizes] == ["2.00", "60.0", "600"]
+    assert "16 to 127" not in page
