@@ -25,17 +25,6 @@ struct NumberOf<DEEPBENCH_F16> {
   using Type = Half;
 };
 
-template <int kType>
-__device__ float widen(uint32_t word) {
-  using Number = typename NumberOf<kType>::Type;
-  return Number::value_of(typename Number::Stored(word));
-}
-
-template <int kType>
-__device__ uint32_t narrow(float value) {
-  return NumberOf<kType>::Type::code_of(value);
-}
-
 // kWidth elements as they are stored, which take fewer registers than their values.
 template <int kWidth>
 struct Stored {
@@ -59,20 +48,11 @@ __device__ typename Stored<kWidth>::Word read(const void* from, uint64_t at) {
 
 template <int kType, int kWidth>
 __device__ void widen(const typename Stored<kWidth>::Word& stored, float (&to)[kWidth]) {
-  if constexpr (kWidth == 1) {
-    to[0] = widen<kType>(stored);
-  } else {
-    const uint32_t words[4] = {stored.x, stored.y, stored.z, stored.w};
-#pragma unroll
-    for (int i = 0; i < 4; ++i) {
-      if constexpr (kWidth == 4) {
-        to[i] = widen<kType>(words[i]);
-      } else {
-        to[2 * i] = widen<kType>(words[i] & 0xffffu);
-        to[2 * i + 1] = widen<kType>(words[i] >> 16);
-      }
-    }
-  }
+  using Number = typename NumberOf<kType>::Type;
+  if constexpr (kWidth == 1)
+    to[0] = Number::value_of(typename Number::Stored(stored));
+  else
+    Vector<Number>::widen(stored, to);
 }
 
 template <int kType, int kWidth>
@@ -82,21 +62,11 @@ __device__ void load(const void* from, uint64_t at, float (&to)[kWidth]) {
 
 template <int kType, int kWidth>
 __device__ void store(void* to, uint64_t at, const float (&from)[kWidth]) {
-  if constexpr (kWidth == 1 && kType == DEEPBENCH_F32) {
-    static_cast<float*>(to)[at] = from[0];
-  } else if constexpr (kWidth == 1) {
-    static_cast<uint16_t*>(to)[at] = uint16_t(narrow<kType>(from[0]));
-  } else {
-    uint32_t words[4];
-#pragma unroll
-    for (int i = 0; i < 4; ++i) {
-      if constexpr (kWidth == 4)
-        words[i] = narrow<kType>(from[i]);
-      else
-        words[i] = narrow<kType>(from[2 * i]) | (narrow<kType>(from[2 * i + 1]) << 16);
-    }
-    static_cast<uint4*>(to)[at / kWidth] = {words[0], words[1], words[2], words[3]};
-  }
+  using Number = typename NumberOf<kType>::Type;
+  if constexpr (kWidth == 1)
+    store_number<Number>(to, at, from[0]);
+  else
+    static_cast<uint4*>(to)[at / kWidth] = Vector<Number>::rounded(from);
 }
 
 // kWidth floats of the columns from `at` on; 0 where there are none.
@@ -176,23 +146,23 @@ struct SetElements {
   }
 };
 
-// The row, and the part of it, of a block's threads. Blocks take further rows at a distance.
+// The row, and the part of it, of a block's threads. 64-bit divisions, of which a thread would need
+// several, take as many instructions as all of its elements.
 struct SetPlace {
   uint64_t row, group, begin, column, number;
   bool exists;
 
-  __device__ SetPlace(const NormArguments& of, uint64_t turn)
-      : row(blockIdx.x * uint64_t(blockDim.y) + threadIdx.y +
-            turn * gridDim.x * uint64_t(blockDim.y)),
+  // `first` is the row of the block's first threads.
+  __device__ SetPlace(const NormArguments& of, uint64_t first)
+      : row(first + threadIdx.y),
         group(blockIdx.y),
         begin(row * of.columns + group * of.set),
         column(group * of.set),
-        number(row * (of.columns / of.set) + group),
+        number(row * gridDim.y + group),
         exists(row < of.rows) {}
-  static __device__ uint64_t turns(const NormArguments& of) {
-    const uint64_t rows = uint64_t(gridDim.x) * blockDim.y;
-    return (of.rows + rows - 1) / rows;
-  }
+  static __device__ uint64_t first_row() { return blockIdx.x * uint64_t(blockDim.y); }
+  // Rows between those that a block takes one after the other.
+  static __device__ uint64_t distance() { return gridDim.x * uint64_t(blockDim.y); }
   __device__ void store(const NormArguments& of, float mean, float deviation) const {
     if (threadIdx.x != 0 || !exists) return;
     if (of.mean) of.mean[number] = mean;
@@ -215,19 +185,22 @@ template <int kType, int kWidth, int kVectors>
 __global__ void __launch_bounds__(kVectors* kWidth > 16 ? 512 : 1024)
     normalize_sets(NormArguments of) {
   using Elements = SetElements<kType, kWidth, kVectors>;
-  for (uint64_t turn = 0; turn < SetPlace::turns(of); ++turn) {
-    const SetPlace set(of, turn);
+  for (uint64_t row = SetPlace::first_row(); row < of.rows; row += SetPlace::distance()) {
+    const SetPlace set(of, row);
     const uint64_t count = set.exists ? of.set : 0;
     Elements x;
     x.read_from(of.x, set.begin, count);
-    float sum = 0, squares = 0;
-    Elements::for_each(count, [&](int k, uint64_t) {
-      float values[kWidth];
-      x.values(k, values);
+    float mean = 0, squares = 0;
+    if (of.has_mean) {
+      float sum = 0;
+      Elements::for_each(count, [&](int k, uint64_t) {
+        float values[kWidth];
+        x.values(k, values);
 #pragma unroll
-      for (int i = 0; i < kWidth; ++i) sum += values[i];
-    });
-    const float mean = of.has_mean ? sum_of_set(sum) / float(of.set) : 0;
+        for (int i = 0; i < kWidth; ++i) sum += values[i];
+      });
+      mean = sum_of_set(sum) / float(of.set);
+    }
     Elements::for_each(count, [&](int k, uint64_t) {
       float values[kWidth];
       x.values(k, values);
@@ -251,7 +224,7 @@ __global__ void __launch_bounds__(kVectors* kWidth > 16 ? 512 : 1024)
 // Forward pass for sets of any length, which are read three times.
 template <int kType, int kWidth>
 __global__ void __launch_bounds__(1024) normalize_long_sets(NormArguments of) {
-  const SetPlace set(of, 0);
+  const SetPlace set(of, SetPlace::first_row());
   const uint64_t step = uint64_t(blockDim.x) * kWidth;
   float x[kWidth], sum = 0, squares = 0;
 #pragma unroll 4
@@ -295,8 +268,8 @@ template <int kType, int kWidth, int kVectors>
 __global__ void __launch_bounds__(512) differentiate_sets(NormArguments of) {
   using Elements = SetElements<kType, kWidth, kVectors>;
   float dscale[kVectors][kWidth] = {}, dshift[kVectors][kWidth] = {};
-  for (uint64_t turn = 0; turn < SetPlace::turns(of); ++turn) {
-    const SetPlace set(of, turn);
+  for (uint64_t row = SetPlace::first_row(); row < of.rows; row += SetPlace::distance()) {
+    const SetPlace set(of, row);
     const uint64_t count = set.exists ? of.set : 0;
     Elements x, dy;
     x.read_from(of.x, set.begin, count);
@@ -337,7 +310,7 @@ __global__ void __launch_bounds__(512) differentiate_sets(NormArguments of) {
       store<kType, kWidth>(of.out, set.begin + at, h);
     });
   }
-  const SetPlace first(of, 0);
+  const SetPlace first(of, SetPlace::first_row());
   const uint64_t parts = uint64_t(gridDim.x) * blockDim.y;
   float* const sums = of.partial + (blockIdx.x * uint64_t(blockDim.y) + threadIdx.y) * of.columns;
   Elements::for_each(of.set, [&](int k, uint64_t at) {
@@ -349,7 +322,7 @@ __global__ void __launch_bounds__(512) differentiate_sets(NormArguments of) {
 // Only dx, for sets of any length, which are read twice.
 template <int kType, int kWidth>
 __global__ void __launch_bounds__(1024) differentiate_long_sets(NormArguments of) {
-  const SetPlace set(of, 0);
+  const SetPlace set(of, SetPlace::first_row());
   const SetStatistics statistics(of, set.number);
   const uint64_t step = uint64_t(blockDim.x) * kWidth;
   float z[kWidth], h[kWidth], scale[kWidth], sum_h = 0, sum_hz = 0;
