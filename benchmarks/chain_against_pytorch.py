@@ -16,8 +16,8 @@ its graph takes beyond its kernels. deepbench's time of a kind is the sum of its
 graph need not reach: the difference is its gaps, which are negative where kernels overlap at their
 ends or find operands in the cache.
 
-Exit status: 0 if every chain is within 15 % of PyTorch's pass, as it is or compiled; 1 if not; 2 if
-PyTorch or its device is missing.
+Exit status: 0 if every chain is within 15 % of PyTorch's pass as it is or of the compiled one; 1 if
+not; 2 if PyTorch or its device is missing.
 """
 
 from __future__ import annotations

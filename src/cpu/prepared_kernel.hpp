@@ -25,6 +25,8 @@ class LibraryCall : public plugin::LibraryCall {
 
   // Sets the calling thread's thread count and binding, before a batch and outside its time.
   virtual void begin_batch() {}
+  // Whether a team of built-in threads makes the call, rather than the threads of OpenMP.
+  virtual bool has_thread_team() const { return false; }
 };
 
 // A kernel with a cache regime on some number of threads.

@@ -18,6 +18,7 @@ from deepbench.report.fields import (
     work_unit,
 )
 from deepbench.report.text_plot import PlotPoint, plot_lines
+from deepbench.results.chains import ChainLine
 from deepbench.workload.totals import (
     KNEE_SHARE,
     NEEDED_COVERAGE,
@@ -216,13 +217,16 @@ def _sweep_section(totals: Totals) -> Section:
     unit = first.workload.one_unit
     time = "time" if totals.is_complete else _TIME_OF_KERNELS
     rates = (f"{first.workload.unit}/s",) if totals.is_complete else ()
-    columns = ("batch", time, f"time per {unit}", *rates, "% of best", "%roofline", "measured")
+    chains = ("chain",) if any(one.chain for one in totals.passes) else ()
+    columns = ("batch", time, f"time per {unit}", *rates, *chains, "% of best", "%roofline",
+               "measured")  # fmt: skip
     rows = [
         TableRow((
             str(one.what.batch),
             time_cell(totals.time_ns(one)),
             time_cell(totals.time_ns(one) / one.what.batch),
             *(("-" if one.units_per_s is None else number_text(one.units_per_s),) if rates else ()),
+            *((_chain_cell(one.chain),) if chains else ()),
             percent(totals.share_of_best(one)),
             share(one.all.share_roofline),
             "-" if one.coverage is None else f"{percent(one.coverage)} %",
@@ -234,6 +238,11 @@ def _sweep_section(totals: Totals) -> Section:
     title = ", ".join([heading, *regime_words(first)])
     plot = tuple(_sweep_plot(totals))
     return Section(title, tuple(lines), columns, frozenset(), tuple(rows), plot=plot)
+
+
+def _chain_cell(chain: ChainLine | None) -> str:
+    time_ns = chain.median_ns if chain else None
+    return "-" if time_ns is None else time_cell(time_ns)
 
 
 def _sweep_plot(totals: Totals) -> Iterator[str]:

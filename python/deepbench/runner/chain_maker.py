@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 
+from deepbench.errors import printable_line
 from deepbench.problems.chain import Chain
 from deepbench.results.chains import ChainLine, chain_of_answer, failed_chain
 from deepbench.runner.plan import chain_limit_s
@@ -38,8 +39,15 @@ class ChainMaker:
                 if line is None:
                     line = self._measured(chain, power)
                     keep(line)
+                    self._say_failure(chain, line)
                 made.append(line)
         return made
+
+    def _say_failure(self, chain: Chain, line: ChainLine) -> None:
+        if line.status != "ok":
+            status = line.status.replace("_", " ")
+            reason = printable_line(line.members.get("reason") or "no reason given")
+            self._say(f"deepbench: chain of {chain.text}: {status}: {reason}")
 
     def _measured(self, chain: Chain, power: str) -> ChainLine:
         """The chain, from a worker that holds no operands of rows."""
@@ -48,7 +56,9 @@ class ChainMaker:
             f"{len(chain.problems)} kernels as one call"
         )
         self._source.renew()
-        answer = self._source.run_chain(chain.line(power), chain_limit_s(self._options))
+        answer = self._source.run_chain(
+            chain.line(power), chain_limit_s(self._options, len(chain.problems))
+        )
         if isinstance(answer, WorkerFailure):
             return self._failed(chain, power, answer.status, answer.reason)
         try:

@@ -149,10 +149,10 @@ def hang_limit_s(row: PlannedRow, options: RunOptions) -> float:
     return longer * (_HANG_BASE_S + _HANG_LIMITS * limit_s + work_s)
 
 
-def chain_limit_s(options: RunOptions) -> float:
+def chain_limit_s(options: RunOptions, kernels: int) -> float:
     """Seconds after which the worker of a chain counts as hung. It prepares and verifies every
-    kernel of a model."""
-    return options.hang_limit_s or _CHAIN_LIMIT_S
+    kernel, like rows, and measures them together."""
+    return options.hang_limit_s or _CHAIN_LIMIT_S + _HANG_BASE_S * kernels
 
 
 def digest(rows: Sequence[PlannedRow]) -> str:

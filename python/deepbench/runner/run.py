@@ -129,6 +129,7 @@ class Run:
         """Finds mistakes before anything is started, by a first plan without the backend, and opens
         the file."""
         rows = plan(self._selection, self._options, None)
+        self._selection.chains(make_parser(None, self._selection.set), None)
         for remark in self._selection.remarks:
             self._screen.say(f"deepbench: {remark}")
         create(self._options.format, columns=self._options.columns).begin({}, self._outline(rows))
@@ -376,12 +377,19 @@ class Run:
         return 1 if any(chain.is_failure for chain in chains) else summary.exit_status
 
     def _make_chains(self, old: ResultFile | None) -> list[ChainLine]:
-        """Times every pass of a workload as one call, if the command asks for it."""
+        """Times the measured kernels of every pass of a workload as one call, if the command asks
+        for it, and returns all chains of the run and its file."""
         parse = make_parser(self._hello, self._selection.set)
-        chains = self._selection.chains(parse, self._hello)
         known = [one for one in (old.chains if old else ()) if self._is_kept(one.status)]
+        measured = {row.problem or "" for row in self.finished_rows if row.status == "ok"}
+        chains = [
+            measurable
+            for chain in self._selection.chains(parse, self._hello)
+            if (measurable := chain.of_problems(measured))
+        ]
         self._current_row = None
-        return self._chain_maker.make(chains, by_key(known), self._keep_chain)
+        made = self._chain_maker.make(chains, by_key(known), self._keep_chain)
+        return [*known, *made]
 
     def _keep_chain(self, chain: ChainLine) -> None:
         if self._writer is not None:

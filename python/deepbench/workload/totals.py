@@ -165,12 +165,13 @@ class PassTotals:
 
     @property
     def chain_share(self) -> float | None:
-        """The time of the chain over the sum of its kernels; None without a time of every
-        kernel."""
-        time_ns = self.chain.median_ns if self.chain else None
-        if time_ns is None or self.has_failures or not self.all.measured_ns:
+        """The time of the chain over the sum of its kernels; None where it has other calls than
+        the rows."""
+        if self.chain is None or self.chain.median_ns is None:
             return None
-        return time_ns / self.all.measured_ns
+        calls = sum(one.item.count for one in self.all.times if one.row)
+        is_same = calls == self.chain.members["calls"]
+        return self.chain.median_ns / self.all.measured_ns if is_same else None
 
     @property
     def unmeasured(self) -> list[ItemTime]:

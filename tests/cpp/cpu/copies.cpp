@@ -42,6 +42,23 @@ TEST_CASE("a cold round covers three caches with at least two copies") {
   CHECK(plan_copies(uint64_t{1} << 30, cold_options(), kCache, kMemory).copies == 2);
 }
 
+TEST_CASE("a rotated kernel has as many copies as a cold one, or fewer, and no flush") {
+  plugin::Options options;
+  options.rotated = true;
+  const auto copies = [&](uint64_t bytes, int64_t most) {
+    options.copies = most;
+    const CopyPlan plan = plan_copies(bytes, options, kCache, kMemory);
+    CHECK(plan.flush_bytes == 0);
+    CHECK((plan.regime == Regime::kHot) == (plan.copies == 1));
+    return plan.copies;
+  };
+  CHECK(copies(1 << 20, 1024) == 96);
+  CHECK(copies(1 << 20, 5) == 5);
+  CHECK(copies(1 << 20, 1) == 1);
+  CHECK(copies(64, 5000) == 1024);
+  CHECK(copies(uint64_t{9} << 30, 1024) == 1);  // two do not fit in half of the memory
+}
+
 TEST_CASE("the caches are flushed if copies do not suffice") {
   for (const CopyPlan& plan :
        {plan_copies(64, cold_options(), kCache, kMemory),  // It would take more than 1024 copies.

@@ -73,6 +73,30 @@ def test_json_has_the_chain_of_each_pass_and_power_regime(commands: Commands) ->
     assert [one["chain"]["share_of_sum"] for one in found] == pytest.approx([1.0] * 4)
 
 
+def test_a_table_of_several_batches_has_the_chain_of_each(commands: Commands) -> None:
+    ran = commands.run(SCRIPT, "batch=1,2")
+    table = ran.stdout.partition("latency against throughput")[2]
+    [titles] = [line for line in table.splitlines() if line.startswith("batch ")]
+    assert titles.split()[titles.split().index("%") - 1] == "chain"
+
+
+def test_a_kernel_that_cannot_be_measured_is_left_out(commands: Commands) -> None:
+    ran = commands.run(f"{SCRIPT}; when m=32 fail plan unsupported never",
+                       *commands.kept("--overwrite"))  # fmt: skip
+    [chain] = commands.chains()
+    assert (chain["status"], chain["calls"], chain["kernels"]) == ("ok", 4, 1)
+    assert "100.0 % of the sum" in ran.stdout
+
+
+def test_too_many_calls_are_found_before_anything_runs(tmp_path: Path) -> None:
+    commands = Commands(tmp_path)
+    commands.model.write_text(model_text([LAYER | {"count": 200000}]))
+    ran = commands.run(SCRIPT, *commands.kept())
+    assert ran.returncode == 2
+    assert "a chain has at most 100,000" in ran.stderr
+    assert not commands.file.exists()
+
+
 def test_a_resumed_run_measures_only_the_missing_chains(commands: Commands) -> None:
     assert commands.run(SCRIPT, *commands.kept("--overwrite")).returncode == 0
     lines = commands.file.read_text().splitlines(keepends=True)
@@ -106,6 +130,7 @@ def test_a_chain_that_fails_costs_no_row(
     assert reason in chain["reason"]
     assert [row.status for row in read(commands.file).rows] == ["ok", "ok"]
     assert f"chain: {status.replace('_', ' ')}: " in ran.stdout
+    assert reason in ran.stderr
     assert "time: 5.000" in ran.stdout
 
 

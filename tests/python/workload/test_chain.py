@@ -45,6 +45,14 @@ def test_the_line_names_each_problem_once() -> None:
     assert chain.line("sustained") == "chain 0 1 0 power=sustained visits=1 ; a ; b"
 
 
+def test_a_chain_may_have_the_measured_problems_alone() -> None:
+    chain = chain_of(Pass({"batch": 1}, (item("a"), item("b", 2), item("c", 2))))
+    part = chain.of_problems({"a", "c"})
+    assert part is not None
+    assert (part.problems, part.order) == (("a", "c"), (0, 1, 1))
+    assert chain.of_problems(()) is None
+
+
 @pytest.mark.parametrize("name", model_file.available())
 def test_the_chain_of_every_model_has_each_measured_call_as_often_as_the_model(name: str) -> None:
     model = model_file.builtin(name)

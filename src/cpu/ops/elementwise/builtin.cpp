@@ -29,6 +29,7 @@ class ElementwiseCall final : public LibraryCall {
         operands_(operands),
         team_(topology().cpus_for_threads(threads)) {}
 
+  bool has_thread_team() const override { return true; }
   void begin_batch() override { team_.bind_caller(); }
   int run(uint64_t copy) override {
     team_.run([&](size_t member) {

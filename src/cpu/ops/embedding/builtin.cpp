@@ -38,6 +38,7 @@ class EmbeddingCall final : public LibraryCall {
         team_(topology().cpus_for_threads(threads)),
         sums_(team_.size(), std::vector<float>(size_t(embedding.dim))) {}
 
+  bool has_thread_team() const override { return true; }
   void begin_batch() override { team_.bind_caller(); }
   int run(uint64_t copy) override {
     const Arrays arrays = {operands_.table(copy), operands_.rows(copy), operands_.indices(copy)};

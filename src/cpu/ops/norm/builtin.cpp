@@ -53,6 +53,7 @@ class NormCall final : public LibraryCall {
     if (norm_.is_backward()) NormCall::operands_refilled();
   }
 
+  bool has_thread_team() const override { return true; }
   void begin_batch() override { team_.bind_caller(); }
 
   int run(uint64_t copy) override {

@@ -45,6 +45,7 @@ class EigenCall : public LibraryCall {
         c_by_rows_(gemm_.row_major && gemm_.n > 1),
         team_(topology().cpus_for_threads(threads)) {}
 
+  bool has_thread_team() const override { return true; }
   void begin_batch() override { team_.bind_caller(); }
 
   int run(uint64_t copy) override {

@@ -61,6 +61,34 @@ TEST_CASE("a wrong output of any kernel makes the chain incorrect, and names the
   CHECK(chain_of("time 1000; when m=8 from 3 mutant nan").row.status == Status::kIncorrect);
 }
 
+TEST_CASE("a chain is verified in batches like those that are timed") {
+  CHECK(chain_of("time 1000; mutant nan batches").row.status == Status::kIncorrect);
+  const ChainRow slow = chain_of("time 1000; real_time; works 100000");
+  CHECK(slow.row.status == Status::kMistrusted);
+}
+
+TEST_CASE("a poison without effect is found, since old results would pass") {
+  CHECK(chain_of("time 1000; mutant unpoisoned").row.status == Status::kIncorrect);
+}
+
+TEST_CASE("in place, single calls are verified beside the sums of many") {
+  for (const std::string mutant : {"nan", "one_off", "zero_tile"})
+    for (const std::string line :
+         {"chain 0 ; gemm m=64 n=64 k=256", "chain 0 0 0 ; gemm m=64 n=64 k=256"}) {
+      CAPTURE(mutant);
+      CHECK(chain_of("time 1000; in_place; mutant " + mutant, line).row.status ==
+            Status::kIncorrect);
+    }
+  CHECK(chain_of("time 1000; in_place").row.status == Status::kOk);
+}
+
+TEST_CASE("calls in place that overflow within one chain are refused") {
+  const ChainRow chain =
+      chain_of("time 1000; in_place; emit describe_kernel restore_every 1", kLine);
+  CHECK(chain.row.status == Status::kUnsupported);
+  CHECK(chain.row.reason.find("2 calls in place overflow its output") != std::string::npos);
+}
+
 TEST_CASE("calls in place are verified by their sum and restored before they overflow") {
   const ChainRow chain =
       chain_of("time 1000; in_place; emit describe_kernel restore_every 8", kLine);
@@ -80,7 +108,8 @@ TEST_CASE("a chain that cannot be made says why") {
   const ChainRow without = chain_of("time 1000", kLine, "minimal");
   CHECK(without.row.status == Status::kUnsupported);
   CHECK(without.row.reason.find("cannot make several calls as one") != std::string::npos);
-  for (const std::string option : {"algorithm=best", "once=yes", "soak=100", "cache=cold"}) {
+  for (const std::string option :
+       {"algorithm=best", "algorithm=some", "check=yes", "once=yes", "soak=100", "cache=cold"}) {
     const ChainRow refused = chain_of("time 1000", "chain 0 " + option + " ; gemm m=4 n=4 k=4");
     CHECK(refused.row.status == Status::kInvalid);
   }

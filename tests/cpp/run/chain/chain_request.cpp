@@ -31,8 +31,8 @@ TEST_CASE("a chain states the order of its calls, options, and its problems") {
   CHECK(request.problems[0] == Problem::parse("gemm m=1 n=2 k=3"));
   CHECK(request.problems[1] == Problem::parse("activation kind=relu elements=4"));
   CHECK(request.options == "power=sustained visits=1 ");
-  CHECK(request.calls_of(0) == 1);
-  CHECK(request.calls_of(1) == 2);
+  CHECK(request.calls[0] == 1);
+  CHECK(request.calls[1] == 2);
 }
 
 TEST_CASE("a chain that cannot be read is refused with the reason") {

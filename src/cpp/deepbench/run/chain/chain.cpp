@@ -10,6 +10,7 @@
 #include "deepbench/core/status.hpp"
 #include "deepbench/core/stopwatch.hpp"
 #include "deepbench/core/utc_time.hpp"
+#include "deepbench/measure/audit.hpp"
 #include "deepbench/measure/measure.hpp"
 #include "deepbench/run/chain/linked_problem.hpp"
 #include "deepbench/run/row/admit.hpp"
@@ -28,56 +29,97 @@ class Chain {
   Chain(const RowContext& context, const ChainRequest& request, const RunOptions& options, Row& row)
       : context_(context), options_(options), row_(row) {
     prepare(request);
-    verify("before timing");
-    measure(request);
-    verify("after timing");
+    verify(1, "before timing");
+    const MeasureOptions how = measure(request);
+    audit(how);
+    verify(row_.samples->batch, "after timing");
   }
 
  private:
   void prepare(const ChainRequest& request) {
     Stopwatch watch;
-    uint64_t bytes = 0;
-    for (size_t i = 0; i < request.problems.size(); ++i) {
-      problems_.emplace_back(context_.backend, request.problems[i], options_,
-                             uint64_t(request.calls_of(i)));
-      bytes += problems_.back().memory_bytes();
-    }
-    require_available_memory(double(bytes), context_);
+    for (size_t i = 0; i < request.problems.size(); ++i)
+      problems_.emplace_back(context_.backend, request.problems[i], options_, request.calls[i]);
+    require_memory();
     const uint64_t seed =
         options_.verify_seed > 0 ? uint64_t(options_.verify_seed) : draw_verification_seed();
     row_.verification.seed = options_.verify ? seed : 0;
-    for (LinkedProblem& problem : problems_) problem.prepare(seed);
+    std::vector<const Kernel*> in_place;
+    for (LinkedProblem& problem : problems_) {
+      problem.prepare(seed);
+      if (!problem.in_place()) continue;
+      chains_between_restores_ =
+          std::min(chains_between_restores_, problem.chains_between_restores());
+      if (problem.verifies()) in_place.push_back(&problem.kernel());
+    }
     std::vector<const Kernel*> calls;
     for (const size_t index : request.order) calls.push_back(&problems_[index].kernel());
     timed_.emplace(context_, options_, context_.backend.chain(calls), row_.stages);
-    for (const LinkedProblem& problem : problems_)
-      if (const uint64_t chains = problem.chains_between_restores(); chains > 0)
-        chains_between_restores_ = std::min(chains_between_restores_, chains);
+    if (!in_place.empty())
+      single_calls_.emplace(context_, options_, context_.backend.chain(in_place), row_.stages);
     row_.stages.prepare_ns += watch.lap_ns();
   }
 
-  // Makes the chain once and verifies what every kernel left.
-  void verify(const std::string& when) {
-    Stopwatch watch;
-    reset_outputs();
-    time(1);
-    uint64_t verified = 0;
-    for (LinkedProblem& problem : problems_) {
-      if (!problem.verifies()) continue;
-      problem.verify(when);
-      ++verified;
+  // All kernels hold their memory at the same time, and so do their verifications.
+  void require_memory() const {
+    double on_device = 0, on_host = 0;
+    for (const LinkedProblem& problem : problems_) {
+      const VerificationMemory verification = problem.verification_memory();
+      on_device += double(problem.memory_bytes()) + verification.device_bytes;
+      on_host += verification.host_bytes;
     }
-    row_.stages.verify_ns += watch.lap_ns();
-    if (verified == 0) {
-      row_.verification.reason = options_.verify ? "no operation has a reference" : "not asked for";
-      return;
-    }
-    row_.verification.state = Verification::State::kPassed;
-    row_.verification.what = "the outputs of " + std::to_string(verified) + " of " +
-                             std::to_string(problems_.size()) + " kernels";
+    require_available_memory(on_device, on_host, context_);
   }
 
-  void measure(const ChainRequest& request) {
+  // Makes a batch of chains and verifies what every kernel left. In place, that is the sum of all
+  // calls, which is known for some inputs only; the outputs are therefore verified once more after
+  // single calls of these kernels.
+  void verify(uint64_t chains, const std::string& when) {
+    Stopwatch watch;
+    reset_and_check();
+    time(chains);
+    for (LinkedProblem& problem : problems_) {
+      if (!problem.verifies()) continue;
+      if (problem.in_place())
+        problem.verify_sum(chains, when);
+      else
+        problem.verify(when);
+    }
+    if (single_calls_) verify_single_calls(when);
+    describe_verification();
+    row_.stages.verify_ns += watch.lap_ns();
+  }
+
+  void verify_single_calls(const std::string& when) {
+    reset_and_check();
+    single_calls_->batch(1);
+    for (LinkedProblem& problem : problems_)
+      if (problem.verifies() && problem.in_place()) problem.verify(when);
+    reset_outputs();
+  }
+
+  void describe_verification() {
+    Verification& all = row_.verification;
+    uint64_t verified = 0;
+    all.checked = all.outputs = 0;
+    for (const LinkedProblem& problem : problems_) {
+      if (!problem.verifies()) continue;
+      const Verification& one = problem.verification();
+      ++verified;
+      all.checked += one.checked;
+      all.outputs += one.outputs;
+      if (one.worst > all.worst) all.worst = one.worst, all.worst_check = one.worst_check;
+    }
+    if (verified == 0) {
+      all.reason = options_.verify ? "no operation has a reference" : "not asked for";
+      return;
+    }
+    all.state = Verification::State::kPassed;
+    all.what = "the outputs of " + std::to_string(verified) + " of " +
+               std::to_string(problems_.size()) + " kernels";
+  }
+
+  MeasureOptions measure(const ChainRequest& request) {
     Stopwatch watch;
     MeasureOptions how = options_.for_measuring(context_.device);
     const uint64_t most = std::max<uint64_t>(1, kMaxKernelCalls / request.order.size());
@@ -87,6 +129,25 @@ class Chain {
     row_.samples = deepbench::measure([&](uint64_t count) { return time(count); }, how);
     timed_->end_watching_waits();
     row_.stages.measure_ns += watch.lap_ns();
+    return how;
+  }
+
+  // Doubts a backend whose batches make fewer chains than they state, or whose clock is slow.
+  void audit(const MeasureOptions& how) {
+    if (!options_.verify) return;
+    Stopwatch watch;
+    const BatchTimer plain = [&](uint64_t count) { return time(count); };
+    std::string doubt = doubt_about_count(plain, *row_.samples, how);
+    if (doubt.empty() && !timed_->is_simulated() && is_clock_slow(*row_.samples))
+      doubt = doubt_about_slow_clock(plain, *row_.samples, how).why;
+    row_.stages.verify_ns += watch.lap_ns();
+    if (!doubt.empty()) throw RowFailure(Status::kMistrusted, doubt);
+  }
+
+  void reset_and_check() {
+    reset_outputs();
+    for (LinkedProblem& problem : problems_)
+      if (problem.verifies()) problem.check_reset();
   }
 
   void reset_outputs() {
@@ -105,7 +166,8 @@ class Chain {
   const RunOptions& options_;
   Row& row_;
   std::deque<LinkedProblem> problems_;
-  std::optional<TimedKernel> timed_;  // after problems_, whose kernels it calls
+  std::optional<TimedKernel> timed_;         // after problems_, whose kernels it calls
+  std::optional<TimedKernel> single_calls_;  // of the kernels in place
   uint64_t chains_between_restores_ = 1 << 20;
   uint64_t chains_since_restore_ = 0;
 };

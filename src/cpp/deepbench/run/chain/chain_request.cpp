@@ -55,10 +55,6 @@ void require_no_collective(const Problem& problem) {
 
 }  // namespace
 
-size_t ChainRequest::calls_of(size_t index) const {
-  return size_t(std::count(order.begin(), order.end(), index));
-}
-
 bool is_chain_line(std::string_view line) { return line.substr(0, kChain.size()) == kChain; }
 
 ChainRequest parse_chain(std::string_view line) {
@@ -69,10 +65,12 @@ ChainRequest parse_chain(std::string_view line) {
     throw InvalidProblem("chain: has more than " + std::to_string(kMaxProblems) + " problems");
   ChainRequest request;
   parse_calls(parts.front(), problems, request);
+  request.calls.resize(problems);
+  for (const size_t index : request.order) ++request.calls[index];
   for (size_t i = 0; i < problems; ++i) {
     request.problems.push_back(Problem::parse(parts[i + 1]));
     require_no_collective(request.problems.back());
-    if (request.calls_of(i) == 0)
+    if (request.calls[i] == 0)
       throw InvalidProblem("chain: no call is one of problem " + std::to_string(i));
   }
   return request;

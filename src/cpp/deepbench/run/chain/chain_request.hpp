@@ -14,10 +14,8 @@ namespace deepbench {
 struct DEEPBENCH_API ChainRequest {
   std::vector<Problem> problems;
   std::vector<size_t> order;  // indices of problems, one for each call
+  std::vector<size_t> calls;  // of each problem
   std::string options;        // key=value text that overrides the options of the rows
-
-  // The calls of problem `index`.
-  size_t calls_of(size_t index) const;
 };
 
 // Whether a line of the row protocol asks for a chain rather than for a row.

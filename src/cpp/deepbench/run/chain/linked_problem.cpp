@@ -9,6 +9,9 @@
 namespace deepbench {
 namespace {
 
+// Calls between restores, unless the backend states a number.
+constexpr int64_t kCallsInRange = 1 << 20;
+
 // The options with as many copies of the operands as the problem has calls, if they overflow no
 // cache before. A problem that reads only what the calls before it have written has one copy, which
 // the caches keep like the maps of a model.
@@ -35,6 +38,9 @@ LinkedProblem::LinkedProblem(const Backend& backend, const Problem& problem,
 void LinkedProblem::prepare(uint64_t verification_seed) {
   try {
     kernel_.emplace(plan_.prepare());
+    if (in_place() && calls_of_last_copy() > calls_in_range())
+      throw RowFailure(Status::kUnsupported, std::to_string(calls_of_last_copy()) +
+                                                 " calls in place overflow its output");
     if (!options_.should_verify(problem_.operation())) return;
     verifier_.emplace(problem_, kernel_->facts(), static_cast<uint64_t>(options_.seed),
                       options_.inputs, verification_seed, [&] {
@@ -53,20 +59,38 @@ uint64_t LinkedProblem::calls_of_last_copy() const {
   return (calls_ + copies - 1) / copies;
 }
 
-uint64_t LinkedProblem::chains_between_restores() const {
-  if (!kernel_->in_place()) return 0;
-  const auto calls = static_cast<uint64_t>(kernel_->facts().integer("restore_every", 1));
-  return std::max<uint64_t>(1, calls / calls_of_last_copy());
+uint64_t LinkedProblem::calls_in_range() const {
+  return static_cast<uint64_t>(
+      std::max<int64_t>(1, kernel_->facts().integer("restore_every", kCallsInRange)));
 }
 
-// In place, several calls have added to one copy, whose sum is checked if it is known.
-void LinkedProblem::verify(const std::string& when) {
-  const uint64_t calls = calls_of_last_copy();
-  const bool is_sum = kernel_->in_place() && calls > 1;
-  if (is_sum && !verifier_->adds_up()) return;
-  const bool good =
-      is_sum ? verifier_->check_sum(*kernel_, calls, when) : verifier_->check(*kernel_, when);
+uint64_t LinkedProblem::chains_between_restores() const {
+  return in_place() ? calls_in_range() / calls_of_last_copy() : 0;
+}
+
+VerificationMemory LinkedProblem::verification_memory() const {
+  const Operation& operation = problem_.operation();
+  if (!options_.should_verify(operation)) return {};
+  VerificationMemory memory;
+  memory.host_bytes = operation.verification_bytes(problem_);
+  if (operation.reference_source(problem_) == ReferenceSource::kReferenceKernel)
+    memory.device_bytes = double(backend_.plan(problem_, options_.for_reference()).memory_bytes());
+  return memory;
+}
+
+void LinkedProblem::require_correct(bool good) const {
   if (!good) throw RowFailure(Status::kIncorrect, named(verifier_->result().reason));
+}
+
+void LinkedProblem::verify(const std::string& when) {
+  require_correct(verifier_->check(*kernel_, when));
+}
+
+void LinkedProblem::verify_sum(uint64_t chains, const std::string& when) {
+  if (!verifier_->adds_up()) return;
+  // Every chain begins with the same copy, so that calls do not divide equally among the copies.
+  const uint64_t calls = chains * calls_of_last_copy() * kernel_->copies();
+  require_correct(verifier_->check_sum(*kernel_, calls, when));
 }
 
 }  // namespace deepbench

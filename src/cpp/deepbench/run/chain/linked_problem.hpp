@@ -12,6 +12,10 @@
 
 namespace deepbench {
 
+struct VerificationMemory {
+  double host_bytes = 0, device_bytes = 0;
+};
+
 class LinkedProblem {
  public:
   // Plans the problem, which a chain calls `calls` times. Allocates nothing. Throws RowFailure.
@@ -19,24 +23,36 @@ class LinkedProblem {
                 uint64_t calls);
 
   uint64_t memory_bytes() const { return plan_.memory_bytes(); }
+  // The memory that verification takes beside the kernel's: of the host, and of the device for a
+  // reference of the backend.
+  VerificationMemory verification_memory() const;
 
   // Allocates the operands and, if the options ask for verification, computes the expected outputs.
+  // Throws RowFailure, also if the calls of one chain overflow an operand in place.
   void prepare(uint64_t verification_seed);
   const Kernel& kernel() const { return *kernel_; }
-  // The calls of the whole chain after which operands in place have to be restored; 0: never.
+  bool in_place() const { return kernel_->in_place(); }
+  // The chains after which operands in place have to be restored; 0: never.
   uint64_t chains_between_restores() const;
 
   bool verifies() const { return verifier_.has_value(); }
+  const Verification& verification() const { return verifier_->result(); }
   // Poisons the outputs, or restores them where calls are in place.
   void reset_outputs() { Verifier::reset_outputs(*kernel_); }
-  // Verifies the outputs of one call of the chain since reset_outputs(). Throws RowFailure
-  // (kIncorrect), whose message names the problem.
+  // Records whether a reset had its effect, which the next verification reports.
+  void check_reset() { verifier_->check_reset(*kernel_); }
+  // Verifies the outputs of one call since reset_outputs() or, out of place, of any number. Throws
+  // RowFailure (kIncorrect), whose message names the problem.
   void verify(const std::string& when);
+  // In place: verifies the sum of the calls of so many chains, if it is known.
+  void verify_sum(uint64_t chains, const std::string& when);
 
  private:
+  void require_correct(bool good) const;
   std::string named(const std::string& reason) const { return problem_.str() + ": " + reason; }
   // The calls of one chain that take the copy which verification reads.
   uint64_t calls_of_last_copy() const;
+  uint64_t calls_in_range() const;  // in place: before a restore is due
 
   const Backend& backend_;
   const Problem problem_;

@@ -121,8 +121,12 @@ void require_memory(const Plan& plan, const RowContext& context) {
 
 }  // namespace
 
-void require_available_memory(double bytes, const RowContext& context) {
-  require_available(bytes, 0, available_memory(context), "memory");
+void require_available_memory(double on_device, double on_host, const RowContext& context) {
+  const bool on_host_memory = context.device.integer("shares_host_memory") != 0;
+  if (on_host_memory) on_device += std::exchange(on_host, 0);
+  require_available(on_device, 0, available_memory(context), "memory");
+  require_available(on_host, 0, host_memory_available() / context.ranks_sharing_memory,
+                    "host memory");
 }
 
 std::variant<Plan, Refusal> admit(const RowRequest& request, const RowContext& context) {

@@ -59,8 +59,9 @@ struct Plan {
 // The problem planned with the library's first choice. Throws RowFailure.
 DEEPBENCH_API Plan plan_first_choice(const RowRequest& request, const Backend& backend);
 
-// Throws RowFailure (kOutOfMemory) if the device has less memory than `bytes`.
-DEEPBENCH_API void require_available_memory(double bytes, const RowContext& context);
+// Throws RowFailure (kOutOfMemory) if the device or the host has less memory than these bytes.
+DEEPBENCH_API void require_available_memory(double on_device, double on_host,
+                                            const RowContext& context);
 
 struct Refusal {
   Status status = Status::kUnsupported;

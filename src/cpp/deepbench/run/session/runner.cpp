@@ -302,7 +302,8 @@ ChainRow Runner::run_chain(std::string_view line) {
     if (group_) throw InvalidProblem("chain: several ranks cannot make one");
     RunOptions options = defaults_;
     options.apply(request.options);
-    if (options.selects_algorithm() || options.once || options.soak > 0 || options.cold)
+    if (options.algorithm != "default" || options.once || options.check || options.soak > 0 ||
+        options.cold)
       throw InvalidProblem(
           "chain: its kernels have the library's default algorithms and hot caches, and it is "
           "measured by samples");
