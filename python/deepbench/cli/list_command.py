@@ -42,10 +42,10 @@ usage: deepbench list [OP] [SET] [PRECISION] [options]
        deepbench list FILE... [PRECISION] [options]
        deepbench list references [NAME] [options]
 
-Without OP, prints how many problems each set has. With OP or 'all', prints
-every problem and its work: the useful FLOPs and bytes of one call, bytes in
-PRECISION (default float). With suites in files, prints their problems and
-the work of all calls that they count.
+Without OP, prints how many problems each set has, and the operations without
+sets. With OP or 'all', prints every problem and its work: the useful FLOPs and
+bytes of one call, bytes in PRECISION (default float). With suites in files,
+prints their problems and the work of all calls that they count.
 
 'list references' prints the devices that the package has figures of: those that
 the original benchmark published, and those that deepbench measured; with NAME,
@@ -113,8 +113,16 @@ def main(line: CommandLine) -> int:
             raise UsageError(f"{op} has no set {set_name}; 'deepbench list' prints all sets")
         listed, remarks = _listed_problems(chosen, precision)
     titles, rows = _summary_table(listed) if op is None else _problem_table(listed)
+    if op is None and set_name is None:
+        remarks.append(_without_sets_text())
     print_table(line, titles, rows, remarks)
     return 0
+
+
+def _without_sets_text() -> str:
+    """Names the operations that no set has, since the table of sets lacks them."""
+    names = " ".join(name for name in operation_choices() if not has_suites(name))
+    return f"operations without sets: {names}; 'deepbench OP --help' says what each runs"
 
 
 def _is_path(word: str) -> bool:

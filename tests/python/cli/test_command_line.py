@@ -20,6 +20,7 @@ import click
 import pytest
 
 from command_line import DEEPBENCH, WAITING, deepbench, run_command
+from deepbench import _core
 from deepbench.cli import backend_names, commands
 from deepbench.cli.command import Option, parse_arguments
 from deepbench.cli.options import OPTIONS, run_options
@@ -319,7 +320,7 @@ def test_list_has_every_set() -> None:
     done = deepbench("list")
     lines = [line.split() for line in done.stdout.splitlines()]
     assert lines[0] == ["set", "op", "problems", "rows", "TFLOP", "GB"]
-    counts = {(line[0], line[1]): (int(line[2]), int(line[3])) for line in lines[1:]}
+    counts = {(line[0], line[1]): (int(line[2]), int(line[3])) for line in lines[1:-1]}
     assert counts[("training", "gemm")] == (160, 160)
     assert counts[("training", "conv")] == (94, 282)
     assert counts[("inference_device", "sparse_gemm")] == (8, 8)
@@ -327,6 +328,18 @@ def test_list_has_every_set() -> None:
     sets = ("training", "inference_server", "inference_device")
     assert len([op for name, op in counts if name in sets and op in originals]) == 12
     assert {("llm", "gemm"), ("mlperf", "conv"), ("mlperf-v0.5", "rnn")} <= set(counts)
+
+
+def test_every_operation_is_in_the_list(capsys: pytest.CaptureFixture[str]) -> None:
+    _, table, _ = run_command(capsys, "list")
+    *sets, others = table.splitlines()
+    assert others.startswith("operations without sets: ")
+    without = others.removeprefix("operations without sets: ").split(";")[0].split()
+    named = {line.split()[1] for line in sets[1:]}
+    assert named.isdisjoint(without)
+    assert named | set(without) == {known.name for known in _core.operations()}
+    for words in (["list", "training"], ["list", "gemm"], ["list", "--format", "csv"]):
+        assert "without sets" not in run_command(capsys, *words)[1]
 
 
 def test_list_shows_problems_with_their_work() -> None:
