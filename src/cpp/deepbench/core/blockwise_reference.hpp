@@ -16,7 +16,8 @@ struct BlockwiseOutput {
   uint64_t block = 1;  // outputs computed at once; the last block may be shorter
   uint64_t row = 1;    // outputs that a faulty kernel may compute wrongly together
   // Writes the values and the error bounds of `count` outputs from `first` on, where `first` is the
-  // beginning of a block and `count` its size. Called from several threads.
+  // beginning of a block and `count` its size. Called from several threads. The errors of outputs
+  // may depend on one another, since each output of a projection has a random weight of its own.
   std::function<void(uint64_t first, uint64_t count, double* values, double* bounds)> compute;
 };
 
