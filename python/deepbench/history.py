@@ -19,7 +19,8 @@ from typing import Any
 
 from deepbench import _core
 from deepbench.errors import UserError
-from deepbench.results import Json, ResultError, ResultFile, ResultWriter, file_lock, parsed, read
+from deepbench.json_types import JsonObject
+from deepbench.results import ResultError, ResultFile, ResultWriter, file_lock, parsed, read
 from deepbench.results.reader import os_reason, read_bytes, read_through
 
 MOST_RUNS = 1000
@@ -53,7 +54,7 @@ class RunKeeper:
         self._writer: ResultWriter | None = None
         self._rows = 0
 
-    def begin(self, context: Json) -> None:
+    def begin(self, context: JsonObject) -> None:
         folder = history_folder()
         if folder is None:
             return
@@ -99,7 +100,7 @@ class RunKeeper:
                 writer.path.unlink(missing_ok=True)
 
 
-def _unused_path(folder: Path, context: Json) -> Path:
+def _unused_path(folder: Path, context: JsonObject) -> Path:
     """A name that begins with the time, so that names sort by it. Other machines and containers may
     share the folder, and a process may make several runs in a second."""
     started = re.sub(r"[^0-9A-Z]", "", str(context.get("started")))
@@ -139,7 +140,7 @@ class Run:
 
     number: int  # 1 is the last run
     path: Path
-    context: Json
+    context: JsonObject
 
     @property
     def command(self) -> str:
@@ -203,7 +204,7 @@ def run_before(last: Run) -> Run:
     )
 
 
-def _measured(context: Json) -> tuple[object, ...]:
+def _measured(context: JsonObject) -> tuple[object, ...]:
     """The part of the context that two runs share if they made the same measurements."""
     backend, device, ranks = (context.get(name) or {} for name in ("backend", "device", "ranks"))
     names = backend.get("name"), device.get("name")

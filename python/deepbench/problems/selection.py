@@ -13,11 +13,12 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from deepbench import suites
 from deepbench.call_counts import CallCounts
 from deepbench.errors import UsageError, in_quotes
+from deepbench.json_types import JsonObject
 from deepbench.problems.problem_arguments import (
     ALL,
     ProblemArguments,
@@ -42,7 +43,6 @@ if TYPE_CHECKING:
     from deepbench._core import Problem
     from deepbench.problems.chain import Chain
 
-Json = Mapping[str, Any]
 Parse = Callable[[str, str], "Problem"]  # parses a line, with key=value words as defaults
 
 
@@ -60,16 +60,16 @@ class SelectedProblem:
 class ProblemSource(Protocol):
     """Yields problems."""
 
-    def problems(self, parse: Parse, hello: Json | None) -> Iterator[SelectedProblem]:
+    def problems(self, parse: Parse, hello: JsonObject | None) -> Iterator[SelectedProblem]:
         """The problems in order. `hello` is the backend's hello message, or None without a backend.
         Raises UsageError for an invalid problem."""
 
 
-def _no_facts(parse: Parse, hello: Json | None) -> Json:
+def _no_facts(parse: Parse, hello: JsonObject | None) -> JsonObject:
     return {}
 
 
-def _no_chains(parse: Parse, hello: Json | None) -> Sequence[Chain]:
+def _no_chains(parse: Parse, hello: JsonObject | None) -> Sequence[Chain]:
     return ()
 
 
@@ -81,10 +81,11 @@ class Selection:
     set: str | None
     source: ProblemSource
     many: bool  # whether it is a set or a suite, of which --quick selects a part
-    facts: Callable[[Parse, Json | None], Json] = _no_facts  # further members of the context
+    # Further members of the context.
+    facts: Callable[[Parse, JsonObject | None], JsonObject] = _no_facts
     remarks: Sequence[str] = ()  # remarks about what the words select
     # The passes that are also timed as one call each, after the rows.
-    chains: Callable[[Parse, Json | None], Sequence[Chain]] = _no_chains
+    chains: Callable[[Parse, JsonObject | None], Sequence[Chain]] = _no_chains
 
 
 @dataclass(frozen=True)
@@ -105,7 +106,7 @@ class SuiteSource:
         left_out = self._in_precision[1]
         return [left_out_text(left_out, self.chosen["precision"])] if left_out else []
 
-    def problems(self, parse: Parse, hello: Json | None) -> Iterator[SelectedProblem]:
+    def problems(self, parse: Parse, hello: JsonObject | None) -> Iterator[SelectedProblem]:
         keys = parameter_names()
         joint = ((hello or {}).get("backend") or {}).get("joint_phases") or {}
         selected: list[SelectedProblem] = []
@@ -148,7 +149,7 @@ class LineSource:
 
     lines: Sequence[str]
 
-    def problems(self, parse: Parse, hello: Json | None) -> Iterator[SelectedProblem]:
+    def problems(self, parse: Parse, hello: JsonObject | None) -> Iterator[SelectedProblem]:
         for line in self.lines:
             try:
                 problem = parse(line, "")
@@ -165,7 +166,7 @@ class DefaultProblems:
     op: str
     chosen: Mapping[str, Sequence[str]]
 
-    def problems(self, parse: Parse, hello: Json | None) -> Iterator[SelectedProblem]:
+    def problems(self, parse: Parse, hello: JsonObject | None) -> Iterator[SelectedProblem]:
         lines = operation(self.op).default_problems((hello or {}).get("device") or {})
         for key, values in self.chosen.items():
             rests = dict.fromkeys(_without_key(line, key) for line in lines)

@@ -10,11 +10,10 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
+from deepbench.json_types import JsonObject
 from deepbench.results import schema, strict_json
 from deepbench.results.row import Row, statistics_of_members, text_of_line, with_bound_figures
 from deepbench.results.schema_upgrade import upgrade_ceiling
-
-Json = Mapping[str, Any]
 
 # The figure of each kind in the unit of the row protocol: FLOP/s, bytes per second, nanoseconds.
 _PROTOCOL_UNITS = {"arithmetic": 1e12, "bandwidth": 1e9, "latency": 1.0, "serial": 1.0}
@@ -41,7 +40,7 @@ _SPREADS = {
 class CeilingLine:
     """A ceiling as it stands in a file."""
 
-    members: Json
+    members: JsonObject
     text: str | None = None  # its line, if there is one of the current version
 
     @property
@@ -77,7 +76,7 @@ def ceiling_of_json_value(
     return CeilingLine(value, text)
 
 
-def ceiling_figure(line: Json) -> float | None:
+def ceiling_figure(line: JsonObject) -> float | None:
     """The figure of a ceiling, in TFLOP/s, GB/s or nanoseconds (of one step, if its problem has
     several); None if it cannot be measured."""
     part, member = schema.CEILING_FIGURES[line["kind"]]
@@ -87,7 +86,7 @@ def ceiling_figure(line: Json) -> float | None:
     return value / ((line.get("work") or {}).get("steps") or 1)
 
 
-def ceiling_spread(line: Json) -> float | None:
+def ceiling_spread(line: JsonObject) -> float | None:
     """Half the 95 % interval of a ceiling, as a fraction of it; None if it is unknown."""
     return (
         statistics_of_members(line.get("statistics") or {}).spread
@@ -110,17 +109,17 @@ def assessed_line(row: Row) -> str:
 class _Ceiling:
     """The lines of one key in a file: its last measurement, and the highest row above it."""
 
-    measured: Json | None = None
-    raised: Json | None = None
+    measured: JsonObject | None = None
+    raised: JsonObject | None = None
 
-    def add(self, line: Json) -> None:
+    def add(self, line: JsonObject) -> None:
         if line.get("raised_by") is None:
             self.measured = line
         elif not _is_of_transform(line) and _order(line) > _order(self.raised):
             self.raised = line
 
     @property
-    def line(self) -> Json | None:
+    def line(self) -> JsonObject | None:
         """The line that counts, whatever the order of the lines of a run."""
         return self.raised if _order(self.raised) > _order(self.measured) else self.measured
 
@@ -141,11 +140,11 @@ class _Facts(NamedTuple):
     spread: float | None = None
 
 
-def _order(line: Json | None) -> float:
+def _order(line: JsonObject | None) -> float:
     return -1.0 if line is None else ceiling_figure(line) or 0.0
 
 
-def _is_of_transform(line: Json) -> bool:
+def _is_of_transform(line: JsonObject) -> bool:
     """Whether the row that raised a ceiling computes fewer operations than its rate counts. Only
     earlier versions wrote such lines."""
     return ((line.get("work") or {}).get("transform_factor") or 1.0) > 1.0
@@ -154,14 +153,14 @@ def _is_of_transform(line: Json) -> bool:
 class Ceilings:
     """The ceilings of a file, by their keys."""
 
-    def __init__(self, lines: Iterable[Json] = ()) -> None:
+    def __init__(self, lines: Iterable[JsonObject] = ()) -> None:
         self._by_key: dict[str, _Ceiling] = {}
         # Facts of the ceilings that rows have named so far.
         self._facts: dict[tuple[str, str | None], _Facts] = {}
         for line in lines:
             self.add(line)
 
-    def add(self, line: Json) -> None:
+    def add(self, line: JsonObject) -> None:
         """Adds a ceiling that the schema has checked."""
         self._by_key.setdefault(line["ceiling"], _Ceiling()).add(line)
         self._facts.clear()

@@ -9,7 +9,7 @@ from __future__ import annotations
 import contextlib
 import errno
 import io
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, BinaryIO
@@ -22,6 +22,7 @@ from deepbench.input_files import (
     read_regular,
     read_whole,
 )
+from deepbench.json_types import JsonObject
 from deepbench.paused_collector import paused_collector
 from deepbench.redaction import redacted_context
 from deepbench.results import schema, schema_check, strict_json
@@ -34,8 +35,6 @@ from deepbench.results.visits import (
     planned_visits,
     visit_of_json_value,
 )
-
-Json = Mapping[str, Any]
 
 _MAX_FILE_BYTES = 1 << 30  # bytes: fifty thousand rows of a thousand samples each
 _HOW_TO_MAKE_ONE = "a result file is written by deepbench with -o"
@@ -58,7 +57,7 @@ class ResultFile:
     """The content of a result file."""
 
     path: Path
-    context: Json
+    context: JsonObject
     rows: tuple[Row, ...]  # by position, assessed against the ceilings of the file
     size: int  # bytes up to the end of the last whole line
     torn: bool  # the last line was incomplete and is left out
@@ -66,7 +65,7 @@ class ResultFile:
     stored: tuple[StoredLine, ...] = ()  # in the order of the file
 
     @property
-    def ceilings(self) -> tuple[Json, ...]:
+    def ceilings(self) -> tuple[JsonObject, ...]:
         """In the order of the file; the last one of a key counts."""
         return tuple(one.members for one in self.stored if isinstance(one, CeilingLine))
 
@@ -220,7 +219,7 @@ def _unchanged(row: Row) -> Row:
     return row
 
 
-def _parse_context(path: Path, line: bytes, whole: bool) -> Json:
+def _parse_context(path: Path, line: bytes, whole: bool) -> JsonObject:
     try:
         value = strict_json.parsed(line)
     except strict_json.NotJson:
@@ -280,7 +279,7 @@ def _parse_line(
 
 
 def _rows_of_visits(
-    path: Path, context: Json, stored: list[StoredLine], known: set[int]
+    path: Path, context: JsonObject, stored: list[StoredLine], known: set[int]
 ) -> list[Row]:
     """The rows of which the file has visits only, except those at `known` positions."""
     visits = [one for one in stored if isinstance(one, VisitLine)]

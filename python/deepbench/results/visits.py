@@ -9,12 +9,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
-from typing import Any
 
+from deepbench.json_types import JsonObject
 from deepbench.results import schema
 from deepbench.results.row import Row, build_row, check_consistency, parse_row, text_of_line
-
-Json = Mapping[str, Any]
 
 _MAX_DIGITS = 10  # int() refuses thousands of digits
 
@@ -34,7 +32,7 @@ class VisitLine:
         return _core.visit_line(self.row.line, self.number)
 
 
-def visit_of_json_value(value: Json, line: bytes) -> VisitLine:
+def visit_of_json_value(value: JsonObject, line: bytes) -> VisitLine:
     """The visit in a line whose JSON is `value`. Raises SchemaError."""
     from deepbench import _core
 
@@ -72,7 +70,7 @@ def combined_rows(
     return rows
 
 
-def planned_visits(context: Json) -> int:
+def planned_visits(context: JsonObject) -> int:
     """How many visits the run of a file makes of each row."""
     text = str((context.get("options") or {}).get("visits", "1"))
     return int(text) if text.isdecimal() and len(text) <= _MAX_DIGITS else 1

@@ -14,9 +14,9 @@ import stat
 from collections.abc import Iterable
 from pathlib import Path
 
+from deepbench.json_types import JsonObject
 from deepbench.results import file_lock, output_place, strict_json
 from deepbench.results.reader import (
-    Json,
     ResultError,
     ResultFile,
     os_reason,
@@ -92,7 +92,7 @@ class ResultWriter:
         if not old.ends_with_newline:
             self._write(b"\n")
 
-    def replace(self, context: Json, lines: Iterable[str]) -> None:
+    def replace(self, context: JsonObject, lines: Iterable[str]) -> None:
         """Replaces the content atomically: after a crash, the file has either the old or the new
         content. The new file is locked before it gets the name."""
         if not self._regular:
@@ -128,12 +128,12 @@ class ResultWriter:
                 f"({reason}); remove it"
             ) from None
 
-    def _write_context_and_lines(self, context: Json, lines: Iterable[str]) -> None:
+    def _write_context_and_lines(self, context: JsonObject, lines: Iterable[str]) -> None:
         self.write_context(context)
         for line in lines:
             self._write_line(line)
 
-    def write_context(self, context: Json) -> None:
+    def write_context(self, context: JsonObject) -> None:
         self._truncate()
         self._write_line(json.dumps(context, ensure_ascii=False))
 

@@ -11,9 +11,10 @@ import threading
 import unicodedata
 from collections import deque
 from collections.abc import Callable, Iterator, Mapping
-from typing import IO, Any
+from typing import IO
 
 from deepbench.errors import UserError
+from deepbench.json_types import JsonObject
 from deepbench.results import Row, schema, strict_json
 from deepbench.results.row import build_row, check_consistency
 from deepbench.runner import stray_processes
@@ -36,8 +37,6 @@ _MAX_MESSAGES = 1000  # before a row; a row that measures every ceiling has some
 _EXIT_TIMEOUT_S = 5.0  # for a worker to end by itself after its input is closed
 
 INVALID_ANSWER = "the backend gave an impossible answer"
-
-Json = Mapping[str, Any]
 
 
 class SessionError(UserError):
@@ -370,12 +369,12 @@ def _invalid_answer(error: ValueError) -> WorkerFailure:
     return WorkerFailure("failed", f"{INVALID_ANSWER}: {error}", cause=None)
 
 
-def _text_of(message: Json, name: str) -> str:
+def _text_of(message: JsonObject, name: str) -> str:
     value = message.get(name)
     return value if isinstance(value, str) else ""
 
 
-def as_object(text: str) -> Json:
+def as_object(text: str) -> JsonObject:
     """The JSON object in a line, or an empty object."""
     try:
         value = strict_json.parsed(text.encode("utf-8"))

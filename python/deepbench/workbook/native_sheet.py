@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from deepbench import _core
+from deepbench.json_types import MutableJsonObject
 from deepbench.report.fields import get
 from deepbench.results import schema
 from deepbench.results.row import Row, build_row, check_consistency
@@ -17,7 +18,6 @@ from deepbench.workbook.cells import Book, Cell, CellError, Sheet, number, whole
 from deepbench.workbook.figures import LONGEST_NS
 from deepbench.workbook.published_match import OTHER_TIME, published_row, with_edited_time
 
-Json = dict[str, Any]
 Value = int | float | str
 
 SHEET = "Rows"
@@ -120,7 +120,9 @@ def sheet_of_rows(book: Book) -> Sheet | None:
     return None
 
 
-def read_native_rows(book: Book, sheet: Sheet, remarks: CellRemarks) -> tuple[Json, list[Row]]:
+def read_native_rows(
+    book: Book, sheet: Sheet, remarks: CellRemarks
+) -> tuple[MutableJsonObject, list[Row]]:
     """The context and the valid rows."""
     known = {column.title: column for column in COLUMNS}
     columns: dict[int, Column] = {}
@@ -154,7 +156,13 @@ def read_native_rows(book: Book, sheet: Sheet, remarks: CellRemarks) -> tuple[Js
 def _row_of_cells(
     columns: Mapping[int, Column], address: str, cells: Mapping[int, Cell], remarks: CellRemarks
 ) -> Row | None:
-    row: Json = {"type": "row", "reason": None, "problem": None, "op": None, "attributes": {}}
+    row: MutableJsonObject = {
+        "type": "row",
+        "reason": None,
+        "problem": None,
+        "op": None,
+        "attributes": {},
+    }
     for where, column in columns.items():
         cell = cells.get(where)
         if cell is None or (cell.blank and not cell.uncomputed):
@@ -183,7 +191,7 @@ def _row_of_cells(
     return build_row(row)
 
 
-def _compare_with_published(row: Json, address: str, remarks: CellRemarks) -> None:
+def _compare_with_published(row: MutableJsonObject, address: str, remarks: CellRemarks) -> None:
     """Marks a published figure as doubtful if its time differs from the published one, and reports
     it."""
     original, time_ns = published_row(build_row(row)), get(row, "statistics.mean_ns")
@@ -195,7 +203,7 @@ def _compare_with_published(row: Json, address: str, remarks: CellRemarks) -> No
     remarks.add(address, f"inconsistent: {facts['note']}", OTHER_TIME)
 
 
-def _time_was_edited(row: Json) -> bool:
+def _time_was_edited(row: MutableJsonObject) -> bool:
     """Whether the time was edited in the workbook."""
     time_ns = get(row, "statistics.median_ns")
     for rate, work, unit in (("tflops", "flops", 1e3), ("gbps", "bytes", 1.0)):
@@ -225,7 +233,7 @@ def _cell_value(column: Column, cell: Cell) -> Value | dict[str, Value]:
     return value
 
 
-def _set_member(row: Json, column: Column, value: object) -> None:
+def _set_member(row: MutableJsonObject, column: Column, value: object) -> None:
     *parents, name = column.path.split(".")
     part = row
     for parent in parents:
@@ -233,7 +241,7 @@ def _set_member(row: Json, column: Column, value: object) -> None:
     part[name] = value
 
 
-def _attributes_of_problem(row: Json) -> Json:
+def _attributes_of_problem(row: MutableJsonObject) -> MutableJsonObject:
     """The attributes of the problem; as written if this version of deepbench does not know the
     problem."""
     try:

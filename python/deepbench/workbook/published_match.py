@@ -13,10 +13,10 @@ from functools import cache
 from typing import Any
 
 from deepbench import references
+from deepbench.json_types import JsonObject
 from deepbench.results.row import Published, Row
 from deepbench.workbook.figures import Figure, phase_of
 
-Json = Mapping[str, Any]
 Key = tuple[str, int, str, str]  # sheet, row, operation, phase
 
 _FEWEST = 20  # the fewest figures that can identify a workbook
@@ -72,7 +72,7 @@ def published_row(row: Row) -> Row | None:
     return found if found is not None and found.problem == row.problem else None
 
 
-def with_edited_time(facts: Json, published_ns: float, time_ns: float) -> dict[str, Any]:
+def with_edited_time(facts: JsonObject, published_ns: float, time_ns: float) -> dict[str, Any]:
     """The facts of a published figure, marked as doubtful if the time differs from the published
     one."""
     if _is_same_time(time_ns, published_ns):

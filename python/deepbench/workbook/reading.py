@@ -6,10 +6,10 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from deepbench import _core
 from deepbench.errors import printable_line
+from deepbench.json_types import MutableJsonObject
 from deepbench.results import schema
 from deepbench.results.row import Published, Row, build_row
 from deepbench.workbook import native_sheet
@@ -31,9 +31,6 @@ from deepbench.workbook.sheet_tables import MOST_TABLES, SheetTable, SheetTables
 from deepbench.workbook.suite_alignment import SuiteAlignment, SuitePosition, best_matching_set
 from deepbench.workbook.xlsx_reader import read_book
 
-Json = dict[str, Any]
-Members = dict[str, Any]  # of a row that is being built
-
 _MAX_TIMES = 50_000
 _MAX_NAMES = 6  # headings of an unknown table that a remark lists
 _FOOTNOTE = (
@@ -49,7 +46,7 @@ _DEVICES = ("gpu model", "accelerator", "device", "processor", "cpu model", "cpu
 class Imported:
     """The contents of a workbook, and what was skipped or is doubtful."""
 
-    context: Json
+    context: MutableJsonObject
     rows: tuple[Row, ...]
     remarks: tuple[str, ...]  # one line for each kind of remark, with sheets and cells
     sums: int  # number of sums over phases, which are not rows
@@ -134,7 +131,7 @@ def _import_tables(book: Book, tables: Sequence[_TableFigures], remarks: CellRem
     known = PublishedMatch(every)
     specs = _read_specs(book)
     device = known.processor or _device_name(specs) or printable_line(book.path.stem)
-    built: list[Members] = []
+    built: list[MutableJsonObject] = []
     sets = _sets_of_sheets(tables)
     for table in tables:
         alignment = SuiteAlignment(table.section.op, sets[table.section.sheet])
@@ -184,7 +181,7 @@ def _rows_of_table(
     known: PublishedMatch,
     device: str,
     remarks: CellRemarks,
-) -> Iterator[Members]:
+) -> Iterator[MutableJsonObject]:
     precisions = Precisions(table.section, table.top, remarks)
     training = alignment.set == "training" or table.training
     for line in table.lines:
@@ -213,7 +210,7 @@ def _rows_of_table(
             yield made
 
 
-def _report_doubt(row: Members, figure: Figure, remarks: CellRemarks) -> None:
+def _report_doubt(row: MutableJsonObject, figure: Figure, remarks: CellRemarks) -> None:
     """Reports why a row is doubtful, once for each status."""
     if doubt := row["regime"]["published"]["doubt"]:
         status, colon, _ = doubt.partition(": ")
@@ -228,7 +225,7 @@ def _row_of_figure(
     precision: str,
     training: bool,
     device: str,
-) -> Members:
+) -> MutableJsonObject:
     values = printed_attributes(figure, precision, training)
     parsed = parse_problem(figure, values)
     consistency = check_figure(figure, position, parsed.flops if parsed else None)
@@ -241,7 +238,7 @@ def _row_of_figure(
     return made
 
 
-def _as_published(figure: Figure, known: Row, remarks: CellRemarks) -> Members:
+def _as_published(figure: Figure, known: Row, remarks: CellRemarks) -> MutableJsonObject:
     """The published row with the time in this file."""
     regime, published_ns = known.members["regime"], known.statistics.mean_ns or 0.0
     facts = with_edited_time(regime["published"], published_ns, figure.time_ns)
@@ -282,7 +279,7 @@ def _make_context(
     specs: Mapping[str, str],
     device: str,
     remarks: CellRemarks,
-) -> Json:
+) -> MutableJsonObject:
     sets = Counter(one.set for one in rows)
     return {
         "type": "context",

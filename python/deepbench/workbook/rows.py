@@ -4,15 +4,12 @@ time is a mean."""
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
 
 from deepbench import _core
+from deepbench.json_types import MutableJsonObject
 from deepbench.workbook.consistency import Consistency
 from deepbench.workbook.figures import Figure, Value, phase_of
 from deepbench.workbook.suite_alignment import SuitePosition
-
-Members = dict[str, Any]  # of a row that is being built
-Json = dict[str, Any]
 
 
 def printed_attributes(figure: Figure, precision: str, training: bool) -> dict[str, Value]:
@@ -39,8 +36,8 @@ def make_row(
     values: Mapping[str, Value],
     parsed: _core.Problem | None,
     device: str,
-    regime: Json,
-) -> Members:
+    regime: MutableJsonObject,
+) -> MutableJsonObject:
     """The members of the row without its position."""
     return {
         "type": "row",
@@ -58,7 +55,7 @@ def make_row(
     }
 
 
-def with_rates(row: Members) -> Members:
+def with_rates(row: MutableJsonObject) -> MutableJsonObject:
     """Adds rates by deepbench's formulas, unless the time is doubtful."""
     work, time_ns = row["work"], row["statistics"]["mean_ns"]
     if work and row["regime"]["published"]["doubt"] is None:
@@ -75,10 +72,10 @@ def published_members(
     position: SuitePosition,
     consistency: Consistency,
     precision_text: str,
-) -> Json:
+) -> MutableJsonObject:
     """The place of the figure, the printed values, and the result of its check. `precision_text` is
     the precision in the workbook's words."""
-    facts: Json = {
+    facts: MutableJsonObject = {
         "workbook": workbook,
         "sheet": figure.sheet,
         "row": figure.row,

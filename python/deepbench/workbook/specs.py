@@ -7,10 +7,9 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from deepbench.errors import printable_line
+from deepbench.json_types import MutableJsonObject
 from deepbench.results import schema
 from deepbench.workbook.cells import Book
-
-Json = dict[str, Any]
 
 SHEET = "Specs"
 
@@ -43,7 +42,7 @@ def spec_lines(context: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
         yield f"Footnote {number}", str(text)
 
 
-def context_of_specs(book: Book, rows: int) -> Json:
+def context_of_specs(book: Book, rows: int) -> MutableJsonObject:
     """Restores the context from the pairs."""
     found: dict[str, str] = {}
     for sheet in book.sheets:

@@ -10,7 +10,8 @@ from pathlib import Path
 from typing import Any
 
 from deepbench.errors import printable_line
-from deepbench.results import Json, ResultFile, atomic_write
+from deepbench.json_types import JsonObject
+from deepbench.results import ResultFile, atomic_write
 from deepbench.results.row import Row
 from deepbench.workbook import native_sheet, specs
 from deepbench.workbook.column_sizes import ColumnSizes
@@ -93,7 +94,7 @@ class _BookWriter:
         self._number = book.add_format({"num_format": f"{_SMALL};0.000"})
         self._time = book.add_format({"num_format": f"{_SMALL};0.0000"})
 
-    def write_specs(self, context: Json) -> None:
+    def write_specs(self, context: JsonObject) -> None:
         sheet = self._book.add_worksheet(specs.SHEET)
         sheet.set_column(0, 0, 28)
         sheet.set_column(1, 1, 60)
@@ -101,7 +102,7 @@ class _BookWriter:
             self._write_cell(sheet, line, 0, key)
             self._write_cell(sheet, line, 1, value)
 
-    def write_results(self, name: str, rows: Sequence[Row], context: Json) -> None:
+    def write_results(self, name: str, rows: Sequence[Row], context: JsonObject) -> None:
         sheet = self._book.add_worksheet(name)
         sheet.set_column(1, 1, 24)
         sizes = ColumnSizes(*_WIDTHS["Results"])
