@@ -34,7 +34,7 @@ Times the kernels of a model and adds them up. Without NAME, lists the models.
 
   deepbench workload resnet50 batch=16             a forward pass
   deepbench workload resnet50 phase=train --list   the calls of a training step
-  deepbench workload resnet50 half --chain         beside the sum: all kernels as one call
+  deepbench workload resnet50 half --chain         also all kernels as one call
   deepbench workload llama3_8b phase=decode kv=4096 batch=1..64 bfloat16
                                                    latency against throughput
 
