@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 
 from deepbench.json_types import JsonObject
 from deepbench.results import schema, strict_json
+from deepbench.results.member_line import MemberLine
 from deepbench.results.row import Row, statistics_of_members, text_of_line, with_bound_figures
 from deepbench.results.schema_upgrade import upgrade_ceiling
 
@@ -36,25 +37,8 @@ _SPREADS = {
 }
 
 
-@dataclass(frozen=True)
-class CeilingLine:
+class CeilingLine(MemberLine):
     """A ceiling as it stands in a file."""
-
-    members: JsonObject
-    text: str | None = None  # its line, if there is one of the current version
-
-    @property
-    def line(self) -> str:
-        """The ceiling as JSON of the current schema version."""
-        if self.text is not None:
-            return self.text
-        from deepbench import _core
-
-        return _core.line_of_members(self.members)
-
-    @property
-    def status(self) -> str:
-        return str(self.members["status"])
 
 
 def parse_ceiling(line: bytes) -> CeilingLine:

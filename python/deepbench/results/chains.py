@@ -2,32 +2,16 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
 from deepbench.json_types import JsonObject
 from deepbench.results import schema, strict_json
+from deepbench.results.member_line import MemberLine
 from deepbench.results.row import text_of_line
 
 
-@dataclass(frozen=True)
-class ChainLine:
+class ChainLine(MemberLine):
     """A chain as it stands in a file."""
-
-    members: JsonObject
-    text: str | None = None  # its line, if there is one
-
-    @property
-    def line(self) -> str:
-        if self.text is not None:
-            return self.text
-        from deepbench import _core
-
-        return _core.line_of_members(self.members)
-
-    @property
-    def status(self) -> str:
-        return str(self.members["status"])
 
     @property
     def is_failure(self) -> bool:
