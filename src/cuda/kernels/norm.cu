@@ -262,12 +262,15 @@ struct SetStatistics {
 
 }  // namespace norm_kernels
 
-// All gradients, with sets in registers. A thread keeps its columns' sums over the rows of its
-// block.
+// All gradients, with sets in registers. A thread keeps its columns' scales, and their sums over
+// the rows of its block.
 template <int kType, int kWidth, int kVectors>
 __global__ void __launch_bounds__(512) differentiate_sets(NormArguments of) {
   using Elements = SetElements<kType, kWidth, kVectors>;
-  float dscale[kVectors][kWidth] = {}, dshift[kVectors][kWidth] = {};
+  const SetPlace first(of, SetPlace::first_row());
+  float scale[kVectors][kWidth], dscale[kVectors][kWidth] = {}, dshift[kVectors][kWidth] = {};
+  Elements::for_each(
+      of.set, [&](int k, uint64_t at) { load_columns(of.scale, first.column + at, scale[k]); });
   for (uint64_t row = SetPlace::first_row(); row < of.rows; row += SetPlace::distance()) {
     const SetPlace set(of, row);
     const uint64_t count = set.exists ? of.set : 0;
@@ -275,21 +278,19 @@ __global__ void __launch_bounds__(512) differentiate_sets(NormArguments of) {
     x.read_from(of.x, set.begin, count);
     dy.read_from(of.dy, set.begin, count);
     const SetStatistics statistics(of, set.exists ? set.number : 0);
-    const auto values = [&](int k, uint64_t at, float(&z)[kWidth], float(&h)[kWidth]) {
-      float scale[kWidth];
-      load_columns(of.scale, set.column + at, scale);
+    const auto values = [&](int k, float(&z)[kWidth], float(&h)[kWidth]) {
       x.values(k, z);
       dy.values(k, h);
 #pragma unroll
       for (int i = 0; i < kWidth; ++i) {
         z[i] = (z[i] - statistics.mean) * statistics.deviation;
-        h[i] *= scale[i];
+        h[i] *= scale[k][i];
       }
     };
     float sum_h = 0, sum_hz = 0;
-    Elements::for_each(count, [&](int k, uint64_t at) {
+    Elements::for_each(count, [&](int k, uint64_t) {
       float z[kWidth], h[kWidth], plain[kWidth];
-      values(k, at, z, h);
+      values(k, z, h);
       dy.values(k, plain);
 #pragma unroll
       for (int i = 0; i < kWidth; ++i) {
@@ -303,14 +304,13 @@ __global__ void __launch_bounds__(512) differentiate_sets(NormArguments of) {
     const float mean_hz = sum_of_set(sum_hz) / float(of.set);
     Elements::for_each(count, [&](int k, uint64_t at) {
       float z[kWidth], h[kWidth];
-      values(k, at, z, h);
+      values(k, z, h);
 #pragma unroll
       for (int i = 0; i < kWidth; ++i)
         h[i] = statistics.deviation * (h[i] - mean_h - z[i] * mean_hz);
       store<kType, kWidth>(of.out, set.begin + at, h);
     });
   }
-  const SetPlace first(of, SetPlace::first_row());
   const uint64_t parts = uint64_t(gridDim.x) * blockDim.y;
   float* const sums = of.partial + (blockIdx.x * uint64_t(blockDim.y) + threadIdx.y) * of.columns;
   Elements::for_each(of.set, [&](int k, uint64_t at) {
