@@ -31,7 +31,7 @@ def paths_of(folder: str) -> list[Path]:
 
 def folders() -> list[str]:
     """The folders of result files."""
-    return sorted(path.name for path in (ROOT / "results").iterdir() if path.is_dir())
+    return sorted({path.parent.name for path in (ROOT / "results").glob("*/*.jsonl")})
 
 
 def processor_folders() -> list[str]:

@@ -32,6 +32,7 @@ from page_parts import (
 from power_page import power_page
 from processor_page import processor_page
 from row_figures import wall_times
+from support_tables import TITLES, compact_table, full_table
 
 from deepbench import references
 from deepbench.compare import Rules, compare, to_result_set
@@ -212,6 +213,8 @@ REGIONS: Mapping[str, Callable[[], str]] = {
     "comparison_example": comparison_example,
     "published_figures": published_figures,
     "measured_machines": measured_machines,
+    "supported_precisions": compact_table,
+    **{f"support_{backend}": partial(full_table, backend) for backend in TITLES},
 }
 
 
