@@ -6,8 +6,8 @@ the first word of LINE being ok, crash, abort, kill, exit, hang, stop (by SIGSTO
 misplaced, other (another problem), none (no problem), invalid (no problem, and says so), endless (a
 line), measuring (messages without end), silence (a closed output), device_lost, orphan and stray
 (crash, and leave a process of the same group or of none), daemon (a process of no group, then ok),
-cpu_limit (used up), talk (words on standard error, then ok), or late (ok, then a crash before the
-next).
+cpu_limit (used up), talk (words on standard error, then ok), flood (4 MiB of them, then ok), or
+late (ok, then a crash before the next).
 """
 
 from __future__ import annotations
@@ -119,6 +119,9 @@ def answer_line(line: str) -> None:
             start_daemon()
         if word == "talk":
             print("first\nsecond", file=sys.stderr, flush=True)
+        elif word == "flood":
+            for _ in range(4096):
+                print("x" * 1023, file=sys.stderr)
         write_json_line(measured_row(line, position))
         if word == "late":
             os.kill(os.getpid(), signal.SIGSEGV)

@@ -33,6 +33,7 @@ _BEGIN, _ADMITTED, _MEASURING, _CEILING = (
 _POLL_S = 0.01
 _READ_BYTES, _PIPE_BYTES = 1 << 16, 1 << 20  # at once; the most that a pipe holds by default
 _MAX_STDERR_LINE_BYTES = 1 << 16  # a longer line of standard error is passed on in parts
+_MAX_STDERR_BYTES = 1 << 20  # of standard error for one line that the worker gets
 _MAX_MESSAGES = 1000  # before a row; a row that measures every ceiling has some twenty
 _EXIT_TIMEOUT_S = 5.0  # for a worker to end by itself after its input is closed
 
@@ -90,6 +91,7 @@ class WorkerProcess:
         self._output = _LineBuffer(self._process.stdout, keep_torn=False)
         self._errors = _LineBuffer(self._process.stderr, keep_torn=True)
         self._last_stderr_line: deque[str] = deque(maxlen=1)
+        self._stderr_bytes = self._stderr_lines_left_out = 0  # since the worker got a line
         self._pipes = selectors.DefaultSelector()
         self._pipes.register(self._output.descriptor, selectors.EVENT_READ, self._output)
         self._pipes.register(self._errors.descriptor, selectors.EVENT_READ, self._errors)
@@ -100,6 +102,8 @@ class WorkerProcess:
         if any(unicodedata.category(character) == "Cc" for character in line.replace("\t", " ")):
             what = "a line for the worker has a control character"
             raise SessionError(f"{what}: {shortened(line)}", 1)
+        self._wait(0)  # what is left in the pipe belongs to the line before
+        self._end_stderr_of_line()
         data = line.encode("utf-8", errors="replace") + b"\n"
         stdin = self._process.stdin
         assert stdin is not None
@@ -247,16 +251,33 @@ class WorkerProcess:
         self._forward_stderr()
 
     def _forward_stderr(self) -> None:
-        """Passes on what the worker printed on standard error."""
+        """Passes on what the worker printed on standard error, which a library that reports every
+        call may flood."""
         while (line := self._errors.pop()) is not None:
-            if line.strip():
-                self._last_stderr_line.append(line.strip())
+            if not line.strip():
+                continue
+            self._last_stderr_line.append(line.strip())
+            self._stderr_bytes += len(line)
+            if self._stderr_bytes <= _MAX_STDERR_BYTES:
                 self._say(line)
+            else:
+                self._stderr_lines_left_out += 1
+
+    def _end_stderr_of_line(self) -> None:
+        if self._stderr_lines_left_out:
+            count = f"{self._stderr_lines_left_out:,}"
+            limit = f"{_MAX_STDERR_BYTES:,} bytes of a row"
+            self._say(
+                f"deepbench: warning: {count} lines of the worker's standard error are left out "
+                f"after {limit}"
+            )
+        self._stderr_bytes = self._stderr_lines_left_out = 0
 
     def _drain_stderr(self) -> None:
         if not self._errors.closed:
             self._errors.drain()
         self._forward_stderr()
+        self._end_stderr_of_line()
 
     def _failure_of_ended_worker(self) -> WorkerFailure:
         """The failure of a worker that ended or closed its output."""

@@ -335,6 +335,24 @@ def test_what_the_worker_says_is_passed_on() -> None:
     assert said == ["first", "second", "about to fall over"]
 
 
+def test_a_flood_of_words_is_cut_off_for_its_row_alone() -> None:
+    """A library that reports every call must not fill the terminal or the log of a sweep."""
+    said: list[str] = []
+    with fake_worker_session(said=said) as one:
+        one.start()
+        assert run_word(one, "flood").status == "ok"
+        run_word(one, "talk", 1)
+    words = [line for line in said if not line.startswith("x")]
+    whole = len(said) - len(words)
+    assert whole == (1 << 20) // 1023
+    assert words == [
+        f"deepbench: warning: {4096 - whole:,} lines of the worker's standard error are left out "
+        "after 1,048,576 bytes of a row",
+        "first",
+        "second",
+    ]
+
+
 def test_waiting_is_not_silent() -> None:
     ticks: list[None] = []
     one = Session([sys.executable, FAKE_WORKER], tick=lambda: ticks.append(None))
