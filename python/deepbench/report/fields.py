@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Collection, Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from deepbench.results.row import Metric, Row
+if TYPE_CHECKING:  # commands that show no rows, as list, start without the reader of results
+    from deepbench.results.row import Metric, Row
 
 _TIME_UNITS = {"s": 1e9, "ms": 1e6, "\N{MICRO SIGN}s": 1e3, "ns": 1.0}  # in nanoseconds
 _UNIT_WIDTH = max(map(len, _TIME_UNITS))

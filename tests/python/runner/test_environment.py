@@ -292,6 +292,15 @@ def test_a_worker_is_light() -> None:
     assert done.stdout.strip() == "set()"
 
 
+def test_a_list_needs_no_reader_of_results() -> None:
+    code = (
+        "import sys; from deepbench.cli import main; main(['list']);"
+        "print('deepbench.results' in sys.modules)"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.splitlines()[-1] == "False"
+
+
 def test_a_pipe_needs_no_rich() -> None:
     code = (
         "import sys; from deepbench.cli import main; main(['list']); main(['gemm', '--help']);"
