@@ -57,8 +57,9 @@ def compact_table() -> str:
         cells = tuple(compact_cell(backend, operation.name) for backend in TITLES)
         groups.setdefault(cells, []).append(f"`{operation.name}`")
     rows = [[", ".join(names), *cells] for cells, names in groups.items()]
+    isa = support("cpu")["device"].get("isa")
     text = (
-        f"Verified precisions; {MARK} was declined for the CPU of the run. [Libraries and "
+        f"Verified precisions; {MARK} was declined for the CPU of the run ({isa}). [Libraries and "
         "precisions](docs/reference/support.md) has each library's."
     )
     return "\n".join(
