@@ -39,6 +39,11 @@ def suggestion(word: str, choices: Iterable[str]) -> str:
     return f" (did you mean {matches[0]!r}?)" if matches else ""
 
 
+def counted(number: int, noun: str) -> str:
+    """'1 row', '2 rows'."""
+    return f"{number} {noun}{'' if number == 1 else 's'}"
+
+
 def in_quotes(word: str) -> str:
     """A word of the command line for an error message: quoted, and shortened if it is long."""
     return repr(word if len(word) <= 60 else word[:57] + "...")

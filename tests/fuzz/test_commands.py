@@ -1,5 +1,5 @@
 """Every command that reads result files answers for damaged ones with a status and printable lines:
-the lines of ceilings, and the rows and the context beside them."""
+the lines of ceilings and of chains, and the rows and the context beside them."""
 
 from __future__ import annotations
 
@@ -21,10 +21,12 @@ from deepbench.report.overview import vega
 from example_rows import (
     KEYS,
     make_ceiling,
+    make_chain,
     make_context,
     make_gemm,
     make_memory,
     make_row,
+    make_workload,
     with_named_ceilings,
 )
 from mutated_lines import JSON, mutated
@@ -66,6 +68,12 @@ CEILINGS = [
 ]
 LINES = [make_context(rows=len(ROWS)), *(with_named_ceilings(row) for row in ROWS), *CEILINGS]
 FIRST_CEILING = len(LINES) - len(CEILINGS)
+OF_WORKLOAD = [make_context(rows=1, workload=make_workload()), with_named_ceilings(make_gemm())]
+CHAINS = [
+    make_chain(),
+    make_chain(8, status="failed", reason="it broke", statistics=None),
+    make_chain(power="sustained"),
+]
 
 COMMANDS = (
     *(f"show {{bad}} --format {form}" for form in ("table", "json", "csv", "markdown")),
@@ -157,6 +165,34 @@ CHOSEN = st.lists(st.sampled_from(COMMANDS), min_size=4, max_size=4, unique=True
 def test_damaged_ceilings(campaign: Campaign, tmp_path: Path) -> None:
     inputs = st.builds(as_bytes, damaged_ceilings())
     campaign.run(lambda *example: check_commands(*example, tmp_path), inputs, CHOSEN, count=100)
+
+
+@st.composite
+def damaged_chains(draw: st.DrawFn) -> list[Any]:
+    """The lines of a workload, with chains that have other values, stand elsewhere or repeat."""
+    lines: list[Any] = [*OF_WORKLOAD, *draw(mutated(CHAINS, VALUES))]
+    at = draw(st.integers(1, len(lines)))
+    lines[at:at] = [lines[-1]] * draw(st.sampled_from((0, 1, 50)))
+    return lines
+
+
+def test_damaged_chains(campaign: Campaign, tmp_path: Path) -> None:
+    inputs = st.builds(as_bytes, damaged_chains())
+    campaign.run(lambda *example: check_commands(*example, tmp_path), inputs, CHOSEN, count=60)
+
+
+@pytest.mark.parametrize(
+    ("chain", "text"),
+    [
+        (CHAINS[0], "150.0 \N{MICRO SIGN}s for 2 calls of 1 kernel as one graph"),
+        (make_chain(status="failed", reason="it broke", statistics=None), "failed: it broke"),
+    ],
+)
+def test_a_chain_stands_beside_its_rows(
+    chain: dict[str, Any], text: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(words_of("show {bad}", tmp_path, as_bytes([*OF_WORKLOAD, chain]))) == 0
+    assert f"chain: {text}" in capsys.readouterr().out
 
 
 def test_damaged_lines(campaign: Campaign, tmp_path: Path) -> None:

@@ -92,6 +92,24 @@ def make_workload() -> dict[str, Any]:
     }
 
 
+def make_chain(batch: int = 4, **changes: Any) -> dict[str, Any]:
+    """The chain of a pass of make_workload(), both calls of whose kernel took 150 us together."""
+    row = make_gemm()
+    return {
+        "type": "chain",
+        "parameters": {"batch": batch, "image": 224},
+        "calls": 2,
+        "kernels": 1,
+        "status": "ok",
+        "reason": None,
+        "power": "rested",
+        "launch": "graph",
+        "statistics": {**row["statistics"], "median_ns": 150_000.0},
+        **{key: row[key] for key in ("backend", "device", "samples_ns", "verification")},
+        **changes,
+    }
+
+
 def make_gemm(position: int = 0, m: int = 1760, n: int = 16, **changes: Any) -> dict[str, Any]:
     """A row of a gemm that took 100 us."""
     attributes = {

@@ -26,6 +26,7 @@ from deepbench.accept.tolerance import Tolerance, tolerance
 from deepbench.compare.ratios import Interval, ratio
 from deepbench.compare.regimes import describe_regime, differences
 from deepbench.compare.result_set import printable, to_entry
+from deepbench.errors import counted
 from deepbench.json_types import JsonObject
 from deepbench.references import FEWEST_DEVICES, kind_of_identity
 from deepbench.results.fleet import FleetSummary
@@ -297,7 +298,7 @@ def _missing_families(judgments: Sequence[Judgment], machine: Machine) -> Iterat
             yield Gap(_unclear_text(one))
         if gaps:
             others = len(gaps) - 1
-            more = f"; and {others} more row{'s' if others > 1 else ''}" if others else ""
+            more = f"; and {counted(others, 'more row')}" if others else ""
             yield Gap(f"{one.title}: {gaps[0]}{more}")
 
 

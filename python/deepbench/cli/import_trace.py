@@ -6,7 +6,7 @@ import shlex
 from collections.abc import Sequence
 from pathlib import Path
 
-from deepbench.errors import UsageError, in_quotes
+from deepbench.errors import UsageError, counted, in_quotes
 from deepbench.problems.suite_reader import MAX_BYTES
 from deepbench.results import ResultWriter, atomic_write
 from deepbench.results.output_names import conversion_command
@@ -77,17 +77,16 @@ def remarks_of(recording: Recording) -> list[str]:
 
 def summary_of(recording: Recording, source: Path) -> str:
     """The line that states what was read."""
-    problems = len(recording.problems)
-    counted = f"{problems} problem{'' if problems == 1 else 's'}"
+    problems = counted(len(recording.problems), "problem")
     device = f" on {recording.device}" if recording.device else ""
     share = _share(recording.read_calls, recording.read_ns, recording)
-    return f"{source.name}: {recording.source}{device}: {counted}, {share}"
+    return f"{source.name}: {recording.source}{device}: {problems}, {share}"
 
 
 def _share(calls: int, time_ns: float, recording: Recording) -> str:
     """The calls, and their share of the time, or of the calls if there are no times."""
-    counted = f"{calls} call{'' if calls == 1 else 's'}"
+    known = counted(calls, "call")
     if recording.total_ns > 0:
         part = 100 * time_ns / recording.total_ns
-        return f"{counted}, {part:.1f} % of the time ({time_ns / 1e6:.3g} ms)"
-    return f"{counted}, {100 * calls / max(1, recording.calls):.1f} % of the calls"
+        return f"{known}, {part:.1f} % of the time ({time_ns / 1e6:.3g} ms)"
+    return f"{known}, {100 * calls / max(1, recording.calls):.1f} % of the calls"

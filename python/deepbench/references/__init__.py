@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Any
 
 from deepbench import results
-from deepbench.errors import UserError
+from deepbench.errors import UserError, counted
 
 _FOLDER = Path(__file__).parent
 _MAX_FILE_BYTES = 16 << 20  # limit of an unpacked file
@@ -88,7 +88,7 @@ def kind_of_device(device: Mapping[str, Any]) -> str | None:
     name, cores = device.get("name"), device.get("cores")
     if not name or not cores or not device.get("shares_host_memory"):
         return str(name) if name else None
-    return f"{name} with {cores} core{'s' if cores != 1 else ''}"
+    return f"{name} with {counted(cores, 'core')}"
 
 
 def processor_identity(context: Mapping[str, Any]) -> str | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from deepbench.errors import counted
 from deepbench.report.comparison.content import Section, TableRow
 from deepbench.results.fleet import FleetSummary, RankSummary, slowest_first
 
@@ -17,7 +18,7 @@ def fleet_section(fleet: FleetSummary) -> Section | None:
     ordered = sorted(ranks, key=slowest_first)
     shown, others = ordered[: max(_LISTED, flagged)], ordered[max(_LISTED, flagged) :]
     lines = [
-        f"{len(ranks)} ranks, {fleet.rows} row{'' if fleet.rows == 1 else 's'}; each rank's "
+        f"{len(ranks)} ranks, {counted(fleet.rows, 'row')}; each rank's "
         "deviation from the ranks' median time, geometric mean over all rows",
         *_other_rank_lines(others),
     ]

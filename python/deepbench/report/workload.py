@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
-from deepbench.errors import printable_line
+from deepbench.errors import counted, printable_line
 from deepbench.json_types import JsonObject
 from deepbench.report.comparison.section import Section, TableRow
 from deepbench.report.fields import (
@@ -97,7 +97,9 @@ def _chain_lines(one: PassTotals) -> Iterator[str]:
         reason = printable_line(chain.members.get("reason") or "no reason given")
         yield f"chain: {chain.status.replace('_', ' ')}: {reason}"
         return
-    parts = [f"{time_text(chain.median_ns)} for {calls} calls of {kernels} kernels"]
+    parts = [
+        f"{time_text(chain.median_ns)} for {counted(calls, 'call')} of {counted(kernels, 'kernel')}"
+    ]
     if chain.members.get("launch") == "graph":
         parts[0] += " as one graph"
     if one.chain_share is not None:

@@ -9,6 +9,7 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
+from deepbench.errors import counted
 from deepbench.json_types import JsonObject
 from deepbench.results.row import Ranks, Row
 
@@ -61,10 +62,10 @@ class RankSummary:
         """'rank 13 (node4, device 5) is 8.1 % slow on 41 of 57 rows'."""
         said = []
         if self.slow:
-            rows = f"{self.rows} row{'' if self.rows == 1 else 's'}"
+            rows = counted(self.rows, "row")
             said.append(f"is {100 * self.slowness:.1f} % slow on {self.slow} of {rows}")
         if self.failed:
-            said.append(f"failed {self.failed} row{'' if self.failed == 1 else 's'} of others")
+            said.append(f"failed {counted(self.failed, 'row')} of others")
         return f"{self.name_with_location} {' and '.join(said)}"
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 
-from deepbench.errors import printable_line
+from deepbench.errors import counted, printable_line
 from deepbench.problems.chain import Chain
 from deepbench.results.chains import ChainLine, chain_of_answer, failed_chain
 from deepbench.runner.plan import chain_limit_s
@@ -52,8 +52,8 @@ class ChainMaker:
     def _measured(self, chain: Chain, power: str) -> ChainLine:
         """The chain, from a worker that holds no operands of rows."""
         self._say(
-            f"deepbench: chain of {chain.text}: {len(chain.order):,} calls of "
-            f"{len(chain.problems)} kernels as one call"
+            f"deepbench: chain of {chain.text}: {counted(len(chain.order), 'call')} of "
+            f"{counted(len(chain.problems), 'kernel')} as one call"
         )
         self._source.renew()
         answer = self._source.run_chain(

@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterator, Sequence
 from deepbench.compare import Comparison, Group, PairwiseComparison
 from deepbench.compare.reference_differences import reference_differences
 from deepbench.compare.verdicts import DISTURBED
+from deepbench.errors import counted
 from deepbench.report.fields import percent, time_text
 
 from .headline import headlines
@@ -110,7 +111,7 @@ def _counts_line(name: str, against: PairwiseComparison) -> str:
         counts.append(f"{fixed} fixed")
     if against.broken_rows:
         counts.append(f"{len(against.broken_rows)} broken")
-    total = f"{len(against.rows)} row{'s' if len(against.rows) > 1 else ''}"
+    total = counted(len(against.rows), "row")
     parts = [f"{total} compared: {', '.join(counts)}"]
     algorithms = sum(row.same_algorithm is False for row in against.rows)
     if algorithms:
@@ -126,7 +127,7 @@ def _counts_line(name: str, against: PairwiseComparison) -> str:
         if rows:
             parts.append(f"{len(rows)} {what}")
     if against.derived:
-        sums = f"{against.derived} sum{'s' if against.derived > 1 else ''}"
+        sums = counted(against.derived, "sum")
         parts.append(f"{sums} over phases omitted, since the phases are compared")
     return "; ".join(parts)
 

@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 
 from deepbench.compare.result_set import printable
+from deepbench.errors import counted
 from deepbench.report.fields import get, share, threads_text
 
 from .report_rows import ReportFile, ReportRow
@@ -122,7 +123,7 @@ def _family_sentences(shares: Sequence[tuple[ReportRow, float]]) -> Iterator[str
 
 
 def _row_count_text(count: int) -> str:
-    return f"{count} row{'' if count == 1 else 's'}"
+    return counted(count, "row")
 
 
 def _is_or_are(count: int) -> str:

@@ -7,6 +7,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from deepbench.errors import counted
 from deepbench.report.fields import time_text
 
 _FENCE = 3.0  # interquartile ranges between a quartile and the end of the scale
@@ -55,5 +56,5 @@ def outliers(samples: Sequence[float]) -> Outliers:
 def _outlier_text(values: Sequence[float], where: str, median: float) -> str:
     """'2 samples above the scale: 12.30 µs to 45.60 µs', in the unit of the median."""
     ends = dict.fromkeys(time_text(1e3 * value, 1e3 * median) for value in (values[0], values[-1]))
-    count = f"{len(values)} sample{'s' if len(values) > 1 else ''}"
+    count = counted(len(values), "sample")
     return f"{count} {where} the scale: {' to '.join(ends)}"
