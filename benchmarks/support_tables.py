@@ -31,8 +31,9 @@ def support(backend: str) -> Support:
 
 @cache
 def cells_of(backend: str) -> list[Cell]:
-    """Those of the file, and of the verified rows of two devices."""
+    """Those of the file, and others of the verified rows of two devices."""
     cells: list[Cell] = list(support(backend)["cells"])
+    known = {(cell["operation"], cell["library"], cell["precision"]) for cell in cells}
     pairs = {
         (row.op, (row.library or "").split(" ")[0], row.attributes["precision"])
         for folder in FOLDERS_OF_PAIRS.get(backend, ())
@@ -43,7 +44,7 @@ def cells_of(backend: str) -> list[Cell]:
     cells += [
         {"operation": operation, "library": library, "precision": precision,
          "ok": [""], "not_ok": {}}
-        for operation, library, precision in sorted(pairs)
+        for operation, library, precision in sorted(pairs - known)
     ]  # fmt: skip
     order = [operation.name for operation in _core.operations()]
     return sorted(cells, key=lambda cell: order.index(cell["operation"]))
