@@ -2,8 +2,9 @@
 
 Goal: the median ratio is within 3 %. Each ratio compares two neighbouring measurements, which a
 change of the machine's speed affects alike. A mistrusted row is measured again. The bare loops
-(bare_onednn.cpp, bare_onednn_conv.cpp, bare_onednn_rnn.cpp, bare_eigen.cpp) do not use deepbench;
-see CMakeLists.txt for how to build them. The name of the program determines the operation.
+(bare_onednn.cpp, bare_onednn_conv.cpp, bare_onednn_rnn.cpp, bare_onednn_arrays.cpp, bare_eigen.cpp)
+do not use deepbench; see CMakeLists.txt for how to build them. The name of the program determines
+the operations.
 
     python benchmarks/against_bare_loop.py build/benchmarks/bare_onednn [options of deepbench]
 """
@@ -52,20 +53,30 @@ PROBLEMS = {
         "m=7680 n=4 k=2560 sparsity=0.95",
         "m=7680 n=200 k=2560 sparsity=0.95",
     ),
+    "softmax": ("rows=512 columns=512", "rows=2048 columns=2048"),
+    "activation": (
+        "kind=relu elements=262144",
+        "kind=relu elements=8388608",
+        "kind=gelu elements=4194304",
+        "kind=silu elements=4194304",
+    ),
+    "elementwise": ("kind=add rows=512 columns=512", "kind=add rows=2048 columns=2048"),
+    "norm": ("kind=layer rows=512 columns=1024", "kind=layer rows=8192 columns=1024"),
 }
 PROGRAMS = {
-    "bare_onednn": "gemm",
-    "bare_onednn_conv": "conv",
-    "bare_onednn_rnn": "rnn",
-    "bare_eigen": "sparse_gemm",
+    "bare_onednn": ("gemm",),
+    "bare_onednn_conv": ("conv",),
+    "bare_onednn_rnn": ("rnn",),
+    "bare_onednn_arrays": ("softmax", "activation", "elementwise", "norm"),
+    "bare_eigen": ("sparse_gemm",),
 }
 TURNS = 7
 MAX_MISTRUSTED = 7
 
 
-def bare_us(program: str, problem: str, environment: dict[str, str]) -> float | None:
+def bare_us(program: str, op: str, problem: str, environment: dict[str, str]) -> float | None:
     done = subprocess.run(
-        [program, *problem.split()],
+        [program, op, *problem.split()],
         capture_output=True,
         text=True,
         check=False,
@@ -91,7 +102,7 @@ def compare(program: str, op: str, problem: str, options: list[str]) -> str:
         if row.status != "ok":
             return f"{label:84} {row.status}: {row.reason}"
         # Binds threads in the same way as the worker.
-        time_us = bare_us(program, problem, run.context.get("environment", {}))
+        time_us = bare_us(program, op, problem, run.context.get("environment", {}))
         if time_us is None:
             return f"{label:84} the bare loop does not support it"
         deepbench_us.append(median_us(row))
@@ -106,11 +117,12 @@ def compare(program: str, op: str, problem: str, options: list[str]) -> str:
 
 
 def main() -> None:
-    op = PROGRAMS.get(Path(sys.argv[1]).name) if len(sys.argv) > 1 else None
-    if op is None:
+    ops = PROGRAMS.get(Path(sys.argv[1]).name) if len(sys.argv) > 1 else None
+    if ops is None:
         sys.exit(__doc__)
-    for problem in PROBLEMS[op]:
-        print(compare(sys.argv[1], op, problem, sys.argv[2:]), flush=True)
+    for op in ops:
+        for problem in PROBLEMS[op]:
+            print(compare(sys.argv[1], op, problem, sys.argv[2:]), flush=True)
 
 
 if __name__ == "__main__":
