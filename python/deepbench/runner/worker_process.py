@@ -265,11 +265,9 @@ class WorkerProcess:
 
     def _end_stderr_of_line(self) -> None:
         if self._stderr_lines_left_out:
-            count = f"{self._stderr_lines_left_out:,}"
-            limit = f"{_MAX_STDERR_BYTES:,} bytes of a row"
             self._say(
-                f"deepbench: warning: {count} lines of the worker's standard error are left out "
-                f"after {limit}"
+                f"deepbench: warning: {self._stderr_lines_left_out:,} lines of the worker's "
+                f"standard error are left out after {_MAX_STDERR_BYTES:,} bytes"
             )
         self._stderr_bytes = self._stderr_lines_left_out = 0
 
