@@ -195,6 +195,14 @@ def test_a_chain_stands_beside_its_rows(
     assert f"chain: {text}" in capsys.readouterr().out
 
 
+def test_a_chain_without_time_has_its_status_in_the_table_of_passes(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(words_of("show {bad}", tmp_path, as_bytes([*OF_WORKLOAD, *CHAINS]))) == 0
+    [row] = [line for line in capsys.readouterr().out.splitlines() if line.startswith("    8  ")]
+    assert row.split()[5] == "failed"
+
+
 def test_damaged_lines(campaign: Campaign, tmp_path: Path) -> None:
     inputs = st.builds(as_bytes, mutated(LINES, VALUES))
     campaign.run(lambda *example: check_commands(*example, tmp_path), inputs, CHOSEN, count=60)

@@ -243,8 +243,11 @@ def _sweep_section(totals: Totals) -> Section:
 
 
 def _chain_cell(chain: ChainLine | None) -> str:
-    time_ns = chain.median_ns if chain else None
-    return "-" if time_ns is None else time_cell(time_ns)
+    """The time, or the status of a chain without one."""
+    if chain is None:
+        return "-"
+    time_ns = chain.median_ns
+    return chain.status.replace("_", " ") if time_ns is None else time_cell(time_ns)
 
 
 def _sweep_plot(totals: Totals) -> Iterator[str]:
