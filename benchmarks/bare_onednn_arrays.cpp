@@ -4,7 +4,7 @@
 //   bare_onednn_arrays softmax rows=4096 columns=1024 [seconds=2]
 //   bare_onednn_arrays activation kind=relu|gelu|silu|sigmoid|tanh elements=1048576
 //   bare_onednn_arrays elementwise kind=add|multiply rows=1024 columns=1024
-//   bare_onednn_arrays norm rows=4096 columns=1024          (kind=layer phase=training)
+//   bare_onednn_arrays norm kind=layer rows=4096 columns=1024
 #include <oneapi/dnnl/dnnl.h>
 
 #include <cstdint>
@@ -56,12 +56,16 @@ Problem parse_problem(int count, char** words) {
   return problem;
 }
 
-dnnl_alg_kind_t activation_of(const std::string& kind) {
-  static const std::map<std::string, dnnl_alg_kind_t> kinds = {{"relu", dnnl_eltwise_relu},
-                                                               {"gelu", dnnl_eltwise_gelu_erf},
-                                                               {"silu", dnnl_eltwise_swish},
-                                                               {"sigmoid", dnnl_eltwise_logistic},
-                                                               {"tanh", dnnl_eltwise_tanh}};
+using Kinds = std::map<std::string, dnnl_alg_kind_t>;
+
+const Kinds kActivations = {{"relu", dnnl_eltwise_relu},
+                            {"gelu", dnnl_eltwise_gelu_erf},
+                            {"silu", dnnl_eltwise_swish},
+                            {"sigmoid", dnnl_eltwise_logistic},
+                            {"tanh", dnnl_eltwise_tanh}};
+const Kinds kSums = {{"add", dnnl_binary_add}, {"multiply", dnnl_binary_mul}};
+
+dnnl_alg_kind_t kind_among(const Kinds& kinds, const std::string& kind) {
   const auto found = kinds.find(kind);
   if (found == kinds.end()) exit_with_usage();
   return found->second;
@@ -121,15 +125,15 @@ Primitive prepare(const Problem& problem) {
                                                      operand, operand, 1, attributes));
   } else if (problem.operation == "activation") {
     CHECK(dnnl_eltwise_forward_primitive_desc_create(
-        &made.description, made.engine, dnnl_forward_inference, activation_of(problem.kind),
-        operand, operand, problem.kind == "silu" ? 1.0f : 0.0f, 0, attributes));
+        &made.description, made.engine, dnnl_forward_inference,
+        kind_among(kActivations, problem.kind), operand, operand,
+        problem.kind == "silu" ? 1.0f : 0.0f, 0, attributes));
   } else if (problem.operation == "elementwise") {
-    CHECK(dnnl_binary_primitive_desc_create(
-        &made.description, made.engine,
-        problem.kind == "multiply" ? dnnl_binary_mul : dnnl_binary_add, operand, operand, operand,
-        attributes));
+    CHECK(dnnl_binary_primitive_desc_create(&made.description, made.engine,
+                                            kind_among(kSums, problem.kind), operand, operand,
+                                            operand, attributes));
     operands = {DNNL_ARG_SRC_0, DNNL_ARG_SRC_1, DNNL_ARG_DST};
-  } else if (problem.operation == "norm") {
+  } else if (problem.operation == "norm" && problem.kind == "layer") {
     CHECK(dnnl_layer_normalization_forward_primitive_desc_create(
         &made.description, made.engine, dnnl_forward_training, operand, operand, nullptr, kEpsilon,
         dnnl_use_scale | dnnl_use_shift, attributes));
