@@ -1,7 +1,7 @@
 // Mutants of the gradients of attention, which has several outputs: wrong kernels that verification
 // finds whatever its seed, and right ones, which pass.
 
-// Tests are compiled without optimization, in which these loops would take a minute.
+// Tests are compiled with little optimization, in which these loops would take a minute.
 #if defined(__GNUC__) && !defined(__clang__)
 #pragma GCC optimize("O2")
 #endif
@@ -15,14 +15,14 @@
 #include "../ops/naive_attention.hpp"
 #include "deepbench/core/operation.hpp"
 #include "deepbench/run/row/verify.hpp"
+#include "mutant_kernel.hpp"
 #include "seeds.hpp"
-#include "several_outputs_kernel.hpp"
 
 namespace deepbench {
 namespace {
 
+using testing::MutantKernel;
 using testing::Outputs;
-using testing::SeveralOutputsKernel;
 using Texts = std::vector<std::string>;
 using Seeds = std::vector<uint64_t>;
 
@@ -71,7 +71,7 @@ Verifier verifier_of(const Problem& problem, const std::string& inputs, uint64_t
 
 // The reason for which verification rejects the kernel; empty: it accepts it.
 std::string finding(const Problem& problem, uint64_t seed) {
-  Kernel kernel = testing::prepare_kernel<SeveralOutputsKernel>(problem);
+  Kernel kernel = testing::prepare_kernel<MutantKernel>(problem);
   for (const std::string inputs : {"uniform", "integers"}) {
     if (inputs == "integers") REQUIRE(kernel.refill(inputs, 1));
     Verifier verifier = verifier_of(problem, inputs, seed);
@@ -85,8 +85,8 @@ std::string finding(const Problem& problem, uint64_t seed) {
 
 std::string finding(const std::string& line, const std::string& error, uint64_t seed) {
   const Problem problem = Problem::parse("attention " + line + " phase=bwd");
-  SeveralOutputsKernel::next = {outputs_of(problem, "uniform", error),
-                                outputs_of(problem, "integers", error)};
+  MutantKernel::next = {outputs_of(problem, "uniform", error),
+                        outputs_of(problem, "integers", error)};
   return finding(problem, seed);
 }
 

@@ -408,11 +408,11 @@ Outputs outputs_of(const Mutant& mutant, const std::string& inputs) {
 
 Behavior behavior_of(const Mutant& mutant) {
   Behavior behavior;
-  behavior.uniform = outputs_of(mutant, "uniform");
+  behavior.uniform = {outputs_of(mutant, "uniform")};
   if (mutant.place == Place::kIn)
     behavior.initial = testing::initial_outputs(mutant.problem, "uniform");
   if (!mutant.problem.operation().needs_exact_sums(mutant.problem)) return behavior;
-  behavior.integers = outputs_of(mutant, "integers");
+  behavior.integers = {outputs_of(mutant, "integers")};
   if (mutant.place == Place::kIn)
     behavior.initial_integers = testing::initial_outputs(mutant.problem, "integers");
   return behavior;
@@ -437,8 +437,8 @@ std::string finding(const Problem& problem, uint64_t seed) {
 // What the output holds after the call.
 std::vector<double> held_after_call(const Outputs& out, const std::vector<double>& before) {
   std::vector<double> held = out.values;
-  for (size_t i = 0; i < out.is_written.size(); ++i)
-    if (!out.is_written[i]) held[i] = before.empty() ? testing::poison(out.type) : before[i];
+  for (size_t i = 0; i < held.size(); ++i)
+    if (!out.writes(i)) held[i] = before.empty() ? testing::poison(out.type) : before[i];
   return held;
 }
 
@@ -523,11 +523,11 @@ double derived_probability(const Problem& problem, const std::string& inputs, co
 
 double derived_probability(const Mutant& mutant, const Behavior& wrong) {
   const Behavior right = behavior_of({mutant.problem, "", mutant.place});
-  const double found =
-      derived_probability(mutant.problem, "uniform", right.uniform, wrong.uniform, wrong.initial);
-  if (found == 1 || wrong.integers.values.empty()) return found;
-  const double found_later = derived_probability(mutant.problem, "integers", right.integers,
-                                                 wrong.integers, wrong.initial_integers);
+  const double found = derived_probability(mutant.problem, "uniform", right.uniform.front(),
+                                           wrong.uniform.front(), wrong.initial);
+  if (found == 1 || wrong.integers.empty()) return found;
+  const double found_later = derived_probability(mutant.problem, "integers", right.integers.front(),
+                                                 wrong.integers.front(), wrong.initial_integers);
   return 1 - (1 - found) * (1 - found_later);
 }
 
@@ -556,7 +556,7 @@ std::string finding_by_reference(const Problem& problem, const std::vector<doubl
   Outputs out = testing::compute_plainly(problem, "uniform", error);
   for (double& value : out.values) value *= factor;
   out.values = stored(out);
-  MutantKernel::next = {out};
+  MutantKernel::next = {{out}};
   testing::FixedOutput output(reference);
   const testing::ExpectingOperation operation([&](KernelConditions conditions) {
     conditions.computed_output = &output;

@@ -1,7 +1,7 @@
 // Mutants of norm, which has several outputs: wrong kernels that verification finds whatever its
 // seed, and right ones, which pass.
 
-// Tests are compiled without optimization, in which these loops would take a minute.
+// Tests are compiled with little optimization, in which these loops would take a minute.
 #if defined(__GNUC__) && !defined(__clang__)
 #pragma GCC optimize("O2")
 #endif
@@ -16,14 +16,14 @@
 
 #include "deepbench/core/operation.hpp"
 #include "deepbench/run/row/verify.hpp"
+#include "mutant_kernel.hpp"
 #include "seeds.hpp"
-#include "several_outputs_kernel.hpp"
 
 namespace deepbench {
 namespace {
 
+using testing::MutantKernel;
 using testing::Outputs;
-using testing::SeveralOutputsKernel;
 
 // A normalization in plain loops, which makes an error; "": none.
 class PlainNorm {
@@ -168,8 +168,8 @@ class PlainNorm {
 
 // The reason for which verification rejects the kernel; empty: it accepts it.
 std::string finding(const Problem& problem, const std::string& error, uint64_t seed) {
-  SeveralOutputsKernel::next = {PlainNorm(norm_problem(problem), error).outputs()};
-  Kernel kernel = testing::prepare_kernel<SeveralOutputsKernel>(problem);
+  MutantKernel::next = {PlainNorm(norm_problem(problem), error).outputs()};
+  Kernel kernel = testing::prepare_kernel<MutantKernel>(problem);
   Verifier verifier(problem, kernel.facts(), 1, "uniform", seed, [&]() -> Kernel { throw 0; });
   Verifier::reset_outputs(kernel);
   kernel.time_batch(1);

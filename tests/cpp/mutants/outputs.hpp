@@ -19,6 +19,8 @@ struct Outputs {
   // Elements that the kernel does not write keep what they held before the call.
   std::vector<char> is_written{};
 
+  bool writes(size_t i) const { return is_written.empty() || is_written[i]; }
+
   int64_t columns() const { return int64_t(values.size()) / rows; }
   size_t place(int64_t row, int64_t column) const { return size_t(row + column * rows); }
 };

@@ -1,6 +1,6 @@
 // Products of matrices share their loops; the other operations have theirs.
 
-// Tests are compiled without optimization, in which these loops would take minutes.
+// Tests are compiled with little optimization, in which these loops would take minutes.
 #if defined(__GNUC__) && !defined(__clang__)
 #pragma GCC optimize("O2")
 #endif

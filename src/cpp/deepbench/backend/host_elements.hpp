@@ -8,7 +8,6 @@
 //                                    last are multiples of `grain`. Returns when all have finished.
 // Most of the time of large problems is spent in these loops, which are compiled for every vector
 // unit. A file that includes them must be compiled with -O3.
-// file that includes them with -O3.
 #pragma once
 
 #include <cstddef>
