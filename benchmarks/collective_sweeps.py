@@ -101,7 +101,11 @@ def sweep_sections(files: Files) -> Iterator[list[str]]:
         text = f"Libraries: {', '.join(sorted(versions))}."
         if refusals := refusals_of(files, op, precision):
             text += f" Blank cells: {'; '.join(refusals)}."
-        yield filled_section(f"Sweep of {op} in {precision}", text, heading, lines)
+        yield filled_section(f"Sweep of {title_of(op)} in {precision}", text, heading, lines)
+
+
+def title_of(op: str) -> str:
+    return op.replace("_in_place", " in place")
 
 
 def sweep_cells(size: int, libraries: Mapping[str, Sizes]) -> list[str]:
@@ -127,9 +131,9 @@ def prediction_sections(files: Files, fewer: str) -> Iterator[list[str]]:
             fitted = fitted_sweeps.get((op, precision), {}).get(library, [])
             found = predictions(verified_rows(rows), fitted)
             if found:
-                summary.append([op, precision, NAMES[library], *summary_cells(found, fitted)])
+                summary.append([title_of(op), precision, NAMES[library], *summary_cells(found, fitted)])
                 columns[library] = {int(one.row.attributes["elements"]): one for one in found}
-        tables.append(prediction_table(f"Predictions of {op} in {precision}", columns))
+        tables.append(prediction_table(f"Predictions of {title_of(op)} in {precision}", columns))
     yield section(
         "Predictions from fewer devices",
         "Times of the sweeps above over those that [the cost model]"
