@@ -131,7 +131,9 @@ def prediction_sections(files: Files, fewer: str) -> Iterator[list[str]]:
             fitted = fitted_sweeps.get((op, precision), {}).get(library, [])
             found = predictions(verified_rows(rows), fitted)
             if found:
-                summary.append([title_of(op), precision, NAMES[library], *summary_cells(found, fitted)])
+                summary.append(
+                    [title_of(op), precision, NAMES[library], *summary_cells(found, fitted)]
+                )
                 columns[library] = {int(one.row.attributes["elements"]): one for one in found}
         tables.append(prediction_table(f"Predictions of {title_of(op)} in {precision}", columns))
     yield section(

@@ -40,9 +40,12 @@ def tables(devices: int) -> Tables:
         found[name] = (*words, *on_devices, *LIMIT)
 
     for precision in PRECISIONS:
-        for library, words in LIBRARIES.items():
+        for library in ("nccl", "peer", "best"):
             add(f"all_reduce_training_{precision}_{library}",
-                "all_reduce", "training", precision, *words)  # fmt: skip
+                "all_reduce", "training", precision, *LIBRARIES[library])  # fmt: skip
+    add("all_reduce_training_float_nccl_single",
+        "all_reduce", "training", "float", *LIBRARIES["nccl_single"])  # fmt: skip
+    for precision in ("float", "half"):
         for library in ("nccl", "peer"):
             add(f"all_reduce_training_{precision}_in_place_{library}",
                 "all_reduce", "training", precision, "in_place=yes",

@@ -8,13 +8,11 @@ from collections.abc import Iterable, Mapping, Sequence
 from functools import cache
 from typing import Any
 
-from page_parts import ROOT, files_of, markdown_table, wrapped
+from page_parts import ROOT, markdown_table, wrapped
 
 from deepbench import _core
 
 TITLES = {"cpu": "CPU", "cuda": "NVIDIA GPUs"}
-# Collectives of GPUs, for which one device is not enough, are taken from these result files.
-FOLDERS_OF_PAIRS = {"cuda": ("h100x2", "h200x2")}
 # A reason that another processor may not give.
 OF_PROCESSOR = re.compile(r"for this processor|the processor has no")
 MARK = "¹"
@@ -27,27 +25,6 @@ Form = dict[str, str]
 def support(backend: str) -> Support:
     path = ROOT / "results" / "support" / f"{backend}.json"
     return dict(json.loads(path.read_text(encoding="utf-8")))
-
-
-@cache
-def cells_of(backend: str) -> list[Cell]:
-    """Those of the file, and others of the verified rows of two devices."""
-    cells: list[Cell] = list(support(backend)["cells"])
-    known = {(cell["operation"], cell["library"], cell["precision"]) for cell in cells}
-    pairs = {
-        (row.op, (row.library or "").split(" ")[0], row.attributes["precision"])
-        for folder in FOLDERS_OF_PAIRS.get(backend, ())
-        for file in files_of(folder).values()
-        for row in file.rows
-        if row.status == "ok" and row.verification.status == "passed"
-    }
-    cells += [
-        {"operation": operation, "library": library, "precision": precision,
-         "ok": [""], "not_ok": {}}
-        for operation, library, precision in sorted(pairs - known)
-    ]  # fmt: skip
-    order = [operation.name for operation in _core.operations()]
-    return sorted(cells, key=lambda cell: order.index(cell["operation"]))
 
 
 def compact_table() -> str:
@@ -71,7 +48,7 @@ def compact_table() -> str:
 def compact_cell(backend: str, operation: str) -> str:
     """The verified precisions, and those declined for the processor, with the mark. An operation
     without precisions says only that it runs."""
-    cells = [cell for cell in cells_of(backend) if cell["operation"] == operation]
+    cells = [cell for cell in support(backend)["cells"] if cell["operation"] == operation]
     runs = [cell["precision"] for cell in cells if cell["ok"]]
     declined = [cell["precision"] for cell in cells if declined_forms(cell)]
     if runs == [""]:
@@ -104,7 +81,7 @@ def full_table(backend: str) -> str:
     """The machine, and the forms that each library runs, then those that it declined for the
     processor. Operations whose cells are equal share a row."""
     by_library: dict[tuple[str, str], list[Cell]] = {}
-    for cell in cells_of(backend):
+    for cell in support(backend)["cells"]:
         by_library.setdefault((cell["operation"], cell["library"]), []).append(cell)
     groups: dict[tuple[str, ...], list[str]] = {}
     for (operation, library), cells in by_library.items():
@@ -174,6 +151,6 @@ def machine_text(file: Support) -> str:
     used = {cell["library"] for cell in file["cells"]}
     versions = [f"{name} {text}" for name, text in file["libraries"].items() if name in used]
     text = f"Recorded on {file['measured']} on one {', '.join(facts)}, with {', '.join(versions)}."
-    if folders := FOLDERS_OF_PAIRS.get(file["backend"]):
-        text += f" Collectives are verified rows of two GPUs, from {' and '.join(folders)}."
+    if file["ranks"] > 1:
+        text += f" Collectives ran on {file['ranks']} ranks."
     return text

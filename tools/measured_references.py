@@ -81,7 +81,9 @@ def write_references(folder: Path, source: Path) -> None:
 
 
 def kinds_of_devices(source: Path) -> list[Kind]:
-    """The result files below a folder by the kind of device, without those of EXCLUDED_OPTIONS."""
+    """The result files below a folder by the kind of device, without those of EXCLUDED_OPTIONS.
+
+    A processor that has collectives alone is the host of several GPUs, and no kind of its own."""
     kinds: dict[tuple[str, str], Kind] = {}
     for path in sorted(source.rglob("*.jsonl")):
         result = results.read(path)
@@ -89,7 +91,12 @@ def kinds_of_devices(source: Path) -> list[Kind]:
             kind = kind_of_device(result.context["device"])
             about = str(kind), result.context["backend"]["name"]
             kinds.setdefault(about, Kind(*about, [])).files.append(result)
-    return [kinds[about] for about in sorted(kinds)]
+    found = [kinds[about] for about in sorted(kinds)]
+    return [kind for kind in found if has_rows_of_one_device(kind)]
+
+
+def has_rows_of_one_device(kind: Kind) -> bool:
+    return any(not row.regime.ranks for result in kind.files for row in result.rows)
 
 
 def common_facts(files: Sequence[ResultFile]) -> Json:

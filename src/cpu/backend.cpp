@@ -27,7 +27,7 @@ void describe_estimates(plugin::Sink& sink) {
   sink.real("estimate.bytes_per_s", 2.5e9);
   sink.real("estimate.calls", 8);
   sink.real("estimate.verification_s_per_byte", 1e-9);
-  sink.real("estimate.collective_verification_s_per_byte", 1e-8);
+  sink.real("estimate.collective_verification_s_per_byte", 1.15e-8);
   sink.real("estimate.row_limit_s", 10);
   sink.real("estimate.ceiling_s", 1);
 }

@@ -5,11 +5,13 @@
 #include <doctest/doctest.h>
 
 #include <cstdio>
+#include <cstdlib>
 #include <cstring>
 #include <stdexcept>
 
 #include "../cpp/cuda/gpu.hpp"
 #include "../cpp/mutants/output_memory.hpp"
+#include "../cpp/paths.hpp"
 #include "device_memory.hpp"
 #include "status_check.hpp"
 
@@ -107,6 +109,8 @@ int main(int argc, char** argv) {
     std::printf("nothing tested: %s\n", reason.c_str());
     return 0;
   }
+  const std::string kernels = deepbench::testing::stage_folder() + std::string("/deepbench_cuda");
+  setenv("DEEPBENCH_CUDA_KERNELS", kernels.c_str(), 0);
   deepbench::testing::OutputMemory::make = [](const deepbench::testing::Outputs& like) {
     return std::make_unique<deepbench::testing::DeviceOutputMemory>(like);
   };

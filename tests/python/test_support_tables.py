@@ -45,14 +45,13 @@ def made_up(tables: ModuleType, monkeypatch: pytest.MonkeyPatch) -> ModuleType:
     file = {
         "backend": "cpu",
         "device": {"name": "Old CPU", "isa": "old"},
+        "ranks": 2,
         "measured": "2020-01-01",
         "libraries": {"lib": "3.0", "threads": "1.0", "unused": "2.0"},
         "cells": cells,
     }
     monkeypatch.setattr(tables, "TITLES", {"cpu": "CPU"})
     monkeypatch.setattr(tables, "support", lambda _: file)
-    tables.cells_of.cache_clear()
-    monkeypatch.setattr(tables, "cells_of", tables.cells_of.__wrapped__)
     return tables
 
 
@@ -64,7 +63,8 @@ def test_operations_with_equal_cells_share_a_row(made_up: ModuleType) -> None:
 
 def test_full_table_names_libraries_and_forms(made_up: ModuleType) -> None:
     text, _, table = made_up.full_table("cpu").partition("\n\n")
-    machine = "Recorded on 2020-01-01 on one Old CPU, isa old, with lib 3.0, threads 1.0."
+    machine = "Recorded on 2020-01-01 on one Old CPU, isa old, with lib 3.0, threads 1.0. "
+    machine += "Collectives ran on 2 ranks."
     assert " ".join(text.split()) == machine
     assert table.splitlines()[2:] == [
         "| `softmax`, `activation` | `lib` | `float`; `bfloat16` (phase fwd) | `half` |",

@@ -18,6 +18,8 @@ _NO_FACTS: JsonObject = {}
 _SELECTION_FACTOR = {"best": 2.5, "exhaustive": 25.0}  # measured on an H200
 _MIN_CALLS = 2.5  # calls of a row whose first call exceeds the time limit
 _LOAD_S, _ENERGY_S = 2.5, 2.2  # seconds that --power sustained and --energy add to a row
+# Precisions whose elements have half the bytes of float and take as long to verify.
+_NARROW = frozenset({"half", "bfloat16"})
 _SPANS_S = 0.02  # total of the timed spans of a row, if the device does not state it
 _SPAN_SHARE_OF_VISITS = 0.5  # of them, if a row has several visits (RunOptions::for_measuring)
 
@@ -30,7 +32,8 @@ class Speeds:
     bytes_per_s: float
     calls: float  # number of calls in a row whose calls are long
     verification_s_per_byte: float
-    collective_verification_s_per_byte: float  # of a collective, on the processors of one rank
+    # of a collective of float, on the processors of one rank
+    collective_verification_s_per_byte: float
     row_limit_s: float
     ceiling_s: float
 
@@ -90,6 +93,7 @@ class Expectation:
     threads: int = 1  # number of threads, each of which reaches `speeds`
     contention: float = 1.0  # factor by which other work on the host is assumed to slow rows down
     ranks: int = 0
+    visits: int = 1
     limit_s: float = 10.0
     warm_up_s: float = 0.4  # the duration of a row with the shortest calls
     verify: bool = True
@@ -127,6 +131,7 @@ class Expectation:
             else 1.0,
             ranks=int(_positive_number_or_zero(context.get("ranks") or {}, "count"))
             or _device_count(options),
+            visits=visits,
             limit_s=limit_s,
             warm_up_s=warm_up_s,
             verify=options.get("verify") != "no",
@@ -168,6 +173,8 @@ class Expectation:
     def _verifying_s(self, work: Work) -> float:
         if work.is_collective:
             s_per_byte = self.speeds.collective_verification_s_per_byte
+            s_per_byte *= 2.0 if work.precision in _NARROW else 1.0
+            s_per_byte *= (1.0 + self.visits) / 2.0  # later visits verify half as much
             if self.speeds.per_thread:  # ranks that compute on processors share those of the host
                 s_per_byte *= self.ranks
         else:

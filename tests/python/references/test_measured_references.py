@@ -100,15 +100,11 @@ def test_a_reference_has_the_times_of_the_sound_rows_of_its_result_files() -> No
 def test_references_are_as_new_as_the_result_files(tool: ModuleType) -> None:
     if not RESULTS.exists():
         pytest.skip("the result files are not part of this installation")
-    files: dict[str, list[Path]] = {}
-    for path in RESULTS.rglob("*.jsonl"):
-        with path.open(encoding="utf-8") as file:
-            context = json.loads(file.readline())
-        if not tool.EXCLUDED_OPTIONS & context["options"].keys():
-            kind = references.kind_of_device(context["device"])
-            files.setdefault(str(kind), []).append(path)
     known = {one.name: one.sources for one in references.available() if one.sources}
-    made = {name: tool.digest_of(paths) for name, paths in files.items()}
+    made = {
+        kind.name: tool.digest_of(file.path for file in kind.files)
+        for kind in tool.kinds_of_devices(RESULTS)
+    }
     assert known == made, "python tools/measured_references.py makes them anew"
 
 
@@ -144,7 +140,7 @@ def test_a_part_of_a_reference_is_loaded() -> None:
 def test_list_names_spread_and_libraries(capsys: pytest.CaptureFixture[str]) -> None:
     status, out, _ = run_command(capsys, "list", "references", "h200")
     assert status == 0
-    assert "gemm half: the times of 6 devices differ by" in out
+    assert "gemm half: the times of 8 devices differ by" in out
     assert "no reference spread: every other operation and precision" in out
     assert "cublaslt 13.1.0" in out
     assert "2026-11-2" in out
@@ -341,6 +337,19 @@ def test_processors_are_told_apart_by_their_machines(tool: ModuleType, tmp_path:
         write_processor(source, number, factor, cores=4)
     entry = made_index(tool, source, tmp_path / "made")
     assert entry["devices"] == entry["spread"]["gemm float"]["devices"] == 2
+
+
+def test_the_host_of_ranks_is_no_reference(tool: ModuleType, tmp_path: Path) -> None:
+    source, folder = tmp_path / "source", tmp_path / "made"
+    source.mkdir()
+    folder.mkdir()
+    path = write_processor(source, 0, 1.0, cores=16)
+    assert [kind.name for kind in tool.kinds_of_devices(source)] == [f"{CPU} with 16 cores"]
+    context, *rows = map(json.loads, path.read_text().splitlines())
+    for row in rows:
+        row["regime"]["ranks"] = 2
+    path.write_text("".join(json.dumps(line) + "\n" for line in [context, *rows]))
+    assert tool.kinds_of_devices(source) == []
 
 
 def test_processors_with_other_numbers_of_cores_are_other_references(
