@@ -18,12 +18,12 @@ _ZIP = b"PK\x03\x04"  # the first bytes of a workbook
 def open_results(word: str, ops: Collection[str] = (), detail: Detail = WHOLE) -> ResultFile:
     """The rows of a result file, of the last run of the history, or of a reference; of the latter
     only those of `ops` if there are any. A file takes precedence over another meaning of its name.
-    `detail` states what the rows of a file need at least. Raises UserError."""
+    `detail` states what the rows need at least. Raises UserError."""
     if is_last_run(word):
         return history.read_run(history.last_run())
     reference = named_reference(word)
     if reference is not None:
-        return references.load(reference, ops)
+        return references.load(reference, ops, detail)
     if _is_file(word) or _is_path(word):
         _refuse_workbook(word)
         return read(Path(word), detail)

@@ -109,12 +109,14 @@ class _Format:
     version: object  # of the schema
     has_rests: bool  # the device rested in some row
     keeps_lines: bool
+    validates_rows: bool
 
 
 @dataclass(frozen=True)
 class Detail:
     """The parts that a reader of many rows may omit."""
 
+    validation: bool = True  # of rows; for bytes that are known to be valid
     lines: bool = True  # lines of rows, which hold more than the row itself
     shares: bool = True  # shares of the ceilings of the file, which a model's totals need as well
 
@@ -185,7 +187,7 @@ def parsed(path: Path, data: bytes, detail: Detail = WHOLE) -> ResultFile:
     first = lines.readline()
     size, torn, ends_with_newline = len(first), False, first.endswith(b"\n")
     context = _parse_context(path, first, whole=ends_with_newline)
-    file_format = _Format(context["schema"], _REST_KEY in data, detail.lines)
+    file_format = _Format(context["schema"], _REST_KEY in data, detail.lines, detail.validation)
     stored: list[StoredLine] = []
     blank_lines = 0
     for number, line in enumerate(lines, start=2):
@@ -268,7 +270,12 @@ def _parse_line(
                 "take several files"
             )
         return row_of_json_value(
-            value, line, file_format.version, file_format.has_rests, file_format.keeps_lines
+            value,
+            line,
+            file_format.version,
+            file_has_rests=file_format.has_rests,
+            keeps_line=file_format.keeps_lines,
+            validates=file_format.validates_rows,
         )
     except strict_json.NotJson as error:
         if may_be_torn:

@@ -408,15 +408,18 @@ def row_of_json_value(
     value: Any,
     line: bytes,
     version: object,
+    *,
     file_has_rests: bool = False,
     keeps_line: bool = True,
+    validates: bool = True,
 ) -> Row:
     """The row in a line, whose JSON is `value`, of a file of schema `version`. `file_has_rests` as
     in upgrade_row(). Raises SchemaError."""
     is_current = version == schema.VERSION
     if not is_current and isinstance(value, dict):
         value = upgrade_row(value, version, file_has_rests)
-    schema.check_row(value)
+    if validates:
+        schema.check_row(value)
     source: str | None = None
     if keeps_line and is_current:
         source = text_of_line(value, line.decode("utf-8").strip())
@@ -425,7 +428,8 @@ def row_of_json_value(
 
         source = _core.line_of_members(value)
     row = _make_row(value, source=source)
-    check_consistency(row)
+    if validates:
+        check_consistency(row)
     return row
 
 
