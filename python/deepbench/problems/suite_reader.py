@@ -176,11 +176,11 @@ class _Reader:
         )
 
     def _read_problem(self, line: str) -> None:
-        tokens = self._split_words(line)
-        words = [token for token in tokens if not token.startswith(_BESIDE_PROBLEM)]
+        words: list[str] = []
         metadata: dict[str, str] = {}
-        for token in tokens:
+        for token in self._split_words(line):
             if not token.startswith(_BESIDE_PROBLEM):
+                words.append(token)
                 continue
             if token.startswith("#"):
                 self._fail("a comment follows a problem", "a comment has a line of its own")
@@ -262,7 +262,7 @@ class _Reader:
         if '"' not in line:
             return line.split()
         words: list[str] = _TOKEN.findall(line)
-        if sum(word.count('"') for word in words) < line.count('"'):
+        if "".join(words).count('"') < line.count('"'):
             self._fail("a quote is not closed", 'write application="..." with both quotes')
         return words
 
