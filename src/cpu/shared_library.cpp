@@ -7,12 +7,7 @@
 namespace deepbench::cpu {
 
 std::vector<plugin::LibraryLocation> library_locations() {
-  std::vector<plugin::LibraryLocation> all = plugin::user_locations("DEEPBENCH_CPU_LIBRARY_PATH");
-  for (const plugin::LibraryLocation& location : plugin::backend_locations(
-           reinterpret_cast<const void*>(&library_locations), "scipy_openblas32/lib"))
-    all.push_back(location);
-  all.push_back(plugin::loader_location());
-  return all;
+  return plugin::host_library_locations(reinterpret_cast<const void*>(&library_locations));
 }
 
 SharedLibrary::SharedLibrary(const std::vector<std::string>& names, const std::string& cure,

@@ -124,6 +124,17 @@ inline std::vector<LibraryLocation> backend_locations(const void* in_backend,
 
 inline LibraryLocation loader_location() { return {"", "the loader"}; }
 
+// Where the libraries of the host are searched, in order: the places that the variable
+// DEEPBENCH_CPU_LIBRARY_PATH names, the Python environment, and the loader's folders. `in_package`
+// is the address of a function of the core or of the CPU backend, which lie in one folder.
+inline std::vector<LibraryLocation> host_library_locations(const void* in_package) {
+  std::vector<LibraryLocation> all = user_locations("DEEPBENCH_CPU_LIBRARY_PATH");
+  for (const LibraryLocation& one : backend_locations(in_package, "scipy_openblas32/lib"))
+    all.push_back(one);
+  all.push_back(loader_location());
+  return all;
+}
+
 // The file of this name at the location, with links resolved: a library looks for its parts beside
 // the file, not beside a link to it. Empty if there is no such file. A location that is itself a
 // file matches every name with which its own name begins: "libcudart.so.13.0.96" matches

