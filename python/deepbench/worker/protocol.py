@@ -82,7 +82,9 @@ def _serve_rows(request: RankRequest, words: Sequence[str], write: Callable[[str
     try:
         from deepbench import _core
 
-        group = ranks.join_group(request, followers)
+        group = ranks.join_group(
+            request, followers, lambda reason: os._exit(_refuse_rank(write, reason))
+        )
         signal.signal(signal.SIGINT, signal.SIG_IGN)
     except (RuntimeError, ImportError) as error:
         return _refuse_rank(write, str(error))

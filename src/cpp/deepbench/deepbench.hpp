@@ -12,4 +12,5 @@
 #include "deepbench/run/backend/loader.hpp"
 #include "deepbench/run/row/options.hpp"
 #include "deepbench/run/row/row.hpp"
+#include "deepbench/run/session/open_rendezvous.hpp"
 #include "deepbench/run/session/runner.hpp"

@@ -1,9 +1,11 @@
 // Binds the ranks of a group: the place of this process, and the rendezvous with the others.
+#include <pybind11/functional.h>
 #include <pybind11/stl.h>
 
 #include "bindings.hpp"
 #include "deepbench/group/launch_environment.hpp"
 #include "deepbench/group/rendezvous.hpp"
+#include "deepbench/run/session/open_rendezvous.hpp"
 
 namespace py = pybind11;
 using deepbench::Group;
@@ -31,6 +33,8 @@ void bind_group(py::module_& module) {
       .def_readonly("size", &LaunchEnvironment::size)
       .def_readonly("launcher", &LaunchEnvironment::launcher)
       .def_readonly("socket_path", &LaunchEnvironment::socket_path)
+      .def_readonly("meets_by_mpi", &LaunchEnvironment::meets_by_mpi,
+                    "The ranks learn by MPI where rank 0 listens: open_rendezvous() starts MPI.")
       .def_readwrite("timeout_s", &LaunchEnvironment::timeout_s);
   module.def("launch_environment", &deepbench::launch_environment,
              "From the variables of torchrun, srun or mpirun; None for a single process. Raises "
@@ -67,4 +71,15 @@ void bind_group(py::module_& module) {
            "secret; '' otherwise.")
       .def("wait", &Rendezvous::wait, py::call_guard<py::gil_scoped_release>(),
            "Waits for all ranks and returns the group. Raises BackendError on every rank.");
+  module.def(
+      "open_rendezvous",
+      [](const LaunchEnvironment& environment, const std::string& command,
+         const std::function<void(const std::string&)>& end_process) {
+        return deepbench::open_rendezvous(environment, {DEEPBENCH_VERSION, command}, end_process);
+      },
+      py::arg("environment"), py::arg("command"), py::arg("end_process"),
+      py::call_guard<py::gil_scoped_release>(),
+      "The Rendezvous of a launched rank, which the main thread opens. If MPI does not bring the "
+      "ranks together in time, another thread calls `end_process` with the reason, which must end "
+      "the process.");
 }

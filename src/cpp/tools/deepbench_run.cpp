@@ -19,9 +19,9 @@
 #include "deepbench/core/start_thread.hpp"
 #include "deepbench/core/status.hpp"
 #include "deepbench/group/launch_environment.hpp"
-#include "deepbench/group/rendezvous.hpp"
 #include "deepbench/run/chain/chain_request.hpp"
 #include "deepbench/run/row/json_writer.hpp"
+#include "deepbench/run/session/open_rendezvous.hpp"
 #include "deepbench/run/session/runner.hpp"
 
 namespace {
@@ -87,9 +87,11 @@ bool is_problem(const std::string& line) {
 std::shared_ptr<deepbench::Group> join_group_if_launched(const std::string& command) {
   const std::optional<deepbench::LaunchEnvironment> place = deepbench::launch_environment();
   if (!place) return nullptr;
-  deepbench::Rendezvous rendezvous(*place, {deepbench::version(), command});
-  if (const std::string warning = rendezvous.warning(); !warning.empty()) say("warning", warning);
-  return rendezvous.wait();
+  const std::unique_ptr<deepbench::Rendezvous> rendezvous = deepbench::open_rendezvous(
+      *place, {deepbench::version(), command},
+      [](const std::string& message) { std::_Exit(print_refusal(message)); });
+  if (const std::string warning = rendezvous->warning(); !warning.empty()) say("warning", warning);
+  return rendezvous->wait();
 }
 
 // Ends the process if it waits within a library for a lost rank.

@@ -82,7 +82,7 @@ TEST_CASE("with srun alone, rank 0 is on the first machine of the step") {
   by_pmi2["PMI_RANK"] = "1", by_pmi2["PMI_SIZE"] = "2";
   CHECK(parse(by_pmi2)->address == "node7");
   by_pmi2["PMI_RANK"] = "3", by_pmi2["PMI_SIZE"] = "4";  // set by a nested mpirun
-  CHECK_THROWS_AS(parse(by_pmi2), BackendUnavailable);
+  CHECK(parse(by_pmi2)->meets_by_mpi);
 }
 
 TEST_CASE("ranks that are known to be on one machine meet at a socket") {
@@ -145,9 +145,43 @@ TEST_CASE("the process that has created MPICH's connection tells launches apart"
   CHECK(parse(variables)->socket_path == without);
 }
 
-TEST_CASE("mpirun on several machines needs the address of rank 0") {
-  CHECK(rejection_message({{"PMI_RANK", "1"}, {"PMI_SIZE", "4"}, {"MPI_LOCALNRANKS", "2"}})
-            .find("MASTER_ADDR is not set") != std::string::npos);
+TEST_CASE("ranks of an MPI on several machines meet by it if nothing else tells where rank 0 is") {
+  const Variables open_mpi = {{"OMPI_COMM_WORLD_RANK", "1"},
+                              {"OMPI_COMM_WORLD_SIZE", "4"},
+                              {"OMPI_COMM_WORLD_LOCAL_SIZE", "2"}};
+  const Variables mpich = {{"PMI_RANK", "1"}, {"PMI_SIZE", "4"}, {"MPI_LOCALNRANKS", "2"}};
+  const Variables cray = {{"PMI_RANK", "1"}, {"PMI_SIZE", "4"}};
+  for (const Variables& variables : {open_mpi, mpich, cray}) {
+    CHECK(parse(variables)->meets_by_mpi);
+    CHECK(parse(variables)->uses_tcp());
+    CHECK(parse(variables)->port == 0);
+    Variables with_port = variables;
+    with_port["MASTER_PORT"] = "4711";
+    CHECK(parse(with_port)->meets_by_mpi);
+    CHECK(parse(with_port)->port == 4711);
+    Variables with_address = variables;
+    with_address["MASTER_ADDR"] = "node1";
+    CHECK_FALSE(parse(with_address)->meets_by_mpi);
+    CHECK(parse(with_address)->address == "node1");
+    CHECK(parse(with_address)->port == 29577);
+    Variables step = variables;  // --mpi=pmi2
+    step["SLURM_PROCID"] = "1", step["SLURM_STEP_NUM_TASKS"] = "4";
+    step["SLURM_STEP_NUM_NODES"] = "2", step["SLURM_STEP_NODELIST"] = "node[7-8]";
+    CHECK_FALSE(parse(step)->meets_by_mpi);
+    CHECK(parse(step)->address == "node7");
+  }
+  Variables local = mpich;
+  local["MPI_LOCALNRANKS"] = "4";
+  CHECK_FALSE(parse(local)->meets_by_mpi);
+}
+
+TEST_CASE("other ranks on several machines need the address of rank 0") {
+  const Variables torchrun = {{"RANK", "1"}, {"WORLD_SIZE", "4"}, {"LOCAL_WORLD_SIZE", "2"}};
+  const Variables srun = {{"SLURM_PROCID", "1"}, {"SLURM_STEP_NUM_TASKS", "4"}};
+  CHECK(rejection_message(torchrun) ==
+        "started by torchrun as one of 4 ranks, but MASTER_ADDR is not set: set it on every rank "
+        "to the host of rank 0 (Open MPI: mpirun -x MASTER_ADDR=HOST)");
+  CHECK(rejection_message(srun).find("started by srun as one of 4 ranks, but MASTER_ADDR is") == 0);
 }
 
 TEST_CASE("invalid variables are named") {

@@ -612,6 +612,61 @@ TEST_CASE("rank 0 listens at the address of its name and at no other") {
   }
 }
 
+TEST_CASE("with several addresses, rank 0 listens at all of them") {
+  LaunchEnvironment environment = environment_of(0, 2, 0, 0.2);
+  environment.further_addresses = {"192.0.2.1"};
+  Rendezvous first(environment, kIdentity);
+  for (const char* address : {"127.0.0.1", "127.0.0.2"}) {
+    Deadline deadline(1);
+    CHECK(Socket::connect(address, first.port(), deadline).is_open());
+  }
+  CHECK(wait_for_group(first).rejection.find(
+            "rank 1 of 2 did not connect to 127.0.0.1:" + std::to_string(first.port()) +
+            ", 192.0.2.1:" + std::to_string(first.port())) == 0);
+}
+
+// Closes each connection to it.
+class Stranger {
+ public:
+  Stranger(const std::string& address, int port)
+      : listener_(Socket::listen(address, port)), thread_([this] { serve(); }) {}
+  ~Stranger() {
+    ended_ = true;
+    thread_.join();
+  }
+  bool was_asked() const { return was_asked_; }
+
+ private:
+  void serve() {
+    bool out_of_descriptors = false;
+    while (!ended_)
+      if (listener_.is_readable(10) && listener_.accept(&out_of_descriptors).is_open())
+        was_asked_ = true;
+  }
+  Socket listener_;
+  std::atomic<bool> ended_{false}, was_asked_{false};
+  std::thread thread_;
+};
+
+TEST_CASE("a rank tries the addresses of rank 0 in turn, past one that belongs to a stranger") {
+  Rendezvous first(environment_of(0, 2, 0), kIdentity);
+  const Stranger stranger("127.0.0.3", first.port());
+  LaunchEnvironment environment = environment_of(1, 2, first.port());
+  environment.address = "127.0.0.2";  // nobody listens there
+  environment.further_addresses = {"127.0.0.3", "127.0.0.1"};
+  RendezvousOutcome outcome;
+  std::thread thread([&] {
+    Rendezvous second(environment, kIdentity);
+    outcome = wait_for_group(second);
+  });
+  const RendezvousOutcome of_first = wait_for_group(first);
+  thread.join();
+  CHECK(of_first.rejection == "");
+  REQUIRE(outcome.rejection == "");
+  CHECK(outcome.group->rank() == 1);
+  CHECK(stranger.was_asked());
+}
+
 TEST_CASE("a name that does not resolve is said on each rank, in one printable line") {
   LaunchEnvironment environment = environment_of(0, 2, 4711, 0.2);
   environment.address = "no\n\x1b[31mhost";

@@ -79,6 +79,12 @@ MAY_INCLUDE = {
         r"deepbench/(core|group|measure|run)/.*",
         r"deepbench/(plugin(_\w+)?\.h|fill\.h)",
     ),
+    # Ranks may meet by the MPI that the CPU backend measures.
+    "src/cpp/deepbench/run/session": (
+        r"deepbench/(core|group|measure|run)/.*",
+        r"deepbench/(plugin(_\w+)?\.h|fill\.h)",
+        r"deepbench/backend/mpi_library\.hpp",
+    ),
     # A row knows neither the fleet that wraps it nor the session that asks for it.
     "src/cpp/deepbench/run/row": (
         r"deepbench/(core|group|measure)/.*",

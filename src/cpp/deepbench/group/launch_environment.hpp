@@ -25,6 +25,12 @@ struct LaunchEnvironment {
   // The Unix socket at which ranks connect that are known to run on one machine. Empty: the ranks
   // connect to `address` and `port`.
   std::string socket_path;
+  // Further addresses of rank 0, which the other ranks try in turn after `address`. Rank 0 then
+  // listens at all addresses of its machine, and otherwise at `address` alone.
+  std::vector<std::string> further_addresses = {};
+  // No variable tells where rank 0 is, but an MPI started the ranks: `address` and `port` are then
+  // learned from rank 0 by MPI (run/session/open_rendezvous.hpp).
+  bool meets_by_mpi = false;
 
   bool uses_tcp() const { return sockets.empty() && socket_path.empty(); }
 };
@@ -37,6 +43,8 @@ using VariableLookup = std::function<const char*(const char* name)>;
 DEEPBENCH_API std::optional<LaunchEnvironment> parse_launch_environment(
     const VariableLookup& variable);
 DEEPBENCH_API std::optional<LaunchEnvironment> launch_environment();
+// Why the ranks cannot meet if nothing tells where rank 0 is, and how to set MASTER_ADDR.
+DEEPBENCH_API std::string missing_address_reason(const LaunchEnvironment& environment);
 // The seconds within which all ranks must connect: DEEPBENCH_RENDEZVOUS_TIMEOUT, else 60. Throws
 // BackendUnavailable for an invalid value of it or of DEEPBENCH_CONNECTION_TIMEOUT.
 DEEPBENCH_API double rendezvous_timeout_s();

@@ -25,8 +25,9 @@ constexpr uint64_t kMaxGreetingBytes = 1 << 20;
 constexpr uint64_t kMaxIntroductionBytes = 1 << 13;
 constexpr uint64_t kMaxConfirmationBytes = 8;
 constexpr uint64_t kMaxAnswerBytes = 1 << 24;
-constexpr int kReconnectDelayMs = 50;  // between attempts to connect
-constexpr double kRejectTimeoutS = 5;  // time for ranks to receive the rejection
+constexpr int kReconnectDelayMs = 50;   // between attempts to connect
+constexpr double kAddressTimeoutS = 1;  // for one of several addresses of rank 0, until the next
+constexpr double kRejectTimeoutS = 5;   // time for ranks to receive the rejection
 // The limits between greeting and challenge, between challenge and introduction, and between a
 // welcome and its confirmation.
 constexpr double kAnswerTimeoutS = 10;
@@ -44,7 +45,21 @@ bool is_loopback(const std::string& address) {
 std::string rank_zero_endpoint(const LaunchEnvironment& environment) {
   if (!environment.sockets.empty()) return "this machine";
   if (!environment.socket_path.empty()) return printable(environment.socket_path, 200);
-  return printable(environment.address, 80) + ":" + std::to_string(environment.port);
+  const std::string port = ":" + std::to_string(environment.port);
+  std::string all = printable(environment.address, 80) + port;
+  for (const std::string& address : environment.further_addresses) all += ", " + address + port;
+  return all;
+}
+
+// The address at which rank 0 listens: the only one that it has, or all of the same family.
+std::string listening_address(const LaunchEnvironment& environment) {
+  if (environment.further_addresses.empty()) return environment.address;
+  return environment.address.find(':') == std::string::npos ? "0.0.0.0" : "::";
+}
+
+bool is_on_this_machine(const Socket& connection) {
+  const std::string peer = connection.peer_address();
+  return is_loopback(peer) || peer == connection.address();
 }
 
 // Rank 0 has a connection to each rank, and shells often limit a process to 1,024 files although
@@ -76,8 +91,8 @@ void Rendezvous::listen() {
     if (environment_.uses_tcp()) {
       cure =
           "MASTER_ADDR must name an address of this machine; set MASTER_PORT to use another port";
-      // Listens only at the address that the ranks use.
-      listener_ = Socket::listen(environment_.address, environment_.port);
+      // Listens only at the address that the ranks use, if they use one.
+      listener_ = Socket::listen(listening_address(environment_), environment_.port);
       environment_.port = listener_.port();
       listening_address_ = listener_.address();
     } else if (!environment_.socket_path.empty()) {
@@ -292,15 +307,17 @@ bool Rendezvous::all_have_confirmed() const {
 }
 
 // The addresses of the other ranks as rank 0 sees them, and rank 0's address as they see it. Ranks
-// that connect over the loopback run on rank 0's machine and share its address.
+// on rank 0's machine share its address, as ranks on other machines see it if there are any.
 std::vector<std::string> Rendezvous::addresses() const {
   std::vector<std::string> all(seats_.size());
   for (size_t rank = 1; rank < seats_.size(); ++rank) {
-    all[rank] = seats_[rank].socket.peer_address();
-    if (all[0].empty() || is_loopback(all[0])) all[0] = seats_[rank].socket.address();
+    const Socket& connection = seats_[rank].socket;
+    const bool is_elsewhere = !is_on_this_machine(connection);
+    if (is_elsewhere) all[rank] = connection.peer_address();
+    if (all[0].empty() || is_loopback(all[0]) || is_elsewhere) all[0] = connection.address();
   }
   for (std::string& address : all)
-    if (is_loopback(address)) address = all[0];
+    if (address.empty()) address = all[0];
   return all;
 }
 
@@ -396,7 +413,19 @@ std::shared_ptr<Group> Rendezvous::begin() {
 Socket Rendezvous::connection_to_rank_zero(Deadline& deadline) const {
   if (!environment_.sockets.empty()) return Socket::inherited(environment_.sockets[0]);
   if (!environment_.socket_path.empty()) return connect_to_path(environment_.socket_path, deadline);
-  return Socket::connect(environment_.address, environment_.port, deadline);
+  if (environment_.further_addresses.empty())
+    return Socket::connect(environment_.address, environment_.port, deadline);
+  Deadline attempt(std::min(kAddressTimeoutS, deadline.left_s()));
+  return Socket::connect(environment_.address, environment_.port, attempt);
+}
+
+// The next attempt goes to the next address: a stranger may listen at one that other machines have
+// too.
+void Rendezvous::take_next_address() {
+  if (environment_.further_addresses.empty()) return;
+  environment_.further_addresses.push_back(std::move(environment_.address));
+  environment_.address = std::move(environment_.further_addresses.front());
+  environment_.further_addresses.erase(environment_.further_addresses.begin());
 }
 
 // Greets rank 0, which answers at once. A process that does not is a stranger at rank 0's address,
@@ -468,6 +497,7 @@ std::shared_ptr<Group> Rendezvous::connect_to_rank_zero() {
       if (is_greeting || reason.empty()) reason = std::move(latest);
       if (deadline.left_s() == 0 || !environment_.sockets.empty())
         throw BackendUnavailable(who + reason);
+      take_next_address();
     }
   }
 }

@@ -97,6 +97,7 @@ class DEEPBENCH_API Rendezvous {
 
   std::shared_ptr<Group> connect_to_rank_zero();
   Socket connection_to_rank_zero(Deadline& deadline) const;
+  void take_next_address();
   void greet_rank_zero(Socket& socket, Deadline& deadline) const;
   std::shared_ptr<Group> join_group(Socket socket) const;
 
