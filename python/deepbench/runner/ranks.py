@@ -14,6 +14,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple, NoReturn
 
+from deepbench.errors import UserError
 from deepbench.runner.cpu_limit import reached_cpu_limit
 from deepbench.runner.oom_kills import read_oom_kills
 from deepbench.runner.progress import Deadline
@@ -124,17 +125,20 @@ def join_group(
     return _start_group(request.spawn_count, request.command, followers)
 
 
-def dismiss_ranks(environment: LaunchEnvironment, command: str) -> None:
-    """Ends the other ranks of a launcher, for a rank 0 that cannot begin. They would wait for it
-    until their limit, since not every launcher ends them. Those that meet by MPI do wait: this
-    process would have to start MPI to tell them, and may then wait for ever itself."""
-    from deepbench import _core
+def dismiss_ranks(environment: LaunchEnvironment, command: str, error: UserError) -> None:
+    """Ends the other ranks of a launcher, for a rank 0 that cannot begin because of `error`. They
+    would wait for it until their limit, since not every launcher ends them. If ranks that meet by
+    MPI do not arrive, this process cannot leave MPI, and ends with the error."""
+    from deepbench import _core, libraries
 
-    if environment.meets_by_mpi:
-        return
+    def end_process(reason: str) -> NoReturn:
+        _print_message(f"error: {error}")
+        os._exit(error.exit_status)
+
+    libraries.export_library_path("auto")  # MPI's, as in the workers of the other ranks
     environment.timeout_s = min(environment.timeout_s, _DISMISSAL_S)
     with contextlib.suppress(RuntimeError):
-        _core.Rendezvous(environment, command).wait().end()
+        _core.open_rendezvous(environment, command, end_process).wait().end()
 
 
 def _start_group(size: int, command: str, followers: Sequence[str]) -> Group:

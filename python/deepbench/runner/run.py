@@ -89,9 +89,9 @@ class Run:
             return exec_worker(self._worker_command(self._options.ranks, is_child=False))
         try:
             old = self._begin()
-        except UserError:
+        except UserError as error:
             if self._environment is not None:
-                dismiss_ranks(self._environment, " ".join(self._command))
+                dismiss_ranks(self._environment, " ".join(self._command), error)
             raise
         try:
             self._hello = self._source.start()
