@@ -4,8 +4,10 @@
 #include <algorithm>
 #include <cstdio>
 #include <limits>
+#include <utility>
 #include <vector>
 
+#include "deepbench/core/stopwatch.hpp"
 #include "deepbench/measure/statistics.hpp"
 
 namespace deepbench {
@@ -17,9 +19,6 @@ constexpr int kClockRounds = 15;         // the most rounds in which two clocks 
 constexpr int kMinClockRounds = 9;  // the fewest; in fewer, each batch of one size may be delayed
 // Twice the calls take at least 1.5 times as long, and other multiples in proportion.
 constexpr double kMinGrowth = 0.75;
-// A batch of this many calls is judged even if it is shorter than kSettlingNs: neither a
-// disturbance nor the launch of the batch hides half of its calls.
-constexpr uint64_t kManyCalls = 1 << 16;
 // For doubt_about_further_calls: the least number of calls in a long batch, how many times as long
 // as a further call the first one may take, and the times in which a device begins and in which
 // each thread wakes. Events of GPUs take up to 5 us.
@@ -195,7 +194,7 @@ bool stays_far_off(const BatchTimer& plain, uint64_t calls, const Samples& sampl
 }  // namespace
 
 std::string doubt_about_count(const BatchTimer& plain, const Samples& samples,
-                              const MeasureOptions& options) {
+                              const MeasureOptions& options, uint64_t many) {
   if (samples.batch < 2) return "";
   const auto most = static_cast<uint64_t>(options.max_batch);
   uint64_t whole = std::min(samples.batch, most);
@@ -208,7 +207,7 @@ std::string doubt_about_count(const BatchTimer& plain, const Samples& samples,
     const double part_ns = plain(part).undisturbed_ns();
     const double whole_ns = plain(whole).elapsed_ns;
     if (grows(part_ns, whole_ns)) return "";
-    if (whole_ns >= kSettlingNs || whole >= kManyCalls) {
+    if (whole_ns >= kSettlingNs || whole >= many) {
       parts_ns.push_back(part_ns);
       wholes_ns.push_back(whole_ns);
     } else if (whole == most) {
@@ -289,6 +288,14 @@ std::string doubt_about_call_after_reset(const BatchTimer& plain, const BatchTim
   }
   if (!is_doubted(smallest(reset_ns), largest(plain_ns))) return "";
   return reset_text("a single call", smallest(reset_ns), largest(plain_ns));
+}
+
+BatchTimer idles_before_later_batches(BatchTimer time, bool is_simulated) {
+  return [time = std::move(time), idles = false, is_simulated](uint64_t count) mutable {
+    if (idles && !is_simulated) sleep_for_ns(kSettlingNs);
+    idles = true;
+    return time(count);
+  };
 }
 
 double suspect_reading_ns(const Samples& samples) {

@@ -30,9 +30,15 @@ inline bool this_rank(bool mine) { return mine; }  // for a process that makes i
 // Each of these functions returns the reason to doubt the samples, in one line, or "" if there is
 // none. `plain` makes batches in the way in which the samples were made.
 
-// Doubts that every call is made: half of the calls must take about half of the time.
+// A batch of this many calls is judged by doubt_about_count() even if it is shorter than
+// kSettlingNs: neither a disturbance nor the launch of the batch hides half of its calls.
+inline constexpr uint64_t kManyCalls = 1 << 16;
+
+// Doubts that every call is made: half of the calls must take about half of the time. `many` is the
+// number of calls of a batch that is judged whatever its length.
 DEEPBENCH_API std::string doubt_about_count(const BatchTimer& plain, const Samples& samples,
-                                            const MeasureOptions& options);
+                                            const MeasureOptions& options,
+                                            uint64_t many = kManyCalls);
 
 // Doubts that further calls do all the work: a call in a batch of its own must take at most 1.6
 // times as long as a further call of a long batch. The first call may have to wake `threads`
@@ -53,11 +59,15 @@ DEEPBENCH_API std::string doubt_about_reset(const BatchTimer& plain, const Batch
 DEEPBENCH_API double reset_cost_ns(double bytes, int64_t threads);
 
 // Does the same as doubt_about_reset() for a single call, since the first call after the outputs
-// were poisoned may do the work of all. Each timer lets the device and its threads idle for
-// kSettlingNs before later batches, so that a longer call is explained by `cost_ns` alone.
+// were poisoned may do the work of all. Each timer is one that idles_before_later_batches(), so
+// that a longer call is explained by `cost_ns` alone.
 DEEPBENCH_API std::string doubt_about_call_after_reset(const BatchTimer& plain,
                                                        const BatchTimer& after_reset,
                                                        double cost_ns);
+
+// Lets the device and its threads idle for kSettlingNs before each batch but the first, since most
+// correct kernels are acquitted after that one. Those of a simulator need not idle.
+DEEPBENCH_API BatchTimer idles_before_later_batches(BatchTimer time, bool is_simulated);
 
 // The times in which poisoned results are read, and in which they are read right after a call.
 struct ReadingTimes {

@@ -7,6 +7,7 @@
 
 #include "../../fake_backend.hpp"
 #include "../../json.hpp"
+#include "deepbench/core/status.hpp"
 #include "deepbench/run/session/runner.hpp"
 
 namespace deepbench {
@@ -65,6 +66,43 @@ TEST_CASE("a chain is verified in batches like those that are timed") {
   CHECK(chain_of("time 1000; mutant nan batches").row.status == Status::kIncorrect);
   const ChainRow slow = chain_of("time 1000; real_time; works 100000");
   CHECK(slow.row.status == Status::kMistrusted);
+}
+
+std::string verdict(const ChainRow& chain, const std::string& part) {
+  CHECK_MESSAGE(chain.row.reason.find(part) != std::string::npos, chain.row.reason);
+  return std::string(name_of(chain.row.status));
+}
+
+TEST_CASE(
+    "chains that do less than they state, or less than those that are verified, are mistrusted") {
+  const std::string reset = "after its outputs were poisoned";
+  CHECK(verdict(chain_of("time 2000; loops once"), "not every call is made") == "mistrusted");
+  CHECK(verdict(chain_of("time 60e3; further 5e3"), "not every call does the work") ==
+        "mistrusted");
+  CHECK(verdict(chain_of("time 1000; verified_time 10e3"), "a call takes 30 us " + reset) ==
+        "mistrusted");
+  CHECK(verdict(chain_of("time 1000; reset_call 300e3"), "a single call takes ") == "mistrusted");
+  // Poisoning cools caches and wakes threads.
+  CHECK(verdict(chain_of("time 1000; reset_call 10e3"), "") == "ok");
+}
+
+TEST_CASE(
+    "results of a chain that were computed once, or are computed when they are read, are found") {
+  CHECK(verdict(chain_of("time 1000; when m=8 refill ignored"),
+                "gemm m=8 n=4 k=4 trans_a=n trans_b=n precision=float: with other operands") ==
+        "incorrect");
+  CHECK(verdict(chain_of("time 1000; from 2 mutant nan; from 40 mutant none"), "while timing") ==
+        "incorrect");
+  const std::string reading = "real_time; time 1e6; works 1e6; reading 30e6";
+  // Other work on the machine may delay the reading of poison once, which ends the check.
+  ChainRow chain = chain_of(reading);
+  for (int i = 0; i < 4 && chain.row.status == Status::kOk; ++i) chain = chain_of(reading);
+  CHECK(verdict(chain, "they are computed when they are read") == "mistrusted");
+}
+
+TEST_CASE("a chain of a clock that shows more time than has passed is mistrusted") {
+  CHECK(verdict(chain_of("real_time; time 50e6", "chain 0 samples=3 ; gemm m=4 n=4 k=4"),
+                "the host saw only ") == "mistrusted");
 }
 
 TEST_CASE("a poison without effect is found, since old results would pass") {

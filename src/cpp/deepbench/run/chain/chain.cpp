@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <deque>
+#include <iterator>
 #include <optional>
 #include <string>
 #include <vector>
@@ -10,8 +11,9 @@
 #include "deepbench/core/status.hpp"
 #include "deepbench/core/stopwatch.hpp"
 #include "deepbench/core/utc_time.hpp"
-#include "deepbench/measure/audit.hpp"
+#include "deepbench/fill.h"
 #include "deepbench/measure/measure.hpp"
+#include "deepbench/run/chain/chain_audit.hpp"
 #include "deepbench/run/chain/linked_problem.hpp"
 #include "deepbench/run/row/admit.hpp"
 #include "deepbench/run/row/current_failure.hpp"
@@ -22,7 +24,11 @@ namespace deepbench {
 namespace {
 
 // A batch has at most about this many calls of kernels, since a backend may keep it as one graph.
-constexpr uint64_t kMaxKernelCalls = 4096;
+// Of half as many no disturbance hides that they are not made.
+constexpr uint64_t kMaxKernelCalls = 4096, kManyKernelCalls = kMaxKernelCalls / 2;
+// In each of these ranges a random batch of the measuring loop is verified briefly.
+constexpr uint64_t kSpotCheckRanges[] = {2, 6, 32};
+constexpr uint32_t kSpotCheckStream = 22;  // random stream that draws these batches
 
 class Chain {
  public:
@@ -31,8 +37,8 @@ class Chain {
     prepare(request);
     verify(1, "before timing");
     const MeasureOptions how = measure(request);
-    audit(how);
-    verify(row_.samples->batch, "after timing");
+    const VerifiedChain verified = verify(row_.samples->batch, "after timing");
+    audit(request, how, verified);
   }
 
  private:
@@ -73,11 +79,17 @@ class Chain {
 
   // Makes a batch of chains and verifies what every kernel left. In place, that is the sum of all
   // calls, which is known for some inputs only; the outputs are therefore verified once more after
-  // single calls of these kernels.
-  void verify(uint64_t chains, const std::string& when) {
+  // single calls of these kernels. Otherwise a batch after the samples is made twice,
+  // because the first one may suffer from caches that poisoning has cooled.
+  VerifiedChain verify(uint64_t chains, const std::string& when) {
     Stopwatch watch;
+    VerifiedChain verified;
     reset_and_check();
-    time(chains);
+    verified.call_ns = time(chains).per_call_ns();
+    if (row_.samples) {
+      if (!single_calls_) verified.call_ns = std::max(verified.call_ns, time(chains).per_call_ns());
+      verified.reading_ns = make_audit().time_reading();
+    }
     for (LinkedProblem& problem : problems_) {
       if (!problem.verifies()) continue;
       if (problem.in_place())
@@ -88,6 +100,7 @@ class Chain {
     if (single_calls_) verify_single_calls(when);
     describe_verification();
     row_.stages.verify_ns += watch.lap_ns();
+    return verified;
   }
 
   void verify_single_calls(const std::string& when) {
@@ -126,22 +139,51 @@ class Chain {
     how.max_batch = std::min(how.max_batch, int64_t(std::min(most, chains_between_restores_)));
     timed_->rest_after_sustained_load();
     timed_->begin_watching_waits();
-    row_.samples = deepbench::measure([&](uint64_t count) { return time(count); }, how);
+    draw_spot_checks();
+    row_.samples = deepbench::measure([&](uint64_t count) { return time_in_loop(count); }, how);
     timed_->end_watching_waits();
     row_.stages.measure_ns += watch.lap_ns();
     return how;
   }
 
-  // Doubts a backend whose batches make fewer chains than they state, or whose clock is slow.
-  void audit(const MeasureOptions& how) {
+  // In place the sum of all calls since the last restore would have to be known.
+  void draw_spot_checks() {
+    if (!options_.verify || single_calls_) return;
+    for (size_t i = 0; i + 1 < std::size(kSpotCheckRanges); ++i) {
+      const uint64_t begin = kSpotCheckRanges[i], size = kSpotCheckRanges[i + 1] - begin;
+      const uint64_t bits = deepbench_bits(row_.verification.seed, kSpotCheckStream, begin);
+      spot_checks_.push_back(begin + bits % size);
+    }
+  }
+
+  Batch time_in_loop(uint64_t count) {
+    const uint64_t number = batches_in_loop_++;
+    if (std::find(spot_checks_.begin(), spot_checks_.end(), number) == spot_checks_.end())
+      return time(count);
+    reset_outputs();
+    const Batch made = time(count);
+    for (LinkedProblem& problem : problems_)
+      if (problem.verifies()) problem.verify_briefly(number);
+    return made;
+  }
+
+  ChainAudit make_audit() {
+    return ChainAudit(
+        *timed_, problems_, [&](uint64_t count) { return time(count); }, [&] { reset_outputs(); });
+  }
+
+  // Runs last, because other operands overwrite those of the chain.
+  void audit(const ChainRequest& request, const MeasureOptions& how,
+             const VerifiedChain& verified) {
     if (!options_.verify) return;
     Stopwatch watch;
-    const BatchTimer plain = [&](uint64_t count) { return time(count); };
-    std::string doubt = doubt_about_count(plain, *row_.samples, how);
-    if (doubt.empty() && !timed_->is_simulated() && is_clock_slow(*row_.samples))
-      doubt = doubt_about_slow_clock(plain, *row_.samples, how).why;
-    row_.stages.verify_ns += watch.lap_ns();
+    ChainAudit audit = make_audit();
+    const uint64_t many = std::max<uint64_t>(2, kManyKernelCalls / request.order.size());
+    const bool is_device_shared = context_.device.integer("other_processes", 0) > 0;
+    const std::string doubt = audit.doubt(*row_.samples, how, verified, many, is_device_shared);
     if (!doubt.empty()) throw RowFailure(Status::kMistrusted, doubt);
+    if (row_.median_ns() < kLongCallNs) audit.verify_other_operands(row_.verification.seed);
+    row_.stages.verify_ns += watch.lap_ns();
   }
 
   void reset_and_check() {
@@ -170,6 +212,8 @@ class Chain {
   std::optional<TimedKernel> single_calls_;  // of the kernels in place
   uint64_t chains_between_restores_ = 1 << 20;
   uint64_t chains_since_restore_ = 0;
+  std::vector<uint64_t> spot_checks_;  // numbers of batches in the measuring loop
+  uint64_t batches_in_loop_ = 0;
 };
 
 }  // namespace

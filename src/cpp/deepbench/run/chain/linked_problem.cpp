@@ -86,6 +86,14 @@ void LinkedProblem::verify(const std::string& when) {
   require_correct(verifier_->check(*kernel_, when));
 }
 
+void LinkedProblem::verify_briefly(uint64_t number) {
+  require_correct(verifier_->check_briefly(*kernel_, number));
+}
+
+double LinkedProblem::bytes_of_calls() const {
+  return double(calls_) * problem_.operation().work(problem_).bytes;
+}
+
 void LinkedProblem::verify_sum(uint64_t chains, const std::string& when) {
   if (!verifier_->adds_up()) return;
   // Every chain begins with the same copy, so that calls do not divide equally among the copies.

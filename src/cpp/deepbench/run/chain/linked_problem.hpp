@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "deepbench/core/problem.hpp"
 #include "deepbench/run/backend/backend.hpp"
@@ -46,6 +47,18 @@ class LinkedProblem {
   void verify(const std::string& when);
   // In place: verifies the sum of the calls of so many chains, if it is known.
   void verify_sum(uint64_t chains, const std::string& when);
+  // Verifies a batch among those that are timed, out of place and at a fraction of the cost.
+  void verify_briefly(uint64_t number);
+  // Rewrites the operands with random values. Returns false if the kernel cannot do that.
+  bool refill(uint64_t seed) { return kernel_->refill("uniform", seed); }
+  // A few of the compared elements.
+  std::vector<double> read_some() { return verifier_->read_some(*kernel_); }
+  // Throws RowFailure (kIncorrect) for a finding that is not one of a single verification.
+  void fail(const std::string& reason) { require_correct(verifier_->fail(reason)); }
+  // Reads from the outputs as much as is needed to see that they are there.
+  void read_briefly() { verifier_->read_briefly(*kernel_); }
+  // What the calls of one chain read and write.
+  double bytes_of_calls() const;
 
  private:
   void require_correct(bool good) const;

@@ -1,6 +1,8 @@
 // Makes batches of a prepared kernel, and takes the steps between them.
 #include "deepbench/run/row/timed_kernel.hpp"
 
+#include <unistd.h>
+
 #include <algorithm>
 #include <cmath>
 #include <utility>
@@ -116,6 +118,12 @@ Batch TimedKernel::batch(uint64_t count, deepbench_launch launch, uint32_t flags
   if (activity_) activity_->add_batch(options_.is_sustained());
   if (hooks_) hooks_->after_batch();
   return batch;
+}
+
+int64_t TimedKernel::working_threads(const Attributes& kernel_facts) const {
+  const int64_t said = kernel_facts.integer("threads", 1);
+  const int64_t most = sysconf(_SC_NPROCESSORS_ONLN);
+  return is_simulated_ || most < 1 ? said : std::min(said, most);
 }
 
 void TimedKernel::begin_watching_waits() {

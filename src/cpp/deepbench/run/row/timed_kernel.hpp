@@ -30,6 +30,9 @@ class TimedKernel {
   bool in_place() const { return kernel_->in_place(); }
   // Whether the backend's times are a simulator's.
   bool is_simulated() const { return is_simulated_; }
+  // The number of threads that do the work of a kernel with these facts and may have to be woken
+  // for it, limited by the number of processors.
+  int64_t working_threads(const Attributes& kernel_facts) const;
   bool perturbs_schedule() const { return perturbs_schedule_; }
   // The number of calls after which an operand in place is restored.
   uint64_t calls_between_restores() const { return calls_between_restores_; }

@@ -1,8 +1,6 @@
 // Verifies the calls that are timed, and compares their times with each other.
 #include "deepbench/run/row/trial_audit.hpp"
 
-#include <unistd.h>
-
 #include <algorithm>
 #include <iterator>
 
@@ -291,20 +289,13 @@ void TrialAudit::require_no_doubt(const std::string& doubt) {
   });
 }
 
-// The number of threads that do the work and may have to be woken for it, limited by the number of
-// processors.
-int64_t TrialAudit::threads() const {
-  const int64_t said = timed_.facts().integer("threads", 1);
-  const int64_t most = sysconf(_SC_NPROCESSORS_ONLN);
-  return timed_.is_simulated() || most < 1 ? said : std::min(said, most);
-}
-
 void TrialAudit::audit_batches(double verified_call_ns) {
   const BatchTimer plain = [&](uint64_t count) { return timed_.time_without_rest(count); };
   require_no_doubt(doubt_about_count(plain, samples_, options_));
   // With ranks, the first call includes the time until all of them have arrived.
   if (!plan_.problem.operation().is_collective()) {
-    require_no_doubt(doubt_about_further_calls(plain, samples_, options_, threads()));
+    require_no_doubt(doubt_about_further_calls(plain, samples_, options_,
+                                               timed_.working_threads(timed_.facts())));
     audit_call_after_reset(verified_call_ns);
   }
   if (verified_call_ns > kMaxVerifiedSlowdown * median(samples_.per_call_ns))
@@ -316,21 +307,16 @@ void TrialAudit::audit_batches(double verified_call_ns) {
 // outputs were poisoned.
 void TrialAudit::audit_call_after_reset(double verified_call_ns) {
   const double call_ns = median(samples_.per_call_ns);
-  const double cost_ns =
-      reset_cost_ns(plan_.problem.operation().work(plan_.problem).bytes, threads());
+  const double cost_ns = reset_cost_ns(plan_.problem.operation().work(plan_.problem).bytes,
+                                       timed_.working_threads(timed_.facts()));
   if ((verified_call_ns - call_ns) * double(samples_.batch) <= cost_ns) return;
-  // The first two batches omit the pause, since most correct kernels are acquitted after them.
-  auto settle = [&, batches = 0]() mutable {
-    if (++batches > 2 && !timed_.is_simulated()) sleep_for_ns(kSettlingNs);
-  };
-  const BatchTimer plain = [&](uint64_t count) {
-    settle();
-    return timed_.time_without_rest(count);
-  };
+  const BatchTimer plain = idles_before_later_batches(
+      [&](uint64_t count) { return timed_.time_without_rest(count); }, timed_.is_simulated());
+  const BatchTimer batch = idles_before_later_batches(
+      [&](uint64_t count) { return timed_.batch(count); }, timed_.is_simulated());
   const BatchTimer after_reset = [&](uint64_t count) {
     timed_.reset_outputs();
-    settle();
-    const Batch made = timed_.batch(count);
+    const Batch made = batch(count);
     read_one();
     return made;
   };

@@ -64,7 +64,6 @@ class TrialAudit {
   ReadingTimes time_readings();
   bool is_suspect(const std::string& what, bool mine);
   void require_no_doubt(const std::string& doubt);
-  int64_t threads() const;
   void audit_batches(double verified_call_ns);
   void audit_call_after_reset(double verified_call_ns);
   void audit_reading();
