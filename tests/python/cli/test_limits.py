@@ -74,9 +74,9 @@ def test_charts_need_threads(
 
 
 @pytest.mark.parametrize("name", ["page.html", "chart.svg"])
-@pytest.mark.parametrize("files", [6, 10])
+@pytest.mark.parametrize("files", [6, 12, 16])
 def test_charts_need_open_files(name: str, files: int, tmp_path: Path) -> None:
-    """vl-convert panics there, of which it prints lines of its own."""
+    """With fewer, threads of vl-convert would panic and print lines of their own."""
     pytest.importorskip("vl_convert")
     results = write_result_file(tmp_path / "rows.jsonl", [with_samples(make_gemm())])
     done = run_limited(
@@ -84,11 +84,11 @@ def test_charts_need_open_files(name: str, files: int, tmp_path: Path) -> None:
         before=lambda: resource.setrlimit(resource.RLIMIT_NOFILE, (files, files)),
     )  # fmt: skip
     assert done.returncode == 2
-    lines = done.stderr.splitlines()
-    (error,) = [line for line in lines if line.startswith("deepbench: error: ")]
-    assert error.startswith("deepbench: error: vl-convert cannot draw the charts")
-    assert "ulimit -n" in error
-    assert "Traceback" not in done.stderr
+    assert re.fullmatch(
+        r"deepbench: error: charts need \d+ open files"
+        r".*'ulimit -n'.*\n",
+        done.stderr,
+    )
     assert not (tmp_path / name).exists()
 
 

@@ -24,6 +24,7 @@ Spec = dict[str, Any]
 _EXPOSED = "window.drawChart = vegaEmbed;"
 _RING = "ring"  # the style of the mark around the selected row
 _V8_ADDRESS_SPACE = 66 << 30  # bytes; vl-convert 1.9 reserves 64.4 GiB
+_OPEN_FILES = 16  # with fewer, threads of vl-convert 1.9 panic and print lines of their own
 _LONGEST_REASON = 300  # characters; errors of scripts end with a stack of calls
 _CHARACTER_OF_TWO_HALVES = re.compile("[\U00010000-\U0010ffff]")
 _SCALE = 2.5  # pixels of an image per pixel of the page
@@ -170,6 +171,7 @@ def require_resources() -> None:
     """Raises FormatError where V8, which vl-convert contains, would abort the process."""
     _require_address_space()
     _require_threads()
+    _require_open_files()
 
 
 def _require_address_space() -> None:
@@ -184,6 +186,22 @@ def _require_address_space() -> None:
             f"charts need {_V8_ADDRESS_SPACE >> 30} GiB of address space, more than this process "
             "may have: 'ulimit -v unlimited', or '--format markdown'"
         ) from None
+
+
+def _require_open_files() -> None:
+    """Opens as many files as vl-convert, whose threads print a panic where they cannot."""
+    opened: list[int] = []
+    try:
+        while len(opened) < _OPEN_FILES:
+            opened += os.pipe()
+    except OSError:
+        raise FormatError(
+            f"charts need {_OPEN_FILES} open files, more than this process may have: raise "
+            "'ulimit -n', or give '--format markdown'"
+        ) from None
+    finally:
+        for file in opened:
+            os.close(file)
 
 
 def _require_threads() -> None:
