@@ -153,6 +153,7 @@ class Run:
             [*launch.prefix, *self._worker_command(launch.spawn_count, not launch.prefix)],
             say=self._screen.say,
             tick=self._update_progress,
+            rendezvous_s=self._rendezvous_s,
             hang_limit_s=self._options.hang_limit_s,
             backend=self._options.backend,
             can_restart=self._environment is None,
@@ -162,16 +163,26 @@ class Run:
             on_ceiling=self._write_ceiling,
         )
 
+    @property
+    def _has_ranks(self) -> bool:
+        return self._options.processes is not None or self._environment is not None
+
+    @property
+    def _rendezvous_s(self) -> float:
+        """The seconds in which other ranks may arrive before a worker starts."""
+        from deepbench import _core
+
+        return _core.rendezvous_timeout_s() if self._has_ranks else 0.0
+
     def _worker_command(self, spawn_count: int | None = None, is_child: bool = True) -> list[str]:
-        several = self._options.processes is not None or self._environment is not None
-        asked = " ".join(self._command) if several else ""
+        asked = " ".join(self._command) if self._has_ranks else ""
         return worker_command(
             self._options.backend,
             self._options.worker_words(),
             spawn_count,
             asked,
             is_child,
-            self._options.hang_limit_s if several else None,
+            self._options.hang_limit_s if self._has_ranks else None,
         )
 
     def _open_file(self) -> ResultFile | None:

@@ -75,6 +75,7 @@ class Session:
         say: Callable[[str], object] = lambda text: None,
         tick: Callable[[], object] = lambda: None,
         start_timeout_s: float = START_TIMEOUT_S,
+        rendezvous_s: float = 0.0,
         hang_limit_s: float | None = None,
         backend: str = "",
         can_restart: bool = True,
@@ -91,6 +92,7 @@ class Session:
         self._say = say  # gets each line of the worker's standard error
         self._tick = tick  # called a few times a second while waiting
         self._start_timeout_s = start_timeout_s
+        self._rendezvous_s = rendezvous_s  # in which the other ranks may arrive, before it starts
         self._hang_limit_s = hang_limit_s  # also limits the start of a worker if it is shorter
         # The beginning of messages about a start.
         self._of_backend = f"backend {backend}: " if backend else ""
@@ -195,8 +197,8 @@ class Session:
     def _start_limit(self) -> tuple[float, str]:
         """Seconds in which a worker must say hello, and the option that sets them."""
         if self._hang_limit_s is not None and self._hang_limit_s < self._start_timeout_s:
-            return self._hang_limit_s, " (--hang-limit)"
-        return self._start_timeout_s, ""
+            return self._rendezvous_s + self._hang_limit_s, " (--hang-limit)"
+        return self._rendezvous_s + self._start_timeout_s, ""
 
     def _measured_row(self, measured: str, failure: WorkerFailure) -> str:
         """The row of a worker that ended after measuring it. If a ceiling ended the worker, this

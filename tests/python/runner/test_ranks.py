@@ -463,6 +463,15 @@ def test_a_rank_that_does_not_come() -> None:
     assert "rank 2: " in other_err
 
 
+def test_the_limit_of_a_start_leaves_ranks_the_time_to_arrive() -> None:
+    ranks = RankProcesses(2)
+    ranks.start(0, "all_reduce", "elements=3000", "--hang-limit", "1",
+                DEEPBENCH_RENDEZVOUS_TIMEOUT="4")  # fmt: skip
+    [(status, _, err)] = ranks.wait_for_all()
+    assert status == 2
+    assert "rank 1 of 2 did not connect to 127.0.0.1:" in err
+
+
 def test_rank_0_that_does_not_come() -> None:
     ranks = RankProcesses(2)
     ranks.start(1, "all_reduce", "elements=3000", DEEPBENCH_RENDEZVOUS_TIMEOUT="1")
