@@ -85,6 +85,16 @@ def launch_environment() -> LaunchEnvironment | None:
         raise UsageError(str(error)) from None
 
 
+def rendezvous_timeout_s() -> float:
+    """The seconds in which all ranks must arrive. Raises UsageError."""
+    from deepbench import _core
+
+    try:
+        return _core.rendezvous_timeout_s()
+    except RuntimeError as error:
+        raise UsageError(str(error)) from None
+
+
 def exec_worker(command: Sequence[str]) -> int:
     """Replaces this process by a worker. The process id stays, since the launcher watches it."""
     sys.stdout.flush()

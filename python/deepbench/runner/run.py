@@ -19,7 +19,12 @@ from deepbench.results.resume_check import first_difference
 from deepbench.results.visits import VisitLine
 from deepbench.runner.chain_maker import ChainMaker, by_key
 from deepbench.runner.context import build_context, opening_line_of_run, skipped_text
-from deepbench.runner.launcher import exec_worker, launch_environment, plan_launch
+from deepbench.runner.launcher import (
+    exec_worker,
+    launch_environment,
+    plan_launch,
+    rendezvous_timeout_s,
+)
 from deepbench.runner.plan import PlannedRow, make_parser, plan, without_long_calls
 from deepbench.runner.progress import Screen, Stopwatch, rough_duration_text
 from deepbench.runner.ranks import dismiss_ranks, worker_command
@@ -153,7 +158,7 @@ class Run:
             [*launch.prefix, *self._worker_command(launch.spawn_count, not launch.prefix)],
             say=self._screen.say,
             tick=self._update_progress,
-            rendezvous_s=self._rendezvous_s,
+            rendezvous_s=rendezvous_timeout_s() if self._has_ranks else 0.0,
             hang_limit_s=self._options.hang_limit_s,
             backend=self._options.backend,
             can_restart=self._environment is None,
@@ -166,13 +171,6 @@ class Run:
     @property
     def _has_ranks(self) -> bool:
         return self._options.processes is not None or self._environment is not None
-
-    @property
-    def _rendezvous_s(self) -> float:
-        """The seconds in which other ranks may arrive before a worker starts."""
-        from deepbench import _core
-
-        return _core.rendezvous_timeout_s() if self._has_ranks else 0.0
 
     def _worker_command(self, spawn_count: int | None = None, is_child: bool = True) -> list[str]:
         asked = " ".join(self._command) if self._has_ranks else ""
