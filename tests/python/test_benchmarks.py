@@ -51,6 +51,9 @@ def printed_section(folder: Path, section: str, capsys: pytest.CaptureFixture[st
     return capsys.readouterr().out
 
 
+RANKS = ("--devices", "--ranks")  # options that say how many take part
+
+
 def test_tables_of_a_processor_run_on_it_alone(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -101,6 +104,34 @@ def test_models_have_tables(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
         "mlperf_v0_5_half": "mlperf-v0.5",
         "lrn_float": "ai-matrix-layers",
     }
+
+
+def test_tables_of_several_devices(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    import collective_tables  # type: ignore[import-not-found]
+    from collective_sweeps import SWEEP  # type: ignore[import-not-found]
+    from collectives_page import COMPARED  # type: ignore[import-not-found]
+
+    measured: dict[str, list[str]] = {}
+    monkeypatch.setattr(
+        collective_tables,
+        "measure_table",
+        lambda name, words, folder, limit_s: bool(measured.setdefault(name, words)),
+    )
+    command = ["collective_tables.py", "--folder", str(tmp_path)]
+    monkeypatch.setattr(sys, "argv", [*command, "--devices", "2"])
+    assert collective_tables.main() == 0
+    published = {path.stem for path in (ROOT / "results/h200x2").glob("*.jsonl")}
+    assert measured.keys() == published
+    for name in measured.keys() - {"fleet_all_half_quick"}:
+        assert any(pattern.fullmatch(name) for pattern in (SWEEP, COMPARED)), name
+    for words in measured.values():
+        assert "2" in (words[words.index(name) + 1] for name in words if name in RANKS)
+    monkeypatch.setattr(sys, "argv", [*command, "--devices", "1"])
+    with pytest.raises(SystemExit):
+        collective_tables.main()
+    assert "--devices must be at least 2" in capsys.readouterr().err
 
 
 def test_tables_keep_the_candidates_that_a_search_compared(tmp_path: Path) -> None:
