@@ -414,7 +414,8 @@ def row_of_json_value(
     validates: bool = True,
 ) -> Row:
     """The row in a line, whose JSON is `value`, of a file of schema `version`. `file_has_rests` as
-    in upgrade_row(). Raises SchemaError."""
+    in upgrade_row(). Raises SchemaError, unless the line is known to be valid and `validates` is
+    false."""
     is_current = version == schema.VERSION
     if not is_current and isinstance(value, dict):
         value = upgrade_row(value, version, file_has_rests)

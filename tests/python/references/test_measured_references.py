@@ -21,7 +21,7 @@ from deepbench import references
 from deepbench.accept.families import chosen_rows
 from deepbench.accept.reference import read_reference
 from deepbench.references.admission import is_sound
-from deepbench.results import Row, read
+from deepbench.results import Row, parsed, read
 from example_rows import make_context, make_gemm, make_row
 from source_tree import ROOT
 
@@ -112,6 +112,13 @@ def test_all_rows_of_the_package_are_sound() -> None:
     for reference in references.available():
         if reference.kind == references.MEASURED:
             assert all(map(is_sound, references.load(reference).rows)), reference.name
+
+
+def test_all_references_are_valid() -> None:
+    """Loading one does not validate its rows again."""
+    for reference in references.available():
+        data = gzip.decompress((Path(references.__file__).parent / reference.file).read_bytes())
+        assert parsed(Path(reference.file), data).rows, reference.name
 
 
 def test_a_spread_states_its_devices() -> None:
