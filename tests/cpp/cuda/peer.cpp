@@ -1,9 +1,11 @@
 // Sums over peer memory in one process. Ranks are streams of one device, with grids small enough to
 // run concurrently, or of all devices if there are several. tests/gpu/test_peer.py covers
-// memory that several processes share.
+// memory that several processes share. DEEPBENCH_TEST_PEER_CALLS is the number of consecutive
+// calls, for tools that slow down each launch (racecheck).
 #include <algorithm>
 #include <chrono>
 #include <cmath>
+#include <cstdlib>
 #include <cstring>
 #include <functional>
 #include <iterator>
@@ -210,24 +212,31 @@ TEST_CASE("gpu: peer: every algorithm computes sums of every type and size") {
   check_sums("float", 4099, 3, 8);
 }
 
+int consecutive_calls() {
+  const char* calls = std::getenv("DEEPBENCH_TEST_PEER_CALLS");
+  return calls ? std::max(10, std::atoi(calls)) : 1000;
+}
+
 // Only stream order separates two calls, so a rank may be one call ahead of others.
 TEST_CASE("gpu: peer: a thousand consecutive calls are correct, also as a graph") {
   REQUIRE_GPU();
+  const int calls = consecutive_calls();
+  constexpr int kReplays = 10;
   for_each_algorithm(
-      "float", 20011, 4, false, kBlocks, [](DevicesUnderTest& machine, PeerAlgorithm) {
+      "float", 20011, 4, false, kBlocks, [calls](DevicesUnderTest& machine, PeerAlgorithm) {
         machine.fill(0);
-        machine.run(1000);
+        machine.run(calls);
         CHECK(machine.count_wrong_outputs(0) == 0);
 
         std::vector<std::unique_ptr<cuda::Graph>> graphs;
         for (int r = 0; r < machine.ranks(); ++r) {
           machine.rank(r).home.make_current();
           graphs.push_back(std::make_unique<cuda::Graph>(machine.rank(r).stream, [&] {
-            for (int call = 0; call < 100; ++call) machine.enqueue(r);
+            for (int call = 0; call < calls / kReplays; ++call) machine.enqueue(r);
           }));
         }
         machine.fill(1);
-        for (int replay = 0; replay < 10; ++replay)
+        for (int replay = 0; replay < kReplays; ++replay)
           for (int r = 0; r < machine.ranks(); ++r) {
             machine.rank(r).home.make_current();
             graphs[size_t(r)]->launch(machine.rank(r).stream);
