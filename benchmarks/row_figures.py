@@ -10,6 +10,7 @@ from __future__ import annotations
 import json
 import math
 import statistics
+import threading
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -21,6 +22,7 @@ from deepbench.references import processor_identity
 from deepbench.results import Row
 
 _WALL_TIMES = "wall_seconds.json"
+_RECORDING = threading.Lock()
 
 
 @dataclass(frozen=True)
@@ -41,9 +43,10 @@ def wall_times(folder: Path) -> dict[str, WallTime]:
 
 
 def record_wall_time(folder: Path, name: str, time: WallTime) -> None:
-    times = {**wall_times(folder), name: time}
-    text = json.dumps({key: asdict(one) for key, one in times.items()}, indent=2) + "\n"
-    (folder / _WALL_TIMES).write_text(text, encoding="utf-8")
+    with _RECORDING:  # devices of one machine end at the same time
+        times = {**wall_times(folder), name: time}
+        text = json.dumps({key: asdict(one) for key, one in times.items()}, indent=2) + "\n"
+        (folder / _WALL_TIMES).write_text(text, encoding="utf-8")
 
 
 def device_uuid(context: Mapping[str, Any]) -> str | None:

@@ -5,7 +5,8 @@
 Reads all result files below RESULTS (default results) and writes a compressed result file for each
 kind of device and measured.json, their index, to FOLDER (default python/deepbench/references). A
 reference has the sound rows without their samples. Where several devices measured the same rows,
-the index states by how much the devices differ. The same files give the same bytes.
+the index states by how much the devices differ, and a row of at least five devices has the time and
+the energy of each. The same files give the same bytes.
 """
 
 from __future__ import annotations
@@ -19,14 +20,16 @@ import statistics
 import sys
 from collections import Counter, defaultdict
 from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from deepbench import _core, results
+from deepbench import _core, references, results
 from deepbench.references import family_of, kind_of_device, processor_identity
 from deepbench.references.admission import is_sound
 from deepbench.results import ResultFile, Row, schema
 from deepbench.results.build import version_text
+from deepbench.results.row import DeviceFigures
 
 ROOT = Path(__file__).parents[1]
 FOLDER = ROOT / "python/deepbench/references"
@@ -71,7 +74,11 @@ def write_references(folder: Path, source: Path) -> None:
     index = []
     for kind in kinds_of_devices(source):
         file = re.sub(r"[^a-z0-9]+", "_", kind.name.lower()).strip("_") + ".jsonl.gz"
-        rows = [thinned(position, row) for position, row in enumerate(reference_rows(kind))]
+        shared = figures_by_setup(kind.files)
+        rows = [
+            thinned(position, row, shared[setup_of(row)])
+            for position, row in enumerate(reference_rows(kind))
+        ]
         lines = [json.dumps(reference_context(kind, len(rows)), ensure_ascii=False)]
         lines += map(_core.line_of_members, rows)
         data = "".join(line + "\n" for line in lines).encode()
@@ -136,8 +143,9 @@ def setup_of(row: Row) -> Hashable:
     return row.problem, conditions, row.library, row.algorithm.mode
 
 
-def thinned(position: int, row: Row) -> Json:
-    """The members of a row that a comparison needs."""
+def thinned(position: int, row: Row, devices: Mapping[str, DeviceFigures]) -> Json:
+    """The members of a row that a comparison needs, and what each device measured if these are
+    enough to judge another device by."""
     kept: Json = {
         "type": "row",
         "position": position,
@@ -154,12 +162,19 @@ def thinned(position: int, row: Row) -> Json:
     if "visits" in kept["statistics"]:
         visits = kept["statistics"]["visits"]
         kept["statistics"]["visits"] = {key: visits.get(key) for key in KEPT_OF_VISITS}
+    if len(devices) >= references.FEWEST_DEVICES:
+        kept["devices"] = [
+            {key: value for key, value in asdict(figures).items() if value is not None}
+            for figures in devices.values()
+        ]
     return rounded(kept)
 
 
 def rounded(value: Any) -> Any:
     if isinstance(value, dict):
         return {key: rounded(one) for key, one in value.items()}
+    if isinstance(value, list):
+        return [rounded(one) for one in value]
     return float(f"{value:.{DIGITS}g}") if isinstance(value, float) else value
 
 
@@ -271,17 +286,36 @@ def spread_between_devices(files: Sequence[ResultFile]) -> dict[str, Json]:
 
 
 def times_by_setup(files: Sequence[ResultFile]) -> dict[tuple[str, Hashable], dict[str, float]]:
-    """The time of each device, by family and setup. Collective operations have no time of one
-    device."""
-    found: defaultdict[tuple[str, Hashable], dict[str, float]] = defaultdict(dict)
+    """The time of each device, by family and setup."""
+    families = {
+        setup_of(row): family_of(row.op, row.attributes) for one in files for row in one.rows
+    }
+    return {
+        (families[setup], setup): {
+            device: float(figures.median_ns or math.nan) for device, figures in devices.items()
+        }
+        for setup, devices in figures_by_setup(files).items()
+    }
+
+
+def figures_by_setup(
+    files: Sequence[ResultFile],
+) -> defaultdict[Hashable, dict[str, DeviceFigures]]:
+    """What each device measured, by setup. The first energy of a device counts, since few files
+    state one. Collective operations have no figures of one device."""
+    found: defaultdict[Hashable, dict[str, DeviceFigures]] = defaultdict(dict)
     for result in files:
         devices = file_devices(result)
         for row in result.rows:
-            if is_sound(row) and not row.regime.ranks:
-                medians = row.ranks.median_ns if row.ranks else [row.time_ns]
-                times = found[family_of(row.op, row.attributes), setup_of(row)]
-                for device, time in zip(devices, medians, strict=True):
-                    times.setdefault(device, float(time or math.nan))
+            if not is_sound(row) or row.regime.ranks:
+                continue
+            medians = row.ranks.median_ns if row.ranks else [row.time_ns]
+            known = found[setup_of(row)]
+            for device, time in zip(devices, medians, strict=True):
+                energy_j = None if row.ranks else row.energy_j
+                first = known.setdefault(device, DeviceFigures(device, time))
+                if first.energy_j is None and energy_j is not None:
+                    known[device] = replace(first, energy_j=energy_j)
     return found
 
 

@@ -9,6 +9,8 @@ from typing import Any
 
 import pytest
 
+from deepbench.accept.families import COMPUTE, ENERGY, SUSTAINED_CLOCKS, chosen_rows
+from deepbench.accept.reference import read_reference
 from deepbench.problems.selection import select
 from deepbench.results import read
 from example_rows import make_context, make_gemm, row_of_members
@@ -132,6 +134,35 @@ def test_tables_of_several_devices(
     with pytest.raises(SystemExit):
         collective_tables.main()
     assert "--devices must be at least 2" in capsys.readouterr().err
+
+
+def test_acceptance_tables_have_what_accept_compares(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    import acceptance_tables  # type: ignore[import-not-found]
+
+    measured: dict[str, list[str]] = {}
+    monkeypatch.setattr(
+        acceptance_tables,
+        "measure_table",
+        lambda name, words, folder, limit_s: bool(measured.setdefault(name, words)),
+    )
+    command = ["acceptance_tables.py", "--folder", str(tmp_path), "--machine", "a"]
+    monkeypatch.setattr(sys, "argv", [*command, "--devices", "2"])
+    assert acceptance_tables.main() == 0
+    assert {(name, words[0], words[-1]) for name, words in measured.items()} == {
+        (f"a_device{device}_{name}", word, device)
+        for device in "01"
+        for name, word in (("memory", "memory"), ("products", "run"))
+    }
+    chosen = chosen_rows(read_reference(["h200"]), 225, 1)
+    known = set(acceptance_tables.PRODUCTS.read_text().split())
+    for family in (COMPUTE, SUSTAINED_CLOCKS, ENERGY):
+        assert {f"precision={row.entry.attributes['precision']}" for row in chosen[family]} <= known
+    monkeypatch.setattr(sys, "argv", [*command, "--devices", "0"])
+    with pytest.raises(SystemExit):
+        acceptance_tables.main()
+    assert "--devices must be at least 1" in capsys.readouterr().err
 
 
 def test_tables_keep_the_candidates_that_a_search_compared(tmp_path: Path) -> None:

@@ -6,14 +6,13 @@ the fastest products for the clock, the largest transfers for the width of a con
 
 from __future__ import annotations
 
-import math
 import statistics
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from deepbench.accept.reference import RESTED, SUSTAINED, Reference, ReferenceRow, spread_of
 from deepbench.json_types import JsonObject
-from deepbench.references import FamilySpread, family_of
+from deepbench.references import FEWEST_DEVICES, FamilySpread
 
 _HOST_KINDS = ("h2d", "d2h")  # transfers between host and device
 _MEMORY_KINDS = ("read", "write", "copy")  # transfers within a device
@@ -38,9 +37,6 @@ class Family:
     # Whether each device is measured alone: simultaneous transfers of several devices would share
     # the host's memory, and a fleet states the energy of one device only.
     is_alone: bool = False
-    # Whether the family has the spread that a reference states for an operation and a precision,
-    # without a regime.
-    has_stated_spread: bool = True
 
     @property
     def word(self) -> str:
@@ -48,33 +44,39 @@ class Family:
         return self.name.replace(" ", "_")
 
     def rows(self, reference: Reference, per_group: int) -> tuple[ReferenceRow, ...]:
-        """The first few rows of each group by their rank."""
+        """The first few rows of each group by their rank: those of enough devices to judge another
+        one, if the group has any, or else of any number of devices."""
+        ranked = sorted(filter(self.has, reference.rows), key=self.rank_of, reverse=True)
+        most = self.weight * per_group
+        return tuple(
+            row
+            for group in self._groups(ranked)
+            for row in ([row for row in group if self._can_judge(row)] or group)[:most]
+        )
+
+    def _can_judge(self, row: ReferenceRow) -> bool:
+        return len(self.by_device(row)) >= FEWEST_DEVICES
+
+    def spread(self, rows: Sequence[ReferenceRow]) -> FamilySpread | None:
+        """How the devices that measured all rows differ. If these are too few, the mean over the
+        groups, as if a device deviated in the same way in all of them, which is the largest spread
+        that the family can have."""
+        whole = spread_of(map(self.by_device, rows))
+        if whole is not None and whole.devices >= FEWEST_DEVICES:
+            return whole
+        groups = [spread_of(map(self.by_device, group)) for group in self._groups(rows)]
+        known = [spread for spread in groups if spread is not None]
+        if not known or len(known) < len(groups):
+            return whole
+        fewest = min(spread.devices for spread in known)
+        return FamilySpread(fewest, statistics.fmean(spread.log_sd for spread in known))
+
+    def _groups(self, rows: Iterable[ReferenceRow]) -> Iterable[list[ReferenceRow]]:
+        """The rows by their group, in their order."""
         groups: dict[object, list[ReferenceRow]] = {}
-        for row in sorted(filter(self.has, reference.rows), key=self.rank_of, reverse=True):
+        for row in rows:
             groups.setdefault(self.group_of(row), []).append(row)
-        return tuple(row for rows in groups.values() for row in rows[: self.weight * per_group])
-
-    def spread(self, reference: Reference, rows: Sequence[ReferenceRow]) -> FamilySpread | None:
-        """How the devices of the reference differ: as the reference states, or else from its
-        files."""
-        stated = self._stated_spread(reference, rows) if self.has_stated_spread else None
-        return stated or spread_of(map(self.by_device, rows))
-
-    def _stated_spread(
-        self, reference: Reference, rows: Sequence[ReferenceRow]
-    ) -> FamilySpread | None:
-        """The mean over the rows, as if a device deviated in the same way in all of them, which is
-        the largest spread that the family can have. None unless it is stated for all rows. Each row
-        of the reference was measured on one device, whereas tolerance() expects means of all
-        devices: a factor of the deviation compensates for this."""
-        families = (family_of(row.entry.op, row.entry.attributes) for row in rows)
-        known = [reference.spreads.get(family) for family in families]
-        spreads = [spread for spread in known if spread is not None]
-        if not spreads or len(spreads) < len(known):
-            return None
-        deviation = statistics.fmean(spread.log_sd for spread in spreads)
-        devices = min(spread.devices for spread in spreads)
-        return FamilySpread(devices, deviation * math.sqrt(2 / (1 + 1 / devices)))
+        return groups.values()
 
 
 def _always(device: JsonObject, count: int) -> bool:
@@ -130,14 +132,13 @@ DEVICE_LINKS = Family(
 SUSTAINED_CLOCKS = Family(
     "sustained clocks",
     lambda row: _has_arithmetic(row, SUSTAINED), _precision, lambda row: row.rate, _always,
-    has_stated_spread=False,
 )  # fmt: skip
 ENERGY = Family(
     "energy",
     lambda row: bool(row.energies_j) and row.ranks is None,
     _precision, lambda row: row.rate, _always,
     lambda row: row.energy_j, lambda row: row.energies_j,
-    is_alone=True, has_stated_spread=False,
+    is_alone=True,
 )  # fmt: skip
 
 
@@ -159,7 +160,6 @@ def chosen_rows(reference: Reference, seconds: float, devices: int) -> Choice:
         reference.name,
         tuple(row for row in rows if row.ranks in (None, devices)),
         reference.contexts,
-        reference.spreads,
     )
     for per_group in range(_MOST_PER_GROUP, 0, -1):
         choice = {family: family.rows(usable, per_group) for family in FAMILIES}

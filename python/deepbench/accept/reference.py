@@ -20,7 +20,7 @@ from deepbench.references import (
     kind_of_identity,
     processor_identity,
 )
-from deepbench.references.lookup import named_reference, open_results
+from deepbench.references.lookup import open_results
 from deepbench.results import ResultFile, Row
 from deepbench.results.fleet import counted_ranks
 
@@ -87,8 +87,6 @@ class Reference:
     name: str
     rows: tuple[ReferenceRow, ...]
     contexts: tuple[JsonObject, ...]
-    # Stated by the reference itself; the key is the operation and the precision.
-    spreads: Mapping[str, FamilySpread] = field(default_factory=dict)
 
     @cached_property
     def device(self) -> JsonObject:
@@ -118,10 +116,8 @@ def read_reference(words: Sequence[str]) -> Reference:
             "that is ok and undisturbed, with the default algorithm and a hot cache"
             + _disturbed_text(files)
         )
-    packaged = [one for one in map(named_reference, names) if one is not None]
-    spreads = {family: one for known in packaged for family, one in (known.spread or {}).items()}
     contexts = tuple(file.context for file in files)
-    return Reference(printable(", ".join(words)), rows, contexts, spreads)
+    return Reference(printable(", ".join(words)), rows, contexts)
 
 
 def spread_of(values: Iterable[Mapping[object, float]]) -> FamilySpread | None:
@@ -216,8 +212,8 @@ def _rows_of(files: Sequence[ResultFile]) -> tuple[ReferenceRow, ...]:
             one = found.setdefault(new.key, new)
             for device, time_ns in times_ns.items():
                 one.times_ns.setdefault(device, time_ns)
-            if (energy_j := row.energy_j) and _is_positive(energy_j):
-                one.energies_j.setdefault(_device_key(file.context, row), energy_j)
+            for device, energy_j in _energies_by_device(file.context, row).items():
+                one.energies_j.setdefault(device, energy_j)
     return _of_most_devices(found.values())
 
 
@@ -266,16 +262,28 @@ def _is_known_problem(row: Row) -> bool:
 
 
 def _times_by_device(context: JsonObject, row: Row) -> dict[object, float]:
-    """The time on each device; for a fleet, on every device that counts. Impossible times are
-    omitted."""
-    times: dict[object, float | None] = {_device_key(context, row): row.time_ns}
+    """The time on each device; for a fleet, on every device that counts."""
+    if row.devices:
+        return _positive({printable(one.identity): one.median_ns for one in row.devices})
     if row.ranks is not None and not row.regime.ranks:
-        medians = row.ranks.median_ns
-        times = {_uuid_of_rank(context, rank): medians[rank] for rank in counted_ranks(row.ranks)}
+        medians, counted = row.ranks.median_ns, counted_ranks(row.ranks)
+        return _positive({_uuid_of_rank(context, rank): medians[rank] for rank in counted})
+    return _positive({_device_key(context, row): row.time_ns})
+
+
+def _energies_by_device(context: JsonObject, row: Row) -> dict[object, float]:
+    """The energy of a call on each device; a fleet states that of one device."""
+    if row.devices:
+        return _positive({printable(one.identity): one.energy_j for one in row.devices})
+    return _positive({_device_key(context, row): row.energy_j})
+
+
+def _positive(values: Mapping[object, float | None]) -> dict[object, float]:
+    """The values that are known and possible."""
     return {
-        device: float(time_ns)
-        for device, time_ns in times.items()
-        if time_ns is not None and _is_positive(time_ns)
+        device: float(value)
+        for device, value in values.items()
+        if value is not None and _is_positive(value)
     }
 
 

@@ -207,7 +207,7 @@ def _judgments(
     devices = tuple(machine.before)
     for family in FAMILIES:
         rows = choice[family]
-        allowed = tolerance(family.spread(reference, rows), len(FAMILIES) * len(devices))
+        allowed = tolerance(family.spread(rows), len(FAMILIES) * len(devices))
         for device in (None,) if family is DEVICE_LINKS else devices:
             pairs = tuple(_pair(family, row, measured.row(family, row, device)) for row in rows)
             yield Judgment(family, device, pairs, allowed)

@@ -304,6 +304,15 @@ class Ranks:
 
 
 @dataclass(frozen=True, slots=True)
+class DeviceFigures:
+    """What one device measured, in a row of a reference that several devices share."""
+
+    identity: str = ""  # its serial number, or the identity of its machine
+    median_ns: float | None = None
+    energy_j: float | None = None  # of a call
+
+
+@dataclass(frozen=True, slots=True)
 class Row:
     """One row."""
 
@@ -342,6 +351,7 @@ class Row:
     verification: Verification = Verification()
     observed: Mapping[str, Any] = field(default_factory=dict)
     ranks: Ranks | None = None  # None: the row belongs to a single device
+    devices: Sequence[DeviceFigures] = ()  # of a reference: enough to judge another device by
     notes: Sequence[str] = ()
     stages_ns: Mapping[str, float | None] = field(default_factory=dict)
 
@@ -561,6 +571,7 @@ _PARTS: Mapping[str, Callable[[Any], Any]] = {
     "verification": dataclass_maker(Verification),
     "observed": _make_attributes,
     "stages_ns": _make_attributes,
+    "devices": _make_each(dataclass_maker(DeviceFigures)),
     "ranks": dataclass_maker(
         Ranks,
         parts={

@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import math
+import statistics
+from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from deepbench import references
-from deepbench.accept.families import COMPUTE, ENERGY, SUSTAINED_CLOCKS, Choice, chosen_rows
+from deepbench.accept.families import COMPUTE, Choice, chosen_rows
 from deepbench.accept.measurement import Measured, MeasuredRow
-from deepbench.accept.reference import Reference, read_reference
+from deepbench.accept.reference import Reference, ReferenceRow, read_reference
+from deepbench.accept.tolerance import WITHOUT_SPREAD, tolerance
 from deepbench.accept.verdict import Judgment, Machine, decide
-from deepbench.references import FamilySpread, family_of
 from deepbench.results import Row, read
 from source_tree import ROOT
 
@@ -66,39 +69,67 @@ def test_no_device_of_a_fleet_raises_an_alarm() -> None:
 
 def test_a_fleet_is_a_reference_of_all_of_its_devices() -> None:
     reference = read_reference([str(FLEET)])
-    spread = COMPUTE.spread(reference, COMPUTE.rows(reference, 3))
+    spread = COMPUTE.spread(COMPUTE.rows(reference, 3))
     assert spread is not None
     assert spread.devices == 4
     assert 0.005 < spread.log_sd < 0.02
 
 
-def test_a_reference_may_state_its_spreads() -> None:
-    from_file = read_reference([str(FLEET)])
-    spreads = {"gemm half": FamilySpread(10, 0.004), "conv half": FamilySpread(8, 0.006)}
-    stated = Reference("h200", from_file.rows, from_file.contexts, spreads)
-    products, convolutions = (
-        [row for row in stated.rows if family_of(row.entry.op, row.entry.attributes) == name]
-        for name in spreads
-    )
-    # Each row is that of one device: tolerance() is to double the variance.
-    found = COMPUTE.spread(stated, products)
+def with_times(row: ReferenceRow, deviations: Sequence[float], first: int = 0) -> ReferenceRow:
+    """The row as devices measured it whose times deviate by these logarithms."""
+    times: dict[object, float] = {
+        f"GPU-{first + number}": 1000.0 * math.exp(deviation)
+        for number, deviation in enumerate(deviations)
+    }
+    return replace(row, times_ns=times)
+
+
+def test_groups_of_different_devices_have_their_mean_spread() -> None:
+    fleet = read_reference([str(FLEET)])
+    half, other = COMPUTE.rows(fleet, 1)
+    entry = replace(other.entry, attributes={**other.entry.attributes, "precision": "float"})
+    single = replace(other, entry=entry)
+    deviations = [-0.02, -0.01, 0.0, 0.01, 0.02]
+    rows = [with_times(half, deviations), with_times(single, [2 * one for one in deviations], 5)]
+    found = COMPUTE.spread(rows)
     assert found is not None
-    assert found.devices == 10
-    assert found.log_sd == pytest.approx(0.004 * math.sqrt(2 / 1.1))
-    both = COMPUTE.spread(stated, [products[0], convolutions[0]])
-    assert both is not None
-    assert both.devices == 8
-    assert both.log_sd == pytest.approx(0.005 * math.sqrt(2 / 1.125))
-    # No regime is stated, and the files have no energy.
-    assert SUSTAINED_CLOCKS.spread(stated, products) == COMPUTE.spread(from_file, products)
-    assert ENERGY.spread(stated, products) is None
+    assert found.devices == 5
+    assert found.log_sd == pytest.approx(1.5 * statistics.stdev(deviations))
+    # Devices that measured all rows have a mean over all of them.
+    alike = COMPUTE.spread([rows[0], with_times(single, deviations[::-1])])
+    assert alike is not None
+    assert (alike.devices, alike.log_sd) == (5, pytest.approx(0, abs=1e-12))
+    # A group of one device has no spread, and the family neither.
+    assert COMPUTE.spread([rows[0], with_times(single, [0.0], 5)]) is None
 
 
-def test_a_reference_of_the_package_states_its_spreads_and_counts_no_row_of_best() -> None:
+def test_rows_of_enough_devices_come_before_faster_ones() -> None:
+    fleet = read_reference([str(FLEET)])
+    fast, slow = COMPUTE.rows(fleet, 1)
+    slow = with_times(slow, [0.0] * 5)
+    rows = COMPUTE.rows(replace(fleet, rows=(fast, slow)), 1)
+    assert rows == (slow,)
+
+
+def test_a_reference_of_the_package_has_the_times_of_its_devices() -> None:
+    reference = read_reference(["h200"])
+    half = [
+        row
+        for row in chosen_rows(reference, SECONDS, 1)[COMPUTE]
+        if row.entry.attributes["precision"] == "half"
+    ]
+    assert len(half) == 6
+    spread = COMPUTE.spread(half)
+    assert spread is not None
+    assert spread.devices >= references.FEWEST_DEVICES
+    assert 0.002 < spread.log_sd < 0.02
+    assert 0.03 <= tolerance(spread, 7).share < WITHOUT_SPREAD
+
+
+def test_a_reference_of_the_package_counts_no_row_of_best() -> None:
     packaged = references.find("h200")
     assert packaged is not None
     reference = read_reference(["h200"])
-    assert reference.spreads == packaged.spread
     rows = references.load(packaged).rows
     default = {row.statistics.median_ns for row in rows if row.algorithm.mode == "default"}
     best = {row.statistics.median_ns for row in rows if row.algorithm.mode == "best"} - default

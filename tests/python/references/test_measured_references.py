@@ -307,6 +307,35 @@ def test_the_tool_states_the_spread_of_devices(tool: ModuleType, tmp_path: Path)
         assert path.read_bytes() == (tmp_path / "two" / path.name).read_bytes()
 
 
+def test_a_reference_keeps_what_each_of_enough_devices_measured(
+    tool: ModuleType, tmp_path: Path
+) -> None:
+    source = tmp_path / "source"
+    source.mkdir()
+    for number, factor in enumerate(EFFECTS):
+        write_device(source, number, factor, SIZES if number else SIZES[:-1])
+        context, *rows = map(json.loads, (source / f"{number}.jsonl").read_text().splitlines())
+        for row in rows[:2]:
+            energy = {"name": "energy", "value": factor, "unit": "J", "better": "lower"}
+            row["metrics"] = [energy]
+        text = "".join(json.dumps(line) + "\n" for line in (context, *rows))
+        (source / f"{number}.jsonl").write_text(text)
+    file = made_index(tool, source, tmp_path / "made")["file"]
+    packaged = tmp_path / "packaged.jsonl"
+    packaged.write_bytes(gzip.decompress((tmp_path / "made" / file).read_bytes()))
+    found, expected = (read_reference([str(path)]).rows for path in (packaged, source))
+    by_problem = {row.entry.problem: row for row in found}
+    assert len(by_problem) == len(expected) == len(SIZES)
+    for row in expected:
+        same = by_problem[row.entry.problem]
+        if len(row.times_ns) < len(EFFECTS):  # too few, of which the first one stands for all
+            assert len(same.times_ns) == 1
+        else:
+            assert same.times_ns == pytest.approx(row.times_ns)
+            assert same.energies_j == pytest.approx(row.energies_j)
+    assert sum(len(row.energies_j) for row in found) == 2 * len(EFFECTS)
+
+
 def make_copy(position: int, size: int, regime: dict[str, Any]) -> dict[str, Any]:
     attributes = {"kind": "copy", "bytes": size}
     device = {"index": 0, "name": CPU}
