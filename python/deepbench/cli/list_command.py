@@ -65,6 +65,7 @@ _HINTS = {
 
 Cell = str | int | float
 Table = tuple[tuple[str, ...], list[tuple[Cell, ...]]]
+_SUMMARY_TITLES = ("set", "op", "problems", "rows", "TFLOP", "GB")
 
 
 @dataclass(frozen=True)
@@ -107,15 +108,19 @@ def main(line: CommandLine) -> int:
     if paths:
         return _list_files(line, paths)
     op, set_name, precision = _read_words(line.words)
-    with suite_errors_as_usage_errors():
-        chosen = _suites(op, set_name, line.has("--corrected"))
-        if not chosen:
-            raise UsageError(f"{op} has no set {set_name}; 'deepbench list' prints all sets")
-        listed, remarks = _listed_problems(chosen, precision)
-    titles, rows = _summary_table(listed) if op is None else _problem_table(listed)
+    chosen = _built_in(op, set_name)
+    if not chosen:
+        raise UsageError(f"{op} has no set {set_name}; 'deepbench list' prints all sets")
+    known = op is None and precision == "float" and not line.has("--corrected")
+    table, remarks = _known_summary(chosen) if known else None, list[str]()
+    if table is None:
+        with suite_errors_as_usage_errors():
+            read = [original_suite(*pair, line.has("--corrected")) for pair in chosen]
+            listed, remarks = _listed_problems(read, precision)
+        table = _summary_table(listed) if op is None else _problem_table(listed)
     if op is None and set_name is None:
         remarks.append(_without_sets_text())
-    print_table(line, titles, rows, remarks)
+    print_table(line, *table, remarks)
     return 0
 
 
@@ -239,25 +244,46 @@ def _is_model(word: str) -> bool:
     return word in model_file.available()
 
 
-def _suites(op: str | None, set_name: str | None, corrected: bool) -> list[suites.Suite]:
-    """The suites of an operation and a set, or of all."""
+def _built_in(op: str | None, set_name: str | None) -> list[tuple[str, str]]:
+    """The built-in suites of an operation and a set, or all, as sets and operations."""
     return [
-        original_suite(folder, name, corrected)
+        (folder, name)
         for folder, name in suites.available()
         if op in (None, "all", name) and set_name in (None, folder)
     ]
+
+
+def _known_summary(chosen: Sequence[tuple[str, str]]) -> Table | None:
+    """The table of sets in float without reading a problem; None if a suite is another one than
+    that whose work is known."""
+    rows: list[tuple[Cell, ...]] = []
+    for pair in chosen:
+        work = suites.known_work(*pair)
+        if work is None:
+            return None
+        rows.append(_summary_row(*pair, work))
+    return _SUMMARY_TITLES, rows
 
 
 def _summary_table(listed: Sequence[ListedProblem]) -> Table:
     groups: dict[tuple[str, str], list[ListedProblem]] = {}
     for item in listed:
         groups.setdefault((item.set, item.op), []).append(item)
-    rows: list[tuple[Cell, ...]] = []
-    for (set_name, op), items in groups.items():
-        flops, size = _tera_and_giga(items)
-        problems = len({item.selected.group for item in items})
-        rows.append((set_name, op, problems, len(items), round(flops, 7), round(size, 6)))
-    return ("set", "op", "problems", "rows", "TFLOP", "GB"), rows
+    return _SUMMARY_TITLES, [_summary_row(*pair, _work_of(items)) for pair, items in groups.items()]
+
+
+def _summary_row(set_name: str, op: str, work: suites.Work) -> tuple[Cell, ...]:
+    return set_name, op, work.problems, work.rows, round(work.tflop, 7), round(work.gb, 6)
+
+
+def work_of_suite(set_name: str, op: str) -> suites.Work:
+    """The work of a built-in suite in float."""
+    return _work_of(_listed_problems([original_suite(set_name, op, corrected=False)], "float")[0])
+
+
+def _work_of(listed: Sequence[ListedProblem]) -> suites.Work:
+    problems = len({item.selected.group for item in listed})
+    return suites.Work(problems, len(listed), *_tera_and_giga(listed))
 
 
 def _problem_table(listed: Sequence[ListedProblem]) -> Table:

@@ -2,14 +2,19 @@
 package's models, and those of AI Matrix, as files <set>/<op>.txt in this folder.
 
 This file finds the sets. problems/suite_reader.py reads a suite file, the user's ones too, and
-problems/suite_expansion.py turns its lines into problems.
+problems/suite_expansion.py turns its lines into problems. work.json, which tools/suite_work.py
+writes, has the work of each suite, so that listing the sets reads no problem.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import json
+import zlib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
+from typing import Any
 
 from deepbench.problems.suite_expansion import problems
 from deepbench.problems.suite_reader import Entry, Suite, SuiteError, from_bytes, read
@@ -22,9 +27,12 @@ __all__ = [
     "Entry",
     "Suite",
     "SuiteError",
+    "Work",
     "available",
     "builtin",
+    "checksum",
     "from_bytes",
+    "known_work",
     "problems",
     "read",
     "set_name",
@@ -72,6 +80,35 @@ def builtin(set_name: str, op: str, corrected: bool = False) -> Suite:
         there_are = ", ".join("/".join(pair) for pair in known)
         raise SuiteError(f"there is no suite {name!r}; there are {there_are}")
     return from_bytes((_FOLDER / set_name / f"{stem}.txt").read_bytes(), name, name)
+
+
+@dataclass(frozen=True)
+class Work:
+    """The rows of a suite, and the useful work of all of their calls."""
+
+    problems: int
+    rows: int
+    tflop: float
+    gb: float
+
+
+def known_work(set_name: str, op: str) -> Work | None:
+    """The work of a built-in suite in float; None if its file is not the one of work.json."""
+    known = _known_work().get(f"{set_name}/{op}")
+    if known is None or known["checksum"] != checksum(set_name, op):
+        return None
+    return Work(known["problems"], known["rows"], known["tflop"], known["gb"])
+
+
+def checksum(set_name: str, op: str) -> int:
+    """Tells two versions of a suite file apart."""
+    return zlib.crc32((_FOLDER / set_name / f"{op}.txt").read_bytes())
+
+
+@cache
+def _known_work() -> Mapping[str, Mapping[str, Any]]:
+    known: dict[str, dict[str, Any]] = json.loads((_FOLDER / "work.json").read_bytes())
+    return known
 
 
 @cache
