@@ -28,7 +28,7 @@ TEST_CASE("gpu: kernels of several operations and libraries are one graph and ve
       "attention batch=1 heads=4 seq_q=128 seq_kv=128 dim=64 precision=half ; "
       "conv w=14 h=14 c=64 n=2 k=64 r=3 s=3 pad_w=1 pad_h=1 precision=half");
   REQUIRE(chain.row.reason == "");
-  CHECK(chain.row.verification.what == "the outputs of 6 of 6 kernels");
+  CHECK(chain.row.verification.what.find("the outputs of 6 of 6 kernels, of which ") == 0);
   CHECK(chain.row.samples->launch == "graph");
   CHECK(chain.row.samples->timer == "cuda_event");
 }

@@ -33,7 +33,8 @@ TEST_CASE("a chain takes the time of all of its calls, each counted as often as 
   CHECK(chain.kernels == 2);
   CHECK(chain.row.median_ns() == doctest::Approx(1000 + 5000 + 1000));
   CHECK(chain.row.verification.state == Verification::State::kPassed);
-  CHECK(chain.row.verification.what == "the outputs of 2 of 2 kernels");
+  CHECK(chain.row.verification.what ==
+        "the outputs of 2 of 2 kernels, of which 2 follow the operands");
 }
 
 TEST_CASE("the line of a chain has its times and its verification") {
@@ -91,6 +92,9 @@ TEST_CASE(
   CHECK(verdict(chain_of("time 1000; when m=8 refill ignored"),
                 "gemm m=8 n=4 k=4 trans_a=n trans_b=n precision=float: with other operands") ==
         "incorrect");
+  CHECK(verdict(chain_of("time 60e6; refill ignored",
+                         "chain 0 1 samples=3 ; gemm m=4 n=4 k=4 ; gemm m=8 n=4 k=4"),
+                "with other operands") == "incorrect");
   CHECK(verdict(chain_of("time 1000; from 2 mutant nan; from 40 mutant none"), "while timing") ==
         "incorrect");
   const std::string reading = "real_time; time 1e6; works 1e6; reading 30e6";

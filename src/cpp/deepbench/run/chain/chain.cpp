@@ -182,7 +182,8 @@ class Chain {
     const bool is_device_shared = context_.device.integer("other_processes", 0) > 0;
     const std::string doubt = audit.doubt(*row_.samples, how, verified, many, is_device_shared);
     if (!doubt.empty()) throw RowFailure(Status::kMistrusted, doubt);
-    if (row_.median_ns() < kLongCallNs) audit.verify_other_operands(row_.verification.seed);
+    if (const uint64_t following = audit.verify_other_operands(row_.verification.seed))
+      row_.verification.what += ", of which " + std::to_string(following) + " follow the operands";
     row_.stages.verify_ns += watch.lap_ns();
   }
 

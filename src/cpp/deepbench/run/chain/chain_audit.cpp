@@ -93,26 +93,31 @@ std::string ChainAudit::doubt_about_readings(const Samples& samples) {
   return doubt_about_reading(read, samples);
 }
 
-void ChainAudit::verify_other_operands(uint64_t seed) {
+uint64_t ChainAudit::verify_other_operands(uint64_t seed) {
   reset_outputs_();
   time_(1);
   std::vector<std::pair<LinkedProblem*, std::vector<double>>> unchanged;
   for (LinkedProblem& problem : problems_)
     if (problem.verifies()) unchanged.emplace_back(&problem, problem.read_some());
   const auto drop = [&](const auto& done) {
-    unchanged.erase(std::remove_if(unchanged.begin(), unchanged.end(), done), unchanged.end());
+    const auto rest = std::remove_if(unchanged.begin(), unchanged.end(), done);
+    const auto dropped = uint64_t(unchanged.end() - rest);
+    unchanged.erase(rest, unchanged.end());
+    return dropped;
   };
+  uint64_t following = 0;
   for (uint64_t i = 0; i < kRefills && !unchanged.empty(); ++i) {
     const uint64_t other = deepbench_bits(seed, kRefillStream, i);
     drop([&](const auto& one) { return !one.first->refill(other); });
     reset_outputs_();
     time_(1);
-    drop([](const auto& one) { return one.first->read_some() != one.second; });
+    following += drop([](const auto& one) { return one.first->read_some() != one.second; });
   }
   for (const auto& one : unchanged)
     one.first->fail(
         "with other operands: the outputs are the same: they do not come from the calls that are "
         "timed");
+  return following;
 }
 
 double ChainAudit::time_reading() {

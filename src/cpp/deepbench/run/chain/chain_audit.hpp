@@ -29,9 +29,9 @@ class ChainAudit {
   // calls are counted whatever its length.
   std::string doubt(const Samples& samples, const MeasureOptions& how,
                     const VerifiedChain& verified, uint64_t least_many, bool is_device_shared);
-  // Verifies that the outputs follow their operands, where these can be refilled. Overwrites the
-  // operands. Throws RowFailure.
-  void verify_other_operands(uint64_t seed);
+  // Verifies that the outputs follow their operands, where these can be refilled, and returns for
+  // how many kernels they do. Overwrites the operands. Throws RowFailure.
+  uint64_t verify_other_operands(uint64_t seed);
   // The host time in which the outputs are read, without time for which other work held a
   // processor.
   double time_reading();
