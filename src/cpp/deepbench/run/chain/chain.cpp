@@ -146,9 +146,8 @@ class Chain {
     return how;
   }
 
-  // In place the sum of all calls since the last restore would have to be known.
   void draw_spot_checks() {
-    if (!options_.verify || single_calls_) return;
+    if (!options_.verify) return;
     for (size_t i = 0; i + 1 < std::size(kSpotCheckRanges); ++i) {
       const uint64_t begin = kSpotCheckRanges[i], size = kSpotCheckRanges[i + 1] - begin;
       const uint64_t bits = deepbench_bits(row_.verification.seed, kSpotCheckStream, begin);
@@ -163,7 +162,7 @@ class Chain {
     reset_outputs();
     const Batch made = time(count);
     for (LinkedProblem& problem : problems_)
-      if (problem.verifies()) problem.verify_briefly(number);
+      if (problem.verifies()) problem.verify_briefly(number, count);
     return made;
   }
 

@@ -59,6 +59,11 @@ uint64_t LinkedProblem::calls_of_last_copy() const {
   return (calls_ + copies - 1) / copies;
 }
 
+// Every chain begins with the same copy, so that calls do not divide equally among the copies.
+uint64_t LinkedProblem::calls_of(uint64_t chains) const {
+  return chains * calls_of_last_copy() * kernel_->copies();
+}
+
 uint64_t LinkedProblem::calls_in_range() const {
   return static_cast<uint64_t>(
       std::max<int64_t>(1, kernel_->facts().integer("restore_every", kCallsInRange)));
@@ -86,8 +91,8 @@ void LinkedProblem::verify(const std::string& when) {
   require_correct(verifier_->check(*kernel_, when));
 }
 
-void LinkedProblem::verify_briefly(uint64_t number) {
-  require_correct(verifier_->check_briefly(*kernel_, number));
+void LinkedProblem::verify_briefly(uint64_t number, uint64_t chains) {
+  require_correct(verifier_->check_briefly(*kernel_, number, calls_of(chains)));
 }
 
 double LinkedProblem::bytes_of_calls() const {
@@ -95,10 +100,7 @@ double LinkedProblem::bytes_of_calls() const {
 }
 
 void LinkedProblem::verify_sum(uint64_t chains, const std::string& when) {
-  if (!verifier_->adds_up()) return;
-  // Every chain begins with the same copy, so that calls do not divide equally among the copies.
-  const uint64_t calls = chains * calls_of_last_copy() * kernel_->copies();
-  require_correct(verifier_->check_sum(*kernel_, calls, when));
+  if (verifier_->adds_up()) require_correct(verifier_->check_sum(*kernel_, calls_of(chains), when));
 }
 
 }  // namespace deepbench

@@ -47,8 +47,8 @@ class LinkedProblem {
   void verify(const std::string& when);
   // In place: verifies the sum of the calls of so many chains, if it is known.
   void verify_sum(uint64_t chains, const std::string& when);
-  // Verifies a batch among those that are timed, out of place and at a fraction of the cost.
-  void verify_briefly(uint64_t number);
+  // Verifies a batch of so many chains since reset_outputs(), at a fraction of the cost.
+  void verify_briefly(uint64_t number, uint64_t chains);
   // Rewrites the operands with random values. Returns false if the kernel cannot do that.
   bool refill(uint64_t seed) { return kernel_->refill("uniform", seed); }
   // A few of the compared elements.
@@ -65,6 +65,8 @@ class LinkedProblem {
   std::string named(const std::string& reason) const { return problem_.str() + ": " + reason; }
   // The calls of one chain that take the copy which verification reads.
   uint64_t calls_of_last_copy() const;
+  // The calls of so many chains after which the last copy holds as many sums as it does then.
+  uint64_t calls_of(uint64_t chains) const;
   uint64_t calls_in_range() const;  // in place: before a restore is due
 
   const Backend& backend_;

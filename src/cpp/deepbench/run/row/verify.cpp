@@ -432,9 +432,10 @@ uint64_t Verifier::random_place(uint64_t number, uint64_t i, uint64_t size) cons
 
 std::vector<size_t> Verifier::random_positions(const ExpectedOutput& expected, uint64_t number,
                                                uint64_t count) const {
-  std::vector<size_t> positions(std::min<size_t>(count, expected.indices.size()));
+  const size_t all = expected.indices.size();
+  std::vector<size_t> positions(std::min<size_t>(count, all));
   for (size_t i = 0; i < positions.size(); ++i)
-    positions[i] = size_t(random_place(number, i, expected.indices.size()));
+    positions[i] = all <= count ? i : size_t(random_place(number, i, all));
   return positions;
 }
 
