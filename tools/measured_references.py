@@ -25,10 +25,16 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from deepbench import _core, references, results
-from deepbench.references import family_of, kind_of_device, processor_identity
+from deepbench.references import (
+    family_of,
+    kind_of_device,
+    kind_of_identity,
+    processor_identity,
+)
 from deepbench.references.admission import is_sound
 from deepbench.results import ResultFile, Row, schema
 from deepbench.results.build import version_text
+from deepbench.results.fleet import counted_ranks
 from deepbench.results.row import DeviceFigures
 
 ROOT = Path(__file__).parents[1]
@@ -74,9 +80,9 @@ def write_references(folder: Path, source: Path) -> None:
     index = []
     for kind in kinds_of_devices(source):
         file = re.sub(r"[^a-z0-9]+", "_", kind.name.lower()).strip("_") + ".jsonl.gz"
-        shared = figures_by_setup(kind.files)
+        measured = figures_by_setup(kind.files)
         rows = [
-            thinned(position, row, shared[setup_of(row)])
+            thinned(position, row, judging_devices(measured.get(setup_of(row), {})))
             for position, row in enumerate(reference_rows(kind))
         ]
         lines = [json.dumps(reference_context(kind, len(rows)), ensure_ascii=False)]
@@ -143,9 +149,24 @@ def setup_of(row: Row) -> Hashable:
     return row.problem, conditions, row.library, row.algorithm.mode
 
 
-def thinned(position: int, row: Row, devices: Mapping[str, DeviceFigures]) -> Json:
-    """The members of a row that a comparison needs, and what each device measured if these are
-    enough to judge another device by."""
+def judging_devices(measured: Mapping[str, DeviceFigures]) -> list[Json]:
+    """What devices with an identity measured, if these are enough to judge another device by; their
+    energies, if enough devices state one."""
+    known = [one for one in measured.values() if one.identity]
+    # A machine has one identity for root and another one for all other users.
+    has_one_kind = len({kind_of_identity(one.identity) for one in known}) == 1
+    if len(known) < references.FEWEST_DEVICES or not has_one_kind:
+        return []
+    energies = sum(one.energy_j is not None for one in known)
+    kept = [asdict(one) for one in known]
+    for one in kept:
+        if energies < references.FEWEST_DEVICES or one["energy_j"] is None:
+            del one["energy_j"]
+    return kept
+
+
+def thinned(position: int, row: Row, devices: Sequence[Json]) -> Json:
+    """The members of a row that a comparison needs, and what each of several devices measured."""
     kept: Json = {
         "type": "row",
         "position": position,
@@ -162,11 +183,8 @@ def thinned(position: int, row: Row, devices: Mapping[str, DeviceFigures]) -> Js
     if "visits" in kept["statistics"]:
         visits = kept["statistics"]["visits"]
         kept["statistics"]["visits"] = {key: visits.get(key) for key in KEPT_OF_VISITS}
-    if len(devices) >= references.FEWEST_DEVICES:
-        kept["devices"] = [
-            {key: value for key, value in asdict(figures).items() if value is not None}
-            for figures in devices.values()
-        ]
+    if devices:
+        kept["devices"] = devices
     return rounded(kept)
 
 
@@ -292,31 +310,45 @@ def times_by_setup(files: Sequence[ResultFile]) -> dict[tuple[str, Hashable], di
     }
     return {
         (families[setup], setup): {
-            device: float(figures.median_ns or math.nan) for device, figures in devices.items()
+            device: one.median_ns for device, one in devices.items() if one.median_ns
         }
         for setup, devices in figures_by_setup(files).items()
     }
 
 
-def figures_by_setup(
-    files: Sequence[ResultFile],
-) -> defaultdict[Hashable, dict[str, DeviceFigures]]:
-    """What each device measured, by setup. The first energy of a device counts, since few files
-    state one. Collective operations have no figures of one device."""
+def figures_by_setup(files: Sequence[ResultFile]) -> dict[Hashable, dict[str, DeviceFigures]]:
+    """What each device measured, by setup and name. The first energy of a device counts, since few
+    files state one. Collective operations have no figures of one device."""
     found: defaultdict[Hashable, dict[str, DeviceFigures]] = defaultdict(dict)
     for result in files:
-        devices = file_devices(result)
+        devices, has_identities = file_devices(result), states_identities(result)
         for row in result.rows:
             if not is_sound(row) or row.regime.ranks:
                 continue
-            medians = row.ranks.median_ns if row.ranks else [row.time_ns]
             known = found[setup_of(row)]
-            for device, time in zip(devices, medians, strict=True):
-                energy_j = None if row.ranks else row.energy_j
-                first = known.setdefault(device, DeviceFigures(device, time))
-                if first.energy_j is None and energy_j is not None:
-                    known[device] = replace(first, energy_j=energy_j)
+            for place, time in times_by_place(row):
+                device = devices[place]
+                new = DeviceFigures(device if has_identities else "", time)
+                first = known.setdefault(device, new)
+                if first.energy_j is None and row.ranks is None:
+                    known[device] = replace(first, energy_j=row.energy_j)
     return found
+
+
+def times_by_place(row: Row) -> list[tuple[int, float]]:
+    """The time on the device of the file, or on each device of a fleet that counts."""
+    if row.ranks is None:
+        return [(0, row.time_ns)] if row.time_ns else []
+    times = ((rank, row.ranks.median_ns[rank]) for rank in counted_ranks(row.ranks))
+    return [(rank, float(time)) for rank, time in times if time]
+
+
+def states_identities(result: ResultFile) -> bool:
+    """Whether the file tells its devices apart from others of their kind."""
+    ranks = (result.context.get("ranks") or {}).get("devices")
+    if ranks:
+        return all(device.get("uuid") for device in ranks)
+    return bool(result.context["device"].get("uuid") or processor_identity(result.context))
 
 
 def deviation_between_devices(rows: Sequence[Mapping[str, float]]) -> Json:

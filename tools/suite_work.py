@@ -2,8 +2,9 @@
 
     python tools/suite_work.py [--check]
 
-The file is python/deepbench/suites/work.json. `deepbench list` reads a suite again that has changed
-since. With --check nothing is written, and a file that differs is an error.
+The file is python/deepbench/suites/work.json. If a suite has changed since, `deepbench list` reads
+all problems. It does not notice a change of an operation's work, which --check finds: nothing is
+written then, and a file that differs is an error.
 """
 
 from __future__ import annotations

@@ -1,12 +1,13 @@
 """The seven families of an acceptance, and the rows of a reference that are chosen for each.
 
 Each family is one thing that can be wrong with a machine, and its rows are those that show it best:
-the fastest products for the clock, the largest transfers for the width of a connection.
+the fastest products for the clock, the largest transfers for the width of a connection. Rows of
+nearly that rank precede them if enough devices measured them to show how devices differ.
 """
 
 from __future__ import annotations
 
-import statistics
+import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
@@ -17,6 +18,7 @@ from deepbench.references import FEWEST_DEVICES, FamilySpread
 _HOST_KINDS = ("h2d", "d2h")  # transfers between host and device
 _MEMORY_KINDS = ("read", "write", "copy")  # transfers within a device
 _LONGEST_CALL_NS = 5e8  # a longer call would take more than a row's time
+_NEARLY = 0.8  # of a row's rank, with which one of enough devices precedes it
 _MOST_PER_GROUP = 3  # rows of one precision, or of one kind of transfer
 _REST_ROW_S, _SUSTAINED_ROW_S = 2.5, 6.0  # approximate duration of a row
 
@@ -44,32 +46,48 @@ class Family:
         return self.name.replace(" ", "_")
 
     def rows(self, reference: Reference, per_group: int) -> tuple[ReferenceRow, ...]:
-        """The first few rows of each group by their rank: those of enough devices to judge another
-        one, if the group has any, or else of any number of devices."""
+        """The first few rows of each group by their rank, among those that can judge a device if
+        the group has any."""
         ranked = sorted(filter(self.has, reference.rows), key=self.rank_of, reverse=True)
         most = self.weight * per_group
         return tuple(
             row
             for group in self._groups(ranked)
-            for row in ([row for row in group if self._can_judge(row)] or group)[:most]
+            for row in (self._judging(group, most) or group)[:most]
         )
 
-    def _can_judge(self, row: ReferenceRow) -> bool:
-        return len(self.by_device(row)) >= FEWEST_DEVICES
+    def _judging(self, group: Sequence[ReferenceRow], most: int) -> list[ReferenceRow]:
+        """The rows that the same devices measured, enough to judge another one, of nearly the rank
+        of those that they precede: as many rows as are needed, and then as many devices as
+        possible."""
+        sets = {frozenset(self.by_device(row)) for row in group}
+        found: dict[frozenset[object], list[ReferenceRow]] = {}
+        for devices in sets:
+            if len(devices) >= FEWEST_DEVICES:
+                shared = [row for row in group if devices <= self.by_device(row).keys()]
+                found[devices] = [
+                    row
+                    for row, better in zip(shared, group, strict=False)
+                    if self.rank_of(row) >= _NEARLY * self.rank_of(better)
+                ]
+        best = max(found, key=lambda one: (min(len(found[one]), most), len(one)), default=None)
+        return [] if best is None else found[best]
 
     def spread(self, rows: Sequence[ReferenceRow]) -> FamilySpread | None:
         """How the devices that measured all rows differ. If these are too few, the mean over the
-        groups, as if a device deviated in the same way in all of them, which is the largest spread
-        that the family can have."""
+        rows of the spread of their group, as if a device deviated in the same way in all groups,
+        which is the largest spread that the family can have."""
         whole = spread_of(map(self.by_device, rows))
         if whole is not None and whole.devices >= FEWEST_DEVICES:
             return whole
-        groups = [spread_of(map(self.by_device, group)) for group in self._groups(rows)]
-        known = [spread for spread in groups if spread is not None]
-        if not known or len(known) < len(groups):
-            return whole
-        fewest = min(spread.devices for spread in known)
-        return FamilySpread(fewest, statistics.fmean(spread.log_sd for spread in known))
+        deviation, fewest = 0.0, math.inf
+        for group in self._groups(rows):
+            spread = spread_of(map(self.by_device, group))
+            if spread is None:
+                return whole
+            deviation += len(group) / len(rows) * spread.log_sd
+            fewest = min(fewest, spread.devices)
+        return FamilySpread(int(fewest), deviation) if rows else None
 
     def _groups(self, rows: Iterable[ReferenceRow]) -> Iterable[list[ReferenceRow]]:
         """The rows by their group, in their order."""

@@ -264,7 +264,7 @@ def _is_known_problem(row: Row) -> bool:
 def _times_by_device(context: JsonObject, row: Row) -> dict[object, float]:
     """The time on each device; for a fleet, on every device that counts."""
     if row.devices:
-        return _positive({printable(one.identity): one.median_ns for one in row.devices})
+        return _positive(_first_of_each((one.identity, one.median_ns) for one in row.devices))
     if row.ranks is not None and not row.regime.ranks:
         medians, counted = row.ranks.median_ns, counted_ranks(row.ranks)
         return _positive({_uuid_of_rank(context, rank): medians[rank] for rank in counted})
@@ -274,8 +274,17 @@ def _times_by_device(context: JsonObject, row: Row) -> dict[object, float]:
 def _energies_by_device(context: JsonObject, row: Row) -> dict[object, float]:
     """The energy of a call on each device; a fleet states that of one device."""
     if row.devices:
-        return _positive({printable(one.identity): one.energy_j for one in row.devices})
+        return _positive(_first_of_each((one.identity, one.energy_j) for one in row.devices))
     return _positive({_device_key(context, row): row.energy_j})
+
+
+def _first_of_each(values: Iterable[tuple[str, float | None]]) -> dict[object, float | None]:
+    """By identity; devices without one are left out."""
+    found: dict[object, float | None] = {}
+    for identity, value in values:
+        if identity:
+            found.setdefault(printable(identity), value)
+    return found
 
 
 def _positive(values: Mapping[object, float | None]) -> dict[object, float]:

@@ -311,8 +311,9 @@ def _missing_spreads(judgments: Sequence[Judgment], without: Collection[str]) ->
     )
     if names:
         yield Gap(
-            f"no reference spread of {', '.join(names)}: the reference has fewer than "
-            f"{FEWEST_DEVICES} devices, so that the tolerance is a plain percentage",
+            f"no reference spread of {', '.join(names)}: fewer than {FEWEST_DEVICES} devices of "
+            "the reference measured all rows of a precision or kind, so that the tolerance is a "
+            "plain percentage",
             SPREAD,
         )
 

@@ -111,8 +111,10 @@ def main(line: CommandLine) -> int:
     chosen = _built_in(op, set_name)
     if not chosen:
         raise UsageError(f"{op} has no set {set_name}; 'deepbench list' prints all sets")
-    known = op is None and precision == "float" and not line.has("--corrected")
-    table, remarks = _known_summary(chosen) if known else None, list[str]()
+    remarks: list[str] = []
+    table = None
+    if op is None and precision == "float" and not line.has("--corrected"):
+        table = _known_summary(chosen)
     if table is None:
         with suite_errors_as_usage_errors():
             read = [original_suite(*pair, line.has("--corrected")) for pair in chosen]

@@ -107,7 +107,11 @@ def checksum(set_name: str, op: str) -> int:
 
 @cache
 def _known_work() -> Mapping[str, Mapping[str, Any]]:
-    known: dict[str, dict[str, Any]] = json.loads((_FOLDER / "work.json").read_bytes())
+    """Nothing if the file is damaged: the problems can be read instead."""
+    try:
+        known: dict[str, dict[str, Any]] = json.loads((_FOLDER / "work.json").read_bytes())
+    except (OSError, ValueError):
+        return {}
     return known
 
 

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from deepbench import references
-from deepbench.accept.families import COMPUTE, Choice, chosen_rows
+from deepbench.accept.families import COMPUTE, ENERGY, Choice, chosen_rows
 from deepbench.accept.measurement import Measured, MeasuredRow
 from deepbench.accept.reference import Reference, ReferenceRow, read_reference
 from deepbench.accept.tolerance import WITHOUT_SPREAD, tolerance
@@ -84,46 +84,79 @@ def with_times(row: ReferenceRow, deviations: Sequence[float], first: int = 0) -
     return replace(row, times_ns=times)
 
 
-def test_groups_of_different_devices_have_their_mean_spread() -> None:
+def two_precisions() -> tuple[Reference, ReferenceRow, ReferenceRow, ReferenceRow]:
+    """A reference, two of its rows in half, and one in float."""
     fleet = read_reference([str(FLEET)])
-    half, other = COMPUTE.rows(fleet, 1)
+    first, second, other = COMPUTE.rows(fleet, 2)[:3]
     entry = replace(other.entry, attributes={**other.entry.attributes, "precision": "float"})
-    single = replace(other, entry=entry)
-    deviations = [-0.02, -0.01, 0.0, 0.01, 0.02]
-    rows = [with_times(half, deviations), with_times(single, [2 * one for one in deviations], 5)]
-    found = COMPUTE.spread(rows)
+    return fleet, first, second, replace(other, entry=entry)
+
+
+DEVIATIONS = [-0.02, -0.01, 0.0, 0.01, 0.02]
+SD = statistics.stdev(DEVIATIONS)
+
+
+def test_groups_of_different_devices_have_the_mean_spread_of_their_rows() -> None:
+    _, first, second, single = two_precisions()
+    doubled = [2 * one for one in DEVIATIONS]
+    rows = [with_times(one, DEVIATIONS) for one in (first, second)]
+    found = COMPUTE.spread([*rows, with_times(single, doubled, 5)])
     assert found is not None
-    assert found.devices == 5
-    assert found.log_sd == pytest.approx(1.5 * statistics.stdev(deviations))
+    assert (found.devices, found.log_sd) == (5, pytest.approx((2 * SD + 2 * SD) / 3))
     # Devices that measured all rows have a mean over all of them.
-    alike = COMPUTE.spread([rows[0], with_times(single, deviations[::-1])])
+    alike = COMPUTE.spread([rows[0], with_times(single, DEVIATIONS[::-1])])
     assert alike is not None
     assert (alike.devices, alike.log_sd) == (5, pytest.approx(0, abs=1e-12))
     # A group of one device has no spread, and the family neither.
     assert COMPUTE.spread([rows[0], with_times(single, [0.0], 5)]) is None
+    assert COMPUTE.spread([]) is None
 
 
-def test_rows_of_enough_devices_come_before_faster_ones() -> None:
-    fleet = read_reference([str(FLEET)])
-    fast, slow = COMPUTE.rows(fleet, 1)
-    slow = with_times(slow, [0.0] * 5)
-    rows = COMPUTE.rows(replace(fleet, rows=(fast, slow)), 1)
-    assert rows == (slow,)
+def at_rate(row: ReferenceRow, share: float) -> ReferenceRow:
+    """The row with a share of its work."""
+    return replace(row, entry=replace(row.entry, flops=share * 1e9))
+
+
+def test_rows_of_enough_devices_come_before_slightly_faster_ones() -> None:
+    fleet, fast, slow, _ = two_precisions()
+    fast = at_rate(with_times(fast, [0.0]), 1)
+    for share, expected in ((0.81, "slow"), (0.79, "fast")):
+        shared = at_rate(with_times(slow, [0.0] * 5), share)
+        [row] = COMPUTE.rows(replace(fleet, rows=(fast, shared)), 1)[:1]
+        assert row == {"slow": shared, "fast": fast}[expected]
+
+
+def test_rows_that_the_same_devices_measured_are_chosen_together() -> None:
+    fleet, first, second, third = two_precisions()
+    third = replace(third, entry=replace(third.entry, attributes=first.entry.attributes))
+    rows = [
+        at_rate(with_times(first, [0.0] * 8), 1.0),
+        at_rate(with_times(second, [0.0] * 5, 4), 0.99),  # shares four devices with the first
+        at_rate(with_times(third, [0.0] * 6, 1), 0.98),  # shares six
+    ]
+    chosen = COMPUTE.rows(replace(fleet, rows=tuple(rows)), 1)
+    assert chosen == (rows[0], rows[2])
+    spread = COMPUTE.spread(chosen)
+    assert spread is not None
+    assert spread.devices == 6
 
 
 def test_a_reference_of_the_package_has_the_times_of_its_devices() -> None:
     reference = read_reference(["h200"])
-    half = [
-        row
-        for row in chosen_rows(reference, SECONDS, 1)[COMPUTE]
-        if row.entry.attributes["precision"] == "half"
-    ]
+    chosen = chosen_rows(reference, SECONDS, 1)
+    half = [row for row in chosen[COMPUTE] if row.entry.attributes["precision"] == "half"]
     assert len(half) == 6
     spread = COMPUTE.spread(half)
     assert spread is not None
     assert spread.devices >= references.FEWEST_DEVICES
     assert 0.002 < spread.log_sd < 0.02
-    assert 0.03 <= tolerance(spread, 7).share < WITHOUT_SPREAD
+    # A spread that too few devices state, of a time or of an energy, judges nothing.
+    for family, rows in chosen.items():
+        counts = [len(family.by_device(row)) for row in rows]
+        allowed = tolerance(family.spread(rows), 7)
+        if any(count < references.FEWEST_DEVICES for count in counts):
+            assert (allowed.spread, allowed.share) == (None, pytest.approx(WITHOUT_SPREAD))
+    assert all(len(row.energies_j) >= references.FEWEST_DEVICES for row in chosen[ENERGY])
 
 
 def test_a_reference_of_the_package_counts_no_row_of_best() -> None:

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from deepbench.accept.reference import read_reference
+from deepbench.errors import UserError
 from example_rows import make_context, make_gemm
 from report_files import result_file_text
 
@@ -40,3 +41,28 @@ def test_rows_of_another_library_or_regime_have_no_common_mean(
     assert set(found.times_ns) == {"GPU-1", "GPU-2"}
     assert found.entry.library == row["library"]
     assert found.entry.threads == row["regime"]["threads"]
+
+
+def test_the_first_figures_of_each_device_of_a_row_count(tmp_path: Path) -> None:
+    devices = [
+        {"identity": "GPU-1", "median_ns": 100.0, "energy_j": 2.0},
+        {"identity": "GPU-1", "median_ns": 900.0, "energy_j": 9.0},
+        {"identity": "", "median_ns": 900.0},
+        {"identity": "GPU-2", "median_ns": 200.0},
+        {"identity": "GPU-3", "median_ns": None},
+        {"identity": "GPU-4", "median_ns": 0.0},
+    ]
+    write_device(tmp_path, 0, make_gemm(devices=devices))
+    [found] = read_reference([str(tmp_path)]).rows
+    assert found.times_ns == {"GPU-1": 100.0, "GPU-2": 200.0}
+    assert found.energies_j == {"GPU-1": 2.0}
+
+
+@pytest.mark.parametrize(
+    "devices",
+    [[{"median_ns": 1.0}], [{"identity": "GPU-1", "median_ns": -1.0}], {"GPU-1": 1.0}, [7]],
+)
+def test_malformed_devices_are_refused(tmp_path: Path, devices: object) -> None:
+    write_device(tmp_path, 0, make_gemm(devices=devices))
+    with pytest.raises(UserError, match="devices"):
+        read_reference([str(tmp_path)])

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -30,3 +31,13 @@ def test_sets_are_listed_alike_without_known_work(
     _, computed, _ = run_command(capsys, "list")
     assert known == computed
     assert known.count("\n") > len(suites.available())
+
+
+def test_a_damaged_file_is_not_needed(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setattr(suites, "_FOLDER", tmp_path)
+    for text in (None, "", "{"):
+        if text is not None:
+            (tmp_path / "work.json").write_text(text)
+        suites._known_work.cache_clear()
+        assert suites.known_work("training", "gemm") is None
+    suites._known_work.cache_clear()

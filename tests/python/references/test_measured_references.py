@@ -9,6 +9,7 @@ import json
 import math
 from collections import Counter
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from functools import cache
 from pathlib import Path
 from types import ModuleType
@@ -334,6 +335,38 @@ def test_a_reference_keeps_what_each_of_enough_devices_measured(
             assert same.times_ns == pytest.approx(row.times_ns)
             assert same.energies_j == pytest.approx(row.energies_j)
     assert sum(len(row.energies_j) for row in found) == 2 * len(EFFECTS)
+    # Energies of fewer devices judge none.
+    context, *rows = map(json.loads, (source / "0.jsonl").read_text().splitlines())
+    rows[0]["metrics"] = []
+    text = "".join(json.dumps(line) + "\n" for line in (context, *rows))
+    (source / "0.jsonl").write_text(text)
+    data = gzip.decompress((made_file(tool, source, tmp_path / "fewer")).read_bytes())
+    packaged.write_bytes(data)
+    assert sum(len(row.energies_j) for row in read_reference([str(packaged)]).rows) == len(EFFECTS)
+
+
+def made_file(tool: ModuleType, source: Path, folder: Path) -> Path:
+    return folder / str(made_index(tool, source, folder)["file"])
+
+
+def test_devices_without_an_identity_and_ranks_that_do_not_count_are_left_out(
+    tool: ModuleType, tmp_path: Path
+) -> None:
+    source = tmp_path / "source"
+    source.mkdir()
+    for number, factor in enumerate(EFFECTS):
+        write_device(source, number, factor)
+    unnamed = source / "0.jsonl"
+    unnamed.write_text(unnamed.read_text().replace('"uuid": "GPU-0", ', ""))
+    found = json.loads(
+        gzip.decompress(made_file(tool, source, tmp_path / "made").read_bytes()).splitlines()[1]
+    )
+    assert "devices" not in found
+    row = read(ROOT / "results/h200x4/fleet_all_half_quick.jsonl").rows[0]
+    assert row.ranks is not None
+    assert [place for place, _ in tool.times_by_place(row)] == [0, 1, 2, 3]
+    ranks = replace(row.ranks, median_ns=[1.0, None, 3.0, 4.0], status=["ok", "failed", "ok", "ok"])
+    assert tool.times_by_place(replace(row, ranks=ranks)) == [(0, 1.0), (2, 3.0), (3, 4.0)]
 
 
 def make_copy(position: int, size: int, regime: dict[str, Any]) -> dict[str, Any]:
