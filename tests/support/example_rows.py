@@ -34,6 +34,7 @@ HELLO: dict[str, Any] = {
 
 
 KEYS_OF_SOAKS = frozenset({"soak"})  # which other rows lack
+KEYS_OF_REFERENCES = frozenset({"devices"})  # which measured rows lack
 KEYS_OF_THE_PLAN = frozenset({"count", "applications"})  # which rows of workers lack
 
 

@@ -26,7 +26,7 @@ from deepbench.cli.command import Option, parse_arguments
 from deepbench.cli.options import OPTIONS, run_options
 from deepbench.results import read, schema
 from deepbench.runner import inspection
-from example_rows import KEYS_OF_SOAKS, KEYS_OF_THE_PLAN, members
+from example_rows import KEYS_OF_REFERENCES, KEYS_OF_SOAKS, KEYS_OF_THE_PLAN, members
 
 SMALL = ("gemm", "m=64", "n=16,32", "k=64", "--backend", "cpu")
 BRIEF = ("--samples", "3", "--no-ceilings")
@@ -406,7 +406,7 @@ def test_problems_run_and_are_kept(tmp_path: Path) -> None:
     result = read(path)
     for row in members(result.rows):
         properties = set(schema.schema_document()["$defs"]["row"]["properties"])
-        assert set(row) >= properties - KEYS_OF_THE_PLAN - KEYS_OF_SOAKS - {"devices"}
+        assert set(row) >= properties - KEYS_OF_THE_PLAN - KEYS_OF_SOAKS - KEYS_OF_REFERENCES
         assert row["status"] == "ok"
         assert row["verification"]["status"] == "passed"
     shown = deepbench("show", str(path))
