@@ -60,7 +60,7 @@ class Family:
         """The rows that the same devices measured, enough to judge another one, of nearly the rank
         of those that they precede: as many rows as are needed, and then as many devices as
         possible."""
-        sets = {frozenset(self.by_device(row)) for row in group}
+        sets = dict.fromkeys(frozenset(self.by_device(row)) for row in group)  # in their order
         found: dict[frozenset[object], list[ReferenceRow]] = {}
         for devices in sets:
             if len(devices) >= FEWEST_DEVICES:
