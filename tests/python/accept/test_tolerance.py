@@ -6,7 +6,7 @@ import math
 
 import pytest
 
-from deepbench.accept.tolerance import tolerance
+from deepbench.accept.tolerance import WITHOUT_SPREAD, tolerance
 from deepbench.references import FamilySpread
 from source_tree import ROOT
 
@@ -25,6 +25,13 @@ def test_fewer_than_five_devices_have_no_spread() -> None:
     assert allowed.spread is None
     assert allowed.share == pytest.approx(0.05)
     assert tolerance(FamilySpread(5, 0.2), 7).spread is not None
+
+
+@pytest.mark.parametrize(("devices", "deviation"), [(5, 0.007), (8, 0.011)])
+def test_a_large_spread_allows_more_than_the_plain_percentage(
+    devices: int, deviation: float
+) -> None:
+    assert WITHOUT_SPREAD < tolerance(FamilySpread(devices, deviation), 7).share < 0.06
 
 
 def test_several_devices_share_the_rate_of_false_alarms() -> None:
