@@ -6,8 +6,8 @@ Each device measures the memory table by itself, since transfers of several devi
 host's memory. Then all devices measure the calls of acceptance.txt at the same time, rested and
 sustained, with their energy. A device takes about four minutes. tools/measured_references.py reads
 the files; rows of at least five devices give a reference its spread. Five devices that deviate by
-0.7 % have a tolerance above the plain 5 %, and so have eight by 1.1 %. A second run
-resumes where the first one was interrupted, as device_tables.py describes.
+0.7 % have a tolerance above the plain 5 %, and so have eight by 1.1 %. A second run resumes where
+the first one was interrupted, as device_tables.py describes.
 """
 
 from __future__ import annotations
