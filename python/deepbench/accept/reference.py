@@ -263,7 +263,7 @@ def _is_known_problem(row: Row) -> bool:
 
 def _times_by_device(context: JsonObject, row: Row) -> dict[object, float]:
     """The time on each device; for a fleet, on every device that counts."""
-    if row.devices:
+    if row.devices and not row.regime.ranks:
         return _positive(_first_of_each((one.identity, one.median_ns) for one in row.devices))
     if row.ranks is not None and not row.regime.ranks:
         medians, counted = row.ranks.median_ns, counted_ranks(row.ranks)
@@ -273,7 +273,7 @@ def _times_by_device(context: JsonObject, row: Row) -> dict[object, float]:
 
 def _energies_by_device(context: JsonObject, row: Row) -> dict[object, float]:
     """The energy of a call on each device; a fleet states that of one device."""
-    if row.devices:
+    if row.devices and not row.regime.ranks:
         return _positive(_first_of_each((one.identity, one.energy_j) for one in row.devices))
     return _positive({_device_key(context, row): row.energy_j})
 

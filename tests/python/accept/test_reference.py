@@ -58,6 +58,13 @@ def test_the_first_figures_of_each_device_of_a_row_count(tmp_path: Path) -> None
     assert found.energies_j == {"GPU-1": 2.0}
 
 
+def test_a_collective_has_no_time_of_one_device(tmp_path: Path) -> None:
+    devices = [{"identity": f"GPU-{number}", "median_ns": 1.0} for number in range(1, 6)]
+    write_device(tmp_path, 0, make_gemm(devices=devices, **other_regime(ranks=2)))
+    [found] = read_reference([str(tmp_path)]).rows
+    assert set(found.times_ns) == {"GPU-0"}
+
+
 @pytest.mark.parametrize(
     "devices",
     [[{"median_ns": 1.0}], [{"identity": "GPU-1", "median_ns": -1.0}], {"GPU-1": 1.0}, [7]],
