@@ -339,8 +339,8 @@ def times_by_place(row: Row) -> list[tuple[int, float]]:
     """The time on the device of the file, or on each device of a fleet that counts."""
     if row.ranks is None:
         return [(0, row.time_ns)] if row.time_ns else []
-    times = ((rank, row.ranks.median_ns[rank]) for rank in counted_ranks(row.ranks))
-    return [(rank, float(time)) for rank, time in times if time]
+    medians = row.ranks.median_ns
+    return [(rank, float(medians[rank] or 0)) for rank in sorted(counted_ranks(row.ranks))]
 
 
 def states_identities(result: ResultFile) -> bool:

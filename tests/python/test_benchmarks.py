@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import sys
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 import pytest
@@ -109,6 +110,17 @@ def test_models_have_tables(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
     }
 
 
+def recorded_tables(monkeypatch: pytest.MonkeyPatch, script: ModuleType) -> dict[str, list[str]]:
+    """The words of each table that the script asks for, by name. Nothing is measured."""
+    measured: dict[str, list[str]] = {}
+    monkeypatch.setattr(
+        script,
+        "measure_table",
+        lambda name, words, folder, limit_s: bool(measured.setdefault(name, words)),
+    )
+    return measured
+
+
 def test_tables_of_several_devices(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -116,12 +128,7 @@ def test_tables_of_several_devices(
     from collective_sweeps import SWEEP  # type: ignore[import-not-found]
     from collectives_page import COMPARED  # type: ignore[import-not-found]
 
-    measured: dict[str, list[str]] = {}
-    monkeypatch.setattr(
-        collective_tables,
-        "measure_table",
-        lambda name, words, folder, limit_s: bool(measured.setdefault(name, words)),
-    )
+    measured = recorded_tables(monkeypatch, collective_tables)
     command = ["collective_tables.py", "--folder", str(tmp_path)]
     monkeypatch.setattr(sys, "argv", [*command, "--devices", "2"])
     assert collective_tables.main() == 0
@@ -142,12 +149,7 @@ def test_acceptance_tables_have_what_accept_compares(
 ) -> None:
     import acceptance_tables  # type: ignore[import-not-found]
 
-    measured: dict[str, list[str]] = {}
-    monkeypatch.setattr(
-        acceptance_tables,
-        "measure_table",
-        lambda name, words, folder, limit_s: bool(measured.setdefault(name, words)),
-    )
+    measured = recorded_tables(monkeypatch, acceptance_tables)
     command = ["acceptance_tables.py", "--folder", str(tmp_path), "--machine", "a"]
     monkeypatch.setattr(sys, "argv", [*command, "--devices", "2"])
     assert acceptance_tables.main() == 0

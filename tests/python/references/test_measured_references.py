@@ -8,7 +8,7 @@ import importlib.util
 import json
 import math
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cache
 from pathlib import Path
@@ -315,12 +315,8 @@ def test_a_reference_keeps_what_each_of_enough_devices_measured(
     source.mkdir()
     for number, factor in enumerate(EFFECTS):
         write_device(source, number, factor, SIZES if number else SIZES[:-1])
-        context, *rows = map(json.loads, (source / f"{number}.jsonl").read_text().splitlines())
-        for row in rows[:2]:
-            energy = {"name": "energy", "value": factor, "unit": "J", "better": "lower"}
-            row["metrics"] = [energy]
-        text = "".join(json.dumps(line) + "\n" for line in (context, *rows))
-        (source / f"{number}.jsonl").write_text(text)
+        energy = {"name": "energy", "value": factor, "unit": "J", "better": "lower"}
+        state_metrics(source / f"{number}.jsonl", [[energy], [energy]])
     file = made_index(tool, source, tmp_path / "made")["file"]
     packaged = tmp_path / "packaged.jsonl"
     packaged.write_bytes(gzip.decompress((tmp_path / "made" / file).read_bytes()))
@@ -336,13 +332,18 @@ def test_a_reference_keeps_what_each_of_enough_devices_measured(
             assert same.energies_j == pytest.approx(row.energies_j)
     assert sum(len(row.energies_j) for row in found) == 2 * len(EFFECTS)
     # Energies of fewer devices judge none.
-    context, *rows = map(json.loads, (source / "0.jsonl").read_text().splitlines())
-    rows[0]["metrics"] = []
-    text = "".join(json.dumps(line) + "\n" for line in (context, *rows))
-    (source / "0.jsonl").write_text(text)
+    state_metrics(source / "0.jsonl", [[]])
     data = gzip.decompress((made_file(tool, source, tmp_path / "fewer")).read_bytes())
     packaged.write_bytes(data)
     assert sum(len(row.energies_j) for row in read_reference([str(packaged)]).rows) == len(EFFECTS)
+
+
+def state_metrics(file: Path, metrics: Sequence[list[dict[str, Any]]]) -> None:
+    """Gives the first rows of a file these metrics."""
+    context, *rows = map(json.loads, file.read_text().splitlines())
+    for row, stated in zip(rows, metrics, strict=False):
+        row["metrics"] = stated
+    file.write_text("".join(json.dumps(line) + "\n" for line in (context, *rows)))
 
 
 def made_file(tool: ModuleType, source: Path, folder: Path) -> Path:
